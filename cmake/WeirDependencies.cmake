@@ -1,0 +1,18 @@
+# Everything that comes from outside, found in one place.
+
+find_package(Threads REQUIRED)
+find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(spdlog REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(prometheus-cpp REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
+if(WEIR_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(WEIR_BUILD_BENCHMARKS)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,13 @@
+# Installs libweir, its public headers, weirrun and the package files for find_package(weir).
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set_target_properties(weir PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS weir EXPORT weirTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/weirConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES cmake/weirConfig.cmake ${PROJECT_BINARY_DIR}/weirConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weir)

@@ -1,0 +1,17 @@
+# The one library that programs link: all rooms of the engine, weir::weir.
+
+get_property(rooms GLOBAL PROPERTY WEIR_ROOMS)
+get_property(room_libraries GLOBAL PROPERTY WEIR_ROOM_LIBRARIES)
+list(REMOVE_DUPLICATES room_libraries)
+
+add_library(weir SHARED)
+add_library(weir::weir ALIAS weir)
+set_target_properties(weir PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+target_link_libraries(weir PRIVATE ${rooms})
+target_include_directories(weir INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+                                          $<INSTALL_INTERFACE:include>)
+target_compile_features(weir INTERFACE cxx_std_20)
+
+# What tests and benchmarks link: the library and, beside it, the rooms' own headers and libraries.
+add_library(weir_internal INTERFACE)
+target_link_libraries(weir_internal INTERFACE weir weir_options ${room_libraries})

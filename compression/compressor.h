@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/dtype.h"
+
+namespace weir {
+
+/// What a compressor needs to know about the step it works in. Same on all ranks, but for
+/// gradient_scale.
+struct StepContext {
+  std::int64_t step = 0;            ///< Optimizer step, from 0.
+  bool dense_phase = false;         ///< Before rampup_begin_step: gradients travel uncompressed.
+  double density = 1.0;             ///< Fraction of entries to send this step (Schedule).
+  float learning_rate = 0.0f;       ///< Of the tensor's parameter group, this step.
+  float previous_learning_rate = 0.0f;  ///< The step before; equal to learning_rate at step 0.
+  /// Every gradient entry is multiplied by this before anything else: 1 / loss scale, times the
+  /// local clipping coefficient.
+  float gradient_scale = 1.0f;
+};
+
+/// The compressing and remembering of one tensor on one rank: a Codec (numbers to bytes), wrapped by
+/// a Memory (what was not sent, momentum). Made from the string dictionary by MakeCompressor
+/// (compression/registry.h).
+///
+/// One step of a tensor is Encode, exchange, Merge of every rank's payload in rank order into a sum,
+/// division by the number of ranks, Finish. In the dense phase it is exchange of the scaled gradient
+/// and Finish. Not thread-safe; Merge alone is const and may run beside other Merges.
+class Compressor {
+ public:
+  virtual ~Compressor() = default;
+
+  /// Upper bound of what Encode writes at this density, known beforehand, equal on all ranks.
+  virtual std::size_t MaxEncodedBytes(double density) const = 0;
+
+  /// Takes the local gradient into the memory and writes what this rank contributes. Returns the
+  /// bytes written, at most MaxEncodedBytes(context.density). A non-finite entry counts as 0 and is
+  /// counted (see non_finite_entries), so the memory is never poisoned.
+  virtual std::size_t Encode(const StepContext& context, std::span<const float> gradient,
+                             std::span<std::byte> payload) = 0;
+
+  /// sum += decoded payload. Touches only what the payload names. Throws Corrupt, with sum
+  /// unchanged, if the payload is not one that Encode of this tensor could have written: every
+  /// length and index is bounded by what this rank knows. An empty payload contributes nothing.
+  virtual void Merge(std::span<const std::byte> payload, std::span<float> sum) const = 0;
+
+  /// Turns the mean over ranks into the direction the optimizer applies, in place: momentum after
+  /// the exchange for tensors, or phases, that travel dense. Default: nothing.
+  virtual void Finish(const StepContext& context, std::span<float> mean);
+
+  /// Undoes the sending of the last Encode after its exchange failed: the gradient stays
+  /// accumulated, nothing was sent.
+  virtual void Revert() = 0;
+
+  /// Set when payloads are plain arrays of this type that may be summed by an all-reduce instead of
+  /// gathered and merged (dense, fp16, bf16).
+  virtual std::optional<DType> summable() const { return std::nullopt; }
+
+  /// Non-finite gradient entries met since construction.
+  virtual std::uint64_t non_finite_entries() const = 0;
+
+  /// |v|-threshold of the last Encode, 0 when the compressor has none. For monitoring.
+  virtual float threshold() const { return 0.0f; }
+
+  /// Named state arrays, each n floats, for saving and restoring (compression/state.h). The spans
+  /// stay valid as long as the compressor; loading writes through them and then calls Restored.
+  struct StateArray {
+    std::string name;  ///< "velocity", "momentum", "error".
+    std::span<float> values;
+  };
+  virtual std::vector<StateArray> State() = 0;
+  virtual void Restored() {}
+};
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace weir {
+
+/// What a rank learns about the others outside the data network.
+struct MembershipEvent {
+  enum class Kind {
+    kPeerLost,       ///< A rank's process ended without leaving: `rank`, `text` says how ("signal 9 (Killed)").
+    kAbort,          ///< Rank `rank` ended the job; `text` is the reason.
+    kStatusRequest,  ///< Rank 0 asks what this rank is doing; answer with SendStatus.
+    kStatus,         ///< Rank 0 only: the status text of `rank`.
+    kLauncherLost,   ///< The launcher has gone; nobody reports deaths any more.
+  };
+  Kind kind = Kind::kAbort;
+  int rank = -1;
+  std::string host;
+  std::string text;
+};
+
+/// The channel beside the network: heartbeats, deaths, status. Death is never detected through MPI
+/// (docs/design.md, "Membership"). Implementations: the supervisor that weirrun started, the hub of
+/// a local job, none.
+///
+/// Thread-safe. The listener is called from a thread of the implementation, must not block, and is
+/// not called any more once Listen(nullptr) has returned.
+class Membership {
+ public:
+  using Listener = std::function<void(const MembershipEvent&)>;
+
+  virtual ~Membership() = default;
+
+  virtual void Listen(Listener listener) = 0;
+  /// Tells every other rank that this one ends the job, and why. Idempotent.
+  virtual void Abort(const std::string& reason) = 0;
+  /// Asks every rank (this one too) for a status; answers reach rank 0 as kStatus.
+  virtual void RequestStatus() = 0;
+  /// Sends this rank's status to rank 0. At most 64 KiB, longer text is cut.
+  virtual void SendStatus(const std::string& text) = 0;
+  /// Says that this rank leaves in good order, so that its end is not reported as a loss.
+  virtual void Leave() = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace weir {
+
+/// Names one message between two ranks. `operation` is the number of the collective operation, the
+/// same on all ranks; `chunk` the message inside it. Messages between the same two ranks with the
+/// same tag arrive in the order in which they were sent. Chunks are numbered by their place in the
+/// data, never by a slot that happens to be free.
+struct Tag {
+  std::uint32_t operation = 0;
+  std::uint32_t chunk = 0;
+};
+
+/// Point-to-point messages between the ranks of one group: what a backend (ops/mpi, ops/local) has
+/// to provide; every collective operation is built on it, once (ops/collective.h).
+///
+/// Nothing here ever blocks. Not thread-safe: all calls of a rank come from one thread, the one that
+/// owns the network. Errors: `Corrupt` when a message is longer than its receiver allows, `PeerLost`
+/// when the backend itself learns of a death.
+class Transport {
+ public:
+  /// A message under way. Valid from Send/Receive until the Test that returns a value, or Cancel.
+  using Request = std::uint32_t;
+
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// Starts sending. `data` must stay unchanged until the request has completed.
+  virtual Request Send(int peer, Tag tag, std::span<const std::byte> data) = 0;
+
+  /// Starts receiving a message of at most `buffer.size()` bytes.
+  virtual Request Receive(int peer, Tag tag, std::span<std::byte> buffer) = 0;
+
+  /// Makes progress. Returns the message's length in bytes once it has completed, and forgets it.
+  virtual std::optional<std::size_t> Test(Request request) = 0;
+
+  /// Gives a request up after a failure; its buffer is not touched once this returns.
+  virtual void Cancel(Request request) = 0;
+
+  /// Bytes handed to and taken from the network so far, headers of the backend not included.
+  virtual std::uint64_t bytes_sent() const = 0;
+  virtual std::uint64_t bytes_received() const = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,160 @@
+#include "coordinator/agreement.h"
+
+#include <functional>
+
+namespace weir {
+namespace {
+
+/// One property in which requests of a name must agree.
+struct Aspect {
+  std::function<bool(const Request&)> applies;
+  std::function<std::string(const Request&)> value;
+  /// Horovod's sentence, made from the first rank's request and the differing one's.
+  std::function<std::string(const Request&, const Request&)> stem;
+};
+
+std::string Dim(const Request& request, std::size_t i) {
+  return std::to_string(request.shape[i]);
+}
+
+std::string KindName(const Request& request) { return std::string(Name(request.kind)); }
+
+bool IsAny(const Request&) { return true; }
+bool HasTensor(const Request& request) {
+  return request.kind != RequestKind::kBarrier && request.kind != RequestKind::kGroup;
+}
+bool IsAllreduce(const Request& request) { return request.kind == RequestKind::kAllreduce; }
+bool IsAllgather(const Request& request) { return request.kind == RequestKind::kAllgather; }
+bool IsBroadcast(const Request& request) { return request.kind == RequestKind::kBroadcast; }
+bool HasWholeShape(const Request& request) { return IsAllreduce(request) || IsBroadcast(request); }
+
+std::string WithoutFirstDim(const Request& request) {
+  if (request.shape.rank() == 0) return "[]";
+  return Shape(request.shape.dims().subspan(1)).ToString();
+}
+
+const std::vector<Aspect>& Aspects() {
+  static const std::vector<Aspect> aspects = {
+      {IsAny, KindName,
+       [](const Request& a, const Request& b) {
+         return "Mismatched operations: One rank did an " + KindName(a) +
+                ", but another rank did an " + KindName(b) + ".";
+       }},
+      {HasTensor, [](const Request& r) { return std::string(Name(r.dtype)); },
+       [](const Request& a, const Request& b) {
+         return "Mismatched data types: One rank had type " + std::string(Name(a.dtype)) +
+                ", but another rank had type " + std::string(Name(b.dtype)) + ".";
+       }},
+      {HasWholeShape, [](const Request& r) { return r.shape.ToString(); },
+       [](const Request& a, const Request& b) {
+         return "Mismatched " + KindName(a) + " tensor shapes: One rank sent a tensor of shape " +
+                a.shape.ToString() + ", but another rank sent a tensor of shape " +
+                b.shape.ToString() + ".";
+       }},
+      {IsAllgather, [](const Request& r) { return std::to_string(r.shape.rank()); },
+       [](const Request& a, const Request& b) {
+         return "Mismatched ALLGATHER tensor shapes: One rank sent a tensor of rank " +
+                std::to_string(a.shape.rank()) + ", but another rank sent a tensor of rank " +
+                std::to_string(b.shape.rank()) + ".";
+       }},
+      {IsAllgather, WithoutFirstDim,
+       [](const Request& a, const Request& b) {
+         std::size_t i = 1;
+         while (a.shape[i] == b.shape[i]) ++i;
+         return "Mismatched ALLGATHER tensor shapes: One rank sent a tensor with dimension " +
+                std::to_string(i) + " equal to " + Dim(a, i) +
+                ", but another rank sent a tensor with dimension " + std::to_string(i) +
+                " equal to " + Dim(b, i) + ".";
+       }},
+      {IsAllreduce, [](const Request& r) { return std::string(Name(r.op)); },
+       [](const Request& a, const Request& b) {
+         return "Mismatched reduction operation: One rank sent reduction op " +
+                std::to_string(static_cast<int>(a.op)) +
+                ", but another rank sent reduction op " + std::to_string(static_cast<int>(b.op)) +
+                ".";
+       }},
+      {IsAllreduce,
+       [](const Request& r) {
+         return std::to_string(r.prescale) + "/" + std::to_string(r.postscale);
+       },
+       [](const Request& a, const Request& b) {
+         return "Mismatched prescale and/or postscale factors: One rank sent factors (" +
+                std::to_string(a.prescale) + ", " + std::to_string(a.postscale) +
+                "), but another rank sent factors (" + std::to_string(b.prescale) + ", " +
+                std::to_string(b.postscale) + ").";
+       }},
+      {IsBroadcast, [](const Request& r) { return std::to_string(r.root); },
+       [](const Request& a, const Request& b) {
+         return "Mismatched BROADCAST root ranks: One rank specified root rank " +
+                std::to_string(a.root) + ", but another rank specified root rank " +
+                std::to_string(b.root) + ".";
+       }},
+  };
+  return aspects;
+}
+
+Disagreement Describe(const std::string& stem, const std::string& name, int a, int b,
+                      const std::string& value_a, const std::string& value_b) {
+  return {stem + " (tensor '" + name + "': rank " + std::to_string(a) + " has " + value_a +
+              ", rank " + std::to_string(b) + " has " + value_b + ")",
+          {a, b}};
+}
+
+/// Groups: member by member, then setting by setting.
+std::optional<Disagreement> CompareGroups(const Request& a, const Request& b, int rank_a,
+                                          int rank_b) {
+  const std::string stem = "Mismatched registration of '" + a.name + "':";
+  if (a.members.size() != b.members.size()) {
+    return Describe(stem + " the numbers of tensors differ.", a.name, rank_a, rank_b,
+                    std::to_string(a.members.size()), std::to_string(b.members.size()));
+  }
+  for (std::size_t i = 0; i < a.members.size(); ++i) {
+    const auto& x = a.members[i];
+    const auto& y = b.members[i];
+    if (x == y) continue;
+    const auto text = [](const Request::Member& m) {
+      return "'" + m.name + "' " + std::string(Name(m.dtype)) + " " + m.shape.ToString();
+    };
+    return Describe(stem + " tensor number " + std::to_string(i) + " differs.", x.name, rank_a,
+                    rank_b, text(x), text(y));
+  }
+  for (std::size_t i = 0; i < std::min(a.settings.size(), b.settings.size()); ++i) {
+    if (a.settings[i] == b.settings[i]) continue;
+    const auto text = [](const auto& s) { return s.first + "=" + s.second; };
+    return Describe(stem + " the settings differ.", a.name, rank_a, rank_b, text(a.settings[i]),
+                    text(b.settings[i]));
+  }
+  if (a.settings.size() != b.settings.size() || a.slots != b.slots) {
+    return Describe(stem + " the settings differ in number.", a.name, rank_a, rank_b,
+                    std::to_string(a.settings.size()) + " settings, " + std::to_string(a.slots) + " slots",
+                    std::to_string(b.settings.size()) + " settings, " + std::to_string(b.slots) + " slots");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Disagreement> FindDisagreement(std::span<const Request> requests) {
+  const Request& first = requests.front();
+  for (const Aspect& aspect : Aspects()) {
+    if (!aspect.applies(first)) continue;
+    const std::string expected = aspect.value(first);
+    for (std::size_t r = 1; r < requests.size(); ++r) {
+      const std::string found = aspect.value(requests[r]);
+      if (found == expected) continue;
+      return Describe(aspect.stem(first, requests[r]), first.name, 0, static_cast<int>(r), expected,
+                      found);
+    }
+  }
+  if (first.kind == RequestKind::kAllgather && first.shape.rank() == 0) {
+    return Disagreement{"Process-set rank zero tried to ALLGATHER a rank-zero tensor. (tensor '" +
+                            first.name + "')",
+                        {0}};
+  }
+  for (std::size_t r = 1; r < requests.size() && first.kind == RequestKind::kGroup; ++r) {
+    if (auto found = CompareGroups(first, requests[r], 0, static_cast<int>(r))) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace weir

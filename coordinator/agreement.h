@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "coordinator/request.h"
+
+namespace weir {
+
+/// Why the ranks' requests for one name cannot run together.
+struct Disagreement {
+  std::string text;        ///< Whole sentence: Horovod's stem, then tensor, ranks and both values.
+  std::vector<int> ranks;  ///< The first two ranks that differ, ascending.
+};
+
+/// Compares what every rank asked for under one name; requests[r] is rank r's. Pure.
+std::optional<Disagreement> FindDisagreement(std::span<const Request> requests);
+
+}  // namespace weir

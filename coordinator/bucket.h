@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <string>
+
+#include "coordinator/request.h"
+#include "ops/collective.h"
+
+namespace weir {
+
+class StepGate;
+
+/// What can happen to a bucket, one after the other. Workers run Pack, Compress, Merge and Unpack;
+/// Gate and Exchange belong to the network thread.
+enum class BucketStage : std::uint8_t { kPack, kGate, kCompress, kExchange, kMerge, kUnpack };
+
+/// A unit that is negotiated, compressed and exchanged as one: the fused gradients of a plan
+/// (GradientBucket) or a single operation (Operation). Carries its own list of stages; Pipeline
+/// hands it from one to the next.
+///
+/// One thread at a time works on a bucket; the hand-over between threads synchronises.
+class Bucket {
+ public:
+  Bucket() = default;
+  Bucket(const Bucket&) = delete;
+  Bucket& operator=(const Bucket&) = delete;
+  virtual ~Bucket() = default;
+
+  virtual const std::string& name() const = 0;
+  virtual int priority() const { return 0; }
+
+  /// The gate that this run waits at, or null.
+  virtual StepGate* gate() const { return nullptr; }
+
+  /// The stages of this run, in order. Fixed from Begin to the end of the run.
+  virtual std::span<const BucketStage> stages() const = 0;
+
+  /// Runs a worker stage. Throws what makes the whole run fail.
+  virtual void Run(BucketStage stage) = 0;
+
+  /// Network thread: the collective of this run with its buffers bound, or null when agreement alone
+  /// was the operation.
+  virtual Collective* BindExchange() = 0;
+
+  /// The run is over: fulfils the handles. Any thread.
+  virtual void Done() = 0;
+  /// The run failed, in whatever stage: fulfils the handles with `error` and restores the state
+  /// "accumulated, nothing sent".
+  virtual void Failed(const std::exception_ptr& error) = 0;
+
+  /// What the records of this run's stages say; read after each stage.
+  struct Traffic {
+    std::int64_t step = -1;
+    std::uint64_t dense_bytes = 0;  ///< What the dense exchange of this bucket would carry.
+    std::uint64_t wire_bytes = 0;   ///< What this rank contributes.
+    float density = 1.0f;
+    float threshold = 0.0f;
+  };
+  virtual Traffic traffic() const = 0;
+
+  // Owned by the network thread.
+  std::uint32_t slot = kNoSlot;     ///< Negotiated id.
+  std::uint32_t record_index = 0;   ///< Name index in the records.
+  std::int64_t ready_ns = 0;        ///< When this rank had all of it.
+  std::int64_t agreed_ns = 0;       ///< When all ranks had.
+  std::int64_t exchange_ns = 0;     ///< When its exchange started.
+  bool agreed = false;
+  bool staged = false;              ///< Waits for its exchange.
+  std::size_t live_index = 0;       ///< Place in the coordinator's list of runs under way.
+
+  // Owned by whoever holds the bucket.
+  std::size_t cursor = 0;           ///< Next entry of stages().
+};
+
+}  // namespace weir

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "coordinator/exchanger.h"
+#include "coordinator/handle_table.h"
+#include "coordinator/inbox.h"
+#include "coordinator/negotiator.h"
+#include "coordinator/operation.h"
+#include "coordinator/pipeline.h"
+#include "coordinator/waiter.h"
+#include "metrics/bucket_names.h"
+#include "metrics/recorder.h"
+#include "ops/membership.h"
+#include "weir/settings.h"
+
+namespace weir {
+
+/// The heart of a rank: owns the network thread, which makes every call of the transport, and the
+/// stage workers. Buckets come in complete (Run), are negotiated, exchanged and handed back.
+///
+/// Thread-safe. Ends once: by Shutdown, by Fail, or because another rank did either; from then on
+/// every call throws the reason.
+class Coordinator {
+ public:
+  /// Joins the job: called on the network thread, which also destroys the transport.
+  using Connect = std::function<std::unique_ptr<Transport>()>;
+
+  struct Environment {
+    Connect connect;
+    Membership* membership = nullptr;
+    Recorder* recorder = nullptr;
+    BucketNames* names = nullptr;
+  };
+
+  /// Returns once connected. Throws what `connect` throws.
+  Coordinator(const Settings& settings, Environment environment);
+  ~Coordinator();
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  int rank() const { return transport_->rank(); }
+  int size() const { return transport_->size(); }
+  const Settings& settings() const { return settings_; }
+  HandleTable& handles() { return handles_; }
+  /// For making collectives; only the network thread may call it.
+  Transport& transport() { return *transport_; }
+
+  /// Submits a single operation by name. Throws InvalidArgument while one of that name is under way.
+  Handle Submit(const std::string& name, Operation::Submission submission);
+  /// The operation of that name, which must exist: for what a registration learned.
+  const Operation& Find(const std::string& name);
+
+  /// Names a bucket in the records.
+  void NameBucket(Bucket& bucket, const std::string& op, const std::string& route,
+                  const std::string& compressor);
+  /// A bucket with a slot is complete on this rank: negotiates it and runs its stages.
+  void Run(Bucket* bucket);
+
+  /// Waits with the default deadline. A passed deadline ends the engine on all ranks.
+  void Wait(Handle handle);
+
+  /// Ends the engine on all ranks. Idempotent; the first reason wins.
+  void Fail(const std::exception_ptr& error);
+  /// Leaves in good order: waits until all ranks have said so, or have failed, at most the deadline.
+  void Shutdown();
+  /// Throws why the engine has ended, if it has.
+  void ThrowIfEnded() const;
+
+ private:
+  void ThreadMain(std::promise<void> connected);
+  void Loop();
+  bool HandleInbox();
+  void Handle_(const InboxEvent& event);
+  void OnReady(Bucket* bucket);
+  void OnStaged(Bucket* bucket);
+  void OnMembership(const MembershipEvent& event);
+  bool PollNegotiation(std::int64_t now_ns);
+  void OnRound();
+  void OnResponse(const Response& response);
+  void OnGate(StepGate& gate, bool pass);
+  void Agree(Bucket* bucket);
+  void Exchanged(Bucket* bucket);
+  void Close();
+  void Collapse(const std::exception_ptr& error);
+  void EndRuns(const std::exception_ptr& error);
+  /// After a submission: what came too late for the network thread must not wait for ever.
+  void FailIfEnded();
+  void Pause(std::int64_t now_ns);
+  void AddLive(Bucket* bucket);
+  void RemoveLive(Bucket* bucket);
+  void SetEnded(const std::exception_ptr& error);
+
+  struct SlotUse {
+    Bucket* bucket = nullptr;
+    StepGate* gate = nullptr;
+  };
+  SlotUse& Use(std::uint32_t slot);
+
+  const Settings settings_;
+  const Environment environment_;
+  HandleTable handles_;
+  Waiter waiter_;
+  Inbox inbox_{waiter_};
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Pipeline> pipeline_;
+
+  std::mutex operations_mutex_;
+  std::unordered_map<std::string, std::unique_ptr<Operation>> operations_;
+  std::atomic<std::uint32_t> next_record_index_ = 0;
+
+  mutable std::mutex ended_mutex_;
+  std::atomic<bool> ended_ = false;
+  std::exception_ptr ended_error_;
+
+  // Network thread only.
+  std::unique_ptr<Negotiator> negotiator_;
+  std::unique_ptr<Exchanger> exchanger_;
+  std::vector<InboxEvent> events_;
+  std::vector<SlotUse> slots_;
+  std::unordered_map<std::string, Operation*> asked_;
+  std::vector<Bucket*> live_;     ///< Complete here and not done.
+  std::vector<Bucket*> agreed_;   ///< Of one round.
+  bool closing_ = false;
+  std::exception_ptr failure_;
+  bool failure_is_ours_ = false;
+  std::uint64_t bytes_seen_ = 0;
+  std::int64_t progress_ns_ = 0;
+
+  std::jthread thread_;  ///< Last: it uses everything above.
+};
+
+}  // namespace weir

@@ -1,0 +1,251 @@
+#include "coordinator/gradient_group.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/clock.h"
+#include "compression/clipping.h"
+#include "compression/policy.h"
+#include "weir/error.h"
+
+namespace weir {
+
+GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec)
+    : coordinator_(coordinator),
+      spec_(std::move(spec)),
+      plan_(MakeGroupPlan(spec_, coordinator.settings())),
+      places_(spec_.tensors.size()) {
+  MakeBuckets();
+  Register();
+}
+
+GradientGroupImpl::~GradientGroupImpl() {
+  if (phase_ == Phase::kClosed) return;
+  // Buckets of an open step may be on their way: no memory may go before they have come back.
+  try {
+    if (phase_ == Phase::kOpen) EndStep();
+    WaitStep();
+  } catch (const std::exception&) {  // The engine has ended, and with it every run.
+  }
+}
+
+void GradientGroupImpl::MakeBuckets() {
+  const std::size_t count = plan_.plan.buckets.size();
+  if (plan_.gated()) {
+    gate_ = std::make_unique<StepGate>(count, plan_.step_settings.skip_nonfinite,
+                                       [this](bool pass) { OnGate(pass); });
+  }
+  for (std::size_t b = 0; b < count; ++b) {
+    const PlannedBucket& planned = plan_.plan.buckets[b];
+    std::vector<GradientSlice> slices;
+    for (const std::uint32_t t : planned.tensors) {
+      const GradientSpec& tensor = spec_.tensors[t];
+      GradientSlice slice;
+      slice.name = tensor.name;
+      slice.elements = static_cast<std::size_t>(tensor.shape.elements());
+      slice.dtype = tensor.dtype;
+      slice.parameter_group = tensor.parameter_group;
+      slice.compressor = plan_.compressors[t].get();
+      places_[t].slice = slices.size();
+      slices.push_back(std::move(slice));
+    }
+    const std::string name = spec_.name + "/" + spec_.tensors[planned.tensors.front()].name +
+                             (planned.tensors.size() == 1
+                                  ? ""
+                                  : "+" + std::to_string(planned.tensors.size() - 1));
+    buckets_.push_back(std::make_unique<GradientBucket>(
+        name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices), step_,
+        coordinator_.transport(), coordinator_.handles(), gate_.get()));
+    for (const std::uint32_t t : planned.tensors) places_[t].bucket = buckets_.back().get();
+    coordinator_.NameBucket(*buckets_.back(), "gradients", plan_.plain ? "dense" : "sparse",
+                            plan_.plain ? "none" : plan_.options.compressor());
+  }
+}
+
+void GradientGroupImpl::Register() {
+  Operation::Submission submission;
+  submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
+  coordinator_.Wait(coordinator_.Submit(spec_.name, std::move(submission)));
+  std::uint32_t slot = coordinator_.Find(spec_.name).slot;
+  for (const auto& bucket : buckets_) bucket->slot = slot++;
+  if (gate_) gate_->slot = slot;
+}
+
+void GradientGroupImpl::SetContexts(const StepInfo& info) {
+  const int groups = 1 + std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group)
+                             .parameter_group;
+  std::vector<float> rates(info.learning_rates.begin(), info.learning_rates.end());
+  if (rates.empty()) rates.assign(static_cast<std::size_t>(groups), 0.0f);
+  if (rates.size() < static_cast<std::size_t>(groups)) {
+    throw InvalidArgument("BeginStep got " + std::to_string(rates.size()) +
+                          " learning rates for the " + std::to_string(groups) +
+                          " parameter groups of '" + spec_.name + "'");
+  }
+  if (!(info.loss_scale > 0.0f)) {
+    throw InvalidArgument("BeginStep got the loss scale " + std::to_string(info.loss_scale) +
+                          "; it must be above 0");
+  }
+  if (previous_rates_.empty()) previous_rates_ = rates;
+  step_.contexts.clear();
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    step_.contexts.push_back({.step = next_step_,
+                              .dense_phase = plan_.schedule.DensePhase(next_step_),
+                              .density = plan_.schedule.Density(next_step_),
+                              .learning_rate = rates[i],
+                              .previous_learning_rate = previous_rates_[i],
+                              .gradient_scale = 1.0f / info.loss_scale});
+  }
+  previous_rates_ = std::move(rates);
+}
+
+BucketRoute GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
+  if (plan_.plain || plan_.schedule.DensePhase(next_step_)) return BucketRoute::kDense;
+  if (bucket.summable()) return BucketRoute::kSummable;
+  const Route route = weir::ChooseRoute(plan_.policy, coordinator_.size(), bucket.dense_bytes(),
+                                        bucket.MaxFrameBytes(step_.density));
+  return route == Route::kSparseAllgather ? BucketRoute::kGather : BucketRoute::kMaskedDense;
+}
+
+void GradientGroupImpl::BeginStep(const StepInfo& info) {
+  coordinator_.ThrowIfEnded();
+  if (phase_ != Phase::kClosed) {
+    throw InvalidArgument("BeginStep of '" + spec_.name +
+                          "' while the step before is not finished: call EndStep and WaitStep");
+  }
+  SetContexts(info);
+  step_.step = next_step_;
+  step_.density = plan_.schedule.Density(next_step_);
+  step_.epoch = plan_.plan.epoch;
+  skipped_ = false;
+  clip_coefficient_ = 1.0;
+  if (gate_) gate_->Reset();
+  for (const auto& bucket : buckets_) bucket->Prepare(ChooseRoute(*bucket));
+  for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
+  phase_ = Phase::kOpen;
+}
+
+void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView& gradient,
+                                        const TensorView& update) const {
+  if (index >= spec_.tensors.size()) {
+    throw InvalidArgument("gradient number " + std::to_string(index) + " of '" + spec_.name +
+                          "', which has " + std::to_string(spec_.tensors.size()) + " tensors");
+  }
+  const GradientSpec& tensor = spec_.tensors[index];
+  const ErrorContext where{tensor.name, {coordinator_.rank()}, "submit"};
+  if (phase_.load(std::memory_order_acquire) != Phase::kOpen) {
+    throw InvalidArgument("gradient '" + tensor.name + "' was submitted outside a step: call "
+                          "BeginStep first",
+                          where);
+  }
+  const auto check = [&](const char* what, const void* data, DType dtype, const Shape& shape) {
+    if (dtype != tensor.dtype || shape != tensor.shape) {
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is " +
+                                std::string(Name(dtype)) + " " + shape.ToString() +
+                                ", but it was registered as " + std::string(Name(tensor.dtype)) +
+                                " " + tensor.shape.ToString(),
+                            where);
+    }
+    if (data == nullptr && shape.elements() > 0) {
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is null", where);
+    }
+  };
+  check("gradient", gradient.data, gradient.dtype, gradient.shape);
+  check("update", update.data, update.dtype, update.shape);
+}
+
+Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, TensorView update,
+                                 std::shared_ptr<const void> owner) {
+  coordinator_.ThrowIfEnded();
+  CheckSubmission(index, gradient, update);
+  if (places_[index].submitted.exchange(true, std::memory_order_acq_rel)) {
+    throw InvalidArgument("gradient '" + spec_.tensors[index].name +
+                              "' was already submitted in step " + std::to_string(step_.step),
+                          {spec_.tensors[index].name, {coordinator_.rank()}, "submit"});
+  }
+  return Enter(index, gradient.data, update.data, std::move(owner));
+}
+
+Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update,
+                                std::shared_ptr<const void> owner) {
+  GradientBucket& bucket = *places_[index].bucket;
+  GradientSlice& slice = SliceOf(places_[index]);
+  const Handle handle = coordinator_.handles().Create();
+  slice.gradient = gradient;
+  slice.update = update;
+  slice.owner = std::move(owner);
+  slice.handle = handle;
+  std::int64_t unset = 0;
+  if (bucket.first_ns.load(std::memory_order_relaxed) == 0) {
+    bucket.first_ns.compare_exchange_strong(unset, NowNs());
+  }
+  if (bucket.CountSubmission()) coordinator_.Run(&bucket);
+  return handle;
+}
+
+void GradientGroupImpl::SetDefaultUpdate(std::size_t index, void* data) {
+  places_.at(index).default_update = data;
+}
+
+void GradientGroupImpl::EndStep() {
+  if (phase_ != Phase::kOpen) {
+    throw InvalidArgument("EndStep of '" + spec_.name + "' without BeginStep");
+  }
+  coordinator_.ThrowIfEnded();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].submitted.exchange(true, std::memory_order_acq_rel)) continue;
+    Enter(i, nullptr, places_[i].default_update, nullptr);
+  }
+  phase_ = Phase::kEnded;
+}
+
+StepReport GradientGroupImpl::WaitStep() {
+  if (phase_ != Phase::kEnded) {
+    throw InvalidArgument("WaitStep of '" + spec_.name + "' without EndStep");
+  }
+  std::exception_ptr first_error;
+  for (const Place& place : places_) {
+    GradientSlice& slice = SliceOf(place);
+    try {
+      coordinator_.WaitIfKnown(slice.handle);
+    } catch (...) {
+      if (!first_error) first_error = std::current_exception();
+    }
+    slice.handle = kNoHandle;
+  }
+  phase_ = Phase::kClosed;
+  if (first_error) std::rethrow_exception(first_error);
+  const StepReport report = Report();
+  ++next_step_;
+  return report;
+}
+
+StepReport GradientGroupImpl::Report() const {
+  StepReport report{.step = step_.step,
+                    .skipped = skipped_,
+                    .clip_coefficient = clip_coefficient_,
+                    .density = step_.density};
+  if (gate_) report.gradient_norm = std::sqrt(gate_->squared_norm());
+  for (const auto& bucket : buckets_) {
+    const Bucket::Traffic traffic = bucket->traffic();
+    if (!skipped_) report.wire_bytes += traffic.wire_bytes;
+    report.dense_bytes += traffic.dense_bytes;
+  }
+  for (const auto& compressor : plan_.compressors) {
+    report.non_finite_entries += compressor->non_finite_entries();
+  }
+  return report;
+}
+
+void GradientGroupImpl::OnGate(bool pass) {
+  skipped_ = !pass;
+  if (!pass || !plan_.step_settings.clip_norm) return;
+  clip_coefficient_ =
+      ClipCoefficient(std::sqrt(gate_->squared_norm()),
+                      ClipThreshold(*plan_.step_settings.clip_norm, coordinator_.size(),
+                                    plan_.step_settings.clip_scale));
+  for (StepContext& context : step_.contexts) {
+    context.gradient_scale *= static_cast<float>(clip_coefficient_);
+  }
+}
+
+}  // namespace weir

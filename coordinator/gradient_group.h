@@ -1,0 +1,72 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/coordinator.h"
+#include "coordinator/gradient_bucket.h"
+#include "coordinator/group_plan.h"
+#include "weir/gradient_group.h"
+
+namespace weir {
+
+/// The registered gradients of one optimizer: its buckets, its compressors' state and its step.
+/// Thread-safety as in the public interface.
+class GradientGroupImpl final : public GradientGroup {
+ public:
+  /// Registers with all ranks; blocks. Throws InvalidArgument, Mismatch, and why the engine ended.
+  GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec);
+  ~GradientGroupImpl() override;
+
+  const GradientGroupSpec& spec() const override { return spec_; }
+  void BeginStep(const StepInfo& info) override;
+  Handle Submit(std::size_t index, ConstTensorView gradient, TensorView update,
+                std::shared_ptr<const void> owner) override;
+  void SetDefaultUpdate(std::size_t index, void* data) override;
+  void EndStep() override;
+  StepReport WaitStep() override;
+  std::int64_t next_step() const override { return next_step_; }
+  double next_density() const override { return plan_.schedule.Density(next_step_); }
+  void Save(std::ostream& out) const override;
+  void Load(std::span<std::istream* const> former_ranks) override;
+
+ private:
+  enum class Phase { kClosed, kOpen, kEnded };
+  struct Place {
+    GradientBucket* bucket = nullptr;
+    std::size_t slice = 0;
+    std::atomic<bool> submitted = false;
+    void* default_update = nullptr;
+  };
+
+  void MakeBuckets();
+  void Register();
+  void SetContexts(const StepInfo& info);
+  BucketRoute ChooseRoute(const GradientBucket& bucket) const;
+  void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
+                       const TensorView& update) const;
+  Handle Enter(std::size_t index, const void* gradient, void* update,
+               std::shared_ptr<const void> owner);
+  void OnGate(bool pass);
+  StepReport Report() const;
+  GradientSlice& SliceOf(const Place& place) const { return place.bucket->slices()[place.slice]; }
+
+  Coordinator& coordinator_;
+  const GradientGroupSpec spec_;
+  GroupPlan plan_;
+  GroupStep step_;
+  std::unique_ptr<StepGate> gate_;
+  std::vector<std::unique_ptr<GradientBucket>> buckets_;
+  std::vector<Place> places_;  ///< By tensor.
+
+  std::atomic<Phase> phase_ = Phase::kClosed;
+  std::int64_t next_step_ = 0;
+  std::vector<float> previous_rates_;
+  bool skipped_ = false;
+  double clip_coefficient_ = 1.0;
+  std::exception_ptr step_error_;
+};
+
+}  // namespace weir

@@ -1,0 +1,82 @@
+#include "coordinator/group_plan.h"
+
+#include <set>
+#include <string>
+
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+void CheckSpec(const GradientGroupSpec& spec) {
+  if (spec.tensors.empty()) {
+    throw InvalidArgument("the gradient group '" + spec.name + "' has no tensors");
+  }
+  std::set<std::string> names;
+  for (const GradientSpec& tensor : spec.tensors) {
+    const ErrorContext where{tensor.name, {}, "register"};
+    if (tensor.name.empty()) {
+      throw InvalidArgument("a tensor of the gradient group '" + spec.name + "' has no name", where);
+    }
+    if (!names.insert(tensor.name).second) {
+      throw InvalidArgument("the gradient group '" + spec.name + "' has two tensors named '" +
+                                tensor.name + "'",
+                            where);
+    }
+    if (!IsFloatingPoint(tensor.dtype)) {
+      throw InvalidArgument("gradient '" + tensor.name + "' must be floating point, not " +
+                                std::string(Name(tensor.dtype)),
+                            where);
+    }
+    if (tensor.parameter_group < 0) {
+      throw InvalidArgument("gradient '" + tensor.name + "' has the negative parameter group " +
+                                std::to_string(tensor.parameter_group),
+                            where);
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t GroupPlan::slots() const {
+  return static_cast<std::uint32_t>(plan.buckets.size()) + (gated() ? 2 : 0);
+}
+
+GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings) {
+  CheckSpec(spec);
+  GroupPlan plan{.options = ParseOptions(spec.compression)};
+  plan.schedule = ScheduleOf(plan.options);
+  plan.step_settings = StepSettingsOf(plan.options);
+  plan.policy = PolicyOf(plan.options);
+  plan.plain = plan.options.compressor() == "dense" && !plan.options.Given("momentum") &&
+               !plan.options.Given("ef");
+  std::vector<PlanTensor> tensors;
+  for (const GradientSpec& tensor : spec.tensors) {
+    plan.compressors.push_back(MakeCompressor(plan.options, {tensor.name, tensor.shape}));
+    tensors.push_back({tensor.shape.elements() * static_cast<std::int64_t>(sizeof(float)),
+                       tensor.priority});
+  }
+  plan.plan = MakePlan(
+      tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
+  return plan;
+}
+
+Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan,
+                            const Settings& settings) {
+  Request request;
+  request.kind = RequestKind::kGroup;
+  request.name = spec.name;
+  for (const GradientSpec& tensor : spec.tensors) {
+    request.members.push_back({tensor.name, tensor.dtype, tensor.shape});
+    request.settings.emplace_back("parameter group of " + tensor.name,
+                                  std::to_string(tensor.parameter_group));
+    request.settings.emplace_back("priority of " + tensor.name, std::to_string(tensor.priority));
+  }
+  for (const auto& [key, value] : spec.compression) request.settings.emplace_back(key, value);
+  request.settings.emplace_back("WEIR_FUSION_THRESHOLD",
+                                std::to_string(settings.fusion_threshold_bytes));
+  request.slots = plan.slots();
+  return request;
+}
+
+}  // namespace weir

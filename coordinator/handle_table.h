@@ -1,0 +1,64 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "weir/handle.h"
+
+namespace weir {
+
+/// The operations that were submitted and not yet waited for. Thread-safe. Allocates only while the
+/// number of live handles grows.
+class HandleTable {
+ public:
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  /// A new pending handle.
+  Handle Create();
+
+  /// Fulfils a handle, with an error or without; ignored when it was already fulfilled.
+  void Complete(Handle handle, const std::exception_ptr& error = nullptr);
+  void Complete(std::span<const Handle> handles, const std::exception_ptr& error = nullptr);
+
+  /// True once the operation has ended, well or not. Throws InvalidArgument for an unknown handle.
+  bool Poll(Handle handle) const;
+
+  enum class WaitResult { kDone, kDeadlinePassed };
+  /// Waits, forgets the handle and throws its error if it has one. A passed deadline forgets nothing.
+  /// Throws InvalidArgument for a handle that is unknown or was already waited for.
+  WaitResult Wait(Handle handle, Deadline deadline);
+
+  /// Lets a handle go without waiting: it is forgotten as soon as it is fulfilled.
+  void Release(Handle handle);
+
+  /// Fulfils every pending handle with `error`.
+  void FailAll(const std::exception_ptr& error);
+
+ private:
+  struct Slot {
+    std::uint32_t generation = 1;
+    bool live = false;
+    bool done = false;
+    bool released = false;
+    std::exception_ptr error;
+  };
+
+  // All of these expect mutex_ to be held.
+  Slot* Find(Handle handle);
+  const Slot& FindOrThrow(Handle handle) const;
+  bool CompleteLocked(Handle handle, const std::exception_ptr& error);
+  void Forget(std::uint32_t index);
+
+  mutable std::mutex mutex_;
+  std::condition_variable done_;
+  int waiters_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "coordinator/bucket.h"
+#include "coordinator/stage_worker.h"
+#include "metrics/recorder.h"
+
+namespace weir {
+
+/// Hands buckets from stage to stage. Worker stages run on the stage workers (mode thread) or in the
+/// caller (mode serial, for comparison: compression then blocks whoever completed the bucket). Both
+/// modes run the same code on the same data and give the same bits.
+///
+/// Thread-safe.
+class Pipeline {
+ public:
+  struct Callbacks {
+    std::function<void(Bucket*)> to_network;  ///< Its next stage is Gate or Exchange.
+    std::function<void(Bucket*)> finished;    ///< No stage is left.
+    std::function<void(Bucket*, std::exception_ptr)> failed;
+  };
+
+  /// `workers` = 0 is the serial mode.
+  Pipeline(int workers, Recorder* recorder, Callbacks callbacks);
+
+  /// Starts a run: the first stage of the list.
+  void Begin(Bucket* bucket);
+  /// Goes on after the network thread's stage at the cursor.
+  void Resume(Bucket* bucket);
+  /// Waits until no worker touches a bucket any more; queued ones are dropped. Further calls of
+  /// Begin and Resume do nothing.
+  void Stop();
+
+ private:
+  void Advance(Bucket* bucket);
+  void RunStages(Bucket* bucket);
+
+  Recorder* const recorder_;
+  const Callbacks callbacks_;
+  std::vector<std::unique_ptr<StageWorker>> workers_;
+  StageQueue queue_;
+};
+
+}  // namespace weir

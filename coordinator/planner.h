@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weir {
+
+/// What the planner knows of a registered tensor.
+struct PlanTensor {
+  std::int64_t bytes = 0;  ///< As fp32.
+  int priority = 0;        ///< Higher goes first: the layer that the next forward pass needs first.
+};
+
+struct PlanSettings {
+  std::int64_t fusion_threshold_bytes = 0;  ///< A bucket never grows beyond this; 0: no fusion.
+};
+
+/// One unit of compression and exchange: neighbouring tensors, whole.
+struct PlannedBucket {
+  std::vector<std::uint32_t> tensors;  ///< Indices into the registration, in backward order.
+  std::int64_t bytes = 0;
+  int priority = 0;  ///< The largest of its tensors.
+};
+
+struct Plan {
+  std::uint32_t epoch = 0;             ///< Travels in every frame.
+  std::vector<PlannedBucket> buckets;  ///< In backward order: the last registered tensor first.
+};
+
+/// Groups tensors into buckets. A pure function of what is registered, so every rank and every step
+/// has the same buckets, whatever order gradients become ready in.
+///
+/// Gradients become ready from the last layer to the first, so neighbours in that order are fused.
+/// A bucket is closed once it holds the eighth part of all bytes (at least 1 MiB, at most the fusion
+/// threshold): enough buckets for compression to hide behind backprop and the network, few enough
+/// that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019).
+Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings);
+
+}  // namespace weir

@@ -1,0 +1,153 @@
+#include "coordinator/request.h"
+
+#include <array>
+#include <bit>
+
+#include "common/check.h"
+#include "coordinator/message_codec.h"
+
+namespace weir {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "messages are little-endian");
+
+// Least bytes an item takes, so that a count can be bounded before anything is allocated.
+constexpr std::size_t kLeastMember = 6;
+constexpr std::size_t kLeastRequest = 32;
+constexpr std::size_t kLeastResponse = 16;
+
+template <typename Enum>
+Enum GetEnum(MessageReader& in, std::uint8_t count) {
+  const auto value = in.Get<std::uint8_t>();
+  if (value >= count) throw Corrupt("a negotiation message has an unknown code");
+  return static_cast<Enum>(value);
+}
+
+void PutShape(MessageWriter& out, const Shape& shape) {
+  out.Put(static_cast<std::uint8_t>(shape.rank()));
+  for (const std::int64_t dim : shape.dims()) out.Put(dim);
+}
+
+Shape GetShape(MessageReader& in) {
+  const auto rank = in.Get<std::uint8_t>();
+  if (rank > Shape::kMaxRank) throw Corrupt("a negotiation message has a shape of too many dimensions");
+  std::array<std::int64_t, Shape::kMaxRank> dims{};
+  for (std::size_t i = 0; i < rank; ++i) dims[i] = in.Get<std::int64_t>();
+  try {
+    return Shape(std::span<const std::int64_t>(dims.data(), rank));
+  } catch (const InvalidArgument& error) {
+    throw Corrupt(std::string("a negotiation message has an impossible shape: ") + error.what());
+  }
+}
+
+void PutRequest(MessageWriter& out, const Request& request) {
+  out.Put(request.kind);
+  out.PutString(request.name);
+  out.Put(request.dtype);
+  PutShape(out, request.shape);
+  out.Put(request.op);
+  out.Put(request.prescale);
+  out.Put(request.postscale);
+  out.Put(request.root);
+  out.Put(static_cast<std::uint32_t>(request.members.size()));
+  for (const Request::Member& member : request.members) {
+    out.PutString(member.name);
+    out.Put(member.dtype);
+    PutShape(out, member.shape);
+  }
+  out.Put(static_cast<std::uint32_t>(request.settings.size()));
+  for (const auto& [key, value] : request.settings) {
+    out.PutString(key);
+    out.PutString(value);
+  }
+  out.Put(request.slots);
+}
+
+Request GetRequest(MessageReader& in) {
+  Request request;
+  request.kind = GetEnum<RequestKind>(in, 5);
+  request.name = in.GetString();
+  request.dtype = GetEnum<DType>(in, kDTypeCount);
+  request.shape = GetShape(in);
+  request.op = GetEnum<ReduceOp>(in, 6);
+  request.prescale = in.Get<double>();
+  request.postscale = in.Get<double>();
+  request.root = in.Get<std::int32_t>();
+  request.members.resize(in.GetCount(kLeastMember));
+  for (Request::Member& member : request.members) {
+    member.name = in.GetString();
+    member.dtype = GetEnum<DType>(in, kDTypeCount);
+    member.shape = GetShape(in);
+  }
+  request.settings.resize(in.GetCount(2 * sizeof(std::uint32_t)));
+  for (auto& [key, value] : request.settings) {
+    key = in.GetString();
+    value = in.GetString();
+  }
+  request.slots = in.Get<std::uint32_t>();
+  return request;
+}
+
+void PutResponse(MessageWriter& out, const Response& response) {
+  out.Put(response.kind);
+  out.PutString(response.name);
+  out.Put(response.slot);
+  out.Put(static_cast<std::uint32_t>(response.first_dims.size()));
+  for (const std::int64_t dim : response.first_dims) out.Put(dim);
+  out.PutString(response.text);
+  out.Put(static_cast<std::uint32_t>(response.ranks.size()));
+  for (const int rank : response.ranks) out.Put(static_cast<std::int32_t>(rank));
+}
+
+Response GetResponse(MessageReader& in) {
+  Response response;
+  response.kind = GetEnum<Response::Kind>(in, 3);
+  response.name = in.GetString();
+  response.slot = in.Get<std::uint32_t>();
+  response.first_dims.resize(in.GetCount(sizeof(std::int64_t)));
+  for (std::int64_t& dim : response.first_dims) dim = in.Get<std::int64_t>();
+  response.text = in.GetString();
+  response.ranks.resize(in.GetCount(sizeof(std::int32_t)));
+  for (int& rank : response.ranks) rank = in.Get<std::int32_t>();
+  return response;
+}
+
+template <typename T, typename Put>
+std::vector<std::byte> EncodeAll(std::span<const T> items, Put put) {
+  MessageWriter out;
+  out.Put(static_cast<std::uint32_t>(items.size()));
+  for (const T& item : items) put(out, item);
+  return out.Take();
+}
+
+template <typename T, typename Get>
+std::vector<T> DecodeAll(std::span<const std::byte> message, std::size_t least, Get get) {
+  MessageReader in(message);
+  std::vector<T> items(in.GetCount(least));
+  for (T& item : items) item = get(in);
+  in.ExpectEnd();
+  return items;
+}
+
+}  // namespace
+
+std::string_view Name(RequestKind kind) {
+  constexpr std::array<std::string_view, 5> kNames = {"ALLREDUCE", "ALLGATHER", "BROADCAST",
+                                                      "BARRIER", "REGISTER"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::vector<std::byte> Encode(std::span<const Request> requests) {
+  return EncodeAll(requests, PutRequest);
+}
+std::vector<Request> DecodeRequests(std::span<const std::byte> message) {
+  return DecodeAll<Request>(message, kLeastRequest, GetRequest);
+}
+std::vector<std::byte> Encode(std::span<const Response> responses) {
+  return EncodeAll(responses, PutResponse);
+}
+std::vector<Response> DecodeResponses(std::span<const std::byte> message) {
+  return DecodeAll<Response>(message, kLeastResponse, GetResponse);
+}
+
+}  // namespace weir

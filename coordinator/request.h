@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "weir/tensor.h"
+
+namespace weir {
+
+/// What the negotiator can be asked for.
+enum class RequestKind : std::uint8_t { kAllreduce, kAllgather, kBroadcast, kBarrier, kGroup };
+
+/// "ALLREDUCE", ... as in Horovod's messages.
+std::string_view Name(RequestKind kind);
+
+/// One rank's wish to run an operation, as it travels to rank 0 on the slow path. Two requests with
+/// the same name must agree (Arbiter says on what).
+struct Request {
+  RequestKind kind = RequestKind::kAllreduce;
+  std::string name;
+  DType dtype = DType::kFloat32;
+  Shape shape;
+  ReduceOp op = ReduceOp::kAverage;
+  double prescale = 1.0;
+  double postscale = 1.0;
+  std::int32_t root = 0;
+  /// kGroup: the registered tensors, in order, and everything else that must agree, as text.
+  struct Member {
+    std::string name;
+    DType dtype = DType::kFloat32;
+    Shape shape;
+    friend bool operator==(const Member&, const Member&) = default;
+  };
+  std::vector<Member> members;
+  std::vector<std::pair<std::string, std::string>> settings;
+  /// Consecutive slots that this name wants: 1, or the buckets and gates of a group.
+  std::uint32_t slots = 1;
+
+  friend bool operator==(const Request&, const Request&) = default;
+};
+
+/// Rank 0's answer, the same on every rank.
+struct Response {
+  enum class Kind : std::uint8_t {
+    kReady,     ///< Submitted everywhere and agreed: run it now. `slot` is its id from now on.
+    kMismatch,  ///< The ranks disagree; `text` says how, `ranks` who.
+    kForget,    ///< The slot's owner asked for something else: what was ready on it asks again.
+  };
+  Kind kind = Kind::kReady;
+  std::string name;
+  std::uint32_t slot = 0;
+  std::vector<std::int64_t> first_dims;  ///< kAllgather: every rank's first dimension.
+  std::string text;
+  std::vector<int> ranks;
+
+  friend bool operator==(const Response&, const Response&) = default;
+};
+
+/// A slot value that says "not cached": the name asks on the slow path every time.
+inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
+
+/// Little-endian messages. Decoding throws Corrupt on anything that Encode did not write; every
+/// length is bounded by the bytes that are left.
+std::vector<std::byte> Encode(std::span<const Request> requests);
+std::vector<Request> DecodeRequests(std::span<const std::byte> message);
+std::vector<std::byte> Encode(std::span<const Response> responses);
+std::vector<Response> DecodeResponses(std::span<const std::byte> message);
+
+}  // namespace weir

@@ -1,0 +1,48 @@
+#include <algorithm>
+#include <string>
+
+#include "coordinator/gradient_bucket.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+[[noreturn]] void Rethrow(const Corrupt& error, const std::string& bucket, std::size_t rank) {
+  throw Corrupt("the frame of rank " + std::to_string(rank) + " for '" + bucket +
+                    "' is corrupt: " + error.what(),
+                {bucket, {static_cast<int>(rank)}, "merge"});
+}
+
+}  // namespace
+
+/// Adds every rank's frame in rank order, so that all replicas hold the same bits. All frames are
+/// checked as a whole before the first result is touched.
+void GradientBucket::Merge() {
+  const auto frames = gather_->frames();
+  rank_payloads_.resize(frames.size());
+  for (std::size_t rank = 0; rank < frames.size(); ++rank) {
+    try {
+      ReadFrame(frames[rank], rank_payloads_[rank]);
+    } catch (const Corrupt& error) {
+      Rethrow(error, name_, rank);
+    }
+  }
+  const auto ranks = static_cast<float>(frames.size());
+  for (std::size_t i = 0; i < slices_.size(); ++i) {
+    const GradientSlice& slice = slices_[i];
+    const std::span<float> result = Target(slice);
+    std::ranges::fill(result, 0.0f);
+    for (std::size_t rank = 0; rank < frames.size(); ++rank) {
+      try {
+        slice.compressor->Merge(rank_payloads_[rank][i], result);
+      } catch (const Corrupt& error) {
+        Rethrow(error, slice.name, rank);
+      }
+    }
+    for (float& value : result) value /= ranks;
+    slice.compressor->Finish(ContextOf(slice), result);
+    Deliver(slice, result);
+  }
+}
+
+}  // namespace weir

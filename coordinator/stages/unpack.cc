@@ -1,0 +1,26 @@
+#include <algorithm>
+
+#include "coordinator/gradient_bucket.h"
+
+namespace weir {
+
+/// Hands the averaged array back to the tensors, after the momentum that follows the exchange.
+void GradientBucket::Unpack() {
+  std::size_t at = 0;
+  for (const GradientSlice& slice : slices_) {
+    std::span<float> result;
+    if (route_ == BucketRoute::kSummable) {
+      const std::size_t bytes = slice.elements * SizeOf(*summable());
+      result = Target(slice);
+      std::ranges::fill(result, 0.0f);
+      slice.compressor->Merge(std::span<const std::byte>(frame_).subspan(at, bytes), result);
+      at += bytes;
+    } else {
+      result = route_ == BucketRoute::kDense && DirectDense() ? Target(slice) : Staged(slice);
+    }
+    slice.compressor->Finish(ContextOf(slice), result);
+    Deliver(slice, result);
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "weir/handle.h"
+#include "weir/tensor.h"
+
+namespace weir {
+
+/// One tensor whose gradient is exchanged every step.
+struct GradientSpec {
+  std::string name;  ///< Unique in the group; state is saved under it.
+  Shape shape;
+  DType dtype = DType::kFloat32;  ///< Floating point; exchanged and remembered as fp32.
+  /// Index into StepInfo::learning_rates.
+  int parameter_group = 0;
+  /// Higher goes first when several buckets are ready.
+  int priority = 0;
+};
+
+/// A set of gradients that are fused, compressed and exchanged together: what an optimizer registers.
+struct GradientGroupSpec {
+  std::string name = "gradients";
+  std::vector<GradientSpec> tensors;  ///< In forward order.
+  /// docs/reference/compression.md; empty: plain averaging.
+  std::map<std::string, std::string> compression;
+};
+
+/// What holds for one step. Learning rate and step must be the same on all ranks.
+struct StepInfo {
+  std::span<const float> learning_rates;  ///< By parameter group; empty: 0 for all.
+  float loss_scale = 1.0f;                ///< Gradients carry this factor (mixed precision).
+};
+
+/// What one step did on this rank.
+struct StepReport {
+  std::int64_t step = 0;
+  bool skipped = false;         ///< A rank's gradient was not finite: nothing was applied anywhere.
+  double gradient_norm = 0.0;   ///< Global L2 norm of this rank's gradient; only when clipping.
+  double clip_coefficient = 1.0;
+  double density = 1.0;         ///< What the schedule asked for.
+  std::uint64_t wire_bytes = 0;   ///< What this rank contributed, headers included.
+  std::uint64_t dense_bytes = 0;  ///< The same as plain fp32.
+  std::uint64_t non_finite_entries = 0;  ///< Taken as 0 so far, since the group was made.
+};
+
+/// The exchange of a registered group of gradients, step by step. Made by Engine::Register.
+///
+///     group->BeginStep({.learning_rates = rates});
+///     for each tensor, as backprop delivers it:  group->Submit(i, gradient, update);
+///     group->EndStep();
+///     StepReport report = group->WaitStep();   // now every update holds its result
+///
+/// The result of a tensor is the direction the optimizer subtracts: the mean gradient, or with
+/// momentum inside the compressor ("dgc") the whole update before the learning rate.
+///
+/// Submit is thread-safe; BeginStep, EndStep, WaitStep, Save and Load belong to one thread. Errors are
+/// the engine's (include/weir/engine.h).
+class GradientGroup {
+ public:
+  virtual ~GradientGroup() = default;
+
+  virtual const GradientGroupSpec& spec() const = 0;
+
+  /// Opens the next step. Throws InvalidArgument while one is open or not yet waited for.
+  virtual void BeginStep(const StepInfo& info) = 0;
+
+  /// Hands over the gradient of tensor `index` of the registration: this rank's local mean, not
+  /// divided by the number of ranks. `update` gets the result; it may be the gradient's own memory.
+  /// Both must stay valid until the handle is fulfilled; `owner`, when given, is held until then.
+  /// Throws InvalidArgument, and changes nothing, for a wrong index, shape or type, a null pointer, a
+  /// second submission in the step, or outside a step.
+  virtual Handle Submit(std::size_t index, ConstTensorView gradient, TensorView update,
+                        std::shared_ptr<const void> owner = nullptr) = 0;
+
+  /// Where the result of a tensor goes that this rank does not submit in a step (an unused
+  /// parameter still receives the other ranks' part). Null: it is dropped.
+  virtual void SetDefaultUpdate(std::size_t index, void* data) = 0;
+
+  /// Supplies zeros for every tensor that was not submitted. Does not wait.
+  virtual void EndStep() = 0;
+
+  /// Waits until every tensor of the step is done. Also forgets the step's handles that were not
+  /// waited for. Throws the first error.
+  virtual StepReport WaitStep() = 0;
+
+  /// Step number of the next BeginStep, and its density.
+  virtual std::int64_t next_step() const = 0;
+  virtual double next_density() const = 0;
+
+  /// Writes the compressors' state of this rank, bit-exactly; between steps only.
+  virtual void Save(std::ostream& out) const = 0;
+  /// Restores it: {this rank's own file}, or after the number of ranks changed the files of all
+  /// former ranks in rank order. Throws Corrupt or InvalidArgument and changes nothing.
+  virtual void Load(std::span<std::istream* const> former_ranks) = 0;
+};
+
+}  // namespace weir

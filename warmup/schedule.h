@@ -24,7 +24,7 @@ struct ScheduleSettings {
   double final_density = 0.001;
   /// Densities of the stages; the last one holds after the warm-up and must be final_density.
   /// Empty: DefaultStages(final_density).
-  std::vector<double> stages;
+  std::vector<double> stages = {};
 };
 
 /// The stages of the DGC paper (section 3.3), densities 0.25, 0.0625, 0.015625, 0.004, 0.001, cut

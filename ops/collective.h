@@ -17,7 +17,8 @@ class Collective {
   /// Begins a run. `operation` is the same on all ranks and unique among those under way.
   virtual void Start(std::uint32_t operation) = 0;
 
-  /// Moves as far as it can without blocking. True once the result is complete on this rank.
+  /// Moves as far as it can without blocking. True once the result is complete on this rank and
+  /// none of its buffers is in use any more; true again when called again.
   /// Throws what the transport throws; the run is then dead and must be cancelled.
   virtual bool Poll() = 0;
 

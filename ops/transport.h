@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -43,6 +44,15 @@ class Transport {
 
   /// Gives a request up after a failure; its buffer is not touched once this returns.
   virtual void Cancel(Request request) = 0;
+
+  /// Asks that `wake` be called whenever a message for this rank arrives or one of its sends
+  /// completes, so that a sleeping network thread may poll at once. Returns false when the backend
+  /// cannot tell, and the caller has to poll. `wake` runs on another rank's thread, must be quick and
+  /// must not call the transport; it is not called any more once SetWake(nullptr) has returned.
+  virtual bool SetWake(std::function<void()> wake) {
+    static_cast<void>(wake);
+    return false;
+  }
 
   /// Bytes handed to and taken from the network so far, headers of the backend not included.
   virtual std::uint64_t bytes_sent() const = 0;

@@ -17,9 +17,9 @@ class Allgather final : public Collective {
  public:
   explicit Allgather(Transport& transport);
 
-  /// `bytes[r]` is what rank r contributes, the same array on all ranks; `in` has bytes[rank()] bytes
-  /// and `out` the sum of all. `in` may already lie at its place in `out`, otherwise they do not
-  /// overlap. Throws InvalidArgument when the lengths contradict each other.
+  /// `bytes[r]` is what rank r contributes, the same array on all ranks; `in` has bytes[rank()]
+  /// bytes and `out` the sum of all. `in` may already lie at its place in `out`, otherwise they do
+  /// not overlap. Throws InvalidArgument when the lengths contradict each other.
   void Bind(std::span<const std::byte> in, std::span<std::byte> out,
             std::span<const std::size_t> bytes);
 
@@ -32,7 +32,7 @@ class Allgather final : public Collective {
   std::span<const std::byte> in_;
   std::span<std::byte> out_;
   std::vector<std::size_t> offsets_;  ///< size() + 1 entries.
-  std::vector<ChunkStream> sends_;    ///< One per rank, this one's unused.
+  std::vector<ChunkStream> sends_;    ///< By rank; this one's has nothing to do.
   std::vector<ChunkStream> receives_;
 };
 

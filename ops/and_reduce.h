@@ -37,6 +37,7 @@ class AndReduce final : public Collective {
     std::vector<std::uint64_t> received;
   };
   void SendStep();
+  void TakeStep();
 
   Transport& transport_;
   std::span<std::uint64_t> words_;

@@ -18,15 +18,15 @@ class Session;
 /// Not thread-safe. Made, used and destroyed by one thread, which MPI calls its main thread.
 class Bootstrap {
  public:
-  /// Initialises MPI where the job needs it. Throws InvalidArgument when the program has initialised
-  /// it with less than MPI_THREAD_MULTIPLE.
+  /// Initialises MPI where the job needs it. Throws InvalidArgument when the program has
+  /// initialised it with less than MPI_THREAD_MULTIPLE.
   Bootstrap();
   /// Finalises MPI when it was initialised here and nothing has failed.
   ~Bootstrap();
 
   /// The network between all ranks of the job. Waits for all of them to call it; throws TimedOut
-  /// after `timeout`. May be called again once the previous transport is gone, so that an engine can
-  /// be shut down and made again in one process.
+  /// after `timeout`. May be called again once the previous transport is gone, so that an engine
+  /// can be shut down and made again in one process.
   std::unique_ptr<Transport> Connect(std::chrono::milliseconds timeout);
 
  private:

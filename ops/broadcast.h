@@ -5,14 +5,15 @@
 #include <span>
 #include <vector>
 
+#include "ops/binomial_tree.h"
 #include "ops/chunk_stream.h"
 #include "ops/collective.h"
 #include "ops/transport.h"
 
 namespace weir {
 
-/// Copies the root's bytes to all ranks along a binomial tree; a rank passes each chunk on while the
-/// next one arrives.
+/// Copies the root's bytes to all ranks along a binomial tree; a rank passes each chunk on while
+/// the next one arrives.
 class Broadcast final : public Collective {
  public:
   explicit Broadcast(Transport& transport);
@@ -28,11 +29,9 @@ class Broadcast final : public Collective {
  private:
   Transport& transport_;
   std::span<std::byte> data_;
-  int root_ = 0;
-  bool is_root_ = false;
-  ChunkStream parent_;
-  std::vector<ChunkStream> children_;  ///< The first child_count_ are in use.
-  std::size_t child_count_ = 0;
+  TreePosition position_;
+  ChunkStream from_parent_;
+  std::vector<ChunkStream> to_children_;  ///< The first position_.children.size() are in use.
 };
 
 }  // namespace weir

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "ops/binomial_tree.h"
 #include "ops/collective.h"
 #include "ops/pending.h"
 #include "ops/transport.h"
@@ -30,17 +31,18 @@ class BroadcastBytes final : public Collective {
   std::span<const std::byte> message() const { return message_; }
 
  private:
-  void Forward();
+  void SendToChildren();
 
   Transport& transport_;
   std::size_t max_bytes_;
   std::span<const std::byte> bound_;
   std::span<const std::byte> message_;
   std::unique_ptr<std::byte[]> scratch_;
+  TreePosition position_;
   std::uint32_t operation_ = 0;
-  bool waiting_ = false;  ///< For the parent's message.
-  Pending parent_;
-  std::vector<Pending> children_;
+  bool forwarded_ = true;
+  Pending from_parent_;
+  std::vector<Pending> to_children_;
 };
 
 }  // namespace weir

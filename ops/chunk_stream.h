@@ -11,37 +11,49 @@
 
 namespace weir {
 
-/// Moves one array of known length between two ranks in chunks, a few in flight. Both sides know the
-/// length. Messages are tagged by their place in the array; an empty array needs none.
+/// Moves one array between two ranks in chunks, a few in flight. Both sides know its length and use
+/// the same options. Messages are tagged by their place in the array; an empty array needs none.
 class ChunkStream {
  public:
-  static constexpr std::size_t kChunkBytes = std::size_t{1} << 20;
-  static constexpr std::size_t kInFlight = 4;
+  static constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kInFlight = 3;
+  static constexpr std::size_t kEverything = std::numeric_limits<std::size_t>::max();
 
-  void StartSend(int peer, std::uint32_t operation, std::span<const std::byte> data);
-  void StartReceive(int peer, std::uint32_t operation, std::span<std::byte> buffer);
+  /// Two ranks may have a stream of each kind, 0 and 1, in each direction in one operation.
+  struct Options {
+    std::size_t chunk_bytes = kDefaultChunkBytes;
+    std::uint32_t kind = 0;
+  };
 
-  /// Moves as far as it can. A sender passes how many bytes from the start are ready to go.
-  /// True when all bytes are through. Throws Corrupt for a chunk of the wrong length.
-  bool Poll(Transport& transport, std::size_t ready = std::numeric_limits<std::size_t>::max());
+  void StartSend(int peer, std::uint32_t operation, std::span<const std::byte> data,
+                 Options options);
+  void StartReceive(int peer, std::uint32_t operation, std::span<std::byte> buffer,
+                    Options options);
+
+  /// Moves as far as it can; a stream that was never started has nothing to do. `ready` says how
+  /// many bytes from the start may be sent, or written, already. True when all are through. Throws
+  /// Corrupt for a chunk of the wrong length.
+  bool Poll(Transport& transport, std::size_t ready = kEverything);
 
   /// Bytes from the start that are through.
-  std::size_t completed() const;
+  std::size_t completed() const { return done_ == chunks_ ? bytes_ : done_ * options_.chunk_bytes; }
   void Cancel(Transport& transport);
 
  private:
-  std::size_t ChunkBytes(std::size_t chunk) const;
+  void Start(int peer, std::uint32_t operation, std::size_t bytes, Options options);
+  std::size_t EndOf(std::size_t chunk) const;
   void Post(Transport& transport, std::size_t chunk);
+  void CheckLength(std::size_t chunk) const;
 
+  Options options_;
   int peer_ = -1;
   std::uint32_t operation_ = 0;
-  bool sending_ = false;
-  const std::byte* send_data_ = nullptr;
-  std::byte* receive_data_ = nullptr;
+  const std::byte* source_ = nullptr;  ///< Of a sending stream.
+  std::byte* destination_ = nullptr;   ///< Of a receiving one.
   std::size_t bytes_ = 0;
   std::size_t chunks_ = 0;
-  std::size_t posted_ = 0;  ///< Chunks posted so far.
-  std::size_t done_ = 0;    ///< Chunks through so far, in order.
+  std::size_t posted_ = 0;
+  std::size_t done_ = 0;  ///< Chunks through, always the first ones.
   std::array<Pending, kInFlight> in_flight_;
 };
 

@@ -6,10 +6,11 @@ namespace weir {
 
 /// One collective operation as a state machine over a Transport: all-reduce, all-gather, ...
 ///
-/// An object is made once for a bucket and started again every step; Start and Poll allocate nothing
-/// in steady state. Derived classes add a `Bind` that gives the buffers of the next run. Every rank
-/// starts the same operation with the same number; different operations may be under way at once and
-/// may be started in different orders on different ranks. Not thread-safe: network thread only.
+/// An object is made once for a bucket and started again every step; Start and Poll allocate
+/// nothing in steady state. Derived classes add a `Bind` that gives the buffers of the next run.
+/// Every rank starts the same operation with the same number; different operations may be under way
+/// at once and may be started in different orders on different ranks. Not thread-safe: network
+/// thread only.
 class Collective {
  public:
   virtual ~Collective() = default;

@@ -12,8 +12,9 @@
 
 namespace weir {
 
-/// Every rank contributes one frame whose length the others learn only when it arrives: the exchange
-/// of compressed buckets. Every rank sends straight to every other, so a frame crosses once.
+/// Every rank contributes one frame whose length the others learn only when it arrives: the
+/// exchange of compressed buckets. Every rank sends straight to every other, so a frame crosses
+/// once.
 class FrameAllgather final : public Collective {
  public:
   /// Frames have at most `max_frame_bytes` bytes, the same number on all ranks, at most 1 GiB.

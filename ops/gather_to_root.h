@@ -31,14 +31,15 @@ class GatherToRoot final : public Collective {
   std::span<const std::span<const std::byte>> messages() const { return messages_; }
 
  private:
-  std::byte* Slot(int peer);
+  std::byte* Slot(std::size_t receive);
 
   Transport& transport_;
   std::size_t max_bytes_;
   std::span<const std::byte> message_;
   std::unique_ptr<std::byte[]> scratch_;
   std::vector<std::span<const std::byte>> messages_;
-  std::vector<Pending> pending_;  ///< Rank 0: receives by rank. Others: the one send.
+  Pending send_;                   ///< Of ranks other than 0.
+  std::vector<Pending> receives_;  ///< Of rank 0: from rank 1, 2, ...
 };
 
 }  // namespace weir

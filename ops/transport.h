@@ -20,9 +20,9 @@ struct Tag {
 /// Point-to-point messages between the ranks of one group: what a backend (ops/mpi, ops/local) has
 /// to provide; every collective operation is built on it, once (ops/collective.h).
 ///
-/// Nothing here ever blocks. Not thread-safe: all calls of a rank come from one thread, the one that
-/// owns the network. Errors: `Corrupt` when a message is longer than its receiver allows, `PeerLost`
-/// when the backend itself learns of a death.
+/// Nothing here ever blocks. Not thread-safe: all calls of a rank come from one thread, the one
+/// that owns the network. Errors: `Corrupt` when a message is longer than its receiver allows,
+/// `PeerLost` when the backend itself learns of a death.
 class Transport {
  public:
   /// A message under way. Valid from Send/Receive until the Test that returns a value, or Cancel.
@@ -47,8 +47,8 @@ class Transport {
 
   /// Asks that `wake` be called whenever a message for this rank arrives or one of its sends
   /// completes, so that a sleeping network thread may poll at once. Returns false when the backend
-  /// cannot tell, and the caller has to poll. `wake` runs on another rank's thread, must be quick and
-  /// must not call the transport; it is not called any more once SetWake(nullptr) has returned.
+  /// cannot tell, and the caller has to poll. `wake` runs on another rank's thread, must be quick
+  /// and must not call the transport; it is not called any more once SetWake(nullptr) has returned.
   virtual bool SetWake(std::function<void()> wake) {
     static_cast<void>(wake);
     return false;

@@ -17,7 +17,7 @@ class Network {
  public:
   explicit Network(int size);
 
-  int size() const { return static_cast<int>(mailboxes_->size()); }
+  int size() const;
   /// The transport of one rank. At most one at a time; one thread uses it.
   std::unique_ptr<Transport> Endpoint(int rank);
 

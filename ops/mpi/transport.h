@@ -20,13 +20,14 @@ namespace weir::mpi {
 /// post chunks of one kind to one peer in ascending order, and no two operations that are under way
 /// at once are 2^(bits of the operation) apart.
 ///
-/// After an error, or a Cancel that found a message in flight, the transport is dead: MPI cannot take
-/// a message back, so nothing calls MPI any more and the session is abandoned.
+/// After an error, or a Cancel that found a message in flight, the transport is dead: MPI cannot
+/// take a message back, so nothing calls MPI any more and the session is abandoned.
 class Transport final : public weir::Transport {
  public:
   static constexpr int kChunkBits = 10;
 
-  /// Duplicates MPI_COMM_WORLD; waits at most `timeout` for the other ranks, then throws TimedOut.
+  /// Duplicates MPI_COMM_WORLD; every rank has to. Waits at most `timeout` for the other ranks,
+  /// then throws TimedOut.
   Transport(std::shared_ptr<Session> session, std::chrono::milliseconds timeout);
   ~Transport() override;
 
@@ -48,8 +49,7 @@ class Transport final : public weir::Transport {
   };
   Request TakeSlot(int peer, bool sending, std::size_t bytes);
   int MpiTag(Tag tag) const;
-  [[noreturn]] void Fail(int code, int peer, const char* what);
-  void ThrowIfDead() const;
+  [[noreturn]] void Fail(int code, const Slot& slot);
 
   std::shared_ptr<Session> session_;
   MPI_Comm comm_ = MPI_COMM_NULL;

@@ -4,15 +4,29 @@
 
 namespace weir {
 
-/// The stages of a bucket, in the order of the way of one gradient (docs/design.md).
-enum class Stage : std::uint8_t { kQueue, kNegotiate, kPack, kCompress, kExchange, kMerge, kUnpack };
-inline constexpr int kStageCount = 7;
+/// What a record can be about: the stages of a bucket, in the order of the way of one gradient
+/// (docs/design.md), and two intervals of the whole rank.
+enum class Stage : std::uint8_t {
+  kQueue,      ///< From the first submission of the bucket until it is complete on this rank.
+  kNegotiate,  ///< From then until it is complete on all ranks; runs beside kPack and kCompress.
+  kPack,
+  kCompress,
+  kExchange,
+  kMerge,
+  kUnpack,
+  kStep,   ///< BeginStep to the end of EndStep. Added after all records of the step's buckets.
+  kRound,  ///< One negotiation round; only recorded for a timeline that marks cycles.
+};
+/// The stages of a bucket come first.
+inline constexpr int kBucketStageCount = 7;
+inline constexpr int kStageCount = 9;
 
 /// "queue", "negotiate", "pack", ...
 const char* Name(Stage stage);
 
 /// One stage of one bucket on one rank: the only source of what is shown about time. Fixed size,
-/// trivially copyable.
+/// trivially copyable. A stage adds its record before it hands the bucket on, so that the records
+/// of a bucket are in order and a step's are complete when the step is.
 struct StageRecord {
   std::int64_t start_ns = 0;  ///< CLOCK_MONOTONIC.
   std::int64_t end_ns = 0;
@@ -23,6 +37,7 @@ struct StageRecord {
   float density = 1.0f;
   float threshold = 0.0f;
   Stage stage = Stage::kQueue;
+  bool ok = true;  ///< False: the stage failed.
 };
 
 }  // namespace weir

@@ -8,7 +8,8 @@ namespace weir {
 /// What a rank learns about the others outside the data network.
 struct MembershipEvent {
   enum class Kind {
-    kPeerLost,       ///< A rank's process ended without leaving: `rank`, `text` says how ("signal 9 (Killed)").
+    kPeerLost,       ///< A rank's process ended without leaving: `rank`, `text` says how ("signal 9
+                     ///< (Killed)").
     kAbort,          ///< Rank `rank` ended the job; `text` is the reason.
     kStatusRequest,  ///< Rank 0 asks what this rank is doing; answer with SendStatus.
     kStatus,         ///< Rank 0 only: the status text of `rank`.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -19,9 +20,9 @@ struct Tag {
 /// Point-to-point messages between the ranks of one group: what a backend (ops/mpi, ops/local) has
 /// to provide; every collective operation is built on it, once (ops/collective.h).
 ///
-/// Nothing here ever blocks. Not thread-safe: all calls of a rank come from one thread, the one that
-/// owns the network. Errors: `Corrupt` when a message is longer than its receiver allows, `PeerLost`
-/// when the backend itself learns of a death.
+/// Nothing here ever blocks. Not thread-safe: all calls of a rank come from one thread, the one
+/// that owns the network. Errors: `Corrupt` when a message is longer than its receiver allows,
+/// `PeerLost` when the backend itself learns of a death.
 class Transport {
  public:
   /// A message under way. Valid from Send/Receive until the Test that returns a value, or Cancel.
@@ -43,6 +44,15 @@ class Transport {
 
   /// Gives a request up after a failure; its buffer is not touched once this returns.
   virtual void Cancel(Request request) = 0;
+
+  /// Asks that `wake` be called whenever a message for this rank arrives or one of its sends
+  /// completes, so that a sleeping network thread may poll at once. Returns false when the backend
+  /// cannot tell, and the caller has to poll. `wake` runs on another rank's thread, must be quick
+  /// and must not call the transport; it is not called any more once SetWake(nullptr) has returned.
+  virtual bool SetWake(std::function<void()> wake) {
+    static_cast<void>(wake);
+    return false;
+  }
 
   /// Bytes handed to and taken from the network so far, headers of the backend not included.
   virtual std::uint64_t bytes_sent() const = 0;

@@ -1,0 +1,181 @@
+#include "compression/cpu/dgc_step.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "benchmarks/report.h"
+#include "benchmarks/triad.h"
+#include "compression/dgc_math.h"
+#include "compression/state_buffer.h"
+#include "tests/compression/dgc_reference.h"
+
+/// How fast the fused DGC step is, against the memory's own speed (triad, plain and with
+/// non-temporal stores) and against DGC as one would first write it (tests/compression/
+/// dgc_reference.cc, one thread). Figures are medians over interleaved rounds, and ratios are taken
+/// round by round, so that what else the machine does weighs on both sides.
+namespace weir::bench {
+namespace {
+
+constexpr double kDensity = 0.001;
+constexpr double kStepBytes = 20;  // Read gradient, u, v; write u, v.
+
+struct Settings {
+  std::vector<std::size_t> mebi_elements = {1, 16, 64};
+  int warmup_steps = 300;
+  int rounds = 15;
+  std::string json;
+};
+
+/// Gradients that look new in every step: windows at random places of one long normal sequence,
+/// times a scale that drifts by 2 % a step.
+class Gradients {
+ public:
+  Gradients(std::size_t n) : n_(n), pool_(n + kSlack) {
+    std::normal_distribution<float> normal;
+    for (float& x : pool_.values()) x = normal(random_);
+  }
+
+  std::span<const float> Next() {
+    scale_ *= std::exp(0.02f * std::normal_distribution<float>()(random_));
+    return pool_.values().subspan(random_() % kSlack, n_);
+  }
+  float scale() const { return scale_; }
+
+ private:
+  static constexpr std::size_t kSlack = std::size_t{1} << 20;
+  std::mt19937_64 random_{20180401};
+  std::size_t n_;
+  StateBuffer pool_;
+  float scale_ = 1.0f;
+};
+
+/// The series of one size and thread count: seconds per round.
+struct Series {
+  std::vector<double> triad, stream, warm, cold, plain;
+};
+
+class Bench {
+ public:
+  Bench(const Settings& settings, std::size_t n)
+      : settings_(settings),
+        n_(n),
+        k_(EntriesToSend(n, kDensity)),
+        gradients_(n),
+        u_(n),
+        v_(n),
+        a_(n),
+        b_(n),
+        plain_(Momentum::kVanilla, 0.9f, true, n) {}
+
+  Series Measure(int threads, bool first) {
+    ThreadPool pool(threads);
+    cpu::DgcStep step({}, u_.values(), v_.values(), &pool);
+    const auto take_step = [&] {
+      step.Select(gradient_, gradients_.scale(), k_);
+      step.Settle();
+    };
+    for (int t = 0; t < (first ? settings_.warmup_steps : 10); ++t) {
+      gradient_ = gradients_.Next();
+      take_step();
+    }
+    if (first) {
+      plain_.u.assign(u_.values().begin(), u_.values().end());
+      plain_.v.assign(v_.values().begin(), v_.values().end());
+    }
+    const auto triad = [&] { Triad(a_.values(), b_.values(), v_.values(), pool); };
+    const auto stream = [&] { TriadNonTemporal(a_.values(), b_.values(), v_.values(), pool); };
+    const auto plain = [&] { plain_.Step(gradient_, gradients_.scale(), k_); };
+
+    Series series;
+    const std::uint64_t rereads = step.rereads();
+    for (int round = 0; round < settings_.rounds; ++round) {
+      gradient_ = gradients_.Next();
+      series.triad.push_back(Seconds(triad));
+      series.stream.push_back(Seconds(stream));
+      series.warm.push_back(Seconds(take_step));
+      gradient_ = gradients_.Next();
+      step.Forget();
+      series.cold.push_back(Seconds(take_step));
+      series.plain.push_back(Seconds(plain));
+    }
+    rereads_ = step.rereads() - rereads;
+    candidates_ = static_cast<double>(step.candidates()) / static_cast<double>(k_);
+    return series;
+  }
+
+  std::size_t n() const { return n_; }
+  std::uint64_t rereads() const { return rereads_; }
+  double candidates_per_k() const { return candidates_; }
+
+ private:
+  const Settings& settings_;
+  std::size_t n_;
+  std::size_t k_;
+  Gradients gradients_;
+  std::span<const float> gradient_;
+  StateBuffer u_, v_, a_, b_;
+  DgcReference plain_;
+  std::uint64_t rereads_ = 0;
+  double candidates_ = 0;
+};
+
+void AddResults(const Bench& bench, int threads, const Series& series, Report& report) {
+  const std::size_t mebi = bench.n() >> 20;
+  const double n = static_cast<double>(bench.n());
+  const double bytes_ratio = kStepBytes / kTriadBytes;
+  const double to_stream = bytes_ratio * MedianRatio(series.stream, series.warm);
+  const double to_triad = bytes_ratio * MedianRatio(series.triad, series.warm);
+  const double to_plain = MedianRatio(series.plain, series.warm);
+  const double cold = MedianRatio(series.cold, series.warm);
+  report.AddRow({{"Mi elements", mebi},
+                 {"threads", threads},
+                 {"warm ms", 1e3 * Median(series.warm)},
+                 {"GB/s at 20 B", n * kStepBytes / Median(series.warm) / 1e9},
+                 {"triad GB/s", n * kTriadBytes / Median(series.triad) / 1e9},
+                 {"stream GB/s", n * kTriadBytes / Median(series.stream) / 1e9},
+                 {"x triad", to_triad},
+                 {"x stream", to_stream},
+                 {"x plain DGC", to_plain},
+                 {"cold/warm", cold},
+                 {"candidates/K", bench.candidates_per_k()},
+                 {"rereads", bench.rereads()}});
+
+  const std::string where =
+      ", " + std::to_string(mebi) + " Mi, " + std::to_string(threads) + " threads";
+  if (mebi >= 16) {
+    report.AddTarget("bandwidth / triad with non-temporal stores" + where, to_stream, ">=", 1.0);
+    report.AddTarget("bandwidth / plain triad" + where, to_triad, ">=", 1.4);
+  }
+  if (threads <= 2) report.AddTarget("times plain DGC" + where, to_plain, ">=", 7.0 * threads);
+  report.AddTarget("cold / warm" + where, cold, "<=", mebi >= 16 ? 1.1 : 1.5);
+}
+
+int Main(int argc, char** argv) {
+  Settings settings;
+  CLI::App app("Speed of the fused DGC step at density 0.1 %");
+  app.add_option("--json", settings.json, "Also write the figures to this file");
+  app.add_option("--sizes", settings.mebi_elements, "Tensor sizes in Mi elements");
+  app.add_option("--warmup-steps", settings.warmup_steps, "Steps before anything is timed");
+  app.add_option("--rounds", settings.rounds, "Timed rounds");
+  CLI11_PARSE(app, argc, argv);
+
+  Report report("dgc_step");
+  const int all = static_cast<int>(std::thread::hardware_concurrency());
+  for (const std::size_t mebi : settings.mebi_elements) {
+    Bench bench(settings, mebi << 20);
+    AddResults(bench, 1, bench.Measure(1, true), report);
+    if (all > 1) AddResults(bench, all, bench.Measure(all, false), report);
+  }
+  report.Print(std::cout);
+  if (!settings.json.empty()) report.WriteJson(settings.json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int argc, char** argv) { return weir::bench::Main(argc, argv); }

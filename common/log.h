@@ -1,0 +1,60 @@
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "weir/settings.h"
+
+namespace weir {
+
+/// Messages for people, on stderr, through spdlog's logger "weir" (the program's own spdlog loggers
+/// are left alone). Thread-safe. Before Configure the level is warning and no rank is shown.
+///
+///   LogWarning("tensor {} was not submitted by ranks {}", name, ranks);
+class Log {
+ public:
+  /// Sets the level and what each line begins with: time, rank, host. Rank 0 also writes the
+  /// settings' warnings and, at level info, where each setting came from.
+  static void Configure(const Settings& settings, int rank, const std::string& host);
+
+  /// Whether a message of this level would be written; for messages that are costly to make.
+  static bool Enabled(LogLevel level);
+
+  static void Write(LogLevel level, std::string_view message);
+
+  template <typename... Args>
+  static void Format(LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
+    if (Enabled(level)) Write(level, fmt::format(format, std::forward<Args>(args)...));
+  }
+};
+
+template <typename... Args>
+void LogTrace(fmt::format_string<Args...> format, Args&&... args) {
+  Log::Format(LogLevel::kTrace, format, std::forward<Args>(args)...);
+}
+template <typename... Args>
+void LogDebug(fmt::format_string<Args...> format, Args&&... args) {
+  Log::Format(LogLevel::kDebug, format, std::forward<Args>(args)...);
+}
+template <typename... Args>
+void LogInfo(fmt::format_string<Args...> format, Args&&... args) {
+  Log::Format(LogLevel::kInfo, format, std::forward<Args>(args)...);
+}
+template <typename... Args>
+void LogWarning(fmt::format_string<Args...> format, Args&&... args) {
+  Log::Format(LogLevel::kWarning, format, std::forward<Args>(args)...);
+}
+template <typename... Args>
+void LogError(fmt::format_string<Args...> format, Args&&... args) {
+  Log::Format(LogLevel::kError, format, std::forward<Args>(args)...);
+}
+/// What ends the job. Writing it ends nothing.
+template <typename... Args>
+void LogFatal(fmt::format_string<Args...> format, Args&&... args) {
+  Log::Format(LogLevel::kFatal, format, std::forward<Args>(args)...);
+}
+
+}  // namespace weir

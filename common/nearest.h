@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+/// The candidate with the fewest letters to insert, delete or replace (Levenshtein), for "did you
+/// mean"; the first one of equals, "" when there is none. Thread-safe.
+std::string Nearest(std::string_view word, std::span<const std::string> candidates);
+
+}  // namespace weir

@@ -1,0 +1,41 @@
+#include "common/settings_table.h"
+
+namespace weir {
+namespace {
+
+constexpr const char* kIntroduction =
+    R"(# Settings
+
+Weir reads its settings once, from environment variables, when it is initialised. `weirrun` sets the
+same variables from its flags. For every variable that is not set, the spelling in the second column
+is read, so a job script written for Horovod keeps its meaning; that spelling works with the prefix
+`WEIR_` too. An empty variable counts as not set. A value that is not allowed is an error; a `WEIR_*`
+variable that does not exist is warned about, with the nearest one that does. `WEIR_LOG_LEVEL=info`
+prints every setting, its value and where it came from.
+
+| variable | Horovod's | default | allowed | what it does |
+|---|---|---|---|---|
+)";
+
+constexpr const char* kClosing = R"(
+`weir::Settings` (`weir/settings.h`) holds the same values in C++. This page is generated from the
+table in `common/settings_table.cc`; a test compares the two.
+)";
+
+}  // namespace
+
+std::string SettingsReference() {
+  const Settings defaults;
+  std::string page = kIntroduction;
+  for (const SettingRow& row : SettingTable()) {
+    const std::string alias = row.alias.empty() ? "" : "`HOROVOD_" + row.alias + "`";
+    const std::string value = Format(row, defaults);
+    page += "| `" + row.variable() + "` | " + alias +
+            (row.inverted_alias ? " (the opposite)" : "") + " | " +
+            (value.empty() ? "" : "`" + value + "`") + " | " + row.allowed + " | " + row.help +
+            " |\n";
+  }
+  return page + kClosing;
+}
+
+}  // namespace weir

@@ -1,0 +1,163 @@
+#include "common/settings_table.h"
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace weir {
+namespace {
+
+constexpr double kUnlimited = 1e9;
+constexpr double kMaxBytes = 1ULL << 40;
+
+const std::string kBoolean = "true, 1, yes, on or false, 0, no, off";
+const std::string kSeconds = "seconds, at least 0.001";
+const std::string kSecondsOrNever = "seconds; 0 for never";
+
+std::vector<SettingRow> MakeTable() {
+  using S = Settings;
+  return {
+      {.name = "FUSION_THRESHOLD",
+       .alias = "FUSION_THRESHOLD",
+       .member = &S::fusion_threshold_bytes,
+       .allowed = "bytes, 0 to 1099511627776",
+       .help = "Small tensors are packed into buckets of at most this size; 0 packs none.",
+       .max = kMaxBytes},
+      {.name = "CYCLE_TIME",
+       .alias = "CYCLE_TIME",
+       .member = &S::cycle_time_ms,
+       .allowed = "milliseconds, 0.001 to 10000",
+       .help = "Longest pause between two negotiation rounds that make nothing ready.",
+       .min = 0.001,
+       .max = 10000},
+      {.name = "CACHE_CAPACITY",
+       .alias = "CACHE_CAPACITY",
+       .member = &S::cache_capacity,
+       .allowed = "a whole number, 0 to 1048576",
+       .help = "Tensors that are negotiated by a bit instead of by name; 0 turns that off.",
+       .max = 1 << 20},
+      {.name = "PIPELINE",
+       .alias = "",
+       .member = &S::pipeline,
+       .allowed = "serial or thread",
+       .help = "Whether compression runs on its own threads, next to the exchange."},
+      {.name = "WORKER_THREADS",
+       .alias = "",
+       .member = &S::worker_threads,
+       .allowed = "a whole number, 0 to 1024",
+       .help = "Threads of a rank for compression; 0: cores of the host / ranks on it.",
+       .max = 1024},
+      {.name = "DETERMINISTIC",
+       .alias = "",
+       .member = &S::deterministic,
+       .allowed = kBoolean,
+       .help = "Dense sums are made in rank order, so that every transport gives the same bits."},
+      {.name = "COMPRESSION",
+       .alias = "",
+       .member = &S::compression,
+       .allowed = "key=value,key=value, each key once",
+       .help = "Compressor options of optimizers that do not give their own."},
+      {.name = "STALL_CHECK",
+       .alias = "STALL_CHECK_DISABLE",
+       .member = &S::stall_check,
+       .allowed = kBoolean,
+       .help = "Report tensors that some ranks submitted and others did not.",
+       .inverted_alias = true},
+      {.name = "STALL_CHECK_TIME_SECONDS",
+       .alias = "STALL_CHECK_TIME_SECONDS",
+       .member = &S::stall_warning_seconds,
+       .allowed = kSeconds,
+       .help = "When a stall is first reported.",
+       .min = 0.001,
+       .max = kUnlimited},
+      {.name = "STALL_SHUTDOWN_TIME_SECONDS",
+       .alias = "STALL_SHUTDOWN_TIME_SECONDS",
+       .member = &S::stall_shutdown_seconds,
+       .allowed = kSecondsOrNever,
+       .help = "When a stall ends the job.",
+       .max = kUnlimited},
+      {.name = "TIMEOUT_SECONDS",
+       .alias = "",
+       .member = &S::timeout_seconds,
+       .allowed = kSeconds,
+       .help = "Deadline of a wait that names none.",
+       .min = 0.001,
+       .max = kUnlimited},
+      {.name = "START_TIMEOUT",
+       .alias = "START_TIMEOUT",
+       .member = &S::start_timeout_seconds,
+       .allowed = kSeconds,
+       .help = "How long all ranks may take to start.",
+       .min = 0.001,
+       .max = kUnlimited},
+      {.name = "TIMELINE",
+       .alias = "TIMELINE",
+       .member = &S::timeline_filename,
+       .allowed = "a file name",
+       .help = "Writes a Chrome trace of every rank (docs/reference/monitoring.md)."},
+      {.name = "TIMELINE_MARK_CYCLES",
+       .alias = "TIMELINE_MARK_CYCLES",
+       .member = &S::timeline_mark_cycles,
+       .allowed = kBoolean,
+       .help = "Marks the beginning of every negotiation round in the timeline."},
+      {.name = "LOG_LEVEL",
+       .alias = "LOG_LEVEL",
+       .member = &S::log_level,
+       .allowed = "trace, debug, info, warning, error or fatal",
+       .help = "The least important message that is written."},
+      {.name = "LOG_TIMESTAMPS",
+       .alias = "LOG_HIDE_TIME",
+       .member = &S::log_timestamps,
+       .allowed = kBoolean,
+       .help = "Messages begin with the time.",
+       .inverted_alias = true},
+      {.name = "METRICS_PORT",
+       .alias = "",
+       .member = &S::metrics_port,
+       .allowed = "a port, 1 to 65535; 0 for none",
+       .help = "Local rank r serves its metrics on this port + r.",
+       .max = 65535},
+      {.name = "METRICS_ADDRESS",
+       .alias = "",
+       .member = &S::metrics_address,
+       .allowed = "an address of this host; 0.0.0.0 for all",
+       .help = "Where the metrics are served."},
+      {.name = "METRICS_TOKEN",
+       .alias = "",
+       .member = &S::metrics_token,
+       .allowed = "text",
+       .help = "Readers of the metrics must send \"Authorization: Bearer <this>\".",
+       .secret = true},
+      {.name = "METRICS_PER_TENSOR",
+       .alias = "",
+       .member = &S::metrics_per_tensor,
+       .allowed = kBoolean,
+       .help = "Serves series for single buckets too."},
+  };
+}
+
+// "WEIR_TEST_" is for the project's own tests; the rest is set by weirrun and its supervisors.
+constexpr std::array<std::string_view, 8> kInternal = {
+    "WEIR_RANK",       "WEIR_SIZE",       "WEIR_LOCAL_RANK", "WEIR_LOCAL_SIZE",
+    "WEIR_CROSS_RANK", "WEIR_CROSS_SIZE", "WEIR_HOSTNAME",   "WEIR_JOB"};
+constexpr std::array<std::string_view, 3> kInternalPrefixes = {"WEIR_SUPERVISOR_", "WEIR_LAUNCHER_",
+                                                               "WEIR_TEST_"};
+
+}  // namespace
+
+std::span<const SettingRow> SettingTable() {
+  static const std::vector<SettingRow> table = MakeTable();
+  return table;
+}
+
+bool IsInternalVariable(const std::string& name) {
+  for (const std::string_view internal : kInternal) {
+    if (name == internal) return true;
+  }
+  for (const std::string_view prefix : kInternalPrefixes) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+}  // namespace weir

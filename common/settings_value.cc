@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "common/settings_table.h"
+#include "weir/error.h"
+
+// Text to value and back for every type of setting. A ParseValue that answers nothing means "not
+// allowed"; the one place that knows the variable turns that into the error.
+namespace weir {
+namespace {
+
+std::string Lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+template <typename T, std::size_t N>
+using Names = std::array<std::pair<std::string_view, T>, N>;
+
+constexpr Names<bool, 8> kBooleans = {{{"true", true},
+                                       {"false", false},
+                                       {"1", true},
+                                       {"yes", true},
+                                       {"on", true},
+                                       {"0", false},
+                                       {"no", false},
+                                       {"off", false}}};
+constexpr Names<LogLevel, 6> kLogLevels = {{{"trace", LogLevel::kTrace},
+                                            {"debug", LogLevel::kDebug},
+                                            {"info", LogLevel::kInfo},
+                                            {"warning", LogLevel::kWarning},
+                                            {"error", LogLevel::kError},
+                                            {"fatal", LogLevel::kFatal}}};
+constexpr Names<PipelineMode, 2> kPipelineModes = {
+    {{"serial", PipelineMode::kSerial}, {"thread", PipelineMode::kThread}}};
+
+const auto& NamesOf(bool) { return kBooleans; }
+const auto& NamesOf(LogLevel) { return kLogLevels; }
+const auto& NamesOf(PipelineMode) { return kPipelineModes; }
+
+template <typename T>
+concept Named = requires(T value) {
+  NamesOf(value);
+}
+&&(std::is_enum_v<T> || std::is_same_v<T, bool>);
+template <typename T>
+concept Number = std::is_arithmetic_v<T> && !std::is_same_v<T, bool>;
+
+template <Named T>
+std::optional<T> ParseValue(const SettingRow&, const std::string& text, T) {
+  for (const auto& [name, value] : NamesOf(T{})) {
+    if (name == Lower(text)) return value;
+  }
+  return std::nullopt;
+}
+
+template <Number T>
+std::optional<T> ParseValue(const SettingRow& row, const std::string& text, T) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  const auto wide = static_cast<double>(value);
+  if (error != std::errc{} || stop != end || !std::isfinite(wide)) return std::nullopt;
+  if (wide < row.min || wide > row.max) return std::nullopt;
+  return value;
+}
+
+std::optional<std::string> ParseValue(const SettingRow&, const std::string& text,
+                                      const std::string&) {
+  return text;
+}
+
+std::optional<StringMap> ParseValue(const SettingRow&, const std::string& text, const StringMap&) {
+  StringMap map;
+  std::string_view rest = text;
+  while (true) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    const std::size_t equals = item.find('=');
+    if (equals == std::string_view::npos || equals == 0) return std::nullopt;
+    const bool is_new = map.emplace(item.substr(0, equals), item.substr(equals + 1)).second;
+    if (!is_new) return std::nullopt;
+    if (item.size() == rest.size()) return map;
+    rest.remove_prefix(item.size() + 1);
+  }
+}
+
+template <Named T>
+std::string FormatValue(T value) {
+  for (const auto& [name, candidate] : NamesOf(value)) {
+    if (candidate == value) return std::string(name);
+  }
+  return "?";
+}
+
+template <Number T>
+std::string FormatValue(T value) {
+  std::array<char, 32> text{};
+  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), result.ptr};
+}
+
+std::string FormatValue(const std::string& value) { return value; }
+
+std::string FormatValue(const StringMap& map) {
+  std::string text;
+  for (const auto& [key, value] : map) text += (text.empty() ? "" : ",") + key + "=" + value;
+  return text;
+}
+
+}  // namespace
+
+void Parse(const SettingRow& row, const std::string& variable, const std::string& text,
+           Settings& settings) {
+  std::visit(
+      [&](auto member) {
+        auto value = ParseValue(row, text, settings.*member);
+        if (!value) {
+          throw InvalidArgument(variable + "=" + (row.secret ? "..." : text) +
+                                " is not allowed; allowed: " + row.allowed);
+        }
+        settings.*member = *std::move(value);
+      },
+      row.member);
+}
+
+std::string Format(const SettingRow& row, const Settings& settings) {
+  return std::visit([&](auto member) { return FormatValue(settings.*member); }, row.member);
+}
+
+}  // namespace weir

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "common/check.h"
+
+namespace weir {
+
+static_assert(std::endian::native == std::endian::little,
+              "frames are little-endian; a big-endian machine needs byte swaps in this file");
+
+/// Unaligned little-endian loads and stores.
+template <typename T>
+T LoadLittleEndian(const std::byte* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+template <typename T>
+void StoreLittleEndian(std::byte* to, T value) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+constexpr std::size_t BytesForBits(std::size_t bits) { return (bits + 7) / 8; }
+
+/// Appends bits, least significant first, 64 at a time. The caller owns the space and knows that it
+/// suffices. Finish writes what is left, filled with zeros to a whole byte.
+class BitWriter {
+ public:
+  explicit BitWriter(std::byte* out) : out_(out) {}
+
+  /// `bits` < 2^count, count <= 63.
+  void Append(std::uint64_t bits, unsigned count) {
+    word_ |= bits << used_;
+    used_ += count;
+    if (used_ < 64) return;
+    StoreLittleEndian(out_, word_);
+    out_ += sizeof word_;
+    used_ -= 64;
+    word_ = used_ == 0 ? 0 : bits >> (count - used_);
+  }
+
+  void AppendZeros(std::size_t count) {
+    for (; count > 63; count -= 63) Append(0, 63);
+    Append(0, static_cast<unsigned>(count));
+  }
+
+  void Finish() { std::memcpy(out_, &word_, BytesForBits(used_)); }
+
+ private:
+  std::byte* out_;
+  std::uint64_t word_ = 0;
+  unsigned used_ = 0;
+};
+
+/// The 64-bit word at byte `offset`; what lies past the end reads as zero.
+inline std::uint64_t LoadWord(std::span<const std::byte> bytes, std::size_t offset) {
+  if (offset + sizeof(std::uint64_t) <= bytes.size()) [[likely]] {
+    return LoadLittleEndian<std::uint64_t>(bytes.data() + offset);
+  }
+  std::uint64_t word = 0;
+  if (offset < bytes.size()) std::memcpy(&word, bytes.data() + offset, bytes.size() - offset);
+  return word;
+}
+
+/// Number of ones.
+inline std::size_t CountOnes(std::span<const std::byte> bytes) {
+  std::size_t count = 0;
+  for (std::size_t offset = 0; offset < bytes.size(); offset += sizeof(std::uint64_t)) {
+    count += static_cast<std::size_t>(std::popcount(LoadWord(bytes, offset)));
+  }
+  return count;
+}
+
+/// True when all bits from `bits` on, up to the end of the bytes, are zero.
+inline bool PaddingIsZero(std::span<const std::byte> bytes, std::size_t bits) {
+  if (bits % 8 == 0) return true;
+  return (std::to_integer<unsigned>(bytes.back()) >> (bits % 8)) == 0;
+}
+
+}  // namespace weir

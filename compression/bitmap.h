@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// Strictly ascending indices as one bit an element: smaller than Elias-Fano above a density of
+/// about a quarter. Pure functions, thread-safe.
+namespace weir {
+
+std::size_t BitmapBytes(std::size_t n);
+
+/// Writes BitmapBytes(n) bytes.
+void EncodeBitmap(std::size_t n, std::span<const std::uint32_t> indices, std::byte* out);
+
+/// Reads indices.size() indices from exactly BitmapBytes(n) bytes. Throws Corrupt unless
+/// EncodeBitmap could have written them; `indices` then holds anything.
+void DecodeBitmap(std::size_t n, std::span<const std::byte> bytes,
+                  std::span<std::uint32_t> indices);
+
+}  // namespace weir

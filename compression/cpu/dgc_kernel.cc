@@ -1,0 +1,212 @@
+#include "compression/cpu/dgc_kernel.h"
+
+// Compiled once for each instruction set. The scalable vectors of SVE and RVV fit neither kBlock
+// nor the tests' machines; NEON serves there.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compression/cpu/dgc_kernel.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weir::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+using M = hn::Mask<D>;
+constexpr std::size_t kVectors = 4;  // Vectors a branch; 1, 4 and 8 are equally fast, 4 is short.
+static_assert(kVectors * HWY_MAX_BYTES / sizeof(float) <= CandidateList::kBlock);
+
+/// v at [i, i + Lanes) after its update, and which of the lanes had a finite gradient.
+struct Updated {
+  V v;
+  M finite;
+};
+
+/// Where v comes from: the accumulation of a new gradient. Momentum is a template argument so that
+/// each loop has one recursion.
+template <Momentum kMomentum>
+class FromGradient {
+ public:
+  explicit FromGradient(const Accumulation& step) : step_(step) {}
+
+  HWY_INLINE Updated Vector(std::size_t i) const {
+    const D d;
+    const V scaled = hn::Mul(hn::LoadU(d, step_.gradient + i), hn::Set(d, step_.gradient_scale));
+    const M finite = hn::Lt(hn::Abs(scaled), hn::Set(d, MagnitudeOfKey(kInfinityKey)));
+    const V g = hn::IfThenElseZero(finite, scaled);
+    const V v = hn::Add(hn::LoadU(d, step_.v + i), Direction(i, g));
+    hn::StoreU(v, d, step_.v + i);
+    return {v, finite};
+  }
+
+  /// The same for one entry; counts it into `not_finite`.
+  HWY_INLINE float Entry(std::size_t i, std::uint64_t& not_finite) const {
+    const float scaled = step_.gradient[i] * step_.gradient_scale;
+    const bool finite = IsFinite(scaled);
+    not_finite += finite ? 0 : 1;
+    float none = 0.0f;
+    float& u = kMomentum == Momentum::kNone ? none : step_.u[i];
+    step_.v[i] += AdvanceMomentum(kMomentum, step_.m, finite ? scaled : 0.0f, u);
+    return step_.v[i];
+  }
+
+ private:
+  /// AdvanceMomentum for a vector: multiply and add apart, never fused.
+  HWY_INLINE V Direction(std::size_t i, V g) const {
+    if constexpr (kMomentum == Momentum::kNone) {
+      return g;
+    } else {
+      const D d;
+      const V m = hn::Set(d, step_.m);
+      const V old_u = hn::LoadU(d, step_.u + i);
+      const bool nesterov = kMomentum == Momentum::kNesterov;
+      const V u = nesterov ? hn::Mul(m, hn::Add(old_u, g)) : hn::Add(hn::Mul(m, old_u), g);
+      hn::StoreU(u, d, step_.u + i);
+      return nesterov ? hn::Add(u, g) : u;
+    }
+  }
+
+  const Accumulation step_;
+};
+
+/// Where v comes from when it is only read.
+class AsItIs {
+ public:
+  explicit AsItIs(const float* v) : v_(v) {}
+  HWY_INLINE Updated Vector(std::size_t i) const {
+    const D d;
+    return {hn::LoadU(d, v_ + i), hn::FirstN(d, hn::Lanes(d))};
+  }
+  HWY_INLINE float Entry(std::size_t i, std::uint64_t&) const { return v_[i]; }
+
+ private:
+  const float* v_;
+};
+
+/// Appends the lanes of `v` outside `below`. Compressing in the register and then storing is fast
+/// everywhere; compressing stores are slow on some CPUs.
+HWY_INLINE void AppendLanes(std::size_t i, V v, M below, CandidateList& candidates) {
+  const D d;
+  const hn::RebindToUnsigned<D> du;
+  const M hit = hn::Not(below);
+  const auto indices = hn::Iota(du, static_cast<std::uint32_t>(i));
+  hn::StoreU(hn::Compress(v, hit), d, candidates.next_value());
+  hn::StoreU(hn::Compress(indices, hn::RebindMask(du, hit)), du, candidates.next_index());
+  candidates.Commit(hn::CountTrue(d, hit));
+}
+
+/// One pass with a candidate test on each block of kVectors vectors, of which few have a hit.
+template <class Source>
+std::uint64_t Scan(const Source& source, std::size_t begin, std::size_t end,
+                   CandidateList& candidates) {
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::uint64_t not_finite = 0;
+  std::size_t i = begin;
+  V threshold = hn::Set(d, candidates.threshold());
+  for (; end - i >= kVectors * lanes; i += kVectors * lanes) {
+    const Updated a = source.Vector(i);
+    const Updated b = source.Vector(i + lanes);
+    const Updated c = source.Vector(i + 2 * lanes);
+    const Updated e = source.Vector(i + 3 * lanes);
+    const M below_a = hn::Lt(hn::Abs(a.v), threshold);
+    const M below_b = hn::Lt(hn::Abs(b.v), threshold);
+    const M below_c = hn::Lt(hn::Abs(c.v), threshold);
+    const M below_e = hn::Lt(hn::Abs(e.v), threshold);
+    const M below = hn::And(hn::And(below_a, below_b), hn::And(below_c, below_e));
+    const M finite = hn::And(hn::And(a.finite, b.finite), hn::And(c.finite, e.finite));
+    if (HWY_LIKELY(hn::AllTrue(d, hn::And(below, finite)))) continue;
+
+    not_finite += kVectors * lanes - hn::CountTrue(d, a.finite) - hn::CountTrue(d, b.finite) -
+                  hn::CountTrue(d, c.finite) - hn::CountTrue(d, e.finite);
+    candidates.MakeRoom();
+    AppendLanes(i, a.v, below_a, candidates);
+    AppendLanes(i + lanes, b.v, below_b, candidates);
+    AppendLanes(i + 2 * lanes, c.v, below_c, candidates);
+    AppendLanes(i + 3 * lanes, e.v, below_e, candidates);
+    threshold = hn::Set(d, candidates.threshold());
+  }
+  for (; i < end; ++i) {
+    const float v = source.Entry(i, not_finite);
+    candidates.MakeRoom();
+    if (!(MagnitudeOfKey(MagnitudeKey(v)) < candidates.threshold())) {
+      candidates.Append(static_cast<std::uint32_t>(i), v);
+    }
+  }
+  return not_finite;
+}
+
+/// The pass without candidates.
+template <Momentum kMomentum>
+std::uint64_t Update(const Accumulation& step, std::size_t begin, std::size_t end) {
+  const FromGradient<kMomentum> source(step);
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::uint64_t not_finite = 0;
+  std::size_t i = begin;
+  for (; end - i >= lanes; i += lanes) {
+    const M finite = source.Vector(i).finite;
+    if (HWY_UNLIKELY(!hn::AllTrue(d, finite))) not_finite += lanes - hn::CountTrue(d, finite);
+  }
+  for (; i < end; ++i) source.Entry(i, not_finite);
+  return not_finite;
+}
+
+std::uint64_t AccumulateImpl(const Accumulation& step, std::size_t begin, std::size_t end) {
+  switch (step.momentum) {
+    case Momentum::kVanilla:
+      return Update<Momentum::kVanilla>(step, begin, end);
+    case Momentum::kNesterov:
+      return Update<Momentum::kNesterov>(step, begin, end);
+    case Momentum::kNone:
+      break;
+  }
+  return Update<Momentum::kNone>(step, begin, end);
+}
+
+std::uint64_t AccumulateAndCollectImpl(const Accumulation& step, std::size_t begin, std::size_t end,
+                                       CandidateList& candidates) {
+  switch (step.momentum) {
+    case Momentum::kVanilla:
+      return Scan(FromGradient<Momentum::kVanilla>(step), begin, end, candidates);
+    case Momentum::kNesterov:
+      return Scan(FromGradient<Momentum::kNesterov>(step), begin, end, candidates);
+    case Momentum::kNone:
+      break;
+  }
+  return Scan(FromGradient<Momentum::kNone>(step), begin, end, candidates);
+}
+
+void CollectImpl(const float* v, std::size_t begin, std::size_t end, CandidateList& candidates) {
+  Scan(AsItIs(v), begin, end, candidates);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace weir::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weir::cpu {
+
+HWY_EXPORT(AccumulateImpl);
+HWY_EXPORT(AccumulateAndCollectImpl);
+HWY_EXPORT(CollectImpl);
+
+std::uint64_t Accumulate(const Accumulation& step, std::size_t begin, std::size_t end) {
+  return HWY_DYNAMIC_DISPATCH(AccumulateImpl)(step, begin, end);
+}
+
+std::uint64_t AccumulateAndCollect(const Accumulation& step, std::size_t begin, std::size_t end,
+                                   CandidateList& candidates) {
+  return HWY_DYNAMIC_DISPATCH(AccumulateAndCollectImpl)(step, begin, end, candidates);
+}
+
+void Collect(const float* v, std::size_t begin, std::size_t end, CandidateList& candidates) {
+  HWY_DYNAMIC_DISPATCH(CollectImpl)(v, begin, end, candidates);
+}
+
+}  // namespace weir::cpu
+#endif

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "compression/cpu/candidate_list.h"
+#include "compression/dgc_math.h"
+
+/// The passes over a tensor that DGC makes, for the CPU at hand (Google Highway, dispatched at run
+/// time) and with the same bits on every one. They work on entries [begin, end) of arrays of at
+/// most 2^32 - 1 floats, of any alignment. Thread-safe for disjoint ranges and lists.
+namespace weir::cpu {
+
+/// One step's new gradient and the memory it enters.
+struct Accumulation {
+  Momentum momentum = Momentum::kVanilla;
+  float m = 0.9f;               ///< Momentum.
+  float gradient_scale = 1.0f;  ///< Multiplies every gradient entry first.
+  const float* gradient = nullptr;
+  float* u = nullptr;  ///< Not used with Momentum::kNone.
+  float* v = nullptr;
+};
+
+/// v += AdvanceMomentum(momentum, m, g, u) with g = gradient * gradient_scale, or 0 where that is
+/// not finite. Returns how many were not. 20 bytes an entry.
+std::uint64_t Accumulate(const Accumulation& step, std::size_t begin, std::size_t end);
+
+/// The same in the same pass with Collect of the new v.
+std::uint64_t AccumulateAndCollect(const Accumulation& step, std::size_t begin, std::size_t end,
+                                   CandidateList& candidates);
+
+/// Appends every entry of v whose magnitude is *not less than* candidates.threshold(): NaN is never
+/// less, so it cannot hide.
+void Collect(const float* v, std::size_t begin, std::size_t end, CandidateList& candidates);
+
+}  // namespace weir::cpu

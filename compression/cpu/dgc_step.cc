@@ -1,0 +1,212 @@
+#include "compression/cpu/dgc_step.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "common/check.h"
+
+namespace weir::cpu {
+namespace {
+
+// From this density on, and in short tensors, candidates do not pay: every block of the pass would
+// have one. The selection then reads v itself.
+constexpr std::size_t kDenseSelectionFactor = 16;
+constexpr std::size_t kShortTensor = 4096;
+
+// Parts below this size cost more to hand out than they gain. More parts than threads even out
+// what other programs take from a core.
+constexpr std::size_t kMinPart = std::size_t{1} << 16;
+constexpr std::size_t kPartsPerThread = 4;
+
+// The winners of a large tensor lie on as many cache lines, all of them cold: asking for them this
+// far ahead takes a quarter off.
+constexpr std::size_t kPrefetchDistance = 32;
+
+}  // namespace
+
+DgcStep::DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v, ThreadPool* pool)
+    : rule_(rule), u_(u), v_(v), pool_(pool) {
+  const std::size_t n = v.size();
+  WEIR_CHECK(n <= UINT32_MAX);
+  WEIR_CHECK(u.size() == (rule.momentum == Momentum::kNone ? 0 : n));
+  const std::size_t threads = pool == nullptr ? 1 : static_cast<std::size_t>(pool->threads());
+  const std::size_t wanted = threads == 1 ? 1 : threads * kPartsPerThread;
+  parts_ = std::vector<Part>(std::clamp<std::size_t>(n / kMinPart, 1, wanted));
+  for (std::size_t p = 0; p < parts_.size(); ++p) {
+    // Whole cache lines for each part but the last.
+    parts_[p].begin = p == 0 ? 0 : parts_[p - 1].end;
+    parts_[p].end = p + 1 == parts_.size() ? n : n * (p + 1) / parts_.size() / 64 * 64;
+  }
+}
+
+template <typename Function>
+void DgcStep::ForEachPart(const Function& function) {
+  if (pool_ == nullptr) {
+    for (Part& part : parts_) function(part);
+  } else {
+    pool_->ParallelFor(static_cast<int>(parts_.size()),
+                       [&](int p) { function(parts_[static_cast<std::size_t>(p)]); });
+  }
+}
+
+void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std::size_t k) {
+  WEIR_CHECK(gradient.size() == v_.size());
+  WEIR_CHECK(k >= 1 && k <= v_.size());
+  k_ = k;
+  // One entry more than needed: TakeWinners writes first and decides then.
+  indices_.resize(k + 1);
+  values_.resize(k + 1);
+  old_u_.clear();
+  old_v_.clear();
+
+  const Accumulation step{.momentum = rule_.momentum,
+                          .m = rule_.m,
+                          .gradient_scale = gradient_scale,
+                          .gradient = gradient.data(),
+                          .u = u_.data(),
+                          .v = v_.data()};
+  const bool dense_selection = v_.size() <= kShortTensor || k >= v_.size() / kDenseSelectionFactor;
+  const RadixSelect::Result kth =
+      dense_selection ? SelectAmongAll(step) : SelectAmongCandidates(step);
+  kth_magnitude_ = MagnitudeOfKey(kth.key);
+  for (const Part& part : parts_) non_finite_ += part.non_finite;
+  if (kth.largest >= kInfinityKey) ClearNonFinite();
+}
+
+RadixSelect::Result DgcStep::SelectAmongAll(const Accumulation& step) {
+  ForEachPart([&](Part& part) { part.non_finite = Accumulate(step, part.begin, part.end); });
+  candidates_ = 0;
+  tracker_.Forget();
+  const std::span<const float> all[] = {v_};
+  const RadixSelect::Result kth = select_.Select(all, k_);
+  std::size_t taken = 0;
+  std::size_t ties = k_ - kth.above;
+  TakeWinners(
+      v_, [](std::size_t i) { return static_cast<std::uint32_t>(i); }, kth.key, taken, ties);
+  return kth;
+}
+
+RadixSelect::Result DgcStep::SelectAmongCandidates(const Accumulation& step) {
+  const std::optional<float> remembered = tracker_.Next(k_);
+  float threshold = remembered ? *remembered : ThresholdAhead(step);
+  ForEachPart([&](Part& part) {
+    part.candidates.Reset(k_, part.end - part.begin, threshold);
+    part.non_finite = AccumulateAndCollect(step, part.begin, part.end, part.candidates);
+  });
+  if (CountCandidates() < k_) {
+    ++rereads_;
+    if (remembered) {
+      threshold = SampledThreshold([&](std::size_t i) { return v_[i]; });
+      CollectAgain(threshold);
+    }
+    // At threshold 0 every entry is a candidate.
+    if (CountCandidates() < k_) CollectAgain(threshold = 0.0f);
+  }
+  candidates_ = CountCandidates();
+
+  sources_.clear();
+  for (const Part& part : parts_) sources_.push_back(part.candidates.values());
+  const RadixSelect::Result kth = select_.Select(sources_, k_);
+  std::size_t taken = 0;
+  std::size_t ties = k_ - kth.above;
+  for (const Part& part : parts_) {
+    const std::span<const std::uint32_t> indices = part.candidates.indices();
+    TakeWinners(
+        part.candidates.values(), [&](std::size_t i) { return indices[i]; }, kth.key, taken, ties);
+  }
+  tracker_.Observe(
+      {.k = k_,
+       .candidates = candidates_,
+       .threshold = threshold,
+       .kth = MagnitudeOfKey(kth.key),
+       .rank_2k = MagnitudeOfKey(select_.LowerBoundOfRank(std::min(2 * k_, candidates_)))});
+  return kth;
+}
+
+std::size_t DgcStep::CountCandidates() const {
+  std::size_t count = 0;
+  for (const Part& part : parts_) count += part.candidates.size();
+  return count;
+}
+
+void DgcStep::CollectAgain(float threshold) {
+  ForEachPart([&](Part& part) {
+    part.candidates.Reset(k_, part.end - part.begin, threshold);
+    Collect(v_.data(), part.begin, part.end, part.candidates);
+  });
+}
+
+float DgcStep::ThresholdAhead(const Accumulation& step) {
+  return SampledThreshold([&](std::size_t i) {
+    const float scaled = step.gradient[i] * step.gradient_scale;
+    float u = rule_.momentum == Momentum::kNone ? 0.0f : u_[i];
+    return v_[i] + AdvanceMomentum(rule_.momentum, rule_.m, IsFinite(scaled) ? scaled : 0.0f, u);
+  });
+}
+
+template <typename ValueAt>
+float DgcStep::SampledThreshold(const ValueAt& value_at) {
+  const SamplePlan plan(v_.size());
+  samples_.resize(plan.size());
+  for (std::size_t j = 0; j < plan.size(); ++j) samples_[j] = value_at(plan.Index(j));
+  return ThresholdOfSamples(samples_, v_.size(), k_, select_);
+}
+
+template <typename IndexAt>
+void DgcStep::TakeWinners(std::span<const float> values, const IndexAt& index_at, std::uint32_t kth,
+                          std::size_t& taken, std::size_t& ties) {
+  // Without branches: which entry wins is anyone's guess.
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint32_t key = MagnitudeKey(values[i]);
+    const std::size_t tie = key == kth && ties > 0 ? 1 : 0;
+    indices_[taken] = index_at(i);
+    values_[taken] = values[i];
+    taken += key > kth ? 1 : tie;
+    ties -= tie;
+  }
+}
+
+void DgcStep::ClearNonFinite() {
+  for (std::size_t i = 0; i < k_; ++i) {
+    if (IsFinite(values_[i])) continue;
+    const std::uint32_t index = indices_[i];
+    values_[i] = 0.0f;
+    v_[index] = 0.0f;
+    if (!u_.empty() && !IsFinite(u_[index])) u_[index] = 0.0f;
+    ++non_finite_;
+  }
+}
+
+void DgcStep::Settle() {
+  const bool masking = rule_.masking && !u_.empty();
+  old_v_.resize(k_);
+  old_u_.resize(masking ? k_ : 0);
+  for (std::size_t i = 0; i < k_; ++i) {
+    const std::size_t ahead = indices_[std::min(i + kPrefetchDistance, k_ - 1)];
+    __builtin_prefetch(&v_[ahead], 1);
+    const std::uint32_t index = indices_[i];
+    old_v_[i] = v_[index];
+    v_[index] -= values_[i];
+    if (masking) {
+      __builtin_prefetch(&u_[ahead], 1);
+      old_u_[i] = u_[index];
+      u_[index] = 0.0f;
+    }
+  }
+}
+
+void DgcStep::Undo() {
+  for (std::size_t i = 0; i < old_v_.size(); ++i) v_[indices_[i]] = old_v_[i];
+  for (std::size_t i = 0; i < old_u_.size(); ++i) u_[indices_[i]] = old_u_[i];
+  old_v_.clear();
+  old_u_.clear();
+}
+
+void DgcStep::Forget() {
+  tracker_.Forget();
+  k_ = 0;
+  old_u_.clear();
+  old_v_.clear();
+}
+
+}  // namespace weir::cpu

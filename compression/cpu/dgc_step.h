@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/thread_pool.h"
+#include "compression/cpu/candidate_list.h"
+#include "compression/cpu/dgc_kernel.h"
+#include "compression/cpu/radix_select.h"
+#include "compression/cpu/threshold.h"
+#include "compression/dgc_math.h"
+
+namespace weir::cpu {
+
+/// What one tensor's DGC does besides selecting.
+struct DgcRule {
+  Momentum momentum = Momentum::kVanilla;
+  float m = 0.9f;       ///< Momentum.
+  bool masking = true;  ///< Momentum factor masking: u = 0 where an entry was sent.
+};
+
+/// One rank's DGC steps of one tensor (Lin et al., ICLR 2018, algorithm 4), in one pass over
+/// gradient, u and v: 20 bytes an entry. The entries to send are found among candidates that reach
+/// a threshold kept from the last step, and are always exactly the K largest magnitudes, ties to
+/// the lower index, whatever the threshold: too many candidates are compacted on the way, too few
+/// cost one more read of v. Results do not depend on the pool, the instruction set or earlier
+/// thresholds.
+///
+/// u and v belong to the caller and keep their place; u is empty with Momentum::kNone. `pool` may
+/// be null. Not thread-safe. Allocates only when k or n / k changes.
+class DgcStep {
+ public:
+  /// At most 2^32 - 1 entries.
+  DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v, ThreadPool* pool);
+
+  /// Takes gradient * gradient_scale into u and v and selects 1 <= k <= n entries. Non-finite
+  /// gradient entries count as 0. A selected entry of v that is not finite (u or v overflowed, or a
+  /// damaged state) is cleared, in u too, and sent as 0.
+  void Select(std::span<const float> gradient, float gradient_scale, std::size_t k);
+
+  /// The selection, in index order. Before Settle, `values` may be replaced by what receivers will
+  /// decode.
+  std::span<const std::uint32_t> indices() const { return {indices_.data(), k_}; }
+  std::span<float> values() { return {values_.data(), k_}; }
+
+  /// v -= values at the selected entries, and u = 0 there with masking.
+  void Settle();
+  /// Puts back what the last Settle changed; nothing if that was done already.
+  void Undo();
+
+  /// Forgets the threshold and the last selection: u and v were written from outside.
+  void Forget();
+
+  /// The k-th largest |v| of the last Select.
+  float kth_magnitude() const { return kth_magnitude_; }
+  /// Non-finite gradient entries met, and selected entries of v cleared, since construction.
+  std::uint64_t non_finite_entries() const { return non_finite_; }
+  /// Candidates of the last Select; 0 when it did without.
+  std::size_t candidates() const { return candidates_; }
+  /// Selects since construction whose threshold too few entries reached.
+  std::uint64_t rereads() const { return rereads_; }
+
+ private:
+  /// A range of the tensor that one thread scans.
+  struct alignas(64) Part {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::uint64_t non_finite = 0;
+    CandidateList candidates;
+  };
+
+  template <typename Function>
+  void ForEachPart(const Function& function);
+  RadixSelect::Result SelectAmongCandidates(const Accumulation& step);
+  RadixSelect::Result SelectAmongAll(const Accumulation& step);
+  std::size_t CountCandidates() const;
+  void CollectAgain(float threshold);
+  /// A first threshold from samples of what the coming pass will make of v.
+  float ThresholdAhead(const Accumulation& step);
+  template <typename ValueAt>
+  float SampledThreshold(const ValueAt& value_at);
+  template <typename IndexAt>
+  void TakeWinners(std::span<const float> values, const IndexAt& index_at, std::uint32_t kth,
+                   std::size_t& taken, std::size_t& ties);
+  void ClearNonFinite();
+
+  const DgcRule rule_;
+  const std::span<float> u_;
+  const std::span<float> v_;
+  ThreadPool* const pool_;
+
+  std::vector<Part> parts_;
+  ThresholdTracker tracker_;
+  RadixSelect select_;
+  std::vector<float> samples_;
+  std::vector<std::span<const float>> sources_;
+
+  std::size_t k_ = 0;
+  std::vector<std::uint32_t> indices_;
+  std::vector<float> values_;
+  std::vector<float>
+      old_u_;  ///< The undo log, beside indices_; empty when there is nothing to undo.
+  std::vector<float> old_v_;
+
+  float kth_magnitude_ = 0.0f;
+  std::uint64_t non_finite_ = 0;
+  std::size_t candidates_ = 0;
+  std::uint64_t rereads_ = 0;
+};
+
+}  // namespace weir::cpu

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+/// The arithmetic of Deep Gradient Compression on single numbers, written once for every kernel,
+/// scalar, SIMD tail or CUDA (constexpr functions compile for the device with
+/// --expt-relaxed-constexpr). Each operation rounds once: no fused multiply-add, so every kernel
+/// gets the same bits. Lin et al., "Deep Gradient Compression", ICLR 2018, section 3.
+namespace weir {
+
+/// Which recursion u follows. Momentum m, new gradient g, old u:
+/// kVanilla u = m * u + g, direction u;  kNesterov u = m * (u + g), direction u + g;
+/// kNone has no u, direction g.
+enum class Momentum : std::uint8_t { kNone, kVanilla, kNesterov };
+
+/// Advances u and returns the direction: what momentum SGD applies, and what DGC adds to v.
+constexpr float AdvanceMomentum(Momentum momentum, float m, float g, float& u) {
+  switch (momentum) {
+    case Momentum::kVanilla:
+      u = m * u + g;
+      return u;
+    case Momentum::kNesterov:
+      u = m * (u + g);
+      return u + g;
+    case Momentum::kNone:
+      break;
+  }
+  return g;
+}
+
+/// Orders numbers by magnitude: for |a| < |b| the key of a is smaller; both zeros have key 0; NaN
+/// is above infinity, so what is broken is sent, seen and cleared first.
+constexpr std::uint32_t MagnitudeKey(float value) {
+  return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu;
+}
+constexpr float MagnitudeOfKey(std::uint32_t key) { return std::bit_cast<float>(key); }
+
+inline constexpr std::uint32_t kInfinityKey = 0x7f800000u;
+
+constexpr bool IsFinite(float value) { return MagnitudeKey(value) < kInfinityKey; }
+
+/// K = max(1, round(density * n)), at most n; halves round up. 0 only for n = 0.
+inline std::size_t EntriesToSend(std::size_t n, double density) {
+  const double wanted = std::floor(density * static_cast<double>(n) + 0.5);
+  if (!(wanted >= 1.0)) return std::min<std::size_t>(n, 1);
+  return wanted >= static_cast<double>(n) ? n : static_cast<std::size_t>(wanted);
+}
+
+}  // namespace weir

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace weir {
+
+/// What the value of an option may be. A rule describes itself and parses text.
+struct RealRule {
+  double low;
+  double high;
+  bool low_open = false;  ///< `low` itself is refused.
+  bool high_open = false;
+};
+struct IntegerRule {
+  std::int64_t low;
+  std::int64_t high = INT64_MAX;
+};
+struct FlagRule {};  ///< true, false, and Python's and C's ways to say so.
+struct ChoiceRule {
+  std::vector<std::string> names;
+};
+struct RealListRule {  ///< "0.75,0.9375", brackets and spaces allowed; at least one.
+  RealRule each;
+};
+struct CountOrFractionRule {};  ///< A whole number >= 1, or a fraction above 0 and below 1.
+using OptionRule =
+    std::variant<RealRule, IntegerRule, FlagRule, ChoiceRule, RealListRule, CountOrFractionRule>;
+
+/// What a rule yields: reals and count-or-fractions are double, choices string.
+using OptionValue = std::variant<double, std::int64_t, bool, std::string, std::vector<double>>;
+
+/// "a number above 0 and at most 1", "none, vanilla or nesterov": completes "must be ...".
+std::string Describe(const OptionRule& rule);
+
+/// Nothing when `text` breaks the rule. Spaces around the value are ignored.
+std::optional<OptionValue> ParseValue(const OptionRule& rule, const std::string& text);
+
+}  // namespace weir

@@ -1,0 +1,137 @@
+#include "compression/options.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/check.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kBytePsPrefix = "byteps_";
+
+std::string Quoted(const std::string& key, const std::string& value) {
+  return "compression option \"" + key + "\" = \"" + value + "\" ";
+}
+
+/// Levenshtein distance, one row at a time.
+std::size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::vector<std::string> KeysOf(const std::vector<OptionSpec>& specs) {
+  std::vector<std::string> keys = {"compressor"};
+  for (const OptionSpec& spec : specs) keys.push_back(spec.key);
+  return keys;
+}
+
+[[noreturn]] void ThrowUnknownKey(const std::string& compressor, const std::string& key,
+                                  const std::string& value, const std::vector<std::string>& keys) {
+  std::string known;
+  for (const std::string& name : keys) known += (known.empty() ? "" : ", ") + name;
+  throw InvalidArgument(Quoted(key, value) + "is not understood by compressor \"" + compressor +
+                        "\"" + Suggestion(key, keys) + " It understands: " + known + ".");
+}
+
+}  // namespace
+
+std::vector<OptionSpec> JoinSpecs(const std::vector<std::vector<OptionSpec>>& lists) {
+  std::vector<OptionSpec> joined;
+  for (const auto& list : lists) {
+    for (const OptionSpec& spec : list) {
+      const auto same = std::ranges::find(joined, spec.key, &OptionSpec::key);
+      if (same == joined.end()) {
+        joined.push_back(spec);
+      } else {
+        *same = spec;
+      }
+    }
+  }
+  return joined;
+}
+
+ParsedOptions::ParsedOptions(const std::string& compressor, const std::vector<OptionSpec>& specs,
+                             const CompressionOptions& options)
+    : compressor_(compressor), given_(options) {
+  given_.erase("compressor");
+  const std::vector<std::string> keys = KeysOf(specs);
+  for (const auto& [key, value] : given_) {
+    if (std::ranges::find(keys, key) == keys.end()) {
+      ThrowUnknownKey(compressor, key, value, keys);
+    }
+  }
+  for (const OptionSpec& spec : specs) {
+    const auto given = given_.find(spec.key);
+    const std::string& text = given == given_.end() ? spec.default_text : given->second;
+    if (given == given_.end() && text.empty()) continue;
+    auto value = ParseValue(spec.rule, text);
+    WEIR_CHECK_MSG(value || given != given_.end(), "default of " + spec.key + " breaks its rule");
+    if (!value) Refuse(spec.key, "must be " + Describe(spec.rule));
+    values_.emplace(spec.key, *std::move(value));
+  }
+}
+
+template <typename T>
+const T& ParsedOptions::Get(const std::string& key) const {
+  const auto found = values_.find(key);
+  WEIR_CHECK_MSG(found != values_.end(), "no option " + key);
+  WEIR_CHECK_MSG(std::holds_alternative<T>(found->second), "other type: " + key);
+  return std::get<T>(found->second);
+}
+
+double ParsedOptions::Real(const std::string& key) const { return Get<double>(key); }
+std::int64_t ParsedOptions::Integer(const std::string& key) const { return Get<std::int64_t>(key); }
+bool ParsedOptions::Flag(const std::string& key) const { return Get<bool>(key); }
+const std::string& ParsedOptions::Choice(const std::string& key) const {
+  return Get<std::string>(key);
+}
+const std::vector<double>& ParsedOptions::RealList(const std::string& key) const {
+  return Get<std::vector<double>>(key);
+}
+
+void ParsedOptions::Refuse(const std::string& key, const std::string& complaint) const {
+  const auto given = given_.find(key);
+  throw InvalidArgument(Quoted(key, given == given_.end() ? "" : given->second) + complaint +
+                        " (compressor \"" + compressor_ + "\").");
+}
+
+CompressionOptions WithoutPrefix(const CompressionOptions& options) {
+  CompressionOptions plain;
+  for (const auto& [key, value] : options) {
+    const bool prefixed = key.starts_with(kBytePsPrefix);
+    const std::string name = prefixed ? key.substr(kBytePsPrefix.size()) : key;
+    if (!plain.emplace(name, value).second) {
+      throw InvalidArgument(Quoted(name, value) +
+                            "is given twice, with and without the \"byteps_\" prefix; keep one.");
+    }
+  }
+  return plain;
+}
+
+std::string Suggestion(const std::string& word, const std::vector<std::string>& candidates) {
+  std::string nearest;
+  // Further than half the word is no longer a slip of the finger.
+  std::size_t best = std::max<std::size_t>(2, word.size() / 2) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = EditDistance(word, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest.empty() ? "." : "; did you mean \"" + nearest + "\"?";
+}
+
+}  // namespace weir

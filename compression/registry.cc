@@ -1,0 +1,68 @@
+#include "compression/registry.h"
+
+#include <map>
+#include <utility>
+
+#include "common/check.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+/// Filled by static initialisers, in whatever order the linker chose; never changed afterwards.
+std::map<std::string, CompressorInfo>& Registry() {
+  static std::map<std::string, CompressorInfo> registry;
+  return registry;
+}
+
+const CompressorInfo& Find(const std::string& name) {
+  const auto found = Registry().find(name);
+  if (found != Registry().end()) return found->second;
+  std::vector<std::string> names;
+  std::string known;
+  for (const auto& [key, info] : Registry()) {
+    names.push_back(key);
+    known += (known.empty() ? "" : ", ") + key;
+  }
+  throw InvalidArgument("compression option \"compressor\" = \"" + name + "\" is not known" +
+                        Suggestion(name, names) + " Known are: " + known + ".");
+}
+
+}  // namespace
+
+CompressorRegistration::CompressorRegistration(CompressorInfo info) {
+  const std::string name = info.name;
+  const bool added = Registry().emplace(name, std::move(info)).second;
+  WEIR_CHECK_MSG(added, "two compressors are called " + name);
+}
+
+ParsedOptions ParseOptions(const CompressionOptions& options) {
+  const CompressionOptions plain = WithoutPrefix(options);
+  const auto compressor = plain.find("compressor");
+  if (compressor == plain.end() && !plain.empty()) {
+    throw InvalidArgument("compression option \"" + plain.begin()->first +
+                          "\" is given without \"compressor\": say which one, for example "
+                          "\"compressor\" = \"dgc\".");
+  }
+  const CompressorInfo& info = Find(plain.empty() ? "dense" : compressor->second);
+  return ParsedOptions(info.name, info.options, plain);
+}
+
+std::unique_ptr<Compressor> MakeCompressor(const ParsedOptions& options, const TensorSpec& tensor) {
+  auto compressor = Find(options.compressor()).make(options, tensor);
+  WEIR_CHECK(compressor != nullptr);
+  return compressor;
+}
+
+std::unique_ptr<Compressor> MakeCompressor(const CompressionOptions& options,
+                                           const TensorSpec& tensor) {
+  return MakeCompressor(ParseOptions(options), tensor);
+}
+
+std::vector<CompressorInfo> ListCompressors() {
+  std::vector<CompressorInfo> list;
+  for (const auto& [name, info] : Registry()) list.push_back(info);
+  return list;
+}
+
+}  // namespace weir

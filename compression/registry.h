@@ -1,0 +1,51 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compression/compressor.h"
+#include "compression/options.h"
+#include "weir/tensor.h"
+
+namespace weir {
+
+/// The tensor a compressor is made for.
+struct TensorSpec {
+  std::string name;  ///< Unique in its process set; state and random draws belong to it.
+  Shape shape;
+
+  std::size_t elements() const { return static_cast<std::size_t>(shape.elements()); }
+};
+
+/// A compressor as it is known by name.
+struct CompressorInfo {
+  std::string name;
+  std::string summary;              ///< One sentence.
+  std::vector<OptionSpec> options;  ///< Every key it understands but "compressor".
+  /// Makes one for one tensor. Checks what spans several keys (ParsedOptions::Refuse).
+  std::function<std::unique_ptr<Compressor>(const ParsedOptions&, const TensorSpec&)> make;
+};
+
+/// Makes `info` known for the life of the program. Every compressor has one file, which holds one
+/// such object at namespace scope: `const CompressorRegistration kRegistration({"topk", ...});`
+class CompressorRegistration {
+ public:
+  explicit CompressorRegistration(CompressorInfo info);
+};
+
+/// Checks a user's dictionary against the compressor it names; empty means "dense". Do it once for
+/// an optimizer, then make one compressor a tensor. Throws InvalidArgument (see ParseAgainst), for
+/// an unknown compressor too.
+ParsedOptions ParseOptions(const CompressionOptions& options);
+
+/// Throws InvalidArgument for options that contradict each other or do not suit the tensor.
+std::unique_ptr<Compressor> MakeCompressor(const ParsedOptions& options, const TensorSpec& tensor);
+std::unique_ptr<Compressor> MakeCompressor(const CompressionOptions& options,
+                                           const TensorSpec& tensor);
+
+/// All registered compressors by name, for reference tables and completion.
+std::vector<CompressorInfo> ListCompressors();
+
+}  // namespace weir

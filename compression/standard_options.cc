@@ -1,0 +1,141 @@
+#include "compression/standard_options.h"
+
+#include <limits>
+
+namespace weir {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Given under either of two names; giving both, differing, is refused.
+std::int64_t EitherInteger(const ParsedOptions& options, const std::string& a,
+                           const std::string& b) {
+  if (options.Given(a) && options.Given(b) && options.Integer(a) != options.Integer(b)) {
+    options.Refuse(a, "contradicts \"" + b + "\", which means the same; keep one");
+  }
+  if (options.Given(b)) return options.Integer(b);
+  return options.Has(a) ? options.Integer(a) : 0;
+}
+
+}  // namespace
+
+std::vector<OptionSpec> CommonSpecs() {
+  return {
+      {"min_elements", "1024", IntegerRule{0}, "Tensors of fewer elements travel dense."},
+      {"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
+       "Whether to compress: auto takes whichever of all-gather and all-reduce carries less."},
+  };
+}
+
+std::vector<OptionSpec> SelectionSpecs() {
+  return {
+      {"density", "", RealRule{0.0, 1.0, true},
+       "Fraction of entries sent after the warm-up; 0.001 when nothing else says it."},
+      {"values", "fp16", ChoiceRule{{"fp16", "fp32"}},
+       "How values travel: fp16 with a power-of-two scale a tensor, or fp32."},
+  };
+}
+
+std::vector<OptionSpec> WarmupSpecs() {
+  return {
+      {"schedule", "list", ChoiceRule{{"list", "exponential", "constant"}},
+       "How density falls during the warm-up."},
+      {"warmup_steps", "0", IntegerRule{0}, "Steps of the warm-up; rampup_step means the same."},
+      {"rampup_step", "", IntegerRule{0}, "Paddle's name of warmup_steps."},
+      {"rampup_begin_step", "0", IntegerRule{0}, "Gradients travel dense before this step."},
+      {"sparsity", "", RealListRule{{0.0, 1.0, false, true}},
+       "Sparsities (1 - density) of the warm-up stages, of equal length; the last one stays."},
+  };
+}
+
+std::vector<OptionSpec> MemorySpecs() {
+  return {
+      {"ef", "none", ChoiceRule{{"none", "vanilla"}},
+       "Error feedback: what was not sent is added to the next gradient."},
+      {"momentum", "none", ChoiceRule{{"none", "nesterov"}},
+       "Momentum before compression; the optimizer's own must then be 0."},
+      {"momentum_mu", "", RealRule{0.0, 1.0, false, true}, "The momentum coefficient."},
+  };
+}
+
+std::vector<OptionSpec> StepSpecs() {
+  return {
+      {"clip_norm", "", RealRule{0.0, kInfinity, true},
+       "Clip a rank's local mean gradient to this L2 norm over all parameters."},
+      {"clip_scale", "0.5", RealRule{-1.0, 1.0},
+       "The clipping threshold is clip_norm * ranks^clip_scale."},
+      {"skip_nonfinite", "false", FlagRule{},
+       "Skip the step on all ranks when a gradient is inf or NaN, instead of taking 0."},
+  };
+}
+
+std::vector<OptionSpec> WeightDecaySpecs() {
+  return {
+      {"weight_decay", "0", RealRule{0.0, kInfinity}, "Coefficient of the weight decay."},
+      {"weight_decay_form", "outside", ChoiceRule{{"outside", "local"}},
+       "outside: b = m * b + decay * w, never compressed; local: decay * w joins the gradient."},
+  };
+}
+
+Schedule ScheduleOf(const ParsedOptions& options) {
+  ScheduleSettings settings;
+  if (!options.Has("schedule")) {
+    settings.final_density = 1.0;
+    return MakeSchedule(settings);
+  }
+  const std::string& form = options.Choice("schedule");
+  settings.form = form == "list"          ? ScheduleForm::kList
+                  : form == "exponential" ? ScheduleForm::kExponential
+                                          : ScheduleForm::kConstant;
+  settings.begin_step = options.Integer("rampup_begin_step");
+  settings.warmup_steps = EitherInteger(options, "warmup_steps", "rampup_step");
+  if (options.Has("density")) settings.final_density = options.Real("density");
+  if (options.Has("k") && options.Real("k") < 1.0) settings.final_density = options.Real("k");
+  if (options.Has("sparsity")) {
+    for (const char* other : {"density", "k"}) {
+      if (options.Given(other)) {
+        options.Refuse("sparsity", "says the final density in its last entry; leave out \"" +
+                                       std::string(other) + "\"");
+      }
+    }
+    for (double sparsity : options.RealList("sparsity")) settings.stages.push_back(1.0 - sparsity);
+    settings.final_density = settings.stages.back();
+  }
+  return MakeSchedule(settings);
+}
+
+StepSettings StepSettingsOf(const ParsedOptions& options) {
+  StepSettings settings;
+  if (options.Has("clip_norm")) settings.clip_norm = options.Real("clip_norm");
+  if (options.Has("clip_scale")) settings.clip_scale = options.Real("clip_scale");
+  if (options.Has("skip_nonfinite")) settings.skip_nonfinite = options.Flag("skip_nonfinite");
+  return settings;
+}
+
+WeightDecaySettings WeightDecayOf(const ParsedOptions& options) {
+  WeightDecaySettings settings;
+  if (options.Has("weight_decay")) settings.lambda = options.Real("weight_decay");
+  if (options.Has("weight_decay_form")) {
+    settings.local = options.Choice("weight_decay_form") == "local";
+  }
+  return settings;
+}
+
+RoutePolicy PolicyOf(const ParsedOptions& options) {
+  if (!options.Has("policy")) return RoutePolicy::kAuto;
+  const std::string& policy = options.Choice("policy");
+  if (policy == "always") return RoutePolicy::kAlways;
+  return policy == "never" ? RoutePolicy::kNever : RoutePolicy::kAuto;
+}
+
+ValueType ValueTypeOf(const ParsedOptions& options) {
+  const bool fp32 = options.Has("values") && options.Choice("values") == "fp32";
+  return fp32 ? ValueType::kFloat32 : ValueType::kFloat16;
+}
+
+std::size_t MinElementsOf(const ParsedOptions& options) {
+  return options.Has("min_elements") ? static_cast<std::size_t>(options.Integer("min_elements"))
+                                     : 0;
+}
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "compression/options.h"
+#include "compression/policy.h"
+#include "compression/sparse_payload.h"
+#include "warmup/schedule.h"
+
+/// The keys that several compressors share, in groups that a registration joins as it needs them
+/// (JoinSpecs), and the typed values read from them.
+namespace weir {
+
+std::vector<OptionSpec> CommonSpecs();       ///< min_elements, policy.
+std::vector<OptionSpec> SelectionSpecs();    ///< density, values.
+std::vector<OptionSpec> WarmupSpecs();       ///< sparsity, warmup_steps, rampup_*, schedule.
+std::vector<OptionSpec> MemorySpecs();       ///< ef, momentum, momentum_mu.
+std::vector<OptionSpec> StepSpecs();         ///< clip_norm, clip_scale, skip_nonfinite.
+std::vector<OptionSpec> WeightDecaySpecs();  ///< weight_decay, weight_decay_form.
+
+/// What needs the whole step before any state changes (StepGate).
+struct StepSettings {
+  std::optional<double> clip_norm;  ///< Global L2 norm of a rank's local mean gradient.
+  /// The threshold is clip_norm * ranks^clip_scale; 0.5 suits independent gradients.
+  double clip_scale = 0.5;
+  bool skip_nonfinite = false;  ///< Skip the step on all ranks when any gradient is not finite.
+};
+struct WeightDecaySettings {
+  double lambda = 0.0;
+  /// True: g + lambda * w enters compression (Paddle). False: kept outside, b = m * b + lambda * w.
+  bool local = false;
+};
+
+/// Each of these may be called for any compressor; keys it does not have take their defaults.
+/// Throw InvalidArgument for keys that contradict each other.
+Schedule ScheduleOf(const ParsedOptions& options);
+StepSettings StepSettingsOf(const ParsedOptions& options);
+WeightDecaySettings WeightDecayOf(const ParsedOptions& options);
+RoutePolicy PolicyOf(const ParsedOptions& options);
+ValueType ValueTypeOf(const ParsedOptions& options);
+/// Tensors of fewer elements travel dense.
+std::size_t MinElementsOf(const ParsedOptions& options);
+
+}  // namespace weir

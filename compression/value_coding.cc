@@ -1,0 +1,106 @@
+#include "compression/value_coding.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "common/half_array.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kBlock = 512;  // Values converted at a time, in the first-level cache.
+constexpr float kLargestHalf = 65504.0f;
+constexpr std::uint32_t kInfinityBits = 0x7f800000;
+
+float PowerOfTwo(int exponent) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23);
+}
+
+/// Comparisons are written so that NaN becomes 0.
+float Saturated(float value, float limit) {
+  const float number = value == value ? value : 0.0f;
+  return std::clamp(number, -limit, limit);
+}
+
+void EncodeHalves(std::span<float> values, int exponent, std::byte* out) {
+  const float down = PowerOfTwo(-exponent);
+  const float up = PowerOfTwo(exponent);
+  std::array<float, kBlock> scaled;
+  std::array<std::uint16_t, kBlock> halves;
+  while (!values.empty()) {
+    const std::size_t count = std::min(kBlock, values.size());
+    const std::span<float> block = std::span(scaled).first(count);
+    const std::span<std::uint16_t> encoded = std::span(halves).first(count);
+    for (std::size_t i = 0; i < count; ++i) block[i] = Saturated(values[i] * down, kLargestHalf);
+    FloatsToHalves(block, encoded);
+    std::memcpy(out, halves.data(), encoded.size_bytes());
+    HalvesToFloats(encoded, block);
+    for (std::size_t i = 0; i < count; ++i) values[i] = block[i] * up;
+    values = values.subspan(count);
+    out += encoded.size_bytes();
+  }
+}
+
+}  // namespace
+
+int ScaleExponent(std::span<const float> values, ValueType type) {
+  if (type == ValueType::kFloat32) return 0;
+  std::uint32_t largest = 0;
+  for (const float value : values) {
+    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
+    largest = std::max(largest, magnitude < kInfinityBits ? magnitude : 0u);
+  }
+  const int exponent = static_cast<int>(largest >> 23) - 127 - 15;
+  return std::clamp(exponent, kMinScaleExponent, kMaxScaleExponent);
+}
+
+void EncodeValues(std::span<float> values, ValueType type, int exponent, std::byte* out) {
+  if (type == ValueType::kFloat16) {
+    EncodeHalves(values, exponent, out);
+    return;
+  }
+  for (float& value : values) value = Saturated(value, std::numeric_limits<float>::max());
+  if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
+}
+
+bool AllFinite(std::span<const std::byte> bytes, ValueType type) {
+  // Integer tests over unaligned words, without an early exit: this loop vectorises.
+  bool special = false;
+  if (type == ValueType::kFloat16) {
+    for (std::size_t at = 0; at + 2 <= bytes.size(); at += 2) {
+      std::uint16_t half;
+      std::memcpy(&half, bytes.data() + at, sizeof half);
+      special |= (half & 0x7c00) == 0x7c00;
+    }
+  } else {
+    for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
+      std::uint32_t word;
+      std::memcpy(&word, bytes.data() + at, sizeof word);
+      special |= (word & kInfinityBits) == kInfinityBits;
+    }
+  }
+  return !special;
+}
+
+void DecodeValues(std::span<const std::byte> bytes, ValueType type, int exponent, bool negate,
+                  std::size_t first, std::span<float> values) {
+  const float factor = (negate ? -1.0f : 1.0f) * PowerOfTwo(exponent);
+  const std::byte* from = bytes.data() + first * BytesOf(type);
+  if (type == ValueType::kFloat32) {
+    if (!values.empty()) std::memcpy(values.data(), from, values.size_bytes());
+    for (float& value : values) value *= factor;
+    return;
+  }
+  std::array<std::uint16_t, kBlock> halves;
+  for (std::size_t done = 0; done < values.size(); done += kBlock) {
+    const std::size_t count = std::min(kBlock, values.size() - done);
+    std::memcpy(halves.data(), from + 2 * done, 2 * count);
+    HalvesToFloats(std::span(halves).first(count), values.subspan(done, count));
+  }
+  for (float& value : values) value *= factor;
+}
+
+}  // namespace weir

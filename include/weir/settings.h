@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+/// Everything that can be tuned from outside, parsed once into one typed struct. Algorithms get
+/// values; nothing else of the engine reads the environment.
+namespace weir {
+
+enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kFatal };
+
+/// How the stages of a bucket are run (docs/design.md, "Pipeline").
+enum class PipelineMode {
+  kSerial,  ///< One after the other on the network thread; for comparison.
+  kThread,  ///< Compression and merging on worker threads, next to the exchange.
+};
+
+/// The settings of one rank. A program may also fill them by hand; `Describe` then says so.
+/// docs/reference/settings.md lists the variable, the allowed values and the meaning of each
+/// member. A plain value: not thread-safe to change, safe to read from many threads.
+struct Settings {
+  // Exchange.
+  std::size_t fusion_threshold_bytes = std::size_t{128} << 20;  ///< 0: nothing is fused.
+  double cycle_time_ms = 1.0;  ///< Longest pause between two rounds that make nothing ready.
+  int cache_capacity = 1024;   ///< Tensors with a small id for the fast path; 0 turns it off.
+  PipelineMode pipeline = PipelineMode::kThread;
+  int worker_threads = 0;      ///< For compression, per rank; 0: cores of the host / ranks on it.
+  bool deterministic = false;  ///< Dense sums in rank order: equal bits on every transport.
+  std::map<std::string, std::string> compression;  ///< Default compressor options; empty: none.
+
+  // Deadlines, in seconds.
+  bool stall_check = true;
+  double stall_warning_seconds = 60;
+  double stall_shutdown_seconds = 1800;  ///< 0: a stall never ends the job.
+  double timeout_seconds = 3600;         ///< Default deadline of a wait.
+  double start_timeout_seconds = 30;     ///< For all ranks to have started.
+
+  // What a person sees.
+  std::string timeline_filename;  ///< Empty: no timeline.
+  bool timeline_mark_cycles = false;
+  LogLevel log_level = LogLevel::kWarning;
+  bool log_timestamps = true;
+  int metrics_port = 0;  ///< Port of local rank 0, the others count up from it; 0: no endpoint.
+  std::string metrics_address = "127.0.0.1";
+  std::string metrics_token;  ///< Bearer token that readers must send; empty: none.
+  bool metrics_per_tensor = false;
+
+  /// Reads `WEIR_*` from the process's environment, and for each one that is not set its
+  /// `HOROVOD_*` spelling. An empty variable counts as not set. Throws InvalidArgument that names
+  /// the variable, its value and what is allowed.
+  static Settings FromEnvironment();
+  /// The same from a given environment, for tests and launchers.
+  static Settings FromEnvironment(const std::map<std::string, std::string>& environment);
+
+  /// One line for each setting: its variable, its value, and where the value came from. A token is
+  /// not printed.
+  std::string Describe() const;
+
+  /// What FromEnvironment found odd but not wrong, as whole sentences: unknown `WEIR_*` variables
+  /// with the nearest valid name, a stall that never ends the job. `Log::Configure` writes them.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  /// Which variable gave a setting, and the value it gave, to notice what a program changed later.
+  struct Source {
+    std::string variable;
+    std::string value;
+  };
+  std::map<std::string, Source> sources_;  // By WEIR_ name.
+  std::vector<std::string> warnings_;
+};
+
+}  // namespace weir

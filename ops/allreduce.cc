@@ -1,0 +1,25 @@
+#include "ops/allreduce.h"
+
+namespace weir {
+
+Allreduce::Allreduce(Transport& transport, std::size_t chunk_bytes)
+    : whole_(transport), chunked_(transport, chunk_bytes) {}
+
+void Allreduce::Bind(const void* in, void* out, std::int64_t elements, DType dtype,
+                     const Reduction& reduction) {
+  CheckReduction(dtype, reduction);
+  const ReduceTask task{.in = static_cast<const std::byte*>(in),
+                        .out = static_cast<std::byte*>(out),
+                        .elements = static_cast<std::size_t>(elements),
+                        .dtype = dtype,
+                        .reduction = reduction};
+  if (task.bytes() <= kWholeBytes) {
+    whole_.Bind(task);
+    active_ = &whole_;
+  } else {
+    chunked_.Bind(task);
+    active_ = &chunked_;
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ops/chunked_allreduce.h"
+#include "ops/collective.h"
+#include "ops/reduce.h"
+#include "ops/transport.h"
+#include "ops/whole_allreduce.h"
+#include "weir/dtype.h"
+
+namespace weir {
+
+/// Combines the same-shaped array of every rank; all ranks get the same bits.
+///
+/// Values are always combined in rank order, all ranks' pieces at once, so the result depends
+/// neither on the transport nor on timing (ops/reduce.h says how each type is rounded). Small
+/// arrays are exchanged whole, larger ones in chunks.
+class Allreduce final : public Collective {
+ public:
+  /// Arrays of at most this many bytes are exchanged whole.
+  static constexpr std::size_t kWholeBytes = 4096;
+
+  explicit Allreduce(Transport& transport,
+                     std::size_t chunk_bytes = ChunkedAllreduce::kDefaultChunkBytes);
+
+  /// `in` and `out` hold `elements` elements and are either the same memory or do not overlap.
+  /// dtype, elements and reduction are the same on all ranks. Throws InvalidArgument for a
+  /// reduction that `dtype` does not have. Allocates only when the scratch has to grow.
+  void Bind(const void* in, void* out, std::int64_t elements, DType dtype,
+            const Reduction& reduction = {});
+
+  void Start(std::uint32_t operation) override { active_->Start(operation); }
+  bool Poll() override { return active_->Poll(); }
+  void Cancel() override { active_->Cancel(); }
+
+ private:
+  WholeAllreduce whole_;
+  ChunkedAllreduce chunked_;
+  Collective* active_ = &whole_;
+};
+
+}  // namespace weir

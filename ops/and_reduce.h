@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/collective.h"
+#include "ops/pending.h"
+#include "ops/transport.h"
+
+namespace weir {
+
+/// Bitwise AND of a few words over all ranks: the negotiator's round.
+///
+/// Dissemination in ceil(log2 size()) steps (Hensgen, Finkel, Manber 1988): in step k a rank sends
+/// what it has to rank + 2^k. AND is idempotent, so ranks that are counted twice do no harm and any
+/// number of ranks works.
+class AndReduce final : public Collective {
+ public:
+  explicit AndReduce(Transport& transport);
+
+  /// `words` are this rank's bits and become the result. The number of words is the same on all
+  /// ranks. Allocates only for more words than ever before.
+  void Bind(std::span<std::uint64_t> words);
+
+  void Start(std::uint32_t operation) override;
+  /// Throws Corrupt when another rank sent a different number of words.
+  bool Poll() override;
+  void Cancel() override;
+
+ private:
+  struct Step {
+    Pending send;
+    Pending receive;
+    std::vector<std::uint64_t> sent;
+    std::vector<std::uint64_t> received;
+  };
+  void SendStep();
+  void TakeStep();
+
+  Transport& transport_;
+  std::span<std::uint64_t> words_;
+  std::uint32_t operation_ = 0;
+  std::vector<Step> steps_;
+  std::size_t step_ = 0;
+};
+
+}  // namespace weir

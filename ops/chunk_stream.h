@@ -1,0 +1,60 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "ops/pending.h"
+#include "ops/transport.h"
+
+namespace weir {
+
+/// Moves one array between two ranks in chunks, a few in flight. Both sides know its length and use
+/// the same options. Messages are tagged by their place in the array; an empty array needs none.
+class ChunkStream {
+ public:
+  static constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kInFlight = 3;
+  static constexpr std::size_t kEverything = std::numeric_limits<std::size_t>::max();
+
+  /// Two ranks may have a stream of each kind, 0 and 1, in each direction in one operation.
+  struct Options {
+    std::size_t chunk_bytes = kDefaultChunkBytes;
+    std::uint32_t kind = 0;
+  };
+
+  void StartSend(int peer, std::uint32_t operation, std::span<const std::byte> data,
+                 Options options);
+  void StartReceive(int peer, std::uint32_t operation, std::span<std::byte> buffer,
+                    Options options);
+
+  /// Moves as far as it can; a stream that was never started has nothing to do. `ready` says how
+  /// many bytes from the start may be sent, or written, already. True when all are through. Throws
+  /// Corrupt for a chunk of the wrong length.
+  bool Poll(Transport& transport, std::size_t ready = kEverything);
+
+  /// Bytes from the start that are through.
+  std::size_t completed() const { return done_ == chunks_ ? bytes_ : done_ * options_.chunk_bytes; }
+  void Cancel(Transport& transport);
+
+ private:
+  void Start(int peer, std::uint32_t operation, std::size_t bytes, Options options);
+  std::size_t EndOf(std::size_t chunk) const;
+  void Post(Transport& transport, std::size_t chunk);
+  void CheckLength(std::size_t chunk) const;
+
+  Options options_;
+  int peer_ = -1;
+  std::uint32_t operation_ = 0;
+  const std::byte* source_ = nullptr;  ///< Of a sending stream.
+  std::byte* destination_ = nullptr;   ///< Of a receiving one.
+  std::size_t bytes_ = 0;
+  std::size_t chunks_ = 0;
+  std::size_t posted_ = 0;
+  std::size_t done_ = 0;  ///< Chunks through, always the first ones.
+  std::array<Pending, kInFlight> in_flight_;
+};
+
+}  // namespace weir

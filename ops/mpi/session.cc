@@ -1,0 +1,68 @@
+#include "ops/mpi/session.h"
+
+#include <mpi.h>
+
+#include <string>
+
+#include "weir/error.h"
+
+namespace weir::mpi {
+
+namespace {
+
+const char* LevelName(int level) {
+  switch (level) {
+    case MPI_THREAD_SINGLE:
+      return "MPI_THREAD_SINGLE";
+    case MPI_THREAD_FUNNELED:
+      return "MPI_THREAD_FUNNELED";
+    case MPI_THREAD_SERIALIZED:
+      return "MPI_THREAD_SERIALIZED";
+    default:
+      return "MPI_THREAD_MULTIPLE";
+  }
+}
+
+}  // namespace
+
+Session::Session() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized != 0) {
+    throw InvalidArgument(
+        "the program has already finalised MPI, which cannot be initialised twice "
+        "in one process; initialise Weir before MPI_Finalize");
+  }
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  int level = MPI_THREAD_SINGLE;
+  if (initialized != 0) {
+    MPI_Query_thread(&level);
+    if (level < MPI_THREAD_MULTIPLE) {
+      throw InvalidArgument(
+          std::string("the program has initialised MPI with ") + LevelName(level) +
+          ", but Weir uses it from a thread of its own: initialise Weir first, or "
+          "MPI with MPI_THREAD_MULTIPLE (mpi4py: mpi4py.rc.thread_level = "
+          "'multiple' before importing mpi4py.MPI)");
+    }
+    return;
+  }
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
+    throw Error("MPI_Init_thread failed");
+  }
+  initialized_here_ = true;
+  if (level < MPI_THREAD_MULTIPLE) {
+    MPI_Finalize();
+    throw InvalidArgument(std::string("this MPI library gives no more than ") + LevelName(level) +
+                          "; Weir needs one built with MPI_THREAD_MULTIPLE");
+  }
+}
+
+Session::~Session() {
+  if (!initialized_here_ || abandoned_) return;
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) MPI_Finalize();
+}
+
+}  // namespace weir::mpi

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "ops/transport.h"
+
+namespace weir {
+
+/// One message under way, or none: a request and what became of it. Movable only while idle.
+class Pending {
+ public:
+  void Send(Transport& transport, int peer, Tag tag, std::span<const std::byte> data) {
+    request_ = transport.Send(peer, tag, data);
+  }
+  void Receive(Transport& transport, int peer, Tag tag, std::span<std::byte> buffer) {
+    request_ = transport.Receive(peer, tag, buffer);
+  }
+
+  /// True when nothing is under way (any more).
+  bool Done(Transport& transport) {
+    if (!request_) return true;
+    const std::optional<std::size_t> bytes = transport.Test(*request_);
+    if (!bytes) return false;
+    request_.reset();
+    bytes_ = *bytes;
+    return true;
+  }
+  bool idle() const { return !request_; }
+  /// Length of the last message that completed.
+  std::size_t bytes() const { return bytes_; }
+
+  void Cancel(Transport& transport) {
+    if (request_) transport.Cancel(*request_);
+    request_.reset();
+  }
+
+ private:
+  std::optional<Transport::Request> request_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+// Plain loops, compiled once per instruction set by Highway's foreach_target and vectorised by the
+// compiler.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "ops/reduce.cc"
+#include <hwy/foreach_target.h>  // IWYU pragma: keep
+// After foreach_target.h, as Highway wants it.
+#include <hwy/highway.h>
+
+#include "ops/reduce_kernels-inl.h"
+
+#if HWY_ONCE
+
+#include <cmath>
+#include <string>
+
+#include "common/check.h"
+#include "ops/reduce.h"
+#include "weir/error.h"
+
+namespace weir {
+
+HWY_EXPORT(ReduceAnyType);
+
+void CheckReduction(DType dtype, const Reduction& reduction) {
+  const bool scaled = reduction.prescale != 1.0 || reduction.postscale != 1.0;
+  if (dtype == DType::kBool && (scaled || reduction.op == ReduceOp::kAverage)) {
+    throw InvalidArgument(
+        "an all-reduce of bool has no average and no scale factors; use sum (or) "
+        "or product (and), or convert to an integer type first");
+  }
+  if (!std::isfinite(reduction.prescale) || !std::isfinite(reduction.postscale)) {
+    throw InvalidArgument("the scale factors of an all-reduce must be finite, not " +
+                          std::to_string(reduction.prescale) + " before and " +
+                          std::to_string(reduction.postscale) + " after");
+  }
+}
+
+void Reduce(DType dtype, const Reduction& reduction, std::span<const std::byte* const> sources,
+            std::size_t elements, std::byte* out) {
+  WEIR_CHECK(!sources.empty());
+  HWY_DYNAMIC_DISPATCH(ReduceAnyType)(dtype, reduction, sources, elements, out);
+}
+
+}  // namespace weir
+
+#endif  // HWY_ONCE

@@ -1,0 +1,26 @@
+#include "common/nearest.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace weir {
+namespace {
+
+const std::vector<std::string> kKeys = {"density", "momentum", "momentum_mu", "warmup_steps"};
+
+TEST(Nearest, IsTheCandidateWithTheFewestEdits) {
+  EXPECT_EQ(Nearest("densty", kKeys), "density");
+  EXPECT_EQ(Nearest("momentun", kKeys), "momentum");
+  EXPECT_EQ(Nearest("momentum_nu", kKeys), "momentum_mu");
+  EXPECT_EQ(Nearest("warmupsteps", kKeys), "warmup_steps");
+}
+
+TEST(Nearest, TheFirstOfEqualsWinsAndNoCandidateIsEmpty) {
+  const std::vector<std::string> equals = {"ab", "ac"};
+  EXPECT_EQ(Nearest("ad", equals), "ab");
+  EXPECT_EQ(Nearest("ad", {}), "");
+}
+
+}  // namespace
+}  // namespace weir

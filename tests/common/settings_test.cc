@@ -1,0 +1,152 @@
+#include "weir/settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "common/settings_table.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+std::string ErrorOf(const std::map<std::string, std::string>& environment) {
+  try {
+    Settings::FromEnvironment(environment);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Settings, AnEmptyEnvironmentGivesTheDefaults) {
+  const auto settings = Settings::FromEnvironment({{"WEIR_TIMEOUT_SECONDS", ""}});
+  EXPECT_EQ(settings.fusion_threshold_bytes, std::size_t{128} << 20);
+  EXPECT_EQ(settings.timeout_seconds, 3600);
+  EXPECT_EQ(settings.pipeline, PipelineMode::kThread);
+  EXPECT_THAT(settings.warnings(), IsEmpty());
+}
+
+TEST(Settings, EveryTypeIsRead) {
+  const auto settings = Settings::FromEnvironment({{"WEIR_FUSION_THRESHOLD", "1099511627776"},
+                                                   {"WEIR_CYCLE_TIME", "2.5"},
+                                                   {"WEIR_WORKER_THREADS", "3"},
+                                                   {"WEIR_PIPELINE", "serial"},
+                                                   {"WEIR_LOG_LEVEL", "DEBUG"},
+                                                   {"WEIR_METRICS_ADDRESS", "0.0.0.0"},
+                                                   {"WEIR_COMPRESSION", "compressor=dgc,k=0.01"}});
+  EXPECT_EQ(settings.fusion_threshold_bytes, std::size_t{1} << 40);
+  EXPECT_EQ(settings.cycle_time_ms, 2.5);
+  EXPECT_EQ(settings.worker_threads, 3);
+  EXPECT_EQ(settings.pipeline, PipelineMode::kSerial);
+  EXPECT_EQ(settings.log_level, LogLevel::kDebug);
+  EXPECT_EQ(settings.metrics_address, "0.0.0.0");
+  EXPECT_EQ(settings.compression, (StringMap{{"compressor", "dgc"}, {"k", "0.01"}}));
+}
+
+TEST(Settings, BooleansHaveFourSpellingsEach) {
+  for (const char* text : {"true", "1", "yes", "on", "True", "ON"}) {
+    EXPECT_TRUE(Settings::FromEnvironment({{"WEIR_DETERMINISTIC", text}}).deterministic) << text;
+  }
+  for (const char* text : {"false", "0", "no", "off"}) {
+    EXPECT_FALSE(Settings::FromEnvironment({{"WEIR_STALL_CHECK", text}}).stall_check) << text;
+  }
+}
+
+TEST(Settings, HorovodsSpellingIsReadWhenOursIsNotSet) {
+  const auto aliased = Settings::FromEnvironment({{"HOROVOD_CACHE_CAPACITY", "7"}});
+  EXPECT_EQ(aliased.cache_capacity, 7);
+  EXPECT_THAT(aliased.Describe(), HasSubstr("WEIR_CACHE_CAPACITY = 7  (from HOROVOD_CACHE_"));
+  const auto both =
+      Settings::FromEnvironment({{"HOROVOD_CACHE_CAPACITY", "7"}, {"WEIR_CACHE_CAPACITY", "8"}});
+  EXPECT_EQ(both.cache_capacity, 8);
+}
+
+TEST(Settings, AliasesThatSayTheOppositeAreInvertedUnderBothPrefixes) {
+  EXPECT_FALSE(Settings::FromEnvironment({{"HOROVOD_STALL_CHECK_DISABLE", "1"}}).stall_check);
+  EXPECT_FALSE(Settings::FromEnvironment({{"WEIR_STALL_CHECK_DISABLE", "1"}}).stall_check);
+  EXPECT_TRUE(Settings::FromEnvironment({{"HOROVOD_STALL_CHECK_DISABLE", "0"}}).stall_check);
+  EXPECT_FALSE(Settings::FromEnvironment({{"HOROVOD_LOG_HIDE_TIME", "yes"}}).log_timestamps);
+}
+
+TEST(Settings, ABadValueIsAnErrorThatNamesVariableValueAndWhatIsAllowed) {
+  const std::string error = ErrorOf({{"HOROVOD_FUSION_THRESHOLD", "64MB"}});
+  EXPECT_THAT(error, HasSubstr("HOROVOD_FUSION_THRESHOLD=64MB"));
+  EXPECT_THAT(error, HasSubstr("allowed: bytes, 0 to 1099511627776"));
+  for (const auto& [variable, value] :
+       std::map<std::string, std::string>{{"WEIR_FUSION_THRESHOLD", "-1"},
+                                          {"WEIR_CYCLE_TIME", "nan"},
+                                          {"WEIR_METRICS_PORT", "65536"},
+                                          {"WEIR_TIMEOUT_SECONDS", "0"},
+                                          {"WEIR_PIPELINE", "process"},
+                                          {"WEIR_DETERMINISTIC", "maybe"},
+                                          {"WEIR_COMPRESSION", "dgc"}}) {
+    EXPECT_THAT(ErrorOf({{variable, value}}), HasSubstr(variable + "=" + value));
+  }
+  EXPECT_THAT(ErrorOf({{"WEIR_COMPRESSION", "k=1,k=2"}}), HasSubstr("each key once"));
+  EXPECT_THAT(ErrorOf({{"WEIR_COMPRESSION", "k=1,"}}), HasSubstr("key=value"));
+}
+
+TEST(Settings, AnUnknownVariableIsAnsweredWithTheNearestOne) {
+  const auto settings = Settings::FromEnvironment({{"WEIR_FUSION_TRESHOLD", "1"},
+                                                   {"WEIR_SUPERVISOR_FD", "5"},
+                                                   {"WEIR_RANK", "0"},
+                                                   {"HOROVOD_HOSTNAME", "a"},
+                                                   {"PATH", "/bin"}});
+  EXPECT_THAT(settings.warnings(),
+              ElementsAre(HasSubstr("WEIR_FUSION_TRESHOLD is not a setting and is ignored; did you "
+                                    "mean WEIR_FUSION_THRESHOLD?")));
+}
+
+TEST(Settings, AStallThatNeverEndsTheJobIsWarnedAbout) {
+  EXPECT_THAT(Settings::FromEnvironment({{"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"}}).warnings(),
+              ElementsAre(HasSubstr("never ends the job")));
+}
+
+TEST(Settings, DescriptionSaysWhereEachValueCameFrom) {
+  auto settings =
+      Settings::FromEnvironment({{"WEIR_TIMEOUT_SECONDS", "5"}, {"WEIR_CYCLE_TIME", "2"}});
+  settings.cycle_time_ms = 3;
+  const std::string text = settings.Describe();
+  EXPECT_THAT(text, HasSubstr("WEIR_TIMEOUT_SECONDS = 5  (from WEIR_TIMEOUT_SECONDS)\n"));
+  EXPECT_THAT(text, HasSubstr("WEIR_CYCLE_TIME = 3  (set by the program)\n"));
+  EXPECT_THAT(text, HasSubstr("WEIR_METRICS_PORT = 0  (default)\n"));
+}
+
+TEST(Settings, TheTokenIsNeverPrinted) {
+  const auto settings = Settings::FromEnvironment({{"WEIR_METRICS_TOKEN", "hunter2"}});
+  EXPECT_EQ(settings.metrics_token, "hunter2");
+  EXPECT_THAT(settings.Describe(), Not(HasSubstr("hunter2")));
+}
+
+TEST(Settings, EveryDefaultIsItselfAllowedAndEveryNameIsUnique) {
+  std::set<std::string> names;
+  for (const SettingRow& row : SettingTable()) {
+    EXPECT_TRUE(names.insert(row.name).second) << row.name;
+    Settings settings;
+    const std::string value = Format(row, settings);
+    if (value.empty()) continue;
+    Parse(row, row.variable(), value, settings);
+    EXPECT_EQ(Format(row, settings), value) << row.name;
+  }
+}
+
+TEST(Settings, TheReferencePageIsTheTable) {
+  std::ifstream file(WEIR_SETTINGS_PAGE);
+  std::stringstream page;
+  page << file.rdbuf();
+  if (page.str() == SettingsReference()) return;
+  std::ofstream("settings.md") << SettingsReference();
+  FAIL() << WEIR_SETTINGS_PAGE " is out of date; the new text is in ./settings.md, copy it there";
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compression/dgc_math.h"
+
+namespace weir {
+
+/// DGC as one would first write it: a pass for the momentum, one for the velocity, one for the
+/// magnitudes, and std::nth_element. The yardstick of the tests (same bits) and of the benchmark.
+class DgcReference {
+ public:
+  DgcReference(Momentum momentum, float m, bool masking, std::size_t n);
+
+  /// One step: afterwards indices() and values() hold what was selected, in index order, and `u`,
+  /// `v` have been settled as if the values had been sent without loss.
+  void Step(std::span<const float> gradient, float gradient_scale, std::size_t k);
+
+  const std::vector<std::uint32_t>& indices() const { return indices_; }
+  const std::vector<float>& values() const { return values_; }
+
+  std::vector<float> u;  ///< Empty with Momentum::kNone.
+  std::vector<float> v;
+
+ private:
+  void Accumulate(std::span<const float> gradient, float gradient_scale);
+  void Select(std::size_t k);
+  void Settle();
+
+  Momentum momentum_;
+  float m_;
+  bool masking_;
+  std::vector<float> direction_;
+  std::vector<std::uint32_t> keys_;
+  std::vector<std::uint32_t> indices_;
+  std::vector<float> values_;
+};
+
+}  // namespace weir

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "compression/sparse_payload.h"
+
+namespace weir::test {
+
+/// k of n entries.
+struct SparseSample {
+  std::size_t n;
+  std::vector<std::uint32_t> indices;  ///< Ascending.
+  std::vector<float> values;
+};
+
+template <class Random>
+SparseSample RandomSample(std::size_t n, std::size_t k, Random& random) {
+  SparseSample sample{n, {}, {}};
+  // Selection sampling (Knuth, algorithm S).
+  for (std::size_t i = 0, left = k; left > 0; ++i) {
+    if (random() % (n - i) < left) {
+      sample.indices.push_back(static_cast<std::uint32_t>(i));
+      --left;
+    }
+  }
+  std::normal_distribution<float> normal;
+  for (std::size_t i = 0; i < k; ++i) sample.values.push_back(normal(random));
+  return sample;
+}
+
+/// Encodes, after which sample.values are what a receiver decodes.
+inline std::vector<std::byte> Encoded(SparseSample& sample, ValueType type) {
+  std::vector<std::byte> payload(SparsePayloadBytes(sample.n, sample.indices.size(), type));
+  EncodeSparse(sample.n, sample.indices, sample.values, type, payload);
+  return payload;
+}
+
+}  // namespace weir::test

@@ -1,0 +1,39 @@
+# cmake -DBUILD=... -DSOURCE=... -DWORK=... -DCOMPILER=... -DFLAGS=... -P package_test.cmake
+#
+# Installs the build into a temporary folder, then configures, builds and runs a program outside the
+# tree against find_package(weir).
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "failed with ${code}: ${command}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+
+# An installed package must not point back into the tree that built it.
+file(GLOB_RECURSE package_files ${WORK}/prefix/*.cmake)
+foreach(file IN LISTS package_files)
+  file(READ ${file} text)
+  foreach(directory IN ITEMS ${BUILD} ${SOURCE})
+    string(FIND "${text}" "${directory}/" position)
+    if(NOT position EQUAL -1)
+      message(FATAL_ERROR "${file} names ${directory}")
+    endif()
+  endforeach()
+endforeach()
+
+# Moved after the installation: nothing in it may depend on where it was installed to.
+file(RENAME ${WORK}/prefix ${WORK}/moved)
+run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -G Ninja
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS}
+    -DCMAKE_PREFIX_PATH=${WORK}/moved)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${WORK}/build/program)
+if(EXISTS ${WORK}/moved/bin/weirrun)
+  run(${WORK}/moved/bin/weirrun --version)
+endif()
+file(REMOVE_RECURSE ${WORK})

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "compression/codec_id.h"
+
 namespace weir {
 
 /// The frame of one bucket: the checked header (compression/frame.h), then one payload for each
@@ -20,6 +22,7 @@ class BucketFrame {
     std::int64_t step = 0;
     std::uint32_t bucket = 0;
     std::uint64_t elements = 0;
+    CodecId codec = CodecId::kDgc;
   };
 
   /// Bytes of a frame with this many payloads of at most `payload_bytes` together.

@@ -63,26 +63,37 @@ Coordinator::~Coordinator() {
 }
 
 void Coordinator::ThreadMain(std::promise<void> connected) {
-  SetThreadName("weir-network");
+  NameThread("weir-network");
   try {
-    transport_ = environment_.connect();
-    negotiator_ = std::make_unique<Negotiator>(
-        *transport_, static_cast<std::uint32_t>(settings_.cache_capacity), TimingOf(settings_));
-    exchanger_ = std::make_unique<Exchanger>(kExchangesAtOnce,
-                                             [this](Bucket* bucket) { Exchanged(bucket); });
+    ConnectNetwork();
   } catch (...) {
     connected.set_exception(std::current_exception());
     return;
   }
   connected.set_value();
+  bool failed = false;
   try {
     Loop();
     Close();
   } catch (...) {
+    failed = true;
     Collapse(std::current_exception());
   }
+  all_ended_.set_value();
   negotiator_.reset();
   exchanger_.reset();
+  transport_.reset();
+  if (environment_.disconnect) environment_.disconnect(failed);
+}
+
+void Coordinator::ConnectNetwork() {
+  transport_ = environment_.connect();
+  rank_ = transport_->rank();
+  size_ = transport_->size();
+  negotiator_ = std::make_unique<Negotiator>(
+      *transport_, static_cast<std::uint32_t>(settings_.cache_capacity), TimingOf(settings_));
+  exchanger_ = std::make_unique<Exchanger>(kExchangesAtOnce,
+                                           [this](Bucket* bucket) { Exchanged(bucket); });
 }
 
 void Coordinator::Loop() {
@@ -413,6 +424,12 @@ void Coordinator::Wait(Handle handle) {
                                         {"", {rank()}, "wait"})));
   handles_.Wait(handle, HandleTable::Deadline::max());
 }
+
+void Coordinator::WaitIfKnown(Handle handle) {
+  if (handles_.IsKnown(handle)) Wait(handle);
+}
+
+void Coordinator::WaitUntilEnded() { all_ended_future_.wait(); }
 
 void Coordinator::Fail(const std::exception_ptr& error) {
   inbox_.Post({.kind = InboxEvent::Kind::kAbort, .error = error});

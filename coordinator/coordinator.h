@@ -31,11 +31,11 @@ namespace weir {
 /// every call throws the reason.
 class Coordinator {
  public:
-  /// Joins the job: called on the network thread, which also destroys the transport.
-  using Connect = std::function<std::unique_ptr<Transport>()>;
-
+  /// How the job is joined and left; both are called on the network thread.
   struct Environment {
-    Connect connect;
+    std::function<std::unique_ptr<Transport>()> connect;
+    /// After the transport was destroyed. `failed`: other ranks may be dead, wait for nobody.
+    std::function<void(bool failed)> disconnect;
     Membership* membership = nullptr;
     Recorder* recorder = nullptr;
     BucketNames* names = nullptr;
@@ -47,8 +47,8 @@ class Coordinator {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  int rank() const { return transport_->rank(); }
-  int size() const { return transport_->size(); }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
   const Settings& settings() const { return settings_; }
   HandleTable& handles() { return handles_; }
   /// For making collectives; only the network thread may call it.
@@ -68,6 +68,11 @@ class Coordinator {
   /// Waits with the default deadline. A passed deadline ends the engine on all ranks.
   void Wait(Handle handle);
 
+  /// Waits like Wait, unless the program has waited for the handle already.
+  void WaitIfKnown(Handle handle);
+  /// Waits until nothing of the engine touches a tensor or a bucket any more.
+  void WaitUntilEnded();
+
   /// Ends the engine on all ranks. Idempotent; the first reason wins.
   void Fail(const std::exception_ptr& error);
   /// Leaves in good order: waits until all ranks have said so, or have failed, at most the deadline.
@@ -77,6 +82,7 @@ class Coordinator {
 
  private:
   void ThreadMain(std::promise<void> connected);
+  void ConnectNetwork();
   void Loop();
   bool HandleInbox();
   void Handle_(const InboxEvent& event);
@@ -111,6 +117,8 @@ class Coordinator {
   Waiter waiter_;
   Inbox inbox_{waiter_};
   std::unique_ptr<Transport> transport_;
+  int rank_ = 0;
+  int size_ = 1;
   std::unique_ptr<Pipeline> pipeline_;
 
   std::mutex operations_mutex_;
@@ -120,6 +128,8 @@ class Coordinator {
   mutable std::mutex ended_mutex_;
   std::atomic<bool> ended_ = false;
   std::exception_ptr ended_error_;
+  std::promise<void> all_ended_;
+  std::shared_future<void> all_ended_future_{all_ended_.get_future()};
 
   // Network thread only.
   std::unique_ptr<Negotiator> negotiator_;

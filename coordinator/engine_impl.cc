@@ -25,6 +25,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   parts_->membership = std::move(environment.membership);
   parts_->coordinator = std::make_unique<Coordinator>(
       settings, Coordinator::Environment{.connect = std::move(environment.connect),
+                                         .disconnect = std::move(environment.disconnect),
                                          .membership = parts_->membership.get(),
                                          .recorder = &parts_->recorder,
                                          .names = &parts_->names});

@@ -13,7 +13,8 @@ namespace weir {
 
 /// Where a rank sits, and how it reaches the others.
 struct EngineEnvironment {
-  Coordinator::Connect connect;
+  std::function<std::unique_ptr<Transport>()> connect;
+  std::function<void(bool failed)> disconnect;
   std::unique_ptr<Membership> membership;
   int local_rank = 0;
   int local_size = 1;

@@ -21,12 +21,12 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
 
 GradientGroupImpl::~GradientGroupImpl() {
   if (phase_ == Phase::kClosed) return;
-  // Buckets of an open step may be on their way: no memory may go before they have come back.
-  try {
-    if (phase_ == Phase::kOpen) EndStep();
-    WaitStep();
-  } catch (const std::exception&) {  // The engine has ended, and with it every run.
-  }
+  // Its buckets may be on their way, and no memory may go before they have come back. The step cannot
+  // be finished either: zeros in the place of gradients would pass for a result on other ranks.
+  coordinator_.Fail(std::make_exception_ptr(
+      ShutDown("the gradient group '" + spec_.name + "' was destroyed in the middle of step " +
+               std::to_string(step_.step))));
+  coordinator_.WaitUntilEnded();
 }
 
 void GradientGroupImpl::MakeBuckets() {
@@ -239,13 +239,12 @@ StepReport GradientGroupImpl::Report() const {
 void GradientGroupImpl::OnGate(bool pass) {
   skipped_ = !pass;
   if (!pass || !plan_.step_settings.clip_norm) return;
-  clip_coefficient_ =
-      ClipCoefficient(std::sqrt(gate_->squared_norm()),
-                      ClipThreshold(*plan_.step_settings.clip_norm, coordinator_.size(),
-                                    plan_.step_settings.clip_scale));
-  for (StepContext& context : step_.contexts) {
-    context.gradient_scale *= static_cast<float>(clip_coefficient_);
-  }
+  const double threshold =
+      ClippingThreshold(*plan_.step_settings.clip_norm, coordinator_.size(),
+                        GradientScaling::kLocalMean, plan_.step_settings.clip_scale);
+  const float coefficient = ClippingCoefficient(std::sqrt(gate_->squared_norm()), threshold);
+  clip_coefficient_ = coefficient;
+  for (StepContext& context : step_.contexts) context.gradient_scale *= coefficient;
 }
 
 }  // namespace weir

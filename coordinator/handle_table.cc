@@ -79,6 +79,11 @@ bool HandleTable::Poll(Handle handle) const {
   return FindOrThrow(handle).done;
 }
 
+bool HandleTable::IsKnown(Handle handle) const {
+  std::lock_guard lock(mutex_);
+  return const_cast<HandleTable*>(this)->Find(handle) != nullptr;
+}
+
 HandleTable::WaitResult HandleTable::Wait(Handle handle, Deadline deadline) {
   std::exception_ptr error;
   {

@@ -28,6 +28,9 @@ class HandleTable {
   /// True once the operation has ended, well or not. Throws InvalidArgument for an unknown handle.
   bool Poll(Handle handle) const;
 
+  /// Not yet waited for.
+  bool IsKnown(Handle handle) const;
+
   enum class WaitResult { kDone, kDeadlinePassed };
   /// Waits, forgets the handle and throws its error if it has one. A passed deadline forgets nothing.
   /// Throws InvalidArgument for a handle that is unknown or was already waited for.

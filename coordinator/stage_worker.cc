@@ -33,7 +33,7 @@ void StageQueue::Close() {
 
 StageWorker::StageWorker(int index, StageQueue* queue, std::function<void(Bucket*)> run)
     : thread_([index, queue, run = std::move(run)] {
-        SetThreadName("weir-stage-" + std::to_string(index));
+        NameThread("weir-stage-" + std::to_string(index));
         while (Bucket* bucket = queue->Pop()) run(bucket);
       }) {}
 

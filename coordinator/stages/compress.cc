@@ -39,9 +39,9 @@ void GradientBucket::CompressToFrame() {
 void GradientBucket::DecodeOwnFrame() {
   ReadFrame(std::span<const std::byte>(frame_).first(frame_bytes_), payloads_);
   for (std::size_t i = 0; i < slices_.size(); ++i) {
-    const std::span<float> staged = Staged(slices_[i]);
-    std::ranges::fill(staged, 0.0f);
-    slices_[i].compressor->Merge(payloads_[i], staged);
+    const std::span<float> sum = Staged(slices_[i]);
+    std::ranges::fill(sum, 0.0f);
+    slices_[i].compressor->Merge(payloads_[i], sum);
   }
 }
 

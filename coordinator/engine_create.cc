@@ -1,0 +1,53 @@
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "common/log.h"
+#include "coordinator/engine_impl.h"
+#include "ops/bootstrap.h"
+
+namespace weir {
+namespace {
+
+/// Where the launcher says this rank sits on its host; MPICH's and Slurm's spellings.
+int FromLauncher(std::initializer_list<const char*> names, int otherwise) {
+  for (const char* name : names) {
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  }
+  return otherwise;
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
+  const auto timeout =
+      std::chrono::milliseconds(static_cast<std::int64_t>(settings.start_timeout_seconds * 1000));
+  // MPI lives on the network thread: made, used and finalised there.
+  auto bootstrap = std::make_shared<std::optional<Bootstrap>>();
+  EngineEnvironment environment;
+  environment.connect = [bootstrap, timeout] {
+    bootstrap->emplace();
+    return (*bootstrap)->Connect(timeout);
+  };
+  environment.disconnect = [bootstrap](bool failed) {
+    if (failed) (*bootstrap)->Abandon();
+    bootstrap->reset();
+  };
+  environment.local_rank = FromLauncher({"MPI_LOCALRANKID", "SLURM_LOCALID"}, 0);
+  environment.local_size = FromLauncher({"MPI_LOCALNRANKS"}, 1);
+  auto engine = std::make_unique<EngineImpl>(settings, std::move(environment));
+  Log::Configure(settings, engine->rank(), HostName());
+  return engine;
+}
+
+}  // namespace weir

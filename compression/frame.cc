@@ -54,7 +54,7 @@ void WriteFrameHeader(const FrameHeader& header, std::span<std::byte> frame) {
   std::byte* out = frame.data();
   StoreLittleEndian(out + kMagicAt, kMagic);
   StoreLittleEndian(out + kVersionAt, kFrameVersion);
-  StoreLittleEndian(out + kCodecAt, header.codec);
+  StoreLittleEndian(out + kCodecAt, static_cast<std::uint8_t>(header.codec));
   StoreLittleEndian(out + kDTypeAt, static_cast<std::uint8_t>(header.dtype));
   StoreLittleEndian(out + kReservedAt, std::uint8_t{0});
   StoreLittleEndian(out + kEpochAt, header.epoch);
@@ -80,7 +80,7 @@ FrameHeader PeekFrameHeader(std::span<const std::byte> frame) {
     throw Corrupt("frame: dtype is " + std::to_string(dtype) + ", expected below " +
                   std::to_string(kDTypeCount));
   }
-  return {.codec = LoadLittleEndian<std::uint8_t>(in + kCodecAt),
+  return {.codec = static_cast<CodecId>(LoadLittleEndian<std::uint8_t>(in + kCodecAt)),
           .dtype = static_cast<DType>(dtype),
           .epoch = LoadLittleEndian<std::uint32_t>(in + kEpochAt),
           .bucket = LoadLittleEndian<std::uint32_t>(in + kBucketAt),
@@ -96,7 +96,8 @@ std::span<const std::byte> ReadFrame(std::span<const std::byte> frame,
   Expect("plan epoch", header.epoch, expected.epoch);
   Expect("step", header.step, expected.step);
   Expect("bucket", header.bucket, expected.bucket);
-  Expect("codec", header.codec, expected.codec);
+  Expect("codec", static_cast<std::uint64_t>(header.codec),
+         static_cast<std::uint64_t>(expected.codec));
   Expect("dtype", static_cast<std::uint64_t>(header.dtype),
          static_cast<std::uint64_t>(expected.dtype));
   Expect("element count", header.elements, expected.elements);

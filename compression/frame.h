@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "compression/codec_id.h"
 #include "weir/dtype.h"
 
 namespace weir {
@@ -11,9 +12,9 @@ namespace weir {
 /// The header of every frame, docs/wire-format.md, "Frame": 48 bytes, little-endian, before the
 /// payload. Its checksum covers the header's other fields and the payload.
 struct FrameHeader {
-  std::uint8_t codec = 0;         ///< Which kind of payload: CodecId (compression/codec.h).
-  DType dtype = DType::kFloat32;  ///< Of the gradient before encoding.
-  std::uint32_t epoch = 0;        ///< Of the plan that shaped the bucket.
+  CodecId codec = CodecId::kDense;  ///< Which kind of payload: CodecId (compression/codec.h).
+  DType dtype = DType::kFloat32;    ///< Of the gradient before encoding.
+  std::uint32_t epoch = 0;          ///< Of the plan that shaped the bucket.
   std::uint32_t bucket = 0;
   std::uint64_t step = 0;
   std::uint64_t elements = 0;       ///< Of all tensors in the bucket.
@@ -27,7 +28,7 @@ inline constexpr std::uint8_t kFrameVersion = 1;
 
 /// What the receiver knows about a frame before it arrives.
 struct FrameExpectation {
-  std::uint8_t codec = 0;
+  CodecId codec = CodecId::kDense;
   DType dtype = DType::kFloat32;
   std::uint32_t epoch = 0;
   std::uint32_t bucket = 0;

@@ -17,14 +17,14 @@ namespace {
 using testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
 
-constexpr FrameHeader kHeader{.codec = 7,
+constexpr FrameHeader kHeader{.codec = CodecId::kDgc,
                               .dtype = DType::kFloat32,
                               .epoch = 3,
                               .bucket = 11,
                               .step = 123456789012,
                               .elements = 5000,
                               .payload_bytes = 20};
-constexpr FrameExpectation kExpected{.codec = 7,
+constexpr FrameExpectation kExpected{.codec = CodecId::kDgc,
                                      .dtype = DType::kFloat32,
                                      .epoch = 3,
                                      .bucket = 11,
@@ -107,7 +107,7 @@ TEST(Frame, EveryExpectationIsChecked) {
   other.bucket = 0;
   EXPECT_THAT(WhyCorrupt(frame, other), HasSubstr("bucket is 11, expected 0"));
   other = kExpected;
-  other.codec = 1;
+  other.codec = CodecId::kFloat16;
   EXPECT_THAT(WhyCorrupt(frame, other), HasSubstr("codec is 7, expected 1"));
   other = kExpected;
   other.dtype = DType::kFloat16;

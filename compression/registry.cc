@@ -15,7 +15,15 @@ std::map<std::string, CompressorInfo>& Registry() {
   return registry;
 }
 
-const CompressorInfo& Find(const std::string& name) {
+}  // namespace
+
+CompressorRegistration::CompressorRegistration(CompressorInfo info) {
+  const std::string name = info.name;
+  const bool added = Registry().emplace(name, std::move(info)).second;
+  WEIR_CHECK_MSG(added, "two compressors are called " + name);
+}
+
+const CompressorInfo& FindCompressor(const std::string& name) {
   const auto found = Registry().find(name);
   if (found != Registry().end()) return found->second;
   std::vector<std::string> names;
@@ -28,14 +36,6 @@ const CompressorInfo& Find(const std::string& name) {
                         Suggestion(name, names) + " Known are: " + known + ".");
 }
 
-}  // namespace
-
-CompressorRegistration::CompressorRegistration(CompressorInfo info) {
-  const std::string name = info.name;
-  const bool added = Registry().emplace(name, std::move(info)).second;
-  WEIR_CHECK_MSG(added, "two compressors are called " + name);
-}
-
 ParsedOptions ParseOptions(const CompressionOptions& options) {
   const CompressionOptions plain = WithoutPrefix(options);
   const auto compressor = plain.find("compressor");
@@ -44,12 +44,12 @@ ParsedOptions ParseOptions(const CompressionOptions& options) {
                           "\" is given without \"compressor\": say which one, for example "
                           "\"compressor\" = \"dgc\".");
   }
-  const CompressorInfo& info = Find(plain.empty() ? "dense" : compressor->second);
+  const CompressorInfo& info = FindCompressor(plain.empty() ? "dense" : compressor->second);
   return ParsedOptions(info.name, info.options, plain);
 }
 
 std::unique_ptr<Compressor> MakeCompressor(const ParsedOptions& options, const TensorSpec& tensor) {
-  auto compressor = Find(options.compressor()).make(options, tensor);
+  auto compressor = FindCompressor(options.compressor()).make(options, tensor);
   WEIR_CHECK(compressor != nullptr);
   return compressor;
 }

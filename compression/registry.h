@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compression/codec_id.h"
 #include "compression/compressor.h"
 #include "compression/options.h"
 #include "weir/tensor.h"
@@ -26,6 +27,7 @@ struct CompressorInfo {
   std::vector<OptionSpec> options;  ///< Every key it understands but "compressor".
   /// Makes one for one tensor. Checks what spans several keys (ParsedOptions::Refuse).
   std::function<std::unique_ptr<Compressor>(const ParsedOptions&, const TensorSpec&)> make;
+  CodecId codec = CodecId::kUnlisted;  ///< Its number in frame headers.
 };
 
 /// Makes `info` known for the life of the program. Every compressor has one file, which holds one
@@ -44,6 +46,9 @@ ParsedOptions ParseOptions(const CompressionOptions& options);
 std::unique_ptr<Compressor> MakeCompressor(const ParsedOptions& options, const TensorSpec& tensor);
 std::unique_ptr<Compressor> MakeCompressor(const CompressionOptions& options,
                                            const TensorSpec& tensor);
+
+/// The registered compressor of this name; lives as long as the program. Throws InvalidArgument.
+const CompressorInfo& FindCompressor(const std::string& name);
 
 /// All registered compressors by name, for reference tables and completion.
 std::vector<CompressorInfo> ListCompressors();

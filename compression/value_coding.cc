@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kBlock = 512;  // Values converted at a time, in the first-level cache.
 constexpr float kLargestHalf = 65504.0f;
-constexpr std::uint32_t kInfinityBits = 0x7f800000;
+constexpr std::uint32_t kAbsolute = 0x7fffffff;
+constexpr std::int32_t kInfinityBits = 0x7f800000;
 
 float PowerOfTwo(int exponent) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23);
@@ -23,6 +24,19 @@ float PowerOfTwo(int exponent) {
 float Saturated(float value, float limit) {
   const float number = value == value ? value : 0.0f;
   return std::clamp(number, -limit, limit);
+}
+
+/// No early exit: this loop vectorises, and a part that is not finite is rare.
+template <typename Word>
+bool AllExponentsBelow(std::span<const std::byte> bytes, Word exponent) {
+  const std::size_t count = bytes.size() / sizeof(Word);
+  Word specials = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    Word word;
+    std::memcpy(&word, bytes.data() + i * sizeof(Word), sizeof word);
+    specials |= (word & exponent) == exponent ? 1 : 0;
+  }
+  return specials == 0;
 }
 
 void EncodeHalves(std::span<float> values, int exponent, std::byte* out) {
@@ -48,12 +62,14 @@ void EncodeHalves(std::span<float> values, int exponent, std::byte* out) {
 
 int ScaleExponent(std::span<const float> values, ValueType type) {
   if (type == ValueType::kFloat32) return 0;
-  std::uint32_t largest = 0;
+  std::int32_t largest = 0;  // Bit patterns of non-negative floats order as signed integers do.
   for (const float value : values) {
-    const std::uint32_t magnitude = std::bit_cast<std::uint32_t>(value) & 0x7fffffff;
-    largest = std::max(largest, magnitude < kInfinityBits ? magnitude : 0u);
+    const auto magnitude =
+        static_cast<std::int32_t>(std::bit_cast<std::uint32_t>(value) & kAbsolute);
+    const std::int32_t finite = magnitude < kInfinityBits ? magnitude : 0;
+    largest = finite > largest ? finite : largest;
   }
-  const int exponent = static_cast<int>(largest >> 23) - 127 - 15;
+  const int exponent = (largest >> 23) - 127 - 15;
   return std::clamp(exponent, kMinScaleExponent, kMaxScaleExponent);
 }
 
@@ -67,22 +83,8 @@ void EncodeValues(std::span<float> values, ValueType type, int exponent, std::by
 }
 
 bool AllFinite(std::span<const std::byte> bytes, ValueType type) {
-  // Integer tests over unaligned words, without an early exit: this loop vectorises.
-  bool special = false;
-  if (type == ValueType::kFloat16) {
-    for (std::size_t at = 0; at + 2 <= bytes.size(); at += 2) {
-      std::uint16_t half;
-      std::memcpy(&half, bytes.data() + at, sizeof half);
-      special |= (half & 0x7c00) == 0x7c00;
-    }
-  } else {
-    for (std::size_t at = 0; at + 4 <= bytes.size(); at += 4) {
-      std::uint32_t word;
-      std::memcpy(&word, bytes.data() + at, sizeof word);
-      special |= (word & kInfinityBits) == kInfinityBits;
-    }
-  }
-  return !special;
+  return type == ValueType::kFloat16 ? AllExponentsBelow<std::uint16_t>(bytes, 0x7c00)
+                                     : AllExponentsBelow<std::uint32_t>(bytes, kInfinityBits);
 }
 
 void DecodeValues(std::span<const std::byte> bytes, ValueType type, int exponent, bool negate,

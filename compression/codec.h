@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+#include "compression/compressor.h"
+#include "weir/dtype.h"
+
+namespace weir {
+
+/// Numbers to bytes and back, without memory: what one tensor's compressor sends. Made for a tensor
+/// (a random codec needs its name), but holds nothing that changes, so all of it is thread-safe.
+/// Compressors (compression/memory/) put the remembering around it.
+class Codec {
+ public:
+  virtual ~Codec() = default;
+
+  /// Upper bound of what Encode writes for n values, equal on all ranks.
+  virtual std::size_t MaxEncodedBytes(std::size_t n, double density) const = 0;
+
+  /// Writes `values`, all finite, and returns the bytes written. Of the context it may use step and
+  /// density.
+  virtual std::size_t Encode(const StepContext& context, std::span<const float> values,
+                             std::span<std::byte> payload) const = 0;
+
+  /// sum += decoded. Throws Corrupt, with `sum` unchanged, for what Encode cannot have written for
+  /// sum.size() values.
+  virtual void Merge(std::span<const std::byte> payload, std::span<float> sum) const = 0;
+
+  /// rest -= decoded: what remains after sending. Throws as Merge does.
+  virtual void Subtract(std::span<const std::byte> payload, std::span<float> rest) const = 0;
+
+  /// See Compressor::summable.
+  virtual std::optional<DType> summable() const { return std::nullopt; }
+};
+
+}  // namespace weir

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <memory>
+
+#include "compression/codec.h"
+#include "compression/compressor.h"
+#include "compression/options.h"
+#include "compression/registry.h"
+
+namespace weir {
+
+/// Puts the memories that the options ask for (MemorySpecs) around a codec: momentum, then error
+/// feedback, then the codec. A tensor of fewer than min_elements travels dense, with the same
+/// momentum. Throws InvalidArgument for options that contradict each other.
+std::unique_ptr<Compressor> MakeCodecCompressor(std::unique_ptr<const Codec> codec,
+                                                const ParsedOptions& options,
+                                                const TensorSpec& tensor);
+
+}  // namespace weir

@@ -1,0 +1,54 @@
+#include "compression/memory/error_feedback.h"
+
+#include <utility>
+
+#include "common/check.h"
+#include "compression/memory/finite.h"
+
+namespace weir {
+namespace {
+
+float RatioOf(const StepContext& context) {
+  if (context.learning_rate == 0.0f || context.previous_learning_rate == 0.0f) return 1.0f;
+  return context.previous_learning_rate / context.learning_rate;
+}
+
+}  // namespace
+
+ErrorFeedback::ErrorFeedback(std::unique_ptr<const Codec> codec, std::size_t n)
+    : codec_(std::move(codec)), error_(n) {}
+
+std::size_t ErrorFeedback::MaxEncodedBytes(double density) const {
+  return codec_->MaxEncodedBytes(error_.size(), density);
+}
+
+std::size_t ErrorFeedback::Encode(const StepContext& context, std::span<const float> gradient,
+                                  std::span<std::byte> payload) {
+  WEIR_CHECK(gradient.size() == error_.size());
+  const float ratio = RatioOf(context);
+  std::uint32_t non_finite = 0;
+  for (std::size_t i = 0; i < error_.size(); ++i) {
+    const float scaled = FiniteOrZero(context.gradient_scale * gradient[i], non_finite);
+    // The sum may overflow by itself; an error of inf would stay for ever.
+    error_[i] = FiniteOrZero(scaled + ratio * error_[i], non_finite);
+  }
+  non_finite_ += non_finite;
+  const std::size_t size = codec_->Encode(context, error_, payload);
+  codec_->Subtract(payload.first(size), error_);
+  sent_.assign(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size));
+  return size;
+}
+
+void ErrorFeedback::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
+  WEIR_CHECK(sum.size() == error_.size());
+  if (!payload.empty()) codec_->Merge(payload, sum);
+}
+
+void ErrorFeedback::Revert() {
+  if (!sent_.empty()) codec_->Merge(sent_, error_);
+  sent_.clear();
+}
+
+std::vector<Compressor::StateArray> ErrorFeedback::State() { return {{"error", error_}}; }
+
+}  // namespace weir

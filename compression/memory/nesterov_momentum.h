@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "compression/compressor.h"
+
+namespace weir {
+
+/// Nesterov momentum in front of another compressor, on every rank (BytePS):
+///
+///   m = mu * m + g;  g' = g + mu * m;  compress g'
+///
+/// In the dense phase, and so at the hand-off, m is fed with the mean over ranks instead (Finish).
+/// The optimizer's own momentum must be 0. State: "momentum", n floats, and the inner compressor's.
+/// Not thread-safe (see Compressor).
+class NesterovMomentum : public Compressor {
+ public:
+  NesterovMomentum(std::unique_ptr<Compressor> inner, std::size_t n, float mu);
+
+  std::size_t MaxEncodedBytes(double density) const override;
+  std::size_t Encode(const StepContext& context, std::span<const float> gradient,
+                     std::span<std::byte> payload) override;
+  void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
+  void Finish(const StepContext& context, std::span<float> mean) override;
+  /// The gradient stays in m; the inner compressor takes back what was sent.
+  void Revert() override { inner_->Revert(); }
+  std::optional<DType> summable() const override { return inner_->summable(); }
+  std::uint64_t non_finite_entries() const override;
+  float threshold() const override { return inner_->threshold(); }
+  std::vector<StateArray> State() override;
+  void Restored() override { inner_->Restored(); }
+
+ private:
+  /// One step of the recursion; `out` may be `gradient`.
+  void Step(float scale, std::span<const float> gradient, std::span<float> out);
+
+  std::unique_ptr<Compressor> inner_;
+  float mu_;
+  std::vector<float> momentum_;
+  std::vector<float> direction_;  ///< Scratch: g'.
+  std::uint64_t non_finite_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,127 @@
+#include "compression/state.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using Key = std::pair<std::string, std::string>;  // Tensor, array.
+
+std::string Quoted(const Key& key) {
+  return "array \"" + key.second + "\" of tensor \"" + key.first + "\"";
+}
+
+void CheckSameArrays(const SavedState& a, const SavedState& b) {
+  const bool same = std::ranges::equal(a.arrays, b.arrays, [](const auto& x, const auto& y) {
+    return x.tensor == y.tensor && x.name == y.name && x.values.size() == y.values.size();
+  });
+  if (!same || a.step != b.step || a.ranks != b.ranks) {
+    throw InvalidArgument("saved states of rank " + std::to_string(a.rank) + " and rank " +
+                          std::to_string(b.rank) + " do not belong to one save: step " +
+                          std::to_string(a.step) + " and " + std::to_string(b.step) +
+                          ", or other tensors");
+  }
+}
+
+void CheckOldStates(std::span<const SavedState> old_states) {
+  for (std::size_t i = 0; i < old_states.size(); ++i) {
+    const SavedState& state = old_states[i];
+    if (state.rank != static_cast<int>(i) || state.ranks != static_cast<int>(old_states.size())) {
+      throw InvalidArgument("saved state " + std::to_string(i) + " of " +
+                            std::to_string(old_states.size()) + " was saved as rank " +
+                            std::to_string(state.rank) + " of " + std::to_string(state.ranks) +
+                            "; give the states of all ranks in rank order");
+    }
+    CheckSameArrays(old_states[0], state);
+  }
+}
+
+/// For every old rank, whether it left. Throws InvalidArgument for impossible origins.
+std::vector<bool> WhoLeft(std::size_t old_ranks, std::span<const int> origins) {
+  std::vector<bool> left(old_ranks, true);
+  for (const int origin : origins) {
+    if (origin == kNewRank) continue;
+    const auto old_rank = static_cast<std::size_t>(origin);
+    if (origin < 0 || old_rank >= old_ranks || !left[old_rank]) {
+      throw InvalidArgument("old rank " + std::to_string(origin) +
+                            " does not exist or continues as two new ranks");
+    }
+    left[old_rank] = false;
+  }
+  return left;
+}
+
+}  // namespace
+
+SavedState Collect(std::span<const NamedCompressor> compressors) {
+  SavedState state;
+  for (const auto& [tensor, compressor] : compressors) {
+    for (const Compressor::StateArray& array : compressor->State()) {
+      state.arrays.push_back({tensor, array.name, {array.values.begin(), array.values.end()}});
+    }
+  }
+  return state;
+}
+
+void Restore(const SavedState& state, std::span<const NamedCompressor> compressors) {
+  std::map<Key, const SavedArray*> saved;
+  for (const SavedArray& array : state.arrays) saved[{array.tensor, array.name}] = &array;
+  std::vector<std::pair<const SavedArray*, std::span<float>>> copies;
+  for (const auto& [tensor, compressor] : compressors) {
+    for (const Compressor::StateArray& array : compressor->State()) {
+      const Key key{tensor, array.name};
+      const auto found = saved.find(key);
+      if (found == saved.end()) throw InvalidArgument("saved state has no " + Quoted(key));
+      const std::size_t size = found->second->values.size();
+      if (size != array.values.size()) {
+        throw InvalidArgument("saved state: " + Quoted(key) + " has " + std::to_string(size) +
+                              " elements, but the tensor has " +
+                              std::to_string(array.values.size()));
+      }
+      copies.emplace_back(found->second, array.values);
+      saved.erase(found);
+    }
+  }
+  if (!saved.empty()) {
+    throw InvalidArgument("saved state: " + Quoted(saved.begin()->first) +
+                          " belongs to nothing in this job");
+  }
+  for (const auto& [array, values] : copies) std::ranges::copy(array->values, values.begin());
+  for (const auto& [tensor, compressor] : compressors) compressor->Restored();
+}
+
+SavedState Remap(std::span<const SavedState> old_states, std::span<const int> origins, int rank) {
+  if (old_states.empty() || rank < 0 || static_cast<std::size_t>(rank) >= origins.size()) {
+    throw InvalidArgument("remapping needs old states and a rank below " +
+                          std::to_string(origins.size()) + ", found rank " + std::to_string(rank));
+  }
+  CheckOldStates(old_states);
+  const std::vector<bool> left = WhoLeft(old_states.size(), origins);
+  const int origin = origins[static_cast<std::size_t>(rank)];
+  const auto new_ranks = static_cast<double>(origins.size());
+  const double growth = new_ranks / static_cast<double>(old_states.size());
+
+  SavedState state = old_states[static_cast<std::size_t>(std::max(origin, 0))];
+  state.ranks = static_cast<int>(origins.size());
+  state.rank = rank;
+  const bool anyone_left = std::ranges::find(left, true) != left.end();
+  if (!anyone_left && growth == 1.0) return state;
+  for (std::size_t a = 0; a < state.arrays.size(); ++a) {
+    std::vector<float>& values = state.arrays[a].values;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      double orphaned = 0.0;  // In double and in rank order: rounded once, the same everywhere.
+      for (std::size_t old_rank = 0; old_rank < left.size(); ++old_rank) {
+        if (left[old_rank]) orphaned += old_states[old_rank].arrays[a].values[i];
+      }
+      const double own = origin == kNewRank ? 0.0 : values[i];
+      values[i] = static_cast<float>(growth * (own + orphaned / new_ranks));
+    }
+  }
+  return state;
+}
+
+}  // namespace weir

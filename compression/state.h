@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compression/compressor.h"
+
+/// What compressors remember, outside of them: saving, loading, and moving to another number of
+/// ranks. Saving and loading on the same number of ranks is bit-exact. The bytes are described in
+/// docs/wire-format.md, "Saved state". Not thread-safe with respect to the compressors.
+namespace weir {
+
+/// One state array of one tensor (Compressor::StateArray).
+struct SavedArray {
+  std::string tensor;
+  std::string name;
+  std::vector<float> values;
+
+  friend bool operator==(const SavedArray&, const SavedArray&) = default;
+};
+
+/// All arrays of one rank.
+struct SavedState {
+  int ranks = 1;
+  int rank = 0;
+  std::int64_t step = 0;  ///< Steps completed.
+  std::vector<SavedArray> arrays;
+
+  friend bool operator==(const SavedState&, const SavedState&) = default;
+};
+
+/// A compressor and the tensor it belongs to.
+struct NamedCompressor {
+  std::string tensor;
+  Compressor* compressor;
+};
+
+/// Copies the arrays of all compressors. The caller fills in ranks, rank and step.
+SavedState Collect(std::span<const NamedCompressor> compressors);
+
+/// Writes the arrays into the compressors. Throws InvalidArgument, with nothing changed, unless the
+/// state holds exactly the arrays that these compressors have, of the same sizes; the message names
+/// the tensor.
+void Restore(const SavedState& state, std::span<const NamedCompressor> compressors);
+
+std::vector<std::byte> Serialize(const SavedState& state);
+
+/// Throws Corrupt for anything that Serialize did not write, whole.
+SavedState Deserialize(std::span<const std::byte> bytes);
+
+inline constexpr int kNewRank = -1;
+
+/// The state of rank `rank` of a job whose new rank j was old rank origins[j], or joins as
+/// kNewRank. `old_states` are those of all old ranks, in rank order. With N old and N' new ranks
+/// every array v becomes
+///
+///   (N' / N) * (v + what the ranks that left held, shared equally),   v = 0 for a rank that joins,
+///
+/// so that sum over ranks of v / ranks, what the model is still owed, stays as it was. The same
+/// ranks in the same order give the same bits. Throws InvalidArgument for origins that repeat or do
+/// not exist, or old states that do not belong together.
+SavedState Remap(std::span<const SavedState> old_states, std::span<const int> origins, int rank);
+
+}  // namespace weir

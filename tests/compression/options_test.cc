@@ -1,0 +1,186 @@
+#include "compression/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "compression/registry.h"
+#include "compression/standard_options.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string WhyRefused(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+std::string WhyRefused(const CompressionOptions& options) {
+  return WhyRefused([&] { MakeCompressor(options, {"w", Shape{100, 100}}); });
+}
+
+TEST(OptionRule, ParsesWhatPeopleWrite) {
+  const OptionRule fraction = RealRule{0.0, 1.0, true};
+  EXPECT_EQ(ParseValue(fraction, " 1e-3 "), OptionValue(0.001));
+  EXPECT_EQ(ParseValue(fraction, "1"), OptionValue(1.0));
+  EXPECT_EQ(ParseValue(FlagRule{}, "True"), OptionValue(true));
+  EXPECT_EQ(ParseValue(FlagRule{}, "off"), OptionValue(false));
+  EXPECT_EQ(ParseValue(IntegerRule{0}, "1252"), OptionValue(std::int64_t{1252}));
+  const OptionRule list = RealListRule{{0.0, 1.0, false, true}};
+  EXPECT_EQ(ParseValue(list, "[0.75, 0.9375]"), OptionValue(std::vector{0.75, 0.9375}));
+  EXPECT_EQ(ParseValue(list, "0.999"), OptionValue(std::vector{0.999}));
+  EXPECT_EQ(ParseValue(CountOrFractionRule{}, "8"), OptionValue(8.0));
+  EXPECT_EQ(ParseValue(CountOrFractionRule{}, "0.01"), OptionValue(0.01));
+}
+
+TEST(OptionRule, RefusesWhatIsNotAValue) {
+  const OptionRule fraction = RealRule{0.0, 1.0, true};
+  for (const char* text : {"", "0", "-0.1", "1.01", "nan", "inf", "0.1x", "0,1", "x"}) {
+    EXPECT_EQ(ParseValue(fraction, text), std::nullopt) << text;
+  }
+  for (const char* text : {"", "1.0", "-1", "1e3", "99999999999999999999"}) {
+    EXPECT_EQ(ParseValue(IntegerRule{0}, text), std::nullopt) << text;
+  }
+  const OptionRule list = RealListRule{{0.0, 1.0, false, true}};
+  for (const char* text : {"", "[]", "0.75,", "0.75 0.9", "1.0", "[0.5"}) {
+    EXPECT_EQ(ParseValue(list, text), std::nullopt) << text;
+  }
+  for (const char* text : {"0", "-3", "2.5", "inf"}) {
+    EXPECT_EQ(ParseValue(CountOrFractionRule{}, text), std::nullopt) << text;
+  }
+  EXPECT_EQ(ParseValue(FlagRule{}, "maybe"), std::nullopt);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(ParseValue(RealRule{0.0, infinity}, "inf"), std::nullopt);
+}
+
+TEST(Options, AnUnknownKeyIsNamedWithTheNearestOne) {
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"densty", "0.01"}}),
+              AllOf(HasSubstr("\"densty\" = \"0.01\""), HasSubstr("did you mean \"density\"?"),
+                    HasSubstr("\"topk\"")));
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"scaling", "true"}}),
+              AllOf(HasSubstr("not understood"), testing::Not(HasSubstr("did you mean"))));
+}
+
+TEST(Options, AnUnknownCompressorIsNamedWithTheNearestOne) {
+  EXPECT_THAT(WhyRefused({{"compressor", "top-k"}}),
+              AllOf(HasSubstr("\"top-k\""), HasSubstr("did you mean \"topk\"?")));
+}
+
+TEST(Options, ABadValueIsNamedWithWhatIsAllowed) {
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"density", "2"}}),
+              AllOf(HasSubstr("\"density\" = \"2\""), HasSubstr("above 0 and at most 1")));
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"values", "fp8"}}),
+              HasSubstr("must be fp16 or fp32"));
+}
+
+TEST(Options, ContradictionsAreRefused) {
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"momentum", "nesterov"}}),
+              HasSubstr("needs \"momentum_mu\""));
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"momentum_mu", "0.9"}}), HasSubstr("no effect"));
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"k", "8"}, {"warmup_steps", "10"}}),
+              HasSubstr("\"k\" is a count"));
+  EXPECT_THAT(WhyRefused({{"density", "0.1"}}), HasSubstr("without \"compressor\""));
+}
+
+TEST(Options, TheBytePsPrefixIsAccepted) {
+  const ParsedOptions options =
+      ParseOptions({{"byteps_compressor", "topk"}, {"byteps_k", "0.01"}, {"ef", "vanilla"}});
+  EXPECT_EQ(options.compressor(), "topk");
+  EXPECT_EQ(options.Real("k"), 0.01);
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"byteps_k", "1"}, {"k", "1"}}),
+              HasSubstr("given twice"));
+}
+
+TEST(Options, DefaultsAreFilledInAndToldApart) {
+  const ParsedOptions options = ParseOptions({{"compressor", "topk"}, {"policy", "never"}});
+  EXPECT_TRUE(options.Has("min_elements"));
+  EXPECT_FALSE(options.Given("min_elements"));
+  EXPECT_TRUE(options.Given("policy"));
+  EXPECT_FALSE(options.Has("density"));
+  EXPECT_EQ(MinElementsOf(options), 1024u);
+  EXPECT_EQ(PolicyOf(options), RoutePolicy::kNever);
+  EXPECT_EQ(ValueTypeOf(options), ValueType::kFloat16);
+}
+
+TEST(Options, LaterSpecsReplaceEarlierOnes) {
+  const auto specs =
+      JoinSpecs({MemorySpecs(), {{"momentum", "vanilla", ChoiceRule{{"vanilla"}}, "."}}});
+  EXPECT_EQ(specs.size(), MemorySpecs().size());
+  EXPECT_EQ(ParsedOptions("x", specs, {}).Choice("momentum"), "vanilla");
+}
+
+Schedule ScheduleFor(CompressionOptions options) {
+  options["compressor"] = "topk";
+  return ScheduleOf(ParseOptions(options));
+}
+
+TEST(ScheduleOptions, DensityComesFromWhicheverKeySaysIt) {
+  EXPECT_EQ(ScheduleFor({}).Density(0), 0.001);
+  EXPECT_EQ(ScheduleFor({{"density", "0.02"}}).Density(0), 0.02);
+  EXPECT_EQ(ScheduleFor({{"k", "0.03"}}).Density(0), 0.03);
+  EXPECT_DOUBLE_EQ(ScheduleFor({{"sparsity", "0.9"}}).Density(0), 0.1);
+  EXPECT_EQ(ScheduleOf(ParseOptions({})).Density(0), 1.0);
+  EXPECT_THAT(WhyRefused([] {
+                ScheduleFor({{"sparsity", "0.9"}, {"density", "0.1"}});
+              }),
+              HasSubstr("leave out \"density\""));
+}
+
+TEST(ScheduleOptions, PaddlesNamesMeanTheSame) {
+  const Schedule schedule =
+      ScheduleFor({{"rampup_begin_step", "5"}, {"rampup_step", "10"}, {"sparsity", "0.75,0.9375"}});
+  EXPECT_TRUE(schedule.DensePhase(4));
+  EXPECT_EQ(schedule.Density(5), 0.25);
+  EXPECT_EQ(schedule.Density(9), 0.25);
+  EXPECT_EQ(schedule.Density(10), 0.0625);
+  EXPECT_EQ(schedule.Density(1000), 0.0625);
+  EXPECT_THAT(WhyRefused([] {
+                ScheduleFor({{"rampup_step", "1"}, {"warmup_steps", "2"}});
+              }),
+              HasSubstr("contradicts"));
+}
+
+TEST(StepOptions, AreReadForAnyCompressor) {
+  const StepSettings none = StepSettingsOf(ParseOptions({}));
+  EXPECT_EQ(none.clip_norm, std::nullopt);
+  const StepSettings some = StepSettingsOf(ParseOptions({{"compressor", "topk"},
+                                                         {"clip_norm", "2.5"},
+                                                         {"clip_scale", "0"},
+                                                         {"skip_nonfinite", "1"}}));
+  EXPECT_EQ(some.clip_norm, 2.5);
+  EXPECT_EQ(some.clip_scale, 0.0);
+  EXPECT_TRUE(some.skip_nonfinite);
+}
+
+TEST(Registry, EveryCompressorParsesItsOwnDefaultsAndExplainsItself) {
+  std::vector<std::string> names;
+  for (const CompressorInfo& info : ListCompressors()) {
+    names.push_back(info.name);
+    EXPECT_FALSE(info.summary.empty());
+    EXPECT_NO_THROW(ParseOptions({{"compressor", info.name}})) << info.name;
+    for (const OptionSpec& spec : info.options) {
+      EXPECT_FALSE(spec.help.empty()) << info.name << " " << spec.key;
+      EXPECT_FALSE(Describe(spec.rule).empty());
+    }
+  }
+  EXPECT_THAT(names, testing::IsSupersetOf({"bf16", "dense", "fp16", "topk"}));
+}
+
+TEST(Registry, NoOptionsMeanDense) {
+  const auto compressor = MakeCompressor(CompressionOptions{}, {"w", Shape{2000}});
+  EXPECT_EQ(compressor->summable(), DType::kFloat32);
+}
+
+}  // namespace
+}  // namespace weir

@@ -73,9 +73,9 @@ class Bench {
 
   Series Measure(int threads, bool first) {
     ThreadPool pool(threads);
-    cpu::DgcStep step({}, u_.values(), v_.values(), &pool);
+    cpu::DgcStep step({}, u_.values(), v_.values());
     const auto take_step = [&] {
-      step.Select(gradient_, gradients_.scale(), k_);
+      step.Select(gradient_, gradients_.scale(), k_, &pool);
       step.Settle();
     };
     for (int t = 0; t < (first ? settings_.warmup_steps : 10); ++t) {

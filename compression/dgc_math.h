@@ -32,6 +32,15 @@ constexpr float AdvanceMomentum(Momentum momentum, float m, float g, float& u) {
   return g;
 }
 
+/// The total update per unit of a constant gradient when v is sent and u masked every `interval`
+/// steps, relative to dense momentum SGD: f(T) = 1 - m (1 - m^T) / (T (1 - m)) for vanilla,
+/// m f(T) + 1 - m for Nesterov. Below 1, because masking drops the momentum of what was sent.
+inline double MaskingGain(Momentum momentum, double m, double interval) {
+  if (momentum == Momentum::kNone || m == 0.0) return 1.0;
+  const double f = 1.0 - m * (1.0 - std::pow(m, interval)) / (interval * (1.0 - m));
+  return momentum == Momentum::kNesterov ? m * f + (1.0 - m) : f;
+}
+
 /// Orders numbers by magnitude: for |a| < |b| the key of a is smaller; both zeros have key 0; NaN
 /// is above infinity, so what is broken is sent, seen and cleared first.
 constexpr std::uint32_t MagnitudeKey(float value) {

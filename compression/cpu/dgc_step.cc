@@ -24,18 +24,20 @@ constexpr std::size_t kPrefetchDistance = 32;
 
 }  // namespace
 
-DgcStep::DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v, ThreadPool* pool)
-    : rule_(rule), u_(u), v_(v), pool_(pool) {
-  const std::size_t n = v.size();
-  WEIR_CHECK(n <= UINT32_MAX);
-  WEIR_CHECK(u.size() == (rule.momentum == Momentum::kNone ? 0 : n));
-  const std::size_t threads = pool == nullptr ? 1 : static_cast<std::size_t>(pool->threads());
-  const std::size_t wanted = threads == 1 ? 1 : threads * kPartsPerThread;
-  parts_ = std::vector<Part>(std::clamp<std::size_t>(n / kMinPart, 1, wanted));
-  for (std::size_t p = 0; p < parts_.size(); ++p) {
+DgcStep::DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v)
+    : rule_(rule), u_(u), v_(v) {
+  WEIR_CHECK(v.size() <= UINT32_MAX);
+  WEIR_CHECK(u.size() == (rule.momentum == Momentum::kNone ? 0 : v.size()));
+}
+
+void DgcStep::DivideInto(std::size_t parts) {
+  if (parts == parts_.size()) return;
+  parts_ = std::vector<Part>(parts);
+  const std::size_t n = v_.size();
+  for (std::size_t p = 0; p < parts; ++p) {
     // Whole cache lines for each part but the last.
     parts_[p].begin = p == 0 ? 0 : parts_[p - 1].end;
-    parts_[p].end = p + 1 == parts_.size() ? n : n * (p + 1) / parts_.size() / 64 * 64;
+    parts_[p].end = p + 1 == parts ? n : n * (p + 1) / parts / 64 * 64;
   }
 }
 
@@ -49,9 +51,14 @@ void DgcStep::ForEachPart(const Function& function) {
   }
 }
 
-void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std::size_t k) {
+void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
+                     ThreadPool* pool) {
   WEIR_CHECK(gradient.size() == v_.size());
   WEIR_CHECK(k >= 1 && k <= v_.size());
+  pool_ = pool;
+  const std::size_t threads = pool == nullptr ? 1 : static_cast<std::size_t>(pool->threads());
+  DivideInto(std::clamp<std::size_t>(v_.size() / kMinPart, 1,
+                                     threads == 1 ? 1 : threads * kPartsPerThread));
   k_ = k;
   // One entry more than needed: TakeWinners writes first and decides then.
   indices_.resize(k + 1);

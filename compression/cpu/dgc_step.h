@@ -33,12 +33,13 @@ struct DgcRule {
 class DgcStep {
  public:
   /// At most 2^32 - 1 entries.
-  DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v, ThreadPool* pool);
+  DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v);
 
   /// Takes gradient * gradient_scale into u and v and selects 1 <= k <= n entries. Non-finite
   /// gradient entries count as 0. A selected entry of v that is not finite (u or v overflowed, or a
-  /// damaged state) is cleared, in u too, and sent as 0.
-  void Select(std::span<const float> gradient, float gradient_scale, std::size_t k);
+  /// damaged state) is cleared, in u too, and sent as 0. `pool`, if any, shares the work.
+  void Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
+              ThreadPool* pool = nullptr);
 
   /// The selection, in index order. Before Settle, `values` may be replaced by what receivers will
   /// decode.
@@ -71,6 +72,7 @@ class DgcStep {
     CandidateList candidates;
   };
 
+  void DivideInto(std::size_t parts);
   template <typename Function>
   void ForEachPart(const Function& function);
   RadixSelect::Result SelectAmongCandidates(const Accumulation& step);
@@ -89,7 +91,7 @@ class DgcStep {
   const DgcRule rule_;
   const std::span<float> u_;
   const std::span<float> v_;
-  ThreadPool* const pool_;
+  ThreadPool* pool_ = nullptr;  ///< Of the Select in progress.
 
   std::vector<Part> parts_;
   ThresholdTracker tracker_;

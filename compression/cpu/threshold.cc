@@ -31,7 +31,8 @@ std::uint64_t Mix(std::uint64_t x) {
 }  // namespace
 
 std::optional<float> ThresholdTracker::Next(std::size_t k) const {
-  if (k != k_) return std::nullopt;
+  // Within this much the candidates stay between k and 4 k; a continuous schedule moves k slowly.
+  if (4 * k < 3 * k_ || 3 * k > 4 * k_) return std::nullopt;
   return next_;
 }
 

@@ -17,7 +17,7 @@ namespace weir::cpu {
 /// steeply below.
 class ThresholdTracker {
  public:
-  /// For a pass that selects `k` entries; nothing when what is remembered does not fit it.
+  /// For a pass that selects `k` entries; nothing when what is remembered is of a very different k.
   std::optional<float> Next(std::size_t k) const;
 
   /// What the pass and its selection found.

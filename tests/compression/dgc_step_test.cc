@@ -58,14 +58,14 @@ void ExpectEqualToReference(const Run& run) {
   std::vector<float> u(run.momentum == Momentum::kNone ? 0 : run.n);
   std::vector<float> v(run.n);
   std::vector<float> g(run.n);
-  DgcStep step({run.momentum, 0.9f, run.masking}, u, v, &pool);
+  DgcStep step({run.momentum, 0.9f, run.masking}, u, v);
   DgcReference reference(run.momentum, 0.9f, run.masking, run.n);
   for (int t = 0; t < run.steps; ++t) {
     SCOPED_TRACE("step " + std::to_string(t));
     run.gradient(t, random, g);
     const std::size_t k = run.k(t);
     if (run.always_cold) step.Forget();
-    step.Select(g, run.scale, k);
+    step.Select(g, run.scale, k, &pool);
     step.Settle();
     reference.Step(g, run.scale, k);
     ASSERT_EQ(std::vector(step.indices().begin(), step.indices().end()), reference.indices());
@@ -200,7 +200,7 @@ TEST_P(DgcStepTest, NonFiniteGradientsCountAsZero) {
   g[0] = g[77] = kNan;
   g[100000] = kInfinity;
   g[200000] = -kInfinity;
-  DgcStep step({}, u, v, nullptr);
+  DgcStep step({}, u, v);
   step.Select(g, 1.0f, 10);
   EXPECT_EQ(step.non_finite_entries(), 4u);
   EXPECT_EQ(v[77], 0.0f);
@@ -224,7 +224,7 @@ TEST_P(DgcStepTest, OverflowIsSentAsZeroAndCleared) {
 TEST_P(DgcStepTest, ADamagedStateHealsByBeingSent) {
   for (std::size_t n : {1000, 100000}) {
     std::vector<float> u(n, 0.5f), v(n, kNan), g(n, 1.0f);
-    DgcStep step({}, u, v, nullptr);
+    DgcStep step({}, u, v);
     const std::size_t k = n / 50;
     for (int t = 0; t < 50; ++t) {
       step.Select(g, 1.0f, k);
@@ -241,7 +241,7 @@ TEST_P(DgcStepTest, UndoPutsEverySentEntryBack) {
     const std::size_t n = 50000;
     Random random(7);
     std::vector<float> u(momentum == Momentum::kNone ? 0 : n), v(n), g(n);
-    DgcStep step({.momentum = momentum}, u, v, nullptr);
+    DgcStep step({.momentum = momentum}, u, v);
     for (int t = 0; t < 5; ++t) {
       Normal(0, random, g);
       step.Select(g, 1.0f, 500);
@@ -263,7 +263,7 @@ TEST_P(DgcStepTest, UndoPutsEverySentEntryBack) {
 TEST_P(DgcStepTest, WhatTheWireLosesStaysInV) {
   std::vector<float> u(5000), v(5000), g(5000, 0.25f);
   g[4321] = 3.0f;
-  DgcStep step({}, u, v, nullptr);
+  DgcStep step({}, u, v);
   step.Select(g, 1.0f, 1);
   ASSERT_EQ(step.indices()[0], 4321u);
   step.values()[0] = 2.75f;
@@ -278,7 +278,7 @@ TEST(DgcStepThreshold, SettlesNearTwiceKWithoutRereads) {
   Random random(42);
   std::vector<float> u(n), v(n), g(n);
   Normal(0, random, g);
-  DgcStep step({}, u, v, nullptr);
+  DgcStep step({}, u, v);
   std::uniform_int_distribution<std::size_t> offset(0, n - 1);
   std::uint64_t rereads_before = 0;
   for (int t = 0; t < 300; ++t) {

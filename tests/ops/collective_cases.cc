@@ -84,6 +84,14 @@ void ScaledAllreduces(Transport& transport) {
   }
 }
 
+void LargeAllreduces(Transport& transport) {
+  Allreduce allreduce(transport);
+  const std::size_t chunks = 4 * static_cast<std::size_t>(transport.size());
+  const std::size_t elements = chunks * ChunkedAllreduce::kDefaultChunkBytes / 4 + 1001;
+  ExpectAllreduce(transport, allreduce, DType::kFloat32, {}, elements, true);
+  ExpectAllreduce(transport, allreduce, DType::kFloat16, {}, 2 * elements, false);
+}
+
 void Allgathers(Transport& transport) {
   Allgather allgather(transport);
   const auto ranks = static_cast<std::size_t>(transport.size());

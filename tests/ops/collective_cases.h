@@ -10,6 +10,8 @@ namespace weir::cases {
 /// Every type and operation, around the borders between algorithms, parts and chunks.
 void Allreduces(Transport& transport);
 void ScaledAllreduces(Transport& transport);
+/// With chunks of the default size, more of them than are in flight at once.
+void LargeAllreduces(Transport& transport);
 void Allgathers(Transport& transport);
 void FrameAllgathers(Transport& transport);
 void Broadcasts(Transport& transport);

@@ -25,6 +25,7 @@ TEST_P(Collectives, AllreduceMatchesTheReferenceForEveryTypeAndSize) {
 TEST_P(Collectives, AllreduceScalesBeforeAndAfter) {
   RunRanks(GetParam(), cases::ScaledAllreduces);
 }
+TEST_P(Collectives, AllreduceOfManyLargeChunks) { RunRanks(GetParam(), cases::LargeAllreduces); }
 TEST_P(Collectives, AllgatherConcatenatesInRankOrder) { RunRanks(GetParam(), cases::Allgathers); }
 TEST_P(Collectives, FrameAllgatherKeepsEachLength) { RunRanks(GetParam(), cases::FrameAllgathers); }
 TEST_P(Collectives, BroadcastReachesAllFromAnyRoot) { RunRanks(GetParam(), cases::Broadcasts); }

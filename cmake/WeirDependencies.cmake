@@ -1,6 +1,11 @@
 # Everything that comes from outside, found in one place.
 
 find_package(Threads REQUIRED)
+# FindMPI looks for mpiexec everywhere but next to the compiler that it was given.
+if(MPI_CXX_COMPILER)
+  get_filename_component(mpi_programs ${MPI_CXX_COMPILER} DIRECTORY)
+  find_program(MPIEXEC_EXECUTABLE mpiexec HINTS ${mpi_programs} NO_DEFAULT_PATH)
+endif()
 find_package(MPI 3.1 REQUIRED COMPONENTS CXX)
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)
 find_package(spdlog REQUIRED)

@@ -53,15 +53,15 @@ struct AccumulatorOf<Boolean> {
 };
 template <>
 struct AccumulatorOf<std::uint8_t> {
-  using Type = std::int32_t;
+  using Type = std::int64_t;
 };
 template <>
 struct AccumulatorOf<std::int8_t> {
-  using Type = std::int32_t;
+  using Type = std::int64_t;
 };
 template <>
 struct AccumulatorOf<std::int16_t> {
-  using Type = std::int32_t;
+  using Type = std::int64_t;
 };
 template <>
 struct AccumulatorOf<std::int32_t> {

@@ -1,0 +1,290 @@
+#include "tests/ops/collective_cases.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "ops/allgather.h"
+#include "ops/allreduce.h"
+#include "ops/and_reduce.h"
+#include "ops/broadcast.h"
+#include "ops/broadcast_bytes.h"
+#include "ops/frame_allgather.h"
+#include "ops/gather_to_root.h"
+#include "tests/ops/reference.h"
+#include "tests/ops/run_ranks.h"
+
+namespace weir::cases {
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kSmallChunk = 256;
+
+/// A number that no other operation of this test program has under way: callers count alike.
+std::uint32_t NextOperation() {
+  thread_local std::uint32_t next = 0;
+  return next++;
+}
+
+Bytes Message(std::size_t bytes, int rank, std::uint32_t salt) {
+  return TestValues(DType::kUInt8, bytes, rank, salt);
+}
+
+void ExpectAllreduce(Transport& transport, Allreduce& allreduce, DType dtype,
+                     const Reduction& reduction, std::size_t elements, bool in_place) {
+  const std::uint32_t operation = NextOperation();
+  const Bytes in = TestValues(dtype, elements, transport.rank(), operation);
+  Bytes out = in_place ? in : Bytes(in.size(), std::byte{0xcd});
+  allreduce.Bind(in_place ? out.data() : in.data(), out.data(), static_cast<std::int64_t>(elements),
+                 dtype, reduction);
+  RunCollective(allreduce, operation);
+  EXPECT_TRUE(allreduce.Poll());
+  // EXPECT_TRUE, since printing the bytes helps nobody.
+  EXPECT_TRUE(out == ReferenceAllreduce(dtype, reduction, elements, transport.size(), operation))
+      << Name(dtype) << " " << Name(reduction.op) << ", " << elements << " elements, "
+      << transport.size() << " ranks" << (in_place ? ", in place" : "");
+}
+
+}  // namespace
+
+void Allreduces(Transport& transport) {
+  Allreduce allreduce(transport, kSmallChunk);
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  for (const DType dtype : AllDTypes()) {
+    const std::size_t chunk = kSmallChunk / SizeOf(dtype);
+    const std::size_t whole = Allreduce::kWholeBytes / SizeOf(dtype);
+    for (const ReduceOp op : OpsOf(dtype)) {
+      for (const std::size_t elements :
+           {std::size_t{0}, std::size_t{1}, std::size_t{17}, whole, whole + 1,
+            4 * chunk * ranks - 1, 4 * chunk * ranks + 1, 4 * chunk * ranks + chunk / 2}) {
+        for (const bool in_place : {true, false}) {
+          ExpectAllreduce(transport, allreduce, dtype, {op, 1.0, 1.0}, elements, in_place);
+        }
+      }
+    }
+  }
+}
+
+void ScaledAllreduces(Transport& transport) {
+  Allreduce allreduce(transport, kSmallChunk);
+  for (const DType dtype : AllDTypes()) {
+    if (dtype == DType::kBool) continue;
+    for (const ReduceOp op : OpsOf(dtype)) {
+      for (const std::size_t elements : {std::size_t{100}, std::size_t{9000}}) {
+        ExpectAllreduce(transport, allreduce, dtype, {op, 0.25, 3.0}, elements, true);
+      }
+    }
+  }
+}
+
+void LargeAllreduces(Transport& transport) {
+  Allreduce allreduce(transport);
+  const std::size_t chunks = 4 * static_cast<std::size_t>(transport.size());
+  const std::size_t elements = chunks * ChunkedAllreduce::kDefaultChunkBytes / 4 + 1001;
+  ExpectAllreduce(transport, allreduce, DType::kFloat32, {}, elements, true);
+  ExpectAllreduce(transport, allreduce, DType::kFloat16, {}, 2 * elements, false);
+}
+
+void Allgathers(Transport& transport) {
+  Allgather allgather(transport);
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  const auto self = static_cast<std::size_t>(transport.rank());
+  for (const std::size_t unit :
+       {std::size_t{0}, std::size_t{1}, std::size_t{1000}, ChunkStream::kDefaultChunkBytes + 1}) {
+    for (const bool in_place : {false, true}) {
+      const std::uint32_t operation = NextOperation();
+      std::vector<std::size_t> lengths(ranks);
+      Bytes expected, in;
+      for (std::size_t r = 0; r < ranks; ++r) {
+        lengths[r] = unit * ((r + 2) % 3);  // some contribute nothing
+        const Bytes part = Message(lengths[r], static_cast<int>(r), operation);
+        if (r == self) in = part;
+        expected.insert(expected.end(), part.begin(), part.end());
+      }
+      Bytes out(expected.size());
+      const auto offset =
+          std::accumulate(lengths.begin(), lengths.begin() + transport.rank(), std::size_t{0});
+      std::span<const std::byte> source = in;
+      if (in_place) {
+        std::ranges::copy(in, out.begin() + static_cast<std::ptrdiff_t>(offset));
+        source = std::span(out).subspan(offset, in.size());
+      }
+      allgather.Bind(source, out, lengths);
+      RunCollective(allgather, operation);
+      EXPECT_TRUE(out == expected) << unit << " bytes, " << ranks << " ranks";
+    }
+  }
+}
+
+void FrameAllgathers(Transport& transport) {
+  constexpr std::size_t kBound = 100000;
+  FrameAllgather allgather(transport, kBound);
+  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, std::size_t{50}, kBound}) {
+    const std::uint32_t operation = NextOperation();
+    const auto frame_of = [&](int rank) {
+      const std::size_t length = std::min(kBound, unit * static_cast<std::size_t>(rank % 3));
+      return Message(length, rank, operation);
+    };
+    const Bytes own = frame_of(transport.rank());
+    allgather.Bind(own);
+    RunCollective(allgather, operation);
+    ASSERT_EQ(allgather.frames().size(), static_cast<std::size_t>(transport.size()));
+    for (int rank = 0; rank < transport.size(); ++rank) {
+      const auto frame = allgather.frames()[static_cast<std::size_t>(rank)];
+      EXPECT_TRUE(std::ranges::equal(frame, frame_of(rank))) << "frame of rank " << rank;
+    }
+  }
+}
+
+void Broadcasts(Transport& transport) {
+  Broadcast broadcast(transport);
+  for (int root = 0; root < transport.size(); ++root) {
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{777},
+                                    5 * ChunkStream::kDefaultChunkBytes + 3}) {
+      const std::uint32_t operation = NextOperation();
+      const Bytes expected = Message(bytes, root, operation);
+      Bytes data = transport.rank() == root ? expected : Bytes(bytes);
+      broadcast.Bind(data, root);
+      RunCollective(broadcast, operation);
+      EXPECT_TRUE(data == expected) << bytes << " bytes from root " << root;
+    }
+  }
+}
+
+void BroadcastsOfUnknownLength(Transport& transport) {
+  constexpr std::size_t kBound = 5000;
+  BroadcastBytes broadcast(transport, kBound);
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{42}, kBound}) {
+    const std::uint32_t operation = NextOperation();
+    const Bytes expected = Message(bytes, 0, operation);
+    broadcast.Bind(transport.rank() == 0 ? std::span<const std::byte>(expected)
+                                         : std::span<const std::byte>());
+    RunCollective(broadcast, operation);
+    EXPECT_TRUE(std::ranges::equal(broadcast.message(), expected)) << bytes << " bytes";
+  }
+}
+
+void GathersToRoot(Transport& transport) {
+  constexpr std::size_t kBound = 5000;
+  GatherToRoot gather(transport, kBound);
+  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, std::size_t{42}, kBound}) {
+    const std::uint32_t operation = NextOperation();
+    const auto message_of = [&](int rank) {
+      const std::size_t length = std::min(kBound, unit * static_cast<std::size_t>(rank % 3));
+      return Message(length, rank, operation);
+    };
+    const Bytes own = message_of(transport.rank());
+    gather.Bind(own);
+    RunCollective(gather, operation);
+    if (transport.rank() != 0) {
+      EXPECT_TRUE(gather.messages().empty());
+      continue;
+    }
+    for (int rank = 0; rank < transport.size(); ++rank) {
+      const auto message = gather.messages()[static_cast<std::size_t>(rank)];
+      EXPECT_TRUE(std::ranges::equal(message, message_of(rank))) << "message of rank " << rank;
+    }
+  }
+}
+
+void AndReduces(Transport& transport) {
+  AndReduce reduce(transport);
+  for (const std::size_t words : {1, 2, 16, 100, 0}) {
+    const std::uint32_t operation = NextOperation();
+    std::vector<std::uint64_t> mine(words), expected(words, ~std::uint64_t{0});
+    for (int rank = 0; rank < transport.size(); ++rank) {
+      for (std::size_t i = 0; i < words; ++i) {
+        // Every rank clears bits of its own, and most bits are left.
+        const std::uint64_t bits =
+            ~(std::uint64_t{1} << ((static_cast<std::size_t>(rank) * 7 + i) % 64));
+        expected[i] &= bits;
+        if (rank == transport.rank()) mine[i] = bits;
+      }
+    }
+    reduce.Bind(mine);
+    RunCollective(reduce, operation);
+    EXPECT_EQ(mine, expected);
+  }
+}
+
+void ManyAtOnce(Transport& transport) {
+  constexpr std::size_t kCount = 12;
+  const int size = transport.size();
+  struct Run {
+    std::unique_ptr<Collective> collective;
+    std::uint32_t operation = 0;
+    Bytes data;
+    Bytes expected;
+  };
+  std::vector<Run> runs(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    Run& run = runs[i];
+    run.operation = NextOperation();
+    const std::size_t bytes = 4 * (i * 3000 + 5);
+    if (i % 2 == 0) {
+      auto allreduce = std::make_unique<Allreduce>(transport, kSmallChunk);
+      run.data = TestValues(DType::kFloat32, bytes / 4, transport.rank(), run.operation);
+      run.expected = ReferenceAllreduce(DType::kFloat32, {}, bytes / 4, size, run.operation);
+      allreduce->Bind(run.data.data(), run.data.data(), static_cast<std::int64_t>(bytes / 4),
+                      DType::kFloat32);
+      run.collective = std::move(allreduce);
+    } else {
+      const int root = static_cast<int>(i) % size;
+      auto broadcast = std::make_unique<Broadcast>(transport);
+      run.expected = Message(bytes, root, run.operation);
+      run.data = transport.rank() == root ? run.expected : Bytes(bytes);
+      broadcast->Bind(run.data, root);
+      run.collective = std::move(broadcast);
+    }
+  }
+  std::vector<std::size_t> order(kCount);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(transport.rank())));
+  for (const std::size_t i : order) {
+    runs[i].collective->Start(runs[i].operation);
+    runs[order[0]].collective->Poll();
+  }
+  std::size_t left = kCount;
+  while (left > 0) {
+    left = 0;
+    for (Run& run : runs) left += run.collective->Poll() ? 0u : 1u;
+    std::this_thread::yield();
+  }
+  for (const Run& run : runs) EXPECT_TRUE(run.data == run.expected) << run.operation;
+}
+
+void Reuse(Transport& transport) {
+  Allreduce allreduce(transport, kSmallChunk);
+  for (const std::size_t elements : {50000, 10, 7000, 0, 60001, 1}) {
+    ExpectAllreduce(transport, allreduce, DType::kFloat32, {}, elements, true);
+    ExpectAllreduce(transport, allreduce, DType::kInt8, {}, elements, false);
+  }
+}
+
+void HugeAllreduce(Transport& transport) {
+  const std::size_t elements = (std::size_t{1} << 31) + 12345;
+  const auto value = [](std::size_t i, int rank) {
+    return static_cast<std::uint8_t>((i >> 11) + i + 3 * static_cast<std::size_t>(rank));
+  };
+  const auto data = std::make_unique_for_overwrite<std::uint8_t[]>(elements);
+  for (std::size_t i = 0; i < elements; ++i) data[i] = value(i, transport.rank());
+  Allreduce allreduce(transport);
+  allreduce.Bind(data.get(), data.get(), static_cast<std::int64_t>(elements), DType::kUInt8);
+  RunCollective(allreduce, NextOperation());
+  const int size = transport.size();
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < elements; ++i) {
+    const int first = value(i, 0);
+    wrong += data[i] != static_cast<std::uint8_t>(first * size + 3 * size * (size - 1) / 2);
+  }
+  EXPECT_EQ(wrong, 0u);
+}
+
+}  // namespace weir::cases

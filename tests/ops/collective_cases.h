@@ -1,0 +1,28 @@
+#pragma once
+
+#include "ops/transport.h"
+
+/// What every transport has to carry right: each function runs one kind of collective on this rank,
+/// many sizes, and compares the result with a reference (EXPECT_*). All ranks call the same
+/// functions in the same order.
+namespace weir::cases {
+
+/// Every type and operation, around the borders between algorithms, parts and chunks.
+void Allreduces(Transport& transport);
+void ScaledAllreduces(Transport& transport);
+/// With chunks of the default size, more of them than are in flight at once.
+void LargeAllreduces(Transport& transport);
+void Allgathers(Transport& transport);
+void FrameAllgathers(Transport& transport);
+void Broadcasts(Transport& transport);
+void BroadcastsOfUnknownLength(Transport& transport);
+void GathersToRoot(Transport& transport);
+void AndReduces(Transport& transport);
+/// A dozen collectives under way at once, started in a different order on each rank.
+void ManyAtOnce(Transport& transport);
+/// One object used for arrays of different sizes and types, one after the other.
+void Reuse(Transport& transport);
+/// In place, more than 2^31 - 1 elements, 1 byte each.
+void HugeAllreduce(Transport& transport);
+
+}  // namespace weir::cases

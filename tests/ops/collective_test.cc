@@ -1,0 +1,104 @@
+// Every collective over the local transport; tests/parallel runs the same cases over the job's.
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "ops/allgather.h"
+#include "ops/allreduce.h"
+#include "ops/barrier.h"
+#include "ops/broadcast.h"
+#include "ops/broadcast_bytes.h"
+#include "ops/frame_allgather.h"
+#include "ops/gather_to_root.h"
+#include "tests/ops/collective_cases.h"
+#include "tests/ops/run_ranks.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+class Collectives : public testing::TestWithParam<int> {};
+
+TEST_P(Collectives, AllreduceMatchesTheReferenceForEveryTypeAndSize) {
+  RunRanks(GetParam(), cases::Allreduces);
+}
+TEST_P(Collectives, AllreduceScalesBeforeAndAfter) {
+  RunRanks(GetParam(), cases::ScaledAllreduces);
+}
+TEST_P(Collectives, AllreduceOfManyLargeChunks) { RunRanks(GetParam(), cases::LargeAllreduces); }
+TEST_P(Collectives, AllgatherConcatenatesInRankOrder) { RunRanks(GetParam(), cases::Allgathers); }
+TEST_P(Collectives, FrameAllgatherKeepsEachLength) { RunRanks(GetParam(), cases::FrameAllgathers); }
+TEST_P(Collectives, BroadcastReachesAllFromAnyRoot) { RunRanks(GetParam(), cases::Broadcasts); }
+TEST_P(Collectives, BroadcastBytesTellsTheLength) {
+  RunRanks(GetParam(), cases::BroadcastsOfUnknownLength);
+}
+TEST_P(Collectives, GatherToRootKeepsEachLength) { RunRanks(GetParam(), cases::GathersToRoot); }
+TEST_P(Collectives, AndReduceLeavesTheCommonBits) { RunRanks(GetParam(), cases::AndReduces); }
+TEST_P(Collectives, MayStartInAnyOrder) { RunRanks(GetParam(), cases::ManyAtOnce); }
+TEST_P(Collectives, ObjectsMayBeUsedAgain) { RunRanks(GetParam(), cases::Reuse); }
+
+TEST_P(Collectives, BarrierHoldsUntilAllHaveCome) {
+  std::atomic<int> arrived = 0;
+  RunRanks(GetParam(), [&](Transport& transport) {
+    Barrier barrier(transport);
+    for (int round = 1; round <= 50; ++round) {
+      ++arrived;
+      RunCollective(barrier, static_cast<std::uint32_t>(round));
+      EXPECT_GE(arrived, round * transport.size());
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 5, 8),
+                         testing::PrintToStringParamName());
+
+class MoreRanksThanSendDirectly : public testing::TestWithParam<int> {};
+
+TEST_P(MoreRanksThanSendDirectly, AllreduceMatchesTheReference) {
+  RunRanks(GetParam(), cases::Reuse);
+}
+TEST_P(MoreRanksThanSendDirectly, AndReduceLeavesTheCommonBits) {
+  RunRanks(GetParam(), cases::AndReduces);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, MoreRanksThanSendDirectly, testing::Values(9, 11, 16, 21),
+                         testing::PrintToStringParamName());
+
+TEST(AllreduceErrors, BoolAverageIsRefused) {
+  RunRanks(1, [](Transport& transport) {
+    Allreduce allreduce(transport);
+    bool value = true;
+    EXPECT_THROW(allreduce.Bind(&value, &value, 1, DType::kBool, {.op = ReduceOp::kAverage}),
+                 InvalidArgument);
+  });
+}
+
+TEST(BroadcastErrors, RootMustExist) {
+  RunRanks(2, [](Transport& transport) {
+    Broadcast broadcast(transport);
+    EXPECT_THROW(broadcast.Bind({}, 2), InvalidArgument);
+    EXPECT_THROW(broadcast.Bind({}, -1), InvalidArgument);
+  });
+}
+
+TEST(BoundedMessages, LongerThanAgreedIsRefusedBeforeSending) {
+  RunRanks(1, [](Transport& transport) {
+    const std::vector<std::byte> message(11);
+    EXPECT_THROW(FrameAllgather(transport, 10).Bind(message), InvalidArgument);
+    EXPECT_THROW(GatherToRoot(transport, 10).Bind(message), InvalidArgument);
+    EXPECT_THROW(BroadcastBytes(transport, 10).Bind(message), InvalidArgument);
+  });
+}
+
+TEST(AllgatherErrors, LengthsMustFitTheBuffers) {
+  RunRanks(1, [](Transport& transport) {
+    Allgather allgather(transport);
+    std::vector<std::byte> in(3), out(4);
+    const std::vector<std::size_t> three = {3}, two_ranks = {3, 1};
+    EXPECT_THROW(allgather.Bind(in, out, three), InvalidArgument);
+    EXPECT_THROW(allgather.Bind(in, out, two_ranks), InvalidArgument);
+  });
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ops/reduce.h"
+#include "weir/dtype.h"
+
+namespace weir {
+
+/// The bytes of rank `rank`'s array in tests: a fixed pseudo-random function of rank, index and
+/// `salt`. Floats are small and of both signs; integers use their whole range.
+std::vector<std::byte> TestValues(DType dtype, std::size_t elements, int rank, std::uint32_t salt);
+
+/// What all ranks must hold after an all-reduce of TestValues, computed one element at a time.
+std::vector<std::byte> ReferenceAllreduce(DType dtype, const Reduction& reduction,
+                                          std::size_t elements, int ranks, std::uint32_t salt);
+
+/// All types, and the operations that a type has.
+std::vector<DType> AllDTypes();
+std::vector<ReduceOp> OpsOf(DType dtype);
+
+}  // namespace weir

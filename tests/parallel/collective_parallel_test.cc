@@ -1,0 +1,30 @@
+// The cases of tests/ops over the job's own network: MPI, or for one rank none. Being equal to the
+// same reference they are bit-equal to the local transport.
+#include <gtest/gtest.h>
+
+#include "tests/ops/collective_cases.h"
+#include "tests/parallel/job.h"
+
+namespace weir {
+namespace {
+
+TEST(ParallelCollectives, AllreduceMatchesTheReferenceForEveryTypeAndSize) {
+  cases::Allreduces(JobTransport());
+}
+TEST(ParallelCollectives, AllreduceScalesBeforeAndAfter) {
+  cases::ScaledAllreduces(JobTransport());
+}
+TEST(ParallelCollectives, AllreduceOfManyLargeChunks) { cases::LargeAllreduces(JobTransport()); }
+TEST(ParallelCollectives, AllgatherConcatenatesInRankOrder) { cases::Allgathers(JobTransport()); }
+TEST(ParallelCollectives, FrameAllgatherKeepsEachLength) { cases::FrameAllgathers(JobTransport()); }
+TEST(ParallelCollectives, BroadcastReachesAllFromAnyRoot) { cases::Broadcasts(JobTransport()); }
+TEST(ParallelCollectives, BroadcastBytesTellsTheLength) {
+  cases::BroadcastsOfUnknownLength(JobTransport());
+}
+TEST(ParallelCollectives, GatherToRootKeepsEachLength) { cases::GathersToRoot(JobTransport()); }
+TEST(ParallelCollectives, AndReduceLeavesTheCommonBits) { cases::AndReduces(JobTransport()); }
+TEST(ParallelCollectives, MayStartInAnyOrder) { cases::ManyAtOnce(JobTransport()); }
+TEST(ParallelCollectives, ObjectsMayBeUsedAgain) { cases::Reuse(JobTransport()); }
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+/// What weirrun, the supervisor of each rank and the engine inside the rank say to each other:
+///
+///     engine  <- Unix socket ->  supervisor  <- TCP ->  weirrun
+///
+/// One fixed layout for every message, little-endian:
+///
+///     u32 body length | u8 type | i32 rank | i32 code | u8 host length | host | text
+///
+/// The text is what remains of the body. The Unix socket keeps message boundaries and carries
+/// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
+namespace weir::supervision {
+
+inline constexpr int kVersion = 1;
+inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
+inline constexpr std::size_t kMaxHost = 255;
+inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
+inline constexpr std::size_t kMaxFrame = 4 + kBodyHeader + kMaxHost + kMaxText;
+
+/// The environment variables that connect the three.
+inline constexpr char kEngineFdVariable[] = "WEIR_SUPERVISOR_FD";
+inline constexpr char kAddressesVariable[] = "WEIR_LAUNCHER_ADDRESSES";  ///< "ip:port,ip:port"
+inline constexpr char kTokenVariable[] = "WEIR_LAUNCHER_TOKEN";
+inline constexpr char kGraceVariable[] = "WEIR_LAUNCHER_GRACE_SECONDS";
+
+/// In brackets the fields that a message uses. `rank` is the rank that the message is about.
+enum class MessageType : std::uint8_t {
+  // Supervisor to weirrun.
+  kHello = 1,    ///< First message [rank, code = kVersion, text = token].
+  kOutputHello,  ///< First message of the second connection, which carries output [as kHello].
+  kOutput,       ///< What the program wrote [code = 1 stdout, 2 stderr; text = any bytes].
+  kExited,       ///< The program ended by itself [code = wait status; text = why it did not start].
+  kStopped,      ///< The program ended because its supervisor ended it [code = wait status].
+  // weirrun to supervisor.
+  kWelcome,    ///< Start the program.
+  kTerminate,  ///< SIGTERM to the program's process group.
+  kKill,       ///< SIGKILL to it.
+  kFinish,     ///< All ranks have ended: clean up and go.
+  // Both ways, once a second.
+  kHeartbeat,
+  // From an engine, through its supervisor, to weirrun, which fills in the rank.
+  kAttach,         ///< An engine listens.
+  kLeave,          ///< The rank leaves in good order.
+  kAbort,          ///< The rank ends the job [text = reason]; then to all other engines.
+  kStatusRequest,  ///< Then to all engines.
+  kStatus,         ///< What the rank is doing [text]; then to the engine of rank 0.
+  // To engines.
+  kPeerLost,      ///< A rank died [rank, host, text = how].
+  kLauncherLost,  ///< From the supervisor itself.
+  kLast = kLauncherLost,
+};
+
+struct Message {
+  MessageType type = MessageType::kHeartbeat;
+  int rank = -1;
+  int code = 0;
+  std::string host{};
+  std::string text{};
+};
+
+/// The frame of a message. A host or text beyond its limit is cut.
+std::string Encode(const Message& message);
+
+/// The message of exactly one whole frame. Throws Corrupt when it is anything else.
+Message Decode(std::string_view frame);
+
+/// Takes a byte stream apart into messages. Holds at most one frame and what one Append gave. Not
+/// thread-safe.
+class Decoder {
+ public:
+  void Append(std::string_view bytes) { buffer_.append(bytes); }
+  /// The next whole message, if there is one. Throws Corrupt when the bytes are no message; the
+  /// stream is then of no more use.
+  std::optional<Message> Next();
+
+ private:
+  std::string buffer_;
+  std::size_t begin_ = 0;  // Of what Next has not yet returned.
+};
+
+}  // namespace weir::supervision

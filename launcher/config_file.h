@@ -1,0 +1,20 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace weir::launcher {
+
+/// A config file in Horovod's YAML layout: sections params, timeline, stall-check, logging, metrics
+/// (Weir's own), and autotune and library-options, which have no effect here.
+struct ConfigFile {
+  std::map<std::string, std::string> environment{};  ///< WEIR_* variables that it asks for.
+  bool verbose = false;
+  std::vector<std::string> notices{};
+};
+
+/// Throws InvalidArgument that names the file, the line and the nearest known key.
+ConfigFile ReadConfigFile(const std::string& path);
+
+}  // namespace weir::launcher

@@ -1,0 +1,97 @@
+#include "launcher/hosts.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "launcher/network.h"
+#include "weir/error.h"
+
+namespace weir::launcher {
+namespace {
+
+int ParseSlots(const std::string& text, const std::string& where) {
+  int slots = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slots);
+  if (error != std::errc{} || end != text.data() + text.size() || slots < 1) {
+    throw InvalidArgument(where + ": '" + text + "' is not a number of slots; give 1 or more");
+  }
+  return slots;
+}
+
+Host ParseHost(const std::string& text, const std::string& where) {
+  const std::size_t colon = text.find(':');
+  Host host{.name = text.substr(0, colon)};
+  if (colon != std::string::npos) host.slots = ParseSlots(text.substr(colon + 1), where);
+  // The name goes on to ssh and to Hydra, where a dash would make it an option.
+  const bool odd = host.name.empty() || host.name[0] == '-' ||
+                   !std::ranges::all_of(host.name, [](unsigned char c) {
+                     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+                   });
+  if (odd) {
+    throw InvalidArgument(where + ": '" + text + "' is not a host; give name:slots, as in a:2,b:2");
+  }
+  return host;
+}
+
+void Add(std::vector<Host>& hosts, Host host, const std::string& where) {
+  if (std::ranges::find(hosts, host.name, &Host::name) != hosts.end()) {
+    throw InvalidArgument(where + ": host '" + host.name + "' appears twice; add up its slots");
+  }
+  hosts.push_back(std::move(host));
+}
+
+}  // namespace
+
+std::vector<Host> ParseHosts(const std::string& text) {
+  std::vector<Host> hosts;
+  std::istringstream list(text);
+  for (std::string one; std::getline(list, one, ',');) Add(hosts, ParseHost(one, "-H"), "-H");
+  if (hosts.empty()) throw InvalidArgument("-H names no host; give name:slots, as in a:2,b:2");
+  return hosts;
+}
+
+std::vector<Host> ReadHostFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw InvalidArgument("--hostfile: cannot read '" + path + "'");
+  std::vector<Host> hosts;
+  std::string line;
+  for (int number = 1; std::getline(file, line); ++number) {
+    const std::string where = path + ":" + std::to_string(number);
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string name;
+    if (!(words >> name)) continue;
+    Host host = ParseHost(name, where);
+    for (std::string word; words >> word;) {
+      if (!word.starts_with("slots=")) {
+        throw InvalidArgument(where + ": '" + word + "' is not known here; only slots=<n> is");
+      }
+      host.slots = ParseSlots(word.substr(6), where);
+    }
+    Add(hosts, std::move(host), where);
+  }
+  if (hosts.empty()) throw InvalidArgument("--hostfile: '" + path + "' names no host");
+  return hosts;
+}
+
+std::vector<std::string> PlaceRanks(const std::vector<Host>& hosts, int ranks) {
+  std::vector<std::string> places;
+  for (const Host& host : hosts) {
+    for (int slot = 0; slot < host.slots; ++slot) places.push_back(host.name);
+  }
+  if (static_cast<int>(places.size()) < ranks) {
+    throw InvalidArgument("-np " + std::to_string(ranks) + " asks for more ranks than the " +
+                          std::to_string(places.size()) +
+                          " slots of the hosts; add hosts, or raise their slots");
+  }
+  places.resize(static_cast<std::size_t>(ranks));
+  return places;
+}
+
+bool AllLocal(const std::vector<Host>& hosts) {
+  return std::ranges::all_of(hosts, [](const Host& host) { return IsLocalHost(host.name); });
+}
+
+}  // namespace weir::launcher

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/supervision.h"
+
+namespace weir::launcher {
+
+using Clock = std::chrono::steady_clock;
+using Time = Clock::time_point;
+
+/// How long the parts of an ending may take.
+struct JobPolicy {
+  std::chrono::milliseconds start_timeout{30000};  ///< For every supervisor to report.
+  std::chrono::milliseconds grace{3000};       ///< From a failure to SIGTERM; after ^C to SIGKILL.
+  std::chrono::milliseconds kill_after{1000};  ///< From SIGTERM to SIGKILL, then to giving up.
+  /// How long an exit with code 0 but without leaving may stand before it counts as a loss: ranks
+  /// that end together without saying so are no failure.
+  std::chrono::milliseconds settle{1000};
+};
+
+/// What has become of a job's ranks, and what follows from it: who is told, when ranks are ended,
+/// what weirrun says and returns in the end. Does no input or output and takes the time as a value,
+/// so tests drive it by hand. The first failure decides; what survivors do afterwards is a
+/// consequence. Not thread-safe.
+class Job {
+ public:
+  using Send = std::function<void(int rank, const supervision::Message&)>;
+
+  /// `hosts[r]` is the host of rank r. `send` hands a message to a rank's supervisor.
+  Job(std::vector<std::string> hosts, JobPolicy policy, Time now, Send send);
+
+  /// A message from the supervisor of `rank`, kHello included.
+  void OnMessage(int rank, const supervision::Message& message, Time now);
+  /// The supervisor of `rank` has gone or is silent: nobody knows how its program ended.
+  void OnSupervisorLost(int rank, const std::string& how, Time now);
+  void OnMpiexecEnded(int wait_status, Time now);
+  /// SIGINT or SIGTERM to weirrun. The second one leaves no grace.
+  void OnInterrupt(int signal, Time now);
+  /// Does what is due. Call at `deadline()`, or at any time.
+  void Tick(Time now);
+
+  std::optional<Time> deadline() const { return deadline_; }
+  /// Whether a failure or an interrupt has begun to end the job.
+  bool ending() const { return phase_ != Phase::kRunning; }
+  /// Whether the last rank has ended.
+  bool over() const;
+  int exit_code() const { return cause_ ? cause_->code : 0; }
+  /// One sentence that says why the job failed; empty when it did not.
+  std::string verdict() const { return cause_ ? cause_->text : ""; }
+
+ private:
+  enum class Phase { kRunning, kGrace, kTerminating, kKilling };
+  struct Rank {
+    std::string host;
+    enum { kStarting, kRunning, kOver } state = kStarting;
+    bool attached = false;          // Has an engine that did not leave.
+    std::optional<Time> settles{};  // Ended with code 0 while attached.
+  };
+  struct Cause {
+    std::string text;
+    int code;
+    // What is not final is replaced by the first exit that says more.
+    bool text_is_final = true;
+    bool code_is_final = true;
+  };
+
+  std::string Place(int rank) const;
+  void OnExited(int rank, const supervision::Message& message, Time now);
+  void OnAbort(int rank, const std::string& reason, Time now);
+  void FailRank(int rank, const std::string& how, int code, Time now);
+  void Enter(Phase phase, Time until);
+  void Broadcast(const supervision::Message& message, int except = -1);
+  void SetDeadline();
+  void GiveUpOnStarting();
+  std::string StartingRanks() const;
+
+  std::vector<Rank> ranks_;
+  JobPolicy policy_;
+  Send send_;
+  Phase phase_ = Phase::kRunning;
+  Time phase_ends_;  // While running: when the start times out.
+  std::optional<Time> deadline_;
+  std::optional<Cause> cause_;
+};
+
+}  // namespace weir::launcher

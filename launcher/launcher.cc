@@ -1,0 +1,259 @@
+#include "launcher/launcher.h"
+
+#include <poll.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "launcher/heartbeat.h"
+#include "launcher/network.h"
+#include "weir/error.h"
+#include "weir/settings.h"
+
+namespace weir::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+using supervision::Message;
+using supervision::MessageType;
+
+// Supervisors kill what is left, pass on the last output and clean up, each within a second.
+constexpr milliseconds kFinishTime{2500};
+constexpr milliseconds kOutputPatience{1000};
+constexpr std::size_t kMaxStrangers = 1024;
+
+std::string RandomToken() {
+  std::array<unsigned char, 16> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
+    throw InvalidArgument("the system has no random numbers");
+  }
+  std::string token;
+  for (const unsigned char byte : bytes) {
+    token += "0123456789abcdef"[byte >> 4];
+    token += "0123456789abcdef"[byte & 15];
+  }
+  return token;
+}
+
+UniqueFd WatchSignals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGTSTP, SIG_IGN);  // A stopped weirrun would look like a lost one.
+  return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+std::string Addresses(const Options& options, std::uint16_t port) {
+  std::vector<std::string> addresses = {"127.0.0.1"};
+  if (!AllLocal(options.hosts)) addresses = HostAddresses(options.interfaces);
+  if (addresses.empty()) {
+    throw InvalidArgument("this host has no network address that other hosts could reach");
+  }
+  std::string text;
+  for (const std::string& address : addresses) {
+    text += (text.empty() ? "" : ",") + address + ":" + std::to_string(port);
+  }
+  return text;
+}
+
+}  // namespace
+
+Launcher::Launcher(const Options& options)
+    : options_(options),
+      token_(RandomToken()),
+      listener_(Listen(AllLocal(options.hosts))),
+      peers_(static_cast<std::size_t>(options.ranks)) {
+  Prepare();
+  const std::vector<std::string> command = MpiexecCommand(FindMpiexec(), options_);
+  unsetenv("WEIR_MPIEXEC");
+  if (options_.verbose) {
+    for (const std::string& word : command) std::fprintf(stderr, "%s ", word.c_str());
+    std::fprintf(stderr, "\n");
+  }
+  signals_ = WatchSignals();
+  output_ = std::make_unique<OutputCollector>(options_.output, options_.ranks);
+  mpiexec_ = StartMpiexec(command);
+  next_heartbeat_ = Clock::now();
+  job_ = std::make_unique<Job>(PlaceRanks(options_.hosts, options_.ranks), options_.policy,
+                               Clock::now(),
+                               [this](int rank, const Message& message) { Send(rank, message); });
+}
+
+void Launcher::Prepare() {
+  for (const auto& [name, value] : options_.environment) setenv(name.c_str(), value.c_str(), 1);
+  const Settings settings = Settings::FromEnvironment();  // Wrong ones are refused here, once.
+  options_.policy.start_timeout =
+      milliseconds(static_cast<milliseconds::rep>(settings.start_timeout_seconds * 1000));
+  const std::string grace =
+      std::to_string(static_cast<double>(options_.policy.grace.count()) / 1e3);
+  setenv(supervision::kAddressesVariable, Addresses(options_, PortOf(listener_)).c_str(), 1);
+  setenv(supervision::kTokenVariable, token_.c_str(), 1);
+  setenv(supervision::kGraceVariable, grace.c_str(), 1);
+}
+
+int Launcher::Run() {
+  while (!Done()) {
+    Wait();
+    OnTime(Clock::now());
+  }
+  output_->Finish(kOutputPatience);
+  if (job_->exit_code() != 0) {
+    std::fprintf(stderr, "weirrun: %s; ended the job (exit code %d)\n", job_->verdict().c_str(),
+                 job_->exit_code());
+  }
+  return job_->exit_code();
+}
+
+void Launcher::Wait() {
+  enum : std::size_t { kSignals, kListener, kMpiexec, kFixed };
+  std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0},
+                             {listener_.get(), POLLIN, 0},
+                             {mpiexec_.output.get(), POLLIN, 0}};
+  for (const Peer& stranger : strangers_) fds.push_back({stranger.socket.fd(), POLLIN, 0});
+  const std::size_t first_peer = fds.size();
+  for (const auto& peer : peers_) {
+    const short events = peer && peer->socket.queued() > 0 ? POLLIN | POLLOUT : POLLIN;
+    fds.push_back({peer ? peer->socket.fd() : -1, events, 0});
+  }
+  if (poll(fds.data(), fds.size(), Timeout()) < 0) return;
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (fds[first_peer + rank].revents != 0) OnPeer(static_cast<int>(rank));
+  }
+  // Backwards, as those who have introduced themselves leave the list.
+  for (std::size_t i = first_peer - kFixed; i-- > 0;) {
+    if (fds[kFixed + i].revents != 0 && Introduce(strangers_[i])) {
+      strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+  if (fds[kMpiexec].revents != 0) OnMpiexecOutput();
+  if (fds[kListener].revents != 0) OnNewConnection();
+  if (fds[kSignals].revents != 0) OnSignals();
+}
+
+int Launcher::Timeout() const {
+  Time next = next_heartbeat_;
+  if (const auto deadline = job_->deadline()) next = std::min(next, *deadline);
+  if (finishing_until_) next = std::min(next, *finishing_until_);
+  return static_cast<int>(
+      std::max<milliseconds::rep>(0, std::chrono::ceil<milliseconds>(next - Clock::now()).count()));
+}
+
+void Launcher::OnTime(Time now) {
+  job_->Tick(now);
+  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+    if (peers_[rank] && now > peers_[rank]->last_heard + kSilence) {
+      peers_[rank].reset();
+      job_->OnSupervisorLost(
+          static_cast<int>(rank),
+          "its host has been silent for " + std::to_string(kSilence.count() / 1000) + " s", now);
+    }
+  }
+  if (now >= next_heartbeat_) {
+    for (int rank = 0; rank < options_.ranks; ++rank) Send(rank, {.type = MessageType::kHeartbeat});
+    std::erase_if(strangers_, [&](const Peer& peer) { return now > peer.last_heard + kSilence; });
+    next_heartbeat_ = now + kHeartbeatEvery;
+  }
+  if (job_->over()) FinishRanks(now);
+}
+
+void Launcher::FinishRanks(Time now) {
+  if (!finishing_until_) {
+    for (int rank = 0; rank < options_.ranks; ++rank) Send(rank, {.type = MessageType::kFinish});
+    const bool nobody = std::ranges::none_of(peers_, [](const auto& p) { return p != nullptr; });
+    finishing_until_ = nobody ? now : now + kFinishTime;
+  }
+  if (now < *finishing_until_) return;
+  // First as asked, then by force; supervisors notice and clean up by themselves.
+  for (auto& peer : peers_) peer.reset();
+  if (!mpiexec_ended_) {
+    kill(-mpiexec_.pid, SIGTERM);
+    poll(nullptr, 0, 100);
+    kill(-mpiexec_.pid, SIGKILL);
+  }
+  finishing_until_ = now + kFinishTime;
+}
+
+bool Launcher::Done() const {
+  return finishing_until_ && mpiexec_ended_ &&
+         std::ranges::none_of(peers_, [](const auto& peer) { return peer != nullptr; });
+}
+
+void Launcher::OnSignals() {
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+    const int signal = static_cast<int>(info.ssi_signo);
+    if (signal != SIGCHLD) {
+      job_->OnInterrupt(signal, Clock::now());
+      continue;
+    }
+    int status = 0;
+    if (waitpid(mpiexec_.pid, &status, WNOHANG) == mpiexec_.pid) {
+      mpiexec_ended_ = true;
+      OnMpiexecOutput();
+      job_->OnMpiexecEnded(status, Clock::now());
+    }
+  }
+}
+
+void Launcher::OnMpiexecOutput() {
+  std::array<char, 4096> bytes;
+  ssize_t n = 0;
+  while ((n = read(mpiexec_.output.get(), bytes.data(), bytes.size())) > 0) {
+    const std::string lines = mpiexec_lines_.Append({bytes.data(), static_cast<std::size_t>(n)});
+    // What Hydra says of a job that is being ended is confusing; weirrun says it better.
+    if (options_.verbose || !job_->ending()) std::fputs(lines.c_str(), stderr);
+  }
+  if (n == 0) mpiexec_.output.reset();
+}
+
+void Launcher::OnNewConnection() {
+  while (UniqueFd connection = Accept(listener_)) {
+    if (strangers_.size() >= kMaxStrangers) strangers_.erase(strangers_.begin());
+    strangers_.push_back({MessageSocket(std::move(connection)), Clock::now()});
+  }
+}
+
+/// Whether the stranger is one no more: taken over as a supervisor's connection, or sent away.
+bool Launcher::Introduce(Peer& stranger) {
+  std::vector<Message> messages = stranger.socket.Receive();
+  if (messages.empty()) return !stranger.socket.open();
+  const Message hello = messages.front();
+  const bool known = hello.text == token_ && hello.code == supervision::kVersion &&
+                     hello.rank >= 0 && hello.rank < options_.ranks;
+  if (!known) return true;
+  auto& peer = peers_[static_cast<std::size_t>(hello.rank)];
+  if (hello.type == MessageType::kOutputHello) {
+    output_->Add(hello.rank, std::move(stranger.socket), std::move(messages));
+  } else if (hello.type == MessageType::kHello && !peer) {
+    peer = std::make_unique<Peer>(Peer{std::move(stranger.socket), Clock::now()});
+    for (const Message& message : messages) job_->OnMessage(hello.rank, message, Clock::now());
+  }
+  return true;
+}
+
+void Launcher::OnPeer(int rank) {
+  auto& peer = peers_[static_cast<std::size_t>(rank)];
+  peer->socket.Flush();
+  for (const Message& message : peer->socket.Receive()) {
+    peer->last_heard = Clock::now();
+    job_->OnMessage(rank, message, Clock::now());
+  }
+  if (!peer->socket.open()) {
+    peer.reset();
+    job_->OnSupervisorLost(rank, "the connection to its supervisor broke", Clock::now());
+  }
+}
+
+void Launcher::Send(int rank, const Message& message) {
+  if (const auto& peer = peers_[static_cast<std::size_t>(rank)]) peer->socket.Send(message);
+}
+
+}  // namespace weir::launcher

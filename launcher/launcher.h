@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/unique_fd.h"
+#include "launcher/job.h"
+#include "launcher/line_assembler.h"
+#include "launcher/message_socket.h"
+#include "launcher/mpiexec.h"
+#include "launcher/options.h"
+#include "launcher/output_collector.h"
+
+namespace weir::launcher {
+
+/// Starts a job and stays with it to its end: moves messages between the supervisors, the
+/// terminal's signals, mpiexec and `Job`, which decides. One loop on the main thread; the ranks'
+/// output has a thread of its own.
+class Launcher {
+ public:
+  /// Starts mpiexec. Throws InvalidArgument when the job cannot be started.
+  explicit Launcher(const Options& options);
+
+  /// Returns weirrun's exit code: 0, that of the first rank that failed, or 128 + a signal's
+  /// number.
+  int Run();
+
+ private:
+  struct Peer {
+    MessageSocket socket;
+    Time last_heard;
+  };
+
+  void Prepare();
+  void Wait();
+  int Timeout() const;
+  void OnTime(Time now);
+  void OnSignals();
+  void OnMpiexecOutput();
+  void OnNewConnection();
+  bool Introduce(Peer& stranger);
+  void OnPeer(int rank);
+  void Send(int rank, const supervision::Message& message);
+  void FinishRanks(Time now);
+  bool Done() const;
+
+  Options options_;
+  std::string token_;
+  UniqueFd listener_;
+  UniqueFd signals_;
+  Mpiexec mpiexec_;
+  bool mpiexec_ended_ = false;
+  LineAssembler mpiexec_lines_;
+  std::vector<Peer> strangers_;               // Connections that have not shown the token yet.
+  std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null before and after.
+  std::unique_ptr<OutputCollector> output_;
+  std::unique_ptr<Job> job_;
+  Time next_heartbeat_;
+  std::optional<Time> finishing_until_;  // Set once all ranks have ended.
+};
+
+}  // namespace weir::launcher

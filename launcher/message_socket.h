@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/supervision.h"
+#include "common/unique_fd.h"
+
+namespace weir::launcher {
+
+/// Messages over a connected TCP socket, without ever blocking. Not thread-safe.
+class MessageSocket {
+ public:
+  /// A peer that takes nothing while this much waits for it is given up. It leaves room for a
+  /// status of every rank of a large job.
+  static constexpr std::size_t kMaxQueued = std::size_t{256} << 20;
+
+  /// Takes the socket over and makes it non-blocking.
+  explicit MessageSocket(UniqueFd socket);
+
+  int fd() const { return socket_.get(); }
+  /// False once the peer has closed, sent something malformed, or takes nothing any more.
+  bool open() const { return open_; }
+  std::size_t queued() const { return queue_.size() - sent_; }
+
+  /// Sends now what the socket takes and keeps the rest for Flush.
+  void Send(const supervision::Message& message);
+  /// Sends what waits, as far as the socket takes it.
+  void Flush();
+  /// The messages that have arrived since the last call.
+  std::vector<supervision::Message> Receive();
+
+ private:
+  UniqueFd socket_;
+  bool open_ = true;
+  supervision::Decoder decoder_;
+  std::string queue_;
+  std::size_t sent_ = 0;  // Of queue_.
+};
+
+}  // namespace weir::launcher

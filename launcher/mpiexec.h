@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "common/unique_fd.h"
+#include "launcher/options.h"
+
+/// Hydra, MPICH's process manager: it starts one supervisor per rank, on this host and by ssh on
+/// others, and gives the ranks the means to find each other (PMI).
+namespace weir::launcher {
+
+/// $WEIR_MPIEXEC, else the mpiexec beside this executable, else that of the MPI that Weir was built
+/// with, else the one in $PATH.
+/// Throws InvalidArgument when there is none.
+std::string FindMpiexec();
+
+/// Absolute path of this executable.
+std::string OwnPath();
+
+/// The whole command line for Hydra.
+std::vector<std::string> MpiexecCommand(const std::string& mpiexec, const Options& options);
+
+/// A started mpiexec, in a process group of its own so that ^C reaches weirrun alone.
+struct Mpiexec {
+  pid_t pid = -1;
+  UniqueFd output;  ///< Its stdout and stderr, non-blocking.
+};
+
+/// Throws InvalidArgument when it cannot be started.
+Mpiexec StartMpiexec(const std::vector<std::string>& command);
+
+}  // namespace weir::launcher

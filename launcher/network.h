@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/unique_fd.h"
+
+/// The few socket calls that weirrun and its supervisors need (IPv4). All sockets close on exec.
+namespace weir::launcher {
+
+/// Listens on a free port, of the loopback interface alone or of all. Throws InvalidArgument.
+UniqueFd Listen(bool loopback_only);
+std::uint16_t PortOf(const UniqueFd& socket);
+
+/// The next waiting connection, or none. Does not block.
+UniqueFd Accept(const UniqueFd& listener);
+
+/// Addresses of this host's interfaces that are up, without loopback; of `interfaces` alone when it
+/// is not empty. Throws InvalidArgument for an interface that is not there.
+std::vector<std::string> HostAddresses(const std::vector<std::string>& interfaces);
+
+/// Whether a host's name or address means this machine.
+bool IsLocalHost(const std::string& host);
+
+/// Connects to the first of "ip:port,ip:port" that answers within `timeout` each. Throws
+/// InvalidArgument that says what each one answered.
+UniqueFd Connect(const std::string& addresses, std::chrono::milliseconds timeout);
+
+}  // namespace weir::launcher

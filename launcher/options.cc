@@ -1,0 +1,238 @@
+#include "launcher/options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <sstream>
+
+#include "common/nearest.h"
+#include "launcher/config_file.h"
+#include "launcher/setting_flags.h"
+#include "weir/error.h"
+#include "weir/settings.h"
+
+namespace weir::launcher {
+namespace {
+
+/// What CLI11 fills and ParseOptions turns into Options.
+struct Raw {
+  std::string hosts, hostfile, config_file, output_folder, interfaces, mpi_args, binding_args;
+  std::string ssh_identity;
+  int ssh_port = 0;
+  double grace_seconds = 3;
+  bool no_prefix = false, check_build = false, version = false, help = false, tcp = false;
+  std::map<std::string, std::string> values;       // By SettingFlag::flag.
+  std::map<std::string, std::string> environment;  // Of options that are no setting.
+};
+
+/// Horovod's options of several letters after one dash, which CLI11 does not know.
+std::string Normalized(const std::string& word) {
+  if (word == "-np") return "--num-proc";
+  if (word == "-hostfile") return "--hostfile";
+  if (word == "-cb") return "--check-build";
+  if (word == "-prefix-timestamp") return "--prefix-output-with-timestamp";
+  return word;
+}
+
+void AddOptions(CLI::App& app, Options& options, Raw& raw) {
+  app.set_help_flag();
+  app.add_flag("-h,--help", raw.help, "Print this and exit.");
+  app.add_flag("-v,--version", raw.version, "Print the version and exit.");
+  app.add_flag("--check-build", raw.check_build, "Print what this build can do and exit (-cb).");
+  app.add_flag("--verbose", options.verbose,
+               "Say what is done, and pass on all that mpiexec says.");
+  app.add_option("--num-proc", options.ranks, "How many ranks to start (-np).");
+  app.add_option("-H,--hosts", raw.hosts,
+                 "Hosts and their slots, as in a:2,b:4. Default: this one.");
+  app.add_option("--hostfile", raw.hostfile, "A file of lines \"host slots=n\".");
+  app.add_option("--config-file", raw.config_file, "Options in YAML; the command line wins.");
+  app.add_option("--start-timeout", raw.values["--start-timeout"],
+                 "Seconds that all ranks may take to start. Default: 30.");
+  app.add_option("--grace-seconds", raw.grace_seconds,
+                 "Seconds that survivors of a failure get before they are ended. Default: 3.")
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--output-filename", raw.output_folder,
+                 "Also write <folder>/rank.<n>/stdout and stderr.");
+  app.add_flag("--prefix-output-with-timestamp", options.output.timestamps,
+               "Begin lines with the time.");
+  app.add_flag("--no-prefix", raw.no_prefix, "Do not begin lines with \"[rank] \".");
+  app.add_option("--network-interfaces,--network-interface", raw.interfaces,
+                 "Interfaces to use between hosts, as in eth0,eth1.");
+  app.add_option("-p,--ssh-port", raw.ssh_port, "Port of ssh on the hosts.")
+      ->check(CLI::Range(1, 65535));
+  app.add_option("-i,--ssh-identity-file", raw.ssh_identity, "Private key for ssh.");
+  app.add_option("--mpi-args", raw.mpi_args, "More arguments for mpiexec.");
+  app.add_option("--binding-args", raw.binding_args,
+                 "Arguments of mpiexec that bind ranks to cores. Default: no binding.");
+  app.add_flag("--tcp", raw.tcp, "Keep NCCL off InfiniBand.");
+}
+
+void AddSettingFlags(CLI::App& app, Raw& raw) {
+  for (const SettingFlag& flag : SettingFlags()) {
+    std::string& value = raw.values[flag.flag];
+    const std::string help = "Sets " + flag.variable() + (flag.megabytes ? ", in MiB." : ".");
+    if (flag.is_switch()) {
+      app.add_flag_callback(
+          flag.flag, [&value] { value = "true"; }, help);
+      app.add_flag_callback(
+          flag.off_flag, [&value] { value = "false"; }, help);
+    } else {
+      app.add_option(flag.flag, value, help);
+    }
+  }
+  for (const IgnoredFlag& flag : IgnoredFlags()) {
+    app.add_option(flag.flag, "Accepted, has no effect.")->expected(flag.values)->group("");
+  }
+}
+
+[[noreturn]] void ThrowUnknownOption(const CLI::App& app, const std::string& name) {
+  if (IsElasticFlag(name)) {
+    throw InvalidArgument("'" + name + "' asks for an elastic job, which is not supported yet");
+  }
+  std::vector<std::string> known = {"-np", "-hostfile", "-cb", "-prefix-timestamp"};
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& one : option->get_lnames()) known.push_back("--" + one);
+    for (const std::string& one : option->get_snames()) known.push_back("-" + one);
+  }
+  throw InvalidArgument("unknown option '" + name + "'; did you mean '" + Nearest(name, known) +
+                        "'? Options of the program go after the program");
+}
+
+/// Divides the arguments into ours, with CLI11's spelling, and the command.
+std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::string>& arguments,
+                                  Options& options) {
+  std::vector<std::string> own;
+  std::size_t i = 0;
+  while (i < arguments.size() && arguments[i].starts_with('-') && arguments[i] != "--") {
+    const std::string word = Normalized(arguments[i]);
+    const bool is_short = !word.starts_with("--");
+    const std::string name = is_short ? word.substr(0, 2) : word.substr(0, word.find('='));
+    const CLI::Option* option = app.get_option_no_throw(name);
+    const bool takes_value = option != nullptr && option->get_items_expected_max() > 0;
+    if (option == nullptr || (is_short && !takes_value && word.size() > 2)) {
+      ThrowUnknownOption(app, is_short ? word : name);
+    }
+    own.push_back(word);
+    ++i;
+    if (takes_value && word.size() == name.size() && i < arguments.size()) {
+      // With "=", so that a value may begin with a dash.
+      if (is_short) {
+        own.push_back(arguments[i++]);
+      } else {
+        own.back() += "=" + arguments[i++];
+      }
+    }
+  }
+  if (i < arguments.size() && arguments[i] == "--") ++i;
+  options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+  return own;
+}
+
+std::vector<std::string> Words(const std::string& text, char separator) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; std::getline(stream, word, separator);) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+void ReadSettings(const Raw& raw, Options& options) {
+  if (!raw.config_file.empty()) {
+    ConfigFile file = ReadConfigFile(raw.config_file);
+    options.environment = std::move(file.environment);
+    options.notices.insert(options.notices.end(), file.notices.begin(), file.notices.end());
+    options.verbose = options.verbose || file.verbose;
+  }
+  const SettingFlag start_timeout{"--start-timeout", "", "", "", "START_TIMEOUT"};
+  const auto take = [&](const SettingFlag& flag) {
+    const std::string& text = raw.values.at(flag.flag);
+    if (!text.empty()) options.environment[flag.variable()] = VariableValue(flag, flag.flag, text);
+  };
+  for (const SettingFlag& flag : SettingFlags()) take(flag);
+  take(start_timeout);
+}
+
+void ReadHosts(const Raw& raw, Options& options) {
+  if (!raw.hosts.empty() && !raw.hostfile.empty()) {
+    throw InvalidArgument("-H and --hostfile both name the hosts; give one of them");
+  }
+  if (!raw.hostfile.empty()) {
+    options.hosts = ReadHostFile(raw.hostfile);
+  } else if (!raw.hosts.empty()) {
+    options.hosts = ParseHosts(raw.hosts);
+  } else {
+    options.hosts = {{.name = "localhost", .slots = options.ranks}};
+  }
+}
+
+void ReadNetwork(const Raw& raw, Options& options) {
+  options.interfaces = Words(raw.interfaces, ',');
+  if (!options.interfaces.empty()) {
+    options.environment["NCCL_SOCKET_IFNAME"] = raw.interfaces;
+    options.environment["UCX_NET_DEVICES"] = raw.interfaces;
+    options.environment["FI_TCP_IFACE"] = options.interfaces.front();
+  }
+  if (raw.tcp) options.environment["NCCL_IB_DISABLE"] = "1";
+  std::string ssh = "-o PasswordAuthentication=no";
+  if (raw.ssh_port != 0) ssh += " -p " + std::to_string(raw.ssh_port);
+  if (!raw.ssh_identity.empty()) ssh += " -i " + raw.ssh_identity;
+  if (raw.ssh_port != 0 || !raw.ssh_identity.empty()) {
+    options.environment["HYDRA_LAUNCHER_EXTRA_ARGS"] = ssh;
+  }
+  options.mpiexec_arguments = Words(raw.binding_args, ' ');
+  for (std::string& word : Words(raw.mpi_args, ' ')) {
+    options.mpiexec_arguments.push_back(std::move(word));
+  }
+}
+
+}  // namespace
+
+Options ParseOptions(const std::vector<std::string>& arguments) {
+  Options options;
+  Raw raw;
+  CLI::App app("Starts the ranks of a training job, watches over them, and ends them together.",
+               "weirrun");
+  AddOptions(app, options, raw);
+  AddSettingFlags(app, raw);
+  std::vector<std::string> own = SplitOff(app, arguments, options);
+  std::ranges::reverse(own);  // CLI11's convention for a vector.
+  try {
+    app.parse(own);
+  } catch (const CLI::ParseError& error) {
+    throw InvalidArgument(error.what());
+  }
+  using Action = Options::Action;
+  if (raw.help || raw.version || raw.check_build) {
+    options.action = raw.help      ? Action::kHelp
+                     : raw.version ? Action::kVersion
+                                   : Action::kCheckBuild;
+    if (raw.help) {
+      options.help = "Usage: weirrun -np N [-H host:slots,...] [options] program [arguments]\n" +
+                     app.help("", CLI::AppFormatMode::Sub);
+    }
+    return options;
+  }
+  if (options.ranks < 1) throw InvalidArgument("give the number of ranks, 1 or more, with -np");
+  if (options.command.empty()) {
+    throw InvalidArgument("nothing to run; give the program after the options");
+  }
+  for (const IgnoredFlag& flag : IgnoredFlags()) {
+    if (app.count(flag.flag) != 0 && flag.flag != "--mpi") {
+      options.notices.push_back(flag.flag + " is accepted and has no effect");
+    }
+  }
+  ReadHosts(raw, options);
+  PlaceRanks(options.hosts, options.ranks);
+  ReadSettings(raw, options);
+  ReadNetwork(raw, options);
+  options.policy.grace = std::chrono::milliseconds(std::llround(raw.grace_seconds * 1000));
+  options.output.prefix = !raw.no_prefix;
+  options.output.folder = raw.output_folder;
+  return options;
+}
+
+}  // namespace weir::launcher

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launcher/hosts.h"
+#include "launcher/job.h"
+#include "launcher/output_writer.h"
+
+namespace weir::launcher {
+
+/// What the command line, the config file and the environment ask for.
+struct Options {
+  enum class Action { kRun, kHelp, kVersion, kCheckBuild };
+
+  Action action = Action::kRun;
+  std::string help{};  ///< The text for kHelp.
+  int ranks = 0;
+  std::vector<Host> hosts{};
+  std::vector<std::string> command{};
+  std::map<std::string, std::string> environment{};  ///< To be set for the ranks.
+  std::vector<std::string> interfaces{};             ///< Where supervisors reach weirrun.
+  std::vector<std::string> mpiexec_arguments{};
+  JobPolicy policy{};
+  OutputOptions output{};
+  bool verbose = false;
+  std::vector<std::string> notices{};  ///< Options that are accepted and have no effect.
+};
+
+/// Parses weirrun's arguments, argv[0] left out. Options end at the first word that is none: the
+/// program, whose arguments are its own. Throws InvalidArgument that names the option and, for an
+/// unknown one, the nearest that exists.
+Options ParseOptions(const std::vector<std::string>& arguments);
+
+}  // namespace weir::launcher

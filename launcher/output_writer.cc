@@ -1,0 +1,87 @@
+#include "launcher/output_writer.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+#include "weir/error.h"
+
+namespace weir::launcher {
+namespace {
+
+/// "rank.07" when there are ten ranks or more, so that names sort.
+std::string FolderName(int rank, int ranks) {
+  const std::size_t width = std::to_string(ranks - 1).size();
+  const std::string number = std::to_string(rank);
+  return std::string("rank.").append(width - number.size(), '0').append(number);
+}
+
+void WriteAll(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t n = write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;  // Nobody reads us any more; the job goes on.
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace
+
+OutputWriter::OutputWriter(const OutputOptions& options, int ranks)
+    : options_(options), streams_(static_cast<std::size_t>(ranks)) {
+  if (options_.folder.empty()) return;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::filesystem::path folder = options_.folder / FolderName(rank, ranks);
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    for (const int code : {1, 2}) {
+      const std::filesystem::path path = folder / (code == 1 ? "stdout" : "stderr");
+      std::ofstream& file =
+          streams_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(code - 1)].file;
+      file.open(path);
+      if (!file) {
+        throw InvalidArgument("--output-filename: cannot write '" + path.string() +
+                              "'; give a folder that can be made");
+      }
+    }
+  }
+}
+
+void OutputWriter::Write(int rank, int code, std::string_view bytes) {
+  Stream& stream = streams_[static_cast<std::size_t>(rank)][code == 2 ? 1 : 0];
+  if (stream.file.is_open())
+    stream.file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
+  Print(rank, code, stream.lines.Append(bytes));
+}
+
+void OutputWriter::Finish() {
+  for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
+    for (const int code : {1, 2}) {
+      Stream& stream = streams_[rank][static_cast<std::size_t>(code - 1)];
+      Print(static_cast<int>(rank), code, stream.lines.Finish());
+    }
+  }
+}
+
+void OutputWriter::Print(int rank, int code, const std::string& lines) {
+  const std::string prefix = Prefix(rank);
+  WriteAll(code == 2 ? STDERR_FILENO : STDOUT_FILENO,
+           prefix.empty() ? lines : PrefixLines(lines, prefix));
+}
+
+std::string OutputWriter::Prefix(int rank) const {
+  std::string prefix;
+  if (options_.timestamps) {
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&now, &local);
+    std::array<char, 32> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S ", &local);
+    prefix += text.data();
+  }
+  if (options_.prefix) prefix.append("[").append(std::to_string(rank)).append("] ");
+  return prefix;
+}
+
+}  // namespace weir::launcher

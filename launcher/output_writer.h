@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launcher/line_assembler.h"
+
+namespace weir::launcher {
+
+struct OutputOptions {
+  bool prefix = true;              ///< "[3] " before every line of rank 3.
+  bool timestamps = false;         ///< The time before that.
+  std::filesystem::path folder{};  ///< Also write <folder>/rank.<rank>/stdout and stderr.
+};
+
+/// Writes what ranks print to weirrun's own stdout and stderr, whole lines only. Blocks as long as
+/// those do. Not thread-safe.
+class OutputWriter {
+ public:
+  /// Makes the folders and files. Throws InvalidArgument when it cannot.
+  OutputWriter(const OutputOptions& options, int ranks);
+
+  /// `code` is 1 for stdout, 2 for stderr.
+  void Write(int rank, int code, std::string_view bytes);
+  /// Writes unfinished last lines.
+  void Finish();
+
+ private:
+  struct Stream {
+    LineAssembler lines;
+    std::ofstream file;
+  };
+
+  void Print(int rank, int code, const std::string& lines);
+  std::string Prefix(int rank) const;
+
+  OutputOptions options_;
+  std::vector<std::array<Stream, 2>> streams_;  // [rank][code - 1]
+};
+
+}  // namespace weir::launcher

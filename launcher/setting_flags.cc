@@ -1,0 +1,101 @@
+#include "launcher/setting_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "common/check.h"
+#include "common/settings_table.h"
+#include "weir/error.h"
+
+namespace weir::launcher {
+namespace {
+
+std::vector<SettingFlag> MakeFlags() {
+  return {
+      {"--fusion-threshold-mb", "", "params", "fusion-threshold-mb", "FUSION_THRESHOLD", false,
+       true},
+      {"--cycle-time-ms", "", "params", "cycle-time-ms", "CYCLE_TIME"},
+      {"--cache-capacity", "", "params", "cache-capacity", "CACHE_CAPACITY"},
+      {"--timeline-filename", "", "timeline", "filename", "TIMELINE"},
+      {"--timeline-mark-cycles", "--no-timeline-mark-cycles", "timeline", "mark-cycles",
+       "TIMELINE_MARK_CYCLES"},
+      {"--stall-check", "--no-stall-check", "stall-check", "enabled", "STALL_CHECK"},
+      {"--stall-check-warning-time-seconds", "", "stall-check", "warning-time-seconds",
+       "STALL_CHECK_TIME_SECONDS"},
+      {"--stall-check-shutdown-time-seconds", "", "stall-check", "shutdown-time-seconds",
+       "STALL_SHUTDOWN_TIME_SECONDS"},
+      {"--log-level", "", "logging", "level", "LOG_LEVEL"},
+      {"--log-with-timestamp", "--log-without-timestamp", "logging", "hide-timestamp",
+       "LOG_TIMESTAMPS", true},
+      {"--metrics-port", "", "metrics", "port", "METRICS_PORT"},
+  };
+}
+
+std::string MegabytesToBytes(const std::string& where, const std::string& text) {
+  char* end = nullptr;
+  const double megabytes = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !(megabytes >= 0 && megabytes <= 1048576)) {
+    throw InvalidArgument(where + " is '" + text + "'; give MiB, 0 to 1048576");
+  }
+  return std::to_string(std::llround(megabytes * 1048576));
+}
+
+}  // namespace
+
+std::span<const SettingFlag> SettingFlags() {
+  static const std::vector<SettingFlag> flags = MakeFlags();
+  return flags;
+}
+
+std::string VariableValue(const SettingFlag& flag, const std::string& where,
+                          const std::string& text) {
+  const std::string value = flag.megabytes ? MegabytesToBytes(where, text) : text;
+  const auto row = std::ranges::find(SettingTable(), flag.setting, &SettingRow::name);
+  WEIR_CHECK_MSG(row != SettingTable().end(), flag.setting);
+  Settings scratch;
+  Parse(*row, where, value, scratch);
+  return value;
+}
+
+std::span<const IgnoredFlag> IgnoredFlags() {
+  static const std::vector<IgnoredFlag> flags = {
+      {"--mpi", 0},
+      {"--gloo", 0},
+      {"--disable-cache", 0},
+      {"--hierarchical-allreduce", 0},
+      {"--no-hierarchical-allreduce", 0},
+      {"--hierarchical-allgather", 0},
+      {"--no-hierarchical-allgather", 0},
+      {"--torus-allreduce", 0},
+      {"--no-torus-allreduce", 0},
+      {"--autotune", 0},
+      {"--no-autotune", 0},
+      {"--autotune-log-file", 1},
+      {"--autotune-warmup-samples", 1},
+      {"--autotune-steps-per-sample", 1},
+      {"--autotune-bayes-opt-max-samples", 1},
+      {"--autotune-gaussian-process-noise", 1},
+      {"--mpi-threads-disable", 0},
+      {"--no-mpi-threads-disable", 0},
+      {"--num-nccl-streams", 1},
+      {"--thread-affinity", 1},
+      {"--gloo-timeout-seconds", 1},
+  };
+  return flags;
+}
+
+bool IsElasticFlag(std::string_view flag) {
+  constexpr std::array<std::string_view, 9> kElastic = {"--host-discovery-script",
+                                                        "--min-np",
+                                                        "--min-num-proc",
+                                                        "--max-np",
+                                                        "--max-num-proc",
+                                                        "--slots-per-host",
+                                                        "--elastic-timeout",
+                                                        "--reset-limit",
+                                                        "--blacklist-cooldown-range"};
+  return std::ranges::find(kElastic, flag) != kElastic.end();
+}
+
+}  // namespace weir::launcher

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// The options of weirrun that become WEIR_* variables of the ranks, under Horovod's names, on the
+/// command line and in the config file.
+namespace weir::launcher {
+
+struct SettingFlag {
+  std::string flag;      ///< "--cycle-time-ms"; of a switch, the form that turns it on.
+  std::string off_flag;  ///< Of a switch, the form that turns it off; else empty.
+  std::string section;   ///< In the config file.
+  std::string key;
+  std::string setting;        ///< The setting's variable without "WEIR_".
+  bool inverted_key = false;  ///< The config file's key says the opposite.
+  bool megabytes = false;     ///< Given in MiB, set in bytes.
+
+  bool is_switch() const { return !off_flag.empty(); }
+  std::string variable() const { return "WEIR_" + setting; }
+};
+
+std::span<const SettingFlag> SettingFlags();
+
+/// The value of the flag's variable for a text that the user wrote. `where` names the flag or the
+/// place in the file. Throws InvalidArgument that names `where`, the value and what is allowed.
+std::string VariableValue(const SettingFlag& flag, const std::string& where,
+                          const std::string& text);
+
+/// Horovod's options that are accepted so that its command lines go on working, and that have no
+/// effect here; the number of values each one takes.
+struct IgnoredFlag {
+  std::string flag;
+  int values;
+};
+std::span<const IgnoredFlag> IgnoredFlags();
+
+/// Options of elastic jobs; asking for one is an error, not a silently static job.
+bool IsElasticFlag(std::string_view flag);
+
+}  // namespace weir::launcher

@@ -1,0 +1,78 @@
+#include "launcher/shared_memory_sweeper.h"
+
+#include <sys/inotify.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <string_view>
+
+#include "launcher/process_table.h"
+
+namespace weir::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::array<std::string_view, 3> kPrefixes = {"mpich_shm_", "ucx_shm_posix_", "weir_"};
+// The other ranks of the host open the file a little after the first one made it.
+constexpr milliseconds kLookEvery{20};
+constexpr milliseconds kLookFor{2000};
+
+bool IsCandidate(std::string_view name) {
+  for (const std::string_view prefix : kPrefixes) {
+    if (name.starts_with(prefix)) return true;
+  }
+  return false;
+}
+
+/// Inode of a file of this user, 0 if there is none.
+ino_t InodeOf(const std::string& path) {
+  struct stat info;
+  return lstat(path.c_str(), &info) == 0 && info.st_uid == geteuid() ? info.st_ino : 0;
+}
+
+}  // namespace
+
+SharedMemorySweeper::SharedMemorySweeper(std::string directory)
+    : directory_(std::move(directory)), inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+  inotify_add_watch(inotify_.get(), directory_.c_str(), IN_CREATE);
+}
+
+void SharedMemorySweeper::Look(pid_t session, Clock::time_point now) {
+  ReadEvents(now);
+  std::erase_if(unexplained_, [&](const auto& file) {
+    return InodeOf(file.first) == 0 || now > file.second + kLookFor;
+  });
+  if (!unexplained_.empty()) {
+    for (const pid_t process : ProcessesOfSession(session)) {
+      for (const std::string& file : FilesInUse(process, directory_)) {
+        if (unexplained_.erase(file) != 0) ours_[file] = InodeOf(file);
+      }
+    }
+  }
+  next_look_.reset();
+  if (!unexplained_.empty()) next_look_ = now + kLookEvery;
+}
+
+void SharedMemorySweeper::Sweep() {
+  for (const auto& [file, inode] : ours_) {
+    if (inode != 0 && InodeOf(file) == inode) unlink(file.c_str());
+  }
+  ours_.clear();
+}
+
+void SharedMemorySweeper::ReadEvents(Clock::time_point now) {
+  alignas(inotify_event) std::array<char, 16384> buffer;
+  ssize_t size = 0;
+  while ((size = read(inotify_.get(), buffer.data(), buffer.size())) > 0) {
+    for (ssize_t at = 0; at < size;) {
+      const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
+      if (event->len > 0 && IsCandidate(event->name)) {
+        unexplained_.emplace(directory_ + "/" + event->name, now);
+      }
+      at += static_cast<ssize_t>(sizeof(inotify_event)) + event->len;
+    }
+  }
+}
+
+}  // namespace weir::launcher

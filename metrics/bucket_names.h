@@ -11,7 +11,7 @@ namespace weir {
 /// What is known of a bucket beside its records; the values become labels, so each has few of them
 /// (except `name`).
 struct BucketInfo {
-  std::string name;                 ///< Of its tensor, or of the first of them and how many more.
+  std::string name{};               ///< Of its tensor, or of the first of them and how many more.
   std::string op = "allreduce";     ///< "allreduce", "allgather", "broadcast", ...
   std::string route = "dense";      ///< "dense", "sparse", ...
   std::string compressor = "none";  ///< "none": the bucket has no Compress stage.

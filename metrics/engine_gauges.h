@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "metrics/record.h"
+
+namespace weir {
+
+/// Why a job was ended before its time.
+enum class AbortReason : std::uint8_t { kPeerLost, kTimedOut, kCorrupt, kStalled, kOther };
+inline constexpr int kAbortReasonCount = 5;
+/// "peer_lost", "timed_out", ...
+const char* Name(AbortReason reason);
+
+/// What is not an interval of time and therefore not in the records: counts and levels that the
+/// engine updates in place and the exporter reads when it is asked. Every member is safe to use
+/// from any thread, with relaxed atomics; nothing here orders anything else.
+class EngineGauges {
+ public:
+  explicit EngineGauges(int world_size) : heartbeats(static_cast<std::size_t>(world_size)) {}
+
+  // Totals since the start, copied from the transport.
+  std::atomic<std::uint64_t> bytes_sent{0};
+  std::atomic<std::uint64_t> bytes_received{0};
+
+  std::atomic<std::uint64_t> fast_rounds{0};
+  std::atomic<std::uint64_t> slow_rounds{0};
+  std::atomic<std::uint64_t> checksum_failures{0};
+  std::array<std::atomic<std::uint64_t>, kAbortReasonCount> aborts{};  ///< By AbortReason.
+
+  std::atomic<std::int64_t> stalled_tensors{0};
+  /// Buckets that wait for a stage, by Stage; for kQueue, tensors whose bucket is incomplete.
+  std::array<std::atomic<std::int64_t>, kBucketStageCount> queue_depth{};
+  /// When each rank was last heard of, seconds since 1970; 0: never, and then it is not shown.
+  std::vector<std::atomic<double>> heartbeats;
+
+  void CountAbort(AbortReason reason) { ++aborts[static_cast<std::size_t>(reason)]; }
+
+  /// The density that the schedule asks of a group (BucketInfo::group) now. Takes a lock: once a
+  /// step, not once a bucket.
+  void SetTargetDensity(const std::string& group, double density);
+  std::map<std::string, double> target_densities() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, double> target_densities_;
+};
+
+}  // namespace weir

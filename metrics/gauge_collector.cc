@@ -1,0 +1,117 @@
+#include "metrics/gauge_collector.h"
+
+#include <string>
+#include <utility>
+
+namespace weir {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+/// A family under construction: Value(labels, value) adds a series.
+class FamilyOf {
+ public:
+  FamilyOf(MetricType type, std::string name, std::string help) {
+    family_.type = type;
+    family_.name = std::move(name);
+    family_.help = std::move(help);
+  }
+  FamilyOf& Value(Labels labels, double value) {
+    ClientMetric& metric = family_.metric.emplace_back();
+    metric.label = std::move(labels);
+    (family_.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+    return *this;
+  }
+  operator MetricFamily() && { return std::move(family_); }  // NOLINT(google-explicit-constructor)
+
+ private:
+  MetricFamily family_;
+};
+
+template <typename T>
+double Load(const std::atomic<T>& value) {
+  return static_cast<double>(value.load(std::memory_order_relaxed));
+}
+
+FamilyOf QueueDepth(const EngineGauges& gauges) {
+  FamilyOf family(MetricType::Gauge, "weir_queue_depth", "Buckets that wait for a stage.");
+  for (int i = 0; i < kBucketStageCount; ++i) {
+    const auto& depth = gauges.queue_depth[static_cast<std::size_t>(i)];
+    family.Value({{"stage", Name(static_cast<Stage>(i))}}, Load(depth));
+  }
+  return family;
+}
+
+FamilyOf Heartbeats(const EngineGauges& gauges) {
+  FamilyOf family(MetricType::Gauge, "weir_peer_last_heartbeat_timestamp_seconds",
+                  "When a rank was last heard of, in seconds since 1970.");
+  for (std::size_t peer = 0; peer < gauges.heartbeats.size(); ++peer) {
+    const double seconds = Load(gauges.heartbeats[peer]);
+    if (seconds > 0) family.Value({{"peer", std::to_string(peer)}}, seconds);
+  }
+  return family;
+}
+
+FamilyOf TargetDensities(const EngineGauges& gauges) {
+  FamilyOf family(MetricType::Gauge, "weir_target_density_ratio",
+                  "Fraction of a group's gradient entries that its schedule asks for.");
+  for (const auto& [group, density] : gauges.target_densities()) {
+    family.Value({{"group", group}}, density);
+  }
+  return family;
+}
+
+FamilyOf Aborts(const EngineGauges& gauges) {
+  FamilyOf family(MetricType::Counter, "weir_aborts_total", "Jobs ended before their time.");
+  for (int i = 0; i < kAbortReasonCount; ++i) {
+    const auto& count = gauges.aborts[static_cast<std::size_t>(i)];
+    family.Value({{"reason", Name(static_cast<AbortReason>(i))}}, Load(count));
+  }
+  return family;
+}
+
+FamilyOf One(MetricType type, std::string name, std::string help, double value) {
+  FamilyOf family(type, std::move(name), std::move(help));
+  family.Value({}, value);
+  return family;
+}
+
+}  // namespace
+
+std::vector<MetricFamily> GaugeCollector::Collect() const {
+  constexpr MetricType kGauge = MetricType::Gauge;
+  constexpr MetricType kCounter = MetricType::Counter;
+  std::vector<MetricFamily> families;
+  const auto add = [&](FamilyOf family) { families.push_back(std::move(family)); };
+
+  FamilyOf build(kGauge, "weir_build_info", "Always 1; the label says which Weir this is.");
+  add(build.Value({{"version", WEIR_VERSION}}, 1));
+  FamilyOf rank(kGauge, "weir_rank_info", "Always 1; the labels say which rank this is.");
+  add(rank.Value({{"rank", std::to_string(info_.rank)},
+                  {"local_rank", std::to_string(info_.local_rank)},
+                  {"host", info_.host}},
+                 1));
+  add(One(kGauge, "weir_world_size", "Number of ranks.", info_.size));
+
+  add(One(kCounter, "weir_bytes_sent_total", "Bytes handed to the network.",
+          Load(gauges_.bytes_sent)));
+  add(One(kCounter, "weir_bytes_received_total", "Bytes taken from the network.",
+          Load(gauges_.bytes_received)));
+  FamilyOf rounds(kCounter, "weir_negotiation_rounds_total", "Negotiation rounds.");
+  rounds.Value({{"path", "fast"}}, Load(gauges_.fast_rounds));
+  add(rounds.Value({{"path", "slow"}}, Load(gauges_.slow_rounds)));
+  add(QueueDepth(gauges_));
+  add(One(kGauge, "weir_stalled_tensors", "Tensors that some ranks submitted and others did not.",
+          Load(gauges_.stalled_tensors)));
+  add(Heartbeats(gauges_));
+  add(TargetDensities(gauges_));
+  add(Aborts(gauges_));
+  add(One(kCounter, "weir_checksum_failures_total", "Frames whose checksum was wrong.",
+          Load(gauges_.checksum_failures)));
+  return families;
+}
+
+}  // namespace weir

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <prometheus/registry.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "metrics/aggregate.h"
+#include "metrics/engine_gauges.h"
+#include "metrics/exporter.h"
+#include "metrics/recorder.h"
+#include "metrics/run_info.h"
+#include "metrics/summary.h"
+#include "metrics/timeline.h"
+#include "weir/settings.h"
+
+namespace weir {
+
+/// Everything that is shown of a running rank: follows its records ten times a second on a thread
+/// of its own ("weir-monitor"), and once more at each scrape, and gives them to the metrics and to
+/// the timeline. The recorder holds 65536 records by default, so up to 650,000 a second are counted
+/// without loss; beyond that `weir_records_lost_total` says how many are missing from everything
+/// that is made from records. Bytes and rounds come from EngineGauges and are always right.
+///
+/// Thread-safe. Recorder, names and gauges must outlive it.
+class Monitor {
+ public:
+  /// Opens the endpoint and the timeline that the settings ask for. Throws InvalidArgument when the
+  /// port is in use or a file cannot be written, so that a job fails before it trains.
+  Monitor(const Settings& settings, const RunInfo& info, const Recorder& recorder,
+          BucketNames& names, const EngineGauges& gauges);
+  /// Reads what is left, and finishes the timeline.
+  ~Monitor();
+
+  /// Replaces a timeline that is being written. Throws InvalidArgument when it cannot be written.
+  void StartTimeline(const std::string& path, bool mark_cycles);
+  void StopTimeline();
+  /// Whether the engine should record its negotiation rounds (Stage::kRound). Never blocks.
+  bool marks_cycles() const { return marks_cycles_.load(std::memory_order_relaxed); }
+
+  /// Reads all records that there are now.
+  void Drain();
+  Summary ReadSummary();
+  /// The port that is served; 0: none.
+  int port() const { return exporter_ == nullptr ? 0 : exporter_->port(); }
+
+ private:
+  void Run(const std::stop_token& stop);
+  void DrainLocked();
+  void AddToTimeline(std::span<const StageRecord> records);
+  void OpenExporter(const Settings& settings);
+
+  const RunInfo info_;
+  const Recorder& recorder_;
+  BucketNames& names_;
+  const EngineGauges& gauges_;
+  prometheus::Registry registry_;
+
+  std::mutex mutex_;  // Guards what follows.
+  Aggregate aggregate_;
+  std::optional<Timeline> timeline_;
+  std::vector<StageRecord> batch_;
+  std::uint64_t next_ = 0;
+
+  std::atomic<bool> marks_cycles_{false};
+  std::condition_variable_any wake_;
+  std::unique_ptr<Exporter> exporter_;
+  std::jthread thread_;
+};
+
+}  // namespace weir

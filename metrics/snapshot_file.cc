@@ -1,0 +1,94 @@
+#include "metrics/snapshot_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "common/log.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+constexpr std::int64_t kMinPauseNs = 1'000'000'000;
+constexpr std::size_t kBufferBytes = 1 << 16;
+
+[[noreturn]] void Fail(const std::string& path, int error) {
+  throw InvalidArgument("cannot write " + path + ": " + std::strerror(error));
+}
+
+}  // namespace
+
+SnapshotFile::Descriptor::Descriptor(const std::string& path, int flags)
+    : path_(path), fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666)) {
+  if (fd_ < 0) Fail(path_, errno);
+}
+
+SnapshotFile::Descriptor::~Descriptor() { close(fd_); }
+
+void SnapshotFile::Descriptor::Write(std::string_view text) const {
+  while (!text.empty()) {
+    const ssize_t written = write(fd_, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) Fail(path_, errno);
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+SnapshotFile::SnapshotFile(std::string path, std::string_view head, std::string tail)
+    : path_(std::move(path)), tail_(std::move(tail)), file_(part(), O_TRUNC) {
+  Append(head);
+  Publish();
+}
+
+SnapshotFile::~SnapshotFile() {
+  if (!whole_) return;  // The disk took half a text; what was published before stays.
+  try {
+    Append(tail_);
+    Flush();
+    std::filesystem::rename(part(), path_);
+  } catch (const std::exception& error) {
+    LogWarning("{} lacks its newest part: {}", path_, error.what());
+  }
+}
+
+void SnapshotFile::Append(std::string_view text) {
+  buffer_ += text;
+  written_ += text.size();
+  if (buffer_.size() >= kBufferBytes) Flush();
+}
+
+void SnapshotFile::Flush() {
+  whole_ = false;
+  file_.Write(buffer_);
+  whole_ = true;
+  buffer_.clear();
+}
+
+void SnapshotFile::PublishIfDue(std::int64_t now_ns) {
+  const bool grown = written_ > published_ && written_ - published_ >= published_ / 4;
+  if (!grown || now_ns - published_ns_ < kMinPauseNs) return;
+  Publish();
+  published_ns_ = now_ns;
+}
+
+void SnapshotFile::Publish() {
+  Flush();
+  const std::string copy = path_ + ".new";
+  std::error_code error;
+  std::filesystem::copy_file(part(), copy, std::filesystem::copy_options::overwrite_existing,
+                             error);
+  if (error) Fail(copy, error.value());
+  Descriptor(copy, O_APPEND).Write(tail_);
+  std::filesystem::rename(copy, path_, error);
+  if (error) Fail(path_, error.value());
+  published_ = written_;
+}
+
+}  // namespace weir

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace weir {
+
+/// A text file that grows and that is whole whenever anybody opens it: it always ends with the
+/// closing text (say, the "]" of a JSON array).
+///
+/// Writing in place cannot promise that, not even when one pwrite replaces the old end by the new
+/// text and a new end: Linux file systems copy page by page, and on most of them (ext4, tmpfs) a
+/// read takes no lock against a write, so a reader can meet the first half of it. Therefore what
+/// has the file's name is never written to. Text is appended to FILE.part; from time to time a copy
+/// of it with the closing text is renamed to FILE, which POSIX makes atomic: who opens the name
+/// gets the old file or the new one, and keeps it. Copies are made when the text has grown by a
+/// quarter, so that all of them together cost at most five times the writing; Finish renames
+/// FILE.part itself.
+///
+/// Not thread-safe.
+class SnapshotFile {
+ public:
+  /// Creates FILE with `head` and `tail`. Throws InvalidArgument that names the file and the
+  /// reason.
+  SnapshotFile(std::string path, std::string_view head, std::string tail);
+  /// Finishes.
+  ~SnapshotFile();
+  SnapshotFile(const SnapshotFile&) = delete;
+  SnapshotFile& operator=(const SnapshotFile&) = delete;
+
+  /// Throws InvalidArgument when the disk refuses the text; FILE stays as it was, for good.
+  void Append(std::string_view text);
+  /// Publishes when it is worth a copy and a second has passed since the last one.
+  void PublishIfDue(std::int64_t now_ns);
+  void Publish();
+
+ private:
+  /// An open file. Not a std::FILE: a forked child that exits would write its buffer again.
+  class Descriptor {
+   public:
+    Descriptor(const std::string& path, int flags);
+    ~Descriptor();
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    void Write(std::string_view text) const;
+
+   private:
+    const std::string path_;
+    const int fd_;
+  };
+
+  std::string part() const { return path_ + ".part"; }
+  void Flush();
+
+  const std::string path_;
+  const std::string tail_;
+  const Descriptor file_;
+  std::string buffer_;  // Appended and not written yet.
+  bool whole_ = true;   // FILE.part ends where a text ends.
+  std::uint64_t written_ = 0;
+  std::uint64_t published_ = 0;
+  std::int64_t published_ns_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,136 @@
+#include "metrics/timeline.h"
+
+#include <fmt/core.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "common/clock.h"
+
+namespace weir {
+namespace {
+
+// Track 0 is the rank's; bucket b has the tracks 2b + 1 and, for its negotiation, 2b + 2.
+constexpr std::uint64_t kRankTrack = 0;
+
+std::uint64_t TrackOf(const StageRecord& record) {
+  return 2 * std::uint64_t{record.bucket} + (record.stage == Stage::kNegotiate ? 2 : 1);
+}
+
+std::string Upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::toupper(c); });
+  return text;
+}
+
+std::string EventName(Stage stage, const BucketInfo& info) {
+  switch (stage) {
+    case Stage::kQueue:
+      return "QUEUE";
+    case Stage::kNegotiate:
+      return "NEGOTIATE_" + Upper(info.op);
+    case Stage::kPack:
+      return "MEMCPY_IN_FUSION_BUFFER";
+    case Stage::kCompress:
+      return "COMPRESS";
+    case Stage::kExchange:
+      return Upper(info.op);
+    case Stage::kMerge:
+      return "MERGE";
+    case Stage::kUnpack:
+      return "MEMCPY_OUT_FUSION_BUFFER";
+    case Stage::kStep:
+      return "STEP";
+    case Stage::kRound:
+      return "CYCLE_START";
+  }
+  return "";
+}
+
+/// A JSON string; names come from the program and may hold anything.
+std::string Quoted(const std::string& text) {
+  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string Number(float value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+
+double Microseconds(std::int64_t ns) { return static_cast<double>(ns) * 1e-3; }
+
+std::string Metadata(const char* what, int pid, std::uint64_t track, const std::string& name) {
+  return fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":{}}}}})", what,
+                     pid, track, Quoted(name));
+}
+
+std::string Head(const RunInfo& info) {
+  timespec wall{};
+  clock_gettime(CLOCK_REALTIME, &wall);
+  const std::int64_t wall_ns = std::int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec;
+  return "[\n" +
+         Metadata("process_name", info.rank, kRankTrack,
+                  fmt::format("rank {} of {} on {}", info.rank, info.size, info.host)) +
+         ",\n" + Metadata("thread_name", info.rank, kRankTrack, "steps") + ",\n" +
+         fmt::format(
+             R"({{"name":"process_sort_index","ph":"M","pid":{0},"args":{{"sort_index":{0},)"
+             R"("unix_time_at_0_ns":{1}}}}})",
+             info.rank, wall_ns - NowNs());
+}
+
+std::string DurationEvent(const StageRecord& record, int pid, std::uint64_t track,
+                          const BucketInfo& info) {
+  return fmt::format(
+      R"(,{}{{"name":{},"cat":"{}","ph":"X","ts":{:.3f},"dur":{:.3f},"pid":{},"tid":{},"args":)"
+      R"({{"step":{},"bytes_in":{},"bytes_out":{},"density":{},"threshold":{},"ok":{}}}}})",
+      '\n', Quoted(EventName(record.stage, info)), Name(record.stage),
+      Microseconds(record.start_ns), Microseconds(record.end_ns - record.start_ns), pid, track,
+      record.step, record.bytes_in, record.bytes_out, Number(record.density),
+      Number(record.threshold), record.ok);
+}
+
+std::string CycleMark(const StageRecord& record, int pid) {
+  return fmt::format(R"(,{}{{"name":"{}","ph":"i","s":"p","ts":{:.3f},"pid":{},"tid":{}}})", '\n',
+                     EventName(record.stage, {}), Microseconds(record.start_ns), pid, kRankTrack);
+}
+
+}  // namespace
+
+std::string TimelinePath(const std::string& path, int rank) {
+  if (rank == 0) return path;
+  const std::filesystem::path whole(path);
+  const std::string name =
+      fmt::format("{}.rank{}{}", whole.stem().string(), rank, whole.extension().string());
+  return (whole.parent_path() / name).string();
+}
+
+Timeline::Timeline(const std::string& path, const RunInfo& info, BucketNames& names,
+                   bool mark_cycles)
+    : rank_(info.rank),
+      names_(names),
+      mark_cycles_(mark_cycles),
+      file_(TimelinePath(path, info.rank), Head(info), "\n]\n") {}
+
+const BucketInfo& Timeline::InfoOf(std::uint32_t bucket) {
+  if (infos_.size() <= bucket) infos_.resize(bucket + 1);
+  auto info = names_.Find(bucket);
+  if (info != infos_[bucket]) {
+    const std::uint64_t track = 2 * std::uint64_t{bucket} + 1;
+    file_.Append(",\n" + Metadata("thread_name", rank_, track, info->name) + ",\n" +
+                 Metadata("thread_name", rank_, track + 1, info->name + " (negotiation)"));
+    infos_[bucket] = std::move(info);
+  }
+  return *infos_[bucket];
+}
+
+void Timeline::Add(const StageRecord& record) {
+  if (record.stage == Stage::kRound) {
+    if (mark_cycles_) file_.Append(CycleMark(record, rank_));
+  } else if (record.stage == Stage::kStep) {
+    file_.Append(DurationEvent(record, rank_, kRankTrack, {}));
+  } else {
+    file_.Append(DurationEvent(record, rank_, TrackOf(record), InfoOf(record.bucket)));
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "metrics/bucket_names.h"
+#include "metrics/record.h"
+#include "metrics/run_info.h"
+#include "metrics/snapshot_file.h"
+
+namespace weir {
+
+/// The file of a rank: `path` itself on rank 0; on rank 3 "run.json" becomes "run.rank3.json".
+std::string TimelinePath(const std::string& path, int rank);
+
+/// Writes records as a Chrome trace (a JSON array of events) with Horovod's names, for Perfetto or
+/// chrome://tracing. Every bucket has a track, and a second one for its negotiation, which runs
+/// beside packing and compressing; a bucket is in flight at most once at a time, so no two events
+/// of a track overlap. The file is valid JSON whenever it is opened (SnapshotFile). Times are
+/// microseconds of CLOCK_MONOTONIC, so the ranks of a host share one axis; the process's metadata
+/// says what the wall clock showed at time 0.
+///
+/// Not thread-safe: written by the thread that reads the records, never by one that trains.
+class Timeline {
+ public:
+  /// Creates the file. Throws InvalidArgument when that fails.
+  Timeline(const std::string& path, const RunInfo& info, BucketNames& names, bool mark_cycles);
+
+  /// Throws InvalidArgument when the disk refuses the event.
+  void Add(const StageRecord& record);
+  /// To be called after a batch of records.
+  void Flush(std::int64_t now_ns) { file_.PublishIfDue(now_ns); }
+
+ private:
+  const BucketInfo& InfoOf(std::uint32_t bucket);
+
+  const int rank_;
+  BucketNames& names_;
+  const bool mark_cycles_;
+  std::vector<std::shared_ptr<const BucketInfo>> infos_;  // Those whose tracks are named.
+  SnapshotFile file_;
+};
+
+}  // namespace weir

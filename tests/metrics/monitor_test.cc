@@ -1,0 +1,184 @@
+#include "metrics/monitor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tests/metrics/http_get.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr std::int64_t kMs = 1'000'000;
+
+/// A port that was free a moment ago.
+int FreePort() { return HttpServer({}, {}).port(); }
+
+class MonitorTest : public ::testing::Test {
+ protected:
+  MonitorTest() {
+    names_.Set(0, {.name = "allreduce.conv1", .route = "sparse", .compressor = "dgc"});
+    settings_.metrics_port = FreePort();
+  }
+
+  void AddStep(std::int64_t step) {
+    const std::int64_t t = step * 10 * kMs;
+    const auto add = [&](Stage stage, std::int64_t from, std::int64_t to, std::uint64_t bytes_in,
+                         std::uint64_t bytes_out) {
+      recorder_.Add({.start_ns = t + from * kMs,
+                     .end_ns = t + to * kMs,
+                     .step = step,
+                     .bytes_in = bytes_in,
+                     .bytes_out = bytes_out,
+                     .bucket = 0,
+                     .density = 0.01f,
+                     .threshold = 0.5f,
+                     .stage = stage});
+    };
+    add(Stage::kQueue, 0, 1, 0, 0);
+    add(Stage::kPack, 1, 2, 4000, 4000);
+    add(Stage::kNegotiate, 1, 3, 0, 0);
+    add(Stage::kCompress, 2, 3, 4000, 60);
+    add(Stage::kExchange, 3, 6, 60, 240);
+    add(Stage::kMerge, 6, 7, 240, 4000);
+    add(Stage::kUnpack, 7, 8, 4000, 4000);
+    add(Stage::kStep, 0, 9, 0, 0);
+  }
+
+  std::unique_ptr<Monitor> Start() {
+    return std::make_unique<Monitor>(settings_, info_, recorder_, names_, gauges_);
+  }
+
+  Settings settings_;
+  RunInfo info_{.rank = 3, .size = 4, .local_rank = 0, .host = "node\"1"};
+  Recorder recorder_;
+  BucketNames names_;
+  EngineGauges gauges_{4};
+};
+
+TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
+  const auto monitor = Start();
+  for (int step = 0; step < 5; ++step) AddStep(step);
+  gauges_.bytes_sent = 300;
+  gauges_.CountAbort(AbortReason::kCorrupt);
+  gauges_.heartbeats[2] = 1.7e9;
+  gauges_.SetTargetDensity("default", 0.001);
+  const HttpReply reply = HttpGet(monitor->port(), "/metrics");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_THAT(reply.headers, HasSubstr("text/plain; version=0.0.4"));
+  for (const char* line : {
+           "weir_world_size 4\n",
+           "weir_rank_info{rank=\"3\",local_rank=\"0\",host=\"node\\\"1\"} 1\n",
+           "weir_step_duration_seconds_count 5\n",
+           "weir_bytes_sent_total 300\n",
+           "weir_payload_bytes_total{compressor=\"dgc\"} 300\n",
+           "weir_dense_equivalent_bytes_total{compressor=\"dgc\"} 20000\n",
+           "weir_peer_last_heartbeat_timestamp_seconds{peer=\"2\"} 1700000000\n",
+           "weir_aborts_total{reason=\"corrupt\"} 1\n",
+           "weir_target_density_ratio{group=\"default\"} 0.001\n",
+       }) {
+    EXPECT_THAT(reply.body, HasSubstr(line));
+  }
+  const Summary summary = monitor->ReadSummary();
+  EXPECT_EQ(summary.steps, 5u);
+  EXPECT_EQ(summary.bytes_sent, 300u);
+  EXPECT_DOUBLE_EQ(summary.last_step_seconds, 0.010);
+}
+
+TEST_F(MonitorTest, PromtoolFindsNothingToCriticise) {
+  settings_.metrics_per_tensor = true;
+  const auto monitor = Start();
+  AddStep(0);
+  recorder_.Add({.stage = Stage::kExchange, .ok = false});
+  gauges_.heartbeats[0] = 1;
+  gauges_.SetTargetDensity("default", 0.001);
+  const std::string path = testing::TempDir() + "weir_metrics.txt";
+  std::ofstream(path) << HttpGet(monitor->port(), "/metrics").body;
+  const std::string command = "promtool check metrics < '" + path + "' 2>&1";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> pipe(popen(command.c_str(), "r"), pclose);
+  std::string output;
+  for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) {
+    output += static_cast<char>(c);
+  }
+  if (output.find("promtool: not found") != std::string::npos) GTEST_SKIP() << output;
+  EXPECT_EQ(output, "");
+}
+
+TEST_F(MonitorTest, EveryMetricIsInTheReference) {
+  settings_.metrics_per_tensor = true;
+  const auto monitor = Start();
+  AddStep(0);
+  gauges_.heartbeats[0] = 1;
+  gauges_.SetTargetDensity("default", 0.001);
+  std::ifstream file(WEIR_MONITORING_PAGE);
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  std::istringstream body(HttpGet(monitor->port(), "/metrics").body);
+  int metrics = 0;
+  for (std::string hash, kind, name, rest; body >> hash >> kind >> name; std::getline(body, rest)) {
+    if (hash != "#" || kind != "TYPE") continue;
+    EXPECT_THAT(page, HasSubstr("`" + name + "`"));
+    ++metrics;
+  }
+  EXPECT_GT(metrics, 20);
+}
+
+TEST_F(MonitorTest, APortInUseIsAnErrorThatNamesIt) {
+  const HttpServer other({}, {});
+  settings_.metrics_port = other.port() - 1;
+  info_.local_rank = 1;
+  try {
+    Start();
+    FAIL() << "no error";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("rank 3"), HasSubstr("local rank 1"),
+                                    HasSubstr("127.0.0.1:" + std::to_string(other.port())),
+                                    HasSubstr("another program")));
+  }
+}
+
+TEST_F(MonitorTest, WithoutAPortNothingListens) {
+  settings_.metrics_port = 0;
+  EXPECT_EQ(Start()->port(), 0);
+}
+
+TEST_F(MonitorTest, TheTimelineHasWhatWasRecordedBetweenStartAndStop) {
+  const std::string path = testing::TempDir() + "weir_monitor_timeline.json";
+  const auto monitor = Start();
+  AddStep(0);
+  monitor->StartTimeline(path, true);
+  EXPECT_TRUE(monitor->marks_cycles());
+  AddStep(1);
+  monitor->StopTimeline();
+  EXPECT_FALSE(monitor->marks_cycles());
+  AddStep(2);
+  std::ifstream file(TimelinePath(path, 3));
+  int exchanges = 0;
+  for (const auto& event : nlohmann::json::parse(file)) {
+    if (event["name"] != "ALLREDUCE") continue;
+    ++exchanges;
+    EXPECT_EQ(event["args"]["step"], 1);
+  }
+  EXPECT_EQ(exchanges, 1);
+}
+
+TEST_F(MonitorTest, ATimelineThatCannotBeWrittenIsAnErrorThatNamesIt) {
+  const auto monitor = Start();
+  try {
+    monitor->StartTimeline("/nonexistent/timeline.json", false);
+    FAIL() << "no error";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("/nonexistent/timeline.rank3.json"));
+  }
+}
+
+}  // namespace
+}  // namespace weir

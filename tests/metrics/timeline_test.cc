@@ -1,0 +1,112 @@
+#include "metrics/timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <thread>
+
+namespace weir {
+namespace {
+
+using nlohmann::json;
+
+std::string FreshPath(const std::string& name) {
+  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
+  std::filesystem::remove(path);
+  return path.string();
+}
+
+json ParseFile(const std::string& path) {
+  std::ifstream file(path);
+  return json::parse(file);
+}
+
+TEST(TimelinePath, RankZeroHasTheFileAndTheOthersTheirRankInIt) {
+  EXPECT_EQ(TimelinePath("a/run.json", 0), "a/run.json");
+  EXPECT_EQ(TimelinePath("a/run.json", 3), "a/run.rank3.json");
+  EXPECT_EQ(TimelinePath("run", 12), "run.rank12");
+}
+
+TEST(Timeline, UsesHorovodsNamesAndATrackPerBucket) {
+  const std::string path = FreshPath("weir_names.json");
+  BucketNames names;
+  names.Set(4, {.name = "allgather.\"x\"\xff", .op = "allgather"});
+  {
+    Timeline timeline(path, {.rank = 0, .size = 2, .host = "a"}, names, true);
+    for (int i = 0; i < kStageCount; ++i) {
+      timeline.Add({.start_ns = 1500,
+                    .end_ns = 4000,
+                    .step = 7,
+                    .bytes_in = 10,
+                    .bytes_out = 20,
+                    .bucket = 4,
+                    .threshold = std::numeric_limits<float>::infinity(),
+                    .stage = static_cast<Stage>(i)});
+    }
+  }
+  std::map<std::string, json> events;
+  std::set<std::string> tracks;
+  for (const json& event : ParseFile(path)) {
+    if (event["name"] == "thread_name") tracks.insert(event["args"]["name"].get<std::string>());
+    events[event["name"]] = event;
+  }
+  EXPECT_TRUE(tracks.contains("allgather.\"x\"\uFFFD"));
+  for (const char* name : {"QUEUE", "NEGOTIATE_ALLGATHER", "MEMCPY_IN_FUSION_BUFFER", "COMPRESS",
+                           "ALLGATHER", "MERGE", "MEMCPY_OUT_FUSION_BUFFER", "STEP"}) {
+    ASSERT_TRUE(events.contains(name)) << name;
+    EXPECT_EQ(events[name]["ph"], "X");
+    EXPECT_EQ(events[name]["ts"], 1.5);
+    EXPECT_EQ(events[name]["dur"], 2.5);
+    EXPECT_EQ(events[name]["args"]["step"], 7);
+  }
+  EXPECT_EQ(events["CYCLE_START"]["ph"], "i");
+  EXPECT_EQ(events["ALLGATHER"]["tid"], events["QUEUE"]["tid"]);
+  EXPECT_NE(events["NEGOTIATE_ALLGATHER"]["tid"], events["QUEUE"]["tid"]);
+  EXPECT_TRUE(events["ALLGATHER"]["args"]["threshold"].is_null());
+}
+
+TEST(Timeline, CyclesAreMarkedOnlyWhenAsked) {
+  const std::string path = FreshPath("weir_cycles.json");
+  BucketNames names;
+  { Timeline(path, {}, names, false).Add({.stage = Stage::kRound}); }
+  for (const json& event : ParseFile(path)) EXPECT_NE(event["name"], "CYCLE_START");
+}
+
+// The writer publishes far more often than it would in a job; the reader opens the file as fast as
+// it can. Every text it ever sees must parse and never be shorter than one seen before.
+TEST(Timeline, IsValidJsonWheneverItIsOpened) {
+  const std::string path = FreshPath("weir_live.json");
+  BucketNames names;
+  std::atomic<bool> stop{false};
+  auto timeline = std::make_unique<Timeline>(path, RunInfo{}, names, false);
+  std::jthread writer([&] {
+    std::int64_t now_ns = 0;
+    for (std::int64_t i = 0; !stop; ++i) {
+      timeline->Add({.start_ns = i, .end_ns = i + 1, .stage = Stage::kExchange});
+      if (i % 16 == 0) timeline->Flush(now_ns += 2'000'000'000);
+    }
+  });
+  constexpr std::size_t kGrown = 2000;
+  std::size_t events_seen = 0;
+  while (events_seen < kGrown) {
+    json events;
+    ASSERT_NO_THROW(events = ParseFile(path)) << "after " << events_seen << " events";
+    ASSERT_GE(events.size(), events_seen);
+    events_seen = events.size();
+  }
+  stop = true;
+  writer.join();
+  timeline.reset();
+  EXPECT_GE(ParseFile(path).size(), events_seen);
+  EXPECT_FALSE(std::filesystem::exists(path + ".part"));
+}
+
+}  // namespace
+}  // namespace weir

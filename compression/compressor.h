@@ -15,23 +15,23 @@ namespace weir {
 /// What a compressor needs to know about the step it works in. Same on all ranks, but for
 /// gradient_scale.
 struct StepContext {
-  std::int64_t step = 0;            ///< Optimizer step, from 0.
-  bool dense_phase = false;         ///< Before rampup_begin_step: gradients travel uncompressed.
-  double density = 1.0;             ///< Fraction of entries to send this step (Schedule).
-  float learning_rate = 0.0f;       ///< Of the tensor's parameter group, this step.
+  std::int64_t step = 0;       ///< Optimizer step, from 0.
+  bool dense_phase = false;    ///< Before rampup_begin_step: gradients travel uncompressed.
+  double density = 1.0;        ///< Fraction of entries to send this step (Schedule).
+  float learning_rate = 0.0f;  ///< Of the tensor's parameter group, this step.
   float previous_learning_rate = 0.0f;  ///< The step before; equal to learning_rate at step 0.
   /// Every gradient entry is multiplied by this before anything else: 1 / loss scale, times the
   /// local clipping coefficient.
   float gradient_scale = 1.0f;
 };
 
-/// The compressing and remembering of one tensor on one rank: a Codec (numbers to bytes), wrapped by
-/// a Memory (what was not sent, momentum). Made from the string dictionary by MakeCompressor
+/// The compressing and remembering of one tensor on one rank: a Codec (numbers to bytes), wrapped
+/// by a Memory (what was not sent, momentum). Made from the string dictionary by MakeCompressor
 /// (compression/registry.h).
 ///
-/// One step of a tensor is Encode, exchange, Merge of every rank's payload in rank order into a sum,
-/// division by the number of ranks, Finish. In the dense phase it is exchange of the scaled gradient
-/// and Finish. Not thread-safe; Merge alone is const and may run beside other Merges.
+/// One step of a tensor is Encode, exchange, Merge of every rank's payload in rank order into a
+/// sum, division by the number of ranks, Finish. In the dense phase it is exchange of the scaled
+/// gradient and Finish. Not thread-safe; Merge alone is const and may run beside other Merges.
 class Compressor {
  public:
   virtual ~Compressor() = default;

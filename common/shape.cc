@@ -7,8 +7,8 @@ namespace weir {
 
 Shape::Shape(std::span<const std::int64_t> dims) {
   if (dims.size() > kMaxRank) {
-    throw InvalidArgument("a tensor has " + std::to_string(dims.size()) +
-                          " dimensions; at most " + std::to_string(kMaxRank) + " are supported");
+    throw InvalidArgument("a tensor has " + std::to_string(dims.size()) + " dimensions; at most " +
+                          std::to_string(kMaxRank) + " are supported");
   }
   for (const std::int64_t dim : dims) {
     if (dim < 0) {

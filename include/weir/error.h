@@ -34,8 +34,8 @@ class InvalidArgument : public Error {
   using Error::Error;
 };
 
-/// Ranks disagree (shape, type, operation, settings). Every rank gets the same text, which names the
-/// tensor, the ranks and both values. The tensor's operation failed, the engine goes on.
+/// Ranks disagree (shape, type, operation, settings). Every rank gets the same text, which names
+/// the tensor, the ranks and both values. The tensor's operation failed, the engine goes on.
 class Mismatch : public Error {
  public:
   using Error::Error;

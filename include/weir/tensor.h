@@ -62,7 +62,8 @@ struct ConstTensorView {
 
   ConstTensorView() = default;
   ConstTensorView(const void* d, DType t, Shape s) : data(d), dtype(t), shape(s) {}
-  ConstTensorView(const TensorView& v) : data(v.data), dtype(v.dtype), shape(v.shape) {}  // NOLINT(google-explicit-constructor)
+  ConstTensorView(const TensorView& v)
+      : data(v.data), dtype(v.dtype), shape(v.shape) {}  // NOLINT(google-explicit-constructor)
 
   std::int64_t elements() const { return shape.elements(); }
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * SizeOf(dtype); }

@@ -1,0 +1,53 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+#include "compression/registry.h"
+#include "tests/compression/test_compressor.h"
+#include "weir/error.h"
+
+// The codec of docs/how-to/add-a-codec.md, through the interface that its users see.
+namespace weir {
+namespace {
+
+const TensorSpec kTensor{.name = "weight", .shape = Shape{6}};
+const CompressionOptions kByte = {{"compressor", "byte"}, {"min_elements", "1"}};
+
+TEST(ExampleCodec, IsMadeByNameAndKeepsEveryEntryWithinHalfAStep) {
+  const auto compressor = MakeCompressor(kByte, kTensor);
+  const std::vector<float> gradient = {1.27f, -0.5f, 0.004f, 0.0f, -1.27f, 0.9f};
+  const auto received = test::SendAndReceive(*compressor, StepContext{}, gradient);
+  for (std::size_t i = 0; i < gradient.size(); ++i) {
+    EXPECT_NEAR(received[i], gradient[i], 0.005f + 1e-6f) << i;
+  }
+}
+
+TEST(ExampleCodec, ErrorFeedbackSendsLaterWhatRoundingLost) {
+  auto options = kByte;
+  options["ef"] = "vanilla";
+  const auto compressor = MakeCompressor(options, kTensor);
+  const std::vector<float> gradient = {1.27f, 0.004f, 0.001f, 0.0f, 0.0f, 0.0f};
+  constexpr int kSteps = 1000;
+  double total = 0.0;
+  for (int step = 0; step < kSteps; ++step) {
+    total += static_cast<double>(test::SendAndReceive(*compressor, StepContext{}, gradient)[2]);
+  }
+  EXPECT_NEAR(total, kSteps * 0.001, 0.01);
+}
+
+TEST(ExampleCodec, RefusesWhatItCannotHaveWritten) {
+  const auto compressor = MakeCompressor(kByte, kTensor);
+  auto payload = test::Send(*compressor, StepContext{}, {1, 2, 3, 4, 5, 6});
+  std::vector<float> sum(6, 7.0f);
+  payload.pop_back();
+  EXPECT_THROW(compressor->Merge(payload, sum), Corrupt);
+  payload.push_back(std::byte{0});
+  payload[3] = std::byte{0xff};  // The scale's sign and exponent.
+  EXPECT_THROW(compressor->Merge(payload, sum), Corrupt);
+  EXPECT_EQ(sum, std::vector<float>(6, 7.0f));
+}
+
+}  // namespace
+}  // namespace weir

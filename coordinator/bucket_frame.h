@@ -22,7 +22,7 @@ class BucketFrame {
     std::int64_t step = 0;
     std::uint32_t bucket = 0;
     std::uint64_t elements = 0;
-    CodecId codec = CodecId::kDgc;
+    CodecId codec = CodecId::kDense;
   };
 
   /// Bytes of a frame with this many payloads of at most `payload_bytes` together.

@@ -116,6 +116,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   step_.step = next_step_;
   step_.density = plan_.schedule.Density(next_step_);
   step_.epoch = plan_.plan.epoch;
+  step_.codec = plan_.codec;
   skipped_ = false;
   clip_coefficient_ = 1.0;
   if (gate_) gate_->Reset();

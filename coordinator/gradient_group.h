@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compression/state.h"
 #include "coordinator/coordinator.h"
 #include "coordinator/gradient_bucket.h"
 #include "coordinator/group_plan.h"
@@ -51,6 +52,8 @@ class GradientGroupImpl final : public GradientGroup {
                std::shared_ptr<const void> owner);
   void OnGate(bool pass);
   StepReport Report() const;
+  std::vector<NamedCompressor> NamedCompressors() const;
+  void CheckBetweenSteps(const char* call) const;
   GradientSlice& SliceOf(const Place& place) const { return place.bucket->slices()[place.slice]; }
 
   Coordinator& coordinator_;

@@ -48,6 +48,7 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   plan.schedule = ScheduleOf(plan.options);
   plan.step_settings = StepSettingsOf(plan.options);
   plan.policy = PolicyOf(plan.options);
+  plan.codec = FindCompressor(plan.options.compressor()).codec;
   plan.plain = plan.options.compressor() == "dense" && !plan.options.Given("momentum") &&
                !plan.options.Given("ef");
   std::vector<PlanTensor> tensors;

@@ -46,7 +46,7 @@ void GradientBucket::DecodeOwnFrame() {
 }
 
 BucketFrame::Identity GradientBucket::FrameIdentity() const {
-  return {step_.epoch, step_.step, index_, elements_};
+  return {step_.epoch, step_.step, index_, elements_, step_.codec};
 }
 
 void GradientBucket::ReadFrame(std::span<const std::byte> frame,

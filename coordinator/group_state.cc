@@ -1,0 +1,81 @@
+#include <istream>
+#include <iterator>
+#include <numeric>
+#include <ostream>
+
+#include "compression/state.h"
+#include "coordinator/gradient_group.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+SavedState ReadState(std::istream& in) {
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  return Deserialize(std::as_bytes(std::span<const char>(bytes)));
+}
+
+/// Ranks keep their numbers; those beyond the former size join, those beyond the new size have left.
+std::vector<int> Origins(int former_size, int size) {
+  std::vector<int> origins(static_cast<std::size_t>(size), kNewRank);
+  std::iota(origins.begin(), origins.begin() + std::min(former_size, size), 0);
+  return origins;
+}
+
+}  // namespace
+
+std::vector<NamedCompressor> GradientGroupImpl::NamedCompressors() const {
+  std::vector<NamedCompressor> named;
+  for (std::size_t i = 0; i < spec_.tensors.size(); ++i) {
+    named.push_back({spec_.tensors[i].name, plan_.compressors[i].get()});
+  }
+  return named;
+}
+
+void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
+  if (phase_ == Phase::kClosed) return;
+  throw InvalidArgument(std::string(call) + " of '" + spec_.name +
+                        "' in the middle of a step: call EndStep and WaitStep first");
+}
+
+void GradientGroupImpl::Save(std::ostream& out) const {
+  CheckBetweenSteps("Save");
+  const std::vector<NamedCompressor> compressors = NamedCompressors();
+  SavedState state = Collect(compressors);
+  state.ranks = coordinator_.size();
+  state.rank = coordinator_.rank();
+  state.step = next_step_;
+  const std::vector<std::byte> bytes = Serialize(state);
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+  if (!out) throw InvalidArgument("the state of '" + spec_.name + "' could not be written");
+}
+
+void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
+  CheckBetweenSteps("Load");
+  if (former_ranks.empty()) {
+    throw InvalidArgument("Load of '" + spec_.name + "' needs at least one saved state");
+  }
+  std::vector<SavedState> states;
+  for (std::istream* in : former_ranks) states.push_back(ReadState(*in));
+  SavedState mine = states.front();
+  if (states.size() == 1 && mine.ranks == coordinator_.size()) {
+    if (mine.rank != coordinator_.rank()) {
+      throw InvalidArgument("Load of '" + spec_.name + "' on rank " +
+                            std::to_string(coordinator_.rank()) + " got the state of rank " +
+                            std::to_string(mine.rank));
+    }
+  } else {
+    if (static_cast<std::size_t>(mine.ranks) != states.size()) {
+      throw InvalidArgument("Load of '" + spec_.name + "' got the states of " +
+                            std::to_string(states.size()) + " ranks, but they were saved by " +
+                            std::to_string(mine.ranks) + " ranks: give all of them, in rank order");
+    }
+    mine = Remap(states, Origins(mine.ranks, coordinator_.size()), coordinator_.rank());
+  }
+  Restore(mine, NamedCompressors());
+  next_step_ = mine.step;
+  previous_rates_.clear();
+}
+
+}  // namespace weir

@@ -1,9 +1,9 @@
 #include "compression/options.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "common/check.h"
+#include "common/nearest.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -13,22 +13,6 @@ constexpr std::string_view kBytePsPrefix = "byteps_";
 
 std::string Quoted(const std::string& key, const std::string& value) {
   return "compression option \"" + key + "\" = \"" + value + "\" ";
-}
-
-/// Levenshtein distance, one row at a time.
-std::size_t EditDistance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row.back();
 }
 
 std::vector<std::string> KeysOf(const std::vector<OptionSpec>& specs) {
@@ -42,7 +26,8 @@ std::vector<std::string> KeysOf(const std::vector<OptionSpec>& specs) {
   std::string known;
   for (const std::string& name : keys) known += (known.empty() ? "" : ", ") + name;
   throw InvalidArgument(Quoted(key, value) + "is not understood by compressor \"" + compressor +
-                        "\"" + Suggestion(key, keys) + " It understands: " + known + ".");
+                        "\"; did you mean \"" + Nearest(key, keys) +
+                        "\"? It understands: " + known + ".");
 }
 
 }  // namespace
@@ -118,20 +103,6 @@ CompressionOptions WithoutPrefix(const CompressionOptions& options) {
     }
   }
   return plain;
-}
-
-std::string Suggestion(const std::string& word, const std::vector<std::string>& candidates) {
-  std::string nearest;
-  // Further than half the word is no longer a slip of the finger.
-  std::size_t best = std::max<std::size_t>(2, word.size() / 2) + 1;
-  for (const std::string& candidate : candidates) {
-    const std::size_t distance = EditDistance(word, candidate);
-    if (distance < best) {
-      best = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest.empty() ? "." : "; did you mean \"" + nearest + "\"?";
 }
 
 }  // namespace weir

@@ -63,8 +63,4 @@ class ParsedOptions {
 /// Removes the "byteps_" prefix from keys. Throws InvalidArgument when a key appears both ways.
 CompressionOptions WithoutPrefix(const CompressionOptions& options);
 
-/// `; did you mean "density"?` for the candidate nearest to `word` in edit distance, or "" when
-/// none is near: the end of an error message.
-std::string Suggestion(const std::string& word, const std::vector<std::string>& candidates);
-
 }  // namespace weir

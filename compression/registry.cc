@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/nearest.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -32,8 +33,9 @@ const CompressorInfo& FindCompressor(const std::string& name) {
     names.push_back(key);
     known += (known.empty() ? "" : ", ") + key;
   }
-  throw InvalidArgument("compression option \"compressor\" = \"" + name + "\" is not known" +
-                        Suggestion(name, names) + " Known are: " + known + ".");
+  throw InvalidArgument("compression option \"compressor\" = \"" + name +
+                        "\" is not known; did you mean \"" + Nearest(name, names) +
+                        "\"? Known are: " + known + ".");
 }
 
 ParsedOptions ParseOptions(const CompressionOptions& options) {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "compression/frame.h"
 #include "tests/compression/model_shapes.h"
 #include "tests/compression/sparse_sample.h"
 #include "weir/error.h"
@@ -82,9 +83,9 @@ TEST(SparsePayload, LastElementOfTheLargestTensorSurvives) {
   EXPECT_EQ(EncodeSparse(n, indices, values, ValueType::kFloat16, payload), payload.size());
 }
 
-/// 4n over the payload of one rank at 99.9 %, one frame header of 64 bytes a bucket, one bucket.
+/// 4n over the payload of one rank at 99.9 %, in one frame.
 double RatioAt999(const test::ModelShapes& model) {
-  std::size_t bytes = 64;
+  std::size_t bytes = kFrameHeaderBytes;
   for (std::size_t n : model.matrices) {
     const auto k = static_cast<std::size_t>(std::llround(0.001 * static_cast<double>(n)));
     bytes += SparsePayloadBytes(n, std::max<std::size_t>(1, k), ValueType::kFloat16);
@@ -100,6 +101,18 @@ TEST(SparsePayload, PaperModelsShrinkAsPlanned) {
   EXPECT_GE(RatioAt999(test::ResNet50()), 515.0);
   EXPECT_GE(RatioAt999(test::AlexNet()), 1035.0);
   EXPECT_GE(RatioAt999(test::PtbLstm()), 825.0);
+}
+
+/// The example of docs/wire-format.md.
+TEST(SparsePayload, LooksAsDocumented) {
+  SparseSample sample{16, {3, 9, 14}, {1.0f, -0.5f, 0.25f}};
+  const std::vector<std::byte> payload = Encoded(sample, ValueType::kFloat32);
+  const std::vector<int> documented = {0x11, 0, 3,    0,    0, 0, 0x27, 0x29,  //
+                                       0,    0, 0x80, 0x3f, 0, 0, 0,    0xbf, 0, 0, 0x80, 0x3e};
+  ASSERT_EQ(payload.size(), documented.size());
+  for (std::size_t i = 0; i < documented.size(); ++i) {
+    EXPECT_EQ(std::to_integer<int>(payload[i]), documented[i]) << "byte " << i;
+  }
 }
 
 TEST(SparsePayload, ABitmapIsTakenWhereItIsSmaller) {

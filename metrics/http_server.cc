@@ -4,8 +4,11 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <chrono>
 #include <exception>
+#include <future>
 #include <string_view>
+#include <thread>
 
 #include "common/log.h"
 #include "weir/error.h"
@@ -51,15 +54,20 @@ struct HttpServer::Callbacks {
 
   static int LogMessage(const mg_connection* connection, const char* message) {
     LogDebug("civetweb: {}", message);
-    // Until the constructor has its context, only its own thread can get here.
+    // What goes wrong while starting is told from the constructor's own thread.
     HttpServer* const server = ServerOf(connection);
-    if (server != nullptr && server->context_ == nullptr) server->start_error_ = message;
+    if (server != nullptr && server->starter_ == std::this_thread::get_id()) {
+      server->start_error_ += (server->start_error_.empty() ? "" : "; ") + std::string(message);
+    }
     return 1;
   }
 };
 
 HttpServer::HttpServer(const Options& options, std::map<std::string, Handler> handlers)
-    : token_(options.token), handlers_(std::move(handlers)), context_(nullptr, mg_stop) {
+    : address_(options.address),
+      token_(options.token),
+      handlers_(std::move(handlers)),
+      context_(nullptr, mg_stop) {
   const std::string where = fmt::format("{}:{}", options.address, options.port);
   const std::array settings = {"listening_ports",
                                where.c_str(),
@@ -84,7 +92,18 @@ HttpServer::HttpServer(const Options& options, std::map<std::string, Handler> ha
   port_ = port.port;
 }
 
-HttpServer::~HttpServer() = default;
+HttpServer::~HttpServer() {
+  // civetweb looks for the end of its life every two seconds, and whenever somebody connects. A
+  // connection that comes too early changes nothing, hence the repetition.
+  auto stopped = std::async(std::launch::async, [this] { context_.reset(); });
+  while (stopped.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
+    std::array<char, 128> error{};
+    mg_connection* const wake =
+        mg_connect_client(address_.c_str(), port_, 0, error.data(), error.size());
+    if (wake == nullptr) break;
+    mg_close_connection(wake);
+  }
+}
 
 HttpResponse HttpServer::Answer(const mg_connection* connection) const {
   const mg_request_info& request = *mg_get_request_info(connection);

@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 
 struct mg_context;
 struct mg_connection;
@@ -42,8 +43,10 @@ class HttpServer {
   struct Callbacks;
   HttpResponse Answer(const mg_connection* connection) const;
 
+  const std::string address_;
   const std::string token_;
   const std::map<std::string, Handler> handlers_;
+  const std::thread::id starter_ = std::this_thread::get_id();
   std::string start_error_;
   std::unique_ptr<mg_context, void (*)(mg_context*)> context_;
   int port_ = 0;

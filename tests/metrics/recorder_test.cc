@@ -76,14 +76,14 @@ TEST(Recorder, KeepsEveryField) {
 
 // Several writers, one reader that keeps up when it can: each record is whole, each writer's
 // records come in its own order, and what came and what was lost add up.
-void RunWritersAndReader(std::size_t capacity) {
+void RunWritersAndReader(std::size_t capacity, std::int64_t records_each) {
   constexpr int kWriters = 3;
-  constexpr std::int64_t kRecords = 20'000;
+  const auto total = static_cast<std::uint64_t>(kWriters * records_each);
   Recorder recorder(capacity);
   std::vector<std::jthread> writers;
   for (int w = 0; w < kWriters; ++w) {
-    writers.emplace_back([&recorder, w] {
-      for (std::int64_t i = 0; i < kRecords; ++i) recorder.Add(RecordOf(w * kRecords + i));
+    writers.emplace_back([&recorder, records_each, w] {
+      for (std::int64_t i = 0; i < records_each; ++i) recorder.Add(RecordOf(w * records_each + i));
     });
   }
   std::vector<std::int64_t> last(kWriters, -1);
@@ -99,26 +99,26 @@ void RunWritersAndReader(std::size_t capacity) {
     seen += result.count;
     for (std::size_t i = 0; i < result.count; ++i) {
       ASSERT_TRUE(IsWhole(out[i])) << out[i].start_ns;
-      std::int64_t& previous = last[static_cast<std::size_t>(out[i].start_ns / kRecords)];
+      std::int64_t& previous = last[static_cast<std::size_t>(out[i].start_ns / records_each)];
       ASSERT_GT(out[i].start_ns, previous);
       previous = out[i].start_ns;
     }
     if (result.count > 0 || result.lost > 0) continue;
     if (!writing) break;
-    if (recorder.added() == kWriters * kRecords) {
+    if (recorder.added() == total) {
       writers.clear();  // Joins: whatever will be written, is.
       writing = false;
     }
   }
-  EXPECT_EQ(next, std::uint64_t{kWriters * kRecords});
+  EXPECT_EQ(next, total);
   EXPECT_EQ(seen + lost, next);
   if (capacity >= next) {
     EXPECT_EQ(lost, 0u);
   }
 }
 
-TEST(Recorder, WritersAndAReaderTogetherTearNothing) { RunWritersAndReader(1 << 16); }
-TEST(Recorder, ATinyRingUnderManyWritersTearsNothing) { RunWritersAndReader(2); }
+TEST(Recorder, WritersAndAReaderTogetherTearNothing) { RunWritersAndReader(1 << 16, 20'000); }
+TEST(Recorder, ATinyRingUnderManyWritersTearsNothing) { RunWritersAndReader(2, 300'000); }
 
 }  // namespace
 }  // namespace weir

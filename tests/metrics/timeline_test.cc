@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -84,11 +84,10 @@ TEST(Timeline, CyclesAreMarkedOnlyWhenAsked) {
 TEST(Timeline, IsValidJsonWheneverItIsOpened) {
   const std::string path = FreshPath("weir_live.json");
   BucketNames names;
-  std::atomic<bool> stop{false};
   auto timeline = std::make_unique<Timeline>(path, RunInfo{}, names, false);
-  std::jthread writer([&] {
+  std::jthread writer([&](const std::stop_token& stop) {
     std::int64_t now_ns = 0;
-    for (std::int64_t i = 0; !stop; ++i) {
+    for (std::int64_t i = 0; !stop.stop_requested(); ++i) {
       timeline->Add({.start_ns = i, .end_ns = i + 1, .stage = Stage::kExchange});
       if (i % 16 == 0) timeline->Flush(now_ns += 2'000'000'000);
     }
@@ -101,8 +100,7 @@ TEST(Timeline, IsValidJsonWheneverItIsOpened) {
     ASSERT_GE(events.size(), events_seen);
     events_seen = events.size();
   }
-  stop = true;
-  writer.join();
+  writer = {};  // Stops and joins.
   timeline.reset();
   EXPECT_GE(ParseFile(path).size(), events_seen);
   EXPECT_FALSE(std::filesystem::exists(path + ".part"));

@@ -62,8 +62,8 @@ struct ConstTensorView {
 
   ConstTensorView() = default;
   ConstTensorView(const void* d, DType t, Shape s) : data(d), dtype(t), shape(s) {}
-  ConstTensorView(const TensorView& v)
-      : data(v.data), dtype(v.dtype), shape(v.shape) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor): a view that may write can be read.
+  ConstTensorView(const TensorView& v) : data(v.data), dtype(v.dtype), shape(v.shape) {}
 
   std::int64_t elements() const { return shape.elements(); }
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * SizeOf(dtype); }

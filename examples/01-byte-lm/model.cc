@@ -10,17 +10,15 @@ namespace {
 
 constexpr std::uint64_t kParameterStream = 2;  // the sampler's random numbers are another stream
 
-// Small activations and an output that starts near "every byte is as likely as any" let the rates
-// go up: the curvature of the output layer grows with the square of what comes in.
-constexpr float kEmbeddingDeviation = 0.3f;
-constexpr float kOutputGain = 0.1f;
+// Small activations let the learning rate go up: the curvature of a layer grows with the square of
+// what comes in.
+constexpr float kEmbeddingBound = 0.17f;
 
-// Uniform with mean 0 and this standard deviation.
-Parameter MakeParameter(std::string name, int rows, int cols, float deviation, std::uint64_t seed,
+// Uniform in [-bound, bound).
+Parameter MakeParameter(std::string name, int rows, int cols, float bound, std::uint64_t seed,
                         Model::Index index) {
   Parameter parameter{std::move(name), Eigen::MatrixXf(rows, cols),
                       Eigen::MatrixXf::Zero(rows, cols)};
-  const float bound = std::sqrt(3.0f) * deviation;
   for (Eigen::Index i = 0; i < parameter.value.size(); ++i) {
     const float unit = RandomUnit(
         {kParameterStream, seed, static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(i)});
@@ -29,7 +27,6 @@ Parameter MakeParameter(std::string name, int rows, int cols, float deviation, s
   return parameter;
 }
 
-// Standard deviation that keeps the variance of a layer's sums at 1 for inputs of variance 1.
 float FanIn(int inputs) { return 1.0f / std::sqrt(static_cast<float>(inputs)); }
 
 // Turns each column of logits into probabilities and takes the loss of each sample from it.
@@ -58,13 +55,12 @@ Activations::Activations(const ModelShape& shape, int batch)
 Model::Model(const ModelShape& shape, std::uint64_t seed)
     : shape_(shape),
       parameters_{
-          MakeParameter("embedding", shape.embedding, kSymbols, kEmbeddingDeviation, seed,
-                        kEmbedding),
+          MakeParameter("embedding", shape.embedding, kSymbols, kEmbeddingBound, seed, kEmbedding),
           MakeParameter("hidden.weight", shape.hidden, shape.input(), FanIn(shape.input()), seed,
                         kHiddenWeight),
           MakeParameter("hidden.bias", shape.hidden, 1, 0.0f, seed, kHiddenBias),
-          MakeParameter("output.weight", kSymbols, shape.hidden, kOutputGain * FanIn(shape.hidden),
-                        seed, kOutputWeight),
+          MakeParameter("output.weight", kSymbols, shape.hidden, FanIn(shape.hidden), seed,
+                        kOutputWeight),
           MakeParameter("output.bias", kSymbols, 1, 0.0f, seed, kOutputBias),
       } {}
 

@@ -37,7 +37,7 @@ RunResult Train(const Options& options, const Text& text, Model& model, Trainer&
     progress.Step(step, activations.loss.mean() / std::numbers::ln2, result.training_seconds,
                   trainer);
     const std::int64_t done = step + 1;
-    if (options.eval_every > 0 && done % options.eval_every == 0 && done < options.steps) {
+    if (options.eval_every > 0 && done % options.eval_every == 0) {
       const double bits = validation.Subset(model, trainer, options.eval_windows);
       result.curve.push_back({done, bits});
       progress.Note("validation after " + std::to_string(done) + " steps: " + std::to_string(bits) +

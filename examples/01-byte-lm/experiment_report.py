@@ -1,0 +1,133 @@
+"""What the runs of experiment.py say: means, best rates, the paired difference, as Markdown."""
+
+import math
+import statistics
+
+# Two-sided 95 % quantiles of Student's t distribution, by degrees of freedom.
+T_95 = {1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
+
+
+def paired_difference(baseline, other):
+    """Mean of other - baseline over seeds, and the half width of its 95 % interval.
+
+    Pairing takes out what a seed does to both methods. Both arguments map seed to value.
+    """
+    differences = [other[seed] - baseline[seed] for seed in sorted(baseline)]
+    count = len(differences)
+    if count < 2:
+        return differences[0], math.inf
+    error = statistics.stdev(differences) / math.sqrt(count)
+    return statistics.fmean(differences), T_95[count - 1] * error
+
+
+def _bits(kept):
+    bits = kept["result"]["bits_per_byte"]
+    return math.inf if bits is None else bits
+
+
+def _method(kept_runs):
+    """Everything about one method, from all its runs."""
+    rates = sorted({kept["run"]["rate"] for kept in kept_runs})
+    means = {rate: statistics.fmean(_bits(k) for k in kept_runs if k["run"]["rate"] == rate)
+             for rate in rates}
+    best = min(rates, key=means.get)
+    at_best = {k["run"]["seed"]: k for k in kept_runs if k["run"]["rate"] == best}
+    results = [kept["result"] for kept in at_best.values()]
+    return {
+        "means": means,
+        "best_rate": best,
+        "inside": rates[0] < best < rates[-1],
+        "bits": {seed: _bits(kept) for seed, kept in at_best.items()},
+        "curves": {seed: kept["result"]["curve"] for seed, kept in at_best.items()},
+        "sent_bytes": statistics.fmean(r["sent_bytes"] for r in results),
+        "dense_bytes": statistics.fmean(r["dense_bytes"] for r in results),
+        "seconds": statistics.fmean(r["training_seconds"] for r in results),
+    }
+
+
+def analyse(kept_runs, methods):
+    """Findings from all runs; the first of `methods` is the baseline of the comparisons."""
+    by_method = {name: _method([k for k in kept_runs if k["run"]["method"] == name])
+                 for name in methods}
+    baseline = by_method[methods[0]]
+    comparisons = {}
+    for name in methods[1:]:
+        mean, half_width = paired_difference(baseline["bits"], by_method[name]["bits"])
+        percent = 100.0 / statistics.fmean(baseline["bits"].values())
+        comparisons[name] = {"mean": mean, "half_width": half_width,
+                             "percent": mean * percent, "percent_half_width": half_width * percent}
+    return {"settings": kept_runs[0]["run"], "parameters": kept_runs[0]["result"]["parameters"],
+            "methods": by_method, "baseline": methods[0], "comparisons": comparisons}
+
+
+def _number(value, digits=4):
+    return f"{value:.{digits}f}" if math.isfinite(value) else "diverged"
+
+
+def _table(header, rows):
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in lines)
+
+
+def _grid_table(findings):
+    methods = findings["methods"]
+    rates = sorted({rate for method in methods.values() for rate in method["means"]})
+    rows = []
+    for name, method in methods.items():
+        cells = [_number(method["means"][r]) if r in method["means"] else "" for r in rates]
+        if method["best_rate"] in rates:
+            index = rates.index(method["best_rate"])
+            cells[index] = f"**{cells[index]}**"
+        rows.append([name, *cells])
+    return _table(["learning rate", *(f"{rate:g}" for rate in rates)], rows)
+
+
+def _best_table(findings):
+    steps = findings["settings"]["steps"]
+    rows = []
+    for name, method in findings["methods"].items():
+        sent, dense = method["sent_bytes"], method["dense_bytes"]
+        rows.append([
+            name, f"{method['best_rate']:g}", "yes" if method["inside"] else "**no**",
+            ", ".join(_number(method["bits"][seed]) for seed in sorted(method["bits"])),
+            _number(statistics.fmean(method["bits"].values())), f"{sent / steps:,.0f}",
+            f"{dense / sent:.1f}x" if sent else "-", f"{method['seconds']:.0f}",
+        ])
+    return _table(["method", "best rate", "inside its grid", "bits per byte, by seed", "mean",
+                   "bytes per step and rank", "less than dense", "training s"], rows)
+
+
+def _comparison(findings, name):
+    c = findings["comparisons"][name]
+    low, high = c["percent"] - c["percent_half_width"], c["percent"] + c["percent_half_width"]
+    verdict = "within" if abs(c["percent"]) <= 1.0 else "**not** within"
+    return (f"{name} minus {findings['baseline']}, paired by seed: {c['mean']:+.4f} bits per byte "
+            f"(95 % interval {c['mean'] - c['half_width']:+.4f} to "
+            f"{c['mean'] + c['half_width']:+.4f}), that is {c['percent']:+.2f} % "
+            f"({low:+.2f} % to {high:+.2f} %): {verdict} 1 %.")
+
+
+def markdown(findings):
+    """The whole report."""
+    s = findings["settings"]
+    seeds = len(findings["methods"][findings["baseline"]]["bits"])
+    comparisons = "\n\n".join(_comparison(findings, name) for name in findings["comparisons"])
+    return f"""# byte-lm: dense against compressed
+
+{findings["parameters"]:,} parameters, {s["ranks"]} ranks of {s["batch"]} windows, {s["steps"]:,}
+steps, momentum {s["momentum"]:g}, {s["schedule"]} learning rate, {seeds} seeds. For a seed, all
+methods start from the same parameters and see the same data in the same order. Figures are bits per
+byte on the whole validation text at the end; a rate is best by its mean over the seeds.
+
+Mean at each learning rate of the grid, the best in bold:
+
+{_grid_table(findings)}
+
+Each method at its best rate:
+
+{_best_table(findings)}
+
+{comparisons}
+
+![Validation curves](byte-lm.svg)
+"""

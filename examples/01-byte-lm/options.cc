@@ -1,0 +1,104 @@
+#include "examples/01-byte-lm/options.h"
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include "weir/error.h"
+
+namespace byte_lm {
+namespace {
+
+// "dgc" or "compressor=topk,k=0.01,ef=vanilla" to a dictionary. Keys and values are the engine's to
+// judge: it knows the nearest valid one.
+std::map<std::string, std::string> ParseCompressor(const std::string& text) {
+  if (text.find('=') == std::string::npos) return {{"compressor", text}};
+  std::map<std::string, std::string> dictionary;
+  std::istringstream list(text);
+  for (std::string item; std::getline(list, item, ',');) {
+    const std::size_t equals = item.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw weir::InvalidArgument("--compressor: \"" + item + "\" in \"" + text +
+                                  "\" is not key=value; write a name, as in dgc, or a list, as in "
+                                  "compressor=topk,k=0.01,ef=vanilla");
+    }
+    dictionary[item.substr(0, equals)] = item.substr(equals + 1);
+  }
+  if (!dictionary.contains("compressor")) {
+    throw weir::InvalidArgument("--compressor: the list \"" + text +
+                                "\" names none; add compressor=NAME, as in " +
+                                "compressor=topk,k=0.01,ef=vanilla");
+  }
+  return dictionary;
+}
+
+// Found out before training, not after.
+void CheckFolder(const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (!folder.empty() && !std::filesystem::is_directory(folder)) {
+    throw weir::InvalidArgument("--json " + file + ": there is no folder " + folder.string() +
+                                "; make it, or give another file");
+  }
+}
+
+void Describe(CLI::App& app, Options& options) {
+  const std::map<std::string, RateSchedule> schedules = {{"constant", RateSchedule::kConstant},
+                                                         {"cosine", RateSchedule::kCosine}};
+  app.add_option("--text", options.text, "Text to learn; the last 10 % is for validation");
+  app.add_option("--steps", options.steps, "Optimizer steps")->check(CLI::PositiveNumber);
+  app.add_option("--batch", options.batch, "Windows per rank and step")->check(CLI::PositiveNumber);
+  app.add_option("--lr", options.learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
+  app.add_option("--momentum", options.momentum, "Momentum")->check(CLI::Range(0.0, 0.999));
+  app.add_option("--schedule", options.schedule, "How the learning rate goes")
+      ->transform(CLI::CheckedTransformer(schedules));
+  app.add_option("--lr-warmup-steps", options.learning_rate_warmup,
+                 "Steps of linear rise of the learning rate")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", options.seed, "Seed of parameters and data order");
+  app.add_option("--eval-every", options.eval_every,
+                 "Steps between validations, 0: at the end only")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--eval-windows", options.eval_windows,
+                 "Windows in a validation on the way; the one at the end takes all")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--json", options.json, "Write the result to this file (rank 0)");
+  app.add_flag("--quiet", options.quiet, "Print nothing but errors");
+}
+
+}  // namespace
+
+std::optional<Options> ParseOptions(int argc, const char* const* argv) {
+  CLI::App app("Trains a byte-level language model on a text, its gradients exchanged by Weir",
+               "byte-lm");
+  app.option_defaults()->always_capture_default();
+  Options options;
+  std::string compressor = "dense";
+  std::string density;
+  std::string warmup_steps;
+  Describe(app, options);
+  app.add_option("--compressor", compressor, "A compressor's name, or its list key=value,...");
+  app.add_option("--density", density, "Short for density=... in the list")->capture_default_str();
+  app.add_option("--warmup-steps", warmup_steps, "Short for warmup_steps=... in the list");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp& help) {
+    app.exit(help);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    throw weir::InvalidArgument(std::string(error.what()) + " (byte-lm --help lists the options)");
+  }
+  options.compressor = ParseCompressor(compressor);
+  if (!density.empty()) options.compressor["density"] = density;
+  if (!warmup_steps.empty()) options.compressor["warmup_steps"] = warmup_steps;
+  if (options.learning_rate_warmup >= options.steps) {
+    throw weir::InvalidArgument("--lr-warmup-steps " +
+                                std::to_string(options.learning_rate_warmup) +
+                                " leaves nothing of --steps " + std::to_string(options.steps) +
+                                ": give fewer than --steps");
+  }
+  CheckFolder(options.json);
+  return options;
+}
+
+}  // namespace byte_lm

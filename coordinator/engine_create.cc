@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "coordinator/engine_impl.h"
 #include "ops/bootstrap.h"
+#include "ops/supervisor_membership.h"
 
 namespace weir {
 namespace {
@@ -43,6 +44,7 @@ std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
     if (failed) (*bootstrap)->Abandon();
     bootstrap->reset();
   };
+  environment.membership = SupervisorMembership::FromEnvironment();
   environment.local_rank = FromLauncher({"MPI_LOCALRANKID", "SLURM_LOCALID"}, 0);
   environment.local_size = FromLauncher({"MPI_LOCALNRANKS"}, 1);
   auto engine = std::make_unique<EngineImpl>(settings, std::move(environment));

@@ -48,9 +48,8 @@ Collective* Operation::BindExchange() {
       return broadcast_.get();
     }
     case RequestKind::kBarrier:
-      return nullptr;  // Agreement says that every rank has come.
     case RequestKind::kGroup:
-      break;
+      return nullptr;  // Agreement was the operation.
   }
   WEIR_CHECK(false);
   return nullptr;

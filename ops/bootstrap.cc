@@ -40,4 +40,8 @@ std::unique_ptr<Transport> Bootstrap::Connect(std::chrono::milliseconds timeout)
   return local::Network(1).Endpoint(0);
 }
 
+void Bootstrap::Abandon() {
+  if (session_) session_->Abandon();
+}
+
 }  // namespace weir

@@ -29,6 +29,9 @@ class Bootstrap {
   /// can be shut down and made again in one process.
   std::unique_ptr<Transport> Connect(std::chrono::milliseconds timeout);
 
+  /// Says that an operation failed: other ranks may be dead, so MPI is not called again.
+  void Abandon();
+
  private:
   std::shared_ptr<mpi::Session> session_;
 };

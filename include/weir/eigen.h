@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+
+#include "weir/error.h"
+#include "weir/optimizer.h"
+
+namespace weir {
+
+/// A Parameter from two dense Eigen objects of float (Matrix, Vector, Array) of the same shape.
+/// Column-major storage is exchanged as it lies. Works with any Eigen 3; this header does not include
+/// it. Throws InvalidArgument when the shapes differ.
+template <typename Values, typename Gradient>
+Parameter EigenParameter(std::string name, Values& value, Gradient& gradient,
+                         int parameter_group = 0) {
+  if (value.rows() != gradient.rows() || value.cols() != gradient.cols()) {
+    throw InvalidArgument("parameter '" + name + "': value and gradient differ in shape");
+  }
+  const auto size = static_cast<std::size_t>(value.size());
+  const Shape shape = value.cols() == 1 ? Shape{value.rows()} : Shape{value.rows(), value.cols()};
+  return {.name = std::move(name),
+          .value = {value.data(), size},
+          .gradient = {gradient.data(), size},
+          .shape = shape,
+          .parameter_group = parameter_group};
+}
+
+}  // namespace weir

@@ -1,0 +1,138 @@
+#include "weir/optimizer.h"
+
+#include <algorithm>
+
+#include "plugins/cpp/optimizer_impl.h"
+
+namespace weir {
+namespace {
+
+std::unique_ptr<UpdateRule> RuleOf(OptimizerOptions& options, const SgdPlan& plan,
+                                   std::span<const Parameter> parameters) {
+  if (options.rule) return std::move(options.rule);
+  return std::make_unique<SgdRule>(plan, parameters);
+}
+
+}  // namespace
+
+DistributedOptimizer::Impl::Impl(Engine& engine, std::vector<Parameter> parameters,
+                                 OptimizerOptions options)
+    : engine_(engine),
+      parameters_(std::move(parameters)),
+      name_(options.name),
+      plan_(PlanSgd(options)),
+      rule_(RuleOf(options, plan_, parameters_)) {
+  if (options.backward_passes_per_step < 1) {
+    throw InvalidArgument("backward_passes_per_step must be at least 1, not " +
+                          std::to_string(options.backward_passes_per_step));
+  }
+  CheckParameters();
+  for (const Parameter& parameter : parameters_) {
+    accumulators_.emplace_back(parameter.gradient, options.backward_passes_per_step);
+    parameter_groups_ = std::max(parameter_groups_, parameter.parameter_group + 1);
+  }
+  RegisterGradients();
+  BroadcastParameters();
+}
+
+void DistributedOptimizer::Impl::CheckParameters() const {
+  for (const Parameter& parameter : parameters_) {
+    const auto elements = static_cast<std::size_t>(parameter.shape.elements());
+    if (parameter.value.size() == elements && parameter.gradient.size() == elements) continue;
+    throw InvalidArgument("parameter '" + parameter.name + "' has the shape " +
+                              parameter.shape.ToString() + " but " +
+                              std::to_string(parameter.value.size()) + " values and " +
+                              std::to_string(parameter.gradient.size()) + " gradient entries",
+                          {parameter.name, {}, "register"});
+  }
+}
+
+void DistributedOptimizer::Impl::RegisterGradients() {
+  GradientGroupSpec spec{.name = name_, .compression = plan_.compression};
+  const int last = static_cast<int>(parameters_.size());
+  for (int i = 0; i < last; ++i) {
+    const Parameter& parameter = parameters_[static_cast<std::size_t>(i)];
+    spec.tensors.push_back({.name = parameter.name,
+                            .shape = parameter.shape,
+                            .parameter_group = parameter.parameter_group,
+                            .priority = last - i});  // The next forward pass needs the first first.
+  }
+  group_ = engine_.Register(std::move(spec));
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    group_->SetDefaultUpdate(i, parameters_[i].gradient.data());
+  }
+}
+
+void DistributedOptimizer::Impl::BroadcastParameters() {
+  std::vector<Handle> handles;
+  for (const Parameter& parameter : parameters_) {
+    handles.push_back(
+        engine_.Broadcast(name_ + "/" + parameter.name,
+                          {parameter.value.data(), DType::kFloat32, parameter.shape}, 0));
+  }
+  for (const Handle handle : handles) engine_.Wait(handle);
+}
+
+void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates,
+                                           float loss_scale) {
+  group_->BeginStep({.learning_rates = learning_rates, .loss_scale = loss_scale});
+  rates_.assign(learning_rates.begin(), learning_rates.end());
+  for (Accumulator& accumulator : accumulators_) accumulator.Reset();
+}
+
+void DistributedOptimizer::Impl::GradientReady(std::size_t index) {
+  if (index >= parameters_.size()) {
+    throw InvalidArgument("GradientReady(" + std::to_string(index) + ") of an optimizer with " +
+                          std::to_string(parameters_.size()) + " parameters");
+  }
+  if (accumulators_[index].Add(parameters_[index].name)) Submit(index);
+}
+
+void DistributedOptimizer::Impl::Submit(std::size_t index) {
+  const Parameter& parameter = parameters_[index];
+  if (plan_.local_decay) {
+    AddLocalWeightDecay(parameter.value, plan_.weight_decay, 1.0f, parameter.gradient,
+                        parameter.gradient);
+  }
+  const TensorView view{parameter.gradient.data(), DType::kFloat32, parameter.shape};
+  group_->Submit(index, view, view);
+}
+
+StepReport DistributedOptimizer::Impl::Step() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (accumulators_[i].Finish()) Submit(i);
+  }
+  group_->EndStep();
+  const StepReport report = group_->WaitStep();
+  if (report.skipped) return report;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    rule_->Apply(i, parameter.value, parameter.gradient,
+                 rates_[static_cast<std::size_t>(parameter.parameter_group)]);
+  }
+  return report;
+}
+
+DistributedOptimizer::DistributedOptimizer(Engine& engine, std::vector<Parameter> parameters,
+                                           OptimizerOptions options)
+    : impl_(std::make_unique<Impl>(engine, std::move(parameters), std::move(options))) {}
+DistributedOptimizer::~DistributedOptimizer() = default;
+
+void DistributedOptimizer::BeginStep(float learning_rate, float loss_scale) {
+  const std::vector<float> rates(static_cast<std::size_t>(impl_->parameter_groups()),
+                                 learning_rate);
+  impl_->BeginStep(rates, loss_scale);
+}
+void DistributedOptimizer::BeginStep(std::span<const float> learning_rates, float loss_scale) {
+  impl_->BeginStep(learning_rates, loss_scale);
+}
+void DistributedOptimizer::GradientReady(std::size_t index) { impl_->GradientReady(index); }
+StepReport DistributedOptimizer::Step() { return impl_->Step(); }
+std::int64_t DistributedOptimizer::next_step() const { return impl_->group().next_step(); }
+double DistributedOptimizer::next_density() const { return impl_->group().next_density(); }
+void DistributedOptimizer::Save(std::ostream& out) const { impl_->Save(out); }
+void DistributedOptimizer::Load(std::span<std::istream* const> former_ranks) {
+  impl_->Load(former_ranks);
+}
+
+}  // namespace weir

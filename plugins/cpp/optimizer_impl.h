@@ -1,0 +1,46 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compression/state.h"
+#include "plugins/cpp/accumulator.h"
+#include "plugins/cpp/sgd.h"
+#include "weir/optimizer.h"
+
+namespace weir {
+
+class DistributedOptimizer::Impl {
+ public:
+  Impl(Engine& engine, std::vector<Parameter> parameters, OptimizerOptions options);
+
+  void BeginStep(std::span<const float> learning_rates, float loss_scale);
+  void GradientReady(std::size_t index);
+  StepReport Step();
+  const GradientGroup& group() const { return *group_; }
+  int parameter_groups() const { return parameter_groups_; }
+
+  void Save(std::ostream& out) const;
+  void Load(std::span<std::istream* const> former_ranks);
+
+ private:
+  void CheckParameters() const;
+  void RegisterGradients();
+  void BroadcastParameters();
+  void Submit(std::size_t index);
+  SavedState CollectState() const;
+  void RestoreState(const SavedState& state);
+
+  Engine& engine_;
+  const std::vector<Parameter> parameters_;
+  const std::string name_;
+  const SgdPlan plan_;
+  const std::unique_ptr<UpdateRule> rule_;
+  std::unique_ptr<GradientGroup> group_;
+  std::vector<Accumulator> accumulators_;
+  std::vector<float> rates_;
+  int parameter_groups_ = 1;
+};
+
+}  // namespace weir

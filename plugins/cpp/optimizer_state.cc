@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <istream>
+#include <ostream>
+
+#include "plugins/cpp/optimizer_impl.h"
+
+namespace weir {
+namespace {
+
+// No checkpoint is longer; a length beyond it is a damaged file.
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44;
+constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 24;
+
+SavedState ReadPrefix(std::istream& in) {
+  std::uint64_t size = 0;
+  in.read(reinterpret_cast<char*>(&size), sizeof(size));
+  if (!in || size > kMostBytes) throw Corrupt("a saved optimizer is cut short or damaged");
+  // Piece by piece, so that a damaged length cannot ask for more memory than the file fills.
+  std::vector<std::byte> bytes;
+  while (bytes.size() < size) {
+    const std::size_t at = bytes.size();
+    bytes.resize(at + static_cast<std::size_t>(std::min(kPieceBytes, size - at)));
+    in.read(reinterpret_cast<char*>(bytes.data() + at),
+            static_cast<std::streamsize>(bytes.size() - at));
+    if (!in) throw Corrupt("a saved optimizer is cut short");
+  }
+  return Deserialize(bytes);
+}
+
+bool SameArrays(const SavedState& a, const SavedState& b) {
+  return std::ranges::equal(a.arrays, b.arrays, [](const SavedArray& x, const SavedArray& y) {
+    return x.tensor == y.tensor && x.name == y.name && x.values.size() == y.values.size();
+  });
+}
+
+}  // namespace
+
+SavedState DistributedOptimizer::Impl::CollectState() const {
+  SavedState state{.ranks = engine_.size(), .rank = engine_.rank(), .step = group_->next_step()};
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    const Parameter& parameter = parameters_[i];
+    state.arrays.push_back(
+        {parameter.name, "value", {parameter.value.begin(), parameter.value.end()}});
+    for (const UpdateRule::StateArray& array : rule_->State(i)) {
+      state.arrays.push_back(
+          {parameter.name, array.name, {array.values.begin(), array.values.end()}});
+    }
+  }
+  return state;
+}
+
+void DistributedOptimizer::Impl::RestoreState(const SavedState& state) {
+  auto array = state.arrays.begin();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    std::ranges::copy((array++)->values, parameters_[i].value.begin());
+    for (const UpdateRule::StateArray& target : rule_->State(i)) {
+      std::ranges::copy((array++)->values, target.values.begin());
+    }
+  }
+}
+
+void DistributedOptimizer::Impl::Save(std::ostream& out) const {
+  const std::vector<std::byte> bytes = Serialize(CollectState());
+  const auto size = static_cast<std::uint64_t>(bytes.size());
+  out.write(reinterpret_cast<const char*>(&size), sizeof(size));
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(size));
+  group_->Save(out);
+}
+
+void DistributedOptimizer::Impl::Load(std::span<std::istream* const> former_ranks) {
+  if (former_ranks.empty()) throw InvalidArgument("Load needs at least one saved optimizer");
+  // Values and the rule's state are the same on all ranks: any file has them.
+  SavedState state;
+  for (std::istream* in : former_ranks) state = ReadPrefix(*in);
+  if (!SameArrays(CollectState(), state)) {
+    throw InvalidArgument("the saved optimizer has other parameters, or other options, than '" +
+                          name_ + "'");
+  }
+  group_->Load(former_ranks);
+  RestoreState(state);
+}
+
+}  // namespace weir

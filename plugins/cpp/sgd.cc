@@ -1,0 +1,133 @@
+#include "plugins/cpp/sgd.h"
+
+#include <sstream>
+
+#include "compression/registry.h"
+#include "compression/standard_options.h"
+
+namespace weir {
+namespace {
+
+Momentum KindOf(const OptimizerOptions& options) {
+  if (options.momentum == 0.0f) return Momentum::kNone;
+  return options.nesterov ? Momentum::kNesterov : Momentum::kVanilla;
+}
+
+std::string OptionText(Momentum momentum) {
+  switch (momentum) {
+    case Momentum::kVanilla:
+      return "vanilla";
+    case Momentum::kNesterov:
+      return "nesterov";
+    case Momentum::kNone:
+      break;
+  }
+  return "none";
+}
+
+/// Enough digits to read the same float back.
+std::string OptionText(float value) {
+  std::ostringstream out;
+  out.precision(9);
+  out << value;
+  return out.str();
+}
+
+void CheckOptions(const OptimizerOptions& options) {
+  if (!(options.momentum >= 0.0f && options.momentum < 1.0f)) {
+    throw InvalidArgument("the momentum must be at least 0 and below 1, not " +
+                          std::to_string(options.momentum));
+  }
+  if (!(options.weight_decay >= 0.0f)) {
+    throw InvalidArgument("the weight decay must be at least 0, not " +
+                          std::to_string(options.weight_decay));
+  }
+  if (options.rule && (options.momentum != 0.0f || options.weight_decay != 0.0f)) {
+    throw InvalidArgument(
+        "momentum and weight decay belong to SGD: with a rule of your own leave them at 0");
+  }
+}
+
+/// Who does the momentum: the compressor "dgc" corrects it itself, so it does all there is.
+void PlanMomentum(const OptimizerOptions& options, SgdPlan& plan) {
+  plan.m = options.momentum;
+  plan.momentum = KindOf(options);
+  const bool given = plan.compression.contains("momentum");
+  if (given && options.momentum != 0.0f) {
+    throw InvalidArgument(
+        "momentum is given to the optimizer and in the compression options; give it once");
+  }
+  const auto compressor = plan.compression.find("compressor");
+  if (compressor == plan.compression.end() || compressor->second != "dgc") return;
+  if (!given && !options.rule) {
+    plan.compression["momentum"] = OptionText(plan.momentum);
+    if (options.momentum != 0.0f) plan.compression["momentum_mu"] = OptionText(options.momentum);
+  }
+  const ParsedOptions parsed = ParseOptions(plan.compression);
+  const std::string& kind = parsed.Choice("momentum");
+  plan.momentum = Momentum::kNone;
+  plan.decay_momentum = kind == "nesterov"  ? Momentum::kNesterov
+                        : kind == "vanilla" ? Momentum::kVanilla
+                                            : Momentum::kNone;
+  if (parsed.Has("momentum_mu")) plan.m = static_cast<float>(parsed.Real("momentum_mu"));
+}
+
+void PlanWeightDecay(const OptimizerOptions& options, SgdPlan& plan) {
+  const WeightDecaySettings decay = WeightDecayOf(ParseOptions(plan.compression));
+  if (decay.lambda != 0.0 && options.weight_decay != 0.0f) {
+    throw InvalidArgument(
+        "weight decay is given to the optimizer and in the compression options; give it once");
+  }
+  plan.weight_decay =
+      decay.lambda != 0.0 ? static_cast<float>(decay.lambda) : options.weight_decay;
+  plan.local_decay = decay.local && plan.weight_decay != 0.0f;
+}
+
+}  // namespace
+
+SgdPlan PlanSgd(const OptimizerOptions& options) {
+  CheckOptions(options);
+  SgdPlan plan;
+  plan.compression = WithoutPrefix(options.compression);
+  PlanMomentum(options, plan);
+  PlanWeightDecay(options, plan);
+  return plan;
+}
+
+SgdRule::SgdRule(const SgdPlan& plan, std::span<const Parameter> parameters) : plan_(plan) {
+  const bool does_momentum = plan_.momentum != Momentum::kNone;
+  const bool decays_beside = !does_momentum && plan_.weight_decay != 0.0f && !plan_.local_decay;
+  for (const Parameter& parameter : parameters) {
+    if (does_momentum) momentum_.emplace_back(parameter.value.size());
+    if (decays_beside) {
+      decay_.push_back(std::make_unique<WeightDecay>(plan_.decay_momentum, plan_.m,
+                                                     plan_.weight_decay, parameter.value.size()));
+    }
+  }
+}
+
+void SgdRule::Apply(std::size_t parameter, std::span<float> value, std::span<float> direction,
+                    float learning_rate) {
+  if (!decay_.empty()) decay_[parameter]->Apply(value, direction);
+  if (momentum_.empty()) {
+    for (std::size_t i = 0; i < value.size(); ++i) value[i] -= learning_rate * direction[i];
+    return;
+  }
+  std::vector<float>& u = momentum_[parameter];
+  const float lambda = plan_.local_decay ? 0.0f : plan_.weight_decay;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const float gradient = direction[i] + lambda * value[i];
+    value[i] -= learning_rate * AdvanceMomentum(plan_.momentum, plan_.m, gradient, u[i]);
+  }
+}
+
+std::vector<UpdateRule::StateArray> SgdRule::State(std::size_t parameter) {
+  std::vector<StateArray> arrays;
+  if (!momentum_.empty()) arrays.push_back({"momentum", momentum_[parameter]});
+  if (!decay_.empty() && !decay_[parameter]->momentum().empty()) {
+    arrays.push_back({"decay momentum", decay_[parameter]->momentum()});
+  }
+  return arrays;
+}
+
+}  // namespace weir

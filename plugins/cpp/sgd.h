@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compression/dgc_math.h"
+#include "compression/weight_decay.h"
+#include "weir/optimizer.h"
+
+namespace weir {
+
+/// How SGD is shared between the compressor and the rule.
+struct SgdPlan {
+  /// The dictionary for the gradients, with the momentum in it where the compressor does momentum.
+  std::map<std::string, std::string> compression;
+  Momentum momentum = Momentum::kNone;        ///< What the rule still has to do.
+  Momentum decay_momentum = Momentum::kNone;  ///< Of the weight decay beside compression.
+  float m = 0.0f;
+  float weight_decay = 0.0f;
+  /// Weight decay enters the gradient before compression (weight_decay_form = local).
+  bool local_decay = false;
+};
+
+/// Splits the options. Throws InvalidArgument when momentum or weight decay is asked for twice.
+SgdPlan PlanSgd(const OptimizerOptions& options);
+
+/// Momentum SGD on what compression delivers; plain SGD when the compressor corrects the momentum
+/// (Lin et al., ICLR 2018, section 3).
+class SgdRule final : public UpdateRule {
+ public:
+  SgdRule(const SgdPlan& plan, std::span<const Parameter> parameters);
+
+  void Apply(std::size_t parameter, std::span<float> value, std::span<float> direction,
+             float learning_rate) override;
+  std::vector<StateArray> State(std::size_t parameter) override;
+
+ private:
+  const SgdPlan plan_;
+  std::vector<std::vector<float>> momentum_;         ///< Empty unless the rule does momentum.
+  std::vector<std::unique_ptr<WeightDecay>> decay_;  ///< Empty unless decay is beside compression.
+};
+
+}  // namespace weir

@@ -66,7 +66,11 @@ class Negotiator {
  private:
   enum class Phase { kIdle, kAnd, kGather, kBroadcast };
 
-  bool wants() const { return ready_count_ > 0 || !asks_.empty() || shutting_down_; }
+  /// Something is not agreed on: asked and unanswered counts, because the ranks that have not asked
+  /// yet need this one in the round in which they do.
+  bool wants() const {
+    return ready_count_ > 0 || !asks_.empty() || !asked_slots_.empty() || shutting_down_;
+  }
   void StartRound(std::int64_t now_ns);
   void FinishAnd();
   void StartBroadcast();

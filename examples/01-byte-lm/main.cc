@@ -9,34 +9,27 @@
 #include <memory>
 
 #include "examples/01-byte-lm/data.h"
-#include "examples/01-byte-lm/local_trainer.h"
+#include "examples/01-byte-lm/engine_trainer.h"
 #include "examples/01-byte-lm/model.h"
 #include "examples/01-byte-lm/options.h"
 #include "examples/01-byte-lm/progress.h"
 #include "examples/01-byte-lm/report.h"
 #include "examples/01-byte-lm/train.h"
-#include "weir/error.h"
+#include "weir/engine.h"
 
 namespace byte_lm {
 namespace {
 
-std::unique_ptr<Trainer> MakeTrainer(const Options& options, Model& model) {
-  if (options.compressor.at("compressor") != "dense") {
-    throw weir::InvalidArgument("--compressor " + options.compressor.at("compressor") +
-                                ": this build trains one rank, which exchanges nothing; use dense");
-  }
-  return std::make_unique<LocalTrainer>(model.parameters(), options.momentum);
-}
-
 void Run(const Options& options) {
   const Text text = Text::Load(options.text);
   Model model(ModelShape{}, options.seed);
-  const std::unique_ptr<Trainer> trainer = MakeTrainer(options, model);
-  const bool speaks = trainer->rank() == 0 && !options.quiet;
+  const std::unique_ptr<weir::Engine> engine = weir::Engine::Create();
+  EngineTrainer trainer(*engine, model.parameters(), options.momentum, options.compressor);
+  const bool speaks = trainer.rank() == 0 && !options.quiet;
   Progress progress(speaks ? &std::cout : nullptr, isatty(STDOUT_FILENO) != 0, options.steps);
-  const RunResult result = Train(options, text, model, *trainer, progress);
-  progress.Note(Summary(options, *trainer, result));
-  if (trainer->rank() == 0 && !options.json.empty()) WriteJson(options, model, *trainer, result);
+  const RunResult result = Train(options, text, model, trainer, progress);
+  progress.Note(Summary(options, trainer, result));
+  if (trainer.rank() == 0 && !options.json.empty()) WriteJson(options, model, trainer, result);
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ class Allreduce final : public Collective {
   static constexpr std::size_t kWholeBytes = 4096;
 
   explicit Allreduce(Transport& transport,
-                     std::size_t chunk_bytes = ChunkedAllreduce::kDefaultChunkBytes);
+                     std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
 
   /// `in` and `out` hold `elements` elements and are either the same memory or do not overlap.
   /// dtype, elements and reduction are the same on all ranks. Throws InvalidArgument for a

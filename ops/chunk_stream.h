@@ -15,8 +15,8 @@ namespace weir {
 /// the same options. Messages are tagged by their place in the array; an empty array needs none.
 class ChunkStream {
  public:
-  static constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
-  static constexpr std::size_t kInFlight = 3;
+  static constexpr std::size_t kDefaultChunkBytes = std::size_t{512} << 10;
+  static constexpr std::size_t kInFlight = 4;
   static constexpr std::size_t kEverything = std::numeric_limits<std::size_t>::max();
 
   /// Two ranks may have a stream of each kind, 0 and 1, in each direction in one operation.

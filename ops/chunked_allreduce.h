@@ -23,10 +23,9 @@ namespace weir {
 /// way at once.
 class ChunkedAllreduce final : public Collective {
  public:
-  static constexpr std::size_t kDefaultChunkBytes = std::size_t{1} << 20;
-
   /// `chunk_bytes` is a multiple of 64, the same on all ranks.
-  ChunkedAllreduce(Transport& transport, std::size_t chunk_bytes);
+  explicit ChunkedAllreduce(Transport& transport,
+                            std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
 
   void Bind(const ReduceTask& task);
 

@@ -21,9 +21,13 @@ class Pending {
   /// True when nothing is under way (any more).
   bool Done(Transport& transport) {
     if (!request_) return true;
-    const std::optional<std::size_t> bytes = transport.Test(*request_);
-    if (!bytes) return false;
-    request_.reset();
+    const Transport::Request request = *request_;
+    request_.reset();  // a Test that throws forgets it too
+    const std::optional<std::size_t> bytes = transport.Test(request);
+    if (!bytes) {
+      request_ = request;
+      return false;
+    }
     bytes_ = *bytes;
     return true;
   }

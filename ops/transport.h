@@ -25,7 +25,8 @@ struct Tag {
 /// `PeerLost` when the backend itself learns of a death.
 class Transport {
  public:
-  /// A message under way. Valid from Send/Receive until the Test that returns a value, or Cancel.
+  /// A message under way. Valid from Send/Receive until the Test that returns a value or throws, or
+  /// Cancel.
   using Request = std::uint32_t;
 
   virtual ~Transport() = default;

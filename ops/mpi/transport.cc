@@ -125,7 +125,10 @@ std::optional<std::size_t> Transport::Test(Request request) {
   int done = 0;
   MPI_Status status;
   const int code = MPI_Test(&slot.request, &done, &status);
-  if (code != MPI_SUCCESS) Fail(code, slot);
+  if (code != MPI_SUCCESS) {
+    free_.push_back(request);
+    Fail(code, slot);
+  }
   if (done == 0) return {};
   free_.push_back(request);
   if (slot.sending) {

@@ -59,11 +59,12 @@ void Allreduces(Transport& transport) {
   const auto ranks = static_cast<std::size_t>(transport.size());
   for (const DType dtype : AllDTypes()) {
     const std::size_t chunk = kSmallChunk / SizeOf(dtype);
+    const std::size_t several = (ChunkStream::kInFlight + 1) * chunk * ranks;
     const std::size_t whole = Allreduce::kWholeBytes / SizeOf(dtype);
     for (const ReduceOp op : OpsOf(dtype)) {
       for (const std::size_t elements :
-           {std::size_t{0}, std::size_t{1}, std::size_t{17}, whole, whole + 1,
-            4 * chunk * ranks - 1, 4 * chunk * ranks + 1, 4 * chunk * ranks + chunk / 2}) {
+           {std::size_t{0}, std::size_t{1}, std::size_t{17}, whole, whole + 1, several - 1,
+            several + 1, several + chunk / 2}) {
         for (const bool in_place : {true, false}) {
           ExpectAllreduce(transport, allreduce, dtype, {op, 1.0, 1.0}, elements, in_place);
         }
@@ -86,8 +87,9 @@ void ScaledAllreduces(Transport& transport) {
 
 void LargeAllreduces(Transport& transport) {
   Allreduce allreduce(transport);
-  const std::size_t chunks = 4 * static_cast<std::size_t>(transport.size());
-  const std::size_t elements = chunks * ChunkedAllreduce::kDefaultChunkBytes / 4 + 1001;
+  const std::size_t chunks =
+      (ChunkStream::kInFlight + 1) * static_cast<std::size_t>(transport.size());
+  const std::size_t elements = chunks * ChunkStream::kDefaultChunkBytes / 4 + 1001;
   ExpectAllreduce(transport, allreduce, DType::kFloat32, {}, elements, true);
   ExpectAllreduce(transport, allreduce, DType::kFloat16, {}, 2 * elements, false);
 }

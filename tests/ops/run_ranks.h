@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ops/collective.h"
@@ -18,8 +19,12 @@ inline void RunCollective(Collective& collective, std::uint32_t operation) {
   while (!collective.Poll()) std::this_thread::yield();
 }
 
-/// Runs `body` on `ranks` threads, each with its transport. Throws what the lowest rank threw.
-inline void RunRanks(int ranks, const std::function<void(Transport&)>& body) {
+using WrapTransport = std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)>;
+
+/// Runs `body` on `ranks` threads, each with its transport, which `wrap` may put into another one.
+/// Throws what the lowest rank threw.
+inline void RunRanks(int ranks, const std::function<void(Transport&)>& body,
+                     const WrapTransport& wrap = {}) {
   local::Network network(ranks);
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
   {
@@ -27,7 +32,8 @@ inline void RunRanks(int ranks, const std::function<void(Transport&)>& body) {
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
         try {
-          const std::unique_ptr<Transport> transport = network.Endpoint(rank);
+          std::unique_ptr<Transport> transport = network.Endpoint(rank);
+          if (wrap) transport = wrap(std::move(transport));
           body(*transport);
         } catch (...) {
           errors[static_cast<std::size_t>(rank)] = std::current_exception();

@@ -1,0 +1,118 @@
+#include "ops/delayed_transport.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "common/check.h"
+
+namespace weir {
+
+using Clock = VirtualNetwork::Clock;
+
+/// Messages that are on their way, and how long each wire is taken.
+struct VirtualNetwork::State {
+  struct Message {
+    int from;
+    int to;
+    Tag tag;
+    Clock::time_point start;  ///< Of the first byte on the sender's wire.
+    Clock::duration duration;
+  };
+  explicit State(int ranks)
+      : outgoing_free(static_cast<std::size_t>(ranks)),
+        incoming_free(static_cast<std::size_t>(ranks)) {}
+
+  Link link;
+  std::mutex mutex;
+  std::deque<Message> messages;
+  std::vector<Clock::time_point> outgoing_free;
+  std::vector<Clock::time_point> incoming_free;
+};
+
+VirtualNetwork::VirtualNetwork(int ranks, Link link) : state_(std::make_unique<State>(ranks)) {
+  WEIR_CHECK(link.bytes_per_second > 0);
+  state_->link = link;
+}
+
+VirtualNetwork::~VirtualNetwork() = default;
+
+Clock::time_point VirtualNetwork::Send(int from, int to, Tag tag, std::size_t bytes) {
+  const std::lock_guard lock(state_->mutex);
+  const auto duration = std::chrono::duration_cast<Clock::duration>(
+      std::chrono::duration<double>(static_cast<double>(bytes) / state_->link.bytes_per_second));
+  Clock::time_point& free = state_->outgoing_free[static_cast<std::size_t>(from)];
+  const Clock::time_point start = std::max(Clock::now(), free);
+  free = start + duration;
+  state_->messages.push_back({from, to, tag, start, duration});
+  return free;
+}
+
+Clock::time_point VirtualNetwork::Receive(int from, int to, Tag tag) {
+  const std::lock_guard lock(state_->mutex);
+  const auto message = std::ranges::find_if(state_->messages, [&](const State::Message& m) {
+    return m.from == from && m.to == to && m.tag.operation == tag.operation &&
+           m.tag.chunk == tag.chunk;
+  });
+  WEIR_CHECK(message != state_->messages.end());
+  Clock::time_point& free = state_->incoming_free[static_cast<std::size_t>(to)];
+  free = std::max(message->start, free) + message->duration;
+  state_->messages.erase(message);
+  return free + state_->link.latency;
+}
+
+DelayedTransport::DelayedTransport(std::unique_ptr<Transport> inner,
+                                   std::shared_ptr<VirtualNetwork> network)
+    : inner_(std::move(inner)), network_(std::move(network)) {}
+
+Transport::Request DelayedTransport::TakeSlot(const Slot& slot) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<Request>(slots_.size()));
+    slots_.emplace_back();
+  }
+  const Request request = free_.back();
+  free_.pop_back();
+  slots_[request] = slot;
+  return request;
+}
+
+Transport::Request DelayedTransport::Send(int peer, Tag tag, std::span<const std::byte> data) {
+  // The virtual message first: its receiver asks for it as soon as the real one is there.
+  const Clock::time_point due = network_->Send(rank(), peer, tag, data.size());
+  return TakeSlot({.inner = inner_->Send(peer, tag, data),
+                   .peer = peer,
+                   .tag = tag,
+                   .sending = true,
+                   .bytes = {},
+                   .due = due});
+}
+
+Transport::Request DelayedTransport::Receive(int peer, Tag tag, std::span<std::byte> buffer) {
+  return TakeSlot({.inner = inner_->Receive(peer, tag, buffer),
+                   .peer = peer,
+                   .tag = tag,
+                   .sending = false,
+                   .bytes = {},
+                   .due = {}});
+}
+
+std::optional<std::size_t> DelayedTransport::Test(Request request) {
+  Slot& slot = slots_[request];
+  if (!slot.bytes) {
+    slot.bytes = inner_->Test(slot.inner);
+    if (!slot.bytes) return {};
+    if (!slot.sending) slot.due = network_->Receive(slot.peer, rank(), slot.tag);
+  }
+  if (Clock::now() < slot.due) return {};
+  free_.push_back(request);
+  return slot.bytes;
+}
+
+void DelayedTransport::Cancel(Request request) {
+  Slot& slot = slots_[request];
+  if (!slot.bytes) inner_->Cancel(slot.inner);
+  free_.push_back(request);
+}
+
+}  // namespace weir

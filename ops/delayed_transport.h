@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "ops/transport.h"
+
+namespace weir {
+
+/// A switched full-duplex network between the ranks of one process, as a clock: it says when a
+/// message would be there, and carries nothing.
+///
+/// Each rank has one wire in each direction; a message occupies its sender's outgoing wire, then
+/// its receiver's incoming wire, each for bytes / bytes_per_second and overlapping (cut-through),
+/// and arrives `latency` later. Thread-safe.
+class VirtualNetwork {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Link {
+    double bytes_per_second = 12.5e6;  ///< 100 Mb/s
+    std::chrono::nanoseconds latency{0};
+  };
+
+  VirtualNetwork(int ranks, Link link);
+  ~VirtualNetwork();
+
+  /// Puts a message on the sender's wire. Returns when its last byte leaves.
+  Clock::time_point Send(int from, int to, Tag tag, std::size_t bytes);
+  /// Takes the oldest such message from the receiver's wire. Returns when its last byte is there.
+  Clock::time_point Receive(int from, int to, Tag tag);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Another transport, slowed down to a VirtualNetwork that all ranks share: requests complete when
+/// the network says so and not before. Data may be in the receiver's buffer earlier than the
+/// request completes. For measuring overlap on one machine; works with ranks that are threads of
+/// one process.
+class DelayedTransport final : public Transport {
+ public:
+  DelayedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<VirtualNetwork> network);
+
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+  Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
+  Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
+  std::optional<std::size_t> Test(Request request) override;
+  void Cancel(Request request) override;
+  std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
+  std::uint64_t bytes_received() const override { return inner_->bytes_received(); }
+
+ private:
+  struct Slot {
+    Request inner = 0;
+    int peer = -1;
+    Tag tag;
+    bool sending = false;
+    std::optional<std::size_t> bytes;  ///< Once the inner request has completed.
+    VirtualNetwork::Clock::time_point due;
+  };
+  Request TakeSlot(const Slot& slot);
+
+  std::unique_ptr<Transport> inner_;
+  std::shared_ptr<VirtualNetwork> network_;
+  std::vector<Slot> slots_;
+  std::vector<Request> free_;
+};
+
+}  // namespace weir

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "ops/transport.h"
+
+namespace weir {
+
+/// What happens to one message.
+enum class Fault { kNone, kFlipByte, kTruncate, kLengthen, kDuplicate, kLose };
+
+/// Another transport whose outgoing messages are damaged by a rule. For tests of what notices.
+class FaultyTransport final : public Transport {
+ public:
+  struct Damage {
+    Fault fault = Fault::kNone;
+    std::size_t position = 0;  ///< Of the flipped byte; new length of a truncated message.
+    std::byte flip{0xff};      ///< Bits that change in it.
+  };
+  using Rule = std::function<Damage(int peer, Tag tag, std::span<const std::byte> data)>;
+
+  FaultyTransport(std::unique_ptr<Transport> inner, Rule rule)
+      : inner_(std::move(inner)), rule_(std::move(rule)) {}
+
+  int rank() const override { return inner_->rank(); }
+  int size() const override { return inner_->size(); }
+
+  Request Send(int peer, Tag tag, std::span<const std::byte> data) override {
+    const Damage damage = rule_(peer, tag, data);
+    if (damage.fault == Fault::kNone) return inner_->Send(peer, tag, data);
+    std::vector<std::byte>& copy = copies_.emplace_back(data.begin(), data.end());
+    if (damage.fault == Fault::kFlipByte) copy.at(damage.position) ^= damage.flip;
+    if (damage.fault == Fault::kTruncate) copy.resize(damage.position);
+    if (damage.fault == Fault::kLengthen) copy.resize(copy.size() + 1);
+    // A lost message is one that nobody asks for.
+    if (damage.fault == Fault::kLose) tag.operation = ~tag.operation;
+    if (damage.fault == Fault::kDuplicate) inner_->Send(peer, tag, copy);
+    return inner_->Send(peer, tag, copy);
+  }
+
+  Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override {
+    return inner_->Receive(peer, tag, buffer);
+  }
+  std::optional<std::size_t> Test(Request request) override { return inner_->Test(request); }
+  void Cancel(Request request) override { inner_->Cancel(request); }
+  bool SetWake(std::function<void()> wake) override { return inner_->SetWake(std::move(wake)); }
+  std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
+  std::uint64_t bytes_received() const override { return inner_->bytes_received(); }
+
+ private:
+  std::deque<std::vector<std::byte>> copies_;  // Declared first: outlives the inner transport.
+  std::unique_ptr<Transport> inner_;
+  Rule rule_;
+};
+
+}  // namespace weir

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ops/membership.h"
+
+namespace weir {
+
+/// For a process that nobody watches: a job of one rank, or one started by a plain mpiexec. Nothing
+/// is ever heard, and what is said reaches nobody. Thread-safe.
+class NoMembership : public Membership {
+ public:
+  void Listen(Listener) override {}
+  void Abort(const std::string&) override {}
+  void RequestStatus() override {}
+  void SendStatus(const std::string&) override {}
+  void Leave() override {}
+};
+
+}  // namespace weir

@@ -1,0 +1,166 @@
+#include "ops/supervisor_membership.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "ops/no_membership.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using supervision::Message;
+using supervision::MessageType;
+
+// Only a stopped supervisor takes nothing; the engine does not wait for that.
+constexpr timeval kSendTimeout{.tv_sec = 1, .tv_usec = 0};
+
+std::optional<MembershipEvent> ToEvent(Message message) {
+  using Kind = MembershipEvent::Kind;
+  MembershipEvent event{.kind = Kind::kAbort,
+                        .rank = message.rank,
+                        .host = std::move(message.host),
+                        .text = std::move(message.text)};
+  switch (message.type) {
+    case MessageType::kPeerLost:
+      event.kind = Kind::kPeerLost;
+      return event;
+    case MessageType::kAbort:
+      return event;
+    case MessageType::kStatusRequest:
+      event.kind = Kind::kStatusRequest;
+      return event;
+    case MessageType::kStatus:
+      event.kind = Kind::kStatus;
+      return event;
+    case MessageType::kLauncherLost:
+      event.kind = Kind::kLauncherLost;
+      return event;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool IsPacketSocket(int fd) {
+  int domain = 0;
+  int type = 0;
+  socklen_t size = sizeof domain;
+  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
+         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+}  // namespace
+
+std::unique_ptr<Membership> SupervisorMembership::FromEnvironment() {
+  const char* text = std::getenv(supervision::kEngineFdVariable);
+  if (text == nullptr) return std::make_unique<NoMembership>();
+  char* end = nullptr;
+  const long fd = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0' || fd < 0 || fd > 1 << 20 ||
+      !IsPacketSocket(static_cast<int>(fd))) {
+    throw InvalidArgument(
+        std::string(supervision::kEngineFdVariable) + " is '" + text +
+        "', which is not the socket to this rank's supervisor; a wrapper that starts the program "
+        "must leave that descriptor open (in Python: pass_fds), or unset the variable");
+  }
+  // The original stays for a later engine in this process, but not for programs that it runs.
+  fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
+  return std::make_unique<SupervisorMembership>(
+      UniqueFd(fcntl(static_cast<int>(fd), F_DUPFD_CLOEXEC, 0)));
+}
+
+SupervisorMembership::SupervisorMembership(UniqueFd socket)
+    : owner_(getpid()),
+      socket_(std::move(socket)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      packet_(supervision::kMaxFrame, '\0') {
+  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
+  Send(MessageType::kAttach);
+  thread_ = std::jthread([this] { Run(); });
+  pthread_setname_np(thread_.native_handle(), "weir-members");
+}
+
+SupervisorMembership::~SupervisorMembership() {
+  if (in_child()) {
+    thread_.detach();  // fork() did not copy it.
+    return;
+  }
+  stopping_ = true;
+  Wake();
+}
+
+void SupervisorMembership::Listen(Listener listener) {
+  if (in_child()) return;
+  const std::lock_guard lock(mutex_);
+  listener_ = std::move(listener);
+  listening_ = listener_ != nullptr;
+  Wake();
+}
+
+void SupervisorMembership::Abort(const std::string& reason) {
+  if (in_child() || aborted_.exchange(true)) return;
+  Send(MessageType::kAbort, reason);
+}
+
+void SupervisorMembership::RequestStatus() { Send(MessageType::kStatusRequest); }
+void SupervisorMembership::SendStatus(const std::string& text) { Send(MessageType::kStatus, text); }
+void SupervisorMembership::Leave() { Send(MessageType::kLeave); }
+
+void SupervisorMembership::Run() {
+  bool open = true;
+  while (!stopping_) {
+    // Without a listener events wait in the socket.
+    std::array<pollfd, 2> fds = {
+        {{open && listening_ ? socket_.get() : -1, POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+    if (poll(fds.data(), fds.size(), -1) < 0) continue;
+    eventfd_t ignored = 0;
+    if (fds[1].revents != 0) eventfd_read(wake_.get(), &ignored);
+    if (fds[0].revents != 0 && !stopping_) open = Receive();
+  }
+}
+
+bool SupervisorMembership::Receive() {
+  const std::lock_guard lock(mutex_);
+  if (!listener_) return true;
+  const ssize_t n = recv(socket_.get(), packet_.data(), packet_.size(), MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
+  if (n <= 0) {
+    listener_({.kind = MembershipEvent::Kind::kLauncherLost,
+               .rank = -1,
+               .host = {},
+               .text = "the supervisor of this rank has ended"});
+    return false;
+  }
+  try {
+    const std::string_view frame(packet_.data(), static_cast<std::size_t>(n));
+    if (const auto event = ToEvent(supervision::Decode(frame))) listener_(*event);
+  } catch (const Corrupt&) {
+    // A packet of a newer supervisor, or nonsense: neither says that a peer died.
+  }
+  return true;
+}
+
+void SupervisorMembership::Send(MessageType type, const std::string& text) {
+  if (in_child()) return;
+  const std::string packet = supervision::Encode({.type = type, .text = text});
+  ssize_t n = 0;
+  do {
+    n = send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL);
+  } while (n < 0 && errno == EINTR);
+}
+
+void SupervisorMembership::Wake() { eventfd_write(wake_.get(), 1); }
+
+bool SupervisorMembership::in_child() const { return getpid() != owner_; }
+
+}  // namespace weir

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/supervision.h"
+#include "common/unique_fd.h"
+#include "ops/membership.h"
+
+namespace weir {
+
+/// The engine's end of the socket to the supervisor that weirrun started (common/supervision.h).
+///
+/// One at a time in a process; a new one may follow a destroyed one. Events that arrive before
+/// anybody listens wait. In a forked child every call does nothing. Thread-safe, but a listener
+/// must not call Listen.
+class SupervisorMembership : public Membership {
+ public:
+  /// The membership of this process: through WEIR_SUPERVISOR_FD, a NoMembership where that is not
+  /// set. The descriptor is marked close-on-exec and otherwise left as it is. Throws
+  /// InvalidArgument when the variable is set but does not name the supervisor's socket.
+  static std::unique_ptr<Membership> FromEnvironment();
+
+  /// Speaks over `socket`, a connected Unix packet socket.
+  explicit SupervisorMembership(UniqueFd socket);
+  ~SupervisorMembership() override;
+
+  void Listen(Listener listener) override;
+  void Abort(const std::string& reason) override;
+  void RequestStatus() override;
+  void SendStatus(const std::string& text) override;
+  void Leave() override;
+
+ private:
+  void Run();
+  /// Reads one packet, tells the listener. False when there will be no more.
+  bool Receive();
+  void Send(supervision::MessageType type, const std::string& text = {});
+  void Wake();
+  bool in_child() const;
+
+  const pid_t owner_;
+  UniqueFd socket_;
+  UniqueFd wake_;  // eventfd: the listener was set, or this is being destroyed.
+  std::mutex mutex_;
+  Listener listener_;  // By mutex_, which is held while it is called.
+  std::atomic<bool> listening_{false};
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> aborted_{false};
+  std::string packet_;  // Of the thread.
+  std::jthread thread_;
+};
+
+}  // namespace weir

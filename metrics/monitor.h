@@ -46,7 +46,8 @@ class Monitor {
   /// Whether the engine should record its negotiation rounds (Stage::kRound). Never blocks.
   bool marks_cycles() const { return marks_cycles_.load(std::memory_order_relaxed); }
 
-  /// Reads all records that there are now.
+  /// Reads all records that there are now. Like ReadSummary, it may wait for the disk while a
+  /// timeline is written; not for the threads that exchange.
   void Drain();
   Summary ReadSummary();
   /// The port that is served; 0: none.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -34,12 +35,17 @@ class Timeline {
   void Flush(std::int64_t now_ns) { file_.PublishIfDue(now_ns); }
 
  private:
-  const BucketInfo& InfoOf(std::uint32_t bucket);
+  /// A bucket whose tracks have been named, and its events' names as JSON strings.
+  struct Track {
+    std::shared_ptr<const BucketInfo> info;
+    std::array<std::string, kBucketStageCount> event_names;
+  };
+  const Track& TrackOf(std::uint32_t bucket);
 
   const int rank_;
   BucketNames& names_;
   const bool mark_cycles_;
-  std::vector<std::shared_ptr<const BucketInfo>> infos_;  // Those whose tracks are named.
+  std::vector<Track> tracks_;  // By bucket.
   SnapshotFile file_;
 };
 

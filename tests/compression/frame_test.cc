@@ -120,6 +120,15 @@ TEST(Frame, EveryExpectationIsChecked) {
   EXPECT_THAT(WhyCorrupt(frame, other), HasSubstr("payload length is 20, expected at most 19"));
 }
 
+/// A header whose fields all fit, but which was not written for this payload.
+TEST(Frame, TheChecksumCoversTheHeader) {
+  Bytes frame = Sample();
+  frame[12] = std::byte{12};
+  FrameExpectation expected = kExpected;
+  expected.bucket = 12;
+  EXPECT_THAT(WhyCorrupt(frame, expected), HasSubstr("checksum"));
+}
+
 /// A peer that computes checksums over nonsense: the parts' own checks must hold.
 TEST(Frame, MutatedPayloadsWithAValidChecksumAreSeenOrHarmless) {
   const unsigned seed = std::random_device{}();

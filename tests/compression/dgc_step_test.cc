@@ -77,7 +77,7 @@ void ExpectEqualToReference(const Run& run) {
     const std::size_t k = run.k(t);
     if (run.always_cold) step.Forget();
     step.Select(g, run.scale, k, &pool);
-    step.Settle();
+    step.Settle(&pool);
     reference.Step(g, run.scale, k);
     ASSERT_EQ(std::vector(step.indices().begin(), step.indices().end()), reference.indices());
     ASSERT_TRUE(SameBits(step.values(), reference.values()));
@@ -177,6 +177,43 @@ TEST_P(DgcStepTest, SubnormalsCount) {
   };
   for (std::size_t n : {500, 100000}) {
     ExpectEqualToReference({.n = n, .k = [](int) { return 100; }, .gradient = subnormal});
+  }
+}
+
+TEST_P(DgcStepTest, ValuesOneBitApart) {
+  using BitsAboveOne = std::function<std::size_t(std::size_t i)>;
+  const std::size_t n = 300000;
+  const BitsAboveOne ascending = [](std::size_t i) { return i; };
+  const BitsAboveOne descending = [](std::size_t i) { return n - i; };
+  const BitsAboveOne late = [](std::size_t i) { return i > n / 2 && i % 1000 == 0 ? 1 : 0; };
+  for (const BitsAboveOne& bits : {ascending, descending, late}) {
+    const auto gradient = [&](int, Random&, std::vector<float>& g) {
+      for (std::size_t i = 0; i < n; ++i) {
+        g[i] = MagnitudeOfKey(MagnitudeKey(1.0f) + static_cast<std::uint32_t>(bits(i)));
+      }
+    };
+    ExpectEqualToReference({.n = n,
+                            .k = [](int) { return 300; },
+                            .gradient = gradient,
+                            .momentum = Momentum::kNone,
+                            .steps = 4,
+                            .threads = 4});
+  }
+}
+
+TEST_P(DgcStepTest, AMisledSampleCostsTimeOnly) {
+  const std::size_t n = 300000;
+  const SamplePlan plan(n);
+  const auto only_where_it_looks = [&](int, Random& random, std::vector<float>& g) {
+    Normal(300, random, g);
+    for (std::size_t j = 0; j < 64; ++j) g[plan.Index(j)] = 1.0f;
+  };
+  for (const bool cold : {false, true}) {
+    ExpectEqualToReference({.n = n,
+                            .k = [](int) { return 300; },
+                            .gradient = only_where_it_looks,
+                            .steps = 6,
+                            .always_cold = cold});
   }
 }
 

@@ -34,7 +34,7 @@ struct Settings {
 /// times a scale that drifts by 2 % a step.
 class Gradients {
  public:
-  Gradients(std::size_t n) : n_(n), pool_(n + kSlack) {
+  explicit Gradients(std::size_t n) : n_(n), pool_(n + kSlack) {
     std::normal_distribution<float> normal;
     for (float& x : pool_.values()) x = normal(random_);
   }

@@ -107,7 +107,7 @@ struct Parser {
     return values;
   }
   std::optional<OptionValue> operator()(const CountOrFractionRule&) const {
-    const auto value = (*this)(RealRule{0.0, std::numeric_limits<double>::infinity(), true});
+    auto value = (*this)(RealRule{0.0, std::numeric_limits<double>::infinity(), true});
     if (!value) return std::nullopt;
     const double number = std::get<double>(*value);
     if (number >= 1.0 && number != std::floor(number)) return std::nullopt;

@@ -72,6 +72,7 @@ struct AccumulatorOf<std::int32_t> {
 template <typename T>
 T Truncate(double value) {
   using Limits = std::numeric_limits<T>;
+  // NOLINTNEXTLINE(bugprone-integer-division): half of a power of two is exact.
   constexpr double kBeyondMax = 2.0 * static_cast<double>(Limits::max() / 2 + 1);
   if (value != value) return 0;
   if (value >= kBeyondMax) return Limits::max();

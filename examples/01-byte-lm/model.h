@@ -45,8 +45,8 @@ struct Activations {
 };
 
 /// Predicts the next byte of a text from the bytes before it: each byte is embedded, the embeddings
-/// are joined, one hidden layer of rectified linear units, softmax over 256 (Bengio et al., "A neural
-/// probabilistic language model", 2003, with bytes for words).
+/// are joined, one hidden layer of rectified linear units, softmax over 256 (Bengio et al., "A
+/// neural probabilistic language model", 2003, with bytes for words).
 ///
 /// Forward is const and may run on several threads, each with its own activations.
 class Model {

@@ -79,7 +79,8 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
     failed = true;
     Collapse(std::current_exception());
   }
-  all_ended_.set_value();
+  for (const auto& fence : fences_) fence->set_value();
+  inbox_.Close();
   negotiator_.reset();
   exchanger_.reset();
   transport_.reset();
@@ -90,259 +91,12 @@ void Coordinator::ConnectNetwork() {
   transport_ = environment_.connect();
   rank_ = transport_->rank();
   size_ = transport_->size();
+  gauges_ = std::make_unique<EngineGauges>(size_);
+  stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership);
   negotiator_ = std::make_unique<Negotiator>(
       *transport_, static_cast<std::uint32_t>(settings_.cache_capacity), TimingOf(settings_));
   exchanger_ = std::make_unique<Exchanger>(kExchangesAtOnce,
                                            [this](Bucket* bucket) { Exchanged(bucket); });
-}
-
-void Coordinator::Loop() {
-  while (true) {
-    bool moved = HandleInbox();
-    if (failure_) std::rethrow_exception(failure_);
-    const std::int64_t now = NowNs();
-    moved = PollNegotiation(now) || moved;
-    moved = exchanger_->Poll(now) || moved;
-    if (closing_ && std::ranges::none_of(live_, &Bucket::agreed)) return;
-    if (!moved) Pause(now);
-  }
-}
-
-bool Coordinator::HandleInbox() {
-  events_.clear();
-  inbox_.Drain(events_);
-  for (const InboxEvent& event : events_) Handle_(event);
-  return !events_.empty();
-}
-
-void Coordinator::Handle_(const InboxEvent& event) {
-  switch (event.kind) {
-    case InboxEvent::Kind::kReady:
-      return OnReady(event.bucket);
-    case InboxEvent::Kind::kStaged:
-      return OnStaged(event.bucket);
-    case InboxEvent::Kind::kDone:
-      return RemoveLive(event.bucket);
-    case InboxEvent::Kind::kMembership:
-      return OnMembership(event.membership);
-    case InboxEvent::Kind::kShutdown:
-      return negotiator_->AnnounceShutdown();
-    case InboxEvent::Kind::kFailed:
-    case InboxEvent::Kind::kAbort:
-      if (!failure_) {
-        failure_ = event.error;
-        failure_is_ours_ = true;
-      }
-      return;
-  }
-}
-
-Coordinator::SlotUse& Coordinator::Use(std::uint32_t slot) {
-  if (slots_.size() <= slot) slots_.resize(slot + 1);
-  return slots_[slot];
-}
-
-void Coordinator::AddLive(Bucket* bucket) {
-  bucket->live_index = live_.size();
-  live_.push_back(bucket);
-}
-
-void Coordinator::RemoveLive(Bucket* bucket) {
-  const std::size_t index = bucket->live_index;
-  WEIR_CHECK(index < live_.size() && live_[index] == bucket);
-  live_[index] = live_.back();
-  live_[index]->live_index = index;
-  live_.pop_back();
-}
-
-void Coordinator::OnReady(Bucket* bucket) {
-  AddLive(bucket);
-  bucket->agreed = false;
-  if (bucket->gate() != nullptr) return;  // Negotiated once the gate has let it through.
-  auto* operation = dynamic_cast<Operation*>(bucket);
-  if (operation == nullptr || operation->MatchesSlot()) {
-    Use(bucket->slot).bucket = bucket;
-    negotiator_->MarkReady(bucket->slot);
-    return;
-  }
-  asked_[operation->name()] = operation;
-  negotiator_->Ask(operation->request());
-}
-
-void Coordinator::OnStaged(Bucket* bucket) {
-  if (bucket->stages()[bucket->cursor] == BucketStage::kExchange) {
-    bucket->staged = true;
-    return;
-  }
-  StepGate& gate = *bucket->gate();
-  if (!gate.Arrive(bucket)) return;
-  Use(gate.slot).gate = &gate;
-  negotiator_->MarkReady(gate.slot);
-  if (gate.willing()) negotiator_->MarkReady(gate.slot + 1);
-}
-
-bool Coordinator::PollNegotiation(std::int64_t now_ns) {
-  if (closing_ || !negotiator_->Poll(now_ns, exchanger_->under_way())) return false;
-  OnRound();
-  return true;
-}
-
-void Coordinator::OnRound() {
-  const Negotiator::Outcome& outcome = negotiator_->outcome();
-  agreed_.clear();
-  for (const std::uint32_t slot : outcome.ready) {
-    const SlotUse& use = Use(slot);
-    if (use.gate != nullptr) {
-      OnGate(*use.gate, std::ranges::binary_search(outcome.ready, slot + 1));
-    } else if (use.bucket != nullptr) {  // Neither: the second slot of a gate.
-      agreed_.push_back(use.bucket);
-    }
-  }
-  for (const Response& response : outcome.responses) OnResponse(response);
-  std::ranges::stable_sort(agreed_, std::ranges::greater(), &Bucket::priority);
-  for (Bucket* bucket : agreed_) Agree(bucket);
-  if (outcome.shutdown) closing_ = true;
-}
-
-void Coordinator::OnResponse(const Response& response) {
-  if (response.kind == Response::Kind::kForget) {
-    Bucket* bucket = Use(response.slot).bucket;
-    slots_[response.slot] = {};
-    if (bucket == nullptr) return;
-    bucket->slot = kNoSlot;
-    auto* operation = static_cast<Operation*>(bucket);
-    if (!operation->busy() || operation->agreed || asked_.contains(operation->name())) return;
-    negotiator_->Withdraw(response.slot);
-    asked_[operation->name()] = operation;
-    negotiator_->Ask(operation->request());
-    return;
-  }
-  const auto asked = asked_.find(response.name);
-  WEIR_CHECK_MSG(asked != asked_.end(), response.name);
-  Operation* operation = asked->second;
-  asked_.erase(asked);
-  if (response.kind == Response::Kind::kMismatch) {
-    RemoveLive(operation);
-    operation->slot = kNoSlot;
-    operation->Failed(std::make_exception_ptr(
-        Mismatch(response.text, {response.name, response.ranks, "negotiate"})));
-    return;
-  }
-  operation->slot = response.slot;
-  if (response.slot != kNoSlot && operation->request().kind != RequestKind::kGroup) {
-    Use(response.slot).bucket = operation;
-  }
-  operation->Agree(response.first_dims);
-  agreed_.push_back(operation);
-}
-
-void Coordinator::OnGate(StepGate& gate, bool pass) {
-  if (!pass && gate.willing()) negotiator_->Withdraw(gate.slot + 1);
-  gate.Decide(pass);
-  for (Bucket* bucket : gate.waiting()) {
-    if (pass) {
-      Use(bucket->slot).bucket = bucket;
-      negotiator_->MarkReady(bucket->slot);
-      pipeline_->Resume(bucket);
-    } else {
-      RemoveLive(bucket);
-      bucket->Done();
-    }
-  }
-}
-
-void Coordinator::Agree(Bucket* bucket) {
-  bucket->agreed = true;
-  bucket->agreed_ns = NowNs();
-  environment_.recorder->Add({.start_ns = bucket->ready_ns,
-                              .end_ns = bucket->agreed_ns,
-                              .step = bucket->traffic().step,
-                              .bucket = bucket->record_index,
-                              .stage = Stage::kNegotiate});
-  exchanger_->Enqueue(bucket);
-}
-
-void Coordinator::Exchanged(Bucket* bucket) {
-  const Bucket::Traffic traffic = bucket->traffic();
-  environment_.recorder->Add({.start_ns = bucket->exchange_ns,
-                              .end_ns = NowNs(),
-                              .step = traffic.step,
-                              .bytes_in = traffic.wire_bytes,
-                              .bytes_out = traffic.dense_bytes,
-                              .bucket = bucket->record_index,
-                              .density = traffic.density,
-                              .threshold = traffic.threshold,
-                              .stage = Stage::kExchange});
-  bucket->staged = false;
-  pipeline_->Resume(bucket);
-}
-
-void Coordinator::Pause(std::int64_t now_ns) {
-  const std::uint64_t bytes = transport_->bytes_sent() + transport_->bytes_received();
-  const bool busy = exchanger_->under_way();
-  if (bytes != bytes_seen_ || !(busy || negotiator_->round_under_way())) {
-    bytes_seen_ = bytes;
-    progress_ns_ = now_ns;
-  }
-  if (busy || negotiator_->round_under_way()) {
-    waiter_.Pause(now_ns, progress_ns_);
-  } else {
-    waiter_.Sleep(closing_ ? 0 : negotiator_->next_round_ns(busy));
-  }
-}
-
-void Coordinator::OnMembership(const MembershipEvent& event) {
-  if (failure_) return;
-  const std::string who = "rank " + std::to_string(event.rank) +
-                          (event.host.empty() ? "" : " on " + event.host);
-  switch (event.kind) {
-    case MembershipEvent::Kind::kPeerLost:
-      failure_ = std::make_exception_ptr(
-          PeerLost(who + " is lost: " + event.text, {"", {event.rank}, "membership"}));
-      return;
-    case MembershipEvent::Kind::kAbort:
-      failure_ = std::make_exception_ptr(
-          PeerLost(who + " ended the job: " + event.text, {"", {event.rank}, "membership"}));
-      return;
-    case MembershipEvent::Kind::kLauncherLost:
-      failure_ = std::make_exception_ptr(
-          PeerLost("the launcher of this job is gone: " + event.text, {"", {}, "membership"}));
-      return;
-    case MembershipEvent::Kind::kStatusRequest:
-    case MembershipEvent::Kind::kStatus:
-      return;
-  }
-}
-
-void Coordinator::Close() {
-  const auto reason = std::make_exception_ptr(
-      ShutDown("Weir has been shut down. This was caused by a call of Shutdown, here or on another "
-               "rank; nothing can be submitted any more."));
-  SetEnded(reason);
-  EndRuns(reason);
-  if (environment_.membership != nullptr) environment_.membership->Leave();
-}
-
-void Coordinator::EndRuns(const std::exception_ptr& error) {
-  pipeline_->Stop();
-  HandleInbox();  // Runs that ended meanwhile are not live any more.
-  for (Bucket* bucket : live_) bucket->Failed(error);
-  live_.clear();
-  handles_.FailAll(error);
-}
-
-void Coordinator::Collapse(const std::exception_ptr& error) {
-  SetEnded(error);
-  if (failure_is_ours_ && environment_.membership != nullptr) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const std::exception& reason) {
-      environment_.membership->Abort(reason.what());
-    }
-  }
-  negotiator_->Cancel();
-  exchanger_->Cancel();
-  EndRuns(error);
 }
 
 void Coordinator::SetEnded(const std::exception_ptr& error) {
@@ -429,7 +183,12 @@ void Coordinator::WaitIfKnown(Handle handle) {
   if (handles_.IsKnown(handle)) Wait(handle);
 }
 
-void Coordinator::WaitUntilEnded() { all_ended_future_.wait(); }
+void Coordinator::Fence() {
+  auto fence = std::make_shared<std::promise<void>>();
+  std::future<void> handled = fence->get_future();
+  inbox_.Post({.kind = InboxEvent::Kind::kFence, .fence = std::move(fence)});
+  handled.wait();
+}
 
 void Coordinator::Fail(const std::exception_ptr& error) {
   inbox_.Post({.kind = InboxEvent::Kind::kAbort, .error = error});

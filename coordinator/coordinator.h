@@ -16,8 +16,10 @@
 #include "coordinator/negotiator.h"
 #include "coordinator/operation.h"
 #include "coordinator/pipeline.h"
+#include "coordinator/stall_inspector.h"
 #include "coordinator/waiter.h"
 #include "metrics/bucket_names.h"
+#include "metrics/engine_gauges.h"
 #include "metrics/recorder.h"
 #include "ops/membership.h"
 #include "weir/settings.h"
@@ -51,6 +53,10 @@ class Coordinator {
   int size() const { return size_; }
   const Settings& settings() const { return settings_; }
   HandleTable& handles() { return handles_; }
+  EngineGauges& gauges() { return *gauges_; }
+  Recorder& recorder() { return *environment_.recorder; }
+  /// Whether each negotiation round is recorded.
+  void MarkCycles(bool mark) { marks_cycles_ = mark; }
   /// For making collectives; only the network thread may call it.
   Transport& transport() { return *transport_; }
 
@@ -70,8 +76,9 @@ class Coordinator {
 
   /// Waits like Wait, unless the program has waited for the handle already.
   void WaitIfKnown(Handle handle);
-  /// Waits until nothing of the engine touches a tensor or a bucket any more.
-  void WaitUntilEnded();
+  /// Waits until the network thread has handled all that happened before: after it, a bucket whose
+  /// run is over may be destroyed, and after Fail every one.
+  void Fence();
 
   /// Ends the engine on all ranks. Idempotent; the first reason wins.
   void Fail(const std::exception_ptr& error);
@@ -85,7 +92,7 @@ class Coordinator {
   void ConnectNetwork();
   void Loop();
   bool HandleInbox();
-  void Handle_(const InboxEvent& event);
+  void OnEvent(const InboxEvent& event);
   void OnReady(Bucket* bucket);
   void OnStaged(Bucket* bucket);
   void OnMembership(const MembershipEvent& event);
@@ -98,9 +105,16 @@ class Coordinator {
   void Close();
   void Collapse(const std::exception_ptr& error);
   void EndRuns(const std::exception_ptr& error);
+  /// What this rank was doing when it failed, for the log.
+  void WriteLastWords(const std::exception_ptr& error) const;
   /// After a submission: what came too late for the network thread must not wait for ever.
   void FailIfEnded();
   void Pause(std::int64_t now_ns);
+  void UpdateGauges();
+  /// Ends the job when something has waited for agreement beyond the limit.
+  void InspectStalls(std::int64_t now_ns);
+  void EndStalled(const std::string& reason);
+  std::vector<StallInspector::Waiting> WaitingForAgreement() const;
   void AddLive(Bucket* bucket);
   void RemoveLive(Bucket* bucket);
   void SetEnded(const std::exception_ptr& error);
@@ -120,6 +134,8 @@ class Coordinator {
   int rank_ = 0;
   int size_ = 1;
   std::unique_ptr<Pipeline> pipeline_;
+  std::unique_ptr<EngineGauges> gauges_;
+  std::atomic<bool> marks_cycles_ = false;
 
   std::mutex operations_mutex_;
   std::unordered_map<std::string, std::unique_ptr<Operation>> operations_;
@@ -128,19 +144,21 @@ class Coordinator {
   mutable std::mutex ended_mutex_;
   std::atomic<bool> ended_ = false;
   std::exception_ptr ended_error_;
-  std::promise<void> all_ended_;
-  std::shared_future<void> all_ended_future_{all_ended_.get_future()};
 
   // Network thread only.
   std::unique_ptr<Negotiator> negotiator_;
   std::unique_ptr<Exchanger> exchanger_;
+  std::unique_ptr<StallInspector> stalls_;
   std::vector<InboxEvent> events_;
   std::vector<SlotUse> slots_;
   std::unordered_map<std::string, Operation*> asked_;
   std::vector<Bucket*> live_;     ///< Complete here and not done.
   std::vector<Bucket*> agreed_;   ///< Of one round.
   bool closing_ = false;
+  std::int64_t shutdown_deadline_ns_ = 0;
+  std::string last_finished_;
   std::exception_ptr failure_;
+  std::vector<std::shared_ptr<std::promise<void>>> fences_;
   bool failure_is_ours_ = false;
   std::uint64_t bytes_seen_ = 0;
   std::int64_t progress_ns_ = 0;

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "common/log.h"
 #include "coordinator/engine_impl.h"
 #include "ops/bootstrap.h"
 #include "ops/supervisor_membership.h"
@@ -47,9 +46,8 @@ std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
   environment.membership = SupervisorMembership::FromEnvironment();
   environment.local_rank = FromLauncher({"MPI_LOCALRANKID", "SLURM_LOCALID"}, 0);
   environment.local_size = FromLauncher({"MPI_LOCALNRANKS"}, 1);
-  auto engine = std::make_unique<EngineImpl>(settings, std::move(environment));
-  Log::Configure(settings, engine->rank(), HostName());
-  return engine;
+  environment.host = HostName();
+  return std::make_unique<EngineImpl>(settings, std::move(environment));
 }
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #include "coordinator/engine_impl.h"
 
 #include "common/fork_generation.h"
+#include "common/log.h"
 #include "coordinator/gradient_group.h"
 #include "ops/reduce.h"
 
@@ -31,6 +32,12 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
                                          .names = &parts_->names});
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
+  Log::Configure(settings, rank_, environment.host);
+  if (settings.metrics_port == 0 && settings.timeline_filename.empty()) return;
+  parts_->monitor = std::make_unique<Monitor>(
+      settings, RunInfo{rank_, size_, local_rank_, environment.host}, parts_->recorder,
+      parts_->names, parts_->coordinator->gauges());
+  parts_->coordinator->MarkCycles(parts_->monitor->marks_cycles());
 }
 
 EngineImpl::~EngineImpl() {

@@ -5,6 +5,7 @@
 
 #include "coordinator/coordinator.h"
 #include "metrics/bucket_names.h"
+#include "metrics/monitor.h"
 #include "metrics/recorder.h"
 #include "ops/membership.h"
 #include "weir/engine.h"
@@ -18,6 +19,7 @@ struct EngineEnvironment {
   std::unique_ptr<Membership> membership;
   int local_rank = 0;
   int local_size = 1;
+  std::string host;
 };
 
 /// The Engine over any network: checks what this rank alone can check, and owns the parts.
@@ -51,6 +53,7 @@ class EngineImpl final : public Engine {
     BucketNames names;
     std::unique_ptr<Membership> membership;
     std::unique_ptr<Coordinator> coordinator;
+    std::unique_ptr<Monitor> monitor;  ///< Null when nobody asked to see anything.
   };
   Coordinator& coordinator() const;
   bool Forked() const;

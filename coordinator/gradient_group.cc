@@ -20,13 +20,16 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
 }
 
 GradientGroupImpl::~GradientGroupImpl() {
-  if (phase_ == Phase::kClosed) return;
+  if (phase_ == Phase::kClosed) {
+    coordinator_.Fence();
+    return;
+  }
   // Its buckets may be on their way, and no memory may go before they have come back. The step cannot
   // be finished either: zeros in the place of gradients would pass for a result on other ranks.
   coordinator_.Fail(std::make_exception_ptr(
       ShutDown("the gradient group '" + spec_.name + "' was destroyed in the middle of step " +
                std::to_string(step_.step))));
-  coordinator_.WaitUntilEnded();
+  coordinator_.Fence();
 }
 
 void GradientGroupImpl::MakeBuckets() {
@@ -122,6 +125,8 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   if (gate_) gate_->Reset();
   for (const auto& bucket : buckets_) bucket->Prepare(ChooseRoute(*bucket));
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
+  coordinator_.gauges().SetTargetDensity(spec_.name, step_.density);
+  step_start_ns_ = NowNs();
   phase_ = Phase::kOpen;
 }
 
@@ -179,7 +184,17 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
   if (bucket.first_ns.load(std::memory_order_relaxed) == 0) {
     bucket.first_ns.compare_exchange_strong(unset, NowNs());
   }
-  if (bucket.CountSubmission()) coordinator_.Run(&bucket);
+  if (bucket.CountSubmission()) {
+    const std::int64_t now = NowNs();
+    coordinator_.recorder().Add({.start_ns = bucket.first_ns.load(std::memory_order_relaxed),
+                                 .end_ns = now,
+                                 .step = step_.step,
+                                 .bytes_in = bucket.dense_bytes(),
+                                 .bytes_out = bucket.dense_bytes(),
+                                 .bucket = bucket.record_index,
+                                 .stage = Stage::kQueue});
+    coordinator_.Run(&bucket);
+  }
   return handle;
 }
 
@@ -216,6 +231,13 @@ StepReport GradientGroupImpl::WaitStep() {
   phase_ = Phase::kClosed;
   if (first_error) std::rethrow_exception(first_error);
   const StepReport report = Report();
+  coordinator_.recorder().Add({.start_ns = step_start_ns_,
+                               .end_ns = NowNs(),
+                               .step = step_.step,
+                               .bytes_in = report.dense_bytes,
+                               .bytes_out = report.wire_bytes,
+                               .density = static_cast<float>(report.density),
+                               .stage = Stage::kStep});
   ++next_step_;
   return report;
 }

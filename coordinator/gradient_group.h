@@ -67,9 +67,9 @@ class GradientGroupImpl final : public GradientGroup {
   std::atomic<Phase> phase_ = Phase::kClosed;
   std::int64_t next_step_ = 0;
   std::vector<float> previous_rates_;
+  std::int64_t step_start_ns_ = 0;
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;
-  std::exception_ptr step_error_;
 };
 
 }  // namespace weir

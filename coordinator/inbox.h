@@ -1,6 +1,8 @@
 #pragma once
 
 #include <exception>
+#include <future>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -22,11 +24,13 @@ struct InboxEvent {
     kMembership,  ///< `membership` happened.
     kShutdown,    ///< This rank wants to leave.
     kAbort,       ///< End the engine with `error`.
+    kFence,       ///< Fulfil `fence`: everything posted before has been handled.
   };
   Kind kind = Kind::kReady;
   Bucket* bucket = nullptr;
   std::exception_ptr error;
   MembershipEvent membership;
+  std::shared_ptr<std::promise<void>> fence;
 };
 
 /// The ReadyQueue of the design, and everything else that wakes the network thread. Thread-safe.
@@ -38,6 +42,10 @@ class Inbox {
   void Post(InboxEvent event) {
     {
       std::lock_guard lock(mutex_);
+      if (closed_) {
+        Drop(event);
+        return;
+      }
       events_.push_back(std::move(event));
     }
     waiter_.Wake();
@@ -50,10 +58,23 @@ class Inbox {
     events_.swap(events);
   }
 
+  /// Nobody drains it any more: fences are fulfilled at once, everything else is dropped.
+  void Close() {
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (const InboxEvent& event : events_) Drop(event);
+    events_.clear();
+  }
+
  private:
+  static void Drop(const InboxEvent& event) {
+    if (event.fence) event.fence->set_value();
+  }
+
   Waiter& waiter_;
   std::mutex mutex_;
   std::vector<InboxEvent> events_;
+  bool closed_ = false;
 };
 
 }  // namespace weir

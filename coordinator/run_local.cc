@@ -22,7 +22,8 @@ void RunLocal(int ranks, const std::function<void(Engine&)>& body, const Setting
         EngineImpl engine(settings, {.connect = [&, rank] { return network.Endpoint(rank); },
                                      .membership = hub.Member(rank),
                                      .local_rank = rank,
-                                     .local_size = ranks});
+                                     .local_size = ranks,
+                                     .host = "local"});
         try {
           body(engine);
         } catch (const std::exception& error) {

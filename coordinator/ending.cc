@@ -1,0 +1,122 @@
+#include "coordinator/coordinator.h"
+
+#include <string_view>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "weir/error.h"
+
+// How a rank's work ends: in good order, or because it or another rank failed.
+
+namespace weir {
+
+namespace {
+
+// Abort carries text only; this tells the receivers that it was a deadline and not a failure.
+constexpr std::string_view kTimedOutPrefix = "timed out: ";
+
+AbortReason ReasonOf(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerLost&) {
+    return AbortReason::kPeerLost;
+  } catch (const TimedOut&) {
+    return AbortReason::kTimedOut;
+  } catch (const Corrupt&) {
+    return AbortReason::kCorrupt;
+  } catch (...) {
+    return AbortReason::kOther;
+  }
+}
+
+}  // namespace
+
+void Coordinator::EndStalled(const std::string& reason) {
+  failure_ = std::make_exception_ptr(TimedOut(reason, {"", {}, "negotiate"}));
+  failure_is_ours_ = true;
+}
+
+void Coordinator::OnMembership(const MembershipEvent& event) {
+  if (failure_) return;
+  const std::string who = "rank " + std::to_string(event.rank) +
+                          (event.host.empty() ? "" : " on " + event.host);
+  switch (event.kind) {
+    case MembershipEvent::Kind::kPeerLost:
+      failure_ = std::make_exception_ptr(
+          PeerLost(who + " is lost: " + event.text, {"", {event.rank}, "membership"}));
+      return;
+    case MembershipEvent::Kind::kAbort:
+      if (event.text.starts_with(kTimedOutPrefix)) {
+        failure_ = std::make_exception_ptr(
+            TimedOut(event.text.substr(kTimedOutPrefix.size()), {"", {}, "negotiate"}));
+        return;
+      }
+      failure_ = std::make_exception_ptr(
+          PeerLost(who + " ended the job: " + event.text, {"", {event.rank}, "membership"}));
+      return;
+    case MembershipEvent::Kind::kLauncherLost:
+      failure_ = std::make_exception_ptr(
+          PeerLost("the launcher of this job is gone: " + event.text, {"", {}, "membership"}));
+      return;
+    case MembershipEvent::Kind::kStatusRequest:
+      return stalls_->Answer(NowNs(), WaitingForAgreement(), last_finished_);
+    case MembershipEvent::Kind::kStatus:
+      if (const auto reason = stalls_->OnStatus(event.rank, event.text)) EndStalled(*reason);
+      return;
+  }
+}
+
+void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
+  std::string text;
+  for (const Bucket* bucket : live_) {
+    if (!text.empty()) text += ", ";
+    text += "'" + bucket->name() + (bucket->agreed ? "' exchanging" : "' waiting for other ranks");
+  }
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& reason) {
+    LogError("ends: {} (under way: {}; last finished: {})", reason.what(),
+             text.empty() ? "nothing" : text, last_finished_.empty() ? "nothing" : last_finished_);
+  }
+}
+
+void Coordinator::Close() {
+  const auto reason = std::make_exception_ptr(
+      ShutDown("Weir has been shut down. This was caused by a call of Shutdown, here or on another "
+               "rank; nothing can be submitted any more."));
+  SetEnded(reason);
+  EndRuns(reason);
+  if (environment_.membership != nullptr) environment_.membership->Leave();
+}
+
+void Coordinator::EndRuns(const std::exception_ptr& error) {
+  pipeline_->Stop();
+  HandleInbox();  // Runs that ended meanwhile are not live any more.
+  for (Bucket* bucket : live_) bucket->Failed(error);
+  live_.clear();
+  handles_.FailAll(error);
+}
+
+void Coordinator::Collapse(const std::exception_ptr& error) {
+  SetEnded(error);
+  WriteLastWords(error);
+  const AbortReason kind = ReasonOf(error);
+  gauges_->CountAbort(kind);
+  if (kind == AbortReason::kCorrupt) ++gauges_->checksum_failures;
+  // What the transport threw is this rank's own discovery as well.
+  if (!failure_) failure_is_ours_ = true;
+  if (failure_is_ours_ && environment_.membership != nullptr) {
+    try {
+      std::rethrow_exception(error);
+    } catch (const TimedOut& reason) {
+      environment_.membership->Abort(std::string(kTimedOutPrefix) + reason.what());
+    } catch (const std::exception& reason) {
+      environment_.membership->Abort(reason.what());
+    }
+  }
+  negotiator_->Cancel();
+  exchanger_->Cancel();
+  EndRuns(error);
+}
+
+}  // namespace weir

@@ -1,0 +1,128 @@
+#include "coordinator/stall_inspector.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "common/log.h"
+
+namespace weir {
+namespace {
+
+constexpr double kNanoseconds = 1e9;
+constexpr std::int64_t kCheckEveryNs = 50'000'000;
+// Ranks whose answer takes longer than this after the limit are busy elsewhere: end without them.
+constexpr std::int64_t kLateAnswerNs = 2'000'000'000;
+constexpr std::size_t kMostTensors = 100;
+
+std::int64_t Nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * kNanoseconds); }
+
+}  // namespace
+
+StallInspector::StallInspector(const Settings& settings, int rank, int size, Membership* membership)
+    : enabled_(settings.stall_check),
+      warning_ns_(Nanoseconds(settings.stall_warning_seconds)),
+      shutdown_ns_(Nanoseconds(settings.stall_shutdown_seconds)),
+      size_(size),
+      membership_(membership),
+      rank_(rank) {}
+
+std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
+                                                 const std::vector<Waiting>& waiting) {
+  next_check_ns_ = now_ns + kCheckEveryNs;
+  const std::int64_t first_limit =
+      shutdown_ns_ > 0 ? std::min(warning_ns_, shutdown_ns_) : warning_ns_;
+  std::int64_t oldest = now_ns;
+  std::string name;
+  stalled_ = 0;
+  for (const Waiting& entry : waiting) {
+    if (now_ns - entry.since_ns >= first_limit) ++stalled_;
+    if (entry.since_ns < oldest) {
+      oldest = entry.since_ns;
+      name = entry.name;
+    }
+  }
+  const std::int64_t age = now_ns - oldest;
+  if (age < first_limit) return std::nullopt;
+  const bool over = shutdown_ns_ > 0 && age >= shutdown_ns_;
+  if (membership_ != nullptr && now_ns >= next_request_ns_) {
+    statuses_.clear();
+    membership_->RequestStatus();
+    next_request_ns_ = now_ns + std::max(over ? kLateAnswerNs : first_limit, kCheckEveryNs);
+  }
+  if (over && (membership_ == nullptr || age >= shutdown_ns_ + kLateAnswerNs)) {
+    return fmt::format(
+        "tensor '{}' was submitted by rank {} {:.1f} s ago and not by every rank; not every rank "
+        "answered who is missing", name, rank_, static_cast<double>(age) / kNanoseconds);
+  }
+  return std::nullopt;
+}
+
+void StallInspector::Answer(std::int64_t now_ns, const std::vector<Waiting>& waiting,
+                            const std::string& last_finished) {
+  nlohmann::json tensors = nlohmann::json::object();
+  for (const Waiting& entry : waiting) {
+    if (tensors.size() == kMostTensors) break;
+    tensors[entry.name] = static_cast<double>(now_ns - entry.since_ns) / kNanoseconds;
+  }
+  membership_->SendStatus(
+      nlohmann::json{{"waiting", tensors}, {"last_finished", last_finished}}.dump());
+}
+
+std::optional<std::string> StallInspector::OnStatus(int rank, const std::string& text) {
+  Status status;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  if (json.is_object() && json.contains("waiting")) {
+    status.waiting_seconds = json["waiting"].get<std::map<std::string, double>>();
+    status.last_finished = json.value("last_finished", "");
+  }
+  statuses_[rank] = std::move(status);
+  if (statuses_.size() < static_cast<std::size_t>(size_)) return std::nullopt;
+  const auto report = Report();
+  statuses_.clear();
+  return report;
+}
+
+std::optional<std::string> StallInspector::Report() {
+  std::set<std::string> tensors;
+  double oldest = 0.0;
+  for (const auto& [rank, status] : statuses_) {
+    for (const auto& [tensor, seconds] : status.waiting_seconds) {
+      tensors.insert(tensor);
+      oldest = std::max(oldest, seconds);
+    }
+  }
+  std::string text;
+  for (const std::string& tensor : tensors) text += (text.empty() ? "" : "; ") + Describe(tensor);
+  if (text.empty()) return std::nullopt;
+  if (shutdown_ns_ > 0 && Nanoseconds(oldest) >= shutdown_ns_) return text;
+  LogWarning("stalled: {}", text);
+  return std::nullopt;
+}
+
+std::string StallInspector::Describe(const std::string& tensor) const {
+  std::vector<int> present;
+  std::vector<int> missing;
+  double seconds = 0.0;
+  std::string doing;
+  for (const auto& [rank, status] : statuses_) {
+    const auto found = status.waiting_seconds.find(tensor);
+    if (found != status.waiting_seconds.end()) {
+      present.push_back(rank);
+      seconds = std::max(seconds, found->second);
+      continue;
+    }
+    missing.push_back(rank);
+    doing += fmt::format("{}rank {} {}", doing.empty() ? "" : ", ", rank,
+                         status.last_finished.empty()
+                             ? "has finished nothing yet"
+                             : "last finished '" + status.last_finished + "'");
+  }
+  return fmt::format("tensor '{}' was submitted by ranks [{}] {:.1f} s ago but not by ranks [{}] ({})",
+                     tensor, fmt::join(present, ", "), seconds, fmt::join(missing, ", "), doing);
+}
+
+}  // namespace weir

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ops/membership.h"
+#include "weir/settings.h"
+
+namespace weir {
+
+/// Finds out who holds the others up. A rank that has waited too long for agreement asks every rank
+/// what it waits for; the answers go to rank 0 over the membership channel, because the AND of the
+/// rounds cannot say who is missing. Rank 0 puts them together, warns, and at the limit ends the job.
+/// Network thread only.
+class StallInspector {
+ public:
+  /// Something that is complete on this rank and not agreed on.
+  struct Waiting {
+    std::string name;
+    std::int64_t since_ns = 0;
+  };
+
+  /// `membership` may be null: then a rank can only say what it waits for itself.
+  StallInspector(const Settings& settings, int rank, int size, Membership* membership);
+
+  /// When Check has something to do next; 0: never, as nothing waits.
+  bool due(std::int64_t now_ns) const { return enabled_ && now_ns >= next_check_ns_; }
+
+  /// Looks at what waits here. Returns the sentence the job ends with when the limit has passed.
+  std::optional<std::string> Check(std::int64_t now_ns, const std::vector<Waiting>& waiting);
+
+  /// Another rank (or this one) wants to know.
+  void Answer(std::int64_t now_ns, const std::vector<Waiting>& waiting,
+              const std::string& last_finished);
+  /// Rank 0: an answer. Returns the sentence the job ends with when the limit has passed.
+  std::optional<std::string> OnStatus(int rank, const std::string& status);
+
+  std::int64_t stalled() const { return stalled_; }
+
+ private:
+  struct Status {
+    std::map<std::string, double> waiting_seconds;  ///< By tensor.
+    std::string last_finished;
+  };
+  std::optional<std::string> Report();
+  std::string Describe(const std::string& tensor) const;
+
+  const bool enabled_;
+  const std::int64_t warning_ns_;
+  const std::int64_t shutdown_ns_;
+  const int size_;
+  Membership* const membership_;
+  const int rank_;
+  std::int64_t next_check_ns_ = 0;
+  std::int64_t next_request_ns_ = 0;
+  std::int64_t stalled_ = 0;
+  std::map<int, Status> statuses_;  ///< Of the current request, by rank.
+};
+
+}  // namespace weir

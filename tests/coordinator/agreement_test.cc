@@ -1,0 +1,99 @@
+#include "coordinator/agreement.h"
+
+#include <gtest/gtest.h>
+
+namespace weir {
+namespace {
+
+Request Allreduce() {
+  return {.kind = RequestKind::kAllreduce, .name = "grad", .shape = Shape{3}, .op = ReduceOp::kSum};
+}
+
+/// Three ranks, the last of which asks for `other`.
+std::string TextFor(const Request& usual, const Request& other) {
+  const std::vector<Request> requests = {usual, usual, other};
+  const auto found = FindDisagreement(requests);
+  if (!found) return "agreed";
+  EXPECT_EQ(found->ranks, (std::vector<int>{0, 2}));
+  return found->text;
+}
+
+TEST(Agreement, EqualRequestsAgree) { EXPECT_EQ(TextFor(Allreduce(), Allreduce()), "agreed"); }
+
+TEST(Agreement, NamesDifferentTypes) {
+  Request other = Allreduce();
+  other.dtype = DType::kFloat64;
+  EXPECT_EQ(TextFor(Allreduce(), other),
+            "Mismatched data types: One rank had type float32, but another rank had type float64. "
+            "(tensor 'grad': rank 0 has float32, rank 2 has float64)");
+}
+
+TEST(Agreement, NamesDifferentOperations) {
+  Request other = Allreduce();
+  other.kind = RequestKind::kBroadcast;
+  EXPECT_EQ(TextFor(Allreduce(), other),
+            "Mismatched operations: One rank did an ALLREDUCE, but another rank did an BROADCAST. "
+            "(tensor 'grad': rank 0 has ALLREDUCE, rank 2 has BROADCAST)");
+}
+
+TEST(Agreement, NamesDifferentReductions) {
+  Request other = Allreduce();
+  other.op = ReduceOp::kMax;
+  EXPECT_EQ(TextFor(Allreduce(), other),
+            "Mismatched reduction operation: One rank sent reduction op 1, but another rank sent "
+            "reduction op 4. (tensor 'grad': rank 0 has sum, rank 2 has max)");
+}
+
+TEST(Agreement, NamesDifferentScales) {
+  Request other = Allreduce();
+  other.postscale = 2.0;
+  EXPECT_NE(TextFor(Allreduce(), other).find("Mismatched prescale and/or postscale factors"),
+            std::string::npos);
+}
+
+TEST(Agreement, NamesDifferentRoots) {
+  Request usual = Allreduce();
+  usual.kind = RequestKind::kBroadcast;
+  Request other = usual;
+  other.root = 1;
+  EXPECT_EQ(TextFor(usual, other),
+            "Mismatched BROADCAST root ranks: One rank specified root rank 0, but another rank "
+            "specified root rank 1. (tensor 'grad': rank 0 has 0, rank 2 has 1)");
+}
+
+TEST(Agreement, AnAllgatherMayDifferInTheFirstDimensionOnly) {
+  Request usual = Allreduce();
+  usual.kind = RequestKind::kAllgather;
+  usual.shape = Shape{3, 4};
+  Request longer = usual;
+  longer.shape = Shape{9, 4};
+  EXPECT_EQ(TextFor(usual, longer), "agreed");
+  Request wider = usual;
+  wider.shape = Shape{3, 5};
+  EXPECT_NE(TextFor(usual, wider).find("dimension 1 equal to 4, but another rank sent a tensor with "
+                                       "dimension 1 equal to 5"),
+            std::string::npos);
+  Request deeper = usual;
+  deeper.shape = Shape{3, 4, 1};
+  EXPECT_NE(TextFor(usual, deeper).find("of rank 2, but another rank sent a tensor of rank 3"),
+            std::string::npos);
+}
+
+TEST(Agreement, GroupsNameTheFirstTensorOrSettingThatDiffers) {
+  Request usual{.kind = RequestKind::kGroup, .name = "opt"};
+  usual.members = {{"a", DType::kFloat32, Shape{4}}, {"b", DType::kFloat32, Shape{2, 2}}};
+  usual.settings = {{"density", "0.1"}};
+  Request other = usual;
+  other.members[1].shape = Shape{2, 3};
+  EXPECT_NE(TextFor(usual, other).find("rank 2 has 'b' float32 [2, 3]"), std::string::npos);
+  other = usual;
+  other.settings[0].second = "0.2";
+  EXPECT_NE(TextFor(usual, other).find("rank 0 has density=0.1, rank 2 has density=0.2"),
+            std::string::npos);
+  other = usual;
+  other.members.pop_back();
+  EXPECT_NE(TextFor(usual, other).find("numbers of tensors differ"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace weir

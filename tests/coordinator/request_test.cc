@@ -1,0 +1,68 @@
+#include "coordinator/request.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+std::vector<Request> SomeRequests() {
+  Request plain{.kind = RequestKind::kAllgather,
+                .name = "layer/weight",
+                .dtype = DType::kInt16,
+                .shape = Shape{3, 0, 5},
+                .op = ReduceOp::kMax,
+                .prescale = 0.5,
+                .postscale = -2.0,
+                .root = 7};
+  Request group{.kind = RequestKind::kGroup, .name = "optimizer"};
+  group.members = {{"a", DType::kFloat16, Shape{4}}, {"b", DType::kFloat32, Shape{}}};
+  group.settings = {{"compressor", "dgc"}, {"density", "0.001"}};
+  group.slots = 4;
+  return {plain, group};
+}
+
+TEST(Request, SurvivesTheWire) {
+  const std::vector<Request> requests = SomeRequests();
+  EXPECT_EQ(DecodeRequests(Encode(std::span<const Request>(requests))), requests);
+}
+
+TEST(Response, SurvivesTheWire) {
+  const std::vector<Response> responses = {
+      {.kind = Response::Kind::kReady, .name = "x", .slot = 9, .first_dims = {1, 0, 3}},
+      {.kind = Response::Kind::kMismatch, .name = "y", .slot = kNoSlot, .text = "no", .ranks = {0, 2}},
+      {.kind = Response::Kind::kForget, .name = "z", .slot = 1}};
+  EXPECT_EQ(DecodeResponses(Encode(std::span<const Response>(responses))), responses);
+}
+
+TEST(Request, AMessageCutAnywhereIsCorrupt) {
+  const std::vector<Request> requests = SomeRequests();
+  const std::vector<std::byte> message = Encode(std::span<const Request>(requests));
+  for (std::size_t size = 0; size < message.size(); ++size) {
+    EXPECT_THROW(DecodeRequests(std::span(message).first(size)), Corrupt) << size;
+  }
+}
+
+TEST(Request, DamagedMessagesNeverCrash) {
+  const std::vector<Request> requests = SomeRequests();
+  const std::vector<std::byte> message = Encode(std::span<const Request>(requests));
+  const unsigned seed = std::random_device{}();
+  std::mt19937 random(seed);
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (int i = 0; i < 20000; ++i) {
+    std::vector<std::byte> damaged = message;
+    for (int flips = 0; flips < 3; ++flips) {
+      damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+    }
+    try {
+      DecodeRequests(damaged);
+    } catch (const Corrupt&) {
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -59,7 +59,7 @@ const CompressorRegistration kRegistration(
      "correction and momentum factor masking.",
      JoinSpecs({CommonSpecs(), SelectionSpecs(), WarmupSpecs(), StepSpecs(), WeightDecaySpecs(),
                 DgcSpecs()}),
-     Make});
+     Make, CodecId::kDgc});
 
 }  // namespace
 }  // namespace weir

@@ -180,6 +180,43 @@ TEST_P(DgcStepTest, SubnormalsCount) {
   }
 }
 
+TEST_P(DgcStepTest, ValuesOneBitApart) {
+  using BitsAboveOne = std::function<std::size_t(std::size_t i)>;
+  const std::size_t n = 300000;
+  const BitsAboveOne ascending = [](std::size_t i) { return i; };
+  const BitsAboveOne descending = [](std::size_t i) { return n - i; };
+  const BitsAboveOne late = [](std::size_t i) { return i > n / 2 && i % 1000 == 0 ? 1 : 0; };
+  for (const BitsAboveOne& bits : {ascending, descending, late}) {
+    const auto gradient = [&](int, Random&, std::vector<float>& g) {
+      for (std::size_t i = 0; i < n; ++i) {
+        g[i] = MagnitudeOfKey(MagnitudeKey(1.0f) + static_cast<std::uint32_t>(bits(i)));
+      }
+    };
+    ExpectEqualToReference({.n = n,
+                            .k = [](int) { return 300; },
+                            .gradient = gradient,
+                            .momentum = Momentum::kNone,
+                            .steps = 4,
+                            .threads = 4});
+  }
+}
+
+TEST_P(DgcStepTest, AMisledSampleCostsTimeOnly) {
+  const std::size_t n = 300000;
+  const SamplePlan plan(n);
+  const auto only_where_it_looks = [&](int, Random& random, std::vector<float>& g) {
+    Normal(300, random, g);
+    for (std::size_t j = 0; j < 64; ++j) g[plan.Index(j)] = 1.0f;
+  };
+  for (const bool cold : {false, true}) {
+    ExpectEqualToReference({.n = n,
+                            .k = [](int) { return 300; },
+                            .gradient = only_where_it_looks,
+                            .steps = 6,
+                            .always_cold = cold});
+  }
+}
+
 TEST_P(DgcStepTest, SpikesAndCollapsesOfTheGradient) {
   const auto spike = [](int t, Random& random, std::vector<float>& g) {
     Normal(0, random, g);

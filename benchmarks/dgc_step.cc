@@ -1,10 +1,14 @@
 #include "compression/cpu/dgc_step.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <iostream>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/report.h"
@@ -21,6 +25,7 @@ namespace weir::bench {
 namespace {
 
 constexpr double kDensity = 0.001;
+constexpr std::size_t kElementsATiming = std::size_t{16} << 20;
 constexpr double kStepBytes = 20;  // Read gradient, u, v; write u, v.
 
 struct Settings {
@@ -34,7 +39,7 @@ struct Settings {
 /// times a scale that drifts by 2 % a step.
 class Gradients {
  public:
-  Gradients(std::size_t n) : n_(n), pool_(n + kSlack) {
+  explicit Gradients(std::size_t n) : n_(n), pool_(n + kSlack) {
     std::normal_distribution<float> normal;
     for (float& x : pool_.values()) x = normal(random_);
   }
@@ -53,7 +58,7 @@ class Gradients {
   float scale_ = 1.0f;
 };
 
-/// The series of one size and thread count: seconds per round.
+/// Seconds per round of one size and thread count.
 struct Series {
   std::vector<double> triad, stream, warm, cold, plain;
 };
@@ -69,55 +74,57 @@ class Bench {
         v_(n),
         a_(n),
         b_(n),
+        c_(n),
         plain_(Momentum::kVanilla, 0.9f, true, n) {}
 
-  Series Measure(int threads, bool first) {
+  /// `fresh`: the state is all zero and has to see the warm-up steps first.
+  Series Measure(int threads, bool fresh) {
     ThreadPool pool(threads);
     cpu::DgcStep step({}, u_.values(), v_.values());
     const auto take_step = [&] {
-      step.Select(gradient_, gradients_.scale(), k_, &pool);
-      step.Settle();
+      step.Select(gradients_.Next(), gradients_.scale(), k_, &pool);
+      step.Settle(&pool);
     };
-    for (int t = 0; t < (first ? settings_.warmup_steps : 10); ++t) {
-      gradient_ = gradients_.Next();
-      take_step();
-    }
-    if (first) {
+    for (int t = 0; t < (fresh ? settings_.warmup_steps : 10); ++t) take_step();
+    if (fresh) {
       plain_.u.assign(u_.values().begin(), u_.values().end());
       plain_.v.assign(v_.values().begin(), v_.values().end());
     }
-    const auto triad = [&] { Triad(a_.values(), b_.values(), v_.values(), pool); };
-    const auto stream = [&] { TriadNonTemporal(a_.values(), b_.values(), v_.values(), pool); };
-    const auto plain = [&] { plain_.Step(gradient_, gradients_.scale(), k_); };
 
-    Series series;
     const std::uint64_t rereads = step.rereads();
-    for (int round = 0; round < settings_.rounds; ++round) {
-      gradient_ = gradients_.Next();
-      series.triad.push_back(Seconds(triad));
-      series.stream.push_back(Seconds(stream));
-      series.warm.push_back(Seconds(take_step));
-      gradient_ = gradients_.Next();
-      step.Forget();
-      series.cold.push_back(Seconds(take_step));
-      series.plain.push_back(Seconds(plain));
-    }
+    auto seconds =
+        Interleave(settings_.rounds,
+                   {Repeat([&] { Triad(a_.values(), b_.values(), c_.values(), pool); }),
+                    Repeat([&] { TriadNonTemporal(a_.values(), b_.values(), c_.values(), pool); }),
+                    Repeat(take_step), Repeat([&] {
+                      step.Forget();
+                      take_step();
+                    }),
+                    Repeat([&] { plain_.Step(gradients_.Next(), gradients_.scale(), k_); })});
     rereads_ = step.rereads() - rereads;
     candidates_ = static_cast<double>(step.candidates()) / static_cast<double>(k_);
-    return series;
+    return {seconds[0], seconds[1], seconds[2], seconds[3], seconds[4]};
   }
 
   std::size_t n() const { return n_; }
+  /// Steps in one timing.
+  std::size_t Repeats() const { return std::max<std::size_t>(1, kElementsATiming / n_); }
   std::uint64_t rereads() const { return rereads_; }
   double candidates_per_k() const { return candidates_; }
 
  private:
+  /// Small tensors are timed several times over: one step is shorter than a thread's waking.
+  std::function<void()> Repeat(std::function<void()> work) const {
+    return [work = std::move(work), times = Repeats()] {
+      for (std::size_t i = 0; i < times; ++i) work();
+    };
+  }
+
   const Settings& settings_;
   std::size_t n_;
   std::size_t k_;
   Gradients gradients_;
-  std::span<const float> gradient_;
-  StateBuffer u_, v_, a_, b_;
+  StateBuffer u_, v_, a_, b_, c_;
   DgcReference plain_;
   std::uint64_t rereads_ = 0;
   double candidates_ = 0;
@@ -125,7 +132,7 @@ class Bench {
 
 void AddResults(const Bench& bench, int threads, const Series& series, Report& report) {
   const std::size_t mebi = bench.n() >> 20;
-  const double n = static_cast<double>(bench.n());
+  const double n = static_cast<double>(bench.n() * bench.Repeats());
   const double bytes_ratio = kStepBytes / kTriadBytes;
   const double to_stream = bytes_ratio * MedianRatio(series.stream, series.warm);
   const double to_triad = bytes_ratio * MedianRatio(series.triad, series.warm);
@@ -133,7 +140,7 @@ void AddResults(const Bench& bench, int threads, const Series& series, Report& r
   const double cold = MedianRatio(series.cold, series.warm);
   report.AddRow({{"Mi elements", mebi},
                  {"threads", threads},
-                 {"warm ms", 1e3 * Median(series.warm)},
+                 {"warm ms", 1e3 * Median(series.warm) / static_cast<double>(bench.Repeats())},
                  {"GB/s at 20 B", n * kStepBytes / Median(series.warm) / 1e9},
                  {"triad GB/s", n * kTriadBytes / Median(series.triad) / 1e9},
                  {"stream GB/s", n * kTriadBytes / Median(series.stream) / 1e9},

@@ -62,7 +62,8 @@ std::vector<std::vector<double>> Interleave(int rounds,
                                             const std::vector<std::function<void()>>& candidates) {
   std::vector<std::vector<double>> seconds(candidates.size());
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t i = 0; i < candidates.size(); ++i) {
+    for (std::size_t j = 0; j < candidates.size(); ++j) {
+      const std::size_t i = (j + static_cast<std::size_t>(round)) % candidates.size();
       seconds[i].push_back(Seconds(candidates[i]));
     }
   }

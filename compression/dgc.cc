@@ -28,7 +28,7 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
   step_.Select(gradient, context.gradient_scale, EntriesToSend(n, context.density), context.pool);
   const std::size_t written =
       EncodeSparse(n, step_.indices(), step_.values(), settings_.values, payload);
-  step_.Settle();
+  step_.Settle(context.pool);
   return written;
 }
 

@@ -17,6 +17,7 @@ constexpr std::size_t kShortTensor = 4096;
 // what other programs take from a core.
 constexpr std::size_t kMinPart = std::size_t{1} << 16;
 constexpr std::size_t kPartsPerThread = 4;
+constexpr std::size_t kMinWinners = std::size_t{1} << 12;  // The same for settling.
 
 // The winners of a large tensor lie on as many cache lines, all of them cold: asking for them this
 // far ahead takes a quarter off.
@@ -86,10 +87,9 @@ RadixSelect::Result DgcStep::SelectAmongAll(const Accumulation& step) {
   tracker_.Forget();
   const std::span<const float> all[] = {v_};
   const RadixSelect::Result kth = select_.Select(all, k_);
-  std::size_t taken = 0;
-  std::size_t ties = k_ - kth.above;
+  Taken taken{.count = 0, .ties_left = k_ - kth.above};
   TakeWinners(
-      v_, [](std::size_t i) { return static_cast<std::uint32_t>(i); }, kth.key, taken, ties);
+      v_, [](std::size_t i) { return static_cast<std::uint32_t>(i); }, kth.key, taken);
   return kth;
 }
 
@@ -114,12 +114,11 @@ RadixSelect::Result DgcStep::SelectAmongCandidates(const Accumulation& step) {
   sources_.clear();
   for (const Part& part : parts_) sources_.push_back(part.candidates.values());
   const RadixSelect::Result kth = select_.Select(sources_, k_);
-  std::size_t taken = 0;
-  std::size_t ties = k_ - kth.above;
+  Taken taken{.count = 0, .ties_left = k_ - kth.above};
   for (const Part& part : parts_) {
     const std::span<const std::uint32_t> indices = part.candidates.indices();
     TakeWinners(
-        part.candidates.values(), [&](std::size_t i) { return indices[i]; }, kth.key, taken, ties);
+        part.candidates.values(), [&](std::size_t i) { return indices[i]; }, kth.key, taken);
   }
   tracker_.Observe(
       {.k = k_,
@@ -161,16 +160,21 @@ float DgcStep::SampledThreshold(const ValueAt& value_at) {
 
 template <typename IndexAt>
 void DgcStep::TakeWinners(std::span<const float> values, const IndexAt& index_at, std::uint32_t kth,
-                          std::size_t& taken, std::size_t& ties) {
+                          Taken& taken) {
+  std::uint32_t* const indices = indices_.data();
+  float* const winners = values_.data();
+  std::size_t count = taken.count;
+  std::size_t ties = taken.ties_left;
   // Without branches: which entry wins is anyone's guess.
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint32_t key = MagnitudeKey(values[i]);
     const std::size_t tie = key == kth && ties > 0 ? 1 : 0;
-    indices_[taken] = index_at(i);
-    values_[taken] = values[i];
-    taken += key > kth ? 1 : tie;
+    indices[count] = index_at(i);
+    winners[count] = values[i];
+    count += key > kth ? 1 : tie;
     ties -= tie;
   }
+  taken = {count, ties};
 }
 
 void DgcStep::ClearNonFinite() {
@@ -184,12 +188,22 @@ void DgcStep::ClearNonFinite() {
   }
 }
 
-void DgcStep::Settle() {
-  const bool masking = rule_.masking && !u_.empty();
+void DgcStep::Settle(ThreadPool* pool) {
   old_v_.resize(k_);
-  old_u_.resize(masking ? k_ : 0);
-  for (std::size_t i = 0; i < k_; ++i) {
-    const std::size_t ahead = indices_[std::min(i + kPrefetchDistance, k_ - 1)];
+  old_u_.resize(rule_.masking && !u_.empty() ? k_ : 0);
+  if (pool == nullptr) return SettleRange(0, k_);
+  const std::size_t ranges = std::clamp<std::size_t>(
+      k_ / kMinWinners, 1, static_cast<std::size_t>(pool->threads()) * kPartsPerThread);
+  pool->ParallelFor(static_cast<int>(ranges), [&](int part) {
+    const auto p = static_cast<std::size_t>(part);
+    SettleRange(k_ * p / ranges, k_ * (p + 1) / ranges);
+  });
+}
+
+void DgcStep::SettleRange(std::size_t begin, std::size_t end) {
+  const bool masking = !old_u_.empty();
+  for (std::size_t i = begin; i < end; ++i) {
+    const std::size_t ahead = indices_[std::min(i + kPrefetchDistance, end - 1)];
     __builtin_prefetch(&v_[ahead], 1);
     const std::uint32_t index = indices_[i];
     old_v_[i] = v_[index];

@@ -46,8 +46,9 @@ class DgcStep {
   std::span<const std::uint32_t> indices() const { return {indices_.data(), k_}; }
   std::span<float> values() { return {values_.data(), k_}; }
 
-  /// v -= values at the selected entries, and u = 0 there with masking.
-  void Settle();
+  /// v -= values at the selected entries, and u = 0 there with masking. `pool`, if any, shares the
+  /// work.
+  void Settle(ThreadPool* pool = nullptr);
   /// Puts back what the last Settle changed; nothing if that was done already.
   void Undo();
 
@@ -72,6 +73,12 @@ class DgcStep {
     CandidateList candidates;
   };
 
+  /// How far the taking of winners has come.
+  struct Taken {
+    std::size_t count;
+    std::size_t ties_left;  ///< How many entries equal to the k-th may still be taken.
+  };
+
   void DivideInto(std::size_t parts);
   template <typename Function>
   void ForEachPart(const Function& function);
@@ -85,7 +92,8 @@ class DgcStep {
   float SampledThreshold(const ValueAt& value_at);
   template <typename IndexAt>
   void TakeWinners(std::span<const float> values, const IndexAt& index_at, std::uint32_t kth,
-                   std::size_t& taken, std::size_t& ties);
+                   Taken& taken);
+  void SettleRange(std::size_t begin, std::size_t end);
   void ClearNonFinite();
 
   const DgcRule rule_;

@@ -77,7 +77,7 @@ void ExpectEqualToReference(const Run& run) {
     const std::size_t k = run.k(t);
     if (run.always_cold) step.Forget();
     step.Select(g, run.scale, k, &pool);
-    step.Settle();
+    step.Settle(&pool);
     reference.Step(g, run.scale, k);
     ASSERT_EQ(std::vector(step.indices().begin(), step.indices().end()), reference.indices());
     ASSERT_TRUE(SameBits(step.values(), reference.values()));

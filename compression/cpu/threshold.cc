@@ -48,11 +48,13 @@ void ThresholdTracker::Observe(const Observation& seen) {
   next_ = std::min(guess * growth, MagnitudeOfKey(kInfinityKey - 1));
 }
 
-SamplePlan::SamplePlan(std::size_t n) : n_(n), size_(std::min(n, kMaxSamples)) {}
+SamplePlan::SamplePlan(std::size_t n)
+    : n_(n),
+      size_(std::min(n, std::clamp(n / kThinning / kRun * kRun, kMinSamples, kMaxSamples))) {}
 
 std::size_t SamplePlan::Index(std::size_t j) const {
   if (size_ == n_) return j;
-  const std::size_t stratum = n_ / (kMaxSamples / kRun);
+  const std::size_t stratum = n_ / (size_ / kRun);
   const std::size_t run = j / kRun;
   const std::size_t start = run * stratum + Mix(run) % (stratum - kRun + 1);
   return start + j % kRun;

@@ -40,11 +40,10 @@ class ThresholdTracker {
 
 /// Which entries of a tensor to look at for a first threshold: short runs (a cache line each) at
 /// pseudo-random places of equal strata, so that no period of the tensor's layout is favoured. A
-/// function of n alone.
+/// function of n alone: one entry in 128, but not so few that they tell nothing, nor so many that a
+/// large tensor's pass would feel it.
 class SamplePlan {
  public:
-  static constexpr std::size_t kMaxSamples = 16384;
-
   explicit SamplePlan(std::size_t n);
   std::size_t size() const { return size_; }
   /// Position in the tensor of sample j < size().
@@ -52,6 +51,9 @@ class SamplePlan {
 
  private:
   static constexpr std::size_t kRun = 16;
+  static constexpr std::size_t kThinning = 128;
+  static constexpr std::size_t kMinSamples = 4096;
+  static constexpr std::size_t kMaxSamples = 16384;
   std::size_t n_;
   std::size_t size_;
 };

@@ -108,9 +108,9 @@ TEST_P(DgcStepTest, EqualsTheReferenceAtEverySize) {
 TEST_P(DgcStepTest, EqualsTheReferenceForEveryThreadCountWarmAndCold) {
   for (int threads : {1, 2, 4}) {
     for (bool cold : {false, true}) {
-      ExpectEqualToReference({.n = 600000,
-                              .k = [](int) { return 600; },
-                              .steps = 12,
+      ExpectEqualToReference({.n = 400000,
+                              .k = [](int) { return 400; },
+                              .steps = 8,
                               .threads = threads,
                               .always_cold = cold});
     }

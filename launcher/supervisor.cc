@@ -230,6 +230,9 @@ void Supervisor::OnChildren() {
 
 void Supervisor::Start() {
   if (program_) return;
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  // Hydra forwards its own stdin to rank 0; the others would wait for an end that never comes.
+  if (config_.rank != 0) dup2(null.get(), STDIN_FILENO);
   try {
     program_.emplace(config_.command);
   } catch (const InvalidArgument& error) {
@@ -242,7 +245,6 @@ void Supervisor::Start() {
   running_ = engine_open_ = true;
   output_.Attach(program_->TakeOutput(), program_->TakeErrors());
   // The program alone reads what Hydra forwards, and nothing is said past weirrun.
-  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
 }
 

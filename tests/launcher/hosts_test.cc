@@ -1,0 +1,74 @@
+#include "launcher/hosts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "launcher/network.h"
+#include "weir/error.h"
+
+namespace weir::launcher {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+
+std::string WriteFile(const std::string& text) {
+  const std::string path = testing::TempDir() + "hosts-" + std::to_string(getpid());
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(Hosts, RanksFillHostsInOrder) {
+  const std::vector<Host> hosts = ParseHosts("a:1,b:3,c");
+  EXPECT_THAT(PlaceRanks(hosts, 5), ElementsAre("a", "b", "b", "b", "c"));
+  EXPECT_THAT(PlaceRanks(hosts, 2), ElementsAre("a", "b"));
+}
+
+TEST(Hosts, MoreRanksThanSlotsAreRefused) {
+  EXPECT_THAT(
+      [] { PlaceRanks(ParseHosts("a:2,b"), 4); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("-np 4 asks for more ranks than the 3 slots")));
+}
+
+TEST(Hosts, BadEntriesAreNamed) {
+  for (const char* text : {"a:x", "a:0", "a:-1", "a:", ":2", "a,,b", "-oProxyCommand=x:2", "a b:1",
+                           "a;rm:1", "a:1,a:2", ""}) {
+    EXPECT_THROW(ParseHosts(text), InvalidArgument) << text;
+  }
+  EXPECT_THAT([] { ParseHosts("a:1,b:many"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("'many' is not a number of slots")));
+}
+
+TEST(Hosts, AFileMayWriteSlotsEitherWay) {
+  const std::string path = WriteFile("# two hosts\nnode-a slots=2  # fast\n\nnode-b:3\nnode-c\n");
+  EXPECT_THAT(PlaceRanks(ReadHostFile(path), 6),
+              ElementsAre("node-a", "node-a", "node-b", "node-b", "node-b", "node-c"));
+  std::filesystem::remove(path);
+}
+
+TEST(Hosts, ABadLineOfAFileIsNamed) {
+  const std::string path = WriteFile("a slots=2\nb cores=2\n");
+  EXPECT_THAT([&] { ReadHostFile(path); },
+              ThrowsMessage<InvalidArgument>(HasSubstr(path + ":2: 'cores=2'")));
+  std::filesystem::remove(path);
+  EXPECT_THAT([&] { ReadHostFile(path); }, ThrowsMessage<InvalidArgument>(HasSubstr(path)));
+}
+
+TEST(Hosts, ThisMachineIsKnownByAllItsNames) {
+  char own[256] = {};
+  gethostname(own, sizeof own - 1);
+  for (const std::string& name : {std::string("localhost"), std::string("127.0.0.1"),
+                                  std::string("127.0.0.5"), std::string(own)}) {
+    EXPECT_TRUE(IsLocalHost(name)) << name;
+  }
+  EXPECT_FALSE(IsLocalHost("192.0.2.1"));
+  EXPECT_FALSE(AllLocal({{.name = "localhost"}, {.name = "192.0.2.1"}}));
+}
+
+}  // namespace
+}  // namespace weir::launcher

@@ -1,0 +1,100 @@
+#include "tests/launcher/launched_job.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdlib>
+
+namespace weir::launcher {
+
+LaunchedJob::LaunchedJob(const std::vector<std::string>& arguments,
+                         const std::map<std::string, std::string>& environment,
+                         const std::string& input) {
+  int standard_input[2];
+  EXPECT_EQ(pipe2(standard_input, O_CLOEXEC), 0);
+  const UniqueFd input_end(standard_input[0]);
+  EXPECT_EQ(write(standard_input[1], input.data(), input.size()),
+            static_cast<ssize_t>(input.size()));
+  close(standard_input[1]);
+  int output[2];
+  int lifeline[2];
+  EXPECT_EQ(pipe2(output, O_CLOEXEC), 0);
+  EXPECT_EQ(pipe2(lifeline, O_CLOEXEC), 0);
+  pipe_.reset(output[0]);
+  lifeline_.reset(lifeline[0]);
+  const UniqueFd output_end(output[1]);
+  const UniqueFd lifeline_end(lifeline[1]);
+  std::vector<std::string> words = {WEIR_TEST_WEIRRUN};
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_ = fork();
+  if (pid_ == 0) {
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    fcntl(lifeline_end.get(), F_SETFD, 0);
+    dup2(input_end.get(), STDIN_FILENO);
+    dup2(output_end.get(), STDOUT_FILENO);
+    dup2(output_end.get(), STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(126);
+  }
+}
+
+LaunchedJob::~LaunchedJob() {
+  if (pid_ < 0) return;
+  kill(pid_, SIGTERM);
+  WaitStatus();
+}
+
+std::string LaunchedJob::WaitForLine(const std::string& text) {
+  while (true) {
+    for (std::size_t end = 0; (end = output_.find('\n', searched_)) != std::string::npos;) {
+      const std::string line = output_.substr(searched_, end - searched_);
+      searched_ = end + 1;
+      if (line.find(text) != std::string::npos) return line;
+    }
+    if (!ReadMore()) break;
+  }
+  ADD_FAILURE() << "no line with '" << text << "' in:\n" << output_;
+  return {};
+}
+
+std::vector<std::string> LaunchedJob::WaitForLines(const std::string& text, int count) {
+  std::vector<std::string> lines;
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i)
+    lines.push_back(WaitForLine(text));
+  return lines;
+}
+
+void LaunchedJob::Signal(int signal) const { kill(pid_, signal); }
+
+int LaunchedJob::WaitStatus() {
+  while (ReadMore()) {
+  }
+  int status = 0;
+  waitpid(std::exchange(pid_, -1), &status, 0);
+  return status;
+}
+
+int LaunchedJob::ExitCode() {
+  const int status = WaitStatus();
+  EXPECT_TRUE(WIFEXITED(status)) << output_;
+  return WEXITSTATUS(status);
+}
+
+void LaunchedJob::WaitForLastProcess() {
+  char byte = 0;
+  EXPECT_EQ(read(lifeline_.get(), &byte, 1), 0);
+}
+
+bool LaunchedJob::ReadMore() {
+  char bytes[4096];
+  const ssize_t n = read(pipe_.get(), bytes, sizeof bytes);
+  if (n > 0) output_.append(bytes, static_cast<std::size_t>(n));
+  return n > 0;
+}
+
+}  // namespace weir::launcher

@@ -1,0 +1,161 @@
+#include "launcher/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "launcher/setting_flags.h"
+#include "weir/error.h"
+#include "weir/settings.h"
+
+namespace weir::launcher {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using testing::ThrowsMessage;
+using testing::UnorderedElementsAre;
+
+using Words = std::vector<std::string>;
+
+void ExpectRefused(const Words& words, const std::string& text) {
+  EXPECT_THAT([&] { ParseOptions(words); }, ThrowsMessage<InvalidArgument>(HasSubstr(text)));
+}
+
+class ConfigFile {
+ public:
+  explicit ConfigFile(const std::string& text) { std::ofstream(path_) << text; }
+  ~ConfigFile() { std::filesystem::remove(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = testing::TempDir() + "config-" + std::to_string(getpid()) + ".yaml";
+};
+
+TEST(Options, EverythingAfterTheProgramIsTheProgramS) {
+  const Options options =
+      ParseOptions({"-np", "2", "--verbose", "python", "train.py", "-np", "7", "--verbose"});
+  EXPECT_EQ(options.ranks, 2);
+  EXPECT_TRUE(options.verbose);
+  EXPECT_THAT(options.command, ElementsAre("python", "train.py", "-np", "7", "--verbose"));
+}
+
+TEST(Options, TwoDashesBeginTheProgram) {
+  EXPECT_THAT(ParseOptions({"-np", "2", "--", "-odd", "x"}).command, ElementsAre("-odd", "x"));
+}
+
+TEST(Options, SpellingsOfHorovodAreKnown) {
+  for (const Words& words :
+       {Words{"-np", "4", "-H", "a:2,b:2", "x"}, Words{"--num-proc=4", "--hosts=a:2,b:2", "x"},
+        Words{"--num-proc", "4", "-Ha:2,b:2", "x"}}) {
+    const Options options = ParseOptions(words);
+    EXPECT_EQ(options.ranks, 4);
+    EXPECT_THAT(options.hosts, SizeIs(2));
+    EXPECT_THAT(options.command, ElementsAre("x"));
+  }
+  EXPECT_EQ(ParseOptions({"-cb"}).action, Options::Action::kCheckBuild);
+  EXPECT_EQ(ParseOptions({"-v"}).action, Options::Action::kVersion);
+  EXPECT_THAT(ParseOptions({"--help"}).help, HasSubstr("--cycle-time-ms"));
+}
+
+TEST(Options, WithoutHostsAllRanksAreHere) {
+  const Options options = ParseOptions({"-np", "64", "x"});
+  ASSERT_THAT(options.hosts, SizeIs(1));
+  EXPECT_EQ(options.hosts[0].name, "localhost");
+  EXPECT_EQ(options.hosts[0].slots, 64);
+}
+
+TEST(Options, MistakesAreNamed) {
+  ExpectRefused({"-np", "2", "--cycle-time", "1", "x"},
+                "unknown option '--cycle-time'; did you mean '--cycle-time-ms'?");
+  ExpectRefused({"-n", "2", "x"}, "unknown option '-n'");
+  ExpectRefused({"x"}, "with -np");
+  ExpectRefused({"-np", "0", "x"}, "with -np");
+  ExpectRefused({"-np", "two", "x"}, "two");
+  ExpectRefused({"-np", "2"}, "nothing to run");
+  ExpectRefused({"-np", "5", "-H", "a:2,b:2", "x"}, "more ranks than the 4 slots");
+  ExpectRefused({"-np", "2", "-H", "a:2", "--hostfile", "f", "x"}, "give one of them");
+  ExpectRefused({"-np", "2", "--min-np", "1", "x"}, "elastic");
+  ExpectRefused({"-np", "2", "--cycle-time-ms", "soon", "x"}, "--cycle-time-ms");
+  ExpectRefused({"-np", "2", "--fusion-threshold-mb", "-1", "x"}, "--fusion-threshold-mb");
+  ExpectRefused({"-np", "2", "--log-level", "loud", "x"}, "--log-level");
+}
+
+TEST(Options, SettingsBecomeVariables) {
+  const Options options = ParseOptions(
+      {"-np", "1", "--fusion-threshold-mb", "0.5", "--no-stall-check", "--timeline-mark-cycles",
+       "--log-without-timestamp", "--metrics-port", "9400", "--start-timeout", "5", "x"});
+  EXPECT_THAT(options.environment,
+              UnorderedElementsAre(
+                  Pair("WEIR_FUSION_THRESHOLD", "524288"), Pair("WEIR_STALL_CHECK", "false"),
+                  Pair("WEIR_TIMELINE_MARK_CYCLES", "true"), Pair("WEIR_LOG_TIMESTAMPS", "false"),
+                  Pair("WEIR_METRICS_PORT", "9400"), Pair("WEIR_START_TIMEOUT", "5")));
+}
+
+TEST(Options, EverySettingFlagIsUnderstoodByTheEngine) {
+  for (const SettingFlag& flag : SettingFlags()) {
+    const std::string value = flag.is_switch()             ? "true"
+                              : flag.key == "level"        ? "info"
+                              : flag.setting == "TIMELINE" ? "file.json"
+                                                           : "3";
+    const std::map<std::string, std::string> environment = {
+        {flag.variable(), VariableValue(flag, flag.flag, value)}};
+    EXPECT_THAT(Settings::FromEnvironment(environment).warnings(), IsEmpty()) << flag.flag;
+  }
+}
+
+TEST(Options, OptionsWithoutEffectAreNoticed) {
+  const Options options =
+      ParseOptions({"-np", "1", "--mpi", "--autotune", "--autotune-log-file", "f", "--gloo", "x"});
+  EXPECT_THAT(options.notices,
+              UnorderedElementsAre(HasSubstr("--autotune is"), HasSubstr("--autotune-log-file is"),
+                                   HasSubstr("--gloo is")));
+}
+
+TEST(Options, ArgumentsForMpiexecMayBeginWithADash) {
+  const Options options =
+      ParseOptions({"-np", "1", "--mpi-args", "-iface eth0", "--binding-args=-bind-to core", "x"});
+  EXPECT_THAT(options.mpiexec_arguments, ElementsAre("-bind-to", "core", "-iface", "eth0"));
+}
+
+TEST(Options, AConfigFileSetsWhatTheCommandLineDoesNot) {
+  const ConfigFile file(
+      "verbose: true\n"
+      "params:\n  fusion-threshold-mb: 32\n  cycle-time-ms: 3\n"
+      "stall-check:\n  enabled: false\n"
+      "logging:\n  hide-timestamp: true\n"
+      "autotune:\n  enabled: true\n");
+  const Options options =
+      ParseOptions({"-np", "1", "--config-file", file.path(), "--cycle-time-ms", "9", "x"});
+  EXPECT_THAT(options.environment,
+              UnorderedElementsAre(Pair("WEIR_FUSION_THRESHOLD", "33554432"),
+                                   Pair("WEIR_CYCLE_TIME", "9"), Pair("WEIR_STALL_CHECK", "false"),
+                                   Pair("WEIR_LOG_TIMESTAMPS", "false")));
+  EXPECT_TRUE(options.verbose);
+  EXPECT_THAT(options.notices, ElementsAre(HasSubstr("autotune")));
+}
+
+TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
+  for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
+           {"params:\n  cycle-time: 3\n", ":2: params.cycle-time: unknown key"},
+           {"params:\n  cycle-time: 3\n", "did you mean 'cycle-time-ms'?"},
+           {"parms:\n  x: 3\n", ":1: unknown key 'parms'; did you mean 'params'?"},
+           {"params:\n  cycle-time-ms: soon\n", ":2: params.cycle-time-ms"},
+           {"params:\n  cycle-time-ms: [1, 2]\n", "must be one value"},
+           {"logging:\n  hide-timestamp: perhaps\n", "neither true nor false"},
+           {"params: [\n", "config-"}}) {
+    const ConfigFile file(text);
+    ExpectRefused({"-np", "1", "--config-file", file.path(), "x"}, message);
+  }
+  ExpectRefused({"-np", "1", "--config-file", "/no/such/file", "x"}, "cannot read '/no/such/file'");
+}
+
+}  // namespace
+}  // namespace weir::launcher

@@ -1,0 +1,3 @@
+#!/bin/sh
+# An mpiexec that starts nothing.
+exec sleep 3600

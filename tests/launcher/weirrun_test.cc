@@ -1,0 +1,262 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+
+#include "tests/launcher/launched_job.h"
+
+namespace weir::launcher {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kProgram = WEIR_TEST_RANK_PROGRAM;
+
+std::string Shell(const std::string& file) { return std::string(WEIR_TEST_FOLDER) + "/" + file; }
+
+/// After a job's end: none of its processes and none of its shared memory is left.
+void ExpectNothingLeft(LaunchedJob& job) {
+  job.WaitForLastProcess();
+  const std::regex shared("shm (/dev/shm/\\S+)");
+  int files = 0;
+  for (std::sregex_iterator i(job.output().begin(), job.output().end(), shared), end; i != end;
+       ++i, ++files) {
+    EXPECT_FALSE(std::filesystem::exists((*i)[1].str())) << i->str();
+  }
+  EXPECT_GT(files, 0) << "the ranks share no memory; this test sees nothing";
+}
+
+pid_t ProcessOfRank(const std::vector<std::string>& lines, int rank) {
+  for (const std::string& line : lines) {
+    std::smatch match;
+    const std::regex pattern("rank " + std::to_string(rank) + " is process (\\d+)");
+    if (std::regex_search(line, match, pattern)) return std::stoi(match[1]);
+  }
+  ADD_FAILURE() << "rank " << rank << " did not say its process";
+  return 0;
+}
+
+TEST(Weirrun, OutputIsPrefixedByWholeLines) {
+  LaunchedJob job({"-np", "2", "sh", "-c", "printf a; printf 'b\\nc\\n'; printf d >&2"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  for (const char* line : {"[0] ab\n", "[0] c\n", "[1] ab\n", "[1] c\n", "[0] d\n", "[1] d\n"}) {
+    EXPECT_THAT(job.output(), HasSubstr(line));
+  }
+}
+
+TEST(Weirrun, ALotOfOutputArrivesWholeAndInOrder) {
+  LaunchedJob job({"-np", "2", "--no-prefix", "sh", "-c", "seq 1 100000 | sed s/^/$PMI_RANK:/"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  std::istringstream lines(job.output());
+  int next[2] = {1, 1};
+  for (std::string line; std::getline(lines, line);) {
+    const int rank = line[0] - '0';
+    ASSERT_TRUE(rank == 0 || rank == 1) << line;
+    ASSERT_EQ(line.substr(2), std::to_string(next[rank]++));
+  }
+  EXPECT_EQ(next[0], 100001);
+  EXPECT_EQ(next[1], 100001);
+}
+
+TEST(Weirrun, StandardInputReachesRankZeroAlone) {
+  LaunchedJob job({"-np", "2", "cat"}, {}, "first line\nsecond line\n");
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_EQ(job.output(), "[0] first line\n[0] second line\n");
+}
+
+TEST(Weirrun, OptionsBecomeVariablesOfTheRanks) {
+  LaunchedJob job(
+      {"-np", "1", "--cycle-time-ms", "2.5", "--fusion-threshold-mb", "32", "--no-stall-check",
+       "sh", "-c", "echo $WEIR_CYCLE_TIME $WEIR_FUSION_THRESHOLD $WEIR_STALL_CHECK $FORWARDED"},
+      {{"FORWARDED", "yes"}});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), HasSubstr("[0] 2.5 33554432 false yes\n"));
+}
+
+TEST(Weirrun, TheTokenIsNotShownToThePrograms) {
+  LaunchedJob job({"-np", "1", "env"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), HasSubstr("WEIR_SUPERVISOR_FD="));
+  EXPECT_THAT(job.output(), Not(HasSubstr("WEIR_LAUNCHER_TOKEN")));
+}
+
+TEST(Weirrun, OutputAlsoGoesToFiles) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("weirrun-" + std::to_string(getpid()));
+  LaunchedJob job({"-np", "2", "--output-filename", folder, "sh", "-c", "echo out; echo err >&2"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  std::string text;
+  std::getline(std::ifstream(folder / "rank.1" / "stderr"), text);
+  EXPECT_EQ(text, "err");
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Weirrun, AKilledRankIsNamedToItsPeersAndToTheUser) {
+  LaunchedJob job({"-np", "3", kProgram});
+  const pid_t victim = ProcessOfRank(job.WaitForLines("is process", 3), 1);
+  const auto death = std::chrono::steady_clock::now();
+  kill(victim, SIGKILL);
+  job.WaitForLines("lost rank 1 on localhost: signal 9 (Killed)", 2);
+  EXPECT_EQ(job.ExitCode(), 137);
+  ExpectNothingLeft(job);
+  EXPECT_LT(std::chrono::steady_clock::now() - death, std::chrono::seconds(5));
+  EXPECT_THAT(job.output(), HasSubstr("[0] rank 0 ends\n"));
+  EXPECT_THAT(job.output(), HasSubstr("[2] rank 2 ends\n"));
+  EXPECT_THAT(job.output(), HasSubstr("weirrun: rank 1 on localhost: signal 9 (Killed); "));
+}
+
+TEST(Weirrun, SurvivorsThatStayAreEndedAfterTheGraceTime) {
+  LaunchedJob job({"-np", "2", "--grace-seconds", "0.2", kProgram, "0", "linger"});
+  const pid_t victim = ProcessOfRank(job.WaitForLines("is process", 2), 1);
+  const auto death = std::chrono::steady_clock::now();
+  kill(victim, SIGKILL);
+  EXPECT_EQ(job.ExitCode(), 137);
+  ExpectNothingLeft(job);
+  EXPECT_GT(std::chrono::steady_clock::now() - death, std::chrono::milliseconds(200));
+}
+
+struct Ending {
+  std::string deed;
+  int code;
+  std::string text;
+};
+class WeirrunEnding : public testing::TestWithParam<Ending> {};
+
+TEST_P(WeirrunEnding, GivesTheFirstFailuresCodeAndName) {
+  LaunchedJob job({"-np", "3", "--grace-seconds", "1", kProgram, "1", GetParam().deed});
+  EXPECT_EQ(job.ExitCode(), GetParam().code);
+  ExpectNothingLeft(job);
+  EXPECT_TRUE(std::regex_search(job.output(), std::regex("weirrun: " + GetParam().text)))
+      << job.output();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , WeirrunEnding,
+    testing::Values(Ending{"segv", 139, R"(rank 1 on localhost: signal 11 \(Segmentation fault\))"},
+                    Ending{"abort", 134, R"(rank 1 on localhost: signal 6 \(Aborted\))"},
+                    Ending{"exit3", 3, "rank 1 on localhost: exit code 3"},
+                    Ending{"exit0", 1,
+                           R"(rank 1 on localhost: exited without leaving \(exit code 0\))"},
+                    // The rank's own exit may or may not be seen before Hydra's.
+                    Ending{"mpi-abort", 5, "(mpiexec ended with|rank 1 on localhost:) exit code 5"},
+                    Ending{"engine-abort", 4,
+                           "rank 1 on localhost ended the job: the checksum of layer.0 is wrong"}),
+    [](const auto& test) { return std::regex_replace(test.param.deed, std::regex("-"), ""); });
+
+TEST(Weirrun, AnAbortNamesRankAndReasonToTheOthers) {
+  LaunchedJob job({"-np", "2", kProgram, "1", "engine-abort"});
+  job.WaitForLine("[0] aborted by rank 1: the checksum of layer.0 is wrong");
+}
+
+TEST(Weirrun, RanksThatLeaveAreNoLoss) {
+  LaunchedJob job({"-np", "3", kProgram, "1", "leave"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), Not(HasSubstr("lost rank")));
+}
+
+TEST(Weirrun, RanksThatEndTogetherWithoutLeavingAreNoLoss) {
+  LaunchedJob job({"-np", "3", kProgram, "all", "exit0"});
+  EXPECT_EQ(job.ExitCode(), 0);
+}
+
+TEST(Weirrun, StatusOfEveryRankReachesRankZero) {
+  LaunchedJob job({"-np", "3", kProgram, "1", "status"});
+  for (const std::string& line : job.WaitForLines("got status of", 3)) {
+    EXPECT_THAT(line, HasSubstr("[0] got status of "));
+  }
+}
+
+TEST(Weirrun, InterruptsEndTheJob) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    LaunchedJob job({"-np", "2", kProgram});
+    job.WaitForLines("is process", 2);
+    job.Signal(signal);
+    EXPECT_EQ(job.ExitCode(), 128 + signal);
+    ExpectNothingLeft(job);
+  }
+}
+
+TEST(Weirrun, ASecondInterruptLeavesNoGrace) {
+  LaunchedJob job({"-np", "2", "--grace-seconds", "3600", kProgram, "all", "linger"});
+  job.WaitForLines("lingering", 2);
+  job.Signal(SIGINT);
+  job.Signal(SIGTERM);
+  EXPECT_EQ(job.ExitCode(), 130);
+  ExpectNothingLeft(job);
+}
+
+TEST(Weirrun, WhenWeirrunItselfIsKilledNothingIsLeft) {
+  LaunchedJob job({"-np", "2", "--grace-seconds", "0.5", kProgram});
+  job.WaitForLines("is process", 2);
+  job.Signal(SIGKILL);
+  EXPECT_TRUE(WIFSIGNALED(job.WaitStatus()));
+  ExpectNothingLeft(job);
+}
+
+TEST(Weirrun, WhatAProgramLeavesRunningIsEnded) {
+  LaunchedJob job({"-np", "2", "sh", "-c", "sleep 3600 & setsid sleep 3600 & echo gone"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  job.WaitForLastProcess();
+}
+
+TEST(Weirrun, AProgramThatIsNotThereIsNamed) {
+  LaunchedJob job({"-np", "2", "./no-such-program"});
+  EXPECT_EQ(job.ExitCode(), 127);
+  EXPECT_THAT(job.output(), HasSubstr("cannot run './no-such-program': No such file"));
+}
+
+TEST(Weirrun, AMissingMpiexecIsNamed) {
+  LaunchedJob job({"-np", "2", "true"}, {{"WEIR_MPIEXEC", "/no/such/mpiexec"}});
+  EXPECT_EQ(job.ExitCode(), 2);
+  EXPECT_THAT(job.output(), HasSubstr("WEIR_MPIEXEC is '/no/such/mpiexec'"));
+}
+
+TEST(Weirrun, AFailingMpiexecIsNoHang) {
+  LaunchedJob job({"-np", "2", "true"}, {{"WEIR_MPIEXEC", "/bin/false"}});
+  EXPECT_EQ(job.ExitCode(), 1);
+  EXPECT_THAT(job.output(),
+              HasSubstr("mpiexec ended with exit code 1 before it had started rank 0"));
+}
+
+TEST(Weirrun, RanksThatDoNotStartInTimeAreNamed) {
+  LaunchedJob job({"-np", "2", "--start-timeout", "0.2", "true"},
+                  {{"WEIR_MPIEXEC", Shell("sleeping_mpiexec.sh")}});
+  EXPECT_EQ(job.ExitCode(), 1);
+  job.WaitForLastProcess();
+  EXPECT_THAT(job.output(), HasSubstr("rank 0 on localhost, rank 1 on localhost did not start"));
+}
+
+TEST(Weirrun, AWrongSettingIsRefusedBeforeAnythingStarts) {
+  LaunchedJob job({"-np", "1", "echo", "started"}, {{"WEIR_CYCLE_TIME", "soon"}});
+  EXPECT_EQ(job.ExitCode(), 2);
+  EXPECT_THAT(job.output(), HasSubstr("WEIR_CYCLE_TIME"));
+  EXPECT_THAT(job.output(), Not(HasSubstr("started")));
+}
+
+// Hosts that exist only for a stand-in of ssh, which runs the command here.
+TEST(Weirrun, HostsMayHaveUnequalSlots) {
+  LaunchedJob job({"-np", "4", "-H", "node-a:1,node-b:3", "--network-interface", "lo", "sh", "-c",
+                   "echo rank $PMI_RANK is $MPI_LOCALRANKID of $MPI_LOCALNRANKS"},
+                  {{"HYDRA_LAUNCHER_EXEC", Shell("here_instead_of_ssh.sh")}});
+  EXPECT_EQ(job.ExitCode(), 0);
+  for (const char* line : {"rank 0 is 0 of 1", "rank 1 is 0 of 3", "rank 3 is 2 of 3"}) {
+    EXPECT_THAT(job.output(), HasSubstr(line));
+  }
+}
+
+TEST(Weirrun, ALossNamesTheHost) {
+  LaunchedJob job({"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "sh", "-c",
+                   "exit $PMI_RANK"},
+                  {{"HYDRA_LAUNCHER_EXEC", Shell("here_instead_of_ssh.sh")}});
+  EXPECT_EQ(job.ExitCode(), 1);
+  EXPECT_THAT(job.output(), HasSubstr("weirrun: rank 1 on node-b: exit code 1; "));
+}
+
+}  // namespace
+}  // namespace weir::launcher

@@ -1,0 +1,289 @@
+#include "ops/membership.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <vector>
+
+#include "common/supervision.h"
+#include "ops/local/membership.h"
+#include "ops/supervisor_membership.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using supervision::Message;
+using supervision::MessageType;
+using Kind = MembershipEvent::Kind;
+
+/// A listener that a test can wait on.
+class Mailbox {
+ public:
+  Membership::Listener listener() {
+    return [this](const MembershipEvent& event) {
+      const std::lock_guard lock(mutex_);
+      events_.push_back(event);
+      arrived_.notify_all();
+    };
+  }
+  /// The next event; waits for it.
+  MembershipEvent Next() {
+    std::unique_lock lock(mutex_);
+    arrived_.wait(lock, [this] { return taken_ < events_.size(); });
+    return events_[taken_++];
+  }
+  std::size_t count() {
+    const std::lock_guard lock(mutex_);
+    return events_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<MembershipEvent> events_;
+  std::size_t taken_ = 0;
+};
+
+/// The supervisor's end of the socket.
+class FakeSupervisor {
+ public:
+  FakeSupervisor() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    own_.reset(ends[0]);
+    engine_.reset(ends[1]);
+  }
+  UniqueFd TakeEngineEnd() { return std::move(engine_); }
+  int engine_end() const { return engine_.get(); }
+  void Tell(const Message& message) { TellBytes(Encode(message)); }
+  void TellBytes(const std::string& bytes) {
+    ASSERT_EQ(send(own_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  Message Hear() {
+    std::string packet(supervision::kMaxFrame, '\0');
+    const ssize_t n = recv(own_.get(), packet.data(), packet.size(), 0);
+    EXPECT_GT(n, 0);
+    return supervision::Decode(std::string_view(packet).substr(0, static_cast<std::size_t>(n)));
+  }
+  bool HearsNothing() {
+    char byte = 0;
+    return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+  }
+  void Die() { own_.reset(); }
+
+ private:
+  UniqueFd own_;
+  UniqueFd engine_;
+};
+
+TEST(SupervisorMembership, AttachesAndPassesOnWhatTheEngineSays) {
+  FakeSupervisor supervisor;
+  SupervisorMembership membership(supervisor.TakeEngineEnd());
+  EXPECT_EQ(supervisor.Hear().type, MessageType::kAttach);
+  membership.RequestStatus();
+  EXPECT_EQ(supervisor.Hear().type, MessageType::kStatusRequest);
+  membership.SendStatus("waiting for layer.0");
+  const Message status = supervisor.Hear();
+  EXPECT_EQ(status.type, MessageType::kStatus);
+  EXPECT_EQ(status.text, "waiting for layer.0");
+  membership.Leave();
+  EXPECT_EQ(supervisor.Hear().type, MessageType::kLeave);
+}
+
+TEST(SupervisorMembership, AbortsOnce) {
+  FakeSupervisor supervisor;
+  SupervisorMembership membership(supervisor.TakeEngineEnd());
+  membership.Abort("first");
+  membership.Abort("second");
+  membership.Leave();
+  EXPECT_EQ(supervisor.Hear().type, MessageType::kAttach);
+  EXPECT_EQ(supervisor.Hear().text, "first");
+  EXPECT_EQ(supervisor.Hear().type, MessageType::kLeave);
+}
+
+TEST(SupervisorMembership, ALossNamesRankHostAndCause) {
+  FakeSupervisor supervisor;
+  SupervisorMembership membership(supervisor.TakeEngineEnd());
+  Mailbox mailbox;
+  membership.Listen(mailbox.listener());
+  supervisor.Tell(
+      {.type = MessageType::kPeerLost, .rank = 2, .host = "node-b", .text = "signal 9 (Killed)"});
+  const MembershipEvent event = mailbox.Next();
+  EXPECT_EQ(event.kind, Kind::kPeerLost);
+  EXPECT_EQ(event.rank, 2);
+  EXPECT_EQ(event.host, "node-b");
+  EXPECT_EQ(event.text, "signal 9 (Killed)");
+}
+
+TEST(SupervisorMembership, EventsWaitForAListener) {
+  FakeSupervisor supervisor;
+  SupervisorMembership membership(supervisor.TakeEngineEnd());
+  supervisor.Tell({.type = MessageType::kAbort, .rank = 1, .text = "enough"});
+  Mailbox mailbox;
+  membership.Listen(mailbox.listener());
+  EXPECT_EQ(mailbox.Next().text, "enough");
+}
+
+TEST(SupervisorMembership, MalformedPacketsAreNoEvents) {
+  FakeSupervisor supervisor;
+  SupervisorMembership membership(supervisor.TakeEngineEnd());
+  Mailbox mailbox;
+  membership.Listen(mailbox.listener());
+  supervisor.TellBytes("nonsense");
+  supervisor.TellBytes(std::string(supervision::kMaxFrame + 100, '\xff'));
+  supervisor.Tell({.type = MessageType::kWelcome});
+  supervisor.Tell({.type = MessageType::kStatusRequest});
+  EXPECT_EQ(mailbox.Next().kind, Kind::kStatusRequest);
+}
+
+TEST(SupervisorMembership, ADeadSupervisorIsALostLauncher) {
+  FakeSupervisor supervisor;
+  SupervisorMembership membership(supervisor.TakeEngineEnd());
+  Mailbox mailbox;
+  membership.Listen(mailbox.listener());
+  supervisor.Die();
+  EXPECT_EQ(mailbox.Next().kind, Kind::kLauncherLost);
+}
+
+TEST(SupervisorMembership, NoEventOnceListenNullHasReturned) {
+  FakeSupervisor supervisor;
+  SupervisorMembership membership(supervisor.TakeEngineEnd());
+  Mailbox first;
+  Mailbox second;
+  membership.Listen(first.listener());
+  membership.Listen(nullptr);
+  supervisor.Tell({.type = MessageType::kStatusRequest});
+  membership.Listen(second.listener());
+  EXPECT_EQ(second.Next().kind, Kind::kStatusRequest);
+  EXPECT_EQ(first.count(), 0u);
+}
+
+TEST(SupervisorMembership, IsSilentInAForkedChild) {
+  FakeSupervisor supervisor;
+  auto membership = std::make_unique<SupervisorMembership>(supervisor.TakeEngineEnd());
+  EXPECT_EQ(supervisor.Hear().type, MessageType::kAttach);
+  const pid_t child = fork();
+  if (child == 0) {
+    membership->Abort("from a data-loader worker");
+    membership->Leave();
+    membership->Listen(nullptr);
+    membership.reset();
+    _exit(0);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(supervisor.HearsNothing());
+  Mailbox mailbox;  // And the parent's still works.
+  membership->Listen(mailbox.listener());
+  supervisor.Tell({.type = MessageType::kStatusRequest});
+  EXPECT_EQ(mailbox.Next().kind, Kind::kStatusRequest);
+}
+
+TEST(SupervisorMembership, CanBeMadeAgainFromTheSameEnvironment) {
+  FakeSupervisor supervisor;
+  setenv(supervision::kEngineFdVariable, std::to_string(supervisor.engine_end()).c_str(), 1);
+  for (int life = 0; life < 2; ++life) {
+    const auto membership = SupervisorMembership::FromEnvironment();
+    EXPECT_EQ(supervisor.Hear().type, MessageType::kAttach);
+    membership->Leave();
+    EXPECT_EQ(supervisor.Hear().type, MessageType::kLeave);
+  }
+  EXPECT_NE(fcntl(supervisor.engine_end(), F_GETFD) & FD_CLOEXEC, 0);
+  unsetenv(supervision::kEngineFdVariable);
+}
+
+TEST(SupervisorMembership, ADescriptorThatIsSomethingElseIsRefused) {
+  for (const char* text : {"0", "-1", "7x", "", "99999"}) {
+    setenv(supervision::kEngineFdVariable, text, 1);
+    EXPECT_THROW(SupervisorMembership::FromEnvironment(), InvalidArgument) << text;
+  }
+  unsetenv(supervision::kEngineFdVariable);
+  EXPECT_NE(SupervisorMembership::FromEnvironment(), nullptr);
+}
+
+class MembershipHubTest : public testing::Test {
+ protected:
+  MembershipHubTest() {
+    for (int rank = 0; rank < 3; ++rank) {
+      members_.push_back(hub_.Member(rank));
+      members_.back()->Listen(mailboxes_[rank].listener());
+    }
+  }
+  local::MembershipHub hub_{3};
+  Mailbox mailboxes_[3];
+  std::vector<std::unique_ptr<Membership>> members_;
+};
+
+TEST_F(MembershipHubTest, ADeathReachesAllOthers) {
+  hub_.Kill(1, "signal 11 (Segmentation fault)");
+  for (const int rank : {0, 2}) {
+    const MembershipEvent event = mailboxes_[rank].Next();
+    EXPECT_EQ(event.kind, Kind::kPeerLost);
+    EXPECT_EQ(event.rank, 1);
+    EXPECT_EQ(event.text, "signal 11 (Segmentation fault)");
+  }
+  EXPECT_EQ(mailboxes_[1].count(), 0u);
+}
+
+TEST_F(MembershipHubTest, TheDeadSayNothing) {
+  hub_.Kill(1);
+  mailboxes_[0].Next();
+  members_[1]->Abort("ghost");
+  members_[2]->Abort("alive");
+  EXPECT_EQ(mailboxes_[0].Next().text, "alive");
+}
+
+TEST_F(MembershipHubTest, WhoHasLeftIsNotLost) {
+  members_[1]->Leave();
+  hub_.Kill(1);
+  hub_.Kill(2);
+  EXPECT_EQ(mailboxes_[0].Next().rank, 2);
+}
+
+TEST_F(MembershipHubTest, AnAbortReachesAllOthersOnce) {
+  members_[2]->Abort("first");
+  members_[2]->Abort("second");
+  members_[0]->Abort("third");
+  EXPECT_EQ(mailboxes_[1].Next().text, "first");
+  EXPECT_EQ(mailboxes_[1].Next().text, "third");
+}
+
+TEST_F(MembershipHubTest, StatusGoesFromEverybodyToRankZero) {
+  members_[1]->RequestStatus();
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(mailboxes_[rank].Next().kind, Kind::kStatusRequest);
+    members_[static_cast<std::size_t>(rank)]->SendStatus("rank " + std::to_string(rank));
+    const MembershipEvent status = mailboxes_[0].Next();
+    EXPECT_EQ(status.kind, Kind::kStatus);
+    EXPECT_EQ(status.rank, rank);
+    EXPECT_EQ(status.text, "rank " + std::to_string(rank));
+  }
+}
+
+TEST_F(MembershipHubTest, ALostLauncherIsSeenByAll) {
+  hub_.LoseLauncher();
+  for (Mailbox& mailbox : mailboxes_) EXPECT_EQ(mailbox.Next().kind, Kind::kLauncherLost);
+}
+
+TEST_F(MembershipHubTest, AMemberMayGoWhileEventsArrive) {
+  for (int round = 0; round < 200; ++round) {
+    members_[0]->RequestStatus();
+    members_[1] = nullptr;
+    members_[1] = hub_.Member(1);
+    members_[1]->Listen(mailboxes_[1].listener());
+  }
+  members_[0]->RequestStatus();
+  EXPECT_EQ(mailboxes_[1].Next().kind, Kind::kStatusRequest);
+}
+
+}  // namespace
+}  // namespace weir

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <ctime>
 
 #include "weir/error.h"
@@ -21,7 +22,11 @@ void WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return;  // Nobody reads us any more; the job goes on.
+    if (n < 0) {
+      // Nobody reads us any more. To the whole process, as the main thread waits for signals.
+      if (errno == EPIPE) kill(getpid(), SIGPIPE);
+      return;
+    }
     text.remove_prefix(static_cast<std::size_t>(n));
   }
 }

@@ -20,7 +20,7 @@ struct OutputOptions {
 };
 
 /// Writes what ranks print to weirrun's own stdout and stderr, whole lines only. Blocks as long as
-/// those do. Not thread-safe.
+/// those do; sends this process SIGPIPE when nobody reads them any more. Not thread-safe.
 class OutputWriter {
  public:
   /// Makes the folders and files. Throws InvalidArgument when it cannot.

@@ -27,7 +27,8 @@ class LaunchedJob {
   /// Reads `count` lines that contain `text`.
   std::vector<std::string> WaitForLines(const std::string& text, int count);
 
-  pid_t pid() const { return pid_; }
+  /// Stops reading what weirrun writes.
+  void CloseOutput() { pipe_.reset(); }
   void Signal(int signal) const;
   /// Waits for weirrun and returns what waitpid says.
   int WaitStatus();

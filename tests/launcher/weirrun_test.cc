@@ -199,6 +199,14 @@ TEST(Weirrun, WhenWeirrunItselfIsKilledNothingIsLeft) {
   ExpectNothingLeft(job);
 }
 
+TEST(Weirrun, ABrokenPipeEndsTheJob) {
+  LaunchedJob job({"-np", "2", "yes"});
+  job.WaitForLine("[0] y");
+  job.CloseOutput();
+  EXPECT_EQ(job.ExitCode(), 128 + SIGPIPE);
+  job.WaitForLastProcess();
+}
+
 TEST(Weirrun, WhatAProgramLeavesRunningIsEnded) {
   LaunchedJob job({"-np", "2", "sh", "-c", "sleep 3600 & setsid sleep 3600 & echo gone"});
   EXPECT_EQ(job.ExitCode(), 0);

@@ -3,6 +3,7 @@
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -14,8 +15,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::array<std::string_view, 3> kPrefixes = {"mpich_shm_", "ucx_shm_posix_", "weir_"};
-// The other ranks of the host open the file a little after the first one made it.
-constexpr milliseconds kLookEvery{20};
+// A file appears before its maker can be seen to have it open. The pauses double.
+constexpr milliseconds kFirstPause{1};
+constexpr milliseconds kLongestPause{64};
 constexpr milliseconds kLookFor{2000};
 
 bool IsCandidate(std::string_view name) {
@@ -34,24 +36,31 @@ ino_t InodeOf(const std::string& path) {
 }  // namespace
 
 SharedMemorySweeper::SharedMemorySweeper(std::string directory)
-    : directory_(std::move(directory)), inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+    : directory_(std::move(directory)),
+      inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
+      pause_(kFirstPause) {
   inotify_add_watch(inotify_.get(), directory_.c_str(), IN_CREATE);
 }
 
-void SharedMemorySweeper::Look(pid_t session, Clock::time_point now) {
+void SharedMemorySweeper::Look(pid_t program, Clock::time_point now) {
   ReadEvents(now);
   std::erase_if(unexplained_, [&](const auto& file) {
     return InodeOf(file.first) == 0 || now > file.second + kLookFor;
   });
+  if (!unexplained_.empty()) Claim(program);  // Usually it; the whole session takes longer.
   if (!unexplained_.empty()) {
-    for (const pid_t process : ProcessesOfSession(session)) {
-      for (const std::string& file : FilesInUse(process, directory_)) {
-        if (unexplained_.erase(file) != 0) ours_[file] = InodeOf(file);
-      }
-    }
+    for (const pid_t process : ProcessesOfSession(getsid(0))) Claim(process);
   }
   next_look_.reset();
-  if (!unexplained_.empty()) next_look_ = now + kLookEvery;
+  if (unexplained_.empty()) return;
+  next_look_ = now + pause_;
+  pause_ = std::min<Clock::duration>(2 * pause_, kLongestPause);
+}
+
+void SharedMemorySweeper::Claim(pid_t process) {
+  for (const std::string& file : FilesInUse(process, directory_)) {
+    if (unexplained_.erase(file) != 0) ours_[file] = InodeOf(file);
+  }
 }
 
 void SharedMemorySweeper::Sweep() {
@@ -69,6 +78,7 @@ void SharedMemorySweeper::ReadEvents(Clock::time_point now) {
       const auto* event = reinterpret_cast<const inotify_event*>(buffer.data() + at);
       if (event->len > 0 && IsCandidate(event->name)) {
         unexplained_.emplace(directory_ + "/" + event->name, now);
+        pause_ = kFirstPause;
       }
       at += static_cast<ssize_t>(sizeof(inotify_event)) + event->len;
     }

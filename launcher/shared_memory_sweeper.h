@@ -30,19 +30,22 @@ class SharedMemorySweeper {
   int fd() const { return inotify_.get(); }
   /// When Look wants to be called again; none while no new file is unexplained.
   std::optional<Clock::time_point> next_look() const { return next_look_; }
-  /// Takes note of new files and of those that processes of `session` use.
-  void Look(pid_t session, Clock::time_point now);
+  /// Takes note of new files, and of which of them `program`, or another process of the
+  /// caller's session, uses.
+  void Look(pid_t program, Clock::time_point now);
   /// Removes the session's files, those that are still the same ones.
   void Sweep();
 
  private:
   void ReadEvents(Clock::time_point now);
+  void Claim(pid_t process);
 
   std::string directory_;
   UniqueFd inotify_;
   std::map<std::string, Clock::time_point> unexplained_;  // Path, and when it appeared.
   std::map<std::string, ino_t> ours_;
   std::optional<Clock::time_point> next_look_;
+  Clock::duration pause_;  // Until the next look.
 };
 
 }  // namespace weir::launcher

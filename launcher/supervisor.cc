@@ -111,7 +111,7 @@ void Supervisor::Wait() {
   if (fds[1].revents != 0) OnEngine();
   if (fds[2].revents != 0) OnAnchor();
   if (fds[3].revents != 0) OnChildren();
-  if (fds[4].revents != 0) sweeper_.Look(getpid(), Clock::now());
+  if (fds[4].revents != 0) LookAtSharedMemory();
   if (fds[5].revents != 0 || fds[6].revents != 0 || fds[7].revents != 0) output_.Pump();
 }
 
@@ -124,7 +124,7 @@ std::optional<Supervisor::Time> Supervisor::Deadline() const {
 }
 
 void Supervisor::OnTime(Time now) {
-  if (sweeper_.next_look() && now >= *sweeper_.next_look()) sweeper_.Look(getpid(), now);
+  if (sweeper_.next_look() && now >= *sweeper_.next_look()) LookAtSharedMemory();
   if (!launcher_lost_ && now >= next_heartbeat_) {
     launcher_.Send({.type = MessageType::kHeartbeat});
     next_heartbeat_ = now + kHeartbeatEvery;
@@ -141,6 +141,10 @@ void Supervisor::OnTime(Time now) {
     ending_ = first ? Ending::kTerminated : Ending::kKilled;
     ending_due_ = now + kKillAfter;
   }
+}
+
+void Supervisor::LookAtSharedMemory() {
+  sweeper_.Look(program_ ? program_->pid() : getpid(), Clock::now());
 }
 
 void Supervisor::OnLauncher() {
@@ -168,7 +172,7 @@ void Supervisor::OnMessage(const Message& message) {
       break;
     case MessageType::kStatusRequest:
     case MessageType::kStatus:
-      if (attached_) TellEngine(message);
+      if (!left_) TellEngine(message);
       break;
     default:
       break;
@@ -190,7 +194,7 @@ void Supervisor::OnEngine() {
     switch (message.type) {
       case MessageType::kAttach:
       case MessageType::kLeave:
-        attached_ = message.type == MessageType::kAttach;
+        left_ = message.type == MessageType::kLeave;
         [[fallthrough]];
       case MessageType::kAbort:
       case MessageType::kStatusRequest:

@@ -50,6 +50,7 @@ class Supervisor {
   void OnMessage(const supervision::Message& message);
   void OnEngine();
   void OnAnchor();
+  void LookAtSharedMemory();
   void OnChildren();
   void Start();
   void TellEngine(const supervision::Message& message);
@@ -67,7 +68,7 @@ class Supervisor {
   std::optional<Program> program_;
   std::deque<std::string> engine_queue_;  // Packets that the engine's socket did not take yet.
   bool engine_open_ = false;
-  bool attached_ = false;  // An engine listens.
+  bool left_ = false;  // Nobody reads a status request any more.
   bool running_ = false;
   bool stopping_ = false;  // Its end will be our doing.
   bool finish_ = false;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -34,6 +35,7 @@ LaunchedJob::LaunchedJob(const std::vector<std::string>& arguments,
   pid_ = fork();
   if (pid_ == 0) {
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);  // A test that is ended ends its job.
     fcntl(lifeline_end.get(), F_SETFD, 0);
     dup2(input_end.get(), STDIN_FILENO);
     dup2(output_end.get(), STDOUT_FILENO);

@@ -20,7 +20,7 @@ class SharedMemorySweeperTest : public testing::Test {
   UniqueFd Create(const std::string& name) const {
     return UniqueFd(open(Path(name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   }
-  void Look() { sweeper_.Look(getsid(0), now_); }
+  void Look() { sweeper_.Look(getpid(), now_); }
 
   const std::string folder_ = MakeFolder();
   SharedMemorySweeper sweeper_{folder_};

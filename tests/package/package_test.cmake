@@ -32,8 +32,17 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -G Ninja
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_CXX_FLAGS=${FLAGS}
     -DCMAKE_PREFIX_PATH=${WORK}/moved)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
-run(${WORK}/build/program)
-if(EXISTS ${WORK}/moved/bin/weirrun)
-  run(${WORK}/moved/bin/weirrun --version)
-endif()
+
+# run_program(<ranks> <command>...): every rank must reach the end, with the weights near 1.
+function(run_program ranks)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE output)
+  message(STATUS "${output}")
+  string(REGEX MATCHALL "of ${ranks}: weight.0. = (0.9|1.0)" ends "${output}")
+  list(LENGTH ends count)
+  if(NOT code EQUAL 0 OR NOT count EQUAL ranks)
+    message(FATAL_ERROR "${ranks} ranks: exit code ${code}, ${count} ranks came to the right end")
+  endif()
+endfunction()
+run_program(1 ${WORK}/build/program)
+run_program(2 ${WORK}/moved/bin/weirrun -np 2 ${WORK}/build/program)
 file(REMOVE_RECURSE ${WORK})

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <fstream>
 #include <iomanip>
+#include <numeric>
 #include <ostream>
+#include <random>
 #include <stdexcept>
 
 #include "benchmarks/machine.h"
@@ -61,11 +63,12 @@ double Seconds(const std::function<void()>& work) {
 std::vector<std::vector<double>> Interleave(int rounds,
                                             const std::vector<std::function<void()>>& candidates) {
   std::vector<std::vector<double>> seconds(candidates.size());
+  std::vector<std::size_t> order(candidates.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random(1);
   for (int round = 0; round < rounds; ++round) {
-    for (std::size_t j = 0; j < candidates.size(); ++j) {
-      const std::size_t i = (j + static_cast<std::size_t>(round)) % candidates.size();
-      seconds[i].push_back(Seconds(candidates[i]));
-    }
+    std::ranges::shuffle(order, random);
+    for (const std::size_t i : order) seconds[i].push_back(Seconds(candidates[i]));
   }
   return seconds;
 }

@@ -15,9 +15,9 @@ double Median(std::vector<double> values);
 /// Wall-clock seconds of one call.
 double Seconds(const std::function<void()>& work);
 
-/// Calls every candidate in turn, `rounds` times over, each round starting with the next one, so
-/// that a disturbance, and what a candidate leaves in the caches, hits all alike. Returns each
-/// one's seconds per round: [candidate][round].
+/// Calls every candidate in turn, `rounds` times over, each round in another order (the same ones
+/// in every run), so that a disturbance, and what a candidate leaves in the caches, hits all alike.
+/// Returns each one's seconds per round: [candidate][round].
 std::vector<std::vector<double>> Interleave(int rounds,
                                             const std::vector<std::function<void()>>& candidates);
 

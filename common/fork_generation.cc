@@ -9,9 +9,8 @@ namespace {
 
 std::atomic<std::uint64_t>& Counter() {
   static std::atomic<std::uint64_t> counter{0};
-  static const int registered = pthread_atfork(nullptr, nullptr, [] {
-    Counter().fetch_add(1, std::memory_order_relaxed);
-  });
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, [] { Counter().fetch_add(1, std::memory_order_relaxed); });
   static_cast<void>(registered);
   return counter;
 }

@@ -13,9 +13,7 @@ struct Aspect {
   std::function<std::string(const Request&, const Request&)> stem;
 };
 
-std::string Dim(const Request& request, std::size_t i) {
-  return std::to_string(request.shape[i]);
-}
+std::string Dim(const Request& request, std::size_t i) { return std::to_string(request.shape[i]); }
 
 std::string KindName(const Request& request) { return std::string(Name(request.kind)); }
 
@@ -69,9 +67,8 @@ const std::vector<Aspect>& Aspects() {
       {IsAllreduce, [](const Request& r) { return std::string(Name(r.op)); },
        [](const Request& a, const Request& b) {
          return "Mismatched reduction operation: One rank sent reduction op " +
-                std::to_string(static_cast<int>(a.op)) +
-                ", but another rank sent reduction op " + std::to_string(static_cast<int>(b.op)) +
-                ".";
+                std::to_string(static_cast<int>(a.op)) + ", but another rank sent reduction op " +
+                std::to_string(static_cast<int>(b.op)) + ".";
        }},
       {IsAllreduce,
        [](const Request& r) {
@@ -125,9 +122,10 @@ std::optional<Disagreement> CompareGroups(const Request& a, const Request& b, in
                     text(b.settings[i]));
   }
   if (a.settings.size() != b.settings.size() || a.slots != b.slots) {
-    return Describe(stem + " the settings differ in number.", a.name, rank_a, rank_b,
-                    std::to_string(a.settings.size()) + " settings, " + std::to_string(a.slots) + " slots",
-                    std::to_string(b.settings.size()) + " settings, " + std::to_string(b.slots) + " slots");
+    return Describe(
+        stem + " the settings differ in number.", a.name, rank_a, rank_b,
+        std::to_string(a.settings.size()) + " settings, " + std::to_string(a.slots) + " slots",
+        std::to_string(b.settings.size()) + " settings, " + std::to_string(b.slots) + " slots");
   }
   return std::nullopt;
 }

@@ -40,8 +40,8 @@ class Bucket {
   /// Runs a worker stage. Throws what makes the whole run fail.
   virtual void Run(BucketStage stage) = 0;
 
-  /// Network thread: the collective of this run with its buffers bound, or null when agreement alone
-  /// was the operation.
+  /// Network thread: the collective of this run with its buffers bound, or null when agreement
+  /// alone was the operation.
   virtual Collective* BindExchange() = 0;
 
   /// The run is over: fulfils the handles. Any thread.
@@ -61,17 +61,17 @@ class Bucket {
   virtual Traffic traffic() const = 0;
 
   // Owned by the network thread.
-  std::uint32_t slot = kNoSlot;     ///< Negotiated id.
-  std::uint32_t record_index = 0;   ///< Name index in the records.
-  std::int64_t ready_ns = 0;        ///< When this rank had all of it.
-  std::int64_t agreed_ns = 0;       ///< When all ranks had.
-  std::int64_t exchange_ns = 0;     ///< When its exchange started.
+  std::uint32_t slot = kNoSlot;    ///< Negotiated id.
+  std::uint32_t record_index = 0;  ///< Name index in the records.
+  std::int64_t ready_ns = 0;       ///< When this rank had all of it.
+  std::int64_t agreed_ns = 0;      ///< When all ranks had.
+  std::int64_t exchange_ns = 0;    ///< When its exchange started.
   bool agreed = false;
-  bool staged = false;              ///< Waits for its exchange.
-  std::size_t live_index = 0;       ///< Place in the coordinator's list of runs under way.
+  bool staged = false;         ///< Waits for its exchange.
+  std::size_t live_index = 0;  ///< Place in the coordinator's list of runs under way.
 
   // Owned by whoever holds the bucket.
-  std::size_t cursor = 0;           ///< Next entry of stages().
+  std::size_t cursor = 0;  ///< Next entry of stages().
 };
 
 }  // namespace weir

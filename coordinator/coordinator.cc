@@ -44,9 +44,8 @@ Coordinator::Coordinator(const Settings& settings, Environment environment)
           [this](Bucket* bucket, std::exception_ptr error) {
             inbox_.Post({.kind = InboxEvent::Kind::kFailed, .bucket = bucket, .error = error});
           }});
-  thread_ = std::jthread([this, promise = std::move(connected)]() mutable {
-    ThreadMain(std::move(promise));
-  });
+  thread_ = std::jthread(
+      [this, promise = std::move(connected)]() mutable { ThreadMain(std::move(promise)); });
   is_connected.get();
   if (environment_.membership != nullptr) {
     environment_.membership->Listen([this](const MembershipEvent& event) {
@@ -95,8 +94,8 @@ void Coordinator::ConnectNetwork() {
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership);
   negotiator_ = std::make_unique<Negotiator>(
       *transport_, static_cast<std::uint32_t>(settings_.cache_capacity), TimingOf(settings_));
-  exchanger_ = std::make_unique<Exchanger>(kExchangesAtOnce,
-                                           [this](Bucket* bucket) { Exchanged(bucket); });
+  exchanger_ =
+      std::make_unique<Exchanger>(kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); });
 }
 
 void Coordinator::SetEnded(const std::exception_ptr& error) {
@@ -134,7 +133,8 @@ Handle Coordinator::Submit(const std::string& name, Operation::Submission submis
       throw InvalidArgument(
           "Requested to allreduce, allgather, or broadcast a tensor with the same name as another "
           "tensor that is currently being processed. If you want to request another tensor, use a "
-          "different tensor name. (tensor '" + name + "')",
+          "different tensor name. (tensor '" +
+              name + "')",
           {name, {}, "submit"});
     }
     handle = handles_.Create();
@@ -156,8 +156,9 @@ const Operation& Coordinator::Find(const std::string& name) {
 void Coordinator::NameBucket(Bucket& bucket, const std::string& op, const std::string& route,
                              const std::string& compressor) {
   bucket.record_index = next_record_index_.fetch_add(1);
-  environment_.names->Set(bucket.record_index,
-                          {.name = bucket.name(), .op = op, .route = route, .compressor = compressor});
+  environment_.names->Set(
+      bucket.record_index,
+      {.name = bucket.name(), .op = op, .route = route, .compressor = compressor});
 }
 
 void Coordinator::Run(Bucket* bucket) {

@@ -60,7 +60,8 @@ class Coordinator {
   /// For making collectives; only the network thread may call it.
   Transport& transport() { return *transport_; }
 
-  /// Submits a single operation by name. Throws InvalidArgument while one of that name is under way.
+  /// Submits a single operation by name. Throws InvalidArgument while one of that name is under
+  /// way.
   Handle Submit(const std::string& name, Operation::Submission submission);
   /// The operation of that name, which must exist: for what a registration learned.
   const Operation& Find(const std::string& name);
@@ -82,7 +83,8 @@ class Coordinator {
 
   /// Ends the engine on all ranks. Idempotent; the first reason wins.
   void Fail(const std::exception_ptr& error);
-  /// Leaves in good order: waits until all ranks have said so, or have failed, at most the deadline.
+  /// Leaves in good order: waits until all ranks have said so, or have failed, at most the
+  /// deadline.
   void Shutdown();
   /// Throws why the engine has ended, if it has.
   void ThrowIfEnded() const;
@@ -152,8 +154,8 @@ class Coordinator {
   std::vector<InboxEvent> events_;
   std::vector<SlotUse> slots_;
   std::unordered_map<std::string, Operation*> asked_;
-  std::vector<Bucket*> live_;     ///< Complete here and not done.
-  std::vector<Bucket*> agreed_;   ///< Of one round.
+  std::vector<Bucket*> live_;    ///< Complete here and not done.
+  std::vector<Bucket*> agreed_;  ///< Of one round.
   bool closing_ = false;
   std::int64_t shutdown_deadline_ns_ = 0;
   std::string last_finished_;

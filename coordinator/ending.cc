@@ -1,9 +1,8 @@
-#include "coordinator/coordinator.h"
-
 #include <string_view>
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "coordinator/coordinator.h"
 #include "weir/error.h"
 
 // How a rank's work ends: in good order, or because it or another rank failed.
@@ -38,8 +37,8 @@ void Coordinator::EndStalled(const std::string& reason) {
 
 void Coordinator::OnMembership(const MembershipEvent& event) {
   if (failure_) return;
-  const std::string who = "rank " + std::to_string(event.rank) +
-                          (event.host.empty() ? "" : " on " + event.host);
+  const std::string who =
+      "rank " + std::to_string(event.rank) + (event.host.empty() ? "" : " on " + event.host);
   switch (event.kind) {
     case MembershipEvent::Kind::kPeerLost:
       failure_ = std::make_exception_ptr(

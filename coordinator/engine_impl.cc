@@ -34,9 +34,9 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, environment.host);
   if (settings.metrics_port == 0 && settings.timeline_filename.empty()) return;
-  parts_->monitor = std::make_unique<Monitor>(
-      settings, RunInfo{rank_, size_, local_rank_, environment.host}, parts_->recorder,
-      parts_->names, parts_->coordinator->gauges());
+  parts_->monitor =
+      std::make_unique<Monitor>(settings, RunInfo{rank_, size_, local_rank_, environment.host},
+                                parts_->recorder, parts_->names, parts_->coordinator->gauges());
   parts_->coordinator->MarkCycles(parts_->monitor->marks_cycles());
 }
 
@@ -126,9 +126,8 @@ bool EngineImpl::Poll(Handle handle) { return coordinator().handles().Poll(handl
 void EngineImpl::Wait(Handle handle) { coordinator().Wait(handle); }
 
 void EngineImpl::Abort(const std::string& reason) {
-  coordinator().Fail(std::make_exception_ptr(
-      ShutDown("rank " + std::to_string(rank_) + " ended the job: " + reason,
-               {"", {rank_}, "abort"})));
+  coordinator().Fail(std::make_exception_ptr(ShutDown(
+      "rank " + std::to_string(rank_) + " ended the job: " + reason, {"", {rank_}, "abort"})));
 }
 
 void EngineImpl::Shutdown() { coordinator().Shutdown(); }

@@ -9,8 +9,8 @@
 
 namespace weir {
 
-/// The exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded number at
-/// a time, and moves them forward. Every rank starts in the same order, so the bound cannot lock
+/// The exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded number
+/// at a time, and moves them forward. Every rank starts in the same order, so the bound cannot lock
 /// ranks up against each other. Network thread only.
 class Exchanger {
  public:

@@ -46,7 +46,7 @@ struct GroupStep {
   std::int64_t step = 0;
   double density = 1.0;
   std::uint32_t epoch = 0;
-  CodecId codec = CodecId::kDense;  ///< Of frames.
+  CodecId codec = CodecId::kDense;    ///< Of frames.
   std::vector<StepContext> contexts;  ///< By parameter group.
 };
 

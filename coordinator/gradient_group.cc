@@ -24,11 +24,12 @@ GradientGroupImpl::~GradientGroupImpl() {
     coordinator_.Fence();
     return;
   }
-  // Its buckets may be on their way, and no memory may go before they have come back. The step cannot
-  // be finished either: zeros in the place of gradients would pass for a result on other ranks.
-  coordinator_.Fail(std::make_exception_ptr(
-      ShutDown("the gradient group '" + spec_.name + "' was destroyed in the middle of step " +
-               std::to_string(step_.step))));
+  // Its buckets may be on their way, and no memory may go before they have come back. The step
+  // cannot be finished either: zeros in the place of gradients would pass for a result on other
+  // ranks.
+  coordinator_.Fail(std::make_exception_ptr(ShutDown("the gradient group '" + spec_.name +
+                                                     "' was destroyed in the middle of step " +
+                                                     std::to_string(step_.step))));
   coordinator_.Fence();
 }
 
@@ -52,10 +53,9 @@ void GradientGroupImpl::MakeBuckets() {
       places_[t].slice = slices.size();
       slices.push_back(std::move(slice));
     }
-    const std::string name = spec_.name + "/" + spec_.tensors[planned.tensors.front()].name +
-                             (planned.tensors.size() == 1
-                                  ? ""
-                                  : "+" + std::to_string(planned.tensors.size() - 1));
+    const std::string name =
+        spec_.name + "/" + spec_.tensors[planned.tensors.front()].name +
+        (planned.tensors.size() == 1 ? "" : "+" + std::to_string(planned.tensors.size() - 1));
     buckets_.push_back(std::make_unique<GradientBucket>(
         name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices), step_,
         coordinator_.transport(), coordinator_.handles(), gate_.get()));
@@ -75,8 +75,8 @@ void GradientGroupImpl::Register() {
 }
 
 void GradientGroupImpl::SetContexts(const StepInfo& info) {
-  const int groups = 1 + std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group)
-                             .parameter_group;
+  const int groups =
+      1 + std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group).parameter_group;
   std::vector<float> rates(info.learning_rates.begin(), info.learning_rates.end());
   if (rates.empty()) rates.assign(static_cast<std::size_t>(groups), 0.0f);
   if (rates.size() < static_cast<std::size_t>(groups)) {
@@ -139,8 +139,9 @@ void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView
   const GradientSpec& tensor = spec_.tensors[index];
   const ErrorContext where{tensor.name, {coordinator_.rank()}, "submit"};
   if (phase_.load(std::memory_order_acquire) != Phase::kOpen) {
-    throw InvalidArgument("gradient '" + tensor.name + "' was submitted outside a step: call "
-                          "BeginStep first",
+    throw InvalidArgument("gradient '" + tensor.name +
+                              "' was submitted outside a step: call "
+                              "BeginStep first",
                           where);
   }
   const auto check = [&](const char* what, const void* data, DType dtype, const Shape& shape) {
@@ -152,7 +153,8 @@ void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView
                             where);
     }
     if (data == nullptr && shape.elements() > 0) {
-      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is null", where);
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is null",
+                            where);
     }
   };
   check("gradient", gradient.data, gradient.dtype, gradient.shape);

@@ -16,12 +16,13 @@ void CheckSpec(const GradientGroupSpec& spec) {
   for (const GradientSpec& tensor : spec.tensors) {
     const ErrorContext where{tensor.name, {}, "register"};
     if (tensor.name.empty()) {
-      throw InvalidArgument("a tensor of the gradient group '" + spec.name + "' has no name", where);
+      throw InvalidArgument("a tensor of the gradient group '" + spec.name + "' has no name",
+                            where);
     }
     if (!names.insert(tensor.name).second) {
-      throw InvalidArgument("the gradient group '" + spec.name + "' has two tensors named '" +
-                                tensor.name + "'",
-                            where);
+      throw InvalidArgument(
+          "the gradient group '" + spec.name + "' has two tensors named '" + tensor.name + "'",
+          where);
     }
     if (!IsFloatingPoint(tensor.dtype)) {
       throw InvalidArgument("gradient '" + tensor.name + "' must be floating point, not " +
@@ -54,11 +55,10 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   std::vector<PlanTensor> tensors;
   for (const GradientSpec& tensor : spec.tensors) {
     plan.compressors.push_back(MakeCompressor(plan.options, {tensor.name, tensor.shape}));
-    tensors.push_back({tensor.shape.elements() * static_cast<std::int64_t>(sizeof(float)),
-                       tensor.priority});
+    tensors.push_back(
+        {tensor.shape.elements() * static_cast<std::int64_t>(sizeof(float)), tensor.priority});
   }
-  plan.plan = MakePlan(
-      tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
+  plan.plan = MakePlan(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
   return plan;
 }
 

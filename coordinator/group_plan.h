@@ -20,7 +20,7 @@ struct GroupPlan {
   StepSettings step_settings;
   RoutePolicy policy = RoutePolicy::kAuto;
   CodecId codec = CodecId::kDense;  ///< Of the bucket's frames.
-  bool plain = false;  ///< Averaging alone: no compressor has anything to do.
+  bool plain = false;               ///< Averaging alone: no compressor has anything to do.
   std::vector<std::unique_ptr<Compressor>> compressors;  ///< By tensor.
   Plan plan;
 

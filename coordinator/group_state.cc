@@ -11,11 +11,13 @@ namespace weir {
 namespace {
 
 SavedState ReadState(std::istream& in) {
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in),
+                                std::istreambuf_iterator<char>()};
   return Deserialize(std::as_bytes(std::span<const char>(bytes)));
 }
 
-/// Ranks keep their numbers; those beyond the former size join, those beyond the new size have left.
+/// Ranks keep their numbers; those beyond the former size join, those beyond the new size have
+/// left.
 std::vector<int> Origins(int former_size, int size) {
   std::vector<int> origins(static_cast<std::size_t>(size), kNewRank);
   std::iota(origins.begin(), origins.begin() + std::min(former_size, size), 0);

@@ -10,7 +10,9 @@ namespace {
 constexpr int kIndexBits = 32;
 
 std::uint32_t IndexOf(Handle handle) { return static_cast<std::uint32_t>(handle); }
-std::uint32_t GenerationOf(Handle handle) { return static_cast<std::uint32_t>(handle >> kIndexBits); }
+std::uint32_t GenerationOf(Handle handle) {
+  return static_cast<std::uint32_t>(handle >> kIndexBits);
+}
 
 }  // namespace
 

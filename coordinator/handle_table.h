@@ -32,8 +32,8 @@ class HandleTable {
   bool IsKnown(Handle handle) const;
 
   enum class WaitResult { kDone, kDeadlinePassed };
-  /// Waits, forgets the handle and throws its error if it has one. A passed deadline forgets nothing.
-  /// Throws InvalidArgument for a handle that is unknown or was already waited for.
+  /// Waits, forgets the handle and throws its error if it has one. A passed deadline forgets
+  /// nothing. Throws InvalidArgument for a handle that is unknown or was already waited for.
   WaitResult Wait(Handle handle, Deadline deadline);
 
   /// Lets a handle go without waiting: it is forgotten as soon as it is fulfilled.

@@ -16,7 +16,7 @@ namespace weir {
 class MessageWriter {
  public:
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   void Put(const T& value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     bytes_.insert(bytes_.end(), bytes, bytes + sizeof(T));
@@ -39,8 +39,7 @@ class MessageReader {
   explicit MessageReader(std::span<const std::byte> bytes) : rest_(bytes) {}
 
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
-  T Get() {
+  requires std::is_trivially_copyable_v<T> T Get() {
     Need(sizeof(T));
     T value;
     std::memcpy(&value, rest_.data(), sizeof(T));

@@ -134,7 +134,8 @@ void Negotiator::FinishBroadcast() {
   for (const Response& response : outcome_.responses) {
     if (response.kind == Response::Kind::kForget) continue;
     const auto asked = asked_slots_.find(response.name);
-    WEIR_CHECK_MSG(asked != asked_slots_.end(), "an answer to a question never asked: " + response.name);
+    WEIR_CHECK_MSG(asked != asked_slots_.end(),
+                   "an answer to a question never asked: " + response.name);
     if (response.kind == Response::Kind::kReady && response.slot != kNoSlot) {
       slot_limit_ = std::max(slot_limit_, response.slot + asked->second);
     }
@@ -146,8 +147,8 @@ void Negotiator::FinishBroadcast() {
 
 bool Negotiator::FinishRound(std::int64_t now_ns) {
   const bool productive = !outcome_.ready.empty() || !outcome_.responses.empty();
-  pause_ns_ = productive ? 0
-                         : std::clamp(2 * pause_ns_, timing_.first_pause_ns, timing_.longest_pause_ns);
+  pause_ns_ =
+      productive ? 0 : std::clamp(2 * pause_ns_, timing_.first_pause_ns, timing_.longest_pause_ns);
   pause_from_ns_ = now_ns;
   return true;
 }

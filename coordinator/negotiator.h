@@ -16,11 +16,11 @@ namespace weir {
 
 /// Finds out, round by round, what is ready on every rank.
 ///
-/// A round is one bitwise AND of a few words: a word of flags and one bit a slot. Slots are the small
-/// ids of what was agreed on before (the fast path). When some rank has a name without a slot, the
-/// round goes on with the slow path: requests go to rank 0, whose Arbiter compares them, and its
-/// answers go to all. Rounds are collective and every rank processes their results in the same
-/// order, so all ranks know the same slots at the same round.
+/// A round is one bitwise AND of a few words: a word of flags and one bit a slot. Slots are the
+/// small ids of what was agreed on before (the fast path). When some rank has a name without a
+/// slot, the round goes on with the slow path: requests go to rank 0, whose Arbiter compares them,
+/// and its answers go to all. Rounds are collective and every rank processes their results in the
+/// same order, so all ranks know the same slots at the same round.
 ///
 /// A rank takes part only while it has something to say. A round that makes nothing ready doubles
 /// the pause before this rank starts the next one. Network thread only.
@@ -91,7 +91,8 @@ class Negotiator {
   std::vector<std::uint64_t> ready_;
   std::size_t ready_count_ = 0;
   std::vector<Request> asks_;  ///< Not yet sent.
-  std::unordered_map<std::string, std::uint32_t> asked_slots_;  ///< Sent: how many slots each wants.
+  std::unordered_map<std::string, std::uint32_t>
+      asked_slots_;  ///< Sent: how many slots each wants.
   std::vector<std::uint64_t> words_;
   std::vector<std::byte> message_;
   Outcome outcome_;

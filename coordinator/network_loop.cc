@@ -1,13 +1,13 @@
-#include "coordinator/coordinator.h"
-
 #include <algorithm>
 
 #include "common/check.h"
 #include "common/clock.h"
+#include "coordinator/coordinator.h"
 #include "coordinator/step_gate.h"
 #include "weir/error.h"
 
-// The network thread: one loop that drains the inbox, moves rounds and exchanges forward, and waits.
+// The network thread: one loop that drains the inbox, moves rounds and exchanges forward, and
+// waits.
 
 namespace weir {
 

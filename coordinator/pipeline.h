@@ -11,9 +11,9 @@
 
 namespace weir {
 
-/// Hands buckets from stage to stage. Worker stages run on the stage workers (mode thread) or in the
-/// caller (mode serial, for comparison: compression then blocks whoever completed the bucket). Both
-/// modes run the same code on the same data and give the same bits.
+/// Hands buckets from stage to stage. Worker stages run on the stage workers (mode thread) or in
+/// the caller (mode serial, for comparison: compression then blocks whoever completed the bucket).
+/// Both modes run the same code on the same data and give the same bits.
 ///
 /// Thread-safe.
 class Pipeline {

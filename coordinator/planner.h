@@ -32,9 +32,9 @@ struct Plan {
 /// has the same buckets, whatever order gradients become ready in.
 ///
 /// Gradients become ready from the last layer to the first, so neighbours in that order are fused.
-/// A bucket is closed once it holds the eighth part of all bytes (at least 1 MiB, at most the fusion
-/// threshold): enough buckets for compression to hide behind backprop and the network, few enough
-/// that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019).
+/// A bucket is closed once it holds the eighth part of all bytes (at least 1 MiB, at most the
+/// fusion threshold): enough buckets for compression to hide behind backprop and the network, few
+/// enough that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019).
 Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings);
 
 }  // namespace weir

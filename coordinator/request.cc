@@ -30,7 +30,8 @@ void PutShape(MessageWriter& out, const Shape& shape) {
 
 Shape GetShape(MessageReader& in) {
   const auto rank = in.Get<std::uint8_t>();
-  if (rank > Shape::kMaxRank) throw Corrupt("a negotiation message has a shape of too many dimensions");
+  if (rank > Shape::kMaxRank)
+    throw Corrupt("a negotiation message has a shape of too many dimensions");
   std::array<std::int64_t, Shape::kMaxRank> dims{};
   for (std::size_t i = 0; i < rank; ++i) dims[i] = in.Get<std::int64_t>();
   try {

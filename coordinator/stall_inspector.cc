@@ -18,7 +18,9 @@ constexpr std::int64_t kCheckEveryNs = 50'000'000;
 constexpr std::int64_t kLateAnswerNs = 2'000'000'000;
 constexpr std::size_t kMostTensors = 100;
 
-std::int64_t Nanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * kNanoseconds); }
+std::int64_t Nanoseconds(double seconds) {
+  return static_cast<std::int64_t>(seconds * kNanoseconds);
+}
 
 }  // namespace
 
@@ -56,7 +58,8 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
   if (over && (membership_ == nullptr || age >= shutdown_ns_ + kLateAnswerNs)) {
     return fmt::format(
         "tensor '{}' was submitted by rank {} {:.1f} s ago and not by every rank; not every rank "
-        "answered who is missing", name, rank_, static_cast<double>(age) / kNanoseconds);
+        "answered who is missing",
+        name, rank_, static_cast<double>(age) / kNanoseconds);
   }
   return std::nullopt;
 }
@@ -116,13 +119,14 @@ std::string StallInspector::Describe(const std::string& tensor) const {
       continue;
     }
     missing.push_back(rank);
-    doing += fmt::format("{}rank {} {}", doing.empty() ? "" : ", ", rank,
-                         status.last_finished.empty()
-                             ? "has finished nothing yet"
-                             : "last finished '" + status.last_finished + "'");
+    doing +=
+        fmt::format("{}rank {} {}", doing.empty() ? "" : ", ", rank,
+                    status.last_finished.empty() ? "has finished nothing yet"
+                                                 : "last finished '" + status.last_finished + "'");
   }
-  return fmt::format("tensor '{}' was submitted by ranks [{}] {:.1f} s ago but not by ranks [{}] ({})",
-                     tensor, fmt::join(present, ", "), seconds, fmt::join(missing, ", "), doing);
+  return fmt::format(
+      "tensor '{}' was submitted by ranks [{}] {:.1f} s ago but not by ranks [{}] ({})", tensor,
+      fmt::join(present, ", "), seconds, fmt::join(missing, ", "), doing);
 }
 
 }  // namespace weir

@@ -13,8 +13,8 @@ namespace weir {
 
 /// Finds out who holds the others up. A rank that has waited too long for agreement asks every rank
 /// what it waits for; the answers go to rank 0 over the membership channel, because the AND of the
-/// rounds cannot say who is missing. Rank 0 puts them together, warns, and at the limit ends the job.
-/// Network thread only.
+/// rounds cannot say who is missing. Rank 0 puts them together, warns, and at the limit ends the
+/// job. Network thread only.
 class StallInspector {
  public:
   /// Something that is complete on this rank and not agreed on.

@@ -11,8 +11,8 @@ namespace weir {
 
 class Bucket;
 
-/// Holds a whole step back until every bucket is measured and all ranks agree to take it: clipping by
-/// the global norm and skipping non-finite steps need the whole gradient before the first state
+/// Holds a whole step back until every bucket is measured and all ranks agree to take it: clipping
+/// by the global norm and skipping non-finite steps need the whole gradient before the first state
 /// changes. Costs the overlap of compression with backprop, so it exists only when asked for.
 ///
 /// Measure is thread-safe; the rest belongs to the network thread, but for Reset between steps.

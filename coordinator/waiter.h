@@ -9,12 +9,12 @@ namespace weir {
 
 /// How the network thread waits: the one place where this is decided.
 ///
-/// With nothing outstanding it sleeps until it is woken. While a round or an exchange is outstanding
-/// it must poll, because MPI cannot wake it: it yields while cores are free; once a yield has taken
-/// longer than a third of a millisecond others need the core, and it naps 50 to 200 us for the next
-/// 20 ms. A doubling ladder of naps would be a trap: when one rank naps all others do, and each
-/// round costs milliseconds. What is outstanding for long (a late peer) is polled ever more rarely,
-/// every tenth of its age up to 4 ms.
+/// With nothing outstanding it sleeps until it is woken. While a round or an exchange is
+/// outstanding it must poll, because MPI cannot wake it: it yields while cores are free; once a
+/// yield has taken longer than a third of a millisecond others need the core, and it naps 50 to 200
+/// us for the next 20 ms. A doubling ladder of naps would be a trap: when one rank naps all others
+/// do, and each round costs milliseconds. What is outstanding for long (a late peer) is polled ever
+/// more rarely, every tenth of its age up to 4 ms.
 ///
 /// Wake is thread-safe; the rest belongs to the network thread.
 class Waiter {

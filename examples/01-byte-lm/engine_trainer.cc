@@ -8,16 +8,14 @@ namespace {
 std::vector<weir::Parameter> Describe(std::span<Parameter> parameters) {
   std::vector<weir::Parameter> described;
   for (Parameter& parameter : parameters) {
-    described.push_back(
-        weir::EigenParameter(parameter.name, parameter.value, parameter.gradient));
+    described.push_back(weir::EigenParameter(parameter.name, parameter.value, parameter.gradient));
   }
   return described;
 }
 
 }  // namespace
 
-EngineTrainer::EngineTrainer(weir::Engine& engine, std::span<Parameter> parameters,
-                             float momentum,
+EngineTrainer::EngineTrainer(weir::Engine& engine, std::span<Parameter> parameters, float momentum,
                              const std::map<std::string, std::string>& compression)
     : engine_(engine),
       optimizer_(engine, Describe(parameters),

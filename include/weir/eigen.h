@@ -8,8 +8,8 @@
 namespace weir {
 
 /// A Parameter from two dense Eigen objects of float (Matrix, Vector, Array) of the same shape.
-/// Column-major storage is exchanged as it lies. Works with any Eigen 3; this header does not include
-/// it. Throws InvalidArgument when the shapes differ.
+/// Column-major storage is exchanged as it lies. Works with any Eigen 3; this header does not
+/// include it. Throws InvalidArgument when the shapes differ.
 template <typename Values, typename Gradient>
 Parameter EigenParameter(std::string name, Values& value, Gradient& gradient,
                          int parameter_group = 0) {

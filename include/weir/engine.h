@@ -25,15 +25,15 @@ struct AllreduceOptions {
 /// Operations are matched over ranks by name, in whatever order each rank submits them. All of them
 /// are asynchronous: they return a handle at once and run on the engine's own threads.
 ///
-/// Thread-safe, but for Create, Shutdown and destruction. Errors (docs/errors.md): what this rank can
-/// see is wrong throws InvalidArgument where it is submitted; everything else is thrown by Wait. After
-/// Shutdown or a failure every call throws the reason. In a forked child every call throws ShutDown
-/// and destruction does nothing.
+/// Thread-safe, but for Create, Shutdown and destruction. Errors (docs/errors.md): what this rank
+/// can see is wrong throws InvalidArgument where it is submitted; everything else is thrown by
+/// Wait. After Shutdown or a failure every call throws the reason. In a forked child every call
+/// throws ShutDown and destruction does nothing.
 class Engine {
  public:
   /// Joins the job this process was started in by weirrun (or mpiexec); without one, a job of one
-  /// rank. Blocks until all ranks have come. Throws InvalidArgument for bad settings, TimedOut after
-  /// settings.start_timeout_seconds.
+  /// rank. Blocks until all ranks have come. Throws InvalidArgument for bad settings, TimedOut
+  /// after settings.start_timeout_seconds.
   static std::unique_ptr<Engine> Create(const Settings& settings = Settings::FromEnvironment());
 
   virtual ~Engine() = default;
@@ -74,13 +74,13 @@ class Engine {
 
   /// Ends the job on all ranks: their waits throw PeerLost with this reason. Idempotent.
   virtual void Abort(const std::string& reason) = 0;
-  /// Leaves in good order; what was not agreed on by then fails with ShutDown on all ranks. Waits for
-  /// the other ranks to leave or fail. Called by the destructor; idempotent.
+  /// Leaves in good order; what was not agreed on by then fails with ShutDown on all ranks. Waits
+  /// for the other ranks to leave or fail. Called by the destructor; idempotent.
   virtual void Shutdown() = 0;
 };
 
-/// Runs `body` as `ranks` ranks of one job in as many threads of this process; returns when all have
-/// returned. Rethrows the first exception that a rank ended with, after ending the others.
+/// Runs `body` as `ranks` ranks of one job in as many threads of this process; returns when all
+/// have returned. Rethrows the first exception that a rank ended with, after ending the others.
 void RunLocal(int ranks, const std::function<void(Engine&)>& body, const Settings& settings = {});
 
 }  // namespace weir

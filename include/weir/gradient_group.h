@@ -24,7 +24,8 @@ struct GradientSpec {
   int priority = 0;
 };
 
-/// A set of gradients that are fused, compressed and exchanged together: what an optimizer registers.
+/// A set of gradients that are fused, compressed and exchanged together: what an optimizer
+/// registers.
 struct GradientGroupSpec {
   std::string name = "gradients";
   std::vector<GradientSpec> tensors;  ///< In forward order.
@@ -41,12 +42,12 @@ struct StepInfo {
 /// What one step did on this rank.
 struct StepReport {
   std::int64_t step = 0;
-  bool skipped = false;         ///< A rank's gradient was not finite: nothing was applied anywhere.
-  double gradient_norm = 0.0;   ///< Global L2 norm of this rank's gradient; only when clipping.
+  bool skipped = false;        ///< A rank's gradient was not finite: nothing was applied anywhere.
+  double gradient_norm = 0.0;  ///< Global L2 norm of this rank's gradient; only when clipping.
   double clip_coefficient = 1.0;
-  double density = 1.0;         ///< What the schedule asked for.
-  std::uint64_t wire_bytes = 0;   ///< What this rank contributed, headers included.
-  std::uint64_t dense_bytes = 0;  ///< The same as plain fp32.
+  double density = 1.0;                  ///< What the schedule asked for.
+  std::uint64_t wire_bytes = 0;          ///< What this rank contributed, headers included.
+  std::uint64_t dense_bytes = 0;         ///< The same as plain fp32.
   std::uint64_t non_finite_entries = 0;  ///< Taken as 0 so far, since the group was made.
 };
 
@@ -60,8 +61,8 @@ struct StepReport {
 /// The result of a tensor is the direction the optimizer subtracts: the mean gradient, or with
 /// momentum inside the compressor ("dgc") the whole update before the learning rate.
 ///
-/// Submit is thread-safe; BeginStep, EndStep, WaitStep, Save and Load belong to one thread. Errors are
-/// the engine's (include/weir/engine.h).
+/// Submit is thread-safe; BeginStep, EndStep, WaitStep, Save and Load belong to one thread. Errors
+/// are the engine's (include/weir/engine.h).
 class GradientGroup {
  public:
   virtual ~GradientGroup() = default;
@@ -74,8 +75,8 @@ class GradientGroup {
   /// Hands over the gradient of tensor `index` of the registration: this rank's local mean, not
   /// divided by the number of ranks. `update` gets the result; it may be the gradient's own memory.
   /// Both must stay valid until the handle is fulfilled; `owner`, when given, is held until then.
-  /// Throws InvalidArgument, and changes nothing, for a wrong index, shape or type, a null pointer, a
-  /// second submission in the step, or outside a step.
+  /// Throws InvalidArgument, and changes nothing, for a wrong index, shape or type, a null pointer,
+  /// a second submission in the step, or outside a step.
   virtual Handle Submit(std::size_t index, ConstTensorView gradient, TensorView update,
                         std::shared_ptr<const void> owner = nullptr) = 0;
 

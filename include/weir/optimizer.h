@@ -59,8 +59,8 @@ struct OptimizerOptions {
   std::string name = "optimizer";
 };
 
-/// Data-parallel training: every rank computes gradients on its own samples, all ranks apply the same
-/// update.
+/// Data-parallel training: every rank computes gradients on its own samples, all ranks apply the
+/// same update.
 ///
 ///     weir::DistributedOptimizer optimizer(*engine, parameters, {.momentum = 0.9f});
 ///     for (...) {
@@ -70,15 +70,14 @@ struct OptimizerOptions {
 ///       optimizer.Step();
 ///     }
 ///
-/// GradientReady may be called from any thread, and starts the exchange of that gradient at once, so
-/// that it hides behind the rest of the backward pass. The rest belongs to one thread. Throws what
-/// GradientGroup and Engine throw.
+/// GradientReady may be called from any thread, and starts the exchange of that gradient at once,
+/// so that it hides behind the rest of the backward pass. The rest belongs to one thread. Throws
+/// what GradientGroup and Engine throw.
 class DistributedOptimizer {
  public:
   /// Collective. Copies rank 0's parameter values to all ranks and registers the gradients. Throws
   /// InvalidArgument for options that contradict each other, Mismatch where ranks differ.
-  DistributedOptimizer(Engine& engine, std::vector<Parameter> parameters,
-                       OptimizerOptions options);
+  DistributedOptimizer(Engine& engine, std::vector<Parameter> parameters, OptimizerOptions options);
   ~DistributedOptimizer();
   DistributedOptimizer(const DistributedOptimizer&) = delete;
   DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
@@ -101,8 +100,8 @@ class DistributedOptimizer {
 
   /// Everything: values, the rule's state, this rank's compressor state, the step. Bit-exact.
   void Save(std::ostream& out) const;
-  /// Restores what Save wrote: this rank's own, or after the number of ranks changed the files of all
-  /// former ranks in rank order. Throws Corrupt or InvalidArgument.
+  /// Restores what Save wrote: this rank's own, or after the number of ranks changed the files of
+  /// all former ranks in rank order. Throws Corrupt or InvalidArgument.
   void Load(std::span<std::istream* const> former_ranks);
 
  private:

@@ -66,9 +66,9 @@ void DistributedOptimizer::Impl::RegisterGradients() {
 void DistributedOptimizer::Impl::BroadcastParameters() {
   std::vector<Handle> handles;
   for (const Parameter& parameter : parameters_) {
-    handles.push_back(
-        engine_.Broadcast(name_ + "/" + parameter.name,
-                          {parameter.value.data(), DType::kFloat32, parameter.shape}, 0));
+    handles.push_back(engine_.Broadcast(name_ + "/" + parameter.name,
+                                        {parameter.value.data(), DType::kFloat32, parameter.shape},
+                                        0));
   }
   for (const Handle handle : handles) engine_.Wait(handle);
 }

@@ -78,8 +78,7 @@ void PlanWeightDecay(const OptimizerOptions& options, SgdPlan& plan) {
     throw InvalidArgument(
         "weight decay is given to the optimizer and in the compression options; give it once");
   }
-  plan.weight_decay =
-      decay.lambda != 0.0 ? static_cast<float>(decay.lambda) : options.weight_decay;
+  plan.weight_decay = decay.lambda != 0.0 ? static_cast<float>(decay.lambda) : options.weight_decay;
   plan.local_decay = decay.local && plan.weight_decay != 0.0f;
 }
 

@@ -70,8 +70,9 @@ TEST(Agreement, AnAllgatherMayDifferInTheFirstDimensionOnly) {
   EXPECT_EQ(TextFor(usual, longer), "agreed");
   Request wider = usual;
   wider.shape = Shape{3, 5};
-  EXPECT_NE(TextFor(usual, wider).find("dimension 1 equal to 4, but another rank sent a tensor with "
-                                       "dimension 1 equal to 5"),
+  EXPECT_NE(TextFor(usual, wider)
+                .find("dimension 1 equal to 4, but another rank sent a tensor with "
+                      "dimension 1 equal to 5"),
             std::string::npos);
   Request deeper = usual;
   deeper.shape = Shape{3, 4, 1};

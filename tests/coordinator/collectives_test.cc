@@ -52,8 +52,8 @@ TEST_P(Collectives, RanksMaySubmitInDifferentOrders) {
       for (const int i : order) {
         values[static_cast<std::size_t>(i)].assign(7, i + step);
         const TensorView view = ViewOf(std::span<double>(values[static_cast<std::size_t>(i)]));
-        handles.push_back(engine.Allreduce("tensor " + std::to_string(i), view, view,
-                                           {.op = ReduceOp::kSum}));
+        handles.push_back(
+            engine.Allreduce("tensor " + std::to_string(i), view, view, {.op = ReduceOp::kSum}));
       }
       for (const Handle handle : handles) engine.Wait(handle);
       for (int i = 0; i < kTensors; ++i) {
@@ -70,12 +70,12 @@ TEST_P(Collectives, AllgatherTakesDifferentFirstDimensions) {
       const std::vector<std::int64_t> mine(static_cast<std::size_t>(rows) * 2, engine.rank());
       std::vector<std::int64_t> all;
       Shape shape;
-      engine.Wait(engine.Allgather(
-          "rows", {mine.data(), DType::kInt64, Shape{rows, 2}}, [&](const Shape& s) {
-            shape = s;
-            all.resize(static_cast<std::size_t>(s.elements()));
-            return all.data();
-          }));
+      engine.Wait(engine.Allgather("rows", {mine.data(), DType::kInt64, Shape{rows, 2}},
+                                   [&](const Shape& s) {
+                                     shape = s;
+                                     all.resize(static_cast<std::size_t>(s.elements()));
+                                     return all.data();
+                                   }));
       std::vector<std::int64_t> expected;
       for (int r = 0; r < engine.size(); ++r) {
         expected.insert(expected.end(), static_cast<std::size_t>(r + step) * 2, r);
@@ -118,10 +118,11 @@ TEST_P(Collectives, AMismatchNamesTensorRanksAndValuesOnEveryRankAndTheNextOpera
       ADD_FAILURE() << "no Mismatch on rank " << engine.rank();
     } catch (const Mismatch& error) {
       const std::string last = std::to_string(engine.size() - 1);
-      EXPECT_EQ(std::string(error.what()),
-                "Mismatched ALLREDUCE tensor shapes: One rank sent a tensor of shape [3], but another "
-                "rank sent a tensor of shape [4]. (tensor 'grad': rank 0 has [3], rank " +
-                    last + " has [4])");
+      EXPECT_EQ(
+          std::string(error.what()),
+          "Mismatched ALLREDUCE tensor shapes: One rank sent a tensor of shape [3], but another "
+          "rank sent a tensor of shape [4]. (tensor 'grad': rank 0 has [3], rank " +
+              last + " has [4])");
       EXPECT_EQ(error.context().tensor, "grad");
     }
     values.assign(3, 2.0f);
@@ -169,7 +170,8 @@ TEST_P(Collectives, AnUnfulfillableRequestIsRefusedWhereItIsMade) {
     std::vector<float> values(8, 1.0f);
     const TensorView view = ViewOf(std::span<float>(values));
     EXPECT_THROW(engine.Allreduce("", view, view), InvalidArgument);
-    EXPECT_THROW(engine.Allreduce("x", {nullptr, DType::kFloat32, Shape{8}}, view), InvalidArgument);
+    EXPECT_THROW(engine.Allreduce("x", {nullptr, DType::kFloat32, Shape{8}}, view),
+                 InvalidArgument);
     EXPECT_THROW(engine.Allreduce("x", view, {values.data(), DType::kFloat32, Shape{4}}),
                  InvalidArgument);
     EXPECT_THROW(engine.Broadcast("x", view, engine.size()), InvalidArgument);

@@ -60,7 +60,8 @@ std::vector<float> Train(int ranks, int watched, const Options& compression, int
           group->EndStep();
           group->WaitStep();
           if (engine.rank() == watched) {
-            for (const auto& update : updates) seen.insert(seen.end(), update.begin(), update.end());
+            for (const auto& update : updates)
+              seen.insert(seen.end(), update.begin(), update.end());
           }
         }
       },
@@ -68,8 +69,8 @@ std::vector<float> Train(int ranks, int watched, const Options& compression, int
   return seen;
 }
 
-const Options kDgc = {{"compressor", "dgc"},       {"density", "0.01"}, {"momentum", "vanilla"},
-                      {"momentum_mu", "0.9"},      {"warmup_steps", "10"}, {"min_elements", "100"}};
+const Options kDgc = {{"compressor", "dgc"},  {"density", "0.01"},    {"momentum", "vanilla"},
+                      {"momentum_mu", "0.9"}, {"warmup_steps", "10"}, {"min_elements", "100"}};
 
 class Groups : public testing::TestWithParam<int> {};
 
@@ -174,7 +175,8 @@ TEST_P(Groups, AParameterThatOneRankDoesNotUseCountsAsZero) {
   const int ranks = GetParam();
   RunLocal(ranks, [&](Engine& engine) {
     const auto group = engine.Register(
-        {.name = "g", .tensors = {{.name = "a", .shape = Shape{5}}, {.name = "b", .shape = Shape{5}}}});
+        {.name = "g",
+         .tensors = {{.name = "a", .shape = Shape{5}}, {.name = "b", .shape = Shape{5}}}});
     std::vector<float> a(5, 1.0f);
     std::vector<float> b(5, 7.0f);
     group->SetDefaultUpdate(1, b.data());
@@ -203,7 +205,8 @@ TEST_P(Groups, ANonFiniteStepIsSkippedOnAllRanksTogether) {
       std::vector<float> a(400, 1.0f);
       std::vector<float> update(400, 42.0f);
       const bool broken = step == 2;
-      if (broken && engine.rank() == engine.size() - 1) a[7] = std::numeric_limits<float>::infinity();
+      if (broken && engine.rank() == engine.size() - 1)
+        a[7] = std::numeric_limits<float>::infinity();
       group->BeginStep({});
       group->Submit(0, {a.data(), DType::kFloat32, Shape{20, 20}},
                     {update.data(), DType::kFloat32, Shape{20, 20}});

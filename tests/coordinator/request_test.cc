@@ -33,7 +33,11 @@ TEST(Request, SurvivesTheWire) {
 TEST(Response, SurvivesTheWire) {
   const std::vector<Response> responses = {
       {.kind = Response::Kind::kReady, .name = "x", .slot = 9, .first_dims = {1, 0, 3}},
-      {.kind = Response::Kind::kMismatch, .name = "y", .slot = kNoSlot, .text = "no", .ranks = {0, 2}},
+      {.kind = Response::Kind::kMismatch,
+       .name = "y",
+       .slot = kNoSlot,
+       .text = "no",
+       .ranks = {0, 2}},
       {.kind = Response::Kind::kForget, .name = "z", .slot = 1}};
   EXPECT_EQ(DecodeResponses(Encode(std::span<const Response>(responses))), responses);
 }

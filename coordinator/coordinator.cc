@@ -41,7 +41,7 @@ Coordinator::Coordinator(const Settings& settings, Environment environment)
             inbox_.Post(InboxEvent::Kind::kDone, bucket);
             bucket->Done();
           },
-          [this](Bucket* bucket, std::exception_ptr error) {
+          [this](Bucket* bucket, const std::exception_ptr& error) {
             inbox_.Post({.kind = InboxEvent::Kind::kFailed, .bucket = bucket, .error = error});
           }});
   thread_ = std::jthread(

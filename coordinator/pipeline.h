@@ -21,7 +21,7 @@ class Pipeline {
   struct Callbacks {
     std::function<void(Bucket*)> to_network;  ///< Its next stage is Gate or Exchange.
     std::function<void(Bucket*)> finished;    ///< No stage is left.
-    std::function<void(Bucket*, std::exception_ptr)> failed;
+    std::function<void(Bucket*, const std::exception_ptr&)> failed;
   };
 
   /// `workers` = 0 is the serial mode.

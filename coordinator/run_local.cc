@@ -17,6 +17,7 @@ void RunLocal(int ranks, const std::function<void(Engine&)>& body, const Setting
   std::exception_ptr first_error;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
         EngineImpl engine(settings, {.connect = [&, rank] { return network.Endpoint(rank); },

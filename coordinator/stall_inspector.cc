@@ -84,7 +84,7 @@ std::optional<std::string> StallInspector::OnStatus(int rank, const std::string&
   }
   statuses_[rank] = std::move(status);
   if (statuses_.size() < static_cast<std::size_t>(size_)) return std::nullopt;
-  const auto report = Report();
+  std::optional<std::string> report = Report();
   statuses_.clear();
   return report;
 }

@@ -11,14 +11,14 @@ namespace weir {
 /// Column-major storage is exchanged as it lies. Works with any Eigen 3; this header does not
 /// include it. Throws InvalidArgument when the shapes differ.
 template <typename Values, typename Gradient>
-Parameter EigenParameter(std::string name, Values& value, Gradient& gradient,
+Parameter EigenParameter(const std::string& name, Values& value, Gradient& gradient,
                          int parameter_group = 0) {
   if (value.rows() != gradient.rows() || value.cols() != gradient.cols()) {
     throw InvalidArgument("parameter '" + name + "': value and gradient differ in shape");
   }
   const auto size = static_cast<std::size_t>(value.size());
   const Shape shape = value.cols() == 1 ? Shape{value.rows()} : Shape{value.rows(), value.cols()};
-  return {.name = std::move(name),
+  return {.name = name,
           .value = {value.data(), size},
           .gradient = {gradient.data(), size},
           .shape = shape,

@@ -76,7 +76,8 @@ Message Decode(std::string_view frame) {
 }
 
 std::optional<Message> Decoder::Next() {
-  const std::string_view rest = std::string_view(buffer_).substr(begin_);
+  const std::string_view all = buffer_;
+  const std::string_view rest = all.substr(begin_);
   const bool whole = rest.size() >= 4 && rest.size() - 4 >= BodyLength(rest);
   if (!whole) {
     buffer_.erase(0, begin_);

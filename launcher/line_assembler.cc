@@ -22,8 +22,9 @@ std::string LineAssembler::Append(std::string_view piece) {
   rest_ += piece;
   std::string lines;
   std::size_t begin = 0;
+  const std::string_view all = rest_;
   for (std::size_t length = 0;; begin += length) {
-    length = FirstLine(std::string_view(rest_).substr(begin));
+    length = FirstLine(all.substr(begin));
     if (length == std::string_view::npos) break;
   }
   lines = rest_.substr(0, begin);

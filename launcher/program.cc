@@ -50,6 +50,7 @@ Program::Program(const std::vector<std::string>& command) {
 
   // Everything that allocates is done before the fork.
   std::vector<char*> argv;
+  argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   setenv(supervision::kEngineFdVariable, std::to_string(program_end.get()).c_str(), 1);

@@ -50,7 +50,7 @@ std::span<const SettingFlag> SettingFlags() {
 
 std::string VariableValue(const SettingFlag& flag, const std::string& where,
                           const std::string& text) {
-  const std::string value = flag.megabytes ? MegabytesToBytes(where, text) : text;
+  std::string value = flag.megabytes ? MegabytesToBytes(where, text) : text;
   const auto row = std::ranges::find(SettingTable(), flag.setting, &SettingRow::name);
   WEIR_CHECK_MSG(row != SettingTable().end(), flag.setting);
   Settings scratch;

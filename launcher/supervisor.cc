@@ -189,8 +189,8 @@ void Supervisor::OnEngine() {
     return;
   }
   try {
-    const Message message =
-        supervision::Decode(std::string_view(packet).substr(0, static_cast<std::size_t>(n)));
+    const std::string_view received = packet;
+    const Message message = supervision::Decode(received.substr(0, static_cast<std::size_t>(n)));
     switch (message.type) {
       case MessageType::kAttach:
       case MessageType::kLeave:

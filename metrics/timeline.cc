@@ -1,7 +1,7 @@
 #include "metrics/timeline.h"
 
 #include <fmt/core.h>
-#include <time.h>
+#include <ctime>
 
 #include <algorithm>
 #include <cctype>

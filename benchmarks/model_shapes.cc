@@ -1,0 +1,97 @@
+#include "benchmarks/model_shapes.h"
+
+namespace weir::bench {
+namespace {
+
+using Model = std::vector<NamedShape>;
+
+void AddBatchNorm(Model& model, const std::string& name, std::int64_t channels) {
+  model.push_back({name + ".weight", Shape{channels}});
+  model.push_back({name + ".bias", Shape{channels}});
+}
+
+void AddConvolution(Model& model, const std::string& name, std::int64_t out, std::int64_t in,
+                    std::int64_t side) {
+  model.push_back({name + ".weight", Shape{out, in, side, side}});
+}
+
+/// One residual block: 1x1, 3x3, 1x1 convolutions, each with its normalisation.
+void AddBottleneck(Model& model, const std::string& name, std::int64_t in, std::int64_t width,
+                   bool project) {
+  const std::int64_t out = 4 * width;
+  AddConvolution(model, name + ".conv1", width, in, 1);
+  AddBatchNorm(model, name + ".bn1", width);
+  AddConvolution(model, name + ".conv2", width, width, 3);
+  AddBatchNorm(model, name + ".bn2", width);
+  AddConvolution(model, name + ".conv3", out, width, 1);
+  AddBatchNorm(model, name + ".bn3", out);
+  if (!project) return;
+  AddConvolution(model, name + ".project", out, in, 1);
+  AddBatchNorm(model, name + ".project_bn", out);
+}
+
+void AddLinear(Model& model, const std::string& name, std::int64_t out, std::int64_t in) {
+  model.push_back({name + ".weight", Shape{out, in}});
+  model.push_back({name + ".bias", Shape{out}});
+}
+
+}  // namespace
+
+std::vector<NamedShape> ResNet50() {
+  Model model;
+  AddConvolution(model, "conv1", 64, 3, 7);
+  AddBatchNorm(model, "bn1", 64);
+  constexpr int kBlocks[] = {3, 4, 6, 3};
+  std::int64_t in = 64;
+  for (int stage = 0; stage < 4; ++stage) {
+    const std::int64_t width = std::int64_t{64} << stage;
+    for (int block = 0; block < kBlocks[stage]; ++block) {
+      AddBottleneck(model, "layer" + std::to_string(stage + 1) + "." + std::to_string(block), in,
+                    width, block == 0);
+      in = 4 * width;
+    }
+  }
+  AddLinear(model, "fc", 1000, 2048);
+  return model;
+}
+
+std::vector<NamedShape> AlexNet() {
+  Model model;
+  struct Convolution {
+    std::int64_t out, in, side;
+  };
+  constexpr Convolution kConvolutions[] = {
+      {96, 3, 11}, {256, 48, 5}, {384, 256, 3}, {384, 192, 3}, {256, 192, 3}};
+  int number = 0;
+  for (const Convolution& c : kConvolutions) {
+    const std::string name = "conv" + std::to_string(++number);
+    AddConvolution(model, name, c.out, c.in, c.side);
+    model.push_back({name + ".bias", Shape{c.out}});
+  }
+  AddLinear(model, "fc6", 4096, 9216);
+  AddLinear(model, "fc7", 4096, 4096);
+  AddLinear(model, "fc8", 1000, 4096);
+  return model;
+}
+
+std::vector<NamedShape> TiedLstm() {
+  constexpr std::int64_t kUnits = 1500;
+  constexpr std::int64_t kWords = 10000;
+  Model model = {{"embedding", Shape{kWords, kUnits}}};
+  for (const std::string layer : {"lstm0", "lstm1"}) {
+    model.push_back({layer + ".input", Shape{4 * kUnits, kUnits}});
+    model.push_back({layer + ".hidden", Shape{4 * kUnits, kUnits}});
+    model.push_back({layer + ".input_bias", Shape{4 * kUnits}});
+    model.push_back({layer + ".hidden_bias", Shape{4 * kUnits}});
+  }
+  model.push_back({"decoder.bias", Shape{kWords}});
+  return model;
+}
+
+std::int64_t Elements(const std::vector<NamedShape>& model) {
+  std::int64_t elements = 0;
+  for (const NamedShape& tensor : model) elements += tensor.shape.elements();
+  return elements;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "weir/tensor.h"
+
+namespace weir::bench {
+
+/// A parameter of a well-known model.
+struct NamedShape {
+  std::string name;
+  Shape shape;
+};
+
+/// The layer shapes of the models that compression papers report on, in forward order.
+///
+/// ResNet-50 (He et al., 2016): 25,557,032 parameters.
+std::vector<NamedShape> ResNet50();
+/// AlexNet as in Caffe, with groups: 60,965,224 parameters.
+std::vector<NamedShape> AlexNet();
+/// The word-level PTB language model of the DGC paper: two LSTM layers of 1,500 units with two biases
+/// each, embedding and decoder tied, decoder bias: 51,034,000 parameters.
+std::vector<NamedShape> TiedLstm();
+
+std::int64_t Elements(const std::vector<NamedShape>& model);
+
+}  // namespace weir::bench

@@ -1,0 +1,94 @@
+// What Deep Gradient Compression at 99.9 % sparsity puts on the network for well-known models: the
+// frames that one rank contributes, headers included, in a real job.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "benchmarks/model_shapes.h"
+#include "benchmarks/report.h"
+#include "weir/engine.h"
+
+namespace weir::bench {
+namespace {
+
+struct Case {
+  const char* name;
+  std::vector<NamedShape> model;
+  double target;
+};
+
+/// Bytes that this rank contributed in the second of two steps, counted by the engine.
+StepReport RunStep(Engine& engine, const Case& entry) {
+  GradientGroupSpec spec{.name = entry.name,
+                         .compression = {{"compressor", "dgc"},
+                                         {"density", "0.001"},
+                                         {"momentum", "vanilla"},
+                                         {"momentum_mu", "0.9"}}};
+  std::vector<std::vector<float>> gradients;
+  std::mt19937 random(static_cast<unsigned>(engine.rank()) + 1);
+  std::normal_distribution<float> normal;
+  std::vector<float> noise(1 << 20);
+  for (float& value : noise) value = normal(random);
+  std::size_t at = 0;
+  for (const NamedShape& tensor : entry.model) {
+    spec.tensors.push_back({.name = tensor.name, .shape = tensor.shape});
+    auto& gradient = gradients.emplace_back(static_cast<std::size_t>(tensor.shape.elements()));
+    for (float& value : gradient) value = noise[at++ % noise.size()];
+  }
+  const auto group = engine.Register(spec);
+  StepReport report;
+  for (int step = 0; step < 2; ++step) {
+    group->BeginStep({});
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      const TensorView view{gradients[i].data(), DType::kFloat32, entry.model[i].shape};
+      group->Submit(i, view, view);
+    }
+    group->EndStep();
+    report = group->WaitStep();
+  }
+  return report;
+}
+
+void Run(Engine& engine, Report& report) {
+  const Case cases[] = {{"ResNet-50", ResNet50(), 515.0},
+                        {"AlexNet", AlexNet(), 1035.0},
+                        {"PTB LSTM", TiedLstm(), 825.0}};
+  for (const Case& entry : cases) {
+    const StepReport step = RunStep(engine, entry);
+    const auto wire = static_cast<double>(step.wire_bytes);
+    const double ratio = static_cast<double>(step.dense_bytes) / wire;
+    report.AddRow({{"model", entry.name},
+                   {"parameters", Elements(entry.model)},
+                   {"dense bytes", step.dense_bytes},
+                   {"contributed bytes", step.wire_bytes},
+                   {"ratio", ratio},
+                   {"received, 2 ranks", wire},
+                   {"4 ranks", 3 * wire},
+                   {"8 ranks", 7 * wire}});
+    report.AddTarget(std::string(entry.name) + ": dense / contributed", ratio, ">=", entry.target);
+  }
+}
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Bytes that DGC puts on the network for well-known models", "wire");
+  std::string json;
+  app.add_option("--json", json, "Write the report to this file");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    const auto engine = weir::Engine::Create();
+    weir::bench::Report report("wire");
+    weir::bench::Run(*engine, report);
+    if (engine->rank() != 0) return 0;
+    report.Print(std::cout);
+    if (!json.empty()) report.WriteJson(json);
+  } catch (const std::exception& error) {
+    std::cerr << "wire: " << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,208 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "coordinator/engine_impl.h"
+#include "ops/local/membership.h"
+#include "ops/local/transport.h"
+#include "weir/engine.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+
+/// What a rank's call ended with, as text that begins with the error's type.
+template <typename Call>
+std::string ErrorOf(Call call) {
+  try {
+    call();
+  } catch (const PeerLost& error) {
+    return std::string("PeerLost: ") + error.what();
+  } catch (const TimedOut& error) {
+    return std::string("TimedOut: ") + error.what();
+  } catch (const ShutDown& error) {
+    return std::string("ShutDown: ") + error.what();
+  } catch (const InvalidArgument& error) {
+    return std::string("InvalidArgument: ") + error.what();
+  }
+  return "no error";
+}
+
+/// Ranks as threads whose hub a test can break.
+class Job {
+ public:
+  explicit Job(int ranks, const Settings& settings = {})
+      : size_(ranks), settings_(settings), network_(ranks), hub_(ranks) {}
+
+  local::MembershipHub& hub() { return hub_; }
+
+  void Run(const std::function<void(Engine&)>& body) {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < size_; ++rank) {
+      threads.emplace_back([&, rank] {
+        EngineImpl engine(settings_, {.connect = [&, rank] { return network_.Endpoint(rank); },
+                                      .membership = hub_.Member(rank),
+                                      .local_rank = rank,
+                                      .local_size = size_,
+                                      .host = "local"});
+        body(engine);
+      });
+    }
+  }
+
+ private:
+  const int size_;
+  const Settings settings_;
+  local::Network network_;
+  local::MembershipHub hub_;
+};
+
+Handle Reduce(Engine& engine, const std::string& name, std::vector<float>& values) {
+  const TensorView view = ViewOf(std::span<float>(values));
+  return engine.Allreduce(name, view, view);
+}
+
+TEST(Ending, ARankThatNeverSubmitsEndsTheJobWithItsNameOnEveryRank) {
+  Settings settings;
+  settings.stall_warning_seconds = 0.02;
+  settings.stall_shutdown_seconds = 0.1;
+  Job job(3, settings);
+  job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    engine.Wait(Reduce(engine, "common", values));
+    const std::string error = ErrorOf([&] {
+      // Rank 2 has something else to wait for, which never comes either.
+      const char* name = engine.rank() == 2 ? "only rank 2" : "forgotten";
+      engine.Wait(Reduce(engine, name, values));
+    });
+    EXPECT_THAT(error, HasSubstr("TimedOut"));
+    EXPECT_THAT(error, HasSubstr("tensor 'forgotten' was submitted by ranks [0, 1]"));
+    EXPECT_THAT(error, HasSubstr("but not by ranks [2]"));
+    EXPECT_THAT(error, HasSubstr("rank 2 last finished 'common'"));
+  });
+}
+
+TEST(Ending, ADeadRankIsNamedOnEverySurvivor) {
+  Job job(3);
+  job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    engine.Wait(Reduce(engine, "common", values));
+    if (engine.rank() == 1) {
+      job.hub().Kill(1);
+      engine.Abort("the test is over for the dead rank");
+      return;
+    }
+    const std::string error = ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); });
+    EXPECT_THAT(error, HasSubstr("PeerLost: rank 1"));
+    EXPECT_THAT(error, HasSubstr("signal 9"));
+    EXPECT_THAT(ErrorOf([&] { Reduce(engine, "after", values); }), HasSubstr("PeerLost"));
+  });
+}
+
+TEST(Ending, AnAbortReachesEveryRankWithItsReason) {
+  Job job(3);
+  job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    engine.Wait(Reduce(engine, "common", values));
+    if (engine.rank() == 2) {
+      engine.Abort("the disk is full");
+      EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); }),
+                  HasSubstr("the disk is full"));
+      return;
+    }
+    EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); }),
+                HasSubstr("rank 2"));
+  });
+}
+
+TEST(Ending, ShutdownOnOneRankFailsWhatTheOthersWaitFor) {
+  Job job(3);
+  job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    engine.Wait(Reduce(engine, "common", values));
+    if (engine.rank() == 0) {
+      engine.Shutdown();
+      return;
+    }
+    EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); }),
+                HasSubstr("ShutDown"));
+  });
+}
+
+TEST(Ending, AWaitThatPassesItsDeadlineEndsTheJobOnAllRanks) {
+  Settings settings;
+  settings.timeout_seconds = 0.1;
+  Job job(2, settings);
+  std::promise<void> rank_0_ended;
+  std::shared_future<void> ended(rank_0_ended.get_future());
+  job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    if (engine.rank() == 0) {
+      EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "alone", values)); }),
+                  HasSubstr("TimedOut: a wait passed its deadline"));
+      rank_0_ended.set_value();
+      return;
+    }
+    ended.wait();
+    // The news may still be on its way: the operation then ends with it.
+    EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "late", values)); }),
+                HasSubstr("TimedOut"));
+  });
+}
+
+TEST(Ending, AGroupThatGoesInTheMiddleOfAStepIsNotMistakenForZeros) {
+  Job job(2);
+  job.Run([&](Engine& engine) {
+    auto group = engine.Register({.name = "g", .tensors = {{.name = "a", .shape = Shape{4}}}});
+    std::vector<float> values(4, 1.0f);
+    const TensorView view = ViewOf(std::span<float>(values));
+    group->BeginStep({});
+    if (engine.rank() == 0) {
+      group.reset();
+      return;
+    }
+    group->Submit(0, view, view);
+    group->EndStep();
+    EXPECT_THAT(ErrorOf([&] { group->WaitStep(); }), HasSubstr("in the middle of step 0"));
+    group.reset();
+  });
+}
+
+TEST(Ending, AnOwnerIsHeldUntilItsOperationIsDoneAndNoLonger) {
+  Job job(2);
+  job.Run([&](Engine& engine) {
+    auto values = std::make_shared<std::vector<float>>(1000, 2.0f);
+    const std::weak_ptr<std::vector<float>> watch = values;
+    std::vector<float> result(1000);
+    const Handle handle = engine.Allreduce("owned", ViewOf(std::span<const float>(*values)),
+                                           ViewOf(std::span<float>(result)), {.owner = values});
+    values.reset();
+    engine.Wait(handle);
+    EXPECT_EQ(result[999], 2.0f);
+    EXPECT_TRUE(watch.expired());
+  });
+}
+
+TEST(Ending, SeveralThreadsMaySubmit) {
+  Job job(2);
+  job.Run([&](Engine& engine) {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&engine, t] {
+        for (int i = 0; i < 20; ++i) {
+          std::vector<float> values(16, static_cast<float>(i));
+          engine.Wait(Reduce(engine, "thread " + std::to_string(t), values));
+          EXPECT_EQ(values[7], static_cast<float>(i));
+        }
+      });
+    }
+  });
+}
+
+}  // namespace
+}  // namespace weir

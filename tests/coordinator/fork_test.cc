@@ -1,0 +1,40 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "weir/engine.h"
+
+namespace weir {
+namespace {
+
+// Data-loader workers fork: their copy of the engine must refuse to work and must not hang.
+TEST(Fork, AChildsEngineRefusesToWorkAndGoesWithoutHanging) {
+  pid_t child = -1;
+  const pid_t parent = getpid();
+  RunLocal(1, [&](Engine& engine) {
+    child = fork();
+    if (child == 0) {
+      std::vector<float> values(4);
+      const TensorView view = ViewOf(std::span<float>(values));
+      try {
+        engine.Allreduce("x", view, view);
+        _exit(1);
+      } catch (const ShutDown&) {
+      }
+      // What the end of the child would do; the engine's threads exist in the parent only.
+      engine.~Engine();
+      _exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 0);
+    std::vector<float> values(4, 3.0f);
+    const TensorView view = ViewOf(std::span<float>(values));
+    engine.Wait(engine.Allreduce("x", view, view));
+  });
+  EXPECT_EQ(getpid(), parent);
+}
+
+}  // namespace
+}  // namespace weir

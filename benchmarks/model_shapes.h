@@ -19,8 +19,8 @@ struct NamedShape {
 std::vector<NamedShape> ResNet50();
 /// AlexNet as in Caffe, with groups: 60,965,224 parameters.
 std::vector<NamedShape> AlexNet();
-/// The word-level PTB language model of the DGC paper: two LSTM layers of 1,500 units with two biases
-/// each, embedding and decoder tied, decoder bias: 51,034,000 parameters.
+/// The word-level PTB language model of the DGC paper: two LSTM layers of 1,500 units with two
+/// biases each, embedding and decoder tied, decoder bias: 51,034,000 parameters.
 std::vector<NamedShape> TiedLstm();
 
 std::int64_t Elements(const std::vector<NamedShape>& model);

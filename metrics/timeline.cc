@@ -1,11 +1,11 @@
 #include "metrics/timeline.h"
 
 #include <fmt/core.h>
-#include <ctime>
 
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 

@@ -115,8 +115,7 @@ TEST(Ending, AnAbortReachesEveryRankWithItsReason) {
                   HasSubstr("the disk is full"));
       return;
     }
-    EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); }),
-                HasSubstr("rank 2"));
+    EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); }), HasSubstr("rank 2"));
   });
 }
 

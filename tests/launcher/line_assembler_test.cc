@@ -46,9 +46,10 @@ TEST(LineAssembler, TheCutsOfTheStreamDoNotMatter) {
     expected += whole.Finish();
     LineAssembler cut;
     std::string actual;
+    const std::string_view view = text;
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t n = 1 + random() % 5;
-      actual += cut.Append(std::string_view(text).substr(at, n));
+      actual += cut.Append(view.substr(at, n));
       at += n;
     }
     actual += cut.Finish();

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
@@ -71,7 +72,8 @@ class FakeSupervisor {
     std::string packet(supervision::kMaxFrame, '\0');
     const ssize_t n = recv(own_.get(), packet.data(), packet.size(), 0);
     EXPECT_GT(n, 0);
-    return supervision::Decode(std::string_view(packet).substr(0, static_cast<std::size_t>(n)));
+    packet.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    return supervision::Decode(packet);
   }
   bool HearsNothing() {
     char byte = 0;

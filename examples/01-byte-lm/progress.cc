@@ -46,9 +46,8 @@ void Progress::Step(std::int64_t step, double loss, double training_seconds,
   if (out_ == nullptr || elapsed < kSecondsBetweenLines) return;
   const ExchangeTotals totals = trainer.totals();
   const auto count = static_cast<double>(steps_since_line_);
-  *out_ << (terminal_ ? kRedraw : "")
-        << Format("step %lld/%lld  loss %.3f  density %.4g %%  ", static_cast<long long>(step + 1),
-                  static_cast<long long>(steps_), loss_sum_ / count, 100.0 * totals.density)
+  *out_ << (terminal_ ? kRedraw : "") << "step " << step + 1 << '/' << steps_
+        << Format("  loss %.3f  density %.4g %%  ", loss_sum_ / count, 100.0 * totals.density)
         << Traffic(totals) << Format("  %.1f steps/s", count / elapsed) << (terminal_ ? "" : "\n")
         << std::flush;
   loss_sum_ = 0.0;

@@ -41,8 +41,7 @@ METHODS = {
         "rates": (0.05, 0.1, 0.2, 0.3, 0.5),
     },
     "dgc": {
-        "compressor": "compressor=dgc,density=0.001,momentum=vanilla,momentum_mu=0.9,"
-                      "warmup_steps=1000",
+        "compressor": "compressor=dgc,density=0.001,warmup_steps=1000",
         "rates": (0.05, 0.1, 0.2, 0.3, 0.5),
     },
 }

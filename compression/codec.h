@@ -24,8 +24,10 @@ class Codec {
   virtual std::size_t Encode(const StepContext& context, std::span<const float> values,
                              std::span<std::byte> payload) const = 0;
 
-  /// sum += decoded. Throws Corrupt, with `sum` unchanged, for what Encode cannot have written for
-  /// sum.size() values.
+  /// Throws Corrupt for what Encode cannot have written for n values.
+  virtual void Check(std::span<const std::byte> payload, std::size_t n) const = 0;
+
+  /// sum += decoded. Throws as Check does, with `sum` unchanged.
   virtual void Merge(std::span<const std::byte> payload, std::span<float> sum) const = 0;
 
   /// rest -= decoded: what remains after sending. Throws as Merge does.

@@ -35,7 +35,7 @@ struct StepContext {
 ///
 /// One step of a tensor is Encode, exchange, Merge of every rank's payload in rank order into a
 /// sum, division by the number of ranks, Finish. In the dense phase it is exchange of the scaled
-/// gradient and Finish. Not thread-safe; Merge alone is const and may run beside other Merges.
+/// gradient and Finish. Not thread-safe; Check and Merge alone may run beside each other.
 class Compressor {
  public:
   virtual ~Compressor() = default;
@@ -49,9 +49,12 @@ class Compressor {
   virtual std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                              std::span<std::byte> payload) = 0;
 
-  /// sum += decoded payload. Touches only what the payload names. Throws Corrupt, with sum
-  /// unchanged, if the payload is not one that Encode of this tensor could have written: every
-  /// length and index is bounded by what this rank knows. An empty payload contributes nothing.
+  /// Throws Corrupt if the payload is not one that Encode of this tensor could have written: every
+  /// length and index is bounded by what this rank knows.
+  virtual void Check(std::span<const std::byte> payload) const = 0;
+
+  /// sum += decoded payload. Touches only what the payload names. Throws as Check does, with sum
+  /// unchanged. An empty payload contributes nothing.
   virtual void Merge(std::span<const std::byte> payload, std::span<float> sum) const = 0;
 
   /// Turns the mean over ranks into the direction the optimizer applies, in place: momentum after

@@ -64,6 +64,10 @@ std::size_t DenseMomentum::Encode(const StepContext& context, std::span<const fl
   return written;
 }
 
+void DenseMomentum::Check(std::span<const std::byte> payload) const {
+  if (!payload.empty()) CheckDense(payload, sent_.size());
+}
+
 void DenseMomentum::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   WEIR_CHECK(sum.size() == sent_.size());
   if (!payload.empty()) MergeDense(payload, sum);

@@ -32,6 +32,11 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
   return written;
 }
 
+void Dgc::Check(std::span<const std::byte> payload) const {
+  const std::size_t n = v_.values().size();
+  if (!payload.empty()) CheckSparse(payload, n, n);
+}
+
 void Dgc::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   const std::size_t n = v_.values().size();
   WEIR_CHECK(sum.size() == n);

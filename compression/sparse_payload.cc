@@ -82,33 +82,58 @@ void CheckSizeAndValues(std::span<const std::byte> payload, std::size_t expected
   }
 }
 
-/// Everything is checked and all indices are decoded before the first entry of `target` changes.
-void ApplySparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k,
-                 std::span<float> target, bool negate) {
-  WEIR_CHECK(n <= kMaxElements && target.size() >= n);
-  const Header header = ReadHeader(payload, kSparseHeaderBytes);
+/// The header of a dense part of n values that was found to be in order.
+Header ReadDenseHeader(std::span<const std::byte> payload, std::size_t n) {
+  const Header header = ReadHeader(payload, kDenseHeaderBytes);
+  CheckCoding(payload, IndexCoding::kNone);
+  CheckSizeAndValues(payload, DensePayloadBytes(n, header.type), kDenseHeaderBytes, header.type);
+  return header;
+}
+
+/// A sparse part that was found to be in order.
+struct SparsePart {
+  Header header;
+  std::size_t k = 0;
+  std::unique_ptr<std::uint32_t[]> indices;  ///< Ascending, below n.
+  std::span<const std::byte> values;
+};
+
+SparsePart ReadSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k) {
+  WEIR_CHECK(n <= kMaxElements);
+  SparsePart part{.header = ReadHeader(payload, kSparseHeaderBytes)};
   const std::size_t k = LoadLittleEndian<std::uint32_t>(payload.data() + 2);
   if (const std::size_t limit = std::min(n, max_k); k > limit) {
     ThrowFound("entry count", static_cast<long long>(k), "at most " + std::to_string(limit));
   }
   CheckCoding(payload, CodingFor(n, k));
   const std::size_t values_at = kSparseHeaderBytes + IndexBytes(n, k);
-  CheckSizeAndValues(payload, SparsePayloadBytes(n, k, header.type), values_at, header.type);
-  if (k == 0) return;
+  const ValueType type = part.header.type;
+  CheckSizeAndValues(payload, SparsePayloadBytes(n, k, type), values_at, type);
+  if (k == 0) return part;
 
-  const auto indices = std::make_unique_for_overwrite<std::uint32_t[]>(k);
+  part.k = k;
+  part.indices = std::make_unique_for_overwrite<std::uint32_t[]>(k);
+  part.values = payload.subspan(values_at);
   const auto index_bytes = payload.subspan(kSparseHeaderBytes, values_at - kSparseHeaderBytes);
   if (CodingFor(n, k) == IndexCoding::kBitmap) {
-    DecodeBitmap(n, index_bytes, {indices.get(), k});
+    DecodeBitmap(n, index_bytes, {part.indices.get(), k});
   } else {
-    DecodeEliasFano(n, index_bytes, {indices.get(), k});
+    DecodeEliasFano(n, index_bytes, {part.indices.get(), k});
   }
+  return part;
+}
+
+/// Everything is checked and all indices are decoded before the first entry of `target` changes.
+void ApplySparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k,
+                 std::span<float> target, bool negate) {
+  WEIR_CHECK(target.size() >= n);
+  const SparsePart part = ReadSparse(payload, n, max_k);
   std::array<float, kBlock> values;
-  for (std::size_t first = 0; first < k; first += kBlock) {
-    const std::size_t count = std::min(kBlock, k - first);
-    DecodeValues(payload.subspan(values_at), header.type, header.exponent, negate, first,
+  for (std::size_t first = 0; first < part.k; first += kBlock) {
+    const std::size_t count = std::min(kBlock, part.k - first);
+    DecodeValues(part.values, part.header.type, part.header.exponent, negate, first,
                  std::span(values).first(count));
-    for (std::size_t i = 0; i < count; ++i) target[indices[first + i]] += values[i];
+    for (std::size_t i = 0; i < count; ++i) target[part.indices[first + i]] += values[i];
   }
 }
 
@@ -138,6 +163,10 @@ std::size_t EncodeSparse(std::size_t n, std::span<const std::uint32_t> indices,
   return size;
 }
 
+void CheckSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k) {
+  ReadSparse(payload, n, max_k);
+}
+
 void MergeSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k,
                  std::span<float> sum) {
   ApplySparse(payload, n, max_k, sum, /*negate=*/false);
@@ -161,11 +190,10 @@ std::size_t EncodeDense(std::span<float> values, ValueType type, std::span<std::
   return size;
 }
 
+void CheckDense(std::span<const std::byte> payload, std::size_t n) { ReadDenseHeader(payload, n); }
+
 void MergeDense(std::span<const std::byte> payload, std::span<float> sum) {
-  const Header header = ReadHeader(payload, kDenseHeaderBytes);
-  CheckCoding(payload, IndexCoding::kNone);
-  CheckSizeAndValues(payload, DensePayloadBytes(sum.size(), header.type), kDenseHeaderBytes,
-                     header.type);
+  const Header header = ReadDenseHeader(payload, sum.size());
   std::array<float, kBlock> values;
   for (std::size_t first = 0; first < sum.size(); first += kBlock) {
     const std::size_t count = std::min(kBlock, sum.size() - first);

@@ -23,8 +23,11 @@ std::size_t SparsePayloadBytes(std::size_t n, std::size_t k, ValueType type);
 std::size_t EncodeSparse(std::size_t n, std::span<const std::uint32_t> indices,
                          std::span<float> values, ValueType type, std::span<std::byte> out);
 
-/// sum[index] += value for every entry. Throws Corrupt, with `sum` unchanged, unless the payload is
-/// one that EncodeSparse could have written with this n and at most max_k entries.
+/// Throws Corrupt unless the payload is one that EncodeSparse could have written with this n and at
+/// most max_k entries.
+void CheckSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k);
+
+/// sum[index] += value for every entry. Throws as CheckSparse does, with `sum` unchanged.
 void MergeSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k,
                  std::span<float> sum);
 /// The same with -=: what remains after sending.
@@ -36,7 +39,9 @@ void SubtractSparse(std::span<const std::byte> payload, std::size_t n, std::size
 std::size_t DensePayloadBytes(std::size_t n, ValueType type);
 /// `values` are replaced by what a receiver will decode, as in EncodeSparse.
 std::size_t EncodeDense(std::span<float> values, ValueType type, std::span<std::byte> out);
-/// sum += decoded values. Throws Corrupt with `sum` unchanged on anything else.
+/// Throws Corrupt unless EncodeDense could have written the payload for n values.
+void CheckDense(std::span<const std::byte> payload, std::size_t n);
+/// sum += decoded values. Throws as CheckDense does, with `sum` unchanged.
 void MergeDense(std::span<const std::byte> payload, std::span<float> sum);
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #include "compression/state.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <utility>
 
@@ -53,6 +54,16 @@ std::vector<bool> WhoLeft(std::size_t old_ranks, std::span<const int> origins) {
     left[old_rank] = false;
   }
   return left;
+}
+
+/// Bit by bit, so that a replica stays one.
+bool SameOnAllRanks(std::span<const SavedState> states, std::size_t array) {
+  const std::vector<float>& first = states.front().arrays[array].values;
+  return std::ranges::all_of(states, [&](const SavedState& state) {
+    const std::vector<float>& values = state.arrays[array].values;
+    return first.empty() ||
+           std::memcmp(first.data(), values.data(), first.size() * sizeof(float)) == 0;
+  });
 }
 
 }  // namespace
@@ -111,6 +122,7 @@ SavedState Remap(std::span<const SavedState> old_states, std::span<const int> or
   const bool anyone_left = std::ranges::find(left, true) != left.end();
   if (!anyone_left && growth == 1.0) return state;
   for (std::size_t a = 0; a < state.arrays.size(); ++a) {
+    if (SameOnAllRanks(old_states, a)) continue;
     std::vector<float>& values = state.arrays[a].values;
     for (std::size_t i = 0; i < values.size(); ++i) {
       double orphaned = 0.0;  // In double and in rank order: rounded once, the same everywhere.

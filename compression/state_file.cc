@@ -1,5 +1,7 @@
 #include <xxhash.h>
 
+#include <array>
+#include <bit>
 #include <cstring>
 #include <set>
 #include <string>
@@ -14,16 +16,16 @@ namespace weir {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x5441545352494557;  // "WEIRSTAT"
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 
 class Writer {
  public:
   template <typename T>
   void Number(T value) {
-    const std::size_t at = bytes_.size();
-    bytes_.resize(at + sizeof value);
-    StoreLittleEndian(bytes_.data() + at, value);
+    std::array<std::byte, sizeof(T)> bytes;
+    StoreLittleEndian(bytes.data(), value);
+    Bytes(bytes);
   }
   void Bytes(std::span<const std::byte> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
@@ -114,6 +116,8 @@ std::vector<std::byte> Serialize(const SavedState& state) {
   writer.Number(static_cast<std::uint32_t>(state.rank));
   writer.Number(static_cast<std::uint32_t>(state.arrays.size()));
   writer.Number(state.step);
+  writer.Number(static_cast<std::uint64_t>(state.learning_rates.size()));
+  for (const float rate : state.learning_rates) writer.Number(std::bit_cast<std::uint32_t>(rate));
   for (const SavedArray& array : state.arrays) WriteArray(array, writer);
   writer.Number(std::uint64_t{XXH3_64bits(writer.bytes().data(), writer.bytes().size())});
   return writer.Take();
@@ -135,7 +139,9 @@ SavedState Deserialize(std::span<const std::byte> bytes) {
   SavedState state{.ranks = static_cast<int>(ranks),
                    .rank = static_cast<int>(rank),
                    .step = reader.Number<std::int64_t>(),
+                   .learning_rates = {},
                    .arrays = {}};
+  state.learning_rates = reader.Floats(reader.Number<std::uint64_t>());
   std::set<std::pair<std::string, std::string>> seen;
   for (std::uint32_t i = 0; i < count; ++i) {
     SavedArray array = ReadArray(reader);

@@ -1,5 +1,7 @@
 #include "coordinator/agreement.h"
 
+#include <array>
+#include <charconv>
 #include <functional>
 
 namespace weir {
@@ -14,6 +16,13 @@ struct Aspect {
 };
 
 std::string Dim(const Request& request, std::size_t i) { return std::to_string(request.shape[i]); }
+
+/// So many digits that different numbers read differently.
+std::string Exactly(double value) {
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), end};
+}
 
 std::string KindName(const Request& request) { return std::string(Name(request.kind)); }
 
@@ -71,14 +80,17 @@ const std::vector<Aspect>& Aspects() {
                 std::to_string(static_cast<int>(b.op)) + ".";
        }},
       {IsAllreduce,
-       [](const Request& r) {
-         return std::to_string(r.prescale) + "/" + std::to_string(r.postscale);
-       },
+       [](const Request& r) { return Exactly(r.prescale) + "/" + Exactly(r.postscale); },
        [](const Request& a, const Request& b) {
          return "Mismatched prescale and/or postscale factors: One rank sent factors (" +
-                std::to_string(a.prescale) + ", " + std::to_string(a.postscale) +
-                "), but another rank sent factors (" + std::to_string(b.prescale) + ", " +
-                std::to_string(b.postscale) + ").";
+                Exactly(a.prescale) + ", " + Exactly(a.postscale) +
+                "), but another rank sent factors (" + Exactly(b.prescale) + ", " +
+                Exactly(b.postscale) + ").";
+       }},
+      {IsAllreduce, [](const Request& r) { return std::to_string(r.priority); },
+       [](const Request& a, const Request& b) {
+         return "Mismatched priorities: One rank gave the priority " + std::to_string(a.priority) +
+                ", but another rank gave the priority " + std::to_string(b.priority) + ".";
        }},
       {IsBroadcast, [](const Request& r) { return std::to_string(r.root); },
        [](const Request& a, const Request& b) {

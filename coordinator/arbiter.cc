@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "coordinator/agreement.h"
+#include "weir/error.h"
 
 namespace weir {
 
@@ -17,7 +18,10 @@ void Arbiter::Add(int rank, Request request) {
   Pending& pending = pending_[name];
   if (pending.by_rank.empty()) pending.by_rank.resize(static_cast<std::size_t>(size_));
   std::optional<Request>& mine = pending.by_rank[static_cast<std::size_t>(rank)];
-  WEIR_CHECK_MSG(!mine.has_value(), "rank asked twice for " + name);
+  if (mine.has_value()) {
+    throw Corrupt("rank " + std::to_string(rank) + " asked twice for '" + name + "'",
+                  {name, {rank}, "negotiate"});
+  }
   mine = std::move(request);
   if (++pending.count < size_) return;
   Pending complete = std::move(pending);

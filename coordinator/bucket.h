@@ -60,12 +60,14 @@ class Bucket {
   };
   virtual Traffic traffic() const = 0;
 
+  static constexpr std::uint32_t kUnnamed = 0xffffffffu;
+
   // Owned by the network thread.
-  std::uint32_t slot = kNoSlot;    ///< Negotiated id.
-  std::uint32_t record_index = 0;  ///< Name index in the records.
-  std::int64_t ready_ns = 0;       ///< When this rank had all of it.
-  std::int64_t agreed_ns = 0;      ///< When all ranks had.
-  std::int64_t exchange_ns = 0;    ///< When its exchange started.
+  std::uint32_t slot = kNoSlot;           ///< Negotiated id.
+  std::uint32_t record_index = kUnnamed;  ///< Number in the records, once it has a name there.
+  std::int64_t ready_ns = 0;              ///< When this rank had all of it.
+  std::int64_t agreed_ns = 0;             ///< When all ranks had.
+  std::int64_t exchange_ns = 0;           ///< When its exchange started.
   bool agreed = false;
   bool staged = false;         ///< Waits for its exchange.
   std::size_t live_index = 0;  ///< Place in the coordinator's list of runs under way.

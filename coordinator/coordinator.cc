@@ -1,9 +1,11 @@
 #include "coordinator/coordinator.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "common/check.h"
 #include "common/clock.h"
+#include "common/fork_generation.h"
 #include "common/log.h"
 #include "common/thread_name.h"
 #include "coordinator/step_gate.h"
@@ -15,8 +17,20 @@ namespace {
 // Exchanges under way at once: enough to keep the link busy while one of them ends.
 constexpr std::size_t kExchangesAtOnce = 4;
 
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
 int WorkerCount(const Settings& settings) {
   return settings.pipeline == PipelineMode::kSerial ? 0 : 1;
+}
+
+int PoolThreads(const Settings& settings, int local_size) {
+  if (settings.worker_threads > 0) return settings.worker_threads;
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(1, cores / std::max(1, local_size));
 }
 
 Negotiator::Timing TimingOf(const Settings& settings) {
@@ -29,11 +43,14 @@ Negotiator::Timing TimingOf(const Settings& settings) {
 }  // namespace
 
 Coordinator::Coordinator(const Settings& settings, Environment environment)
-    : settings_(settings), environment_(std::move(environment)) {
+    : settings_(settings),
+      environment_(std::move(environment)),
+      fork_generation_(ForkGeneration()),
+      pool_(PoolThreads(settings, environment_.local_size), "weir-pool") {
   std::promise<void> connected;
   std::future<void> is_connected = connected.get_future();
   pipeline_ = std::make_unique<Pipeline>(
-      WorkerCount(settings_), environment_.recorder,
+      WorkerCount(settings_), environment_.recorder, &gauges_,
       Pipeline::Callbacks{
           [this](Bucket* bucket) { inbox_.Post(InboxEvent::Kind::kStaged, bucket); },
           [this](Bucket* bucket) {
@@ -56,8 +73,9 @@ Coordinator::Coordinator(const Settings& settings, Environment environment)
 
 Coordinator::~Coordinator() {
   Shutdown();
-  if (environment_.membership != nullptr) environment_.membership->Listen(nullptr);
   if (thread_.joinable()) thread_.join();
+  // Not before: until the network thread has ended, another rank's end must reach it.
+  if (environment_.membership != nullptr) environment_.membership->Listen(nullptr);
   pipeline_->Stop();
 }
 
@@ -84,13 +102,13 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
   exchanger_.reset();
   transport_.reset();
   if (environment_.disconnect) environment_.disconnect(failed);
+  left_.set_value();
 }
 
 void Coordinator::ConnectNetwork() {
   transport_ = environment_.connect();
   rank_ = transport_->rank();
   size_ = transport_->size();
-  gauges_ = std::make_unique<EngineGauges>(size_);
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership);
   negotiator_ = std::make_unique<Negotiator>(
       *transport_, static_cast<std::uint32_t>(settings_.cache_capacity), TimingOf(settings_));
@@ -106,9 +124,18 @@ void Coordinator::SetEnded(const std::exception_ptr& error) {
 }
 
 void Coordinator::ThrowIfEnded() const {
+  ThrowIfForked();
+  if (shutting_down_.load(std::memory_order_acquire)) {
+    throw ShutDown("Shutdown was called on this rank; nothing can be submitted any more");
+  }
   if (!ended_.load(std::memory_order_acquire)) return;
   std::lock_guard lock(ended_mutex_);
   std::rethrow_exception(ended_error_);
+}
+
+void Coordinator::ThrowIfForked() const {
+  if (!forked()) return;
+  throw ShutDown("this process was forked from a rank; Weir works in the rank itself only");
 }
 
 void Coordinator::FailIfEnded() {
@@ -126,7 +153,7 @@ Handle Coordinator::Submit(const std::string& name, Operation::Submission submis
     std::unique_ptr<Operation>& entry = operations_[name];
     if (!entry) {
       entry = std::make_unique<Operation>(name, *transport_, handles_);
-      NameBucket(*entry, std::string(Name(submission.request.kind)), "dense", "none");
+      NameBucket(*entry, {.op = LowerCase(Name(submission.request.kind))});
     }
     operation = entry.get();
     if (operation->busy()) {
@@ -153,12 +180,11 @@ const Operation& Coordinator::Find(const std::string& name) {
   return *operations_.at(name);
 }
 
-void Coordinator::NameBucket(Bucket& bucket, const std::string& op, const std::string& route,
-                             const std::string& compressor) {
-  bucket.record_index = next_record_index_.fetch_add(1);
-  environment_.names->Set(
-      bucket.record_index,
-      {.name = bucket.name(), .op = op, .route = route, .compressor = compressor});
+void Coordinator::NameBucket(Bucket& bucket, BucketInfo info) {
+  if (bucket.record_index == Bucket::kUnnamed)
+    bucket.record_index = next_record_index_.fetch_add(1);
+  info.name = bucket.name();
+  environment_.names->Set(bucket.record_index, std::move(info));
 }
 
 void Coordinator::Run(Bucket* bucket) {
@@ -175,7 +201,7 @@ void Coordinator::Wait(Handle handle) {
   if (handles_.Wait(handle, deadline) == HandleTable::WaitResult::kDone) return;
   Fail(std::make_exception_ptr(TimedOut("a wait passed its deadline of " +
                                             std::to_string(settings_.timeout_seconds) +
-                                            " s (WEIR_TIMEOUT)",
+                                            " s (WEIR_TIMEOUT_SECONDS)",
                                         {"", {rank()}, "wait"})));
   handles_.Wait(handle, HandleTable::Deadline::max());
 }
@@ -185,16 +211,42 @@ void Coordinator::WaitIfKnown(Handle handle) {
 }
 
 void Coordinator::Fence() {
+  if (forked()) return;  // The network thread exists in the parent only.
   auto fence = std::make_shared<std::promise<void>>();
   std::future<void> handled = fence->get_future();
   inbox_.Post({.kind = InboxEvent::Kind::kFence, .fence = std::move(fence)});
   handled.wait();
 }
 
+NetworkTotals Coordinator::network_totals() {
+  Fence();
+  return {.sent_bytes = gauges_.sent_bytes,
+          .received_bytes = gauges_.received_bytes,
+          .sent_messages = gauges_.sent_messages,
+          .received_messages = gauges_.received_messages};
+}
+
 void Coordinator::Fail(const std::exception_ptr& error) {
   inbox_.Post({.kind = InboxEvent::Kind::kAbort, .error = error});
 }
 
-void Coordinator::Shutdown() { inbox_.Post(InboxEvent::Kind::kShutdown, nullptr); }
+void Coordinator::Shutdown() {
+  shutting_down_ = true;
+  inbox_.Post(InboxEvent::Kind::kShutdown, nullptr);
+  has_left_.wait();
+}
+
+std::shared_ptr<const void> Coordinator::ClaimGroup(const std::string& name) {
+  std::lock_guard lock(operations_mutex_);
+  if (!groups_.insert(name).second) {
+    throw InvalidArgument("a gradient group named '" + name +
+                              "' exists already; give each one (each optimizer) a name of its own",
+                          {name, {}, "register"});
+  }
+  return {this, [this, name](const void*) {
+            std::lock_guard inner(operations_mutex_);
+            groups_.erase(name);
+          }};
+}
 
 }  // namespace weir

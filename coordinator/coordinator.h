@@ -5,11 +5,14 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "common/fork_generation.h"
+#include "common/thread_pool.h"
 #include "coordinator/exchanger.h"
 #include "coordinator/handle_table.h"
 #include "coordinator/inbox.h"
@@ -41,6 +44,7 @@ class Coordinator {
     Membership* membership = nullptr;
     Recorder* recorder = nullptr;
     BucketNames* names = nullptr;
+    int local_size = 1;  ///< Ranks that share this host's cores.
   };
 
   /// Returns once connected. Throws what `connect` throws.
@@ -53,8 +57,10 @@ class Coordinator {
   int size() const { return size_; }
   const Settings& settings() const { return settings_; }
   HandleTable& handles() { return handles_; }
-  EngineGauges& gauges() { return *gauges_; }
+  EngineGauges& gauges() { return gauges_; }
   Recorder& recorder() { return *environment_.recorder; }
+  /// Shares the work of a stage (WEIR_WORKER_THREADS).
+  ThreadPool& pool() { return pool_; }
   /// Whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
   /// For making collectives; only the network thread may call it.
@@ -66,9 +72,11 @@ class Coordinator {
   /// The operation of that name, which must exist: for what a registration learned.
   const Operation& Find(const std::string& name);
 
-  /// Names a bucket in the records.
-  void NameBucket(Bucket& bucket, const std::string& op, const std::string& route,
-                  const std::string& compressor);
+  /// Keeps the name of a group of gradients while it lives. Throws InvalidArgument for a name that
+  /// is in use.
+  std::shared_ptr<const void> ClaimGroup(const std::string& name);
+  /// Names a bucket in the records, for the first time or anew.
+  void NameBucket(Bucket& bucket, BucketInfo info);
   /// A bucket with a slot is complete on this rank: negotiates it and runs its stages.
   void Run(Bucket* bucket);
 
@@ -80,14 +88,20 @@ class Coordinator {
   /// Waits until the network thread has handled all that happened before: after it, a bucket whose
   /// run is over may be destroyed, and after Fail every one.
   void Fence();
+  /// Of the transport, as of now.
+  NetworkTotals network_totals();
 
   /// Ends the engine on all ranks. Idempotent; the first reason wins.
   void Fail(const std::exception_ptr& error);
   /// Leaves in good order: waits until all ranks have said so, or have failed, at most the
-  /// deadline.
+  /// deadline. Nothing uses the network any more once it returns. Idempotent.
   void Shutdown();
-  /// Throws why the engine has ended, if it has.
+  /// Throws why nothing can be submitted any more, if so.
   void ThrowIfEnded() const;
+  void ThrowIfForked() const;
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+  /// This process is a child of the rank's: none of its threads exist here.
+  bool forked() const { return ForkGeneration() != fork_generation_; }
 
  private:
   void ThreadMain(std::promise<void> connected);
@@ -129,21 +143,27 @@ class Coordinator {
 
   const Settings settings_;
   const Environment environment_;
+  const std::uint64_t fork_generation_;
   HandleTable handles_;
   Waiter waiter_;
   Inbox inbox_{waiter_};
   std::unique_ptr<Transport> transport_;
   int rank_ = 0;
   int size_ = 1;
+  EngineGauges gauges_;
+  ThreadPool pool_;
   std::unique_ptr<Pipeline> pipeline_;
-  std::unique_ptr<EngineGauges> gauges_;
   std::atomic<bool> marks_cycles_ = false;
 
   std::mutex operations_mutex_;
   std::unordered_map<std::string, std::unique_ptr<Operation>> operations_;
+  std::set<std::string> groups_;  ///< Names of those that live.
   std::atomic<std::uint32_t> next_record_index_ = 0;
 
   mutable std::mutex ended_mutex_;
+  std::atomic<bool> shutting_down_ = false;  ///< Shutdown was called.
+  std::promise<void> left_;                  ///< The network thread has nothing left to do.
+  const std::shared_future<void> has_left_ = left_.get_future().share();
   std::atomic<bool> ended_ = false;
   std::exception_ptr ended_error_;
 
@@ -162,7 +182,7 @@ class Coordinator {
   std::exception_ptr failure_;
   std::vector<std::shared_ptr<std::promise<void>>> fences_;
   bool failure_is_ours_ = false;
-  std::uint64_t bytes_seen_ = 0;
+  NetworkTotals totals_seen_;
   std::int64_t progress_ns_ = 0;
 
   std::jthread thread_;  ///< Last: it uses everything above.

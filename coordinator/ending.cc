@@ -100,8 +100,8 @@ void Coordinator::Collapse(const std::exception_ptr& error) {
   SetEnded(error);
   WriteLastWords(error);
   const AbortReason kind = ReasonOf(error);
-  gauges_->CountAbort(kind);
-  if (kind == AbortReason::kCorrupt) ++gauges_->checksum_failures;
+  gauges_.CountAbort(kind);
+  if (kind == AbortReason::kCorrupt) ++gauges_.checksum_failures;
   // What the transport threw is this rank's own discovery as well.
   if (!failure_) failure_is_ours_ = true;
   if (failure_is_ours_ && environment_.membership != nullptr) {

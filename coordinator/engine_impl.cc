@@ -1,6 +1,5 @@
 #include "coordinator/engine_impl.h"
 
-#include "common/fork_generation.h"
 #include "common/log.h"
 #include "coordinator/gradient_group.h"
 #include "ops/reduce.h"
@@ -19,8 +18,7 @@ void CheckTensor(const std::string& name, const char* what, const void* data, co
 }  // namespace
 
 EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
-    : fork_generation_(ForkGeneration()),
-      local_rank_(environment.local_rank),
+    : local_rank_(environment.local_rank),
       local_size_(environment.local_size),
       parts_(std::make_unique<Parts>()) {
   parts_->membership = std::move(environment.membership);
@@ -29,7 +27,8 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
                                          .disconnect = std::move(environment.disconnect),
                                          .membership = parts_->membership.get(),
                                          .recorder = &parts_->recorder,
-                                         .names = &parts_->names});
+                                         .names = &parts_->names,
+                                         .local_size = local_size_});
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, environment.host);
@@ -42,15 +41,11 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
 
 EngineImpl::~EngineImpl() {
   // The threads exist in the parent only; joining them here would wait for ever.
-  if (Forked()) static_cast<void>(parts_.release());
+  if (parts_->coordinator->forked()) static_cast<void>(parts_.release());
 }
 
-bool EngineImpl::Forked() const { return ForkGeneration() != fork_generation_; }
-
 Coordinator& EngineImpl::coordinator() const {
-  if (Forked()) {
-    throw ShutDown("this process was forked from a rank; Weir works in the rank itself only");
-  }
+  parts_->coordinator->ThrowIfForked();
   return *parts_->coordinator;
 }
 
@@ -73,11 +68,11 @@ Handle EngineImpl::Allreduce(const std::string& name, ConstTensorView in, Tensor
                         .shape = in.shape,
                         .op = options.op,
                         .prescale = options.prescale,
-                        .postscale = options.postscale};
+                        .postscale = options.postscale,
+                        .priority = options.priority};
   submission.in = in.data;
   submission.out = out.data;
   submission.owner = std::move(options.owner);
-  submission.priority = options.priority;
   return coordinator().Submit(name, std::move(submission));
 }
 

@@ -43,8 +43,12 @@ class EngineImpl final : public Engine {
   std::unique_ptr<GradientGroup> Register(GradientGroupSpec spec) override;
   bool Poll(Handle handle) override;
   void Wait(Handle handle) override;
+  NetworkTotals network_totals() override { return coordinator().network_totals(); }
   void Abort(const std::string& reason) override;
   void Shutdown() override;
+
+  /// What this rank has recorded, for who measures it.
+  const Recorder& recorder() const { return parts_->recorder; }
 
  private:
   /// Everything that has threads: given up, not destroyed, in a forked child.
@@ -56,9 +60,7 @@ class EngineImpl final : public Engine {
     std::unique_ptr<Monitor> monitor;  ///< Null when nobody asked to see anything.
   };
   Coordinator& coordinator() const;
-  bool Forked() const;
 
-  const std::uint64_t fork_generation_;
   const int local_rank_;
   const int local_size_;
   std::unique_ptr<Parts> parts_;

@@ -21,8 +21,8 @@ bool Exchanger::StartNext(std::int64_t now_ns) {
     finished_(bucket);
     return true;
   }
+  active_.push_back({bucket, collective});  // Also when Start throws: Cancel has to see it.
   collective->Start(number);
-  active_.push_back({bucket, collective});
   return true;
 }
 
@@ -40,12 +40,6 @@ bool Exchanger::Poll(std::int64_t now_ns) {
     moved = true;
   }
   return moved;
-}
-
-std::vector<Bucket*> Exchanger::pending() const {
-  std::vector<Bucket*> buckets(queue_.begin(), queue_.end());
-  for (const Active& active : active_) buckets.push_back(active.bucket);
-  return buckets;
 }
 
 void Exchanger::Cancel() {

@@ -25,8 +25,8 @@ class Exchanger {
 
   bool idle() const { return queue_.empty() && active_.empty(); }
   bool under_way() const { return !active_.empty(); }
-  /// Buckets that are agreed and not exchanged, for error reports and Cancel.
-  std::vector<Bucket*> pending() const;
+  /// Buckets that wait for their turn, or for their stages before it.
+  std::size_t queued() const { return queue_.size(); }
   /// Gives everything up; no buffer is touched once this returns.
   void Cancel();
 

@@ -8,6 +8,21 @@
 
 namespace weir {
 
+const char* Name(BucketRoute route) {
+  switch (route) {
+    case BucketRoute::kDense:
+      return "dense";
+    case BucketRoute::kSummable:
+      return "summable";
+    case BucketRoute::kGather:
+      return "gather";
+    case BucketRoute::kMaskedDense:
+      return "masked_dense";
+  }
+  WEIR_CHECK(false);
+  return "";
+}
+
 GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priority,
                                std::vector<GradientSlice> slices, const GroupStep& step,
                                Transport& transport, HandleTable& handles, StepGate* gate)
@@ -45,9 +60,7 @@ void GradientBucket::Prepare(BucketRoute route) {
   route_ = route;
   missing_.store(slices_.size(), std::memory_order_relaxed);
   first_ns.store(0, std::memory_order_relaxed);
-  agreed = false;
-  staged = false;
-  encoded_ = false;
+  encoded_ = 0;
   frame_bytes_ = 0;
   if (route == BucketRoute::kDense) return;
   const std::size_t most = MaxFrameBytes(step_.density);
@@ -62,12 +75,11 @@ std::span<const BucketStage> GradientBucket::stages() const {
   static constexpr BucketStage kDenseStages[] = {kPack, kExchange, kUnpack};
   static constexpr BucketStage kArrayStages[] = {kCompress, kExchange, kUnpack};
   static constexpr BucketStage kFrameStages[] = {kCompress, kExchange, kMerge};
-  static constexpr BucketStage kGatedDenseStages[] = {kPack, kGate, kExchange, kUnpack};
   static constexpr BucketStage kGatedArrayStages[] = {kPack, kGate, kCompress, kExchange, kUnpack};
   static constexpr BucketStage kGatedFrameStages[] = {kPack, kGate, kCompress, kExchange, kMerge};
   switch (route_) {
     case BucketRoute::kDense:
-      return gate_ ? std::span<const BucketStage>(kGatedDenseStages) : kDenseStages;
+      return gate_ ? std::span<const BucketStage>(kGatedArrayStages) : kDenseStages;
     case BucketRoute::kGather:
       return gate_ ? std::span<const BucketStage>(kGatedFrameStages) : kFrameStages;
     case BucketRoute::kSummable:
@@ -95,7 +107,6 @@ void GradientBucket::Run(BucketStage stage) {
 }
 
 Collective* GradientBucket::BindExchange() {
-  const double scale = ContextOf(slices_.front()).gradient_scale;
   const auto count = static_cast<std::int64_t>(elements_);
   switch (route_) {
     case BucketRoute::kGather:
@@ -104,12 +115,10 @@ Collective* GradientBucket::BindExchange() {
     case BucketRoute::kDense:
       if (DirectDense()) {
         allreduce_.Bind(slices_.front().gradient, slices_.front().update, count, DType::kFloat32,
-                        {ReduceOp::kAverage, scale, 1.0});
-      } else {
-        allreduce_.Bind(staging_.data(), staging_.data(), count, DType::kFloat32,
-                        {ReduceOp::kAverage, scale, 1.0});
+                        {ReduceOp::kAverage, 1.0, 1.0});
+        break;
       }
-      break;
+      [[fallthrough]];
     case BucketRoute::kMaskedDense:
       allreduce_.Bind(staging_.data(), staging_.data(), count, DType::kFloat32,
                       {ReduceOp::kAverage, 1.0, 1.0});
@@ -160,19 +169,17 @@ void GradientBucket::Deliver(const GradientSlice& slice, std::span<const float> 
 bool GradientBucket::DirectDense() const {
   const GradientSlice& slice = slices_.front();
   return slices_.size() == 1 && slice.dtype == DType::kFloat32 && slice.gradient != nullptr &&
-         slice.update != nullptr;
+         slice.update != nullptr && ContextOf(slice).gradient_scale == 1.0f;
 }
 
 void GradientBucket::Done() {
-  encoded_ = false;
+  encoded_ = 0;
   Fulfil(nullptr);
 }
 
 void GradientBucket::Failed(const std::exception_ptr& error) {
-  if (encoded_) {
-    for (GradientSlice& slice : slices_) slice.compressor->Revert();
-    encoded_ = false;
-  }
+  for (std::size_t i = 0; i < encoded_; ++i) slices_[i].compressor->Revert();
+  encoded_ = 0;
   Fulfil(error);
 }
 

@@ -25,6 +25,9 @@ enum class BucketRoute : std::uint8_t {
   kMaskedDense,  ///< What kGather would send, decoded and averaged: fewer bytes at high density.
 };
 
+/// "dense", "summable", "gather", "masked_dense".
+const char* Name(BucketRoute route);
+
 /// One gradient of a bucket on its way through a step.
 struct GradientSlice {
   std::string name;
@@ -59,6 +62,7 @@ class GradientBucket final : public Bucket {
 
   /// Between steps: how the next run travels. Allocates the buffers that the route needs.
   void Prepare(BucketRoute route);
+  BucketRoute route() const { return route_; }
   /// Most bytes a frame of this bucket takes at this density.
   std::size_t MaxFrameBytes(double density) const;
   std::size_t dense_bytes() const { return elements_ * sizeof(float); }
@@ -84,6 +88,8 @@ class GradientBucket final : public Bucket {
   // One stage each: coordinator/stages/*.cc.
   void Pack();
   void Compress();
+  /// Copies the gradients, scaled, into the staging buffer, unless they may travel as they are.
+  void StageDense();
   void CompressToFrame();
   void CompressToArray();
   void DecodeOwnFrame();
@@ -100,6 +106,7 @@ class GradientBucket final : public Bucket {
   std::span<float> Target(const GradientSlice& slice);
   /// Converts the result of Target when the update is not fp32.
   void Deliver(const GradientSlice& slice, std::span<const float> result) const;
+  /// The one gradient of the bucket travels from where it lies to where its result belongs.
   bool DirectDense() const;
   std::span<float> Staged(const GradientSlice& slice);
   void Fulfil(const std::exception_ptr& error);
@@ -117,7 +124,7 @@ class GradientBucket final : public Bucket {
 
   BucketRoute route_ = BucketRoute::kDense;
   std::atomic<std::size_t> missing_ = 0;
-  bool encoded_ = false;          ///< Compressors sent something that Failed has to take back.
+  std::size_t encoded_ = 0;       ///< Slices whose sending Failed has to take back.
   std::vector<float> staging_;    ///< elements_ values: fused, converted or summed gradients.
   std::vector<float> converted_;  ///< One slice as fp32, when gradients are not.
   std::vector<std::byte> frame_;  ///< What this rank contributes.

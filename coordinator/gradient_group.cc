@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "compression/clipping.h"
 #include "compression/policy.h"
 #include "weir/error.h"
@@ -13,13 +14,16 @@ namespace weir {
 GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec)
     : coordinator_(coordinator),
       spec_(std::move(spec)),
+      name_claim_(coordinator.ClaimGroup(spec_.name)),
       plan_(MakeGroupPlan(spec_, coordinator.settings())),
-      places_(spec_.tensors.size()) {
+      places_(spec_.tensors.size()),
+      non_finite_(spec_.tensors.size()) {
   MakeBuckets();
   Register();
 }
 
 GradientGroupImpl::~GradientGroupImpl() {
+  if (coordinator_.forked()) return;
   if (phase_ == Phase::kClosed) {
     coordinator_.Fence();
     return;
@@ -60,9 +64,16 @@ void GradientGroupImpl::MakeBuckets() {
         name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices), step_,
         coordinator_.transport(), coordinator_.handles(), gate_.get()));
     for (const std::uint32_t t : planned.tensors) places_[t].bucket = buckets_.back().get();
-    coordinator_.NameBucket(*buckets_.back(), "gradients", plan_.plain ? "dense" : "sparse",
-                            plan_.plain ? "none" : plan_.options.compressor());
+    NameBucket(*buckets_.back());
   }
+}
+
+void GradientGroupImpl::NameBucket(GradientBucket& bucket) {
+  const bool gathers = bucket.route() == BucketRoute::kGather;
+  coordinator_.NameBucket(bucket, {.op = gathers ? "allgather" : "allreduce",
+                                   .route = Name(bucket.route()),
+                                   .compressor = plan_.plain ? "none" : plan_.options.compressor(),
+                                   .group = spec_.name});
 }
 
 void GradientGroupImpl::Register() {
@@ -74,12 +85,16 @@ void GradientGroupImpl::Register() {
   if (gate_) gate_->slot = slot;
 }
 
+std::size_t GradientGroupImpl::parameter_groups() const {
+  return static_cast<std::size_t>(
+      1 + std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group).parameter_group);
+}
+
 void GradientGroupImpl::SetContexts(const StepInfo& info) {
-  const int groups =
-      1 + std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group).parameter_group;
+  const std::size_t groups = parameter_groups();
   std::vector<float> rates(info.learning_rates.begin(), info.learning_rates.end());
-  if (rates.empty()) rates.assign(static_cast<std::size_t>(groups), 0.0f);
-  if (rates.size() < static_cast<std::size_t>(groups)) {
+  if (rates.empty()) rates.assign(groups, 0.0f);
+  if (rates.size() != groups) {
     throw InvalidArgument("BeginStep got " + std::to_string(rates.size()) +
                           " learning rates for the " + std::to_string(groups) +
                           " parameter groups of '" + spec_.name + "'");
@@ -88,25 +103,29 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
     throw InvalidArgument("BeginStep got the loss scale " + std::to_string(info.loss_scale) +
                           "; it must be above 0");
   }
-  if (previous_rates_.empty()) previous_rates_ = rates;
+  rates_ = std::move(rates);
+  const std::vector<float>& previous = previous_rates_.empty() ? rates_ : previous_rates_;
   step_.contexts.clear();
-  for (std::size_t i = 0; i < rates.size(); ++i) {
+  for (std::size_t i = 0; i < groups; ++i) {
     step_.contexts.push_back({.step = next_step_,
                               .dense_phase = plan_.schedule.DensePhase(next_step_),
                               .density = plan_.schedule.Density(next_step_),
-                              .learning_rate = rates[i],
-                              .previous_learning_rate = previous_rates_[i],
-                              .gradient_scale = 1.0f / info.loss_scale});
+                              .learning_rate = rates_[i],
+                              .previous_learning_rate = previous[i],
+                              .gradient_scale = 1.0f / info.loss_scale,
+                              .pool = &coordinator_.pool()});
   }
-  previous_rates_ = std::move(rates);
 }
 
 BucketRoute GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
   if (plan_.plain || plan_.schedule.DensePhase(next_step_)) return BucketRoute::kDense;
   if (bucket.summable()) return BucketRoute::kSummable;
-  const Route route = weir::ChooseRoute(plan_.policy, coordinator_.size(), bucket.dense_bytes(),
-                                        bucket.MaxFrameBytes(step_.density));
-  return route == Route::kSparseAllgather ? BucketRoute::kGather : BucketRoute::kMaskedDense;
+  const std::size_t frame_bytes = bucket.MaxFrameBytes(step_.density);
+  const Route route =
+      weir::ChooseRoute(plan_.policy, coordinator_.size(), bucket.dense_bytes(), frame_bytes);
+  return route == Route::kSparseAllgather && frame_bytes <= FrameAllgather::kMostBytes
+             ? BucketRoute::kGather
+             : BucketRoute::kMaskedDense;
 }
 
 void GradientGroupImpl::BeginStep(const StepInfo& info) {
@@ -123,7 +142,11 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   skipped_ = false;
   clip_coefficient_ = 1.0;
   if (gate_) gate_->Reset();
-  for (const auto& bucket : buckets_) bucket->Prepare(ChooseRoute(*bucket));
+  for (const auto& bucket : buckets_) {
+    const BucketRoute before = bucket->route();
+    bucket->Prepare(ChooseRoute(*bucket));
+    if (bucket->route() != before) NameBucket(*bucket);
+  }
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
   coordinator_.gauges().SetTargetDensity(spec_.name, step_.density);
   step_start_ns_ = NowNs();
@@ -186,7 +209,9 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
   if (bucket.first_ns.load(std::memory_order_relaxed) == 0) {
     bucket.first_ns.compare_exchange_strong(unset, NowNs());
   }
+  ++coordinator_.gauges().depth(Stage::kQueue);
   if (bucket.CountSubmission()) {
+    coordinator_.gauges().depth(Stage::kQueue) -= static_cast<std::int64_t>(bucket.slices().size());
     const std::int64_t now = NowNs();
     coordinator_.recorder().Add({.start_ns = bucket.first_ns.load(std::memory_order_relaxed),
                                  .end_ns = now,
@@ -233,6 +258,7 @@ StepReport GradientGroupImpl::WaitStep() {
   phase_ = Phase::kClosed;
   if (first_error) std::rethrow_exception(first_error);
   const StepReport report = Report();
+  WarnOfNonFinite();
   coordinator_.recorder().Add({.start_ns = step_start_ns_,
                                .end_ns = NowNs(),
                                .step = step_.step,
@@ -241,7 +267,22 @@ StepReport GradientGroupImpl::WaitStep() {
                                .density = static_cast<float>(report.density),
                                .stage = Stage::kStep});
   ++next_step_;
+  if (!report.skipped) previous_rates_ = rates_;
   return report;
+}
+
+void GradientGroupImpl::WarnOfNonFinite() {
+  for (std::size_t i = 0; i < plan_.compressors.size(); ++i) {
+    const std::uint64_t entries = plan_.compressors[i]->non_finite_entries();
+    if (non_finite_[i] == 0 && entries > 0) {
+      LogWarning(
+          "gradient '{}' of '{}' has entries that are inf or NaN: they count as 0 ({} so far, "
+          "first "
+          "in step {}). \"skip_nonfinite\" skips such steps instead",
+          spec_.tensors[i].name, spec_.name, entries, step_.step);
+    }
+    non_finite_[i] = entries;
+  }
 }
 
 StepReport GradientGroupImpl::Report() const {

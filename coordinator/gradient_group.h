@@ -44,6 +44,10 @@ class GradientGroupImpl final : public GradientGroup {
 
   void MakeBuckets();
   void Register();
+  void NameBucket(GradientBucket& bucket);
+  /// Once for each tensor.
+  void WarnOfNonFinite();
+  std::size_t parameter_groups() const;
   void SetContexts(const StepInfo& info);
   BucketRoute ChooseRoute(const GradientBucket& bucket) const;
   void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
@@ -53,20 +57,24 @@ class GradientGroupImpl final : public GradientGroup {
   void OnGate(bool pass);
   StepReport Report() const;
   std::vector<NamedCompressor> NamedCompressors() const;
+  /// After the engine has ended in the middle of a step, that step was taken back: also between.
   void CheckBetweenSteps(const char* call) const;
   GradientSlice& SliceOf(const Place& place) const { return place.bucket->slices()[place.slice]; }
 
   Coordinator& coordinator_;
   const GradientGroupSpec spec_;
+  const std::shared_ptr<const void> name_claim_;
   GroupPlan plan_;
   GroupStep step_;
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
-  std::vector<Place> places_;  ///< By tensor.
+  std::vector<Place> places_;              ///< By tensor.
+  std::vector<std::uint64_t> non_finite_;  ///< Entries by tensor, as far as they were looked at.
 
   std::atomic<Phase> phase_ = Phase::kClosed;
   std::int64_t next_step_ = 0;
-  std::vector<float> previous_rates_;
+  std::vector<float> rates_;           ///< Of this step, by parameter group.
+  std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
   std::int64_t step_start_ns_ = 0;
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;

@@ -45,7 +45,8 @@ std::uint32_t GroupPlan::slots() const {
 
 GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings) {
   CheckSpec(spec);
-  GroupPlan plan{.options = ParseOptions(spec.compression)};
+  GroupPlan plan{
+      .options = ParseOptions(spec.compression.empty() ? settings.compression : spec.compression)};
   plan.schedule = ScheduleOf(plan.options);
   plan.step_settings = StepSettingsOf(plan.options);
   plan.policy = PolicyOf(plan.options);
@@ -73,7 +74,8 @@ Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan
                                   std::to_string(tensor.parameter_group));
     request.settings.emplace_back("priority of " + tensor.name, std::to_string(tensor.priority));
   }
-  for (const auto& [key, value] : spec.compression) request.settings.emplace_back(key, value);
+  const auto& compression = spec.compression.empty() ? settings.compression : spec.compression;
+  for (const auto& [key, value] : compression) request.settings.emplace_back(key, value);
   request.settings.emplace_back("WEIR_FUSION_THRESHOLD",
                                 std::to_string(settings.fusion_threshold_bytes));
   request.slots = plan.slots();

@@ -36,6 +36,10 @@ std::vector<NamedCompressor> GradientGroupImpl::NamedCompressors() const {
 
 void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
   if (phase_ == Phase::kClosed) return;
+  if (coordinator_.ended()) {
+    coordinator_.Fence();
+    return;
+  }
   throw InvalidArgument(std::string(call) + " of '" + spec_.name +
                         "' in the middle of a step: call EndStep and WaitStep first");
 }
@@ -47,6 +51,7 @@ void GradientGroupImpl::Save(std::ostream& out) const {
   state.ranks = coordinator_.size();
   state.rank = coordinator_.rank();
   state.step = next_step_;
+  state.learning_rates = previous_rates_;
   const std::vector<std::byte> bytes = Serialize(state);
   out.write(reinterpret_cast<const char*>(bytes.data()),
             static_cast<std::streamsize>(bytes.size()));
@@ -75,9 +80,15 @@ void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
     }
     mine = Remap(states, Origins(mine.ranks, coordinator_.size()), coordinator_.rank());
   }
+  if (!mine.learning_rates.empty() && mine.learning_rates.size() != parameter_groups()) {
+    throw InvalidArgument("Load of '" + spec_.name + "': the state has " +
+                          std::to_string(mine.learning_rates.size()) +
+                          " parameter groups, this group has " +
+                          std::to_string(parameter_groups()));
+  }
   Restore(mine, NamedCompressors());
   next_step_ = mine.step;
-  previous_rates_.clear();
+  previous_rates_ = mine.learning_rates;
 }
 
 }  // namespace weir

@@ -5,6 +5,7 @@
 
 #include "common/check.h"
 #include "coordinator/operation_numbers.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
@@ -134,8 +135,10 @@ void Negotiator::FinishBroadcast() {
   for (const Response& response : outcome_.responses) {
     if (response.kind == Response::Kind::kForget) continue;
     const auto asked = asked_slots_.find(response.name);
-    WEIR_CHECK_MSG(asked != asked_slots_.end(),
-                   "an answer to a question never asked: " + response.name);
+    if (asked == asked_slots_.end()) {
+      throw Corrupt("rank 0 answered about '" + response.name + "', which was not asked",
+                    {response.name, {0}, "negotiate"});
+    }
     if (response.kind == Response::Kind::kReady && response.slot != kNoSlot) {
       slot_limit_ = std::max(slot_limit_, response.slot + asked->second);
     }

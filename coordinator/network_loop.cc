@@ -21,7 +21,7 @@ void Coordinator::Loop() {
     if (stalls_->due(now)) InspectStalls(now);
     if (shutdown_deadline_ns_ != 0 && now > shutdown_deadline_ns_ && !closing_) {
       throw TimedOut("the other ranks did not shut down within " +
-                         std::to_string(settings_.timeout_seconds) + " s (WEIR_TIMEOUT)",
+                         std::to_string(settings_.timeout_seconds) + " s (WEIR_TIMEOUT_SECONDS)",
                      {"", {rank_}, "shutdown"});
     }
     if (closing_ && std::ranges::none_of(live_, &Bucket::agreed)) return;
@@ -46,6 +46,7 @@ void Coordinator::OnEvent(const InboxEvent& event) {
       last_finished_ = event.bucket->name();
       return RemoveLive(event.bucket);
     case InboxEvent::Kind::kFence:
+      UpdateGauges();
       if (!failure_) return event.fence->set_value();
       fences_.push_back(event.fence);  // Until nothing is under way any more.
       return;
@@ -70,6 +71,8 @@ Coordinator::SlotUse& Coordinator::Use(std::uint32_t slot) {
 }
 
 void Coordinator::AddLive(Bucket* bucket) {
+  bucket->agreed = false;
+  ++gauges_.depth(Stage::kNegotiate);
   bucket->live_index = live_.size();
   live_.push_back(bucket);
 }
@@ -77,6 +80,7 @@ void Coordinator::AddLive(Bucket* bucket) {
 void Coordinator::RemoveLive(Bucket* bucket) {
   const std::size_t index = bucket->live_index;
   WEIR_CHECK(index < live_.size() && live_[index] == bucket);
+  if (!bucket->agreed) --gauges_.depth(Stage::kNegotiate);
   live_[index] = live_.back();
   live_[index]->live_index = index;
   live_.pop_back();
@@ -84,7 +88,6 @@ void Coordinator::RemoveLive(Bucket* bucket) {
 
 void Coordinator::OnReady(Bucket* bucket) {
   AddLive(bucket);
-  bucket->agreed = false;
   if (bucket->gate() != nullptr) return;  // Negotiated once the gate has let it through.
   auto* operation = dynamic_cast<Operation*>(bucket);
   if (operation == nullptr || operation->MatchesSlot()) {
@@ -129,7 +132,7 @@ void Coordinator::OnRound() {
   std::ranges::stable_sort(agreed_, std::ranges::greater(), &Bucket::priority);
   for (Bucket* bucket : agreed_) Agree(bucket);
   if (outcome.shutdown) closing_ = true;
-  ++(outcome.slow_path ? gauges_->slow_rounds : gauges_->fast_rounds);
+  ++(outcome.slow_path ? gauges_.slow_rounds : gauges_.fast_rounds);
   if (marks_cycles_.load(std::memory_order_relaxed)) {
     environment_.recorder->Add(
         {.start_ns = outcome.started_ns, .end_ns = NowNs(), .stage = Stage::kRound});
@@ -187,6 +190,7 @@ void Coordinator::OnGate(StepGate& gate, bool pass) {
 
 void Coordinator::Agree(Bucket* bucket) {
   bucket->agreed = true;
+  --gauges_.depth(Stage::kNegotiate);
   bucket->agreed_ns = NowNs();
   environment_.recorder->Add({.start_ns = bucket->ready_ns,
                               .end_ns = bucket->agreed_ns,
@@ -221,25 +225,29 @@ std::vector<StallInspector::Waiting> Coordinator::WaitingForAgreement() const {
 
 void Coordinator::InspectStalls(std::int64_t now_ns) {
   const auto reason = stalls_->Check(now_ns, WaitingForAgreement());
-  gauges_->stalled_tensors = stalls_->stalled();
+  gauges_.stalled_tensors = stalls_->stalled();
   if (reason) EndStalled(*reason);
 }
 
 void Coordinator::UpdateGauges() {
-  gauges_->bytes_sent = transport_->bytes_sent();
-  gauges_->bytes_received = transport_->bytes_received();
+  gauges_.depth(Stage::kExchange) = static_cast<std::int64_t>(exchanger_->queued());
+  const NetworkTotals totals = transport_->totals();
+  gauges_.sent_bytes.store(totals.sent_bytes, std::memory_order_relaxed);
+  gauges_.received_bytes.store(totals.received_bytes, std::memory_order_relaxed);
+  gauges_.sent_messages.store(totals.sent_messages, std::memory_order_relaxed);
+  gauges_.received_messages.store(totals.received_messages, std::memory_order_relaxed);
 }
 
 void Coordinator::Pause(std::int64_t now_ns) {
   UpdateGauges();
-  const std::uint64_t bytes = transport_->bytes_sent() + transport_->bytes_received();
+  const NetworkTotals totals = transport_->totals();
   const bool busy = exchanger_->under_way();
-  if (bytes != bytes_seen_ || !(busy || negotiator_->round_under_way())) {
-    bytes_seen_ = bytes;
+  if (totals != totals_seen_ || !(busy || negotiator_->round_under_way())) {
+    totals_seen_ = totals;
     progress_ns_ = now_ns;
   }
   if (busy || negotiator_->round_under_way()) {
-    waiter_.Pause(now_ns, progress_ns_);
+    waiter_.Pause(busy ? Waiter::For::kData : Waiter::For::kRound, now_ns, progress_ns_);
   } else {
     waiter_.Sleep(closing_ ? 0 : negotiator_->next_round_ns(busy));
   }

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "common/check.h"
+#include "weir/error.h"
 
 namespace weir {
 
@@ -61,6 +62,12 @@ void Operation::BindAllgather() {
   const std::size_t row = static_cast<std::size_t>(rest.elements()) * SizeOf(request.dtype);
   std::vector<std::size_t> bytes;
   for (const std::int64_t rows : first_dims_) bytes.push_back(static_cast<std::size_t>(rows) * row);
+  const auto self = static_cast<std::size_t>(transport_.rank());
+  if (bytes.size() != static_cast<std::size_t>(transport_.size())) {
+    throw Corrupt("an answer for '" + name_ + "' has the first dimensions of " +
+                      std::to_string(bytes.size()) + " ranks",
+                  {name_, {}, "negotiate"});
+  }
 
   std::vector<std::int64_t> dims(request.shape.dims().begin(), request.shape.dims().end());
   dims[0] = std::accumulate(first_dims_.begin(), first_dims_.end(), std::int64_t{0});
@@ -69,13 +76,17 @@ void Operation::BindAllgather() {
   void* out = nullptr;
   try {
     out = submission_.allocate(Shape(std::span<const std::int64_t>(dims)));
+    if (out == nullptr && total > 0) {
+      throw InvalidArgument("no memory was given for the result of allgather '" + name_ + "', " +
+                                std::to_string(total) + " bytes",
+                            {name_, {transport_.rank()}, "exchange"});
+    }
   } catch (...) {
     allocation_error_ = std::current_exception();
     discarded_.resize(total);
     out = discarded_.data();
   }
   if (!allgather_) allgather_ = std::make_unique<Allgather>(transport_);
-  const auto self = static_cast<std::size_t>(transport_.rank());
   allgather_->Bind({static_cast<const std::byte*>(submission_.in), bytes[self]},
                    {static_cast<std::byte*>(out), total}, bytes);
 }

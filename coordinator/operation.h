@@ -34,7 +34,6 @@ class Operation final : public Bucket {
     void* out = nullptr;
     AllocateOutput allocate;
     std::shared_ptr<const void> owner;
-    int priority = 0;
   };
   void Submit(Submission submission, Handle handle);
 
@@ -45,7 +44,7 @@ class Operation final : public Bucket {
   void Agree(std::vector<std::int64_t> first_dims);
 
   const std::string& name() const override { return name_; }
-  int priority() const override { return submission_.priority; }
+  int priority() const override { return submission_.request.priority; }
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
   Collective* BindExchange() override;

@@ -28,7 +28,8 @@ Stage RecordedAs(BucketStage stage) {
   return Stage::kQueue;
 }
 
-void Record(Recorder* recorder, const Bucket& bucket, BucketStage stage, std::int64_t start) {
+void Record(Recorder* recorder, const Bucket& bucket, BucketStage stage, std::int64_t start,
+            bool ok) {
   const Bucket::Traffic traffic = bucket.traffic();
   const bool encodes = stage == BucketStage::kPack || stage == BucketStage::kCompress;
   recorder->Add({.start_ns = start,
@@ -39,16 +40,19 @@ void Record(Recorder* recorder, const Bucket& bucket, BucketStage stage, std::in
                  .bucket = bucket.record_index,
                  .density = traffic.density,
                  .threshold = traffic.threshold,
-                 .stage = RecordedAs(stage)});
+                 .stage = RecordedAs(stage),
+                 .ok = ok});
 }
 
 }  // namespace
 
-Pipeline::Pipeline(int workers, Recorder* recorder, Callbacks callbacks)
-    : recorder_(recorder), callbacks_(std::move(callbacks)) {
+Pipeline::Pipeline(int workers, Recorder* recorder, EngineGauges* gauges, Callbacks callbacks)
+    : recorder_(recorder), gauges_(gauges), callbacks_(std::move(callbacks)) {
   for (int i = 0; i < workers; ++i) {
-    workers_.push_back(
-        std::make_unique<StageWorker>(i, &queue_, [this](Bucket* bucket) { RunStages(bucket); }));
+    workers_.push_back(std::make_unique<StageWorker>(i, &queue_, [this](Bucket* bucket) {
+      --gauges_->depth(RecordedAs(bucket->stages()[bucket->cursor]));
+      RunStages(bucket);
+    }));
   }
 }
 
@@ -62,14 +66,32 @@ void Pipeline::Resume(Bucket* bucket) {
   Advance(bucket);
 }
 
+bool Pipeline::Enter() {
+  std::lock_guard lock(mutex_);
+  if (stopped_) return false;
+  ++inside_;
+  return true;
+}
+
+void Pipeline::Leave() {
+  {
+    std::lock_guard lock(mutex_);
+    --inside_;
+  }
+  left_.notify_all();
+}
+
 void Pipeline::Advance(Bucket* bucket) {
+  if (!Enter()) return;
   const auto stages = bucket->stages();
   const bool work_left = bucket->cursor < stages.size() && !IsNetworkStage(stages[bucket->cursor]);
   if (work_left && !workers_.empty()) {
+    ++gauges_->depth(RecordedAs(stages[bucket->cursor]));
     queue_.Push(bucket);
   } else {
     RunStages(bucket);
   }
+  Leave();
 }
 
 void Pipeline::RunStages(Bucket* bucket) {
@@ -84,16 +106,22 @@ void Pipeline::RunStages(Bucket* bucket) {
     try {
       bucket->Run(stage);
     } catch (...) {
+      Record(recorder_, *bucket, stage, start, /*ok=*/false);
       callbacks_.failed(bucket, std::current_exception());
       return;
     }
-    Record(recorder_, *bucket, stage, start);
+    Record(recorder_, *bucket, stage, start, /*ok=*/true);
     ++bucket->cursor;
   }
   callbacks_.finished(bucket);
 }
 
 void Pipeline::Stop() {
+  {
+    std::unique_lock lock(mutex_);
+    stopped_ = true;
+    left_.wait(lock, [&] { return inside_ == 0; });
+  }
   queue_.Close();
   workers_.clear();
 }

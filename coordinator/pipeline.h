@@ -1,12 +1,15 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "coordinator/bucket.h"
 #include "coordinator/stage_worker.h"
+#include "metrics/engine_gauges.h"
 #include "metrics/recorder.h"
 
 namespace weir {
@@ -25,24 +28,32 @@ class Pipeline {
   };
 
   /// `workers` = 0 is the serial mode.
-  Pipeline(int workers, Recorder* recorder, Callbacks callbacks);
+  Pipeline(int workers, Recorder* recorder, EngineGauges* gauges, Callbacks callbacks);
 
   /// Starts a run: the first stage of the list.
   void Begin(Bucket* bucket);
   /// Goes on after the network thread's stage at the cursor.
   void Resume(Bucket* bucket);
-  /// Waits until no worker touches a bucket any more; queued ones are dropped. Further calls of
-  /// Begin and Resume do nothing.
+  /// Waits until no worker and no caller of Begin touches a bucket any more; queued ones are
+  /// dropped. Further calls of Begin and Resume do nothing. Not from inside a callback.
   void Stop();
 
  private:
+  bool Enter();
+  void Leave();
   void Advance(Bucket* bucket);
   void RunStages(Bucket* bucket);
 
   Recorder* const recorder_;
+  EngineGauges* const gauges_;
   const Callbacks callbacks_;
   std::vector<std::unique_ptr<StageWorker>> workers_;
   StageQueue queue_;
+
+  std::mutex mutex_;
+  std::condition_variable left_;
+  int inside_ = 0;  ///< Callers of Begin and Resume that are in a stage.
+  bool stopped_ = false;
 };
 
 }  // namespace weir

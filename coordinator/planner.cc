@@ -1,12 +1,14 @@
 #include "coordinator/planner.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace weir {
 namespace {
 
 constexpr std::int64_t kLeastBucketBytes = std::int64_t{1} << 20;
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr std::int64_t kBucketsWanted = 8;
 
 std::int64_t TargetBytes(std::span<const PlanTensor> tensors, const PlanSettings& settings) {
@@ -21,18 +23,21 @@ std::int64_t TargetBytes(std::span<const PlanTensor> tensors, const PlanSettings
 
 Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings) {
   const std::int64_t target = TargetBytes(tensors, settings);
+  const std::int64_t most = std::max(settings.fusion_threshold_bytes, std::int64_t{0});
   Plan plan;
-  bool open = false;
+  std::size_t open = kNone;  // The bucket that small tensors join.
   for (std::size_t i = tensors.size(); i-- > 0;) {
     const PlanTensor& tensor = tensors[i];
-    const bool fits = open && plan.buckets.back().bytes + tensor.bytes <=
-                                  std::max(settings.fusion_threshold_bytes, std::int64_t{0});
-    if (!fits) plan.buckets.push_back({{}, 0, tensor.priority});
-    PlannedBucket& bucket = plan.buckets.back();
+    const bool alone = tensor.bytes >= target;
+    const bool joins = !alone && open != kNone && plan.buckets[open].bytes + tensor.bytes <= most;
+    const std::size_t at = joins ? open : plan.buckets.size();
+    if (!joins) plan.buckets.push_back({{}, 0, tensor.priority});
+    PlannedBucket& bucket = plan.buckets[at];
     bucket.tensors.push_back(static_cast<std::uint32_t>(i));
     bucket.bytes += tensor.bytes;
     bucket.priority = std::max(bucket.priority, tensor.priority);
-    open = bucket.bytes < target;
+    if (alone) continue;
+    open = bucket.bytes < target ? at : kNone;
   }
   return plan;
 }

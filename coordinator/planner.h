@@ -16,7 +16,7 @@ struct PlanSettings {
   std::int64_t fusion_threshold_bytes = 0;  ///< A bucket never grows beyond this; 0: no fusion.
 };
 
-/// One unit of compression and exchange: neighbouring tensors, whole.
+/// One unit of compression and exchange: tensors, whole.
 struct PlannedBucket {
   std::vector<std::uint32_t> tensors;  ///< Indices into the registration, in backward order.
   std::int64_t bytes = 0;
@@ -34,7 +34,9 @@ struct Plan {
 /// Gradients become ready from the last layer to the first, so neighbours in that order are fused.
 /// A bucket is closed once it holds the eighth part of all bytes (at least 1 MiB, at most the
 /// fusion threshold): enough buckets for compression to hide behind backprop and the network, few
-/// enough that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019).
+/// enough that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019). A tensor
+/// of that size is a bucket of its own, so that it can travel from where it lies; small ones go
+/// around it.
 Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings);
 
 }  // namespace weir

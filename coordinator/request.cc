@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "messages are little-e
 
 // Least bytes an item takes, so that a count can be bounded before anything is allocated.
 constexpr std::size_t kLeastMember = 6;
-constexpr std::size_t kLeastRequest = 32;
+constexpr std::size_t kLeastRequest = 36;
 constexpr std::size_t kLeastResponse = 16;
 
 template <typename Enum>
@@ -21,6 +21,13 @@ Enum GetEnum(MessageReader& in, std::uint8_t count) {
   const auto value = in.Get<std::uint8_t>();
   if (value >= count) throw Corrupt("a negotiation message has an unknown code");
   return static_cast<Enum>(value);
+}
+
+ReduceOp GetOp(MessageReader& in) {
+  const auto op = GetEnum<ReduceOp>(in, 6);
+  // Horovod's number 2 is an operation that Weir does not have.
+  if (static_cast<int>(op) == 2) throw Corrupt("a negotiation message has an unknown operation");
+  return op;
 }
 
 void PutShape(MessageWriter& out, const Shape& shape) {
@@ -50,6 +57,7 @@ void PutRequest(MessageWriter& out, const Request& request) {
   out.Put(request.prescale);
   out.Put(request.postscale);
   out.Put(request.root);
+  out.Put(request.priority);
   out.Put(static_cast<std::uint32_t>(request.members.size()));
   for (const Request::Member& member : request.members) {
     out.PutString(member.name);
@@ -70,10 +78,11 @@ Request GetRequest(MessageReader& in) {
   request.name = in.GetString();
   request.dtype = GetEnum<DType>(in, kDTypeCount);
   request.shape = GetShape(in);
-  request.op = GetEnum<ReduceOp>(in, 6);
+  request.op = GetOp(in);
   request.prescale = in.Get<double>();
   request.postscale = in.Get<double>();
   request.root = in.Get<std::int32_t>();
+  request.priority = in.Get<std::int32_t>();
   request.members.resize(in.GetCount(kLeastMember));
   for (Request::Member& member : request.members) {
     member.name = in.GetString();
@@ -86,6 +95,7 @@ Request GetRequest(MessageReader& in) {
     value = in.GetString();
   }
   request.slots = in.Get<std::uint32_t>();
+  if (request.slots > kMostSlots) throw Corrupt("a negotiation message wants too many slots");
   return request;
 }
 
@@ -105,6 +115,9 @@ Response GetResponse(MessageReader& in) {
   response.kind = GetEnum<Response::Kind>(in, 3);
   response.name = in.GetString();
   response.slot = in.Get<std::uint32_t>();
+  if (response.slot != kNoSlot && response.slot > kMostSlots) {
+    throw Corrupt("a negotiation message has an impossible slot");
+  }
   response.first_dims.resize(in.GetCount(sizeof(std::int64_t)));
   for (std::int64_t& dim : response.first_dims) dim = in.Get<std::int64_t>();
   response.text = in.GetString();

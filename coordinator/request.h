@@ -28,6 +28,7 @@ struct Request {
   double prescale = 1.0;
   double postscale = 1.0;
   std::int32_t root = 0;
+  std::int32_t priority = 0;  ///< Decides the order of exchanges, so it must be the same.
   /// kGroup: the registered tensors, in order, and everything else that must agree, as text.
   struct Member {
     std::string name;
@@ -62,6 +63,9 @@ struct Response {
 
 /// A slot value that says "not cached": the name asks on the slow path every time.
 inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
+
+/// Slots that one request can want: more buckets than any model has tensors.
+inline constexpr std::uint32_t kMostSlots = 1u << 24;
 
 /// Little-endian messages. Decoding throws Corrupt on anything that Encode did not write; every
 /// length is bounded by the bytes that are left.

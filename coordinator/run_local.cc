@@ -20,19 +20,24 @@ void RunLocal(int ranks, const std::function<void(Engine&)>& body, const Setting
     threads.reserve(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
-        EngineImpl engine(settings, {.connect = [&, rank] { return network.Endpoint(rank); },
-                                     .membership = hub.Member(rank),
-                                     .local_rank = rank,
-                                     .local_size = ranks,
-                                     .host = "local"});
+        const auto remember = [&] {
+          std::lock_guard lock(mutex);
+          if (!first_error) first_error = std::current_exception();
+        };
         try {
-          body(engine);
-        } catch (const std::exception& error) {
-          {
-            std::lock_guard lock(mutex);
-            if (!first_error) first_error = std::current_exception();
+          EngineImpl engine(settings, {.connect = [&, rank] { return network.Endpoint(rank); },
+                                       .membership = hub.Member(rank),
+                                       .local_rank = rank,
+                                       .local_size = ranks,
+                                       .host = "local"});
+          try {
+            body(engine);
+          } catch (const std::exception& error) {
+            remember();
+            engine.Abort(error.what());
           }
-          engine.Abort(error.what());
+        } catch (...) {
+          remember();
         }
       });
     }

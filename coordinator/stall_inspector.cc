@@ -50,18 +50,33 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
   const std::int64_t age = now_ns - oldest;
   if (age < first_limit) return std::nullopt;
   const bool over = shutdown_ns_ > 0 && age >= shutdown_ns_;
+  if (over && over_since_ns_ == 0) {
+    over_since_ns_ = now_ns;
+    next_request_ns_ = now_ns;  // The last question before the end.
+  }
   if (membership_ != nullptr && now_ns >= next_request_ns_) {
     statuses_.clear();
     membership_->RequestStatus();
     next_request_ns_ = now_ns + std::max(over ? kLateAnswerNs : first_limit, kCheckEveryNs);
   }
-  if (over && (membership_ == nullptr || age >= shutdown_ns_ + kLateAnswerNs)) {
-    return fmt::format(
-        "tensor '{}' was submitted by rank {} {:.1f} s ago and not by every rank; not every rank "
-        "answered who is missing",
-        name, rank_, static_cast<double>(age) / kNanoseconds);
+  if (!over) {
+    over_since_ns_ = 0;
+    return std::nullopt;
   }
-  return std::nullopt;
+  // Rank 0 hears the answers, so it can say who is silent, and does so first.
+  const std::int64_t patience = rank_ == 0 ? kLateAnswerNs : 2 * kLateAnswerNs;
+  if (membership_ != nullptr && now_ns - over_since_ns_ < patience) return std::nullopt;
+  return fmt::format("tensor '{}' was submitted by rank {} {:.1f} s ago and not by every rank; {}",
+                     name, rank_, static_cast<double>(age) / kNanoseconds, Silent());
+}
+
+std::string StallInspector::Silent() const {
+  std::vector<int> silent;
+  for (int rank = 0; rank < size_; ++rank) {
+    if (!statuses_.contains(rank)) silent.push_back(rank);
+  }
+  if (rank_ != 0 || silent.empty()) return "not every rank answered who is missing";
+  return fmt::format("ranks [{}] did not answer what they are doing", fmt::join(silent, ", "));
 }
 
 void StallInspector::Answer(std::int64_t now_ns, const std::vector<Waiting>& waiting,
@@ -72,15 +87,20 @@ void StallInspector::Answer(std::int64_t now_ns, const std::vector<Waiting>& wai
     tensors[entry.name] = static_cast<double>(now_ns - entry.since_ns) / kNanoseconds;
   }
   membership_->SendStatus(
-      nlohmann::json{{"waiting", tensors}, {"last_finished", last_finished}}.dump());
+      // A name need not be UTF-8; what is not is shown replaced.
+      nlohmann::json{{"waiting", tensors}, {"last_finished", last_finished}}.dump(
+          -1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::optional<std::string> StallInspector::OnStatus(int rank, const std::string& text) {
   Status status;
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_object() && json.contains("waiting")) {
-    status.waiting_seconds = json["waiting"].get<std::map<std::string, double>>();
-    status.last_finished = json.value("last_finished", "");
+  try {
+    status.waiting_seconds = json.at("waiting").get<std::map<std::string, double>>();
+    status.last_finished = json.at("last_finished").get<std::string>();
+  } catch (const nlohmann::json::exception& error) {
+    LogWarning("rank {} sent a status that cannot be read: {}", rank, error.what());
+    status = {};
   }
   statuses_[rank] = std::move(status);
   if (statuses_.size() < static_cast<std::size_t>(size_)) return std::nullopt;

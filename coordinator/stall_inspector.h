@@ -47,6 +47,8 @@ class StallInspector {
   };
   std::optional<std::string> Report();
   std::string Describe(const std::string& tensor) const;
+  /// Who has not answered, as far as this rank knows.
+  std::string Silent() const;
 
   const bool enabled_;
   const std::int64_t warning_ns_;
@@ -56,6 +58,7 @@ class StallInspector {
   const int rank_;
   std::int64_t next_check_ns_ = 0;
   std::int64_t next_request_ns_ = 0;
+  std::int64_t over_since_ns_ = 0;  ///< When the limit was found to have passed; 0: it has not.
   std::int64_t stalled_ = 0;
   std::map<int, Status> statuses_;  ///< Of the current request, by rank.
 };

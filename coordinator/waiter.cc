@@ -12,10 +12,16 @@ namespace {
 constexpr std::int64_t kSlowYieldNs = 300'000;
 constexpr std::int64_t kCrowdedNs = 20'000'000;
 constexpr std::int64_t kShortestNapNs = 50'000;
-constexpr std::int64_t kLongestNapNs = 200'000;
-// Something that has been outstanding this long will not end within a yield: a peer is late.
-constexpr std::int64_t kPatientNs = 10'000'000;
-constexpr std::int64_t kLatestNapNs = 4'000'000;
+constexpr std::int64_t kLongestCrowdedNapNs = 200'000;
+constexpr std::int64_t kLongestNapNs = 4'000'000;
+// What has not moved for this long will not do so within a yield: a peer is late. Data that are
+// under way move on only while both ends poll, and deserve more patience than a round.
+constexpr std::int64_t kRoundPatienceNs = 100'000;
+constexpr std::int64_t kDataPatienceNs = 10'000'000;
+
+std::int64_t PatienceNs(Waiter::For what) {
+  return what == Waiter::For::kData ? kDataPatienceNs : kRoundPatienceNs;
+}
 
 }  // namespace
 
@@ -43,14 +49,14 @@ void Waiter::SleepFor(std::chrono::nanoseconds duration) {
   wake_ = false;
 }
 
-void Waiter::Pause(std::int64_t now_ns, std::int64_t since_ns) {
+void Waiter::Pause(For what, std::int64_t now_ns, std::int64_t since_ns) {
   const std::int64_t age = now_ns - since_ns;
-  if (age > kPatientNs) {
-    SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kLongestNapNs, kLatestNapNs)));
+  if (age > PatienceNs(what)) {
+    SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kShortestNapNs, kLongestNapNs)));
     return;
   }
   if (now_ns < crowded_until_ns_) {
-    SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kShortestNapNs, kLongestNapNs)));
+    SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kShortestNapNs, kLongestCrowdedNapNs)));
     return;
   }
   sched_yield();

@@ -13,8 +13,8 @@ namespace weir {
 /// outstanding it must poll, because MPI cannot wake it: it yields while cores are free; once a
 /// yield has taken longer than a third of a millisecond others need the core, and it naps 50 to 200
 /// us for the next 20 ms. A doubling ladder of naps would be a trap: when one rank naps all others
-/// do, and each round costs milliseconds. What is outstanding for long (a late peer) is polled ever
-/// more rarely, every tenth of its age up to 4 ms.
+/// do, and each round costs milliseconds. What has not moved for long (a late peer) is polled ever
+/// more rarely, every tenth of its age up to 4 ms: for a round "long" is 0.1 ms, for data 10 ms.
 ///
 /// Wake is thread-safe; the rest belongs to the network thread.
 class Waiter {
@@ -25,8 +25,9 @@ class Waiter {
   /// Sleeps until Wake, or until `until_ns` (CLOCK_MONOTONIC; 0: for ever).
   void Sleep(std::int64_t until_ns);
 
-  /// A short pause between two polls of something that is outstanding since `since_ns`.
-  void Pause(std::int64_t now_ns, std::int64_t since_ns);
+  enum class For { kRound, kData };
+  /// A short pause between two polls of something that has not moved since `since_ns`.
+  void Pause(For what, std::int64_t now_ns, std::int64_t since_ns);
 
  private:
   void SleepFor(std::chrono::nanoseconds duration);

@@ -6,7 +6,7 @@ namespace weir {
 
 const char* Name(AbortReason reason) {
   constexpr std::array<const char*, kAbortReasonCount> kNames = {"peer_lost", "timed_out",
-                                                                 "corrupt", "stalled", "other"};
+                                                                 "corrupt", "other"};
   const auto index = static_cast<std::size_t>(reason);
   WEIR_CHECK(index < kNames.size());
   return kNames[index];

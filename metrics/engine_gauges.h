@@ -14,8 +14,8 @@
 namespace weir {
 
 /// Why a job was ended before its time.
-enum class AbortReason : std::uint8_t { kPeerLost, kTimedOut, kCorrupt, kStalled, kOther };
-inline constexpr int kAbortReasonCount = 5;
+enum class AbortReason : std::uint8_t { kPeerLost, kTimedOut, kCorrupt, kOther };
+inline constexpr int kAbortReasonCount = 4;
 /// "peer_lost", "timed_out", ...
 const char* Name(AbortReason reason);
 
@@ -24,11 +24,11 @@ const char* Name(AbortReason reason);
 /// from any thread, with relaxed atomics; nothing here orders anything else.
 class EngineGauges {
  public:
-  explicit EngineGauges(int world_size) : heartbeats(static_cast<std::size_t>(world_size)) {}
-
   // Totals since the start, copied from the transport.
-  std::atomic<std::uint64_t> bytes_sent{0};
-  std::atomic<std::uint64_t> bytes_received{0};
+  std::atomic<std::uint64_t> sent_bytes{0};
+  std::atomic<std::uint64_t> received_bytes{0};
+  std::atomic<std::uint64_t> sent_messages{0};
+  std::atomic<std::uint64_t> received_messages{0};
 
   std::atomic<std::uint64_t> fast_rounds{0};
   std::atomic<std::uint64_t> slow_rounds{0};
@@ -38,9 +38,10 @@ class EngineGauges {
   std::atomic<std::int64_t> stalled_tensors{0};
   /// Buckets that wait for a stage, by Stage; for kQueue, tensors whose bucket is incomplete.
   std::array<std::atomic<std::int64_t>, kBucketStageCount> queue_depth{};
-  /// When each rank was last heard of, seconds since 1970; 0: never, and then it is not shown.
-  std::vector<std::atomic<double>> heartbeats;
 
+  std::atomic<std::int64_t>& depth(Stage stage) {
+    return queue_depth[static_cast<std::size_t>(stage)];
+  }
   void CountAbort(AbortReason reason) { ++aborts[static_cast<std::size_t>(reason)]; }
 
   /// The density that the schedule asks of a group (BucketInfo::group) now. Takes a lock: once a

@@ -45,16 +45,6 @@ FamilyOf QueueDepth(const EngineGauges& gauges) {
   return family;
 }
 
-FamilyOf Heartbeats(const EngineGauges& gauges) {
-  FamilyOf family(MetricType::Gauge, "weir_peer_last_heartbeat_timestamp_seconds",
-                  "When a rank was last heard of, in seconds since 1970.");
-  for (std::size_t peer = 0; peer < gauges.heartbeats.size(); ++peer) {
-    const double seconds = Load(gauges.heartbeats[peer]);
-    if (seconds > 0) family.Value({{"peer", std::to_string(peer)}}, seconds);
-  }
-  return family;
-}
-
 FamilyOf TargetDensities(const EngineGauges& gauges) {
   FamilyOf family(MetricType::Gauge, "weir_target_density_ratio",
                   "Fraction of a group's gradient entries that its schedule asks for.");
@@ -97,16 +87,15 @@ std::vector<MetricFamily> GaugeCollector::Collect() const {
   add(One(kGauge, "weir_world_size", "Number of ranks.", info_.size));
 
   add(One(kCounter, "weir_bytes_sent_total", "Bytes handed to the network.",
-          Load(gauges_.bytes_sent)));
+          Load(gauges_.sent_bytes)));
   add(One(kCounter, "weir_bytes_received_total", "Bytes taken from the network.",
-          Load(gauges_.bytes_received)));
+          Load(gauges_.received_bytes)));
   FamilyOf rounds(kCounter, "weir_negotiation_rounds_total", "Negotiation rounds.");
   rounds.Value({{"path", "fast"}}, Load(gauges_.fast_rounds));
   add(rounds.Value({{"path", "slow"}}, Load(gauges_.slow_rounds)));
   add(QueueDepth(gauges_));
   add(One(kGauge, "weir_stalled_tensors", "Tensors that some ranks submitted and others did not.",
           Load(gauges_.stalled_tensors)));
-  add(Heartbeats(gauges_));
   add(TargetDensities(gauges_));
   add(Aborts(gauges_));
   add(One(kCounter, "weir_checksum_failures_total", "Frames whose checksum was wrong.",

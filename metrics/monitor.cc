@@ -94,8 +94,8 @@ Summary Monitor::ReadSummary() {
   const std::lock_guard lock(mutex_);
   DrainLocked();
   Summary summary = aggregate_.summary();
-  summary.bytes_sent = gauges_.bytes_sent.load(std::memory_order_relaxed);
-  summary.bytes_received = gauges_.bytes_received.load(std::memory_order_relaxed);
+  summary.sent_bytes = gauges_.sent_bytes.load(std::memory_order_relaxed);
+  summary.received_bytes = gauges_.received_bytes.load(std::memory_order_relaxed);
   return summary;
 }
 

@@ -50,8 +50,7 @@ class DelayedTransport final : public Transport {
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;
   void Cancel(Request request) override;
-  std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
-  std::uint64_t bytes_received() const override { return inner_->bytes_received(); }
+  NetworkTotals totals() const override { return inner_->totals(); }
 
  private:
   struct Slot {

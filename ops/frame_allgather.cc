@@ -7,10 +7,6 @@
 
 namespace weir {
 
-namespace {
-constexpr std::size_t kLimit = std::size_t{1} << 30;
-}
-
 FrameAllgather::FrameAllgather(Transport& transport, std::size_t max_frame_bytes)
     : transport_(transport),
       max_frame_bytes_(max_frame_bytes),
@@ -19,7 +15,7 @@ FrameAllgather::FrameAllgather(Transport& transport, std::size_t max_frame_bytes
       frames_(static_cast<std::size_t>(transport.size())),
       sends_(static_cast<std::size_t>(transport.size())),
       receives_(static_cast<std::size_t>(transport.size())) {
-  WEIR_CHECK(max_frame_bytes <= kLimit);
+  WEIR_CHECK(max_frame_bytes <= kMostBytes);
 }
 
 void FrameAllgather::Bind(std::span<const std::byte> frame) {

@@ -17,7 +17,9 @@ namespace weir {
 /// once.
 class FrameAllgather final : public Collective {
  public:
-  /// Frames have at most `max_frame_bytes` bytes, the same number on all ranks, at most 1 GiB.
+  static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
+  /// Frames have at most `max_frame_bytes` bytes, the same number on all ranks, at most kMostBytes.
   /// Reserves (size() - 1) times as much address space; pages are used as frames arrive.
   FrameAllgather(Transport& transport, std::size_t max_frame_bytes);
 

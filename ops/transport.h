@@ -6,6 +6,8 @@
 #include <optional>
 #include <span>
 
+#include "weir/network_totals.h"
+
 namespace weir {
 
 /// Names one message between two ranks. `operation` is the number of the collective operation, the
@@ -55,9 +57,8 @@ class Transport {
     return false;
   }
 
-  /// Bytes handed to and taken from the network so far, headers of the backend not included.
-  virtual std::uint64_t bytes_sent() const = 0;
-  virtual std::uint64_t bytes_received() const = 0;
+  /// Of messages that have completed. Cancelled ones do not count.
+  virtual NetworkTotals totals() const = 0;
 };
 
 }  // namespace weir

@@ -14,13 +14,12 @@ class CastCodec : public Codec {
   std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> values,
                      std::span<std::byte> payload) const override;
+  void Check(std::span<const std::byte> payload, std::size_t n) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
   std::optional<DType> summable() const override { return dtype_; }
 
  private:
-  void Check(std::span<const std::byte> payload, std::size_t n) const;
-
   DType dtype_;
 };
 

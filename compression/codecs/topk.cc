@@ -1,13 +1,16 @@
 #include "compression/codecs/topk.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "compression/codec_compressor.h"
 #include "compression/codecs/select_top_k.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
@@ -18,6 +21,13 @@ std::vector<OptionSpec> CountSpecs() {
 }
 
 std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+  if (tensor.elements() > UINT32_MAX) {
+    throw InvalidArgument("tensor \"" + tensor.name + "\" has " +
+                              std::to_string(tensor.elements()) +
+                              " elements, but topk compresses at most 2^32 - 1 at a time. Register "
+                              "it in slices.",
+                          {.tensor = tensor.name, .ranks = {}, .phase = "submit"});
+  }
   const bool fixed = options.Has("k") && options.Real("k") >= 1.0;
   if (fixed) {
     for (const char* key : {"warmup_steps", "rampup_step"}) {
@@ -62,6 +72,10 @@ std::size_t TopKCodec::Encode(const StepContext& context, std::span<const float>
 
 // A frame's length was already checked against the step's density; here any count up to n can be
 // right, because a codec does not know the step.
+void TopKCodec::Check(std::span<const std::byte> payload, std::size_t n) const {
+  CheckSparse(payload, n, CountOf(n, 1.0));
+}
+
 void TopKCodec::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   MergeSparse(payload, sum.size(), CountOf(sum.size(), 1.0), sum);
 }

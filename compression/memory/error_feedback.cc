@@ -39,6 +39,10 @@ std::size_t ErrorFeedback::Encode(const StepContext& context, std::span<const fl
   return size;
 }
 
+void ErrorFeedback::Check(std::span<const std::byte> payload) const {
+  if (!payload.empty()) codec_->Check(payload, error_.size());
+}
+
 void ErrorFeedback::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   WEIR_CHECK(sum.size() == error_.size());
   if (!payload.empty()) codec_->Merge(payload, sum);

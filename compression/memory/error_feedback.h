@@ -23,6 +23,7 @@ class ErrorFeedback : public Compressor {
   std::size_t MaxEncodedBytes(double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                      std::span<std::byte> payload) override;
+  void Check(std::span<const std::byte> payload) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   /// Adds what was sent back to the error: exactly, when the codec rounds to nearest.
   void Revert() override;

@@ -33,6 +33,8 @@ std::size_t NesterovMomentum::Encode(const StepContext& context, std::span<const
   return inner_->Encode(inner, direction_, payload);
 }
 
+void NesterovMomentum::Check(std::span<const std::byte> payload) const { inner_->Check(payload); }
+
 void NesterovMomentum::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   inner_->Merge(payload, sum);
 }

@@ -21,6 +21,7 @@ class NesterovMomentum : public Compressor {
   std::size_t MaxEncodedBytes(double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                      std::span<std::byte> payload) override;
+  void Check(std::span<const std::byte> payload) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   /// The gradient stays in m; the inner compressor takes back what was sent.

@@ -25,6 +25,10 @@ std::size_t NoMemory::Encode(const StepContext& context, std::span<const float> 
   return codec_->Encode(context, scaled_, payload);
 }
 
+void NoMemory::Check(std::span<const std::byte> payload) const {
+  if (!payload.empty()) codec_->Check(payload, scaled_.size());
+}
+
 void NoMemory::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   WEIR_CHECK(sum.size() == scaled_.size());
   if (!payload.empty()) codec_->Merge(payload, sum);

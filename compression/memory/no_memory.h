@@ -17,6 +17,7 @@ class NoMemory : public Compressor {
   std::size_t MaxEncodedBytes(double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                      std::span<std::byte> payload) override;
+  void Check(std::span<const std::byte> payload) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void Revert() override {}
   std::optional<DType> summable() const override { return codec_->summable(); }

@@ -7,7 +7,10 @@ namespace weir {
 
 /// Turns every gradient of the bucket into what this rank contributes.
 void GradientBucket::Compress() {
-  encoded_ = true;
+  if (route_ == BucketRoute::kDense) {
+    StageDense();
+    return;
+  }
   if (route_ == BucketRoute::kSummable) {
     CompressToArray();
     return;
@@ -20,6 +23,7 @@ void GradientBucket::CompressToArray() {
   std::span<std::byte> rest(frame_);
   for (const GradientSlice& slice : slices_) {
     rest = rest.subspan(slice.compressor->Encode(ContextOf(slice), Source(slice), rest));
+    ++encoded_;
   }
   frame_bytes_ = frame_.size() - rest.size();
 }
@@ -32,6 +36,7 @@ void GradientBucket::CompressToFrame() {
   BucketFrame::Writer writer(frame_, payload_most_);
   for (const GradientSlice& slice : slices_) {
     writer.Put(slice.compressor->Encode(ContextOf(slice), Source(slice), writer.Next()));
+    ++encoded_;
   }
   frame_bytes_ = writer.Seal(FrameIdentity());
 }

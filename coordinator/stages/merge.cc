@@ -16,7 +16,7 @@ namespace {
 }  // namespace
 
 /// Adds every rank's frame in rank order, so that all replicas hold the same bits. All frames are
-/// checked as a whole before the first result is touched.
+/// checked, to the last index, before the first result is touched.
 void GradientBucket::Merge() {
   const auto frames = gather_->frames();
   rank_payloads_.resize(frames.size());
@@ -26,19 +26,20 @@ void GradientBucket::Merge() {
     } catch (const Corrupt& error) {
       Rethrow(error, name_, rank);
     }
+    for (std::size_t i = 0; i < slices_.size(); ++i) {
+      try {
+        slices_[i].compressor->Check(rank_payloads_[rank][i]);
+      } catch (const Corrupt& error) {
+        Rethrow(error, slices_[i].name, rank);
+      }
+    }
   }
   const auto ranks = static_cast<float>(frames.size());
   for (std::size_t i = 0; i < slices_.size(); ++i) {
     const GradientSlice& slice = slices_[i];
     const std::span<float> result = Target(slice);
     std::ranges::fill(result, 0.0f);
-    for (std::size_t rank = 0; rank < frames.size(); ++rank) {
-      try {
-        slice.compressor->Merge(rank_payloads_[rank][i], result);
-      } catch (const Corrupt& error) {
-        Rethrow(error, slice.name, rank);
-      }
-    }
+    for (const auto& payloads : rank_payloads_) slice.compressor->Merge(payloads[i], result);
     for (float& value : result) value /= ranks;
     slice.compressor->Finish(ContextOf(slice), result);
     Deliver(slice, result);

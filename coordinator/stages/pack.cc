@@ -1,29 +1,42 @@
-#include <cstring>
+#include <algorithm>
 
 #include "compression/cpu/squared_norm.h"
-#include "coordinator/convert.h"
 #include "coordinator/gradient_bucket.h"
 
 namespace weir {
 
 /// Fuses small gradients into one array for a dense exchange (a large one travels from where it
-/// lies), and measures them when the step has a gate.
+/// lies). With a gate it measures them instead: how they are scaled is known after it.
 void GradientBucket::Pack() {
-  const bool copy = route_ == BucketRoute::kDense && !DirectDense();
+  if (gate_ == nullptr) {
+    StageDense();
+    return;
+  }
   double squared_norm = 0.0;
   bool finite = true;
   for (const GradientSlice& slice : slices_) {
-    if (!copy && gate_ == nullptr) continue;
-    const std::span<const float> source = Source(slice);
-    if (gate_ != nullptr) {
-      const cpu::SquaredNormResult measured =
-          cpu::SquaredNorm(source, ContextOf(slice).gradient_scale);
-      squared_norm += measured.sum;
-      finite = finite && measured.finite;
-    }
-    if (copy) std::memcpy(Staged(slice).data(), source.data(), source.size_bytes());
+    const StepContext& context = ContextOf(slice);
+    const cpu::SquaredNormResult measured =
+        cpu::SquaredNorm(Source(slice), context.gradient_scale, context.pool);
+    squared_norm += measured.sum;
+    finite = finite && measured.finite;
   }
-  if (gate_ != nullptr) gate_->Measure(index_, squared_norm, finite);
+  gate_->Measure(index_, squared_norm, finite);
+}
+
+void GradientBucket::StageDense() {
+  if (DirectDense()) return;
+  for (const GradientSlice& slice : slices_) {
+    // This rank's own factor (clipping), so it is applied here and not by the exchange.
+    const float scale = ContextOf(slice).gradient_scale;
+    const std::span<const float> source = Source(slice);
+    const std::span<float> target = Staged(slice);
+    if (scale == 1.0f) {
+      std::ranges::copy(source, target.begin());
+    } else {
+      std::ranges::transform(source, target.begin(), [scale](float x) { return x * scale; });
+    }
+  }
 }
 
 }  // namespace weir

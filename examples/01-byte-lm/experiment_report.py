@@ -1,4 +1,4 @@
-"""What the runs of experiment.py say: means, best rates, the paired difference, as Markdown."""
+"""What the runs of experiment.py say: best rates, the paired difference, as Markdown."""
 
 import math
 import statistics
@@ -25,16 +25,25 @@ def _bits(kept):
     return math.inf if bits is None else bits
 
 
-def _method(kept_runs):
-    """Everything about one method, from all its runs."""
-    rates = sorted({kept["run"]["rate"] for kept in kept_runs})
-    means = {rate: statistics.fmean(_bits(k) for k in kept_runs if k["run"]["rate"] == rate)
-             for rate in rates}
-    best = min(rates, key=means.get)
+def _bits_by_rate(kept_runs, method, seed):
+    return {kept["run"]["rate"]: _bits(kept) for kept in kept_runs
+            if kept["run"]["method"] == method and kept["run"]["seed"] == seed}
+
+
+def best_rate(kept_runs, method):
+    """The method's best rate in the runs of a grid, which have one seed."""
+    by_rate = _bits_by_rate(kept_runs, method, kept_runs[0]["run"]["seed"])
+    return min(by_rate, key=by_rate.get)
+
+
+def _method(kept_runs, by_rate):
+    """Everything about one method, from all its runs and the grid's figures."""
+    rates = sorted(by_rate)
+    best = min(rates, key=by_rate.get)
     at_best = {k["run"]["seed"]: k for k in kept_runs if k["run"]["rate"] == best}
     results = [kept["result"] for kept in at_best.values()]
     return {
-        "means": means,
+        "by_rate": by_rate,
         "best_rate": best,
         "inside": rates[0] < best < rates[-1],
         "bits": {seed: _bits(kept) for seed, kept in at_best.items()},
@@ -45,9 +54,10 @@ def _method(kept_runs):
     }
 
 
-def analyse(kept_runs, methods):
+def analyse(kept_runs, methods, grid_seed):
     """Findings from all runs; the first of `methods` is the baseline of the comparisons."""
-    by_method = {name: _method([k for k in kept_runs if k["run"]["method"] == name])
+    by_method = {name: _method([k for k in kept_runs if k["run"]["method"] == name],
+                               _bits_by_rate(kept_runs, name, grid_seed))
                  for name in methods}
     baseline = by_method[methods[0]]
     comparisons = {}
@@ -56,7 +66,7 @@ def analyse(kept_runs, methods):
         percent = 100.0 / statistics.fmean(baseline["bits"].values())
         comparisons[name] = {"mean": mean, "half_width": half_width,
                              "percent": mean * percent, "percent_half_width": half_width * percent}
-    return {"settings": kept_runs[0]["run"], "parameters": kept_runs[0]["result"]["parameters"],
+    return {"grid_seed": grid_seed, "settings": kept_runs[0]["run"], "parameters": kept_runs[0]["result"]["parameters"],
             "methods": by_method, "baseline": methods[0], "comparisons": comparisons}
 
 
@@ -71,10 +81,11 @@ def _table(header, rows):
 
 def _grid_table(findings):
     methods = findings["methods"]
-    rates = sorted({rate for method in methods.values() for rate in method["means"]})
+    rates = sorted({rate for method in methods.values() for rate in method["by_rate"]})
     rows = []
     for name, method in methods.items():
-        cells = [_number(method["means"][r]) if r in method["means"] else "" for r in rates]
+        cells = [_number(method["by_rate"][r]) if r in method["by_rate"] else ""
+                 for r in rates]
         if method["best_rate"] in rates:
             index = rates.index(method["best_rate"])
             cells[index] = f"**{cells[index]}**"
@@ -117,9 +128,8 @@ def markdown(findings):
 {findings["parameters"]:,} parameters, {s["ranks"]} ranks of {s["batch"]} windows, {s["steps"]:,}
 steps, momentum {s["momentum"]:g}, {s["schedule"]} learning rate, {seeds} seeds. For a seed, all
 methods start from the same parameters and see the same data in the same order. Figures are bits per
-byte on the whole validation text at the end; a rate is best by its mean over the seeds.
-
-Mean at each learning rate of the grid, the best in bold:
+byte on the whole validation text at the end. The grid was run with seed {findings["grid_seed"]}; each method's best rate, in bold,
+was then run with the other seeds:
 
 {_grid_table(findings)}
 

@@ -7,6 +7,7 @@
 #include "weir/error.h"
 #include "weir/gradient_group.h"
 #include "weir/handle.h"
+#include "weir/network_totals.h"
 #include "weir/settings.h"
 #include "weir/tensor.h"
 
@@ -71,6 +72,9 @@ class Engine {
   /// Waits for it, forgets the handle and throws the operation's error. A wait that passes
   /// settings.timeout_seconds ends the engine on all ranks with TimedOut.
   virtual void Wait(Handle handle) = 0;
+
+  /// What this rank's network has carried so far. Everything that was waited for is counted.
+  virtual NetworkTotals network_totals() = 0;
 
   /// Ends the job on all ranks: their waits throw PeerLost with this reason. Idempotent.
   virtual void Abort(const std::string& reason) = 0;

@@ -29,7 +29,7 @@ struct GradientSpec {
 struct GradientGroupSpec {
   std::string name = "gradients";
   std::vector<GradientSpec> tensors;  ///< In forward order.
-  /// docs/reference/compression.md; empty: plain averaging.
+  /// docs/reference/compression.md; empty: Settings::compression, and plain averaging without it.
   std::map<std::string, std::string> compression;
 };
 

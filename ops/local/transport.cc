@@ -59,8 +59,7 @@ class Endpoint final : public Transport {
   std::optional<std::size_t> Test(Request request) override;
   void Cancel(Request request) override;
   bool SetWake(std::function<void()> wake) override;
-  std::uint64_t bytes_sent() const override { return bytes_sent_; }
-  std::uint64_t bytes_received() const override { return bytes_received_; }
+  NetworkTotals totals() const override { return totals_; }
 
  private:
   struct Slot {
@@ -87,8 +86,7 @@ class Endpoint final : public Transport {
   std::vector<Request> posted_;      ///< Receives without a message yet, in order.
   std::vector<Slot> slots_;
   std::vector<Request> free_slots_;
-  std::uint64_t bytes_sent_ = 0;
-  std::uint64_t bytes_received_ = 0;
+  NetworkTotals totals_;
 };
 
 Endpoint::~Endpoint() {
@@ -197,7 +195,8 @@ std::optional<std::size_t> Endpoint::Test(Request request) {
     if (slot.message->state.load(std::memory_order_acquire) != Message::State::kDone) return {};
     own_.free.push_back(slot.message);
     Release(request);
-    bytes_sent_ += slot.message->data.size();
+    totals_.sent_bytes += slot.message->data.size();
+    ++totals_.sent_messages;
     return slot.message->data.size();
   }
   if (!slot.received) return {};
@@ -208,7 +207,8 @@ std::optional<std::size_t> Endpoint::Test(Request request) {
                       std::to_string(slot.buffer.size()) + " are allowed",
                   {.tensor = {}, .ranks = {slot.peer}, .phase = "exchange"});
   }
-  bytes_received_ += *slot.received;
+  totals_.received_bytes += *slot.received;
+  ++totals_.received_messages;
   return slot.received;
 }
 

@@ -132,12 +132,14 @@ std::optional<std::size_t> Transport::Test(Request request) {
   if (done == 0) return {};
   free_.push_back(request);
   if (slot.sending) {
-    bytes_sent_ += static_cast<std::uint64_t>(slot.bytes);
+    totals_.sent_bytes += static_cast<std::uint64_t>(slot.bytes);
+    ++totals_.sent_messages;
     return static_cast<std::size_t>(slot.bytes);
   }
   int bytes = 0;
   MPI_Get_count(&status, MPI_BYTE, &bytes);
-  bytes_received_ += static_cast<std::uint64_t>(bytes);
+  totals_.received_bytes += static_cast<std::uint64_t>(bytes);
+  ++totals_.received_messages;
   return static_cast<std::size_t>(bytes);
 }
 

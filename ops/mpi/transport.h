@@ -37,8 +37,7 @@ class Transport final : public weir::Transport {
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;
   void Cancel(Request request) override;
-  std::uint64_t bytes_sent() const override { return bytes_sent_; }
-  std::uint64_t bytes_received() const override { return bytes_received_; }
+  NetworkTotals totals() const override { return totals_; }
 
  private:
   struct Slot {
@@ -58,8 +57,7 @@ class Transport final : public weir::Transport {
   std::uint32_t operation_mask_ = 0;
   std::vector<Slot> slots_;
   std::vector<Request> free_;
-  std::uint64_t bytes_sent_ = 0;
-  std::uint64_t bytes_received_ = 0;
+  NetworkTotals totals_;
 };
 
 }  // namespace weir::mpi

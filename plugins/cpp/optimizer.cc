@@ -75,7 +75,12 @@ void DistributedOptimizer::Impl::BroadcastParameters() {
 
 void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates,
                                            float loss_scale) {
+  if (learning_rates.empty()) {
+    throw InvalidArgument("BeginStep of '" + name_ + "' needs a learning rate for each of its " +
+                          std::to_string(parameter_groups_) + " parameter groups");
+  }
   group_->BeginStep({.learning_rates = learning_rates, .loss_scale = loss_scale});
+  loss_scale_ = loss_scale;
   rates_.assign(learning_rates.begin(), learning_rates.end());
   for (Accumulator& accumulator : accumulators_) accumulator.Reset();
 }
@@ -91,7 +96,8 @@ void DistributedOptimizer::Impl::GradientReady(std::size_t index) {
 void DistributedOptimizer::Impl::Submit(std::size_t index) {
   const Parameter& parameter = parameters_[index];
   if (plan_.local_decay) {
-    AddLocalWeightDecay(parameter.value, plan_.weight_decay, 1.0f, parameter.gradient,
+    // The gradient still carries the loss scale, so the decay has to carry it as well.
+    AddLocalWeightDecay(parameter.value, plan_.weight_decay * loss_scale_, 1.0f, parameter.gradient,
                         parameter.gradient);
   }
   const TensorView view{parameter.gradient.data(), DType::kFloat32, parameter.shape};

@@ -39,6 +39,7 @@ class DistributedOptimizer::Impl {
   const std::unique_ptr<UpdateRule> rule_;
   std::unique_ptr<GradientGroup> group_;
   std::vector<Accumulator> accumulators_;
+  float loss_scale_ = 1.0f;
   std::vector<float> rates_;
   int parameter_groups_ = 1;
 };

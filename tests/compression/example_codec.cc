@@ -32,6 +32,9 @@ class ByteCodec : public Codec {
     return sizeof(float) + values.size();
   }
 
+  void Check(std::span<const std::byte> payload, std::size_t n) const override {
+    ReadScale(payload, n);
+  }
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override {
     AddTimes(1.0f, payload, sum);
   }
@@ -40,16 +43,21 @@ class ByteCodec : public Codec {
   }
 
  private:
-  static void AddTimes(float sign, std::span<const std::byte> payload, std::span<float> out) {
-    if (payload.size() != sizeof(float) + out.size()) {
+  static float ReadScale(std::span<const std::byte> payload, std::size_t n) {
+    if (payload.size() != sizeof(float) + n) {
       throw Corrupt("byte array: length is " + std::to_string(payload.size()) + ", expected " +
-                    std::to_string(sizeof(float) + out.size()));
+                    std::to_string(sizeof(float) + n));
     }
     float largest = 0.0f;
     std::memcpy(&largest, payload.data(), sizeof(largest));
     if (!std::isfinite(largest) || largest < 0.0f) {
       throw Corrupt("byte array: the scale is " + std::to_string(largest));
     }
+    return largest;
+  }
+
+  static void AddTimes(float sign, std::span<const std::byte> payload, std::span<float> out) {
+    const float largest = ReadScale(payload, out.size());
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto steps = static_cast<std::int8_t>(payload[sizeof(float) + i]);
       out[i] += sign * (static_cast<float>(steps) / 127.0f * largest);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace weir {
 namespace {
 
@@ -49,6 +51,21 @@ TEST(Agreement, NamesDifferentScales) {
   other.postscale = 2.0;
   EXPECT_NE(TextFor(Allreduce(), other).find("Mismatched prescale and/or postscale factors"),
             std::string::npos);
+}
+
+TEST(Agreement, SeesADifferenceInTheLastDigitOfAScale) {
+  Request other = Allreduce();
+  other.prescale = std::nextafter(other.prescale, 2.0);
+  EXPECT_NE(TextFor(Allreduce(), other).find("Mismatched prescale and/or postscale factors"),
+            std::string::npos);
+}
+
+TEST(Agreement, NamesDifferentPriorities) {
+  Request other = Allreduce();
+  other.priority = 3;
+  EXPECT_EQ(TextFor(Allreduce(), other),
+            "Mismatched priorities: One rank gave the priority 0, but another rank gave the "
+            "priority 3. (tensor 'grad': rank 0 has 0, rank 2 has 3)");
 }
 
 TEST(Agreement, NamesDifferentRoots) {

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <barrier>
 #include <future>
 #include <memory>
 #include <thread>
@@ -37,9 +38,11 @@ std::string ErrorOf(Call call) {
 class Job {
  public:
   explicit Job(int ranks, const Settings& settings = {})
-      : size_(ranks), settings_(settings), network_(ranks), hub_(ranks) {}
+      : size_(ranks), settings_(settings), network_(ranks), hub_(ranks), meeting_(ranks) {}
 
   local::MembershipHub& hub() { return hub_; }
+  /// Waits for the other ranks, without the engine.
+  void Meet() { meeting_.arrive_and_wait(); }
 
   void Run(const std::function<void(Engine&)>& body) {
     std::vector<std::jthread> threads;
@@ -60,6 +63,7 @@ class Job {
   const Settings settings_;
   local::Network network_;
   local::MembershipHub hub_;
+  std::barrier<> meeting_;
 };
 
 Handle Reduce(Engine& engine, const std::string& name, std::vector<float>& values) {
@@ -92,6 +96,7 @@ TEST(Ending, ADeadRankIsNamedOnEverySurvivor) {
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     engine.Wait(Reduce(engine, "common", values));
+    job.Meet();
     if (engine.rank() == 1) {
       job.hub().Kill(1);
       engine.Abort("the test is over for the dead rank");
@@ -109,6 +114,7 @@ TEST(Ending, AnAbortReachesEveryRankWithItsReason) {
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     engine.Wait(Reduce(engine, "common", values));
+    job.Meet();
     if (engine.rank() == 2) {
       engine.Abort("the disk is full");
       EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); }),
@@ -130,6 +136,52 @@ TEST(Ending, ShutdownOnOneRankFailsWhatTheOthersWaitFor) {
     }
     EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); }),
                 HasSubstr("ShutDown"));
+  });
+}
+
+TEST(Ending, ShutdownReturnsWhenNothingUsesTheNetworkAnyMoreAndRefusesWhatComesAfter) {
+  Job job(2);
+  job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    engine.Wait(Reduce(engine, "common", values));
+    engine.Shutdown();
+    engine.Shutdown();
+    EXPECT_THAT(ErrorOf([&] { Reduce(engine, "next", values); }), HasSubstr("ShutDown"));
+    EXPECT_EQ(engine.network_totals(), engine.network_totals());
+  });
+}
+
+TEST(Ending, ARankThatFailsAfterAnotherHasReturnedEndsTheJob) {
+  const auto message = ErrorOf([] {
+    std::promise<void> returned;
+    RunLocal(2, [&](Engine& engine) {
+      engine.Wait(engine.Barrier());
+      if (engine.rank() == 0) return returned.set_value();
+      returned.get_future().wait();
+      throw InvalidArgument("this rank has failed");
+    });
+  });
+  EXPECT_EQ(message, "InvalidArgument: this rank has failed");
+}
+
+TEST(Ending, AnEngineThatCannotBeMadeIsAnErrorOfRunLocal) {
+  Settings settings;
+  settings.timeline_filename = "/no such folder/timeline.json";
+  EXPECT_THAT(ErrorOf([&] {
+                RunLocal(
+                    1, [](Engine&) {}, settings);
+              }),
+              HasSubstr("no such folder"));
+}
+
+TEST(Ending, APrioritySubmittedDifferentlyIsAMismatch) {
+  Job job(2);
+  job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    const TensorView view = ViewOf(std::span<float>(values));
+    const Handle handle = engine.Allreduce("a", view, view, {.priority = engine.rank()});
+    EXPECT_THROW(engine.Wait(handle), Mismatch);
+    engine.Wait(Reduce(engine, "next", values));
   });
 }
 

@@ -12,8 +12,15 @@ TEST(Fork, AChildsEngineRefusesToWorkAndGoesWithoutHanging) {
   pid_t child = -1;
   const pid_t parent = getpid();
   RunLocal(1, [&](Engine& engine) {
+    auto group = engine.Register({.name = "g", .tensors = {{.name = "a", .shape = Shape{4}}}});
     child = fork();
     if (child == 0) {
+      try {
+        group->BeginStep({});
+        _exit(2);
+      } catch (const ShutDown&) {
+      }
+      group.reset();
       std::vector<float> values(4);
       const TensorView view = ViewOf(std::span<float>(values));
       try {

@@ -64,6 +64,11 @@ class Experiment(unittest.TestCase):
         self.addCleanup(setattr, experiment, name, getattr(experiment, name))
         setattr(experiment, name, value)
 
+    def test_other_seeds_run_at_the_best_rate_only(self):
+        run_experiment(self.folder)
+        self.assertEqual(sorted(p.stem for p in (self.folder / "runs").glob("*seed2.json")),
+                         ["dense-rate0.2-seed2", "dgc-rate0.2-seed2"])
+
     def use_rates(self, rates):
         self.replace("METHODS", {n: {**m, "rates": rates} for n, m in experiment.METHODS.items()})
 
@@ -82,7 +87,7 @@ class Experiment(unittest.TestCase):
     def test_a_kept_run_is_not_run_again(self):
         run_experiment(self.folder)
         total = self.runs_done()
-        (self.folder / "runs" / "dense-rate0.1-seed2.json").unlink()
+        (self.folder / "runs" / "dense-rate0.1-seed1.json").unlink()
         run_experiment(self.folder)
         self.assertEqual(self.runs_done(), total + 1)
 

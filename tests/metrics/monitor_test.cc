@@ -62,15 +62,14 @@ class MonitorTest : public ::testing::Test {
   RunInfo info_{.rank = 3, .size = 4, .local_rank = 0, .host = "node\"1"};
   Recorder recorder_;
   BucketNames names_;
-  EngineGauges gauges_{4};
+  EngineGauges gauges_;
 };
 
 TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
   const auto monitor = Start();
   for (int step = 0; step < 5; ++step) AddStep(step);
-  gauges_.bytes_sent = 300;
+  gauges_.sent_bytes = 300;
   gauges_.CountAbort(AbortReason::kCorrupt);
-  gauges_.heartbeats[2] = 1.7e9;
   gauges_.SetTargetDensity("default", 0.001);
   const HttpReply reply = HttpGet(monitor->port(), "/metrics");
   EXPECT_EQ(reply.status, 200);
@@ -82,7 +81,6 @@ TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
            "weir_bytes_sent_total 300\n",
            "weir_payload_bytes_total{compressor=\"dgc\"} 300\n",
            "weir_dense_equivalent_bytes_total{compressor=\"dgc\"} 20000\n",
-           "weir_peer_last_heartbeat_timestamp_seconds{peer=\"2\"} 1700000000\n",
            "weir_aborts_total{reason=\"corrupt\"} 1\n",
            "weir_target_density_ratio{group=\"default\"} 0.001\n",
        }) {
@@ -90,7 +88,7 @@ TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
   }
   const Summary summary = monitor->ReadSummary();
   EXPECT_EQ(summary.steps, 5u);
-  EXPECT_EQ(summary.bytes_sent, 300u);
+  EXPECT_EQ(summary.sent_bytes, 300u);
   EXPECT_DOUBLE_EQ(summary.last_step_seconds, 0.010);
 }
 
@@ -99,7 +97,6 @@ TEST_F(MonitorTest, PromtoolFindsNothingToCriticise) {
   const auto monitor = Start();
   AddStep(0);
   recorder_.Add({.stage = Stage::kExchange, .ok = false});
-  gauges_.heartbeats[0] = 1;
   gauges_.SetTargetDensity("default", 0.001);
   const std::string path = testing::TempDir() + "weir_metrics.txt";
   std::ofstream(path) << HttpGet(monitor->port(), "/metrics").body;
@@ -109,7 +106,6 @@ TEST_F(MonitorTest, PromtoolFindsNothingToCriticise) {
   for (int c = std::fgetc(pipe.get()); c != EOF; c = std::fgetc(pipe.get())) {
     output += static_cast<char>(c);
   }
-  if (output.find("promtool: not found") != std::string::npos) GTEST_SKIP() << output;
   EXPECT_EQ(output, "");
 }
 
@@ -117,7 +113,6 @@ TEST_F(MonitorTest, EveryMetricIsInTheReference) {
   settings_.metrics_per_tensor = true;
   const auto monitor = Start();
   AddStep(0);
-  gauges_.heartbeats[0] = 1;
   gauges_.SetTargetDensity("default", 0.001);
   std::ifstream file(WEIR_MONITORING_PAGE);
   const std::string page{std::istreambuf_iterator<char>(file), {}};

@@ -48,8 +48,7 @@ class FaultyTransport final : public Transport {
   std::optional<std::size_t> Test(Request request) override { return inner_->Test(request); }
   void Cancel(Request request) override { inner_->Cancel(request); }
   bool SetWake(std::function<void()> wake) override { return inner_->SetWake(std::move(wake)); }
-  std::uint64_t bytes_sent() const override { return inner_->bytes_sent(); }
-  std::uint64_t bytes_received() const override { return inner_->bytes_received(); }
+  NetworkTotals totals() const override { return inner_->totals(); }
 
  private:
   std::deque<std::vector<std::byte>> copies_;  // Declared first: outlives the inner transport.

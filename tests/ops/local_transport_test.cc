@@ -39,8 +39,8 @@ TEST_F(LocalTransport, DeliversWhicheverSideComesFirst) {
   EXPECT_EQ(a_->Test(sent_second), 3u);
   EXPECT_EQ(first, message);
   EXPECT_EQ(second, message);
-  EXPECT_EQ(a_->bytes_sent(), 6u);
-  EXPECT_EQ(b_->bytes_received(), 6u);
+  EXPECT_EQ(a_->totals().sent_bytes, 6u);
+  EXPECT_EQ(b_->totals().received_bytes, 6u);
 }
 
 TEST_F(LocalTransport, MatchesByTagAndKeepsOrderWithinATag) {

@@ -70,14 +70,15 @@ TEST(MpiTransport, CountsBytes) {
   if (transport.size() == 1) GTEST_SKIP();
   const int next = (transport.rank() + 1) % transport.size();
   const int previous = (transport.rank() + transport.size() - 1) % transport.size();
-  const std::uint64_t sent = transport.bytes_sent(), received = transport.bytes_received();
+  const std::uint64_t sent = transport.totals().sent_bytes,
+                      received = transport.totals().received_bytes;
   std::vector<std::byte> out(100), in(500);
   const auto receive = transport.Receive(previous, {5, 0}, in);
   const auto send = transport.Send(next, {5, 0}, out);
   EXPECT_EQ(Wait(transport, receive), 100u);
   EXPECT_EQ(Wait(transport, send), 100u);
-  EXPECT_EQ(transport.bytes_sent() - sent, 100u);
-  EXPECT_EQ(transport.bytes_received() - received, 100u);
+  EXPECT_EQ(transport.totals().sent_bytes - sent, 100u);
+  EXPECT_EQ(transport.totals().received_bytes - received, 100u);
 }
 
 }  // namespace

@@ -1,0 +1,267 @@
+// How much of compression and exchange a training step still pays for: the model of
+// examples/01-byte-lm in the pipeline modes `serial` and `thread`, interleaved in one process. Once
+// with ranks that share the cores and memory, and once with one rank that trains, a core free
+// beside it, and a 100 Mb/s link to a rank that only answers.
+#include <CLI/CLI.hpp>
+#include <array>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "benchmarks/report.h"
+#include "common/clock.h"
+#include "coordinator/engine_impl.h"
+#include "examples/01-byte-lm/data.h"
+#include "examples/01-byte-lm/engine_trainer.h"
+#include "examples/01-byte-lm/model.h"
+#include "metrics/exposed_time.h"
+#include "ops/delayed_transport.h"
+#include "ops/local/membership.h"
+#include "ops/local/transport.h"
+
+namespace weir::bench {
+namespace {
+
+struct Options {
+  std::string text = "examples/data/tinyshakespeare.txt";
+  int batch = 32;
+  int steps = 60;
+  int rounds = 9;
+  std::string json;
+};
+
+/// What one step was spent on, in milliseconds. Exposed is what the training thread waited through:
+/// inside a submission or in the wait at the end of the step.
+struct Split {
+  double step = 0;
+  double compression = 0;  ///< Pack, Compress, Merge and Unpack, wherever they ran.
+  double exposed_compression = 0;
+  double exposed_exchange = 0;
+};
+
+double Milliseconds(std::int64_t ns) { return static_cast<double>(ns) / 1e6; }
+
+std::int64_t CoveredNs(const std::vector<Interval>& intervals,
+                       const std::vector<Interval>& windows) {
+  std::int64_t covered = 0;
+  for (const Interval& window : windows) covered += weir::CoveredNs(intervals, window);
+  return covered;
+}
+
+bool Exchanges(Stage stage) { return stage == Stage::kNegotiate || stage == Stage::kExchange; }
+bool Compresses(Stage stage) {
+  return stage == Stage::kPack || stage == Stage::kCompress || stage == Stage::kMerge ||
+         stage == Stage::kUnpack;
+}
+
+/// One rank's model and engine in one pipeline mode.
+class Rank {
+ public:
+  Rank(const Settings& settings, EngineEnvironment environment, const Options& options,
+       const byte_lm::Text& text)
+      : engine_(settings, std::move(environment)),
+        model_(byte_lm::ModelShape{}, 1),
+        trainer_(engine_, model_.parameters(), 0.9f, {{"compressor", "dgc"}, {"density", "0.001"}}),
+        sampler_(text.train(), model_.shape().context, 1),
+        batch_(model_.shape().context, options.batch),
+        activations_(model_.shape(), options.batch) {}
+
+  Split Train() {
+    const std::uint64_t first = engine_.recorder().added();
+    const std::int64_t start = NowNs();
+    std::vector<Interval> waits;
+    sampler_.Fill(step_++, engine_.rank(), batch_);
+    trainer_.BeginStep(0.1f);
+    model_.Forward(batch_, activations_);
+    model_.Backward(batch_, activations_, [&](int parameter) {
+      waits.push_back({.start_ns = NowNs()});
+      trainer_.SubmitGradient(parameter);
+      waits.back().end_ns = NowNs();
+    });
+    waits.push_back({.start_ns = NowNs()});
+    trainer_.ApplyStep();
+    waits.back().end_ns = NowNs();
+    return SplitUp(waits.back().end_ns - start, waits, first);
+  }
+
+  /// Takes part in a step without computing anything.
+  void Answer() {
+    trainer_.BeginStep(0.1f);
+    trainer_.ApplyStep();
+  }
+
+ private:
+  Split SplitUp(std::int64_t step_ns, const std::vector<Interval>& waits, std::uint64_t first) {
+    std::array<StageRecord, 256> records;
+    const std::size_t count = engine_.recorder().Read(first, records).count;
+    std::vector<Interval> exchange;
+    std::vector<Interval> compression;
+    std::vector<Interval> both;
+    std::int64_t compression_ns = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Interval interval{records[i].start_ns, records[i].end_ns};
+      if (Exchanges(records[i].stage)) exchange.push_back(interval);
+      if (Compresses(records[i].stage)) {
+        compression.push_back(interval);
+        compression_ns += interval.end_ns - interval.start_ns;
+      }
+    }
+    both = compression;
+    both.insert(both.end(), exchange.begin(), exchange.end());
+    const std::int64_t exposed_compression = CoveredNs(compression, waits);
+    return {.step = Milliseconds(step_ns),
+            .compression = Milliseconds(compression_ns),
+            .exposed_compression = Milliseconds(exposed_compression),
+            // What is both is counted as compression, against the pipeline.
+            .exposed_exchange = Milliseconds(CoveredNs(both, waits) - exposed_compression)};
+  }
+
+  EngineImpl engine_;
+  byte_lm::Model model_;
+  byte_lm::EngineTrainer trainer_;
+  byte_lm::Sampler sampler_;
+  byte_lm::Batch batch_;
+  byte_lm::Activations activations_;
+  std::int64_t step_ = 0;
+};
+
+constexpr std::array kModes = {PipelineMode::kSerial, PipelineMode::kThread};
+/// By mode, the medians of each round's steps.
+using Series = std::array<std::vector<Split>, kModes.size()>;
+
+Split MedianOf(const std::vector<Split>& splits) {
+  const auto median = [&](double Split::*member) {
+    std::vector<double> values;
+    for (const Split& split : splits) values.push_back(split.*member);
+    return Median(values);
+  };
+  return {median(&Split::step), median(&Split::compression), median(&Split::exposed_compression),
+          median(&Split::exposed_exchange)};
+}
+
+struct Setup {
+  std::string name;
+  int training = 1;            ///< Ranks that train;
+  int answering = 0;           ///< ranks that only answer.
+  double bits_per_second = 0;  ///< 0: no delay.
+
+  int ranks() const { return training + answering; }
+};
+
+/// The network of one mode's job.
+struct Job {
+  explicit Job(const Setup& setup) : network(setup.ranks()), hub(setup.ranks()) {
+    if (setup.bits_per_second == 0) return;
+    link = std::make_shared<VirtualNetwork>(
+        setup.ranks(), VirtualNetwork::Link{.bytes_per_second = setup.bits_per_second / 8});
+  }
+  std::unique_ptr<Transport> Connect(int rank) {
+    auto direct = network.Endpoint(rank);
+    if (!link) return direct;
+    return std::make_unique<DelayedTransport>(std::move(direct), link);
+  }
+  EngineEnvironment Environment(int rank, const Setup& setup) {
+    return {.connect = [this, rank] { return Connect(rank); },
+            .membership = hub.Member(rank),
+            .local_rank = rank,
+            .local_size = setup.ranks(),
+            .host = "local"};
+  }
+
+  local::Network network;
+  local::MembershipHub hub;
+  std::shared_ptr<VirtualNetwork> link;
+};
+
+void RunRank(int rank, const Setup& setup, std::array<std::unique_ptr<Job>, kModes.size()>& jobs,
+             const Options& options, const byte_lm::Text& text, Series& series) {
+  std::array<std::unique_ptr<Rank>, kModes.size()> modes;
+  for (std::size_t m = 0; m < kModes.size(); ++m) {
+    Settings settings;
+    settings.pipeline = kModes[m];
+    modes[m] = std::make_unique<Rank>(settings, jobs[m]->Environment(rank, setup), options, text);
+  }
+  for (int round = -1; round < options.rounds; ++round) {
+    for (std::size_t i = 0; i < kModes.size(); ++i) {
+      // Each mode goes first every other time.
+      const std::size_t m = round % 2 == 0 ? i : kModes.size() - 1 - i;
+      std::vector<Split> splits;
+      for (int step = 0; step < options.steps; ++step) {
+        if (rank < setup.training) {
+          splits.push_back(modes[m]->Train());
+        } else {
+          modes[m]->Answer();
+        }
+      }
+      if (rank == 0 && round >= 0) series[m].push_back(MedianOf(splits));
+    }
+  }
+}
+
+Series Measure(const Setup& setup, const Options& options, const byte_lm::Text& text) {
+  std::array<std::unique_ptr<Job>, kModes.size()> jobs;
+  for (auto& job : jobs) job = std::make_unique<Job>(setup);
+  Series series;
+  std::vector<std::jthread> threads;
+  for (int rank = 0; rank < setup.ranks(); ++rank) {
+    threads.emplace_back([&, rank] { RunRank(rank, setup, jobs, options, text, series); });
+  }
+  threads.clear();
+  return series;
+}
+
+void AddRows(const Setup& setup, const Series& series, Report& report) {
+  constexpr std::array kNames = {"serial", "thread"};
+  for (std::size_t m = 0; m < kModes.size(); ++m) {
+    const Split split = MedianOf(series[m]);
+    report.AddRow({{"setup", setup.name},
+                   {"mode", kNames[m]},
+                   {"step ms", split.step},
+                   {"compression ms", split.compression},
+                   {"exposed compression ms", split.exposed_compression},
+                   {"exposed exchange ms", split.exposed_exchange}});
+  }
+  std::vector<double> serial;
+  std::vector<double> thread;
+  for (const Split& split : series[0]) serial.push_back(split.step);
+  for (const Split& split : series[1]) thread.push_back(split.step);
+  report.AddTarget(setup.name + ": step, thread / serial", MedianRatio(thread, serial), "<=", 1.02);
+  if (setup.bits_per_second == 0) return;
+  const Split split = MedianOf(series[1]);
+  report.AddTarget(setup.name + ": hidden share of compression, thread",
+                   1 - split.exposed_compression / split.compression, ">=", 0.5);
+}
+
+void Run(const Options& options, Report& report) {
+  const byte_lm::Text text = byte_lm::Text::Load(options.text);
+  const Setup setups[] = {
+      {.name = "2 ranks train", .training = 2},
+      {.name = "1 rank trains, 100 Mb/s", .training = 1, .answering = 1, .bits_per_second = 100e6}};
+  for (const Setup& setup : setups) AddRows(setup, Measure(setup, options, text), report);
+}
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int argc, char** argv) {
+  CLI::App app("Exposed compression and exchange, pipeline modes serial and thread", "overlap");
+  weir::bench::Options options;
+  app.add_option("--json", options.json, "Write the report to this file");
+  app.add_option("--text", options.text, "Text to train on");
+  app.add_option("--batch", options.batch, "Windows a rank and step");
+  app.add_option("--steps", options.steps, "Steps of a round");
+  app.add_option("--rounds", options.rounds, "Rounds; the table shows their medians");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    weir::bench::Report report("overlap");
+    weir::bench::Run(options, report);
+    report.Print(std::cout);
+    if (!options.json.empty()) report.WriteJson(options.json);
+  } catch (const std::exception& error) {
+    std::cerr << "overlap: " << error.what() << '\n';
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstdint>
+
+namespace weir {
+
+/// What a rank's transport has carried since it was made: everything, negotiation included, but not
+/// the headers that the network itself adds.
+struct NetworkTotals {
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t sent_messages = 0;
+  std::uint64_t received_messages = 0;
+
+  friend bool operator==(const NetworkTotals&, const NetworkTotals&) = default;
+};
+
+}  // namespace weir

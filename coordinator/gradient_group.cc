@@ -88,7 +88,10 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
     throw InvalidArgument("BeginStep got the loss scale " + std::to_string(info.loss_scale) +
                           "; it must be above 0");
   }
-  if (previous_rates_.empty()) previous_rates_ = rates;
+  // At the first step, and for groups that come later, the rate has always been what it is now.
+  for (std::size_t i = previous_rates_.size(); i < rates.size(); ++i) {
+    previous_rates_.push_back(rates[i]);
+  }
   step_.contexts.clear();
   for (std::size_t i = 0; i < rates.size(); ++i) {
     step_.contexts.push_back({.step = next_step_,

@@ -16,6 +16,22 @@ SavedState ReadState(std::istream& in) {
   return Deserialize(std::as_bytes(std::span<const char>(bytes)));
 }
 
+/// The learning rates of the step before, which error feedback divides by, are kept as an array of
+/// a tensor with no name: no gradient is called that.
+constexpr const char* kRatesTensor = "";
+constexpr const char* kRatesArray = "learning_rates";
+
+/// Takes them out of the state; none in a state saved before the first step.
+std::vector<float> TakeRates(SavedState& state) {
+  std::vector<float> rates;
+  std::erase_if(state.arrays, [&](SavedArray& array) {
+    if (array.tensor != kRatesTensor) return false;
+    rates = std::move(array.values);
+    return true;
+  });
+  return rates;
+}
+
 /// Ranks keep their numbers; those beyond the former size join, those beyond the new size have
 /// left.
 std::vector<int> Origins(int former_size, int size) {
@@ -47,6 +63,9 @@ void GradientGroupImpl::Save(std::ostream& out) const {
   state.ranks = coordinator_.size();
   state.rank = coordinator_.rank();
   state.step = next_step_;
+  if (!previous_rates_.empty()) {
+    state.arrays.push_back({kRatesTensor, kRatesArray, previous_rates_});
+  }
   const std::vector<std::byte> bytes = Serialize(state);
   out.write(reinterpret_cast<const char*>(bytes.data()),
             static_cast<std::streamsize>(bytes.size()));
@@ -60,6 +79,8 @@ void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
   }
   std::vector<SavedState> states;
   for (std::istream* in : former_ranks) states.push_back(ReadState(*in));
+  std::vector<float> rates;
+  for (SavedState& state : states) rates = TakeRates(state);
   SavedState mine = states.front();
   if (states.size() == 1 && mine.ranks == coordinator_.size()) {
     if (mine.rank != coordinator_.rank()) {
@@ -77,7 +98,7 @@ void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
   }
   Restore(mine, NamedCompressors());
   next_step_ = mine.step;
-  previous_rates_.clear();
+  previous_rates_ = std::move(rates);
 }
 
 }  // namespace weir

@@ -49,6 +49,9 @@ Training::Training(Engine& engine, const Options& compression, const std::string
   gradients_ = weights_;
   updates_ = weights_;
   group_ = engine.Register(std::move(spec));
+  for (std::size_t i = 0; i < updates_.size(); ++i) {
+    group_->SetDefaultUpdate(i, updates_[i].data());
+  }
 }
 
 std::size_t Training::tensors() { return Shapes().size(); }
@@ -60,6 +63,10 @@ void Training::ComputeGradient(std::size_t tensor) {
   for (std::size_t i = 0; i < gradients_[tensor].size(); ++i) {
     gradients_[tensor][i] = 0.5f * weights_[tensor][i] + Noise(stream + i);
   }
+}
+
+void Training::ZeroGradient(std::size_t tensor) {
+  gradients_[tensor].assign(gradients_[tensor].size(), 0.0f);
 }
 
 void Training::Submit(std::size_t tensor) {

@@ -37,7 +37,9 @@ class Training {
   std::uint64_t Hash() const;
   /// The gradient of the coming step.
   void ComputeGradient(std::size_t tensor);
-  /// Hands it over.
+  /// What this rank has of a tensor that it did not use.
+  void ZeroGradient(std::size_t tensor);
+  /// Hands it over. Different tensors may be handed over by different threads.
   void Submit(std::size_t tensor);
   /// What Step does before and after its submissions.
   void Begin();

@@ -16,6 +16,9 @@ namespace {
 constexpr std::string_view kTimedOutPrefix = "timed out: ";
 constexpr std::string_view kCorruptPrefix = "corrupt: ";
 
+// A dying process may still write its core file.
+constexpr std::int64_t kVerdictNs = 2'000'000'000;
+
 std::string AbortText(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -114,6 +117,15 @@ void Coordinator::EndRuns(const std::exception_ptr& error) {
   for (Bucket* bucket : live_) bucket->Failed(error);
   live_.clear();
   handles_.FailAll(error);
+}
+
+std::exception_ptr Coordinator::AwaitVerdict(const std::exception_ptr& error) {
+  if (failure_ || ReasonOf(error) != AbortReason::kPeerLost) return error;
+  const std::int64_t deadline = NowNs() + kVerdictNs;
+  while (!failure_ && NowNs() < deadline) {
+    if (!HandleInbox()) waiter_.Sleep(deadline);
+  }
+  return failure_ ? failure_ : error;
 }
 
 void Coordinator::Collapse(const std::exception_ptr& error) {

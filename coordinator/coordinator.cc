@@ -94,7 +94,7 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
     Close();
   } catch (...) {
     failed = true;
-    Collapse(std::current_exception());
+    Collapse(AwaitVerdict(std::current_exception()));
   }
   for (const auto& fence : fences_) fence->set_value();
   inbox_.Close();

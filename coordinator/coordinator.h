@@ -120,6 +120,9 @@ class Coordinator {
   void Exchanged(Bucket* bucket);
   void Close();
   void Collapse(const std::exception_ptr& error);
+  /// A transport often notices a death before the membership does, but it knows only that a peer
+  /// does not answer: gives the membership a moment to say who died of what.
+  std::exception_ptr AwaitVerdict(const std::exception_ptr& error);
   void EndRuns(const std::exception_ptr& error);
   /// What this rank was doing when it failed, for the log.
   void WriteLastWords(const std::exception_ptr& error) const;

@@ -11,8 +11,25 @@ namespace weir {
 
 namespace {
 
-// Abort carries text only; this tells the receivers that it was a deadline and not a failure.
+// Abort carries text only; these tell the receivers that it was a deadline or damaged bytes, so
+// that all ranks throw the same.
 constexpr std::string_view kTimedOutPrefix = "timed out: ";
+constexpr std::string_view kCorruptPrefix = "corrupt: ";
+
+// A dying process may still write its core file.
+constexpr std::int64_t kVerdictNs = 2'000'000'000;
+
+std::string AbortText(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const TimedOut& reason) {
+    return std::string(kTimedOutPrefix) + reason.what();
+  } catch (const Corrupt& reason) {
+    return std::string(kCorruptPrefix) + reason.what();
+  } catch (const std::exception& reason) {
+    return reason.what();
+  }
+}
 
 AbortReason ReasonOf(const std::exception_ptr& error) {
   try {
@@ -48,6 +65,12 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
       if (event.text.starts_with(kTimedOutPrefix)) {
         failure_ = std::make_exception_ptr(
             TimedOut(event.text.substr(kTimedOutPrefix.size()), {"", {}, "negotiate"}));
+        return;
+      }
+      if (event.text.starts_with(kCorruptPrefix)) {
+        failure_ = std::make_exception_ptr(
+            Corrupt(who + " ended the job: " + event.text.substr(kCorruptPrefix.size()),
+                    {"", {event.rank}, "exchange"}));
         return;
       }
       failure_ = std::make_exception_ptr(
@@ -96,6 +119,15 @@ void Coordinator::EndRuns(const std::exception_ptr& error) {
   handles_.FailAll(error);
 }
 
+std::exception_ptr Coordinator::AwaitVerdict(const std::exception_ptr& error) {
+  if (failure_ || ReasonOf(error) != AbortReason::kPeerLost) return error;
+  const std::int64_t deadline = NowNs() + kVerdictNs;
+  while (!failure_ && NowNs() < deadline) {
+    if (!HandleInbox()) waiter_.Sleep(deadline);
+  }
+  return failure_ ? failure_ : error;
+}
+
 void Coordinator::Collapse(const std::exception_ptr& error) {
   SetEnded(error);
   WriteLastWords(error);
@@ -105,13 +137,7 @@ void Coordinator::Collapse(const std::exception_ptr& error) {
   // What the transport threw is this rank's own discovery as well.
   if (!failure_) failure_is_ours_ = true;
   if (failure_is_ours_ && environment_.membership != nullptr) {
-    try {
-      std::rethrow_exception(error);
-    } catch (const TimedOut& reason) {
-      environment_.membership->Abort(std::string(kTimedOutPrefix) + reason.what());
-    } catch (const std::exception& reason) {
-      environment_.membership->Abort(reason.what());
-    }
+    environment_.membership->Abort(AbortText(error));
   }
   negotiator_->Cancel();
   exchanger_->Cancel();

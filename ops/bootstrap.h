@@ -21,7 +21,7 @@ class Bootstrap {
   /// Initialises MPI where the job needs it. Throws InvalidArgument when the program has
   /// initialised it with less than MPI_THREAD_MULTIPLE.
   Bootstrap();
-  /// Finalises MPI when it was initialised here and nothing has failed.
+  /// MPI itself stays until the process exits, where it is finalised when nothing has failed.
   ~Bootstrap();
 
   /// The network between all ranks of the job. Waits for all of them to call it; throws TimedOut

@@ -2,13 +2,28 @@
 
 #include <mpi.h>
 
+#include <atomic>
+#include <cstdlib>
 #include <string>
 
+#include "common/fork_generation.h"
 #include "weir/error.h"
 
 namespace weir::mpi {
 
 namespace {
+
+/// Sessions that are open or were abandoned.
+std::atomic<int> unfinished_sessions = 0;
+/// Where MPI was initialised: a forked child must not finalise it.
+std::uint64_t initialized_in_generation = 0;
+
+void FinalizeAtExit() {
+  if (unfinished_sessions != 0 || ForkGeneration() != initialized_in_generation) return;
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) MPI_Finalize();
+}
 
 const char* LevelName(int level) {
   switch (level) {
@@ -45,24 +60,24 @@ Session::Session() {
           "MPI with MPI_THREAD_MULTIPLE (mpi4py: mpi4py.rc.thread_level = "
           "'multiple' before importing mpi4py.MPI)");
     }
+    ++unfinished_sessions;
     return;
   }
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
     throw Error("MPI_Init_thread failed");
   }
-  initialized_here_ = true;
   if (level < MPI_THREAD_MULTIPLE) {
     MPI_Finalize();
     throw InvalidArgument(std::string("this MPI library gives no more than ") + LevelName(level) +
                           "; Weir needs one built with MPI_THREAD_MULTIPLE");
   }
+  initialized_in_generation = ForkGeneration();
+  ++unfinished_sessions;
+  std::atexit(FinalizeAtExit);
 }
 
 Session::~Session() {
-  if (!initialized_here_ || abandoned_) return;
-  int finalized = 0;
-  MPI_Finalized(&finalized);
-  if (finalized == 0) MPI_Finalize();
+  if (!abandoned_) --unfinished_sessions;
 }
 
 }  // namespace weir::mpi

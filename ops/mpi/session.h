@@ -2,14 +2,16 @@
 
 namespace weir::mpi {
 
-/// The process's use of MPI, from MPI_Init_thread to MPI_Finalize. At most one at a time.
+/// One use of MPI by this process. At most one at a time; another one may follow.
+///
+/// MPI can be initialised only once in a process, so what the first session initialised lasts until
+/// the process exits, and is finalised there unless a session was abandoned or is still open:
+/// MPI_Finalize waits for ranks that may be dead. What the program initialised is its own.
 class Session {
  public:
-  /// Asks for MPI_THREAD_MULTIPLE. When the program initialised MPI itself, uses that; throws
+  /// Asks for MPI_THREAD_MULTIPLE. When MPI is initialised already, uses that; throws
   /// InvalidArgument, with the remedy, when its thread level is lower or MPI is already finalised.
   Session();
-  /// Finalises only what it initialised, and never after Abandon: MPI_Finalize waits for ranks that
-  /// may be dead.
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -19,7 +21,6 @@ class Session {
   bool abandoned() const { return abandoned_; }
 
  private:
-  bool initialized_here_ = false;
   bool abandoned_ = false;
 };
 

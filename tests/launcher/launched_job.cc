@@ -7,6 +7,8 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <regex>
 
 namespace weir::launcher {
 
@@ -97,6 +99,17 @@ bool LaunchedJob::ReadMore() {
   const ssize_t n = read(pipe_.get(), bytes, sizeof bytes);
   if (n > 0) output_.append(bytes, static_cast<std::size_t>(n));
   return n > 0;
+}
+
+void ExpectNothingLeft(LaunchedJob& job) {
+  job.WaitForLastProcess();
+  const std::regex shared("shm (/dev/shm/\\S+)");
+  int files = 0;
+  for (std::sregex_iterator i(job.output().begin(), job.output().end(), shared), end; i != end;
+       ++i, ++files) {
+    EXPECT_FALSE(std::filesystem::exists((*i)[1].str())) << i->str();
+  }
+  EXPECT_GT(files, 0) << "the ranks share no memory; this test sees nothing";
 }
 
 }  // namespace weir::launcher

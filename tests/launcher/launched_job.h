@@ -50,4 +50,8 @@ class LaunchedJob {
   std::size_t searched_ = 0;  // Of output_.
 };
 
+/// After a job's end: none of its processes is left, and none of the shared memory that its ranks
+/// said they had (programs/say.h).
+void ExpectNothingLeft(LaunchedJob& job);
+
 }  // namespace weir::launcher

@@ -20,18 +20,6 @@ const std::string kProgram = WEIR_TEST_RANK_PROGRAM;
 
 std::string Shell(const std::string& file) { return std::string(WEIR_TEST_FOLDER) + "/" + file; }
 
-/// After a job's end: none of its processes and none of its shared memory is left.
-void ExpectNothingLeft(LaunchedJob& job) {
-  job.WaitForLastProcess();
-  const std::regex shared("shm (/dev/shm/\\S+)");
-  int files = 0;
-  for (std::sregex_iterator i(job.output().begin(), job.output().end(), shared), end; i != end;
-       ++i, ++files) {
-    EXPECT_FALSE(std::filesystem::exists((*i)[1].str())) << i->str();
-  }
-  EXPECT_GT(files, 0) << "the ranks share no memory; this test sees nothing";
-}
-
 pid_t ProcessOfRank(const std::vector<std::string>& lines, int rank) {
   for (const std::string& line : lines) {
     std::smatch match;

@@ -8,35 +8,20 @@
 
 #include <atomic>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "ops/supervisor_membership.h"
+#include "tests/launcher/programs/say.h"
 
 namespace {
 
 using weir::MembershipEvent;
+using weir::Say;
+using weir::SaySharedFiles;
 
 std::atomic<bool> over{false};
-
-void Say(const std::string& line) {
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
-}
-
-/// So that the test can see that none of them is left.
-void SaySharedFiles() {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    const std::size_t begin = line.find("/dev/shm/");
-    if (begin != std::string::npos && !line.ends_with(" (deleted)")) {
-      Say("shm " + line.substr(begin));
-    }
-  }
-}
 
 void OnEvent(const MembershipEvent& event, weir::Membership& membership, int rank) {
   using Kind = MembershipEvent::Kind;

@@ -1,0 +1,173 @@
+// Frames that are damaged on their way: every rank ends with Corrupt, which names the bucket and
+// the sender, and nobody gets part of a result.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "compression/frame.h"
+#include "coordinator/engine_impl.h"
+#include "coordinator/operation_numbers.h"
+#include "ops/local/membership.h"
+#include "ops/local/transport.h"
+#include "tests/ops/faulty_transport.h"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::Each;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr int kRanks = 3;
+constexpr int kSender = 1;
+constexpr int kVictim = 2;
+constexpr float kUntouched = 42.0f;
+
+bool IsFrame(Tag tag, std::span<const std::byte> data) {
+  return tag.operation >= kFirstExchange && data.size() > kFrameHeaderBytes &&
+         std::memcmp(data.data(), "WEIR", 4) == 0;
+}
+
+/// Damages the third frame that the sender sends to the victim.
+FaultyTransport::Rule DamageThirdFrame(FaultyTransport::Damage damage, std::size_t from_end = 0) {
+  return [=, frames = 0](int peer, Tag tag, std::span<const std::byte> data) mutable {
+    FaultyTransport::Damage result = damage;
+    if (from_end != 0) result.position = data.size() - from_end;
+    const bool hit = peer == kVictim && IsFrame(tag, data) && ++frames == 3;
+    return hit ? result : FaultyTransport::Damage{};
+  };
+}
+
+std::string TypeAndText(const std::exception& error) {
+  const bool corrupt = dynamic_cast<const Corrupt*>(&error) != nullptr;
+  return std::string(corrupt ? "Corrupt: " : "not Corrupt: ") + error.what();
+}
+
+/// Steps until one fails. Returns the failure.
+std::string TrainUntilItEnds(Engine& engine) {
+  const Shape shape{40, 40};
+  const auto group = engine.Register(
+      {.name = "g",
+       .tensors = {{.name = "w", .shape = shape}, {.name = "b", .shape = Shape{40}}},
+       .compression = {{"compressor", "dgc"}, {"density", "0.05"}}});
+  std::vector<float> gradient(1640);
+  std::vector<float> update(1640);
+  for (int step = 0; step < 10; ++step) {
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      gradient[i] = static_cast<float>((i * 31 + static_cast<std::size_t>(engine.rank())) % 53);
+    }
+    std::ranges::fill(update, kUntouched);
+    try {
+      group->BeginStep({});
+      group->Submit(0, {gradient.data(), DType::kFloat32, shape},
+                    {update.data(), DType::kFloat32, shape});
+      group->Submit(1, {gradient.data() + 1600, DType::kFloat32, Shape{40}},
+                    {update.data() + 1600, DType::kFloat32, Shape{40}});
+      group->EndStep();
+      group->WaitStep();
+    } catch (const std::exception& error) {
+      const auto touched =
+          update.size() - static_cast<std::size_t>(std::ranges::count(update, kUntouched));
+      const bool whole = touched == update.size() && engine.rank() != kVictim;
+      EXPECT_TRUE(touched == 0 || whole) << touched << " entries of a result";
+      return TypeAndText(error);
+    }
+  }
+  return "no error";
+}
+
+/// What each rank of a job ends with whose sender's messages go through `rule`.
+std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule) {
+  Settings settings;
+  settings.log_level = LogLevel::kFatal;  // What they end with is seen here.
+  local::Network network(kRanks);
+  local::MembershipHub hub(kRanks);
+  std::vector<std::string> ends(kRanks);
+  {
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < kRanks; ++rank) {
+      threads.emplace_back([&, rank] {
+        const auto connect = [&, rank]() -> std::unique_ptr<Transport> {
+          if (rank != kSender) return network.Endpoint(rank);
+          return std::make_unique<FaultyTransport>(network.Endpoint(rank), rule);
+        };
+        EngineImpl engine(settings, {.connect = connect,
+                                     .membership = hub.Member(rank),
+                                     .local_rank = rank,
+                                     .local_size = kRanks,
+                                     .host = "local"});
+        ends[static_cast<std::size_t>(rank)] = TrainUntilItEnds(engine);
+      });
+    }
+  }
+  return ends;
+}
+
+void ExpectCorruptEverywhere(const FaultyTransport::Rule& rule, const std::string& complaint) {
+  EXPECT_THAT(EndsWith(rule), Each(AllOf(StartsWith("Corrupt: "), HasSubstr("rank 1"),
+                                         HasSubstr("'g/b+1'"), HasSubstr(complaint))));
+}
+
+FaultyTransport::Damage Flip(std::size_t position) {
+  return {.fault = Fault::kFlipByte, .position = position, .flip = std::byte{0x10}};
+}
+
+struct Field {
+  const char* name;
+  std::size_t begin;
+  std::size_t end;
+
+  friend void PrintTo(const Field& field, std::ostream* out) { *out << field.name; }
+};
+class CorruptField : public testing::TestWithParam<Field> {};
+
+TEST_P(CorruptField, IsNamedOnEveryRank) {
+  const Field& field = GetParam();
+  std::string complaint = field.name;
+  std::ranges::replace(complaint, '_', ' ');
+  for (std::size_t position = field.begin; position < field.end; ++position) {
+    SCOPED_TRACE("byte " + std::to_string(position));
+    ExpectCorruptEverywhere(DamageThirdFrame(Flip(position)), "frame: " + complaint + " is ");
+  }
+}
+
+// docs/wire-format.md, "Frame".
+INSTANTIATE_TEST_SUITE_P(
+    Frame, CorruptField,
+    testing::Values(Field{"magic", 0, 4}, Field{"version", 4, 5}, Field{"codec", 5, 6},
+                    Field{"dtype", 6, 7}, Field{"reserved_byte", 7, 8}, Field{"plan_epoch", 8, 12},
+                    Field{"bucket", 12, 16}, Field{"step", 16, 24}, Field{"element_count", 24, 32},
+                    Field{"payload_length", 32, 40}, Field{"checksum", 40, 48}),
+    [](const auto& test) { return test.param.name; });
+
+TEST(CorruptFrame, APayloadThatChangedFailsItsChecksum) {
+  ExpectCorruptEverywhere(DamageThirdFrame(Flip(kFrameHeaderBytes)), "checksum");
+  ExpectCorruptEverywhere(DamageThirdFrame(Flip(0), 1), "checksum");
+}
+
+TEST(CorruptFrame, ACutIsNoticedWhereverItIs) {
+  const FaultyTransport::Damage nothing_left{.fault = Fault::kTruncate, .position = 0};
+  const FaultyTransport::Damage half_a_header{.fault = Fault::kTruncate, .position = 24};
+  const FaultyTransport::Damage header_alone{.fault = Fault::kTruncate,
+                                             .position = kFrameHeaderBytes};
+  ExpectCorruptEverywhere(DamageThirdFrame(nothing_left), "length");
+  ExpectCorruptEverywhere(DamageThirdFrame(half_a_header), "length");
+  ExpectCorruptEverywhere(DamageThirdFrame(header_alone), "payload length");
+  ExpectCorruptEverywhere(DamageThirdFrame({.fault = Fault::kTruncate}, 1), "payload length");
+}
+
+TEST(CorruptFrame, AMessageThatGrewIsNoticed) {
+  const auto ends = EndsWith(DamageThirdFrame({.fault = Fault::kLengthen}));
+  EXPECT_THAT(ends, Each(AllOf(StartsWith("Corrupt: "), HasSubstr("rank 1"))));
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,109 @@
+// All replicas hold the same bits after every step, on every route.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <ostream>
+#include <tuple>
+#include <vector>
+
+#include "tests/engine/job.h"
+#include "tests/engine/training.h"
+
+namespace weir {
+namespace {
+
+struct Kind {
+  const char* name;
+  Options compression;
+  int steps;
+
+  friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+};
+
+/// DGC has the state that could drift; what has none is seen sooner.
+std::vector<Kind> Kinds() {
+  Options gated = DgcOptions("nesterov", 200);
+  gated.insert({{"clip_norm", "1"}, {"skip_nonfinite", "true"}});
+  Options masked = DgcOptions("nesterov", 50);
+  masked["policy"] = "never";
+  return {{"DgcVanilla", DgcOptions("vanilla", 200), 1000},
+          {"DgcNesterovClipped", gated, 1000},
+          {"DgcMaskedDense", masked, 100},
+          {"Plain", {}, 100},
+          {"Fp16", {{"compressor", "fp16"}}, 100},
+          {"Bf16", {{"compressor", "bf16"}}, 100},
+          {"TopK", {{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}}, 100}};
+}
+
+/// More ranks than cores take their time, and add nothing here.
+int StepsOf(const Kind& kind, int ranks) { return ranks <= 4 ? kind.steps : kind.steps / 20; }
+
+std::vector<std::int64_t> GatherHashes(Engine& engine, const std::vector<std::int64_t>& mine) {
+  std::vector<std::int64_t> all;
+  engine.Wait(engine.Allgather("hashes", ViewOf(std::span<const std::int64_t>(mine)),
+                               [&](const Shape& shape) {
+                                 all.resize(static_cast<std::size_t>(shape.elements()));
+                                 return all.data();
+                               }));
+  return all;
+}
+
+class Replicas : public testing::TestWithParam<std::tuple<int, Kind>> {};
+
+TEST_P(Replicas, AreIdenticalAfterEveryStep) {
+  const auto& [ranks, kind] = GetParam();
+  const int steps = StepsOf(kind, ranks);
+  RunJob(ranks, [&](Engine& engine) {
+    Training training(engine, kind.compression);
+    std::vector<std::int64_t> hashes;
+    for (int step = 0; step < steps; ++step) {
+      training.Step();
+      hashes.push_back(static_cast<std::int64_t>(training.Hash()));
+    }
+    const std::vector<std::int64_t> all = GatherHashes(engine, hashes);
+    for (int rank = 0; rank < ranks; ++rank) {
+      const auto theirs = all.begin() + rank * steps;
+      const auto differing = std::mismatch(hashes.begin(), hashes.end(), theirs).first;
+      EXPECT_EQ(differing - hashes.begin(), steps)
+          << "rank " << rank << " differs from rank " << engine.rank() << " after that step";
+    }
+    std::ranges::sort(hashes);
+    EXPECT_EQ(std::ranges::unique(hashes).size(), 0u) << "the weights stand still";
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(, Replicas,
+                         testing::Combine(testing::ValuesIn(JobSizes()),
+                                          testing::ValuesIn(Kinds())),
+                         [](const auto& test) {
+                           return std::get<1>(test.param).name + std::string("Ranks") +
+                                  std::to_string(std::get<0>(test.param));
+                         });
+
+class Routes : public testing::TestWithParam<int> {};
+
+// What the identity above rests on: that its steps do travel differently.
+TEST_P(Routes, AWarmUpPassesThroughDenseMaskedDenseAndGather) {
+  const int ranks = GetParam();
+  RunJob(ranks, [&](Engine& engine) {
+    Training training(engine, DgcOptions("vanilla", 20));
+    const StepReport first = training.Step();
+    EXPECT_EQ(first.wire_bytes, first.dense_bytes) << "before rampup_begin_step";
+    int masked = 0;
+    int gathered = 0;
+    for (int step = 1; step < 25; ++step) {
+      const StepReport report = training.Step();
+      if (report.density == 1.0) continue;
+      ++(report.wire_bytes == report.dense_bytes ? masked : gathered);
+    }
+    EXPECT_GT(gathered, 0);
+    // With two ranks gathering never carries more than the all-reduce.
+    EXPECT_EQ(masked > 0, ranks > 2) << masked << " steps";
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(, Routes, testing::ValuesIn(JobSizes()),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace weir

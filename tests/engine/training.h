@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "weir/engine.h"
+
+namespace weir {
+
+using Options = std::map<std::string, std::string>;
+
+/// DGC that in `warmup_steps` steps goes from a density of 90 % to 1 %, so that buckets
+/// travel on every route.
+Options DgcOptions(const std::string& momentum, int warmup_steps);
+
+/// One rank of a training of a few small tensors: matrices that are compressed, and vectors and a
+/// small matrix that are not, in several buckets.
+///
+/// The learning rate falls from step to step. Gradients depend on rank, step and weights, so that
+/// replicas that once differ in one bit drift apart.
+class Training {
+ public:
+  Training(Engine& engine, const Options& compression, const std::string& name = "model");
+
+  /// One whole step, the gradients submitted in the order of `order` (empty: as registered).
+  StepReport Step(const std::vector<std::size_t>& order = {});
+  void Steps(int count);
+
+  GradientGroup& group() { return *group_; }
+  static std::size_t tensors();
+  const std::vector<std::vector<float>>& weights() const { return weights_; }
+  void set_weights(std::vector<std::vector<float>> weights) { weights_ = std::move(weights); }
+  /// Of all bits of all weights.
+  std::uint64_t Hash() const;
+  /// The gradient of the coming step.
+  void ComputeGradient(std::size_t tensor);
+  /// What this rank has of a tensor that it did not use.
+  void ZeroGradient(std::size_t tensor);
+  /// Hands it over. Different tensors may be handed over by different threads.
+  void Submit(std::size_t tensor);
+  /// What Step does before and after its submissions.
+  void Begin();
+  StepReport End();
+
+ private:
+  const int rank_;
+  float rate_ = 0.0f;  ///< Of the step that is open.
+  std::unique_ptr<GradientGroup> group_;
+  std::vector<std::vector<float>> weights_;
+  std::vector<std::vector<float>> gradients_;
+  std::vector<std::vector<float>> updates_;
+};
+
+}  // namespace weir

@@ -1,6 +1,8 @@
 #include "compression/state.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -53,6 +55,16 @@ std::vector<bool> WhoLeft(std::size_t old_ranks, std::span<const int> origins) {
     left[old_rank] = false;
   }
   return left;
+}
+
+/// Whether all ranks held the same bits: momentum of what travels dense is kept alike on every
+/// rank.
+bool SameOnAllRanks(std::span<const SavedState> states, std::size_t array) {
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
+  return std::ranges::all_of(states, [&](const SavedState& state) {
+    return std::ranges::equal(state.arrays[array].values, states[0].arrays[array].values, {}, bits,
+                              bits);
+  });
 }
 
 }  // namespace
@@ -111,6 +123,7 @@ SavedState Remap(std::span<const SavedState> old_states, std::span<const int> or
   const bool anyone_left = std::ranges::find(left, true) != left.end();
   if (!anyone_left && growth == 1.0) return state;
   for (std::size_t a = 0; a < state.arrays.size(); ++a) {
+    if (SameOnAllRanks(old_states, a)) continue;
     std::vector<float>& values = state.arrays[a].values;
     for (std::size_t i = 0; i < values.size(); ++i) {
       double orphaned = 0.0;  // In double and in rank order: rounded once, the same everywhere.

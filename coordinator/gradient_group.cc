@@ -74,12 +74,16 @@ void GradientGroupImpl::Register() {
   if (gate_) gate_->slot = slot;
 }
 
+std::size_t GradientGroupImpl::ParameterGroups() const {
+  const GradientSpec& last = std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group);
+  return 1 + static_cast<std::size_t>(last.parameter_group);
+}
+
 void GradientGroupImpl::SetContexts(const StepInfo& info) {
-  const int groups =
-      1 + std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group).parameter_group;
+  const std::size_t groups = ParameterGroups();
   std::vector<float> rates(info.learning_rates.begin(), info.learning_rates.end());
-  if (rates.empty()) rates.assign(static_cast<std::size_t>(groups), 0.0f);
-  if (rates.size() < static_cast<std::size_t>(groups)) {
+  if (rates.empty()) rates.assign(groups, 0.0f);
+  if (rates.size() < groups) {
     throw InvalidArgument("BeginStep got " + std::to_string(rates.size()) +
                           " learning rates for the " + std::to_string(groups) +
                           " parameter groups of '" + spec_.name + "'");
@@ -88,6 +92,7 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
     throw InvalidArgument("BeginStep got the loss scale " + std::to_string(info.loss_scale) +
                           "; it must be above 0");
   }
+  rates.resize(groups);
   if (previous_rates_.empty()) previous_rates_ = rates;
   step_.contexts.clear();
   for (std::size_t i = 0; i < rates.size(); ++i) {
@@ -98,7 +103,6 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
                               .previous_learning_rate = previous_rates_[i],
                               .gradient_scale = 1.0f / info.loss_scale});
   }
-  previous_rates_ = std::move(rates);
 }
 
 BucketRoute GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
@@ -233,6 +237,10 @@ StepReport GradientGroupImpl::WaitStep() {
   phase_ = Phase::kClosed;
   if (first_error) std::rethrow_exception(first_error);
   const StepReport report = Report();
+  if (!skipped_) {  // What a skipped step left alone is still in units of the rates before it.
+    std::ranges::transform(step_.contexts, previous_rates_.begin(),
+                           [](const StepContext& context) { return context.learning_rate; });
+  }
   coordinator_.recorder().Add({.start_ns = step_start_ns_,
                                .end_ns = NowNs(),
                                .step = step_.step,

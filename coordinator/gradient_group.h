@@ -53,6 +53,7 @@ class GradientGroupImpl final : public GradientGroup {
   void OnGate(bool pass);
   StepReport Report() const;
   std::vector<NamedCompressor> NamedCompressors() const;
+  std::size_t ParameterGroups() const;
   void CheckBetweenSteps(const char* call) const;
   GradientSlice& SliceOf(const Place& place) const { return place.bucket->slices()[place.slice]; }
 

@@ -16,6 +16,20 @@ SavedState ReadState(std::istream& in) {
   return Deserialize(std::as_bytes(std::span<const char>(bytes)));
 }
 
+/// Beside the compressors' arrays, of no tensor: the last step's rates, by parameter group. Error
+/// feedback rescales its residual when they change.
+constexpr const char* kRatesName = "learning rates";
+
+/// Takes the rates out of a state; none when it was saved before the first step.
+std::vector<float> TakeRates(SavedState& state, std::size_t parameter_groups) {
+  if (state.arrays.empty() || !state.arrays.back().tensor.empty()) return {};
+  const std::vector<float> rates = std::move(state.arrays.back().values);
+  state.arrays.pop_back();
+  if (rates.size() == parameter_groups) return rates;
+  throw InvalidArgument("the saved state has " + std::to_string(rates.size()) +
+                        " parameter groups, but there are " + std::to_string(parameter_groups));
+}
+
 /// Ranks keep their numbers; those beyond the former size join, those beyond the new size have
 /// left.
 std::vector<int> Origins(int former_size, int size) {
@@ -47,6 +61,7 @@ void GradientGroupImpl::Save(std::ostream& out) const {
   state.ranks = coordinator_.size();
   state.rank = coordinator_.rank();
   state.step = next_step_;
+  if (!previous_rates_.empty()) state.arrays.push_back({"", kRatesName, previous_rates_});
   const std::vector<std::byte> bytes = Serialize(state);
   out.write(reinterpret_cast<const char*>(bytes.data()),
             static_cast<std::streamsize>(bytes.size()));
@@ -75,9 +90,10 @@ void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
     }
     mine = Remap(states, Origins(mine.ranks, coordinator_.size()), coordinator_.rank());
   }
+  std::vector<float> rates = TakeRates(mine, ParameterGroups());
   Restore(mine, NamedCompressors());
   next_step_ = mine.step;
-  previous_rates_.clear();
+  previous_rates_ = std::move(rates);
 }
 
 }  // namespace weir

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,8 @@ class DistributedOptimizer::Impl {
   std::unique_ptr<GradientGroup> group_;
   std::vector<Accumulator> accumulators_;
   std::vector<float> rates_;
+  float loss_scale_ = 1.0f;
+  std::atomic<bool> open_ = false;  ///< Between BeginStep and Step.
   int parameter_groups_ = 1;
 };
 

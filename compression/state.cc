@@ -1,7 +1,8 @@
 #include "compression/state.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <cstdint>
 #include <map>
 #include <utility>
 
@@ -56,13 +57,13 @@ std::vector<bool> WhoLeft(std::size_t old_ranks, std::span<const int> origins) {
   return left;
 }
 
-/// Bit by bit, so that a replica stays one.
+/// Whether all ranks held the same bits: momentum of what travels dense is kept alike on every
+/// rank.
 bool SameOnAllRanks(std::span<const SavedState> states, std::size_t array) {
-  const std::vector<float>& first = states.front().arrays[array].values;
+  const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
   return std::ranges::all_of(states, [&](const SavedState& state) {
-    const std::vector<float>& values = state.arrays[array].values;
-    return first.empty() ||
-           std::memcmp(first.data(), values.data(), first.size() * sizeof(float)) == 0;
+    return std::ranges::equal(state.arrays[array].values, states[0].arrays[array].values, {}, bits,
+                              bits);
   });
 }
 

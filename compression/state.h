@@ -62,10 +62,10 @@ inline constexpr int kNewRank = -1;
 ///   (N' / N) * (v + what the ranks that left held, shared equally),   v = 0 for a rank that joins,
 ///
 /// so that sum over ranks of v / ranks, what the model is still owed, stays as it was. An array
-/// with the same bits on all old ranks (momentum that follows the exchange) is every new rank's
-/// too, which keeps that sum as well, and keeps replicas equal. The same ranks in the same order
-/// give the same bits. Throws InvalidArgument for origins that repeat or do not exist, or old
-/// states that do not belong together.
+/// that had the same bits on all old ranks goes to every new one unchanged, which keeps the same
+/// sum and keeps alike what must be: the momentum of tensors and phases that travel dense. The same
+/// ranks in the same order give the same bits. Throws InvalidArgument for origins that repeat or do
+/// not exist, or old states that do not belong together.
 SavedState Remap(std::span<const SavedState> old_states, std::span<const int> origins, int rank);
 
 }  // namespace weir

@@ -14,7 +14,10 @@ template <typename Values, typename Gradient>
 Parameter EigenParameter(const std::string& name, Values& value, Gradient& gradient,
                          int parameter_group = 0) {
   if (value.rows() != gradient.rows() || value.cols() != gradient.cols()) {
-    throw InvalidArgument("parameter '" + name + "': value and gradient differ in shape");
+    throw InvalidArgument(
+        "parameter '" + name + "': the value is " + Shape{value.rows(), value.cols()}.ToString() +
+            " but the gradient is " + Shape{gradient.rows(), gradient.cols()}.ToString(),
+        {name, {}, "register"});
   }
   const auto size = static_cast<std::size_t>(value.size());
   const Shape shape = value.cols() == 1 ? Shape{value.rows()} : Shape{value.rows(), value.cols()};

@@ -75,14 +75,16 @@ void DistributedOptimizer::Impl::BroadcastParameters() {
 
 void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates,
                                            float loss_scale) {
-  if (learning_rates.empty()) {
-    throw InvalidArgument("BeginStep of '" + name_ + "' needs a learning rate for each of its " +
-                          std::to_string(parameter_groups_) + " parameter groups");
+  if (learning_rates.empty()) {  // A group would take it for "no rates", the rule cannot.
+    throw InvalidArgument("BeginStep got 0 learning rates for the " +
+                          std::to_string(parameter_groups_) + " parameter groups of '" + name_ +
+                          "'");
   }
   group_->BeginStep({.learning_rates = learning_rates, .loss_scale = loss_scale});
-  loss_scale_ = loss_scale;
   rates_.assign(learning_rates.begin(), learning_rates.end());
+  loss_scale_ = loss_scale;
   for (Accumulator& accumulator : accumulators_) accumulator.Reset();
+  open_ = true;
 }
 
 void DistributedOptimizer::Impl::GradientReady(std::size_t index) {
@@ -90,13 +92,19 @@ void DistributedOptimizer::Impl::GradientReady(std::size_t index) {
     throw InvalidArgument("GradientReady(" + std::to_string(index) + ") of an optimizer with " +
                           std::to_string(parameters_.size()) + " parameters");
   }
-  if (accumulators_[index].Add(parameters_[index].name)) Submit(index);
+  const std::string& name = parameters_[index].name;
+  if (!open_) {
+    throw InvalidArgument(
+        "GradientReady was called for '" + name + "' outside a step: call BeginStep first",
+        {name, {engine_.rank()}, "submit"});
+  }
+  if (accumulators_[index].Add(name)) Submit(index);
 }
 
 void DistributedOptimizer::Impl::Submit(std::size_t index) {
   const Parameter& parameter = parameters_[index];
   if (plan_.local_decay) {
-    // The gradient still carries the loss scale, so the decay has to carry it as well.
+    // The loss scale comes off later, of the sum.
     AddLocalWeightDecay(parameter.value, plan_.weight_decay * loss_scale_, 1.0f, parameter.gradient,
                         parameter.gradient);
   }
@@ -109,6 +117,7 @@ StepReport DistributedOptimizer::Impl::Step() {
     if (accumulators_[i].Finish()) Submit(i);
   }
   group_->EndStep();
+  open_ = false;
   const StepReport report = group_->WaitStep();
   if (report.skipped) return report;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

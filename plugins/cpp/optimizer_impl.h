@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,8 +40,9 @@ class DistributedOptimizer::Impl {
   const std::unique_ptr<UpdateRule> rule_;
   std::unique_ptr<GradientGroup> group_;
   std::vector<Accumulator> accumulators_;
-  float loss_scale_ = 1.0f;
   std::vector<float> rates_;
+  float loss_scale_ = 1.0f;
+  std::atomic<bool> open_ = false;  ///< Between BeginStep and Step.
   int parameter_groups_ = 1;
 };
 

@@ -179,6 +179,17 @@ TEST(Remap, FollowsTheFormula) {
   EXPECT_FLOAT_EQ(Remap(old_states, origins, 1).arrays[0].values[0], 0.5f * (300 + 4020.0f / 2));
 }
 
+/// The momentum of what travels dense: replicas that held it alike must go on alike.
+TEST(Remap, WhatAllRanksHeldAlikeEveryNewRankHolds) {
+  const std::vector<SavedState> old_states = RanksOf({{0.1f, -7.0f}, {0.1f, -7.0f}});
+  for (const std::vector<int>& origins :
+       std::vector<std::vector<int>>{{0, 1, kNewRank}, {1}, {kNewRank, kNewRank, 0}}) {
+    for (int rank = 0; rank < static_cast<int>(origins.size()); ++rank) {
+      EXPECT_EQ(Remap(old_states, origins, rank).arrays, old_states[0].arrays) << "rank " << rank;
+    }
+  }
+}
+
 TEST(Remap, TheSameRanksGetTheSameBits) {
   const std::vector<SavedState> old_states = RanksOf({{-0.0f, 1e-45f}, {3.0f, -7.0f}});
   const std::vector<int> same = {0, 1};

@@ -86,7 +86,7 @@ std::vector<Disagreement> Disagreements() {
        [](Engine& engine, bool odd) {
          Reduce(engine, Shape{5}, DType::kFloat32, {.op = odd ? ReduceOp::kMax : ReduceOp::kSum});
        }},
-      {"Scale", "x", "1.000000/1.000000", "0.500000/1.000000",
+      {"Scale", "x", "1/1", "0.5/1",
        [](Engine& engine, bool odd) {
          Reduce(engine, Shape{5}, DType::kFloat32, {.prescale = odd ? 0.5 : 1.0});
        }},

@@ -53,4 +53,7 @@ const CompressorInfo& FindCompressor(const std::string& name);
 /// All registered compressors by name, for reference tables and completion.
 std::vector<CompressorInfo> ListCompressors();
 
+/// docs/reference/compression.md: every key of every one of them.
+std::string CompressionReference(const std::vector<CompressorInfo>& compressors);
+
 }  // namespace weir

@@ -107,6 +107,7 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
 
 void Coordinator::ConnectNetwork() {
   transport_ = environment_.connect();
+  wakes_ = transport_->SetWake([this] { waiter_.Wake(); });
   rank_ = transport_->rank();
   size_ = transport_->size();
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership);

@@ -187,6 +187,7 @@ class Coordinator {
   bool failure_is_ours_ = false;
   NetworkTotals totals_seen_;
   std::int64_t progress_ns_ = 0;
+  bool wakes_ = false;  ///< The transport says when there is something to do.
 
   std::jthread thread_;  ///< Last: it uses everything above.
 };

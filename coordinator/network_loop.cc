@@ -10,6 +10,11 @@
 // waits.
 
 namespace weir {
+namespace {
+
+constexpr std::int64_t kLongestSleepNs = 20'000'000;
+
+}  // namespace
 
 void Coordinator::Loop() {
   while (true) {
@@ -242,15 +247,19 @@ void Coordinator::Pause(std::int64_t now_ns) {
   UpdateGauges();
   const NetworkTotals totals = transport_->totals();
   const bool busy = exchanger_->under_way();
-  if (totals != totals_seen_ || !(busy || negotiator_->round_under_way())) {
+  const bool outstanding = busy || negotiator_->round_under_way();
+  if (totals != totals_seen_ || !outstanding) {
     totals_seen_ = totals;
     progress_ns_ = now_ns;
   }
-  if (busy || negotiator_->round_under_way()) {
+  if (outstanding && !wakes_) {
     waiter_.Pause(busy ? Waiter::For::kData : Waiter::For::kRound, now_ns, progress_ns_);
-  } else {
-    waiter_.Sleep(closing_ ? 0 : negotiator_->next_round_ns(busy));
+    return;
   }
+  std::int64_t until_ns = closing_ ? 0 : negotiator_->next_round_ns(busy);
+  // Deadlines are looked at now and then.
+  if (outstanding && until_ns == 0) until_ns = now_ns + kLongestSleepNs;
+  waiter_.Sleep(until_ns);
 }
 
 }  // namespace weir

@@ -1,0 +1,177 @@
+// What a person sees of a job under weirrun: the metrics and the timeline of every rank.
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "common/unique_fd.h"
+#include "tests/launcher/launched_job.h"
+#include "tests/metrics/promtool.h"
+
+namespace weir::launcher {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsSupersetOf;
+
+constexpr int kRanks = 3;
+constexpr int kSteps = 30;
+
+bool CanListen(int port, std::vector<UniqueFd>& sockets) {
+  sockets.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return bind(sockets.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+}
+
+/// The first of `count` ports in a row that were free a moment ago; below those that connections of
+/// other programs are given.
+int FreePorts(int count) {
+  for (int base = 21000 + getpid() % 8000; base < 32000; base += count) {
+    std::vector<UniqueFd> sockets;
+    int free = 0;
+    while (free < count && CanListen(base + free, sockets)) ++free;
+    if (free == count) return base;
+  }
+  ADD_FAILURE() << "no free ports";
+  return 0;
+}
+
+std::string ReadFile(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.is_open()) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Sum of a metric's series whose labels contain `label`.
+double Sum(const std::string& scrape, const std::string& name, const std::string& label = "") {
+  double sum = 0.0;
+  std::istringstream lines(scrape);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t end = line.find_first_of("{ ");
+    if (line.substr(0, end) != name || line.find(label) == std::string::npos) continue;
+    sum += std::stod(line.substr(line.rfind(' ')));
+  }
+  return sum;
+}
+
+/// The names in the table of docs/reference/monitoring.md.
+std::set<std::string> DocumentedMetrics() {
+  const std::string page = ReadFile(WEIR_MONITORING_PAGE);
+  std::set<std::string> names;
+  const std::regex cell("\\| (`weir_[^|]*) \\|");
+  const std::regex name("weir_[a-z_]+");
+  for (std::sregex_iterator i(page.begin(), page.end(), cell), end; i != end; ++i) {
+    const std::string text = (*i)[1];
+    for (std::sregex_iterator j(text.begin(), text.end(), name); j != end; ++j)
+      names.insert(j->str());
+  }
+  return names;
+}
+
+/// One job for all tests here.
+class Observation : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::filesystem::path(testing::TempDir()) / ("observed." + std::to_string(getpid()));
+    std::filesystem::create_directory(folder_);
+    LaunchedJob job(
+        {"-np", std::to_string(kRanks), "--metrics-port", std::to_string(FreePorts(kRanks)),
+         "--timeline-filename", folder_ / "run.json", "--timeline-mark-cycles",
+         WEIR_TEST_OBSERVED_RANK, std::to_string(kSteps), folder_},
+        {{"WEIR_METRICS_PER_TENSOR", "1"}});
+    EXPECT_EQ(job.ExitCode(), 0) << job.output();
+  }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+
+  static std::string Scrape(int rank) {
+    return ReadFile(folder_ / ("metrics." + std::to_string(rank)));
+  }
+  static nlohmann::json Timeline(int rank) {
+    const std::string name = rank == 0 ? "run.json" : "run.rank" + std::to_string(rank) + ".json";
+    return nlohmann::json::parse(ReadFile(folder_ / name));
+  }
+
+  static std::filesystem::path folder_;
+};
+std::filesystem::path Observation::folder_;
+
+TEST_F(Observation, MetricsOfEveryRankCountWhatHappened) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const std::string scrape = Scrape(rank);
+    EXPECT_EQ(Sum(scrape, "weir_world_size"), kRanks);
+    EXPECT_EQ(Sum(scrape, "weir_rank_info", "rank=\"" + std::to_string(rank) + "\""), 1);
+    EXPECT_EQ(Sum(scrape, "weir_step_duration_seconds_count"), kSteps);
+    EXPECT_GT(Sum(scrape, "weir_step_duration_seconds_sum"), 0);
+    const double payload = Sum(scrape, "weir_payload_bytes_total", "compressor=\"dgc\"");
+    const double dense = Sum(scrape, "weir_dense_equivalent_bytes_total", "compressor=\"dgc\"");
+    EXPECT_GT(payload, 0);
+    EXPECT_LT(payload, dense);
+    EXPECT_GT(Sum(scrape, "weir_bytes_sent_total"), 0);
+    EXPECT_GT(Sum(scrape, "weir_bytes_received_total"), 0);
+    const double exchanges = Sum(scrape, "weir_collectives_total", "result=\"ok\"");
+    EXPECT_GE(exchanges, kSteps);
+    EXPECT_EQ(Sum(scrape, "weir_stage_duration_seconds_count", "stage=\"exchange\""), exchanges);
+    EXPECT_EQ(Sum(scrape, "weir_collectives_total", "result=\"error\""), 0);
+    EXPECT_GE(Sum(scrape, "weir_negotiation_rounds_total", "path=\"slow\""), 1);
+    EXPECT_GE(Sum(scrape, "weir_negotiation_rounds_total", "path=\"fast\""), 1);
+    EXPECT_NEAR(Sum(scrape, "weir_target_density_ratio"), 0.01, 1e-6);
+    EXPECT_EQ(Sum(scrape, "weir_aborts_total"), 0);
+    EXPECT_EQ(Sum(scrape, "weir_records_lost_total"), 0);
+  }
+}
+
+TEST_F(Observation, EveryDocumentedMetricIsThere) {
+  std::set<std::string> documented = DocumentedMetrics();
+  EXPECT_GT(documented.size(), 20u);
+  for (int rank = 0; rank < kRanks; ++rank) {
+    const std::string scrape = Scrape(rank);
+    for (const std::string& name : documented) {
+      EXPECT_THAT(scrape, HasSubstr("# TYPE " + name + " ")) << "on rank " << rank;
+    }
+  }
+}
+
+TEST_F(Observation, PromtoolFindsNothingToCriticise) {
+  for (int rank = 0; rank < kRanks; ++rank) EXPECT_EQ(PromtoolComplaints(Scrape(rank)), "");
+}
+
+TEST_F(Observation, TimelinesShowEveryStageOfEveryStep) {
+  for (int rank = 0; rank < kRanks; ++rank) {
+    std::map<int, std::set<std::string>> by_step;
+    std::set<std::string> all;
+    for (const nlohmann::json& event : Timeline(rank)) {
+      all.insert(event.at("name"));
+      if (event.at("ph") != "X") continue;
+      EXPECT_EQ(event.at("pid"), rank);
+      EXPECT_GE(event.at("dur").get<double>(), 0.0);
+      EXPECT_TRUE(event.at("args").at("ok").get<bool>()) << event;
+      by_step[event.at("args").at("step")].insert(event.at("name").get<std::string>());
+    }
+    EXPECT_TRUE(all.contains("CYCLE_START"));
+    for (int step = 0; step < kSteps; ++step) {
+      std::vector<std::string> stages = {"STEP", "QUEUE", "NEGOTIATE_ALLGATHER", "ALLGATHER"};
+      if (step == 0)
+        stages.insert(stages.end(), {"MEMCPY_IN_FUSION_BUFFER", "MEMCPY_OUT_FUSION_BUFFER"});
+      if (step == kSteps - 1) stages.insert(stages.end(), {"COMPRESS", "MERGE"});
+      EXPECT_THAT(by_step[step], IsSupersetOf(stages)) << "rank " << rank << ", step " << step;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::launcher

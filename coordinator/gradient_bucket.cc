@@ -45,8 +45,6 @@ void GradientBucket::Prepare(BucketRoute route) {
   route_ = route;
   missing_.store(slices_.size(), std::memory_order_relaxed);
   first_ns.store(0, std::memory_order_relaxed);
-  agreed = false;
-  staged = false;
   encoded_ = false;
   frame_bytes_ = 0;
   if (route == BucketRoute::kDense) return;
@@ -193,8 +191,7 @@ Bucket::Traffic GradientBucket::traffic() const {
   for (const GradientSlice& slice : slices_) {
     threshold = std::max(threshold, slice.compressor->threshold());
   }
-  return {.step = step_.step,
-          .dense_bytes = dense_bytes(),
+  return {.dense_bytes = dense_bytes(),
           .wire_bytes = wire,
           .density = static_cast<float>(step_.density),
           .threshold = threshold};

@@ -75,25 +75,29 @@ void StallInspector::Answer(std::int64_t now_ns, const std::vector<Waiting>& wai
       nlohmann::json{{"waiting", tensors}, {"last_finished", last_finished}}.dump());
 }
 
-std::optional<std::string> StallInspector::OnStatus(int rank, const std::string& text) {
+std::optional<std::string> StallInspector::OnStatus(std::int64_t now_ns, int rank,
+                                                    const std::string& text) {
   Status status;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (json.is_object() && json.contains("waiting")) {
-    status.waiting_seconds = json["waiting"].get<std::map<std::string, double>>();
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    status.waiting_seconds = json.at("waiting").get<std::map<std::string, double>>();
     status.last_finished = json.value("last_finished", "");
+  } catch (const nlohmann::json::exception& error) {
+    LogWarning("rank {} answered what cannot be read: {}", rank, error.what());
   }
   statuses_[rank] = std::move(status);
   if (statuses_.size() < static_cast<std::size_t>(size_)) return std::nullopt;
-  std::optional<std::string> report = Report();
+  std::optional<std::string> report = Report(now_ns);
   statuses_.clear();
   return report;
 }
 
-std::optional<std::string> StallInspector::Report() {
+std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
   std::set<std::string> tensors;
   double oldest = 0.0;
   for (const auto& [rank, status] : statuses_) {
     for (const auto& [tensor, seconds] : status.waiting_seconds) {
+      if (EveryRankHas(tensor)) continue;  // Nobody holds it up: a round will find it.
       tensors.insert(tensor);
       oldest = std::max(oldest, seconds);
     }
@@ -102,8 +106,16 @@ std::optional<std::string> StallInspector::Report() {
   for (const std::string& tensor : tensors) text += (text.empty() ? "" : "; ") + Describe(tensor);
   if (text.empty()) return std::nullopt;
   if (shutdown_ns_ > 0 && Nanoseconds(oldest) >= shutdown_ns_) return text;
+  if (now_ns < next_warning_ns_) return std::nullopt;
+  // Half an interval: answers to the next request may be a little faster than these.
+  next_warning_ns_ = now_ns + warning_ns_ / 2;
   LogWarning("stalled: {}", text);
   return std::nullopt;
+}
+
+bool StallInspector::EveryRankHas(const std::string& tensor) const {
+  return std::ranges::all_of(
+      statuses_, [&](const auto& entry) { return entry.second.waiting_seconds.contains(tensor); });
 }
 
 std::string StallInspector::Describe(const std::string& tensor) const {

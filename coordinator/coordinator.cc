@@ -57,7 +57,6 @@ Coordinator::Coordinator(const Settings& settings, Environment environment)
 Coordinator::~Coordinator() {
   Shutdown();
   if (environment_.membership != nullptr) environment_.membership->Listen(nullptr);
-  if (thread_.joinable()) thread_.join();
   pipeline_->Stop();
 }
 
@@ -195,6 +194,9 @@ void Coordinator::Fail(const std::exception_ptr& error) {
   inbox_.Post({.kind = InboxEvent::Kind::kAbort, .error = error});
 }
 
-void Coordinator::Shutdown() { inbox_.Post(InboxEvent::Kind::kShutdown, nullptr); }
+void Coordinator::Shutdown() {
+  inbox_.Post(InboxEvent::Kind::kShutdown, nullptr);
+  if (thread_.joinable()) thread_.join();  // It watches the deadline.
+}
 
 }  // namespace weir

@@ -15,6 +15,7 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       spec_(std::move(spec)),
       plan_(MakeGroupPlan(spec_, coordinator.settings())),
       places_(spec_.tensors.size()) {
+  coordinator_.ThrowIfEnded();  // There is no transport any more to make buckets for.
   MakeBuckets();
   Register();
 }

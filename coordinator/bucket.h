@@ -50,9 +50,11 @@ class Bucket {
   /// "accumulated, nothing sent".
   virtual void Failed(const std::exception_ptr& error) = 0;
 
-  /// What the records of this run's stages say; read after each stage.
+  /// The step this run belongs to; -1: none.
+  virtual std::int64_t step() const { return -1; }
+
+  /// What the records of this run's stages say; read after each stage, by who holds the bucket.
   struct Traffic {
-    std::int64_t step = -1;
     std::uint64_t dense_bytes = 0;  ///< What the dense exchange of this bucket would carry.
     std::uint64_t wire_bytes = 0;   ///< What this rank contributes.
     float density = 1.0f;
@@ -62,7 +64,8 @@ class Bucket {
 
   static constexpr std::uint32_t kUnnamed = 0xffffffffu;
 
-  // Owned by the network thread.
+  // Owned by the network thread, which may look at them when the run is over and the next one is
+  // being prepared: nobody else writes them then, but for ready_ns (read only before agreement).
   std::uint32_t slot = kNoSlot;           ///< Negotiated id.
   std::uint32_t record_index = kUnnamed;  ///< Number in the records, once it has a name there.
   std::int64_t ready_ns = 0;              ///< When this rank had all of it.

@@ -83,7 +83,8 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
     case MembershipEvent::Kind::kStatusRequest:
       return stalls_->Answer(NowNs(), WaitingForAgreement(), last_finished_);
     case MembershipEvent::Kind::kStatus:
-      if (const auto reason = stalls_->OnStatus(event.rank, event.text)) EndStalled(*reason);
+      if (const auto reason = stalls_->OnStatus(NowNs(), event.rank, event.text))
+        EndStalled(*reason);
       return;
   }
 }

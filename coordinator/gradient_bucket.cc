@@ -200,8 +200,7 @@ Bucket::Traffic GradientBucket::traffic() const {
   for (const GradientSlice& slice : slices_) {
     threshold = std::max(threshold, slice.compressor->threshold());
   }
-  return {.step = step_.step,
-          .dense_bytes = dense_bytes(),
+  return {.dense_bytes = dense_bytes(),
           .wire_bytes = wire,
           .density = static_cast<float>(step_.density),
           .threshold = threshold};

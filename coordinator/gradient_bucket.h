@@ -82,6 +82,7 @@ class GradientBucket final : public Bucket {
   Collective* BindExchange() override;
   void Done() override;
   void Failed(const std::exception_ptr& error) override;
+  std::int64_t step() const override { return step_.step; }
   Traffic traffic() const override;
 
  private:

@@ -18,6 +18,7 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       plan_(MakeGroupPlan(spec_, coordinator.settings())),
       places_(spec_.tensors.size()),
       non_finite_(spec_.tensors.size()) {
+  coordinator_.ThrowIfEnded();  // There is no transport any more to make buckets for.
   MakeBuckets();
   Register();
 }

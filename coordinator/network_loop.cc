@@ -199,7 +199,7 @@ void Coordinator::Agree(Bucket* bucket) {
   bucket->agreed_ns = NowNs();
   environment_.recorder->Add({.start_ns = bucket->ready_ns,
                               .end_ns = bucket->agreed_ns,
-                              .step = bucket->traffic().step,
+                              .step = bucket->step(),
                               .bucket = bucket->record_index,
                               .stage = Stage::kNegotiate});
   exchanger_->Enqueue(bucket);
@@ -209,7 +209,7 @@ void Coordinator::Exchanged(Bucket* bucket) {
   const Bucket::Traffic traffic = bucket->traffic();
   environment_.recorder->Add({.start_ns = bucket->exchange_ns,
                               .end_ns = NowNs(),
-                              .step = traffic.step,
+                              .step = bucket->step(),
                               .bytes_in = traffic.wire_bytes,
                               .bytes_out = traffic.dense_bytes,
                               .bucket = bucket->record_index,

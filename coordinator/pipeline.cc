@@ -34,7 +34,7 @@ void Record(Recorder* recorder, const Bucket& bucket, BucketStage stage, std::in
   const bool encodes = stage == BucketStage::kPack || stage == BucketStage::kCompress;
   recorder->Add({.start_ns = start,
                  .end_ns = NowNs(),
-                 .step = traffic.step,
+                 .step = bucket.step(),
                  .bytes_in = encodes ? traffic.dense_bytes : traffic.wire_bytes,
                  .bytes_out = encodes ? traffic.wire_bytes : traffic.dense_bytes,
                  .bucket = bucket.record_index,

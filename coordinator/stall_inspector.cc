@@ -50,24 +50,24 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
   const std::int64_t age = now_ns - oldest;
   if (age < first_limit) return std::nullopt;
   const bool over = shutdown_ns_ > 0 && age >= shutdown_ns_;
+  if (!over) over_since_ns_ = 0;
   if (over && over_since_ns_ == 0) {
     over_since_ns_ = now_ns;
     next_request_ns_ = now_ns;  // The last question before the end.
+  }
+  // Rank 0 hears the answers, so it can say who is silent, and does so first.
+  const std::int64_t patience = rank_ == 0 ? kLateAnswerNs : 2 * kLateAnswerNs;
+  if (over && (membership_ == nullptr || now_ns - over_since_ns_ >= patience)) {
+    return fmt::format(
+        "tensor '{}' was submitted by rank {} {:.1f} s ago and not by every rank; {}", name, rank_,
+        static_cast<double>(age) / kNanoseconds, Silent());
   }
   if (membership_ != nullptr && now_ns >= next_request_ns_) {
     statuses_.clear();
     membership_->RequestStatus();
     next_request_ns_ = now_ns + std::max(over ? kLateAnswerNs : first_limit, kCheckEveryNs);
   }
-  if (!over) {
-    over_since_ns_ = 0;
-    return std::nullopt;
-  }
-  // Rank 0 hears the answers, so it can say who is silent, and does so first.
-  const std::int64_t patience = rank_ == 0 ? kLateAnswerNs : 2 * kLateAnswerNs;
-  if (membership_ != nullptr && now_ns - over_since_ns_ < patience) return std::nullopt;
-  return fmt::format("tensor '{}' was submitted by rank {} {:.1f} s ago and not by every rank; {}",
-                     name, rank_, static_cast<double>(age) / kNanoseconds, Silent());
+  return std::nullopt;
 }
 
 std::string StallInspector::Silent() const {
@@ -92,28 +92,29 @@ void StallInspector::Answer(std::int64_t now_ns, const std::vector<Waiting>& wai
           -1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-std::optional<std::string> StallInspector::OnStatus(int rank, const std::string& text) {
+std::optional<std::string> StallInspector::OnStatus(std::int64_t now_ns, int rank,
+                                                    const std::string& text) {
   Status status;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   try {
+    const nlohmann::json json = nlohmann::json::parse(text);
     status.waiting_seconds = json.at("waiting").get<std::map<std::string, double>>();
-    status.last_finished = json.at("last_finished").get<std::string>();
+    status.last_finished = json.value("last_finished", "");
   } catch (const nlohmann::json::exception& error) {
-    LogWarning("rank {} sent a status that cannot be read: {}", rank, error.what());
-    status = {};
+    LogWarning("rank {} answered what cannot be read: {}", rank, error.what());
   }
   statuses_[rank] = std::move(status);
   if (statuses_.size() < static_cast<std::size_t>(size_)) return std::nullopt;
-  std::optional<std::string> report = Report();
+  std::optional<std::string> report = Report(now_ns);
   statuses_.clear();
   return report;
 }
 
-std::optional<std::string> StallInspector::Report() {
+std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
   std::set<std::string> tensors;
   double oldest = 0.0;
   for (const auto& [rank, status] : statuses_) {
     for (const auto& [tensor, seconds] : status.waiting_seconds) {
+      if (EveryRankHas(tensor)) continue;  // Nobody holds it up: a round will find it.
       tensors.insert(tensor);
       oldest = std::max(oldest, seconds);
     }
@@ -122,8 +123,16 @@ std::optional<std::string> StallInspector::Report() {
   for (const std::string& tensor : tensors) text += (text.empty() ? "" : "; ") + Describe(tensor);
   if (text.empty()) return std::nullopt;
   if (shutdown_ns_ > 0 && Nanoseconds(oldest) >= shutdown_ns_) return text;
+  if (now_ns < next_warning_ns_) return std::nullopt;
+  // Half an interval: answers to the next request may be a little faster than these.
+  next_warning_ns_ = now_ns + warning_ns_ / 2;
   LogWarning("stalled: {}", text);
   return std::nullopt;
+}
+
+bool StallInspector::EveryRankHas(const std::string& tensor) const {
+  return std::ranges::all_of(
+      statuses_, [&](const auto& entry) { return entry.second.waiting_seconds.contains(tensor); });
 }
 
 std::string StallInspector::Describe(const std::string& tensor) const {

@@ -35,8 +35,9 @@ class StallInspector {
   /// Another rank (or this one) wants to know.
   void Answer(std::int64_t now_ns, const std::vector<Waiting>& waiting,
               const std::string& last_finished);
-  /// Rank 0: an answer. Returns the sentence the job ends with when the limit has passed.
-  std::optional<std::string> OnStatus(int rank, const std::string& status);
+  /// Rank 0: an answer. Warns, however many ranks asked, once an interval. Returns the sentence the
+  /// job ends with when the limit has passed.
+  std::optional<std::string> OnStatus(std::int64_t now_ns, int rank, const std::string& status);
 
   std::int64_t stalled() const { return stalled_; }
 
@@ -45,7 +46,8 @@ class StallInspector {
     std::map<std::string, double> waiting_seconds;  ///< By tensor.
     std::string last_finished;
   };
-  std::optional<std::string> Report();
+  std::optional<std::string> Report(std::int64_t now_ns);
+  bool EveryRankHas(const std::string& tensor) const;
   std::string Describe(const std::string& tensor) const;
   /// Who has not answered, as far as this rank knows.
   std::string Silent() const;
@@ -59,6 +61,7 @@ class StallInspector {
   std::int64_t next_check_ns_ = 0;
   std::int64_t next_request_ns_ = 0;
   std::int64_t over_since_ns_ = 0;  ///< When the limit was found to have passed; 0: it has not.
+  std::int64_t next_warning_ns_ = 0;
   std::int64_t stalled_ = 0;
   std::map<int, Status> statuses_;  ///< Of the current request, by rank.
 };

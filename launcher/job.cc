@@ -58,7 +58,7 @@ void Job::OnExited(int rank, const Message& message, Time now) {
   Rank& gone = ranks_[static_cast<std::size_t>(rank)];
   gone.state = Rank::kOver;
   if (const int code = ShellCode(message.code); code != 0) {
-    if (cause_ && !cause_->code_is_final) {
+    if (cause_ && !cause_->code_is_final && cause_->code_of.value_or(rank) == rank) {
       cause_->code = code;
       cause_->code_is_final = true;
     }
@@ -70,7 +70,10 @@ void Job::OnExited(int rank, const Message& message, Time now) {
 
 void Job::OnAbort(int rank, const std::string& reason, Time now) {
   if (cause_) return;
-  cause_ = {.text = Place(rank) + " ended the job: " + reason, .code = 1, .code_is_final = false};
+  cause_ = {.text = Place(rank) + " ended the job: " + reason,
+            .code = 1,
+            .code_is_final = false,
+            .code_of = rank};
   Broadcast({.type = MessageType::kAbort, .rank = rank, .text = reason}, rank);
   Enter(Phase::kGrace, now + policy_.grace);
 }

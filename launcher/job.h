@@ -67,6 +67,7 @@ class Job {
     // What is not final is replaced by the first exit that says more.
     bool text_is_final = true;
     bool code_is_final = true;
+    std::optional<int> code_of = std::nullopt;  ///< The one rank whose exit can say more.
   };
 
   std::string Place(int rank) const;

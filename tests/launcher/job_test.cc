@@ -193,7 +193,7 @@ TEST_F(JobTest, AnAbortReachesTheOthersWithRankAndReason) {
   Say(0, MessageType::kExited, Exit(7));
   Say(1, MessageType::kExited, Exit(8));
   EXPECT_EQ(job_.verdict(), "rank 1 on a ended the job: corrupt frame");
-  EXPECT_EQ(job_.exit_code(), 7);
+  EXPECT_EQ(job_.exit_code(), 8);
 }
 
 TEST_F(JobTest, AnAbortedJobFailsEvenIfAllExitWithZero) {

@@ -1,0 +1,212 @@
+#include "coordinator/stall_inspector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::internal::CaptureStderr;
+using testing::internal::GetCapturedStderr;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+using Waiting = std::vector<StallInspector::Waiting>;
+
+/// Remembers what an inspector said.
+class FakeMembership final : public Membership {
+ public:
+  void Listen(Listener) override {}
+  void Abort(const std::string&) override {}
+  void RequestStatus() override { ++requests; }
+  void SendStatus(const std::string& text) override { statuses.push_back(text); }
+  void Leave() override {}
+
+  int requests = 0;
+  std::vector<std::string> statuses;
+};
+
+Settings Limits(double warning, double shutdown) {
+  Settings settings;
+  settings.stall_warning_seconds = warning;
+  settings.stall_shutdown_seconds = shutdown;
+  return settings;
+}
+
+/// Three ranks whose clock is the test's. A tensor waits on some of them.
+class Job {
+ public:
+  explicit Job(const Settings& settings) {
+    for (int rank = 0; rank < 3; ++rank) {
+      inspectors_.push_back(
+          std::make_unique<StallInspector>(settings, rank, 3, &memberships_[rank]));
+    }
+  }
+
+  StallInspector& inspector(int rank) { return *inspectors_[static_cast<std::size_t>(rank)]; }
+  int requests(int rank) const { return memberships_[rank].requests; }
+
+  /// Every rank answers a request; waiting[r] is what waits on rank r. What the job ends with.
+  std::optional<std::string> Answers(std::int64_t now, const std::vector<Waiting>& waiting) {
+    std::optional<std::string> ends;
+    for (int rank = 0; rank < 3; ++rank) {
+      inspector(rank).Answer(now, waiting[static_cast<std::size_t>(rank)],
+                             rank == 2 ? "" : "layer " + std::to_string(rank));
+      EXPECT_FALSE(ends) << "rank 0 decided before all had answered";
+      ends = inspector(0).OnStatus(now, rank, memberships_[rank].statuses.back());
+    }
+    return ends;
+  }
+
+ private:
+  FakeMembership memberships_[3];
+  std::vector<std::unique_ptr<StallInspector>> inspectors_;
+};
+
+TEST(StallInspector, SaysNothingBeforeTheLimit) {
+  Job job(Limits(60, 0));
+  const Waiting waiting = {{"w", kSecond}};
+  EXPECT_FALSE(job.inspector(1).Check(60 * kSecond, waiting));
+  EXPECT_EQ(job.requests(1), 0);
+  EXPECT_EQ(job.inspector(1).stalled(), 0);
+}
+
+TEST(StallInspector, AsksOnceAnIntervalForAsLongAsSomethingWaits) {
+  Job job(Limits(60, 0));
+  const Waiting waiting = {{"w", kSecond}, {"younger", 50 * kSecond}};
+  for (int tenth = 10; tenth < 3000; ++tenth) {
+    const std::int64_t now = tenth * kSecond / 10;
+    if (job.inspector(1).due(now)) {
+      EXPECT_FALSE(job.inspector(1).Check(now, waiting));
+    }
+    // At 61 s, and every 60 s after it.
+    EXPECT_EQ(job.requests(1), (tenth - 10) / 600) << "after " << tenth << " tenths of a second";
+  }
+  EXPECT_EQ(job.inspector(1).stalled(), 2);
+  EXPECT_FALSE(job.inspector(1).Check(300 * kSecond, {}));
+  EXPECT_EQ(job.inspector(1).stalled(), 0);
+}
+
+TEST(StallInspector, IsNeverDueWhenTurnedOff) {
+  Settings settings = Limits(60, 0);
+  settings.stall_check = false;
+  Job job(settings);
+  EXPECT_FALSE(job.inspector(0).due(1000 * kSecond));
+}
+
+TEST(StallInspector, WarnsWithTheTensorTheRanksThatMissItAndWhatTheyDidLast) {
+  Job job(Limits(60, 0));
+  CaptureStderr();
+  EXPECT_FALSE(job.Answers(90 * kSecond, {{{"w", 20 * kSecond}}, {}, {}}));
+  EXPECT_THAT(
+      GetCapturedStderr(),
+      HasSubstr("warning: stalled: tensor 'w' was submitted by ranks [0] 70.0 s ago but not "
+                "by ranks [1, 2] (rank 1 last finished 'layer 1', rank 2 has finished "
+                "nothing yet)"));
+}
+
+/// Every rank that waits asks, so that rank 0 puts the same answers together several times.
+TEST(StallInspector, WarnsOnceAnInterval) {
+  Job job(Limits(60, 0));
+  CaptureStderr();
+  for (int minute = 1; minute <= 3; ++minute) {
+    for (int asker = 0; asker < 3; ++asker) {
+      job.Answers(60 * minute * kSecond + asker, {{{"w", 0}}, {}, {}});
+    }
+  }
+  const std::string text = GetCapturedStderr();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3) << text;
+}
+
+TEST(StallInspector, TheLongestWaitCounts) {
+  Job job(Limits(60, 100));
+  CaptureStderr();
+  // 99 s on rank 0, 105 s on rank 2: above the limit.
+  const auto ends =
+      job.Answers(105 * kSecond, {{{"w", 6 * kSecond}}, {}, {{"w", 0}, {"v", 100 * kSecond}}});
+  EXPECT_EQ(GetCapturedStderr(), "");
+  ASSERT_TRUE(ends);
+  EXPECT_THAT(*ends, AllOf(HasSubstr("'w' was submitted by ranks [0, 2] 105.0 s ago but not by "
+                                     "ranks [1]"),
+                           HasSubstr("'v' was submitted by ranks [2] 5.0 s ago but not by ranks "
+                                     "[0, 1]")));
+}
+
+TEST(StallInspector, WhatEveryRankHasIsNobodysFault) {
+  Job job(Limits(60, 100));
+  CaptureStderr();
+  EXPECT_FALSE(job.Answers(200 * kSecond, {{{"w", 0}}, {{"w", 0}}, {{"w", 0}}}));
+  EXPECT_FALSE(
+      job.Answers(200 * kSecond, {{{"w", 0}, {"v", 190 * kSecond}}, {{"w", 0}}, {{"w", 0}}}));
+  EXPECT_THAT(GetCapturedStderr(), AllOf(HasSubstr("'v'"), Not(HasSubstr("'w'"))));
+}
+
+TEST(StallInspector, NothingWaitsAnyMoreWhenTheAnswersCome) {
+  Job job(Limits(60, 100));
+  CaptureStderr();
+  EXPECT_FALSE(job.Answers(200 * kSecond, {{}, {}, {}}));
+  EXPECT_EQ(GetCapturedStderr(), "");
+}
+
+TEST(StallInspector, AnAnswerThatMakesNoSenseCountsAsNone) {
+  Job job(Limits(60, 0));
+  CaptureStderr();
+  const std::int64_t now = 80 * kSecond;
+  for (const char* text :
+       {"", "no json", "[1, 2]", "{}", R"({"waiting": 3})", R"({"waiting": {"w": "long"}})"}) {
+    EXPECT_FALSE(job.inspector(0).OnStatus(now, 0, text));
+    EXPECT_FALSE(job.inspector(0).OnStatus(now, 1, R"({"waiting": {"w": 70.0}})"));
+    EXPECT_FALSE(
+        job.inspector(0).OnStatus(now, 2, R"({"waiting": {"w": 70.0}, "last_finished": 7})"));
+  }
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr("but not by ranks [0]"));
+}
+
+/// A rank that computes for long cannot answer; the limit holds all the same, two seconds later.
+TEST(StallInspector, EndsTheJobWithoutTheAnswersThatNeverCame) {
+  Job job(Limits(60, 100));
+  const Waiting waiting = {{"w", 0}};
+  EXPECT_FALSE(job.inspector(1).Check(101 * kSecond, waiting));
+  EXPECT_EQ(job.requests(1), 1);
+  // Rank 0 would know more, and goes first.
+  EXPECT_FALSE(job.inspector(1).Check(104 * kSecond, waiting));
+  const auto ends = job.inspector(1).Check(105 * kSecond, waiting);
+  ASSERT_TRUE(ends);
+  EXPECT_THAT(*ends, HasSubstr("'w' was submitted by rank 1 105.0 s ago and not by every rank"));
+}
+
+TEST(StallInspector, RankZeroNamesWhoDidNotAnswer) {
+  Job job(Limits(60, 100));
+  const Waiting waiting = {{"w", 0}};
+  EXPECT_FALSE(job.inspector(0).Check(61 * kSecond, waiting));
+  // Asked again at the limit, whenever the last question was.
+  EXPECT_FALSE(job.inspector(0).Check(100 * kSecond, waiting));
+  EXPECT_EQ(job.requests(0), 2);
+  EXPECT_FALSE(job.inspector(0).OnStatus(100 * kSecond, 1, R"({"waiting": {"w": 100}})"));
+  const auto ends = job.inspector(0).Check(102 * kSecond, waiting);
+  ASSERT_TRUE(ends);
+  EXPECT_THAT(*ends, HasSubstr("ranks [0, 2] did not answer what they are doing"));
+}
+
+TEST(StallInspector, WithoutAChannelARankEndsTheJobAtItsLimit) {
+  StallInspector inspector(Limits(60, 100), 0, 1, nullptr);
+  EXPECT_FALSE(inspector.Check(99 * kSecond, {{"w", 0}}));
+  EXPECT_TRUE(inspector.Check(100 * kSecond, {{"w", 0}}));
+}
+
+TEST(StallInspector, ALimitBelowTheWarningIsAskedForInTime) {
+  Job job(Limits(60, 10));
+  EXPECT_FALSE(job.inspector(2).Check(10 * kSecond, {{"w", 0}}));
+  EXPECT_EQ(job.requests(2), 1);
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ TEST(Shutdown, FailsWhatIsOutstandingOnEveryRank) {
 
 TEST(Shutdown, FailsAStepThatIsUnderWayAndTheGroupCanGo) {
   BreakableJob job(2);
+  std::promise<void> submitted;
   job.Run([&](Engine& engine) {
     const auto group = engine.Register({.name = "g",
                                         .tensors = {{.name = "a", .shape = Shape{40, 40}}},
@@ -34,12 +36,14 @@ TEST(Shutdown, FailsAStepThatIsUnderWayAndTheGroupCanGo) {
     std::vector<float> values(1600, 1.0f);
     const TensorView view{values.data(), DType::kFloat32, Shape{40, 40}};
     if (engine.rank() == 1) {
+      submitted.get_future().wait();
       engine.Shutdown();
       return;
     }
     group->BeginStep({});
     group->Submit(0, view, view);
     group->EndStep();
+    submitted.set_value();
     EXPECT_THAT(ErrorOf([&] { group->WaitStep(); }), HasSubstr("ShutDown: "));
     EXPECT_EQ(values.front(), 1.0f);
     EXPECT_THAT(ErrorOf([&] { group->BeginStep({}); }), HasSubstr("ShutDown: "));

@@ -114,6 +114,8 @@ struct Ending {
   int code;
   std::string text;
 };
+/// For the test's name, which would show the bytes otherwise.
+void PrintTo(const Ending& ending, std::ostream* out) { *out << ending.deed; }
 class WeirrunEnding : public testing::TestWithParam<Ending> {};
 
 TEST_P(WeirrunEnding, GivesTheFirstFailuresCodeAndName) {

@@ -134,6 +134,7 @@ using Series = std::array<std::vector<Split>, kModes.size()>;
 Split MedianOf(const std::vector<Split>& splits) {
   const auto median = [&](double Split::*member) {
     std::vector<double> values;
+    values.reserve(splits.size());
     for (const Split& split : splits) values.push_back(split.*member);
     return Median(values);
   };
@@ -205,6 +206,7 @@ Series Measure(const Setup& setup, const Options& options, const byte_lm::Text& 
   for (auto& job : jobs) job = std::make_unique<Job>(setup);
   Series series;
   std::vector<std::jthread> threads;
+  threads.reserve(static_cast<std::size_t>(setup.ranks()));
   for (int rank = 0; rank < setup.ranks(); ++rank) {
     threads.emplace_back([&, rank] { RunRank(rank, setup, jobs, options, text, series); });
   }

@@ -1,26 +1,50 @@
-#include "warmup/learning_rate.h"
+#include "weir/learning_rate.h"
 
+#include <algorithm>
+#include <cmath>
+#include <numbers>
 #include <string>
 
 #include "weir/error.h"
 
 namespace weir {
+namespace {
 
-LearningRateWarmup::LearningRateWarmup(std::int64_t steps, double start)
-    : steps_(steps), start_(start) {
-  if (steps < 0) {
-    throw InvalidArgument("learning-rate warm-up: steps is " + std::to_string(steps) +
-                          ", but must not be negative");
+void Check(const LearningRateSchedule& schedule) {
+  if (schedule.warmup_steps < 0) {
+    throw InvalidArgument("learning rate: warmup_steps is " +
+                          std::to_string(schedule.warmup_steps) + ", but must not be negative");
   }
-  if (!(start >= 0.0 && start <= 1.0)) {
-    throw InvalidArgument("learning-rate warm-up: start is " + std::to_string(start) +
+  if (schedule.decay != LearningRateSchedule::Decay::kConstant &&
+      schedule.steps <= schedule.warmup_steps) {
+    throw InvalidArgument("learning rate: it decays until step " + std::to_string(schedule.steps) +
+                          ", which must lie after the warm-up of " +
+                          std::to_string(schedule.warmup_steps) + " steps");
+  }
+  if (!(schedule.warmup_start >= 0.0f && schedule.warmup_start <= 1.0f)) {
+    throw InvalidArgument("learning rate: warmup_start is " +
+                          std::to_string(schedule.warmup_start) +
                           ", but must be a factor from 0 to 1");
   }
 }
 
-double LearningRateWarmup::Factor(std::int64_t step) const {
-  if (step >= steps_) return 1.0;
-  return start_ + (1.0 - start_) * static_cast<double>(step) / static_cast<double>(steps_);
+}  // namespace
+
+std::string_view Name(LearningRateSchedule::Decay decay) {
+  return decay == LearningRateSchedule::Decay::kCosine ? "cosine" : "constant";
+}
+
+float LearningRateSchedule::At(std::int64_t step) const {
+  Check(*this);
+  if (step < warmup_steps) {
+    const auto done = static_cast<float>(step) / static_cast<float>(warmup_steps);
+    return peak * (warmup_start + (1.0f - warmup_start) * done);
+  }
+  if (decay == Decay::kConstant) return peak;
+  const double done = std::min(
+      1.0, static_cast<double>(step - warmup_steps) / static_cast<double>(steps - warmup_steps));
+  return static_cast<float>(0.5 * static_cast<double>(peak) *
+                            (1.0 + std::cos(std::numbers::pi * done)));
 }
 
 }  // namespace weir

@@ -43,8 +43,9 @@ void CheckFolder(const std::string& file) {
 }
 
 void Describe(CLI::App& app, Options& options) {
-  const std::map<std::string, RateSchedule> schedules = {{"constant", RateSchedule::kConstant},
-                                                         {"cosine", RateSchedule::kCosine}};
+  using Decay = weir::LearningRateSchedule::Decay;
+  const std::map<std::string, Decay> schedules = {{"constant", Decay::kConstant},
+                                                  {"cosine", Decay::kCosine}};
   app.add_option("--text", options.text, "Text to learn; the last 10 % is for validation");
   app.add_option("--steps", options.steps, "Optimizer steps")->check(CLI::PositiveNumber);
   app.add_option("--batch", options.batch, "Windows per rank and step")->check(CLI::PositiveNumber);

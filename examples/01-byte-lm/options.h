@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "examples/01-byte-lm/learning_rate.h"
+#include "weir/learning_rate.h"
 
 namespace byte_lm {
 
@@ -18,7 +18,7 @@ struct Options {
   float learning_rate = 0.3f;
   float momentum = 0.9f;
   std::int64_t learning_rate_warmup = 0;  ///< Steps.
-  RateSchedule schedule = RateSchedule::kCosine;
+  weir::LearningRateSchedule::Decay schedule = weir::LearningRateSchedule::Decay::kCosine;
   std::uint64_t seed = 1;
   /// The engine's string dictionary, e.g. {"compressor": "dgc", "density": "0.001"}.
   std::map<std::string, std::string> compressor = {{"compressor", "dense"}};

@@ -23,12 +23,16 @@ RunResult Train(const Options& options, const Text& text, Model& model, Trainer&
   Activations activations(model.shape(), options.batch);
   const GradientHook submit = [&](int parameter) { trainer.SubmitGradient(parameter); };
 
+  const weir::LearningRateSchedule rate{.peak = options.learning_rate,
+                                        .decay = options.schedule,
+                                        .steps = options.steps,
+                                        .warmup_steps = options.learning_rate_warmup};
+
   RunResult result;
   for (std::int64_t step = 0; step < options.steps; ++step) {
     const auto start = std::chrono::steady_clock::now();
     sampler.Fill(step, trainer.rank(), batch);
-    trainer.BeginStep(LearningRate(options.schedule, options.learning_rate, step, options.steps,
-                                   options.learning_rate_warmup));
+    trainer.BeginStep(rate.At(step));
     model.Forward(batch, activations);
     model.Backward(batch, activations, submit);
     trainer.ApplyStep();

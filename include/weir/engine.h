@@ -47,7 +47,8 @@ class Engine {
   virtual int local_size() const = 0;
 
   /// Combines the same-shaped tensor of every rank; `out` may be `in`'s memory. Both stay valid and
-  /// `in` unchanged until the handle is fulfilled. All ranks get the same bits.
+  /// `in` unchanged until the handle is fulfilled. All ranks get the same bits. Here and below an
+  /// output is undefined when the operation ends with PeerLost, TimedOut or Corrupt.
   virtual Handle Allreduce(const std::string& name, ConstTensorView in, TensorView out,
                            AllreduceOptions options = {}) = 0;
 

@@ -128,7 +128,8 @@ std::vector<Disagreement> Disagreements() {
 class Mismatches : public testing::TestWithParam<std::tuple<int, Disagreement>> {};
 
 TEST_P(Mismatches, NameTensorRanksAndValuesAndTheNextOperationWorks) {
-  const auto& [ranks, kind] = GetParam();
+  const int ranks = std::get<0>(GetParam());
+  const Disagreement& kind = std::get<1>(GetParam());
   if (ranks == 1) return;  // One rank cannot disagree.
   RunJob(ranks, [&](Engine& engine) {
     const int last = engine.size() - 1;

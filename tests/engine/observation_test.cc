@@ -87,28 +87,28 @@ std::set<std::string> DocumentedMetrics() {
 class Observation : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    folder_ = std::filesystem::path(testing::TempDir()) / ("observed." + std::to_string(getpid()));
-    std::filesystem::create_directory(folder_);
+    folder = std::filesystem::path(testing::TempDir()) / ("observed." + std::to_string(getpid()));
+    std::filesystem::create_directory(folder);
     LaunchedJob job(
         {"-np", std::to_string(kRanks), "--metrics-port", std::to_string(FreePorts(kRanks)),
-         "--timeline-filename", folder_ / "run.json", "--timeline-mark-cycles",
-         WEIR_TEST_OBSERVED_RANK, std::to_string(kSteps), folder_},
+         "--timeline-filename", folder / "run.json", "--timeline-mark-cycles",
+         WEIR_TEST_OBSERVED_RANK, std::to_string(kSteps), folder},
         {{"WEIR_METRICS_PER_TENSOR", "1"}});
     EXPECT_EQ(job.ExitCode(), 0) << job.output();
   }
-  static void TearDownTestSuite() { std::filesystem::remove_all(folder_); }
+  static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 
   static std::string Scrape(int rank) {
-    return ReadFile(folder_ / ("metrics." + std::to_string(rank)));
+    return ReadFile(folder / ("metrics." + std::to_string(rank)));
   }
   static nlohmann::json Timeline(int rank) {
     const std::string name = rank == 0 ? "run.json" : "run.rank" + std::to_string(rank) + ".json";
-    return nlohmann::json::parse(ReadFile(folder_ / name));
+    return nlohmann::json::parse(ReadFile(folder / name));
   }
 
-  static std::filesystem::path folder_;
+  static std::filesystem::path folder;
 };
-std::filesystem::path Observation::folder_;
+std::filesystem::path Observation::folder;
 
 TEST_F(Observation, MetricsOfEveryRankCountWhatHappened) {
   for (int rank = 0; rank < kRanks; ++rank) {

@@ -15,28 +15,26 @@ namespace {
 struct Kind {
   const char* name;
   Options compression;
-  int steps;
 
   friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 };
 
-/// DGC has the state that could drift; what has none is seen sooner.
 std::vector<Kind> Kinds() {
   Options gated = DgcOptions("nesterov", 200);
   gated.insert({{"clip_norm", "1"}, {"skip_nonfinite", "true"}});
   Options masked = DgcOptions("nesterov", 50);
   masked["policy"] = "never";
-  return {{"DgcVanilla", DgcOptions("vanilla", 200), 1000},
-          {"DgcNesterovClipped", gated, 1000},
-          {"DgcMaskedDense", masked, 100},
-          {"Plain", {}, 100},
-          {"Fp16", {{"compressor", "fp16"}}, 100},
-          {"Bf16", {{"compressor", "bf16"}}, 100},
-          {"TopK", {{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}}, 100}};
+  return {{"DgcVanilla", DgcOptions("vanilla", 200)},
+          {"DgcNesterovClipped", gated},
+          {"DgcMaskedDense", masked},
+          {"Plain", {}},
+          {"Fp16", {{"compressor", "fp16"}}},
+          {"Bf16", {{"compressor", "bf16"}}},
+          {"TopK", {{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}}}};
 }
 
 /// More ranks than cores take their time, and add nothing here.
-int StepsOf(const Kind& kind, int ranks) { return ranks <= 4 ? kind.steps : kind.steps / 20; }
+int StepsOf(int ranks) { return ranks <= 4 ? 1000 : 50; }
 
 std::vector<std::int64_t> GatherHashes(Engine& engine, const std::vector<std::int64_t>& mine) {
   std::vector<std::int64_t> all;
@@ -51,8 +49,9 @@ std::vector<std::int64_t> GatherHashes(Engine& engine, const std::vector<std::in
 class Replicas : public testing::TestWithParam<std::tuple<int, Kind>> {};
 
 TEST_P(Replicas, AreIdenticalAfterEveryStep) {
-  const auto& [ranks, kind] = GetParam();
-  const int steps = StepsOf(kind, ranks);
+  const int ranks = std::get<0>(GetParam());
+  const Kind& kind = std::get<1>(GetParam());
+  const int steps = StepsOf(ranks);
   RunJob(ranks, [&](Engine& engine) {
     Training training(engine, kind.compression);
     std::vector<std::int64_t> hashes;
@@ -68,7 +67,7 @@ TEST_P(Replicas, AreIdenticalAfterEveryStep) {
           << "rank " << rank << " differs from rank " << engine.rank() << " after that step";
     }
     std::ranges::sort(hashes);
-    EXPECT_EQ(std::ranges::unique(hashes).size(), 0u) << "the weights stand still";
+    EXPECT_EQ(std::ranges::adjacent_find(hashes), hashes.end()) << "the weights stand still";
   });
 }
 

@@ -53,8 +53,8 @@ class Sgd : public testing::TestWithParam<std::tuple<Case, int>> {
   /// A run of the same kind with gradients of any sort, against the reference.
   void ExpectReference(const std::function<void(Model&, int step, int rank)>& draw,
                        const std::function<void(ReferenceSgd&, int step, int ranks)>& expect) {
-    const auto& [c, ranks] = GetParam();
-    RunLocal(ranks, [&](Engine& engine) {
+    const Case& c = std::get<0>(GetParam());
+    RunLocal(std::get<1>(GetParam()), [&](Engine& engine) {
       Model model;
       ReferenceSgd reference(c.momentum, kM, c.weight_decay, model.Values());
       DistributedOptimizer optimizer(engine, model.Parameters(), OptionsOf(c));

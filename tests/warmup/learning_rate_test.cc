@@ -1,4 +1,4 @@
-#include "warmup/learning_rate.h"
+#include "weir/learning_rate.h"
 
 #include <gtest/gtest.h>
 
@@ -7,23 +7,36 @@
 namespace weir {
 namespace {
 
-TEST(LearningRateWarmup, RisesLinearlyAndStays) {
-  const LearningRateWarmup warmup(100, 0.25);
-  EXPECT_DOUBLE_EQ(warmup.Factor(0), 0.25);
-  EXPECT_DOUBLE_EQ(warmup.Factor(50), 0.625);
-  EXPECT_DOUBLE_EQ(warmup.Factor(100), 1.0);
-  EXPECT_DOUBLE_EQ(warmup.Factor(1000000), 1.0);
+using Decay = LearningRateSchedule::Decay;
+
+TEST(LearningRateSchedule, CosineFallsFromThePeakToZeroAndStaysThere) {
+  const LearningRateSchedule rate{.peak = 0.3f, .steps = 1000};
+  EXPECT_FLOAT_EQ(rate.At(0), 0.3f);
+  EXPECT_FLOAT_EQ(rate.At(500), 0.15f);
+  EXPECT_LT(rate.At(999), 1e-5f);
+  EXPECT_EQ(rate.At(1000), 0.0f);
+  EXPECT_EQ(rate.At(5000), 0.0f);
 }
 
-TEST(LearningRateWarmup, NoStepsMeansNoWarmup) {
-  EXPECT_EQ(LearningRateWarmup().Factor(0), 1.0);
-  EXPECT_EQ(LearningRateWarmup(0, 0.1).Factor(0), 1.0);
+TEST(LearningRateSchedule, ConstantStays) {
+  const LearningRateSchedule rate{.peak = 0.3f, .decay = Decay::kConstant};
+  EXPECT_EQ(rate.At(0), 0.3f);
+  EXPECT_EQ(rate.At(1000000), 0.3f);
 }
 
-TEST(LearningRateWarmup, RefusesWhatIsNoRamp) {
-  EXPECT_THROW(LearningRateWarmup(-1, 0.5), InvalidArgument);
-  EXPECT_THROW(LearningRateWarmup(10, -0.5), InvalidArgument);
-  EXPECT_THROW(LearningRateWarmup(10, 1.5), InvalidArgument);
+TEST(LearningRateSchedule, WarmupRisesLinearlyAndTheDecayFollows) {
+  const LearningRateSchedule rate{
+      .peak = 0.4f, .steps = 1000, .warmup_steps = 100, .warmup_start = 0.25f};
+  EXPECT_FLOAT_EQ(rate.At(0), 0.1f);
+  EXPECT_FLOAT_EQ(rate.At(50), 0.25f);
+  EXPECT_FLOAT_EQ(rate.At(100), 0.4f);
+  EXPECT_FLOAT_EQ(rate.At(550), 0.2f);
+}
+
+TEST(LearningRateSchedule, RefusesWhatIsNoSchedule) {
+  EXPECT_THROW((LearningRateSchedule{.steps = 10, .warmup_steps = -1}.At(0)), InvalidArgument);
+  EXPECT_THROW((LearningRateSchedule{.steps = 10, .warmup_steps = 10}.At(0)), InvalidArgument);
+  EXPECT_THROW((LearningRateSchedule{.steps = 10, .warmup_start = 1.5f}.At(0)), InvalidArgument);
 }
 
 }  // namespace

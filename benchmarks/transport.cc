@@ -24,6 +24,7 @@ struct Options {
   std::vector<std::size_t> sizes = {256,  4096,     65536,     256 * 1024,
                                     kMiB, 4 * kMiB, 16 * kMiB, 64 * kMiB};
   int rounds = 21;
+  bool idle_only = false;
   std::string json;
 };
 
@@ -130,6 +131,7 @@ void MeasureAll(Engine& engine, bool compute, const Options& options, Report& re
 
 void Run(Engine& engine, const Options& options, Report& report) {
   MeasureAll(engine, false, options, report);
+  if (options.idle_only) return;
   const ComputeThread compute;
   MeasureAll(engine, true, options, report);
 }
@@ -142,6 +144,7 @@ int main(int argc, char** argv) {
   weir::bench::Options options;
   app.add_option("--json", options.json, "Write the report to this file");
   app.add_option("--sizes", options.sizes, "Bytes");
+  app.add_flag("--idle-only", options.idle_only, "Leave out the runs beside a computing thread");
   app.add_option("--rounds", options.rounds, "Timed rounds; the table shows their medians");
   CLI11_PARSE(app, argc, argv);
   try {

@@ -9,14 +9,16 @@
 namespace weir {
 namespace {
 
-constexpr std::int64_t kSlowYieldNs = 300'000;
+// A stranger that computes keeps the core for a slice of some milliseconds; another rank's network
+// thread for the copying of a chunk, which is none of our business.
+constexpr std::int64_t kSlowYieldNs = 1'000'000;
 constexpr std::int64_t kCrowdedNs = 20'000'000;
 constexpr std::int64_t kShortestNapNs = 50'000;
 constexpr std::int64_t kLongestCrowdedNapNs = 200'000;
 constexpr std::int64_t kLongestNapNs = 4'000'000;
 // What has not moved for this long will not do so within a yield: a peer is late. Data that are
 // under way move on only while both ends poll, and deserve more patience than a round.
-constexpr std::int64_t kRoundPatienceNs = 100'000;
+constexpr std::int64_t kRoundPatienceNs = 300'000;
 constexpr std::int64_t kDataPatienceNs = 10'000'000;
 
 std::int64_t PatienceNs(Waiter::For what) {

@@ -11,10 +11,10 @@ namespace weir {
 ///
 /// With nothing outstanding it sleeps until it is woken. While a round or an exchange is
 /// outstanding it must poll, because MPI cannot wake it: it yields while cores are free; once a
-/// yield has taken longer than a third of a millisecond others need the core, and it naps 50 to 200
-/// us for the next 20 ms. A doubling ladder of naps would be a trap: when one rank naps all others
-/// do, and each round costs milliseconds. What has not moved for long (a late peer) is polled ever
-/// more rarely, every tenth of its age up to 4 ms: for a round "long" is 0.1 ms, for data 10 ms.
+/// yield has taken longer than a millisecond others need the core, and it naps 50 to 200 us for the
+/// next 20 ms. A doubling ladder of naps would be a trap: when one rank naps all others do, and
+/// each round costs milliseconds. What has not moved for long (a late peer) is polled ever more
+/// rarely, every tenth of its age up to 4 ms: for a round "long" is 0.3 ms, for data 10 ms.
 ///
 /// Wake is thread-safe; the rest belongs to the network thread.
 class Waiter {

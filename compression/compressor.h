@@ -35,7 +35,7 @@ struct StepContext {
 ///
 /// One step of a tensor is Encode, exchange, Merge of every rank's payload in rank order into a
 /// sum, division by the number of ranks, Finish. In the dense phase it is exchange of the scaled
-/// gradient and Finish. Not thread-safe; Check and Merge alone may run beside each other.
+/// gradient and Finish. Not thread-safe; Check, Merge and MergeMean alone may run beside each other.
 class Compressor {
  public:
   virtual ~Compressor() = default;
@@ -56,6 +56,12 @@ class Compressor {
   /// sum += decoded payload. Touches only what the payload names. Throws as Check does, with sum
   /// unchanged. An empty payload contributes nothing.
   virtual void Merge(std::span<const std::byte> payload, std::span<float> sum) const = 0;
+
+  /// mean = the mean of what the payloads of all ranks, in rank order, decode to. The same bits as
+  /// Merge of each into zeros and a division by their number, which is what the default does.
+  /// Throws as Check does, with `mean` unchanged or zero.
+  virtual void MergeMean(std::span<const std::span<const std::byte>> payloads,
+                         std::span<float> mean) const;
 
   /// Turns the mean over ranks into the direction the optimizer applies, in place: momentum after
   /// the exchange for tensors, or phases, that travel dense. Default: nothing.

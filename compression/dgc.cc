@@ -5,6 +5,7 @@
 #include "common/check.h"
 #include "compression/dense_momentum.h"
 #include "compression/dgc_math.h"
+#include "compression/sparse_mean.h"
 
 namespace weir {
 
@@ -42,6 +43,12 @@ void Dgc::Merge(std::span<const std::byte> payload, std::span<float> sum) const 
   WEIR_CHECK(sum.size() == n);
   // Bounded by n, not by this step's K: a rank that has joined does not know the step's density.
   if (!payload.empty()) MergeSparse(payload, n, n, sum);
+}
+
+void Dgc::MergeMean(std::span<const std::span<const std::byte>> payloads,
+                    std::span<float> mean) const {
+  WEIR_CHECK(mean.size() == v_.values().size());
+  MergeSparseMean(payloads, mean.size(), mean);
 }
 
 void Dgc::Finish(const StepContext& context, std::span<float> mean) {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <string>
+#include <utility>
 
 #include "common/check.h"
 #include "compression/bit_stream.h"
@@ -93,9 +93,12 @@ Header ReadDenseHeader(std::span<const std::byte> payload, std::size_t n) {
 /// A sparse part that was found to be in order.
 struct SparsePart {
   Header header;
-  std::size_t k = 0;
-  std::unique_ptr<std::uint32_t[]> indices;  ///< Ascending, below n.
+  std::vector<std::uint32_t> indices;  ///< Ascending, below n.
   std::span<const std::byte> values;
+
+  void DecodeValuesFrom(std::size_t first, bool negate, std::span<float> out) const {
+    DecodeValues(values, header.type, header.exponent, negate, first, out);
+  }
 };
 
 SparsePart ReadSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k) {
@@ -111,14 +114,13 @@ SparsePart ReadSparse(std::span<const std::byte> payload, std::size_t n, std::si
   CheckSizeAndValues(payload, SparsePayloadBytes(n, k, type), values_at, type);
   if (k == 0) return part;
 
-  part.k = k;
-  part.indices = std::make_unique_for_overwrite<std::uint32_t[]>(k);
+  part.indices.resize(k);
   part.values = payload.subspan(values_at);
   const auto index_bytes = payload.subspan(kSparseHeaderBytes, values_at - kSparseHeaderBytes);
   if (CodingFor(n, k) == IndexCoding::kBitmap) {
-    DecodeBitmap(n, index_bytes, {part.indices.get(), k});
+    DecodeBitmap(n, index_bytes, part.indices);
   } else {
-    DecodeEliasFano(n, index_bytes, {part.indices.get(), k});
+    DecodeEliasFano(n, index_bytes, part.indices);
   }
   return part;
 }
@@ -128,11 +130,11 @@ void ApplySparse(std::span<const std::byte> payload, std::size_t n, std::size_t 
                  std::span<float> target, bool negate) {
   WEIR_CHECK(target.size() >= n);
   const SparsePart part = ReadSparse(payload, n, max_k);
+  const std::size_t k = part.indices.size();
   std::array<float, kBlock> values;
-  for (std::size_t first = 0; first < part.k; first += kBlock) {
-    const std::size_t count = std::min(kBlock, part.k - first);
-    DecodeValues(part.values, part.header.type, part.header.exponent, negate, first,
-                 std::span(values).first(count));
+  for (std::size_t first = 0; first < k; first += kBlock) {
+    const std::size_t count = std::min(kBlock, k - first);
+    part.DecodeValuesFrom(first, negate, std::span(values).first(count));
     for (std::size_t i = 0; i < count; ++i) target[part.indices[first + i]] += values[i];
   }
 }
@@ -165,6 +167,14 @@ std::size_t EncodeSparse(std::size_t n, std::span<const std::uint32_t> indices,
 
 void CheckSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k) {
   ReadSparse(payload, n, max_k);
+}
+
+SparseEntries DecodeSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k) {
+  SparsePart part = ReadSparse(payload, n, max_k);
+  SparseEntries entries{std::move(part.indices), {}};
+  entries.values.resize(entries.indices.size());
+  if (!entries.values.empty()) part.DecodeValuesFrom(0, /*negate=*/false, entries.values);
+  return entries;
 }
 
 void MergeSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace weir {
 
@@ -26,6 +27,14 @@ std::size_t EncodeSparse(std::size_t n, std::span<const std::uint32_t> indices,
 /// Throws Corrupt unless the payload is one that EncodeSparse could have written with this n and at
 /// most max_k entries.
 void CheckSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k);
+
+/// The entries of a part, indices ascending.
+struct SparseEntries {
+  std::vector<std::uint32_t> indices;
+  std::vector<float> values;
+};
+/// Throws as CheckSparse does.
+SparseEntries DecodeSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k);
 
 /// sum[index] += value for every entry. Throws as CheckSparse does, with `sum` unchanged.
 void MergeSparse(std::span<const std::byte> payload, std::size_t n, std::size_t max_k,

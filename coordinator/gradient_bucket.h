@@ -132,7 +132,8 @@ class GradientBucket final : public Bucket {
   std::size_t frame_bytes_ = 0;
   std::vector<std::size_t> payload_most_;  ///< Largest payload of each slice in this step.
   std::vector<std::span<const std::byte>> payloads_;
-  std::vector<std::vector<std::span<const std::byte>>> rank_payloads_;
+  std::vector<std::vector<std::span<const std::byte>>> rank_payloads_;  ///< By rank, then slice.
+  std::vector<std::span<const std::byte>> slice_payloads_;              ///< Of one slice, by rank.
   Allreduce allreduce_;
   std::unique_ptr<FrameAllgather> gather_;
   std::vector<Handle> handles_of_step_;

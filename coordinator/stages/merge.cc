@@ -34,13 +34,13 @@ void GradientBucket::Merge() {
       }
     }
   }
-  const auto ranks = static_cast<float>(frames.size());
+  slice_payloads_.resize(frames.size());
   for (std::size_t i = 0; i < slices_.size(); ++i) {
     const GradientSlice& slice = slices_[i];
     const std::span<float> result = Target(slice);
-    std::ranges::fill(result, 0.0f);
-    for (const auto& payloads : rank_payloads_) slice.compressor->Merge(payloads[i], result);
-    for (float& value : result) value /= ranks;
+    std::ranges::transform(rank_payloads_, slice_payloads_.begin(),
+                           [i](const auto& payloads) { return payloads[i]; });
+    slice.compressor->MergeMean(slice_payloads_, result);
     slice.compressor->Finish(ContextOf(slice), result);
     Deliver(slice, result);
   }

@@ -1,0 +1,62 @@
+#include "compression/sparse_mean.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "compression/sparse_payload.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kTile = 4096;  // Entries: 16 KiB stay in the first-level cache.
+constexpr std::size_t kWordBits = 64;
+
+/// What a rank sent, and how far it has been added.
+struct Source {
+  SparseEntries entries;
+  std::size_t next = 0;
+};
+
+using Touched = std::array<std::uint64_t, kTile / kWordBits>;
+
+void AddUpTo(std::size_t end, std::size_t begin, std::span<float> tile, Source& source,
+             Touched& touched) {
+  const auto& [indices, values] = source.entries;
+  for (; source.next < indices.size() && indices[source.next] < end; ++source.next) {
+    const std::size_t i = indices[source.next] - begin;
+    tile[i] += values[source.next];
+    touched[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
+  }
+}
+
+void DivideTouched(const Touched& touched, float divisor, std::span<float> tile) {
+  for (std::size_t word = 0; word < touched.size(); ++word) {
+    for (std::uint64_t bits = touched[word]; bits != 0; bits &= bits - 1) {
+      tile[word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits))] /= divisor;
+    }
+  }
+}
+
+}  // namespace
+
+void MergeSparseMean(std::span<const std::span<const std::byte>> payloads, std::size_t max_k,
+                     std::span<float> mean) {
+  std::vector<Source> sources(payloads.size());
+  for (std::size_t rank = 0; rank < payloads.size(); ++rank) {
+    if (payloads[rank].empty()) continue;
+    sources[rank].entries = DecodeSparse(payloads[rank], mean.size(), max_k);
+  }
+  const auto ranks = static_cast<float>(payloads.size());
+  for (std::size_t begin = 0; begin < mean.size(); begin += kTile) {
+    const std::span<float> tile = mean.subspan(begin, std::min(kTile, mean.size() - begin));
+    std::ranges::fill(tile, 0.0f);
+    Touched touched{};
+    for (Source& source : sources) AddUpTo(begin + tile.size(), begin, tile, source, touched);
+    DivideTouched(touched, ranks, tile);
+  }
+}
+
+}  // namespace weir

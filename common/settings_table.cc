@@ -137,9 +137,6 @@ std::vector<SettingRow> MakeTable() {
 }
 
 // "WEIR_TEST_" is for the project's own tests; the rest is set by weirrun and its supervisors.
-constexpr std::array<std::string_view, 9> kInternal = {
-    "WEIR_RANK",       "WEIR_SIZE",     "WEIR_LOCAL_RANK", "WEIR_LOCAL_SIZE", "WEIR_CROSS_RANK",
-    "WEIR_CROSS_SIZE", "WEIR_HOSTNAME", "WEIR_JOB",        "WEIR_MPIEXEC"};
 constexpr std::array<std::string_view, 3> kInternalPrefixes = {"WEIR_SUPERVISOR_", "WEIR_LAUNCHER_",
                                                                "WEIR_TEST_"};
 
@@ -151,9 +148,6 @@ std::span<const SettingRow> SettingTable() {
 }
 
 bool IsInternalVariable(const std::string& name) {
-  for (const std::string_view internal : kInternal) {
-    if (name == internal) return true;
-  }
   for (const std::string_view prefix : kInternalPrefixes) {
     if (name.starts_with(prefix)) return true;
   }

@@ -35,7 +35,8 @@ struct StepContext {
 ///
 /// One step of a tensor is Encode, exchange, Merge of every rank's payload in rank order into a
 /// sum, division by the number of ranks, Finish. In the dense phase it is exchange of the scaled
-/// gradient and Finish. Not thread-safe; Check, Merge and MergeMean alone may run beside each other.
+/// gradient and Finish. Not thread-safe; Check, Merge and MergeMean alone may run beside each
+/// other.
 class Compressor {
  public:
   virtual ~Compressor() = default;

@@ -25,6 +25,7 @@
 #include "metrics/engine_gauges.h"
 #include "metrics/recorder.h"
 #include "ops/membership.h"
+#include "weir/error.h"
 #include "weir/settings.h"
 
 namespace weir {
@@ -124,6 +125,10 @@ class Coordinator {
   /// does not answer: gives the membership a moment to say who died of what.
   std::exception_ptr AwaitVerdict(const std::exception_ptr& error);
   void EndRuns(const std::exception_ptr& error);
+  /// The context of an error that is not about one operation: names one that it interrupts.
+  ErrorContext UnderWay(std::vector<int> ranks) const;
+  /// The same in words, as the end of a sentence.
+  std::string During() const;
   /// What this rank was doing when it failed, for the log.
   void WriteLastWords(const std::exception_ptr& error) const;
   /// After a submission: what came too late for the network thread must not wait for ever.

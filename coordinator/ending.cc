@@ -59,7 +59,7 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
   switch (event.kind) {
     case MembershipEvent::Kind::kPeerLost:
       failure_ = std::make_exception_ptr(
-          PeerLost(who + " is lost: " + event.text, {"", {event.rank}, "membership"}));
+          PeerLost(who + " is lost: " + event.text + During(), UnderWay({event.rank})));
       return;
     case MembershipEvent::Kind::kAbort:
       if (event.text.starts_with(kTimedOutPrefix)) {
@@ -74,11 +74,11 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
         return;
       }
       failure_ = std::make_exception_ptr(
-          PeerLost(who + " ended the job: " + event.text, {"", {event.rank}, "membership"}));
+          PeerLost(who + " ended the job: " + event.text + During(), UnderWay({event.rank})));
       return;
     case MembershipEvent::Kind::kLauncherLost:
       failure_ = std::make_exception_ptr(
-          PeerLost("the launcher of this job is gone: " + event.text, {"", {}, "membership"}));
+          PeerLost("the launcher of this job is gone: " + event.text + During(), UnderWay({})));
       return;
     case MembershipEvent::Kind::kStatusRequest:
       return stalls_->Answer(NowNs(), WaitingForAgreement(), last_finished_);
@@ -87,6 +87,17 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
         EndStalled(*reason);
       return;
   }
+}
+
+ErrorContext Coordinator::UnderWay(std::vector<int> ranks) const {
+  if (live_.empty()) return {"", std::move(ranks), "idle"};
+  const Bucket& bucket = *live_.front();
+  return {bucket.name(), std::move(ranks), bucket.agreed ? "exchange" : "negotiate"};
+}
+
+std::string Coordinator::During() const {
+  const ErrorContext context = UnderWay({});
+  return context.tensor.empty() ? "" : " (phase " + context.phase + " of '" + context.tensor + "')";
 }
 
 void Coordinator::WriteLastWords(const std::exception_ptr& error) const {

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-/// Where the launcher says this rank sits on its host; MPICH's and Slurm's spellings.
+/// Where the launcher says this rank sits on its host; MPICH's, Open MPI's and Slurm's spellings.
 int FromLauncher(std::initializer_list<const char*> names, int otherwise) {
   for (const char* name : names) {
     if (const char* value = std::getenv(name)) return std::atoi(value);
@@ -44,8 +44,9 @@ std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
     bootstrap->reset();
   };
   environment.membership = SupervisorMembership::FromEnvironment();
-  environment.local_rank = FromLauncher({"MPI_LOCALRANKID", "SLURM_LOCALID"}, 0);
-  environment.local_size = FromLauncher({"MPI_LOCALNRANKS"}, 1);
+  environment.local_rank =
+      FromLauncher({"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0);
+  environment.local_size = FromLauncher({"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"}, 1);
   environment.host = HostName();
   return std::make_unique<EngineImpl>(settings, std::move(environment));
 }

@@ -62,6 +62,7 @@ std::span<const IgnoredFlag> IgnoredFlags() {
   static const std::vector<IgnoredFlag> flags = {
       {"--mpi", 0},
       {"--gloo", 0},
+      {"--jsrun", 0},
       {"--disable-cache", 0},
       {"--hierarchical-allreduce", 0},
       {"--no-hierarchical-allreduce", 0},

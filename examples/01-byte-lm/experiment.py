@@ -132,7 +132,7 @@ def parse_arguments(argv):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default="build/experiments/byte-lm",
                         help="folder of the runs' results (default %(default)s)")
-    parser.add_argument("--report", type=pathlib.Path, default="build/experiments",
+    parser.add_argument("--report", type=pathlib.Path, default="docs/experiments",
                         help="folder that byte-lm.md and byte-lm.svg go to (default %(default)s)")
     parser.add_argument("--launcher", default="build/release/bin/weirrun -np {ranks}",
                         help="what starts the ranks (default '%(default)s')")

@@ -34,8 +34,9 @@ class Engine {
  public:
   /// Joins the job this process was started in by weirrun (or mpiexec); without one, a job of one
   /// rank. Blocks until all ranks have come. Throws InvalidArgument for bad settings, TimedOut
-  /// after settings.start_timeout_seconds. One at a time in a process; after one was shut down in
-  /// good order on all ranks and destroyed, another may be made.
+  /// after settings.start_timeout_seconds (MPI's own initialisation before that has no deadline).
+  /// One at a time in a process; after one was shut down in good order on all ranks and destroyed,
+  /// another may be made.
   static std::unique_ptr<Engine> Create(const Settings& settings = Settings::FromEnvironment());
 
   virtual ~Engine() = default;

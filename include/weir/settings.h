@@ -6,14 +6,14 @@
 #include <vector>
 
 /// Everything that can be tuned from outside, parsed once into one typed struct. Algorithms get
-/// values; nothing else of the engine reads the environment.
+/// values. Beside it, only the joining of a job reads the environment: what the launcher set there.
 namespace weir {
 
 enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kFatal };
 
 /// How the stages of a bucket are run (docs/design.md, "Pipeline").
 enum class PipelineMode {
-  kSerial,  ///< One after the other on the network thread; for comparison.
+  kSerial,  ///< In the thread that completed the bucket or its exchange; for comparison.
   kThread,  ///< Compression and merging on worker threads, next to the exchange.
 };
 

@@ -67,7 +67,14 @@ Transport::Transport(std::shared_ptr<Session> session, std::chrono::milliseconds
   MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
   MPI_Comm_rank(comm_, &rank_);
   MPI_Comm_size(comm_, &size_);
-  operation_mask_ = (std::uint32_t{1} << OperationBits(comm_, kChunkBits)) - 1;
+  const int bits = OperationBits(comm_, kChunkBits);
+  if (bits < kLeastOperationBits) {
+    session_->Abandon();
+    throw InvalidArgument("this MPI library's tags are too small (MPI_TAG_UB): Weir needs " +
+                          std::to_string(kLeastOperationBits + kChunkBits) +
+                          " bits. MPICH and Open MPI have them");
+  }
+  operation_mask_ = (std::uint32_t{1} << bits) - 1;
 }
 
 Transport::~Transport() {

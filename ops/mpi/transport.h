@@ -25,6 +25,8 @@ namespace weir::mpi {
 class Transport final : public weir::Transport {
  public:
   static constexpr int kChunkBits = 10;
+  /// So many that operations under way at once never share a number.
+  static constexpr int kLeastOperationBits = 10;
 
   /// Duplicates MPI_COMM_WORLD; every rank has to. Waits at most `timeout` for the other ranks,
   /// then throws TimedOut.

@@ -98,8 +98,6 @@ TEST(Settings, ABadValueIsAnErrorThatNamesVariableValueAndWhatIsAllowed) {
 TEST(Settings, AnUnknownVariableIsAnsweredWithTheNearestOne) {
   const auto settings = Settings::FromEnvironment({{"WEIR_FUSION_TRESHOLD", "1"},
                                                    {"WEIR_SUPERVISOR_FD", "5"},
-                                                   {"WEIR_RANK", "0"},
-                                                   {"WEIR_MPIEXEC", "/usr/bin/mpiexec"},
                                                    {"HOROVOD_HOSTNAME", "a"},
                                                    {"PATH", "/bin"}});
   EXPECT_THAT(settings.warnings(),

@@ -179,6 +179,23 @@ TEST_P(Collectives, AnUnfulfillableRequestIsRefusedWhereItIsMade) {
   });
 }
 
+TEST_P(Collectives, TheNetworkTotalsCountWhatWasCarried) {
+  RunLocal(ranks(), [&](Engine& engine) {
+    std::vector<float> values(1 << 18, 1.0f);
+    const TensorView view = ViewOf(std::span<float>(values));
+    const NetworkTotals before = engine.network_totals();
+    engine.Wait(engine.Allreduce("x", view, view));
+    const NetworkTotals after = engine.network_totals();
+    // A rank sends the other ranks' parts, and the result of its own to each of them.
+    const auto others = static_cast<std::uint64_t>(engine.size() - 1);
+    const std::uint64_t part = view.bytes() / static_cast<std::uint64_t>(engine.size());
+    const std::uint64_t least = 2 * others * part - others * 128;
+    EXPECT_GE(after.sent_bytes - before.sent_bytes, least);
+    EXPECT_LE(after.sent_bytes - before.sent_bytes, least + 8192);
+    EXPECT_GE(after.sent_messages - before.sent_messages, 2 * others);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 8));
 
 }  // namespace

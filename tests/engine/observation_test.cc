@@ -41,7 +41,8 @@ bool CanListen(int port, std::vector<UniqueFd>& sockets) {
 /// The first of `count` ports in a row that were free a moment ago; below those that connections of
 /// other programs are given.
 int FreePorts(int count) {
-  for (int base = 21000 + getpid() % 8000; base < 32000; base += count) {
+  // Tests that run at the same time have neighbouring process ids.
+  for (int base = 21000 + getpid() * 16 % 10000; base < 32000; base += count) {
     std::vector<UniqueFd> sockets;
     int free = 0;
     while (free < count && CanListen(base + free, sockets)) ++free;
@@ -94,8 +95,11 @@ class Observation : public testing::Test {
          "--timeline-filename", folder / "run.json", "--timeline-mark-cycles",
          WEIR_TEST_OBSERVED_RANK, std::to_string(kSteps), folder},
         {{"WEIR_METRICS_PER_TENSOR", "1"}});
-    EXPECT_EQ(job.ExitCode(), 0) << job.output();
+    exit_code = job.ExitCode();
+    output = job.output();
   }
+  // Here and not above: tests of a suite that could not be set up would count as skipped.
+  void SetUp() override { ASSERT_EQ(exit_code, 0) << output; }
   static void TearDownTestSuite() { std::filesystem::remove_all(folder); }
 
   static std::string Scrape(int rank) {
@@ -107,8 +111,12 @@ class Observation : public testing::Test {
   }
 
   static std::filesystem::path folder;
+  static int exit_code;
+  static std::string output;
 };
 std::filesystem::path Observation::folder;
+int Observation::exit_code = -1;
+std::string Observation::output;
 
 TEST_F(Observation, MetricsOfEveryRankCountWhatHappened) {
   for (int rank = 0; rank < kRanks; ++rank) {

@@ -66,17 +66,20 @@ void Run(Engine& engine, Report& report) {
   for (const Case& entry : cases) {
     const auto [step, transport_bytes] = RunStep(engine, entry);
     const auto wire = static_cast<double>(step.wire_bytes);
-    const double ratio = static_cast<double>(step.dense_bytes) / wire;
+    // By all that was sent: at two ranks each frame is sent once.
+    const double ratio =
+        static_cast<double>(step.dense_bytes) / static_cast<double>(transport_bytes);
     report.AddRow({{"model", entry.name},
                    {"parameters", Elements(entry.model)},
                    {"dense bytes", step.dense_bytes},
                    {"contributed bytes", step.wire_bytes},
-                   {"ratio", ratio},
                    {"sent by the transport", transport_bytes},
+                   {"ratio", ratio},
                    {"received, 2 ranks", wire},
                    {"4 ranks", 3 * wire},
                    {"8 ranks", 7 * wire}});
-    report.AddTarget(std::string(entry.name) + ": dense / contributed", ratio, ">=", entry.target);
+    report.AddTarget(std::string(entry.name) + ": dense / sent by the transport", ratio,
+                     ">=", entry.target);
   }
 }
 

@@ -24,7 +24,7 @@ if(WEIR_WERROR)
   target_compile_options(weir_options INTERFACE -Werror)
 endif()
 if(WEIR_SANITIZE)
-  # GCC 12 finds uninitialised members in std::regex once it is instrumented.
+  # GCC 12 finds uninitialised members in std::regex once it is instrumented (GCC bug 105562).
   target_compile_options(weir_options INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all -Wno-maybe-uninitialized)
   target_link_options(weir_options INTERFACE -fsanitize=${WEIR_SANITIZE})

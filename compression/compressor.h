@@ -60,7 +60,7 @@ class Compressor {
 
   /// mean = the mean of what the payloads of all ranks, in rank order, decode to. The same bits as
   /// Merge of each into zeros and a division by their number, which is what the default does.
-  /// Throws as Check does, with `mean` unchanged or zero.
+  /// Throws as Check does; call that first where `mean` must stay as it is.
   virtual void MergeMean(std::span<const std::span<const std::byte>> payloads,
                          std::span<float> mean) const;
 

@@ -1,4 +1,3 @@
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -6,7 +5,6 @@
 #include "compression/dgc.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
-#include "weir/error.h"
 
 /// "dgc" in the dictionary of options.
 namespace weir {
@@ -44,12 +42,7 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
     return std::make_unique<DenseMomentum>(settings.rule.momentum, settings.rule.m, settings.values,
                                            n);
   }
-  if (n > UINT32_MAX) {
-    throw InvalidArgument("tensor \"" + tensor.name + "\" has " + std::to_string(n) +
-                              " elements, but dgc compresses at most 2^32 - 1 at a time. Register "
-                              "it in slices.",
-                          {.tensor = tensor.name, .ranks = {}, .phase = "submit"});
-  }
+  RequireSparseSize(tensor, "dgc");
   return std::make_unique<Dgc>(settings, n);
 }
 

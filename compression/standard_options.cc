@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "weir/error.h"
+
 namespace weir {
 namespace {
 
@@ -136,6 +138,14 @@ ValueType ValueTypeOf(const ParsedOptions& options) {
 std::size_t MinElementsOf(const ParsedOptions& options) {
   return options.Has("min_elements") ? static_cast<std::size_t>(options.Integer("min_elements"))
                                      : 0;
+}
+
+void RequireSparseSize(const TensorSpec& tensor, const std::string& compressor) {
+  if (tensor.elements() <= UINT32_MAX) return;
+  throw InvalidArgument("tensor \"" + tensor.name + "\" has " + std::to_string(tensor.elements()) +
+                            " elements, but " + compressor +
+                            " compresses at most 2^32 - 1 at a time. Register it in slices.",
+                        {.tensor = tensor.name, .ranks = {}, .phase = "submit"});
 }
 
 }  // namespace weir

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "compression/options.h"
 #include "compression/policy.h"
+#include "compression/registry.h"
 #include "compression/sparse_payload.h"
 #include "warmup/schedule.h"
 
@@ -42,5 +44,8 @@ RoutePolicy PolicyOf(const ParsedOptions& options);
 ValueType ValueTypeOf(const ParsedOptions& options);
 /// Tensors of fewer elements travel dense.
 std::size_t MinElementsOf(const ParsedOptions& options);
+
+/// Throws InvalidArgument for a tensor with more elements than a sparse part can index.
+void RequireSparseSize(const TensorSpec& tensor, const std::string& compressor);
 
 }  // namespace weir

@@ -134,7 +134,7 @@ class Coordinator {
   /// After a submission: what came too late for the network thread must not wait for ever.
   void FailIfEnded();
   void Pause(std::int64_t now_ns);
-  void UpdateGauges();
+  NetworkTotals UpdateGauges();
   /// Ends the job when something has waited for agreement beyond the limit.
   void InspectStalls(std::int64_t now_ns);
   void EndStalled(const std::string& reason);

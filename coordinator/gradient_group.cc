@@ -278,8 +278,7 @@ void GradientGroupImpl::WarnOfNonFinite() {
     if (non_finite_[i] == 0 && entries > 0) {
       LogWarning(
           "gradient '{}' of '{}' has entries that are inf or NaN: they count as 0 ({} so far, "
-          "first "
-          "in step {}). \"skip_nonfinite\" skips such steps instead",
+          "first in step {}). \"skip_nonfinite\" skips such steps instead",
           spec_.tensors[i].name, spec_.name, entries, step_.step);
     }
     non_finite_[i] = entries;

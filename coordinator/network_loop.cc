@@ -234,18 +234,18 @@ void Coordinator::InspectStalls(std::int64_t now_ns) {
   if (reason) EndStalled(*reason);
 }
 
-void Coordinator::UpdateGauges() {
+NetworkTotals Coordinator::UpdateGauges() {
   gauges_.depth(Stage::kExchange) = static_cast<std::int64_t>(exchanger_->queued());
   const NetworkTotals totals = transport_->totals();
   gauges_.sent_bytes.store(totals.sent_bytes, std::memory_order_relaxed);
   gauges_.received_bytes.store(totals.received_bytes, std::memory_order_relaxed);
   gauges_.sent_messages.store(totals.sent_messages, std::memory_order_relaxed);
   gauges_.received_messages.store(totals.received_messages, std::memory_order_relaxed);
+  return totals;
 }
 
 void Coordinator::Pause(std::int64_t now_ns) {
-  UpdateGauges();
-  const NetworkTotals totals = transport_->totals();
+  const NetworkTotals totals = UpdateGauges();
   const bool busy = exchanger_->under_way();
   const bool outstanding = busy || negotiator_->round_under_way();
   if (totals != totals_seen_ || !outstanding) {

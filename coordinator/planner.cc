@@ -36,8 +36,7 @@ Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings)
     bucket.tensors.push_back(static_cast<std::uint32_t>(i));
     bucket.bytes += tensor.bytes;
     bucket.priority = std::max(bucket.priority, tensor.priority);
-    if (alone) continue;
-    open = bucket.bytes < target ? at : kNone;
+    if (!alone) open = bucket.bytes < target ? at : kNone;
   }
   return plan;
 }

@@ -1,16 +1,13 @@
 #include "compression/codecs/topk.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "compression/codec_compressor.h"
 #include "compression/codecs/select_top_k.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
-#include "weir/error.h"
 
 namespace weir {
 namespace {
@@ -21,13 +18,7 @@ std::vector<OptionSpec> CountSpecs() {
 }
 
 std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
-  if (tensor.elements() > UINT32_MAX) {
-    throw InvalidArgument("tensor \"" + tensor.name + "\" has " +
-                              std::to_string(tensor.elements()) +
-                              " elements, but topk compresses at most 2^32 - 1 at a time. Register "
-                              "it in slices.",
-                          {.tensor = tensor.name, .ranks = {}, .phase = "submit"});
-  }
+  RequireSparseSize(tensor, "topk");
   const bool fixed = options.Has("k") && options.Real("k") >= 1.0;
   if (fixed) {
     for (const char* key : {"warmup_steps", "rampup_step"}) {

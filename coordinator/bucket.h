@@ -6,6 +6,7 @@
 #include <string>
 
 #include "coordinator/request.h"
+#include "metrics/record.h"
 #include "ops/collective.h"
 
 namespace weir {
@@ -53,6 +54,9 @@ class Bucket {
   /// The step this run belongs to; -1: none.
   virtual std::int64_t step() const { return -1; }
 
+  /// The way this run's exchange takes: an index into the routes that its name was given with.
+  virtual std::uint8_t route_index() const { return 0; }
+
   /// What the records of this run's stages say; read after each stage, by who holds the bucket.
   struct Traffic {
     std::uint64_t dense_bytes = 0;  ///< What the dense exchange of this bucket would carry.
@@ -62,15 +66,23 @@ class Bucket {
   };
   virtual Traffic traffic() const = 0;
 
-  static constexpr std::uint32_t kUnnamed = 0xffffffffu;
+  /// A record of this run without traffic.
+  StageRecord RecordOf(Stage stage, std::int64_t start_ns, std::int64_t end_ns) const {
+    return {.start_ns = start_ns,
+            .end_ns = end_ns,
+            .step = step(),
+            .bucket = record_index,
+            .stage = stage,
+            .route = route_index()};
+  }
 
   // Owned by the network thread, which may look at them when the run is over and the next one is
   // being prepared: nobody else writes them then, but for ready_ns (read only before agreement).
-  std::uint32_t slot = kNoSlot;           ///< Negotiated id.
-  std::uint32_t record_index = kUnnamed;  ///< Number in the records, once it has a name there.
-  std::int64_t ready_ns = 0;              ///< When this rank had all of it.
-  std::int64_t agreed_ns = 0;             ///< When all ranks had.
-  std::int64_t exchange_ns = 0;           ///< When its exchange started.
+  std::uint32_t slot = kNoSlot;    ///< Negotiated id.
+  std::uint32_t record_index = 0;  ///< Its number in BucketNames.
+  std::int64_t ready_ns = 0;       ///< When this rank had all of it.
+  std::int64_t agreed_ns = 0;      ///< When all ranks had.
+  std::int64_t exchange_ns = 0;    ///< When its exchange started.
   bool agreed = false;
   bool staged = false;         ///< Waits for its exchange.
   std::size_t live_index = 0;  ///< Place in the coordinator's list of runs under way.

@@ -1,7 +1,6 @@
 #include "coordinator/coordinator.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "common/check.h"
 #include "common/clock.h"
@@ -16,12 +15,6 @@ namespace {
 
 // Exchanges under way at once: enough to keep the link busy while one of them ends.
 constexpr std::size_t kExchangesAtOnce = 4;
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 int WorkerCount(const Settings& settings) {
   return settings.pipeline == PipelineMode::kSerial ? 0 : 1;
@@ -154,7 +147,7 @@ Handle Coordinator::Submit(const std::string& name, Operation::Submission submis
     std::unique_ptr<Operation>& entry = operations_[name];
     if (!entry) {
       entry = std::make_unique<Operation>(name, *transport_, handles_);
-      NameBucket(*entry, {.op = LowerCase(Name(submission.request.kind))});
+      NameBucket(*entry, {.routes = Operation::Routes()});
     }
     operation = entry.get();
     if (operation->busy()) {
@@ -182,10 +175,8 @@ const Operation& Coordinator::Find(const std::string& name) {
 }
 
 void Coordinator::NameBucket(Bucket& bucket, BucketInfo info) {
-  if (bucket.record_index == Bucket::kUnnamed)
-    bucket.record_index = next_record_index_.fetch_add(1);
   info.name = bucket.name();
-  environment_.names->Set(bucket.record_index, std::move(info));
+  bucket.record_index = environment_.names->Add(std::move(info));
 }
 
 void Coordinator::Run(Bucket* bucket) {

@@ -76,7 +76,7 @@ class Coordinator {
   /// Keeps the name of a group of gradients while it lives. Throws InvalidArgument for a name that
   /// is in use.
   std::shared_ptr<const void> ClaimGroup(const std::string& name);
-  /// Names a bucket in the records, for the first time or anew.
+  /// Gives a bucket its number and name in the records.
   void NameBucket(Bucket& bucket, BucketInfo info);
   /// A bucket with a slot is complete on this rank: negotiates it and runs its stages.
   void Run(Bucket* bucket);
@@ -166,7 +166,6 @@ class Coordinator {
   std::mutex operations_mutex_;
   std::unordered_map<std::string, std::unique_ptr<Operation>> operations_;
   std::set<std::string> groups_;  ///< Names of those that live.
-  std::atomic<std::uint32_t> next_record_index_ = 0;
 
   mutable std::mutex ended_mutex_;
   std::atomic<bool> shutting_down_ = false;  ///< Shutdown was called.

@@ -8,19 +8,16 @@
 
 namespace weir {
 
-const char* Name(BucketRoute route) {
-  switch (route) {
-    case BucketRoute::kDense:
-      return "dense";
-    case BucketRoute::kSummable:
-      return "summable";
-    case BucketRoute::kGather:
-      return "gather";
-    case BucketRoute::kMaskedDense:
-      return "masked_dense";
-  }
-  WEIR_CHECK(false);
-  return "";
+std::vector<RouteInfo> GradientBucket::Routes() {
+  std::vector<RouteInfo> routes(4);
+  const auto entry = [&](BucketRoute route) -> RouteInfo& {
+    return routes.at(static_cast<std::size_t>(route));
+  };
+  entry(BucketRoute::kDense) = {"allreduce", "dense"};
+  entry(BucketRoute::kSummable) = {"allreduce", "summable"};
+  entry(BucketRoute::kGather) = {"allgather", "gather"};
+  entry(BucketRoute::kMaskedDense) = {"allreduce", "masked_dense"};
+  return routes;
 }
 
 GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priority,

@@ -11,6 +11,7 @@
 #include "coordinator/bucket_frame.h"
 #include "coordinator/handle_table.h"
 #include "coordinator/step_gate.h"
+#include "metrics/bucket_names.h"
 #include "ops/allreduce.h"
 #include "ops/frame_allgather.h"
 #include "weir/tensor.h"
@@ -24,9 +25,6 @@ enum class BucketRoute : std::uint8_t {
   kGather,       ///< One frame a rank, gathered and merged in rank order.
   kMaskedDense,  ///< What kGather would send, decoded and averaged: fewer bytes at high density.
 };
-
-/// "dense", "summable", "gather", "masked_dense".
-const char* Name(BucketRoute route);
 
 /// One gradient of a bucket on its way through a step.
 struct GradientSlice {
@@ -63,6 +61,9 @@ class GradientBucket final : public Bucket {
   /// Between steps: how the next run travels. Allocates the buffers that the route needs.
   void Prepare(BucketRoute route);
   BucketRoute route() const { return route_; }
+  std::uint8_t route_index() const override { return static_cast<std::uint8_t>(route_); }
+  /// What the routes are called in records, by their value.
+  static std::vector<RouteInfo> Routes();
   /// Most bytes a frame of this bucket takes at this density.
   std::size_t MaxFrameBytes(double density) const;
   std::size_t dense_bytes() const { return elements_ * sizeof(float); }

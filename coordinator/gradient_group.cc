@@ -65,16 +65,11 @@ void GradientGroupImpl::MakeBuckets() {
         name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices), step_,
         coordinator_.transport(), coordinator_.handles(), gate_.get()));
     for (const std::uint32_t t : planned.tensors) places_[t].bucket = buckets_.back().get();
-    NameBucket(*buckets_.back());
+    coordinator_.NameBucket(*buckets_.back(),
+                            {.routes = GradientBucket::Routes(),
+                             .compressor = plan_.plain ? "none" : plan_.options.compressor(),
+                             .group = spec_.name});
   }
-}
-
-void GradientGroupImpl::NameBucket(GradientBucket& bucket) {
-  const bool gathers = bucket.route() == BucketRoute::kGather;
-  coordinator_.NameBucket(bucket, {.op = gathers ? "allgather" : "allreduce",
-                                   .route = Name(bucket.route()),
-                                   .compressor = plan_.plain ? "none" : plan_.options.compressor(),
-                                   .group = spec_.name});
 }
 
 void GradientGroupImpl::Register() {
@@ -144,9 +139,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   clip_coefficient_ = 1.0;
   if (gate_) gate_->Reset();
   for (const auto& bucket : buckets_) {
-    const BucketRoute before = bucket->route();
     bucket->Prepare(ChooseRoute(*bucket));
-    if (bucket->route() != before) NameBucket(*bucket);
   }
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
   coordinator_.gauges().SetTargetDensity(spec_.name, step_.density);
@@ -213,14 +206,10 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
   ++coordinator_.gauges().depth(Stage::kQueue);
   if (bucket.CountSubmission()) {
     coordinator_.gauges().depth(Stage::kQueue) -= static_cast<std::int64_t>(bucket.slices().size());
-    const std::int64_t now = NowNs();
-    coordinator_.recorder().Add({.start_ns = bucket.first_ns.load(std::memory_order_relaxed),
-                                 .end_ns = now,
-                                 .step = step_.step,
-                                 .bytes_in = bucket.dense_bytes(),
-                                 .bytes_out = bucket.dense_bytes(),
-                                 .bucket = bucket.record_index,
-                                 .stage = Stage::kQueue});
+    StageRecord record =
+        bucket.RecordOf(Stage::kQueue, bucket.first_ns.load(std::memory_order_relaxed), NowNs());
+    record.bytes_in = record.bytes_out = bucket.dense_bytes();
+    coordinator_.recorder().Add(record);
     coordinator_.Run(&bucket);
   }
   return handle;

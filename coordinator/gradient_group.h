@@ -44,7 +44,6 @@ class GradientGroupImpl final : public GradientGroup {
 
   void MakeBuckets();
   void Register();
-  void NameBucket(GradientBucket& bucket);
   /// Once for each tensor.
   void WarnOfNonFinite();
   std::size_t parameter_groups() const;

@@ -197,25 +197,19 @@ void Coordinator::Agree(Bucket* bucket) {
   bucket->agreed = true;
   --gauges_.depth(Stage::kNegotiate);
   bucket->agreed_ns = NowNs();
-  environment_.recorder->Add({.start_ns = bucket->ready_ns,
-                              .end_ns = bucket->agreed_ns,
-                              .step = bucket->step(),
-                              .bucket = bucket->record_index,
-                              .stage = Stage::kNegotiate});
+  environment_.recorder->Add(
+      bucket->RecordOf(Stage::kNegotiate, bucket->ready_ns, bucket->agreed_ns));
   exchanger_->Enqueue(bucket);
 }
 
 void Coordinator::Exchanged(Bucket* bucket) {
   const Bucket::Traffic traffic = bucket->traffic();
-  environment_.recorder->Add({.start_ns = bucket->exchange_ns,
-                              .end_ns = NowNs(),
-                              .step = bucket->step(),
-                              .bytes_in = traffic.wire_bytes,
-                              .bytes_out = traffic.dense_bytes,
-                              .bucket = bucket->record_index,
-                              .density = traffic.density,
-                              .threshold = traffic.threshold,
-                              .stage = Stage::kExchange});
+  StageRecord record = bucket->RecordOf(Stage::kExchange, bucket->exchange_ns, NowNs());
+  record.bytes_in = traffic.wire_bytes;
+  record.bytes_out = traffic.dense_bytes;
+  record.density = traffic.density;
+  record.threshold = traffic.threshold;
+  environment_.recorder->Add(record);
   bucket->staged = false;
   pipeline_->Resume(bucket);
 }

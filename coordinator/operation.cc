@@ -1,5 +1,7 @@
 #include "coordinator/operation.h"
 
+#include <algorithm>
+#include <cctype>
 #include <numeric>
 
 #include "common/check.h"
@@ -106,6 +108,16 @@ Bucket::Traffic Operation::traffic() const {
   const Request& request = submission_.request;
   const auto bytes = static_cast<std::uint64_t>(request.shape.elements()) * SizeOf(request.dtype);
   return {.dense_bytes = bytes, .wire_bytes = bytes};
+}
+
+std::vector<RouteInfo> Operation::Routes() {
+  std::vector<RouteInfo> routes;
+  for (int kind = 0; kind < kRequestKinds; ++kind) {
+    std::string op(Name(static_cast<RequestKind>(kind)));
+    std::ranges::transform(op, op.begin(), [](unsigned char c) { return std::tolower(c); });
+    routes.push_back({.op = std::move(op)});
+  }
+  return routes;
 }
 
 }  // namespace weir

@@ -9,6 +9,7 @@
 
 #include "coordinator/bucket.h"
 #include "coordinator/handle_table.h"
+#include "metrics/bucket_names.h"
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
 #include "ops/broadcast.h"
@@ -51,6 +52,11 @@ class Operation final : public Bucket {
   void Done() override;
   void Failed(const std::exception_ptr& error) override;
   Traffic traffic() const override;
+  std::uint8_t route_index() const override {
+    return static_cast<std::uint8_t>(submission_.request.kind);
+  }
+  /// What the kinds of requests are called in records, by their value.
+  static std::vector<RouteInfo> Routes();
 
   /// False between Submit and Done or Failed. Guarded by the engine's submission lock on one side
   /// and the end of the run on the other, hence atomic.

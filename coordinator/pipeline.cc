@@ -32,16 +32,13 @@ void Record(Recorder* recorder, const Bucket& bucket, BucketStage stage, std::in
             bool ok) {
   const Bucket::Traffic traffic = bucket.traffic();
   const bool encodes = stage == BucketStage::kPack || stage == BucketStage::kCompress;
-  recorder->Add({.start_ns = start,
-                 .end_ns = NowNs(),
-                 .step = bucket.step(),
-                 .bytes_in = encodes ? traffic.dense_bytes : traffic.wire_bytes,
-                 .bytes_out = encodes ? traffic.wire_bytes : traffic.dense_bytes,
-                 .bucket = bucket.record_index,
-                 .density = traffic.density,
-                 .threshold = traffic.threshold,
-                 .stage = RecordedAs(stage),
-                 .ok = ok});
+  StageRecord record = bucket.RecordOf(RecordedAs(stage), start, NowNs());
+  record.bytes_in = encodes ? traffic.dense_bytes : traffic.wire_bytes;
+  record.bytes_out = encodes ? traffic.wire_bytes : traffic.dense_bytes;
+  record.density = traffic.density;
+  record.threshold = traffic.threshold;
+  record.ok = ok;
+  recorder->Add(record);
 }
 
 }  // namespace

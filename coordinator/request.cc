@@ -146,8 +146,8 @@ std::vector<T> DecodeAll(std::span<const std::byte> message, std::size_t least, 
 }  // namespace
 
 std::string_view Name(RequestKind kind) {
-  constexpr std::array<std::string_view, 5> kNames = {"ALLREDUCE", "ALLGATHER", "BROADCAST",
-                                                      "BARRIER", "REGISTER"};
+  constexpr std::array<std::string_view, kRequestKinds> kNames = {
+      "ALLREDUCE", "ALLGATHER", "BROADCAST", "BARRIER", "REGISTER"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -13,6 +13,7 @@ namespace weir {
 
 /// What the negotiator can be asked for.
 enum class RequestKind : std::uint8_t { kAllreduce, kAllgather, kBroadcast, kBarrier, kGroup };
+inline constexpr int kRequestKinds = 5;
 
 /// "ALLREDUCE", ... as in Horovod's messages.
 std::string_view Name(RequestKind kind);

@@ -13,13 +13,13 @@ double Seconds(std::int64_t ns) {
 
 std::size_t Index(Stage stage) { return static_cast<std::size_t>(stage); }
 
-prometheus::Labels CollectiveLabels(const BucketInfo& info, bool ok) {
-  return {{"op", info.op}, {"route", info.route}, {"result", ok ? "ok" : "error"}};
+prometheus::Labels CollectiveLabels(const RouteInfo& route, bool ok) {
+  return {{"op", route.op}, {"route", route.route}, {"result", ok ? "ok" : "error"}};
 }
 
 }  // namespace
 
-Aggregate::Aggregate(prometheus::Registry& registry, BucketNames& names, bool per_tensor)
+Aggregate::Aggregate(prometheus::Registry& registry, const BucketNames& names, bool per_tensor)
     : names_(names), per_tensor_(per_tensor), families_(registry) {}
 
 void Aggregate::Add(const StageRecord& record) {
@@ -43,18 +43,11 @@ void Aggregate::AddLost(std::uint64_t count) {
 Aggregate::BucketSeries& Aggregate::SeriesOf(std::uint32_t bucket) {
   if (series_.size() <= bucket) series_.resize(bucket + 1);
   BucketSeries& series = series_[bucket];
-  auto info = names_.Find(bucket);
-  if (info != series.info) {
-    Forget(series);
-    series.info = std::move(info);
+  if (series.info == nullptr) {
+    series.info = &names_.Find(bucket);
+    series.collectives.resize(series.info->routes.size());
   }
   return series;
-}
-
-void Aggregate::Forget(BucketSeries& series) {
-  if (series.density != nullptr) families_.bucket_density.Remove(series.density);
-  if (series.threshold != nullptr) families_.bucket_threshold.Remove(series.threshold);
-  series = {};
 }
 
 void Aggregate::AddStep(const StageRecord& record) {
@@ -96,15 +89,14 @@ void Aggregate::AddDuration(const StageRecord& record, BucketSeries& series) {
 }
 
 void Aggregate::AddExchange(const StageRecord& record, BucketSeries& series) {
-  prometheus::Counter*& count = series.collectives[record.ok ? 1 : 0];
-  prometheus::Histogram*& duration = series.collective_durations[record.ok ? 1 : 0];
-  if (count == nullptr) {
-    const prometheus::Labels labels = CollectiveLabels(*series.info, record.ok);
-    count = &families_.collectives.Add(labels);
-    duration = &families_.collective_duration.Add(labels, TimeBuckets());
+  auto& collectives = series.collectives.at(record.route)[record.ok ? 1 : 0];
+  if (collectives.count == nullptr) {
+    const auto labels = CollectiveLabels(series.info->routes[record.route], record.ok);
+    collectives.count = &families_.collectives.Add(labels);
+    collectives.duration = &families_.collective_duration.Add(labels, TimeBuckets());
   }
-  count->Increment();
-  duration->Observe(Seconds(record.end_ns - record.start_ns));
+  collectives.count->Increment();
+  collectives.duration->Observe(Seconds(record.end_ns - record.start_ns));
   if (!record.ok) return;
 
   // A bucket without a compressor sends what it is; for the others Compress read the dense bytes,

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "metrics/bucket_names.h"
@@ -18,7 +17,7 @@ namespace weir {
 class Aggregate {
  public:
   /// `per_tensor` adds series for each of the first kMaxPerTensor buckets.
-  Aggregate(prometheus::Registry& registry, BucketNames& names, bool per_tensor);
+  Aggregate(prometheus::Registry& registry, const BucketNames& names, bool per_tensor);
 
   void Add(const StageRecord& record);
   /// Records that were overwritten before they could be read.
@@ -34,10 +33,13 @@ class Aggregate {
  private:
   /// A bucket and where its records go; looked up once, as a look-up by labels costs microseconds.
   struct BucketSeries {
-    std::shared_ptr<const BucketInfo> info;
+    const BucketInfo* info = nullptr;  // Null until its first record.
     std::array<prometheus::Histogram*, kBucketStageCount> durations{};
-    std::array<prometheus::Counter*, 2> collectives{};             // By StageRecord::ok.
-    std::array<prometheus::Histogram*, 2> collective_durations{};  // By StageRecord::ok.
+    struct Collectives {
+      prometheus::Counter* count = nullptr;
+      prometheus::Histogram* duration = nullptr;
+    };
+    std::vector<std::array<Collectives, 2>> collectives;  // By route and StageRecord::ok.
     prometheus::Counter* payload_bytes = nullptr;
     prometheus::Counter* dense_equivalent_bytes = nullptr;
     prometheus::Gauge* density = nullptr;    // Only per tensor.
@@ -48,7 +50,6 @@ class Aggregate {
   };
 
   BucketSeries& SeriesOf(std::uint32_t bucket);
-  void Forget(BucketSeries& series);
   void AddStep(const StageRecord& record);
   void AddWait(const StageRecord& record, BucketSeries& series);
   void AddDuration(const StageRecord& record, BucketSeries& series);
@@ -56,7 +57,7 @@ class Aggregate {
   void AddBytes(std::uint64_t payload, std::uint64_t dense, BucketSeries& series);
   void PublishBucket(std::uint32_t bucket, BucketSeries& series);
 
-  BucketNames& names_;
+  const BucketNames& names_;
   const bool per_tensor_;
   Families families_;
   std::array<prometheus::Histogram*, kBucketStageCount> queue_waits_{};

@@ -2,24 +2,21 @@
 
 #include <utility>
 
+#include "common/check.h"
+
 namespace weir {
 
-void BucketNames::Set(std::uint32_t bucket, BucketInfo info) {
-  auto shared = std::make_shared<const BucketInfo>(std::move(info));
+std::uint32_t BucketNames::Add(BucketInfo info) {
+  WEIR_CHECK(!info.routes.empty());
   const std::lock_guard lock(mutex_);
-  if (infos_.size() <= bucket) infos_.resize(bucket + 1);
-  infos_[bucket] = std::move(shared);
+  infos_.push_back(std::move(info));
+  return static_cast<std::uint32_t>(infos_.size() - 1);
 }
 
-std::shared_ptr<const BucketInfo> BucketNames::Find(std::uint32_t bucket) {
+const BucketInfo& BucketNames::Find(std::uint32_t bucket) const {
   const std::lock_guard lock(mutex_);
-  if (infos_.size() <= bucket) infos_.resize(bucket + 1);
-  auto& info = infos_[bucket];
-  if (info == nullptr) {
-    info =
-        std::make_shared<const BucketInfo>(BucketInfo{.name = "bucket " + std::to_string(bucket)});
-  }
-  return info;
+  WEIR_CHECK_MSG(bucket < infos_.size(), std::to_string(bucket));
+  return infos_[bucket];
 }
 
 }  // namespace weir

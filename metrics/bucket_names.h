@@ -1,36 +1,41 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
 
 namespace weir {
 
+/// One of the ways that a bucket's exchange may take; the values become labels, so there are few.
+struct RouteInfo {
+  std::string op = "allreduce";  ///< "allreduce", "allgather", "broadcast", ...
+  std::string route = "dense";   ///< "dense", "gather", ...
+};
+
 /// What is known of a bucket beside its records; the values become labels, so each has few of them
 /// (except `name`).
 struct BucketInfo {
-  std::string name{};               ///< Of its tensor, or of the first of them and how many more.
-  std::string op = "allreduce";     ///< "allreduce", "allgather", "broadcast", ...
-  std::string route = "dense";      ///< "dense", "sparse", ...
-  std::string compressor = "none";  ///< "none": the bucket has no Compress stage.
-  std::string group = "default";    ///< Optimizer or parameter group whose schedule it follows.
+  std::string name{};                    ///< Of its tensor, or of the first and how many more.
+  std::vector<RouteInfo> routes = {{}};  ///< StageRecord::route is an index into them.
+  std::string compressor = "none";       ///< "none": the bucket has no Compress stage.
+  std::string group = "default";  ///< Optimizer or parameter group whose schedule it follows.
 };
 
-/// Tells the readers of records what a bucket's number means. Thread-safe; takes a lock, so it is
-/// for planning, not for the way of a gradient.
+/// Tells the readers of records what a bucket's number means. A number keeps its meaning: records
+/// are read long after they were made. Thread-safe; takes a lock, so it is for planning, not for
+/// the way of a gradient.
 class BucketNames {
  public:
-  /// Names a bucket, or names it anew after a new plan.
-  void Set(std::uint32_t bucket, BucketInfo info);
-  /// Never null; a bucket without a name is "bucket N". The same pointer as long as nothing
-  /// changed.
-  std::shared_ptr<const BucketInfo> Find(std::uint32_t bucket);
+  /// Returns the number of the bucket: 0, 1, 2, ...
+  std::uint32_t Add(BucketInfo info);
+  /// Of a number that Add returned. Valid as long as this object.
+  const BucketInfo& Find(std::uint32_t bucket) const;
 
  private:
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<const BucketInfo>> infos_;
+  mutable std::mutex mutex_;
+  std::deque<BucketInfo> infos_;  // Entries stay where they are.
 };
 
 }  // namespace weir

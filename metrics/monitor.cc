@@ -23,7 +23,7 @@ bool IsLoopback(const std::string& address) {
 }  // namespace
 
 Monitor::Monitor(const Settings& settings, const RunInfo& info, const Recorder& recorder,
-                 BucketNames& names, const EngineGauges& gauges)
+                 const BucketNames& names, const EngineGauges& gauges)
     : info_(info),
       recorder_(recorder),
       names_(names),

@@ -36,7 +36,7 @@ class Monitor {
   /// Opens the endpoint and the timeline that the settings ask for. Throws InvalidArgument when the
   /// port is in use or a file cannot be written, so that a job fails before it trains.
   Monitor(const Settings& settings, const RunInfo& info, const Recorder& recorder,
-          BucketNames& names, const EngineGauges& gauges);
+          const BucketNames& names, const EngineGauges& gauges);
   /// Reads what is left, and finishes the timeline.
   ~Monitor();
 
@@ -61,7 +61,7 @@ class Monitor {
 
   const RunInfo info_;
   const Recorder& recorder_;
-  BucketNames& names_;
+  const BucketNames& names_;
   const EngineGauges& gauges_;
   prometheus::Registry registry_;
 

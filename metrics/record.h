@@ -33,11 +33,12 @@ struct StageRecord {
   std::int64_t step = -1;       ///< Optimizer step; -1 outside one.
   std::uint64_t bytes_in = 0;   ///< What the stage read.
   std::uint64_t bytes_out = 0;  ///< What the stage produced or sent.
-  std::uint32_t bucket = 0;     ///< Index into the names given to the recorder's readers.
+  std::uint32_t bucket = 0;     ///< Its number in BucketNames.
   float density = 1.0f;
   float threshold = 0.0f;
   Stage stage = Stage::kQueue;
-  bool ok = true;  ///< False: the stage failed.
+  std::uint8_t route = 0;  ///< Index into BucketInfo::routes.
+  bool ok = true;          ///< False: the stage failed.
 };
 
 }  // namespace weir

@@ -26,18 +26,18 @@ std::string Upper(std::string text) {
   return text;
 }
 
-std::string EventName(Stage stage, const BucketInfo& info) {
+std::string EventName(Stage stage, const RouteInfo& route) {
   switch (stage) {
     case Stage::kQueue:
       return "QUEUE";
     case Stage::kNegotiate:
-      return "NEGOTIATE_" + Upper(info.op);
+      return "NEGOTIATE_" + Upper(route.op);
     case Stage::kPack:
       return "MEMCPY_IN_FUSION_BUFFER";
     case Stage::kCompress:
       return "COMPRESS";
     case Stage::kExchange:
-      return Upper(info.op);
+      return Upper(route.op);
     case Stage::kMerge:
       return "MERGE";
     case Stage::kUnpack:
@@ -104,7 +104,7 @@ std::string TimelinePath(const std::string& path, int rank) {
   return (whole.parent_path() / name).string();
 }
 
-Timeline::Timeline(const std::string& path, const RunInfo& info, BucketNames& names,
+Timeline::Timeline(const std::string& path, const RunInfo& info, const BucketNames& names,
                    bool mark_cycles)
     : rank_(info.rank),
       names_(names),
@@ -114,18 +114,19 @@ Timeline::Timeline(const std::string& path, const RunInfo& info, BucketNames& na
 const Timeline::Track& Timeline::TrackOf(std::uint32_t bucket) {
   if (tracks_.size() <= bucket) tracks_.resize(bucket + 1);
   Track& track = tracks_[bucket];
-  auto info = names_.Find(bucket);
-  if (info == track.info) return track;
-  for (int i = 0; i < kBucketStageCount; ++i) {
-    const auto stage = static_cast<Stage>(i);
-    track.event_names[static_cast<std::size_t>(i)] = Quoted(EventName(stage, *info));
+  if (!track.event_names.empty()) return track;
+  const BucketInfo& info = names_.Find(bucket);
+  for (const RouteInfo& route : info.routes) {
+    auto& event_names = track.event_names.emplace_back();
+    for (std::size_t i = 0; i < event_names.size(); ++i) {
+      event_names[i] = Quoted(EventName(static_cast<Stage>(i), route));
+    }
   }
   file_.Append(",\n" +
-               Metadata("thread_name", rank_, NumberOf(bucket, Stage::kExchange), info->name) +
+               Metadata("thread_name", rank_, NumberOf(bucket, Stage::kExchange), info.name) +
                ",\n" +
                Metadata("thread_name", rank_, NumberOf(bucket, Stage::kNegotiate),
-                        info->name + " (negotiation)"));
-  track.info = std::move(info);
+                        info.name + " (negotiation)"));
   return track;
 }
 
@@ -136,8 +137,9 @@ void Timeline::Add(const StageRecord& record) {
     file_.Append(DurationEvent(record, rank_, kRankTrack, "\"STEP\""));
   } else {
     const Track& track = TrackOf(record.bucket);
-    file_.Append(DurationEvent(record, rank_, NumberOf(record.bucket, record.stage),
-                               track.event_names[static_cast<std::size_t>(record.stage)]));
+    file_.Append(
+        DurationEvent(record, rank_, NumberOf(record.bucket, record.stage),
+                      track.event_names.at(record.route)[static_cast<std::size_t>(record.stage)]));
   }
 }
 

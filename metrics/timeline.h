@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,7 +26,8 @@ std::string TimelinePath(const std::string& path, int rank);
 class Timeline {
  public:
   /// Creates the file. Throws InvalidArgument when that fails.
-  Timeline(const std::string& path, const RunInfo& info, BucketNames& names, bool mark_cycles);
+  Timeline(const std::string& path, const RunInfo& info, const BucketNames& names,
+           bool mark_cycles);
 
   /// Throws InvalidArgument when the disk refuses the event.
   void Add(const StageRecord& record);
@@ -37,13 +37,13 @@ class Timeline {
  private:
   /// A bucket whose tracks have been named, and its events' names as JSON strings.
   struct Track {
-    std::shared_ptr<const BucketInfo> info;
-    std::array<std::string, kBucketStageCount> event_names;
+    /// By route, then by stage; empty: not named yet.
+    std::vector<std::array<std::string, kBucketStageCount>> event_names;
   };
   const Track& TrackOf(std::uint32_t bucket);
 
   const int rank_;
-  BucketNames& names_;
+  const BucketNames& names_;
   const bool mark_cycles_;
   std::vector<Track> tracks_;  // By bucket.
   SnapshotFile file_;

@@ -5,20 +5,14 @@
 namespace weir {
 namespace {
 
-TEST(BucketNames, ABucketWithoutANameIsCalledByItsNumber) {
+TEST(BucketNames, ANumberKeepsItsMeaning) {
   BucketNames names;
-  EXPECT_EQ(names.Find(7)->name, "bucket 7");
-}
-
-TEST(BucketNames, APointerStaysTheSameUntilTheBucketIsNamedAnew) {
-  BucketNames names;
-  names.Set(1, {.name = "a", .compressor = "dgc"});
-  const auto first = names.Find(1);
-  names.Set(2, {.name = "b"});
-  EXPECT_EQ(names.Find(1), first);
-  names.Set(1, {.name = "c"});
-  EXPECT_EQ(first->name, "a");
-  EXPECT_EQ(names.Find(1)->name, "c");
+  const std::uint32_t first = names.Add({.name = "a", .compressor = "dgc"});
+  const BucketInfo& info = names.Find(first);
+  for (int i = 0; i < 1000; ++i) names.Add({.name = "b"});
+  EXPECT_EQ(&names.Find(first), &info);
+  EXPECT_EQ(info.name, "a");
+  EXPECT_EQ(names.Add({.name = "b"}), first + 1001);
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ int FreePort() { return HttpServer({}, {}).port(); }
 class MonitorTest : public ::testing::Test {
  protected:
   MonitorTest() {
-    names_.Set(0, {.name = "allreduce.conv1", .route = "sparse", .compressor = "dgc"});
+    names_.Add({.name = "allreduce.conv1", .compressor = "dgc"});
     settings_.metrics_port = FreePort();
   }
 

@@ -37,7 +37,8 @@ TEST(TimelinePath, RankZeroHasTheFileAndTheOthersTheirRankInIt) {
 TEST(Timeline, UsesHorovodsNamesAndATrackPerBucket) {
   const std::string path = FreshPath("weir_names.json");
   BucketNames names;
-  names.Set(4, {.name = "allgather.\"x\"\xff", .op = "allgather"});
+  names.Add({});
+  names.Add({.name = "allgather.\"x\"\xff", .routes = {{}, {"allgather", "gather"}}});
   {
     Timeline timeline(path, {.rank = 0, .size = 2, .host = "a"}, names, true);
     for (int i = 0; i < kStageCount; ++i) {
@@ -46,9 +47,10 @@ TEST(Timeline, UsesHorovodsNamesAndATrackPerBucket) {
                     .step = 7,
                     .bytes_in = 10,
                     .bytes_out = 20,
-                    .bucket = 4,
+                    .bucket = 1,
                     .threshold = std::numeric_limits<float>::infinity(),
-                    .stage = static_cast<Stage>(i)});
+                    .stage = static_cast<Stage>(i),
+                    .route = 1});
     }
   }
   std::map<std::string, json> events;
@@ -72,6 +74,26 @@ TEST(Timeline, UsesHorovodsNamesAndATrackPerBucket) {
   EXPECT_TRUE(events["ALLGATHER"]["args"]["threshold"].is_null());
 }
 
+TEST(Timeline, AnEventIsCalledAfterTheRouteOfItsRecord) {
+  const std::string path = FreshPath("weir_routes.json");
+  BucketNames names;
+  names.Add({.name = "conv", .routes = {{}, {"allgather", "gather"}}});
+  {
+    Timeline timeline(path, {}, names, false);
+    for (int step = 0; step < 4; ++step) {
+      const auto route = static_cast<std::uint8_t>(step % 2);
+      timeline.Add({.step = step, .stage = Stage::kExchange, .route = route});
+    }
+  }
+  int events = 0;
+  for (const json& event : ParseFile(path)) {
+    if (event["ph"] != "X") continue;
+    EXPECT_EQ(event["name"], event["args"]["step"].get<int>() % 2 == 0 ? "ALLREDUCE" : "ALLGATHER");
+    ++events;
+  }
+  EXPECT_EQ(events, 4);
+}
+
 TEST(Timeline, CyclesAreMarkedOnlyWhenAsked) {
   const std::string path = FreshPath("weir_cycles.json");
   BucketNames names;
@@ -84,6 +106,7 @@ TEST(Timeline, CyclesAreMarkedOnlyWhenAsked) {
 TEST(Timeline, IsValidJsonWheneverItIsOpened) {
   const std::string path = FreshPath("weir_live.json");
   BucketNames names;
+  names.Add({});
   auto timeline = std::make_unique<Timeline>(path, RunInfo{}, names, false);
   std::jthread writer([&](const std::stop_token& stop) {
     std::int64_t now_ns = 0;

@@ -1,11 +1,9 @@
 // What coordination alone costs: CPU time, per tensor and step, of the thread that submits and of
 // the one that owns the network, when 1,000 tensors become ready in another order on every rank and
 // nothing has to be moved; and what an idle job costs.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iostream>
 #include <numeric>
 #include <random>
 #include <string>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "benchmarks/cpu_time.h"
+#include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "common/clock.h"
 #include "weir/engine.h"
@@ -27,7 +26,6 @@ struct Options {
   int steps = 100;
   int rounds = 5;
   double idle_seconds = 5;
-  std::string json;
 };
 
 /// What a step cost this rank, in nanoseconds.
@@ -200,12 +198,18 @@ void MeasureIdle(Engine& engine, const Options& options, Report& report) {
   report.AddTarget("idle: network thread, % of a core", percent, "<=", 0.05);
 }
 
-void Run(Engine& engine, const Options& options, Report& report) {
-  Registered registered(engine, "gradient.", options.tensors);
-  MeasureCandidate(engine, "registered", registered, options, 400, 1000, report);
-  Named named(engine, options.tensors);
-  MeasureCandidate(engine, "by name", named, options, 0, 0, report);
-  MeasureIdle(engine, options, report);
+std::optional<Report> Run(const Options& options) {
+  Settings settings = Settings::FromEnvironment();
+  settings.cache_capacity = static_cast<int>(options.tensors) + 64;
+  const auto engine = Engine::Create(settings);
+  Report report("coordinator");
+  Registered registered(*engine, "gradient.", options.tensors);
+  MeasureCandidate(*engine, "registered", registered, options, 400, 1000, report);
+  Named named(*engine, options.tensors);
+  MeasureCandidate(*engine, "by name", named, options, 0, 0, report);
+  MeasureIdle(*engine, options, report);
+  if (engine->rank() != 0) return {};
+  return report;
 }
 
 }  // namespace
@@ -214,24 +218,9 @@ void Run(Engine& engine, const Options& options, Report& report) {
 int main(int argc, char** argv) {
   CLI::App app("CPU time of coordinating tensors, without data movement", "coordinator");
   weir::bench::Options options;
-  app.add_option("--json", options.json, "Write the report to this file");
   app.add_option("--tensors", options.tensors, "Tensors a step");
   app.add_option("--steps", options.steps, "Steps of a round");
   app.add_option("--rounds", options.rounds, "Rounds; the table shows their medians");
   app.add_option("--idle-seconds", options.idle_seconds, "How long the job does nothing");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    weir::Settings settings = weir::Settings::FromEnvironment();
-    settings.cache_capacity = static_cast<int>(options.tensors) + 64;
-    const auto engine = weir::Engine::Create(settings);
-    weir::bench::Report report("coordinator");
-    weir::bench::Run(*engine, options, report);
-    if (engine->rank() != 0) return 0;
-    report.Print(std::cout);
-    if (!options.json.empty()) report.WriteJson(options.json);
-  } catch (const std::exception& error) {
-    std::cerr << "coordinator: " << error.what() << '\n';
-    return 1;
-  }
-  return 0;
+  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(options); });
 }

@@ -1,16 +1,15 @@
 #include "compression/cpu/dgc_step.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iostream>
 #include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "benchmarks/triad.h"
 #include "compression/dgc_math.h"
@@ -32,7 +31,6 @@ struct Settings {
   std::vector<std::size_t> mebi_elements = {1, 16, 64};
   int warmup_steps = 300;
   int rounds = 15;
-  std::string json;
 };
 
 /// Gradients that look new in every step: windows at random places of one long normal sequence,
@@ -161,15 +159,7 @@ void AddResults(const Bench& bench, int threads, const Series& series, Report& r
   report.AddTarget("cold / warm" + where, cold, "<=", mebi >= 16 ? 1.1 : 1.5);
 }
 
-int Main(int argc, char** argv) {
-  Settings settings;
-  CLI::App app("Speed of the fused DGC step at density 0.1 %");
-  app.add_option("--json", settings.json, "Also write the figures to this file");
-  app.add_option("--sizes", settings.mebi_elements, "Tensor sizes in Mi elements");
-  app.add_option("--warmup-steps", settings.warmup_steps, "Steps before anything is timed");
-  app.add_option("--rounds", settings.rounds, "Timed rounds");
-  CLI11_PARSE(app, argc, argv);
-
+Report Run(const Settings& settings) {
   Report report("dgc_step");
   const int all = static_cast<int>(std::thread::hardware_concurrency());
   for (const std::size_t mebi : settings.mebi_elements) {
@@ -177,12 +167,17 @@ int Main(int argc, char** argv) {
     AddResults(bench, 1, bench.Measure(1, true), report);
     if (all > 1) AddResults(bench, all, bench.Measure(all, false), report);
   }
-  report.Print(std::cout);
-  if (!settings.json.empty()) report.WriteJson(settings.json);
-  return 0;
+  return report;
 }
 
 }  // namespace
 }  // namespace weir::bench
 
-int main(int argc, char** argv) { return weir::bench::Main(argc, argv); }
+int main(int argc, char** argv) {
+  CLI::App app("Speed of the fused DGC step at density 0.1 %", "dgc_step");
+  weir::bench::Settings settings;
+  app.add_option("--sizes", settings.mebi_elements, "Tensor sizes in Mi elements");
+  app.add_option("--warmup-steps", settings.warmup_steps, "Steps before anything is timed");
+  app.add_option("--rounds", settings.rounds, "Timed rounds");
+  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(settings); });
+}

@@ -2,24 +2,21 @@
 // examples/01-byte-lm in the pipeline modes `serial` and `thread`, interleaved in one process. Once
 // with ranks that share the cores and memory, and once with one rank that trains, a core free
 // beside it, and a 100 Mb/s link to a rank that only answers.
-#include <CLI/CLI.hpp>
 #include <array>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "common/clock.h"
-#include "coordinator/engine_impl.h"
+#include "coordinator/local_job.h"
 #include "examples/01-byte-lm/data.h"
 #include "examples/01-byte-lm/engine_trainer.h"
 #include "examples/01-byte-lm/model.h"
 #include "metrics/exposed_time.h"
 #include "ops/delayed_transport.h"
-#include "ops/local/membership.h"
-#include "ops/local/transport.h"
 
 namespace weir::bench {
 namespace {
@@ -27,9 +24,8 @@ namespace {
 struct Options {
   std::string text = "examples/data/tinyshakespeare.txt";
   int batch = 32;
-  int steps = 60;
-  int rounds = 9;
-  std::string json;
+  int steps = 12;
+  int rounds = 60;
 };
 
 /// What one step was spent on, in milliseconds. Exposed is what the training thread waited through:
@@ -151,38 +147,25 @@ struct Setup {
   int ranks() const { return training + answering; }
 };
 
-/// The network of one mode's job.
-struct Job {
-  explicit Job(const Setup& setup) : network(setup.ranks()), hub(setup.ranks()) {
-    if (setup.bits_per_second == 0) return;
-    link = std::make_shared<VirtualNetwork>(
-        setup.ranks(), VirtualNetwork::Link{.bytes_per_second = setup.bits_per_second / 8});
-  }
-  std::unique_ptr<Transport> Connect(int rank) {
-    auto direct = network.Endpoint(rank);
-    if (!link) return direct;
-    return std::make_unique<DelayedTransport>(std::move(direct), link);
-  }
-  EngineEnvironment Environment(int rank, const Setup& setup) {
-    return {.connect = [this, rank] { return Connect(rank); },
-            .membership = hub.Member(rank),
-            .local_rank = rank,
-            .local_size = setup.ranks(),
-            .host = "local"};
-  }
+/// The job of one mode.
+std::unique_ptr<LocalJob> MakeJob(const Setup& setup) {
+  if (setup.bits_per_second == 0) return std::make_unique<LocalJob>(setup.ranks());
+  const auto link = std::make_shared<VirtualNetwork>(
+      setup.ranks(), VirtualNetwork::Link{.bytes_per_second = setup.bits_per_second / 8});
+  return std::make_unique<LocalJob>(
+      setup.ranks(), [link](int /*rank*/, std::unique_ptr<Transport> direct) {
+        return std::make_unique<DelayedTransport>(std::move(direct), link);
+      });
+}
 
-  local::Network network;
-  local::MembershipHub hub;
-  std::shared_ptr<VirtualNetwork> link;
-};
-
-void RunRank(int rank, const Setup& setup, std::array<std::unique_ptr<Job>, kModes.size()>& jobs,
-             const Options& options, const byte_lm::Text& text, Series& series) {
+void RunRank(int rank, const Setup& setup,
+             std::array<std::unique_ptr<LocalJob>, kModes.size()>& jobs, const Options& options,
+             const byte_lm::Text& text, Series& series) {
   std::array<std::unique_ptr<Rank>, kModes.size()> modes;
   for (std::size_t m = 0; m < kModes.size(); ++m) {
     Settings settings;
     settings.pipeline = kModes[m];
-    modes[m] = std::make_unique<Rank>(settings, jobs[m]->Environment(rank, setup), options, text);
+    modes[m] = std::make_unique<Rank>(settings, jobs[m]->Environment(rank), options, text);
   }
   for (int round = -1; round < options.rounds; ++round) {
     for (std::size_t i = 0; i < kModes.size(); ++i) {
@@ -202,8 +185,8 @@ void RunRank(int rank, const Setup& setup, std::array<std::unique_ptr<Job>, kMod
 }
 
 Series Measure(const Setup& setup, const Options& options, const byte_lm::Text& text) {
-  std::array<std::unique_ptr<Job>, kModes.size()> jobs;
-  for (auto& job : jobs) job = std::make_unique<Job>(setup);
+  std::array<std::unique_ptr<LocalJob>, kModes.size()> jobs;
+  for (auto& job : jobs) job = MakeJob(setup);
   Series series;
   std::vector<std::jthread> threads;
   threads.reserve(static_cast<std::size_t>(setup.ranks()));
@@ -236,12 +219,14 @@ void AddRows(const Setup& setup, const Series& series, Report& report) {
                    1 - split.exposed_compression / split.compression, ">=", 0.5);
 }
 
-void Run(const Options& options, Report& report) {
+Report Run(const Options& options) {
+  Report report("overlap");
   const byte_lm::Text text = byte_lm::Text::Load(options.text);
   const Setup setups[] = {
       {.name = "2 ranks train", .training = 2},
       {.name = "1 rank trains, 100 Mb/s", .training = 1, .answering = 1, .bits_per_second = 100e6}};
   for (const Setup& setup : setups) AddRows(setup, Measure(setup, options, text), report);
+  return report;
 }
 
 }  // namespace
@@ -250,20 +235,9 @@ void Run(const Options& options, Report& report) {
 int main(int argc, char** argv) {
   CLI::App app("Exposed compression and exchange, pipeline modes serial and thread", "overlap");
   weir::bench::Options options;
-  app.add_option("--json", options.json, "Write the report to this file");
   app.add_option("--text", options.text, "Text to train on");
   app.add_option("--batch", options.batch, "Windows a rank and step");
   app.add_option("--steps", options.steps, "Steps of a round");
   app.add_option("--rounds", options.rounds, "Rounds; the table shows their medians");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    weir::bench::Report report("overlap");
-    weir::bench::Run(options, report);
-    report.Print(std::cout);
-    if (!options.json.empty()) report.WriteJson(options.json);
-  } catch (const std::exception& error) {
-    std::cerr << "overlap: " << error.what() << '\n';
-    return 1;
-  }
-  return 0;
+  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(options); });
 }

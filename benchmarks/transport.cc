@@ -3,15 +3,14 @@
 // every rank.
 #include <mpi.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <functional>
-#include <iostream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "weir/engine.h"
 
@@ -25,7 +24,6 @@ struct Options {
                                     kMiB, 4 * kMiB, 16 * kMiB, 64 * kMiB};
   int rounds = 21;
   bool idle_only = false;
-  std::string json;
 };
 
 /// Training's share of a core: never idle until destroyed.
@@ -129,11 +127,16 @@ void MeasureAll(Engine& engine, bool compute, const Options& options, Report& re
   }
 }
 
-void Run(Engine& engine, const Options& options, Report& report) {
-  MeasureAll(engine, false, options, report);
-  if (options.idle_only) return;
-  const ComputeThread compute;
-  MeasureAll(engine, true, options, report);
+std::optional<Report> Run(const Options& options) {
+  const auto engine = Engine::Create();
+  Report report("transport, " + std::to_string(engine->size()) + " ranks");
+  MeasureAll(*engine, false, options, report);
+  if (!options.idle_only) {
+    const ComputeThread compute;
+    MeasureAll(*engine, true, options, report);
+  }
+  if (engine->rank() != 0) return {};
+  return report;
 }
 
 }  // namespace
@@ -142,21 +145,8 @@ void Run(Engine& engine, const Options& options, Report& report) {
 int main(int argc, char** argv) {
   CLI::App app("All-reduce through the engine against MPI_Allreduce in place", "transport");
   weir::bench::Options options;
-  app.add_option("--json", options.json, "Write the report to this file");
   app.add_option("--sizes", options.sizes, "Bytes");
   app.add_flag("--idle-only", options.idle_only, "Leave out the runs beside a computing thread");
   app.add_option("--rounds", options.rounds, "Timed rounds; the table shows their medians");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    const auto engine = weir::Engine::Create();
-    weir::bench::Report report("transport, " + std::to_string(engine->size()) + " ranks");
-    weir::bench::Run(*engine, options, report);
-    if (engine->rank() != 0) return 0;
-    report.Print(std::cout);
-    if (!options.json.empty()) report.WriteJson(options.json);
-  } catch (const std::exception& error) {
-    std::cerr << "transport: " << error.what() << '\n';
-    return 1;
-  }
-  return 0;
+  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(options); });
 }

@@ -1,11 +1,10 @@
 // What Deep Gradient Compression at 99.9 % sparsity puts on the network for well-known models: the
 // frames that one rank contributes, headers included, in a real job.
-#include <CLI/CLI.hpp>
-#include <iostream>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "benchmarks/main.h"
 #include "benchmarks/model_shapes.h"
 #include "benchmarks/report.h"
 #include "weir/engine.h"
@@ -59,12 +58,14 @@ Measured RunStep(Engine& engine, const Case& entry) {
   return measured;
 }
 
-void Run(Engine& engine, Report& report) {
+std::optional<Report> Run() {
+  const auto engine = Engine::Create();
+  Report report("wire");
   const Case cases[] = {{"ResNet-50", ResNet50(), 515.0},
                         {"AlexNet", AlexNet(), 1035.0},
                         {"PTB LSTM", TiedLstm(), 825.0}};
   for (const Case& entry : cases) {
-    const auto [step, transport_bytes] = RunStep(engine, entry);
+    const auto [step, transport_bytes] = RunStep(*engine, entry);
     const auto wire = static_cast<double>(step.wire_bytes);
     // By all that was sent: at two ranks each frame is sent once.
     const double ratio =
@@ -81,6 +82,8 @@ void Run(Engine& engine, Report& report) {
     report.AddTarget(std::string(entry.name) + ": dense / sent by the transport", ratio,
                      ">=", entry.target);
   }
+  if (engine->rank() != 0) return {};
+  return report;
 }
 
 }  // namespace
@@ -88,19 +91,5 @@ void Run(Engine& engine, Report& report) {
 
 int main(int argc, char** argv) {
   CLI::App app("Bytes that DGC puts on the network for well-known models", "wire");
-  std::string json;
-  app.add_option("--json", json, "Write the report to this file");
-  CLI11_PARSE(app, argc, argv);
-  try {
-    const auto engine = weir::Engine::Create();
-    weir::bench::Report report("wire");
-    weir::bench::Run(*engine, report);
-    if (engine->rank() != 0) return 0;
-    report.Print(std::cout);
-    if (!json.empty()) report.WriteJson(json);
-  } catch (const std::exception& error) {
-    std::cerr << "wire: " << error.what() << '\n';
-    return 1;
-  }
-  return 0;
+  return weir::bench::Main(app, argc, argv, weir::bench::Run);
 }

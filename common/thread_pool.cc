@@ -1,10 +1,10 @@
 #include "common/thread_pool.h"
 
-#include <pthread.h>
-
 #include <utility>
 
+#include "common/background_thread.h"
 #include "common/check.h"
+#include "common/thread_name.h"
 
 namespace weir {
 
@@ -76,7 +76,8 @@ void ThreadPool::ClaimParts(const Loop& loop) {
 }
 
 void ThreadPool::Serve(const std::stop_token& stop, const std::string& name) {
-  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  NameThread(name);
+  WorkInBackground();
   std::uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (wake_.wait(lock, stop, [&] { return open_ && generation_ != seen; })) {

@@ -253,6 +253,9 @@ void Coordinator::Pause(std::int64_t now_ns) {
   std::int64_t until_ns = closing_ ? 0 : negotiator_->next_round_ns(busy);
   // Deadlines are looked at now and then.
   if (outstanding && until_ns == 0) until_ns = now_ns + kLongestSleepNs;
+  if (const std::int64_t due_ns = transport_->next_due_ns(); due_ns != 0) {
+    until_ns = until_ns == 0 ? due_ns : std::min(until_ns, due_ns);
+  }
   waiter_.Sleep(until_ns);
 }
 

@@ -1,5 +1,6 @@
 #include "coordinator/stage_worker.h"
 
+#include "common/background_thread.h"
 #include "common/thread_name.h"
 
 namespace weir {
@@ -34,6 +35,7 @@ void StageQueue::Close() {
 StageWorker::StageWorker(int index, StageQueue* queue, std::function<void(Bucket*)> run)
     : thread_([index, queue, run = std::move(run)] {
         NameThread("weir-stage-" + std::to_string(index));
+        WorkInBackground();
         while (Bucket* bucket = queue->Pop()) run(bucket);
       }) {}
 

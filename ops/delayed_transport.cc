@@ -77,6 +77,11 @@ Transport::Request DelayedTransport::TakeSlot(const Slot& slot) {
   return request;
 }
 
+void DelayedTransport::FreeSlot(Request request) {
+  slots_[request] = {};
+  free_.push_back(request);
+}
+
 Transport::Request DelayedTransport::Send(int peer, Tag tag, std::span<const std::byte> data) {
   // The virtual message first: its receiver asks for it as soon as the real one is there.
   const Clock::time_point due = network_->Send(rank(), peer, tag, data.size());
@@ -105,14 +110,24 @@ std::optional<std::size_t> DelayedTransport::Test(Request request) {
     if (!slot.sending) slot.due = network_->Receive(slot.peer, rank(), slot.tag);
   }
   if (Clock::now() < slot.due) return {};
-  free_.push_back(request);
-  return slot.bytes;
+  const auto bytes = slot.bytes;
+  FreeSlot(request);
+  return bytes;
 }
 
 void DelayedTransport::Cancel(Request request) {
   Slot& slot = slots_[request];
   if (!slot.bytes) inner_->Cancel(slot.inner);
-  free_.push_back(request);
+  FreeSlot(request);
+}
+
+std::int64_t DelayedTransport::next_due_ns() const {
+  auto next = Clock::time_point::max();
+  for (const Slot& slot : slots_) {
+    if (slot.bytes) next = std::min(next, slot.due);
+  }
+  if (next == Clock::time_point::max()) return 0;
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(next.time_since_epoch()).count();
 }
 
 }  // namespace weir

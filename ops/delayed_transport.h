@@ -50,6 +50,8 @@ class DelayedTransport final : public Transport {
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;
   void Cancel(Request request) override;
+  bool SetWake(std::function<void()> wake) override { return inner_->SetWake(std::move(wake)); }
+  std::int64_t next_due_ns() const override;
   NetworkTotals totals() const override { return inner_->totals(); }
 
  private:
@@ -58,10 +60,11 @@ class DelayedTransport final : public Transport {
     int peer = -1;
     Tag tag;
     bool sending = false;
-    std::optional<std::size_t> bytes;  ///< Once the inner request has completed.
+    std::optional<std::size_t> bytes;  ///< Once the inner request has completed; none when free.
     VirtualNetwork::Clock::time_point due;
   };
   Request TakeSlot(const Slot& slot);
+  void FreeSlot(Request request);
 
   std::unique_ptr<Transport> inner_;
   std::shared_ptr<VirtualNetwork> network_;

@@ -57,6 +57,10 @@ class Transport {
     return false;
   }
 
+  /// Of a backend that wakes: when (CLOCK_MONOTONIC) a message completes of which nobody will be
+  /// woken, because time alone completes it. 0: none does.
+  virtual std::int64_t next_due_ns() const { return 0; }
+
   /// Of messages that have completed. Cancelled ones do not count.
   virtual NetworkTotals totals() const = 0;
 };

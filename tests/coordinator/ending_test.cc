@@ -6,7 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "tests/coordinator/breakable_job.h"
+#include "coordinator/local_job.h"
+#include "tests/coordinator/engine_calls.h"
 #include "weir/engine.h"
 
 namespace weir {
@@ -18,28 +19,30 @@ TEST(Ending, ARankThatNeverSubmitsEndsTheJobWithItsNameOnEveryRank) {
   Settings settings;
   settings.stall_warning_seconds = 0.2;
   settings.stall_shutdown_seconds = 1.0;
-  BreakableJob job(3, settings);
+  LocalJob job(3);
   testing::internal::CaptureStderr();
-  job.Run([&](Engine& engine) {
-    std::vector<float> values(4, 1.0f);
-    engine.Wait(Reduce(engine, "common", values));
-    const std::string error = ErrorOf([&] {
-      // Rank 2 has something else to wait for, which never comes either.
-      const char* name = engine.rank() == 2 ? "only rank 2" : "forgotten";
-      engine.Wait(Reduce(engine, name, values));
-    });
-    EXPECT_THAT(error, HasSubstr("TimedOut"));
-    EXPECT_THAT(error, HasSubstr("tensor 'forgotten' was submitted by ranks [0, 1]"));
-    EXPECT_THAT(error, HasSubstr("but not by ranks [2]"));
-    EXPECT_THAT(error, HasSubstr("rank 2 last finished 'common'"));
-  });
+  job.Run(
+      [&](Engine& engine) {
+        std::vector<float> values(4, 1.0f);
+        engine.Wait(Reduce(engine, "common", values));
+        const std::string error = ErrorOf([&] {
+          // Rank 2 has something else to wait for, which never comes either.
+          const char* name = engine.rank() == 2 ? "only rank 2" : "forgotten";
+          engine.Wait(Reduce(engine, name, values));
+        });
+        EXPECT_THAT(error, HasSubstr("TimedOut"));
+        EXPECT_THAT(error, HasSubstr("tensor 'forgotten' was submitted by ranks [0, 1]"));
+        EXPECT_THAT(error, HasSubstr("but not by ranks [2]"));
+        EXPECT_THAT(error, HasSubstr("rank 2 last finished 'common'"));
+      },
+      settings);
   // Long before the end, a warning said the same.
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("warning: stalled: tensor 'forgotten' was submitted by ranks [0, 1]"));
 }
 
 TEST(Ending, ADeadRankIsNamedOnEverySurvivor) {
-  BreakableJob job(3);
+  LocalJob job(3);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     if (engine.rank() == 1) {
@@ -60,7 +63,7 @@ TEST(Ending, ADeadRankIsNamedOnEverySurvivor) {
 }
 
 TEST(Ending, AnAbortReachesEveryRankWithItsReason) {
-  BreakableJob job(3);
+  LocalJob job(3);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     if (engine.rank() == 2) {
@@ -80,7 +83,7 @@ TEST(Ending, AnAbortReachesEveryRankWithItsReason) {
 }
 
 TEST(Ending, ShutdownOnOneRankFailsWhatTheOthersWaitFor) {
-  BreakableJob job(3);
+  LocalJob job(3);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     engine.Wait(Reduce(engine, "common", values));
@@ -94,7 +97,7 @@ TEST(Ending, ShutdownOnOneRankFailsWhatTheOthersWaitFor) {
 }
 
 TEST(Ending, ShutdownReturnsWhenNothingUsesTheNetworkAnyMoreAndRefusesWhatComesAfter) {
-  BreakableJob job(2);
+  LocalJob job(2);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     engine.Wait(Reduce(engine, "common", values));
@@ -129,7 +132,7 @@ TEST(Ending, AnEngineThatCannotBeMadeIsAnErrorOfRunLocal) {
 }
 
 TEST(Ending, APrioritySubmittedDifferentlyIsAMismatch) {
-  BreakableJob job(2);
+  LocalJob job(2);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     const TensorView view = ViewOf(std::span<float>(values));
@@ -142,26 +145,28 @@ TEST(Ending, APrioritySubmittedDifferentlyIsAMismatch) {
 TEST(Ending, AWaitThatPassesItsDeadlineEndsTheJobOnAllRanks) {
   Settings settings;
   settings.timeout_seconds = 0.1;
-  BreakableJob job(2, settings);
+  LocalJob job(2);
   std::promise<void> rank_0_ended;
   std::shared_future<void> ended(rank_0_ended.get_future());
-  job.Run([&](Engine& engine) {
-    std::vector<float> values(4, 1.0f);
-    if (engine.rank() == 0) {
-      EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "alone", values)); }),
-                  HasSubstr("TimedOut: a wait passed its deadline"));
-      rank_0_ended.set_value();
-      return;
-    }
-    ended.wait();
-    // The news may still be on its way: the operation then ends with it.
-    EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "late", values)); }),
-                HasSubstr("TimedOut"));
-  });
+  job.Run(
+      [&](Engine& engine) {
+        std::vector<float> values(4, 1.0f);
+        if (engine.rank() == 0) {
+          EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "alone", values)); }),
+                      HasSubstr("TimedOut: a wait passed its deadline"));
+          rank_0_ended.set_value();
+          return;
+        }
+        ended.wait();
+        // The news may still be on its way: the operation then ends with it.
+        EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "late", values)); }),
+                    HasSubstr("TimedOut"));
+      },
+      settings);
 }
 
 TEST(Ending, AGroupThatGoesInTheMiddleOfAStepIsNotMistakenForZeros) {
-  BreakableJob job(2);
+  LocalJob job(2);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     const TensorView view = ViewOf(std::span<float>(values));
@@ -180,7 +185,7 @@ TEST(Ending, AGroupThatGoesInTheMiddleOfAStepIsNotMistakenForZeros) {
 }
 
 TEST(Ending, AnOwnerIsHeldUntilItsOperationIsDoneAndNoLonger) {
-  BreakableJob job(2);
+  LocalJob job(2);
   job.Run([&](Engine& engine) {
     auto values = std::make_shared<std::vector<float>>(1000, 2.0f);
     const std::weak_ptr<std::vector<float>> watch = values;
@@ -195,7 +200,7 @@ TEST(Ending, AnOwnerIsHeldUntilItsOperationIsDoneAndNoLonger) {
 }
 
 TEST(Ending, SeveralThreadsMaySubmit) {
-  BreakableJob job(2);
+  LocalJob job(2);
   job.Run([&](Engine& engine) {
     std::vector<std::jthread> threads;
     for (int t = 0; t < 4; ++t) {

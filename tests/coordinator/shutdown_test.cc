@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/coordinator/breakable_job.h"
+#include "coordinator/local_job.h"
+#include "tests/coordinator/engine_calls.h"
 #include "weir/engine.h"
 
 namespace weir {
@@ -14,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Shutdown, FailsWhatIsOutstandingOnEveryRank) {
-  BreakableJob job(3);
+  LocalJob job(3);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     // No two ranks wait for the same: nothing of it can be agreed on.
@@ -27,7 +28,7 @@ TEST(Shutdown, FailsWhatIsOutstandingOnEveryRank) {
 }
 
 TEST(Shutdown, FailsAStepThatIsUnderWayAndTheGroupCanGo) {
-  BreakableJob job(2);
+  LocalJob job(2);
   std::promise<void> submitted;
   job.Run([&](Engine& engine) {
     const auto group = engine.Register({.name = "g",
@@ -51,7 +52,7 @@ TEST(Shutdown, FailsAStepThatIsUnderWayAndTheGroupCanGo) {
 }
 
 TEST(Shutdown, TwiceIsOnce) {
-  BreakableJob job(3);
+  LocalJob job(3);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     engine.Wait(Reduce(engine, "common", values));
@@ -61,7 +62,7 @@ TEST(Shutdown, TwiceIsOnce) {
 }
 
 TEST(Shutdown, OnAllRanksAtOnceAfterwardsEveryCallIsRefused) {
-  BreakableJob job(3);
+  LocalJob job(3);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     engine.Shutdown();
@@ -76,7 +77,7 @@ TEST(Shutdown, OnAllRanksAtOnceAfterwardsEveryCallIsRefused) {
 }
 
 TEST(Shutdown, AbortingTwiceKeepsTheFirstReason) {
-  BreakableJob job(2);
+  LocalJob job(2);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     if (engine.rank() == 0) {

@@ -8,14 +8,11 @@
 #include <memory>
 #include <ostream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "compression/frame.h"
-#include "coordinator/engine_impl.h"
+#include "coordinator/local_job.h"
 #include "coordinator/operation_numbers.h"
-#include "ops/local/membership.h"
-#include "ops/local/transport.h"
 #include "tests/ops/faulty_transport.h"
 
 namespace weir {
@@ -88,26 +85,16 @@ std::string TrainUntilItEnds(Engine& engine) {
 std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule) {
   Settings settings;
   settings.log_level = LogLevel::kFatal;  // What they end with is seen here.
-  local::Network network(kRanks);
-  local::MembershipHub hub(kRanks);
+  LocalJob job(kRanks, [&](int rank, std::unique_ptr<Transport> direct) {
+    if (rank == kSender) direct = std::make_unique<FaultyTransport>(std::move(direct), rule);
+    return direct;
+  });
   std::vector<std::string> ends(kRanks);
-  {
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < kRanks; ++rank) {
-      threads.emplace_back([&, rank] {
-        const auto connect = [&, rank]() -> std::unique_ptr<Transport> {
-          if (rank != kSender) return network.Endpoint(rank);
-          return std::make_unique<FaultyTransport>(network.Endpoint(rank), rule);
-        };
-        EngineImpl engine(settings, {.connect = connect,
-                                     .membership = hub.Member(rank),
-                                     .local_rank = rank,
-                                     .local_size = kRanks,
-                                     .host = "local"});
-        ends[static_cast<std::size_t>(rank)] = TrainUntilItEnds(engine);
-      });
-    }
-  }
+  job.Run(
+      [&](Engine& engine) {
+        ends[static_cast<std::size_t>(engine.rank())] = TrainUntilItEnds(engine);
+      },
+      settings);
   return ends;
 }
 

@@ -65,6 +65,28 @@ TEST(DelayedTransport, CompletesWhenTheNetworkSaysSo) {
   EXPECT_EQ(in, out);
 }
 
+TEST(DelayedTransport, SaysWhenTimeAloneCompletesAMessage) {
+  const auto network = std::make_shared<VirtualNetwork>(2, kMegabytePerSecond);
+  local::Network local(2);
+  DelayedTransport a(local.Endpoint(0), network), b(local.Endpoint(1), network);
+  int wakes = 0;
+  EXPECT_TRUE(b.SetWake([&] { ++wakes; }));
+  std::vector<std::byte> out(20000, std::byte{7}), in(20000);
+  const auto receive = b.Receive(0, {1, 0}, in);
+  EXPECT_EQ(b.next_due_ns(), 0);
+  const auto before = Clock::now();
+  const auto send = a.Send(1, {1, 0}, out);
+  EXPECT_EQ(wakes, 1);
+  EXPECT_FALSE(b.Test(receive));
+  const Clock::time_point due{std::chrono::nanoseconds(b.next_due_ns())};
+  EXPECT_GE(due - before, milliseconds(25));
+  std::this_thread::sleep_until(due);
+  EXPECT_TRUE(b.Test(receive));
+  EXPECT_EQ(b.next_due_ns(), 0);
+  std::this_thread::sleep_until(due);
+  EXPECT_TRUE(a.Test(send));
+}
+
 TEST(DelayedTransport, CarriesCollectives) {
   const auto network =
       std::make_shared<VirtualNetwork>(3, VirtualNetwork::Link{.bytes_per_second = 1e9});

@@ -1,0 +1,61 @@
+#include "coordinator/local_job.h"
+
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace weir {
+
+LocalJob::LocalJob(int ranks, Between between)
+    : network_(ranks), hub_(ranks), between_(std::move(between)) {}
+
+EngineEnvironment LocalJob::Environment(int rank) {
+  const auto connect = [this, rank] {
+    auto direct = network_.Endpoint(rank);
+    return between_ ? between_(rank, std::move(direct)) : std::move(direct);
+  };
+  return {.connect = connect,
+          .disconnect = nullptr,
+          .membership = hub_.Member(rank),
+          .local_rank = rank,
+          .local_size = size(),
+          .host = "local"};
+}
+
+void LocalJob::Run(const std::function<void(Engine&)>& body, const Settings& settings) {
+  std::mutex mutex;
+  std::exception_ptr first_error;
+  {
+    std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(size()));
+    for (int rank = 0; rank < size(); ++rank) {
+      threads.emplace_back([&, rank] {
+        const auto remember = [&] {
+          std::lock_guard lock(mutex);
+          if (!first_error) first_error = std::current_exception();
+        };
+        try {
+          EngineImpl engine(settings, Environment(rank));
+          try {
+            body(engine);
+          } catch (const std::exception& error) {
+            remember();
+            engine.Abort(error.what());
+          }
+        } catch (...) {
+          remember();
+        }
+      });
+    }
+  }
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+void RunLocal(int ranks, const std::function<void(Engine&)>& body, const Settings& settings) {
+  if (ranks < 1) throw InvalidArgument("RunLocal needs at least one rank");
+  LocalJob(ranks).Run(body, settings);
+}
+
+}  // namespace weir

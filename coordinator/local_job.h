@@ -1,0 +1,39 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "coordinator/engine_impl.h"
+#include "ops/local/membership.h"
+#include "ops/local/transport.h"
+#include "weir/engine.h"
+
+namespace weir {
+
+/// A job whose ranks are threads of this process: their network, and their membership.
+class LocalJob {
+ public:
+  /// May put something between a rank and its network, such as a slow link. Called on the rank's
+  /// network thread.
+  using Between =
+      std::function<std::unique_ptr<Transport>(int rank, std::unique_ptr<Transport> direct)>;
+
+  explicit LocalJob(int ranks, Between between = nullptr);
+
+  int size() const { return network_.size(); }
+  /// To break the job with, in tests.
+  local::MembershipHub& hub() { return hub_; }
+
+  /// What an engine of that rank needs. The job must outlive the engine; a rank has one at a time.
+  EngineEnvironment Environment(int rank);
+
+  /// As RunLocal, with the ranks of this job.
+  void Run(const std::function<void(Engine&)>& body, const Settings& settings = {});
+
+ private:
+  local::Network network_;
+  local::MembershipHub hub_;
+  const Between between_;
+};
+
+}  // namespace weir

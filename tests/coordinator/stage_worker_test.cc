@@ -1,0 +1,55 @@
+#include "coordinator/stage_worker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <future>
+#include <optional>
+#include <vector>
+
+#include "coordinator/operation.h"
+#include "ops/local/transport.h"
+
+namespace weir {
+namespace {
+
+class StageWorkerTest : public testing::Test {
+ protected:
+  local::Network network_{1};
+  std::unique_ptr<Transport> transport_ = network_.Endpoint(0);
+  HandleTable handles_;
+  Operation first_{"first", *transport_, handles_};
+  Operation second_{"second", *transport_, handles_};
+  StageQueue queue_;
+};
+
+TEST_F(StageWorkerTest, RunsBucketsInOrderBehindTheProgramsThreads) {
+  std::vector<Bucket*> seen;
+  std::vector<int> policies;
+  std::promise<void> both;
+  {
+    const StageWorker worker(0, &queue_, [&](Bucket* bucket) {
+      seen.push_back(bucket);
+      policies.push_back(sched_getscheduler(0));
+      if (seen.size() == 2) both.set_value();
+    });
+    EXPECT_TRUE(queue_.Push(&first_));
+    EXPECT_TRUE(queue_.Push(&second_));
+    both.get_future().wait();
+    queue_.Close();
+  }
+  EXPECT_THAT(seen, testing::ElementsAre(&first_, &second_));
+  EXPECT_THAT(policies, testing::Each(SCHED_BATCH));
+}
+
+TEST_F(StageWorkerTest, AClosedQueueTakesNothingAndLetsItsWorkerGo) {
+  std::optional<StageWorker> worker(std::in_place, 0, &queue_, [](Bucket*) { FAIL(); });
+  queue_.Close();
+  worker.reset();  // Joins.
+  EXPECT_FALSE(queue_.Push(&first_));
+  EXPECT_EQ(queue_.Pop(), nullptr);
+}
+
+}  // namespace
+}  // namespace weir

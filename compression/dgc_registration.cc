@@ -13,8 +13,8 @@ namespace {
 std::vector<OptionSpec> DgcSpecs() {
   return {
       {"momentum", "vanilla", ChoiceRule{{"none", "vanilla", "nesterov"}},
-       "Momentum correction: which recursion runs before compression. The optimizer's own momentum "
-       "must then be 0."},
+       "Momentum correction: which recursion runs before compression. An optimizer puts its own "
+       "momentum here; give it once, there or here."},
       {"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true}, "The momentum coefficient."},
       {"momentum_masking", "true", FlagRule{},
        "Drop the momentum of entries that were just sent (momentum factor masking)."},

@@ -12,7 +12,7 @@ namespace weir {
 /// The header of every frame, docs/wire-format.md, "Frame": 48 bytes, little-endian, before the
 /// payload. Its checksum covers the header's other fields and the payload.
 struct FrameHeader {
-  CodecId codec = CodecId::kDense;  ///< Which kind of payload: CodecId (compression/codec.h).
+  CodecId codec = CodecId::kDense;  ///< Which kind of payload: CodecId (compression/codec_id.h).
   DType dtype = DType::kFloat32;    ///< Of the gradient before encoding.
   std::uint32_t epoch = 0;          ///< Of the plan that shaped the bucket.
   std::uint32_t bucket = 0;

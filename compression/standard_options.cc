@@ -73,7 +73,8 @@ std::vector<OptionSpec> StepSpecs() {
 
 std::vector<OptionSpec> WeightDecaySpecs() {
   return {
-      {"weight_decay", "0", RealRule{0.0, kInfinity}, "Coefficient of the weight decay."},
+      {"weight_decay", "0", RealRule{0.0, kInfinity},
+       "Coefficient of the weight decay; an optimizer's, not for gradients alone."},
       {"weight_decay_form", "outside", ChoiceRule{{"outside", "local"}},
        "outside: b = m * b + decay * w, never compressed; local: decay * w joins the gradient."},
   };
@@ -91,6 +92,9 @@ Schedule ScheduleOf(const ParsedOptions& options) {
                                           : ScheduleForm::kConstant;
   settings.begin_step = options.Integer("rampup_begin_step");
   settings.warmup_steps = EitherInteger(options, "warmup_steps", "rampup_step");
+  if (options.Given("density") && options.Given("k")) {
+    options.Refuse("density", "and \"k\" both say how much is sent; leave one of them out");
+  }
   if (options.Has("density")) settings.final_density = options.Real("density");
   if (options.Has("k") && options.Real("k") < 1.0) settings.final_density = options.Real("k");
   if (options.Has("sparsity")) {

@@ -79,10 +79,15 @@ SavedState Collect(std::span<const NamedCompressor> compressors) {
   return state;
 }
 
-void Restore(const SavedState& state, std::span<const NamedCompressor> compressors) {
+namespace {
+
+using Copies = std::vector<std::pair<const SavedArray*, std::span<float>>>;
+
+/// What goes where. Throws InvalidArgument when something is left over on either side.
+Copies Match(const SavedState& state, std::span<const NamedCompressor> compressors) {
   std::map<Key, const SavedArray*> saved;
   for (const SavedArray& array : state.arrays) saved[{array.tensor, array.name}] = &array;
-  std::vector<std::pair<const SavedArray*, std::span<float>>> copies;
+  Copies copies;
   for (const auto& [tensor, compressor] : compressors) {
     for (const Compressor::StateArray& array : compressor->State()) {
       const Key key{tensor, array.name};
@@ -102,7 +107,19 @@ void Restore(const SavedState& state, std::span<const NamedCompressor> compresso
     throw InvalidArgument("saved state: " + Quoted(saved.begin()->first) +
                           " belongs to nothing in this job");
   }
-  for (const auto& [array, values] : copies) std::ranges::copy(array->values, values.begin());
+  return copies;
+}
+
+}  // namespace
+
+void CheckFits(const SavedState& state, std::span<const NamedCompressor> compressors) {
+  Match(state, compressors);
+}
+
+void Restore(const SavedState& state, std::span<const NamedCompressor> compressors) {
+  for (const auto& [array, values] : Match(state, compressors)) {
+    std::ranges::copy(array->values, values.begin());
+  }
   for (const auto& [tensor, compressor] : compressors) compressor->Restored();
 }
 

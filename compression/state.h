@@ -43,9 +43,11 @@ struct NamedCompressor {
 /// Copies the arrays of all compressors. The caller fills in ranks, rank and step.
 SavedState Collect(std::span<const NamedCompressor> compressors);
 
-/// Writes the arrays into the compressors. Throws InvalidArgument, with nothing changed, unless the
-/// state holds exactly the arrays that these compressors have, of the same sizes; the message names
-/// the tensor.
+/// Throws InvalidArgument unless the state holds exactly the arrays that these compressors have, of
+/// the same sizes; the message names the tensor.
+void CheckFits(const SavedState& state, std::span<const NamedCompressor> compressors);
+
+/// Writes the arrays into the compressors. Throws what CheckFits throws, with nothing changed.
 void Restore(const SavedState& state, std::span<const NamedCompressor> compressors);
 
 std::vector<std::byte> Serialize(const SavedState& state);

@@ -82,7 +82,7 @@ class Bucket {
   std::uint32_t record_index = 0;  ///< Its number in BucketNames.
   std::int64_t ready_ns = 0;       ///< When this rank had all of it.
   std::int64_t agreed_ns = 0;      ///< When all ranks had.
-  std::int64_t exchange_ns = 0;    ///< When its exchange started.
+  std::int64_t exchange_ns = 0;    ///< When the exchange under way started; 0: none.
   bool agreed = false;
   bool staged = false;         ///< Waits for its exchange.
   std::size_t live_index = 0;  ///< Place in the coordinator's list of runs under way.

@@ -84,16 +84,17 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
   bool failed = false;
   try {
     Loop();
+    ending_ = true;
     Close();
   } catch (...) {
     failed = true;
+    ending_ = true;
     Collapse(AwaitVerdict(std::current_exception()));
   }
-  for (const auto& fence : fences_) fence->set_value();
-  inbox_.Close();
+  CloseInbox();
   negotiator_.reset();
   exchanger_.reset();
-  transport_.reset();
+  transport_->Close();  // The object stays: a program may still be making a bucket with it.
   if (environment_.disconnect) environment_.disconnect(failed);
   left_.set_value();
 }
@@ -122,9 +123,7 @@ void Coordinator::ThrowIfEnded() const {
   if (shutting_down_.load(std::memory_order_acquire)) {
     throw ShutDown("Shutdown was called on this rank; nothing can be submitted any more");
   }
-  if (!ended_.load(std::memory_order_acquire)) return;
-  std::lock_guard lock(ended_mutex_);
-  std::rethrow_exception(ended_error_);
+  if (ended_.load(std::memory_order_acquire)) std::rethrow_exception(ended_error());
 }
 
 void Coordinator::ThrowIfForked() const {
@@ -132,10 +131,9 @@ void Coordinator::ThrowIfForked() const {
   throw ShutDown("this process was forked from a rank; Weir works in the rank itself only");
 }
 
-void Coordinator::FailIfEnded() {
-  if (!ended_.load(std::memory_order_acquire)) return;
+std::exception_ptr Coordinator::ended_error() const {
   std::lock_guard lock(ended_mutex_);
-  handles_.FailAll(ended_error_);
+  return ended_error_;
 }
 
 Handle Coordinator::Submit(const std::string& name, Operation::Submission submission) {
@@ -164,8 +162,7 @@ Handle Coordinator::Submit(const std::string& name, Operation::Submission submis
   operation->ready_ns = NowNs();
   operation->staged = true;
   operation->cursor = 0;
-  inbox_.Post(InboxEvent::Kind::kReady, operation);
-  FailIfEnded();
+  Announce(operation);
   return handle;
 }
 
@@ -181,9 +178,13 @@ void Coordinator::NameBucket(Bucket& bucket, BucketInfo info) {
 
 void Coordinator::Run(Bucket* bucket) {
   bucket->ready_ns = NowNs();
-  inbox_.Post(InboxEvent::Kind::kReady, bucket);
-  pipeline_->Begin(bucket);
-  FailIfEnded();
+  if (Announce(bucket)) pipeline_->Begin(bucket);
+}
+
+bool Coordinator::Announce(Bucket* bucket) {
+  if (inbox_.Post(InboxEvent::Kind::kReady, bucket)) return true;
+  bucket->Failed(ended_error());
+  return false;
 }
 
 void Coordinator::Wait(Handle handle) {
@@ -191,10 +192,7 @@ void Coordinator::Wait(Handle handle) {
                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                             std::chrono::duration<double>(settings_.timeout_seconds));
   if (handles_.Wait(handle, deadline) == HandleTable::WaitResult::kDone) return;
-  Fail(std::make_exception_ptr(TimedOut("a wait passed its deadline of " +
-                                            std::to_string(settings_.timeout_seconds) +
-                                            " s (WEIR_TIMEOUT_SECONDS)",
-                                        {"", {rank()}, "wait"})));
+  inbox_.Post({.kind = InboxEvent::Kind::kDeadlinePassed});
   handles_.Wait(handle, HandleTable::Deadline::max());
 }
 
@@ -206,8 +204,7 @@ void Coordinator::Fence() {
   if (forked()) return;  // The network thread exists in the parent only.
   auto fence = std::make_shared<std::promise<void>>();
   std::future<void> handled = fence->get_future();
-  inbox_.Post({.kind = InboxEvent::Kind::kFence, .fence = std::move(fence)});
-  handled.wait();
+  if (inbox_.Post({.kind = InboxEvent::Kind::kFence, .fence = std::move(fence)})) handled.wait();
 }
 
 NetworkTotals Coordinator::network_totals() {

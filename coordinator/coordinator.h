@@ -131,13 +131,21 @@ class Coordinator {
   std::string During() const;
   /// What this rank was doing when it failed, for the log.
   void WriteLastWords(const std::exception_ptr& error) const;
-  /// After a submission: what came too late for the network thread must not wait for ever.
-  void FailIfEnded();
+  /// Tells the network thread that a bucket is complete here. False: it has ended, and the run has
+  /// failed with its reason.
+  bool Announce(Bucket* bucket);
+  /// The reason, once the rank has ended.
+  std::exception_ptr ended_error() const;
+  /// The network thread's last act for others: what came too late for it fails, and nobody waits
+  /// for it any more.
+  void CloseInbox();
   void Pause(std::int64_t now_ns);
   NetworkTotals UpdateGauges();
   /// Ends the job when something has waited for agreement beyond the limit.
   void InspectStalls(std::int64_t now_ns);
   void EndStalled(const std::string& reason);
+  /// Ends the job because a wait has passed its deadline; says what was waited for.
+  void EndLate();
   std::vector<StallInspector::Waiting> WaitingForAgreement() const;
   void AddLive(Bucket* bucket);
   void RemoveLive(Bucket* bucket);
@@ -175,6 +183,7 @@ class Coordinator {
   std::exception_ptr ended_error_;
 
   // Network thread only.
+  bool ending_ = false;  ///< Out of the loop.
   std::unique_ptr<Negotiator> negotiator_;
   std::unique_ptr<Exchanger> exchanger_;
   std::unique_ptr<StallInspector> stalls_;
@@ -184,6 +193,7 @@ class Coordinator {
   std::vector<Bucket*> live_;    ///< Complete here and not done.
   std::vector<Bucket*> agreed_;  ///< Of one round.
   bool closing_ = false;
+  int leaving_rank_ = -1;  ///< Who began the shutdown, if known.
   std::int64_t shutdown_deadline_ns_ = 0;
   std::string last_finished_;
   std::exception_ptr failure_;

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <string_view>
 
 #include "common/clock.h"
@@ -49,6 +51,16 @@ AbortReason ReasonOf(const std::exception_ptr& error) {
 
 void Coordinator::EndStalled(const std::string& reason) {
   failure_ = std::make_exception_ptr(TimedOut(reason, {"", {}, "negotiate"}));
+  failure_is_ours_ = true;
+}
+
+void Coordinator::EndLate() {
+  if (failure_) return;
+  const std::string silent = stalls_->Silent();
+  failure_ = std::make_exception_ptr(TimedOut(
+      fmt::format("rank {}: a wait passed its deadline of {:g} s (WEIR_TIMEOUT_SECONDS){}{}", rank_,
+                  settings_.timeout_seconds, During(), silent.empty() ? "" : "; " + silent),
+      UnderWay({rank_})));
   failure_is_ours_ = true;
 }
 
@@ -115,9 +127,15 @@ void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
 }
 
 void Coordinator::Close() {
-  const auto reason = std::make_exception_ptr(
-      ShutDown("Weir has been shut down. This was caused by a call of Shutdown, here or on another "
-               "rank; nothing can be submitted any more."));
+  std::string who = "a rank";
+  if (shutdown_deadline_ns_ != 0) {
+    who = "this rank";
+  } else if (leaving_rank_ >= 0) {
+    who = "rank " + std::to_string(leaving_rank_);
+  }
+  const auto reason = std::make_exception_ptr(ShutDown(
+      "Weir has been shut down: " + who +
+      " called Shutdown or destroyed its engine. Nothing can be submitted any more" + During()));
   SetEnded(reason);
   EndRuns(reason);
   if (environment_.membership != nullptr) environment_.membership->Leave();
@@ -126,9 +144,26 @@ void Coordinator::Close() {
 void Coordinator::EndRuns(const std::exception_ptr& error) {
   pipeline_->Stop();
   HandleInbox();  // Runs that ended meanwhile are not live any more.
-  for (Bucket* bucket : live_) bucket->Failed(error);
+  for (Bucket* bucket : live_) {
+    if (bucket->exchange_ns != 0) {
+      StageRecord record = bucket->RecordOf(Stage::kExchange, bucket->exchange_ns, NowNs());
+      record.ok = false;
+      environment_.recorder->Add(record);
+    }
+    bucket->Failed(error);
+  }
   live_.clear();
   handles_.FailAll(error);
+}
+
+void Coordinator::CloseInbox() {
+  events_.clear();
+  inbox_.Close(events_);
+  for (const InboxEvent& event : events_) {
+    if (event.kind == InboxEvent::Kind::kReady) event.bucket->Failed(ended_error());
+    if (event.fence) fences_.push_back(event.fence);
+  }
+  for (const auto& fence : fences_) fence->set_value();
 }
 
 std::exception_ptr Coordinator::AwaitVerdict(const std::exception_ptr& error) {
@@ -145,9 +180,9 @@ void Coordinator::Collapse(const std::exception_ptr& error) {
   WriteLastWords(error);
   const AbortReason kind = ReasonOf(error);
   gauges_.CountAbort(kind);
-  if (kind == AbortReason::kCorrupt) ++gauges_.checksum_failures;
   // What the transport threw is this rank's own discovery as well.
   if (!failure_) failure_is_ours_ = true;
+  if (failure_is_ours_ && kind == AbortReason::kCorrupt) ++gauges_.checksum_failures;
   if (failure_is_ours_ && environment_.membership != nullptr) {
     environment_.membership->Abort(AbortText(error));
   }

@@ -32,7 +32,7 @@ std::string HostName() {
 std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
   const auto timeout =
       std::chrono::milliseconds(static_cast<std::int64_t>(settings.start_timeout_seconds * 1000));
-  // MPI lives on the network thread: made, used and finalised there.
+  // MPI lives on the network thread: made and used there (and finalised when the process exits).
   auto bootstrap = std::make_shared<std::optional<Bootstrap>>();
   EngineEnvironment environment;
   environment.connect = [bootstrap, timeout] {
@@ -46,7 +46,9 @@ std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
   environment.membership = SupervisorMembership::FromEnvironment();
   environment.local_rank =
       FromLauncher({"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0);
-  environment.local_size = FromLauncher({"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE"}, 1);
+  // Slurm writes "4(x2)" for two hosts of four; hosts of a job are taken to be alike.
+  environment.local_size = FromLauncher(
+      {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"}, 1);
   environment.host = HostName();
   return std::make_unique<EngineImpl>(settings, std::move(environment));
 }

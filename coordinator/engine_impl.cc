@@ -7,8 +7,14 @@
 namespace weir {
 namespace {
 
-void CheckTensor(const std::string& name, const char* what, const void* data, const Shape& shape) {
+void CheckTensor(const std::string& name, const char* what, const void* data, const Shape& shape,
+                 DType dtype) {
   if (name.empty()) throw InvalidArgument("an operation needs a name", {"", {}, "submit"});
+  if (static_cast<int>(dtype) >= kDTypeCount) {
+    throw InvalidArgument("the " + std::string(what) + " of '" + name + "' has the unknown type " +
+                              std::to_string(static_cast<int>(dtype)),
+                          {name, {}, "submit"});
+  }
   if (data == nullptr && shape.elements() > 0) {
     throw InvalidArgument("the " + std::string(what) + " of '" + name + "' is null",
                           {name, {}, "submit"});
@@ -33,9 +39,14 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, environment.host);
   if (settings.metrics_port == 0 && settings.timeline_filename.empty()) return;
-  parts_->monitor =
-      std::make_unique<Monitor>(settings, RunInfo{rank_, size_, local_rank_, environment.host},
-                                parts_->recorder, parts_->names, parts_->coordinator->gauges());
+  try {
+    parts_->monitor =
+        std::make_unique<Monitor>(settings, RunInfo{rank_, size_, local_rank_, environment.host},
+                                  parts_->recorder, parts_->names, parts_->coordinator->gauges());
+  } catch (...) {
+    parts_->coordinator->Fail(std::current_exception());  // The other ranks learn why.
+    throw;
+  }
   parts_->coordinator->MarkCycles(parts_->monitor->marks_cycles());
 }
 
@@ -51,8 +62,8 @@ Coordinator& EngineImpl::coordinator() const {
 
 Handle EngineImpl::Allreduce(const std::string& name, ConstTensorView in, TensorView out,
                              AllreduceOptions options) {
-  CheckTensor(name, "input", in.data, in.shape);
-  CheckTensor(name, "output", out.data, out.shape);
+  CheckTensor(name, "input", in.data, in.shape, in.dtype);
+  CheckTensor(name, "output", out.data, out.shape, out.dtype);
   if (in.dtype != out.dtype || in.shape != out.shape) {
     throw InvalidArgument("allreduce of '" + name + "': the input is " +
                               std::string(Name(in.dtype)) + " " + in.shape.ToString() +
@@ -78,7 +89,12 @@ Handle EngineImpl::Allreduce(const std::string& name, ConstTensorView in, Tensor
 
 Handle EngineImpl::Allgather(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                              std::shared_ptr<const void> owner) {
-  CheckTensor(name, "input", in.data, in.shape);
+  CheckTensor(name, "input", in.data, in.shape, in.dtype);
+  if (!allocate) {
+    throw InvalidArgument(
+        "allgather of '" + name + "' needs a function that gives the result memory",
+        {name, {rank_}, "submit"});
+  }
   Operation::Submission submission;
   submission.request = {
       .kind = RequestKind::kAllgather, .name = name, .dtype = in.dtype, .shape = in.shape};
@@ -90,7 +106,7 @@ Handle EngineImpl::Allgather(const std::string& name, ConstTensorView in, Alloca
 
 Handle EngineImpl::Broadcast(const std::string& name, TensorView tensor, int root,
                              std::shared_ptr<const void> owner) {
-  CheckTensor(name, "tensor", tensor.data, tensor.shape);
+  CheckTensor(name, "tensor", tensor.data, tensor.shape, tensor.dtype);
   if (root < 0 || root >= size_) {
     throw InvalidArgument("broadcast of '" + name + "' from rank " + std::to_string(root) +
                               " in a job of " + std::to_string(size_) + " ranks",

@@ -40,6 +40,9 @@ class EngineImpl final : public Engine {
   Handle Broadcast(const std::string& name, TensorView tensor, int root,
                    std::shared_ptr<const void> owner) override;
   Handle Barrier(const std::string& name) override;
+  const std::map<std::string, std::string>& default_compression() const override {
+    return coordinator().settings().compression;
+  }
   std::unique_ptr<GradientGroup> Register(GradientGroupSpec spec) override;
   bool Poll(Handle handle) override;
   void Wait(Handle handle) override;

@@ -81,6 +81,14 @@ void GradientGroupImpl::Register() {
   if (gate_) gate_->slot = slot;
 }
 
+void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
+  Operation::Submission submission;
+  submission.request.kind = RequestKind::kGroup;
+  submission.request.name = spec_.name + ", loaded";
+  submission.request.settings = {{"next step", next_step}};
+  coordinator_.Wait(coordinator_.Submit(submission.request.name, submission));
+}
+
 std::size_t GradientGroupImpl::parameter_groups() const {
   return static_cast<std::size_t>(
       1 + std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group).parameter_group);
@@ -95,9 +103,14 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
                           " learning rates for the " + std::to_string(groups) +
                           " parameter groups of '" + spec_.name + "'");
   }
-  if (!(info.loss_scale > 0.0f)) {
+  for (const float rate : rates) {
+    if (std::isfinite(rate)) continue;
+    throw InvalidArgument("BeginStep of '" + spec_.name + "' got the learning rate " +
+                          std::to_string(rate) + "; it must be a finite number");
+  }
+  if (!(info.loss_scale > 0.0f) || std::isinf(info.loss_scale)) {
     throw InvalidArgument("BeginStep got the loss scale " + std::to_string(info.loss_scale) +
-                          "; it must be above 0");
+                          "; it must be finite and above 0");
   }
   rates_ = std::move(rates);
   const std::vector<float>& previous = previous_rates_.empty() ? rates_ : previous_rates_;
@@ -216,7 +229,11 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
 }
 
 void GradientGroupImpl::SetDefaultUpdate(std::size_t index, void* data) {
-  places_.at(index).default_update = data;
+  if (index >= places_.size()) {
+    throw InvalidArgument("SetDefaultUpdate(" + std::to_string(index) + ") of '" + spec_.name +
+                          "', which has " + std::to_string(places_.size()) + " tensors");
+  }
+  places_[index].default_update = data;
 }
 
 void GradientGroupImpl::EndStep() {

@@ -44,6 +44,10 @@ class GradientGroupImpl final : public GradientGroup {
 
   void MakeBuckets();
   void Register();
+  /// This rank's state from the files of former ranks. Throws what Load throws.
+  SavedState ReadStates(std::span<std::istream* const> former_ranks) const;
+  /// Throws Mismatch on all ranks when another rank goes on with another step.
+  void AgreeOnStep(const std::string& next_step);
   /// Once for each tensor.
   void WarnOfNonFinite();
   std::size_t parameter_groups() const;

@@ -47,6 +47,11 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   CheckSpec(spec);
   GroupPlan plan{
       .options = ParseOptions(spec.compression.empty() ? settings.compression : spec.compression)};
+  if (plan.options.Given("weight_decay")) {
+    plan.options.Refuse("weight_decay",
+                        "belongs to an optimizer, which knows the parameters: leave it out for the "
+                        "gradients alone");
+  }
   plan.schedule = ScheduleOf(plan.options);
   plan.step_settings = StepSettingsOf(plan.options);
   plan.policy = PolicyOf(plan.options);
@@ -74,6 +79,7 @@ Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan
                                   std::to_string(tensor.parameter_group));
     request.settings.emplace_back("priority of " + tensor.name, std::to_string(tensor.priority));
   }
+  for (const auto& [key, value] : spec.also_equal) request.settings.emplace_back(key, value);
   const auto& compression = spec.compression.empty() ? settings.compression : spec.compression;
   for (const auto& [key, value] : compression) request.settings.emplace_back(key, value);
   request.settings.emplace_back("WEIR_FUSION_THRESHOLD",

@@ -58,10 +58,12 @@ void GradientGroupImpl::Save(std::ostream& out) const {
   if (!out) throw InvalidArgument("the state of '" + spec_.name + "' could not be written");
 }
 
-void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
-  CheckBetweenSteps("Load");
+SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_ranks) const {
   if (former_ranks.empty()) {
     throw InvalidArgument("Load of '" + spec_.name + "' needs at least one saved state");
+  }
+  if (std::ranges::count(former_ranks, nullptr) > 0) {
+    throw InvalidArgument("Load of '" + spec_.name + "' got a null stream");
   }
   std::vector<SavedState> states;
   for (std::istream* in : former_ranks) states.push_back(ReadState(*in));
@@ -86,6 +88,25 @@ void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
                           " parameter groups, this group has " +
                           std::to_string(parameter_groups()));
   }
+  CheckFits(mine, NamedCompressors());
+  return mine;
+}
+
+void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
+  CheckBetweenSteps("Load");
+  SavedState mine;
+  std::exception_ptr error;
+  try {
+    mine = ReadStates(former_ranks);
+  } catch (const Error&) {
+    error = std::current_exception();
+  }
+  try {
+    AgreeOnStep(error ? "unknown, as its state could not be loaded" : std::to_string(mine.step));
+  } catch (const Error&) {
+    if (!error) throw;
+  }
+  if (error) std::rethrow_exception(error);
   Restore(mine, NamedCompressors());
   next_step_ = mine.step;
   previous_rates_ = mine.learning_rates;

@@ -17,14 +17,15 @@ class Bucket;
 /// What other threads tell the network thread.
 struct InboxEvent {
   enum class Kind {
-    kReady,       ///< The bucket is complete on this rank.
-    kStaged,      ///< Its next stage is the network's.
-    kDone,        ///< Its run is over.
-    kFailed,      ///< A stage threw `error`.
-    kMembership,  ///< `membership` happened.
-    kShutdown,    ///< This rank wants to leave.
-    kAbort,       ///< End the engine with `error`.
-    kFence,       ///< Fulfil `fence`: everything posted before has been handled.
+    kReady,           ///< The bucket is complete on this rank.
+    kStaged,          ///< Its next stage is the network's.
+    kDone,            ///< Its run is over.
+    kFailed,          ///< A stage threw `error`.
+    kMembership,      ///< `membership` happened.
+    kShutdown,        ///< This rank wants to leave.
+    kAbort,           ///< End the engine with `error`.
+    kDeadlinePassed,  ///< A wait took too long.
+    kFence,           ///< Fulfil `fence`: everything posted before has been handled.
   };
   Kind kind = Kind::kReady;
   Bucket* bucket = nullptr;
@@ -39,18 +40,19 @@ class Inbox {
  public:
   explicit Inbox(Waiter& waiter) : waiter_(waiter) {}
 
-  void Post(InboxEvent event) {
+  /// False when the inbox is closed: nobody will handle the event.
+  bool Post(InboxEvent event) {
     {
       std::lock_guard lock(mutex_);
-      if (closed_) {
-        Drop(event);
-        return;
-      }
+      if (closed_) return false;
       events_.push_back(std::move(event));
     }
     waiter_.Wake();
+    return true;
   }
-  void Post(InboxEvent::Kind kind, Bucket* bucket) { Post({.kind = kind, .bucket = bucket}); }
+  bool Post(InboxEvent::Kind kind, Bucket* bucket) {
+    return Post({.kind = kind, .bucket = bucket});
+  }
 
   /// Swaps what has come into `events`, which was emptied by the caller.
   void Drain(std::vector<InboxEvent>& events) {
@@ -58,19 +60,14 @@ class Inbox {
     events_.swap(events);
   }
 
-  /// Nobody drains it any more: fences are fulfilled at once, everything else is dropped.
-  void Close() {
+  /// The last Drain: from now on Post refuses.
+  void Close(std::vector<InboxEvent>& events) {
     std::lock_guard lock(mutex_);
     closed_ = true;
-    for (const InboxEvent& event : events_) Drop(event);
-    events_.clear();
+    events_.swap(events);
   }
 
  private:
-  static void Drop(const InboxEvent& event) {
-    if (event.fence) event.fence->set_value();
-  }
-
   Waiter& waiter_;
   std::mutex mutex_;
   std::vector<InboxEvent> events_;

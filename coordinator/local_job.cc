@@ -55,6 +55,7 @@ void LocalJob::Run(const std::function<void(Engine&)>& body, const Settings& set
 
 void RunLocal(int ranks, const std::function<void(Engine&)>& body, const Settings& settings) {
   if (ranks < 1) throw InvalidArgument("RunLocal needs at least one rank");
+  if (!body) throw InvalidArgument("RunLocal needs something to run");
   LocalJob(ranks).Run(body, settings);
 }
 

@@ -14,6 +14,9 @@ namespace {
 constexpr std::uint64_t kNobodyAsks = 1;
 constexpr std::uint64_t kNobodyShutsDown = 2;
 constexpr std::size_t kWordBits = 64;
+// The other bits of the first word belong to the first ranks: "this rank does not shut down".
+constexpr int kFirstRankBit = 2;
+constexpr int kNamedRanks = static_cast<int>(kWordBits) - kFirstRankBit;
 // Registrations of models with hundreds of thousands of tensors stay far below this.
 constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;
 
@@ -84,7 +87,11 @@ void Negotiator::StartRound(std::int64_t now_ns) {
   outcome_.started_ns = now_ns;
   words_.assign(1, ~std::uint64_t{0});
   if (!asks_.empty()) words_[0] &= ~kNobodyAsks;
-  if (shutting_down_) words_[0] &= ~kNobodyShutsDown;
+  if (shutting_down_) {
+    words_[0] &= ~kNobodyShutsDown;
+    const int rank = transport_.rank();
+    if (rank < kNamedRanks) words_[0] &= ~(std::uint64_t{1} << (kFirstRankBit + rank));
+  }
   words_.insert(words_.end(), ready_.begin(), ready_.end());
   and_.Bind(words_);
   and_.Start(kRoundOperation);
@@ -100,6 +107,8 @@ void Negotiator::FinishAnd() {
   }
   for (const std::uint32_t slot : outcome_.ready) Withdraw(slot);
   outcome_.shutdown = (words_[0] & kNobodyShutsDown) == 0;
+  const int leaving = std::countr_one(words_[0] >> kFirstRankBit);
+  outcome_.leaving_rank = leaving < kNamedRanks ? leaving : -1;
   if ((words_[0] & kNobodyAsks) != 0) {
     phase_ = Phase::kIdle;
     return;
@@ -133,7 +142,11 @@ void Negotiator::StartBroadcast() {
 void Negotiator::FinishBroadcast() {
   outcome_.responses = DecodeResponses(broadcast_.message());
   for (const Response& response : outcome_.responses) {
-    if (response.kind == Response::Kind::kForget) continue;
+    if (response.kind == Response::Kind::kForget) {
+      if (response.slot < slot_limit_) continue;
+      throw Corrupt("rank 0 forgot slot " + std::to_string(response.slot) + ", which nobody has",
+                    {response.name, {0}, "negotiate"});
+    }
     const auto asked = asked_slots_.find(response.name);
     if (asked == asked_slots_.end()) {
       throw Corrupt("rank 0 answered about '" + response.name + "', which was not asked",

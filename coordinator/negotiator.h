@@ -37,6 +37,7 @@ class Negotiator {
     std::vector<std::uint32_t> ready;  ///< Slots, ascending.
     std::vector<Response> responses;
     bool shutdown = false;  ///< Some rank shuts down: nothing more will be agreed.
+    int leaving_rank = -1;  ///< The first that does; -1: none, or one of rank 62 and above.
     bool slow_path = false;
     std::int64_t started_ns = 0;
   };

@@ -24,7 +24,7 @@ void Coordinator::Loop() {
     moved = PollNegotiation(now) || moved;
     moved = exchanger_->Poll(now) || moved;
     if (stalls_->due(now)) InspectStalls(now);
-    if (shutdown_deadline_ns_ != 0 && now > shutdown_deadline_ns_ && !closing_) {
+    if (shutdown_deadline_ns_ != 0 && now > shutdown_deadline_ns_) {
       throw TimedOut("the other ranks did not shut down within " +
                          std::to_string(settings_.timeout_seconds) + " s (WEIR_TIMEOUT_SECONDS)",
                      {"", {rank_}, "shutdown"});
@@ -52,7 +52,7 @@ void Coordinator::OnEvent(const InboxEvent& event) {
       return RemoveLive(event.bucket);
     case InboxEvent::Kind::kFence:
       UpdateGauges();
-      if (!failure_) return event.fence->set_value();
+      if (!failure_ && !ending_) return event.fence->set_value();
       fences_.push_back(event.fence);  // Until nothing is under way any more.
       return;
     case InboxEvent::Kind::kMembership:
@@ -60,6 +60,8 @@ void Coordinator::OnEvent(const InboxEvent& event) {
     case InboxEvent::Kind::kShutdown:
       shutdown_deadline_ns_ = NowNs() + static_cast<std::int64_t>(settings_.timeout_seconds * 1e9);
       return negotiator_->AnnounceShutdown();
+    case InboxEvent::Kind::kDeadlinePassed:
+      return EndLate();
     case InboxEvent::Kind::kFailed:
     case InboxEvent::Kind::kAbort:
       if (!failure_) {
@@ -136,7 +138,10 @@ void Coordinator::OnRound() {
   for (const Response& response : outcome.responses) OnResponse(response);
   std::ranges::stable_sort(agreed_, std::ranges::greater(), &Bucket::priority);
   for (Bucket* bucket : agreed_) Agree(bucket);
-  if (outcome.shutdown) closing_ = true;
+  if (outcome.shutdown) {
+    closing_ = true;
+    leaving_rank_ = outcome.leaving_rank;
+  }
   ++(outcome.slow_path ? gauges_.slow_rounds : gauges_.fast_rounds);
   if (marks_cycles_.load(std::memory_order_relaxed)) {
     environment_.recorder->Add(
@@ -210,6 +215,7 @@ void Coordinator::Exchanged(Bucket* bucket) {
   record.density = traffic.density;
   record.threshold = traffic.threshold;
   environment_.recorder->Add(record);
+  bucket->exchange_ns = 0;
   bucket->staged = false;
   pipeline_->Resume(bucket);
 }

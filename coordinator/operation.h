@@ -40,7 +40,11 @@ class Operation final : public Bucket {
 
   const Request& request() const { return submission_.request; }
   /// What the slot stands for: a submission that asks for the same takes the fast path.
-  bool MatchesSlot() const { return slot != kNoSlot && agreed_request_ == submission_.request; }
+  /// Never for a group: a rank that registers something else under the name would wait for ever.
+  bool MatchesSlot() const {
+    return slot != kNoSlot && submission_.request.kind != RequestKind::kGroup &&
+           agreed_request_ == submission_.request;
+  }
   /// The ranks agreed on this submission; `first_dims` for an all-gather.
   void Agree(std::vector<std::int64_t> first_dims);
 

@@ -48,9 +48,12 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
     }
   }
   const std::int64_t age = now_ns - oldest;
-  if (age < first_limit) return std::nullopt;
   const bool over = shutdown_ns_ > 0 && age >= shutdown_ns_;
   if (!over) over_since_ns_ = 0;
+  if (age < first_limit) {
+    asked_ = false;
+    return std::nullopt;
+  }
   if (over && over_since_ns_ == 0) {
     over_since_ns_ = now_ns;
     next_request_ns_ = now_ns;  // The last question before the end.
@@ -58,12 +61,19 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
   // Rank 0 hears the answers, so it can say who is silent, and does so first.
   const std::int64_t patience = rank_ == 0 ? kLateAnswerNs : 2 * kLateAnswerNs;
   if (over && (membership_ == nullptr || now_ns - over_since_ns_ >= patience)) {
+    const std::string silent = Silent();
     return fmt::format(
         "tensor '{}' was submitted by rank {} {:.1f} s ago and not by every rank; {}", name, rank_,
-        static_cast<double>(age) / kNanoseconds, Silent());
+        static_cast<double>(age) / kNanoseconds,
+        silent.empty() ? "not every rank answered who is missing" : silent);
   }
   if (membership_ != nullptr && now_ns >= next_request_ns_) {
+    if (const std::string silent = Silent(); !silent.empty()) {
+      LogWarning("stalled: tensor '{}' was submitted by rank {} {:.1f} s ago; {}", name, rank_,
+                 static_cast<double>(age) / kNanoseconds, silent);
+    }
     statuses_.clear();
+    asked_ = true;
     membership_->RequestStatus();
     next_request_ns_ = now_ns + std::max(over ? kLateAnswerNs : first_limit, kCheckEveryNs);
   }
@@ -71,20 +81,21 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
 }
 
 std::string StallInspector::Silent() const {
+  if (rank_ != 0 || !asked_) return "";
   std::vector<int> silent;
   for (int rank = 0; rank < size_; ++rank) {
     if (!statuses_.contains(rank)) silent.push_back(rank);
   }
-  if (rank_ != 0 || silent.empty()) return "not every rank answered who is missing";
   return fmt::format("ranks [{}] did not answer what they are doing", fmt::join(silent, ", "));
 }
 
 void StallInspector::Answer(std::int64_t now_ns, const std::vector<Waiting>& waiting,
                             const std::string& last_finished) {
-  nlohmann::json tensors = nlohmann::json::object();
+  std::map<std::string, double> tensors;
   for (const Waiting& entry : waiting) {
-    if (tensors.size() == kMostTensors) break;
     tensors[entry.name] = static_cast<double>(now_ns - entry.since_ns) / kNanoseconds;
+    // The first ones by name, so that the reader knows what there was no room for.
+    if (tensors.size() > kMostTensors) tensors.erase(std::prev(tensors.end()));
   }
   membership_->SendStatus(
       // A name need not be UTF-8; what is not is shown replaced.
@@ -106,6 +117,7 @@ std::optional<std::string> StallInspector::OnStatus(std::int64_t now_ns, int ran
   if (statuses_.size() < static_cast<std::size_t>(size_)) return std::nullopt;
   std::optional<std::string> report = Report(now_ns);
   statuses_.clear();
+  asked_ = false;
   return report;
 }
 
@@ -131,8 +143,13 @@ std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
 }
 
 bool StallInspector::EveryRankHas(const std::string& tensor) const {
-  return std::ranges::all_of(
-      statuses_, [&](const auto& entry) { return entry.second.waiting_seconds.contains(tensor); });
+  return std::ranges::all_of(statuses_,
+                             [&](const auto& entry) { return entry.second.MayHave(tensor); });
+}
+
+bool StallInspector::Status::MayHave(const std::string& tensor) const {
+  return waiting_seconds.contains(tensor) ||
+         (waiting_seconds.size() >= kMostTensors && tensor > waiting_seconds.rbegin()->first);
 }
 
 std::string StallInspector::Describe(const std::string& tensor) const {
@@ -147,6 +164,7 @@ std::string StallInspector::Describe(const std::string& tensor) const {
       seconds = std::max(seconds, found->second);
       continue;
     }
+    if (status.MayHave(tensor)) continue;
     missing.push_back(rank);
     doing +=
         fmt::format("{}rank {} {}", doing.empty() ? "" : ", ", rank,

@@ -26,7 +26,7 @@ class StallInspector {
   /// `membership` may be null: then a rank can only say what it waits for itself.
   StallInspector(const Settings& settings, int rank, int size, Membership* membership);
 
-  /// When Check has something to do next; 0: never, as nothing waits.
+  /// Whether it is time for Check.
   bool due(std::int64_t now_ns) const { return enabled_ && now_ns >= next_check_ns_; }
 
   /// Looks at what waits here. Returns the sentence the job ends with when the limit has passed.
@@ -41,17 +41,21 @@ class StallInspector {
 
   std::int64_t stalled() const { return stalled_; }
 
+  /// "ranks [...] did not answer what they are doing"; "" when all did, when nobody was asked, and
+  /// on ranks that hear no answers.
+  std::string Silent() const;
+
  private:
   struct Status {
     std::map<std::string, double> waiting_seconds;  ///< By tensor.
     std::string last_finished;
+    /// Whether the tensor may wait there though the answer, which has no room for all, leaves it
+    /// out.
+    bool MayHave(const std::string& tensor) const;
   };
   std::optional<std::string> Report(std::int64_t now_ns);
   bool EveryRankHas(const std::string& tensor) const;
   std::string Describe(const std::string& tensor) const;
-  /// Who has not answered, as far as this rank knows.
-  std::string Silent() const;
-
   const bool enabled_;
   const std::int64_t warning_ns_;
   const std::int64_t shutdown_ns_;
@@ -63,6 +67,7 @@ class StallInspector {
   std::int64_t over_since_ns_ = 0;  ///< When the limit was found to have passed; 0: it has not.
   std::int64_t next_warning_ns_ = 0;
   std::int64_t stalled_ = 0;
+  bool asked_ = false;              ///< The current request has not been answered by all.
   std::map<int, Status> statuses_;  ///< Of the current request, by rank.
 };
 

@@ -14,7 +14,7 @@ enum class Stage : std::uint8_t {
   kExchange,
   kMerge,
   kUnpack,
-  kStep,   ///< BeginStep to the end of EndStep. Added after all records of the step's buckets.
+  kStep,   ///< BeginStep to the end of WaitStep. Added after all records of the step's buckets.
   kRound,  ///< One negotiation round; only recorded for a timeline that marks cycles.
 };
 /// The stages of a bucket come first.

@@ -19,8 +19,7 @@ namespace weir {
 /// Rank r owns the r-th part of the array. It receives everybody's chunks of that part into
 /// scratch, reduces each with its own straight into the output, and sends the result to all.
 /// Nothing is copied but by the network. Scratch: ChunkStream::kInFlight * (size() - 1) chunks,
-/// kept for the next run; so share objects between buckets, one per all-reduce that may be under
-/// way at once.
+/// kept for the next run.
 class ChunkedAllreduce final : public Collective {
  public:
   /// `chunk_bytes` is a multiple of 64, the same on all ranks.

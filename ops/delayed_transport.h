@@ -52,6 +52,7 @@ class DelayedTransport final : public Transport {
   void Cancel(Request request) override;
   bool SetWake(std::function<void()> wake) override { return inner_->SetWake(std::move(wake)); }
   std::int64_t next_due_ns() const override;
+  void Close() override { inner_->Close(); }
   NetworkTotals totals() const override { return inner_->totals(); }
 
  private:

@@ -23,6 +23,11 @@ HWY_EXPORT(ReduceAnyType);
 
 void CheckReduction(DType dtype, const Reduction& reduction) {
   const bool scaled = reduction.prescale != 1.0 || reduction.postscale != 1.0;
+  const auto op = static_cast<int>(reduction.op);
+  if (op == 2 || op > static_cast<int>(ReduceOp::kProduct)) {
+    throw InvalidArgument("an all-reduce has no operation number " + std::to_string(op) +
+                          "; there are average, sum, min, max and product");
+  }
   if (dtype == DType::kBool && (scaled || reduction.op == ReduceOp::kAverage)) {
     throw InvalidArgument(
         "an all-reduce of bool has no average and no scale factors; use sum (or) "

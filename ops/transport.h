@@ -23,8 +23,9 @@ struct Tag {
 /// to provide; every collective operation is built on it, once (ops/collective.h).
 ///
 /// Nothing here ever blocks. Not thread-safe: all calls of a rank come from one thread, the one
-/// that owns the network. Errors: `Corrupt` when a message is longer than its receiver allows,
-/// `PeerLost` when the backend itself learns of a death.
+/// that owns the network; but rank and size never change, and any thread may ask for them. Errors:
+/// `Corrupt` when a message is longer than its receiver allows, `PeerLost` when the backend itself
+/// learns of a death.
 class Transport {
  public:
   /// A message under way. Valid from Send/Receive until the Test that returns a value or throws, or
@@ -60,6 +61,10 @@ class Transport {
   /// Of a backend that wakes: when (CLOCK_MONOTONIC) a message completes of which nobody will be
   /// woken, because time alone completes it. 0: none does.
   virtual std::int64_t next_due_ns() const { return 0; }
+
+  /// Leaves the network, so that the object may be destroyed anywhere: afterwards only rank, size
+  /// and totals may be called, by then from any thread. Idempotent.
+  virtual void Close() {}
 
   /// Of messages that have completed. Cancelled ones do not count.
   virtual NetworkTotals totals() const = 0;

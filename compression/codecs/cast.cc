@@ -67,7 +67,7 @@ bool AllFinite(DType dtype, std::span<const std::byte> payload) {
 CompressorInfo InfoOf(std::string name, std::string summary, DType dtype, CodecId id) {
   return {.name = std::move(name),
           .summary = std::move(summary),
-          .options = JoinSpecs({CommonSpecs(), MemorySpecs(), StepSpecs()}),
+          .options = JoinSpecs({MemorySpecs(), StepSpecs()}),
           .make =
               [dtype](const ParsedOptions& options, const TensorSpec& tensor) {
                 return MakeCodecCompressor(std::make_unique<CastCodec>(dtype), options, tensor);

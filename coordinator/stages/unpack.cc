@@ -1,5 +1,4 @@
-#include <algorithm>
-
+#include "coordinator/convert.h"
 #include "coordinator/gradient_bucket.h"
 
 namespace weir {
@@ -12,8 +11,8 @@ void GradientBucket::Unpack() {
     if (route_ == BucketRoute::kSummable) {
       const std::size_t bytes = slice.elements * SizeOf(*summable());
       result = Target(slice);
-      std::ranges::fill(result, 0.0f);
-      slice.compressor->Merge(std::span<const std::byte>(frame_).subspan(at, bytes), result);
+      // A sum and no payload: it may have overflowed, as a dense one may.
+      ConvertToFloat(frame_.data() + at, *summable(), result);
       at += bytes;
     } else {
       result = route_ == BucketRoute::kDense && DirectDense() ? Target(slice) : Staged(slice);

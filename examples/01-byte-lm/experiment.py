@@ -26,16 +26,16 @@ import experiment_report
 # What all runs share.
 SETTINGS = {
     "ranks": 4,
-    "steps": 10000,
+    "steps": 20000,
     "batch": 32,
     "momentum": 0.9,
     "schedule": "cosine",
-    "eval_every": 500,
+    "eval_every": 1000,
 }
 
 SEEDS = (1, 2, 3)  # The first one chooses the rate.
 
-RATES = (0.025, 0.05, 0.1, 0.2, 0.4)
+RATES = (0.025, 0.05, 0.1, 0.2)
 
 # The first method is the one that the others are compared with.
 METHODS = {

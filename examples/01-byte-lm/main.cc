@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "examples/01-byte-lm/data.h"
 #include "examples/01-byte-lm/engine_trainer.h"
@@ -20,10 +22,14 @@
 namespace byte_lm {
 namespace {
 
-void Run(const Options& options) {
+void Run(Options options) {
   const Text text = Text::Load(options.text);
   Model model(ModelShape{}, options.seed);
   const std::unique_ptr<weir::Engine> engine = weir::Engine::Create();
+  if (!options.compressor.contains("compressor")) {
+    options.compressor.merge(std::map(engine->default_compression()));
+    options.compressor.try_emplace("compressor", "dense");
+  }
   EngineTrainer trainer(*engine, model.parameters(), options.momentum, options.compressor);
   const bool speaks = trainer.rank() == 0 && !options.quiet;
   Progress progress(speaks ? &std::cout : nullptr, isatty(STDOUT_FILENO) != 0, options.steps);
@@ -37,7 +43,7 @@ void Run(const Options& options) {
 
 int main(int argc, char** argv) {
   try {
-    if (const auto options = byte_lm::ParseOptions(argc, argv)) byte_lm::Run(*options);
+    if (auto options = byte_lm::ParseOptions(argc, argv)) byte_lm::Run(*std::move(options));
   } catch (const std::exception& error) {
     std::cerr << "byte-lm: " << error.what() << '\n';
     return EXIT_FAILURE;

@@ -1,9 +1,10 @@
 #include "examples/01-byte-lm/options.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
-#include <sstream>
 
 #include "weir/error.h"
 
@@ -15,8 +16,14 @@ namespace {
 std::map<std::string, std::string> ParseCompressor(const std::string& text) {
   if (text.find('=') == std::string::npos) return {{"compressor", text}};
   std::map<std::string, std::string> dictionary;
-  std::istringstream list(text);
-  for (std::string item; std::getline(list, item, ',');) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    // A list in brackets is one value: sparsity=[0.75,0.9].
+    std::size_t end = text.find(',', begin);
+    if (const std::size_t open = text.find('[', begin); open < end) {
+      end = text.find(',', text.find(']', open));
+    }
+    const std::string item = text.substr(begin, end - begin);
+    begin = end == std::string::npos ? text.size() : end + 1;
     const std::size_t equals = item.find('=');
     if (equals == std::string::npos || equals == 0) {
       throw weir::InvalidArgument("--compressor: \"" + item + "\" in \"" + text +
@@ -34,11 +41,16 @@ std::map<std::string, std::string> ParseCompressor(const std::string& text) {
 }
 
 // Found out before training, not after.
-void CheckFolder(const std::string& file) {
+void CheckWritable(const std::string& file) {
+  if (file.empty()) return;
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder)) {
     throw weir::InvalidArgument("--json " + file + ": there is no folder " + folder.string() +
                                 "; make it, or give another file");
+  }
+  if (!std::ofstream(file, std::ios::app)) {
+    throw weir::InvalidArgument("--json " + file +
+                                " cannot be written; give a file that can be written");
   }
 }
 
@@ -74,11 +86,13 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv) {
                "byte-lm");
   app.option_defaults()->always_capture_default();
   Options options;
-  std::string compressor = "dense";
+  std::string compressor;
   std::string density;
   std::string warmup_steps;
   Describe(app, options);
-  app.add_option("--compressor", compressor, "A compressor's name, or its list key=value,...");
+  app.add_option("--compressor", compressor,
+                 "A compressor's name, or its list key=value,...; without it WEIR_COMPRESSION, or "
+                 "dense");
   app.add_option("--density", density, "Short for density=... in the list")->capture_default_str();
   app.add_option("--warmup-steps", warmup_steps, "Short for warmup_steps=... in the list");
   try {
@@ -89,16 +103,20 @@ std::optional<Options> ParseOptions(int argc, const char* const* argv) {
   } catch (const CLI::ParseError& error) {
     throw weir::InvalidArgument(std::string(error.what()) + " (byte-lm --help lists the options)");
   }
-  options.compressor = ParseCompressor(compressor);
+  if (!compressor.empty()) options.compressor = ParseCompressor(compressor);
   if (!density.empty()) options.compressor["density"] = density;
   if (!warmup_steps.empty()) options.compressor["warmup_steps"] = warmup_steps;
+  if (!std::isfinite(options.learning_rate)) {
+    throw weir::InvalidArgument("--lr " + std::to_string(options.learning_rate) +
+                                " is not a finite number");
+  }
   if (options.learning_rate_warmup >= options.steps) {
     throw weir::InvalidArgument("--lr-warmup-steps " +
                                 std::to_string(options.learning_rate_warmup) +
                                 " leaves nothing of --steps " + std::to_string(options.steps) +
                                 ": give fewer than --steps");
   }
-  CheckFolder(options.json);
+  CheckWritable(options.json);
   return options;
 }
 

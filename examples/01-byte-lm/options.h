@@ -20,8 +20,9 @@ struct Options {
   std::int64_t learning_rate_warmup = 0;  ///< Steps.
   weir::LearningRateSchedule::Decay schedule = weir::LearningRateSchedule::Decay::kCosine;
   std::uint64_t seed = 1;
-  /// The engine's string dictionary, e.g. {"compressor": "dgc", "density": "0.001"}.
-  std::map<std::string, std::string> compressor = {{"compressor", "dense"}};
+  /// The engine's string dictionary, e.g. {"compressor": "dgc", "density": "0.001"}. What it leaves
+  /// open is the engine's default.
+  std::map<std::string, std::string> compressor;
   std::int64_t eval_every = 0;      ///< Steps between validations; 0: only at the end.
   std::size_t eval_windows = 8192;  ///< Windows in the validations on the way.
   std::string json;                 ///< File for the result; empty: none.

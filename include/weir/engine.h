@@ -66,6 +66,9 @@ class Engine {
   /// Fulfilled once every rank has submitted it.
   virtual Handle Barrier(const std::string& name = "barrier") = 0;
 
+  /// What compresses the gradients of a group that says nothing about it (Settings::compression).
+  virtual const std::map<std::string, std::string>& default_compression() const = 0;
+
   /// Registers gradients that are exchanged together every step. Collective and blocking; the
   /// registrations of all ranks must be equal (Mismatch). The engine must outlive the group.
   virtual std::unique_ptr<GradientGroup> Register(GradientGroupSpec spec) = 0;

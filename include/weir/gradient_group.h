@@ -31,6 +31,9 @@ struct GradientGroupSpec {
   std::vector<GradientSpec> tensors;  ///< In forward order.
   /// docs/reference/compression.md; empty: Settings::compression, and plain averaging without it.
   std::map<std::string, std::string> compression;
+  /// What else has to be the same on all ranks, such as the settings of an optimizer around the
+  /// group: compared when it is registered.
+  std::map<std::string, std::string> also_equal{};
 };
 
 /// What holds for one step. Learning rate and step must be the same on all ranks.
@@ -98,7 +101,8 @@ class GradientGroup {
   /// Writes the compressors' state of this rank, bit-exactly; between steps only.
   virtual void Save(std::ostream& out) const = 0;
   /// Restores it: {this rank's own file}, or after the number of ranks changed the files of all
-  /// former ranks in rank order. Throws Corrupt or InvalidArgument and changes nothing.
+  /// former ranks in rank order. Collective and blocking: all ranks have to load states of the same
+  /// step (Mismatch). Throws Corrupt or InvalidArgument too, and then changes nothing.
   virtual void Load(std::span<std::istream* const> former_ranks) = 0;
 };
 

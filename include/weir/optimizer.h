@@ -48,7 +48,7 @@ struct OptimizerOptions {
   float momentum = 0.0f;
   bool nesterov = false;
   float weight_decay = 0.0f;
-  /// docs/reference/compression.md; empty: plain averaging.
+  /// docs/reference/compression.md; empty: Settings::compression, and plain averaging without it.
   std::map<std::string, std::string> compression;
   /// Gradients of this many backward passes are averaged before they are exchanged.
   int backward_passes_per_step = 1;
@@ -101,7 +101,8 @@ class DistributedOptimizer {
   /// Everything: values, the rule's state, this rank's compressor state, the step. Bit-exact.
   void Save(std::ostream& out) const;
   /// Restores what Save wrote: this rank's own, or after the number of ranks changed the files of
-  /// all former ranks in rank order. Throws Corrupt or InvalidArgument.
+  /// all former ranks in rank order. Collective and blocking: all ranks have to load states of the
+  /// same step (Mismatch). Throws Corrupt or InvalidArgument too.
   void Load(std::span<std::istream* const> former_ranks);
 
  private:

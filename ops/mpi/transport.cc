@@ -77,9 +77,13 @@ Transport::Transport(std::shared_ptr<Session> session, std::chrono::milliseconds
   operation_mask_ = (std::uint32_t{1} << bits) - 1;
 }
 
-Transport::~Transport() {
+Transport::~Transport() { Close(); }
+
+void Transport::Close() {
+  if (session_ == nullptr) return;
   if (free_.size() != slots_.size()) session_->Abandon();
   if (!session_->abandoned()) MPI_Comm_free(&comm_);
+  session_.reset();
 }
 
 int Transport::MpiTag(Tag tag) const {

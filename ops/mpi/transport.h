@@ -39,6 +39,7 @@ class Transport final : public weir::Transport {
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;
   void Cancel(Request request) override;
+  void Close() override;
   NetworkTotals totals() const override { return totals_; }
 
  private:

@@ -48,7 +48,8 @@ void DistributedOptimizer::Impl::CheckParameters() const {
 }
 
 void DistributedOptimizer::Impl::RegisterGradients() {
-  GradientGroupSpec spec{.name = name_, .compression = plan_.compression};
+  GradientGroupSpec spec{
+      .name = name_, .compression = plan_.compression, .also_equal = plan_.also_equal};
   const int last = static_cast<int>(parameters_.size());
   for (int i = 0; i < last; ++i) {
     const Parameter& parameter = parameters_[static_cast<std::size_t>(i)];
@@ -128,9 +129,20 @@ StepReport DistributedOptimizer::Impl::Step() {
   return report;
 }
 
+namespace {
+
+/// Here and not in the group: who does the momentum depends on the compressor.
+OptimizerOptions WithDefaults(OptimizerOptions options, const Engine& engine) {
+  if (options.compression.empty()) options.compression = engine.default_compression();
+  return options;
+}
+
+}  // namespace
+
 DistributedOptimizer::DistributedOptimizer(Engine& engine, std::vector<Parameter> parameters,
                                            OptimizerOptions options)
-    : impl_(std::make_unique<Impl>(engine, std::move(parameters), std::move(options))) {}
+    : impl_(std::make_unique<Impl>(engine, std::move(parameters),
+                                   WithDefaults(std::move(options), engine))) {}
 DistributedOptimizer::~DistributedOptimizer() = default;
 
 void DistributedOptimizer::BeginStep(float learning_rate, float loss_scale) {

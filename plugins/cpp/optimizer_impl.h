@@ -26,6 +26,8 @@ class DistributedOptimizer::Impl {
   void Load(std::span<std::istream* const> former_ranks);
 
  private:
+  /// Values and the rule's state. Throws what Load throws.
+  SavedState ReadOwn(std::span<std::istream* const> former_ranks) const;
   void CheckParameters() const;
   void RegisterGradients();
   void BroadcastParameters();

@@ -67,14 +67,32 @@ void DistributedOptimizer::Impl::Save(std::ostream& out) const {
   group_->Save(out);
 }
 
-void DistributedOptimizer::Impl::Load(std::span<std::istream* const> former_ranks) {
+SavedState DistributedOptimizer::Impl::ReadOwn(std::span<std::istream* const> former_ranks) const {
   if (former_ranks.empty()) throw InvalidArgument("Load needs at least one saved optimizer");
   // Values and the rule's state are the same on all ranks: any file has them.
   SavedState state;
-  for (std::istream* in : former_ranks) state = ReadPrefix(*in);
+  for (std::istream* in : former_ranks) {
+    if (in == nullptr) throw InvalidArgument("Load of '" + name_ + "' got a null stream");
+    state = ReadPrefix(*in);
+  }
   if (!SameArrays(CollectState(), state)) {
     throw InvalidArgument("the saved optimizer has other parameters, or other options, than '" +
                           name_ + "'");
+  }
+  return state;
+}
+
+void DistributedOptimizer::Impl::Load(std::span<std::istream* const> former_ranks) {
+  SavedState state;
+  try {
+    state = ReadOwn(former_ranks);
+  } catch (const Error&) {
+    const auto error = std::current_exception();
+    try {
+      group_->Load({});  // Fails, and tells the other ranks.
+    } catch (const Error&) {
+      std::rethrow_exception(error);
+    }
   }
   group_->Load(former_ranks);
   RestoreState(state);

@@ -1,6 +1,7 @@
 #include "plugins/cpp/sgd.h"
 
-#include <sstream>
+#include <array>
+#include <charconv>
 
 #include "compression/registry.h"
 #include "compression/standard_options.h"
@@ -25,12 +26,11 @@ std::string OptionText(Momentum momentum) {
   return "none";
 }
 
-/// Enough digits to read the same float back.
+/// The shortest text that reads back as the same float.
 std::string OptionText(float value) {
-  std::ostringstream out;
-  out.precision(9);
-  out << value;
-  return out.str();
+  std::array<char, 32> text;
+  const auto end = std::to_chars(text.begin(), text.end(), value).ptr;
+  return {text.begin(), end};
 }
 
 void CheckOptions(const OptimizerOptions& options) {
@@ -42,9 +42,14 @@ void CheckOptions(const OptimizerOptions& options) {
     throw InvalidArgument("the weight decay must be at least 0, not " +
                           std::to_string(options.weight_decay));
   }
-  if (options.rule && (options.momentum != 0.0f || options.weight_decay != 0.0f)) {
+  if (options.nesterov && options.momentum == 0.0f) {
+    throw InvalidArgument("Nesterov momentum needs a momentum above 0");
+  }
+  const bool sgd = options.momentum != 0.0f || options.nesterov || options.weight_decay != 0.0f;
+  if (options.rule && sgd) {
     throw InvalidArgument(
-        "momentum and weight decay belong to SGD: with a rule of your own leave them at 0");
+        "momentum, Nesterov and weight decay belong to SGD: with a rule of your own leave them at "
+        "0");
   }
 }
 
@@ -52,7 +57,8 @@ void CheckOptions(const OptimizerOptions& options) {
 void PlanMomentum(const OptimizerOptions& options, SgdPlan& plan) {
   plan.m = options.momentum;
   plan.momentum = KindOf(options);
-  const bool given = plan.compression.contains("momentum");
+  const bool given =
+      plan.compression.contains("momentum") || plan.compression.contains("momentum_mu");
   if (given && options.momentum != 0.0f) {
     throw InvalidArgument(
         "momentum is given to the optimizer and in the compression options; give it once");
@@ -80,6 +86,16 @@ void PlanWeightDecay(const OptimizerOptions& options, SgdPlan& plan) {
   }
   plan.weight_decay = decay.lambda != 0.0 ? static_cast<float>(decay.lambda) : options.weight_decay;
   plan.local_decay = decay.local && plan.weight_decay != 0.0f;
+  if (options.rule && plan.weight_decay != 0.0f && !plan.local_decay) {
+    throw InvalidArgument(
+        "weight decay outside of the gradient is the business of a rule of your own; leave it out "
+        "of the compression options, or give weight_decay_form=local");
+  }
+  // The gradients' group knows no parameters.
+  plan.also_equal["weight decay"] =
+      OptionText(plan.weight_decay) + (plan.local_decay ? ", local" : "");
+  plan.compression.erase("weight_decay");
+  plan.compression.erase("weight_decay_form");
 }
 
 }  // namespace
@@ -87,6 +103,11 @@ void PlanWeightDecay(const OptimizerOptions& options, SgdPlan& plan) {
 SgdPlan PlanSgd(const OptimizerOptions& options) {
   CheckOptions(options);
   SgdPlan plan;
+  plan.also_equal = {
+      {"momentum of the optimizer", OptionText(options.momentum)},
+      {"nesterov", options.nesterov ? "true" : "false"},
+      {"backward passes per step", std::to_string(options.backward_passes_per_step)},
+  };
   plan.compression = WithoutPrefix(options.compression);
   PlanMomentum(options, plan);
   PlanWeightDecay(options, plan);

@@ -15,6 +15,8 @@ namespace weir {
 struct SgdPlan {
   /// The dictionary for the gradients, with the momentum in it where the compressor does momentum.
   std::map<std::string, std::string> compression;
+  /// What the ranks have to agree on beside it.
+  std::map<std::string, std::string> also_equal;
   Momentum momentum = Momentum::kNone;        ///< What the rule still has to do.
   Momentum decay_momentum = Momentum::kNone;  ///< Of the weight decay beside compression.
   float m = 0.0f;

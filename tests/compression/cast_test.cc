@@ -24,8 +24,7 @@ std::vector<float> Gradient(std::size_t n) {
 }
 
 std::unique_ptr<Compressor> Make(const std::string& name, std::int64_t n) {
-  return MakeCompressor(CompressionOptions{{"compressor", name}, {"min_elements", "0"}},
-                        TensorSpec{"w", Shape{n}});
+  return MakeCompressor(CompressionOptions{{"compressor", name}}, TensorSpec{"w", Shape{n}});
 }
 
 class Cast : public testing::TestWithParam<std::string> {};

@@ -14,7 +14,7 @@ namespace {
 using Floats = std::vector<float>;
 
 std::unique_ptr<Compressor> Make(CompressionOptions options, std::int64_t n) {
-  options["min_elements"] = "0";
+  if (options.at("compressor") == "topk") options["min_elements"] = "0";
   return MakeCompressor(options, TensorSpec{"w", Shape{n}});
 }
 

@@ -133,6 +133,10 @@ TEST(ScheduleOptions, DensityComesFromWhicheverKeySaysIt) {
                 ScheduleFor({{"sparsity", "0.9"}, {"density", "0.1"}});
               }),
               HasSubstr("leave out \"density\""));
+  EXPECT_THAT(WhyRefused([] {
+                ScheduleFor({{"k", "0.1"}, {"density", "0.2"}});
+              }),
+              HasSubstr("both say how much is sent"));
 }
 
 TEST(ScheduleOptions, PaddlesNamesMeanTheSame) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "weir/engine.h"
@@ -175,6 +178,11 @@ TEST_P(Collectives, AnUnfulfillableRequestIsRefusedWhereItIsMade) {
     EXPECT_THROW(engine.Allreduce("x", view, {values.data(), DType::kFloat32, Shape{4}}),
                  InvalidArgument);
     EXPECT_THROW(engine.Broadcast("x", view, engine.size()), InvalidArgument);
+    EXPECT_THROW(engine.Broadcast("x", {values.data(), static_cast<DType>(77), Shape{8}}, 0),
+                 InvalidArgument);
+    EXPECT_THROW(engine.Allreduce("x", view, view, {.op = static_cast<ReduceOp>(2)}),
+                 InvalidArgument);
+    EXPECT_THROW(engine.Allgather("x", view, nullptr), InvalidArgument);
     EXPECT_THROW(engine.Wait(12345), InvalidArgument);
   });
 }
@@ -193,6 +201,36 @@ TEST_P(Collectives, TheNetworkTotalsCountWhatWasCarried) {
     EXPECT_GE(after.sent_bytes - before.sent_bytes, least);
     EXPECT_LE(after.sent_bytes - before.sent_bytes, least + 8192);
     EXPECT_GE(after.sent_messages - before.sent_messages, 2 * others);
+  });
+}
+
+TEST_P(Collectives, AnOwnerIsHeldUntilItsOperationIsDoneAndNoLonger) {
+  RunLocal(ranks(), [&](Engine& engine) {
+    auto values = std::make_shared<std::vector<float>>(1000, 2.0f);
+    const std::weak_ptr<std::vector<float>> watch = values;
+    std::vector<float> result(1000);
+    const Handle handle = engine.Allreduce("owned", ViewOf(std::span<const float>(*values)),
+                                           ViewOf(std::span<float>(result)), {.owner = values});
+    values.reset();
+    engine.Wait(handle);
+    EXPECT_EQ(result[999], 2.0f);
+    EXPECT_TRUE(watch.expired());
+  });
+}
+
+TEST_P(Collectives, SeveralThreadsMaySubmit) {
+  RunLocal(ranks(), [&](Engine& engine) {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&engine, t] {
+        for (int i = 0; i < 20; ++i) {
+          std::vector<float> values(16, static_cast<float>(i));
+          const TensorView view = ViewOf(std::span<float>(values));
+          engine.Wait(engine.Allreduce("thread " + std::to_string(t), view, view));
+          EXPECT_EQ(values[7], static_cast<float>(i));
+        }
+      });
+    }
   });
 }
 

@@ -246,6 +246,73 @@ TEST_P(GroupRules, StateCanBeSavedAfterTheEngineHasEndedInAStep) {
   });
 }
 
+TEST_P(GroupRules, ANameThatIsRegisteredAnewIsNegotiatedAnew) {
+  RunLocal(GetParam(), [&](Engine& engine) {
+    engine.Register(SpecOf({})).reset();
+    GradientGroupSpec changed = SpecOf({});
+    if (engine.rank() == 0) changed.tensors.pop_back();
+    if (engine.size() == 1) {
+      engine.Register(changed);
+      return;
+    }
+    EXPECT_THROW(engine.Register(changed), Mismatch);
+    const auto group = engine.Register(SpecOf({}));
+    Step(*group, GradientOf(engine.rank(), 0));
+  });
+}
+
+/// What a group has saved after so many steps.
+std::string SavedAfter(GradientGroup& group, int steps, int rank) {
+  for (int step = 0; step < steps; ++step) Step(group, GradientOf(rank, step));
+  std::ostringstream out;
+  group.Save(out);
+  return out.str();
+}
+
+void LoadOwn(GradientGroup& group, const std::string& saved) {
+  std::istringstream file(saved);
+  std::istream* pointer = &file;
+  group.Load(std::span<std::istream* const>(&pointer, 1));
+}
+
+TEST_P(GroupRules, RanksGoOnWithTheSameStepOrLearnThatTheyDoNot) {
+  const int last = GetParam() - 1;
+  RunLocal(GetParam(), [&](Engine& engine) {
+    const auto group = engine.Register(SpecOf({{"compressor", "dgc"}}));
+    const std::string early = SavedAfter(*group, 1, engine.rank());
+    const std::string late = SavedAfter(*group, 1, engine.rank());
+    if (last == 0) return LoadOwn(*group, early);
+    try {
+      LoadOwn(*group, engine.rank() == last ? early : late);
+      ADD_FAILURE() << "loaded";
+    } catch (const Mismatch& error) {
+      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("rank 0 has next step=2"),
+                                               HasSubstr("has next step=1")));
+    }
+    EXPECT_EQ(group->next_step(), 2) << "nothing was changed";
+    LoadOwn(*group, early);
+    EXPECT_EQ(group->next_step(), 1);
+    EXPECT_TRUE(SameAsRankZero(engine, Step(*group, GradientOf(engine.rank(), 1))));
+  });
+}
+
+TEST_P(GroupRules, AStateThatOneRankCannotLoadIsLoadedByNone) {
+  const int last = GetParam() - 1;
+  RunLocal(GetParam(), [&](Engine& engine) {
+    const auto group = engine.Register(SpecOf({{"compressor", "dgc"}}));
+    std::string saved = SavedAfter(*group, 1, engine.rank());
+    Step(*group, GradientOf(engine.rank(), 1));
+    if (engine.rank() == last) {
+      EXPECT_THROW(LoadOwn(*group, saved.substr(0, saved.size() / 2)), Corrupt);
+    } else {
+      EXPECT_THROW(LoadOwn(*group, saved), Mismatch);
+    }
+    EXPECT_EQ(group->next_step(), 2);
+    LoadOwn(*group, saved);
+    EXPECT_EQ(group->next_step(), 1);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, GroupRules, testing::Values(1, 2, 3, 4));
 
 TEST(GroupRates, EveryParameterGroupNeedsOneRate) {
@@ -253,6 +320,11 @@ TEST(GroupRates, EveryParameterGroupNeedsOneRate) {
     const auto group = engine.Register(SpecOf({}));
     const std::vector<float> rates = {0.1f, 0.2f};
     EXPECT_THROW(group->BeginStep({.learning_rates = rates}), InvalidArgument);
+    for (const float rate : {std::nanf(""), HUGE_VALF}) {
+      EXPECT_THROW(group->BeginStep({.learning_rates = std::span<const float>(&rate, 1)}),
+                   InvalidArgument);
+    }
+    EXPECT_THROW(group->SetDefaultUpdate(3, nullptr), InvalidArgument);
     Step(*group, GradientOf(0, 0));
   });
 }

@@ -51,13 +51,29 @@ TEST(Shutdown, FailsAStepThatIsUnderWayAndTheGroupCanGo) {
   });
 }
 
-TEST(Shutdown, TwiceIsOnce) {
+TEST(Shutdown, OnOneRankFailsWhatTheOthersWaitFor) {
   LocalJob job(3);
+  job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    engine.Wait(Reduce(engine, "common", values));
+    if (engine.rank() == 0) {
+      engine.Shutdown();
+      return;
+    }
+    EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "next", values)); }),
+                HasSubstr("ShutDown: Weir has been shut down: rank 0 called Shutdown"));
+  });
+}
+
+TEST(Shutdown, ReturnsWhenNothingUsesTheNetworkAnyMoreAndRefusesWhatComesAfter) {
+  LocalJob job(2);
   job.Run([&](Engine& engine) {
     std::vector<float> values(4, 1.0f);
     engine.Wait(Reduce(engine, "common", values));
     engine.Shutdown();
     engine.Shutdown();
+    EXPECT_THAT(ErrorOf([&] { Reduce(engine, "next", values); }), HasSubstr("ShutDown"));
+    EXPECT_EQ(engine.network_totals(), engine.network_totals());
   });
 }
 

@@ -196,6 +196,31 @@ TEST(StallInspector, RankZeroNamesWhoDidNotAnswer) {
   EXPECT_THAT(*ends, HasSubstr("ranks [0, 2] did not answer what they are doing"));
 }
 
+TEST(StallInspector, RankZeroWarnsOfRanksThatDoNotAnswer) {
+  Job job(Limits(60, 0));
+  const Waiting waiting = {{"w", 0}};
+  EXPECT_FALSE(job.inspector(0).Check(61 * kSecond, waiting));
+  for (int rank : {0, 2})
+    job.inspector(0).OnStatus(61 * kSecond, rank, R"({"waiting": {"w": 61}})");
+  CaptureStderr();
+  EXPECT_FALSE(job.inspector(0).Check(121 * kSecond, waiting));
+  EXPECT_THAT(GetCapturedStderr(),
+              AllOf(HasSubstr("'w'"), HasSubstr("ranks [1] did not answer what they are doing")));
+}
+
+// An answer has room for the first hundred names.
+TEST(StallInspector, ReadsNothingIntoWhatAnAnswerHadNoRoomFor) {
+  Job job(Limits(10, 20));
+  Waiting all;
+  for (int i = 0; i < 150; ++i) all.push_back({"w" + std::to_string(1000 + i), 0});
+  Waiting without_one = all;
+  without_one.erase(without_one.begin() + 7);
+  const auto ends = job.Answers(30 * kSecond, {all, all, without_one});
+  ASSERT_TRUE(ends);
+  EXPECT_THAT(*ends,
+              AllOf(HasSubstr("'w1007' was submitted by ranks [0, 1]"), Not(HasSubstr(";"))));
+}
+
 TEST(StallInspector, WithoutAChannelARankEndsTheJobAtItsLimit) {
   StallInspector inspector(Limits(60, 100), 0, 1, nullptr);
   EXPECT_FALSE(inspector.Check(99 * kSecond, {{"w", 0}}));

@@ -90,6 +90,10 @@ std::vector<Disagreement> Disagreements() {
        [](Engine& engine, bool odd) {
          Reduce(engine, Shape{5}, DType::kFloat32, {.prescale = odd ? 0.5 : 1.0});
        }},
+      {"Priority", "x", "3", "4",
+       [](Engine& engine, bool odd) {
+         Reduce(engine, Shape{5}, DType::kFloat32, {.priority = odd ? 4 : 3});
+       }},
       {"Operation", "x", "ALLREDUCE", "BROADCAST",
        [](Engine& engine, bool odd) {
          odd ? Copy(engine, Shape{5}, 0) : Reduce(engine, Shape{5});

@@ -25,10 +25,10 @@ struct Kind {
 };
 
 std::vector<Kind> Kinds() {
-  Options decayed = DgcOptions("nesterov", 40);
-  decayed.insert({{"weight_decay", "0.01"}, {"clip_norm", "1"}});
+  Options clipped = DgcOptions("nesterov", 40);
+  clipped["clip_norm"] = "1";
   return {{"DgcVanilla", DgcOptions("vanilla", 40)},
-          {"DgcNesterovDecayedClipped", decayed},
+          {"DgcNesterovClipped", clipped},
           {"TopK",
            {{"compressor", "topk"},
             {"k", "0.02"},

@@ -26,14 +26,14 @@ std::string ErrorOf(const std::vector<const char*>& arguments) {
   return "";
 }
 
-TEST(Options, TheDefaultIsDense) {
-  EXPECT_EQ(Parse({}).compressor, (Dictionary{{"compressor", "dense"}}));
-}
+TEST(Options, WithoutACompressorTheEngineDecides) { EXPECT_EQ(Parse({}).compressor, Dictionary{}); }
 
 TEST(Options, ACompressorIsANameOrAList) {
   EXPECT_EQ(Parse({"--compressor", "dgc"}).compressor, (Dictionary{{"compressor", "dgc"}}));
   EXPECT_EQ(Parse({"--compressor", "compressor=topk,k=0.01,ef=vanilla"}).compressor,
             (Dictionary{{"compressor", "topk"}, {"k", "0.01"}, {"ef", "vanilla"}}));
+  EXPECT_EQ(Parse({"--compressor", "compressor=dgc,sparsity=[0.5,0.75],values=fp32"}).compressor,
+            (Dictionary{{"compressor", "dgc"}, {"sparsity", "[0.5,0.75]"}, {"values", "fp32"}}));
 }
 
 TEST(Options, ShortOptionsJoinTheDictionary) {
@@ -49,6 +49,7 @@ TEST(Options, AListWithoutAnEqualsSignIsNamed) {
 
 TEST(Options, BadValuesNameTheOption) {
   EXPECT_THAT(ErrorOf({"--steps", "-3"}), testing::HasSubstr("--steps"));
+  EXPECT_THAT(ErrorOf({"--lr", "nan"}), testing::HasSubstr("--lr"));
   EXPECT_THAT(ErrorOf({"--schedule", "linear"}), testing::HasSubstr("--schedule"));
   EXPECT_THAT(ErrorOf({"--bogus"}), testing::HasSubstr("--bogus"));
   EXPECT_THAT(ErrorOf({"--steps", "10", "--lr-warmup-steps", "10"}),

@@ -48,6 +48,7 @@ class FaultyTransport final : public Transport {
   std::optional<std::size_t> Test(Request request) override { return inner_->Test(request); }
   void Cancel(Request request) override { inner_->Cancel(request); }
   bool SetWake(std::function<void()> wake) override { return inner_->SetWake(std::move(wake)); }
+  void Close() override { inner_->Close(); }
   NetworkTotals totals() const override { return inner_->totals(); }
 
  private:

@@ -41,6 +41,28 @@ TEST(EigenParameters, RefuseAGradientOfAnotherShapeByName) {
                   AllOf(HasSubstr("'weights'"), HasSubstr("[2, 3]"), HasSubstr("[3, 2]"))));
 }
 
+TEST(EigenParameters, RefuseWhatIsNotOneBlockOfColumns) {
+  Eigen::MatrixXf whole(4, 4);
+  Eigen::MatrixXf gradient(2, 4);
+  auto rows = whole.topRows(2);
+  EXPECT_THAT([&] { EigenParameter("part", rows, gradient); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("'part'")));
+  Eigen::Matrix<float, 2, 4, Eigen::RowMajor> row_major;
+  EXPECT_THAT([&] { EigenParameter("rows", gradient, row_major); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("'rows'")));
+  auto row = whole.row(1);
+  auto other_row = whole.row(2);
+  EXPECT_THAT([&] { EigenParameter("row", row, other_row); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("'row'")));
+
+  auto columns = whole.rightCols(3);
+  Eigen::MatrixXf columns_gradient(4, 3);
+  EXPECT_EQ(EigenParameter("columns", columns, columns_gradient).value.data(), &whole(0, 1));
+  Eigen::RowVectorXf line(5);
+  Eigen::RowVectorXf line_gradient(5);
+  EXPECT_EQ(EigenParameter("line", line, line_gradient).shape, (Shape{1, 5}));
+}
+
 TEST(EigenParameters, TrainBesidePlainSpans) {
   RunLocal(3, [](Engine& engine) {
     const auto rank = static_cast<float>(engine.rank());

@@ -133,6 +133,14 @@ TEST(Misuse, OptionsThatContradictEachOtherAreRefused) {
         ThrowsMessage<InvalidArgument>(HasSubstr("momentum is given to the optimizer and")));
     EXPECT_THAT(
         with([](OptimizerOptions& o) {
+          o.momentum = 0.5f;
+          o.compression = {{"compressor", "dgc"}, {"momentum_mu", "0.9"}};
+        }),
+        ThrowsMessage<InvalidArgument>(HasSubstr("momentum is given to the optimizer and")));
+    EXPECT_THAT(with([](OptimizerOptions& o) { o.nesterov = true; }),
+                ThrowsMessage<InvalidArgument>(HasSubstr("momentum above 0")));
+    EXPECT_THAT(
+        with([](OptimizerOptions& o) {
           o.weight_decay = 0.1f;
           o.compression = {{"compressor", "dgc"}, {"weight_decay", "0.1"}};
         }),
@@ -141,6 +149,31 @@ TEST(Misuse, OptionsThatContradictEachOtherAreRefused) {
                   o.compression = {{"compresor", "dgc"}};
                 }),
                 ThrowsMessage<InvalidArgument>(HasSubstr("compresor")));
+  });
+}
+
+TEST(Misuse, RanksWithDifferentOptionsLearnItAllAlike) {
+  RunLocal(3, [](Engine& engine) {
+    Model model;
+    const bool odd = engine.rank() == 1;
+    const auto with = [&](auto change) {
+      return [&, change] {
+        OptimizerOptions options;
+        options.momentum = 0.5f;
+        if (odd) change(options);
+        DistributedOptimizer(engine, model.Parameters(), std::move(options));
+      };
+    };
+    EXPECT_THAT(with([](OptimizerOptions& o) { o.momentum = 0.9f; }),
+                ThrowsMessage<Mismatch>(HasSubstr("momentum of the optimizer=0.9")));
+    EXPECT_THAT(with([](OptimizerOptions& o) { o.nesterov = true; }),
+                ThrowsMessage<Mismatch>(HasSubstr("nesterov=true")));
+    EXPECT_THAT(with([](OptimizerOptions& o) { o.weight_decay = 0.1f; }),
+                ThrowsMessage<Mismatch>(HasSubstr("weight decay=0.1")));
+    EXPECT_THAT(with([](OptimizerOptions& o) { o.backward_passes_per_step = 2; }),
+                ThrowsMessage<Mismatch>(HasSubstr("backward passes per step=2")));
+    DistributedOptimizer optimizer(engine, model.Parameters(), {});
+    ExpectAStepWorks(optimizer, model, engine);
   });
 }
 

@@ -16,10 +16,12 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 std::map<std::string, std::string> Compression(const std::string& compressor) {
-  std::map<std::string, std::string> options = {
-      {"compressor", compressor}, {"skip_nonfinite", "true"}, {"min_elements", "0"}};
-  if (compressor == "topk") options.insert({{"k", "0.1"}, {"ef", "vanilla"}});
-  if (compressor == "dgc") options.insert({{"density", "0.1"}});
+  std::map<std::string, std::string> options = {{"compressor", compressor},
+                                                {"skip_nonfinite", "true"}};
+  if (compressor == "topk") {
+    options.insert({{"k", "0.1"}, {"ef", "vanilla"}, {"min_elements", "0"}});
+  }
+  if (compressor == "dgc") options.insert({{"density", "0.1"}, {"min_elements", "0"}});
   return options;
 }
 

@@ -48,6 +48,28 @@ Compression With(Compression options, const std::string& key, const std::string&
   return options;
 }
 
+// Who does the momentum depends on the compressor, wherever it was asked for.
+TEST(DefaultCompression, IsThatOfAnOptimizerThatNamesNone) {
+  std::vector<std::vector<float>> results;
+  for (const bool in_settings : {false, true}) {
+    Settings settings;
+    OptimizerOptions options;
+    (in_settings ? settings.compression : options.compression) = kEverything;
+    RunLocal(
+        1,
+        [&](Engine& engine) {
+          Model model;
+          DistributedOptimizer optimizer(
+              engine, model.Parameters(),
+              {.momentum = kM, .weight_decay = 0.01f, .compression = options.compression});
+          for (int step = 0; step < kSteps; ++step) TakeStep(optimizer, model, step, 0);
+          results.push_back(model.Values());
+        },
+        settings);
+  }
+  EXPECT_EQ(results[0], results[1]);
+}
+
 class Sgd : public testing::TestWithParam<std::tuple<Case, int>> {
  protected:
   /// A run of the same kind with gradients of any sort, against the reference.

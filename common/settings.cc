@@ -81,6 +81,14 @@ Settings Settings::FromEnvironment(const Environment& environment) {
   return settings;
 }
 
+void Settings::Check() const {
+  Settings scratch;
+  for (const SettingRow& row : SettingTable()) {
+    const std::string value = Format(row, *this);
+    if (!value.empty()) Parse(row, "the setting " + std::string(row.name), value, scratch);
+  }
+}
+
 std::string Settings::Describe() const {
   const Settings defaults;
   std::string text;

@@ -113,7 +113,10 @@ std::string FormatValue(const std::string& value) { return value; }
 
 std::string FormatValue(const StringMap& map) {
   std::string text;
-  for (const auto& [key, value] : map) text += (text.empty() ? "" : ",") + key + "=" + value;
+  for (const auto& [key, value] : map) {
+    const bool list = value.find(',') != std::string::npos && !value.starts_with('[');
+    text += (text.empty() ? "" : ",") + key + "=" + (list ? "[" + value + "]" : value);
+  }
   return text;
 }
 

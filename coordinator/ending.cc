@@ -5,6 +5,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "coordinator/coordinator.h"
+#include "metrics/last_stages.h"
 #include "weir/error.h"
 
 // How a rank's work ends: in good order, or because it or another rank failed.
@@ -121,8 +122,9 @@ void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& reason) {
-    LogError("ends: {} (under way: {}; last finished: {})", reason.what(),
-             text.empty() ? "nothing" : text, last_finished_.empty() ? "nothing" : last_finished_);
+    LogError("ends: {} (under way: {}; last stages: {})", reason.what(),
+             text.empty() ? "nothing" : text,
+             LastStages(*environment_.recorder, *environment_.names, NowNs()));
   }
 }
 

@@ -1,14 +1,17 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "coordinator/engine_impl.h"
 #include "ops/bootstrap.h"
 #include "ops/supervisor_membership.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
@@ -27,6 +30,17 @@ std::string HostName() {
   return name.data();
 }
 
+/// A process is one rank: its place in MPI and its supervisor's socket cannot be shared. Held by
+/// the engine that Create makes.
+std::shared_ptr<void> ClaimProcess() {
+  static std::atomic<bool> claimed = false;
+  if (claimed.exchange(true)) {
+    throw InvalidArgument(
+        "this process has an engine already; destroy it before Engine::Create makes another");
+  }
+  return {&claimed, [](void*) { claimed = false; }};
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
@@ -35,7 +49,7 @@ std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
   // MPI lives on the network thread: made and used there (and finalised when the process exits).
   auto bootstrap = std::make_shared<std::optional<Bootstrap>>();
   EngineEnvironment environment;
-  environment.connect = [bootstrap, timeout] {
+  environment.connect = [bootstrap, timeout, claim = ClaimProcess()] {
     bootstrap->emplace();
     return (*bootstrap)->Connect(timeout);
   };

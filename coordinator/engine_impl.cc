@@ -27,6 +27,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
     : local_rank_(environment.local_rank),
       local_size_(environment.local_size),
       parts_(std::make_unique<Parts>()) {
+  settings.Check();
   parts_->membership = std::move(environment.membership);
   parts_->coordinator = std::make_unique<Coordinator>(
       settings, Coordinator::Environment{.connect = std::move(environment.connect),
@@ -137,8 +138,8 @@ bool EngineImpl::Poll(Handle handle) { return coordinator().handles().Poll(handl
 void EngineImpl::Wait(Handle handle) { coordinator().Wait(handle); }
 
 void EngineImpl::Abort(const std::string& reason) {
-  coordinator().Fail(std::make_exception_ptr(ShutDown(
-      "rank " + std::to_string(rank_) + " ended the job: " + reason, {"", {rank_}, "abort"})));
+  coordinator().Fail(
+      std::make_exception_ptr(ShutDown("Abort was called: " + reason, {"", {rank_}, "abort"})));
 }
 
 void EngineImpl::Shutdown() { coordinator().Shutdown(); }

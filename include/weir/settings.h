@@ -54,6 +54,10 @@ struct Settings {
   /// The same from a given environment, for tests and launchers.
   static Settings FromEnvironment(const std::map<std::string, std::string>& environment);
 
+  /// Throws InvalidArgument for a value that a program filled in and the variable would not allow;
+  /// every engine calls it.
+  void Check() const;
+
   /// One line for each setting: its variable, its value, and where the value came from. A token is
   /// not printed.
   std::string Describe() const;

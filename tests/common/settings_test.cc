@@ -150,5 +150,18 @@ TEST(Settings, TheReferencePageIsTheTable) {
   FAIL() << WEIR_SETTINGS_PAGE " is out of date; the new text is in ./settings.md, copy it there";
 }
 
+TEST(Settings, WhatAProgramFillsInIsCheckedLikeAVariable) {
+  Settings settings;
+  settings.compression = {{"compressor", "dgc"}, {"sparsity", "0.5,0.75"}};
+  settings.Check();
+  settings.timeout_seconds = -5;
+  try {
+    settings.Check();
+    FAIL() << "no error";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("the setting TIMEOUT_SECONDS=-5 is not allowed"));
+  }
+}
+
 }  // namespace
 }  // namespace weir

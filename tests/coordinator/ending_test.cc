@@ -79,7 +79,7 @@ TEST(Ending, AnAbortReachesEveryRankWithItsReason) {
                   engine.Wait(Reduce(engine, "common", values));
                   engine.Wait(Reduce(engine, "next", values));
                 }),
-                HasSubstr("rank 2 ended the job: the disk is full"));
+                HasSubstr("ended the job: Abort was called: the disk is full"));
   });
 }
 

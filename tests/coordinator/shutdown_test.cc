@@ -101,7 +101,7 @@ TEST(Shutdown, AbortingTwiceKeepsTheFirstReason) {
       engine.Abort("second");
     }
     EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "common", values)); }),
-                HasSubstr("rank 0 ended the job: first"));
+                HasSubstr("Abort was called: first"));
     engine.Shutdown();
   });
 }

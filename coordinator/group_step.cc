@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <cmath>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "compression/clipping.h"
+#include "compression/policy.h"
+#include "coordinator/gradient_group.h"
+#include "weir/error.h"
+
+// A group's step, from BeginStep to WaitStep.
+
+namespace weir {
+
+void GradientGroupImpl::SetContexts(const StepInfo& info) {
+  const std::size_t groups = parameter_groups();
+  std::vector<float> rates(info.learning_rates.begin(), info.learning_rates.end());
+  if (rates.empty()) rates.assign(groups, 0.0f);
+  if (rates.size() != groups) {
+    throw InvalidArgument("BeginStep got " + std::to_string(rates.size()) +
+                          " learning rates for the " + std::to_string(groups) +
+                          " parameter groups of '" + spec_.name + "'");
+  }
+  for (const float rate : rates) {
+    if (std::isfinite(rate)) continue;
+    throw InvalidArgument("BeginStep of '" + spec_.name + "' got the learning rate " +
+                          std::to_string(rate) + "; it must be a finite number");
+  }
+  if (!(info.loss_scale > 0.0f) || std::isinf(info.loss_scale)) {
+    throw InvalidArgument("BeginStep got the loss scale " + std::to_string(info.loss_scale) +
+                          "; it must be finite and above 0");
+  }
+  rates_ = std::move(rates);
+  const std::vector<float>& previous = previous_rates_.empty() ? rates_ : previous_rates_;
+  step_.contexts.clear();
+  for (std::size_t i = 0; i < groups; ++i) {
+    step_.contexts.push_back({.step = next_step_,
+                              .dense_phase = plan_.schedule.DensePhase(next_step_),
+                              .density = plan_.schedule.Density(next_step_),
+                              .learning_rate = rates_[i],
+                              .previous_learning_rate = previous[i],
+                              .gradient_scale = 1.0f / info.loss_scale,
+                              .pool = &coordinator_.pool()});
+  }
+}
+
+BucketRoute GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
+  if (plan_.plain || plan_.schedule.DensePhase(next_step_)) return BucketRoute::kDense;
+  if (bucket.summable()) return BucketRoute::kSummable;
+  const std::size_t frame_bytes = bucket.MaxFrameBytes(step_.density);
+  const Route route =
+      weir::ChooseRoute(plan_.policy, coordinator_.size(), bucket.dense_bytes(), frame_bytes);
+  return route == Route::kSparseAllgather && frame_bytes <= FrameAllgather::kMostBytes
+             ? BucketRoute::kGather
+             : BucketRoute::kMaskedDense;
+}
+
+void GradientGroupImpl::BeginStep(const StepInfo& info) {
+  coordinator_.ThrowIfEnded();
+  if (phase_ != Phase::kClosed) {
+    throw InvalidArgument("BeginStep of '" + spec_.name +
+                          "' while the step before is not finished: call EndStep and WaitStep");
+  }
+  SetContexts(info);
+  step_.step = next_step_;
+  step_.density = plan_.schedule.Density(next_step_);
+  step_.epoch = plan_.plan.epoch;
+  step_.codec = plan_.codec;
+  skipped_ = false;
+  clip_coefficient_ = 1.0;
+  if (gate_) gate_->Reset();
+  for (const auto& bucket : buckets_) {
+    bucket->Prepare(ChooseRoute(*bucket));
+  }
+  for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
+  coordinator_.gauges().SetTargetDensity(spec_.name, step_.density);
+  step_start_ns_ = NowNs();
+  phase_ = Phase::kOpen;
+}
+
+void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView& gradient,
+                                        const TensorView& update) const {
+  if (index >= spec_.tensors.size()) {
+    throw InvalidArgument("gradient number " + std::to_string(index) + " of '" + spec_.name +
+                          "', which has " + std::to_string(spec_.tensors.size()) + " tensors");
+  }
+  const GradientSpec& tensor = spec_.tensors[index];
+  const ErrorContext where{tensor.name, {coordinator_.rank()}, "submit"};
+  if (phase_.load(std::memory_order_acquire) != Phase::kOpen) {
+    throw InvalidArgument("gradient '" + tensor.name +
+                              "' was submitted outside a step: call "
+                              "BeginStep first",
+                          where);
+  }
+  const auto check = [&](const char* what, const void* data, DType dtype, const Shape& shape) {
+    if (dtype != tensor.dtype || shape != tensor.shape) {
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is " +
+                                std::string(Name(dtype)) + " " + shape.ToString() +
+                                ", but it was registered as " + std::string(Name(tensor.dtype)) +
+                                " " + tensor.shape.ToString(),
+                            where);
+    }
+    if (data == nullptr && shape.elements() > 0) {
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is null",
+                            where);
+    }
+  };
+  check("gradient", gradient.data, gradient.dtype, gradient.shape);
+  check("update", update.data, update.dtype, update.shape);
+}
+
+Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, TensorView update,
+                                 std::shared_ptr<const void> owner) {
+  coordinator_.ThrowIfEnded();
+  CheckSubmission(index, gradient, update);
+  if (places_[index].submitted.exchange(true, std::memory_order_acq_rel)) {
+    throw InvalidArgument("gradient '" + spec_.tensors[index].name +
+                              "' was already submitted in step " + std::to_string(step_.step),
+                          {spec_.tensors[index].name, {coordinator_.rank()}, "submit"});
+  }
+  return Enter(index, gradient.data, update.data, std::move(owner));
+}
+
+Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update,
+                                std::shared_ptr<const void> owner) {
+  GradientBucket& bucket = *places_[index].bucket;
+  GradientSlice& slice = SliceOf(places_[index]);
+  const Handle handle = coordinator_.handles().Create();
+  slice.gradient = gradient;
+  slice.update = update;
+  slice.owner = std::move(owner);
+  slice.handle = handle;
+  std::int64_t unset = 0;
+  if (bucket.first_ns.load(std::memory_order_relaxed) == 0) {
+    bucket.first_ns.compare_exchange_strong(unset, NowNs());
+  }
+  ++coordinator_.gauges().depth(Stage::kQueue);
+  if (bucket.CountSubmission()) {
+    coordinator_.gauges().depth(Stage::kQueue) -= static_cast<std::int64_t>(bucket.slices().size());
+    StageRecord record =
+        bucket.RecordOf(Stage::kQueue, bucket.first_ns.load(std::memory_order_relaxed), NowNs());
+    record.bytes_in = record.bytes_out = bucket.dense_bytes();
+    coordinator_.recorder().Add(record);
+    coordinator_.Run(&bucket);
+  }
+  return handle;
+}
+
+void GradientGroupImpl::SetDefaultUpdate(std::size_t index, void* data) {
+  if (index >= places_.size()) {
+    throw InvalidArgument("SetDefaultUpdate(" + std::to_string(index) + ") of '" + spec_.name +
+                          "', which has " + std::to_string(places_.size()) + " tensors");
+  }
+  places_[index].default_update = data;
+}
+
+void GradientGroupImpl::EndStep() {
+  if (phase_ != Phase::kOpen) {
+    throw InvalidArgument("EndStep of '" + spec_.name + "' without BeginStep");
+  }
+  coordinator_.ThrowIfEnded();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].submitted.exchange(true, std::memory_order_acq_rel)) continue;
+    Enter(i, nullptr, places_[i].default_update, nullptr);
+  }
+  phase_ = Phase::kEnded;
+}
+
+StepReport GradientGroupImpl::WaitStep() {
+  if (phase_ != Phase::kEnded) {
+    throw InvalidArgument("WaitStep of '" + spec_.name + "' without EndStep");
+  }
+  std::exception_ptr first_error;
+  for (const Place& place : places_) {
+    GradientSlice& slice = SliceOf(place);
+    try {
+      coordinator_.WaitIfKnown(slice.handle);
+    } catch (...) {
+      if (!first_error) first_error = std::current_exception();
+    }
+    slice.handle = kNoHandle;
+  }
+  phase_ = Phase::kClosed;
+  if (first_error) std::rethrow_exception(first_error);
+  const StepReport report = Report();
+  WarnOfNonFinite();
+  coordinator_.recorder().Add({.start_ns = step_start_ns_,
+                               .end_ns = NowNs(),
+                               .step = step_.step,
+                               .bytes_in = report.dense_bytes,
+                               .bytes_out = report.wire_bytes,
+                               .density = static_cast<float>(report.density),
+                               .stage = Stage::kStep});
+  ++next_step_;
+  if (!report.skipped) previous_rates_ = rates_;
+  return report;
+}
+
+void GradientGroupImpl::WarnOfNonFinite() {
+  for (std::size_t i = 0; i < plan_.compressors.size(); ++i) {
+    const std::uint64_t entries = plan_.compressors[i]->non_finite_entries();
+    if (non_finite_[i] == 0 && entries > 0) {
+      LogWarning(
+          "gradient '{}' of '{}' has entries that are inf or NaN: they count as 0 ({} so far, "
+          "first in step {}). \"skip_nonfinite\" skips such steps instead",
+          spec_.tensors[i].name, spec_.name, entries, step_.step);
+    }
+    non_finite_[i] = entries;
+  }
+}
+
+StepReport GradientGroupImpl::Report() const {
+  StepReport report{.step = step_.step,
+                    .skipped = skipped_,
+                    .clip_coefficient = clip_coefficient_,
+                    .density = step_.density};
+  if (gate_) report.gradient_norm = std::sqrt(gate_->squared_norm());
+  for (const auto& bucket : buckets_) {
+    const Bucket::Traffic traffic = bucket->traffic();
+    if (!skipped_) report.wire_bytes += traffic.wire_bytes;
+    report.dense_bytes += traffic.dense_bytes;
+  }
+  for (const auto& compressor : plan_.compressors) {
+    report.non_finite_entries += compressor->non_finite_entries();
+  }
+  return report;
+}
+
+void GradientGroupImpl::OnGate(bool pass) {
+  skipped_ = !pass;
+  if (!pass || !plan_.step_settings.clip_norm) return;
+  const double threshold =
+      ClippingThreshold(*plan_.step_settings.clip_norm, coordinator_.size(),
+                        GradientScaling::kLocalMean, plan_.step_settings.clip_scale);
+  const float coefficient = ClippingCoefficient(std::sqrt(gate_->squared_norm()), threshold);
+  clip_coefficient_ = coefficient;
+  for (StepContext& context : step_.contexts) context.gradient_scale *= coefficient;
+}
+
+}  // namespace weir

@@ -105,12 +105,18 @@ void Job::OnMpiexecEnded(int wait_status, Time now) {
   Enter(Phase::kTerminating, now + policy_.grace);
 }
 
+void Job::OnLauncherFailed(const std::string& how, Time now) {
+  if (!cause_) cause_ = {.text = how, .code = 1};
+  GiveUpOnStarting();
+  Enter(Phase::kTerminating, now + policy_.grace);
+}
+
 void Job::OnInterrupt(int signal, Time now) {
   if (!cause_) {
     cause_ = {.text = "received " + DescribeStatus(signal), .code = 128 + signal};
   }
   GiveUpOnStarting();
-  const bool again = phase_ == Phase::kTerminating;
+  const bool again = phase_ >= Phase::kTerminating;
   Enter(again ? Phase::kKilling : Phase::kTerminating,
         now + (again ? policy_.kill_after : policy_.grace));
 }
@@ -168,6 +174,7 @@ void Job::FailRank(int rank, const std::string& how, int code, Time now) {
 }
 
 void Job::Enter(Phase phase, Time until) {
+  if (phase <= phase_) return;  // A job that is being killed is not asked politely again.
   phase_ = phase;
   phase_ends_ = until;
   if (phase == Phase::kTerminating) Broadcast({.type = MessageType::kTerminate});

@@ -109,7 +109,7 @@ int Launcher::Run() {
     Wait();
     OnTime(Clock::now());
   }
-  output_->Finish(kOutputPatience);
+  const bool all_written = output_->Finish(kOutputPatience);
   // An ssh that waits for a host that does not answer does so for minutes. Supervisors end by
   // themselves, and clean up.
   KillDescendants(OwnPath());
@@ -117,7 +117,8 @@ int Launcher::Run() {
     std::fprintf(stderr, "weirrun: %s; ended the job (exit code %d)\n", job_->verdict().c_str(),
                  job_->exit_code());
   }
-  return job_->exit_code();
+  // A job that did well and whose results went nowhere did not.
+  return job_->exit_code() == 0 && !all_written ? 1 : job_->exit_code();
 }
 
 void Launcher::Wait() {

@@ -25,8 +25,8 @@ class Launcher {
   /// Starts mpiexec. Throws InvalidArgument when the job cannot be started.
   explicit Launcher(const Options& options);
 
-  /// Returns weirrun's exit code: 0, that of the first rank that failed, or 128 + a signal's
-  /// number.
+  /// Returns weirrun's exit code: 0, that of the first rank that failed, 128 + a signal's number,
+  /// or 1 for what weirrun itself could not do.
   int Run();
 
  private:

@@ -85,6 +85,30 @@ TEST(Weirrun, OutputAlsoGoesToFiles) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Weirrun, OutputThatCannotBeWrittenIsNamedOnceAndFailsTheJob) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("weirrun-full-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder / "rank.0");
+  std::filesystem::create_symlink("/dev/full", folder / "rank.0" / "stdout");
+  const std::string file = folder / "rank.0" / "stdout";
+  LaunchedJob to_stdout({"-np", "2", "echo", "hello"}, {}, {}, "exec >/dev/full");
+  LaunchedJob to_file({"-np", "2", "--output-filename", folder, "echo", "hello"});
+  for (auto& [job, what] :
+       {std::pair(&to_stdout, std::string("standard output")), std::pair(&to_file, file)}) {
+    EXPECT_EQ(job->ExitCode(), 1);
+    const std::string line = "weirrun: cannot write to " + what + ": No space left on device";
+    const std::size_t first = job->output().find(line);
+    ASSERT_NE(first, std::string::npos) << job->output();
+    EXPECT_EQ(job->output().find("cannot write", first + line.size()), std::string::npos);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Weirrun, AFailingRanksCodeStandsEvenIfItsOutputIsLost) {
+  LaunchedJob job({"-np", "1", "sh", "-c", "echo hello; exit 7"}, {}, {}, "exec >/dev/full");
+  EXPECT_EQ(job.ExitCode(), 7);
+}
+
 TEST(Weirrun, AKilledRankIsNamedToItsPeersAndToTheUser) {
   LaunchedJob job({"-np", "3", kProgram});
   const pid_t victim = ProcessOfRank(job.WaitForLines("is process", 3), 1);

@@ -268,11 +268,18 @@ TEST_F(JobTest, AFailureOfWeirrunItselfEndsTheJob) {
   EXPECT_EQ(job_.exit_code(), 1);
 }
 
+TEST_F(JobTest, AShortStartTimeoutIsSaidAsItIs) {
+  Job job({"a"}, JobPolicy{.start_timeout = milliseconds(1)}, now_, [](int, const Message&) {});
+  job.Tick(now_ + milliseconds(1));
+  EXPECT_THAT(job.verdict(), HasSubstr("the start timeout of 0.001 s;"));
+}
+
 TEST_F(JobTest, MpiexecThatFailsBeforeTheStartIsTheCause) {
   job_.OnMpiexecEnded(Exit(255), now_);
   EXPECT_TRUE(job_.over());
-  EXPECT_EQ(job_.exit_code(), 255);
+  EXPECT_EQ(job_.exit_code(), 1);  // 255 would look like a rank's own.
   EXPECT_THAT(job_.verdict(), HasSubstr("mpiexec ended with exit code 255 before it had started"));
+  EXPECT_THAT(job_.verdict(), HasSubstr("--mpi-args"));
 }
 
 TEST_F(JobTest, MpiAbortHasItsOwnCodeAndTheRankThatReportsIt) {

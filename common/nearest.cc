@@ -31,4 +31,10 @@ std::string Nearest(std::string_view word, std::span<const std::string> candidat
   return best == candidates.end() ? "" : *best;
 }
 
+std::string DidYouMean(std::string_view word, std::span<const std::string> candidates) {
+  const std::string nearest = Nearest(word, candidates);
+  if (EditDistance(word, nearest) > std::max(word.size(), nearest.size()) / 3) return "";
+  return "; did you mean '" + nearest + "'?";
+}
+
 }  // namespace weir

@@ -49,9 +49,8 @@ std::vector<std::string> UnknownVariables(const Environment& environment) {
   for (const auto& [name, value] : environment) {
     if (!name.starts_with("WEIR_") || IsInternalVariable(name)) continue;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    warnings.push_back("the environment variable " + name +
-                       " is not a setting and is ignored; did you mean " + Nearest(name, known) +
-                       "?");
+    warnings.push_back("the environment variable " + name + " is not a setting and is ignored" +
+                       DidYouMean(name, known));
   }
   return warnings;
 }

@@ -10,7 +10,7 @@ Weir reads its settings once, from environment variables, when it is initialised
 same variables from its flags. For every variable that is not set, the spelling in the second column
 is read, so a job script written for Horovod keeps its meaning; that spelling works with the prefix
 `WEIR_` too. An empty variable counts as not set. A value that is not allowed is an error; a
-`WEIR_*` variable that does not exist is warned about, with the nearest one that does.
+`WEIR_*` variable that does not exist is warned about, with the one that was probably meant.
 `WEIR_LOG_LEVEL=info` prints every setting, its value and where it came from.
 
 | variable | Horovod's | default | allowed | what it does |

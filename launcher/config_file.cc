@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "common/nearest.h"
 #include "launcher/setting_flags.h"
+#include "launcher/text_file.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -14,20 +16,49 @@ namespace {
 
 [[noreturn]] void ThrowUnknown(const std::string& where, const std::string& key,
                                const std::vector<std::string>& known) {
-  throw InvalidArgument(where + ": unknown key '" + key + "'; did you mean '" +
-                        Nearest(key, known) + "'?");
+  std::string all;
+  for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
+  const std::string meant = DidYouMean(key, known);
+  throw InvalidArgument(where + ": unknown key '" + key + "'" +
+                        (meant.empty() ? "; known are: " + all : meant));
 }
 
 std::string Where(const std::string& path, const YAML::Node& node) {
   return path + ":" + std::to_string(node.Mark().line + 1);
 }
 
-std::string Opposite(const std::string& where, const YAML::Node& value) {
+bool ReadBoolean(const std::string& where, const YAML::Node& value) {
   bool on = false;
-  if (!YAML::convert<bool>::decode(value, on)) {
-    throw InvalidArgument(where + ": '" + value.Scalar() + "' is neither true nor false");
+  if (!value.IsScalar() || !YAML::convert<bool>::decode(value, on)) {
+    const std::string text = value.IsScalar() ? "'" + value.Scalar() + "'" : "a list or section";
+    throw InvalidArgument(where + ": " + text + " is neither true nor false");
   }
-  return on ? "false" : "true";
+  return on;
+}
+
+/// The entries of a section, or of the whole file; none when there is nothing in it.
+std::vector<std::pair<YAML::Node, YAML::Node>> Entries(const std::string& path,
+                                                       const std::string& what,
+                                                       const YAML::Node& node) {
+  if (node.IsNull()) return {};
+  if (!node.IsMap()) {
+    throw InvalidArgument(Where(path, node) + ": " + what + " is a " +
+                          (node.IsSequence() ? "list" : "single value '" + node.Scalar() + "'") +
+                          "; lines \"key: value\" are expected");
+  }
+  std::vector<std::pair<YAML::Node, YAML::Node>> entries;
+  std::set<std::string> seen;
+  for (const auto& entry : node) {
+    if (!entry.first.IsScalar()) {
+      throw InvalidArgument(Where(path, entry.first) + ": a key must be a word");
+    }
+    if (!seen.insert(entry.first.Scalar()).second) {
+      throw InvalidArgument(Where(path, entry.first) + ": '" + entry.first.Scalar() +
+                            "' is here a second time; give it once");
+    }
+    entries.emplace_back(entry.first, entry.second);
+  }
+  return entries;
 }
 
 void ReadEntry(const std::string& path, const std::string& section, const YAML::Node& key,
@@ -38,7 +69,9 @@ void ReadEntry(const std::string& path, const std::string& section, const YAML::
   for (const SettingFlag& flag : SettingFlags()) {
     if (flag.section != section) continue;
     if (flag.key == key.Scalar()) {
-      const std::string text = flag.inverted_key ? Opposite(where, value) : value.Scalar();
+      const std::string text = !flag.inverted_key          ? value.Scalar()
+                               : ReadBoolean(where, value) ? "false"
+                                                           : "true";
       config.environment[flag.variable()] = VariableValue(flag, where, text);
       return;
     }
@@ -56,26 +89,23 @@ void ReadEntry(const std::string& path, const std::string& section, const YAML::
 ConfigFile ReadConfigFile(const std::string& path) {
   ConfigFile config;
   try {
-    const YAML::Node root = YAML::LoadFile(path);
+    const YAML::Node root = YAML::Load(ReadTextFile("--config-file", path));
     std::set<std::string> sections;
     for (const SettingFlag& flag : SettingFlags()) sections.insert(flag.section);
-    for (const auto& entry : root) {
-      const std::string name = entry.first.Scalar();
+    for (const auto& [key, value] : Entries(path, "the file", root)) {
+      const std::string name = key.Scalar();
       if (name == "verbose") {
-        config.verbose = entry.second.as<bool>();
+        config.verbose = ReadBoolean(Where(path, key) + ": verbose", value);
       } else if (name == "autotune" || name == "library-options") {
-        config.notices.push_back(Where(path, entry.first) + ": " + name +
-                                 " is accepted and has no effect");
+        config.notices.push_back(Where(path, key) + ": " + name + " is accepted and has no effect");
       } else if (sections.contains(name)) {
-        for (const auto& setting : entry.second) {
-          ReadEntry(path, name, setting.first, setting.second, config);
+        for (const auto& [setting, text] : Entries(path, name, value)) {
+          ReadEntry(path, name, setting, text, config);
         }
       } else {
-        ThrowUnknown(Where(path, entry.first), name, {sections.begin(), sections.end()});
+        ThrowUnknown(Where(path, key), name, {sections.begin(), sections.end()});
       }
     }
-  } catch (const YAML::BadFile&) {
-    throw InvalidArgument("--config-file: cannot read '" + path + "'");
   } catch (const YAML::Exception& error) {
     throw InvalidArgument(path + ":" + std::to_string(error.mark.line + 1) + ": " + error.msg);
   }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <fstream>
 #include <sstream>
 
 #include "launcher/network.h"
+#include "launcher/text_file.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -54,8 +54,7 @@ std::vector<Host> ParseHosts(const std::string& text) {
 }
 
 std::vector<Host> ReadHostFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw InvalidArgument("--hostfile: cannot read '" + path + "'");
+  std::istringstream file(ReadTextFile("--hostfile", path));
   std::vector<Host> hosts;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

@@ -1,6 +1,7 @@
 #include "launcher/job.h"
 
 #include <algorithm>
+#include <sstream>
 
 #include "launcher/wait_status.h"
 
@@ -8,6 +9,16 @@ namespace weir::launcher {
 
 using supervision::Message;
 using supervision::MessageType;
+
+namespace {
+
+std::string Seconds(std::chrono::milliseconds time) {
+  std::ostringstream text;
+  text << static_cast<double>(time.count()) / 1e3;
+  return text.str();
+}
+
+}  // namespace
 
 Job::Job(std::vector<std::string> hosts, JobPolicy policy, Time now, Send send)
     : policy_(policy), send_(std::move(send)), phase_ends_(now + policy.start_timeout) {
@@ -90,7 +101,10 @@ void Job::OnMpiexecEnded(int wait_status, Time now) {
   const std::string how = "mpiexec ended with " + DescribeStatus(wait_status);
   if (!StartingRanks().empty()) {
     if (!cause_)
-      cause_ = {.text = how + " before it had started " + StartingRanks(), .code = code ? code : 1};
+      cause_ = {.text = how + " before it had started " + StartingRanks() +
+                        "; are the hosts right (-H, --hostfile), and what goes to mpiexec "
+                        "(--mpi-args, --binding-args; --verbose shows it)?",
+                .code = 1};
     GiveUpOnStarting();
   }
   if (over()) return;
@@ -105,12 +119,18 @@ void Job::OnMpiexecEnded(int wait_status, Time now) {
   Enter(Phase::kTerminating, now + policy_.grace);
 }
 
+void Job::OnLauncherFailed(const std::string& how, Time now) {
+  if (!cause_) cause_ = {.text = how, .code = 1};
+  GiveUpOnStarting();
+  Enter(Phase::kTerminating, now + policy_.grace);
+}
+
 void Job::OnInterrupt(int signal, Time now) {
   if (!cause_) {
     cause_ = {.text = "received " + DescribeStatus(signal), .code = 128 + signal};
   }
   GiveUpOnStarting();
-  const bool again = phase_ == Phase::kTerminating;
+  const bool again = phase_ >= Phase::kTerminating;
   Enter(again ? Phase::kKilling : Phase::kTerminating,
         now + (again ? policy_.kill_after : policy_.grace));
 }
@@ -128,7 +148,7 @@ void Job::Tick(Time now) {
       case Phase::kRunning:
         if (const std::string missing = StartingRanks(); !missing.empty()) {
           cause_ = {.text = missing + " did not start within the start timeout of " +
-                            std::to_string(policy_.start_timeout.count() / 1000) +
+                            Seconds(policy_.start_timeout) +
                             " s; is the host reachable by ssh, and weirrun installed there at the "
                             "same path?",
                     .code = 1};
@@ -168,6 +188,7 @@ void Job::FailRank(int rank, const std::string& how, int code, Time now) {
 }
 
 void Job::Enter(Phase phase, Time until) {
+  if (phase <= phase_) return;  // A job that is being killed is not asked politely again.
   phase_ = phase;
   phase_ends_ = until;
   if (phase == Phase::kTerminating) Broadcast({.type = MessageType::kTerminate});

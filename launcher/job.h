@@ -39,6 +39,8 @@ class Job {
   /// The supervisor of `rank` has gone or is silent: nobody knows how its program ended.
   void OnSupervisorLost(int rank, const std::string& how, Time now);
   void OnMpiexecEnded(int wait_status, Time now);
+  /// weirrun itself cannot go on.
+  void OnLauncherFailed(const std::string& how, Time now);
   /// SIGINT or SIGTERM to weirrun. The second one leaves no grace.
   void OnInterrupt(int signal, Time now);
   /// Does what is due. Call at `deadline()`, or at any time.
@@ -74,6 +76,7 @@ class Job {
   void OnExited(int rank, const supervision::Message& message, Time now);
   void OnAbort(int rank, const std::string& reason, Time now);
   void FailRank(int rank, const std::string& how, int code, Time now);
+  /// Only forwards: a phase that is over or has begun stays as it is, its end too.
   void Enter(Phase phase, Time until);
   void Broadcast(const supervision::Message& message, int except = -1);
   void SetDeadline();

@@ -1,18 +1,22 @@
 #include "launcher/launcher.h"
 
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "launcher/heartbeat.h"
 #include "launcher/network.h"
+#include "launcher/program.h"
 #include "weir/error.h"
 #include "weir/settings.h"
 
@@ -69,7 +73,8 @@ Launcher::Launcher(const Options& options)
     : options_(options),
       token_(RandomToken()),
       listener_(Listen(AllLocal(options.hosts))),
-      peers_(static_cast<std::size_t>(options.ranks)) {
+      peers_(static_cast<std::size_t>(options.ranks)),
+      awaited_(2 * options.ranks) {
   Prepare();
   const std::vector<std::string> command = MpiexecCommand(FindMpiexec(), options_);
   unsetenv("WEIR_MPIEXEC");
@@ -79,7 +84,8 @@ Launcher::Launcher(const Options& options)
   }
   signals_ = WatchSignals();
   output_ = std::make_unique<OutputCollector>(options_.output, options_.ranks);
-  mpiexec_ = StartMpiexec(command);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // What mpiexec leaves behind comes here.
+  mpiexec_ = StartMpiexec(command, file_limit_);
   next_heartbeat_ = Clock::now();
   job_ = std::make_unique<Job>(PlaceRanks(options_.hosts, options_.ranks), options_.policy,
                                Clock::now(),
@@ -103,12 +109,16 @@ int Launcher::Run() {
     Wait();
     OnTime(Clock::now());
   }
-  output_->Finish(kOutputPatience);
+  const bool all_written = output_->Finish(kOutputPatience);
+  // An ssh that waits for a host that does not answer does so for minutes. Supervisors end by
+  // themselves, and clean up.
+  KillDescendants(OwnPath());
   if (job_->exit_code() != 0) {
     std::fprintf(stderr, "weirrun: %s; ended the job (exit code %d)\n", job_->verdict().c_str(),
                  job_->exit_code());
   }
-  return job_->exit_code();
+  // A job that did well and whose results went nowhere did not.
+  return job_->exit_code() == 0 && !all_written ? 1 : job_->exit_code();
 }
 
 void Launcher::Wait() {
@@ -194,7 +204,8 @@ void Launcher::OnSignals() {
       continue;
     }
     int status = 0;
-    if (waitpid(mpiexec_.pid, &status, WNOHANG) == mpiexec_.pid) {
+    for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+      if (pid != mpiexec_.pid) continue;  // An orphan of mpiexec.
       mpiexec_ended_ = true;
       OnMpiexecOutput();
       job_->OnMpiexecEnded(status, Clock::now());
@@ -218,6 +229,23 @@ void Launcher::OnNewConnection() {
     if (strangers_.size() >= kMaxStrangers) strangers_.erase(strangers_.begin());
     strangers_.push_back({MessageSocket(std::move(connection)), Clock::now()});
   }
+  const int error = errno;
+  if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
+    OnAcceptFailed(error);
+  }
+}
+
+void Launcher::OnAcceptFailed(int error) {
+  // The connection stays waiting, so that listening on would keep a core busy and never succeed.
+  listener_.reset();
+  if (awaited_ == 0) return;
+  const std::string advice =
+      error == EMFILE ? "; raise the hard limit on open files (ulimit -Hn), which has to be more "
+                        "than two for each rank"
+                      : "";
+  job_->OnLauncherFailed("cannot take the connection of a rank's supervisor: " +
+                             std::string(std::strerror(error)) + advice,
+                         Clock::now());
 }
 
 /// Whether the stranger is one no more: taken over as a supervisor's connection, or sent away.
@@ -230,8 +258,10 @@ bool Launcher::Introduce(Peer& stranger) {
   if (!known) return true;
   auto& peer = peers_[static_cast<std::size_t>(hello.rank)];
   if (hello.type == MessageType::kOutputHello) {
+    --awaited_;
     output_->Add(hello.rank, std::move(stranger.socket), std::move(messages));
   } else if (hello.type == MessageType::kHello && !peer) {
+    --awaited_;
     peer = std::make_unique<Peer>(Peer{std::move(stranger.socket), Clock::now()});
     for (const Message& message : messages) job_->OnMessage(hello.rank, message, Clock::now());
   }

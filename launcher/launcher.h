@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/unique_fd.h"
+#include "launcher/file_limit.h"
 #include "launcher/job.h"
 #include "launcher/line_assembler.h"
 #include "launcher/message_socket.h"
@@ -24,8 +25,8 @@ class Launcher {
   /// Starts mpiexec. Throws InvalidArgument when the job cannot be started.
   explicit Launcher(const Options& options);
 
-  /// Returns weirrun's exit code: 0, that of the first rank that failed, or 128 + a signal's
-  /// number.
+  /// Returns weirrun's exit code: 0, that of the first rank that failed, 128 + a signal's number,
+  /// or 1 for what weirrun itself could not do.
   int Run();
 
  private:
@@ -41,6 +42,7 @@ class Launcher {
   void OnSignals();
   void OnMpiexecOutput();
   void OnNewConnection();
+  void OnAcceptFailed(int error);
   bool Introduce(Peer& stranger);
   void OnPeer(int rank);
   void Send(int rank, const supervision::Message& message);
@@ -48,6 +50,7 @@ class Launcher {
   bool Done() const;
 
   Options options_;
+  FileLimit file_limit_;
   std::string token_;
   UniqueFd listener_;
   UniqueFd signals_;
@@ -56,6 +59,7 @@ class Launcher {
   LineAssembler mpiexec_lines_;
   std::vector<Peer> strangers_;               // Connections that have not shown the token yet.
   std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null before and after.
+  int awaited_ = 0;  // Connections of supervisors that are still to come: two a rank.
   std::unique_ptr<OutputCollector> output_;
   std::unique_ptr<Job> job_;
   Time next_heartbeat_;

@@ -63,7 +63,7 @@ std::vector<std::string> MpiexecCommand(const std::string& mpiexec, const Option
   return command;
 }
 
-Mpiexec StartMpiexec(const std::vector<std::string>& command) {
+Mpiexec StartMpiexec(const std::vector<std::string>& command, const FileLimit& limit) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     throw InvalidArgument(std::string("cannot make a pipe: ") + std::strerror(errno));
@@ -91,8 +91,10 @@ Mpiexec StartMpiexec(const std::vector<std::string>& command) {
   argv.reserve(command.size() + 1);
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
+  limit.RestoreUsers();
   const int error =
       posix_spawn(&started.pid, command[0].c_str(), &actions, &attributes, argv.data(), environ);
+  limit.Raise();
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/unique_fd.h"
+#include "launcher/file_limit.h"
 #include "launcher/options.h"
 
 /// Hydra, MPICH's process manager: it starts one supervisor per rank, on this host and by ssh on
@@ -29,7 +30,8 @@ struct Mpiexec {
   UniqueFd output;  ///< Its stdout and stderr, non-blocking.
 };
 
-/// Throws InvalidArgument when it cannot be started.
-Mpiexec StartMpiexec(const std::vector<std::string>& command);
+/// Starts it with the user's own limit on open files. Throws InvalidArgument when it cannot be
+/// started.
+Mpiexec StartMpiexec(const std::vector<std::string>& command, const FileLimit& limit);
 
 }  // namespace weir::launcher

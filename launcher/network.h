@@ -14,7 +14,7 @@ namespace weir::launcher {
 UniqueFd Listen(bool loopback_only);
 std::uint16_t PortOf(const UniqueFd& socket);
 
-/// The next waiting connection, or none. Does not block.
+/// The next waiting connection, or none and errno: EAGAIN when nobody waits. Does not block.
 UniqueFd Accept(const UniqueFd& listener);
 
 /// Addresses of this host's interfaces that are up, without loopback; of `interfaces` alone when it

@@ -2,9 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -19,10 +22,10 @@ namespace {
 
 /// What CLI11 fills and ParseOptions turns into Options.
 struct Raw {
-  std::string hosts, hostfile, config_file, output_folder, interfaces, mpi_args, binding_args;
-  std::string ssh_identity;
-  int ssh_port = 0;
-  double grace_seconds = 3;
+  std::optional<std::string> hosts, hostfile, config_file;  // An empty one is a mistake.
+  std::string output_folder, interfaces, mpi_args, binding_args, ssh_identity;
+  std::string ranks, ssh_port;
+  std::string grace_seconds = "3";
   bool no_prefix = false, check_build = false, version = false, help = false, tcp = false;
   std::map<std::string, std::string> values;       // By SettingFlag::flag.
   std::map<std::string, std::string> environment;  // Of options that are no setting.
@@ -44,7 +47,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--check-build", raw.check_build, "Print what this build can do and exit (-cb).");
   app.add_flag("--verbose", options.verbose,
                "Say what is done, and pass on all that mpiexec says.");
-  app.add_option("--num-proc", options.ranks, "How many ranks to start (-np).");
+  app.add_option("--num-proc", raw.ranks, "How many ranks to start (-np).");
   app.add_option("-H,--hosts", raw.hosts,
                  "Hosts and their slots, as in a:2,b:4. Default: this one.");
   app.add_option("--hostfile", raw.hostfile, "A file of lines \"host slots=n\".");
@@ -52,8 +55,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--start-timeout", raw.values["--start-timeout"],
                  "Seconds that all ranks may take to start. Default: 30.");
   app.add_option("--grace-seconds", raw.grace_seconds,
-                 "Seconds that survivors of a failure get before they are ended. Default: 3.")
-      ->check(CLI::Range(0.0, 86400.0));
+                 "Seconds that survivors of a failure get before they are ended. Default: 3.");
   app.add_option("--output-filename", raw.output_folder,
                  "Also write <folder>/rank.<n>/stdout and stderr.");
   app.add_flag("--prefix-output-with-timestamp", options.output.timestamps,
@@ -61,8 +63,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--no-prefix", raw.no_prefix, "Do not begin lines with \"[rank] \".");
   app.add_option("--network-interfaces,--network-interface", raw.interfaces,
                  "Interfaces to use between hosts, as in eth0,eth1.");
-  app.add_option("-p,--ssh-port", raw.ssh_port, "Port of ssh on the hosts.")
-      ->check(CLI::Range(1, 65535));
+  app.add_option("-p,--ssh-port", raw.ssh_port, "Port of ssh on the hosts.");
   app.add_option("-i,--ssh-identity-file", raw.ssh_identity, "Private key for ssh.");
   app.add_option("--mpi-args", raw.mpi_args, "More arguments for mpiexec.");
   app.add_option("--binding-args", raw.binding_args,
@@ -97,8 +98,10 @@ void AddSettingFlags(CLI::App& app, Raw& raw) {
     for (const std::string& one : option->get_lnames()) known.push_back("--" + one);
     for (const std::string& one : option->get_snames()) known.push_back("-" + one);
   }
-  throw InvalidArgument("unknown option '" + name + "'; did you mean '" + Nearest(name, known) +
-                        "'? Options of the program go after the program");
+  const std::string meant = DidYouMean(name, known);
+  throw InvalidArgument("unknown option '" + name + "'" +
+                        (meant.empty() ? "; weirrun --help lists all." : meant) +
+                        " Options of the program go after the program");
 }
 
 /// Divides the arguments into ours, with CLI11's spelling, and the command.
@@ -118,8 +121,8 @@ std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::st
     own.push_back(word);
     ++i;
     if (takes_value && word.size() == name.size() && i < arguments.size()) {
-      // With "=", so that a value may begin with a dash.
-      if (is_short) {
+      // With "=", so that a value may begin with a dash; an empty one would then be none.
+      if (is_short || arguments[i].empty()) {
         own.push_back(arguments[i++]);
       } else {
         own.back() += "=" + arguments[i++];
@@ -140,9 +143,21 @@ std::vector<std::string> Words(const std::string& text, char separator) {
   return words;
 }
 
+/// Everything but a number of the range is refused, "nan" too.
+template <typename T>
+T Number(const std::string& option, const std::string& text, T min, T max, const char* allowed) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || stop != end || !(value >= min && value <= max)) {
+    throw InvalidArgument(option + " is '" + text + "'; give " + allowed);
+  }
+  return value;
+}
+
 void ReadSettings(const Raw& raw, Options& options) {
-  if (!raw.config_file.empty()) {
-    ConfigFile file = ReadConfigFile(raw.config_file);
+  if (raw.config_file) {
+    ConfigFile file = ReadConfigFile(*raw.config_file);
     options.environment = std::move(file.environment);
     options.notices.insert(options.notices.end(), file.notices.begin(), file.notices.end());
     options.verbose = options.verbose || file.verbose;
@@ -157,13 +172,13 @@ void ReadSettings(const Raw& raw, Options& options) {
 }
 
 void ReadHosts(const Raw& raw, Options& options) {
-  if (!raw.hosts.empty() && !raw.hostfile.empty()) {
+  if (raw.hosts && raw.hostfile) {
     throw InvalidArgument("-H and --hostfile both name the hosts; give one of them");
   }
-  if (!raw.hostfile.empty()) {
-    options.hosts = ReadHostFile(raw.hostfile);
-  } else if (!raw.hosts.empty()) {
-    options.hosts = ParseHosts(raw.hosts);
+  if (raw.hostfile) {
+    options.hosts = ReadHostFile(*raw.hostfile);
+  } else if (raw.hosts) {
+    options.hosts = ParseHosts(*raw.hosts);
   } else {
     options.hosts = {{.name = "localhost", .slots = options.ranks}};
   }
@@ -178,9 +193,12 @@ void ReadNetwork(const Raw& raw, Options& options) {
   }
   if (raw.tcp) options.environment["NCCL_IB_DISABLE"] = "1";
   std::string ssh = "-o PasswordAuthentication=no";
-  if (raw.ssh_port != 0) ssh += " -p " + std::to_string(raw.ssh_port);
+  if (!raw.ssh_port.empty()) {
+    const int port = Number("--ssh-port", raw.ssh_port, 1, 65535, "a port, 1 to 65535");
+    ssh += " -p " + std::to_string(port);
+  }
   if (!raw.ssh_identity.empty()) ssh += " -i " + raw.ssh_identity;
-  if (raw.ssh_port != 0 || !raw.ssh_identity.empty()) {
+  if (!raw.ssh_port.empty() || !raw.ssh_identity.empty()) {
     options.environment["HYDRA_LAUNCHER_EXTRA_ARGS"] = ssh;
   }
   options.mpiexec_arguments = Words(raw.binding_args, ' ');
@@ -216,7 +234,9 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
     }
     return options;
   }
-  if (options.ranks < 1) throw InvalidArgument("give the number of ranks, 1 or more, with -np");
+  if (raw.ranks.empty()) throw InvalidArgument("give the number of ranks, 1 or more, with -np");
+  options.ranks = Number("-np", raw.ranks, 1, std::numeric_limits<int>::max(),
+                         "the number of ranks, 1 or more");
   if (options.command.empty()) {
     throw InvalidArgument("nothing to run; give the program after the options");
   }
@@ -229,7 +249,9 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
   PlaceRanks(options.hosts, options.ranks);
   ReadSettings(raw, options);
   ReadNetwork(raw, options);
-  options.policy.grace = std::chrono::milliseconds(std::llround(raw.grace_seconds * 1000));
+  const double grace =
+      Number("--grace-seconds", raw.grace_seconds, 0.0, 86400.0, "seconds, 0 to 86400");
+  options.policy.grace = std::chrono::milliseconds(std::llround(grace * 1000));
   options.output.prefix = !raw.no_prefix;
   options.output.folder = raw.output_folder;
   return options;

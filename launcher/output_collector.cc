@@ -31,11 +31,12 @@ void OutputCollector::Add(int rank, MessageSocket connection, std::vector<Messag
   Wake();
 }
 
-void OutputCollector::Finish(std::chrono::milliseconds patience) {
+bool OutputCollector::Finish(std::chrono::milliseconds patience) {
   give_up_ = Clock::now() + patience;
   finishing_ = true;
   Wake();
   thread_.join();
+  return !writer_.lost();
 }
 
 void OutputCollector::Run(const std::stop_token& stop) {

@@ -23,8 +23,9 @@ class OutputCollector {
   /// A rank's connection, and what has already been read from it.
   void Add(int rank, MessageSocket connection, std::vector<supervision::Message> received);
   /// Returns when all ranks have closed their connections and everything is written; gives up on
-  /// connections that stay open for longer than `patience`.
-  void Finish(std::chrono::milliseconds patience);
+  /// connections that stay open for longer than `patience`. False when output was lost because it
+  /// could not be written, which has been said on stderr.
+  [[nodiscard]] bool Finish(std::chrono::milliseconds patience);
 
  private:
   struct Source {

@@ -1,10 +1,15 @@
 #include "launcher/output_writer.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 #include <ctime>
+#include <utility>
 
 #include "weir/error.h"
 
@@ -18,17 +23,20 @@ std::string FolderName(int rank, int ranks) {
   return std::string("rank.").append(width - number.size(), '0').append(number);
 }
 
-void WriteAll(int fd, std::string_view text) {
+/// Errno of the first failure, 0 for success.
+int WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      // Nobody reads us any more. To the whole process, as the main thread waits for signals.
-      if (errno == EPIPE) kill(getpid(), SIGPIPE);
-      return;
+    if (n < 0 && errno == EAGAIN) {  // Whoever shares the terminal has made it non-blocking.
+      pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
+      poll(&wait, 1, -1);
+      continue;
     }
+    if (n < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(n));
   }
+  return 0;
 }
 
 }  // namespace
@@ -42,21 +50,20 @@ OutputWriter::OutputWriter(const OutputOptions& options, int ranks)
     std::filesystem::create_directories(folder, error);
     for (const int code : {1, 2}) {
       const std::filesystem::path path = folder / (code == 1 ? "stdout" : "stderr");
-      std::ofstream& file =
-          streams_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(code - 1)].file;
-      file.open(path);
-      if (!file) {
+      Stream& stream = streams_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(code - 1)];
+      stream.file.reset(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+      if (!stream.file) {
         throw InvalidArgument("--output-filename: cannot write '" + path.string() +
-                              "'; give a folder that can be made");
+                              "': " + std::strerror(errno) + "; give a folder that can be made");
       }
+      stream.path = path;
     }
   }
 }
 
 void OutputWriter::Write(int rank, int code, std::string_view bytes) {
   Stream& stream = streams_[static_cast<std::size_t>(rank)][code == 2 ? 1 : 0];
-  if (stream.file.is_open())
-    stream.file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
+  if (stream.file) Check(WriteAll(stream.file.get(), bytes), stream.path.string());
   Print(rank, code, stream.lines.Append(bytes));
 }
 
@@ -71,8 +78,18 @@ void OutputWriter::Finish() {
 
 void OutputWriter::Print(int rank, int code, const std::string& lines) {
   const std::string prefix = Prefix(rank);
-  WriteAll(code == 2 ? STDERR_FILENO : STDOUT_FILENO,
-           prefix.empty() ? lines : PrefixLines(lines, prefix));
+  const int error = WriteAll(code == 2 ? STDERR_FILENO : STDOUT_FILENO,
+                             prefix.empty() ? lines : PrefixLines(lines, prefix));
+  // Nobody reads us any more. To the whole process, as the main thread waits for signals.
+  if (error == EPIPE) kill(getpid(), SIGPIPE);
+  if (error != EPIPE) Check(error, code == 2 ? "standard error" : "standard output");
+}
+
+void OutputWriter::Check(int error, const std::string& what) {
+  // Said once and at once: a long job may fill a disk early, and each line would say it again.
+  if (error == 0 || std::exchange(lost_, true)) return;
+  std::fprintf(stderr, "weirrun: cannot write to %s: %s; what the ranks print is lost\n",
+               what.c_str(), std::strerror(error));
 }
 
 std::string OutputWriter::Prefix(int rank) const {

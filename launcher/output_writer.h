@@ -3,12 +3,12 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "common/unique_fd.h"
 #include "launcher/line_assembler.h"
 
 namespace weir::launcher {
@@ -20,7 +20,9 @@ struct OutputOptions {
 };
 
 /// Writes what ranks print to weirrun's own stdout and stderr, whole lines only. Blocks as long as
-/// those do; sends this process SIGPIPE when nobody reads them any more. Not thread-safe.
+/// those do; sends this process SIGPIPE when nobody reads them any more. What cannot be written for
+/// another reason is said on stderr, once, and lost; the next lines are tried again. Not
+/// thread-safe.
 class OutputWriter {
  public:
   /// Makes the folders and files. Throws InvalidArgument when it cannot.
@@ -30,18 +32,23 @@ class OutputWriter {
   void Write(int rank, int code, std::string_view bytes);
   /// Writes unfinished last lines.
   void Finish();
+  /// Whether something could not be written.
+  bool lost() const { return lost_; }
 
  private:
   struct Stream {
     LineAssembler lines;
-    std::ofstream file;
+    UniqueFd file{};  // With options_.folder alone.
+    std::filesystem::path path{};
   };
 
+  void Check(int error, const std::string& what);
   void Print(int rank, int code, const std::string& lines);
   std::string Prefix(int rank) const;
 
   OutputOptions options_;
   std::vector<std::array<Stream, 2>> streams_;  // [rank][code - 1]
+  bool lost_ = false;
 };
 
 }  // namespace weir::launcher

@@ -53,6 +53,11 @@ std::vector<pid_t> ChildrenOf(pid_t parent) {
   return LivingProcesses([parent](const Stat& stat) { return stat.parent == parent; });
 }
 
+std::string ExecutableOf(pid_t process) {
+  std::error_code ignored;
+  return fs::read_symlink(fs::path("/proc") / std::to_string(process) / "exe", ignored);
+}
+
 std::set<std::string> FilesInUse(pid_t process, const std::string& directory) {
   const fs::path proc = fs::path("/proc") / std::to_string(process);
   const std::string prefix = directory + "/";

@@ -94,14 +94,18 @@ void Program::Signal(int signal) const {
   if (signal != SIGKILL) kill(-pid_, SIGCONT);  // A stopped process would keep the signal waiting.
 }
 
-void KillDescendants() {
+void KillDescendants(const std::string& spared) {
   // Orphans arrive here only once their parent has died, so one round may uncover the next.
   for (int round = 0; round < 200; ++round) {
-    for (const pid_t process : ChildrenOf(getpid())) kill(process, SIGKILL);
-    pid_t reaped = 0;
-    while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) {
+    bool any = false;
+    for (const pid_t process : ChildrenOf(getpid())) {
+      if (!spared.empty() && ExecutableOf(process) == spared) continue;
+      any = true;
+      kill(process, SIGKILL);
     }
-    if (reaped < 0 && errno == ECHILD) return;
+    // Who ended during the look at /proc may have left an orphan that was not seen.
+    while (waitpid(-1, nullptr, WNOHANG) > 0) any = true;
+    if (!any) return;
     poll(nullptr, 0, 5);
   }
 }

@@ -34,7 +34,8 @@ class Program {
 };
 
 /// Kills (SIGKILL) and reaps every child of this process, and theirs: whoever has become a
-/// subreaper (prctl) inherits all that its children leave behind.
-void KillDescendants();
+/// subreaper (prctl) inherits all that its children leave behind. A process that runs the
+/// executable `spared` stays, with what is below it.
+void KillDescendants(const std::string& spared = {});
 
 }  // namespace weir::launcher

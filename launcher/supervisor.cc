@@ -161,7 +161,7 @@ void Supervisor::OnMessage(const Message& message) {
     case MessageType::kTerminate:
     case MessageType::kKill:
       stopping_ = true;
-      if (program_) program_->Signal(message.type == MessageType::kKill ? SIGKILL : SIGTERM);
+      if (running_) program_->Signal(message.type == MessageType::kKill ? SIGKILL : SIGTERM);
       break;
     case MessageType::kFinish:
       finish_ = true;
@@ -277,7 +277,8 @@ void Supervisor::BeginEnding(milliseconds delay) {
 }
 
 void Supervisor::CleanUp() {
-  if (program_) program_->Signal(SIGKILL);  // What it left running.
+  // Whatever it left running is a descendant too. Not by the program's process group: that number
+  // may long be another's once the program has been waited for.
   KillDescendants();
   const Time until = Clock::now() + kDrainTime;
   for (output_.Pump(); !output_.done() && Clock::now() < until; output_.Pump()) {

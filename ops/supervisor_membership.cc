@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 
 #include "ops/no_membership.h"
@@ -59,6 +60,16 @@ bool IsPacketSocket(int fd) {
          getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
+/// `fd`, which the system was asked for. Without this check a process that is out of descriptors
+/// would have a membership that hears nothing, or a thread that nobody can wake.
+UniqueFd Got(int fd, const char* what) {
+  if (fd >= 0) return UniqueFd(fd);
+  const int error = errno;
+  const char* advice = error == EMFILE ? "; raise the limit on open files (ulimit -n)" : "";
+  throw InvalidArgument(std::string("cannot ") + what +
+                        " to follow this rank's supervisor: " + std::strerror(error) + advice);
+}
+
 }  // namespace
 
 std::unique_ptr<Membership> SupervisorMembership::FromEnvironment() {
@@ -76,13 +87,13 @@ std::unique_ptr<Membership> SupervisorMembership::FromEnvironment() {
   // The original stays for a later engine in this process, but not for programs that it runs.
   fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
   return std::make_unique<SupervisorMembership>(
-      UniqueFd(fcntl(static_cast<int>(fd), F_DUPFD_CLOEXEC, 0)));
+      Got(fcntl(static_cast<int>(fd), F_DUPFD_CLOEXEC, 0), "duplicate the socket"));
 }
 
 SupervisorMembership::SupervisorMembership(UniqueFd socket)
     : owner_(getpid()),
       socket_(std::move(socket)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      wake_(Got(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an eventfd")),
       packet_(supervision::kMaxFrame, '\0') {
   setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
   Send(MessageType::kAttach);

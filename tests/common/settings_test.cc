@@ -100,12 +100,14 @@ TEST(Settings, ABadValueIsAnErrorThatNamesVariableValueAndWhatIsAllowed) {
 
 TEST(Settings, AnUnknownVariableIsAnsweredWithTheNearestOne) {
   const auto settings = Settings::FromEnvironment({{"WEIR_FUSION_TRESHOLD", "1"},
+                                                   {"WEIR_ZEBRA", "1"},
                                                    {"WEIR_SUPERVISOR_FD", "5"},
                                                    {"HOROVOD_HOSTNAME", "a"},
                                                    {"PATH", "/bin"}});
   EXPECT_THAT(settings.warnings(),
               ElementsAre(HasSubstr("WEIR_FUSION_TRESHOLD is not a setting and is ignored; did you "
-                                    "mean WEIR_FUSION_THRESHOLD?")));
+                                    "mean 'WEIR_FUSION_THRESHOLD'?"),
+                          testing::EndsWith("WEIR_ZEBRA is not a setting and is ignored")));
 }
 
 TEST(Settings, AStallThatNeverEndsTheJobIsWarnedAbout) {

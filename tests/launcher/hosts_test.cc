@@ -59,6 +59,15 @@ TEST(Hosts, ABadLineOfAFileIsNamed) {
   EXPECT_THAT([&] { ReadHostFile(path); }, ThrowsMessage<InvalidArgument>(HasSubstr(path)));
 }
 
+TEST(Hosts, AFolderOrABinaryFileIsRefused) {
+  EXPECT_THAT([] { ReadHostFile("/tmp"); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("'/tmp' is a folder; give a file")));
+  const std::string path = WriteFile(std::string("a slots=2\nb\0c:1\n", 16));
+  EXPECT_THAT([&] { ReadHostFile(path); },
+              ThrowsMessage<InvalidArgument>(HasSubstr(path + ":2: holds a NUL byte; give")));
+  std::filesystem::remove(path);
+}
+
 TEST(Hosts, ThisMachineIsKnownByAllItsNames) {
   char own[256] = {};
   gethostname(own, sizeof own - 1);

@@ -230,6 +230,21 @@ TEST_F(JobTest, ASecondInterruptKillsAtOnce) {
   EXPECT_EQ(job_.exit_code(), 143);
 }
 
+TEST_F(JobTest, AKilledJobIsNotTerminatedAgain) {
+  StartAll();
+  job_.OnInterrupt(SIGINT, now_);
+  job_.OnInterrupt(SIGINT, now_);
+  const auto deadline = job_.deadline();
+  sent_.clear();
+  now_ += milliseconds(500);
+  job_.OnInterrupt(SIGINT, now_);
+  job_.OnMpiexecEnded(SIGKILL, now_);
+  EXPECT_THAT(sent_, IsEmpty());
+  EXPECT_EQ(job_.deadline(), deadline);
+  Pass(milliseconds(500));
+  EXPECT_TRUE(job_.over());
+}
+
 TEST_F(JobTest, RanksThatDoNotStartInTimeAreNamed) {
   Say(0, MessageType::kHello);
   EXPECT_EQ(job_.deadline(), now_ + seconds(30));
@@ -243,11 +258,28 @@ TEST_F(JobTest, RanksThatDoNotStartInTimeAreNamed) {
   EXPECT_TRUE(job_.over());
 }
 
+TEST_F(JobTest, AFailureOfWeirrunItselfEndsTheJob) {
+  Say(0, MessageType::kHello);
+  job_.OnLauncherFailed("too many open files", now_);
+  EXPECT_EQ(Told(MessageType::kTerminate), Ranks{0});
+  Say(0, MessageType::kStopped, SIGTERM);
+  EXPECT_TRUE(job_.over());
+  EXPECT_EQ(job_.verdict(), "too many open files");
+  EXPECT_EQ(job_.exit_code(), 1);
+}
+
+TEST_F(JobTest, AShortStartTimeoutIsSaidAsItIs) {
+  Job job({"a"}, JobPolicy{.start_timeout = milliseconds(1)}, now_, [](int, const Message&) {});
+  job.Tick(now_ + milliseconds(1));
+  EXPECT_THAT(job.verdict(), HasSubstr("the start timeout of 0.001 s;"));
+}
+
 TEST_F(JobTest, MpiexecThatFailsBeforeTheStartIsTheCause) {
   job_.OnMpiexecEnded(Exit(255), now_);
   EXPECT_TRUE(job_.over());
-  EXPECT_EQ(job_.exit_code(), 255);
+  EXPECT_EQ(job_.exit_code(), 1);  // 255 would look like a rank's own.
   EXPECT_THAT(job_.verdict(), HasSubstr("mpiexec ended with exit code 255 before it had started"));
+  EXPECT_THAT(job_.verdict(), HasSubstr("--mpi-args"));
 }
 
 TEST_F(JobTest, MpiAbortHasItsOwnCodeAndTheRankThatReportsIt) {

@@ -14,7 +14,7 @@ namespace weir::launcher {
 
 LaunchedJob::LaunchedJob(const std::vector<std::string>& arguments,
                          const std::map<std::string, std::string>& environment,
-                         const std::string& input) {
+                         const std::string& input, const std::string& shell) {
   int standard_input[2];
   EXPECT_EQ(pipe2(standard_input, O_CLOEXEC), 0);
   const UniqueFd input_end(standard_input[0]);
@@ -30,6 +30,9 @@ LaunchedJob::LaunchedJob(const std::vector<std::string>& arguments,
   const UniqueFd output_end(output[1]);
   const UniqueFd lifeline_end(lifeline[1]);
   std::vector<std::string> words = {WEIR_TEST_WEIRRUN};
+  if (!shell.empty()) {
+    words = {"/bin/sh", "-c", shell + "; exec \"$@\"", "sh", WEIR_TEST_WEIRRUN};
+  }
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());

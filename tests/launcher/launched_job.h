@@ -10,7 +10,8 @@
 
 namespace weir::launcher {
 
-/// A real weirrun as a child process, its stdout and stderr on one pipe, `input` on stdin.
+/// A real weirrun as a child process, its stdout and stderr on one pipe, `input` on stdin. What
+/// `shell` says is done first, in the same process: "ulimit -n 64".
 ///
 /// All processes of the job inherit the writing end of a second pipe, the lifeline: reading its end
 /// is waiting for the last of them, wherever it is.
@@ -18,7 +19,7 @@ class LaunchedJob {
  public:
   explicit LaunchedJob(const std::vector<std::string>& arguments,
                        const std::map<std::string, std::string>& environment = {},
-                       const std::string& input = {});
+                       const std::string& input = {}, const std::string& shell = {});
   ~LaunchedJob();
 
   /// Reads output up to the first line that contains `text` and returns that line. A job that ends

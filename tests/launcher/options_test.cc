@@ -18,6 +18,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
 using testing::ThrowsMessage;
@@ -77,8 +78,14 @@ TEST(Options, MistakesAreNamed) {
                 "unknown option '--cycle-time'; did you mean '--cycle-time-ms'?");
   ExpectRefused({"-n", "2", "x"}, "unknown option '-n'");
   ExpectRefused({"x"}, "with -np");
-  ExpectRefused({"-np", "0", "x"}, "with -np");
-  ExpectRefused({"-np", "two", "x"}, "two");
+  ExpectRefused({"-np", "0", "x"}, "-np is '0'; give the number of ranks, 1 or more");
+  ExpectRefused({"-np", "two", "x"}, "-np is 'two'; give the number of ranks, 1 or more");
+  ExpectRefused({"-np", "", "x"}, "-np");
+  ExpectRefused({"-np", "1", "--grace-seconds", "nan", "x"}, "--grace-seconds is 'nan'; give");
+  ExpectRefused({"-np", "1", "-p", "70000", "x"}, "--ssh-port is '70000'; give a port");
+  ExpectRefused({"-np", "1", "-H", "", "x"}, "-H names no host");
+  ExpectRefused({"-np", "1", "--hostfile", "", "x"}, "--hostfile");
+  ExpectRefused({"-np", "1", "--config-file", "", "x"}, "--config-file");
   ExpectRefused({"-np", "2"}, "nothing to run");
   ExpectRefused({"-np", "5", "-H", "a:2,b:2", "x"}, "more ranks than the 4 slots");
   ExpectRefused({"-np", "2", "-H", "a:2", "--hostfile", "f", "x"}, "give one of them");
@@ -86,6 +93,16 @@ TEST(Options, MistakesAreNamed) {
   ExpectRefused({"-np", "2", "--cycle-time-ms", "soon", "x"}, "--cycle-time-ms");
   ExpectRefused({"-np", "2", "--fusion-threshold-mb", "-1", "x"}, "--fusion-threshold-mb");
   ExpectRefused({"-np", "2", "--log-level", "loud", "x"}, "--log-level");
+}
+
+TEST(Options, OnlyASlipGetsASuggestion) {
+  EXPECT_THAT(
+      [] {
+        ParseOptions({"--bogus", "x"});
+      },
+      ThrowsMessage<InvalidArgument>(
+          AllOf(HasSubstr("unknown option '--bogus'"), Not(HasSubstr("did you mean")))));
+  ExpectRefused({"--host=a", "x"}, "did you mean '--hosts'?");
 }
 
 TEST(Options, SettingsBecomeVariables) {
@@ -150,11 +167,30 @@ TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
            {"params:\n  cycle-time-ms: soon\n", ":2: params.cycle-time-ms"},
            {"params:\n  cycle-time-ms: [1, 2]\n", "must be one value"},
            {"logging:\n  hide-timestamp: perhaps\n", "neither true nor false"},
+           {"verbose: perhaps\n", ":1: verbose: 'perhaps' is neither true nor false"},
+           {"\njust text\n", ":2: the file is a single value 'just text'; lines"},
+           {"- params\n", ":1: the file is a list; lines"},
+           {"\nparams: 3\n", ":2: params is a single value '3'; lines"},
+           {"params:\n  - 3\n", ":2: params is a list; lines"},
+           {"params:\n  cycle-time-ms: 3\n  cycle-time-ms: 4\n",
+            ":3: 'cycle-time-ms' is here a second time"},
+           {"params:\n  cycle-time-ms: 3\nparams:\n", ":3: 'params' is here a second time"},
+           {"[a]: 3\n", ":1: a key must be a word"},
+           {"verbose: true\nzebra: 3\n", ":2: unknown key 'zebra'; known are: logging, "},
            {"params: [\n", "config-"}}) {
     const ConfigFile file(text);
     ExpectRefused({"-np", "1", "--config-file", file.path(), "x"}, message);
   }
   ExpectRefused({"-np", "1", "--config-file", "/no/such/file", "x"}, "cannot read '/no/such/file'");
+  ExpectRefused({"-np", "1", "--config-file", "/tmp", "x"}, "'/tmp' is a folder; give a file");
+}
+
+TEST(Options, AConfigFileMayBeEmptyAndSoMayItsSections) {
+  for (const char* text : {"", "# nothing\n", "params:\n"}) {
+    const ConfigFile file(text);
+    EXPECT_THAT(ParseOptions({"-np", "1", "--config-file", file.path(), "x"}).environment,
+                IsEmpty());
+  }
 }
 
 }  // namespace

@@ -85,6 +85,30 @@ TEST(Weirrun, OutputAlsoGoesToFiles) {
   std::filesystem::remove_all(folder);
 }
 
+TEST(Weirrun, OutputThatCannotBeWrittenIsNamedOnceAndFailsTheJob) {
+  const std::filesystem::path folder =
+      std::filesystem::path(testing::TempDir()) / ("weirrun-full-" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder / "rank.0");
+  std::filesystem::create_symlink("/dev/full", folder / "rank.0" / "stdout");
+  const std::string file = folder / "rank.0" / "stdout";
+  LaunchedJob to_stdout({"-np", "2", "echo", "hello"}, {}, {}, "exec >/dev/full");
+  LaunchedJob to_file({"-np", "2", "--output-filename", folder, "echo", "hello"});
+  for (auto& [job, what] :
+       {std::pair(&to_stdout, std::string("standard output")), std::pair(&to_file, file)}) {
+    EXPECT_EQ(job->ExitCode(), 1);
+    const std::string line = "weirrun: cannot write to " + what + ": No space left on device";
+    const std::size_t first = job->output().find(line);
+    ASSERT_NE(first, std::string::npos) << job->output();
+    EXPECT_EQ(job->output().find("cannot write", first + line.size()), std::string::npos);
+  }
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Weirrun, AFailingRanksCodeStandsEvenIfItsOutputIsLost) {
+  LaunchedJob job({"-np", "1", "sh", "-c", "echo hello; exit 7"}, {}, {}, "exec >/dev/full");
+  EXPECT_EQ(job.ExitCode(), 7);
+}
+
 TEST(Weirrun, AKilledRankIsNamedToItsPeersAndToTheUser) {
   LaunchedJob job({"-np", "3", kProgram});
   const pid_t victim = ProcessOfRank(job.WaitForLines("is process", 3), 1);
@@ -230,6 +254,19 @@ TEST(Weirrun, RanksThatDoNotStartInTimeAreNamed) {
   EXPECT_THAT(job.output(), HasSubstr("rank 0 on localhost, rank 1 on localhost did not start"));
 }
 
+TEST(Weirrun, AnSshThatWaitsForItsHostIsEndedWithTheJob) {
+  for (const int signal : {0, SIGINT}) {
+    LaunchedJob job(
+        {"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "--start-timeout",
+         signal == 0 ? "0.2" : "3600", "--mpi-args", "-verbose", "--verbose", "true"},
+        {{"HYDRA_LAUNCHER_EXEC", Shell("sleeping_ssh.sh")}});
+    job.WaitForLine("Launch arguments");
+    if (signal != 0) job.Signal(signal);
+    EXPECT_EQ(job.ExitCode(), signal == 0 ? 1 : 128 + signal);
+    job.WaitForLastProcess();
+  }
+}
+
 TEST(Weirrun, AWrongSettingIsRefusedBeforeAnythingStarts) {
   LaunchedJob job({"-np", "1", "echo", "started"}, {{"WEIR_CYCLE_TIME", "soon"}});
   EXPECT_EQ(job.ExitCode(), 2);
@@ -246,6 +283,30 @@ TEST(Weirrun, HostsMayHaveUnequalSlots) {
   for (const char* line : {"rank 0 is 0 of 1", "rank 1 is 0 of 3", "rank 3 is 2 of 3"}) {
     EXPECT_THAT(job.output(), HasSubstr(line));
   }
+}
+
+// Six hosts, so that Hydra, which holds some files for each host and for each rank on one, can do
+// with fewer than weirrun.
+const std::vector<std::string> kThirtyRanks = {
+    "-np", "30", "-H", "a:5,b:5,c:5,d:5,e:5,f:5", "--network-interface", "lo"};
+
+TEST(Weirrun, HoldsMoreConnectionsThanTheUsersLimitOnFiles) {
+  std::vector<std::string> words = kThirtyRanks;
+  words.insert(words.end(), {"sh", "-c", "echo may open $(ulimit -n)"});
+  LaunchedJob job(words, {{"HYDRA_LAUNCHER_EXEC", Shell("here_instead_of_ssh.sh")}}, {},
+                  "ulimit -Sn 56");
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), HasSubstr("[29] may open 56\n"));
+}
+
+TEST(Weirrun, TooFewFilesForTheConnectionsAreNamed) {
+  std::vector<std::string> words = kThirtyRanks;
+  words.insert(words.end(), {"sleep", "3600"});
+  LaunchedJob job(words, {{"HYDRA_LAUNCHER_EXEC", Shell("here_instead_of_ssh.sh")}}, {},
+                  "ulimit -n 52");
+  EXPECT_EQ(job.ExitCode(), 1);
+  EXPECT_THAT(job.output(), HasSubstr("connection of a rank's supervisor: Too many open files"));
+  job.WaitForLastProcess();
 }
 
 TEST(Weirrun, ALossNamesTheHost) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -22,6 +23,9 @@ namespace {
 
 using supervision::Message;
 using supervision::MessageType;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 using Kind = MembershipEvent::Kind;
 
 /// A listener that a test can wait on.
@@ -210,6 +214,36 @@ TEST(SupervisorMembership, ADescriptorThatIsSomethingElseIsRefused) {
   }
   unsetenv(supervision::kEngineFdVariable);
   EXPECT_NE(SupervisorMembership::FromEnvironment(), nullptr);
+}
+
+/// While it lives this process gets no new descriptor.
+class NoMoreDescriptors {
+ public:
+  NoMoreDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const UniqueFd lowest_free(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const rlimit none = {static_cast<rlim_t>(lowest_free.get()), before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  NoMoreDescriptors(const NoMoreDescriptors&) = delete;
+  NoMoreDescriptors& operator=(const NoMoreDescriptors&) = delete;
+  ~NoMoreDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST(SupervisorMembership, IsRefusedToAProcessThatIsOutOfDescriptors) {
+  FakeSupervisor supervisor;
+  setenv(supervision::kEngineFdVariable, std::to_string(supervisor.engine_end()).c_str(), 1);
+  const NoMoreDescriptors limit;
+  EXPECT_THAT([] { SupervisorMembership::FromEnvironment(); },
+              ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("cannot duplicate the socket"),
+                                                   HasSubstr("Too many open files"))));
+  unsetenv(supervision::kEngineFdVariable);
+  EXPECT_THAT([&] { SupervisorMembership membership(supervisor.TakeEngineEnd()); },
+              ThrowsMessage<InvalidArgument>(
+                  AllOf(HasSubstr("cannot make an eventfd"), HasSubstr("Too many open files"))));
 }
 
 class MembershipHubTest : public testing::Test {

@@ -1,5 +1,6 @@
 #include "compression/registry.h"
 
+#include <array>
 #include <map>
 #include <utility>
 
@@ -42,9 +43,12 @@ ParsedOptions ParseOptions(const CompressionOptions& options) {
   const CompressionOptions plain = WithoutPrefix(options);
   const auto compressor = plain.find("compressor");
   if (compressor == plain.end() && !plain.empty()) {
-    throw InvalidArgument("compression option \"" + plain.begin()->first +
+    const std::string& key = plain.begin()->first;
+    const std::array<std::string, 1> meant = {"compressor"};
+    throw InvalidArgument("compression option \"" + key +
                           "\" is given without \"compressor\": say which one, for example "
-                          "\"compressor\" = \"dgc\".");
+                          "\"compressor\" = \"dgc\"" +
+                          DidYouMean(key, meant));
   }
   const CompressorInfo& info = FindCompressor(plain.empty() ? "dense" : compressor->second);
   return ParsedOptions(info.name, info.options, plain);

@@ -75,6 +75,11 @@ TEST(Options, AnUnknownCompressorIsNamedWithTheNearestOne) {
               AllOf(HasSubstr("\"top-k\""), HasSubstr("did you mean \"topk\"?")));
 }
 
+TEST(Options, AMisspeltCompressorKeyIsSeenAsOne) {
+  EXPECT_THAT(WhyRefused({{"compresor", "dgc"}}),
+              AllOf(HasSubstr("\"compresor\""), HasSubstr("did you mean 'compressor'?")));
+}
+
 TEST(Options, ABadValueIsNamedWithWhatIsAllowed) {
   EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"density", "2"}}),
               AllOf(HasSubstr("\"density\" = \"2\""), HasSubstr("above 0 and at most 1")));

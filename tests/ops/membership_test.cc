@@ -25,7 +25,6 @@ using supervision::Message;
 using supervision::MessageType;
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::ThrowsMessage;
 using Kind = MembershipEvent::Kind;
 
 /// A listener that a test can wait on.
@@ -233,17 +232,36 @@ class NoMoreDescriptors {
   rlimit before_{};
 };
 
+/// What a call throws in a process that is out of descriptors. Looked at outside of that state: the
+/// sanitizers need descriptors themselves.
+template <typename Call>
+std::string WithoutDescriptors(Call call) {
+  std::exception_ptr thrown;
+  {
+    const NoMoreDescriptors limit;
+    try {
+      call();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const InvalidArgument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
 TEST(SupervisorMembership, IsRefusedToAProcessThatIsOutOfDescriptors) {
   FakeSupervisor supervisor;
   setenv(supervision::kEngineFdVariable, std::to_string(supervisor.engine_end()).c_str(), 1);
-  const NoMoreDescriptors limit;
-  EXPECT_THAT([] { SupervisorMembership::FromEnvironment(); },
-              ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("cannot duplicate the socket"),
-                                                   HasSubstr("Too many open files"))));
+  EXPECT_THAT(WithoutDescriptors([] { SupervisorMembership::FromEnvironment(); }),
+              AllOf(HasSubstr("cannot duplicate the socket"), HasSubstr("Too many open files")));
   unsetenv(supervision::kEngineFdVariable);
-  EXPECT_THAT([&] { SupervisorMembership membership(supervisor.TakeEngineEnd()); },
-              ThrowsMessage<InvalidArgument>(
-                  AllOf(HasSubstr("cannot make an eventfd"), HasSubstr("Too many open files"))));
+  EXPECT_THAT(
+      WithoutDescriptors([&] { SupervisorMembership membership(supervisor.TakeEngineEnd()); }),
+      AllOf(HasSubstr("cannot make an eventfd"), HasSubstr("Too many open files")));
 }
 
 class MembershipHubTest : public testing::Test {

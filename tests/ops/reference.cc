@@ -113,48 +113,59 @@ std::uint8_t ReduceBools(ReduceOp op, const std::vector<std::uint8_t>& values) {
   return is_or ? ones > 0 : ones == static_cast<std::ptrdiff_t>(values.size());
 }
 
-template <typename T>
-std::vector<T> Column(const std::vector<std::vector<std::byte>>& arrays, std::size_t i) {
-  std::vector<T> values;
-  for (const auto& array : arrays) values.push_back(Load<T>(array, i));
-  return values;
+using Arrays = std::vector<std::vector<std::byte>>;
+
+/// Calls reduce(values of all ranks) for each element and stores what it returns.
+template <typename T, typename Reduce>
+std::vector<std::byte> ForEachColumn(const Arrays& arrays, const Reduce& reduce) {
+  std::vector<std::byte> out(arrays.front().size());
+  std::vector<T> column(arrays.size());
+  for (std::size_t i = 0; i < out.size() / sizeof(T); ++i) {
+    std::ranges::transform(arrays, column.begin(),
+                           [i](const auto& array) { return Load<T>(array, i); });
+    Store<T>(out.data(), i, reduce(column));
+  }
+  return out;
 }
 
-template <typename T>
-void ReduceIntegersAt(const Reduction& reduction, const std::vector<std::vector<std::byte>>& arrays,
-                      std::size_t i, std::byte* out) {
-  Store<T>(out, i, ReduceIntegers<T>(reduction, Column<T>(arrays, i)));
+/// Through `decode` and `encode`, so that the sums are made in fp32.
+template <typename Decode, typename Encode>
+std::vector<std::byte> ForEachHalfColumn(const Reduction& reduction, const Arrays& arrays,
+                                         Decode decode, Encode encode) {
+  std::vector<float> floats(arrays.size());
+  return ForEachColumn<std::uint16_t>(arrays, [&](const std::vector<std::uint16_t>& column) {
+    std::ranges::transform(column, floats.begin(), decode);
+    return encode(ReduceFloats<float>(reduction, floats));
+  });
 }
 
-void ReduceAt(DType dtype, const Reduction& reduction,
-              const std::vector<std::vector<std::byte>>& arrays, std::size_t i, std::byte* out) {
-  std::vector<float> floats;
+std::vector<std::byte> Reduce(DType dtype, const Reduction& reduction, const Arrays& arrays) {
+  const auto floats = [&](const auto& column) { return ReduceFloats(reduction, column); };
+  const auto integers = [&](const auto& column) { return ReduceIntegers(reduction, column); };
   switch (dtype) {
     case DType::kFloat32:
-      return Store(out, i, ReduceFloats<float>(reduction, Column<float>(arrays, i)));
+      return ForEachColumn<float>(arrays, floats);
     case DType::kFloat64:
-      return Store(out, i, ReduceFloats<double>(reduction, Column<double>(arrays, i)));
+      return ForEachColumn<double>(arrays, floats);
     case DType::kFloat16:
-      for (const auto bits : Column<std::uint16_t>(arrays, i)) floats.push_back(HalfToFloat(bits));
-      return Store(out, i, FloatToHalf(ReduceFloats<float>(reduction, floats)));
+      return ForEachHalfColumn(reduction, arrays, HalfToFloat, FloatToHalf);
     case DType::kBFloat16:
-      for (const auto bits : Column<std::uint16_t>(arrays, i)) {
-        floats.push_back(BFloat16ToFloat(bits));
-      }
-      return Store(out, i, FloatToBFloat16(ReduceFloats<float>(reduction, floats)));
+      return ForEachHalfColumn(reduction, arrays, BFloat16ToFloat, FloatToBFloat16);
     case DType::kUInt8:
-      return ReduceIntegersAt<std::uint8_t>(reduction, arrays, i, out);
+      return ForEachColumn<std::uint8_t>(arrays, integers);
     case DType::kInt8:
-      return ReduceIntegersAt<std::int8_t>(reduction, arrays, i, out);
+      return ForEachColumn<std::int8_t>(arrays, integers);
     case DType::kInt16:
-      return ReduceIntegersAt<std::int16_t>(reduction, arrays, i, out);
+      return ForEachColumn<std::int16_t>(arrays, integers);
     case DType::kInt32:
-      return ReduceIntegersAt<std::int32_t>(reduction, arrays, i, out);
+      return ForEachColumn<std::int32_t>(arrays, integers);
     case DType::kInt64:
-      return ReduceIntegersAt<std::int64_t>(reduction, arrays, i, out);
+      return ForEachColumn<std::int64_t>(arrays, integers);
     case DType::kBool:
-      return Store(out, i, ReduceBools(reduction.op, Column<std::uint8_t>(arrays, i)));
+      return ForEachColumn<std::uint8_t>(
+          arrays, [&](const auto& column) { return ReduceBools(reduction.op, column); });
   }
+  return {};
 }
 
 }  // namespace
@@ -189,13 +200,11 @@ std::vector<std::byte> TestValues(DType dtype, std::size_t elements, int rank, s
 
 std::vector<std::byte> ReferenceAllreduce(DType dtype, const Reduction& reduction,
                                           std::size_t elements, int ranks, std::uint32_t salt) {
-  std::vector<std::vector<std::byte>> arrays;
+  Arrays arrays;
   for (int rank = 0; rank < ranks; ++rank) {
     arrays.push_back(TestValues(dtype, elements, rank, salt));
   }
-  std::vector<std::byte> out(elements * SizeOf(dtype));
-  for (std::size_t i = 0; i < elements; ++i) ReduceAt(dtype, reduction, arrays, i, out.data());
-  return out;
+  return Reduce(dtype, reduction, arrays);
 }
 
 std::vector<DType> AllDTypes() {

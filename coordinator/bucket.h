@@ -66,7 +66,7 @@ class Bucket {
   };
   virtual Traffic traffic() const = 0;
 
-  /// A record of this run without traffic.
+  /// A record of this run, without traffic.
   StageRecord RecordOf(Stage stage, std::int64_t start_ns, std::int64_t end_ns) const {
     return {.start_ns = start_ns,
             .end_ns = end_ns,
@@ -74,6 +74,17 @@ class Bucket {
             .bucket = record_index,
             .stage = stage,
             .route = route_index()};
+  }
+  /// The same with what the stage has read and produced.
+  StageRecord RecordOfWork(Stage stage, std::int64_t start_ns, std::int64_t end_ns) const {
+    StageRecord record = RecordOf(stage, start_ns, end_ns);
+    const Traffic now = traffic();
+    const bool encodes = stage == Stage::kPack || stage == Stage::kCompress;
+    record.bytes_in = encodes ? now.dense_bytes : now.wire_bytes;
+    record.bytes_out = encodes ? now.wire_bytes : now.dense_bytes;
+    record.density = now.density;
+    record.threshold = now.threshold;
+    return record;
   }
 
   // Owned by the network thread, which may look at them when the run is over and the next one is

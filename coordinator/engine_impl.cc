@@ -7,15 +7,14 @@
 namespace weir {
 namespace {
 
-void CheckTensor(const std::string& name, const char* what, const void* data, const Shape& shape,
-                 DType dtype) {
+void CheckTensor(const std::string& name, const char* what, const ConstTensorView& tensor) {
   if (name.empty()) throw InvalidArgument("an operation needs a name", {"", {}, "submit"});
-  if (static_cast<int>(dtype) >= kDTypeCount) {
+  if (static_cast<int>(tensor.dtype) >= kDTypeCount) {
     throw InvalidArgument("the " + std::string(what) + " of '" + name + "' has the unknown type " +
-                              std::to_string(static_cast<int>(dtype)),
+                              std::to_string(static_cast<int>(tensor.dtype)),
                           {name, {}, "submit"});
   }
-  if (data == nullptr && shape.elements() > 0) {
+  if (tensor.data == nullptr && tensor.shape.elements() > 0) {
     throw InvalidArgument("the " + std::string(what) + " of '" + name + "' is null",
                           {name, {}, "submit"});
   }
@@ -63,8 +62,8 @@ Coordinator& EngineImpl::coordinator() const {
 
 Handle EngineImpl::Allreduce(const std::string& name, ConstTensorView in, TensorView out,
                              AllreduceOptions options) {
-  CheckTensor(name, "input", in.data, in.shape, in.dtype);
-  CheckTensor(name, "output", out.data, out.shape, out.dtype);
+  CheckTensor(name, "input", in);
+  CheckTensor(name, "output", out);
   if (in.dtype != out.dtype || in.shape != out.shape) {
     throw InvalidArgument("allreduce of '" + name + "': the input is " +
                               std::string(Name(in.dtype)) + " " + in.shape.ToString() +
@@ -90,7 +89,7 @@ Handle EngineImpl::Allreduce(const std::string& name, ConstTensorView in, Tensor
 
 Handle EngineImpl::Allgather(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                              std::shared_ptr<const void> owner) {
-  CheckTensor(name, "input", in.data, in.shape, in.dtype);
+  CheckTensor(name, "input", in);
   if (!allocate) {
     throw InvalidArgument(
         "allgather of '" + name + "' needs a function that gives the result memory",
@@ -107,7 +106,7 @@ Handle EngineImpl::Allgather(const std::string& name, ConstTensorView in, Alloca
 
 Handle EngineImpl::Broadcast(const std::string& name, TensorView tensor, int root,
                              std::shared_ptr<const void> owner) {
-  CheckTensor(name, "tensor", tensor.data, tensor.shape, tensor.dtype);
+  CheckTensor(name, "tensor", tensor);
   if (root < 0 || root >= size_) {
     throw InvalidArgument("broadcast of '" + name + "' from rank " + std::to_string(root) +
                               " in a job of " + std::to_string(size_) + " ranks",

@@ -48,8 +48,8 @@ class GradientGroupImpl final : public GradientGroup {
   SavedState ReadStates(std::span<std::istream* const> former_ranks) const;
   /// Throws Mismatch on all ranks when another rank goes on with another step.
   void AgreeOnStep(const std::string& next_step);
-  /// Once for each tensor.
-  void WarnOfNonFinite();
+  /// Brings non_finite_ up to date; warns of each tensor once.
+  void CountNonFinite();
   std::size_t parameter_groups() const;
   void SetContexts(const StepInfo& info);
   BucketRoute ChooseRoute(const GradientBucket& bucket) const;

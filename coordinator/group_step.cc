@@ -182,8 +182,8 @@ StepReport GradientGroupImpl::WaitStep() {
   }
   phase_ = Phase::kClosed;
   if (first_error) std::rethrow_exception(first_error);
+  CountNonFinite();
   const StepReport report = Report();
-  WarnOfNonFinite();
   coordinator_.recorder().Add({.start_ns = step_start_ns_,
                                .end_ns = NowNs(),
                                .step = step_.step,
@@ -196,7 +196,7 @@ StepReport GradientGroupImpl::WaitStep() {
   return report;
 }
 
-void GradientGroupImpl::WarnOfNonFinite() {
+void GradientGroupImpl::CountNonFinite() {
   for (std::size_t i = 0; i < plan_.compressors.size(); ++i) {
     const std::uint64_t entries = plan_.compressors[i]->non_finite_entries();
     if (non_finite_[i] == 0 && entries > 0) {
@@ -220,9 +220,7 @@ StepReport GradientGroupImpl::Report() const {
     if (!skipped_) report.wire_bytes += traffic.wire_bytes;
     report.dense_bytes += traffic.dense_bytes;
   }
-  for (const auto& compressor : plan_.compressors) {
-    report.non_finite_entries += compressor->non_finite_entries();
-  }
+  for (const std::uint64_t entries : non_finite_) report.non_finite_entries += entries;
   return report;
 }
 

@@ -184,9 +184,8 @@ void Coordinator::OnResponse(const Response& response) {
 void Coordinator::OnGate(StepGate& gate, bool pass) {
   if (!pass && gate.willing()) negotiator_->Withdraw(gate.slot + 1);
   gate.Decide(pass);
-  // A copy: once the last bucket is done the gate may already be reset for the next step.
-  const std::vector<Bucket*> waiting = gate.waiting();
-  for (Bucket* bucket : waiting) {
+  // Taken: once the last bucket is done the gate may already be reset for the next step.
+  for (Bucket* bucket : gate.TakeWaiting()) {
     if (pass) {
       Use(bucket->slot).bucket = bucket;
       negotiator_->MarkReady(bucket->slot);
@@ -208,13 +207,7 @@ void Coordinator::Agree(Bucket* bucket) {
 }
 
 void Coordinator::Exchanged(Bucket* bucket) {
-  const Bucket::Traffic traffic = bucket->traffic();
-  StageRecord record = bucket->RecordOf(Stage::kExchange, bucket->exchange_ns, NowNs());
-  record.bytes_in = traffic.wire_bytes;
-  record.bytes_out = traffic.dense_bytes;
-  record.density = traffic.density;
-  record.threshold = traffic.threshold;
-  environment_.recorder->Add(record);
+  environment_.recorder->Add(bucket->RecordOfWork(Stage::kExchange, bucket->exchange_ns, NowNs()));
   bucket->exchange_ns = 0;
   bucket->staged = false;
   pipeline_->Resume(bucket);

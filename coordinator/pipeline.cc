@@ -30,13 +30,7 @@ Stage RecordedAs(BucketStage stage) {
 
 void Record(Recorder* recorder, const Bucket& bucket, BucketStage stage, std::int64_t start,
             bool ok) {
-  const Bucket::Traffic traffic = bucket.traffic();
-  const bool encodes = stage == BucketStage::kPack || stage == BucketStage::kCompress;
-  StageRecord record = bucket.RecordOf(RecordedAs(stage), start, NowNs());
-  record.bytes_in = encodes ? traffic.dense_bytes : traffic.wire_bytes;
-  record.bytes_out = encodes ? traffic.wire_bytes : traffic.dense_bytes;
-  record.density = traffic.density;
-  record.threshold = traffic.threshold;
+  StageRecord record = bucket.RecordOfWork(RecordedAs(stage), start, NowNs());
   record.ok = ok;
   recorder->Add(record);
 }

@@ -58,19 +58,20 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
     over_since_ns_ = now_ns;
     next_request_ns_ = now_ns;  // The last question before the end.
   }
+  const auto submitted = [&] {
+    return fmt::format("tensor '{}' was submitted by rank {} {:.1f} s ago", name, rank_,
+                       static_cast<double>(age) / kNanoseconds);
+  };
   // Rank 0 hears the answers, so it can say who is silent, and does so first.
   const std::int64_t patience = rank_ == 0 ? kLateAnswerNs : 2 * kLateAnswerNs;
   if (over && (membership_ == nullptr || now_ns - over_since_ns_ >= patience)) {
     const std::string silent = Silent();
-    return fmt::format(
-        "tensor '{}' was submitted by rank {} {:.1f} s ago and not by every rank; {}", name, rank_,
-        static_cast<double>(age) / kNanoseconds,
-        silent.empty() ? "not every rank answered who is missing" : silent);
+    return submitted() + " and not by every rank; " +
+           (silent.empty() ? "not every rank answered who is missing" : silent);
   }
   if (membership_ != nullptr && now_ns >= next_request_ns_) {
     if (const std::string silent = Silent(); !silent.empty()) {
-      LogWarning("stalled: tensor '{}' was submitted by rank {} {:.1f} s ago; {}", name, rank_,
-                 static_cast<double>(age) / kNanoseconds, silent);
+      LogWarning("stalled: {}; {}", submitted(), silent);
     }
     statuses_.clear();
     asked_ = true;

@@ -6,9 +6,7 @@
 namespace weir {
 
 StepGate::StepGate(std::size_t buckets, bool skip_non_finite, std::function<void(bool)> decide)
-    : skip_non_finite_(skip_non_finite), decide_(std::move(decide)), squared_norms_(buckets) {
-  waiting_.reserve(buckets);
-}
+    : skip_non_finite_(skip_non_finite), decide_(std::move(decide)), squared_norms_(buckets) {}
 
 void StepGate::Reset() {
   std::lock_guard lock(mutex_);

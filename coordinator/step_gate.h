@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "coordinator/request.h"
@@ -29,7 +30,8 @@ class StepGate {
 
   /// A bucket waits at the gate. True for the last one: the gate has its own verdict.
   bool Arrive(Bucket* bucket);
-  const std::vector<Bucket*>& waiting() const { return waiting_; }
+  /// Takes away the buckets that wait.
+  std::vector<Bucket*> TakeWaiting() { return std::exchange(waiting_, {}); }
 
   /// This rank's wish: every gradient is finite, or it does not matter.
   bool willing() const;

@@ -32,10 +32,6 @@ class Log {
 };
 
 template <typename... Args>
-void LogTrace(fmt::format_string<Args...> format, Args&&... args) {
-  Log::Format(LogLevel::kTrace, format, std::forward<Args>(args)...);
-}
-template <typename... Args>
 void LogDebug(fmt::format_string<Args...> format, Args&&... args) {
   Log::Format(LogLevel::kDebug, format, std::forward<Args>(args)...);
 }

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 
+#include "common/byte_stream.h"
 #include "weir/error.h"
 
 namespace weir::supervision {
 namespace {
 
 void PutU32(std::string& out, std::uint32_t value) {
-  for (int shift = 0; shift < 32; shift += 8) out.push_back(static_cast<char>(value >> shift));
+  out.resize(out.size() + sizeof value);
+  StoreLittleEndian(reinterpret_cast<std::byte*>(out.data() + out.size() - sizeof value), value);
 }
 
 std::uint32_t GetU32(std::string_view bytes) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    value |= std::uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
-  }
-  return value;
+  return LoadLittleEndian<std::uint32_t>(reinterpret_cast<const std::byte*>(bytes.data()));
 }
 
 [[noreturn]] void ThrowCorrupt(const std::string& what) {

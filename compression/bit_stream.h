@@ -6,24 +6,10 @@
 #include <cstring>
 #include <span>
 
+#include "common/byte_stream.h"
 #include "common/check.h"
 
 namespace weir {
-
-static_assert(std::endian::native == std::endian::little,
-              "frames are little-endian; a big-endian machine needs byte swaps in this file");
-
-/// Unaligned little-endian loads and stores.
-template <typename T>
-T LoadLittleEndian(const std::byte* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-template <typename T>
-void StoreLittleEndian(std::byte* to, T value) {
-  std::memcpy(to, &value, sizeof value);
-}
 
 constexpr std::size_t BytesForBits(std::size_t bits) { return (bits + 7) / 8; }
 

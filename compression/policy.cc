@@ -21,9 +21,4 @@ Route ChooseRoute(RoutePolicy policy, int ranks, std::size_t dense_bytes,
   return traffic.sparse <= traffic.dense ? Route::kSparseAllgather : Route::kDenseAllreduce;
 }
 
-double CrossoverDensity(int ranks, double pair_bytes) {
-  WEIR_CHECK(ranks >= 1 && pair_bytes > 0.0);
-  return std::min(1.0, 8.0 / (pair_bytes * ranks));
-}
-
 }  // namespace weir

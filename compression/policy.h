@@ -24,8 +24,4 @@ RouteTraffic TrafficOf(int ranks, std::size_t dense_bytes, std::size_t payload_b
 Route ChooseRoute(RoutePolicy policy, int ranks, std::size_t dense_bytes,
                   std::size_t payload_bytes);
 
-/// The density at which both routes carry the same, 8 / (pair_bytes * ranks) for fp32 gradients:
-/// the rule of thumb behind ChooseRoute, for reports. At most 1.
-double CrossoverDensity(int ranks, double pair_bytes);
-
 }  // namespace weir

@@ -77,7 +77,7 @@ void CheckSizeAndValues(std::span<const std::byte> payload, std::size_t expected
   if (payload.size() != expected) {
     ThrowFound("length", static_cast<long long>(payload.size()), std::to_string(expected));
   }
-  if (!AllFinite(payload.subspan(values_at), type)) {
+  if (!AllFinite(payload.subspan(values_at), DTypeOf(type))) {
     throw Corrupt("part of a frame: a value is inf or NaN, which no sender writes");
   }
 }

@@ -17,16 +17,20 @@ std::string Quoted(const Key& key) {
   return "array \"" + key.second + "\" of tensor \"" + key.first + "\"";
 }
 
-void CheckSameArrays(const SavedState& a, const SavedState& b) {
-  const bool same = std::ranges::equal(a.arrays, b.arrays, [](const auto& x, const auto& y) {
-    return x.tensor == y.tensor && x.name == y.name && x.values.size() == y.values.size();
-  });
-  if (!same || a.step != b.step || a.ranks != b.ranks) {
-    throw InvalidArgument("saved states of rank " + std::to_string(a.rank) + " and rank " +
-                          std::to_string(b.rank) + " do not belong to one save: step " +
-                          std::to_string(a.step) + " and " + std::to_string(b.step) +
-                          ", or other tensors");
+std::string Described(const SavedArray& array) {
+  return Quoted({array.tensor, array.name}) + " of " + std::to_string(array.values.size()) +
+         " values";
+}
+
+void CheckOneSave(const SavedState& a, const SavedState& b) {
+  const std::string which = "saved states of rank " + std::to_string(a.rank) + " and rank " +
+                            std::to_string(b.rank) + " do not belong to one save: ";
+  if (a.step != b.step) {
+    throw InvalidArgument(which + "step " + std::to_string(a.step) + " and step " +
+                          std::to_string(b.step));
   }
+  const std::string difference = FirstDifference(a, "the first", b, "the second");
+  if (!difference.empty()) throw InvalidArgument(which + difference);
 }
 
 void CheckOldStates(std::span<const SavedState> old_states) {
@@ -38,7 +42,7 @@ void CheckOldStates(std::span<const SavedState> old_states) {
                             std::to_string(state.rank) + " of " + std::to_string(state.ranks) +
                             "; give the states of all ranks in rank order");
     }
-    CheckSameArrays(old_states[0], state);
+    CheckOneSave(old_states[0], state);
   }
 }
 
@@ -111,6 +115,18 @@ Copies Match(const SavedState& state, std::span<const NamedCompressor> compresso
 }
 
 }  // namespace
+
+std::string FirstDifference(const SavedState& a, const std::string& a_name, const SavedState& b,
+                            const std::string& b_name) {
+  const auto same = [](const SavedArray& x, const SavedArray& y) {
+    return x.tensor == y.tensor && x.name == y.name && x.values.size() == y.values.size();
+  };
+  const auto [x, y] = std::ranges::mismatch(a.arrays, b.arrays, same);
+  if (x == a.arrays.end() && y == b.arrays.end()) return {};
+  if (x == a.arrays.end()) return Described(*y) + " is in " + b_name + " only";
+  if (y == b.arrays.end()) return Described(*x) + " is in " + a_name + " only";
+  return a_name + " has " + Described(*x) + " where " + b_name + " has " + Described(*y);
+}
 
 void CheckFits(const SavedState& state, std::span<const NamedCompressor> compressors) {
   Match(state, compressors);

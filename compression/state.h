@@ -40,6 +40,11 @@ struct NamedCompressor {
   Compressor* compressor;
 };
 
+/// The first array that only one of two states has, or that has another length in the other, in
+/// words; empty when both have the same arrays. `a` and `b` are what the states are called.
+std::string FirstDifference(const SavedState& a, const std::string& a_name, const SavedState& b,
+                            const std::string& b_name);
+
 /// Copies the arrays of all compressors. The caller fills in ranks, rank and step.
 SavedState Collect(std::span<const NamedCompressor> compressors);
 

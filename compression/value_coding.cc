@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "common/check.h"
 #include "common/half_array.h"
 
 namespace weir {
@@ -82,9 +83,10 @@ void EncodeValues(std::span<float> values, ValueType type, int exponent, std::by
   if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
 }
 
-bool AllFinite(std::span<const std::byte> bytes, ValueType type) {
-  return type == ValueType::kFloat16 ? AllExponentsBelow<std::uint16_t>(bytes, 0x7c00)
-                                     : AllExponentsBelow<std::uint32_t>(bytes, kInfinityBits);
+bool AllFinite(std::span<const std::byte> bytes, DType dtype) {
+  if (dtype == DType::kFloat32) return AllExponentsBelow<std::uint32_t>(bytes, kInfinityBits);
+  WEIR_CHECK(dtype == DType::kFloat16 || dtype == DType::kBFloat16);
+  return AllExponentsBelow<std::uint16_t>(bytes, dtype == DType::kFloat16 ? 0x7c00 : 0x7f80);
 }
 
 void DecodeValues(std::span<const std::byte> bytes, ValueType type, int exponent, bool negate,

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "compression/sparse_payload.h"
+#include "weir/dtype.h"
 
 /// Values of a part, as fp32 or as fp16 with one power of two taken out. Pure functions,
 /// thread-safe.
@@ -24,8 +25,12 @@ int ScaleExponent(std::span<const float> values, ValueType type);
 /// decodes. What is too large for the type, inf included, saturates; NaN is written as 0.
 void EncodeValues(std::span<float> values, ValueType type, int exponent, std::byte* out);
 
-/// No inf and no NaN among the encoded values.
-bool AllFinite(std::span<const std::byte> bytes, ValueType type);
+constexpr DType DTypeOf(ValueType type) {
+  return type == ValueType::kFloat16 ? DType::kFloat16 : DType::kFloat32;
+}
+
+/// No inf and no NaN among encoded values of a type: fp32, fp16 or bf16.
+bool AllFinite(std::span<const std::byte> bytes, DType dtype);
 
 /// values[i] = decoded, for values.size() values from the `first` on, times 2^exponent, negated if
 /// `negate`.

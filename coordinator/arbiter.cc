@@ -79,16 +79,4 @@ std::uint32_t Arbiter::Assign(const Request& request) {
 
 std::vector<Response> Arbiter::Take() { return std::exchange(responses_, {}); }
 
-std::vector<Arbiter::Waiting> Arbiter::waiting() const {
-  std::vector<Waiting> result;
-  for (const auto& [name, pending] : pending_) {
-    Waiting entry{name, {}};
-    for (int rank = 0; rank < size_; ++rank) {
-      if (!pending.by_rank[static_cast<std::size_t>(rank)]) entry.missing.push_back(rank);
-    }
-    result.push_back(std::move(entry));
-  }
-  return result;
-}
-
 }  // namespace weir

@@ -24,13 +24,6 @@ class Arbiter {
   /// The answers that are due, in an order that every rank follows. Empties the list.
   std::vector<Response> Take();
 
-  /// Names that some ranks asked for and others did not, with the ranks that are missing.
-  struct Waiting {
-    std::string name;
-    std::vector<int> missing;
-  };
-  std::vector<Waiting> waiting() const;
-
  private:
   struct Pending {
     std::vector<std::optional<Request>> by_rank;

@@ -60,8 +60,6 @@ class Negotiator {
   bool round_under_way() const { return phase_ != Phase::kIdle; }
   /// When the next round is due; 0 when nothing calls for one or one is under way.
   std::int64_t next_round_ns(bool busy) const;
-  /// Rank 0 only: what the slow path waits for.
-  std::vector<Arbiter::Waiting> waiting() const { return arbiter_.waiting(); }
   void Cancel();
 
  private:

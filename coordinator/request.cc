@@ -1,15 +1,12 @@
 #include "coordinator/request.h"
 
 #include <array>
-#include <bit>
 
+#include "common/byte_stream.h"
 #include "common/check.h"
-#include "coordinator/message_codec.h"
 
 namespace weir {
 namespace {
-
-static_assert(std::endian::native == std::endian::little, "messages are little-endian");
 
 // Least bytes an item takes, so that a count can be bounded before anything is allocated.
 constexpr std::size_t kLeastMember = 6;
@@ -17,28 +14,27 @@ constexpr std::size_t kLeastRequest = 36;
 constexpr std::size_t kLeastResponse = 16;
 
 template <typename Enum>
-Enum GetEnum(MessageReader& in, std::uint8_t count) {
+Enum GetEnum(ByteReader& in, std::uint8_t count) {
   const auto value = in.Get<std::uint8_t>();
-  if (value >= count) throw Corrupt("a negotiation message has an unknown code");
+  if (value >= count) in.Fail("an unknown code");
   return static_cast<Enum>(value);
 }
 
-ReduceOp GetOp(MessageReader& in) {
+ReduceOp GetOp(ByteReader& in) {
   const auto op = GetEnum<ReduceOp>(in, 6);
   // Horovod's number 2 is an operation that Weir does not have.
-  if (static_cast<int>(op) == 2) throw Corrupt("a negotiation message has an unknown operation");
+  if (static_cast<int>(op) == 2) in.Fail("an unknown operation");
   return op;
 }
 
-void PutShape(MessageWriter& out, const Shape& shape) {
+void PutShape(ByteWriter& out, const Shape& shape) {
   out.Put(static_cast<std::uint8_t>(shape.rank()));
   for (const std::int64_t dim : shape.dims()) out.Put(dim);
 }
 
-Shape GetShape(MessageReader& in) {
+Shape GetShape(ByteReader& in) {
   const auto rank = in.Get<std::uint8_t>();
-  if (rank > Shape::kMaxRank)
-    throw Corrupt("a negotiation message has a shape of too many dimensions");
+  if (rank > Shape::kMaxRank) in.Fail("a shape of too many dimensions");
   std::array<std::int64_t, Shape::kMaxRank> dims{};
   for (std::size_t i = 0; i < rank; ++i) dims[i] = in.Get<std::int64_t>();
   try {
@@ -48,7 +44,7 @@ Shape GetShape(MessageReader& in) {
   }
 }
 
-void PutRequest(MessageWriter& out, const Request& request) {
+void PutRequest(ByteWriter& out, const Request& request) {
   out.Put(request.kind);
   out.PutString(request.name);
   out.Put(request.dtype);
@@ -72,7 +68,7 @@ void PutRequest(MessageWriter& out, const Request& request) {
   out.Put(request.slots);
 }
 
-Request GetRequest(MessageReader& in) {
+Request GetRequest(ByteReader& in) {
   Request request;
   request.kind = GetEnum<RequestKind>(in, 5);
   request.name = in.GetString();
@@ -99,7 +95,7 @@ Request GetRequest(MessageReader& in) {
   return request;
 }
 
-void PutResponse(MessageWriter& out, const Response& response) {
+void PutResponse(ByteWriter& out, const Response& response) {
   out.Put(response.kind);
   out.PutString(response.name);
   out.Put(response.slot);
@@ -110,13 +106,13 @@ void PutResponse(MessageWriter& out, const Response& response) {
   for (const int rank : response.ranks) out.Put(static_cast<std::int32_t>(rank));
 }
 
-Response GetResponse(MessageReader& in) {
+Response GetResponse(ByteReader& in) {
   Response response;
   response.kind = GetEnum<Response::Kind>(in, 3);
   response.name = in.GetString();
   response.slot = in.Get<std::uint32_t>();
   if (response.slot != kNoSlot && response.slot > kMostSlots) {
-    throw Corrupt("a negotiation message has an impossible slot");
+    in.Fail("an impossible slot");
   }
   response.first_dims.resize(in.GetCount(sizeof(std::int64_t)));
   for (std::int64_t& dim : response.first_dims) dim = in.Get<std::int64_t>();
@@ -128,7 +124,7 @@ Response GetResponse(MessageReader& in) {
 
 template <typename T, typename Put>
 std::vector<std::byte> EncodeAll(std::span<const T> items, Put put) {
-  MessageWriter out;
+  ByteWriter out;
   out.Put(static_cast<std::uint32_t>(items.size()));
   for (const T& item : items) put(out, item);
   return out.Take();
@@ -136,7 +132,7 @@ std::vector<std::byte> EncodeAll(std::span<const T> items, Put put) {
 
 template <typename T, typename Get>
 std::vector<T> DecodeAll(std::span<const std::byte> message, std::size_t least, Get get) {
-  MessageReader in(message);
+  ByteReader in(message, "a negotiation message");
   std::vector<T> items(in.GetCount(least));
   for (T& item : items) item = get(in);
   in.ExpectEnd();

@@ -55,9 +55,7 @@ void Aggregate::AddStep(const StageRecord& record) {
   const std::int64_t start_ns = follows ? last_step_end_ns_ : record.start_ns;
   last_step_ = record.step;
   last_step_end_ns_ = record.end_ns;
-  summary_.last_step_seconds = Seconds(record.end_ns - start_ns);
-  ++summary_.steps;
-  families_.step_duration.Observe(summary_.last_step_seconds);
+  families_.step_duration.Observe(Seconds(record.end_ns - start_ns));
 
   const Exposed exposed = exposed_time_.EndStep(record);
   families_.exposed_communication.Increment(Seconds(exposed.communication_ns));
@@ -113,8 +111,6 @@ void Aggregate::AddBytes(std::uint64_t payload, std::uint64_t dense, BucketSerie
   }
   series.payload_bytes->Increment(static_cast<double>(payload));
   series.dense_equivalent_bytes->Increment(static_cast<double>(dense));
-  summary_.payload_bytes += payload;
-  summary_.dense_equivalent_bytes += dense;
 }
 
 void Aggregate::Publish() {

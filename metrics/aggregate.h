@@ -8,7 +8,6 @@
 #include "metrics/exposed_time.h"
 #include "metrics/families.h"
 #include "metrics/record.h"
-#include "metrics/summary.h"
 
 namespace weir {
 
@@ -24,9 +23,6 @@ class Aggregate {
   void AddLost(std::uint64_t count);
   /// Brings the gauges up to date; to be called after a batch of records.
   void Publish();
-
-  /// All of a Summary but what the transport counts.
-  const Summary& summary() const { return summary_; }
 
   static constexpr std::uint32_t kMaxPerTensor = 1024;
 
@@ -65,7 +61,6 @@ class Aggregate {
   ExposedTime exposed_time_;
   std::int64_t last_step_ = -1;
   std::int64_t last_step_end_ns_ = 0;
-  Summary summary_;
 };
 
 }  // namespace weir

@@ -90,15 +90,6 @@ void Monitor::Drain() {
   DrainLocked();
 }
 
-Summary Monitor::ReadSummary() {
-  const std::lock_guard lock(mutex_);
-  DrainLocked();
-  Summary summary = aggregate_.summary();
-  summary.sent_bytes = gauges_.sent_bytes.load(std::memory_order_relaxed);
-  summary.received_bytes = gauges_.received_bytes.load(std::memory_order_relaxed);
-  return summary;
-}
-
 void Monitor::DrainLocked() {
   bool any = false;
   while (true) {

@@ -18,7 +18,6 @@
 #include "metrics/exporter.h"
 #include "metrics/recorder.h"
 #include "metrics/run_info.h"
-#include "metrics/summary.h"
 #include "metrics/timeline.h"
 #include "weir/settings.h"
 
@@ -46,10 +45,9 @@ class Monitor {
   /// Whether the engine should record its negotiation rounds (Stage::kRound). Never blocks.
   bool marks_cycles() const { return marks_cycles_.load(std::memory_order_relaxed); }
 
-  /// Reads all records that there are now. Like ReadSummary, it may wait for the disk while a
-  /// timeline is written; not for the threads that exchange.
+  /// Reads all records that there are now. May wait for the disk while a timeline is written; not
+  /// for the threads that exchange.
   void Drain();
-  Summary ReadSummary();
   /// The port that is served; 0: none.
   int port() const { return exporter_ == nullptr ? 0 : exporter_->port(); }
 

@@ -50,25 +50,6 @@ double Schedule::Density(std::int64_t step) const {
   return stages_[static_cast<std::size_t>(elapsed * count / warmup_steps_)];
 }
 
-std::optional<std::int64_t> Schedule::NextChange(std::int64_t step) const {
-  const std::int64_t end = begin_step_ + (form_ == ScheduleForm::kConstant ? 0 : warmup_steps_);
-  if (DensePhase(step)) return begin_step_;
-  if (step >= end) return std::nullopt;
-  if (form_ == ScheduleForm::kExponential) return step + 1;
-  const auto count = static_cast<std::int64_t>(stages_.size());
-  for (std::int64_t stage = (step - begin_step_) * count / warmup_steps_ + 1; stage < count;
-       ++stage) {
-    const std::int64_t first = begin_step_ + (stage * warmup_steps_ + count - 1) / count;
-    if (Density(first) != Density(step)) return first;
-  }
-  return std::nullopt;
-}
-
-double Schedule::MaxDensity() const {
-  if (form_ == ScheduleForm::kConstant || warmup_steps_ == 0) return stages_.back();
-  return *std::ranges::max_element(stages_);
-}
-
 Schedule MakeSchedule(const ScheduleSettings& settings) {
   CheckDensity(settings.final_density);
   CheckSteps("begin_step", settings.begin_step);

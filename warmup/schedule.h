@@ -44,12 +44,6 @@ class Schedule {
   /// Fraction of entries to send at `step`; 1 in the dense phase.
   double Density(std::int64_t step) const;
 
-  /// The first step after `step` whose density (or phase) differs, so that routes and buffers are
-  /// planned again only then; nothing when it never changes again.
-  std::optional<std::int64_t> NextChange(std::int64_t step) const;
-
-  /// Largest density outside the dense phase: what buffers must be able to hold.
-  double MaxDensity() const;
   double final_density() const { return stages_.back(); }
 
  private:

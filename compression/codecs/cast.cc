@@ -12,6 +12,7 @@
 #include "compression/codec_compressor.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
+#include "compression/value_coding.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -49,19 +50,6 @@ void ForEachBlock(DType dtype, std::span<const std::byte> payload, Use use) {
     }
     use(first, std::span<const float>(block));
   }
-}
-
-bool AllFinite(DType dtype, std::span<const std::byte> payload) {
-  bool special = false;
-  ForEachBlock(dtype, payload, [&special](std::size_t, std::span<const float> block) {
-    constexpr std::uint32_t kExponent = 0x7f800000;
-    std::uint32_t specials = 0;
-    for (const float value : block) {
-      specials |= (std::bit_cast<std::uint32_t>(value) & kExponent) == kExponent ? 1u : 0u;
-    }
-    special |= specials != 0;
-  });
-  return !special;
 }
 
 CompressorInfo InfoOf(std::string name, std::string summary, DType dtype, CodecId id) {
@@ -113,7 +101,7 @@ void CastCodec::Check(std::span<const std::byte> payload, std::size_t n) const {
                   std::to_string(payload.size()) + ", expected " +
                   std::to_string(n * SizeOf(dtype_)));
   }
-  if (!AllFinite(dtype_, payload)) {
+  if (!AllFinite(payload, dtype_)) {
     throw Corrupt(std::string(Name(dtype_)) +
                   " array: a value is inf or NaN, which no sender writes");
   }

@@ -6,6 +6,7 @@
 
 #include "compression/codec_compressor.h"
 #include "compression/codecs/select_top_k.h"
+#include "compression/dgc_math.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
 
@@ -44,7 +45,7 @@ TopKCodec::TopKCodec(std::size_t fixed_count, ValueType values)
     : fixed_count_(fixed_count), values_(values) {}
 
 std::size_t TopKCodec::CountOf(std::size_t n, double density) const {
-  return fixed_count_ == 0 ? CountAtDensity(n, density) : std::min(n, fixed_count_);
+  return fixed_count_ == 0 ? EntriesToSend(n, density) : std::min(n, fixed_count_);
 }
 
 std::size_t TopKCodec::MaxEncodedBytes(std::size_t n, double density) const {

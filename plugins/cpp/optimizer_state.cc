@@ -27,12 +27,6 @@ SavedState ReadPrefix(std::istream& in) {
   return Deserialize(bytes);
 }
 
-bool SameArrays(const SavedState& a, const SavedState& b) {
-  return std::ranges::equal(a.arrays, b.arrays, [](const SavedArray& x, const SavedArray& y) {
-    return x.tensor == y.tensor && x.name == y.name && x.values.size() == y.values.size();
-  });
-}
-
 }  // namespace
 
 SavedState DistributedOptimizer::Impl::CollectState() const {
@@ -75,9 +69,11 @@ SavedState DistributedOptimizer::Impl::ReadOwn(std::span<std::istream* const> fo
     if (in == nullptr) throw InvalidArgument("Load of '" + name_ + "' got a null stream");
     state = ReadPrefix(*in);
   }
-  if (!SameArrays(CollectState(), state)) {
-    throw InvalidArgument("the saved optimizer has other parameters, or other options, than '" +
-                          name_ + "'");
+  const std::string difference = FirstDifference(CollectState(), "this one", state, "the file");
+  if (!difference.empty()) {
+    throw InvalidArgument(
+        "the saved optimizer has other parameters, or another update rule, than '" + name_ +
+        "': " + difference);
   }
   return state;
 }

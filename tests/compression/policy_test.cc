@@ -11,13 +11,15 @@ TEST(Policy, TrafficFollowsTheTwoFormulas) {
   EXPECT_DOUBLE_EQ(traffic.sparse, 30.0);
 }
 
-/// rho* = 8 / (b N): just below it sparse wins, just above dense.
-TEST(Policy, RoutesCrossWhereTheRuleOfThumbSays) {
+/// At b bytes a pair both carry the same at the density 8 / (b N): just below it sparse wins, just
+/// above dense.
+TEST(Policy, RoutesCrossWhereBothCarryTheSame) {
+  constexpr double kPairBytes = 3.49;
   constexpr std::size_t kElements = 10'000'000;
   for (int ranks : {8, 32, 128, 512}) {
-    const double crossover = CrossoverDensity(ranks, 3.49);
+    const double crossover = 8.0 / (kPairBytes * ranks);
     const auto payload = [crossover](double factor) {
-      return static_cast<std::size_t>(factor * crossover * kElements * 3.49);
+      return static_cast<std::size_t>(factor * crossover * kElements * kPairBytes);
     };
     EXPECT_EQ(ChooseRoute(RoutePolicy::kAuto, ranks, 4 * kElements, payload(0.99)),
               Route::kSparseAllgather);
@@ -43,8 +45,6 @@ TEST(Policy, OneRankCompressesWithoutTraffic) {
   EXPECT_EQ(TrafficOf(1, 1000, 1000).sparse, 0.0);
   EXPECT_EQ(ChooseRoute(RoutePolicy::kAuto, 1, 1000, 1000), Route::kSparseAllgather);
 }
-
-TEST(Policy, CrossoverIsNeverAboveOne) { EXPECT_EQ(CrossoverDensity(1, 4.0), 1.0); }
 
 }  // namespace
 }  // namespace weir

@@ -57,15 +57,6 @@ TEST(TopK, EveryMagnitudeCounts) {
   EXPECT_THAT(SelectTopK(std::vector<float>{huge, 1, -huge}, 2), ElementsAre(0, 2));
 }
 
-TEST(TopK, CountIsRoundedAndAtLeastOne) {
-  EXPECT_EQ(CountAtDensity(1000, 0.001), 1u);
-  EXPECT_EQ(CountAtDensity(10, 0.001), 1u);
-  EXPECT_EQ(CountAtDensity(1499, 0.001), 1u);
-  EXPECT_EQ(CountAtDensity(1501, 0.001), 2u);
-  EXPECT_EQ(CountAtDensity(5, 1.0), 5u);
-  EXPECT_EQ(CountAtDensity(0, 0.5), 0u);
-}
-
 CompressionOptions TopKOptions(CompressionOptions more) {
   more["compressor"] = "topk";
   more.try_emplace("min_elements", "0");

@@ -64,7 +64,7 @@ TEST(Schedule, ConstantIgnoresTheWarmup) {
   const Schedule schedule =
       MakeSchedule({.form = ScheduleForm::kConstant, .warmup_steps = 100, .final_density = 0.02});
   EXPECT_EQ(schedule.Density(0), 0.02);
-  EXPECT_EQ(schedule.MaxDensity(), 0.02);
+  EXPECT_EQ(schedule.Density(100), 0.02);
 }
 
 TEST(Schedule, AVeryShortWarmupSkipsStages) {
@@ -72,31 +72,6 @@ TEST(Schedule, AVeryShortWarmupSkipsStages) {
   EXPECT_EQ(schedule.Density(0), 0.25);
   EXPECT_EQ(schedule.Density(1), 0.015625);
   EXPECT_EQ(schedule.Density(2), 0.001);
-}
-
-/// For every form: density is constant up to NextChange and differs there.
-TEST(Schedule, NextChangeIsTheNextChange) {
-  for (const ScheduleSettings& settings :
-       {ScheduleSettings{.begin_step = 3, .warmup_steps = 17}, ScheduleSettings{.warmup_steps = 2},
-        ScheduleSettings{.begin_step = 5,
-        .warmup_steps = 9,
-        .final_density = 0.1,
-        .stages = {0.5, 0.5, 0.1, 0.1}},
-        ScheduleSettings{.form = ScheduleForm::kExponential, .begin_step = 2, .warmup_steps = 5},
-        ScheduleSettings{.form = ScheduleForm::kConstant, .begin_step = 4, .warmup_steps = 9}}) {
-    const Schedule schedule = MakeSchedule(settings);
-    for (std::int64_t step = 0; step < 40; ++step) {
-      std::int64_t next = step + 1;
-      while (next < 100 && schedule.Density(next) == schedule.Density(step)) ++next;
-      EXPECT_EQ(schedule.NextChange(step).value_or(100), next) << "from step " << step;
-    }
-  }
-}
-
-TEST(Schedule, MaxDensityBoundsEveryCompressedStep) {
-  EXPECT_EQ(MakeSchedule({.begin_step = 5, .warmup_steps = 10}).MaxDensity(), 0.25);
-  EXPECT_EQ(MakeSchedule({.begin_step = 5}).MaxDensity(), 0.001);
-  EXPECT_EQ(Schedule().MaxDensity(), 1.0);
 }
 
 TEST(Schedule, RefusesWhatIsNoSchedule) {

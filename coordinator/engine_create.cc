@@ -2,8 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +21,11 @@ namespace {
 /// Where the launcher says this rank sits on its host; MPICH's, Open MPI's and Slurm's spellings.
 int FromLauncher(std::initializer_list<const char*> names, int otherwise) {
   for (const char* name : names) {
-    if (const char* value = std::getenv(name)) return std::atoi(value);
+    const char* value = std::getenv(name);
+    if (value == nullptr) continue;
+    // The number at its beginning: Slurm writes "4(x2)" for two hosts of four.
+    std::from_chars(value, value + std::strlen(value), otherwise);
+    break;
   }
   return otherwise;
 }
@@ -60,7 +66,7 @@ std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
   environment.membership = SupervisorMembership::FromEnvironment();
   environment.local_rank =
       FromLauncher({"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0);
-  // Slurm writes "4(x2)" for two hosts of four; hosts of a job are taken to be alike.
+  // Hosts of a job are taken to be alike.
   environment.local_size = FromLauncher(
       {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"}, 1);
   environment.host = HostName();

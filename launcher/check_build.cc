@@ -21,14 +21,18 @@ bool HasCudaLibrary() {
          fs::exists(prefix / "lib64" / "libweir_cuda.so");
 }
 
+std::string MpiexecOrNothing() {
+  try {
+    return FindMpiexec();
+  } catch (const InvalidArgument&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 std::string CheckBuild() {
-  std::string mpiexec;
-  try {
-    mpiexec = FindMpiexec();
-  } catch (const InvalidArgument&) {
-  }
+  const std::string mpiexec = MpiexecOrNothing();
   return "Weir v" WEIR_VERSION ":\n\nAvailable Controllers:\n" +
          Line(!mpiexec.empty(),
               mpiexec.empty() ? "MPI (no mpiexec found)" : "MPI (" + mpiexec + ")") +

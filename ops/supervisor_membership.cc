@@ -156,7 +156,7 @@ bool SupervisorMembership::Receive() {
     const std::string_view frame(packet_.data(), static_cast<std::size_t>(n));
     if (const auto event = ToEvent(supervision::Decode(frame))) listener_(*event);
   } catch (const Corrupt&) {
-    // A packet of a newer supervisor, or nonsense: neither says that a peer died.
+    return true;  // A packet of a newer supervisor, or nonsense: neither says that a peer died.
   }
   return true;
 }

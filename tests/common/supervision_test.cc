@@ -98,6 +98,7 @@ TEST(Supervision, RandomBytesAreAMessageOrCorrupt) {
     try {
       while (auto message = decoder.Next()) EXPECT_LE(message->text.size(), kMaxText);
     } catch (const Corrupt&) {
+      continue;  // Refused, and nothing read beyond its end.
     }
   }
 }

@@ -7,6 +7,16 @@
 namespace weir {
 namespace {
 
+template <typename Call>
+bool ThrowsShutDown(const Call& call) {
+  try {
+    call();
+  } catch (const ShutDown&) {
+    return true;
+  }
+  return false;
+}
+
 // Data-loader workers fork: their copy of the engine must refuse to work and must not hang.
 TEST(Fork, AChildsEngineRefusesToWorkAndGoesWithoutHanging) {
   pid_t child = -1;
@@ -15,19 +25,11 @@ TEST(Fork, AChildsEngineRefusesToWorkAndGoesWithoutHanging) {
     auto group = engine.Register({.name = "g", .tensors = {{.name = "a", .shape = Shape{4}}}});
     child = fork();
     if (child == 0) {
-      try {
-        group->BeginStep({});
-        _exit(2);
-      } catch (const ShutDown&) {
-      }
+      if (!ThrowsShutDown([&] { group->BeginStep({}); })) _exit(2);
       group.reset();
       std::vector<float> values(4);
       const TensorView view = ViewOf(std::span<float>(values));
-      try {
-        engine.Allreduce("x", view, view);
-        _exit(1);
-      } catch (const ShutDown&) {
-      }
+      if (!ThrowsShutDown([&] { engine.Allreduce("x", view, view); })) _exit(1);
       // What the end of the child would do; the engine's threads exist in the parent only.
       engine.~Engine();
       _exit(0);

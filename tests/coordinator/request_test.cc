@@ -64,6 +64,7 @@ TEST(Request, DamagedMessagesNeverCrash) {
     try {
       DecodeRequests(damaged);
     } catch (const Corrupt&) {
+      continue;  // Refused, and nothing read beyond its end.
     }
   }
 }

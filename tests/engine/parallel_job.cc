@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string>
 
 #include "tests/engine/job.h"
 #include "tests/parallel/failures_only.h"
@@ -10,7 +11,7 @@ namespace {
 
 int FromLauncher(const char* name, int otherwise) {
   const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::atoi(value);
+  return value == nullptr ? otherwise : std::stoi(value);
 }
 
 }  // namespace

@@ -90,11 +90,11 @@ void Run(int victim, const std::string& work, const std::string& deed) {
 int main(int, char** argv) {
   const std::string deed = argv[3];
   if (deed != "unwind") {
-    Run(std::atoi(argv[1]), argv[2], deed);
+    Run(std::stoi(argv[1]), argv[2], deed);
     return 1;
   }
   try {
-    Run(std::atoi(argv[1]), argv[2], deed);
+    Run(std::stoi(argv[1]), argv[2], deed);
   } catch (const std::runtime_error& error) {
     Say(std::string("unwound: ") + error.what());
     return 7;

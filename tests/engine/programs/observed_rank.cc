@@ -15,7 +15,7 @@ int main(int, char** argv) {
   const weir::Settings settings = weir::Settings::FromEnvironment();
   const std::unique_ptr<weir::Engine> engine = weir::Engine::Create(settings);
   weir::Training training(*engine, weir::DgcOptions("vanilla", 10));
-  training.Steps(std::atoi(argv[1]));
+  training.Steps(std::stoi(argv[1]));
   const std::string file = std::string(argv[2]) + "/metrics." + std::to_string(engine->rank());
   const weir::HttpReply reply =
       weir::HttpGet(settings.metrics_port + engine->local_rank(), "/metrics");

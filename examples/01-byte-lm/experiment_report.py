@@ -66,7 +66,9 @@ def analyse(kept_runs, methods, grid_seed):
         percent = 100.0 / statistics.fmean(baseline["bits"].values())
         comparisons[name] = {"mean": mean, "half_width": half_width,
                              "percent": mean * percent, "percent_half_width": half_width * percent}
-    return {"grid_seed": grid_seed, "settings": kept_runs[0]["run"], "parameters": kept_runs[0]["result"]["parameters"],
+    result = kept_runs[0]["result"]
+    return {"grid_seed": grid_seed, "settings": kept_runs[0]["run"],
+            "parameters": result["parameters"], "eval_windows": result["settings"]["eval_windows"],
             "methods": by_method, "baseline": methods[0], "comparisons": comparisons}
 
 
@@ -125,11 +127,12 @@ def markdown(findings):
     comparisons = "\n\n".join(_comparison(findings, name) for name in findings["comparisons"])
     return f"""# byte-lm: dense against compressed
 
-{findings["parameters"]:,} parameters, {s["ranks"]} ranks of {s["batch"]} windows, {s["steps"]:,}
-steps, momentum {s["momentum"]:g}, {s["schedule"]} learning rate, {seeds} seeds. For a seed, all
-methods start from the same parameters and see the same data in the same order. Figures are bits per
-byte on the whole validation text at the end. The grid was run with seed {findings["grid_seed"]}; each method's best rate, in bold,
-was then run with the other seeds:
+{findings["parameters"]:,} parameters, {s["ranks"]} ranks of {s["batch"]} windows, {s["steps"]:,} steps, momentum {s["momentum"]:g},
+{s["schedule"]} learning rate, {seeds} seeds. For a seed, all methods start from the same parameters and see the
+same data in the same order. Figures are bits per byte on the whole validation text at the end. How
+they came about: [Experiments](README.md).
+
+The grid was run with seed {findings["grid_seed"]}; each method's best rate, in bold, was then run with the other seeds:
 
 {_grid_table(findings)}
 
@@ -140,4 +143,6 @@ Each method at its best rate:
 {comparisons}
 
 ![Validation curves](byte-lm.svg)
+
+On the way, on {findings["eval_windows"]:,} windows of the validation text: each seed thin, their mean thick.
 """

@@ -25,7 +25,7 @@ bits = 2.7 + (rate - 0.2) ** 2 + 0.1 * seed + (0.0 if a["--compressor"] == "dens
 out = pathlib.Path(a["--json"])
 with open(out.parent / "log", "a") as log:
     log.write(a["--compressor"] + "\\n")
-out.write_text(json.dumps({"bits_per_byte": None if rate > 0.4 else bits, "parameters": 10,
+out.write_text(json.dumps({"bits_per_byte": None if rate > 0.4 else bits, "parameters": 10, "settings": {"eval_windows": 8},
     "curve": [[500, 3.5], [1000, bits]], "training_seconds": 1.0, "sent_bytes": 100,
     "dense_bytes": 4000}))
 """

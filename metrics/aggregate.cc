@@ -97,10 +97,7 @@ void Aggregate::AddExchange(const StageRecord& record, BucketSeries& series) {
   collectives.duration->Observe(Seconds(record.end_ns - record.start_ns));
   if (!record.ok) return;
 
-  // A bucket without a compressor sends what it is; for the others Compress read the dense bytes,
-  // and a run whose Compress record was lost is as large as the one before.
-  const bool compressed = series.info->compressor != "none";
-  AddBytes(record.bytes_in, compressed ? series.compress.bytes_in : record.bytes_in, series);
+  AddBytes(record.bytes_in, record.bytes_out, series);
 }
 
 void Aggregate::AddBytes(std::uint64_t payload, std::uint64_t dense, BucketSeries& series) {

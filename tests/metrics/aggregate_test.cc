@@ -45,13 +45,15 @@ class AggregateTest : public ::testing::Test {
   BucketNames names_;
 };
 
-TEST_F(AggregateTest, PayloadAndDenseEquivalentComeFromExchangeAndCompress) {
+TEST_F(AggregateTest, PayloadAndDenseEquivalentComeFromTheExchange) {
   Aggregate aggregate(registry_, names_, false);
   aggregate.Add({.bytes_in = 4000, .bytes_out = 50, .bucket = 0, .stage = Stage::kCompress});
-  aggregate.Add({.bytes_in = 50, .bytes_out = 150, .bucket = 0, .stage = Stage::kExchange});
+  aggregate.Add({.bytes_in = 50, .bytes_out = 4000, .bucket = 0, .stage = Stage::kExchange});
+  // In its dense phase a compressor has no Compress stage.
+  aggregate.Add({.bytes_in = 4000, .bytes_out = 4000, .bucket = 0, .stage = Stage::kExchange});
   aggregate.Add({.bytes_in = 8, .bytes_out = 8, .bucket = 1, .stage = Stage::kExchange});
-  EXPECT_EQ(Counter("weir_payload_bytes_total", {{"compressor", "dgc"}}), 50);
-  EXPECT_EQ(Counter("weir_dense_equivalent_bytes_total", {{"compressor", "dgc"}}), 4000);
+  EXPECT_EQ(Counter("weir_payload_bytes_total", {{"compressor", "dgc"}}), 4050);
+  EXPECT_EQ(Counter("weir_dense_equivalent_bytes_total", {{"compressor", "dgc"}}), 8000);
   EXPECT_EQ(Counter("weir_dense_equivalent_bytes_total", {{"compressor", "none"}}), 8);
   EXPECT_EQ(Counter("weir_payload_bytes_total", {{"compressor", "none"}}), 8);
 }

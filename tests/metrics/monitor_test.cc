@@ -48,8 +48,8 @@ class MonitorTest : public ::testing::Test {
     add(Stage::kPack, 1, 2, 4000, 4000);
     add(Stage::kNegotiate, 1, 3, 0, 0);
     add(Stage::kCompress, 2, 3, 4000, 60);
-    add(Stage::kExchange, 3, 6, 60, 240);
-    add(Stage::kMerge, 6, 7, 240, 4000);
+    add(Stage::kExchange, 3, 6, 60, 4000);
+    add(Stage::kMerge, 6, 7, 60, 4000);
     add(Stage::kUnpack, 7, 8, 4000, 4000);
     add(Stage::kStep, 0, 9, 0, 0);
   }

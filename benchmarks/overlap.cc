@@ -16,7 +16,7 @@
 #include "examples/01-byte-lm/engine_trainer.h"
 #include "examples/01-byte-lm/model.h"
 #include "metrics/exposed_time.h"
-#include "ops/delayed_transport.h"
+#include "tests/ops/delayed_transport.h"
 
 namespace weir::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "ops/delayed_transport.h"
+#include "tests/ops/delayed_transport.h"
 
 #include <gtest/gtest.h>
 

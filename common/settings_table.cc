@@ -55,7 +55,7 @@ std::vector<SettingRow> MakeTable() {
       {.name = "COMPRESSION",
        .alias = "",
        .member = &S::compression,
-       .allowed = "key=value,key=value, each key once; a list of numbers in brackets",
+       .allowed = "a name, or key=value,key=value, each key once; a list of numbers in brackets",
        .help = "Compressor options of optimizers that do not give their own."},
       {.name = "STALL_CHECK",
        .alias = "STALL_CHECK_DISABLE",

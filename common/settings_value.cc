@@ -78,19 +78,10 @@ std::optional<std::string> ParseValue(const SettingRow&, const std::string& text
 }
 
 std::optional<StringMap> ParseValue(const SettingRow&, const std::string& text, const StringMap&) {
-  StringMap map;
-  std::string_view rest = text;
-  while (true) {
-    // A list in brackets is one value: sparsity=[0.75,0.9].
-    std::size_t end = rest.find(',');
-    if (const std::size_t open = rest.find('['); open < end) end = rest.find(',', rest.find(']'));
-    const std::string_view item = rest.substr(0, end);
-    const std::size_t equals = item.find('=');
-    if (equals == std::string_view::npos || equals == 0) return std::nullopt;
-    const bool is_new = map.emplace(item.substr(0, equals), item.substr(equals + 1)).second;
-    if (!is_new) return std::nullopt;
-    if (item.size() == rest.size()) return map;
-    rest.remove_prefix(item.size() + 1);
+  try {
+    return CompressionFromText(text);
+  } catch (const InvalidArgument&) {
+    return std::nullopt;
   }
 }
 

@@ -7,37 +7,25 @@
 #include <iostream>
 
 #include "weir/error.h"
+#include "weir/settings.h"
 
 namespace byte_lm {
 namespace {
 
-// "dgc" or "compressor=topk,k=0.01,ef=vanilla" to a dictionary. Keys and values are the engine's to
-// judge: it knows the nearest valid one.
+// Keys and values are the engine's to judge: it knows the nearest valid one.
 std::map<std::string, std::string> ParseCompressor(const std::string& text) {
-  if (text.find('=') == std::string::npos) return {{"compressor", text}};
-  std::map<std::string, std::string> dictionary;
-  for (std::size_t begin = 0; begin < text.size();) {
-    // A list in brackets is one value: sparsity=[0.75,0.9].
-    std::size_t end = text.find(',', begin);
-    if (const std::size_t open = text.find('[', begin); open < end) {
-      end = text.find(',', text.find(']', open));
-    }
-    const std::string item = text.substr(begin, end - begin);
-    begin = end == std::string::npos ? text.size() : end + 1;
-    const std::size_t equals = item.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw weir::InvalidArgument("--compressor: \"" + item + "\" in \"" + text +
-                                  "\" is not key=value; write a name, as in dgc, or a list, as in "
-                                  "compressor=topk,k=0.01,ef=vanilla");
-    }
-    dictionary[item.substr(0, equals)] = item.substr(equals + 1);
+  std::map<std::string, std::string> options;
+  try {
+    options = weir::CompressionFromText(text);
+  } catch (const weir::InvalidArgument& error) {
+    throw weir::InvalidArgument(std::string("--compressor: ") + error.what());
   }
-  if (!dictionary.contains("compressor")) {
+  if (!options.contains("compressor")) {
     throw weir::InvalidArgument("--compressor: the list \"" + text +
                                 "\" names none; add compressor=NAME, as in " +
                                 "compressor=topk,k=0.01,ef=vanilla");
   }
-  return dictionary;
+  return options;
 }
 
 // Found out before training, not after.

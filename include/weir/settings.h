@@ -76,4 +76,10 @@ struct Settings {
   std::vector<std::string> warnings_;
 };
 
+/// The compressor options that a text stands for, in WEIR_COMPRESSION and on command lines: a
+/// compressor's name, or key=value pairs with commas between them, a list of numbers in brackets:
+/// "compressor=dgc,sparsity=[0.75,0.999]". Throws InvalidArgument for anything else, and for a key
+/// that comes twice. What keys and values mean is looked at when they are used.
+std::map<std::string, std::string> CompressionFromText(const std::string& text);
+
 }  // namespace weir

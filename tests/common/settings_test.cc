@@ -88,12 +88,14 @@ TEST(Settings, ABadValueIsAnErrorThatNamesVariableValueAndWhatIsAllowed) {
                                           {"WEIR_TIMEOUT_SECONDS", "0"},
                                           {"WEIR_PIPELINE", "process"},
                                           {"WEIR_DETERMINISTIC", "maybe"},
-                                          {"WEIR_COMPRESSION", "dgc"}}) {
+                                          {"WEIR_COMPRESSION", "dgc,k=1"}}) {
     EXPECT_THAT(ErrorOf({{variable, value}}), HasSubstr(variable + "=" + value));
   }
   EXPECT_EQ(Settings::FromEnvironment({{"WEIR_COMPRESSION", "sparsity=[0.5,0.75],values=fp32"}})
                 .compression,
             (std::map<std::string, std::string>{{"sparsity", "[0.5,0.75]"}, {"values", "fp32"}}));
+  EXPECT_EQ(Settings::FromEnvironment({{"WEIR_COMPRESSION", "dgc"}}).compression,
+            (std::map<std::string, std::string>{{"compressor", "dgc"}}));
   EXPECT_THAT(ErrorOf({{"WEIR_COMPRESSION", "k=1,k=2"}}), HasSubstr("each key once"));
   EXPECT_THAT(ErrorOf({{"WEIR_COMPRESSION", "k=1,"}}), HasSubstr("key=value"));
 }

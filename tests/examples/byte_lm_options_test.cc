@@ -45,6 +45,8 @@ TEST(Options, ShortOptionsJoinTheDictionary) {
 TEST(Options, AListWithoutAnEqualsSignIsNamed) {
   EXPECT_THAT(ErrorOf({"--compressor", "compressor=topk,oops"}), testing::HasSubstr("\"oops\""));
   EXPECT_THAT(ErrorOf({"--compressor", "density=0.1"}), testing::HasSubstr("compressor="));
+  EXPECT_THAT(ErrorOf({"--compressor", "compressor=dgc,density=0.1,density=0.2"}),
+              testing::HasSubstr("gives density twice"));
 }
 
 TEST(Options, BadValuesNameTheOption) {

@@ -47,10 +47,5 @@ template <typename... Args>
 void LogError(fmt::format_string<Args...> format, Args&&... args) {
   Log::Format(LogLevel::kError, format, std::forward<Args>(args)...);
 }
-/// What ends the job. Writing it ends nothing.
-template <typename... Args>
-void LogFatal(fmt::format_string<Args...> format, Args&&... args) {
-  Log::Format(LogLevel::kFatal, format, std::forward<Args>(args)...);
-}
 
 }  // namespace weir

@@ -17,12 +17,9 @@ void WeightDecay::Apply(std::span<const float> weights, std::span<float> directi
   }
 }
 
-void AddLocalWeightDecay(std::span<const float> weights, float lambda, float gradient_scale,
-                         std::span<const float> gradient, std::span<float> decayed) {
-  WEIR_CHECK(weights.size() == gradient.size() && weights.size() == decayed.size());
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    decayed[i] = gradient[i] * gradient_scale + lambda * weights[i];
-  }
+void AddLocalWeightDecay(std::span<const float> weights, float lambda, std::span<float> gradient) {
+  WEIR_CHECK(weights.size() == gradient.size());
+  for (std::size_t i = 0; i < weights.size(); ++i) gradient[i] += lambda * weights[i];
 }
 
 }  // namespace weir

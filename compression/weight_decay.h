@@ -30,10 +30,7 @@ class WeightDecay {
   StateBuffer b_;
 };
 
-/// Paddle's form, weight_decay_form = "local": decayed = gradient * gradient_scale + lambda * w,
-/// the gradient of a compressor whose own gradient_scale is then 1. Decay is neither clipped nor
-/// scaled. `decayed` may be `gradient`.
-void AddLocalWeightDecay(std::span<const float> weights, float lambda, float gradient_scale,
-                         std::span<const float> gradient, std::span<float> decayed);
+/// Paddle's form, weight_decay_form = "local": gradient += lambda * w, before compression.
+void AddLocalWeightDecay(std::span<const float> weights, float lambda, std::span<float> gradient);
 
 }  // namespace weir

@@ -23,7 +23,6 @@ class Exchanger {
   /// True when anything moved on. Throws what a collective throws.
   bool Poll(std::int64_t now_ns);
 
-  bool idle() const { return queue_.empty() && active_.empty(); }
   bool under_way() const { return !active_.empty(); }
   /// Buckets that wait for their turn, or for their stages before it.
   std::size_t queued() const { return queue_.size(); }

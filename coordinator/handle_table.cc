@@ -58,7 +58,6 @@ bool HandleTable::CompleteLocked(Handle handle, const std::exception_ptr& error)
   if (slot == nullptr || slot->done) return false;
   slot->done = true;
   slot->error = error;
-  if (slot->released) Forget(IndexOf(handle));
   return true;
 }
 
@@ -105,14 +104,6 @@ HandleTable::WaitResult HandleTable::Wait(Handle handle, Deadline deadline) {
   }
   if (error) std::rethrow_exception(error);
   return WaitResult::kDone;
-}
-
-void HandleTable::Release(Handle handle) {
-  std::lock_guard lock(mutex_);
-  Slot* slot = Find(handle);
-  if (slot == nullptr) return;
-  slot->released = true;
-  if (slot->done) Forget(IndexOf(handle));
 }
 
 void HandleTable::FailAll(const std::exception_ptr& error) {

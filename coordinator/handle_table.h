@@ -36,9 +36,6 @@ class HandleTable {
   /// nothing. Throws InvalidArgument for a handle that is unknown or was already waited for.
   WaitResult Wait(Handle handle, Deadline deadline);
 
-  /// Lets a handle go without waiting: it is forgotten as soon as it is fulfilled.
-  void Release(Handle handle);
-
   /// Fulfils every pending handle with `error`.
   void FailAll(const std::exception_ptr& error);
 
@@ -47,7 +44,6 @@ class HandleTable {
     std::uint32_t generation = 1;
     bool live = false;
     bool done = false;
-    bool released = false;
     std::exception_ptr error;
   };
 

@@ -31,7 +31,6 @@ class Pending {
     bytes_ = *bytes;
     return true;
   }
-  bool idle() const { return !request_; }
   /// Length of the last message that completed.
   std::size_t bytes() const { return bytes_; }
 

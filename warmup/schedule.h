@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace weir {
@@ -43,8 +42,6 @@ class Schedule {
 
   /// Fraction of entries to send at `step`; 1 in the dense phase.
   double Density(std::int64_t step) const;
-
-  double final_density() const { return stages_.back(); }
 
  private:
   friend Schedule MakeSchedule(const ScheduleSettings& settings);

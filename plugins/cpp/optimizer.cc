@@ -106,8 +106,7 @@ void DistributedOptimizer::Impl::Submit(std::size_t index) {
   const Parameter& parameter = parameters_[index];
   if (plan_.local_decay) {
     // The loss scale comes off later, of the sum.
-    AddLocalWeightDecay(parameter.value, plan_.weight_decay * loss_scale_, 1.0f, parameter.gradient,
-                        parameter.gradient);
+    AddLocalWeightDecay(parameter.value, plan_.weight_decay * loss_scale_, parameter.gradient);
   }
   const TensorView view{parameter.gradient.data(), DType::kFloat32, parameter.shape};
   group_->Submit(index, view, view);

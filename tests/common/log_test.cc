@@ -18,10 +18,10 @@ TEST(Log, LinesCarryRankHostAndLevel) {
   Log::Configure(settings, 3, "node%a");
   CaptureStderr();
   LogInfo("{} of {}", 1, "two");
-  LogFatal("{{%v}}");
+  LogError("{{%v}}");
   LogDebug("not shown");
   EXPECT_EQ(GetCapturedStderr(),
-            "[weir rank 3 node%a] info: 1 of two\n[weir rank 3 node%a] fatal: {%v}\n");
+            "[weir rank 3 node%a] info: 1 of two\n[weir rank 3 node%a] error: {%v}\n");
 }
 
 TEST(Log, OnlyRankZeroWritesTheSettingsWarnings) {

@@ -25,10 +25,10 @@ TEST(WeightDecay, BuildsMomentumOfItsOwn) {
   EXPECT_THAT(two_steps(Momentum::kNesterov), testing::ElementsAre(3, 3.5f));
 }
 
-TEST(WeightDecay, LocalFormScalesTheGradientOnly) {
+TEST(WeightDecay, LocalFormJoinsTheGradient) {
   const std::vector<float> weights = {10.0f, -20.0f};
-  std::vector<float> gradient = {64.0f, 128.0f};
-  AddLocalWeightDecay(weights, 0.5f, 1.0f / 64, gradient, gradient);
+  std::vector<float> gradient = {1.0f, 2.0f};
+  AddLocalWeightDecay(weights, 0.5f, gradient);
   EXPECT_THAT(gradient, testing::ElementsAre(6, -8));
 }
 

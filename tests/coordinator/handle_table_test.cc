@@ -59,14 +59,5 @@ TEST(HandleTable, FailAllEndsEveryPendingWaitAndLeavesFulfilledOnesAlone) {
   EXPECT_THROW(table.Wait(pending, kFar), ShutDown);
 }
 
-TEST(HandleTable, AReleasedHandleIsForgottenWhenItIsFulfilled) {
-  HandleTable table;
-  const Handle handle = table.Create();
-  table.Release(handle);
-  EXPECT_TRUE(table.IsKnown(handle));
-  table.Complete(handle);
-  EXPECT_FALSE(table.IsKnown(handle));
-}
-
 }  // namespace
 }  // namespace weir

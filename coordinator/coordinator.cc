@@ -192,7 +192,9 @@ void Coordinator::Wait(Handle handle) {
                         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
                             std::chrono::duration<double>(settings_.timeout_seconds));
   if (handles_.Wait(handle, deadline) == HandleTable::WaitResult::kDone) return;
-  inbox_.Post({.kind = InboxEvent::Kind::kDeadlinePassed});
+  if (!inbox_.Post({.kind = InboxEvent::Kind::kDeadlinePassed})) {
+    std::rethrow_exception(ended_error());
+  }
   handles_.Wait(handle, HandleTable::Deadline::max());
 }
 
@@ -204,7 +206,11 @@ void Coordinator::Fence() {
   if (forked()) return;  // The network thread exists in the parent only.
   auto fence = std::make_shared<std::promise<void>>();
   std::future<void> handled = fence->get_future();
-  if (inbox_.Post({.kind = InboxEvent::Kind::kFence, .fence = std::move(fence)})) handled.wait();
+  if (inbox_.Post({.kind = InboxEvent::Kind::kFence, .fence = std::move(fence)})) {
+    handled.wait();
+  } else {
+    has_left_.wait();  // The network thread may still be failing what it found in the inbox.
+  }
 }
 
 NetworkTotals Coordinator::network_totals() {

@@ -101,6 +101,8 @@ class Coordinator {
   void ThrowIfEnded() const;
   void ThrowIfForked() const;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
+  /// Why; null before.
+  std::exception_ptr ended_error() const;
   /// This process is a child of the rank's: none of its threads exist here.
   bool forked() const { return ForkGeneration() != fork_generation_; }
 
@@ -134,8 +136,6 @@ class Coordinator {
   /// Tells the network thread that a bucket is complete here. False: it has ended, and the run has
   /// failed with its reason.
   bool Announce(Bucket* bucket);
-  /// The reason, once the rank has ended.
-  std::exception_ptr ended_error() const;
   /// The network thread's last act for others: what came too late for it fails, and nobody waits
   /// for it any more.
   void CloseInbox();

@@ -58,6 +58,7 @@ void GradientBucket::Prepare(BucketRoute route) {
   missing_.store(slices_.size(), std::memory_order_relaxed);
   first_ns.store(0, std::memory_order_relaxed);
   encoded_ = 0;
+  delivered_ = false;
   frame_bytes_ = 0;
   if (route == BucketRoute::kDense) return;
   const std::size_t most = MaxFrameBytes(step_.density);
@@ -171,6 +172,7 @@ bool GradientBucket::DirectDense() const {
 
 void GradientBucket::Done() {
   encoded_ = 0;
+  delivered_ = true;
   Fulfil(nullptr);
 }
 

@@ -70,6 +70,8 @@ class GradientBucket final : public Bucket {
   std::optional<DType> summable() const;
 
   std::vector<GradientSlice>& slices() { return slices_; }
+  /// The run since Prepare has ended well: results are delivered, and what was sent is sent.
+  bool delivered() const { return delivered_; }
   /// Counts a submission. True for the one that completes the bucket.
   bool CountSubmission() { return missing_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   /// Time of the step's first submission, 0 before it.
@@ -126,6 +128,7 @@ class GradientBucket final : public Bucket {
 
   BucketRoute route_ = BucketRoute::kDense;
   std::atomic<std::size_t> missing_ = 0;
+  bool delivered_ = false;
   std::size_t encoded_ = 0;       ///< Slices whose sending Failed has to take back.
   std::vector<float> staging_;    ///< elements_ values: fused, converted or summed gradients.
   std::vector<float> converted_;  ///< One slice as fp32, when gradients are not.

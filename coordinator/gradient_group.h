@@ -60,7 +60,7 @@ class GradientGroupImpl final : public GradientGroup {
   void OnGate(bool pass);
   StepReport Report() const;
   std::vector<NamedCompressor> NamedCompressors() const;
-  /// After the engine has ended in the middle of a step, that step was taken back: also between.
+  /// A step that the engine's end has cut short counts as "between" when it left no trace.
   void CheckBetweenSteps(const char* call) const;
   GradientSlice& SliceOf(const Place& place) const { return place.bucket->slices()[place.slice]; }
 

@@ -36,12 +36,18 @@ std::vector<NamedCompressor> GradientGroupImpl::NamedCompressors() const {
 
 void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
   if (phase_ == Phase::kClosed) return;
-  if (coordinator_.ended()) {
-    coordinator_.Fence();
-    return;
+  if (!coordinator_.ended()) {
+    throw InvalidArgument(std::string(call) + " of '" + spec_.name +
+                          "' in the middle of a step: call EndStep and WaitStep first");
   }
-  throw InvalidArgument(std::string(call) + " of '" + spec_.name +
-                        "' in the middle of a step: call EndStep and WaitStep first");
+  coordinator_.Fence();
+  const auto delivered = std::ranges::count_if(buckets_, &GradientBucket::delivered);
+  if (delivered == 0) return;
+  throw InvalidArgument(std::string(call) + " of '" + spec_.name + "' after step " +
+                        std::to_string(step_.step) + " ended when " + std::to_string(delivered) +
+                        " of its " + std::to_string(buckets_.size()) +
+                        " buckets were exchanged: the state is neither that before the step nor "
+                        "that after it. Go on from the last checkpoint");
 }
 
 void GradientGroupImpl::Save(std::ostream& out) const {
@@ -66,7 +72,14 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
     throw InvalidArgument("Load of '" + spec_.name + "' got a null stream");
   }
   std::vector<SavedState> states;
-  for (std::istream* in : former_ranks) states.push_back(ReadState(*in));
+  for (std::istream* in : former_ranks) {
+    try {
+      states.push_back(ReadState(*in));
+    } catch (const Corrupt& error) {
+      throw Corrupt("Load of '" + spec_.name + "', file " + std::to_string(states.size() + 1) +
+                    " of " + std::to_string(former_ranks.size()) + ": " + error.what());
+    }
+  }
   SavedState mine = states.front();
   if (states.size() == 1 && mine.ranks == coordinator_.size()) {
     if (mine.rank != coordinator_.rank()) {
@@ -98,7 +111,8 @@ void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
   std::exception_ptr error;
   try {
     mine = ReadStates(former_ranks);
-  } catch (const Error&) {
+  } catch (...) {
+    // Whatever it is (a stream may throw its own): the other ranks wait for an answer.
     error = std::current_exception();
   }
   try {

@@ -126,6 +126,8 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
   GradientBucket& bucket = *places_[index].bucket;
   GradientSlice& slice = SliceOf(places_[index]);
   const Handle handle = coordinator_.handles().Create();
+  // Made after the engine had failed every handle: nobody else would fulfil it.
+  if (coordinator_.ended()) coordinator_.handles().Complete(handle, coordinator_.ended_error());
   slice.gradient = gradient;
   slice.update = update;
   slice.owner = std::move(owner);
@@ -180,8 +182,11 @@ StepReport GradientGroupImpl::WaitStep() {
     }
     slice.handle = kNoHandle;
   }
-  phase_ = Phase::kClosed;
+  const bool whole = std::ranges::all_of(buckets_, &GradientBucket::delivered);
+  // Handles that were waited for one by one have told their errors already.
+  if (!first_error && !whole) first_error = coordinator_.ended_error();
   if (first_error) std::rethrow_exception(first_error);
+  phase_ = Phase::kClosed;
   CountNonFinite();
   const StepReport report = Report();
   coordinator_.recorder().Add({.start_ns = step_start_ns_,

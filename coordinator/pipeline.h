@@ -29,6 +29,7 @@ class Pipeline {
 
   /// `workers` = 0 is the serial mode.
   Pipeline(int workers, Recorder* recorder, EngineGauges* gauges, Callbacks callbacks);
+  ~Pipeline() { Stop(); }
 
   /// Starts a run: the first stage of the list.
   void Begin(Bucket* bucket);
@@ -47,8 +48,8 @@ class Pipeline {
   Recorder* const recorder_;
   EngineGauges* const gauges_;
   const Callbacks callbacks_;
+  StageQueue queue_;  ///< Outlives the workers that wait for it.
   std::vector<std::unique_ptr<StageWorker>> workers_;
-  StageQueue queue_;
 
   std::mutex mutex_;
   std::condition_variable left_;

@@ -26,6 +26,12 @@ bool StepGate::Arrive(Bucket* bucket) {
   return waiting_.size() == squared_norms_.size();
 }
 
+const std::vector<Bucket*>& StepGate::TakeWaiting() {
+  taken_.swap(waiting_);
+  waiting_.clear();
+  return taken_;
+}
+
 bool StepGate::willing() const {
   std::lock_guard lock(mutex_);
   return finite_ || !skip_non_finite_;

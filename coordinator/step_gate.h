@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "coordinator/request.h"
@@ -30,8 +29,8 @@ class StepGate {
 
   /// A bucket waits at the gate. True for the last one: the gate has its own verdict.
   bool Arrive(Bucket* bucket);
-  /// Takes away the buckets that wait.
-  std::vector<Bucket*> TakeWaiting() { return std::exchange(waiting_, {}); }
+  /// Takes away the buckets that wait. The list holds until the next call.
+  const std::vector<Bucket*>& TakeWaiting();
 
   /// This rank's wish: every gradient is finite, or it does not matter.
   bool willing() const;
@@ -48,6 +47,7 @@ class StepGate {
   std::vector<double> squared_norms_;
   bool finite_ = true;
   std::vector<Bucket*> waiting_;
+  std::vector<Bucket*> taken_;
 };
 
 }  // namespace weir

@@ -54,7 +54,9 @@ class Engine {
                            AllreduceOptions options = {}) = 0;
 
   /// Concatenates every rank's tensor along the first dimension, which alone may differ. `allocate`
-  /// is called once, on an engine thread, with the result's shape, and returns its memory.
+  /// returns the memory for the result, whose shape it is given. It is called once the ranks agree,
+  /// on the engine's network thread: it must not wait for the engine. What it throws becomes the
+  /// operation's error on this rank.
   using AllocateOutput = std::function<void*(const Shape& shape)>;
   virtual Handle Allgather(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                            std::shared_ptr<const void> owner = nullptr) = 0;

@@ -87,7 +87,8 @@ class GradientGroup {
   /// parameter still receives the other ranks' part). Null: it is dropped.
   virtual void SetDefaultUpdate(std::size_t index, void* data) = 0;
 
-  /// Supplies zeros for every tensor that was not submitted. Does not wait.
+  /// Supplies zeros for every tensor that was not submitted. Every call of Submit, on whatever
+  /// thread, must have returned. Does not wait.
   virtual void EndStep() = 0;
 
   /// Waits until every tensor of the step is done. Also forgets the step's handles that were not

@@ -4,8 +4,8 @@
 
 namespace weir {
 
-/// Names one submitted operation until it has been waited for. Never reused within a process's
-/// life.
+/// Names one submitted operation of an engine until it has been waited for. Means nothing to
+/// another engine.
 using Handle = std::uint64_t;
 
 inline constexpr Handle kNoHandle = 0;

@@ -90,8 +90,9 @@ class DistributedOptimizer {
   /// until Step returns.
   void GradientReady(std::size_t index);
 
-  /// Waits for the exchange and updates every parameter. A parameter whose gradient was not ready
-  /// counts as zero on this rank. A skipped step (StepReport::skipped) changes nothing.
+  /// Waits for the exchange and updates every parameter. Every call of GradientReady must have
+  /// returned. A parameter whose gradient was not ready counts as zero on this rank. A skipped step
+  /// (StepReport::skipped) changes nothing.
   StepReport Step();
 
   /// Number of the next step, and the density that its schedule asks for.

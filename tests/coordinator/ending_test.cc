@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -40,6 +41,18 @@ TEST(Ending, ARankThatNeverSubmitsEndsTheJobWithItsNameOnEveryRank) {
   // Long before the end, a warning said the same.
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr("warning: stalled: tensor 'forgotten' was submitted by ranks [0, 1]"));
+}
+
+TEST(Ending, AJobThatCannotBeJoinedSaysWhy) {
+  for (const PipelineMode mode : {PipelineMode::kSerial, PipelineMode::kThread}) {
+    Settings settings;
+    settings.pipeline = mode;
+    LocalJob job(1, [](int, std::unique_ptr<Transport>) -> std::unique_ptr<Transport> {
+      throw InvalidArgument("there is no network");
+    });
+    EXPECT_THAT([&] { job.Run([](Engine&) { ADD_FAILURE() << "joined"; }, settings); },
+                testing::ThrowsMessage<InvalidArgument>(HasSubstr("there is no network")));
+  }
 }
 
 TEST(Ending, ADeadRankIsNamedOnEverySurvivor) {

@@ -1,51 +1,21 @@
 // What a group of gradients promises beyond the plain step: what is this rank's own (clipping, loss
-// scale) and what is everybody's, what is saved, and who may have which name.
+// scale) and what is everybody's, and who may have which name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <mutex>
-#include <random>
+#include <latch>
 #include <sstream>
 #include <string>
 #include <vector>
 
-#include "weir/engine.h"
+#include "tests/coordinator/group_steps.h"
 
 namespace weir {
 namespace {
 
-using Options = std::map<std::string, std::string>;
 using testing::HasSubstr;
-
-const std::vector<Shape>& Shapes() {
-  static const std::vector<Shape> shapes = {Shape{64, 48}, Shape{64}, Shape{40, 64}};
-  return shapes;
-}
-
-GradientGroupSpec SpecOf(const Options& compression, const std::string& name = "model") {
-  GradientGroupSpec spec{.name = name, .compression = compression};
-  for (std::size_t i = 0; i < Shapes().size(); ++i) {
-    spec.tensors.push_back({.name = "p" + std::to_string(i), .shape = Shapes()[i]});
-  }
-  return spec;
-}
-
-using Tensors = std::vector<std::vector<float>>;
-
-/// A gradient that is a function of its arguments only; ranks differ in size, too.
-Tensors GradientOf(int rank, int step) {
-  Tensors gradients;
-  std::mt19937 random(static_cast<unsigned>(100 * step + rank));
-  std::normal_distribution<float> normal(0.0f, 1.0f + 3.0f * static_cast<float>(rank));
-  for (const Shape& shape : Shapes()) {
-    auto& gradient = gradients.emplace_back(static_cast<std::size_t>(shape.elements()));
-    for (float& value : gradient) value = normal(random);
-  }
-  return gradients;
-}
 
 double Norm(const Tensors& tensors) {
   double sum = 0.0;
@@ -53,28 +23,6 @@ double Norm(const Tensors& tensors) {
     for (const float value : tensor) sum += static_cast<double>(value) * static_cast<double>(value);
   }
   return std::sqrt(sum);
-}
-
-Tensors Step(GradientGroup& group, Tensors gradients, float rate = 0.1f, float loss_scale = 1.0f) {
-  Tensors updates = gradients;
-  group.BeginStep({.learning_rates = std::span<const float>(&rate, 1), .loss_scale = loss_scale});
-  for (std::size_t i = 0; i < gradients.size(); ++i) {
-    group.Submit(i, {gradients[i].data(), DType::kFloat32, Shapes()[i]},
-                 {updates[i].data(), DType::kFloat32, Shapes()[i]});
-  }
-  group.EndStep();
-  group.WaitStep();
-  return updates;
-}
-
-/// Whether this rank's values are those of rank 0, bit for bit.
-bool SameAsRankZero(Engine& engine, const Tensors& tensors) {
-  Tensors theirs = tensors;
-  for (std::size_t i = 0; i < theirs.size(); ++i) {
-    const TensorView view{theirs[i].data(), DType::kFloat32, Shapes()[i]};
-    engine.Wait(engine.Broadcast("check." + std::to_string(i), view, 0));
-  }
-  return theirs == tensors;
 }
 
 class GroupRules : public testing::TestWithParam<int> {};
@@ -231,18 +179,27 @@ TEST_P(GroupRules, DefaultCompressionComesFromTheSettings) {
       settings);
 }
 
-TEST_P(GroupRules, StateCanBeSavedAfterTheEngineHasEndedInAStep) {
-  RunLocal(GetParam(), [&](Engine& engine) {
-    const auto group = engine.Register(
-        SpecOf({{"compressor", "dgc"}, {"momentum", "vanilla"}, {"momentum_mu", "0.9"}}));
-    Step(*group, GradientOf(engine.rank(), 0));
-    engine.Wait(engine.Barrier());
+TEST(GroupEnd, AFailedStepFailsEvenWhenItsErrorsWereHeardOneByOne) {
+  std::latch handed_over(2);
+  RunLocal(3, [&](Engine& engine) {
+    const auto group = engine.Register(SpecOf({}));
+    if (engine.rank() == 2) {
+      handed_over.wait();
+      return engine.Abort("enough");
+    }
+    const Tensors gradients = GradientOf(engine.rank(), 0);
+    Tensors updates = gradients;
+    std::vector<Handle> handles;
     group->BeginStep({});
-    engine.Shutdown();
-    EXPECT_THROW(group->EndStep(), ShutDown);
-    std::ostringstream out;
-    group->Save(out);
-    EXPECT_FALSE(out.str().empty());
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      handles.push_back(group->Submit(i, {gradients[i].data(), DType::kFloat32, Shapes()[i]},
+                                      {updates[i].data(), DType::kFloat32, Shapes()[i]}));
+    }
+    group->EndStep();
+    handed_over.count_down();
+    for (const Handle handle : handles) EXPECT_THROW(engine.Wait(handle), PeerLost);
+    EXPECT_THROW(group->WaitStep(), PeerLost);
+    EXPECT_EQ(group->next_step(), 0);
   });
 }
 
@@ -258,58 +215,6 @@ TEST_P(GroupRules, ANameThatIsRegisteredAnewIsNegotiatedAnew) {
     EXPECT_THROW(engine.Register(changed), Mismatch);
     const auto group = engine.Register(SpecOf({}));
     Step(*group, GradientOf(engine.rank(), 0));
-  });
-}
-
-/// What a group has saved after so many steps.
-std::string SavedAfter(GradientGroup& group, int steps, int rank) {
-  for (int step = 0; step < steps; ++step) Step(group, GradientOf(rank, step));
-  std::ostringstream out;
-  group.Save(out);
-  return out.str();
-}
-
-void LoadOwn(GradientGroup& group, const std::string& saved) {
-  std::istringstream file(saved);
-  std::istream* pointer = &file;
-  group.Load(std::span<std::istream* const>(&pointer, 1));
-}
-
-TEST_P(GroupRules, RanksGoOnWithTheSameStepOrLearnThatTheyDoNot) {
-  const int last = GetParam() - 1;
-  RunLocal(GetParam(), [&](Engine& engine) {
-    const auto group = engine.Register(SpecOf({{"compressor", "dgc"}}));
-    const std::string early = SavedAfter(*group, 1, engine.rank());
-    const std::string late = SavedAfter(*group, 1, engine.rank());
-    if (last == 0) return LoadOwn(*group, early);
-    try {
-      LoadOwn(*group, engine.rank() == last ? early : late);
-      ADD_FAILURE() << "loaded";
-    } catch (const Mismatch& error) {
-      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("rank 0 has next step=2"),
-                                               HasSubstr("has next step=1")));
-    }
-    EXPECT_EQ(group->next_step(), 2) << "nothing was changed";
-    LoadOwn(*group, early);
-    EXPECT_EQ(group->next_step(), 1);
-    EXPECT_TRUE(SameAsRankZero(engine, Step(*group, GradientOf(engine.rank(), 1))));
-  });
-}
-
-TEST_P(GroupRules, AStateThatOneRankCannotLoadIsLoadedByNone) {
-  const int last = GetParam() - 1;
-  RunLocal(GetParam(), [&](Engine& engine) {
-    const auto group = engine.Register(SpecOf({{"compressor", "dgc"}}));
-    std::string saved = SavedAfter(*group, 1, engine.rank());
-    Step(*group, GradientOf(engine.rank(), 1));
-    if (engine.rank() == last) {
-      EXPECT_THROW(LoadOwn(*group, saved.substr(0, saved.size() / 2)), Corrupt);
-    } else {
-      EXPECT_THROW(LoadOwn(*group, saved), Mismatch);
-    }
-    EXPECT_EQ(group->next_step(), 2);
-    LoadOwn(*group, saved);
-    EXPECT_EQ(group->next_step(), 1);
   });
 }
 

@@ -73,7 +73,7 @@ TEST_F(BadCheckpoint, AnyDamagedByteIsCorrupt) {
 TEST_F(BadCheckpoint, ACutOrDamagedFileIsNamedAndChangesNothing) {
   std::string cut = good_.files[1];
   cut.resize(cut.size() - 100);
-  ExpectRefused<Corrupt>({good_.files[0], cut}, "");
+  ExpectRefused<Corrupt>({good_.files[0], cut}, "file 2 of 2");
   ExpectRefused<Corrupt>({""}, "cut short");
 }
 

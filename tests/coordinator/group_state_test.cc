@@ -1,0 +1,135 @@
+// What is saved of a group of gradients, when, and who loads it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <istream>
+#include <sstream>
+#include <stdexcept>
+#include <streambuf>
+#include <string>
+
+#include "tests/coordinator/group_steps.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+
+class GroupState : public testing::TestWithParam<int> {};
+
+TEST_P(GroupState, StateCanBeSavedAfterTheEngineHasEndedInAStep) {
+  RunLocal(GetParam(), [&](Engine& engine) {
+    const auto group = engine.Register(
+        SpecOf({{"compressor", "dgc"}, {"momentum", "vanilla"}, {"momentum_mu", "0.9"}}));
+    Step(*group, GradientOf(engine.rank(), 0));
+    engine.Wait(engine.Barrier());
+    group->BeginStep({});
+    engine.Shutdown();
+    EXPECT_THROW(group->EndStep(), ShutDown);
+    std::ostringstream out;
+    group->Save(out);
+    EXPECT_FALSE(out.str().empty());
+  });
+}
+
+TEST_P(GroupState, AStepThatEndedHalfwayCannotBeSaved) {
+  Settings settings;
+  settings.fusion_threshold_bytes = 0;
+  RunLocal(
+      GetParam(),
+      [&](Engine& engine) {
+        const auto group = engine.Register(SpecOf({{"compressor", "dgc"}}));
+        const Tensors gradients = GradientOf(engine.rank(), 0);
+        Tensors updates = gradients;
+        group->BeginStep({});
+        engine.Wait(group->Submit(2, {gradients[2].data(), DType::kFloat32, Shapes()[2]},
+                                  {updates[2].data(), DType::kFloat32, Shapes()[2]}));
+        engine.Wait(engine.Barrier());
+        engine.Shutdown();
+        EXPECT_THROW(group->EndStep(), ShutDown);
+        std::ostringstream out;
+        EXPECT_THAT([&] { group->Save(out); },
+                    testing::ThrowsMessage<InvalidArgument>(HasSubstr("1 of its 3 buckets")));
+        EXPECT_TRUE(out.str().empty());
+      },
+      settings);
+}
+
+/// What a group has saved after so many steps.
+std::string SavedAfter(GradientGroup& group, int steps, int rank) {
+  for (int step = 0; step < steps; ++step) Step(group, GradientOf(rank, step));
+  std::ostringstream out;
+  group.Save(out);
+  return out.str();
+}
+
+void LoadOwn(GradientGroup& group, const std::string& saved) {
+  std::istringstream file(saved);
+  std::istream* pointer = &file;
+  group.Load(std::span<std::istream* const>(&pointer, 1));
+}
+
+TEST_P(GroupState, RanksGoOnWithTheSameStepOrLearnThatTheyDoNot) {
+  const int last = GetParam() - 1;
+  RunLocal(GetParam(), [&](Engine& engine) {
+    const auto group = engine.Register(SpecOf({{"compressor", "dgc"}}));
+    const std::string early = SavedAfter(*group, 1, engine.rank());
+    const std::string late = SavedAfter(*group, 1, engine.rank());
+    if (last == 0) return LoadOwn(*group, early);
+    try {
+      LoadOwn(*group, engine.rank() == last ? early : late);
+      ADD_FAILURE() << "loaded";
+    } catch (const Mismatch& error) {
+      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("rank 0 has next step=2"),
+                                               HasSubstr("has next step=1")));
+    }
+    EXPECT_EQ(group->next_step(), 2) << "nothing was changed";
+    LoadOwn(*group, early);
+    EXPECT_EQ(group->next_step(), 1);
+    EXPECT_TRUE(SameAsRankZero(engine, Step(*group, GradientOf(engine.rank(), 1))));
+  });
+}
+
+TEST_P(GroupState, AStateThatOneRankCannotLoadIsLoadedByNone) {
+  const int last = GetParam() - 1;
+  RunLocal(GetParam(), [&](Engine& engine) {
+    const auto group = engine.Register(SpecOf({{"compressor", "dgc"}}));
+    std::string saved = SavedAfter(*group, 1, engine.rank());
+    Step(*group, GradientOf(engine.rank(), 1));
+    if (engine.rank() == last) {
+      EXPECT_THROW(LoadOwn(*group, saved.substr(0, saved.size() / 2)), Corrupt);
+    } else {
+      EXPECT_THROW(LoadOwn(*group, saved), Mismatch);
+    }
+    EXPECT_EQ(group->next_step(), 2);
+    LoadOwn(*group, saved);
+    EXPECT_EQ(group->next_step(), 1);
+  });
+}
+
+class BrokenDisk : public std::streambuf {
+  int_type underflow() override { throw std::runtime_error("the disk is broken"); }
+};
+
+TEST_P(GroupState, WhateverAStreamThrowsIsHeardByAllRanks) {
+  const int last = GetParam() - 1;
+  RunLocal(GetParam(), [&](Engine& engine) {
+    const auto group = engine.Register(SpecOf({{"compressor", "dgc"}}));
+    const std::string saved = SavedAfter(*group, 1, engine.rank());
+    if (engine.rank() == last) {
+      BrokenDisk disk;
+      std::istream in(&disk);
+      std::istream* pointer = &in;
+      EXPECT_THAT([&] { group->Load(std::span<std::istream* const>(&pointer, 1)); },
+                  testing::ThrowsMessage<std::runtime_error>("the disk is broken"));
+    } else {
+      EXPECT_THROW(LoadOwn(*group, saved), Mismatch);
+    }
+    LoadOwn(*group, saved);
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, GroupState, testing::Values(1, 2, 3, 4));
+
+}  // namespace
+}  // namespace weir

@@ -143,6 +143,9 @@ std::vector<std::string> Words(const std::string& text, char separator) {
   return words;
 }
 
+// More would only overload the hosts, before anybody could be told so.
+constexpr int kMostRanks = 16384;
+
 /// Everything but a number of the range is refused, "nan" too.
 template <typename T>
 T Number(const std::string& option, const std::string& text, T min, T max, const char* allowed) {
@@ -235,8 +238,7 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
     return options;
   }
   if (raw.ranks.empty()) throw InvalidArgument("give the number of ranks, 1 or more, with -np");
-  options.ranks = Number("-np", raw.ranks, 1, std::numeric_limits<int>::max(),
-                         "the number of ranks, 1 or more");
+  options.ranks = Number("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
   if (options.command.empty()) {
     throw InvalidArgument("nothing to run; give the program after the options");
   }

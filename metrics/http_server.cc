@@ -1,5 +1,6 @@
 #include "metrics/http_server.h"
 
+#include <arpa/inet.h>
 #include <civetweb.h>
 #include <fmt/core.h>
 
@@ -15,6 +16,17 @@
 
 namespace weir {
 namespace {
+
+/// civetweb takes the numbers of 999.1.1.1 modulo 256.
+void CheckAddress(const std::string& address) {
+  in_addr parsed{};
+  const bool numeric = address.find_first_not_of("0123456789.") == std::string::npos;
+  if (numeric && inet_pton(AF_INET, address.c_str(), &parsed) != 1) {
+    throw InvalidArgument("cannot listen on '" + address +
+                          "', which is no address; give one of this host, or 0.0.0.0 for all "
+                          "(WEIR_METRICS_ADDRESS)");
+  }
+}
 
 /// Compares in a time that does not tell how much of the token was right.
 bool SameSecret(std::string_view a, std::string_view b) {
@@ -68,6 +80,7 @@ HttpServer::HttpServer(const Options& options, std::map<std::string, Handler> ha
       token_(options.token),
       handlers_(std::move(handlers)),
       context_(nullptr, mg_stop) {
+  CheckAddress(options.address);
   const std::string where = fmt::format("{}:{}", options.address, options.port);
   const std::array settings = {"listening_ports",
                                where.c_str(),

@@ -23,6 +23,16 @@ constexpr std::size_t kBufferBytes = 1 << 16;
   throw InvalidArgument("cannot write " + path + ": " + std::strerror(error));
 }
 
+/// The file is replaced by renaming, which would turn a device into a file.
+std::string Replaceable(std::string path) {
+  std::error_code unknown;
+  const auto status = std::filesystem::status(path, unknown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    throw InvalidArgument("cannot write " + path + ": it is there already and is not a file");
+  }
+  return path;
+}
+
 }  // namespace
 
 SnapshotFile::Descriptor::Descriptor(const std::string& path, int flags)
@@ -42,7 +52,7 @@ void SnapshotFile::Descriptor::Write(std::string_view text) const {
 }
 
 SnapshotFile::SnapshotFile(std::string path, std::string_view head, std::string tail)
-    : path_(std::move(path)), tail_(std::move(tail)), file_(part(), O_TRUNC) {
+    : path_(Replaceable(std::move(path))), tail_(std::move(tail)), file_(part(), O_TRUNC) {
   Append(head);
   Publish();
 }

@@ -78,8 +78,9 @@ TEST(Options, MistakesAreNamed) {
                 "unknown option '--cycle-time'; did you mean '--cycle-time-ms'?");
   ExpectRefused({"-n", "2", "x"}, "unknown option '-n'");
   ExpectRefused({"x"}, "with -np");
-  ExpectRefused({"-np", "0", "x"}, "-np is '0'; give the number of ranks, 1 or more");
-  ExpectRefused({"-np", "two", "x"}, "-np is 'two'; give the number of ranks, 1 or more");
+  ExpectRefused({"-np", "0", "x"}, "-np is '0'; give the number of ranks, 1 to 16384");
+  ExpectRefused({"-np", "two", "x"}, "-np is 'two'; give the number of ranks, 1 to 16384");
+  ExpectRefused({"-np", "5000000", "x"}, "-np is '5000000'; give the number of ranks, 1 to 16384");
   ExpectRefused({"-np", "", "x"}, "-np");
   ExpectRefused({"-np", "1", "--grace-seconds", "nan", "x"}, "--grace-seconds is 'nan'; give");
   ExpectRefused({"-np", "1", "-p", "70000", "x"}, "--ssh-port is '70000'; give a port");

@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -128,6 +131,11 @@ TEST_F(MonitorTest, APortInUseIsAnErrorThatNamesIt) {
   }
 }
 
+TEST_F(MonitorTest, AnAddressThatIsNoneIsRefused) {
+  settings_.metrics_address = "999.1.1.1";
+  EXPECT_THAT([&] { Start(); }, testing::ThrowsMessage<InvalidArgument>(HasSubstr("999.1.1.1")));
+}
+
 TEST_F(MonitorTest, WithoutAPortNothingListens) {
   settings_.metrics_port = 0;
   EXPECT_EQ(Start()->port(), 0);
@@ -161,6 +169,17 @@ TEST_F(MonitorTest, ATimelineThatCannotBeWrittenIsAnErrorThatNamesIt) {
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), HasSubstr("/nonexistent/timeline.rank3.json"));
   }
+}
+
+TEST_F(MonitorTest, ATimelineReplacesNothingButFiles) {
+  info_.rank = 0;
+  const auto monitor = Start();
+  const std::string pipe = testing::TempDir() + "weir_pipe." + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THAT([&] { monitor->StartTimeline(pipe, false); },
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr(pipe + ": it is there already")));
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  std::filesystem::remove(pipe);
 }
 
 }  // namespace

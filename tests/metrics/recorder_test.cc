@@ -112,12 +112,15 @@ void RunWritersAndReader(std::size_t capacity, std::int64_t records_each) {
   }
   EXPECT_EQ(next, total);
   EXPECT_EQ(seen + lost, next);
-  if (capacity >= next) {
+  // For a writer that is suspended a reader waits half a turn of the ring.
+  if (capacity / 2 >= next) {
     EXPECT_EQ(lost, 0u);
   }
 }
 
-TEST(Recorder, WritersAndAReaderTogetherTearNothing) { RunWritersAndReader(1 << 16, 20'000); }
+TEST(Recorder, WritersAndAReaderTogetherTearAndLoseNothing) {
+  RunWritersAndReader(1 << 17, 20'000);
+}
 TEST(Recorder, ATinyRingUnderManyWritersTearsNothing) { RunWritersAndReader(2, 300'000); }
 
 }  // namespace

@@ -32,9 +32,27 @@ class LevelFlag : public spdlog::custom_flag_formatter {
   }
 };
 
-void SetPattern(spdlog::logger& logger, const std::string& pattern) {
+thread_local int rank_of_thread = -1;
+
+/// The rank of the thread that writes, or of the process where threads have none of their own.
+class RankFlag : public spdlog::custom_flag_formatter {
+ public:
+  explicit RankFlag(int rank) : rank_(rank) {}
+  void format(const spdlog::details::log_msg&, const std::tm&, spdlog::memory_buf_t& out) override {
+    const std::string text = std::to_string(rank_of_thread >= 0 ? rank_of_thread : rank_);
+    out.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<RankFlag>(rank_);
+  }
+
+ private:
+  int rank_;
+};
+
+void SetPattern(spdlog::logger& logger, const std::string& pattern, int rank = 0) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<LevelFlag>('*').set_pattern(pattern);
+  formatter->add_flag<LevelFlag>('*').add_flag<RankFlag>('&', rank).set_pattern(pattern);
   logger.set_formatter(std::move(formatter));
 }
 
@@ -65,12 +83,16 @@ std::string WithoutPatternFlags(const std::string& text) {
 void Log::Configure(const Settings& settings, int rank, const std::string& host) {
   spdlog::logger& logger = Logger();
   logger.set_level(ToSpdlog(settings.log_level));
-  SetPattern(logger, (settings.log_timestamps ? "%Y-%m-%d %H:%M:%S.%e " : "") +
-                         fmt::format("[weir rank {} {}] %*: %v", rank, WithoutPatternFlags(host)));
+  SetPattern(logger,
+             (settings.log_timestamps ? "%Y-%m-%d %H:%M:%S.%e " : "") +
+                 fmt::format("[weir rank %& {}] %*: %v", WithoutPatternFlags(host)),
+             rank);
   if (rank != 0) return;
   for (const std::string& warning : settings.warnings()) LogWarning("{}", warning);
   LogInfo("settings:\n{}", settings.Describe());
 }
+
+void Log::SetRankOfThread(int rank) { rank_of_thread = rank; }
 
 bool Log::Enabled(LogLevel level) { return Logger().should_log(ToSpdlog(level)); }
 

@@ -20,6 +20,9 @@ class Log {
   /// settings' warnings and, at level info, where each setting came from.
   static void Configure(const Settings& settings, int rank, const std::string& host);
 
+  /// Lines of the calling thread name this rank: for ranks that share a process.
+  static void SetRankOfThread(int rank);
+
   /// Whether a message of this level would be written; for messages that are costly to make.
   static bool Enabled(LogLevel level);
 

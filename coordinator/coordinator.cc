@@ -103,6 +103,7 @@ void Coordinator::ConnectNetwork() {
   transport_ = environment_.connect();
   wakes_ = transport_->SetWake([this] { waiter_.Wake(); });
   rank_ = transport_->rank();
+  Log::SetRankOfThread(rank_);
   size_ = transport_->size();
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership);
   negotiator_ = std::make_unique<Negotiator>(

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "common/log.h"
+
 namespace weir {
 
 LocalJob::LocalJob(int ranks, Between between)
@@ -36,6 +38,7 @@ void LocalJob::Run(const std::function<void(Engine&)>& body, const Settings& set
           std::lock_guard lock(mutex);
           if (!first_error) first_error = std::current_exception();
         };
+        Log::SetRankOfThread(rank);
         try {
           EngineImpl engine(settings, Environment(rank));
           try {

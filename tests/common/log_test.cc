@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 namespace weir {
 namespace {
 
@@ -22,6 +24,19 @@ TEST(Log, LinesCarryRankHostAndLevel) {
   LogDebug("not shown");
   EXPECT_EQ(GetCapturedStderr(),
             "[weir rank 3 node%a] info: 1 of two\n[weir rank 3 node%a] error: {%v}\n");
+}
+
+TEST(Log, AThreadMayHaveARankOfItsOwn) {
+  Settings settings;
+  settings.log_timestamps = false;
+  Log::Configure(settings, 3, "a");
+  CaptureStderr();
+  std::thread([] {
+    Log::SetRankOfThread(1);
+    LogError("one");
+  }).join();
+  LogError("three");
+  EXPECT_EQ(GetCapturedStderr(), "[weir rank 1 a] error: one\n[weir rank 3 a] error: three\n");
 }
 
 TEST(Log, OnlyRankZeroWritesTheSettingsWarnings) {

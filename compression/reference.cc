@@ -15,9 +15,9 @@ Compression is chosen by a dictionary of strings, the same in every binding, for
 ```
 
 In C++ it is `GradientGroupSpec::compression` or `OptimizerOptions::compression`. On the command line of
-an example and in `WEIR_COMPRESSION` the same is written `compressor=dgc,density=0.001`, and a list of
-numbers there in brackets: `sparsity=[0.75,0.999]`. A key that the compressor does not know, or a value
-that is not allowed, is an error that names the key, the value, what is allowed and the nearest key.
+an example and in `WEIR_COMPRESSION` the same is written `compressor=dgc,density=0.001`, a list of numbers
+there in brackets: `sparsity=[0.75,0.999]`, or `dgc` alone. A key that the compressor does not know, or a
+value that is not allowed, is an error that names the key, the value, what is allowed and the nearest key.
 Without a dictionary gradients are averaged as they are.
 )";
 

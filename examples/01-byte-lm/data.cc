@@ -29,7 +29,7 @@ Text Text::Load(const std::filesystem::path& path) {
   if (!file || !std::filesystem::is_regular_file(path)) {
     throw weir::InvalidArgument("cannot read the text \"" + path.string() +
                                 "\": give --text the path of a text file, for instance "
-                                "examples/data/tinyshakespeare.txt");
+                                "examples/data/tinyshakespeare.txt in Weir's own tree");
   }
   std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
   if (bytes.empty()) {

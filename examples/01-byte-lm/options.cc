@@ -42,27 +42,39 @@ void CheckWritable(const std::string& file) {
   }
 }
 
+// CLI11's own name the largest double, all digits of it.
+CLI::Validator Number(const std::string& allowed, bool (*is_allowed)(double)) {
+  const auto check = [=](const std::string& text) -> std::string {
+    double value = 0;
+    if (CLI::detail::lexical_cast(text, value) && is_allowed(value)) return {};
+    return text + " is not allowed; give a number " + allowed;
+  };
+  return {check, allowed};
+}
+
 void Describe(CLI::App& app, Options& options) {
+  const CLI::Validator positive = Number("above 0", [](double x) { return x > 0; });
+  const CLI::Validator not_negative = Number("of at least 0", [](double x) { return x >= 0; });
   using Decay = weir::LearningRateSchedule::Decay;
   const std::map<std::string, Decay> schedules = {{"constant", Decay::kConstant},
                                                   {"cosine", Decay::kCosine}};
   app.add_option("--text", options.text, "Text to learn; the last 10 % is for validation");
-  app.add_option("--steps", options.steps, "Optimizer steps")->check(CLI::PositiveNumber);
-  app.add_option("--batch", options.batch, "Windows per rank and step")->check(CLI::PositiveNumber);
-  app.add_option("--lr", options.learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
+  app.add_option("--steps", options.steps, "Optimizer steps")->check(positive);
+  app.add_option("--batch", options.batch, "Windows per rank and step")->check(positive);
+  app.add_option("--lr", options.learning_rate, "Peak learning rate")->check(positive);
   app.add_option("--momentum", options.momentum, "Momentum")->check(CLI::Range(0.0, 0.999));
   app.add_option("--schedule", options.schedule, "How the learning rate goes")
       ->transform(CLI::CheckedTransformer(schedules));
   app.add_option("--lr-warmup-steps", options.learning_rate_warmup,
                  "Steps of linear rise of the learning rate")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   app.add_option("--seed", options.seed, "Seed of parameters and data order");
   app.add_option("--eval-every", options.eval_every,
                  "Steps between validations, 0: at the end only")
-      ->check(CLI::NonNegativeNumber);
+      ->check(not_negative);
   app.add_option("--eval-windows", options.eval_windows,
                  "Windows in a validation on the way; the one at the end takes all")
-      ->check(CLI::PositiveNumber);
+      ->check(positive);
   app.add_option("--json", options.json, "Write the result to this file (rank 0)");
   app.add_flag("--quiet", options.quiet, "Print nothing but errors");
 }

@@ -12,9 +12,11 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 24;
 
 SavedState ReadPrefix(std::istream& in) {
+  if (!in.good()) throw Corrupt("it cannot be read; is the file there?");
   std::uint64_t size = 0;
   in.read(reinterpret_cast<char*>(&size), sizeof(size));
-  if (!in || size > kMostBytes) throw Corrupt("a saved optimizer is cut short or damaged");
+  if (!in) throw Corrupt("a saved optimizer is cut short");
+  if (size > kMostBytes) throw Corrupt("it is no saved optimizer, or a damaged one");
   // Piece by piece, so that a damaged length cannot ask for more memory than the file fills.
   std::vector<std::byte> bytes;
   while (bytes.size() < size) {
@@ -79,7 +81,7 @@ SavedState DistributedOptimizer::Impl::ReadOwn(std::span<std::istream* const> fo
   const std::string difference = FirstDifference(CollectState(), "this one", state, "the file");
   if (!difference.empty()) {
     throw InvalidArgument(
-        "the saved optimizer has other parameters, or another update rule, than '" + name_ +
+        "the saved optimizer has other parameters, update rule or compressor than '" + name_ +
         "': " + difference);
   }
   return state;

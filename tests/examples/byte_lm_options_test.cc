@@ -50,7 +50,8 @@ TEST(Options, AListWithoutAnEqualsSignIsNamed) {
 }
 
 TEST(Options, BadValuesNameTheOption) {
-  EXPECT_THAT(ErrorOf({"--steps", "-3"}), testing::HasSubstr("--steps"));
+  EXPECT_THAT(ErrorOf({"--steps", "-3"}),
+              testing::HasSubstr("--steps: -3 is not allowed; give a number above 0"));
   EXPECT_THAT(ErrorOf({"--lr", "nan"}), testing::HasSubstr("--lr"));
   EXPECT_THAT(ErrorOf({"--schedule", "linear"}), testing::HasSubstr("--schedule"));
   EXPECT_THAT(ErrorOf({"--bogus"}), testing::HasSubstr("--bogus"));

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -53,11 +54,10 @@ class ByteWriter {
 };
 
 /// Reads them back. Throws Corrupt, which begins with `what`, instead of reading past the end or
-/// allocating more than the bytes could fill.
+/// allocating more than the bytes could fill. `bytes` and `what` outlive it.
 class ByteReader {
  public:
-  ByteReader(std::span<const std::byte> bytes, std::string what)
-      : rest_(bytes), what_(std::move(what)) {}
+  ByteReader(std::span<const std::byte> bytes, std::string_view what) : rest_(bytes), what_(what) {}
 
   template <typename T>
   requires std::is_trivially_copyable_v<T> T Get() {
@@ -90,7 +90,9 @@ class ByteReader {
   void ExpectEnd() const {
     if (!rest_.empty()) Fail(std::to_string(rest_.size()) + " bytes after its end");
   }
-  [[noreturn]] void Fail(const std::string& why) const { throw Corrupt(what_ + ": " + why); }
+  [[noreturn]] void Fail(const std::string& why) const {
+    throw Corrupt(std::string(what_) + ": " + why);
+  }
 
  private:
   void Need(std::uint64_t count, std::size_t size) const {
@@ -100,7 +102,7 @@ class ByteReader {
   }
 
   std::span<const std::byte> rest_;
-  std::string what_;
+  std::string_view what_;
 };
 
 }  // namespace weir

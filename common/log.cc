@@ -17,21 +17,6 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return kLevels[static_cast<std::size_t>(level)];
 }
 
-/// Prints the level by the name that WEIR_LOG_LEVEL gives it; spdlog says "critical" for fatal.
-class LevelFlag : public spdlog::custom_flag_formatter {
- public:
-  void format(const spdlog::details::log_msg& message, const std::tm&,
-              spdlog::memory_buf_t& out) override {
-    const spdlog::string_view_t name = message.level == spdlog::level::critical
-                                           ? spdlog::string_view_t("fatal")
-                                           : spdlog::level::to_string_view(message.level);
-    out.append(name.data(), name.data() + name.size());
-  }
-  std::unique_ptr<custom_flag_formatter> clone() const override {
-    return std::make_unique<LevelFlag>();
-  }
-};
-
 thread_local int rank_of_thread = -1;
 
 /// The rank of the thread that writes, or of the process where threads have none of their own.
@@ -52,7 +37,7 @@ class RankFlag : public spdlog::custom_flag_formatter {
 
 void SetPattern(spdlog::logger& logger, const std::string& pattern, int rank = 0) {
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
-  formatter->add_flag<LevelFlag>('*').add_flag<RankFlag>('&', rank).set_pattern(pattern);
+  formatter->add_flag<RankFlag>('&', rank).set_pattern(pattern);
   logger.set_formatter(std::move(formatter));
 }
 
@@ -61,7 +46,7 @@ std::shared_ptr<spdlog::logger> MakeLogger() {
       std::make_shared<spdlog::logger>("weir", std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger->set_level(spdlog::level::warn);
   logger->flush_on(spdlog::level::trace);
-  SetPattern(*logger, "%Y-%m-%d %H:%M:%S.%e [weir] %*: %v");
+  SetPattern(*logger, "%Y-%m-%d %H:%M:%S.%e [weir] %l: %v");
   spdlog::register_logger(logger);
   return logger;
 }
@@ -85,7 +70,7 @@ void Log::Configure(const Settings& settings, int rank, const std::string& host)
   logger.set_level(ToSpdlog(settings.log_level));
   SetPattern(logger,
              (settings.log_timestamps ? "%Y-%m-%d %H:%M:%S.%e " : "") +
-                 fmt::format("[weir rank %& {}] %*: %v", WithoutPatternFlags(host)),
+                 fmt::format("[weir rank %& {}] %l: %v", WithoutPatternFlags(host)),
              rank);
   if (rank != 0) return;
   for (const std::string& warning : settings.warnings()) LogWarning("{}", warning);

@@ -128,6 +128,21 @@ std::string FirstDifference(const SavedState& a, const std::string& a_name, cons
   return a_name + " has " + Described(*x) + " where " + b_name + " has " + Described(*y);
 }
 
+void ReadEach(const std::string& whose, std::span<std::istream* const> files,
+              const std::function<void(std::istream&)>& read) {
+  if (std::ranges::count(files, nullptr) > 0) {
+    throw InvalidArgument("Load of '" + whose + "' got a null stream");
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    try {
+      read(*files[i]);
+    } catch (const Corrupt& error) {
+      throw Corrupt("Load of '" + whose + "', file " + std::to_string(i + 1) + " of " +
+                    std::to_string(files.size()) + ": " + error.what());
+    }
+  }
+}
+
 void CheckFits(const SavedState& state, std::span<const NamedCompressor> compressors) {
   Match(state, compressors);
 }

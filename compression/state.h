@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,6 +56,11 @@ void CheckFits(const SavedState& state, std::span<const NamedCompressor> compres
 
 /// Writes the arrays into the compressors. Throws what CheckFits throws, with nothing changed.
 void Restore(const SavedState& state, std::span<const NamedCompressor> compressors);
+
+/// Reads each of `files` with `read`. Throws InvalidArgument for a null one; what `read` finds
+/// Corrupt names `whose` state it is and which file.
+void ReadEach(const std::string& whose, std::span<std::istream* const> files,
+              const std::function<void(std::istream&)>& read);
 
 std::vector<std::byte> Serialize(const SavedState& state);
 

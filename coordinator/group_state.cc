@@ -68,18 +68,9 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
   if (former_ranks.empty()) {
     throw InvalidArgument("Load of '" + spec_.name + "' needs at least one saved state");
   }
-  if (std::ranges::count(former_ranks, nullptr) > 0) {
-    throw InvalidArgument("Load of '" + spec_.name + "' got a null stream");
-  }
   std::vector<SavedState> states;
-  for (std::istream* in : former_ranks) {
-    try {
-      states.push_back(ReadState(*in));
-    } catch (const Corrupt& error) {
-      throw Corrupt("Load of '" + spec_.name + "', file " + std::to_string(states.size() + 1) +
-                    " of " + std::to_string(former_ranks.size()) + ": " + error.what());
-    }
-  }
+  ReadEach(spec_.name, former_ranks,
+           [&states](std::istream& in) { states.push_back(ReadState(in)); });
   SavedState mine = states.front();
   if (states.size() == 1 && mine.ranks == coordinator_.size()) {
     if (mine.rank != coordinator_.rank()) {

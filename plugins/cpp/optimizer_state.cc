@@ -67,17 +67,7 @@ SavedState DistributedOptimizer::Impl::ReadOwn(std::span<std::istream* const> fo
   if (former_ranks.empty()) throw InvalidArgument("Load needs at least one saved optimizer");
   // Values and the rule's state are the same on all ranks: any file has them.
   SavedState state;
-  for (std::size_t i = 0; i < former_ranks.size(); ++i) {
-    if (former_ranks[i] == nullptr) {
-      throw InvalidArgument("Load of '" + name_ + "' got a null stream");
-    }
-    try {
-      state = ReadPrefix(*former_ranks[i]);
-    } catch (const Corrupt& error) {
-      throw Corrupt("Load of '" + name_ + "', file " + std::to_string(i + 1) + " of " +
-                    std::to_string(former_ranks.size()) + ": " + error.what());
-    }
-  }
+  ReadEach(name_, former_ranks, [&state](std::istream& in) { state = ReadPrefix(in); });
   const std::string difference = FirstDifference(CollectState(), "this one", state, "the file");
   if (!difference.empty()) {
     throw InvalidArgument(

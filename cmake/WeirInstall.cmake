@@ -3,6 +3,11 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# A wheel has its own layout: plugins/python/CMakeLists.txt.
+if(SKBUILD)
+  return()
+endif()
+
 # MPI lies where it was found (a virtual environment, perhaps): the library remembers that place.
 set_target_properties(weir PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS weir EXPORT weirTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -42,6 +42,8 @@ std::string_view Name(ReduceOp op) {
       return "average";
     case ReduceOp::kSum:
       return "sum";
+    case ReduceOp::kAdasum:
+      return "adasum";
     case ReduceOp::kMin:
       return "min";
     case ReduceOp::kMax:

@@ -2,17 +2,17 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
-#include "common/nearest.h"
 #include "common/settings_table.h"
+#include "common/supervision.h"
+#include "common/variable_names.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
-
-using Environment = std::map<std::string, std::string>;
 
 Environment ProcessEnvironment() {
   Environment environment;
@@ -40,19 +40,17 @@ void Invert(const SettingRow& row, Settings& settings) {
   settings.*member = !(settings.*member);
 }
 
-std::vector<std::string> UnknownVariables(const Environment& environment) {
-  std::vector<std::string> known;
-  for (const SettingRow& row : SettingTable()) {
-    for (const auto& [variable, inverted] : Spellings(row)) known.push_back(variable);
+/// "WEIR_CYCLE_TIME=--cycle-time-ms" lines: which of weirrun's options gave a variable its value.
+std::map<std::string, std::string> LauncherOrigins(const Environment& environment) {
+  std::map<std::string, std::string> origins;
+  const auto found = environment.find(supervision::kOriginsVariable);
+  if (found == environment.end()) return origins;
+  std::istringstream lines(found->second);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t equals = line.find('=');
+    if (equals != std::string::npos) origins[line.substr(0, equals)] = line.substr(equals + 1);
   }
-  std::vector<std::string> warnings;
-  for (const auto& [name, value] : environment) {
-    if (!name.starts_with("WEIR_") || IsInternalVariable(name)) continue;
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    warnings.push_back("the environment variable " + name + " is not a setting and is ignored" +
-                       DidYouMean(name, known));
-  }
-  return warnings;
+  return origins;
 }
 
 }  // namespace
@@ -61,23 +59,40 @@ Settings Settings::FromEnvironment() { return FromEnvironment(ProcessEnvironment
 
 Settings Settings::FromEnvironment(const Environment& environment) {
   Settings settings;
+  std::vector<std::string> known;
+  const std::map<std::string, std::string> origins = LauncherOrigins(environment);
   for (const SettingRow& row : SettingTable()) {
-    for (const auto& [variable, inverted] : Spellings(row)) {
+    const auto spellings = Spellings(row);
+    for (const auto& [variable, inverted] : spellings) known.push_back(variable);
+    for (const auto& [variable, inverted] : spellings) {
       const auto found = environment.find(variable);
       if (found == environment.end() || found->second.empty()) continue;
       Parse(row, variable, found->second, settings);
       if (inverted) Invert(row, settings);
-      settings.sources_[row.name] = {variable, Format(row, settings)};
+      const auto origin = origins.find(variable);
+      settings.sources_[row.name] = {origin == origins.end() ? variable : origin->second,
+                                     Format(row, settings)};
       break;
     }
   }
-  settings.warnings_ = UnknownVariables(environment);
+  settings.warnings_ = UnknownVariables(environment, known);
+  settings.ignored_ = IgnoredHorovodVariables(environment, known);
   if (settings.stall_check && settings.stall_shutdown_seconds == 0) {
     settings.warnings_.emplace_back(
         "WEIR_STALL_SHUTDOWN_TIME_SECONDS is 0: a tensor that some ranks never submit is reported "
         "but never ends the job");
   }
+  settings.ThrowIfStrict();
   return settings;
+}
+
+void Settings::ThrowIfStrict() const {
+  if (!strict) return;
+  std::string all;
+  for (const std::vector<std::string>* list : {&warnings_, &ignored_}) {
+    for (const std::string& one : *list) all += (all.empty() ? "" : "; ") + one;
+  }
+  if (!all.empty()) throw InvalidArgument("strict settings (WEIR_STRICT): " + all);
 }
 
 void Settings::Check() const {
@@ -86,20 +101,31 @@ void Settings::Check() const {
     const std::string value = Format(row, *this);
     if (!value.empty()) Parse(row, "the setting " + std::string(row.name), value, scratch);
   }
+  ThrowIfStrict();
 }
 
-std::string Settings::Describe() const {
+std::vector<Settings::Entry> Settings::Entries() const {
   const Settings defaults;
-  std::string text;
+  std::vector<Entry> entries;
   for (const SettingRow& row : SettingTable()) {
     const std::string value = Format(row, *this);
     std::string origin = value == Format(row, defaults) ? "default" : "set by the program";
     const auto source = sources_.find(row.name);
     if (source != sources_.end() && source->second.value == value) {
-      origin = "from " + source->second.variable;
+      origin = source->second.variable;
     }
     const bool hidden = row.secret && !value.empty();
-    text += row.variable() + " = " + (hidden ? "(not shown)" : value) + "  (" + origin + ")\n";
+    entries.push_back({row.variable(), hidden ? "(not shown)" : value, origin});
+  }
+  return entries;
+}
+
+std::string Settings::Describe() const {
+  std::string text;
+  for (const Entry& entry : Entries()) {
+    const bool named = entry.source != "default" && entry.source != "set by the program";
+    text += entry.variable + " = " + entry.value + "  (" + (named ? "from " : "") + entry.source +
+            ")\n";
   }
   return text;
 }

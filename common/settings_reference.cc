@@ -10,14 +10,30 @@ Weir reads its settings once, from environment variables, when it is initialised
 same variables from its flags. For every variable that is not set, the spelling in the second column
 is read, so a job script written for Horovod keeps its meaning; that spelling works with the prefix
 `WEIR_` too. An empty variable counts as not set. A value that is not allowed is an error; a
-`WEIR_*` variable that does not exist is warned about, with the one that was probably meant.
-`WEIR_LOG_LEVEL=info` prints every setting, its value and where it came from.
+`WEIR_*` variable that does not exist, or a `HOROVOD_*` one that Horovod does not have either, is warned
+about, with the one that was probably meant. `WEIR_LOG_LEVEL=info` prints every setting, its value and
+where it came from; so does [`/run`](monitoring.md#the-endpoint) of the metrics port.
 
 | variable | Horovod's | default | allowed | what it does |
 |---|---|---|---|---|
 )";
 
 constexpr const char* kClosing = R"(
+## Strict
+
+With `WEIR_STRICT=1` (`weirrun --strict`) these are errors, before training starts or in the step where
+they happen, instead of a warning or nothing:
+
+* an option of `weirrun`, or a key of its config file, that has no effect;
+* a `WEIR_*` or `HOROVOD_*` variable that nobody knows;
+* a variable of Horovod's that asks for something and has no effect here (`HOROVOD_AUTOTUNE=1`,
+  `HOROVOD_CONTROLLER=gloo`); `0` and `false` ask for nothing;
+* a stall that never ends the job (`WEIR_STALL_SHUTDOWN_TIME_SECONDS=0`);
+* a bucket that would travel uncompressed because `policy` chose so, unless the compression options say
+  `policy=auto` themselves, or because its frame is too large for the compressed exchange.
+
+Everything else that can go wrong is an error without it.
+
 `weir::Settings` (`weir/settings.h`) holds the same values in C++. This page is generated from the
 table in `common/settings_table.cc`; a test compares the two.
 )";

@@ -34,7 +34,8 @@ std::vector<SettingRow> MakeTable() {
        .alias = "CACHE_CAPACITY",
        .member = &S::cache_capacity,
        .allowed = "a whole number, 0 to 1048576",
-       .help = "Tensors that are negotiated by a bit instead of by name; 0 turns that off.",
+       .help = "Names of single operations that are negotiated by a bit, and keep their memory, "
+               "until long unused; 0 turns that off.",
        .max = 1 << 20},
       {.name = "PIPELINE",
        .alias = "",
@@ -133,12 +134,18 @@ std::vector<SettingRow> MakeTable() {
        .member = &S::metrics_per_tensor,
        .allowed = kBoolean,
        .help = "Serves series for single buckets too."},
+      {.name = "STRICT",
+       .alias = "",
+       .member = &S::strict,
+       .allowed = kBoolean,
+       .help = "What would be ignored, or done otherwise than asked, is an error (below)."},
   };
 }
 
-// "WEIR_TEST_" is for the project's own tests; the rest is set by weirrun and its supervisors.
-constexpr std::array<std::string_view, 3> kInternalPrefixes = {"WEIR_SUPERVISOR_", "WEIR_LAUNCHER_",
-                                                               "WEIR_TEST_"};
+// "WEIR_TEST_" is for the project's own tests, WEIR_MPIEXEC for weirrun; the rest is set by weirrun
+// and its supervisors.
+constexpr std::array<std::string_view, 4> kInternalPrefixes = {"WEIR_SUPERVISOR_", "WEIR_LAUNCHER_",
+                                                               "WEIR_TEST_", "WEIR_MPIEXEC"};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/exact_text.h"
 #include "common/settings_table.h"
 #include "weir/error.h"
 
@@ -95,9 +96,7 @@ std::string FormatValue(T value) {
 
 template <Number T>
 std::string FormatValue(T value) {
-  std::array<char, 32> text{};
-  const auto result = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), result.ptr};
+  return ExactText(value);
 }
 
 std::string FormatValue(const std::string& value) { return value; }

@@ -1,8 +1,8 @@
 #include "coordinator/agreement.h"
 
-#include <array>
-#include <charconv>
 #include <functional>
+
+#include "common/exact_text.h"
 
 namespace weir {
 namespace {
@@ -17,23 +17,21 @@ struct Aspect {
 
 std::string Dim(const Request& request, std::size_t i) { return std::to_string(request.shape[i]); }
 
-/// So many digits that different numbers read differently.
-std::string Exactly(double value) {
-  std::array<char, 32> text{};
-  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end};
-}
-
 std::string KindName(const Request& request) { return std::string(Name(request.kind)); }
 
 bool IsAny(const Request&) { return true; }
 bool HasTensor(const Request& request) {
   return request.kind != RequestKind::kBarrier && request.kind != RequestKind::kGroup;
 }
-bool IsAllreduce(const Request& request) { return request.kind == RequestKind::kAllreduce; }
-bool IsAllgather(const Request& request) { return request.kind == RequestKind::kAllgather; }
+bool IsReduction(const Request& request) {
+  return request.kind == RequestKind::kAllreduce || request.kind == RequestKind::kReducescatter;
+}
 bool IsBroadcast(const Request& request) { return request.kind == RequestKind::kBroadcast; }
-bool HasWholeShape(const Request& request) { return IsAllreduce(request) || IsBroadcast(request); }
+bool HasWholeShape(const Request& request) { return IsReduction(request) || IsBroadcast(request); }
+/// Ranks may differ in the first dimension.
+bool HasFreeRows(const Request& request) {
+  return request.kind == RequestKind::kAllgather || request.kind == RequestKind::kAlltoall;
+}
 
 std::string WithoutFirstDim(const Request& request) {
   if (request.shape.rank() == 0) return "[]";
@@ -58,36 +56,36 @@ const std::vector<Aspect>& Aspects() {
                 a.shape.ToString() + ", but another rank sent a tensor of shape " +
                 b.shape.ToString() + ".";
        }},
-      {IsAllgather, [](const Request& r) { return std::to_string(r.shape.rank()); },
+      {HasFreeRows, [](const Request& r) { return std::to_string(r.shape.rank()); },
        [](const Request& a, const Request& b) {
-         return "Mismatched ALLGATHER tensor shapes: One rank sent a tensor of rank " +
+         return "Mismatched " + KindName(a) + " tensor shapes: One rank sent a tensor of rank " +
                 std::to_string(a.shape.rank()) + ", but another rank sent a tensor of rank " +
                 std::to_string(b.shape.rank()) + ".";
        }},
-      {IsAllgather, WithoutFirstDim,
+      {HasFreeRows, WithoutFirstDim,
        [](const Request& a, const Request& b) {
          std::size_t i = 1;
          while (a.shape[i] == b.shape[i]) ++i;
-         return "Mismatched ALLGATHER tensor shapes: One rank sent a tensor with dimension " +
-                std::to_string(i) + " equal to " + Dim(a, i) +
-                ", but another rank sent a tensor with dimension " + std::to_string(i) +
-                " equal to " + Dim(b, i) + ".";
+         return "Mismatched " + KindName(a) +
+                " tensor shapes: One rank sent a tensor with dimension " + std::to_string(i) +
+                " equal to " + Dim(a, i) + ", but another rank sent a tensor with dimension " +
+                std::to_string(i) + " equal to " + Dim(b, i) + ".";
        }},
-      {IsAllreduce, [](const Request& r) { return std::string(Name(r.op)); },
+      {IsReduction, [](const Request& r) { return std::string(Name(r.op)); },
        [](const Request& a, const Request& b) {
          return "Mismatched reduction operation: One rank sent reduction op " +
                 std::to_string(static_cast<int>(a.op)) + ", but another rank sent reduction op " +
                 std::to_string(static_cast<int>(b.op)) + ".";
        }},
-      {IsAllreduce,
-       [](const Request& r) { return Exactly(r.prescale) + "/" + Exactly(r.postscale); },
+      {IsReduction,
+       [](const Request& r) { return ExactText(r.prescale) + "/" + ExactText(r.postscale); },
        [](const Request& a, const Request& b) {
          return "Mismatched prescale and/or postscale factors: One rank sent factors (" +
-                Exactly(a.prescale) + ", " + Exactly(a.postscale) +
-                "), but another rank sent factors (" + Exactly(b.prescale) + ", " +
-                Exactly(b.postscale) + ").";
+                ExactText(a.prescale) + ", " + ExactText(a.postscale) +
+                "), but another rank sent factors (" + ExactText(b.prescale) + ", " +
+                ExactText(b.postscale) + ").";
        }},
-      {IsAllreduce, [](const Request& r) { return std::to_string(r.priority); },
+      {IsReduction, [](const Request& r) { return std::to_string(r.priority); },
        [](const Request& a, const Request& b) {
          return "Mismatched priorities: One rank gave the priority " + std::to_string(a.priority) +
                 ", but another rank gave the priority " + std::to_string(b.priority) + ".";
@@ -109,10 +107,8 @@ Disagreement Describe(const std::string& stem, const std::string& name, int a, i
           {a, b}};
 }
 
-/// Groups: member by member, then setting by setting.
-std::optional<Disagreement> CompareGroups(const Request& a, const Request& b, int rank_a,
-                                          int rank_b) {
-  const std::string stem = "Mismatched registration of '" + a.name + "':";
+std::optional<Disagreement> CompareMembers(const std::string& stem, const Request& a,
+                                           const Request& b, int rank_a, int rank_b) {
   if (a.members.size() != b.members.size()) {
     return Describe(stem + " the numbers of tensors differ.", a.name, rank_a, rank_b,
                     std::to_string(a.members.size()), std::to_string(b.members.size()));
@@ -122,11 +118,17 @@ std::optional<Disagreement> CompareGroups(const Request& a, const Request& b, in
     const auto& y = b.members[i];
     if (x == y) continue;
     const auto text = [](const Request::Member& m) {
-      return "'" + m.name + "' " + std::string(Name(m.dtype)) + " " + m.shape.ToString();
+      return (m.name.empty() ? "" : "'" + m.name + "' ") + std::string(Name(m.dtype)) + " " +
+             m.shape.ToString();
     };
-    return Describe(stem + " tensor number " + std::to_string(i) + " differs.", x.name, rank_a,
-                    rank_b, text(x), text(y));
+    return Describe(stem + " tensor number " + std::to_string(i) + " differs.",
+                    x.name.empty() ? a.name : x.name, rank_a, rank_b, text(x), text(y));
   }
+  return std::nullopt;
+}
+
+std::optional<Disagreement> CompareSettings(const std::string& stem, const Request& a,
+                                            const Request& b, int rank_a, int rank_b) {
   for (std::size_t i = 0; i < std::min(a.settings.size(), b.settings.size()); ++i) {
     if (a.settings[i] == b.settings[i]) continue;
     const auto text = [](const auto& s) { return s.first + "=" + s.second; };
@@ -142,9 +144,20 @@ std::optional<Disagreement> CompareGroups(const Request& a, const Request& b, in
   return std::nullopt;
 }
 
+/// Several tensors under one name: member by member, then setting by setting.
+std::optional<Disagreement> CompareGroups(const Request& a, const Request& b, int rank_a,
+                                          int rank_b) {
+  const std::string stem = a.kind == RequestKind::kGroup
+                               ? "Mismatched registration of '" + a.name + "':"
+                               : "Mismatched " + KindName(a) + " tensor shapes in a group:";
+  if (auto found = CompareMembers(stem, a, b, rank_a, rank_b)) return found;
+  return CompareSettings(stem, a, b, rank_a, rank_b);
+}
+
 }  // namespace
 
-std::optional<Disagreement> FindDisagreement(std::span<const Request> requests) {
+std::optional<Disagreement> FindDisagreement(std::span<const Request> requests,
+                                             std::span<const int> ranks) {
   const Request& first = requests.front();
   for (const Aspect& aspect : Aspects()) {
     if (!aspect.applies(first)) continue;
@@ -152,17 +165,17 @@ std::optional<Disagreement> FindDisagreement(std::span<const Request> requests) 
     for (std::size_t r = 1; r < requests.size(); ++r) {
       const std::string found = aspect.value(requests[r]);
       if (found == expected) continue;
-      return Describe(aspect.stem(first, requests[r]), first.name, 0, static_cast<int>(r), expected,
+      return Describe(aspect.stem(first, requests[r]), first.name, ranks[0], ranks[r], expected,
                       found);
     }
   }
   if (first.kind == RequestKind::kAllgather && first.shape.rank() == 0) {
     return Disagreement{"Process-set rank zero tried to ALLGATHER a rank-zero tensor. (tensor '" +
                             first.name + "')",
-                        {0}};
+                        {ranks[0]}};
   }
-  for (std::size_t r = 1; r < requests.size() && first.kind == RequestKind::kGroup; ++r) {
-    if (auto found = CompareGroups(first, requests[r], 0, static_cast<int>(r))) return found;
+  for (std::size_t r = 1; r < requests.size(); ++r) {
+    if (auto found = CompareGroups(first, requests[r], ranks[0], ranks[r])) return found;
   }
   return std::nullopt;
 }

@@ -15,7 +15,8 @@ struct Disagreement {
   std::vector<int> ranks;  ///< The first two ranks that differ, ascending.
 };
 
-/// Compares what every rank asked for under one name; requests[r] is rank r's. Pure.
-std::optional<Disagreement> FindDisagreement(std::span<const Request> requests);
+/// Compares what every rank asked for under one name; requests[i] is rank ranks[i]'s. Pure.
+std::optional<Disagreement> FindDisagreement(std::span<const Request> requests,
+                                             std::span<const int> ranks);
 
 }  // namespace weir

@@ -1,5 +1,10 @@
 #include "coordinator/arbiter.h"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "common/check.h"
@@ -7,42 +12,101 @@
 #include "weir/error.h"
 
 namespace weir {
+namespace {
 
-Arbiter::Arbiter(int size, std::uint32_t cache_capacity)
-    : size_(size), cache_capacity_(cache_capacity) {}
+/// Who has joined can take part by contributing zeros.
+bool ZerosChangeNothing(const Request& request) {
+  if (request.kind != RequestKind::kAllreduce) return false;
+  return request.op == ReduceOp::kSum || request.op == ReduceOp::kAverage ||
+         request.op == ReduceOp::kAdasum;
+}
 
-void Arbiter::Add(int rank, Request request) {
-  WEIR_CHECK(rank >= 0 && rank < size_);
+}  // namespace
+
+Arbiter::Arbiter(std::vector<int> ranks, std::uint32_t cache_capacity,
+                 std::function<bool(std::uint32_t slot)> wanted)
+    : ranks_(std::move(ranks)),
+      wanted_(std::move(wanted)),
+      joined_(ranks_.size()),
+      singles_(cache_capacity) {}
+
+void Arbiter::BeginRound(std::span<const std::uint32_t> ready) {
+  singles_.NextRound();
+  for (const std::uint32_t slot : ready) singles_.Use(slot);
+}
+
+void Arbiter::Add(int member, Request request) {
+  const auto index = static_cast<std::size_t>(member);
+  const int rank = ranks_.at(index);
   const std::string name = request.name;
-  if (const auto known = assigned_.find(name); known != assigned_.end()) Forget(name);
-  Pending& pending = pending_[name];
-  if (pending.by_rank.empty()) pending.by_rank.resize(static_cast<std::size_t>(size_));
-  std::optional<Request>& mine = pending.by_rank[static_cast<std::size_t>(rank)];
-  if (mine.has_value()) {
-    throw Corrupt("rank " + std::to_string(rank) + " asked twice for '" + name + "'",
-                  {name, {rank}, "negotiate"});
+  const auto refuse = [&](const std::string& what) {
+    throw Corrupt("rank " + std::to_string(rank) + " " + what, {name, {rank}, "negotiate"});
+  };
+  if (request.kind == RequestKind::kAlltoall && request.splits.size() != ranks_.size()) {
+    refuse("asked for an all-to-all of '" + name + "' with " +
+           std::to_string(request.splits.size()) + " splits");
   }
-  mine = std::move(request);
-  if (++pending.count < size_) return;
-  Pending complete = std::move(pending);
-  pending_.erase(name);
-  Decide(name, std::move(complete));
+  if (request.kind == RequestKind::kJoin) {
+    if (joined_[index]) refuse("joined twice");
+    return Join(index);
+  }
+  if (singles_.Find(name)) Forget(name);
+  ByMember& requests = pending_[name];
+  if (requests.empty()) requests.resize(ranks_.size());
+  if (requests[index].has_value()) refuse("asked twice for '" + name + "'");
+  requests[index] = std::move(request);
+  asked_.push_back(name);
+}
+
+bool Arbiter::AnyJoined() const { return std::ranges::find(joined_, true) != joined_.end(); }
+
+bool Arbiter::Complete(const ByMember& requests) const {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!requests[i].has_value() && !joined_[i]) return false;
+  }
+  return true;
+}
+
+void Arbiter::Join(std::size_t member) {
+  for (const std::string& single : singles_.Names()) Forget(single);
+  joined_[member] = true;
+  responses_.push_back({.kind = Response::Kind::kJoined,
+                        .name = std::string(kJoinName),
+                        .slot = kNoSlot,
+                        .ranks = {ranks_[member]}});
+  last_joined_ = member;
+}
+
+void Arbiter::DecideComplete() {
+  // Who joins may be all that others were waiting for.
+  if (AnyJoined()) {
+    for (const auto& [name, requests] : pending_) asked_.push_back(name);
+  }
+  for (const std::string& name : std::exchange(asked_, {})) {
+    const auto entry = pending_.find(name);
+    if (entry == pending_.end() || !Complete(entry->second)) continue;
+    ByMember complete = std::move(entry->second);
+    pending_.erase(entry);
+    Decide(name, std::move(complete));
+  }
 }
 
 void Arbiter::Forget(const std::string& name) {
-  const Assigned assigned = assigned_.at(name);
-  assigned_.erase(name);
-  if (!assigned.single) return;  // A group's slots stay with the group of that name that is gone.
-  free_slots_.push_back(assigned.slot);
-  --singles_;
-  responses_.push_back({.kind = Response::Kind::kForget, .name = name, .slot = assigned.slot});
+  const std::uint32_t slot = singles_.Find(name).value();
+  singles_.Remove(name);
+  free_slots_.push_back(slot);
+  responses_.push_back({.kind = Response::Kind::kForget, .name = name, .slot = slot});
 }
 
-void Arbiter::Decide(const std::string& name, Pending pending) {
+void Arbiter::Decide(const std::string& name, ByMember by_member) {
   std::vector<Request> requests;
-  requests.reserve(pending.by_rank.size());
-  for (auto& request : pending.by_rank) requests.push_back(std::move(*request));
-  if (auto disagreement = FindDisagreement(requests)) {
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < by_member.size(); ++i) {
+    if (!by_member[i]) continue;
+    requests.push_back(std::move(*by_member[i]));
+    ranks.push_back(ranks_[i]);
+  }
+  if (auto disagreement = FindDisagreement(requests, ranks)) {
     responses_.push_back({.kind = Response::Kind::kMismatch,
                           .name = name,
                           .slot = kNoSlot,
@@ -50,21 +114,54 @@ void Arbiter::Decide(const std::string& name, Pending pending) {
                           .ranks = std::move(disagreement->ranks)});
     return;
   }
-  Response response{.kind = Response::Kind::kReady, .name = name, .slot = Assign(requests.front())};
-  if (requests.front().kind == RequestKind::kAllgather) {
-    for (const Request& request : requests) response.first_dims.push_back(request.shape[0]);
+  const bool whole = requests.size() == ranks_.size();
+  if (!whole && !ZerosChangeNothing(requests.front())) {
+    responses_.push_back(Unsupported(requests.front()));
+    return;
   }
+  Response response{.kind = Response::Kind::kReady, .name = name, .slot = Assign(requests.front())};
+  for (const Request& request : requests) {
+    if (request.kind == RequestKind::kAllgather) response.rows.push_back(request.shape[0]);
+    response.rows.insert(response.rows.end(), request.splits.begin(), request.splits.end());
+  }
+  if (!whole) response.request = std::move(requests.front());
   responses_.push_back(std::move(response));
+}
+
+Response Arbiter::Unsupported(const Request& request) const {
+  std::vector<int> joined;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (joined_[i]) joined.push_back(ranks_[i]);
+  }
+  std::string kind(Name(request.kind));
+  std::ranges::transform(kind.begin() + 1, kind.end(), kind.begin() + 1,
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  // Horovod's sentences; the option that it means is called sparse_as_dense.
+  const std::string advice = request.kind == RequestKind::kAllgather
+                                 ? " Specify sparse_to_dense=True if using DistributedOptimizer."
+                                 : "";
+  return {.kind = Response::Kind::kMismatch,
+          .name = request.name,
+          .slot = kNoSlot,
+          .text = fmt::format(
+              "{} is not supported with Join at this time.{} (tensor '{}': ranks "
+              "[{}] have joined; until all have, only sums, averages and Adasum are reduced)",
+              kind, advice, request.name, fmt::join(joined, ", ")),
+          .ranks = std::move(joined)};
 }
 
 std::uint32_t Arbiter::Assign(const Request& request) {
   if (request.kind == RequestKind::kGroup) {
-    const std::uint32_t slot = next_slot_;
-    next_slot_ += request.slots;
-    assigned_[request.name] = {slot, false};
-    return slot;
+    // They stay with the group, also when it is gone.
+    return std::exchange(next_slot_, next_slot_ + request.slots);
   }
-  if (singles_ >= cache_capacity_) return kNoSlot;
+  singles_.CountAgreement();
+  if (AnyJoined()) return kNoSlot;
+  if (singles_.full()) {
+    const auto oldest = singles_.Oldest(wanted_);
+    if (!oldest) return kNoSlot;
+    Forget(*oldest);
+  }
   std::uint32_t slot = next_slot_;
   if (free_slots_.empty()) {
     ++next_slot_;
@@ -72,11 +169,21 @@ std::uint32_t Arbiter::Assign(const Request& request) {
     slot = free_slots_.back();
     free_slots_.pop_back();
   }
-  ++singles_;
-  assigned_[request.name] = {slot, true};
+  singles_.Add(request.name, slot);
   return slot;
 }
 
-std::vector<Response> Arbiter::Take() { return std::exchange(responses_, {}); }
+std::vector<Response> Arbiter::Take() {
+  // Not before all requests of a round are there: who has joined may be among those that asked.
+  DecideComplete();
+  if (AnyJoined() && std::ranges::find(joined_, false) == joined_.end()) {
+    joined_.assign(joined_.size(), false);
+    responses_.push_back({.kind = Response::Kind::kAllJoined,
+                          .name = std::string(kJoinName),
+                          .slot = kNoSlot,
+                          .rows = {ranks_[last_joined_]}});
+  }
+  return std::exchange(responses_, {});
+}
 
 }  // namespace weir

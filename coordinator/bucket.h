@@ -11,6 +11,7 @@
 
 namespace weir {
 
+class ProcessSet;
 class StepGate;
 
 /// What can happen to a bucket, one after the other. Workers run Pack, Compress, Merge and Unpack;
@@ -87,6 +88,8 @@ class Bucket {
     return record;
   }
 
+  ProcessSet* process_set = nullptr;  ///< Whose ranks share it; fixed before the first run.
+
   // Owned by the network thread, which may look at them when the run is over and the next one is
   // being prepared: nobody else writes them then, but for ready_ns (read only before agreement).
   std::uint32_t slot = kNoSlot;    ///< Negotiated id.
@@ -96,6 +99,7 @@ class Bucket {
   std::int64_t exchange_ns = 0;    ///< When the exchange under way started; 0: none.
   bool agreed = false;
   bool staged = false;         ///< Waits for its exchange.
+  bool patient = false;        ///< The other ranks may take as long as they like (Joining).
   std::size_t live_index = 0;  ///< Place in the coordinator's list of runs under way.
 
   // Owned by whoever holds the bucket.

@@ -18,6 +18,15 @@ constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
 
 std::size_t ListBytes(std::size_t payloads) { return payloads * kLengthBytes; }
 
+FrameHeader HeaderOf(const BucketFrame::Identity& identity, std::size_t payload_bytes) {
+  return {.codec = identity.codec,
+          .epoch = identity.epoch,
+          .bucket = identity.bucket,
+          .step = static_cast<std::uint64_t>(identity.step),
+          .elements = identity.elements,
+          .payload_bytes = payload_bytes};
+}
+
 }  // namespace
 
 std::size_t BucketFrame::MaxBytes(std::size_t payloads, std::size_t payload_bytes) {
@@ -54,14 +63,13 @@ std::size_t BucketFrame::Writer::Seal(const Identity& identity) {
   } else {
     std::memcpy(&frame_[kFrameHeaderBytes + 1], lengths_.data(), ListBytes(most_.size()));
   }
-  WriteFrameHeader({.codec = identity.codec,
-                    .epoch = identity.epoch,
-                    .bucket = identity.bucket,
-                    .step = static_cast<std::uint64_t>(identity.step),
-                    .elements = identity.elements,
-                    .payload_bytes = bytes - kFrameHeaderBytes},
-                   frame_);
+  WriteFrameHeader(HeaderOf(identity, bytes - kFrameHeaderBytes), frame_);
   return bytes;
+}
+
+std::size_t BucketFrame::WriteEmpty(const Identity& identity, std::span<std::byte> frame) {
+  WriteFrameHeader(HeaderOf(identity, 0), frame);
+  return kFrameHeaderBytes;
 }
 
 void BucketFrame::Read(std::span<const std::byte> frame, const Identity& expected,

@@ -46,6 +46,9 @@ class BucketFrame {
     std::size_t at_ = 0;
   };
 
+  /// The frame of a rank that contributes nothing. Returns its size.
+  static std::size_t WriteEmpty(const Identity& identity, std::span<std::byte> frame);
+
   /// Checks a frame and finds its payloads. Throws Corrupt that names the field.
   static void Read(std::span<const std::byte> frame, const Identity& expected,
                    std::span<const std::size_t> most,

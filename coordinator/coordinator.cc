@@ -7,14 +7,10 @@
 #include "common/fork_generation.h"
 #include "common/log.h"
 #include "common/thread_name.h"
-#include "coordinator/step_gate.h"
 #include "weir/error.h"
 
 namespace weir {
 namespace {
-
-// Exchanges under way at once: enough to keep the link busy while one of them ends.
-constexpr std::size_t kExchangesAtOnce = 4;
 
 int WorkerCount(const Settings& settings) {
   return settings.pipeline == PipelineMode::kSerial ? 0 : 1;
@@ -24,13 +20,6 @@ int PoolThreads(const Settings& settings, int local_size) {
   if (settings.worker_threads > 0) return settings.worker_threads;
   const auto cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, cores / std::max(1, local_size));
-}
-
-Negotiator::Timing TimingOf(const Settings& settings) {
-  Negotiator::Timing timing;
-  timing.longest_pause_ns = static_cast<std::int64_t>(settings.cycle_time_ms * 1e6);
-  timing.first_pause_ns = std::min(timing.first_pause_ns, timing.longest_pause_ns);
-  return timing;
 }
 
 }  // namespace
@@ -92,8 +81,7 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
     Collapse(AwaitVerdict(std::current_exception()));
   }
   CloseInbox();
-  negotiator_.reset();
-  exchanger_.reset();
+  for (ProcessSet* set : sets_->own()) set->Retire();
   transport_->Close();  // The object stays: a program may still be making a bucket with it.
   if (environment_.disconnect) environment_.disconnect(failed);
   left_.set_value();
@@ -105,11 +93,17 @@ void Coordinator::ConnectNetwork() {
   rank_ = transport_->rank();
   Log::SetRankOfThread(rank_);
   size_ = transport_->size();
-  stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership);
-  negotiator_ = std::make_unique<Negotiator>(
-      *transport_, static_cast<std::uint32_t>(settings_.cache_capacity), TimingOf(settings_));
-  exchanger_ =
-      std::make_unique<Exchanger>(kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); });
+  sets_ = std::make_unique<ProcessSets>(*transport_,
+                                        ProcessSet::Shared{.settings = settings_,
+                                                           .live = live_,
+                                                           .pipeline = *pipeline_,
+                                                           .handles = handles_,
+                                                           .names = *environment_.names,
+                                                           .gauges = gauges_,
+                                                           .recorder = *environment_.recorder,
+                                                           .marks_cycles = marks_cycles_});
+  stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership,
+                                             [this](int id) { return sets_->RanksOf(id); });
 }
 
 void Coordinator::SetEnded(const std::exception_ptr& error) {
@@ -137,29 +131,9 @@ std::exception_ptr Coordinator::ended_error() const {
   return ended_error_;
 }
 
-Handle Coordinator::Submit(const std::string& name, Operation::Submission submission) {
+Handle Coordinator::Submit(ProcessSet& set, Operation::Submission submission) {
   ThrowIfEnded();
-  Operation* operation = nullptr;
-  Handle handle = kNoHandle;
-  {
-    std::lock_guard lock(operations_mutex_);
-    std::unique_ptr<Operation>& entry = operations_[name];
-    if (!entry) {
-      entry = std::make_unique<Operation>(name, *transport_, handles_);
-      NameBucket(*entry, {.routes = Operation::Routes()});
-    }
-    operation = entry.get();
-    if (operation->busy()) {
-      throw InvalidArgument(
-          "Requested to allreduce, allgather, or broadcast a tensor with the same name as another "
-          "tensor that is currently being processed. If you want to request another tensor, use a "
-          "different tensor name. (tensor '" +
-              name + "')",
-          {name, {}, "submit"});
-    }
-    handle = handles_.Create();
-    operation->Submit(std::move(submission), handle);
-  }
+  const auto [operation, handle] = set.operations().Submit(std::move(submission));
   operation->ready_ns = NowNs();
   operation->staged = true;
   operation->cursor = 0;
@@ -167,13 +141,27 @@ Handle Coordinator::Submit(const std::string& name, Operation::Submission submis
   return handle;
 }
 
-const Operation& Coordinator::Find(const std::string& name) {
-  std::lock_guard lock(operations_mutex_);
-  return *operations_.at(name);
+int Coordinator::Join(ProcessSet& set) {
+  ThrowIfEnded();
+  if (const auto group = set.joining().stepping()) {
+    throw InvalidArgument(
+        "Join in the middle of a step of '" + *group + "'; finish it first (EndStep and WaitStep)",
+        {*group, {rank_}, "submit"});
+  }
+  int last = -1;
+  Operation::Submission submission;
+  submission.request = {.kind = RequestKind::kJoin, .name = std::string(kJoinName), .slots = 0};
+  submission.on_agreed = [&last](std::span<const std::int64_t> rows) {
+    last = static_cast<int>(rows.front());
+  };
+  const Handle handle = Submit(set, std::move(submission));
+  // The other ranks may go on for as long as they like, but not wait for something for ever.
+  WaitFrom(handle, [&set] { return set.last_agreed_ns(); });
+  return last;
 }
 
 void Coordinator::NameBucket(Bucket& bucket, BucketInfo info) {
-  info.name = bucket.name();
+  info.name = bucket.name() + bucket.process_set->Suffix();
   bucket.record_index = environment_.names->Add(std::move(info));
 }
 
@@ -189,10 +177,19 @@ bool Coordinator::Announce(Bucket* bucket) {
 }
 
 void Coordinator::Wait(Handle handle) {
-  const auto deadline = std::chrono::steady_clock::now() +
-                        std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                            std::chrono::duration<double>(settings_.timeout_seconds));
-  if (handles_.Wait(handle, deadline) == HandleTable::WaitResult::kDone) return;
+  WaitFrom(handle, [] { return std::int64_t{0}; });
+}
+
+void Coordinator::WaitFrom(Handle handle, const std::function<std::int64_t()>& progress_ns) {
+  const auto timeout = static_cast<std::int64_t>(settings_.timeout_seconds * 1e9);
+  const std::int64_t now_ns = NowNs();
+  const auto now = std::chrono::steady_clock::now();
+  for (std::int64_t from_ns = now_ns, seen_ns = -1; from_ns > seen_ns;) {
+    const auto deadline = now + std::chrono::nanoseconds(from_ns - now_ns + timeout);
+    if (handles_.Wait(handle, deadline) == HandleTable::WaitResult::kDone) return;
+    seen_ns = from_ns;
+    from_ns = std::max(from_ns, progress_ns());
+  }
   if (!inbox_.Post({.kind = InboxEvent::Kind::kDeadlinePassed})) {
     std::rethrow_exception(ended_error());
   }
@@ -230,19 +227,6 @@ void Coordinator::Shutdown() {
   shutting_down_ = true;
   inbox_.Post(InboxEvent::Kind::kShutdown, nullptr);
   has_left_.wait();
-}
-
-std::shared_ptr<const void> Coordinator::ClaimGroup(const std::string& name) {
-  std::lock_guard lock(operations_mutex_);
-  if (!groups_.insert(name).second) {
-    throw InvalidArgument("a gradient group named '" + name +
-                              "' exists already; give each one (each optimizer) a name of its own",
-                          {name, {}, "register"});
-  }
-  return {this, [this, name](const void*) {
-            std::lock_guard inner(operations_mutex_);
-            groups_.erase(name);
-          }};
 }
 
 }  // namespace weir

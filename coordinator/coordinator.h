@@ -8,17 +8,15 @@
 #include <set>
 #include <string>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "common/fork_generation.h"
 #include "common/thread_pool.h"
-#include "coordinator/exchanger.h"
 #include "coordinator/handle_table.h"
 #include "coordinator/inbox.h"
-#include "coordinator/negotiator.h"
-#include "coordinator/operation.h"
+#include "coordinator/live_runs.h"
 #include "coordinator/pipeline.h"
+#include "coordinator/process_sets.h"
 #include "coordinator/stall_inspector.h"
 #include "coordinator/waiter.h"
 #include "metrics/bucket_names.h"
@@ -64,18 +62,26 @@ class Coordinator {
   ThreadPool& pool() { return pool_; }
   /// Whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
-  /// For making collectives; only the network thread may call it.
-  Transport& transport() { return *transport_; }
+  ProcessSets& process_sets() { return *sets_; }
 
-  /// Submits a single operation by name. Throws InvalidArgument while one of that name is under
-  /// way.
-  Handle Submit(const std::string& name, Operation::Submission submission);
-  /// The operation of that name, which must exist: for what a registration learned.
-  const Operation& Find(const std::string& name);
+  /// Submits a single operation to a set of this rank's, by the request's name. Throws
+  /// InvalidArgument while one of that name is under way there.
+  Handle Submit(ProcessSet& set, Operation::Submission submission);
 
-  /// Keeps the name of a group of gradients while it lives. Throws InvalidArgument for a name that
-  /// is in use.
-  std::shared_ptr<const void> ClaimGroup(const std::string& name);
+  /// Makes a process set of these ranks of the job, ascending, and returns its id. Collective and
+  /// blocking. Throws InvalidArgument on every rank when there is one already, or no room.
+  int AddProcessSet(std::vector<int> ranks);
+  /// The set is no more. Collective and blocking. Throws InvalidArgument, or Mismatch, on every
+  /// rank when something of it is still in use on one.
+  void RemoveProcessSet(int id);
+
+  /// This rank submits nothing more to the set until all its ranks have joined; blocking. Returns
+  /// the one that was the last. Throws InvalidArgument in the middle of a step of the set's.
+  int Join(ProcessSet& set);
+
+  /// Keeps the name of a group of gradients of a set while it lives. Throws InvalidArgument for a
+  /// name that is in use.
+  std::shared_ptr<const void> ClaimGroup(const ProcessSet& set, const std::string& name);
   /// Gives a bucket its number and name in the records.
   void NameBucket(Bucket& bucket, BucketInfo info);
   /// A bucket with a slot is complete on this rank: negotiates it and runs its stages.
@@ -107,20 +113,23 @@ class Coordinator {
   bool forked() const { return ForkGeneration() != fork_generation_; }
 
  private:
+  /// Wait whose deadline counts from the last progress, a time of NowNs.
+  void WaitFrom(Handle handle, const std::function<std::int64_t()>& progress_ns);
   void ThreadMain(std::promise<void> connected);
   void ConnectNetwork();
   void Loop();
   bool HandleInbox();
   void OnEvent(const InboxEvent& event);
-  void OnReady(Bucket* bucket);
-  void OnStaged(Bucket* bucket);
   void OnMembership(const MembershipEvent& event);
-  bool PollNegotiation(std::int64_t now_ns);
-  void OnRound();
-  void OnResponse(const Response& response);
-  void OnGate(StepGate& gate, bool pass);
-  void Agree(Bucket* bucket);
-  void Exchanged(Bucket* bucket);
+  /// Every set of this rank moves on.
+  bool PollSets(std::int64_t now_ns);
+  /// All that was agreed on is done, and nothing more will be agreed on.
+  bool Quiet() const;
+  /// Agrees on a change of the process sets, made by `change` at the same place in every rank's
+  /// order of operations.
+  void ChangeSets(const std::string& what, std::function<void()> change);
+  /// What of a process set is in use on this rank; "": nothing.
+  std::string InUse(ProcessSet& set);
   void Close();
   void Collapse(const std::exception_ptr& error);
   /// A transport often notices a death before the membership does, but it knows only that a peer
@@ -147,15 +156,8 @@ class Coordinator {
   /// Ends the job because a wait has passed its deadline; says what was waited for.
   void EndLate();
   std::vector<StallInspector::Waiting> WaitingForAgreement() const;
-  void AddLive(Bucket* bucket);
-  void RemoveLive(Bucket* bucket);
+  StallInspector::Doing Doing() const;
   void SetEnded(const std::exception_ptr& error);
-
-  struct SlotUse {
-    Bucket* bucket = nullptr;
-    StepGate* gate = nullptr;
-  };
-  SlotUse& Use(std::uint32_t slot);
 
   const Settings settings_;
   const Environment environment_;
@@ -171,9 +173,9 @@ class Coordinator {
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;
 
-  std::mutex operations_mutex_;
-  std::unordered_map<std::string, std::unique_ptr<Operation>> operations_;
-  std::set<std::string> groups_;  ///< Names of those that live.
+  std::mutex groups_mutex_;
+  std::set<std::pair<int, std::string>> groups_;  ///< Process set and name of those that live.
+  std::mutex set_changes_mutex_;                  ///< One change at a time.
 
   mutable std::mutex ended_mutex_;
   std::atomic<bool> shutting_down_ = false;  ///< Shutdown was called.
@@ -184,17 +186,13 @@ class Coordinator {
 
   // Network thread only.
   bool ending_ = false;  ///< Out of the loop.
-  std::unique_ptr<Negotiator> negotiator_;
-  std::unique_ptr<Exchanger> exchanger_;
+  LiveRuns live_{gauges_};
+  std::unique_ptr<ProcessSets> sets_;
   std::unique_ptr<StallInspector> stalls_;
   std::vector<InboxEvent> events_;
-  std::vector<SlotUse> slots_;
-  std::unordered_map<std::string, Operation*> asked_;
-  std::vector<Bucket*> live_;    ///< Complete here and not done.
-  std::vector<Bucket*> agreed_;  ///< Of one round.
-  bool closing_ = false;
-  int leaving_rank_ = -1;  ///< Who began the shutdown, if known.
-  std::int64_t shutdown_deadline_ns_ = 0;
+  bool job_ends_ = false;                  ///< This rank leaves, or has heard that another does.
+  int leaving_rank_ = -1;                  ///< Who began, if known.
+  std::int64_t shutdown_deadline_ns_ = 0;  ///< 0: this rank does not leave.
   std::string last_finished_;
   std::exception_ptr failure_;
   std::vector<std::shared_ptr<std::promise<void>>> fences_;

@@ -94,7 +94,7 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
           PeerLost("the launcher of this job is gone: " + event.text + During(), UnderWay({})));
       return;
     case MembershipEvent::Kind::kStatusRequest:
-      return stalls_->Answer(NowNs(), WaitingForAgreement(), last_finished_);
+      return stalls_->Answer(NowNs(), Doing());
     case MembershipEvent::Kind::kStatus:
       if (const auto reason = stalls_->OnStatus(NowNs(), event.rank, event.text))
         EndStalled(*reason);
@@ -103,8 +103,8 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
 }
 
 ErrorContext Coordinator::UnderWay(std::vector<int> ranks) const {
-  if (live_.empty()) return {"", std::move(ranks), "idle"};
-  const Bucket& bucket = *live_.front();
+  if (live_.all().empty()) return {"", std::move(ranks), "idle"};
+  const Bucket& bucket = *live_.all().front();
   return {bucket.name(), std::move(ranks), bucket.agreed ? "exchange" : "negotiate"};
 }
 
@@ -115,7 +115,7 @@ std::string Coordinator::During() const {
 
 void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
   std::string text;
-  for (const Bucket* bucket : live_) {
+  for (const Bucket* bucket : live_.all()) {
     if (!text.empty()) text += ", ";
     text += "'" + bucket->name() + (bucket->agreed ? "' exchanging" : "' waiting for other ranks");
   }
@@ -146,7 +146,7 @@ void Coordinator::Close() {
 void Coordinator::EndRuns(const std::exception_ptr& error) {
   pipeline_->Stop();
   HandleInbox();  // Runs that ended meanwhile are not live any more.
-  for (Bucket* bucket : live_) {
+  for (Bucket* bucket : live_.all()) {
     if (bucket->exchange_ns != 0) {
       StageRecord record = bucket->RecordOf(Stage::kExchange, bucket->exchange_ns, NowNs());
       record.ok = false;
@@ -154,7 +154,7 @@ void Coordinator::EndRuns(const std::exception_ptr& error) {
     }
     bucket->Failed(error);
   }
-  live_.clear();
+  live_.Clear();
   handles_.FailAll(error);
 }
 
@@ -188,8 +188,7 @@ void Coordinator::Collapse(const std::exception_ptr& error) {
   if (failure_is_ours_ && environment_.membership != nullptr) {
     environment_.membership->Abort(AbortText(error));
   }
-  negotiator_->Cancel();
-  exchanger_->Cancel();
+  for (ProcessSet* set : sets_->own()) set->Cancel();
   EndRuns(error);
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 
+#include "common/supervision.h"
 #include "coordinator/engine_impl.h"
 #include "ops/bootstrap.h"
 #include "ops/supervisor_membership.h"
@@ -70,6 +71,7 @@ std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
   environment.local_size = FromLauncher(
       {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"}, 1);
   environment.host = HostName();
+  if (const char* hosts = std::getenv(supervision::kHostsVariable)) environment.hosts = hosts;
   return std::make_unique<EngineImpl>(settings, std::move(environment));
 }
 

@@ -2,29 +2,14 @@
 
 #include "common/log.h"
 #include "coordinator/gradient_group.h"
-#include "ops/reduce.h"
 
 namespace weir {
-namespace {
-
-void CheckTensor(const std::string& name, const char* what, const ConstTensorView& tensor) {
-  if (name.empty()) throw InvalidArgument("an operation needs a name", {"", {}, "submit"});
-  if (static_cast<int>(tensor.dtype) >= kDTypeCount) {
-    throw InvalidArgument("the " + std::string(what) + " of '" + name + "' has the unknown type " +
-                              std::to_string(static_cast<int>(tensor.dtype)),
-                          {name, {}, "submit"});
-  }
-  if (tensor.data == nullptr && tensor.shape.elements() > 0) {
-    throw InvalidArgument("the " + std::string(what) + " of '" + name + "' is null",
-                          {name, {}, "submit"});
-  }
-}
-
-}  // namespace
 
 EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
     : local_rank_(environment.local_rank),
       local_size_(environment.local_size),
+      host_(environment.host),
+      hosts_(environment.hosts),
       parts_(std::make_unique<Parts>()) {
   settings.Check();
   parts_->membership = std::move(environment.membership);
@@ -37,17 +22,42 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
                                          .local_size = local_size_});
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
-  Log::Configure(settings, rank_, environment.host);
+  Log::Configure(settings, rank_, host_);
   if (settings.metrics_port == 0 && settings.timeline_filename.empty()) return;
   try {
-    parts_->monitor =
-        std::make_unique<Monitor>(settings, RunInfo{rank_, size_, local_rank_, environment.host},
-                                  parts_->recorder, parts_->names, parts_->coordinator->gauges());
+    MakeMonitor(settings);
   } catch (...) {
     parts_->coordinator->Fail(std::current_exception());  // The other ranks learn why.
     throw;
   }
+}
+
+void EngineImpl::MakeMonitor(const Settings& settings) {
+  parts_->monitor =
+      std::make_unique<Monitor>(settings, RunInfo{rank_, size_, local_rank_, host_, hosts_},
+                                parts_->recorder, parts_->names, parts_->coordinator->gauges());
   parts_->coordinator->MarkCycles(parts_->monitor->marks_cycles());
+}
+
+void EngineImpl::StartTimeline(const std::string& path, bool mark_cycles) {
+  Coordinator& running = coordinator();
+  std::lock_guard lock(parts_->monitor_mutex);
+  if (parts_->monitor) {
+    parts_->monitor->StartTimeline(path, mark_cycles);
+  } else {
+    Settings settings = running.settings();
+    settings.timeline_filename = path;
+    settings.timeline_mark_cycles = mark_cycles;
+    MakeMonitor(settings);
+  }
+  running.MarkCycles(mark_cycles);
+}
+
+void EngineImpl::StopTimeline() {
+  Coordinator& running = coordinator();
+  std::lock_guard lock(parts_->monitor_mutex);
+  running.MarkCycles(false);
+  if (parts_->monitor) parts_->monitor->StopTimeline();
 }
 
 EngineImpl::~EngineImpl() {
@@ -58,75 +68,6 @@ EngineImpl::~EngineImpl() {
 Coordinator& EngineImpl::coordinator() const {
   parts_->coordinator->ThrowIfForked();
   return *parts_->coordinator;
-}
-
-Handle EngineImpl::Allreduce(const std::string& name, ConstTensorView in, TensorView out,
-                             AllreduceOptions options) {
-  CheckTensor(name, "input", in);
-  CheckTensor(name, "output", out);
-  if (in.dtype != out.dtype || in.shape != out.shape) {
-    throw InvalidArgument("allreduce of '" + name + "': the input is " +
-                              std::string(Name(in.dtype)) + " " + in.shape.ToString() +
-                              " but the output is " + std::string(Name(out.dtype)) + " " +
-                              out.shape.ToString(),
-                          {name, {rank_}, "submit"});
-  }
-  CheckReduction(in.dtype, {options.op, options.prescale, options.postscale});
-  Operation::Submission submission;
-  submission.request = {.kind = RequestKind::kAllreduce,
-                        .name = name,
-                        .dtype = in.dtype,
-                        .shape = in.shape,
-                        .op = options.op,
-                        .prescale = options.prescale,
-                        .postscale = options.postscale,
-                        .priority = options.priority};
-  submission.in = in.data;
-  submission.out = out.data;
-  submission.owner = std::move(options.owner);
-  return coordinator().Submit(name, std::move(submission));
-}
-
-Handle EngineImpl::Allgather(const std::string& name, ConstTensorView in, AllocateOutput allocate,
-                             std::shared_ptr<const void> owner) {
-  CheckTensor(name, "input", in);
-  if (!allocate) {
-    throw InvalidArgument(
-        "allgather of '" + name + "' needs a function that gives the result memory",
-        {name, {rank_}, "submit"});
-  }
-  Operation::Submission submission;
-  submission.request = {
-      .kind = RequestKind::kAllgather, .name = name, .dtype = in.dtype, .shape = in.shape};
-  submission.in = in.data;
-  submission.allocate = std::move(allocate);
-  submission.owner = std::move(owner);
-  return coordinator().Submit(name, std::move(submission));
-}
-
-Handle EngineImpl::Broadcast(const std::string& name, TensorView tensor, int root,
-                             std::shared_ptr<const void> owner) {
-  CheckTensor(name, "tensor", tensor);
-  if (root < 0 || root >= size_) {
-    throw InvalidArgument("broadcast of '" + name + "' from rank " + std::to_string(root) +
-                              " in a job of " + std::to_string(size_) + " ranks",
-                          {name, {rank_}, "submit"});
-  }
-  Operation::Submission submission;
-  submission.request = {.kind = RequestKind::kBroadcast,
-                        .name = name,
-                        .dtype = tensor.dtype,
-                        .shape = tensor.shape,
-                        .root = root};
-  submission.out = tensor.data;
-  submission.owner = std::move(owner);
-  return coordinator().Submit(name, std::move(submission));
-}
-
-Handle EngineImpl::Barrier(const std::string& name) {
-  Operation::Submission submission;
-  submission.request = {.kind = RequestKind::kBarrier, .name = name};
-  return coordinator().Submit(name, std::move(submission));
 }
 
 std::unique_ptr<GradientGroup> EngineImpl::Register(GradientGroupSpec spec) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "coordinator/coordinator.h"
@@ -20,6 +21,7 @@ struct EngineEnvironment {
   int local_rank = 0;
   int local_size = 1;
   std::string host;
+  std::string hosts;  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
 };
 
 /// The Engine over any network: checks what this rank alone can check, and owns the parts.
@@ -34,12 +36,27 @@ class EngineImpl final : public Engine {
   int local_size() const override { return local_size_; }
 
   Handle Allreduce(const std::string& name, ConstTensorView in, TensorView out,
-                   AllreduceOptions options) override;
+                   ReduceOptions options) override;
+  Handle GroupedAllreduce(const std::string& name, std::span<const ReduceTensor> tensors,
+                          ReduceOptions options) override;
   Handle Allgather(const std::string& name, ConstTensorView in, AllocateOutput allocate,
-                   std::shared_ptr<const void> owner) override;
+                   std::shared_ptr<const void> owner, int process_set) override;
+  Handle Alltoall(const std::string& name, ConstTensorView in, std::span<const std::int64_t> splits,
+                  AllocateOutput allocate, std::shared_ptr<const void> owner,
+                  int process_set) override;
+  Handle Reducescatter(const std::string& name, ConstTensorView in, AllocateOutput allocate,
+                       ReduceOptions options) override;
   Handle Broadcast(const std::string& name, TensorView tensor, int root,
-                   std::shared_ptr<const void> owner) override;
-  Handle Barrier(const std::string& name) override;
+                   std::shared_ptr<const void> owner, int process_set) override;
+  Handle Barrier(const std::string& name, int process_set) override;
+  int Join(int process_set) override {
+    return coordinator().Join(coordinator().process_sets().FindOwn(process_set));
+  }
+  int AddProcessSet(std::span<const int> ranks) override;
+  void RemoveProcessSet(int id) override { coordinator().RemoveProcessSet(id); }
+  std::vector<int> ProcessSetRanks(int id) const override {
+    return coordinator().process_sets().Find(id).ranks();
+  }
   const std::map<std::string, std::string>& default_compression() const override {
     return coordinator().settings().compression;
   }
@@ -47,11 +64,18 @@ class EngineImpl final : public Engine {
   bool Poll(Handle handle) override;
   void Wait(Handle handle) override;
   NetworkTotals network_totals() override { return coordinator().network_totals(); }
+  void StartTimeline(const std::string& path, bool mark_cycles) override;
+  void StopTimeline() override;
   void Abort(const std::string& reason) override;
   void Shutdown() override;
 
   /// What this rank has recorded, for who measures it.
   const Recorder& recorder() const { return parts_->recorder; }
+  const EngineGauges& gauges() const { return parts_->coordinator->gauges(); }
+  /// Single operations of the whole job that exist on this rank, idle ones included.
+  std::size_t operations() const {
+    return parts_->coordinator->process_sets().global().operations().size();
+  }
 
  private:
   /// Everything that has threads: given up, not destroyed, in a forked child.
@@ -60,12 +84,16 @@ class EngineImpl final : public Engine {
     BucketNames names;
     std::unique_ptr<Membership> membership;
     std::unique_ptr<Coordinator> coordinator;
-    std::unique_ptr<Monitor> monitor;  ///< Null when nobody asked to see anything.
+    std::mutex monitor_mutex;          ///< Guards the making of it.
+    std::unique_ptr<Monitor> monitor;  ///< Null while nobody has asked to see anything.
   };
+  void MakeMonitor(const Settings& settings);
   Coordinator& coordinator() const;
 
   const int local_rank_;
   const int local_size_;
+  const std::string host_;
+  const std::string hosts_;
   std::unique_ptr<Parts> parts_;
   int rank_ = 0;
   int size_ = 1;

@@ -55,6 +55,7 @@ std::optional<DType> GradientBucket::summable() const {
 
 void GradientBucket::Prepare(BucketRoute route) {
   route_ = route;
+  empty_ = false;
   missing_.store(slices_.size(), std::memory_order_relaxed);
   first_ns.store(0, std::memory_order_relaxed);
   encoded_ = 0;
@@ -68,8 +69,28 @@ void GradientBucket::Prepare(BucketRoute route) {
   }
 }
 
+void GradientBucket::PrepareEmpty(BucketRoute route) {
+  Prepare(route);
+  empty_ = true;
+  switch (route) {
+    case BucketRoute::kDense:
+    case BucketRoute::kMaskedDense:
+      staging_.assign(elements_, 0.0f);
+      break;
+    case BucketRoute::kSummable:
+      std::ranges::fill(frame_, std::byte{0});
+      break;
+    case BucketRoute::kGather:
+      frame_bytes_ = BucketFrame::WriteEmpty(FrameIdentity(), frame_);
+      break;
+  }
+}
+
 std::span<const BucketStage> GradientBucket::stages() const {
   using enum BucketStage;
+  static constexpr BucketStage kEmptyStages[] = {kExchange};
+  static constexpr BucketStage kGatedEmptyStages[] = {kGate, kExchange};
+  if (empty_) return gate_ ? std::span<const BucketStage>(kGatedEmptyStages) : kEmptyStages;
   static constexpr BucketStage kDenseStages[] = {kPack, kExchange, kUnpack};
   static constexpr BucketStage kArrayStages[] = {kCompress, kExchange, kUnpack};
   static constexpr BucketStage kFrameStages[] = {kCompress, kExchange, kMerge};
@@ -113,17 +134,17 @@ Collective* GradientBucket::BindExchange() {
     case BucketRoute::kDense:
       if (DirectDense()) {
         allreduce_.Bind(slices_.front().gradient, slices_.front().update, count, DType::kFloat32,
-                        {ReduceOp::kAverage, 1.0, 1.0});
-        break;
+                        step_.reduction);
+      } else {
+        allreduce_.Bind(staging_.data(), staging_.data(), count, DType::kFloat32, step_.reduction);
       }
-      [[fallthrough]];
+      break;
     case BucketRoute::kMaskedDense:
       allreduce_.Bind(staging_.data(), staging_.data(), count, DType::kFloat32,
                       {ReduceOp::kAverage, 1.0, 1.0});
       break;
     case BucketRoute::kSummable:
-      allreduce_.Bind(frame_.data(), frame_.data(), count, *summable(),
-                      {ReduceOp::kAverage, 1.0, 1.0});
+      allreduce_.Bind(frame_.data(), frame_.data(), count, *summable(), step_.reduction);
       break;
   }
   return &allreduce_;

@@ -14,6 +14,7 @@
 #include "metrics/bucket_names.h"
 #include "ops/allreduce.h"
 #include "ops/frame_allgather.h"
+#include "ops/reduce.h"
 #include "weir/tensor.h"
 
 namespace weir {
@@ -48,6 +49,7 @@ struct GroupStep {
   double density = 1.0;
   std::uint32_t epoch = 0;
   CodecId codec = CodecId::kDense;    ///< Of frames.
+  Reduction reduction;                ///< Where gradients or arrays are all-reduced.
   std::vector<StepContext> contexts;  ///< By parameter group.
 };
 
@@ -60,6 +62,8 @@ class GradientBucket final : public Bucket {
 
   /// Between steps: how the next run travels. Allocates the buffers that the route needs.
   void Prepare(BucketRoute route);
+  /// The same for a run in which this rank contributes nothing and wants no result.
+  void PrepareEmpty(BucketRoute route);
   BucketRoute route() const { return route_; }
   std::uint8_t route_index() const override { return static_cast<std::uint8_t>(route_); }
   /// What the routes are called in records, by their value.
@@ -127,6 +131,7 @@ class GradientBucket final : public Bucket {
   std::size_t largest_slice_ = 0;
 
   BucketRoute route_ = BucketRoute::kDense;
+  bool empty_ = false;  ///< Nothing to pack, compress, merge or unpack.
   std::atomic<std::size_t> missing_ = 0;
   bool delivered_ = false;
   std::size_t encoded_ = 0;       ///< Slices whose sending Failed has to take back.

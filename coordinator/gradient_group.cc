@@ -9,10 +9,12 @@ namespace weir {
 GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec)
     : coordinator_(coordinator),
       spec_(std::move(spec)),
-      name_claim_(coordinator.ClaimGroup(spec_.name)),
+      set_(coordinator.process_sets().FindOwn(spec_.process_set)),
+      name_claim_(coordinator.ClaimGroup(set_, spec_.name)),
       plan_(MakeGroupPlan(spec_, coordinator.settings())),
       places_(spec_.tensors.size()),
       non_finite_(spec_.tensors.size()) {
+  step_.reduction = {spec_.op, spec_.prescale, spec_.postscale};
   coordinator_.ThrowIfEnded();  // There is no transport any more to make buckets for.
   MakeBuckets();
   Register();
@@ -20,6 +22,7 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
 
 GradientGroupImpl::~GradientGroupImpl() {
   if (coordinator_.forked()) return;
+  set_.joining().Remove(this);
   if (phase_ == Phase::kClosed) {
     coordinator_.Fence();
     return;
@@ -58,22 +61,24 @@ void GradientGroupImpl::MakeBuckets() {
         (planned.tensors.size() == 1 ? "" : "+" + std::to_string(planned.tensors.size() - 1));
     buckets_.push_back(std::make_unique<GradientBucket>(
         name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices), step_,
-        coordinator_.transport(), coordinator_.handles(), gate_.get()));
+        set_.transport(), coordinator_.handles(), gate_.get()));
     for (const std::uint32_t t : planned.tensors) places_[t].bucket = buckets_.back().get();
+    buckets_.back()->process_set = &set_;
     coordinator_.NameBucket(*buckets_.back(),
                             {.routes = GradientBucket::Routes(),
                              .compressor = plan_.plain ? "none" : plan_.options.compressor(),
-                             .group = spec_.name});
+                             .group = spec_.name + set_.Suffix()});
   }
 }
 
 void GradientGroupImpl::Register() {
   Operation::Submission submission;
   submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
-  coordinator_.Wait(coordinator_.Submit(spec_.name, std::move(submission)));
-  std::uint32_t slot = coordinator_.Find(spec_.name).slot;
+  coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
+  std::uint32_t slot = set_.operations().Find(spec_.name).slot;
   for (const auto& bucket : buckets_) bucket->slot = slot++;
   if (gate_) gate_->slot = slot;
+  set_.joining().Add(this);
 }
 
 void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
@@ -81,7 +86,8 @@ void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
   submission.request.kind = RequestKind::kGroup;
   submission.request.name = spec_.name + ", loaded";
   submission.request.settings = {{"next step", next_step}};
-  coordinator_.Wait(coordinator_.Submit(submission.request.name, submission));
+  submission.request.slots = 0;
+  coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
 }
 
 std::size_t GradientGroupImpl::parameter_groups() const {

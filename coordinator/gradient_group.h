@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,13 +10,14 @@
 #include "coordinator/coordinator.h"
 #include "coordinator/gradient_bucket.h"
 #include "coordinator/group_plan.h"
+#include "coordinator/joining.h"
 #include "weir/gradient_group.h"
 
 namespace weir {
 
 /// The registered gradients of one optimizer: its buckets, its compressors' state and its step.
 /// Thread-safety as in the public interface.
-class GradientGroupImpl final : public GradientGroup {
+class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
  public:
   /// Registers with all ranks; blocks. Throws InvalidArgument, Mismatch, and why the engine ended.
   GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec);
@@ -32,9 +34,16 @@ class GradientGroupImpl final : public GradientGroup {
   double next_density() const override { return plan_.schedule.Density(next_step_); }
   void Save(std::ostream& out) const override;
   void Load(std::span<std::istream* const> former_ranks) override;
+  void Adopt(std::istream& one_rank) override;
+
+  const std::string& name() const override { return spec_.name; }
+  bool stepping() const override { return phase_ != Phase::kClosed; }
+  std::vector<Bucket*> BeginEmptyStep() override;
+  void EndEmptyStep(bool taken) override;
 
  private:
-  enum class Phase { kClosed, kOpen, kEnded };
+  /// kEmpty: the program has joined, and the network thread takes part in its place.
+  enum class Phase { kClosed, kOpen, kEnded, kEmpty };
   struct Place {
     GradientBucket* bucket = nullptr;
     std::size_t slice = 0;
@@ -46,13 +55,23 @@ class GradientGroupImpl final : public GradientGroup {
   void Register();
   /// This rank's state from the files of former ranks. Throws what Load throws.
   SavedState ReadStates(std::span<std::istream* const> former_ranks) const;
+  SavedState ReadOne(std::istream& one_rank) const;
+  /// Throws InvalidArgument for a state of other tensors or parameter groups.
+  void CheckState(const SavedState& state) const;
+  /// Restores what `read` returns, once all ranks agree on the step. Throws what `read` throws, and
+  /// tells the other ranks.
+  void LoadTogether(const char* call, const std::function<SavedState()>& read);
   /// Throws Mismatch on all ranks when another rank goes on with another step.
   void AgreeOnStep(const std::string& next_step);
   /// Brings non_finite_ up to date; warns of each tensor once.
   void CountNonFinite();
   std::size_t parameter_groups() const;
   void SetContexts(const StepInfo& info);
+  /// What the next step has in common for all buckets, but for their contexts.
+  void OpenStep();
   BucketRoute ChooseRoute(const GradientBucket& bucket) const;
+  /// Throws InvalidArgument when strict settings forbid that the bucket travels like this.
+  void CheckStrict(const GradientBucket& bucket, BucketRoute route) const;
   void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
                        const TensorView& update) const;
   Handle Enter(std::size_t index, const void* gradient, void* update,
@@ -66,6 +85,7 @@ class GradientGroupImpl final : public GradientGroup {
 
   Coordinator& coordinator_;
   const GradientGroupSpec spec_;
+  ProcessSet& set_;
   const std::shared_ptr<const void> name_claim_;
   GroupPlan plan_;
   GroupStep step_;

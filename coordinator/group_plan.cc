@@ -1,8 +1,11 @@
 #include "coordinator/group_plan.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
+#include "common/exact_text.h"
+#include "ops/reduce.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -37,6 +40,22 @@ void CheckSpec(const GradientGroupSpec& spec) {
   }
 }
 
+void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
+  if (spec.op != ReduceOp::kAverage && spec.op != ReduceOp::kSum) {
+    throw InvalidArgument("gradients of '" + spec.name + "' are averaged or summed, not " +
+                          std::string(Name(spec.op)));
+  }
+  CheckReduction(DType::kFloat32, {spec.op, spec.prescale, spec.postscale});
+  if (spec.op == ReduceOp::kAverage && spec.prescale == 1.0 && spec.postscale == 1.0) return;
+  const bool arrays = std::ranges::all_of(
+      plan.compressors, [](const auto& compressor) { return compressor->summable().has_value(); });
+  if (plan.plain || arrays) return;
+  throw InvalidArgument("gradients of '" + spec.name + "' that are compressed by '" +
+                        plan.options.compressor() +
+                        "' are averaged; a sum and factors need a compressor of whole arrays "
+                        "(dense, fp16, bf16)");
+}
+
 }  // namespace
 
 std::uint32_t GroupPlan::slots() const {
@@ -64,6 +83,7 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
     tensors.push_back(
         {tensor.shape.elements() * static_cast<std::int64_t>(sizeof(float)), tensor.priority});
   }
+  CheckGroupReduction(spec, plan);
   plan.plan = MakePlan(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
   return plan;
 }
@@ -82,6 +102,9 @@ Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan
   for (const auto& [key, value] : spec.also_equal) request.settings.emplace_back(key, value);
   const auto& compression = spec.compression.empty() ? settings.compression : spec.compression;
   for (const auto& [key, value] : compression) request.settings.emplace_back(key, value);
+  request.settings.emplace_back("reduction", std::string(Name(spec.op)));
+  request.settings.emplace_back("prescale", ExactText(spec.prescale));
+  request.settings.emplace_back("postscale", ExactText(spec.postscale));
   request.settings.emplace_back("WEIR_FUSION_THRESHOLD",
                                 std::to_string(settings.fusion_threshold_bytes));
   request.slots = plan.slots();

@@ -54,8 +54,8 @@ void GradientGroupImpl::Save(std::ostream& out) const {
   CheckBetweenSteps("Save");
   const std::vector<NamedCompressor> compressors = NamedCompressors();
   SavedState state = Collect(compressors);
-  state.ranks = coordinator_.size();
-  state.rank = coordinator_.rank();
+  state.ranks = set_.size();
+  state.rank = set_.IndexOf(coordinator_.rank());
   state.step = next_step_;
   state.learning_rates = previous_rates_;
   const std::vector<std::byte> bytes = Serialize(state);
@@ -72,11 +72,11 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
   ReadEach(spec_.name, former_ranks,
            [&states](std::istream& in) { states.push_back(ReadState(in)); });
   SavedState mine = states.front();
-  if (states.size() == 1 && mine.ranks == coordinator_.size()) {
-    if (mine.rank != coordinator_.rank()) {
+  if (states.size() == 1 && mine.ranks == set_.size()) {
+    if (mine.rank != set_.IndexOf(coordinator_.rank())) {
       throw InvalidArgument("Load of '" + spec_.name + "' on rank " +
                             std::to_string(coordinator_.rank()) + " got the state of rank " +
-                            std::to_string(mine.rank));
+                            std::to_string(set_.ranks()[static_cast<std::size_t>(mine.rank)]));
     }
   } else {
     if (static_cast<std::size_t>(mine.ranks) != states.size()) {
@@ -84,24 +84,36 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
                             std::to_string(states.size()) + " ranks, but they were saved by " +
                             std::to_string(mine.ranks) + " ranks: give all of them, in rank order");
     }
-    mine = Remap(states, Origins(mine.ranks, coordinator_.size()), coordinator_.rank());
+    mine = Remap(states, Origins(mine.ranks, set_.size()), set_.IndexOf(coordinator_.rank()));
   }
-  if (!mine.learning_rates.empty() && mine.learning_rates.size() != parameter_groups()) {
-    throw InvalidArgument("Load of '" + spec_.name + "': the state has " +
-                          std::to_string(mine.learning_rates.size()) +
-                          " parameter groups, this group has " +
-                          std::to_string(parameter_groups()));
-  }
-  CheckFits(mine, NamedCompressors());
+  CheckState(mine);
   return mine;
 }
 
-void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
-  CheckBetweenSteps("Load");
+SavedState GradientGroupImpl::ReadOne(std::istream& one_rank) const {
+  std::istream* const streams[] = {&one_rank};
+  SavedState state;
+  ReadEach(spec_.name, streams, [&state](std::istream& in) { state = ReadState(in); });
+  CheckState(state);
+  return state;
+}
+
+void GradientGroupImpl::CheckState(const SavedState& state) const {
+  if (!state.learning_rates.empty() && state.learning_rates.size() != parameter_groups()) {
+    throw InvalidArgument("Load of '" + spec_.name + "': the state has " +
+                          std::to_string(state.learning_rates.size()) +
+                          " parameter groups, this group has " +
+                          std::to_string(parameter_groups()));
+  }
+  CheckFits(state, NamedCompressors());
+}
+
+void GradientGroupImpl::LoadTogether(const char* call, const std::function<SavedState()>& read) {
+  CheckBetweenSteps(call);
   SavedState mine;
   std::exception_ptr error;
   try {
-    mine = ReadStates(former_ranks);
+    mine = read();
   } catch (...) {
     // Whatever it is (a stream may throw its own): the other ranks wait for an answer.
     error = std::current_exception();
@@ -115,6 +127,14 @@ void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
   Restore(mine, NamedCompressors());
   next_step_ = mine.step;
   previous_rates_ = mine.learning_rates;
+}
+
+void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
+  LoadTogether("Load", [&] { return ReadStates(former_ranks); });
+}
+
+void GradientGroupImpl::Adopt(std::istream& one_rank) {
+  LoadTogether("Adopt", [&] { return ReadOne(one_rank); });
 }
 
 }  // namespace weir

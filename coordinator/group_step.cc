@@ -4,7 +4,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "compression/clipping.h"
-#include "compression/policy.h"
 #include "coordinator/gradient_group.h"
 #include "weir/error.h"
 
@@ -44,15 +43,14 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
   }
 }
 
-BucketRoute GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
-  if (plan_.plain || plan_.schedule.DensePhase(next_step_)) return BucketRoute::kDense;
-  if (bucket.summable()) return BucketRoute::kSummable;
-  const std::size_t frame_bytes = bucket.MaxFrameBytes(step_.density);
-  const Route route =
-      weir::ChooseRoute(plan_.policy, coordinator_.size(), bucket.dense_bytes(), frame_bytes);
-  return route == Route::kSparseAllgather && frame_bytes <= FrameAllgather::kMostBytes
-             ? BucketRoute::kGather
-             : BucketRoute::kMaskedDense;
+void GradientGroupImpl::OpenStep() {
+  step_.step = next_step_;
+  step_.density = plan_.schedule.Density(next_step_);
+  step_.epoch = plan_.plan.epoch;
+  step_.codec = plan_.codec;
+  skipped_ = false;
+  clip_coefficient_ = 1.0;
+  if (gate_) gate_->Reset();
 }
 
 void GradientGroupImpl::BeginStep(const StepInfo& info) {
@@ -62,15 +60,11 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
                           "' while the step before is not finished: call EndStep and WaitStep");
   }
   SetContexts(info);
-  step_.step = next_step_;
-  step_.density = plan_.schedule.Density(next_step_);
-  step_.epoch = plan_.plan.epoch;
-  step_.codec = plan_.codec;
-  skipped_ = false;
-  clip_coefficient_ = 1.0;
-  if (gate_) gate_->Reset();
+  OpenStep();
   for (const auto& bucket : buckets_) {
-    bucket->Prepare(ChooseRoute(*bucket));
+    const BucketRoute route = ChooseRoute(*bucket);
+    CheckStrict(*bucket, route);
+    bucket->Prepare(route);
   }
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
   coordinator_.gauges().SetTargetDensity(spec_.name, step_.density);
@@ -233,8 +227,8 @@ void GradientGroupImpl::OnGate(bool pass) {
   skipped_ = !pass;
   if (!pass || !plan_.step_settings.clip_norm) return;
   const double threshold =
-      ClippingThreshold(*plan_.step_settings.clip_norm, coordinator_.size(),
-                        GradientScaling::kLocalMean, plan_.step_settings.clip_scale);
+      ClippingThreshold(*plan_.step_settings.clip_norm, set_.size(), GradientScaling::kLocalMean,
+                        plan_.step_settings.clip_scale);
   const float coefficient = ClippingCoefficient(std::sqrt(gate_->squared_norm()), threshold);
   clip_coefficient_ = coefficient;
   for (StepContext& context : step_.contexts) context.gradient_scale *= coefficient;

@@ -20,12 +20,19 @@ constexpr int kNamedRanks = static_cast<int>(kWordBits) - kFirstRankBit;
 // Registrations of models with hundreds of thousands of tensors stay far below this.
 constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;
 
+std::vector<int> JobRanks(const Transport& transport) {
+  std::vector<int> ranks;
+  for (int peer = 0; peer < transport.size(); ++peer) ranks.push_back(transport.JobRank(peer));
+  return ranks;
+}
+
 }  // namespace
 
 Negotiator::Negotiator(Transport& transport, std::uint32_t cache_capacity, const Timing& timing)
     : transport_(transport),
       timing_(timing),
-      arbiter_(transport.size(), cache_capacity),
+      arbiter_(JobRanks(transport), cache_capacity,
+               [this](std::uint32_t slot) { return IsReady(slot); }),
       and_(transport),
       gather_(transport, kMaxMessageBytes),
       broadcast_(transport, kMaxMessageBytes) {}
@@ -90,7 +97,7 @@ void Negotiator::StartRound(std::int64_t now_ns) {
   if (shutting_down_) {
     words_[0] &= ~kNobodyShutsDown;
     const int rank = transport_.rank();
-    if (rank < kNamedRanks) words_[0] &= ~(std::uint64_t{1} << (kFirstRankBit + rank));
+    if (leaves_ && rank < kNamedRanks) words_[0] &= ~(std::uint64_t{1} << (kFirstRankBit + rank));
   }
   words_.insert(words_.end(), ready_.begin(), ready_.end());
   and_.Bind(words_);
@@ -106,9 +113,11 @@ void Negotiator::FinishAnd() {
     }
   }
   for (const std::uint32_t slot : outcome_.ready) Withdraw(slot);
+  if (transport_.rank() == 0) arbiter_.BeginRound(outcome_.ready);
   outcome_.shutdown = (words_[0] & kNobodyShutsDown) == 0;
   const int leaving = std::countr_one(words_[0] >> kFirstRankBit);
-  outcome_.leaving_rank = leaving < kNamedRanks ? leaving : -1;
+  outcome_.leaving_rank =
+      leaving < std::min(kNamedRanks, transport_.size()) ? transport_.JobRank(leaving) : -1;
   if ((words_[0] & kNobodyAsks) != 0) {
     phase_ = Phase::kIdle;
     return;
@@ -141,16 +150,32 @@ void Negotiator::StartBroadcast() {
 
 void Negotiator::FinishBroadcast() {
   outcome_.responses = DecodeResponses(broadcast_.message());
+  const std::string root = "rank " + std::to_string(transport_.JobRank(0));
   for (const Response& response : outcome_.responses) {
     if (response.kind == Response::Kind::kForget) {
       if (response.slot < slot_limit_) continue;
-      throw Corrupt("rank 0 forgot slot " + std::to_string(response.slot) + ", which nobody has",
-                    {response.name, {0}, "negotiate"});
+      throw Corrupt(root + " forgot slot " + std::to_string(response.slot) + ", which nobody has",
+                    {response.name, {transport_.JobRank(0)}, "negotiate"});
+    }
+    if (response.kind == Response::Kind::kJoined) {
+      joined_ =
+          joined_ || response.ranks == std::vector<int>{transport_.JobRank(transport_.rank())};
+      continue;
+    }
+    if (response.kind == Response::Kind::kAllJoined) {
+      joined_ = false;
+      if (response.rows.size() != 1) {
+        throw Corrupt(root + " did not say who was the last to join",
+                      {response.name, {transport_.JobRank(0)}, "negotiate"});
+      }
     }
     const auto asked = asked_slots_.find(response.name);
     if (asked == asked_slots_.end()) {
-      throw Corrupt("rank 0 answered about '" + response.name + "', which was not asked",
-                    {response.name, {0}, "negotiate"});
+      const bool about_others =
+          response.kind == Response::Kind::kMismatch || response.request.has_value();
+      if (joined_ && response.slot == kNoSlot && about_others) continue;
+      throw Corrupt(root + " answered about '" + response.name + "', which was not asked",
+                    {response.name, {transport_.JobRank(0)}, "negotiate"});
     }
     if (response.kind == Response::Kind::kReady && response.slot != kNoSlot) {
       slot_limit_ = std::max(slot_limit_, response.slot + asked->second);

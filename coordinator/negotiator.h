@@ -36,8 +36,8 @@ class Negotiator {
   struct Outcome {
     std::vector<std::uint32_t> ready;  ///< Slots, ascending.
     std::vector<Response> responses;
-    bool shutdown = false;  ///< Some rank shuts down: nothing more will be agreed.
-    int leaving_rank = -1;  ///< The first that does; -1: none, or one of rank 62 and above.
+    bool shutdown = false;  ///< Some rank announced it: nothing more will be agreed.
+    int leaving_rank = -1;  ///< Of the job, the first; -1: none here, or the 63rd or a later one.
     bool slow_path = false;
     std::int64_t started_ns = 0;
   };
@@ -49,8 +49,11 @@ class Negotiator {
   void Withdraw(std::uint32_t slot);
   /// Asks on the slow path, once a name until its response.
   void Ask(Request request);
-  /// From the next round on: this rank shuts down.
-  void AnnounceShutdown() { shutting_down_ = true; }
+  /// From the next round on: the job ends. `leaves`: because of this rank.
+  void AnnounceShutdown(bool leaves) {
+    shutting_down_ = true;
+    leaves_ = leaves_ || leaves;
+  }
 
   /// Makes progress at time `now_ns`. `busy`: exchanges are under way. True when a round has ended;
   /// its outcome stays until the next call. Throws what the transport throws, and Corrupt.
@@ -86,6 +89,8 @@ class Negotiator {
 
   Phase phase_ = Phase::kIdle;
   bool shutting_down_ = false;
+  bool leaves_ = false;
+  bool joined_ = false;           ///< Answers may be about what only other ranks have asked.
   std::uint32_t slot_limit_ = 0;  ///< Slots below this exist; equal on all ranks.
   std::vector<std::uint64_t> ready_;
   std::size_t ready_count_ = 0;

@@ -10,23 +10,23 @@
 #include "coordinator/bucket.h"
 #include "coordinator/handle_table.h"
 #include "metrics/bucket_names.h"
+#include "ops/adasum.h"
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
+#include "ops/alltoall.h"
 #include "ops/broadcast.h"
+#include "ops/grouped_allreduce.h"
+#include "ops/reduce_scatter.h"
 #include "weir/tensor.h"
 
 namespace weir {
 
-/// Gives the memory for a result whose shape is known only once all ranks agreed. Called on the
-/// network thread; what it throws becomes the operation's error on this rank.
-using AllocateOutput = std::function<void*(const Shape& shape)>;
-
-/// A single operation that a program submits by name: all-reduce, all-gather, broadcast, barrier.
-/// The object lives as long as the engine and serves every later operation of that name, so that
-/// submitting again allocates nothing.
+/// A single operation that a program submits by name: all-reduce, all-gather, broadcast,
+/// all-to-all, reduce-scatter, barrier. The object serves every later operation of that name as
+/// long as the name has a slot, so that submitting again allocates nothing (OperationTable).
 class Operation final : public Bucket {
  public:
-  Operation(std::string name, Transport& transport, HandleTable& handles);
+  Operation(std::string name, ProcessSet& set, HandleTable& handles);
 
   /// What one submission brings. Called only while the operation is idle.
   struct Submission {
@@ -34,7 +34,12 @@ class Operation final : public Bucket {
     const void* in = nullptr;
     void* out = nullptr;
     AllocateOutput allocate;
+    /// Of a grouped all-reduce; `request.members` describes them.
+    std::vector<Array> arrays;
     std::shared_ptr<const void> owner;
+    /// Called by the network thread as soon as the ranks agree, in the order in which all ranks
+    /// agree on operations, with the rows of the answer.
+    std::function<void(std::span<const std::int64_t> rows)> on_agreed;
   };
   void Submit(Submission submission, Handle handle);
 
@@ -45,8 +50,8 @@ class Operation final : public Bucket {
     return slot != kNoSlot && submission_.request.kind != RequestKind::kGroup &&
            agreed_request_ == submission_.request;
   }
-  /// The ranks agreed on this submission; `first_dims` for an all-gather.
-  void Agree(std::vector<std::int64_t> first_dims);
+  /// The ranks agreed on this submission; `rows` are those of the answer.
+  void Agree(std::vector<std::int64_t> rows);
 
   const std::string& name() const override { return name_; }
   int priority() const override { return submission_.request.priority; }
@@ -67,7 +72,17 @@ class Operation final : public Bucket {
   bool busy() const { return busy_.load(std::memory_order_acquire); }
 
  private:
+  Collective* BindAllreduce();
   void BindAllgather();
+  void BindBroadcast();
+  void BindAlltoall();
+  void BindReducescatter();
+  void CheckAnswer(std::size_t rows) const;
+  std::size_t row_bytes() const;
+  std::span<const std::byte> Input(std::int64_t rows) const;
+  /// Memory for a result of `first_dim` rows: the program's, or our own where it gave none.
+  std::span<std::byte> Allocate(std::int64_t first_dim, std::span<const std::int64_t> rows);
+  /// `error` is none of its members.
   void Finish(const std::exception_ptr& error);
 
   const std::string name_;
@@ -77,12 +92,16 @@ class Operation final : public Bucket {
   Handle handle_ = kNoHandle;
   std::atomic<bool> busy_ = false;
   std::optional<Request> agreed_request_;
-  std::vector<std::int64_t> first_dims_;
+  std::vector<std::int64_t> rows_;  ///< Of the last answer (Response::rows).
   std::exception_ptr allocation_error_;
   std::vector<std::byte> discarded_;  ///< Takes the result when the program's allocation failed.
   std::unique_ptr<Allreduce> allreduce_;
+  std::unique_ptr<Adasum> adasum_;
+  std::unique_ptr<GroupedAllreduce> grouped_allreduce_;
   std::unique_ptr<Allgather> allgather_;
   std::unique_ptr<Broadcast> broadcast_;
+  std::unique_ptr<Alltoall> alltoall_;
+  std::unique_ptr<ReduceScatter> reduce_scatter_;
 };
 
 }  // namespace weir

@@ -10,21 +10,16 @@ namespace {
 
 // Least bytes an item takes, so that a count can be bounded before anything is allocated.
 constexpr std::size_t kLeastMember = 6;
-constexpr std::size_t kLeastRequest = 36;
-constexpr std::size_t kLeastResponse = 16;
+constexpr std::size_t kLeastRequest = 48;
+constexpr std::size_t kLeastResponse = 22;
+constexpr int kReduceOps = static_cast<int>(ReduceOp::kProduct) + 1;
+constexpr int kResponseKinds = static_cast<int>(Response::Kind::kAllJoined) + 1;
 
 template <typename Enum>
-Enum GetEnum(ByteReader& in, std::uint8_t count) {
+Enum GetEnum(ByteReader& in, int count) {
   const auto value = in.Get<std::uint8_t>();
   if (value >= count) in.Fail("an unknown code");
   return static_cast<Enum>(value);
-}
-
-ReduceOp GetOp(ByteReader& in) {
-  const auto op = GetEnum<ReduceOp>(in, 6);
-  // Horovod's number 2 is an operation that Weir does not have.
-  if (static_cast<int>(op) == 2) in.Fail("an unknown operation");
-  return op;
 }
 
 void PutShape(ByteWriter& out, const Shape& shape) {
@@ -44,6 +39,20 @@ Shape GetShape(ByteReader& in) {
   }
 }
 
+void PutRows(ByteWriter& out, const std::vector<std::int64_t>& rows) {
+  out.Put(static_cast<std::uint32_t>(rows.size()));
+  for (const std::int64_t count : rows) out.Put(count);
+}
+
+std::vector<std::int64_t> GetRows(ByteReader& in) {
+  std::vector<std::int64_t> rows(in.GetCount(sizeof(std::int64_t)));
+  for (std::int64_t& count : rows) {
+    count = in.Get<std::int64_t>();
+    if (count < 0) in.Fail("a negative number of rows");
+  }
+  return rows;
+}
+
 void PutRequest(ByteWriter& out, const Request& request) {
   out.Put(request.kind);
   out.PutString(request.name);
@@ -54,6 +63,7 @@ void PutRequest(ByteWriter& out, const Request& request) {
   out.Put(request.postscale);
   out.Put(request.root);
   out.Put(request.priority);
+  PutRows(out, request.splits);
   out.Put(static_cast<std::uint32_t>(request.members.size()));
   for (const Request::Member& member : request.members) {
     out.PutString(member.name);
@@ -70,15 +80,16 @@ void PutRequest(ByteWriter& out, const Request& request) {
 
 Request GetRequest(ByteReader& in) {
   Request request;
-  request.kind = GetEnum<RequestKind>(in, 5);
+  request.kind = GetEnum<RequestKind>(in, kRequestKinds);
   request.name = in.GetString();
   request.dtype = GetEnum<DType>(in, kDTypeCount);
   request.shape = GetShape(in);
-  request.op = GetOp(in);
+  request.op = GetEnum<ReduceOp>(in, kReduceOps);
   request.prescale = in.Get<double>();
   request.postscale = in.Get<double>();
   request.root = in.Get<std::int32_t>();
   request.priority = in.Get<std::int32_t>();
+  request.splits = GetRows(in);
   request.members.resize(in.GetCount(kLeastMember));
   for (Request::Member& member : request.members) {
     member.name = in.GetString();
@@ -99,26 +110,29 @@ void PutResponse(ByteWriter& out, const Response& response) {
   out.Put(response.kind);
   out.PutString(response.name);
   out.Put(response.slot);
-  out.Put(static_cast<std::uint32_t>(response.first_dims.size()));
-  for (const std::int64_t dim : response.first_dims) out.Put(dim);
+  PutRows(out, response.rows);
   out.PutString(response.text);
   out.Put(static_cast<std::uint32_t>(response.ranks.size()));
   for (const int rank : response.ranks) out.Put(static_cast<std::int32_t>(rank));
+  out.Put(static_cast<std::uint8_t>(response.request.has_value()));
+  if (response.request) PutRequest(out, *response.request);
 }
 
 Response GetResponse(ByteReader& in) {
   Response response;
-  response.kind = GetEnum<Response::Kind>(in, 3);
+  response.kind = GetEnum<Response::Kind>(in, kResponseKinds);
   response.name = in.GetString();
   response.slot = in.Get<std::uint32_t>();
   if (response.slot != kNoSlot && response.slot > kMostSlots) {
     in.Fail("an impossible slot");
   }
-  response.first_dims.resize(in.GetCount(sizeof(std::int64_t)));
-  for (std::int64_t& dim : response.first_dims) dim = in.Get<std::int64_t>();
+  response.rows = GetRows(in);
   response.text = in.GetString();
   response.ranks.resize(in.GetCount(sizeof(std::int32_t)));
   for (int& rank : response.ranks) rank = in.Get<std::int32_t>();
+  const auto has_request = in.Get<std::uint8_t>();
+  if (has_request > 1) in.Fail("neither a request nor none");
+  if (has_request == 1) response.request = GetRequest(in);
   return response;
 }
 
@@ -143,7 +157,8 @@ std::vector<T> DecodeAll(std::span<const std::byte> message, std::size_t least, 
 
 std::string_view Name(RequestKind kind) {
   constexpr std::array<std::string_view, kRequestKinds> kNames = {
-      "ALLREDUCE", "ALLGATHER", "BROADCAST", "BARRIER", "REGISTER"};
+      "ALLREDUCE",     "ALLGATHER", "BROADCAST", "ALLTOALL",
+      "REDUCESCATTER", "BARRIER",   "JOIN",      "REGISTER"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

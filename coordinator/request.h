@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,8 +13,17 @@
 namespace weir {
 
 /// What the negotiator can be asked for.
-enum class RequestKind : std::uint8_t { kAllreduce, kAllgather, kBroadcast, kBarrier, kGroup };
-inline constexpr int kRequestKinds = 5;
+enum class RequestKind : std::uint8_t {
+  kAllreduce,
+  kAllgather,
+  kBroadcast,
+  kAlltoall,
+  kReducescatter,
+  kBarrier,
+  kJoin,   ///< This rank has nothing more to submit until all have said so.
+  kGroup,  ///< The last one.
+};
+inline constexpr int kRequestKinds = static_cast<int>(RequestKind::kGroup) + 1;
 
 /// "ALLREDUCE", ... as in Horovod's messages.
 std::string_view Name(RequestKind kind);
@@ -29,8 +39,9 @@ struct Request {
   double prescale = 1.0;
   double postscale = 1.0;
   std::int32_t root = 0;
-  std::int32_t priority = 0;  ///< Decides the order of exchanges, so it must be the same.
-  /// kGroup: the registered tensors, in order, and everything else that must agree, as text.
+  std::int32_t priority = 0;         ///< Decides the order of exchanges, so it must be the same.
+  std::vector<std::int64_t> splits;  ///< kAlltoall: rows for each rank.
+  /// The registered tensors of a kGroup, in order, or those of a grouped kAllreduce.
   struct Member {
     std::string name;
     DType dtype = DType::kFloat32;
@@ -38,6 +49,7 @@ struct Request {
     friend bool operator==(const Member&, const Member&) = default;
   };
   std::vector<Member> members;
+  /// kGroup: everything else that must agree, as text.
   std::vector<std::pair<std::string, std::string>> settings;
   /// Consecutive slots that this name wants: 1, or the buckets and gates of a group.
   std::uint32_t slots = 1;
@@ -51,16 +63,27 @@ struct Response {
     kReady,     ///< Submitted everywhere and agreed: run it now. `slot` is its id from now on.
     kMismatch,  ///< The ranks disagree; `text` says how, `ranks` who.
     kForget,    ///< The slot's owner asked for something else: what was ready on it asks again.
+    kJoined,    ///< The rank in `ranks` submits nothing more; the others go on without it.
+    kAllJoined  ///< All have: `rows` is the rank that was the last.
   };
   Kind kind = Kind::kReady;
   std::string name;
   std::uint32_t slot = 0;
-  std::vector<std::int64_t> first_dims;  ///< kAllgather: every rank's first dimension.
+  /// kAllgather: every rank's first dimension. kAlltoall: what rank s sends to rank d is entry
+  /// s * size + d.
+  std::vector<std::int64_t> rows;
   std::string text;
   std::vector<int> ranks;
+  /// kReady while some rank has joined: what it is, for who has not asked.
+  std::optional<Request> request;
 
   friend bool operator==(const Response&, const Response&) = default;
 };
+
+/// Names that no program can give (they begin with kReserved): Join and changes of process sets.
+inline constexpr std::string_view kReserved = "weir:";
+inline constexpr std::string_view kJoinName = "weir:join";
+inline constexpr std::string_view kSetChangeName = "weir:process sets";
 
 /// A slot value that says "not cached": the name asks on the slow path every time.
 inline constexpr std::uint32_t kNoSlot = 0xffffffffu;

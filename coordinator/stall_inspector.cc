@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "common/log.h"
 
@@ -24,12 +25,14 @@ std::int64_t Nanoseconds(double seconds) {
 
 }  // namespace
 
-StallInspector::StallInspector(const Settings& settings, int rank, int size, Membership* membership)
+StallInspector::StallInspector(const Settings& settings, int rank, int size, Membership* membership,
+                               RanksOf ranks_of)
     : enabled_(settings.stall_check),
       warning_ns_(Nanoseconds(settings.stall_warning_seconds)),
       shutdown_ns_(Nanoseconds(settings.stall_shutdown_seconds)),
       size_(size),
       membership_(membership),
+      ranks_of_(std::move(ranks_of)),
       rank_(rank) {}
 
 std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
@@ -90,18 +93,23 @@ std::string StallInspector::Silent() const {
   return fmt::format("ranks [{}] did not answer what they are doing", fmt::join(silent, ", "));
 }
 
-void StallInspector::Answer(std::int64_t now_ns, const std::vector<Waiting>& waiting,
-                            const std::string& last_finished) {
-  std::map<std::string, double> tensors;
-  for (const Waiting& entry : waiting) {
-    tensors[entry.name] = static_cast<double>(now_ns - entry.since_ns) / kNanoseconds;
+void StallInspector::Answer(std::int64_t now_ns, const Doing& doing) {
+  std::map<Tensor, double> tensors;
+  for (const Waiting& entry : doing.waiting) {
+    tensors[{entry.process_set, entry.name}] =
+        static_cast<double>(now_ns - entry.since_ns) / kNanoseconds;
     // The first ones by name, so that the reader knows what there was no room for.
     if (tensors.size() > kMostTensors) tensors.erase(std::prev(tensors.end()));
   }
+  auto list = nlohmann::json::array();
+  for (const auto& [tensor, seconds] : tensors) {
+    list.push_back({tensor.first, tensor.second, seconds});
+  }
   membership_->SendStatus(
       // A name need not be UTF-8; what is not is shown replaced.
-      nlohmann::json{{"waiting", tensors}, {"last_finished", last_finished}}.dump(
-          -1, ' ', false, nlohmann::json::error_handler_t::replace));
+      nlohmann::json{
+          {"waiting", list}, {"last_finished", doing.last_finished}, {"joined", doing.joined}}
+          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 std::optional<std::string> StallInspector::OnStatus(std::int64_t now_ns, int rank,
@@ -109,8 +117,12 @@ std::optional<std::string> StallInspector::OnStatus(std::int64_t now_ns, int ran
   Status status;
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    status.waiting_seconds = json.at("waiting").get<std::map<std::string, double>>();
+    for (const auto& [set, name, seconds] :
+         json.at("waiting").get<std::vector<std::tuple<int, std::string, double>>>()) {
+      status.waiting_seconds[{set, name}] = seconds;
+    }
     status.last_finished = json.value("last_finished", "");
+    status.joined = json.value("joined", std::set<int>());
   } catch (const nlohmann::json::exception& error) {
     LogWarning("rank {} answered what cannot be read: {}", rank, error.what());
   }
@@ -123,7 +135,7 @@ std::optional<std::string> StallInspector::OnStatus(std::int64_t now_ns, int ran
 }
 
 std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
-  std::set<std::string> tensors;
+  std::set<Tensor> tensors;
   double oldest = 0.0;
   for (const auto& [rank, status] : statuses_) {
     for (const auto& [tensor, seconds] : status.waiting_seconds) {
@@ -133,7 +145,7 @@ std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
     }
   }
   std::string text;
-  for (const std::string& tensor : tensors) text += (text.empty() ? "" : "; ") + Describe(tensor);
+  for (const Tensor& tensor : tensors) text += (text.empty() ? "" : "; ") + Describe(tensor);
   if (text.empty()) return std::nullopt;
   if (shutdown_ns_ > 0 && Nanoseconds(oldest) >= shutdown_ns_) return text;
   if (now_ns < next_warning_ns_) return std::nullopt;
@@ -143,22 +155,23 @@ std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
   return std::nullopt;
 }
 
-bool StallInspector::EveryRankHas(const std::string& tensor) const {
-  return std::ranges::all_of(statuses_,
-                             [&](const auto& entry) { return entry.second.MayHave(tensor); });
+bool StallInspector::EveryRankHas(const Tensor& tensor) const {
+  return std::ranges::all_of(ranks_of_(tensor.first),
+                             [&](int rank) { return statuses_.at(rank).MayHave(tensor); });
 }
 
-bool StallInspector::Status::MayHave(const std::string& tensor) const {
-  return waiting_seconds.contains(tensor) ||
+bool StallInspector::Status::MayHave(const Tensor& tensor) const {
+  return waiting_seconds.contains(tensor) || joined.contains(tensor.first) ||
          (waiting_seconds.size() >= kMostTensors && tensor > waiting_seconds.rbegin()->first);
 }
 
-std::string StallInspector::Describe(const std::string& tensor) const {
+std::string StallInspector::Describe(const Tensor& tensor) const {
   std::vector<int> present;
   std::vector<int> missing;
   double seconds = 0.0;
   std::string doing;
-  for (const auto& [rank, status] : statuses_) {
+  for (const int rank : ranks_of_(tensor.first)) {
+    const Status& status = statuses_.at(rank);
     const auto found = status.waiting_seconds.find(tensor);
     if (found != status.waiting_seconds.end()) {
       present.push_back(rank);
@@ -173,7 +186,8 @@ std::string StallInspector::Describe(const std::string& tensor) const {
                                                  : "last finished '" + status.last_finished + "'");
   }
   return fmt::format(
-      "tensor '{}' was submitted by ranks [{}] {:.1f} s ago but not by ranks [{}] ({})", tensor,
+      "tensor '{}'{} was submitted by ranks [{}] {:.1f} s ago but not by ranks [{}] ({})",
+      tensor.second, tensor.first == 0 ? "" : fmt::format(" of process set {}", tensor.first),
       fmt::join(present, ", "), seconds, fmt::join(missing, ", "), doing);
 }
 

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ops/membership.h"
@@ -21,10 +24,14 @@ class StallInspector {
   struct Waiting {
     std::string name;
     std::int64_t since_ns = 0;
+    int process_set = 0;
   };
+  /// The ranks of a process set; none: there is no such set any more.
+  using RanksOf = std::function<std::vector<int>(int process_set)>;
 
   /// `membership` may be null: then a rank can only say what it waits for itself.
-  StallInspector(const Settings& settings, int rank, int size, Membership* membership);
+  StallInspector(const Settings& settings, int rank, int size, Membership* membership,
+                 RanksOf ranks_of);
 
   /// Whether it is time for Check.
   bool due(std::int64_t now_ns) const { return enabled_ && now_ns >= next_check_ns_; }
@@ -32,9 +39,14 @@ class StallInspector {
   /// Looks at what waits here. Returns the sentence the job ends with when the limit has passed.
   std::optional<std::string> Check(std::int64_t now_ns, const std::vector<Waiting>& waiting);
 
+  /// What a rank is doing.
+  struct Doing {
+    std::vector<Waiting> waiting;
+    std::string last_finished;  ///< Name of an operation; "": nothing yet.
+    std::vector<int> joined;    ///< Process sets in which nobody waits for it.
+  };
   /// Another rank (or this one) wants to know.
-  void Answer(std::int64_t now_ns, const std::vector<Waiting>& waiting,
-              const std::string& last_finished);
+  void Answer(std::int64_t now_ns, const Doing& doing);
   /// Rank 0: an answer. Warns, however many ranks asked, once an interval. Returns the sentence the
   /// job ends with when the limit has passed.
   std::optional<std::string> OnStatus(std::int64_t now_ns, int rank, const std::string& status);
@@ -46,21 +58,25 @@ class StallInspector {
   std::string Silent() const;
 
  private:
+  /// A tensor of a process set.
+  using Tensor = std::pair<int, std::string>;
   struct Status {
-    std::map<std::string, double> waiting_seconds;  ///< By tensor.
+    std::map<Tensor, double> waiting_seconds;
     std::string last_finished;
+    std::set<int> joined;
     /// Whether the tensor may wait there though the answer, which has no room for all, leaves it
     /// out.
-    bool MayHave(const std::string& tensor) const;
+    bool MayHave(const Tensor& tensor) const;
   };
   std::optional<std::string> Report(std::int64_t now_ns);
-  bool EveryRankHas(const std::string& tensor) const;
-  std::string Describe(const std::string& tensor) const;
+  bool EveryRankHas(const Tensor& tensor) const;
+  std::string Describe(const Tensor& tensor) const;
   const bool enabled_;
   const std::int64_t warning_ns_;
   const std::int64_t shutdown_ns_;
   const int size_;
   Membership* const membership_;
+  const RanksOf ranks_of_;
   const int rank_;
   std::int64_t next_check_ns_ = 0;
   std::int64_t next_request_ns_ = 0;

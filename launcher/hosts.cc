@@ -21,16 +21,18 @@ int ParseSlots(const std::string& text, const std::string& where) {
   return slots;
 }
 
+/// The name goes on to ssh and to Hydra, where a dash would make it an option.
+bool IsHostName(const std::string& name) {
+  return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
+  });
+}
+
 Host ParseHost(const std::string& text, const std::string& where) {
   const std::size_t colon = text.find(':');
   Host host{.name = text.substr(0, colon)};
   if (colon != std::string::npos) host.slots = ParseSlots(text.substr(colon + 1), where);
-  // The name goes on to ssh and to Hydra, where a dash would make it an option.
-  const bool odd = host.name.empty() || host.name[0] == '-' ||
-                   !std::ranges::all_of(host.name, [](unsigned char c) {
-                     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
-                   });
-  if (odd) {
+  if (!IsHostName(host.name)) {
     throw InvalidArgument(where + ": '" + text + "' is not a host; give name:slots, as in a:2,b:2");
   }
   return host;
@@ -73,6 +75,38 @@ std::vector<Host> ReadHostFile(const std::string& path) {
   }
   if (hosts.empty()) throw InvalidArgument("--hostfile: '" + path + "' names no host");
   return hosts;
+}
+
+void AddHost(std::vector<Host>& hosts, const std::string& where, const std::string& name,
+             int slots) {
+  if (!IsHostName(name)) {
+    throw InvalidArgument(where + ": '" + name + "' is not the name of a host");
+  }
+  const auto known = std::ranges::find(hosts, name, &Host::name);
+  if (known == hosts.end()) {
+    hosts.push_back({.name = name, .slots = slots});
+  } else {
+    known->slots += slots;
+  }
+}
+
+std::string HostsText(const std::vector<Host>& hosts) {
+  std::string text;
+  for (const Host& host : hosts) {
+    text += (text.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
+  }
+  return text;
+}
+
+std::vector<Host> HostsOfRanks(const std::vector<Host>& hosts, int ranks) {
+  PlaceRanks(hosts, ranks);
+  std::vector<Host> used;
+  for (const Host& host : hosts) {
+    const int here = std::min(host.slots, ranks);
+    if (here > 0) used.push_back({.name = host.name, .slots = here});
+    ranks -= here;
+  }
+  return used;
 }
 
 std::vector<std::string> PlaceRanks(const std::vector<Host>& hosts, int ranks) {

@@ -17,6 +17,17 @@ std::vector<Host> ParseHosts(const std::string& text);
 /// InvalidArgument that names the file and the line.
 std::vector<Host> ReadHostFile(const std::string& path);
 
+/// Adds `slots` to the host of this name, which is put last when it is new. Throws InvalidArgument
+/// that begins with `where` when it is no name of a host.
+void AddHost(std::vector<Host>& hosts, const std::string& where, const std::string& name,
+             int slots);
+
+/// "a:2,b:4", as ParseHosts reads it.
+std::string HostsText(const std::vector<Host>& hosts);
+
+/// The first of the hosts, with slots for just that many ranks. Throws as PlaceRanks does.
+std::vector<Host> HostsOfRanks(const std::vector<Host>& hosts, int ranks);
+
 /// The host of each rank: hosts are filled in their order. Throws InvalidArgument when there are
 /// more ranks than slots.
 std::vector<std::string> PlaceRanks(const std::vector<Host>& hosts, int ranks);

@@ -1,6 +1,7 @@
 #include "launcher/job.h"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 
 #include "launcher/wait_status.h"
@@ -96,10 +97,20 @@ void Job::OnSupervisorLost(int rank, const std::string& how, Time now) {
   FailRank(rank, how, 1, now);
 }
 
+void Job::OnStartTrouble(const StartTrouble& trouble) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    Rank& rank = ranks_[r];
+    const bool meant =
+        trouble.host.empty() ? static_cast<int>(r) == trouble.rank : rank.host == trouble.host;
+    if (meant && rank.state == Rank::kStarting && rank.trouble.empty()) rank.trouble = trouble.why;
+  }
+}
+
 void Job::OnMpiexecEnded(int wait_status, Time now) {
   const int code = ShellCode(wait_status);
   const std::string how = "mpiexec ended with " + DescribeStatus(wait_status);
   if (!StartingRanks().empty()) {
+    if (!cause_ && !KnownTroubles().empty()) cause_ = {.text = KnownTroubles(), .code = 1};
     if (!cause_)
       cause_ = {.text = how + " before it had started " + StartingRanks() +
                         "; are the hosts right (-H, --hostfile), and what goes to mpiexec "
@@ -147,10 +158,12 @@ void Job::Tick(Time now) {
     switch (phase_) {
       case Phase::kRunning:
         if (const std::string missing = StartingRanks(); !missing.empty()) {
+          const std::string known = KnownTroubles();
           cause_ = {.text = missing + " did not start within the start timeout of " +
-                            Seconds(policy_.start_timeout) +
-                            " s; is the host reachable by ssh, and weirrun installed there at the "
-                            "same path?",
+                            Seconds(policy_.start_timeout) + " s; " +
+                            (known.empty() ? "is the host reachable by ssh, and weirrun installed "
+                                             "there at the same path?"
+                                           : known),
                     .code = 1};
           GiveUpOnStarting();
           Enter(Phase::kTerminating, now + policy_.grace);
@@ -219,10 +232,40 @@ void Job::GiveUpOnStarting() {
 }
 
 std::string Job::StartingRanks() const {
-  std::string text;
+  std::vector<int> starting;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    if (ranks_[r].state != Rank::kStarting) continue;
-    text += (text.empty() ? "" : ", ") + Place(static_cast<int>(r));
+    if (ranks_[r].state == Rank::kStarting) starting.push_back(static_cast<int>(r));
+  }
+  return Places(starting);
+}
+
+std::string Job::KnownTroubles() const {
+  std::map<std::string, std::vector<int>> by_reason;
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const Rank& rank = ranks_[r];
+    if (rank.state != Rank::kStarting || rank.trouble.empty()) continue;
+    by_reason[rank.trouble].push_back(static_cast<int>(r));
+  }
+  std::string text;
+  for (const auto& [why, ranks] : by_reason) {
+    text += (text.empty() ? "" : "; ") + Places(ranks) + " did not start: " + why;
+  }
+  return text;
+}
+
+std::string Job::Places(const std::vector<int>& ranks) const {
+  std::string text;
+  for (std::size_t i = 0, end = 0; i < ranks.size(); i = end) {
+    const std::string& host = ranks_[static_cast<std::size_t>(ranks[i])].host;
+    end = i + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1 &&
+           ranks_[static_cast<std::size_t>(ranks[end])].host == host) {
+      ++end;
+    }
+    const bool one = end == i + 1;
+    text += (text.empty() ? "" : ", ") + std::string(one ? "rank " : "ranks ") +
+            std::to_string(ranks[i]) + (one ? "" : "-" + std::to_string(ranks[end - 1])) + " on " +
+            host;
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/supervision.h"
+#include "launcher/start_trouble.h"
 
 namespace weir::launcher {
 
@@ -38,6 +39,9 @@ class Job {
   void OnMessage(int rank, const supervision::Message& message, Time now);
   /// The supervisor of `rank` has gone or is silent: nobody knows how its program ended.
   void OnSupervisorLost(int rank, const std::string& how, Time now);
+  /// Somebody knows why a host or a rank does not start. What ends the job is mpiexec's end or the
+  /// start's deadline.
+  void OnStartTrouble(const StartTrouble& trouble);
   void OnMpiexecEnded(int wait_status, Time now);
   /// weirrun itself cannot go on.
   void OnLauncherFailed(const std::string& how, Time now);
@@ -60,6 +64,7 @@ class Job {
   struct Rank {
     std::string host;
     enum { kStarting, kRunning, kOver } state = kStarting;
+    std::string trouble{};          // Why it does not start, if known.
     bool attached = false;          // Has an engine that did not leave.
     std::optional<Time> settles{};  // Ended with code 0 while attached.
   };
@@ -73,6 +78,8 @@ class Job {
   };
 
   std::string Place(int rank) const;
+  /// "ranks 0-1 on a, rank 2 on b".
+  std::string Places(const std::vector<int>& ranks) const;
   void OnExited(int rank, const supervision::Message& message, Time now);
   void OnAbort(int rank, const std::string& reason, Time now);
   void FailRank(int rank, const std::string& how, int code, Time now);
@@ -81,7 +88,10 @@ class Job {
   void Broadcast(const supervision::Message& message, int except = -1);
   void SetDeadline();
   void GiveUpOnStarting();
+  /// "ranks 0-1 on a, rank 2 on b" of those that have not started.
   std::string StartingRanks() const;
+  /// "rank 2 on b did not start: why" of those of which the reason is known.
+  std::string KnownTroubles() const;
 
   std::vector<Rank> ranks_;
   JobPolicy policy_;

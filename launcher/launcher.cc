@@ -17,8 +17,10 @@
 #include "launcher/heartbeat.h"
 #include "launcher/network.h"
 #include "launcher/program.h"
+#include "launcher/remote_shell.h"
+#include "launcher/shell_words.h"
+#include "launcher/start_trouble.h"
 #include "weir/error.h"
-#include "weir/settings.h"
 
 namespace weir::launcher {
 namespace {
@@ -45,6 +47,16 @@ std::string RandomToken() {
   return token;
 }
 
+/// With their ends.
+std::vector<std::string> Lines(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
+    end = std::min(text.find('\n', begin), text.size() - 1) + 1;
+    lines.push_back(text.substr(begin, end - begin));
+  }
+  return lines;
+}
+
 UniqueFd WatchSignals() {
   sigset_t set;
   sigemptyset(&set);
@@ -69,19 +81,20 @@ std::string Addresses(const Options& options, std::uint16_t port) {
 
 }  // namespace
 
-Launcher::Launcher(const Options& options)
+Launcher::Launcher(const Options& options, const Settings& settings)
     : options_(options),
       token_(RandomToken()),
       listener_(Listen(AllLocal(options.hosts))),
       peers_(static_cast<std::size_t>(options.ranks)),
       awaited_(2 * options.ranks) {
-  Prepare();
+  Prepare(settings);
   const std::vector<std::string> command = MpiexecCommand(FindMpiexec(), options_);
   unsetenv("WEIR_MPIEXEC");
-  if (options_.verbose) {
-    for (const std::string& word : command) std::fprintf(stderr, "%s ", word.c_str());
-    std::fprintf(stderr, "\n");
-  }
+  const char* ssh = std::getenv("HYDRA_LAUNCHER_EXEC");
+  const bool own_ssh = ssh != nullptr && *ssh != '\0';
+  setenv(kRemoteShellVariable,
+         RemoteShellValue(settings.start_timeout_seconds, own_ssh ? ssh : "ssh").c_str(), 1);
+  if (options_.verbose) std::fprintf(stderr, "%s\n", ShellWords(command).c_str());
   signals_ = WatchSignals();
   output_ = std::make_unique<OutputCollector>(options_.output, options_.ranks);
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // What mpiexec leaves behind comes here.
@@ -92,9 +105,7 @@ Launcher::Launcher(const Options& options)
                                [this](int rank, const Message& message) { Send(rank, message); });
 }
 
-void Launcher::Prepare() {
-  for (const auto& [name, value] : options_.environment) setenv(name.c_str(), value.c_str(), 1);
-  const Settings settings = Settings::FromEnvironment();  // Wrong ones are refused here, once.
+void Launcher::Prepare(const Settings& settings) {
   options_.policy.start_timeout =
       milliseconds(static_cast<milliseconds::rep>(settings.start_timeout_seconds * 1000));
   const std::string grace =
@@ -218,10 +229,17 @@ void Launcher::OnMpiexecOutput() {
   ssize_t n = 0;
   while ((n = read(mpiexec_.output.get(), bytes.data(), bytes.size())) > 0) {
     const std::string lines = mpiexec_lines_.Append({bytes.data(), static_cast<std::size_t>(n)});
-    // What Hydra says of a job that is being ended is confusing; weirrun says it better.
-    if (options_.verbose || !job_->ending()) std::fputs(lines.c_str(), stderr);
+    for (const std::string& line : Lines(lines)) OnMpiexecLine(line);
   }
   if (n == 0) mpiexec_.output.reset();
+}
+
+void Launcher::OnMpiexecLine(const std::string& line) {
+  const auto trouble = ParseTrouble(line);
+  if (trouble) job_->OnStartTrouble(*trouble);
+  // What Hydra says of a job that is being ended is confusing; weirrun says it better. A trouble is
+  // part of what weirrun says.
+  if (options_.verbose || !(trouble || job_->ending())) std::fputs(line.c_str(), stderr);
 }
 
 void Launcher::OnNewConnection() {

@@ -14,6 +14,7 @@
 #include "launcher/mpiexec.h"
 #include "launcher/options.h"
 #include "launcher/output_collector.h"
+#include "weir/settings.h"
 
 namespace weir::launcher {
 
@@ -22,8 +23,9 @@ namespace weir::launcher {
 /// output has a thread of its own.
 class Launcher {
  public:
-  /// Starts mpiexec. Throws InvalidArgument when the job cannot be started.
-  explicit Launcher(const Options& options);
+  /// Starts mpiexec, in the environment that PrepareEnvironment made. Throws InvalidArgument when
+  /// the job cannot be started.
+  Launcher(const Options& options, const Settings& settings);
 
   /// Returns weirrun's exit code: 0, that of the first rank that failed, 128 + a signal's number,
   /// or 1 for what weirrun itself could not do.
@@ -35,12 +37,13 @@ class Launcher {
     Time last_heard;
   };
 
-  void Prepare();
+  void Prepare(const Settings& settings);
   void Wait();
   int Timeout() const;
   void OnTime(Time now);
   void OnSignals();
   void OnMpiexecOutput();
+  void OnMpiexecLine(const std::string& line);
   void OnNewConnection();
   void OnAcceptFailed(int error);
   bool Introduce(Peer& stranger);

@@ -3,8 +3,13 @@
 #include <vector>
 
 #include "launcher/check_build.h"
+#include "launcher/dry_run.h"
+#include "launcher/hosts.h"
 #include "launcher/launcher.h"
+#include "launcher/mpiexec.h"
 #include "launcher/options.h"
+#include "launcher/rank_environment.h"
+#include "launcher/remote_shell.h"
 #include "launcher/supervisor.h"
 #include "weir/error.h"
 
@@ -18,6 +23,9 @@ constexpr int kUsageError = 2;
 int Main(const std::vector<std::string>& arguments) {
   if (arguments.size() > 2 && arguments[0] == "--supervise") {
     return weir::launcher::RunSupervisor({arguments.begin() + 2, arguments.end()});
+  }
+  if (weir::launcher::IsRemoteShellCall(arguments)) {
+    return weir::launcher::RunRemoteShell(arguments);
   }
   const Options options = weir::launcher::ParseOptions(arguments);
   switch (options.action) {
@@ -36,7 +44,16 @@ int Main(const std::vector<std::string>& arguments) {
   for (const std::string& notice : options.notices) {
     std::fprintf(stderr, "weirrun: note: %s\n", notice.c_str());
   }
-  return weir::launcher::Launcher(options).Run();
+  if (!options.hosts_origin.empty()) {
+    std::fprintf(stderr, "weirrun: hosts from %s: %s, for %d ranks\n", options.hosts_origin.c_str(),
+                 weir::launcher::HostsText(options.hosts).c_str(), options.ranks);
+  }
+  const weir::Settings settings = weir::launcher::PrepareEnvironment(options);
+  if (options.dry_run) {
+    std::fputs(weir::launcher::DryRun(weir::launcher::FindMpiexec(), options).c_str(), stdout);
+    return 0;
+  }
+  return weir::launcher::Launcher(options, settings).Run();
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,34 @@ fs::path FindInPath(const std::string& name) {
   return {};
 }
 
+std::string Value(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value == nullptr ? "" : value;
+}
+
+bool Names(const std::vector<std::string>& words, std::initializer_list<const char*> wanted) {
+  return std::ranges::any_of(words, [&](const std::string& word) {
+    return std::ranges::find(wanted, word) != wanted.end();
+  });
+}
+
+/// The arguments that say how Hydra reaches the hosts. Whoever says it himself wins: with arguments
+/// for mpiexec, or with Hydra's variables.
+std::vector<std::string> HowToReach(const Options& options) {
+  if (AllLocal(options.hosts)) return {"-launcher", "fork"};
+  const std::vector<std::string>& given = options.mpiexec_arguments;
+  if (Names(given, {"-launcher", "-bootstrap", "-launcher-exec", "-bootstrap-exec"})) return {};
+  const std::string launcher = Value("HYDRA_LAUNCHER");
+  if (!launcher.empty() && launcher != "ssh") return {};
+  // Hosts of a Slurm job often take no ssh.
+  const bool wants_ssh = !launcher.empty() || !Value("HYDRA_LAUNCHER_EXEC").empty() ||
+                         options.environment.contains("HYDRA_LAUNCHER_EXTRA_ARGS");
+  if (!wants_ssh && options.hosts_origin.starts_with("SLURM_") && !FindInPath("srun").empty()) {
+    return {"-launcher", "slurm"};
+  }
+  return {"-launcher", "ssh", "-launcher-exec", OwnPath()};
+}
+
 }  // namespace
 
 std::string OwnPath() { return fs::read_symlink("/proc/self/exe"); }
@@ -50,13 +79,12 @@ std::string FindMpiexec() {
 }
 
 std::vector<std::string> MpiexecCommand(const std::string& mpiexec, const Options& options) {
-  std::string hosts;
-  for (const Host& host : options.hosts) {
-    hosts += (hosts.empty() ? "" : ",") + host.name + ":" + std::to_string(host.slots);
-  }
   std::vector<std::string> command = {mpiexec, "-np", std::to_string(options.ranks), "-hosts",
-                                      hosts};
-  if (AllLocal(options.hosts)) command.insert(command.end(), {"-launcher", "fork"});
+                                      HostsText(options.hosts)};
+  for (std::string& word : HowToReach(options)) command.push_back(std::move(word));
+  if (!options.interfaces.empty() && !AllLocal(options.hosts)) {
+    command.insert(command.end(), {"-iface", options.interfaces.front()});
+  }
   command.insert(command.end(), options.mpiexec_arguments.begin(), options.mpiexec_arguments.end());
   command.insert(command.end(), {OwnPath(), "--supervise", "--"});
   command.insert(command.end(), options.command.begin(), options.command.end());

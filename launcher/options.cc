@@ -12,7 +12,9 @@
 #include <sstream>
 
 #include "common/nearest.h"
+#include "launcher/allocation.h"
 #include "launcher/config_file.h"
+#include "launcher/horovod_flags.h"
 #include "launcher/setting_flags.h"
 #include "weir/error.h"
 #include "weir/settings.h"
@@ -47,9 +49,14 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--check-build", raw.check_build, "Print what this build can do and exit (-cb).");
   app.add_flag("--verbose", options.verbose,
                "Say what is done, and pass on all that mpiexec says.");
-  app.add_option("--num-proc", raw.ranks, "How many ranks to start (-np).");
-  app.add_option("-H,--hosts", raw.hosts,
-                 "Hosts and their slots, as in a:2,b:4. Default: this one.");
+  app.add_flag(
+      "--dry-run", options.dry_run,
+      "Print the command for mpiexec, the place of each rank and the variables; start nothing.");
+  app.add_option("--num-proc", raw.ranks,
+                 "How many ranks to start (-np). Default: as many as Slurm or PBS gave.");
+  app.add_option(
+      "-H,--hosts", raw.hosts,
+      "Hosts and their slots, as in a:2,b:4. Default: those of Slurm or PBS, else this one.");
   app.add_option("--hostfile", raw.hostfile, "A file of lines \"host slots=n\".");
   app.add_option("--config-file", raw.config_file, "Options in YAML; the command line wins.");
   app.add_option("--start-timeout", raw.values["--start-timeout"],
@@ -68,7 +75,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--mpi-args", raw.mpi_args, "More arguments for mpiexec.");
   app.add_option("--binding-args", raw.binding_args,
                  "Arguments of mpiexec that bind ranks to cores. Default: no binding.");
-  app.add_flag("--tcp", raw.tcp, "Keep NCCL off InfiniBand.");
+  app.add_flag("--tcp", raw.tcp, "Between hosts, TCP alone.");
 }
 
 void AddSettingFlags(CLI::App& app, Raw& raw) {
@@ -84,14 +91,22 @@ void AddSettingFlags(CLI::App& app, Raw& raw) {
       app.add_option(flag.flag, value, help);
     }
   }
-  for (const IgnoredFlag& flag : IgnoredFlags()) {
-    app.add_option(flag.flag, "Accepted, has no effect.")->expected(flag.values)->group("");
+  // Horovod's older spelling of --log-without-timestamp.
+  std::string& timestamps = raw.values["--log-with-timestamp"];
+  for (const auto& [flag, value] :
+       {std::pair("--log-hide-timestamp", "false"), std::pair("--no-log-hide-timestamp", "true")}) {
+    app.add_flag_callback(
+           flag, [&timestamps, value = value] { timestamps = value; }, "Deprecated.")
+        ->group("");
+  }
+  for (const AcceptedFlag& flag : AcceptedFlags()) {
+    app.add_option(flag.flag, "Accepted, sets nothing.")->expected(flag.values)->group("");
   }
 }
 
 [[noreturn]] void ThrowUnknownOption(const CLI::App& app, const std::string& name) {
-  if (IsElasticFlag(name)) {
-    throw InvalidArgument("'" + name + "' asks for an elastic job, which is not supported yet");
+  if (const std::string why = WhyRefused(name); !why.empty()) {
+    throw InvalidArgument("'" + name + "' " + why);
   }
   std::vector<std::string> known = {"-np", "-hostfile", "-cb", "-prefix-timestamp"};
   for (const CLI::Option* option : app.get_options()) {
@@ -162,13 +177,17 @@ void ReadSettings(const Raw& raw, Options& options) {
   if (raw.config_file) {
     ConfigFile file = ReadConfigFile(*raw.config_file);
     options.environment = std::move(file.environment);
+    options.origins = std::move(file.origins);
     options.notices.insert(options.notices.end(), file.notices.begin(), file.notices.end());
     options.verbose = options.verbose || file.verbose;
   }
   const SettingFlag start_timeout{"--start-timeout", "", "", "", "START_TIMEOUT"};
   const auto take = [&](const SettingFlag& flag) {
     const std::string& text = raw.values.at(flag.flag);
-    if (!text.empty()) options.environment[flag.variable()] = VariableValue(flag, flag.flag, text);
+    if (text.empty()) return;
+    options.environment[flag.variable()] = VariableValue(flag, flag.flag, text);
+    options.origins[flag.variable()] =
+        flag.is_switch() && text == "false" ? flag.off_flag : flag.flag;
   };
   for (const SettingFlag& flag : SettingFlags()) take(flag);
   take(start_timeout);
@@ -178,13 +197,25 @@ void ReadHosts(const Raw& raw, Options& options) {
   if (raw.hosts && raw.hostfile) {
     throw InvalidArgument("-H and --hostfile both name the hosts; give one of them");
   }
+  std::optional<Allocation> allocation;
+  if (!raw.hosts && !raw.hostfile) allocation = FindAllocation();
+  if (raw.ranks.empty() && !allocation) {
+    throw InvalidArgument("give the number of ranks, 1 or more, with -np");
+  }
+  options.ranks = raw.ranks.empty()
+                      ? allocation->ranks
+                      : Number("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
   if (raw.hostfile) {
     options.hosts = ReadHostFile(*raw.hostfile);
   } else if (raw.hosts) {
     options.hosts = ParseHosts(*raw.hosts);
+  } else if (allocation) {
+    options.hosts = allocation->hosts;
+    options.hosts_origin = allocation->origin;
   } else {
     options.hosts = {{.name = "localhost", .slots = options.ranks}};
   }
+  PlaceRanks(options.hosts, options.ranks);
 }
 
 void ReadNetwork(const Raw& raw, Options& options) {
@@ -194,7 +225,11 @@ void ReadNetwork(const Raw& raw, Options& options) {
     options.environment["UCX_NET_DEVICES"] = raw.interfaces;
     options.environment["FI_TCP_IFACE"] = options.interfaces.front();
   }
-  if (raw.tcp) options.environment["NCCL_IB_DISABLE"] = "1";
+  if (raw.tcp) {
+    options.environment["NCCL_IB_DISABLE"] = "1";
+    options.environment["UCX_TLS"] = "tcp,sm,self";
+    options.environment["FI_PROVIDER"] = "tcp";
+  }
   std::string ssh = "-o PasswordAuthentication=no";
   if (!raw.ssh_port.empty()) {
     const int port = Number("--ssh-port", raw.ssh_port, 1, 65535, "a port, 1 to 65535");
@@ -237,18 +272,15 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
     }
     return options;
   }
-  if (raw.ranks.empty()) throw InvalidArgument("give the number of ranks, 1 or more, with -np");
-  options.ranks = Number("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
   if (options.command.empty()) {
     throw InvalidArgument("nothing to run; give the program after the options");
   }
-  for (const IgnoredFlag& flag : IgnoredFlags()) {
-    if (app.count(flag.flag) != 0 && flag.flag != "--mpi") {
-      options.notices.push_back(flag.flag + " is accepted and has no effect");
+  for (const AcceptedFlag& flag : AcceptedFlags()) {
+    if (app.count(flag.flag) != 0 && !flag.says.empty()) {
+      options.notices.push_back(flag.flag + " has no effect: " + flag.says);
     }
   }
   ReadHosts(raw, options);
-  PlaceRanks(options.hosts, options.ranks);
   ReadSettings(raw, options);
   ReadNetwork(raw, options);
   const double grace =

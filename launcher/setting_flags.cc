@@ -1,7 +1,6 @@
 #include "launcher/setting_flags.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "common/check.h"
@@ -29,6 +28,7 @@ std::vector<SettingFlag> MakeFlags() {
       {"--log-with-timestamp", "--log-without-timestamp", "logging", "hide-timestamp",
        "LOG_TIMESTAMPS", true},
       {"--metrics-port", "", "metrics", "port", "METRICS_PORT"},
+      {"--strict", "--no-strict", "params", "strict", "STRICT"},
   };
 }
 
@@ -56,47 +56,6 @@ std::string VariableValue(const SettingFlag& flag, const std::string& where,
   Settings scratch;
   Parse(*row, where, value, scratch);
   return value;
-}
-
-std::span<const IgnoredFlag> IgnoredFlags() {
-  static const std::vector<IgnoredFlag> flags = {
-      {"--mpi", 0},
-      {"--gloo", 0},
-      {"--jsrun", 0},
-      {"--disable-cache", 0},
-      {"--hierarchical-allreduce", 0},
-      {"--no-hierarchical-allreduce", 0},
-      {"--hierarchical-allgather", 0},
-      {"--no-hierarchical-allgather", 0},
-      {"--torus-allreduce", 0},
-      {"--no-torus-allreduce", 0},
-      {"--autotune", 0},
-      {"--no-autotune", 0},
-      {"--autotune-log-file", 1},
-      {"--autotune-warmup-samples", 1},
-      {"--autotune-steps-per-sample", 1},
-      {"--autotune-bayes-opt-max-samples", 1},
-      {"--autotune-gaussian-process-noise", 1},
-      {"--mpi-threads-disable", 0},
-      {"--no-mpi-threads-disable", 0},
-      {"--num-nccl-streams", 1},
-      {"--thread-affinity", 1},
-      {"--gloo-timeout-seconds", 1},
-  };
-  return flags;
-}
-
-bool IsElasticFlag(std::string_view flag) {
-  constexpr std::array<std::string_view, 9> kElastic = {"--host-discovery-script",
-                                                        "--min-np",
-                                                        "--min-num-proc",
-                                                        "--max-np",
-                                                        "--max-num-proc",
-                                                        "--slots-per-host",
-                                                        "--elastic-timeout",
-                                                        "--reset-limit",
-                                                        "--blacklist-cooldown-range"};
-  return std::ranges::find(kElastic, flag) != kElastic.end();
 }
 
 }  // namespace weir::launcher

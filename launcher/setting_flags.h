@@ -3,7 +3,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// The options of weirrun that become WEIR_* variables of the ranks, under Horovod's names, on the
@@ -29,16 +28,5 @@ std::span<const SettingFlag> SettingFlags();
 /// place in the file. Throws InvalidArgument that names `where`, the value and what is allowed.
 std::string VariableValue(const SettingFlag& flag, const std::string& where,
                           const std::string& text);
-
-/// Horovod's options that are accepted so that its command lines go on working, and that have no
-/// effect here; the number of values each one takes.
-struct IgnoredFlag {
-  std::string flag;
-  int values;
-};
-std::span<const IgnoredFlag> IgnoredFlags();
-
-/// Options of elastic jobs; asking for one is an error, not a silently static job.
-bool IsElasticFlag(std::string_view flag);
 
 }  // namespace weir::launcher

@@ -15,6 +15,7 @@
 
 #include "launcher/heartbeat.h"
 #include "launcher/network.h"
+#include "launcher/start_trouble.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -313,11 +314,13 @@ int RunSupervisor(std::vector<std::string> command) {
   setsid();
   const int to_anchor = dup(supervisor_end.get());
   fcntl(to_anchor, F_SETFD, FD_CLOEXEC);
+  int rank = -1;
   try {
-    Supervisor(SupervisorConfig::FromEnvironment(std::move(command)), std::move(supervisor_end))
-        .Run();
+    SupervisorConfig config = SupervisorConfig::FromEnvironment(std::move(command));
+    rank = config.rank;
+    Supervisor(std::move(config), std::move(supervisor_end)).Run();
   } catch (const Error& error) {
-    std::fprintf(stderr, "weirrun: supervisor: %s\n", error.what());
+    std::fprintf(stderr, "%s\n", TroubleLine({.rank = rank, .why = error.what()}).c_str());
     _exit(1);
   }
   [[maybe_unused]] const ssize_t n = send(to_anchor, "d", 1, MSG_NOSIGNAL);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace weir {
@@ -30,12 +32,18 @@ class BucketNames {
  public:
   /// Returns the number of the bucket: 0, 1, 2, ...
   std::uint32_t Add(BucketInfo info);
+  /// The same for a bucket that comes and goes: equal names have one number. Beyond kMostShared
+  /// names all that come have the same, kOthers: a program may make up names for ever.
+  std::uint32_t AddShared(BucketInfo info);
+  static constexpr std::size_t kMostShared = 16384;
+  static constexpr const char* kOthers = "other operations";
   /// Of a number that Add returned. Valid as long as this object.
   const BucketInfo& Find(std::uint32_t bucket) const;
 
  private:
   mutable std::mutex mutex_;
   std::deque<BucketInfo> infos_;  // Entries stay where they are.
+  std::unordered_map<std::string, std::uint32_t> shared_;
 };
 
 }  // namespace weir

@@ -9,12 +9,18 @@
 namespace weir {
 
 Exporter::Exporter(const HttpServer::Options& options, const prometheus::Registry& registry,
-                   GaugeCollector collector, std::function<void()> before_scrape)
+                   GaugeCollector collector, std::string run_page,
+                   std::function<void()> before_scrape)
     : registry_(registry),
       collector_(std::move(collector)),
+      run_page_(std::move(run_page)),
       before_scrape_(std::move(before_scrape)),
       server_(options,
               {{"/metrics", [this](const std::string&) { return Scrape(); }},
+               {"/run",
+                [this](const std::string&) {
+                  return HttpResponse{.content_type = "application/json", .body = run_page_};
+                }},
                {"/healthz", [](const std::string&) { return HttpResponse{.body = "ok\n"}; }}}) {}
 
 HttpResponse Exporter::Scrape() const {

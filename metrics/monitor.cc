@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/thread_name.h"
+#include "metrics/run_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -55,7 +56,7 @@ void Monitor::OpenExporter(const Settings& settings) {
     exporter_ = std::make_unique<Exporter>(
         HttpServer::Options{
             .address = settings.metrics_address, .port = port, .token = settings.metrics_token},
-        registry_, GaugeCollector(info_, gauges_), [this] { Drain(); });
+        registry_, GaugeCollector(info_, gauges_), RunPage(settings, info_), [this] { Drain(); });
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(
         fmt::format("rank {} on {} cannot serve its metrics (WEIR_METRICS_PORT={} "

@@ -10,6 +10,7 @@ struct RunInfo {
   int size = 1;
   int local_rank = 0;
   std::string host{};
+  std::string hosts{};  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
 };
 
 }  // namespace weir

@@ -45,9 +45,10 @@ void AndReduce::TakeStep() {
   Step& step = steps_[step_];
   if (step.receive.bytes() != words_.size_bytes()) {
     const int from = (transport_.rank() - (1 << step_) + transport_.size()) % transport_.size();
-    throw Corrupt("rank " + std::to_string(from) + " sent " + std::to_string(step.receive.bytes()) +
-                      " bytes to a round of " + std::to_string(words_.size_bytes()),
-                  {.tensor = {}, .ranks = {from}, .phase = "negotiate"});
+    throw Corrupt("rank " + std::to_string(transport_.JobRank(from)) + " sent " +
+                      std::to_string(step.receive.bytes()) + " bytes to a round of " +
+                      std::to_string(words_.size_bytes()),
+                  {.tensor = {}, .ranks = {transport_.JobRank(from)}, .phase = "negotiate"});
   }
   for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= step.received[i];
   ++step_;

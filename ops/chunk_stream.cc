@@ -49,15 +49,16 @@ void ChunkStream::Post(Transport& transport, std::size_t chunk) {
   }
 }
 
-void ChunkStream::CheckLength(std::size_t chunk) const {
+void ChunkStream::CheckLength(const Transport& transport, std::size_t chunk) const {
   if (source_ != nullptr) return;
   const std::size_t expected = EndOf(chunk) - chunk * options_.chunk_bytes;
   const std::size_t actual = in_flight_[chunk % kInFlight].bytes();
   if (actual == expected) return;
-  throw Corrupt("rank " + std::to_string(peer_) + " sent " + std::to_string(actual) +
-                    " bytes where " + std::to_string(expected) + " belong (chunk " +
-                    std::to_string(chunk) + " of " + std::to_string(chunks_) + ")",
-                {.tensor = {}, .ranks = {peer_}, .phase = "exchange"});
+  throw Corrupt("rank " + std::to_string(transport.JobRank(peer_)) + " sent " +
+                    std::to_string(actual) + " bytes where " + std::to_string(expected) +
+                    " belong (chunk " + std::to_string(chunk) + " of " + std::to_string(chunks_) +
+                    ")",
+                {.tensor = {}, .ranks = {transport.JobRank(peer_)}, .phase = "exchange"});
 }
 
 bool ChunkStream::Poll(Transport& transport, std::size_t ready) {
@@ -66,7 +67,7 @@ bool ChunkStream::Poll(Transport& transport, std::size_t ready) {
       Post(transport, posted_++);
     }
     if (done_ == posted_ || !in_flight_[done_ % kInFlight].Done(transport)) break;
-    CheckLength(done_++);
+    CheckLength(transport, done_++);
   }
   return done_ == chunks_;
 }

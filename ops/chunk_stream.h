@@ -43,7 +43,7 @@ class ChunkStream {
   void Start(int peer, std::uint32_t operation, std::size_t bytes, Options options);
   std::size_t EndOf(std::size_t chunk) const;
   void Post(Transport& transport, std::size_t chunk);
-  void CheckLength(std::size_t chunk) const;
+  void CheckLength(const Transport& transport, std::size_t chunk) const;
 
   Options options_;
   int peer_ = -1;

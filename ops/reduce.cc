@@ -24,17 +24,20 @@ HWY_EXPORT(ReduceAnyType);
 void CheckReduction(DType dtype, const Reduction& reduction) {
   const bool scaled = reduction.prescale != 1.0 || reduction.postscale != 1.0;
   const auto op = static_cast<int>(reduction.op);
-  if (op == 2 || op > static_cast<int>(ReduceOp::kProduct)) {
-    throw InvalidArgument("an all-reduce has no operation number " + std::to_string(op) +
-                          "; there are average, sum, min, max and product");
+  if (op > static_cast<int>(ReduceOp::kProduct)) {
+    throw InvalidArgument("a reduction has no operation number " + std::to_string(op) +
+                          "; there are average, sum, adasum, min, max and product");
+  }
+  if (reduction.op == ReduceOp::kAdasum) {
+    throw InvalidArgument("Adasum combines whole tensors, in an all-reduce alone");
   }
   if (dtype == DType::kBool && (scaled || reduction.op == ReduceOp::kAverage)) {
     throw InvalidArgument(
-        "an all-reduce of bool has no average and no scale factors; use sum (or) "
+        "a reduction of bool has no average and no scale factors; use sum (or) "
         "or product (and), or convert to an integer type first");
   }
   if (!std::isfinite(reduction.prescale) || !std::isfinite(reduction.postscale)) {
-    throw InvalidArgument("the scale factors of an all-reduce must be finite, not " +
+    throw InvalidArgument("the scale factors of a reduction must be finite, not " +
                           std::to_string(reduction.prescale) + " before and " +
                           std::to_string(reduction.postscale) + " after");
   }

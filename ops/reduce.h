@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// What an all-reduce computes: postscale * (prescale * x0 op prescale * x1 op ...), for kAverage
-/// divided by the number of ranks.
+/// What all-reduce and reduce-scatter compute: postscale * (prescale * x0 op prescale * x1 op ...),
+/// for kAverage divided by the number of ranks.
 struct Reduction {
   ReduceOp op = ReduceOp::kSum;
   double prescale = 1.0;
@@ -16,7 +16,7 @@ struct Reduction {
 };
 
 /// Throws InvalidArgument when `reduction` has no meaning for `dtype`: kAverage or a scale on bool,
-/// a scale that is not finite.
+/// a scale that is not finite, kAdasum (which is not done entry by entry: ops/adasum.h).
 void CheckReduction(DType dtype, const Reduction& reduction);
 
 /// out[i] = the reduction of sources[0][i], sources[1][i], ..., combined in exactly this order, so
@@ -35,7 +35,7 @@ void CheckReduction(DType dtype, const Reduction& reduction);
 void Reduce(DType dtype, const Reduction& reduction, std::span<const std::byte* const> sources,
             std::size_t elements, std::byte* out);
 
-/// The buffers and the arithmetic of one all-reduce on one rank. `in` and `out` are the same memory
+/// The buffers and the arithmetic of one reduction on one rank. `in` and `out` are the same memory
 /// or do not overlap.
 struct ReduceTask {
   const std::byte* in = nullptr;

@@ -258,6 +258,8 @@ void ReduceType(const Reduction& reduction, std::span<const std::byte* const> so
     case ReduceOp::kSum:
       using Or = std::conditional_t<kIsBool, MaxValues, AddValues>;
       return ReduceAll<T, Or>(reduction, sources, elements, out);
+    case ReduceOp::kAdasum:
+      break;  // Not entry by entry; CheckReduction refuses it.
     case ReduceOp::kMin:
       return ReduceAll<T, MinValues>(reduction, sources, elements, out);
     case ReduceOp::kMax:

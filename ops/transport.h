@@ -37,6 +37,12 @@ class Transport {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
+  /// What a rank of this group is called in the whole job, for messages to people.
+  virtual int JobRank(int peer) const { return peer; }
+
+  /// Tag::operation may be any number below this one.
+  virtual std::uint32_t operation_numbers() const = 0;
+
   /// Starts sending. `data` must stay unchanged until the request has completed.
   virtual Request Send(int peer, Tag tag, std::span<const std::byte> data) = 0;
 

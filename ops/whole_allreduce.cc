@@ -65,10 +65,10 @@ void WholeAllreduce::SendReady() {
 void WholeAllreduce::CheckLength(const Transfer& transfer) const {
   const std::size_t expected = transfer.count * task_.bytes();
   if (transfer.receive.bytes() == expected) return;
-  throw Corrupt("rank " + std::to_string(transfer.from) + " sent " +
+  throw Corrupt("rank " + std::to_string(transport_.JobRank(transfer.from)) + " sent " +
                     std::to_string(transfer.receive.bytes()) + " bytes to an all-reduce where " +
                     std::to_string(expected) + " belong",
-                {.tensor = {}, .ranks = {transfer.from}, .phase = "exchange"});
+                {.tensor = {}, .ranks = {transport_.JobRank(transfer.from)}, .phase = "exchange"});
 }
 
 bool WholeAllreduce::Poll() {

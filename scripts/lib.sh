@@ -8,6 +8,7 @@ cd "$ROOT"
 
 # Everything the project makes lives in the tree.
 export CCACHE_DIR="${CCACHE_DIR:-$ROOT/.cache/ccache}"
+export CCACHE_BASEDIR="$ROOT" CCACHE_NOHASHDIR=1
 export PATH="$ROOT/.venv/bin:$PATH"
 
 say() { printf '%s\n' "$*" >&2; }

@@ -7,10 +7,10 @@
 namespace weir {
 namespace {
 
-[[noreturn]] void Rethrow(const Corrupt& error, const std::string& bucket, std::size_t rank) {
+[[noreturn]] void Rethrow(const Corrupt& error, const std::string& bucket, int rank) {
   throw Corrupt("the frame of rank " + std::to_string(rank) + " for '" + bucket +
                     "' is corrupt: " + error.what(),
-                {bucket, {static_cast<int>(rank)}, "merge"});
+                {bucket, {rank}, "merge"});
 }
 
 }  // namespace
@@ -24,13 +24,13 @@ void GradientBucket::Merge() {
     try {
       ReadFrame(frames[rank], rank_payloads_[rank]);
     } catch (const Corrupt& error) {
-      Rethrow(error, name_, rank);
+      Rethrow(error, name_, transport_.JobRank(static_cast<int>(rank)));
     }
     for (std::size_t i = 0; i < slices_.size(); ++i) {
       try {
         slices_[i].compressor->Check(rank_payloads_[rank][i]);
       } catch (const Corrupt& error) {
-        Rethrow(error, slices_[i].name, rank);
+        Rethrow(error, slices_[i].name, transport_.JobRank(static_cast<int>(rank)));
       }
     }
   }

@@ -30,13 +30,21 @@ std::string_view Name(DType dtype);
 
 bool IsFloatingPoint(DType dtype);
 
-/// How an all-reduce combines the ranks' values. The numbers are Horovod's.
+/// How a reduction combines the ranks' values. The numbers are Horovod's.
 ///
 /// On bool: kSum and kMax are "or", kProduct and kMin are "and", kAverage is `InvalidArgument`.
 /// Integer kAverage truncates toward zero. fp16 and bf16 are combined in fp32 and rounded once.
-enum class ReduceOp : std::uint8_t { kAverage = 0, kSum = 1, kMin = 3, kMax = 4, kProduct = 5 };
+/// kAdasum combines whole arrays (ops/adasum.h): an all-reduce of floating-point types alone.
+enum class ReduceOp : std::uint8_t {
+  kAverage = 0,
+  kSum = 1,
+  kAdasum = 2,
+  kMin = 3,
+  kMax = 4,
+  kProduct = 5
+};
 
-/// "average", "sum", "min", "max", "product".
+/// "average", "sum", "adasum", "min", "max", "product".
 std::string_view Name(ReduceOp op);
 
 }  // namespace weir

@@ -2,7 +2,9 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "weir/error.h"
 #include "weir/gradient_group.h"
@@ -13,12 +15,14 @@
 
 namespace weir {
 
-struct AllreduceOptions {
+/// Of an all-reduce or a reduce-scatter.
+struct ReduceOptions {
   ReduceOp op = ReduceOp::kAverage;
   double prescale = 1.0;   ///< Every rank's values are multiplied by this first,
   double postscale = 1.0;  ///< the result by this at the end. The same on all ranks.
   int priority = 0;
   std::shared_ptr<const void> owner;  ///< Held until the operation is done.
+  int process_set = 0;                ///< Whose ranks take part (Engine::AddProcessSet).
 };
 
 /// A rank of a job: submits operations on tensors and waits for them.
@@ -51,22 +55,77 @@ class Engine {
   /// `in` unchanged until the handle is fulfilled. All ranks get the same bits. Here and below an
   /// output is undefined when the operation ends with PeerLost, TimedOut or Corrupt.
   virtual Handle Allreduce(const std::string& name, ConstTensorView in, TensorView out,
-                           AllreduceOptions options = {}) = 0;
+                           ReduceOptions options = {}) = 0;
 
-  /// Concatenates every rank's tensor along the first dimension, which alone may differ. `allocate`
-  /// returns the memory for the result, whose shape it is given. It is called once the ranks agree,
-  /// on the engine's network thread: it must not wait for the engine. What it throws becomes the
-  /// operation's error on this rank.
-  using AllocateOutput = std::function<void*(const Shape& shape)>;
+  /// What a grouped all-reduce combines: `out` may be `in`'s memory.
+  struct ReduceTensor {
+    ConstTensorView in;
+    TensorView out;
+  };
+  /// Combines several tensors of every rank, perhaps of different types, as one operation: all of
+  /// them or none. Small ones are fused. The handle is fulfilled when all are done.
+  virtual Handle GroupedAllreduce(const std::string& name, std::span<const ReduceTensor> tensors,
+                                  ReduceOptions options = {}) = 0;
+
+  // The next three make their result in memory that `allocate` returns. It is called once the ranks
+  // agree, on the engine's network thread: it must not wait for the engine. What it throws becomes
+  // the operation's error on this rank alone. The memory must not overlap the input's. A tensor
+  // without dimensions has no rows and is refused.
+
+  /// Concatenates every rank's tensor along the first dimension, which alone may differ. `rows` is
+  /// each rank's first dimension.
   virtual Handle Allgather(const std::string& name, ConstTensorView in, AllocateOutput allocate,
-                           std::shared_ptr<const void> owner = nullptr) = 0;
+                           std::shared_ptr<const void> owner = nullptr, int process_set = 0) = 0;
 
-  /// Copies the root's tensor into every other rank's.
+  /// Sends rows of the tensor to every rank: the first splits[0] of the first dimension to rank 0,
+  /// the next splits[1] to rank 1, and so on; the result is what all ranks have sent here, in rank
+  /// order. `splits` has size() entries, none negative, whose sum is at most the first dimension
+  /// (the rest goes nowhere); none at all is the same number for each rank. Other dimensions and
+  /// types must be equal. `rows` is what was received from each rank.
+  virtual Handle Alltoall(const std::string& name, ConstTensorView in,
+                          std::span<const std::int64_t> splits, AllocateOutput allocate,
+                          std::shared_ptr<const void> owner = nullptr, int process_set = 0) = 0;
+
+  /// Combines the same-shaped tensor of every rank like Allreduce, to the same bits, and leaves
+  /// each rank its part of the rows: RowsOfRank(first dimension, rank, size()) of them. `rows` is
+  /// each rank's part.
+  virtual Handle Reducescatter(const std::string& name, ConstTensorView in, AllocateOutput allocate,
+                               ReduceOptions options = {}) = 0;
+
+  /// Copies the root's tensor into every other rank's. `root` is its rank in the job, also when
+  /// only a process set takes part.
   virtual Handle Broadcast(const std::string& name, TensorView tensor, int root,
-                           std::shared_ptr<const void> owner = nullptr) = 0;
+                           std::shared_ptr<const void> owner = nullptr, int process_set = 0) = 0;
 
-  /// Fulfilled once every rank has submitted it.
-  virtual Handle Barrier(const std::string& name = "barrier") = 0;
+  /// Fulfilled once every rank has submitted it. Names that begin with "weir:" are the engine's.
+  virtual Handle Barrier(const std::string& name = "barrier", int process_set = 0) = 0;
+
+  /// This rank has no more data: the others go on without it, until all have joined. Until then it
+  /// counts in their Allreduce and GroupedAllreduce as zeros (an average still divides by all
+  /// ranks), and in the steps of gradient groups as a rank that sends nothing and keeps what its
+  /// compressors have accumulated. Everything else that they submit, and minima, maxima and
+  /// products, fails with Mismatch. Blocks, and returns the rank of the job that was the last to
+  /// join. No other thread of this rank uses the process set meanwhile. Throws InvalidArgument
+  /// between BeginStep and WaitStep of a gradient group of the set.
+  virtual int Join(int process_set = 0) = 0;
+
+  // Process sets: ranks that exchange among themselves, beside and independent of all others. An
+  // operation takes part in the one it names; 0 is the whole job. Names are matched within a set,
+  // and in the descriptions above "every rank", rank order and size() mean its ranks, ascending.
+  // Naming a set that does not exist, or that this rank is not in, throws InvalidArgument.
+
+  /// Makes a set of these ranks, in any order, and returns its id; ids count up from 1. A rank may
+  /// be in many sets. Collective and blocking: every rank of the job calls it, member or not, and
+  /// the lists must be equal (Mismatch). Throws InvalidArgument for a list that is empty, repeats a
+  /// rank or names one that does not exist, and where a set of these ranks exists already.
+  virtual int AddProcessSet(std::span<const int> ranks) = 0;
+  /// Forgets a set; its id is never given again. Collective and blocking like AddProcessSet. While
+  /// an operation or a gradient group of the set is alive on some rank it throws there
+  /// (InvalidArgument) and on the others (Mismatch), and changes nothing. Nothing may be submitted
+  /// to the set meanwhile.
+  virtual void RemoveProcessSet(int id) = 0;
+  /// The ranks of a set, ascending.
+  virtual std::vector<int> ProcessSetRanks(int id) const = 0;
 
   /// What compresses the gradients of a group that says nothing about it (Settings::compression).
   virtual const std::map<std::string, std::string>& default_compression() const = 0;
@@ -83,6 +142,14 @@ class Engine {
 
   /// What this rank's network has carried so far. Everything that was waited for is counted.
   virtual NetworkTotals network_totals() = 0;
+
+  /// Writes what this rank does from now on to a file that Perfetto opens (docs/reference/
+  /// monitoring.md): `path` on rank 0, with ".rank3" before the extension on rank 3. Takes the
+  /// place of a timeline that is being written. `mark_cycles`: negotiation rounds too. Throws
+  /// InvalidArgument when the file cannot be written.
+  virtual void StartTimeline(const std::string& path, bool mark_cycles = false) = 0;
+  /// Ends the file; does nothing when none is written.
+  virtual void StopTimeline() = 0;
 
   /// Ends the job on all ranks: their waits throw PeerLost with this reason. Idempotent.
   virtual void Abort(const std::string& reason) = 0;

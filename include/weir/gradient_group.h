@@ -31,6 +31,14 @@ struct GradientGroupSpec {
   std::vector<GradientSpec> tensors;  ///< In forward order.
   /// docs/reference/compression.md; empty: Settings::compression, and plain averaging without it.
   std::map<std::string, std::string> compression;
+  /// How the ranks' gradients are combined: kAverage or, without a compressor that selects entries,
+  /// kSum. Both are multiplied by `prescale` before and by `postscale` after. The same on all
+  /// ranks.
+  ReduceOp op = ReduceOp::kAverage;
+  double prescale = 1.0;
+  double postscale = 1.0;
+  /// Whose ranks share the gradients (Engine::AddProcessSet); "all ranks" means those.
+  int process_set = 0;
   /// What else has to be the same on all ranks, such as the settings of an optimizer around the
   /// group: compared when it is registered.
   std::map<std::string, std::string> also_equal{};
@@ -105,6 +113,11 @@ class GradientGroup {
   /// former ranks in rank order. Collective and blocking: all ranks have to load states of the same
   /// step (Mismatch). Throws Corrupt or InvalidArgument too, and then changes nothing.
   virtual void Load(std::span<std::istream* const> former_ranks) = 0;
+  /// Restores the state of one rank, whichever it was, as this rank's own: for jobs that saved that
+  /// of rank 0 alone. What the other ranks had not sent is lost; what this one had stands for it,
+  /// as all ranks see samples of the same distribution. Collective like Load, and may meet Load of
+  /// another rank.
+  virtual void Adopt(std::istream& one_rank) = 0;
 };
 
 }  // namespace weir

@@ -24,7 +24,7 @@ struct Settings {
   // Exchange.
   std::size_t fusion_threshold_bytes = std::size_t{128} << 20;  ///< 0: nothing is fused.
   double cycle_time_ms = 1.0;  ///< Longest pause between two rounds that make nothing ready.
-  int cache_capacity = 1024;   ///< Tensors with a small id for the fast path; 0 turns it off.
+  int cache_capacity = 1024;   ///< Names with a small id for the fast path; 0 turns it off.
   PipelineMode pipeline = PipelineMode::kThread;
   int worker_threads = 0;      ///< For compression, per rank; 0: cores of the host / ranks on it.
   bool deterministic = false;  ///< Dense sums in rank order: equal bits on every transport.
@@ -47,23 +47,34 @@ struct Settings {
   std::string metrics_token;  ///< Bearer token that readers must send; empty: none.
   bool metrics_per_tensor = false;
 
+  bool strict = false;  ///< What would be ignored, or done otherwise than asked, is an error.
+
   /// Reads `WEIR_*` from the process's environment, and for each one that is not set its
   /// `HOROVOD_*` spelling. An empty variable counts as not set. Throws InvalidArgument that names
-  /// the variable, its value and what is allowed.
+  /// the variable, its value and what is allowed; when `strict`, also for what `warnings` holds.
   static Settings FromEnvironment();
   /// The same from a given environment, for tests and launchers.
   static Settings FromEnvironment(const std::map<std::string, std::string>& environment);
 
-  /// Throws InvalidArgument for a value that a program filled in and the variable would not allow;
-  /// every engine calls it.
+  /// Throws InvalidArgument for a value that a program filled in and the variable would not allow,
+  /// and as FromEnvironment does when `strict`; every engine calls it.
   void Check() const;
 
+  /// A setting as it is now. A token is not shown.
+  struct Entry {
+    std::string variable;  ///< "WEIR_CYCLE_TIME"
+    std::string value;
+    std::string source;  ///< "default", "set by the program", or the variable or weirrun's option.
+  };
+  /// All settings, in the order of the reference.
+  std::vector<Entry> Entries() const;
   /// One line for each setting: its variable, its value, and where the value came from. A token is
   /// not printed.
   std::string Describe() const;
 
-  /// What FromEnvironment found odd but not wrong, as whole sentences: unknown `WEIR_*` variables
-  /// with the nearest valid name, a stall that never ends the job. `Log::Configure` writes them.
+  /// What FromEnvironment found odd but not wrong, as whole sentences: unknown `WEIR_*` and
+  /// `HOROVOD_*` variables with the nearest valid name, a stall that never ends the job.
+  /// `Log::Configure` writes them.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
@@ -72,8 +83,11 @@ struct Settings {
     std::string variable;
     std::string value;
   };
+  void ThrowIfStrict() const;
+
   std::map<std::string, Source> sources_;  // By WEIR_ name.
   std::vector<std::string> warnings_;
+  std::vector<std::string> ignored_;  // Known to Horovod, without effect here.
 };
 
 /// The compressor options that a text stands for, in WEIR_COMPRESSION and on command lines: a

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -71,6 +72,17 @@ struct ConstTensorView {
     return {static_cast<const std::byte*>(data), bytes()};
   }
 };
+
+/// Gives the memory for a result whose shape is known only once the ranks have agreed. `rows[r]` is
+/// rank r's share of it, in rows of the first dimension (what exactly, says each operation); it is
+/// valid during the call.
+using AllocateOutput = std::function<void*(const Shape& shape, std::span<const std::int64_t> rows)>;
+
+/// Rows of rank `rank` when `rows` are dealt out evenly over `size` ranks, in rank order: the first
+/// rows % size ranks have one more.
+constexpr std::int64_t RowsOfRank(std::int64_t rows, int rank, int size) {
+  return rows / size + (rank < rows % size ? 1 : 0);
+}
 
 /// DType of a C++ type; fp16 and bf16 have none and are described by hand.
 template <typename T>

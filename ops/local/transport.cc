@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -54,6 +55,9 @@ class Endpoint final : public Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(mailboxes_->size()); }
+  std::uint32_t operation_numbers() const override {
+    return std::numeric_limits<std::uint32_t>::max();
+  }
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;

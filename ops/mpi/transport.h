@@ -35,6 +35,7 @@ class Transport final : public weir::Transport {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  std::uint32_t operation_numbers() const override { return operation_mask_ + 1; }
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;

@@ -1,8 +1,6 @@
 #include "plugins/cpp/sgd.h"
 
-#include <array>
-#include <charconv>
-
+#include "common/exact_text.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
 
@@ -24,13 +22,6 @@ std::string OptionText(Momentum momentum) {
       break;
   }
   return "none";
-}
-
-/// The shortest text that reads back as the same float.
-std::string OptionText(float value) {
-  std::array<char, 32> text;
-  const auto end = std::to_chars(text.begin(), text.end(), value).ptr;
-  return {text.begin(), end};
 }
 
 void CheckOptions(const OptimizerOptions& options) {
@@ -67,7 +58,7 @@ void PlanMomentum(const OptimizerOptions& options, SgdPlan& plan) {
   if (compressor == plan.compression.end() || compressor->second != "dgc") return;
   if (!given && !options.rule) {
     plan.compression["momentum"] = OptionText(plan.momentum);
-    if (options.momentum != 0.0f) plan.compression["momentum_mu"] = OptionText(options.momentum);
+    if (options.momentum != 0.0f) plan.compression["momentum_mu"] = ExactText(options.momentum);
   }
   const ParsedOptions parsed = ParseOptions(plan.compression);
   const std::string& kind = parsed.Choice("momentum");
@@ -93,7 +84,7 @@ void PlanWeightDecay(const OptimizerOptions& options, SgdPlan& plan) {
   }
   // The gradients' group knows no parameters.
   plan.also_equal["weight decay"] =
-      OptionText(plan.weight_decay) + (plan.local_decay ? ", local" : "");
+      ExactText(plan.weight_decay) + (plan.local_decay ? ", local" : "");
   plan.compression.erase("weight_decay");
   plan.compression.erase("weight_decay_form");
 }
@@ -104,7 +95,7 @@ SgdPlan PlanSgd(const OptimizerOptions& options) {
   CheckOptions(options);
   SgdPlan plan;
   plan.also_equal = {
-      {"momentum of the optimizer", OptionText(options.momentum)},
+      {"momentum of the optimizer", ExactText(options.momentum)},
       {"nesterov", options.nesterov ? "true" : "false"},
       {"backward passes per step", std::to_string(options.backward_passes_per_step)},
   };

@@ -112,6 +112,54 @@ TEST(Settings, AnUnknownVariableIsAnsweredWithTheNearestOne) {
                           testing::EndsWith("WEIR_ZEBRA is not a setting and is ignored")));
 }
 
+TEST(Settings, AMisspeltHorovodVariableIsAnsweredWithTheNearestOne) {
+  const auto settings = Settings::FromEnvironment({{"HOROVOD_FUSION_TRESHOLD", "1"},
+                                                   {"HOROVOD_HIERARCHICAL_ALREDUCE", "1"},
+                                                   {"HOROVOD_HIERARCHICAL_ALLREDUCE", "1"},
+                                                   {"HOROVOD_GPU_OPERATIONS", "NCCL"},
+                                                   {"HOROVOD_GLOO_RENDEZVOUS_ADDR", "a"},
+                                                   {"HOROVOD_CONTROLLER", "gloo"},
+                                                   {"HOROVOD_RANK", "3"}});
+  EXPECT_THAT(settings.warnings(),
+              ElementsAre(HasSubstr("did you mean 'HOROVOD_FUSION_THRESHOLD'?"),
+                          HasSubstr("did you mean 'HOROVOD_HIERARCHICAL_ALLREDUCE'?")));
+}
+
+TEST(Settings, StrictMakesWarningsErrors) {
+  for (const auto& [variable, value] :
+       std::map<std::string, std::string>{{"WEIR_FUSION_TRESHOLD", "1"},
+                                          {"HOROVOD_FUSION_TRESHOLD", "1"},
+                                          {"WEIR_STALL_SHUTDOWN_TIME_SECONDS", "0"},
+                                          {"HOROVOD_AUTOTUNE", "1"},
+                                          {"HOROVOD_CONTROLLER", "gloo"}}) {
+    EXPECT_THAT(ErrorOf({{variable, value}, {"WEIR_STRICT", "1"}}), HasSubstr(variable));
+    EXPECT_EQ(ErrorOf({{variable, value}}), "no error");
+  }
+  EXPECT_EQ(ErrorOf({{"WEIR_STRICT", "1"},
+                     {"HOROVOD_AUTOTUNE", "0"},
+                     {"HOROVOD_CONTROLLER", "mpi"},
+                     {"HOROVOD_CYCLE_TIME", "2"},
+                     {"HOROVOD_RANK", "3"},
+                     {"WEIR_MPIEXEC", "mpiexec"}}),
+            "no error");
+}
+
+TEST(Settings, AProgramThatIsStrictRefusesWhatItWasWarnedOf) {
+  Settings settings = Settings::FromEnvironment({{"WEIR_ZEBRA", "1"}});
+  settings.Check();
+  settings.strict = true;
+  EXPECT_THROW(settings.Check(), InvalidArgument);
+}
+
+TEST(Settings, WeirrunsOptionsAreNamedAsTheSource) {
+  const auto settings = Settings::FromEnvironment(
+      {{"WEIR_CYCLE_TIME", "2"},
+       {"WEIR_TIMEOUT_SECONDS", "5"},
+       {"WEIR_LAUNCHER_ORIGINS", "WEIR_CYCLE_TIME=--cycle-time-ms\nWEIR_TIMELINE=a.yaml:3\n"}});
+  EXPECT_THAT(settings.Describe(), HasSubstr("WEIR_CYCLE_TIME = 2  (from --cycle-time-ms)\n"));
+  EXPECT_THAT(settings.Describe(), HasSubstr("(from WEIR_TIMEOUT_SECONDS)\n"));
+}
+
 TEST(Settings, AStallThatNeverEndsTheJobIsWarnedAbout) {
   EXPECT_THAT(Settings::FromEnvironment({{"HOROVOD_STALL_SHUTDOWN_TIME_SECONDS", "0"}}).warnings(),
               ElementsAre(HasSubstr("never ends the job")));

@@ -14,10 +14,20 @@ Request Allreduce() {
 /// Three ranks, the last of which asks for `other`.
 std::string TextFor(const Request& usual, const Request& other) {
   const std::vector<Request> requests = {usual, usual, other};
-  const auto found = FindDisagreement(requests);
+  const auto found = FindDisagreement(requests, std::vector<int>{0, 1, 2});
   if (!found) return "agreed";
   EXPECT_EQ(found->ranks, (std::vector<int>{0, 2}));
   return found->text;
+}
+
+TEST(Agreement, RanksAreNamedAsTheJobNamesThem) {
+  Request other = Allreduce();
+  other.op = ReduceOp::kMax;
+  const std::vector<Request> requests = {Allreduce(), Allreduce(), other};
+  const auto found = FindDisagreement(requests, std::vector<int>{1, 4, 6});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->ranks, (std::vector<int>{1, 6}));
+  EXPECT_NE(found->text.find("rank 1 has sum, rank 6 has max"), std::string::npos) << found->text;
 }
 
 TEST(Agreement, EqualRequestsAgree) { EXPECT_EQ(TextFor(Allreduce(), Allreduce()), "agreed"); }
@@ -94,6 +104,53 @@ TEST(Agreement, AnAllgatherMayDifferInTheFirstDimensionOnly) {
   Request deeper = usual;
   deeper.shape = Shape{3, 4, 1};
   EXPECT_NE(TextFor(usual, deeper).find("of rank 2, but another rank sent a tensor of rank 3"),
+            std::string::npos);
+}
+
+TEST(Agreement, AnAlltoallMayDifferInTheFirstDimensionOnly) {
+  Request usual = Allreduce();
+  usual.kind = RequestKind::kAlltoall;
+  usual.shape = Shape{3, 4};
+  usual.splits = {1, 1, 1};
+  Request longer = usual;
+  longer.shape = Shape{9, 4};
+  longer.splits = {0, 0, 9};
+  EXPECT_EQ(TextFor(usual, longer), "agreed");
+  Request wider = usual;
+  wider.shape = Shape{3, 5};
+  EXPECT_EQ(
+      TextFor(usual, wider),
+      "Mismatched ALLTOALL tensor shapes: One rank sent a tensor with dimension 1 equal to 4, "
+      "but another rank sent a tensor with dimension 1 equal to 5. (tensor 'grad': rank 0 has "
+      "[4], rank 2 has [5])");
+  Request deeper = usual;
+  deeper.shape = Shape{3, 4, 1};
+  EXPECT_EQ(TextFor(usual, deeper),
+            "Mismatched ALLTOALL tensor shapes: One rank sent a tensor of rank 2, but another rank "
+            "sent a tensor of rank 3. (tensor 'grad': rank 0 has 2, rank 2 has 3)");
+}
+
+TEST(Agreement, AReducescatterIsComparedLikeAnAllreduce) {
+  Request usual = Allreduce();
+  usual.kind = RequestKind::kReducescatter;
+  EXPECT_EQ(TextFor(usual, usual), "agreed");
+  Request longer = usual;
+  longer.shape = Shape{4};
+  EXPECT_EQ(TextFor(usual, longer),
+            "Mismatched REDUCESCATTER tensor shapes: One rank sent a tensor of shape [3], but "
+            "another rank sent a tensor of shape [4]. (tensor 'grad': rank 0 has [3], rank 2 has "
+            "[4])");
+  Request other = usual;
+  other.op = ReduceOp::kAverage;
+  EXPECT_NE(TextFor(usual, other).find("Mismatched reduction operation"), std::string::npos);
+  other = usual;
+  other.postscale = 2.0;
+  EXPECT_NE(TextFor(usual, other).find("Mismatched prescale and/or postscale factors"),
+            std::string::npos);
+  other = usual;
+  other.priority = 1;
+  EXPECT_NE(TextFor(usual, other).find("Mismatched priorities"), std::string::npos);
+  EXPECT_NE(TextFor(Allreduce(), usual).find("another rank did an REDUCESCATTER."),
             std::string::npos);
 }
 

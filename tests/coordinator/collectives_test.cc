@@ -74,7 +74,7 @@ TEST_P(Collectives, AllgatherTakesDifferentFirstDimensions) {
       std::vector<std::int64_t> all;
       Shape shape;
       engine.Wait(engine.Allgather("rows", {mine.data(), DType::kInt64, Shape{rows, 2}},
-                                   [&](const Shape& s) {
+                                   [&](const Shape& s, auto) {
                                      shape = s;
                                      all.resize(static_cast<std::size_t>(s.elements()));
                                      return all.data();
@@ -173,6 +173,8 @@ TEST_P(Collectives, AnUnfulfillableRequestIsRefusedWhereItIsMade) {
     std::vector<float> values(8, 1.0f);
     const TensorView view = ViewOf(std::span<float>(values));
     EXPECT_THROW(engine.Allreduce("", view, view), InvalidArgument);
+    EXPECT_THROW(engine.Allreduce("weir:x", view, view), InvalidArgument);
+    EXPECT_THROW(engine.Barrier("weir:join"), InvalidArgument);
     EXPECT_THROW(engine.Allreduce("x", {nullptr, DType::kFloat32, Shape{8}}, view),
                  InvalidArgument);
     EXPECT_THROW(engine.Allreduce("x", view, {values.data(), DType::kFloat32, Shape{4}}),
@@ -180,7 +182,7 @@ TEST_P(Collectives, AnUnfulfillableRequestIsRefusedWhereItIsMade) {
     EXPECT_THROW(engine.Broadcast("x", view, engine.size()), InvalidArgument);
     EXPECT_THROW(engine.Broadcast("x", {values.data(), static_cast<DType>(77), Shape{8}}, 0),
                  InvalidArgument);
-    EXPECT_THROW(engine.Allreduce("x", view, view, {.op = static_cast<ReduceOp>(2)}),
+    EXPECT_THROW(engine.Allreduce("x", view, view, {.op = static_cast<ReduceOp>(6)}),
                  InvalidArgument);
     EXPECT_THROW(engine.Allgather("x", view, nullptr), InvalidArgument);
     EXPECT_THROW(engine.Wait(12345), InvalidArgument);
@@ -234,7 +236,8 @@ TEST_P(Collectives, SeveralThreadsMaySubmit) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 8));
+INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 8),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace weir

@@ -259,7 +259,8 @@ TEST_P(Groups, MisuseIsRefusedAndChangesNothing) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Groups, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, Groups, testing::Values(1, 2, 3, 4),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace weir

@@ -179,6 +179,30 @@ TEST_P(GroupRules, DefaultCompressionComesFromTheSettings) {
       settings);
 }
 
+// Many ranks, each of whose frames holds half of the entries: the sum of the frames is larger than
+// an all-reduce.
+TEST(GroupStrict, ABucketThatWouldTravelUncompressedIsAnError) {
+  Settings settings;
+  settings.strict = true;
+  const Options half = {{"compressor", "topk"}, {"density", "0.5"}};
+  RunLocal(
+      8,
+      [&](Engine& engine) {
+        const auto group = engine.Register(SpecOf(half));
+        EXPECT_THAT([&] { Step(*group, GradientOf(engine.rank(), 0)); },
+                    testing::ThrowsMessage<InvalidArgument>(
+                        testing::AllOf(HasSubstr("'model' would travel uncompressed in step 0"),
+                                       HasSubstr("policy=auto"))));
+        for (const char* policy : {"auto", "never", "always"}) {
+          Options options = half;
+          options["policy"] = policy;
+          const auto said = engine.Register(SpecOf(options, policy));
+          Step(*said, GradientOf(engine.rank(), 0));
+        }
+      },
+      settings);
+}
+
 TEST(GroupEnd, AFailedStepFailsEvenWhenItsErrorsWereHeardOneByOne) {
   std::latch handed_over(2);
   RunLocal(3, [&](Engine& engine) {
@@ -218,7 +242,8 @@ TEST_P(GroupRules, ANameThatIsRegisteredAnewIsNegotiatedAnew) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, GroupRules, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, GroupRules, testing::Values(1, 2, 3, 4),
+                         testing::PrintToStringParamName());
 
 TEST(GroupRates, EveryParameterGroupNeedsOneRate) {
   RunLocal(1, [](Engine& engine) {

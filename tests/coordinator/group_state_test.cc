@@ -129,7 +129,8 @@ TEST_P(GroupState, WhateverAStreamThrowsIsHeardByAllRanks) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, GroupState, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, GroupState, testing::Values(1, 2, 3, 4),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace weir

@@ -152,7 +152,7 @@ TEST(Negotiator, BeyondTheCacheNamesStayOnTheSlowPath) {
 
 TEST(Negotiator, OneRanksShutdownIsSeenByAll) {
   Job job(3);
-  job[1].AnnounceShutdown();
+  job[1].AnnounceShutdown(true);
   job[0].Ask(Ask("x"));
   job[2].Ask(Ask("x"));
   job.Settle();

@@ -22,7 +22,11 @@ std::vector<Request> SomeRequests() {
   group.members = {{"a", DType::kFloat16, Shape{4}}, {"b", DType::kFloat32, Shape{}}};
   group.settings = {{"compressor", "dgc"}, {"density", "0.001"}};
   group.slots = 4;
-  return {plain, group};
+  const Request parts{.kind = RequestKind::kAlltoall,
+                      .name = "tokens",
+                      .shape = Shape{8},
+                      .splits = {1, 0, std::int64_t{1} << 40}};
+  return {plain, group, parts};
 }
 
 TEST(Request, SurvivesTheWire) {
@@ -32,14 +36,38 @@ TEST(Request, SurvivesTheWire) {
 
 TEST(Response, SurvivesTheWire) {
   const std::vector<Response> responses = {
-      {.kind = Response::Kind::kReady, .name = "x", .slot = 9, .first_dims = {1, 0, 3}},
+      {.kind = Response::Kind::kReady, .name = "x", .slot = 9, .rows = {1, 0, 3}},
       {.kind = Response::Kind::kMismatch,
        .name = "y",
        .slot = kNoSlot,
        .text = "no",
        .ranks = {0, 2}},
-      {.kind = Response::Kind::kForget, .name = "z", .slot = 1}};
+      {.kind = Response::Kind::kForget, .name = "z", .slot = 1},
+      {.kind = Response::Kind::kJoined, .name = "join", .slot = kNoSlot, .ranks = {3}},
+      {.kind = Response::Kind::kReady,
+       .name = "r",
+       .slot = kNoSlot,
+       .request = Request{.name = "r", .dtype = DType::kInt64, .shape = Shape{2}}},
+      {.kind = Response::Kind::kAllJoined, .name = "join", .slot = kNoSlot, .rows = {2}}};
   EXPECT_EQ(DecodeResponses(Encode(std::span<const Response>(responses))), responses);
+}
+
+TEST(Request, NegativeRowsAreCorrupt) {
+  const std::vector<Request> requests = {
+      {.kind = RequestKind::kAlltoall, .name = "x", .splits = {2, -1}}};
+  EXPECT_THROW(DecodeRequests(Encode(std::span<const Request>(requests))), Corrupt);
+  const std::vector<Response> responses = {{.name = "x", .rows = {-1}}};
+  EXPECT_THROW(DecodeResponses(Encode(std::span<const Response>(responses))), Corrupt);
+}
+
+TEST(Request, EveryKindHasItsName) {
+  EXPECT_EQ(Name(RequestKind::kAllreduce), "ALLREDUCE");
+  EXPECT_EQ(Name(RequestKind::kAllgather), "ALLGATHER");
+  EXPECT_EQ(Name(RequestKind::kBroadcast), "BROADCAST");
+  EXPECT_EQ(Name(RequestKind::kAlltoall), "ALLTOALL");
+  EXPECT_EQ(Name(RequestKind::kReducescatter), "REDUCESCATTER");
+  EXPECT_EQ(Name(RequestKind::kBarrier), "BARRIER");
+  EXPECT_EQ(Name(RequestKind::kGroup), "REGISTER");
 }
 
 TEST(Request, AMessageCutAnywhereIsCorrupt) {

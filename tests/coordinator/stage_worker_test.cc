@@ -8,19 +8,30 @@
 #include <optional>
 #include <vector>
 
-#include "coordinator/operation.h"
-#include "ops/local/transport.h"
+#include "coordinator/bucket.h"
 
 namespace weir {
 namespace {
 
+/// A worker looks at nothing of a bucket.
+class AnyBucket final : public Bucket {
+ public:
+  const std::string& name() const override { return name_; }
+  std::span<const BucketStage> stages() const override { return {}; }
+  void Run(BucketStage) override {}
+  Collective* BindExchange() override { return nullptr; }
+  void Done() override {}
+  void Failed(const std::exception_ptr&) override {}
+  Traffic traffic() const override { return {}; }
+
+ private:
+  const std::string name_ = "any";
+};
+
 class StageWorkerTest : public testing::Test {
  protected:
-  local::Network network_{1};
-  std::unique_ptr<Transport> transport_ = network_.Endpoint(0);
-  HandleTable handles_;
-  Operation first_{"first", *transport_, handles_};
-  Operation second_{"second", *transport_, handles_};
+  AnyBucket first_;
+  AnyBucket second_;
   StageQueue queue_;
 };
 

@@ -41,25 +41,34 @@ Settings Limits(double warning, double shutdown) {
   return settings;
 }
 
+/// Process set 0 is all of them, set 7 has ranks 0 and 2; there is no other.
+std::vector<int> RanksOf(int process_set) {
+  if (process_set == 0) return {0, 1, 2};
+  return process_set == 7 ? std::vector<int>{0, 2} : std::vector<int>{};
+}
+
 /// Three ranks whose clock is the test's. A tensor waits on some of them.
 class Job {
  public:
   explicit Job(const Settings& settings) {
     for (int rank = 0; rank < 3; ++rank) {
       inspectors_.push_back(
-          std::make_unique<StallInspector>(settings, rank, 3, &memberships_[rank]));
+          std::make_unique<StallInspector>(settings, rank, 3, &memberships_[rank], RanksOf));
     }
   }
 
   StallInspector& inspector(int rank) { return *inspectors_[static_cast<std::size_t>(rank)]; }
   int requests(int rank) const { return memberships_[rank].requests; }
 
-  /// Every rank answers a request; waiting[r] is what waits on rank r. What the job ends with.
-  std::optional<std::string> Answers(std::int64_t now, const std::vector<Waiting>& waiting) {
+  /// Every rank answers a request; waiting[r] is what waits on rank r, joined[r] the process sets
+  /// in which it has joined. What the job ends with.
+  std::optional<std::string> Answers(std::int64_t now, const std::vector<Waiting>& waiting,
+                                     const std::vector<std::vector<int>>& joined = {{}, {}, {}}) {
     std::optional<std::string> ends;
     for (int rank = 0; rank < 3; ++rank) {
-      inspector(rank).Answer(now, waiting[static_cast<std::size_t>(rank)],
-                             rank == 2 ? "" : "layer " + std::to_string(rank));
+      const auto index = static_cast<std::size_t>(rank);
+      inspector(rank).Answer(
+          now, {waiting[index], rank == 2 ? "" : "layer " + std::to_string(rank), joined[index]});
       EXPECT_FALSE(ends) << "rank 0 decided before all had answered";
       ends = inspector(0).OnStatus(now, rank, memberships_[rank].statuses.back());
     }
@@ -140,6 +149,27 @@ TEST(StallInspector, TheLongestWaitCounts) {
                                      "[0, 1]")));
 }
 
+TEST(StallInspector, OnlyMembersOfAProcessSetAreMissed) {
+  Job job(Limits(60, 100));
+  const Waiting in_set = {{.name = "w", .since_ns = 0, .process_set = 7}};
+  CaptureStderr();
+  EXPECT_FALSE(job.Answers(90 * kSecond, {in_set, {}, {}}));
+  EXPECT_THAT(GetCapturedStderr(), HasSubstr("tensor 'w' of process set 7 was submitted by ranks "
+                                             "[0] 90.0 s ago but not by ranks [2] (rank 2 "));
+  // Rank 1 is no member; one tensor of that name in the whole job is another.
+  CaptureStderr();
+  EXPECT_FALSE(job.Answers(200 * kSecond, {in_set, {}, in_set}));
+  const auto ends = job.Answers(300 * kSecond, {in_set, {{"w", 0}}, in_set});
+  EXPECT_EQ(GetCapturedStderr(), "");
+  EXPECT_THAT(ends.value_or(""), HasSubstr("tensor 'w' was submitted by ranks [1] 300.0 s ago but "
+                                           "not by ranks [0, 2]"));
+}
+
+TEST(StallInspector, WhatARemovedProcessSetWaitedForIsNobodysFault) {
+  Job job(Limits(60, 100));
+  EXPECT_FALSE(job.Answers(200 * kSecond, {{{.name = "w", .process_set = 8}}, {}, {}}));
+}
+
 TEST(StallInspector, WhatEveryRankHasIsNobodysFault) {
   Job job(Limits(60, 100));
   CaptureStderr();
@@ -161,11 +191,12 @@ TEST(StallInspector, AnAnswerThatMakesNoSenseCountsAsNone) {
   CaptureStderr();
   const std::int64_t now = 80 * kSecond;
   for (const char* text :
-       {"", "no json", "[1, 2]", "{}", R"({"waiting": 3})", R"({"waiting": {"w": "long"}})"}) {
+       {"", "no json", "[1, 2]", "{}", R"({"waiting": 3})", R"({"waiting": {"w": 70.0}})",
+        R"({"waiting": [[0, "w", "long"]]})", R"({"waiting": [[0, "w"]]})"}) {
     EXPECT_FALSE(job.inspector(0).OnStatus(now, 0, text));
-    EXPECT_FALSE(job.inspector(0).OnStatus(now, 1, R"({"waiting": {"w": 70.0}})"));
+    EXPECT_FALSE(job.inspector(0).OnStatus(now, 1, R"({"waiting": [[0, "w", 70.0]]})"));
     EXPECT_FALSE(
-        job.inspector(0).OnStatus(now, 2, R"({"waiting": {"w": 70.0}, "last_finished": 7})"));
+        job.inspector(0).OnStatus(now, 2, R"({"waiting": [[0, "w", 70.0]], "last_finished": 7})"));
   }
   EXPECT_THAT(GetCapturedStderr(), HasSubstr("but not by ranks [0]"));
 }
@@ -190,7 +221,7 @@ TEST(StallInspector, RankZeroNamesWhoDidNotAnswer) {
   // Asked again at the limit, whenever the last question was.
   EXPECT_FALSE(job.inspector(0).Check(100 * kSecond, waiting));
   EXPECT_EQ(job.requests(0), 2);
-  EXPECT_FALSE(job.inspector(0).OnStatus(100 * kSecond, 1, R"({"waiting": {"w": 100}})"));
+  EXPECT_FALSE(job.inspector(0).OnStatus(100 * kSecond, 1, R"({"waiting": [[0, "w", 100]]})"));
   const auto ends = job.inspector(0).Check(102 * kSecond, waiting);
   ASSERT_TRUE(ends);
   EXPECT_THAT(*ends, HasSubstr("ranks [0, 2] did not answer what they are doing"));
@@ -201,7 +232,7 @@ TEST(StallInspector, RankZeroWarnsOfRanksThatDoNotAnswer) {
   const Waiting waiting = {{"w", 0}};
   EXPECT_FALSE(job.inspector(0).Check(61 * kSecond, waiting));
   for (int rank : {0, 2})
-    job.inspector(0).OnStatus(61 * kSecond, rank, R"({"waiting": {"w": 61}})");
+    job.inspector(0).OnStatus(61 * kSecond, rank, R"({"waiting": [[0, "w", 61]]})");
   CaptureStderr();
   EXPECT_FALSE(job.inspector(0).Check(121 * kSecond, waiting));
   EXPECT_THAT(GetCapturedStderr(),
@@ -221,8 +252,16 @@ TEST(StallInspector, ReadsNothingIntoWhatAnAnswerHadNoRoomFor) {
               AllOf(HasSubstr("'w1007' was submitted by ranks [0, 1]"), Not(HasSubstr(";"))));
 }
 
+TEST(StallInspector, WhoHasJoinedHoldsNothingUp) {
+  Job job(Limits(10, 20));
+  const auto ends = job.Answers(30 * kSecond, {{{"w", 0}}, {}, {}}, {{}, {0}, {}});
+  ASSERT_TRUE(ends);
+  EXPECT_THAT(*ends, HasSubstr("'w' was submitted by ranks [0] 30.0 s ago but not by ranks [2]"));
+  EXPECT_FALSE(Job(Limits(10, 20)).Answers(30 * kSecond, {{{"w", 0}}, {}, {}}, {{}, {0}, {0}}));
+}
+
 TEST(StallInspector, WithoutAChannelARankEndsTheJobAtItsLimit) {
-  StallInspector inspector(Limits(60, 100), 0, 1, nullptr);
+  StallInspector inspector(Limits(60, 100), 0, 1, nullptr, RanksOf);
   EXPECT_FALSE(inspector.Check(99 * kSecond, {{"w", 0}}));
   EXPECT_TRUE(inspector.Check(100 * kSecond, {{"w", 0}}));
 }

@@ -14,6 +14,12 @@ namespace weir {
 
 /// The numbers of ranks that a test can have here.
 std::vector<int> JobSizes();
+/// Those of at least so many ranks.
+inline std::vector<int> JobSizesFrom(int least) {
+  std::vector<int> sizes = JobSizes();
+  std::erase_if(sizes, [least](int size) { return size < least; });
+  return sizes;
+}
 
 /// Runs `body` on each rank of a job of `ranks` ranks, with an engine of its own, and returns when
 /// those of this process are through. Throws what the first of them threw, after ending the others.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/engine/job.h"
+#include "tests/engine/result.h"
 
 namespace weir {
 namespace {
@@ -38,7 +39,7 @@ class Buffer {
 };
 
 void Reduce(Engine& engine, Shape shape, DType dtype = DType::kFloat32,
-            const AllreduceOptions& options = {}) {
+            const ReduceOptions& options = {}) {
   Buffer buffer;
   engine.Wait(engine.Allreduce("x", buffer.View(shape, dtype), buffer.View(shape, dtype), options));
 }
@@ -46,10 +47,23 @@ void Reduce(Engine& engine, Shape shape, DType dtype = DType::kFloat32,
 void Gather(Engine& engine, Shape shape) {
   Buffer buffer;
   std::vector<float> all;
-  engine.Wait(engine.Allgather("x", buffer.View(shape), [&](const Shape& result) {
+  engine.Wait(engine.Allgather("x", buffer.View(shape), [&](const Shape& result, auto) {
     all.resize(static_cast<std::size_t>(result.elements()));
     return all.data();
   }));
+}
+
+void Exchange(Engine& engine, Shape shape) {
+  Buffer buffer;
+  Result result;
+  const std::vector<std::int64_t> none(static_cast<std::size_t>(engine.size()), 0);
+  engine.Wait(engine.Alltoall("x", buffer.View(shape), none, result.For(DType::kFloat32)));
+}
+
+void Scatter(Engine& engine, Shape shape, const ReduceOptions& options = {}) {
+  Buffer buffer;
+  Result result;
+  engine.Wait(engine.Reducescatter("x", buffer.View(shape), result.For(DType::kFloat32), options));
 }
 
 void Copy(Engine& engine, Shape shape, int root) {
@@ -105,6 +119,30 @@ std::vector<Disagreement> Disagreements() {
       {"GatheredRank", "x", "2", "1",
        [](Engine& engine, bool odd) {
          Gather(engine, odd ? Shape{2} : Shape{2, 6});
+       }},
+      {"ExchangedShape", "x", "[6]", "[4]",
+       [](Engine& engine, bool odd) {
+         Exchange(engine, odd ? Shape{2, 4} : Shape{2, 6});
+       }},
+      {"ExchangedRank", "x", "2", "1",
+       [](Engine& engine, bool odd) {
+         Exchange(engine, odd ? Shape{2} : Shape{2, 6});
+       }},
+      {"ScatteredShape", "x", "[2, 6]", "[3, 6]",
+       [](Engine& engine, bool odd) {
+         Scatter(engine, odd ? Shape{3, 6} : Shape{2, 6});
+       }},
+      {"ScatteredReduction", "x", "sum", "average",
+       [](Engine& engine, bool odd) {
+         Scatter(engine, Shape{5}, {.op = odd ? ReduceOp::kAverage : ReduceOp::kSum});
+       }},
+      {"ScatteredScale", "x", "1/2", "1/0.5",
+       [](Engine& engine, bool odd) { Scatter(engine, Shape{5}, {.postscale = odd ? 0.5 : 2.0}); }},
+      {"ScatteredPriority", "x", "3", "4",
+       [](Engine& engine, bool odd) { Scatter(engine, Shape{5}, {.priority = odd ? 4 : 3}); }},
+      {"ExchangeOrScatter", "x", "ALLTOALL", "REDUCESCATTER",
+       [](Engine& engine, bool odd) {
+         odd ? Scatter(engine, Shape{5}) : Exchange(engine, Shape{5});
        }},
       {"BroadcastShape", "x", "[6]", "[7]",
        [](Engine& engine, bool odd) { Copy(engine, odd ? Shape{7} : Shape{6}, 0); }},

@@ -146,6 +146,17 @@ TEST_F(Observation, MetricsOfEveryRankCountWhatHappened) {
   }
 }
 
+TEST_F(Observation, TheRunPageKnowsTheJobAndWhoSetWhat) {
+  const auto page = nlohmann::json::parse(ReadFile(folder / "run.2"));
+  EXPECT_EQ(page["rank"], 2);
+  EXPECT_EQ(page["size"], kRanks);
+  EXPECT_EQ(page["hosts"], nlohmann::json::array({{{"host", "localhost"}, {"ranks", kRanks}}}));
+  const auto& settings = page["settings"];
+  EXPECT_EQ(settings["WEIR_METRICS_PORT"]["source"], "--metrics-port");
+  EXPECT_EQ(settings["WEIR_METRICS_PER_TENSOR"]["source"], "WEIR_METRICS_PER_TENSOR");
+  EXPECT_EQ(settings["WEIR_CYCLE_TIME"]["source"], "default");
+}
+
 TEST_F(Observation, EveryDocumentedMetricIsThere) {
   std::set<std::string> documented = DocumentedMetrics();
   EXPECT_GT(documented.size(), 20u);

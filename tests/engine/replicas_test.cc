@@ -39,7 +39,7 @@ int StepsOf(int ranks) { return ranks <= 4 ? 1000 : 50; }
 std::vector<std::int64_t> GatherHashes(Engine& engine, const std::vector<std::int64_t>& mine) {
   std::vector<std::int64_t> all;
   engine.Wait(engine.Allgather("hashes", ViewOf(std::span<const std::int64_t>(mine)),
-                               [&](const Shape& shape) {
+                               [&](const Shape& shape, auto) {
                                  all.resize(static_cast<std::size_t>(shape.elements()));
                                  return all.data();
                                }));

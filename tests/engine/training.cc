@@ -38,9 +38,10 @@ Options DgcOptions(const std::string& momentum, int warmup_steps) {
           {"warmup_steps", std::to_string(warmup_steps)}};
 }
 
-Training::Training(Engine& engine, const Options& compression, const std::string& name)
+Training::Training(Engine& engine, const Options& compression, const std::string& name,
+                   int process_set)
     : rank_(engine.rank()) {
-  GradientGroupSpec spec{.name = name, .compression = compression};
+  GradientGroupSpec spec{.name = name, .compression = compression, .process_set = process_set};
   for (std::size_t i = 0; i < Shapes().size(); ++i) {
     const Shape& shape = Shapes()[i];
     spec.tensors.push_back({.name = "p" + std::to_string(i), .shape = shape});

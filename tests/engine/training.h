@@ -23,7 +23,8 @@ Options DgcOptions(const std::string& momentum, int warmup_steps);
 /// replicas that once differ in one bit drift apart.
 class Training {
  public:
-  Training(Engine& engine, const Options& compression, const std::string& name = "model");
+  Training(Engine& engine, const Options& compression, const std::string& name = "model",
+           int process_set = 0);
 
   /// One whole step, the gradients submitted in the order of `order` (empty: as registered).
   StepReport Step(const std::vector<std::size_t>& order = {});
@@ -48,10 +49,10 @@ class Training {
  private:
   const int rank_;
   float rate_ = 0.0f;  ///< Of the step that is open.
-  std::unique_ptr<GradientGroup> group_;
   std::vector<std::vector<float>> weights_;
   std::vector<std::vector<float>> gradients_;
   std::vector<std::vector<float>> updates_;
+  std::unique_ptr<GradientGroup> group_;  ///< Last: it may read them until it is gone.
 };
 
 }  // namespace weir

@@ -29,6 +29,10 @@ TEST(Hosts, RanksFillHostsInOrder) {
   EXPECT_THAT(PlaceRanks(hosts, 2), ElementsAre("a", "b"));
 }
 
+TEST(Hosts, HostsWithoutRanksAreLeftOut) {
+  EXPECT_EQ(HostsText(HostsOfRanks(ParseHosts("a:1,b:3,c"), 3)), "a:1,b:2");
+}
+
 TEST(Hosts, MoreRanksThanSlotsAreRefused) {
   EXPECT_THAT(
       [] { PlaceRanks(ParseHosts("a:2,b"), 4); },

@@ -55,6 +55,23 @@ class JobTest : public testing::Test {
 
 using Ranks = std::vector<int>;
 
+TEST_F(JobTest, AKnownReasonIsGivenWithTheHostThatDidNotStart) {
+  Say(0, MessageType::kHello);
+  job_.OnStartTrouble({.host = "b", .why = "ssh ended with exit code 255: no route"});
+  job_.OnStartTrouble({.rank = 0, .why = "it has started"});
+  job_.OnMpiexecEnded(Exit(255), now_);
+  EXPECT_EQ(job_.verdict(), "rank 2 on b did not start: ssh ended with exit code 255: no route");
+}
+
+TEST_F(JobTest, AReasonIsKeptUntilTheStartTimesOut) {
+  job_.OnStartTrouble({.host = "a", .why = "cannot reach weirrun"});
+  Say(2, MessageType::kHello);
+  Pass(seconds(30));
+  EXPECT_EQ(job_.verdict(),
+            "ranks 0-1 on a did not start within the start timeout of 30 s; ranks 0-1 on a did not "
+            "start: cannot reach weirrun");
+}
+
 TEST_F(JobTest, SupervisorsAreWelcomed) {
   Say(1, MessageType::kHello);
   EXPECT_EQ(Told(MessageType::kWelcome), Ranks{1});

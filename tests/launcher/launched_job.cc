@@ -39,6 +39,7 @@ LaunchedJob::LaunchedJob(const std::vector<std::string>& arguments,
   argv.push_back(nullptr);
   pid_ = fork();
   if (pid_ == 0) {
+    for (const char* batch : {"SLURM_JOB_NODELIST", "PBS_NODEFILE"}) unsetenv(batch);
     for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
     prctl(PR_SET_PDEATHSIG, SIGTERM);  // A test that is ended ends its job.
     fcntl(lifeline_end.get(), F_SETFD, 0);

@@ -129,12 +129,58 @@ TEST(Options, EverySettingFlagIsUnderstoodByTheEngine) {
   }
 }
 
-TEST(Options, OptionsWithoutEffectAreNoticed) {
-  const Options options =
-      ParseOptions({"-np", "1", "--mpi", "--autotune", "--autotune-log-file", "f", "--gloo", "x"});
+TEST(Options, OptionsOfOtherLibrariesSayWhatTheyDoHere) {
+  const Options options = ParseOptions({"-np", "1", "--gloo", "--num-nccl-streams", "2",
+                                        "--hierarchical-allreduce", "--mpi-threads-disable", "x"});
   EXPECT_THAT(options.notices,
-              UnorderedElementsAre(HasSubstr("--autotune is"), HasSubstr("--autotune-log-file is"),
-                                   HasSubstr("--gloo is")));
+              UnorderedElementsAre(HasSubstr("--gloo has no effect: there is no Gloo"),
+                                   HasSubstr("--num-nccl-streams has no effect: "),
+                                   HasSubstr("--hierarchical-allreduce has no effect: MPICH"),
+                                   HasSubstr("--mpi-threads-disable has no effect: one thread")));
+}
+
+TEST(Options, OptionsThatAskForWhatIsDoneAnywaySayNothing) {
+  EXPECT_THAT(ParseOptions({"-np", "1", "--mpi", "--no-autotune", "--no-torus-allreduce",
+                            "--disable-cache", "--no-hierarchical-allgather", "x"})
+                  .notices,
+              IsEmpty());
+}
+
+TEST(Options, WhatWouldMakeItAnotherJobIsRefused) {
+  for (const char* flag : {"--autotune", "--autotune-log-file=f", "--autotune-warmup-samples",
+                           "--autotune-steps-per-sample", "--autotune-bayes-opt-max-samples",
+                           "--autotune-gaussian-process-noise"}) {
+    ExpectRefused({"-np", "1", flag, "x"}, "' asks for settings that are tuned while the job runs");
+  }
+  ExpectRefused({"-np", "1", "--torus-allreduce", "x"}, "'--torus-allreduce' asks for");
+  for (const char* flag :
+       {"--min-np", "--max-num-proc=3", "--host-discovery-script", "--reset-limit",
+        "--slots-per-host", "--elastic-timeout", "--blacklist-cooldown-range"}) {
+    ExpectRefused({"-np", "1", flag, "1", "x"}, "' asks for an elastic job");
+  }
+}
+
+TEST(Options, TheOldSpellingOfHiddenTimestampsIsKnown) {
+  EXPECT_THAT(ParseOptions({"-np", "1", "--log-hide-timestamp", "x"}).environment,
+              ElementsAre(Pair("WEIR_LOG_TIMESTAMPS", "false")));
+  EXPECT_THAT(ParseOptions({"-np", "1", "--no-log-hide-timestamp", "x"}).environment,
+              ElementsAre(Pair("WEIR_LOG_TIMESTAMPS", "true")));
+}
+
+TEST(Options, TcpKeepsEveryNetworkLibraryOnTcp) {
+  EXPECT_THAT(ParseOptions({"-np", "1", "--tcp", "x"}).environment,
+              UnorderedElementsAre(Pair("NCCL_IB_DISABLE", "1"), Pair("UCX_TLS", "tcp,sm,self"),
+                                   Pair("FI_PROVIDER", "tcp")));
+}
+
+TEST(Options, WhoSetAVariableIsRemembered) {
+  const ConfigFile file("params:\n  cycle-time-ms: 3\n  cache-capacity: 3\n");
+  const Options options = ParseOptions(
+      {"-np", "1", "--config-file", file.path(), "--cycle-time-ms", "9", "--no-stall-check", "x"});
+  EXPECT_THAT(options.origins,
+              UnorderedElementsAre(Pair("WEIR_CYCLE_TIME", "--cycle-time-ms"),
+                                   Pair("WEIR_STALL_CHECK", "--no-stall-check"),
+                                   Pair("WEIR_CACHE_CAPACITY", file.path() + ":3")));
 }
 
 TEST(Options, ArgumentsForMpiexecMayBeginWithADash) {
@@ -149,7 +195,8 @@ TEST(Options, AConfigFileSetsWhatTheCommandLineDoesNot) {
       "params:\n  fusion-threshold-mb: 32\n  cycle-time-ms: 3\n"
       "stall-check:\n  enabled: false\n"
       "logging:\n  hide-timestamp: true\n"
-      "autotune:\n  enabled: true\n");
+      "autotune:\n  enabled: false\n  log-file: f\n"
+      "library-options:\n  num-nccl-streams: 2\n  mpi-threads-disable: false\n");
   const Options options =
       ParseOptions({"-np", "1", "--config-file", file.path(), "--cycle-time-ms", "9", "x"});
   EXPECT_THAT(options.environment,
@@ -157,7 +204,8 @@ TEST(Options, AConfigFileSetsWhatTheCommandLineDoesNot) {
                                    Pair("WEIR_CYCLE_TIME", "9"), Pair("WEIR_STALL_CHECK", "false"),
                                    Pair("WEIR_LOG_TIMESTAMPS", "false")));
   EXPECT_TRUE(options.verbose);
-  EXPECT_THAT(options.notices, ElementsAre(HasSubstr("autotune")));
+  EXPECT_THAT(options.notices,
+              ElementsAre(HasSubstr("library-options.num-nccl-streams has no effect")));
 }
 
 TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
@@ -177,7 +225,13 @@ TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
             ":3: 'cycle-time-ms' is here a second time"},
            {"params:\n  cycle-time-ms: 3\nparams:\n", ":3: 'params' is here a second time"},
            {"[a]: 3\n", ":1: a key must be a word"},
-           {"verbose: true\nzebra: 3\n", ":2: unknown key 'zebra'; known are: logging, "},
+           {"verbose: true\nzebra: 3\n",
+            ":2: unknown key 'zebra'; known are: autotune, verbose, library-options, "},
+           {"autotune:\n  enabled: true\n",
+            ":2: autotune.enabled asks for settings that are tuned"},
+           {"autotune:\n  logfile: x\n", "did you mean 'log-file'?"},
+           {"params:\n  torus-allreduce: true\n", ":2: params.torus-allreduce asks for"},
+           {"library-options:\n  nccl-streams: 2\n", "unknown key 'nccl-streams'"},
            {"params: [\n", "config-"}}) {
     const ConfigFile file(text);
     ExpectRefused({"-np", "1", "--config-file", file.path(), "x"}, message);

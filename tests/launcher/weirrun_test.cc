@@ -52,6 +52,56 @@ TEST(Weirrun, ALotOfOutputArrivesWholeAndInOrder) {
   EXPECT_EQ(next[1], 100001);
 }
 
+TEST(Weirrun, ADryRunStartsNothing) {
+  LaunchedJob job({"-np", "2", "--dry-run", "--cycle-time-ms", "2", "sh", "-c", "echo started"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), HasSubstr(" --supervise -- sh -c 'echo started'\n"));
+  EXPECT_THAT(job.output(), HasSubstr("ranks 0-1 on localhost\n"));
+  EXPECT_THAT(job.output(), HasSubstr("WEIR_CYCLE_TIME=2\n"));
+  EXPECT_THAT(job.output(), Not(HasSubstr("[0]")));
+}
+
+TEST(Weirrun, ADryRunRefusesWhatARunRefuses) {
+  LaunchedJob setting({"-np", "1", "--dry-run", "true"}, {{"WEIR_CYCLE_TIME", "soon"}});
+  EXPECT_EQ(setting.ExitCode(), 2);
+  LaunchedJob interface(
+      {"-np", "1", "-H", "node-a", "--network-interface", "no0", "--dry-run", "x"});
+  EXPECT_EQ(interface.ExitCode(), 2);
+  EXPECT_THAT(interface.output(), HasSubstr("network interface 'no0'"));
+}
+
+TEST(Weirrun, SlurmsAllocationIsReadWithoutFlags) {
+  const std::map<std::string, std::string> slurm = {{"SLURM_JOB_NODELIST", "node-[a-b]"},
+                                                    {"SLURM_TASKS_PER_NODE", "1"}};
+  LaunchedJob wrong({"--dry-run", "true"}, slurm);
+  EXPECT_EQ(wrong.ExitCode(), 2);
+  EXPECT_THAT(wrong.output(), HasSubstr("SLURM_JOB_NODELIST holds 'node-[a-b]'"));
+  LaunchedJob job({"--dry-run", "true"}, {{"SLURM_JOB_NODELIST", "node-[1-2]"},
+                                          {"SLURM_TASKS_PER_NODE", "2,1"},
+                                          {"SLURM_NTASKS", "3"}});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(
+      job.output(),
+      HasSubstr("weirrun: hosts from SLURM_JOB_NODELIST: node-1:2,node-2:1, for 3 ranks\n"));
+  EXPECT_THAT(job.output(), HasSubstr(" -np 3 -hosts node-1:2,node-2:1 "));
+  LaunchedJob flags({"-np", "1", "-H", "localhost", "--dry-run", "true"}, slurm);
+  EXPECT_EQ(flags.ExitCode(), 0);
+  EXPECT_THAT(flags.output(), Not(HasSubstr("SLURM")));
+}
+
+TEST(Weirrun, HostsOfSlurmAreReachedBySrun) {
+  LaunchedJob job({"--network-interface", "lo", "sh", "-c",
+                   "echo rank $PMI_RANK is $MPI_LOCALRANKID of $MPI_LOCALNRANKS"},
+                  {{"PATH", Shell("stand_ins:") + std::getenv("PATH")},
+                   {"SLURM_JOB_NODELIST", "node-[1-2]"},
+                   {"SLURM_TASKS_PER_NODE", "2,1"},
+                   {"SLURM_NTASKS", "3"}});
+  EXPECT_EQ(job.ExitCode(), 0);
+  for (const char* line : {"rank 0 is 0 of 2", "rank 1 is 1 of 2", "rank 2 is 0 of 1"}) {
+    EXPECT_THAT(job.output(), HasSubstr(line));
+  }
+}
+
 TEST(Weirrun, StandardInputReachesRankZeroAlone) {
   LaunchedJob job({"-np", "2", "cat"}, {}, "first line\nsecond line\n");
   EXPECT_EQ(job.ExitCode(), 0);
@@ -243,7 +293,7 @@ TEST(Weirrun, AFailingMpiexecIsNoHang) {
   LaunchedJob job({"-np", "2", "true"}, {{"WEIR_MPIEXEC", "/bin/false"}});
   EXPECT_EQ(job.ExitCode(), 1);
   EXPECT_THAT(job.output(),
-              HasSubstr("mpiexec ended with exit code 1 before it had started rank 0"));
+              HasSubstr("mpiexec ended with exit code 1 before it had started ranks 0-1"));
 }
 
 TEST(Weirrun, RanksThatDoNotStartInTimeAreNamed) {
@@ -251,7 +301,7 @@ TEST(Weirrun, RanksThatDoNotStartInTimeAreNamed) {
                   {{"WEIR_MPIEXEC", Shell("sleeping_mpiexec.sh")}});
   EXPECT_EQ(job.ExitCode(), 1);
   job.WaitForLastProcess();
-  EXPECT_THAT(job.output(), HasSubstr("rank 0 on localhost, rank 1 on localhost did not start"));
+  EXPECT_THAT(job.output(), HasSubstr("ranks 0-1 on localhost did not start"));
 }
 
 TEST(Weirrun, AnSshThatWaitsForItsHostIsEndedWithTheJob) {
@@ -272,6 +322,19 @@ TEST(Weirrun, AWrongSettingIsRefusedBeforeAnythingStarts) {
   EXPECT_EQ(job.ExitCode(), 2);
   EXPECT_THAT(job.output(), HasSubstr("WEIR_CYCLE_TIME"));
   EXPECT_THAT(job.output(), Not(HasSubstr("started")));
+}
+
+TEST(Weirrun, StrictRefusesOptionsAndVariablesWithoutEffect) {
+  LaunchedJob option({"-np", "1", "--strict", "--num-nccl-streams", "2", "echo", "started"});
+  EXPECT_EQ(option.ExitCode(), 2);
+  EXPECT_THAT(option.output(), HasSubstr("--num-nccl-streams has no effect"));
+  EXPECT_THAT(option.output(), Not(HasSubstr("[0] started")));
+  LaunchedJob variable({"-np", "1", "echo"}, {{"WEIR_STRICT", "1"}, {"WEIR_CYCLE_TIMES", "2"}});
+  EXPECT_EQ(variable.ExitCode(), 2);
+  EXPECT_THAT(variable.output(), HasSubstr("did you mean 'WEIR_CYCLE_TIME'?"));
+  LaunchedJob fine({"-np", "1", "--strict", "sh", "-c", "echo strict is $WEIR_STRICT"});
+  EXPECT_EQ(fine.ExitCode(), 0);
+  EXPECT_THAT(fine.output(), HasSubstr("[0] strict is true\n"));
 }
 
 // Hosts that exist only for a stand-in of ssh, which runs the command here.

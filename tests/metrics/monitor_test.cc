@@ -91,6 +91,36 @@ TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
   }
 }
 
+TEST_F(MonitorTest, RunShowsEverySettingAndItsSource) {
+  settings_ = Settings::FromEnvironment({{"HOROVOD_CYCLE_TIME", "2.5"},
+                                         {"WEIR_METRICS_PORT", std::to_string(FreePort())},
+                                         {"WEIR_METRICS_TOKEN", "hunter2"},
+                                         {"WEIR_TIMELINE", ""}});
+  info_.hosts = "a:2,b:3";
+  const auto monitor = Start();
+  const HttpReply reply = HttpGet(monitor->port(), "/run", "Authorization: Bearer hunter2");
+  EXPECT_THAT(reply.headers, HasSubstr("Content-Type: application/json"));
+  EXPECT_THAT(reply.body, testing::Not(HasSubstr("hunter2")));
+  const auto page = nlohmann::json::parse(reply.body);
+  EXPECT_EQ(page["rank"], 3);
+  EXPECT_EQ(page["size"], 4);
+  EXPECT_EQ(page["host"], "node\"1");
+  EXPECT_EQ(page["hosts"], nlohmann::json::parse(R"([{"host": "a", "ranks": 2},
+                                                     {"host": "b", "ranks": 3}])"));
+  const auto& settings = page["settings"];
+  EXPECT_EQ(settings["WEIR_CYCLE_TIME"]["value"], "2.5");
+  EXPECT_EQ(settings["WEIR_CYCLE_TIME"]["source"], "HOROVOD_CYCLE_TIME");
+  EXPECT_EQ(settings["WEIR_CACHE_CAPACITY"]["source"], "default");
+  EXPECT_EQ(settings["WEIR_METRICS_TOKEN"]["value"], "(not shown)");
+  EXPECT_EQ(settings.size(), settings_.Entries().size());
+  EXPECT_EQ(HttpGet(monitor->port(), "/run").status, 401);
+}
+
+TEST_F(MonitorTest, ARunThatNobodyLaunchedHasNoHosts) {
+  const auto monitor = Start();
+  EXPECT_FALSE(nlohmann::json::parse(HttpGet(monitor->port(), "/run").body).contains("hosts"));
+}
+
 TEST_F(MonitorTest, PromtoolFindsNothingToCriticise) {
   settings_.metrics_per_tensor = true;
   const auto monitor = Start();

@@ -11,31 +11,19 @@
 
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
+#include "ops/alltoall.h"
 #include "ops/and_reduce.h"
 #include "ops/broadcast.h"
 #include "ops/broadcast_bytes.h"
 #include "ops/frame_allgather.h"
 #include "ops/gather_to_root.h"
+#include "tests/ops/case_tools.h"
 #include "tests/ops/reference.h"
 #include "tests/ops/run_ranks.h"
 
 namespace weir::cases {
 
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-constexpr std::size_t kSmallChunk = 256;
-
-/// A number that no other operation of this test program has under way: callers count alike.
-std::uint32_t NextOperation() {
-  thread_local std::uint32_t next = 0;
-  return next++;
-}
-
-Bytes Message(std::size_t bytes, int rank, std::uint32_t salt) {
-  return TestValues(DType::kUInt8, bytes, rank, salt);
-}
 
 void ExpectAllreduce(Transport& transport, Allreduce& allreduce, DType dtype,
                      const Reduction& reduction, std::size_t elements, bool in_place) {
@@ -222,6 +210,7 @@ void ManyAtOnce(Transport& transport) {
   struct Run {
     std::unique_ptr<Collective> collective;
     std::uint32_t operation = 0;
+    Bytes input;  ///< Of those that do not work in place.
     Bytes data;
     Bytes expected;
   };
@@ -230,13 +219,25 @@ void ManyAtOnce(Transport& transport) {
     Run& run = runs[i];
     run.operation = NextOperation();
     const std::size_t bytes = 4 * (i * 3000 + 5);
-    if (i % 2 == 0) {
+    if (i % 3 == 0) {
       auto allreduce = std::make_unique<Allreduce>(transport, kSmallChunk);
       run.data = TestValues(DType::kFloat32, bytes / 4, transport.rank(), run.operation);
       run.expected = ReferenceAllreduce(DType::kFloat32, {}, bytes / 4, size, run.operation);
       allreduce->Bind(run.data.data(), run.data.data(), static_cast<std::int64_t>(bytes / 4),
                       DType::kFloat32);
       run.collective = std::move(allreduce);
+    } else if (i % 3 == 1) {
+      auto alltoall = std::make_unique<Alltoall>(transport);
+      const std::vector<std::size_t> lengths(static_cast<std::size_t>(size), bytes);
+      for (int r = 0; r < size; ++r) {
+        const Bytes part = Message(bytes, r, run.operation);
+        run.expected.insert(run.expected.end(), part.begin(), part.end());
+        const Bytes own = Message(bytes, transport.rank(), run.operation);
+        run.input.insert(run.input.end(), own.begin(), own.end());
+      }
+      run.data.resize(run.expected.size());
+      alltoall->Bind(run.input, lengths, run.data, lengths);
+      run.collective = std::move(alltoall);
     } else {
       const int root = static_cast<int>(i) % size;
       auto broadcast = std::make_unique<Broadcast>(transport);

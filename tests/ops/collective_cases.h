@@ -13,6 +13,10 @@ void ScaledAllreduces(Transport& transport);
 /// With chunks of the default size, more of them than are in flight at once.
 void LargeAllreduces(Transport& transport);
 void Allgathers(Transport& transport);
+/// Even, uneven and empty parts, and messages of several chunks.
+void Alltoalls(Transport& transport);
+/// Every type and operation, parts of even, uneven and no length: what an all-reduce gives them.
+void ReduceScatters(Transport& transport);
 void FrameAllgathers(Transport& transport);
 void Broadcasts(Transport& transport);
 void BroadcastsOfUnknownLength(Transport& transport);
@@ -24,5 +28,7 @@ void ManyAtOnce(Transport& transport);
 void Reuse(Transport& transport);
 /// In place, more than 2^31 - 1 elements, 1 byte each.
 void HugeAllreduce(Transport& transport);
+/// The same number of bytes from rank 0 to the last rank.
+void HugeAlltoall(Transport& transport);
 
 }  // namespace weir::cases

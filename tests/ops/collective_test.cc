@@ -5,11 +5,13 @@
 
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
+#include "ops/alltoall.h"
 #include "ops/barrier.h"
 #include "ops/broadcast.h"
 #include "ops/broadcast_bytes.h"
 #include "ops/frame_allgather.h"
 #include "ops/gather_to_root.h"
+#include "ops/reduce_scatter.h"
 #include "tests/ops/collective_cases.h"
 #include "tests/ops/run_ranks.h"
 #include "weir/error.h"
@@ -27,6 +29,10 @@ TEST_P(Collectives, AllreduceScalesBeforeAndAfter) {
 }
 TEST_P(Collectives, AllreduceOfManyLargeChunks) { RunRanks(GetParam(), cases::LargeAllreduces); }
 TEST_P(Collectives, AllgatherConcatenatesInRankOrder) { RunRanks(GetParam(), cases::Allgathers); }
+TEST_P(Collectives, AlltoallSendsEachRankItsPart) { RunRanks(GetParam(), cases::Alltoalls); }
+TEST_P(Collectives, ReduceScatterLeavesEachRankItsPart) {
+  RunRanks(GetParam(), cases::ReduceScatters);
+}
 TEST_P(Collectives, FrameAllgatherKeepsEachLength) { RunRanks(GetParam(), cases::FrameAllgathers); }
 TEST_P(Collectives, BroadcastReachesAllFromAnyRoot) { RunRanks(GetParam(), cases::Broadcasts); }
 TEST_P(Collectives, BroadcastBytesTellsTheLength) {
@@ -61,8 +67,35 @@ TEST_P(MoreRanksThanSendDirectly, AndReduceLeavesTheCommonBits) {
   RunRanks(GetParam(), cases::AndReduces);
 }
 
+TEST_P(MoreRanksThanSendDirectly, AlltoallSendsEachRankItsPart) {
+  RunRanks(GetParam(), cases::Alltoalls);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, MoreRanksThanSendDirectly, testing::Values(9, 11, 16, 21),
                          testing::PrintToStringParamName());
+
+// A network thread that finds nothing done goes to sleep until a message comes.
+TEST(ReductionsOfOneRank, AreThroughAtOnceWhateverTheirLength) {
+  RunRanks(1, [](Transport& transport) {
+    constexpr std::size_t kElements = 100000;
+    const std::vector<float> in(kElements, 3.0f);
+    std::vector<float> out(kElements);
+    Allreduce allreduce(transport, 256);
+    allreduce.Bind(in.data(), out.data(), kElements, DType::kFloat32);
+    allreduce.Start(1);
+    EXPECT_TRUE(allreduce.Poll());
+    EXPECT_EQ(out, in);
+    out.assign(kElements, 0.0f);
+    ReduceScatter scatter(transport, 256);
+    scatter.Bind({.in = reinterpret_cast<const std::byte*>(in.data()),
+                  .out = reinterpret_cast<std::byte*>(out.data()),
+                  .elements = kElements},
+                 std::vector<std::size_t>{0, kElements});
+    scatter.Start(2);
+    EXPECT_TRUE(scatter.Poll());
+    EXPECT_EQ(out, in);
+  });
+}
 
 TEST(AllreduceErrors, BoolAverageIsRefused) {
   RunRanks(1, [](Transport& transport) {
@@ -97,6 +130,38 @@ TEST(AllgatherErrors, LengthsMustFitTheBuffers) {
     const std::vector<std::size_t> three = {3}, two_ranks = {3, 1};
     EXPECT_THROW(allgather.Bind(in, out, three), InvalidArgument);
     EXPECT_THROW(allgather.Bind(in, out, two_ranks), InvalidArgument);
+  });
+}
+
+TEST(AlltoallErrors, LengthsMustFitTheBuffers) {
+  RunRanks(1, [](Transport& transport) {
+    Alltoall alltoall(transport);
+    std::vector<std::byte> in(3), out(3), four(4);
+    const std::vector<std::size_t> three_bytes = {3}, four_bytes = {4}, two_ranks = {3, 0};
+    EXPECT_THROW(alltoall.Bind(in, four_bytes, out, three_bytes), InvalidArgument);
+    EXPECT_THROW(alltoall.Bind(in, three_bytes, out, four_bytes), InvalidArgument);
+    EXPECT_THROW(alltoall.Bind(in, three_bytes, four, four_bytes), InvalidArgument);
+    EXPECT_THROW(alltoall.Bind(in, two_ranks, out, three_bytes), InvalidArgument);
+    EXPECT_THROW(alltoall.Bind(in, three_bytes, out, two_ranks), InvalidArgument);
+  });
+}
+
+TEST(ReduceScatterErrors, PartsLieOneBehindTheOther) {
+  RunRanks(2, [](Transport& transport) {
+    ReduceScatter scatter(transport);
+    std::vector<float> in(5), out(5);
+    const ReduceTask task{.in = reinterpret_cast<const std::byte*>(in.data()),
+                          .out = reinterpret_cast<std::byte*>(out.data()),
+                          .elements = 5};
+    for (const std::vector<std::size_t>& offsets : std::vector<std::vector<std::size_t>>{
+             {0, 5}, {0, 2, 4}, {1, 2, 5}, {0, 6, 5}, {0, 2, 3, 5}}) {
+      EXPECT_THROW(scatter.Bind(task, offsets), InvalidArgument) << offsets.size();
+    }
+    ReduceTask average_of_bools = task;
+    average_of_bools.dtype = DType::kBool;
+    average_of_bools.reduction.op = ReduceOp::kAverage;
+    EXPECT_THROW(scatter.Bind(average_of_bools, std::vector<std::size_t>{0, 2, 5}),
+                 InvalidArgument);
   });
 }
 

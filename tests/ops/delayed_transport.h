@@ -46,6 +46,7 @@ class DelayedTransport final : public Transport {
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
+  std::uint32_t operation_numbers() const override { return inner_->operation_numbers(); }
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;

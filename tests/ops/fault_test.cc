@@ -10,11 +10,13 @@
 
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
+#include "ops/alltoall.h"
 #include "ops/and_reduce.h"
 #include "ops/broadcast.h"
 #include "ops/broadcast_bytes.h"
 #include "ops/frame_allgather.h"
 #include "ops/gather_to_root.h"
+#include "ops/reduce_scatter.h"
 #include "tests/ops/faulty_transport.h"
 #include "tests/ops/run_ranks.h"
 #include "weir/error.h"
@@ -108,6 +110,33 @@ TEST_P(WrongKnownLength, Allgather) {
     allgather.Bind(in, out, lengths);
     damage.ExpectNoticed(allgather);
     EXPECT_EQ(out, std::vector<std::byte>(20, std::byte{3}));
+  });
+}
+
+TEST_P(WrongKnownLength, Alltoall) {
+  RunFrom(0, [](Transport& transport, Damage& damage) {
+    Alltoall alltoall(transport);
+    const std::vector<std::size_t> lengths = {10, 10};
+    const std::vector<std::byte> in(20, std::byte{3});
+    std::vector<std::byte> out(20);
+    alltoall.Bind(in, lengths, out, lengths);
+    damage.ExpectNoticed(alltoall);
+    EXPECT_EQ(out, in);
+  });
+}
+
+TEST_P(WrongKnownLength, ReduceScatter) {
+  RunFrom(0, [](Transport& transport, Damage& damage) {
+    constexpr std::size_t kElements = 100000;
+    ReduceScatter scatter(transport, 4096);
+    const std::vector<float> values(kElements, 1.0f);
+    std::vector<float> sum(kElements / 2);
+    scatter.Bind({.in = reinterpret_cast<const std::byte*>(values.data()),
+                  .out = reinterpret_cast<std::byte*>(sum.data()),
+                  .elements = kElements},
+                 std::vector<std::size_t>{0, kElements / 2, kElements});
+    damage.ExpectNoticed(scatter);
+    EXPECT_EQ(sum, std::vector<float>(kElements / 2, 2.0f));
   });
 }
 

@@ -28,6 +28,7 @@ class FaultyTransport final : public Transport {
 
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
+  std::uint32_t operation_numbers() const override { return inner_->operation_numbers(); }
 
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override {
     const Damage damage = rule_(peer, tag, data);

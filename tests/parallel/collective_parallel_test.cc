@@ -16,6 +16,10 @@ TEST(ParallelCollectives, AllreduceScalesBeforeAndAfter) {
 }
 TEST(ParallelCollectives, AllreduceOfManyLargeChunks) { cases::LargeAllreduces(JobTransport()); }
 TEST(ParallelCollectives, AllgatherConcatenatesInRankOrder) { cases::Allgathers(JobTransport()); }
+TEST(ParallelCollectives, AlltoallSendsEachRankItsPart) { cases::Alltoalls(JobTransport()); }
+TEST(ParallelCollectives, ReduceScatterLeavesEachRankItsPart) {
+  cases::ReduceScatters(JobTransport());
+}
 TEST(ParallelCollectives, FrameAllgatherKeepsEachLength) { cases::FrameAllgathers(JobTransport()); }
 TEST(ParallelCollectives, BroadcastReachesAllFromAnyRoot) { cases::Broadcasts(JobTransport()); }
 TEST(ParallelCollectives, BroadcastBytesTellsTheLength) {

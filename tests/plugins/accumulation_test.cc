@@ -120,7 +120,8 @@ TEST_P(Accumulation, APassTooManyIsRefusedAndTheStepGoesOn) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Accumulation, testing::Values(1, 2, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, Accumulation, testing::Values(1, 2, 4),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace weir

@@ -57,7 +57,8 @@ TEST_P(Start, TwoOptimizersOfDifferentNamesTrainSideBySide) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Start, testing::Values(1, 2, 3, 4));
+INSTANTIATE_TEST_SUITE_P(Ranks, Start, testing::Values(1, 2, 3, 4),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace weir

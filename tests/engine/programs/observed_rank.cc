@@ -1,6 +1,7 @@
 // A rank that trains a little and keeps what its own monitoring endpoint then shows.
 //
-// usage: observed_rank STEPS FOLDER      the scrape goes to FOLDER/metrics.RANK
+// usage: observed_rank STEPS FOLDER      to FOLDER/metrics.RANK goes /metrics, to FOLDER/run.RANK
+// /run
 
 #include <cstdlib>
 #include <fstream>
@@ -16,9 +17,11 @@ int main(int, char** argv) {
   const std::unique_ptr<weir::Engine> engine = weir::Engine::Create(settings);
   weir::Training training(*engine, weir::DgcOptions("vanilla", 10));
   training.Steps(std::stoi(argv[1]));
-  const std::string file = std::string(argv[2]) + "/metrics." + std::to_string(engine->rank());
-  const weir::HttpReply reply =
-      weir::HttpGet(settings.metrics_port + engine->local_rank(), "/metrics");
-  std::ofstream(file) << reply.body;
-  return reply.status == 200 ? 0 : 1;
+  bool all_well = true;
+  for (const std::string page : {"/metrics", "/run"}) {
+    const weir::HttpReply reply = weir::HttpGet(settings.metrics_port + engine->local_rank(), page);
+    std::ofstream(argv[2] + page + "." + std::to_string(engine->rank())) << reply.body;
+    all_well = all_well && reply.status == 200;
+  }
+  return all_well ? 0 : 1;
 }

@@ -1,0 +1,74 @@
+"""What a Python benchmark found: what benchmarks/report.h is to the C++ ones."""
+
+import argparse
+import json
+import os
+import platform
+import random
+import statistics
+import time
+
+
+def seconds(work):
+    """Wall-clock seconds of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def interleave(rounds, candidates):
+    """Calls every candidate in turn, in another order each round, the same in every run. Returns
+    each one's seconds per round."""
+    shuffle = random.Random(1)
+    times = [[] for _ in candidates]
+    for _ in range(rounds):
+        order = list(range(len(candidates)))
+        shuffle.shuffle(order)
+        for i in order:
+            times[i].append(seconds(candidates[i]))
+    return times
+
+
+def median_ratio(times, base):
+    """Median over rounds of times[i] / base[i]."""
+    return statistics.median(a / b for a, b in zip(times, base))
+
+
+def arguments(description):
+    """The command line that all of them share."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--json", metavar="FILE", help="also write the report there")
+    return parser
+
+
+class Report:
+    """Rows of one table, and figures held against targets."""
+
+    def __init__(self, name):
+        self.name, self.rows, self.targets = name, [], []
+
+    def add_target(self, name, value, op, target):
+        """`op` is ">=" or "<=": what `value` should be to `target`."""
+        met = value >= target if op == ">=" else value <= target
+        self.targets.append({"name": name, "value": value, "op": op, "target": target, "met": met})
+
+    def print(self):
+        print(f"{self.name}\n{platform.system()} {platform.release()}, {os.cpu_count()} cores\n")
+        lines = [list(self.rows[0])] + [
+            [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+            for row in self.rows]
+        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+        for line in lines:
+            print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)))
+        print()
+        for target in self.targets:
+            print(f"{'met    ' if target['met'] else 'MISSED '} {target['name']}: "
+                  f"{target['value']:.4g} (target {target['op']} {target['target']:g})")
+
+    def end(self, options):
+        """Prints it, and writes it where the command line says."""
+        self.print()
+        if options.json:
+            with open(options.json, "w", encoding="utf-8") as file:
+                json.dump({"name": self.name, "machine": {"cores": os.cpu_count()},
+                           "rows": self.rows, "targets": self.targets}, file, indent=2)

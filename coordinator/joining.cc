@@ -1,0 +1,127 @@
+#include "coordinator/joining.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/clock.h"
+#include "coordinator/operation.h"
+#include "coordinator/process_set.h"
+
+namespace weir {
+
+Joining::Joining(ProcessSet& set, HandleTable& handles, BucketNames& names)
+    : set_(set), handles_(handles), names_(names) {}
+Joining::~Joining() = default;
+
+void Joining::Add(JoinableGroup* group) {
+  std::lock_guard lock(mutex_);
+  groups_.push_back(group);
+}
+
+void Joining::Remove(JoinableGroup* group) {
+  std::lock_guard lock(mutex_);
+  std::erase(groups_, group);
+}
+
+std::optional<std::string> Joining::stepping() const {
+  std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(groups_, &JoinableGroup::stepping);
+  if (found == groups_.end()) return std::nullopt;
+  return (*found)->name();
+}
+
+void Joining::Begin() {
+  joined_ = true;
+  std::vector<JoinableGroup*> groups;
+  {
+    std::lock_guard lock(mutex_);
+    groups = groups_;
+  }
+  for (JoinableGroup* group : groups) Start(group);
+}
+
+void Joining::Start(JoinableGroup* group) {
+  Step step{.group = group, .buckets = group->BeginEmptyStep()};
+  step.left = step.buckets.size();
+  const std::vector<Bucket*> buckets = step.buckets;
+  steps_.push_back(std::move(step));
+  for (Bucket* bucket : buckets) {
+    bucket->ready_ns = NowNs();
+    bucket->patient = true;
+    bucket->cursor = 0;
+    set_.OnReady(bucket);
+    set_.OnStaged(bucket);
+  }
+}
+
+Operation* Joining::TakePart(const Request& request) {
+  auto tensors = std::make_shared<std::vector<std::vector<std::byte>>>();
+  const auto zeros = [&tensors](DType dtype, const Shape& shape) {
+    const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * SizeOf(dtype);
+    return tensors->emplace_back(bytes).data();
+  };
+  Operation::Submission submission;
+  submission.request = request;
+  if (request.members.empty()) {
+    submission.out = zeros(request.dtype, request.shape);
+    submission.in = submission.out;
+  }
+  for (const Request::Member& member : request.members) {
+    std::byte* data = zeros(member.dtype, member.shape);
+    submission.arrays.push_back({data, data, member.shape.elements(), member.dtype});
+  }
+  submission.owner = std::move(tensors);
+  auto operation = std::make_unique<Operation>(request.name, set_, handles_);
+  operation->record_index =
+      names_.AddShared({.name = request.name + set_.Suffix(), .routes = Operation::Routes()});
+  operation->ready_ns = NowNs();
+  operation->staged = true;
+  operation->cursor = 0;
+  operation->Submit(std::move(submission), kNoHandle);
+  operation->Agree({});
+  Operation* run = operation.get();
+  operations_[run] = std::move(operation);
+  return run;
+}
+
+bool Joining::OnDone(Bucket* bucket) {
+  if (operations_.erase(bucket) > 0) return true;
+  const auto step = std::ranges::find_if(steps_, [bucket](const Step& entry) {
+    return std::ranges::find(entry.buckets, bucket) != entry.buckets.end();
+  });
+  if (step == steps_.end() || --step->left > 0) return false;
+  JoinableGroup* group = step->group;
+  for (Bucket* done : step->buckets) done->patient = false;
+  steps_.erase(step);
+  group->EndEmptyStep(/*taken=*/true);
+  if (joined_) {
+    Start(group);
+  } else if (steps_.empty() && join_ != nullptr) {
+    std::exchange(join_, nullptr)->staged = true;
+  }
+  return false;
+}
+
+bool Joining::Taken(const Step& step) {
+  return std::ranges::any_of(step.buckets, [&step](const Bucket* bucket) {
+    return bucket->agreed || bucket->cursor > 0 || step.left < step.buckets.size();
+  });
+}
+
+bool Joining::End(Bucket* join) {
+  joined_ = false;
+  std::erase_if(steps_, [this](const Step& step) {
+    if (Taken(step)) return false;
+    for (Bucket* bucket : step.buckets) {
+      set_.Withdraw(bucket);
+      bucket->patient = false;
+    }
+    step.group->EndEmptyStep(/*taken=*/false);
+    return true;
+  });
+  if (steps_.empty()) return true;
+  join_ = join;
+  return false;
+}
+
+}  // namespace weir

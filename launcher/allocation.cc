@@ -1,0 +1,66 @@
+#include "launcher/allocation.h"
+
+#include <cstdlib>
+#include <numeric>
+#include <sstream>
+
+#include "launcher/slurm_text.h"
+#include "launcher/text_file.h"
+#include "weir/error.h"
+
+namespace weir::launcher {
+namespace {
+
+int Slots(const std::vector<Host>& hosts) {
+  return std::accumulate(hosts.begin(), hosts.end(), 0,
+                         [](int sum, const Host& host) { return sum + host.slots; });
+}
+
+std::optional<Allocation> Slurm(const Variables& variables) {
+  const std::string list = "SLURM_JOB_NODELIST";
+  const auto nodes = variables(list);
+  if (!nodes) return std::nullopt;
+  Allocation allocation{.hosts = {}, .origin = list};
+  for (const std::string& name : SlurmNodes(list, *nodes)) AddHost(allocation.hosts, list, name, 1);
+  const std::string per_node = "SLURM_TASKS_PER_NODE";
+  if (const auto tasks = variables(per_node)) {
+    const std::vector<int> counts = SlurmCounts(per_node, *tasks);
+    if (counts.size() != allocation.hosts.size()) {
+      throw InvalidArgument(per_node + " is '" + *tasks + "', which is for " +
+                            std::to_string(counts.size()) + " hosts, and " + list + " names " +
+                            std::to_string(allocation.hosts.size()));
+    }
+    for (std::size_t i = 0; i < counts.size(); ++i) allocation.hosts[i].slots = counts[i];
+  }
+  const auto ranks = variables("SLURM_NTASKS");
+  allocation.ranks = ranks ? SlurmCounts("SLURM_NTASKS", *ranks).at(0) : Slots(allocation.hosts);
+  return allocation;
+}
+
+std::optional<Allocation> Pbs(const Variables& variables) {
+  const auto path = variables("PBS_NODEFILE");
+  if (!path) return std::nullopt;
+  Allocation allocation{.hosts = {}, .origin = "PBS_NODEFILE"};
+  std::istringstream lines(ReadTextFile("PBS_NODEFILE", *path));
+  for (std::string name; lines >> name;) AddHost(allocation.hosts, *path, name, 1);
+  if (allocation.hosts.empty()) throw InvalidArgument("PBS_NODEFILE: '" + *path + "' is empty");
+  allocation.ranks = Slots(allocation.hosts);
+  return allocation;
+}
+
+}  // namespace
+
+std::optional<Allocation> FindAllocation(const Variables& variables) {
+  auto allocation = Slurm(variables);
+  return allocation ? allocation : Pbs(variables);
+}
+
+std::optional<Allocation> FindAllocation() {
+  return FindAllocation([](const std::string& name) -> std::optional<std::string> {
+    const char* value = std::getenv(name.c_str());
+    if (value == nullptr || *value == '\0') return std::nullopt;
+    return value;
+  });
+}
+
+}  // namespace weir::launcher

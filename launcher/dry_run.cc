@@ -1,0 +1,37 @@
+#include "launcher/dry_run.h"
+
+#include "launcher/hosts.h"
+#include "launcher/mpiexec.h"
+#include "launcher/network.h"
+#include "launcher/shell_words.h"
+
+namespace weir::launcher {
+namespace {
+
+/// "ranks 0-1 on a" for each host that has ranks.
+std::string Places(const Options& options) {
+  std::string text;
+  int first = 0;
+  for (const Host& host : HostsOfRanks(options.hosts, options.ranks)) {
+    const int last = first + host.slots - 1;
+    const std::string one = "rank " + std::to_string(first);
+    const std::string several = "ranks " + std::to_string(first) + "-" + std::to_string(last);
+    text += "  " + (first == last ? one : several) + " on " + host.name + "\n";
+    first = last + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string DryRun(const std::string& mpiexec, const Options& options) {
+  if (!AllLocal(options.hosts)) HostAddresses(options.interfaces);
+  std::string text = "command:\n  " + ShellWords(MpiexecCommand(mpiexec, options)) + "\n";
+  text += "ranks:\n" + Places(options) + "environment:\n";
+  for (const auto& [name, value] : options.environment) {
+    text += "  " + name + "=" + ShellWords({value}) + "\n";
+  }
+  return text;
+}
+
+}  // namespace weir::launcher

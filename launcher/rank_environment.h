@@ -1,0 +1,13 @@
+#pragma once
+
+#include "launcher/options.h"
+#include "weir/settings.h"
+
+namespace weir::launcher {
+
+/// Sets in this process what the options set for the ranks, which inherit it, and returns the
+/// settings that ranks will read from it. Throws InvalidArgument for a wrong one, so that nothing
+/// starts, and under strict settings for every option that has no effect. Not thread-safe.
+Settings PrepareEnvironment(const Options& options);
+
+}  // namespace weir::launcher

@@ -1,0 +1,117 @@
+#include "launcher/remote_shell.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+#include <string_view>
+
+#include "common/unique_fd.h"
+#include "launcher/start_trouble.h"
+#include "launcher/wait_status.h"
+
+namespace weir::launcher {
+namespace {
+
+// Of OpenSSH, which take a value.
+constexpr std::string_view kWithValue = "BbcDEeFIiJLlmOopQRSWw";
+
+/// The child's part. Does not return.
+void RunSsh(const std::vector<char*>& argv, int errors, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  dup2(errors, STDERR_FILENO);
+  execvp(argv[0], argv.data());
+  dprintf(STDERR_FILENO, "cannot run '%s': %s\n", argv[0], std::strerror(errno));
+  _exit(127);
+}
+
+/// Passes on all that comes, and returns the last line that says something.
+std::string PassOn(const UniqueFd& errors) {
+  std::string last;
+  std::string line;
+  std::array<char, 4096> bytes;
+  ssize_t n = 0;
+  while ((n = read(errors.get(), bytes.data(), bytes.size())) > 0 || (n < 0 && errno == EINTR)) {
+    if (n < 0) continue;
+    const std::string_view piece(bytes.data(), static_cast<std::size_t>(n));
+    std::fwrite(piece.data(), 1, piece.size(), stderr);
+    for (const char c : piece) {
+      if (c != '\n' && c != '\r') {
+        if (line.size() < bytes.size()) line += c;
+        continue;
+      }
+      if (!line.empty()) last = line;
+      line.clear();
+    }
+  }
+  return line.empty() ? last : line;
+}
+
+}  // namespace
+
+std::string RemoteShellValue(double start_seconds, const std::string& ssh) {
+  // Before the start times out, so that the reason is known by then.
+  const int seconds = std::max(1, static_cast<int>(std::min(start_seconds, 86400.0)) - 1);
+  return std::to_string(seconds) + " " + ssh;
+}
+
+bool IsRemoteShellCall(const std::vector<std::string>& arguments) {
+  return std::getenv(kRemoteShellVariable) != nullptr && !arguments.empty() &&
+         (arguments[0] == "-x" || arguments[0] == "-X");
+}
+
+std::size_t HostIndex(const std::vector<std::string>& arguments) {
+  std::size_t i = 0;
+  while (i < arguments.size() && arguments[i].starts_with('-')) {
+    const bool value_follows =
+        arguments[i].size() == 2 && kWithValue.find(arguments[i][1]) != std::string_view::npos;
+    i += value_follows ? 2 : 1;
+  }
+  return std::min(i, arguments.size());
+}
+
+int RunRemoteShell(std::vector<std::string> arguments) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // Not to outlive the mpiexec that wants it.
+  std::string seconds;
+  std::string ssh;
+  std::istringstream value(std::getenv(kRemoteShellVariable));
+  std::getline(value >> seconds >> std::ws, ssh);
+  const std::size_t at = HostIndex(arguments);
+  const std::string host = at < arguments.size() ? arguments[at] : "(none)";
+  arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(at),
+                   {"-o", "BatchMode=yes", "-o", "ConnectTimeout=" + seconds});
+  std::vector<char*> argv = {ssh.data()};
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return 1;
+  const UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) RunSsh(argv, write_end.get(), parent);
+  write_end.reset();
+  const std::string last = PassOn(read_end);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) {
+    const std::string how = "ssh ended with " + DescribeStatus(status);
+    const std::string line =
+        TroubleLine({.host = host, .why = how + (last.empty() ? "" : ": " + last)});
+    std::fprintf(stderr, "%s\n", line.c_str());
+  }
+  return ShellCode(status);
+}
+
+}  // namespace weir::launcher

@@ -1,0 +1,32 @@
+#include "ops/subset_transport.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+
+namespace weir {
+
+SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane)
+    : network_(network), ranks_(std::move(ranks)), first_number_(lane * kLaneNumbers) {
+  WEIR_CHECK(lane >= 1 && lane <= Lanes(network));
+  WEIR_CHECK(std::ranges::is_sorted(ranks_) && ranks_.front() >= 0 &&
+             ranks_.back() < network.size());
+  const auto self = std::ranges::find(ranks_, network.rank());
+  WEIR_CHECK(self != ranks_.end());
+  rank_ = static_cast<int>(self - ranks_.begin());
+}
+
+Tag SubsetTransport::InLane(Tag tag) const {
+  WEIR_CHECK(tag.operation < kLaneNumbers);
+  return {first_number_ + tag.operation, tag.chunk};
+}
+
+Transport::Request SubsetTransport::Send(int peer, Tag tag, std::span<const std::byte> data) {
+  return network_.Send(JobRank(peer), InLane(tag), data);
+}
+
+Transport::Request SubsetTransport::Receive(int peer, Tag tag, std::span<std::byte> buffer) {
+  return network_.Receive(JobRank(peer), InLane(tag), buffer);
+}
+
+}  // namespace weir

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/transport.h"
+
+namespace weir {
+
+/// Some ranks of a network as a network of their own, in which they are numbered from 0. Its
+/// operations are numbered apart from those of other sets by a lane: a range of numbers that
+/// belongs to one set at a time, the same on all its ranks. The network must outlive it and is used
+/// from the same thread.
+class SubsetTransport final : public Transport {
+ public:
+  /// Numbers of operations in a lane. Lane 0 is the whole network's own.
+  static constexpr std::uint32_t kLaneNumbers = 1024;
+  /// Sets besides the whole network that this one can tell apart.
+  static std::uint32_t Lanes(const Transport& network) {
+    return network.operation_numbers() / kLaneNumbers - 1;
+  }
+
+  /// `ranks` of the network, ascending; this rank must be one of them.
+  SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane);
+
+  int rank() const override { return rank_; }
+  int size() const override { return static_cast<int>(ranks_.size()); }
+  int JobRank(int peer) const override { return ranks_[static_cast<std::size_t>(peer)]; }
+  std::uint32_t operation_numbers() const override { return kLaneNumbers; }
+  Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
+  Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
+  std::optional<std::size_t> Test(Request request) override { return network_.Test(request); }
+  void Cancel(Request request) override { network_.Cancel(request); }
+  std::int64_t next_due_ns() const override { return network_.next_due_ns(); }
+  /// Of the whole network.
+  NetworkTotals totals() const override { return network_.totals(); }
+
+ private:
+  Tag InLane(Tag tag) const;
+
+  Transport& network_;
+  const std::vector<int> ranks_;
+  const std::uint32_t first_number_;
+  int rank_ = -1;
+};
+
+}  // namespace weir

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "weir/tensor.h"
+
+/// The extension weir._core. Tensors cross as addresses, so that it is compiled against no
+/// framework: the Python side vouches for the memory and keeps it alive until the operation was
+/// waited for. No engine thread ever needs the interpreter.
+namespace weir::python {
+
+/// Shape of a tensor, as Python gives it.
+using Dims = std::vector<std::int64_t>;
+
+inline void* PointerTo(std::uintptr_t address) {
+  return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): it came from one.
+}
+inline TensorView ViewOf(std::uintptr_t address, DType dtype, const Dims& dims) {
+  return {PointerTo(address), dtype, Shape(dims)};
+}
+
+void BindErrors(nanobind::module_& module);
+void BindEngine(nanobind::module_& module);
+void BindGathered(nanobind::module_& module);
+void BindGradientGroup(nanobind::module_& module);
+
+}  // namespace weir::python

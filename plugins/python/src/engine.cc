@@ -1,0 +1,141 @@
+#include "weir/engine.h"
+
+#include "plugins/python/src/bindings.h"
+#include "plugins/python/src/gathered.h"
+#include "plugins/python/src/job.h"
+
+namespace weir::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::arg;
+
+Handle SubmitAllreduce(Job& job, const std::string& name, std::uintptr_t in, std::uintptr_t out,
+                       int dtype, const Dims& dims, int op, double prescale, double postscale,
+                       int process_set) {
+  const auto type = static_cast<DType>(dtype);
+  return job.engine()->Allreduce(name, ViewOf(in, type, dims), ViewOf(out, type, dims),
+                                 {.op = static_cast<ReduceOp>(op),
+                                  .prescale = prescale,
+                                  .postscale = postscale,
+                                  .process_set = process_set});
+}
+
+Handle SubmitGroupedAllreduce(Job& job, const std::string& name,
+                              const std::vector<std::uintptr_t>& in,
+                              const std::vector<std::uintptr_t>& out,
+                              const std::vector<int>& dtypes, const std::vector<Dims>& shapes,
+                              int op, double prescale, double postscale, int process_set) {
+  std::vector<Engine::ReduceTensor> tensors;
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const auto type = static_cast<DType>(dtypes.at(i));
+    tensors.push_back({ViewOf(in[i], type, shapes.at(i)), ViewOf(out.at(i), type, shapes.at(i))});
+  }
+  return job.engine()->GroupedAllreduce(name, tensors,
+                                        {.op = static_cast<ReduceOp>(op),
+                                         .prescale = prescale,
+                                         .postscale = postscale,
+                                         .process_set = process_set});
+}
+
+Gathered SubmitAllgather(Job& job, const std::string& name, std::uintptr_t in, int dtype,
+                         const Dims& dims, int process_set) {
+  const auto type = static_cast<DType>(dtype);
+  Gathered result;
+  result.set_handle(job.engine()->Allgather(name, ViewOf(in, type, dims), result.Allocator(type),
+                                            nullptr, process_set));
+  return result;
+}
+
+Gathered SubmitAlltoall(Job& job, const std::string& name, std::uintptr_t in, int dtype,
+                        const Dims& dims, const Dims& splits, int process_set) {
+  const auto type = static_cast<DType>(dtype);
+  Gathered result;
+  result.set_handle(job.engine()->Alltoall(name, ViewOf(in, type, dims), splits,
+                                           result.Allocator(type), nullptr, process_set));
+  return result;
+}
+
+Gathered SubmitReducescatter(Job& job, const std::string& name, std::uintptr_t in, int dtype,
+                             const Dims& dims, int op, double prescale, double postscale,
+                             int process_set) {
+  const auto type = static_cast<DType>(dtype);
+  Gathered result;
+  result.set_handle(job.engine()->Reducescatter(name, ViewOf(in, type, dims),
+                                                result.Allocator(type),
+                                                {.op = static_cast<ReduceOp>(op),
+                                                 .prescale = prescale,
+                                                 .postscale = postscale,
+                                                 .process_set = process_set}));
+  return result;
+}
+
+Handle SubmitBroadcast(Job& job, const std::string& name, std::uintptr_t data, int dtype,
+                       const Dims& dims, int root, int process_set) {
+  return job.engine()->Broadcast(name, ViewOf(data, static_cast<DType>(dtype), dims), root, nullptr,
+                                 process_set);
+}
+
+}  // namespace
+
+void BindEngine(nb::module_& module) {
+  const nb::call_guard<nb::gil_scoped_release> blocking;
+  nb::class_<Job>(module, "Job")
+      .def(nb::init<>(), blocking)
+      .def_prop_ro("rank", [](Job& job) { return job.engine()->rank(); })
+      .def_prop_ro("size", [](Job& job) { return job.engine()->size(); })
+      .def_prop_ro("local_rank", [](Job& job) { return job.engine()->local_rank(); })
+      .def_prop_ro("local_size", [](Job& job) { return job.engine()->local_size(); })
+      .def_prop_ro("default_compression",
+                   [](Job& job) { return job.engine()->default_compression(); })
+      .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),
+           arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)
+      .def("grouped_allreduce", &SubmitGroupedAllreduce, arg("name"), arg("inputs"), arg("outputs"),
+           arg("dtypes"), arg("shapes"), arg("op"), arg("prescale"), arg("postscale"),
+           arg("process_set") = 0)
+      .def("allgather", &SubmitAllgather, arg("name"), arg("input"), arg("dtype"), arg("shape"),
+           arg("process_set") = 0)
+      .def("alltoall", &SubmitAlltoall, arg("name"), arg("input"), arg("dtype"), arg("shape"),
+           arg("splits"), arg("process_set") = 0)
+      .def("reducescatter", &SubmitReducescatter, arg("name"), arg("input"), arg("dtype"),
+           arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)
+      .def("broadcast", &SubmitBroadcast, arg("name"), arg("data"), arg("dtype"), arg("shape"),
+           arg("root"), arg("process_set") = 0)
+      .def(
+          "barrier",
+          [](Job& job, const std::string& name, int process_set) {
+            return job.engine()->Barrier(name, process_set);
+          },
+          arg("name"), arg("process_set") = 0)
+      .def(
+          "join", [](Job& job, int process_set) { return job.engine()->Join(process_set); },
+          arg("process_set") = 0, blocking)
+      .def(
+          "add_process_set",
+          [](Job& job, const std::vector<int>& ranks) {
+            return job.engine()->AddProcessSet(ranks);
+          },
+          arg("ranks"), blocking)
+      .def(
+          "remove_process_set", [](Job& job, int id) { job.engine()->RemoveProcessSet(id); },
+          arg("id"), blocking)
+      .def(
+          "poll", [](Job& job, Handle handle) { return job.engine()->Poll(handle); }, arg("handle"))
+      .def(
+          "wait", [](Job& job, Handle handle) { job.engine()->Wait(handle); }, arg("handle"),
+          blocking)
+      .def(
+          "start_timeline",
+          [](Job& job, const std::string& path, bool mark_cycles) {
+            job.engine()->StartTimeline(path, mark_cycles);
+          },
+          arg("path"), arg("mark_cycles"), blocking)
+      .def(
+          "stop_timeline", [](Job& job) { job.engine()->StopTimeline(); }, blocking)
+      .def(
+          "abort", [](Job& job, const std::string& reason) { job.engine()->Abort(reason); },
+          arg("reason"), blocking)
+      .def("leave", &Job::Leave, blocking);
+}
+
+}  // namespace weir::python

@@ -1,0 +1,131 @@
+#include "weir/gradient_group.h"
+
+#include <sstream>
+
+#include "plugins/python/src/bindings.h"
+#include "plugins/python/src/job.h"
+#include "weir/engine.h"
+
+namespace weir::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::arg;
+using Options = std::map<std::string, std::string>;
+
+/// A group and, of each tensor, what need not cross for every gradient.
+class Group {
+ public:
+  Group(std::shared_ptr<Engine> engine, GradientGroupSpec spec)
+      : engine_(std::move(engine)), group_(engine_->Register(std::move(spec))) {}
+
+  GradientGroup& group() const {
+    if (!group_) throw ShutDown("this process has left the job that the gradients belonged to");
+    return *group_;
+  }
+
+  /// Lets go of the engine; the group goes first.
+  void Close() {
+    group_.reset();
+    engine_.reset();
+  }
+
+  Handle Submit(std::size_t index, std::uintptr_t gradient, std::uintptr_t update) {
+    const std::vector<GradientSpec>& tensors = group().spec().tensors;
+    if (index >= tensors.size()) throw InvalidArgument("no tensor has this number");
+    const GradientSpec& tensor = tensors[index];
+    return group_->Submit(index, {PointerTo(gradient), tensor.dtype, tensor.shape},
+                          {PointerTo(update), tensor.dtype, tensor.shape});
+  }
+
+  nb::bytes Save() const {
+    std::ostringstream out;
+    group().Save(out);
+    const std::string text = std::move(out).str();
+    return nb::bytes(text.data(), text.size());
+  }
+
+  void Load(const nb::bytes& own) {
+    std::istringstream stream(std::string(own.c_str(), own.size()));
+    std::istream* const streams[] = {&stream};
+    const nb::gil_scoped_release blocking;
+    group().Load(streams);
+  }
+
+  void Adopt(const nb::bytes& one_rank) {
+    std::istringstream stream(std::string(one_rank.c_str(), one_rank.size()));
+    const nb::gil_scoped_release blocking;
+    group().Adopt(stream);
+  }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<GradientGroup> group_;
+};
+
+std::unique_ptr<Group> Register(Job& job, std::string name, std::vector<GradientSpec> tensors,
+                                Options compression, Options also_equal, int op, double prescale,
+                                double postscale, int process_set) {
+  const nb::gil_scoped_release blocking;
+  return std::make_unique<Group>(job.engine(),
+                                 GradientGroupSpec{.name = std::move(name),
+                                                   .tensors = std::move(tensors),
+                                                   .compression = std::move(compression),
+                                                   .op = static_cast<ReduceOp>(op),
+                                                   .prescale = prescale,
+                                                   .postscale = postscale,
+                                                   .process_set = process_set,
+                                                   .also_equal = std::move(also_equal)});
+}
+
+void MakeSpec(GradientSpec* self, std::string name, const Dims& dims, int dtype,
+              int parameter_group, int priority) {
+  new (self) GradientSpec{.name = std::move(name),
+                          .shape = Shape(dims),
+                          .dtype = static_cast<DType>(dtype),
+                          .parameter_group = parameter_group,
+                          .priority = priority};
+}
+
+void BindReport(nb::module_& module) {
+  nb::class_<StepReport>(module, "StepReport")
+      .def_ro("step", &StepReport::step)
+      .def_ro("skipped", &StepReport::skipped)
+      .def_ro("gradient_norm", &StepReport::gradient_norm)
+      .def_ro("clip_coefficient", &StepReport::clip_coefficient)
+      .def_ro("density", &StepReport::density)
+      .def_ro("wire_bytes", &StepReport::wire_bytes)
+      .def_ro("dense_bytes", &StepReport::dense_bytes)
+      .def_ro("non_finite_entries", &StepReport::non_finite_entries);
+}
+
+}  // namespace
+
+void BindGradientGroup(nb::module_& module) {
+  BindReport(module);
+  nb::class_<GradientSpec>(module, "GradientSpec")
+      .def("__init__", &MakeSpec, arg("name"), arg("shape"), arg("dtype"), arg("parameter_group"),
+           arg("priority"));
+  nb::class_<Group>(module, "GradientGroup")
+      .def(
+          "begin_step",
+          [](Group& self, const std::vector<float>& rates, float loss_scale) {
+            self.group().BeginStep({.learning_rates = rates, .loss_scale = loss_scale});
+          },
+          arg("learning_rates"), arg("loss_scale"))
+      .def("submit", &Group::Submit, arg("index"), arg("gradient"), arg("update"))
+      .def("end_step", [](Group& self) { self.group().EndStep(); })
+      .def(
+          "wait_step", [](Group& self) { return self.group().WaitStep(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("next_step", [](Group& self) { return self.group().next_step(); })
+      .def("close", &Group::Close, nb::call_guard<nb::gil_scoped_release>())
+      .def("save", &Group::Save)
+      .def("load", &Group::Load, arg("own"))
+      .def("adopt", &Group::Adopt, arg("one_rank"));
+  module.def("register", &Register, arg("job"), arg("name"), arg("tensors"), arg("compression"),
+             arg("also_equal"), arg("op"), arg("prescale"), arg("postscale"),
+             arg("process_set") = 0);
+}
+
+}  // namespace weir::python

@@ -1,0 +1,80 @@
+"""What this build can do, and what a running job can be told: Horovod's questions, Weir's answers.
+
+None of them needs ``init``, but for ``mpi_threads_supported``.
+"""
+
+import os
+
+from weir import _job
+
+# MPICH's and Slurm's, Open MPI's: set for every process that an MPI launcher starts.
+_STARTED_BY_MPI = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
+
+
+def mpi_built() -> bool:
+    """True: the engine is built on MPI."""
+    return True
+
+
+def mpi_enabled() -> bool:
+    """Whether this process was started as a rank of an MPI job, as ``weirrun`` does. False for a
+    program that was started alone, whose job of one rank needs no transport."""
+    return any(name in os.environ for name in _STARTED_BY_MPI)
+
+
+def mpi_threads_supported() -> bool:
+    """Whether a program may use MPI by itself (mpi4py) from any thread: in an MPI job always, as
+    ``init`` insists on MPI_THREAD_MULTIPLE. Raises ValueError before ``init``."""
+    _job.engine()
+    return mpi_enabled()
+
+
+def gloo_built() -> bool:
+    """False: there is no Gloo in Weir; ``--gloo`` and its settings are accepted without effect."""
+    return False
+
+
+def gloo_enabled() -> bool:
+    """False, as ``gloo_built``."""
+    return False
+
+
+def nccl_built() -> int:
+    """The version of NCCL that is built in, as a number; 0: none."""
+    return 0
+
+
+def ddl_built() -> bool:
+    """False: IBM's DDL is not supported."""
+    return False
+
+
+def ccl_built() -> bool:
+    """False: Intel's oneCCL is not supported."""
+    return False
+
+
+def cuda_built() -> bool:
+    """False: this version exchanges tensors in the CPU's memory."""
+    return False
+
+
+def rocm_built() -> bool:
+    """False, as ``cuda_built``."""
+    return False
+
+
+def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
+    """Writes what this rank does from now on to a file that Perfetto and chrome://tracing open:
+    ``file_path`` on rank 0; on rank 3 "run.json" becomes "run.rank3.json". It takes the place of a
+    timeline that is being written. ``mark_cycles``: rounds of negotiation too.
+
+    Raises ValueError before ``init``, and for a file that cannot be written.
+    """
+    _job.engine().start_timeline(file_path, mark_cycles)
+
+
+def stop_timeline() -> None:
+    """Ends the timeline of this rank; does nothing when none is written. Raises ValueError before
+    ``init``."""
+    _job.engine().stop_timeline()

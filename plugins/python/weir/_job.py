@@ -1,0 +1,168 @@
+"""The one job that this process is a rank of: joining it, leaving it, and its size.
+
+What ``horovod.common.basics`` is to Horovod; every framework's package exports these names.
+"""
+
+import atexit
+import os
+import sys
+import threading
+import warnings
+from typing import TYPE_CHECKING, Callable, List, Optional
+
+from weir import _topology
+
+# The engine and MPI are loaded by what first needs them, mostly init(): they take longer to load than
+# the rest of the package, and a data loader's worker that imports the program needs neither.
+if TYPE_CHECKING:
+    from weir import _core
+
+_NOT_INITIALIZED = "Horovod has not been initialized; use hvd.init()."
+
+_lock = threading.Lock()
+_engine: "Optional[_core.Job]" = None
+_places = _topology.Topology(0, 1, True)
+_before_leaving: List[Callable[[], None]] = []
+_after_leaving: List[Callable[[], None]] = []
+_exit_is_registered = False
+
+
+def enter() -> bool:
+    """Joins the job; see ``weir._init``. False when this process has done so already."""
+    global _engine, _exit_is_registered, _places
+    with _lock:
+        if _engine is not None:
+            return False
+        from weir import _core
+
+        joined = _core.Job()
+        try:
+            _places = _topology.gather(joined)
+        except Exception:
+            joined.leave()
+            raise
+        _engine = joined
+        if not _exit_is_registered:
+            _exit_is_registered = True
+            _remember_why_the_program_ends()
+            atexit.register(_leave_at_exit)
+    return True
+
+
+def shutdown() -> None:
+    """Leaves the job, after the other ranks do so too. What is under way elsewhere fails with
+    ShutDown. Does nothing when there is no job. ``init`` may be called again afterwards."""
+    global _engine
+    with _lock:
+        engine, _engine = _engine, None
+    if engine is None:
+        return
+    for call in _before_leaving:
+        call()
+    try:
+        engine.leave()
+    finally:
+        for call in _after_leaving:
+            call()
+
+
+def is_initialized() -> bool:
+    """Whether ``init`` was called, and ``shutdown`` was not since."""
+    return _engine is not None
+
+
+def engine() -> "_core.Job":
+    """The engine of this process. Raises ValueError before ``init``."""
+    found = _engine
+    if found is None:
+        raise ValueError(_NOT_INITIALIZED)
+    return found
+
+
+def before_leaving(call: Callable[[], None]) -> None:
+    """Has it called whenever the job is left, while the engine still works: to let go of what
+    refers to the engine."""
+    _before_leaving.append(call)
+
+
+def after_leaving(call: Callable[[], None]) -> None:
+    """Has it called whenever the job was left: the engine uses no tensor any more."""
+    _after_leaving.append(call)
+
+
+def rank() -> int:
+    """Number of this rank, 0 to size() - 1. Raises ValueError before ``init``, as all below do."""
+    return engine().rank
+
+
+def size() -> int:
+    """Number of ranks."""
+    return engine().size
+
+
+def local_rank() -> int:
+    """Number of this rank among those of its host."""
+    return engine().local_rank
+
+
+def local_size() -> int:
+    """Number of ranks on this host."""
+    return engine().local_size
+
+
+def _topology_of_job() -> _topology.Topology:
+    engine()  # Raises where there is no job.
+    return _places
+
+
+def cross_rank() -> int:
+    """Number of this rank among those that have the same ``local_rank``, one for each host."""
+    return _topology_of_job().cross_rank
+
+
+def cross_size() -> int:
+    """Number of ranks that have this ``local_rank``: of hosts that have so many ranks."""
+    return _topology_of_job().cross_size
+
+
+def is_homogeneous() -> bool:
+    """Whether every host has the same number of ranks."""
+    return _topology_of_job().is_homogeneous
+
+
+# --- the end of a program ---
+
+_last_words: Optional[str] = None
+
+
+def _remember_why_the_program_ends() -> None:
+    """The other ranks should read the exception that ended this one, not that it left."""
+    shown = sys.excepthook
+
+    def hook(kind, value, traceback):
+        global _last_words
+        _last_words = f"{kind.__name__}: {value}"
+        shown(kind, value, traceback)
+
+    sys.excepthook = hook
+
+
+def _leave_at_exit() -> None:
+    found = _engine
+    if found is None:
+        return
+    if _last_words is not None:
+        found.abort(f"the program ended with {_last_words}")
+    try:
+        shutdown()
+    except Exception as error:  # The interpreter is ending: say it, and let it end.
+        warnings.warn(f"the job was not left in good order: {error}")
+
+
+# A forked child (a data loader's worker) is no rank: it must not leave the job for its parent.
+def _forget_in_child() -> None:
+    global _engine
+    _engine = None
+
+
+os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,186 @@
+"""Sets of ranks that exchange among themselves, beside the whole job."""
+
+import itertools
+import threading
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Union
+
+from weir import _job
+from weir.errors import InvalidArgument
+
+_UNKNOWN = "Process set provided does not exist, or has not been registered."
+
+
+class ProcessSet:
+    """Ranks of the job, for the argument ``process_set`` of operations once it was registered:
+    given to ``init(process_sets=[...])`` or ``add_process_set``.
+
+    Attributes: ``ranks``, ascending; ``process_set_id``, None while it is not registered;
+    ``mpi_comm``, always None: the engine needs no communicator of its own.
+    """
+
+    mpi_comm = None
+
+    def __init__(self, ranks_or_comm: Iterable[int]) -> None:
+        """Raises ValueError for what is no list of ranks. Whether the job has them is seen when it
+        is registered."""
+        try:
+            self._ranks = sorted(rank.__index__() for rank in ranks_or_comm)
+        except (AttributeError, TypeError):
+            raise ValueError(f"ProcessSet({ranks_or_comm!r}): give the ranks of the job, as a list "
+                             "of numbers; communicators are not supported") from None
+        self.process_set_id: Optional[int] = None
+        self._counters: Dict[str, Iterator[int]] = {}
+        self._operations: Dict[str, Iterator[int]] = {}
+        self._joins = 0  # How often all members have joined.
+
+    @property
+    def ranks(self) -> List[int]:
+        """The members, ascending."""
+        return list(self._ranks)
+
+    def size(self) -> Optional[int]:
+        """Number of members; None while it is not registered."""
+        return len(self.ranks) if self.process_set_id is not None else None
+
+    def rank(self) -> Optional[int]:
+        """Number of this rank among the members, from 0; None when it is none, and while the set
+        is not registered."""
+        return self.ranks.index(_job.rank()) if self.included() else None
+
+    def included(self) -> Optional[bool]:
+        """Whether this rank is a member; None while the set is not registered."""
+        return _job.rank() in self.ranks if self.process_set_id is not None else None
+
+    def _id_for(self, operation: str) -> int:
+        """The id. Raises ValueError when this rank cannot take part in an operation of the set."""
+        set_id = self._check_registered(operation)
+        if not self.included():
+            raise InvalidArgument(f"{operation}: Rank {_job.rank()} is not a member of the provided "
+                                  f"process set. ({self})")
+        return set_id
+
+    def _check_registered(self, operation: str) -> int:
+        """The id. Raises ValueError when there is none."""
+        if self.process_set_id is None:
+            raise InvalidArgument(f"{operation}: {_UNKNOWN} ({self})")
+        return self.process_set_id
+
+    def _check_root(self, root_rank: int) -> None:
+        """Raises ValueError when that rank of the job is no member."""
+        if root_rank not in self.ranks:
+            raise InvalidArgument(f"broadcast from root_rank={root_rank}: the ranks of the process "
+                                  f"set are {self.ranks}")
+
+    def _next_number(self, kind: str) -> int:
+        """Numbers what has no name of its own. Members that do the same count the same, whatever
+        they do in other sets."""
+        return next(self._counters.setdefault(kind, itertools.count()))
+
+    def _next_operation(self, kind: str) -> str:
+        """Numbers operations without a name in the same way."""
+        number = next(self._operations.setdefault(kind, itertools.count()))
+        return f"{self._joins}.{number}" if self._joins else str(number)
+
+    def _renumber_operations(self) -> None:
+        """Numbers them from 0 again, apart from those before: members have done different ones."""
+        self._joins += 1
+        self._operations.clear()
+
+    def __deepcopy__(self, _: Any) -> "ProcessSet":
+        # A module that is copied goes on with the set; a copy would not learn of its removal.
+        return self
+
+    def __reduce__(self) -> Any:
+        # What is saved may be loaded in another job, in which the id means another set.
+        return ProcessSet, (self.ranks,)
+
+    def __repr__(self) -> str:
+        return f"ProcessSet(process_set_id={self.process_set_id}, ranks={self._ranks})"
+
+
+class _GlobalProcessSet(ProcessSet):
+    """All ranks; registered as long as there is a job."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.process_set_id = 0
+
+    @property
+    def ranks(self) -> List[int]:
+        return list(range(_job.size()))
+
+    def __reduce__(self) -> Any:
+        return "global_process_set"
+
+    def __repr__(self) -> str:
+        return "global_process_set"
+
+
+global_process_set: ProcessSet = _GlobalProcessSet()
+
+_lock = threading.Lock()
+_registered: List[ProcessSet] = []  # In the order of their ids.
+
+
+def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet:
+    """Registers a set, given as such or as its ranks, and returns it. Collective over the whole
+    job, members or not: every rank adds the same sets in the same order. Blocks until all do.
+
+    It may be done at any time: nothing has to be prepared for it (HOROVOD_DYNAMIC_PROCESS_SETS is
+    accepted without effect).
+
+    Raises ValueError for ranks that the job does not have, a repeated rank, an empty set, a set
+    that is registered already, or whose ranks another one has; Mismatch where ranks differ.
+    """
+    if not isinstance(process_set, ProcessSet):
+        process_set = ProcessSet(process_set)
+    if process_set.process_set_id is not None:
+        raise InvalidArgument(f"add_process_set: {process_set} is registered already")
+    process_set.process_set_id = _job.engine().add_process_set(process_set.ranks)
+    with _lock:
+        _registered.append(process_set)
+    return process_set
+
+
+def remove_process_set(process_set: ProcessSet) -> bool:
+    """Takes a set out of the job; its ``process_set_id`` becomes None. False, and nothing done, for
+    one that is not registered, and for the global one. Collective like ``add_process_set``.
+
+    Raises ValueError, or Mismatch on the other ranks, while an operation or an optimizer of the set
+    is alive.
+    """
+    if not process_set.process_set_id:
+        return False
+    _job.engine().remove_process_set(process_set.process_set_id)
+    process_set.process_set_id = None
+    with _lock:
+        _registered.remove(process_set)
+    return True
+
+
+def registered() -> List[ProcessSet]:
+    """The sets of the job beside the global one, in the order in which they were added."""
+    with _lock:
+        return list(_registered)
+
+
+def checked(process_sets: Any) -> List[ProcessSet]:
+    """The list that ``init`` was given; "dynamic" says that more may come, as they always may.
+    Raises ValueError for anything else."""
+    if process_sets is None or process_sets == "dynamic":
+        return []
+    sets = process_sets if isinstance(process_sets, (list, tuple)) else [None]
+    if not all(isinstance(each, ProcessSet) for each in sets):
+        raise InvalidArgument(f"init(process_sets={process_sets!r}): give a list of ProcessSet "
+                              'objects, or "dynamic"')
+    return list(sets)
+
+
+def _forget_all() -> None:
+    with _lock:
+        for process_set in _registered:
+            process_set.process_set_id = None
+        _registered.clear()
+
+
+_job.after_leaving(_forget_all)

@@ -1,0 +1,40 @@
+"""What ``weir.run`` starts on every rank: python -m weir._run_rank FOLDER."""
+
+import os
+import pathlib
+import pickle
+import sys
+import traceback
+from multiprocessing import spawn
+
+
+def _rank() -> str:
+    for name in ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"):
+        if name in os.environ:
+            return os.environ[name]
+    raise RuntimeError("weir._run_rank is started by weir.run, as a rank of a job")
+
+
+def main(folder: pathlib.Path) -> None:
+    """Calls the function that the folder holds, and leaves its result there."""
+    rank = _rank()
+    try:
+        preparation, call = pickle.loads((folder / "call").read_bytes())
+        spawn.prepare(preparation)  # The main script is imported under another name.
+        func, args, kwargs = pickle.loads(call)
+        data = pickle.dumps(func(*args, **kwargs))
+    except Exception:
+        _write(folder / f"failure.{rank}", traceback.format_exc().encode())
+        raise
+    _write(folder / f"result.{rank}", data)
+
+
+def _write(path: pathlib.Path, data: bytes) -> None:
+    """Whole, or not at all."""
+    part = path.with_name("part." + path.name)
+    part.write_bytes(data)
+    part.rename(path)
+
+
+if __name__ == "__main__":
+    main(pathlib.Path(sys.argv[1]))

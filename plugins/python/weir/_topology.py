@@ -1,0 +1,38 @@
+"""Where the ranks of a job sit: which ones share a host, and how the hosts line up."""
+
+import array
+from typing import TYPE_CHECKING, NamedTuple, Sequence
+
+if TYPE_CHECKING:
+    from weir import _core
+
+
+class Topology(NamedTuple):
+    """What a rank knows of the hosts. As in Horovod, the ranks "across" are those that have the
+    same number on their hosts: one for each host that has so many ranks."""
+
+    cross_rank: int       # Number of this rank among those across.
+    cross_size: int       # How many those are.
+    is_homogeneous: bool  # Every host has the same number of ranks.
+
+
+def of(rank: int, local_ranks: Sequence[int], local_sizes: Sequence[int]) -> Topology:
+    """This rank's, from every rank's number on its host and number of ranks there."""
+    across = [other for other, local in enumerate(local_ranks) if local == local_ranks[rank]]
+    return Topology(across.index(rank), len(across), len(set(local_sizes)) == 1)
+
+
+def gather(engine: "_core.Job") -> Topology:
+    """The same, asked of all ranks. Collective; one all-reduce of 16 bytes a rank."""
+    from weir import _core
+
+    rank, size = engine.rank, engine.size
+    # Every rank fills in its own two numbers; the sum is everybody's.
+    table = array.array("q", [0]) * (2 * size)
+    table[rank], table[size + rank] = engine.local_rank, engine.local_size
+    if size > 1:
+        address, count = table.buffer_info()
+        number_of_sum = 1
+        engine.wait(engine.allreduce("weir.topology", address, address, _core.DTYPES["int64"],
+                                     [count], number_of_sum, 1.0, 1.0))
+    return of(rank, table[:size], table[size:])

@@ -1,0 +1,42 @@
+"""Every exception that Weir raises.
+
+``InvalidArgument`` and ``Mismatch`` leave the job usable; after ``PeerLost``, ``TimedOut`` and
+``Corrupt`` it has ended on all ranks. The text of each one is a whole sentence.
+
+Attributes of all of them: ``tensor`` (name, or ""), ``ranks`` (those involved, ascending) and
+``phase`` ("submit", "negotiate", "exchange", ...).
+"""
+
+
+class _Context:
+    tensor: str = ""
+    ranks: "list[int]" = []
+    phase: str = ""
+
+
+class InvalidArgument(_Context, ValueError):
+    """This rank alone can see that a call or a setting is wrong. Nothing was changed."""
+
+
+class HorovodInternalError(_Context, RuntimeError):
+    """Base of what can only be known together with other ranks."""
+
+
+class Mismatch(HorovodInternalError):
+    """Ranks disagree. Every rank gets the same text, with the tensor, the ranks and both values."""
+
+
+class PeerLost(HorovodInternalError):
+    """Another rank's process died or was declared dead."""
+
+
+class TimedOut(HorovodInternalError):
+    """A deadline passed: a wait, or a tensor that some ranks never submitted."""
+
+
+class Corrupt(HorovodInternalError):
+    """Bytes from another rank, or of a saved state, fail their checks."""
+
+
+class ShutDown(HorovodInternalError):
+    """The job was shut down, here or by another rank, or belongs to the parent of this process."""

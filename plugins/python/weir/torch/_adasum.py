@@ -1,0 +1,76 @@
+"""What DistributedOptimizer puts before the wrapped optimizer's own class for op=Adasum."""
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Iterator, List
+
+import torch
+
+from weir._process_sets import ProcessSet
+from weir.torch import _handles, _reduce_op
+from weir.torch._compression import Compression
+from weir.torch._distributed import checked_passes
+from weir.torch._grouped_allreduce import grouped_allreduce_async_
+
+if TYPE_CHECKING:  # What it is mixed into.
+    _Wrapped = torch.optim.Optimizer
+else:
+    _Wrapped = object
+
+
+class AdasumDistributed(_Wrapped):
+    """Every rank takes the wrapped optimizer's step on its own gradients; how far each parameter
+    has moved is combined by Adasum, and all ranks move it so (Maleki et al., MLSys 2021)."""
+
+    def _weir_init(self, compression: Any, passes: int, process_set: ProcessSet) -> None:
+        if compression not in (Compression.none, Compression.fp16, Compression.bf16):
+            raise ValueError(f"compression={compression!r} with op=Adasum: whole tensors are "
+                             "combined; Compression.none, .fp16 or .bf16 is meant")
+        self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
+        self._weir_process_set = process_set
+        self._weir_compression = compression
+        self.set_backward_passes_per_step(passes)
+
+    def step(self, closure: Any = None) -> Any:
+        """The wrapped optimizer's step, and then everybody's."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]
+                      if parameter.requires_grad]
+        before = [parameter.detach().clone() for parameter in parameters]
+        result = super().step()
+        if parameters and self._weir_process_set.included():
+            self._weir_combine(parameters, before)
+        return result if closure is None else loss
+
+    @torch.no_grad()
+    def _weir_combine(self, parameters: List[torch.Tensor], before: List[torch.Tensor]) -> None:
+        pairs = [self._weir_compression.compress((parameter - start).contiguous())
+                 for parameter, start in zip(parameters, before)]
+        moves = [move for move, _ in pairs]
+        _handles.synchronize(grouped_allreduce_async_(
+            moves, name=f"{self._weir_name}/moves", op=_reduce_op.Adasum,
+            process_set=self._weir_process_set))
+        for parameter, start, (move, context) in zip(parameters, before, pairs):
+            parameter.copy_(start + self._weir_compression.decompress(move, context))
+
+    def synchronize(self) -> None:
+        """Does nothing: gradients stay each rank's own."""
+
+    @contextlib.contextmanager
+    def skip_synchronize(self) -> Iterator[None]:
+        """Raises AssertionError: there is nothing that a step could leave out."""
+        raise AssertionError("Skipping synchronization is not supported when using Adasum "
+                             "optimizer.")
+        yield
+
+    def set_backward_passes_per_step(self, passes: int) -> None:
+        """How many backward passes the program sums before each step. Raises ValueError below 1."""
+        self._weir_passes = checked_passes(passes)
+
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        # What GradScaler.step asks first. It would skip the step on some ranks alone.
+        raise ValueError("GradScaler cannot be used with op=Adasum: each rank would decide on its "
+                         "own whether to take a step")

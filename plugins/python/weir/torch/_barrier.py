@@ -1,0 +1,11 @@
+"""Barrier: nobody goes on before all have come."""
+
+from weir import _job
+from weir.torch import _handles
+from weir._process_sets import ProcessSet, global_process_set
+
+
+def barrier(process_set: ProcessSet = global_process_set) -> None:
+    """Blocks until every rank of the set has called it."""
+    set_id = process_set._id_for("BARRIER")
+    _handles.wait([_job.engine().barrier("barrier", set_id)])

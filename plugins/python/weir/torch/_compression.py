@@ -1,0 +1,109 @@
+"""What makes gradients smaller on their way: ``Compression.none``, ``.fp16``, ``.bf16``,
+``.topk(...)`` and ``.dgc(...)``."""
+
+from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+
+import torch
+
+Options = Dict[str, str]
+
+
+class CastCompressor:
+    """Casts floating-point tensors before they travel and back afterwards."""
+
+    dtype: Optional[torch.dtype] = None
+    compressor: Optional[str] = None
+
+    @classmethod
+    def compress(cls, tensor: torch.Tensor) -> Tuple[torch.Tensor, Optional[torch.dtype]]:
+        """What travels, and what ``decompress`` needs to know."""
+        if cls.dtype is None or not tensor.dtype.is_floating_point:
+            return tensor, None
+        return tensor.to(cls.dtype), tensor.dtype
+
+    @classmethod
+    def decompress(cls, tensor: torch.Tensor, context: Optional[torch.dtype]) -> torch.Tensor:
+        """The tensor, in the type it had."""
+        return tensor if context is None else tensor.to(context)
+
+
+class NoneCompressor(CastCompressor):
+    """Nothing is changed."""
+
+
+class FP16Compressor(CastCompressor):
+    """Floating-point tensors travel as float16."""
+
+    dtype, compressor = torch.float16, "fp16"
+
+
+class BF16Compressor(CastCompressor):
+    """Floating-point tensors travel as bfloat16."""
+
+    dtype, compressor = torch.bfloat16, "bf16"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_text(item) for item in value)
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _options(given: Mapping[Any, Any]) -> Options:
+    return {str(key): _text(value) for key, value in given.items()}
+
+
+def options_of(compression: Any) -> Optional[Options]:
+    """The engine's dictionary for what a program gives; None for ``Compression.none``, which leaves
+    the choice to ``WEIR_COMPRESSION``. Keys and values are checked by the engine.
+
+    Raises ValueError for what is no compression.
+    """
+    if isinstance(compression, Mapping):
+        return _options(compression)
+    if isinstance(compression, type) and issubclass(compression, CastCompressor):
+        return None if compression.compressor is None else {"compressor": compression.compressor}
+    raise ValueError(
+        f"compression={compression!r} is none: give Compression.none, .fp16, .bf16, .topk(...), "
+        ".dgc(...) or a dictionary of its options")
+
+
+class Compression:
+    """Compressors to choose from. ``topk`` and ``dgc`` are for ``DistributedOptimizer``; their
+    options, with defaults and allowed values, are those of docs/reference/compression.md."""
+
+    none = NoneCompressor
+    fp16 = FP16Compressor
+    bf16 = BF16Compressor
+
+    @staticmethod
+    def topk(k: Union[int, float, None] = None, **options: Any) -> Options:
+        """The k largest entries of each tensor: a number of them, or a fraction below 1.
+
+        What is not sent is remembered and added to the next gradient (``ef="vanilla"``), unless
+        ``ef="none"`` is given.
+        """
+        given = {"ef": "vanilla", **options}
+        if k is not None:
+            given["k"] = k
+        return _options({"compressor": "topk", **given})
+
+    @staticmethod
+    def dgc(density: Optional[float] = None, warmup_steps: Optional[int] = None,
+            rampup_begin_step: Optional[int] = None, rampup_step: Optional[int] = None,
+            sparsity: Optional[Sequence[float]] = None, clip_norm: Optional[float] = None,
+            **options: Any) -> Options:
+        """Deep Gradient Compression (Lin et al., ICLR 2018).
+
+        ``density`` of the entries are sent after ``warmup_steps`` steps in which the density falls
+        to it. ``rampup_begin_step``, ``rampup_step`` and ``sparsity`` are Paddle's names for the
+        same schedule. ``clip_norm`` clips each rank's gradient locally. Momentum, Nesterov and
+        weight decay are taken from the wrapped SGD.
+        """
+        named = {"density": density, "warmup_steps": warmup_steps,
+                 "rampup_begin_step": rampup_begin_step, "rampup_step": rampup_step,
+                 "sparsity": sparsity, "clip_norm": clip_norm}
+        given = {key: value for key, value in named.items() if value is not None}
+        return _options({"compressor": "dgc", **given, **options})

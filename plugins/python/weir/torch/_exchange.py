@@ -1,0 +1,214 @@
+"""The exchange of one optimizer's gradients, step by step."""
+
+import threading
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+import torch
+
+from weir import _job
+from weir.errors import HorovodInternalError
+from weir.torch import _handles, _tensors
+from weir.torch._compression import Options
+
+if TYPE_CHECKING:
+    from weir import _core
+
+
+class Member(NamedTuple):
+    """A parameter whose gradient is exchanged."""
+
+    name: str
+    parameter: torch.Tensor
+    group: Dict[str, Any]   # Its parameter group, whose learning rate it follows.
+    priority: int           # Higher goes first: the next forward pass needs it first.
+
+
+class Reduction(NamedTuple):
+    """How gradients are combined."""
+
+    op: int
+    prescale: float
+    postscale: float
+    process_set: int = 0
+
+
+class _Loan:
+    """Gradients that the engine reads and writes until the step is over."""
+
+    def __init__(self) -> None:
+        self._lent: List[torch.Tensor] = []
+        self._copies: List[Tuple[torch.Tensor, torch.Tensor]] = []
+
+    def lend(self, gradient: torch.Tensor) -> torch.Tensor:
+        """The gradient, or a contiguous copy that stands for it."""
+        if gradient.is_contiguous():
+            self._lent.append(gradient)
+            return gradient
+        copy = gradient.contiguous()
+        self._copies.append((gradient, copy))
+        return copy
+
+    def give_back(self) -> None:
+        """Every gradient holds its result now."""
+        for gradient, copy in self._copies:
+            gradient.copy_(copy)
+        self.forget()
+
+    def forget(self) -> None:
+        self._lent.clear()
+        self._copies.clear()
+
+
+class FusedExchange:
+    """Gradients that the engine fuses, compresses and exchanges as one group.
+
+    ``submit`` may come from any thread; the rest belongs to one.
+    """
+
+    def __init__(self, name: str, members: Sequence[Member], compression: Options,
+                 also_equal: Dict[str, str], reduction: Reduction) -> None:
+        from weir import _core
+
+        self._members = list(members)
+        self.compression = compression
+        self._arguments = (also_equal, reduction)
+        self._lock = threading.Lock()
+        self._open = False
+        self._loan = _Loan()
+        groups = {id(member.group): member.group for member in members}
+        numbers = {key: number for number, key in enumerate(groups)}
+        self._groups = list(groups.values())
+        specs = [_core.GradientSpec(
+            member.name, member.parameter.shape, _tensors.number_of(member.parameter.dtype),
+            numbers[id(member.group)], member.priority) for member in members]
+        self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
+        self.loss_scale: Optional[float] = None
+        """What gradients of the next step carry as a factor (mixed precision), results too."""
+        self._group: _core.GradientGroup = _core.register(
+            _job.engine(), name, specs, compression, also_equal, *reduction)
+
+    def _scale_in_engine(self) -> float:
+        # What is summed as it is may keep the factor; what is remembered or cut to size must not.
+        return self.loss_scale if self.compression and self.loss_scale is not None else 1.0
+
+    def _begin(self) -> None:
+        with self._lock:
+            if not self._open:
+                rates = [float(group["lr"]) for group in self._groups]
+                self._group.begin_step(rates, self._scale_in_engine())
+                self._open = True
+
+    def submit(self, index: int, gradient: torch.Tensor) -> None:
+        """Hands over a complete gradient, into which the result comes."""
+        if not self._open:
+            self._begin()
+        address = self._loan.lend(gradient).data_ptr()
+        self._group.submit(index, address, address)
+
+    def finish(self) -> "_core.StepReport":
+        """Waits until every gradient holds its result."""
+        self._begin()
+        try:
+            self._group.end_step()
+            report = self._group.wait_step()
+        except Exception:
+            self._loan.forget()
+            raise
+        finally:
+            self._open = False
+        self._loan.give_back()
+        self._scale_results(report.skipped)
+        return report
+
+    def _scale_results(self, skipped: bool) -> None:
+        """Whoever has scaled the loss will divide, and has to see that a step was skipped."""
+        factor = float("inf") if skipped else self._scale_in_engine()
+        if self.loss_scale is None or factor == 1.0:
+            return
+        with torch.no_grad():
+            for member in self._members:
+                assert member.parameter.grad is not None
+                if skipped:
+                    member.parameter.grad.fill_(factor)
+                else:
+                    member.parameter.grad.mul_(factor)
+
+    def changed(self, name: str, without: Sequence[int], options: Options) -> Any:
+        """The exchange that takes this one's place with fewer members, the others counted anew,
+        and more options. Collective; no step may have begun."""
+        kept = [member for i, member in enumerate(self._members) if i not in without]
+        made: Any = (FusedExchange(name, kept, {**self.compression, **options}, *self._arguments)
+                     if kept else SingleExchange(name, [], self._arguments[-1]))
+        self.close()  # Not before: the ranks may not agree.
+        return made
+
+    @property
+    def next_step(self) -> int:
+        return self._group.next_step
+
+    def save(self) -> bytes:
+        return self._group.save()
+
+    def load(self, state: bytes, own: bool) -> None:
+        """Restores what ``save`` gave, on this rank (``own``) or another. Collective."""
+        if own:
+            self._group.load(state)
+        else:
+            self._group.adopt(state)
+
+    def give_up(self) -> None:
+        """Ends a step that an error has interrupted, on all ranks, so that the job can be left in
+        good order. Its results are lost."""
+        if self._open:
+            try:
+                self.finish()
+            except HorovodInternalError:
+                pass  # Another rank has left already.
+
+    def close(self) -> None:
+        """Lets go of the engine."""
+        self._group.close()
+
+
+class SingleExchange:
+    """Gradients that are all-reduced one by one: types and reductions that are not fused."""
+
+    compression: Options = {}
+    skips_nonfinite = False
+    loss_scale: Optional[float] = None  # Stays on them.
+
+    def __init__(self, name: str, members: Sequence[Member], reduction: Reduction) -> None:
+        self._name = name
+        self._members = list(members)
+        self._reduction = reduction
+        self._operations: List[int] = []
+        self._loan = _Loan()
+
+    def changed(self, name: str, without: Sequence[int], _: Options) -> Any:
+        """The same with fewer members."""
+        return SingleExchange(
+            name, [member for i, member in enumerate(self._members) if i not in without],
+            self._reduction)
+
+    def submit(self, index: int, gradient: torch.Tensor) -> None:
+        data = self._loan.lend(gradient)
+        name = f"allreduce.{self._name}/{self._members[index].name}"
+        self._operations.append(_job.engine().allreduce(
+            name, data.data_ptr(), data.data_ptr(), _tensors.check(data), data.shape,
+            *self._reduction))
+
+    def give_up(self) -> None:
+        """As FusedExchange's. Leaving ends the operations, and until then tensors are in use."""
+
+    def finish(self) -> None:
+        try:
+            _handles.wait(self._operations)
+        except Exception:
+            self._loan.forget()
+            raise
+        finally:
+            self._operations.clear()
+        self._loan.give_back()
+
+    def close(self) -> None:
+        pass

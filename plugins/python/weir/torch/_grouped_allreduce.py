@@ -1,0 +1,98 @@
+"""Several all-reduces as one operation: all of them or none."""
+
+from typing import List, Optional, Sequence, Tuple
+
+import torch
+
+from weir import _job
+from weir.torch import _handles, _names, _reduce_op, _tensors
+from weir.torch._compression import Compression
+from weir._process_sets import ProcessSet, global_process_set
+
+
+def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
+            name: Optional[str], op: int, prescale: float, postscale: float,
+            process_set: ProcessSet) -> int:
+    if not tensors:
+        raise ValueError("a grouped all-reduce needs at least one tensor")
+    dtypes = [_tensors.check_reduced(tensor) for tensor in tensors]
+    set_id = process_set._id_for("ALLREDUCE")
+    operation = _job.engine().grouped_allreduce(
+        _names.of("grouped_allreduce", name, process_set),
+        [tensor.data_ptr() for tensor in tensors], [output.data_ptr() for output in outputs],
+        dtypes, [tensor.shape for tensor in tensors], op, prescale, postscale, set_id)
+    results = tuple(outputs)
+    return _handles.register([operation], lambda: results, (list(tensors), outputs))
+
+
+def _fresh(tensors: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    return [torch.empty_like(tensor) for tensor in tensors]
+
+
+class _GroupedAllreduce(torch.autograd.Function):
+    """The gradients of a group are combined as a group."""
+
+    @staticmethod
+    def forward(ctx, name, op, prescale, postscale, process_set, *tensors):
+        ctx.arguments = (op, prescale, postscale, process_set)
+        return _handles.synchronize(_submit(tensors, _fresh(tensors), name, op, prescale,
+                                            postscale, process_set))
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        dense = [gradient.contiguous() for gradient in gradients]
+        return (None,) * 5 + tuple(_GroupedAllreduce.apply(None, *ctx.arguments, *dense))
+
+
+def grouped_allreduce_async(tensors: Sequence[torch.Tensor], average: Optional[bool] = None,
+                            name: Optional[str] = None, op: Optional[int] = None,
+                            prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                            process_set: ProcessSet = global_process_set) -> int:
+    """``allreduce_async`` of several tensors, perhaps of different types, as one operation: it
+    begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
+    op = _reduce_op.chosen(op, average)
+    return _submit(tensors, _fresh(tensors), name, op, prescale_factor, postscale_factor,
+                   process_set)
+
+
+def grouped_allreduce_async_(tensors: Sequence[torch.Tensor], average: Optional[bool] = None,
+                             name: Optional[str] = None, op: Optional[int] = None,
+                             prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                             process_set: ProcessSet = global_process_set) -> int:
+    """``grouped_allreduce_async`` into the tensors themselves."""
+    op = _reduce_op.chosen(op, average)
+    return _submit(tensors, list(tensors), name, op, prescale_factor, postscale_factor,
+                   process_set)
+
+
+def grouped_allreduce(tensors: Sequence[torch.Tensor], average: Optional[bool] = None,
+                      name: Optional[str] = None, compression=Compression.none,
+                      op: Optional[int] = None, prescale_factor: float = 1.0,
+                      postscale_factor: float = 1.0,
+                      process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
+    """The combination of each of the tensors over all ranks. Differentiable.
+
+    Raises HorovodInternalError when the ranks disagree or one of them is gone.
+    """
+    op = _reduce_op.chosen(op, average)
+    if not tensors:
+        raise ValueError("a grouped all-reduce needs at least one tensor")
+    pairs = [compression.compress(tensor) for tensor in tensors]
+    compressed = [tensor for tensor, _ in pairs]
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):
+        reduced = _GroupedAllreduce.apply(name, op, prescale_factor, postscale_factor,
+                                          process_set, *compressed)
+    else:
+        reduced = _handles.synchronize(_submit(compressed, _fresh(compressed), name, op,
+                                               prescale_factor, postscale_factor, process_set))
+    return tuple(compression.decompress(tensor, context)
+                 for tensor, (_, context) in zip(reduced, pairs))
+
+
+def grouped_allreduce_(tensors: Sequence[torch.Tensor], average: Optional[bool] = None,
+                       name: Optional[str] = None, op: Optional[int] = None,
+                       prescale_factor: float = 1.0, postscale_factor: float = 1.0,
+                       process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
+    """``grouped_allreduce`` into the tensors themselves. Not differentiable."""
+    return _handles.synchronize(grouped_allreduce_async_(
+        tensors, average, name, op, prescale_factor, postscale_factor, process_set))

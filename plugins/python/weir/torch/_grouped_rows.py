@@ -1,0 +1,70 @@
+"""Grouped all-gather and reduce-scatter: several operations that are submitted together."""
+
+from typing import List, Optional, Sequence, Tuple
+
+import torch
+
+from weir.torch import _allgather, _handles, _names, _reduce_op, _reducescatter, _tensors
+from weir.torch._compression import Compression
+from weir._process_sets import ProcessSet, global_process_set
+
+
+def _names_of(kind: str, name: Optional[str], count: int, process_set: ProcessSet) -> List[str]:
+    if count == 0:
+        raise ValueError(f"a grouped {kind} needs at least one tensor")
+    base = name if name is not None else _names.of("group", None, process_set)
+    return [_names.member(base, i, count) for i in range(count)]
+
+
+def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
+                            process_set: ProcessSet = global_process_set) -> int:
+    """``allgather_async`` of several tensors with one handle; ``synchronize`` returns a tuple."""
+    names = _names_of("allgather", name, len(tensors), process_set)
+    for tensor in tensors:  # All or none.
+        _tensors.check(tensor)
+    return _handles.join([_allgather.allgather_async(tensor, each, process_set)
+                      for tensor, each in zip(tensors, names)])
+
+
+def grouped_allgather(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
+                      process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
+    """All ranks' tensors, concatenated, for each of the tensors. Differentiable."""
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+        return tuple(_allgather.allgather(tensor, each, process_set) for tensor, each
+                     in zip(tensors, _names_of("allgather", name, len(tensors), process_set)))
+    return _handles.synchronize(grouped_allgather_async(tensors, name, process_set))
+
+
+def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
+                                op: int = _reduce_op.Average,
+                                process_set: ProcessSet = global_process_set,
+                                prescale_factor: float = 1.0,
+                                postscale_factor: float = 1.0) -> int:
+    """``reducescatter_async`` of several tensors with one handle; ``synchronize`` returns a
+    tuple."""
+    names = _names_of("reducescatter", name, len(tensors), process_set)
+    for tensor in tensors:
+        _tensors.check_reduced(tensor)
+    return _handles.join([_reducescatter.reducescatter_async(tensor, each, op, process_set,
+                                                         prescale_factor, postscale_factor)
+                      for tensor, each in zip(tensors, names)])
+
+
+def grouped_reducescatter(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
+                          compression=Compression.none, op: int = _reduce_op.Average,
+                          process_set: ProcessSet = global_process_set,
+                          prescale_factor: float = 1.0, postscale_factor: float = 1.0
+                          ) -> Tuple[torch.Tensor, ...]:
+    """This rank's rows of each of the combinations. Differentiable."""
+    pairs = [compression.compress(tensor) for tensor in tensors]
+    compressed = [tensor for tensor, _ in pairs]
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):
+        names = _names_of("reducescatter", name, len(tensors), process_set)
+        parts = [_reducescatter.reducescatter(tensor, each, Compression.none, op, process_set,
+                                              prescale_factor, postscale_factor)
+                 for tensor, each in zip(compressed, names)]
+    else:
+        parts = _handles.synchronize(grouped_reducescatter_async(
+            compressed, name, op, process_set, prescale_factor, postscale_factor))
+    return tuple(compression.decompress(part, context)
+                 for part, (_, context) in zip(parts, pairs))

@@ -1,0 +1,135 @@
+"""Who does momentum and weight decay: the wrapped optimizer, or the compressor in its place.
+
+Deep Gradient Compression corrects momentum before the exchange (Lin et al., ICLR 2018, section 3),
+so what a wrapped SGD would do afterwards moves into the compressor. Weight decay stays outside
+compression, with a momentum of its own, so that both together equal dense momentum SGD but for what
+compression holds back.
+"""
+
+import contextlib
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+
+import torch
+
+from weir.torch._compression import Options
+
+_TAKEN = {"momentum": 0, "nesterov": False, "weight_decay": 0}
+
+
+class Plan(NamedTuple):
+    """What becomes of one parameter group."""
+
+    compression: Options          # For the engine.
+    kind: str                     # The compressor's momentum: "none", "vanilla" or "nesterov".
+    momentum: float
+    weight_decay: float           # What is done here; 0 where the wrapped optimizer does it.
+    local: bool                   # The decay joins the gradient before compression.
+    taken: Dict[str, Any]         # The group's own values, whose work is done elsewhere.
+
+
+def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options) -> Plan:
+    """Divides the work for one parameter group.
+
+    Raises ValueError where momentum or weight decay is given twice, or where the wrapped SGD is
+    asked for something that has no meaning before the exchange.
+    """
+    compression = dict(compression)
+    decay = float(compression.pop("weight_decay", 0.0))
+    local = compression.pop("weight_decay_form", "outside") == "local"
+    if compression.get("compressor") != "dgc":
+        return Plan(compression, "none", 0.0, decay, local, {})
+    if not isinstance(optimizer, torch.optim.SGD):
+        # Residual accumulation alone: this optimizer's own momentum follows the exchange.
+        compression.setdefault("momentum", "none")
+        return Plan(compression, compression["momentum"],
+                    float(compression.get("momentum_mu", 0.9)), decay, local, {})
+    return _take_from_sgd(group, compression, decay, local)
+
+
+def _take_from_sgd(group: Dict[str, Any], compression: Options, decay: float,
+                   local: bool) -> Plan:
+    momentum, given = float(group["momentum"]), "momentum" in compression
+    if momentum and (given or "momentum_mu" in compression):
+        raise ValueError("momentum is given to the optimizer and in the compression options; give "
+                         "it once")
+    if group.get("dampening"):
+        raise ValueError(f"dampening={group['dampening']} has no meaning with momentum correction "
+                         "(compression=dgc); leave it at 0")
+    if decay and group["weight_decay"]:
+        raise ValueError("weight decay is given to the optimizer and in the compression options; "
+                         "give it once")
+    if not given and "momentum_mu" not in compression:
+        kind = "none" if not momentum else "nesterov" if group["nesterov"] else "vanilla"
+        compression["momentum"] = kind
+        if momentum:
+            compression["momentum_mu"] = repr(momentum)
+    kind = compression.get("momentum", "vanilla")
+    momentum = float(compression.get("momentum_mu", 0.9))
+    taken = {key: group[key] for key in _TAKEN}
+    return Plan(compression, kind, momentum, decay or float(group["weight_decay"]), local, taken)
+
+
+def check_sparse(plan_: Plan, name: str) -> None:
+    """Raises ValueError where a parameter with a sparse gradient would lose its momentum or weight
+    decay: what is not compressed has neither."""
+    if (plan_.kind != "none" or plan_.compression.get("momentum", "none") != "none"
+            or plan_.weight_decay):
+        raise ValueError(
+            f"the gradient of '{name}' is sparse, and Weir has taken momentum or weight decay of "
+            "its parameter group over, which it does for dense gradients alone: give "
+            "sparse_as_dense=True, or a parameter group of its own without both")
+
+
+@contextlib.contextmanager
+def taken_away(groups: List[Dict[str, Any]], plans: List[Plan]) -> Iterator[None]:
+    """The wrapped optimizer's step inside does not do again what was done already.
+
+    Raises ValueError when somebody has changed a value since it was taken over.
+    """
+    for number, (group, plan_) in enumerate(zip(groups, plans)):
+        for key, value in plan_.taken.items():
+            if group[key] != value:
+                raise ValueError(
+                    f"{key} of parameter group {number} has changed from {value} to {group[key]}: "
+                    "Deep Gradient Compression keeps the one it was made with (a schedule that "
+                    "cycles momentum needs cycle_momentum=False)")
+    try:
+        for group, plan_ in zip(groups, plans):
+            for key in plan_.taken:
+                group[key] = _TAKEN[key]
+        yield
+    finally:
+        for group, plan_ in zip(groups, plans):
+            group.update(plan_.taken)
+
+
+class WeightDecay:
+    """Weight decay beside compression: b = m * b + decay * w (dgc.md calls it b), added to what
+    the exchange delivers. The arithmetic is that of the C++ plugin, bit for bit."""
+
+    def __init__(self) -> None:
+        self.momentum: Dict[torch.Tensor, torch.Tensor] = {}
+
+    @torch.no_grad()
+    def apply(self, plan_: Plan, parameter: torch.Tensor, direction: torch.Tensor,
+              sign: float) -> None:
+        """direction += sign * the decay's own direction."""
+        push = parameter.detach().float() * plan_.weight_decay
+        if plan_.kind != "none":
+            b = self.momentum.get(parameter)
+            if b is None:
+                b = self.momentum[parameter] = torch.zeros_like(push)
+            if plan_.kind == "nesterov":
+                b.add_(push).mul_(plan_.momentum)
+                push = b + push
+            else:
+                push = b.mul_(plan_.momentum).add_(push)
+        direction.add_(push.to(direction.dtype), alpha=sign)
+
+
+def described(plan_: Plan) -> Optional[str]:
+    """What was taken over, for the one line that says so; None when nothing was."""
+    values = {key: value for key, value in plan_.taken.items() if value}
+    if not values:
+        return None
+    return ", ".join(f"{key}={value}" for key, value in values.items())

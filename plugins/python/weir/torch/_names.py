@@ -1,0 +1,17 @@
+"""Names of operations: the same on all ranks, as operations are matched by them."""
+
+from typing import Optional
+
+from weir._process_sets import ProcessSet
+
+
+def of(kind: str, name: Optional[str], process_set: ProcessSet) -> str:
+    """``allreduce.<name>``; without a name, the number of such an operation in the set."""
+    if name is not None:
+        return f"{kind}.{name}"
+    return f"{kind}.noname.{process_set._next_operation(kind)}"
+
+
+def member(name: str, index: int, count: int) -> str:
+    """Name of one tensor of a grouped operation."""
+    return f"{name}.{index + 1}of{count}"

@@ -1,0 +1,45 @@
+"""Python objects between ranks, pickled."""
+
+import io
+import pickle
+from typing import Any, List, Optional
+
+import torch
+
+from weir import _job
+from weir.torch._allgather import allgather
+from weir.torch._broadcast import broadcast_
+from weir._process_sets import ProcessSet, global_process_set
+
+
+def _pickled(obj: Any) -> torch.Tensor:
+    stream = io.BytesIO()
+    pickle.dump(obj, stream)
+    return torch.frombuffer(bytearray(stream.getvalue()), dtype=torch.uint8)
+
+
+def _unpickled(data: torch.Tensor) -> Any:
+    return pickle.loads(data.numpy().tobytes())
+
+
+def broadcast_object(obj: Any = None, root_rank: int = 0, name: Optional[str] = None,
+                     process_set: ProcessSet = global_process_set) -> Any:
+    """The root's object, on every rank. It is pickled: take it from ranks that you trust."""
+    name = name or "broadcast_object"
+    is_root = _job.rank() == root_rank
+    data = _pickled(obj) if is_root else torch.empty(0, dtype=torch.uint8)
+    size = broadcast_(torch.tensor([data.numel()]), root_rank, name + ".size", process_set)
+    if not is_root:
+        data = torch.empty(int(size), dtype=torch.uint8)
+    broadcast_(data, root_rank, name + ".data", process_set)
+    return obj if is_root else _unpickled(data)
+
+
+def allgather_object(obj: Any, name: Optional[str] = None,
+                     process_set: ProcessSet = global_process_set) -> List[Any]:
+    """Every rank's object, in the order of ranks. They are pickled."""
+    name = name or "allgather_object"
+    data = _pickled(obj)
+    sizes = allgather(torch.tensor([data.numel()]), name + ".size", process_set)
+    pieces = allgather(data, name + ".data", process_set).split(sizes.tolist())
+    return [_unpickled(piece) for piece in pieces]

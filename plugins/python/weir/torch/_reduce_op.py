@@ -1,0 +1,37 @@
+"""The constants that say how values are combined, with Horovod's numbers."""
+
+import warnings
+
+Average = 0
+Sum = 1
+Adasum = 2
+Min = 3
+Max = 4
+Product = 5
+
+_NAMES = {Average: "Average", Sum: "Sum", Adasum: "Adasum", Min: "Min", Max: "Max",
+          Product: "Product"}
+
+
+def chosen(op, average=None) -> int:
+    """The operation that ``op`` and the deprecated ``average`` ask for; Average without either.
+
+    Raises ValueError when both are given, or for an unknown op.
+    """
+    if op is not None and average is not None:
+        raise ValueError("The op parameter supersedes average. Please provide only one of them.")
+    if average is not None:
+        warnings.warn("Parameter `average` has been replaced with `op` and will be removed",
+                      DeprecationWarning, stacklevel=4)
+        return Average if average else Sum
+    if op is None:
+        return Average
+    if op not in _NAMES:
+        raise ValueError(
+            f"op={op!r} is no reduction; Average, Sum, Adasum, Min, Max or Product is meant")
+    return op
+
+
+def name_of(op: int) -> str:
+    """ "Average", "Sum", ..."""
+    return _NAMES[op]

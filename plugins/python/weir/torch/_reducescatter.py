@@ -1,0 +1,77 @@
+"""Reduce-scatter: of the combination of all ranks' tensors, each rank gets its rows."""
+
+from typing import Optional
+
+import torch
+
+from weir import _job
+from weir.torch import _handles, _names, _reduce_op, _tensors
+from weir.torch._allgather import allgather
+from weir.torch._compression import Compression
+from weir._process_sets import ProcessSet, global_process_set
+
+
+def submit(tensor: torch.Tensor, name: str, op: int, prescale: float, postscale: float,
+           process_set: ProcessSet):
+    """The engine's handle, and what gives the result."""
+    dtype = _tensors.check_reduced(tensor)
+    set_id = process_set._id_for("REDUCESCATTER")
+    part = _job.engine().reducescatter(name, tensor.data_ptr(), dtype, tensor.shape, op, prescale,
+                                       postscale, set_id)
+    return part.handle, lambda: _tensors.from_gathered(part, tensor.dtype)
+
+
+def checked_op(op: int) -> int:
+    """Raises ValueError for what a reduce-scatter does not do."""
+    if op not in (_reduce_op.Average, _reduce_op.Sum):
+        raise ValueError(f"reducescatter is for Average and Sum, not for "
+                         f"{_reduce_op.name_of(_reduce_op.chosen(op))}")
+    return op
+
+
+def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
+                        op: int = _reduce_op.Average,
+                        process_set: ProcessSet = global_process_set,
+                        prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> int:
+    """Starts a reduce-scatter; returns a handle for ``synchronize`` and ``poll``.
+
+    Tensors are of the same shape and type on all ranks. The rows of the combination are divided
+    among the ranks in their order; the first ones get one more where the number does not divide.
+    Factors and types as in ``allreduce_async``; ``op`` is Average or Sum.
+    """
+    operation, result = submit(tensor, _names.of("reducescatter", name, process_set),
+                               checked_op(op), prescale_factor, postscale_factor, process_set)
+    return _handles.register([operation], result, tensor)
+
+
+class _Reducescatter(torch.autograd.Function):
+    """Every rank's rows of the gradient, gathered and scaled as the values were."""
+
+    @staticmethod
+    def forward(ctx, tensor, name, op, process_set, prescale, postscale):
+        ctx.process_set = process_set
+        ctx.factor = prescale * postscale * (len(process_set.ranks) if op == _reduce_op.Sum else 1)
+        return _handles.synchronize(reducescatter_async(tensor, name, op, process_set, prescale,
+                                                        postscale))
+
+    @staticmethod
+    def backward(ctx, gradient):
+        gathered = allgather(gradient.contiguous(), process_set=ctx.process_set)
+        return gathered * ctx.factor, None, None, None, None, None
+
+
+def reducescatter(tensor: torch.Tensor, name: Optional[str] = None, compression=Compression.none,
+                  op: int = _reduce_op.Average, process_set: ProcessSet = global_process_set,
+                  prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> torch.Tensor:
+    """This rank's rows of the combination; see ``reducescatter_async``. Differentiable.
+
+    Raises HorovodInternalError when the ranks disagree or one of them is gone.
+    """
+    compressed, context = compression.compress(tensor)
+    if compressed.requires_grad and torch.is_grad_enabled():
+        part = _Reducescatter.apply(compressed, name, checked_op(op), process_set,
+                                    prescale_factor, postscale_factor)
+    else:
+        part = _handles.synchronize(reducescatter_async(
+            compressed, name, op, process_set, prescale_factor, postscale_factor))
+    return compression.decompress(part, context)

@@ -1,0 +1,65 @@
+"""What an optimizer has not sent yet, as part of its ``state_dict()``.
+
+Tensors of bytes and plain values only, so that ``torch.load(..., weights_only=True)`` reads it.
+"""
+
+import warnings
+from typing import Any, Dict, List, Optional
+
+import torch
+
+from weir.torch._exchange import FusedExchange
+
+State = Dict[str, Any]
+
+
+def save(optimizer: Any) -> State:
+    """This rank's state of the exchanges, and of the weight decay beside them."""
+    if optimizer._weir_pending is not None:
+        return optimizer._weir_pending
+    exchanges: List[Optional[torch.Tensor]] = [
+        torch.frombuffer(bytearray(exchange.save()), dtype=torch.uint8)
+        if isinstance(exchange, FusedExchange) else None
+        for exchange in optimizer._weir_exchanges]
+    rank, size, count = optimizer._weir_place
+    if not exchanges:  # The job was left, and what was not sent went with it.
+        exchanges = [None] * count
+    momentum = optimizer._weir_decay.momentum
+    decay = {slot.name: momentum[slot.parameter].clone()
+             for slot in optimizer._weir_slots.values() if slot.parameter in momentum}
+    steps = [exchange.next_step for exchange in optimizer._weir_exchanges
+             if isinstance(exchange, FusedExchange)]
+    return {"rank": rank, "size": size, "step": max(steps, default=0), "exchanges": exchanges,
+            "decay": decay}
+
+
+def check(optimizer: Any, state: State) -> None:
+    """Raises ValueError for the state of an optimizer that was made otherwise."""
+    found, expected = len(state["exchanges"]), optimizer._weir_place[2]
+    if found != expected:
+        raise ValueError(
+            f"the saved optimizer has {found} groups of gradients, this one has {expected}: both "
+            "must be made from the same parameters and compression")
+    names = {slot.name for slot in optimizer._weir_slots.values()}
+    unknown = sorted(set(state["decay"]) - names)
+    if unknown:
+        raise ValueError(f"the saved optimizer has a weight decay for '{unknown[0]}', which is no "
+                         "parameter of this one")
+
+
+def restore(optimizer: Any, state: State) -> None:
+    """Restores what ``save`` gave, on this rank or, where only that was saved, on another one.
+    Collective."""
+    own = (state["rank"], state["size"]) == optimizer._weir_place[:2]
+    fused = [(exchange, saved) for exchange, saved in zip(optimizer._weir_exchanges,
+                                                          state["exchanges"])
+             if isinstance(exchange, FusedExchange) and saved is not None]
+    for exchange, saved in fused:
+        exchange.load(saved.numpy().tobytes(), own)
+    if not own and any(exchange.compression for exchange, _ in fused):
+        warnings.warn(f"what rank {state['rank']} of {state['size']} had not sent yet stands in "
+                      f"for what rank {optimizer._weir_place[0]} had: save state_dict() on every rank to keep "
+                      "it exactly")
+    for slot in optimizer._weir_slots.values():
+        if slot.name in state["decay"]:
+            optimizer._weir_decay.momentum[slot.parameter] = state["decay"][slot.name].clone()

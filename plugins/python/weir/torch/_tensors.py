@@ -1,0 +1,61 @@
+"""What crosses to the engine of a tensor: an address, a data type's number and a shape."""
+
+import functools
+from typing import TYPE_CHECKING, Dict
+
+import torch
+
+if TYPE_CHECKING:
+    from weir import _core
+
+REDUCED = frozenset({torch.int32, torch.int64, torch.float16, torch.bfloat16, torch.float32,
+                     torch.float64})
+"""Types that an all-reduce or a reduce-scatter takes."""
+
+
+@functools.lru_cache(maxsize=None)
+def _numbers() -> Dict[torch.dtype, int]:
+    from weir import _core
+
+    return {getattr(torch, name): number for name, number in _core.DTYPES.items()}
+
+
+def number_of(dtype: torch.dtype) -> int:
+    """The engine's number of a data type that it has."""
+    return _numbers()[dtype]
+
+
+def check(tensor: torch.Tensor) -> int:
+    """The number of the tensor's data type. Raises ValueError for a tensor that cannot cross."""
+    number = _numbers().get(tensor.dtype)
+    if number is None:
+        raise ValueError(
+            f"Tensor type {tensor.type()} is not supported. Supported are "
+            f"{', '.join(str(dtype) for dtype in _numbers())}.")
+    if tensor.device.type != "cpu":
+        raise ValueError(
+            f"Weir exchanges CPU tensors in this version, and this one is on {tensor.device}: "
+            "move it with .cpu()")
+    if tensor.is_sparse:
+        raise ValueError("A sparse tensor is exchanged with sparse_allreduce_async.")
+    if not tensor.is_contiguous():
+        raise ValueError("Tensor is required to be contiguous. Call .contiguous() first.")
+    return number
+
+
+def check_reduced(tensor: torch.Tensor) -> int:
+    """The same for what is to be summed."""
+    if tensor.dtype not in REDUCED:
+        raise ValueError(
+            f"Tensor type {tensor.type()} is not supported. Reduced are "
+            f"{', '.join(sorted(str(dtype) for dtype in REDUCED))}.")
+    return check(tensor)
+
+
+def from_gathered(gathered: "_core.Gathered", dtype: torch.dtype) -> torch.Tensor:
+    """The tensor in memory that the engine allocated; no copy."""
+    shape = gathered.shape
+    data = torch.from_dlpack(gathered.bytes())
+    if data.numel() == 0:
+        return torch.empty(shape, dtype=dtype)
+    return data.view(dtype).view(shape)

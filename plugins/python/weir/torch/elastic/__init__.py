@@ -1,0 +1,17 @@
+"""Training that goes on after an error, with the names and meanings of ``horovod.torch.elastic``.
+
+    @hvd.elastic.run
+    def train(state):
+        for state.epoch in range(state.epoch, epochs):
+            ...
+            state.commit()
+
+    train(hvd.elastic.TorchState(model, optimizer, epoch=0))
+
+In this version the ranks of a job stay the same: what a rank raises is recovered from, a rank that
+dies ends the job.
+"""
+
+from weir.torch.elastic._run import HostsUpdatedInterrupt, run  # noqa: F401
+from weir.torch.elastic._sampler import ElasticSampler  # noqa: F401
+from weir.torch.elastic._state import TorchState  # noqa: F401

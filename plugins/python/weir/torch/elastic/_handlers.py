@@ -1,0 +1,107 @@
+"""How one part of a state is saved, restored and brought to all ranks."""
+
+import copy
+from typing import Any
+
+import torch
+
+from weir.torch import _state
+from weir.torch._functions import broadcast_optimizer_state, broadcast_parameters
+from weir.torch._objects import allgather_object, broadcast_object
+from weir.torch.elastic._sampler import ElasticSampler
+
+
+class Handler:
+    """Of any object that has ``state_dict`` and ``load_state_dict``. ``sync`` is collective."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self.save()
+
+    def save(self) -> None:
+        self._saved = copy.deepcopy(self.value.state_dict())
+
+    def restore(self) -> None:
+        self.value.load_state_dict(copy.deepcopy(self._saved))
+
+    def before_reset(self) -> None:
+        """The job is about to be left, in which the value may be in use."""
+
+    def sync(self) -> None:
+        raise NotImplementedError
+
+
+class ModelHandler(Handler):
+    def sync(self) -> None:
+        broadcast_parameters(self.value.state_dict(), root_rank=0)
+        self.save()
+
+
+class OptimizerHandler(Handler):
+    """What a compressing optimizer has not sent stays each rank's own, as long as all ranks have
+    saved it in the same step."""
+
+    def restore(self) -> None:
+        self._end_step()
+        super().restore()
+
+    def before_reset(self) -> None:
+        if hasattr(self.value, "_weir_slots"):
+            self._end_step()
+            self.value._weir_pending = _state.save(self.value)
+
+    def _end_step(self) -> None:
+        for exchange in getattr(self.value, "_weir_exchanges", ()):
+            exchange.give_up()
+
+    def sync(self) -> None:
+        own = getattr(self.value, "_weir_pending", None)
+        place = None if own is None else (own["rank"], own["size"])
+        broadcast_optimizer_state(self.value, root_rank=0)
+        steps = allgather_object((place, _steps_of(own)), name="elastic.optimizer")
+        expected = [((rank, len(steps)), steps[0][1]) for rank in range(len(steps))]
+        if own is not None and steps == expected:
+            self.value._weir_pending = own
+        self.save()
+
+
+def _steps_of(state: Any) -> Any:
+    return None if state is None else state.get("step")
+
+
+class SamplerHandler(Handler):
+    def sync(self) -> None:
+        """Whatever any rank has processed was processed."""
+        states = allgather_object(self.value.state_dict(), name="elastic.sampler")
+        done = set().union(*(state["processed_indices"] for state in states))
+        self.value.load_state_dict({"epoch": states[0]["epoch"], "processed_indices": done})
+        self.save()
+
+
+class ObjectHandler(Handler):
+    """Of a plain value, which ``get`` and ``set`` reach."""
+
+    def __init__(self, get: Any, set_: Any, name: str) -> None:
+        self._get, self._set, self._name = get, set_, name
+        self.save()
+
+    def save(self) -> None:
+        self._saved = copy.deepcopy(self._get())
+
+    def restore(self) -> None:
+        self._set(copy.deepcopy(self._saved))
+
+    def sync(self) -> None:
+        self._set(broadcast_object(self._get(), root_rank=0, name=f"elastic.{self._name}"))
+        self.save()
+
+
+def handler_of(value: Any) -> "Handler | None":
+    """None for a plain value."""
+    if isinstance(value, torch.nn.Module):
+        return ModelHandler(value)
+    if isinstance(value, torch.optim.Optimizer):
+        return OptimizerHandler(value)
+    if isinstance(value, ElasticSampler):
+        return SamplerHandler(value)
+    return None

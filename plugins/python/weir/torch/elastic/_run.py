@@ -1,0 +1,51 @@
+"""Running a training function again after what can be recovered from."""
+
+import functools
+from typing import Any, Callable
+
+from weir import _job, _process_sets
+from weir._init import init
+from weir.errors import HorovodInternalError, Mismatch
+
+
+class HostsUpdatedInterrupt(RuntimeError):
+    """The set of hosts has changed: the job is entered anew, and nothing is restored."""
+
+    def __init__(self, skip_sync: bool = False) -> None:
+        super().__init__("the set of hosts has changed")
+        self.skip_sync = skip_sync
+
+
+def run(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates ``func(state, ...)``, so that it is called with a state that is equal on all ranks;
+    and again, after the job was left and entered anew, when it raised
+
+    * HorovodInternalError: with the state of the last ``commit``,
+    * HostsUpdatedInterrupt: with the state as it was.
+
+    All ranks have to raise, as they do when the job has failed. Mismatch is raised to the caller:
+    ranks that disagree would do so again. So is what goes wrong while the job is entered anew.
+    """
+
+    @functools.wraps(func)
+    def wrapper(state: Any, *arguments: Any, **keywords: Any) -> Any:
+        skip_sync = False
+        while True:
+            if not skip_sync:
+                state.sync()
+            try:
+                return func(state, *arguments, **keywords)
+            except Mismatch:
+                raise
+            except HorovodInternalError:
+                state.restore()
+                skip_sync = False
+            except HostsUpdatedInterrupt as interrupt:
+                skip_sync = interrupt.skip_sync
+            state.before_reset()
+            process_sets = _process_sets.registered()
+            _job.shutdown()
+            init(process_sets=process_sets)
+            state.on_reset()
+
+    return wrapper

@@ -1,0 +1,83 @@
+"""The state of a training: what is saved, restored, and brought to all ranks."""
+
+import functools
+from typing import Any, Callable, Dict, List
+
+import torch
+
+from weir.torch import _reduce_op
+from weir.torch._allreduce import allreduce
+from weir.torch.elastic._handlers import Handler, ObjectHandler, SamplerHandler, handler_of
+from weir.torch.elastic._run import HostsUpdatedInterrupt
+
+
+class TorchState:
+    """A model, an optimizer, and whatever else is given by name, such as ``epoch=0``, or an
+    ``ElasticSampler``: attributes of the state from then on.
+
+    ``save`` keeps a copy in memory, ``restore`` goes back to it, ``sync`` (collective) brings rank
+    0's to all ranks. Not thread-safe.
+    """
+
+    def __init__(self, model: Any = None, optimizer: Any = None, **kwargs: Any) -> None:
+        named = {"model": model, "optimizer": optimizer, **kwargs}
+        self._handlers: Dict[str, Handler] = {}
+        self._reset_callbacks: List[Callable[[], None]] = []
+        self._hosts_updated = False
+        for name, value in named.items():
+            if name in ("model", "optimizer") and value is None:
+                continue
+            setattr(self, name, value)
+            self._handlers[name] = handler_of(value) or ObjectHandler(
+                functools.partial(getattr, self, name), functools.partial(setattr, self, name),
+                name)
+
+    def register_reset_callbacks(self, callbacks: List[Callable[[], None]]) -> None:
+        """Has them called, in this order, whenever the job was entered anew."""
+        self._reset_callbacks.extend(callbacks)
+
+    def commit(self) -> None:
+        """``save`` and ``check_host_updates``. Every rank has to, after the same step."""
+        self.save()
+        self.check_host_updates()
+
+    def check_host_updates(self) -> None:
+        """Raises HostsUpdatedInterrupt on all ranks if any of them had ``on_hosts_updated`` called.
+        Collective."""
+        mine = torch.tensor([int(self._hosts_updated)], dtype=torch.int32)
+        if allreduce(mine, name="elastic.hosts", op=_reduce_op.Max).item():
+            self._hosts_updated = False
+            raise HostsUpdatedInterrupt(skip_sync=False)
+
+    def on_hosts_updated(self, *_: Any) -> None:
+        """Notes that the set of hosts has changed; may come from another thread."""
+        self._hosts_updated = True
+
+    def save(self) -> None:
+        """Keeps a copy of everything as it is now."""
+        for handler in self._handlers.values():
+            handler.save()
+
+    def restore(self) -> None:
+        """Everything as it was at the last ``save``, ``commit`` or ``sync``."""
+        for handler in self._handlers.values():
+            handler.restore()
+
+    def sync(self) -> None:
+        """Everything as it is on rank 0, on all ranks; and saves it. Collective."""
+        for handler in self._handlers.values():
+            handler.sync()
+
+    def before_reset(self) -> None:
+        """Called before the job is left."""
+        for handler in self._handlers.values():
+            handler.before_reset()
+
+    def on_reset(self) -> None:
+        """Called after the job was entered anew."""
+        self._hosts_updated = False
+        for handler in self._handlers.values():
+            if isinstance(handler, SamplerHandler):
+                handler.value.reset()
+        for callback in self._reset_callbacks:
+            callback()

@@ -1,0 +1,54 @@
+// How the wait of a rank that has joined ends when not all join; ranks are threads here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <string>
+
+#include "tests/engine/text_of.h"
+#include "weir/engine.h"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(JoinEnding, ADeadlineEndsAWaitInWhichTheOthersDoNothing) {
+  Settings settings;
+  settings.stall_shutdown_seconds = 0.1;  // Of no account: nobody waits for a tensor.
+  settings.timeout_seconds = 0.5;
+  std::latch given_up(1);
+  RunLocal(
+      2,
+      [&](Engine& engine) {
+        GradientGroupSpec spec;
+        spec.tensors = {{.name = "w", .shape = Shape{3}}};
+        const auto group = engine.Register(std::move(spec));
+        if (engine.rank() == 1) {
+          given_up.wait();
+          return;
+        }
+        const std::string error = TextOf<TimedOut>([&] { engine.Join(); });
+        given_up.count_down();
+        EXPECT_THAT(error,
+                    AllOf(HasSubstr("a wait passed its deadline"), HasSubstr("'weir:join'")));
+      },
+      settings);
+}
+
+TEST(JoinEnding, ARankThatEndsTheJobEndsTheWait) {
+  RunLocal(3, [](Engine& engine) {
+    if (engine.rank() == 0) {
+      float value = 1;
+      const TensorView view{&value, DType::kFloat32, Shape{}};
+      engine.Wait(engine.Allreduce("x", view, view));  // Comes through once the others have joined.
+      engine.Abort("enough");
+      return;
+    }
+    EXPECT_THAT(TextOf<PeerLost>([&] { engine.Join(); }), HasSubstr("enough"));
+  });
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,61 @@
+"""The PyTorch examples (the transformer shorter than its README runs it): they must learn, dense and compressed.
+
+usage: pytorch_examples_test.py LAUNCHER...   (what starts a job: weirrun -np)
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+LAUNCHER = []
+
+
+def last_line(example, *arguments):
+    done = subprocess.run([*LAUNCHER, "2", sys.executable, EXAMPLES / example / "train.py",
+                           *arguments], capture_output=True, text=True, timeout=280)
+    if done.returncode != 0:
+        raise AssertionError(f"{example} failed with {done.returncode}:\n{done.stderr[-4000:]}")
+    return done.stdout.splitlines()[-1]
+
+
+def sent_and_dense(line):
+    return [int(number.replace(",", "")) for number in
+            re.search(r"sent ([\d,]+) of ([\d,]+) bytes", line).groups()]
+
+
+class Digits(unittest.TestCase):
+    def accuracy(self, compression):
+        line = last_line("02-digits", "--compression", compression)
+        sent, dense = sent_and_dense(line)
+        if compression == "dgc":
+            self.assertLess(sent, 0.02 * dense)
+        return float(re.search(r"accuracy ([\d.]+)", line).group(1))
+
+    def test_dense(self):
+        self.assertGreater(self.accuracy("none"), 0.95)
+
+    def test_dgc(self):
+        self.assertGreater(self.accuracy("dgc"), 0.95)
+
+
+class CharTransformer(unittest.TestCase):
+    def loss(self, compression):
+        line = last_line("03-char-transformer", "--steps", "80", "--compression", compression)
+        sent, dense = sent_and_dense(line)
+        if compression == "dgc":
+            self.assertLess(sent, 0.03 * dense)
+        return float(re.search(r"([\d.]+) nats", line).group(1))
+
+    def test_dense(self):
+        self.assertLess(self.loss("none"), 3.1)  # It begins at ln 128 = 4.85.
+
+    def test_dgc(self):
+        self.assertLess(self.loss("dgc"), 3.2)
+
+
+if __name__ == "__main__":
+    LAUNCHER = sys.argv[1:]
+    unittest.main(argv=sys.argv[:1])

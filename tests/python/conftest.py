@@ -1,0 +1,38 @@
+"""The ranks of a job run these tests side by side: `weirrun -np N python -m pytest tests/python`.
+
+All ranks run the same tests in the same order. A test that fails on one rank alone may leave the
+others waiting in the next one: the first failure ends a rank, and with it the job.
+"""
+
+import pytest
+
+import weir.torch as hvd
+
+
+def pytest_configure(config):
+    config.option.maxfail = 1
+    config.addinivalue_line("filterwarnings", "ignore:Weir takes over")
+    config.addinivalue_line("filterwarnings", "ignore:what rank . of . had not sent")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def job():
+    hvd.init()
+    yield
+    hvd.shutdown()
+
+
+@pytest.fixture
+def rank():
+    return hvd.rank()
+
+
+@pytest.fixture
+def size():
+    return hvd.size()
+
+
+@pytest.fixture(autouse=True)
+def side_by_side(job):
+    """No rank begins a test before all have ended the one before."""
+    hvd.barrier()

@@ -1,0 +1,103 @@
+"""docs/reference/pytorch.md, made from the package's own docstrings.
+
+usage: reference_page.py [FILE]   (writes it; without FILE: prints it)
+"""
+
+import inspect
+import re
+import sys
+
+import weir
+import weir.torch as hvd
+
+HEAD = """# weir.torch
+
+Every public name, its arguments, and the first words of its docstring; `help(hvd.NAME)` shows the rest: shapes,
+units, errors. Names and meanings are Horovod's; [from Horovod](../how-to/from-horovod.md) tells the differences.
+Functions are thread-safe unless they say otherwise.
+"""
+TAIL = """
+This page is generated from the docstrings; a test compares the two.
+"""
+
+
+def groups(module=hvd, without=()):
+    """Public names by what they are, in alphabetical order."""
+    found = {"Functions": [], "Classes": [], "Errors": [], "Constants": []}
+    for name, value in sorted(vars(module).items()):
+        if name.startswith("_") or inspect.ismodule(value) or name in without:
+            continue
+        if inspect.isclass(value):
+            kind = "Errors" if issubclass(value, Exception) else "Classes"
+        else:
+            kind = "Functions" if callable(value) else "Constants"
+        found[kind].append((name, value))
+    return found
+
+
+def signature(name, value):
+    # Types are in the source; here they would hide the names.
+    arguments = []
+    for parameter in inspect.signature(value).parameters.values():
+        shown = str(parameter.replace(annotation=inspect.Parameter.empty))
+        shown = re.sub(r"<class '[\w.]*?(\w+)Compressor'>", lambda m: "Compression." +
+                       m.group(1).lower(), shown)
+        shown = re.sub(r"<[\w.]*ProcessSet object[^>]*>", "global_process_set", shown)
+        arguments.append(shown)
+    return f"{name}({', '.join(arguments)})"
+
+
+def first_sentence(value):
+    text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def methods(value):
+    """Public methods of a class of ours and of its bases that are ours."""
+    names = {name for base in value.__mro__ if base.__module__.startswith("weir.")
+             for name in vars(base) if not name.startswith("_")}
+    return [(name, getattr(value, name)) for name in sorted(names)
+            if inspect.isfunction(getattr(value, name))]
+
+
+def row(kind, name, value):
+    shown = name if kind == "Errors" or name == "Compression" else signature(name, value)
+    text = first_sentence(value)
+    if kind == "Classes":
+        listed = ", ".join(f"`{signature(method, function)}`".replace("(self, ", "(").replace(
+            "(self)", "()") for method, function in methods(value))
+        text += f" Methods: {listed}." if listed else ""
+    return f"| `{shown}` | {text} |"
+
+
+def section(members_by_kind, level):
+    parts = []
+    for kind, members in members_by_kind.items():
+        if not members:
+            continue
+        parts.append(f"\n{level} {kind}\n")
+        if kind == "Constants":
+            parts.append(", ".join(f"`{name}`" + (f" = {value}" if isinstance(value, int) else "")
+                                   for name, value in members) + "\n")
+            continue
+        parts.append(f"| {'name' if kind == 'Errors' else 'call'} | |\n|---|---|")
+        parts += [row(kind, name, value) for name, value in members]
+        parts.append("")
+    return parts
+
+
+def page():
+    errors = [name for name, _ in groups()["Errors"]]
+    parts = [HEAD, *section(groups(), "##"),
+             "\n## weir.torch.elastic\n", inspect.getdoc(hvd.elastic).split("\n\n")[-1] + "\n",
+             *section(groups(hvd.elastic), "###"),
+             "\n## weir\n", *section(groups(weir, without=errors), "###")]
+    return "\n".join(parts).replace("\n\n\n", "\n\n").replace("\n\n\n", "\n\n") + TAIL
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        with open(sys.argv[1], "w", encoding="utf-8") as file:
+            file.write(page())
+    else:
+        print(page())

@@ -1,0 +1,145 @@
+"""Going on after an error: restored state, the same training as without one."""
+
+import pytest
+import torch
+
+import weir.torch as hvd
+
+from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from test_state import COMPRESSIONS, distributed
+
+
+def trained(rank, name, fail):
+    """Eight steps, committed after every second one; `fail(state, optimizer)` is called before and
+    amid every step."""
+    net = model(seed=rank)  # Rank 0's becomes everybody's.
+    optimizer = distributed(net, COMPRESSIONS[name])
+    runs = []
+
+    @hvd.elastic.run
+    def train(state):
+        runs.append(state.step)
+        while state.step < 8:
+            optimizer.zero_grad()
+            fail(state.step, "before")
+            loss_of(net, state.step, rank).backward()
+            fail(state.step, "amid")
+            optimizer.step()
+            state.step += 1
+            if state.step % 2 == 0:
+                state.commit()
+        return state.step
+
+    state = hvd.elastic.TorchState(net, optimizer, step=0)
+    resets = []
+    state.register_reset_callbacks([lambda: resets.append("a"), lambda: resets.append("b")])
+    assert train(state) == 8
+    assert_replicas_are_equal(net)
+    assert resets == ["a", "b"] * (len(runs) - 1)
+    return weights(net), runs
+
+
+class Once:
+    """Raises at one place of one step, and not again."""
+
+    def __init__(self, step, place, error):
+        self.due, self.error = (step, place), error
+
+    def __call__(self, step, place):
+        if (step, place) == self.due:
+            self.due = None
+            raise self.error
+
+
+@pytest.mark.parametrize("place", ["before", "amid"])
+@pytest.mark.parametrize("name", COMPRESSIONS)
+def test_training_goes_on_from_the_last_commit(rank, name, place):
+    failing = Once(5, place, hvd.HorovodInternalError("made up"))
+    found, runs = trained(rank, name, failing)
+    assert runs == [0, 4]
+    assert torch.equal(found, trained(rank, name, lambda step, place: None)[0])
+
+
+def test_ranks_may_fail_at_different_places_of_a_step(rank):
+    failing = Once(5, "amid" if rank else "before", hvd.HorovodInternalError("made up"))
+    found, _ = trained(rank, "dgc", failing)
+    assert torch.equal(found, trained(rank, "dgc", lambda step, place: None)[0])
+
+
+def test_an_interrupt_restores_nothing(rank):
+    failing = Once(5, "before", hvd.elastic.HostsUpdatedInterrupt())
+    found, runs = trained(rank, "dgc", failing)
+    assert runs == [0, 5]
+    assert torch.equal(found, trained(rank, "dgc", lambda step, place: None)[0])
+
+
+def test_a_mismatch_is_raised_to_the_user(rank):
+    with pytest.raises(hvd.Mismatch, match="made up"):
+        trained(rank, "none", Once(5, "before", hvd.Mismatch("made up")))
+
+
+def test_one_rank_that_hears_of_hosts_interrupts_all(rank, size):
+    state = hvd.elastic.TorchState(step=3)
+    state.commit()
+    if rank == size - 1:
+        state.on_hosts_updated()
+    state.step = 4
+    with pytest.raises(hvd.elastic.HostsUpdatedInterrupt):
+        state.commit()
+    state.step = 5
+    state.restore()
+    assert state.step == 4
+
+
+def test_values_are_copied_and_come_from_rank_0(rank):
+    state = hvd.elastic.TorchState(values=[rank])
+    state.values.append(7)
+    state.restore()
+    assert state.values == [rank]
+    state.sync()
+    assert state.values == [0]
+
+
+# --- ElasticSampler ---
+
+
+def everyones(indices):
+    return sorted(sum(hvd.allgather_object(list(indices)), []))
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_a_sampler_covers_all_samples_equally(rank, size, shuffle):
+    sampler = hvd.elastic.ElasticSampler(range(12 * size - 1), shuffle=shuffle)
+    mine = list(sampler)
+    assert len(mine) == len(sampler) == (12 if size > 1 else 11)
+    assert sorted(set(everyones(mine))) == list(range(12 * size - 1))
+    sampler.set_epoch(1)
+    assert (list(sampler) != mine) == shuffle
+
+
+def test_a_sampler_goes_on_where_it_was(rank, size):
+    sampler = hvd.elastic.ElasticSampler(range(8 * size))
+    state = hvd.elastic.TorchState(sampler=sampler)
+    first = list(sampler)
+    for batch in range(2):
+        sampler.record_batch(batch, batch_size=3)
+    state.commit()
+    assert sampler.processed_indices == set(first[:6])
+    sampler.record_batch(2, batch_size=3)  # The last one has two samples.
+    assert sampler.processed_indices == set(first)
+    state.restore()
+    state.sync()
+    assert len(sampler) == 2
+    assert everyones(sampler) == sorted(set(range(8 * size)) - set(everyones(first[:6])))
+    again = hvd.elastic.ElasticSampler(range(8 * size))
+    again.load_state_dict(sampler.state_dict())
+    assert list(again) == list(sampler)
+    sampler.set_epoch(1)
+    assert len(sampler) == 8 and sampler.epoch == 1
+
+
+def test_a_sampler_of_nothing_left():
+    sampler = hvd.elastic.ElasticSampler(range(3))
+    sampler.record_indices(range(3))
+    sampler.reset()
+    assert list(sampler) == [] and len(sampler) == 0

@@ -1,0 +1,116 @@
+"""weir.run, from a process that is no rank: each test starts a job of its own."""
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import weir
+
+_STARTED_BY_MPI = ("PMI_RANK", "PMI_SIZE", "PMI_FD", "WEIR_SUPERVISOR_FD")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, rank, size):
+    if size > 1:
+        pytest.skip("starts its own ranks")
+    # This test is a rank itself; what it starts belongs to another job.
+    for name in _STARTED_BY_MPI:
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path
+
+
+def ran(folder, text, **environment):
+    """Runs a script that uses weir.run; its output and exit code."""
+    script = folder / "script.py"
+    script.write_text(textwrap.dedent(text))
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
+                          timeout=120, env={**os.environ, **environment})
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("np", [1, 2, 3])
+def test_results_come_in_rank_order(folder, np):
+    code, out, error = ran(folder, f"""
+        import os, torch, weir, weir.torch as hvd
+
+        def work(base, factor=1):
+            hvd.init()
+            total = hvd.allreduce(torch.tensor([hvd.rank()]), op=hvd.Sum).item()
+            return (base + factor * hvd.rank(), hvd.size(), total, os.environ["GIVEN"],
+                    torch.ones(1000, 1000))
+
+        if __name__ == "__main__":
+            results = weir.run(work, args=(10,), kwargs={{"factor": 2}}, np={np},
+                               env={{"GIVEN": "yes"}})
+            print("MAIN", [result[:4] for result in results])
+            assert all(result[4].sum() == 1e6 for result in results)
+        """)
+    expected = [(10 + 2 * rank, np, np * (np - 1) // 2, "yes") for rank in range(np)]
+    assert code == 0, error
+    assert [line for line in out.splitlines() if "MAIN" in line] == [f"MAIN {expected}"]
+
+
+def test_what_a_rank_raises_is_shown_with_its_traceback(folder):
+    code, out, error = ran(folder, """
+        import weir, weir.torch as hvd
+
+        def work():
+            hvd.init()
+            if hvd.rank() == 1:
+                raise KeyError("not there")
+            hvd.barrier()
+
+        if __name__ == "__main__":
+            try:
+                weir.run(work, np=2)
+            except RuntimeError as caught:
+                print("CAUGHT", caught)
+        """)
+    assert code == 0, error
+    assert "CAUGHT weir.run: rank 1 failed:" in out
+    assert "raise KeyError(\"not there\")" in out and "KeyError: 'not there'" in out
+
+
+def test_a_rank_that_dies_is_named_by_its_exit_code(folder):
+    code, out, error = ran(folder, """
+        import os, weir
+
+        def work():
+            os._exit(9)
+
+        if __name__ == "__main__":
+            try:
+                weir.run(work, np=1)
+            except RuntimeError as caught:
+                print("CAUGHT", caught)
+        """)
+    assert code == 0, error
+    assert "CAUGHT weir.run: the ranks ended with exit code 9, and 1 of 1 without a result" in out
+
+
+def nested():
+    def inner():
+        pass
+    return inner
+
+
+@pytest.mark.parametrize("func", [lambda: 1, nested()], ids=["lambda", "nested"])
+def test_a_function_without_a_name_is_refused(func):
+    with pytest.raises(ValueError, match="define the function with def, at the top of a module"):
+        weir.run(func)
+
+
+def test_arguments_that_cannot_be_pickled_are_refused():
+    with pytest.raises(ValueError, match="cannot pickle nested and its arguments"):
+        weir.run(nested, args=(lambda: 1,))
+
+
+def test_no_launcher_says_how_to_name_one(monkeypatch):
+    monkeypatch.setattr("weir.launcher.command", lambda: ("nowhere/weirrun", {}))
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("WEIR_RUN_PROGRAM", raising=False)
+    with pytest.raises(RuntimeError, match="Name it in WEIR_RUN_PROGRAM"):
+        weir.run(nested)

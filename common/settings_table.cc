@@ -53,6 +53,19 @@ std::vector<SettingRow> MakeTable() {
        .member = &S::deterministic,
        .allowed = kBoolean,
        .help = "Dense sums are made in rank order, so that every transport gives the same bits."},
+      {.name = "HIERARCHICAL_ALLREDUCE",
+       .alias = "HIERARCHICAL_ALLREDUCE",
+       .member = &S::hierarchical_allreduce,
+       .allowed = kBoolean,
+       .help =
+           "Large arrays are reduced on each host first, then across, where hosts have the same "
+           "number of ranks. The same on all ranks."},
+      {.name = "HIERARCHICAL_ALLGATHER",
+       .alias = "HIERARCHICAL_ALLGATHER",
+       .member = &S::hierarchical_allgather,
+       .allowed = kBoolean,
+       .help = "What is gathered crosses to each other host once, where hosts have the same number "
+               "of ranks. The same on all ranks."},
       {.name = "COMPRESSION",
        .alias = "",
        .member = &S::compression,

@@ -13,7 +13,7 @@ namespace weir {
 namespace {
 
 // Horovod's, without "HOROVOD_", that change what it does.
-constexpr std::array<std::string_view, 27> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
+constexpr std::array<std::string_view, 25> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "AUTOTUNE",
                                                         "AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
                                                         "AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
@@ -34,8 +34,6 @@ constexpr std::array<std::string_view, 27> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "ENABLE_XLA_OPS",
                                                         "GLOO_IFACE",
                                                         "GLOO_TIMEOUT_SECONDS",
-                                                        "HIERARCHICAL_ALLGATHER",
-                                                        "HIERARCHICAL_ALLREDUCE",
                                                         "MPI_THREADS_DISABLE",
                                                         "NUM_NCCL_STREAMS",
                                                         "THREAD_AFFINITY",

@@ -151,6 +151,7 @@ Response Arbiter::Unsupported(const Request& request) const {
 }
 
 std::uint32_t Arbiter::Assign(const Request& request) {
+  if (request.slots == 0) return kNoSlot;
   if (request.kind == RequestKind::kGroup) {
     // They stay with the group, also when it is gone.
     return std::exchange(next_slot_, next_slot_ + request.slots);

@@ -82,8 +82,9 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
   }
   CloseInbox();
   for (ProcessSet* set : sets_->own()) set->Retire();
-  transport_->Close();  // The object stays: a program may still be making a bucket with it.
+  // Before Close, so that a network that has failed is not asked for anything any more.
   if (environment_.disconnect) environment_.disconnect(failed);
+  transport_->Close();  // The object stays: a program may still be making a bucket with it.
   left_.set_value();
 }
 
@@ -151,8 +152,8 @@ int Coordinator::Join(ProcessSet& set) {
   int last = -1;
   Operation::Submission submission;
   submission.request = {.kind = RequestKind::kJoin, .name = std::string(kJoinName), .slots = 0};
-  submission.on_agreed = [&last](std::span<const std::int64_t> rows) {
-    last = static_cast<int>(rows.front());
+  submission.on_agreed = [&last](const Operation::Agreement& agreement) {
+    last = static_cast<int>(agreement.rows.front());
   };
   const Handle handle = Submit(set, std::move(submission));
   // The other ranks may go on for as long as they like, but not wait for something for ever.

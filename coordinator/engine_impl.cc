@@ -23,9 +23,9 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, host_);
-  if (settings.metrics_port == 0 && settings.timeline_filename.empty()) return;
   try {
-    MakeMonitor(settings);
+    if (settings.metrics_port != 0 || !settings.timeline_filename.empty()) MakeMonitor(settings);
+    if (settings.hierarchical_allreduce || settings.hierarchical_allgather) PlaceRanks(settings);
   } catch (...) {
     parts_->coordinator->Fail(std::current_exception());  // The other ranks learn why.
     throw;

@@ -5,6 +5,7 @@
 #include "common/check.h"
 #include "coordinator/bucket_frame.h"
 #include "coordinator/convert.h"
+#include "coordinator/process_set.h"
 
 namespace weir {
 
@@ -22,16 +23,17 @@ std::vector<RouteInfo> GradientBucket::Routes() {
 
 GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priority,
                                std::vector<GradientSlice> slices, const GroupStep& step,
-                               Transport& transport, HandleTable& handles, StepGate* gate)
+                               ProcessSet& set, HandleTable& handles, StepGate* gate)
     : name_(std::move(name)),
       index_(index),
       priority_(priority),
       slices_(std::move(slices)),
       step_(step),
-      transport_(transport),
+      transport_(set.transport()),
       handles_(handles),
       gate_(gate),
-      allreduce_(transport) {
+      allreduce_(set.transport(), set.allreduce_grid()) {
+  process_set = &set;
   for (GradientSlice& slice : slices_) {
     slice.offset = elements_;
     elements_ += slice.elements;

@@ -57,7 +57,7 @@ struct GroupStep {
 class GradientBucket final : public Bucket {
  public:
   GradientBucket(std::string name, std::uint32_t index, int priority,
-                 std::vector<GradientSlice> slices, const GroupStep& step, Transport& transport,
+                 std::vector<GradientSlice> slices, const GroupStep& step, ProcessSet& set,
                  HandleTable& handles, StepGate* gate);
 
   /// Between steps: how the next run travels. Allocates the buffers that the route needs.

@@ -59,11 +59,10 @@ void GradientGroupImpl::MakeBuckets() {
     const std::string name =
         spec_.name + "/" + spec_.tensors[planned.tensors.front()].name +
         (planned.tensors.size() == 1 ? "" : "+" + std::to_string(planned.tensors.size() - 1));
-    buckets_.push_back(std::make_unique<GradientBucket>(
-        name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices), step_,
-        set_.transport(), coordinator_.handles(), gate_.get()));
+    buckets_.push_back(std::make_unique<GradientBucket>(name, static_cast<std::uint32_t>(b),
+                                                        planned.priority, std::move(slices), step_,
+                                                        set_, coordinator_.handles(), gate_.get()));
     for (const std::uint32_t t : planned.tensors) places_[t].bucket = buckets_.back().get();
-    buckets_.back()->process_set = &set_;
     coordinator_.NameBucket(*buckets_.back(),
                             {.routes = GradientBucket::Routes(),
                              .compressor = plan_.plain ? "none" : plan_.options.compressor(),
@@ -74,8 +73,9 @@ void GradientGroupImpl::MakeBuckets() {
 void GradientGroupImpl::Register() {
   Operation::Submission submission;
   submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
+  std::uint32_t slot = kNoSlot;
+  submission.on_agreed = [&slot](const Operation::Agreement& agreement) { slot = agreement.slot; };
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
-  std::uint32_t slot = set_.operations().Find(spec_.name).slot;
   for (const auto& bucket : buckets_) bucket->slot = slot++;
   if (gate_) gate_->slot = slot;
   set_.joining().Add(this);

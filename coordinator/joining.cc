@@ -78,7 +78,7 @@ Operation* Joining::TakePart(const Request& request) {
   operation->staged = true;
   operation->cursor = 0;
   operation->Submit(std::move(submission), kNoHandle);
-  operation->Agree({});
+  operation->Agree(kNoSlot, {});
   Operation* run = operation.get();
   operations_[run] = std::move(operation);
   return run;

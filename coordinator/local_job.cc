@@ -11,7 +11,7 @@
 namespace weir {
 
 LocalJob::LocalJob(int ranks, Between between)
-    : network_(ranks), hub_(ranks), between_(std::move(between)) {}
+    : network_(ranks), hub_(ranks), between_(std::move(between)), ranks_per_host_(ranks) {}
 
 EngineEnvironment LocalJob::Environment(int rank) {
   const auto connect = [this, rank] {
@@ -21,8 +21,8 @@ EngineEnvironment LocalJob::Environment(int rank) {
   return {.connect = connect,
           .disconnect = nullptr,
           .membership = hub_.Member(rank),
-          .local_rank = rank,
-          .local_size = size(),
+          .local_rank = rank % ranks_per_host_,
+          .local_size = ranks_per_host_,
           .host = "local"};
 }
 

@@ -20,6 +20,9 @@ class LocalJob {
 
   explicit LocalJob(int ranks, Between between = nullptr);
 
+  /// From now on so many ranks in a row are told that they share a host.
+  void SetRanksPerHost(int ranks) { ranks_per_host_ = ranks; }
+
   int size() const { return network_.size(); }
   /// To break the job with, in tests.
   local::MembershipHub& hub() { return hub_; }
@@ -34,6 +37,7 @@ class LocalJob {
   local::Network network_;
   local::MembershipHub hub_;
   const Between between_;
+  int ranks_per_host_;
 };
 
 }  // namespace weir

@@ -34,10 +34,12 @@ void Operation::Submit(Submission submission, Handle handle) {
   busy_.store(true, std::memory_order_release);
 }
 
-void Operation::Agree(std::vector<std::int64_t> rows) {
+void Operation::Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows) {
   agreed_request_ = submission_.request;
   rows_ = std::move(rows);
-  if (submission_.on_agreed) submission_.on_agreed(rows_);
+  // Those of a group are its buckets'. It registers once: nobody submits its registration again.
+  if (submission_.request.kind != RequestKind::kGroup) slot = agreed_slot;
+  if (submission_.on_agreed) submission_.on_agreed({.slot = agreed_slot, .rows = rows_});
 }
 
 std::span<const BucketStage> Operation::stages() const {
@@ -84,11 +86,14 @@ Collective* Operation::BindAllreduce() {
     return adasum_.get();
   }
   if (!request.members.empty()) {
-    if (!grouped_allreduce_) grouped_allreduce_ = std::make_unique<GroupedAllreduce>(transport_);
+    if (!grouped_allreduce_)
+      grouped_allreduce_ =
+          std::make_unique<GroupedAllreduce>(transport_, process_set->allreduce_grid());
     grouped_allreduce_->Bind(submission_.arrays, reduction);
     return grouped_allreduce_.get();
   }
-  if (!allreduce_) allreduce_ = std::make_unique<Allreduce>(transport_);
+  if (!allreduce_)
+    allreduce_ = std::make_unique<Allreduce>(transport_, process_set->allreduce_grid());
   allreduce_->Bind(submission_.in, submission_.out, request.shape.elements(), request.dtype,
                    reduction);
   return allreduce_.get();
@@ -106,7 +111,8 @@ void Operation::BindBroadcast() {
 void Operation::BindAllgather() {
   CheckAnswer(static_cast<std::size_t>(transport_.size()));
   const std::int64_t all = std::accumulate(rows_.begin(), rows_.end(), std::int64_t{0});
-  if (!allgather_) allgather_ = std::make_unique<Allgather>(transport_);
+  if (!allgather_)
+    allgather_ = std::make_unique<Allgather>(transport_, process_set->allgather_grid());
   allgather_->Bind(Input(submission_.request.shape[0]), Allocate(all, rows_),
                    BytesOf(rows_, row_bytes()));
 }

@@ -28,6 +28,12 @@ class Operation final : public Bucket {
  public:
   Operation(std::string name, ProcessSet& set, HandleTable& handles);
 
+  /// What the ranks agreed on for a submission (Response).
+  struct Agreement {
+    std::uint32_t slot = kNoSlot;
+    std::span<const std::int64_t> rows;
+  };
+
   /// What one submission brings. Called only while the operation is idle.
   struct Submission {
     Request request;
@@ -38,20 +44,16 @@ class Operation final : public Bucket {
     std::vector<Array> arrays;
     std::shared_ptr<const void> owner;
     /// Called by the network thread as soon as the ranks agree, in the order in which all ranks
-    /// agree on operations, with the rows of the answer.
-    std::function<void(std::span<const std::int64_t> rows)> on_agreed;
+    /// agree on operations. What it refers to must live until the handle is done.
+    std::function<void(const Agreement&)> on_agreed;
   };
   void Submit(Submission submission, Handle handle);
 
   const Request& request() const { return submission_.request; }
   /// What the slot stands for: a submission that asks for the same takes the fast path.
-  /// Never for a group: a rank that registers something else under the name would wait for ever.
-  bool MatchesSlot() const {
-    return slot != kNoSlot && submission_.request.kind != RequestKind::kGroup &&
-           agreed_request_ == submission_.request;
-  }
-  /// The ranks agreed on this submission; `rows` are those of the answer.
-  void Agree(std::vector<std::int64_t> rows);
+  bool MatchesSlot() const { return slot != kNoSlot && agreed_request_ == submission_.request; }
+  /// The ranks agreed on this submission.
+  void Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows);
 
   const std::string& name() const override { return name_; }
   int priority() const override { return submission_.request.priority; }

@@ -28,16 +28,10 @@ std::pair<Operation*, Handle> OperationTable::Submit(Operation::Submission submi
   return {entry.get(), handle};
 }
 
-const Operation& OperationTable::Find(const std::string& name) {
-  std::lock_guard lock(mutex_);
-  return *operations_.at(name);
-}
-
 void OperationTable::Retire(Operation* operation) {
   std::unique_ptr<Operation> retired;  // Gives its memory back after the lock.
   std::lock_guard lock(mutex_);
-  // Only while it is idle is its request nobody else's to write.
-  if (operation->busy() || operation->request().kind == RequestKind::kGroup) return;
+  if (operation->busy()) return;
   const auto found = operations_.find(operation->name());
   retired = std::move(found->second);
   operations_.erase(found);

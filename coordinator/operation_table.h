@@ -24,14 +24,11 @@ class OperationTable {
   /// network thread. Throws InvalidArgument while one is under way.
   std::pair<Operation*, Handle> Submit(Operation::Submission submission);
 
-  /// The operation of that name, which must exist: for what a registration learned.
-  const Operation& Find(const std::string& name);
-
   /// Network thread, which has let go of the operation and keeps no slot for it: forgets it, unless
-  /// it was submitted again meanwhile. Registrations stay: they are asked for what they learned.
+  /// it was submitted again meanwhile.
   void Retire(Operation* operation);
 
-  /// Forgets all that are idle, registrations too.
+  /// Forgets all that are idle.
   void Clear();
 
   std::size_t size() const;

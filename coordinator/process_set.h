@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +19,7 @@
 #include "metrics/bucket_names.h"
 #include "metrics/engine_gauges.h"
 #include "metrics/recorder.h"
+#include "ops/host_grid.h"
 #include "ops/transport.h"
 #include "weir/settings.h"
 
@@ -63,6 +66,17 @@ class ProcessSet {
   Transport& transport() const { return *transport_; }
   OperationTable& operations() const { return *operations_; }
   Joining& joining() const { return *joining_; }
+  /// For collectives that are to go host by host; null where they are not.
+  const HostGrid* allreduce_grid() const {
+    return shared_.settings.hierarchical_allreduce && grid_ ? &*grid_ : nullptr;
+  }
+  const HostGrid* allgather_grid() const {
+    return shared_.settings.hierarchical_allgather && grid_ ? &*grid_ : nullptr;
+  }
+
+  /// `host_of_rank`, of all ranks of the job, as HostGrid wants it. Before anything is submitted
+  /// that asks for a grid.
+  void PlaceRanks(std::span<const int> host_of_rank);
 
   /// A bucket is complete on this rank: negotiates it.
   void OnReady(Bucket* bucket);
@@ -123,6 +137,7 @@ class ProcessSet {
   const Shared shared_;
   std::unique_ptr<Transport> subset_;  ///< Null in the global set.
   Transport* transport_ = nullptr;
+  std::optional<HostGrid> grid_;
   std::unique_ptr<OperationTable> operations_;
   std::unique_ptr<Negotiator> negotiator_;
   std::unique_ptr<Exchanger> exchanger_;

@@ -167,11 +167,8 @@ void ProcessSet::OnResponse(const Response& response) {
     operations_->Retire(operation);
     return;
   }
-  operation->slot = response.slot;
-  if (response.slot != kNoSlot && operation->request().kind != RequestKind::kGroup) {
-    Use(response.slot).bucket = operation;
-  }
-  operation->Agree(response.rows);
+  operation->Agree(response.slot, response.rows);
+  if (operation->slot != kNoSlot) Use(operation->slot).bucket = operation;
   if (response.kind == Response::Kind::kAllJoined) operation->staged = joining_->End(operation);
   Collect(operation);
 }

@@ -39,6 +39,9 @@ class ProcessSets {
   /// Most sets at a time, the global one not counted.
   std::uint32_t capacity() const { return capacity_; }
 
+  /// Tells all sets, those to come too, which ranks share a host (ProcessSet::PlaceRanks).
+  void PlaceRanks(std::vector<int> host_of_rank);
+
   // Network thread.
 
   int Add(std::vector<int> ranks);
@@ -59,6 +62,7 @@ class ProcessSets {
   std::vector<std::unique_ptr<ProcessSet>> sets_;  ///< By id, removed ones too.
   std::set<int> removed_;
   std::set<std::uint32_t> lanes_;  ///< In use.
+  std::vector<int> host_of_rank_;  ///< Empty: nobody has asked.
   ProcessSet* global_ = nullptr;
   std::vector<ProcessSet*> own_;
 };

@@ -51,7 +51,8 @@ struct Request {
   std::vector<Member> members;
   /// kGroup: everything else that must agree, as text.
   std::vector<std::pair<std::string, std::string>> settings;
-  /// Consecutive slots that this name wants: 1, or the buckets and gates of a group.
+  /// Consecutive slots that this name wants: 1, or the buckets and gates of a group; 0: it comes
+  /// once.
   std::uint32_t slots = 1;
 
   friend bool operator==(const Request&, const Request&) = default;
@@ -80,8 +81,9 @@ struct Response {
   friend bool operator==(const Response&, const Response&) = default;
 };
 
-/// Names that no program can give (they begin with kReserved): Join and changes of process sets.
+/// Names that no program can give (they begin with kReserved): of operations of the engine itself.
 inline constexpr std::string_view kReserved = "weir:";
+inline constexpr std::string_view kHostsName = "weir:hierarchical exchanges";
 inline constexpr std::string_view kJoinName = "weir:join";
 inline constexpr std::string_view kSetChangeName = "weir:process sets";
 

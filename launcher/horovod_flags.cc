@@ -8,16 +8,11 @@ namespace weir::launcher {
 namespace {
 
 std::vector<AcceptedFlag> MakeAccepted() {
-  const std::string algorithm = "MPICH itself chooses how data crosses hosts";
   return {
       {"--mpi", 0, ""},
       {"--gloo", 0, "there is no Gloo here; ranks meet over MPI"},
       {"--jsrun", 0, "ranks are started by MPICH's mpiexec, never by jsrun"},
       {"--disable-cache", 0, ""},
-      {"--hierarchical-allreduce", 0, algorithm},
-      {"--no-hierarchical-allreduce", 0, ""},
-      {"--hierarchical-allgather", 0, algorithm},
-      {"--no-hierarchical-allgather", 0, ""},
       {"--no-torus-allreduce", 0, ""},
       {"--no-autotune", 0, ""},
       {"--mpi-threads-disable", 0,

@@ -1,17 +1,19 @@
 #include "ops/allgather.h"
 
-#include <cstring>
 #include <string>
 
 #include "weir/error.h"
 
 namespace weir {
 
-Allgather::Allgather(Transport& transport)
-    : transport_(transport),
-      offsets_(static_cast<std::size_t>(transport.size()) + 1),
-      sends_(static_cast<std::size_t>(transport.size())),
-      receives_(static_cast<std::size_t>(transport.size())) {}
+Allgather::Allgather(Transport& transport, const HostGrid* grid)
+    : transport_(transport), offsets_(static_cast<std::size_t>(transport.size()) + 1) {
+  if (grid != nullptr) {
+    hierarchical_.emplace(transport, *grid);
+  } else {
+    direct_.emplace(transport);
+  }
+}
 
 void Allgather::Bind(std::span<const std::byte> in, std::span<std::byte> out,
                      std::span<const std::size_t> bytes) {
@@ -27,34 +29,17 @@ void Allgather::Bind(std::span<const std::byte> in, std::span<std::byte> out,
                           std::to_string(offsets_[ranks]) + " was given buffers of " +
                           std::to_string(in.size()) + " and " + std::to_string(out.size()));
   }
-  in_ = in;
-  out_ = out;
-}
-
-void Allgather::Start(std::uint32_t operation) {
-  const int size = transport_.size();
-  const int self = transport_.rank();
-  for (int step = 1; step < size; ++step) {
-    const int peer = (self + step) % size;
-    const auto p = static_cast<std::size_t>(peer);
-    sends_[p].StartSend(peer, operation, in_, {});
-    receives_[p].StartReceive(peer, operation,
-                              out_.subspan(offsets_[p], offsets_[p + 1] - offsets_[p]), {});
+  const GatherTask task{.in = in, .out = out, .offsets = offsets_};
+  if (hierarchical_) {
+    hierarchical_->Bind(task);
+  } else {
+    direct_->Bind(task);
   }
-  std::byte* own = out_.data() + offsets_[static_cast<std::size_t>(self)];
-  if (own != in_.data() && !in_.empty()) std::memcpy(own, in_.data(), in_.size());
 }
 
-bool Allgather::Poll() {
-  bool done = true;
-  for (ChunkStream& receive : receives_) done &= receive.Poll(transport_);
-  for (ChunkStream& send : sends_) done &= send.Poll(transport_);
-  return done;
-}
-
-void Allgather::Cancel() {
-  for (ChunkStream& receive : receives_) receive.Cancel(transport_);
-  for (ChunkStream& send : sends_) send.Cancel(transport_);
+Collective& Allgather::active() {
+  if (hierarchical_) return *hierarchical_;
+  return *direct_;
 }
 
 }  // namespace weir

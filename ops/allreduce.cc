@@ -2,8 +2,10 @@
 
 namespace weir {
 
-Allreduce::Allreduce(Transport& transport, std::size_t chunk_bytes)
-    : whole_(transport), chunked_(transport, chunk_bytes) {}
+Allreduce::Allreduce(Transport& transport, const HostGrid* grid, std::size_t chunk_bytes)
+    : whole_(transport), chunked_(transport, chunk_bytes) {
+  if (grid != nullptr) hierarchical_.emplace(transport, *grid, chunk_bytes);
+}
 
 void Allreduce::Bind(const void* in, void* out, std::int64_t elements, DType dtype,
                      const Reduction& reduction) {
@@ -16,6 +18,9 @@ void Allreduce::Bind(const void* in, void* out, std::int64_t elements, DType dty
   if (task.bytes() <= kWholeBytes) {
     whole_.Bind(task);
     active_ = &whole_;
+  } else if (hierarchical_ && HierarchicalAllreduce::Fits(dtype, reduction)) {
+    hierarchical_->Bind(task);
+    active_ = &*hierarchical_;
   } else {
     chunked_.Bind(task);
     active_ = &chunked_;

@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "ops/chunked_allreduce.h"
 #include "ops/collective.h"
+#include "ops/hierarchical_allreduce.h"
+#include "ops/host_grid.h"
 #include "ops/reduce.h"
 #include "ops/transport.h"
 #include "ops/whole_allreduce.h"
@@ -16,13 +19,15 @@ namespace weir {
 ///
 /// Values are always combined in rank order, all ranks' pieces at once, so the result depends
 /// neither on the transport nor on timing (ops/reduce.h says how each type is rounded). Small
-/// arrays are exchanged whole, larger ones in chunks.
+/// arrays are exchanged whole, larger ones in chunks, or, where the ranks' hosts are given, host by
+/// host (ops/hierarchical_allreduce.h).
 class Allreduce final : public Collective {
  public:
   /// Arrays of at most this many bytes are exchanged whole.
   static constexpr std::size_t kWholeBytes = 4096;
 
-  explicit Allreduce(Transport& transport,
+  /// `grid`, where there is one, places the ranks of `transport`, and is read here alone.
+  explicit Allreduce(Transport& transport, const HostGrid* grid = nullptr,
                      std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
 
   /// `in` and `out` hold `elements` elements and are either the same memory or do not overlap.
@@ -38,6 +43,7 @@ class Allreduce final : public Collective {
  private:
   WholeAllreduce whole_;
   ChunkedAllreduce chunked_;
+  std::optional<HierarchicalAllreduce> hierarchical_;
   Collective* active_ = &whole_;
 };
 

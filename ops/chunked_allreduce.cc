@@ -1,12 +1,11 @@
 #include "ops/chunked_allreduce.h"
 
-#include <algorithm>
+#include "ops/parts.h"
 
 namespace weir {
 
 namespace {
 constexpr std::uint32_t kResults = 1 - ReduceScatter::kMessageKind;  // see ChunkStream
-constexpr std::size_t kAlignment = 64;
 }  // namespace
 
 ChunkedAllreduce::ChunkedAllreduce(Transport& transport, std::size_t chunk_bytes)
@@ -22,12 +21,7 @@ ChunkedAllreduce::ChunkedAllreduce(Transport& transport, std::size_t chunk_bytes
 
 void ChunkedAllreduce::Bind(const ReduceTask& task) {
   task_ = task;
-  // Parts start at multiples of 64 bytes from the start of the array.
-  const std::size_t unit = kAlignment / SizeOf(task.dtype);
-  const auto ranks = static_cast<std::size_t>(transport_.size());
-  const std::size_t units = (task.elements + unit - 1) / unit;
-  const std::size_t part = (units + ranks - 1) / ranks * unit;
-  for (std::size_t r = 0; r <= ranks; ++r) offsets_[r] = std::min(task.elements, r * part);
+  AlignedParts(task.elements, task.dtype, offsets_);
   ReduceTask reduction = task;
   reduction.out = PartOf(transport_.rank()).data();
   reduce_.Bind(reduction, offsets_);

@@ -21,7 +21,9 @@ class GroupedAllreduce final : public Collective {
   /// What is fused at most: small enough for the cache between the copies.
   static constexpr std::size_t kFusedBytes = std::size_t{1} << 20;
 
-  explicit GroupedAllreduce(Transport& transport) : allreduce_(transport) {}
+  /// As for an Allreduce.
+  explicit GroupedAllreduce(Transport& transport, const HostGrid* grid = nullptr)
+      : allreduce_(transport, grid) {}
 
   /// The same numbers of elements, types and reduction on all ranks. Throws InvalidArgument for a
   /// reduction that a type does not have.

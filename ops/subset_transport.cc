@@ -7,8 +7,16 @@
 namespace weir {
 
 SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane)
-    : network_(network), ranks_(std::move(ranks)), first_number_(lane * kLaneNumbers) {
+    : SubsetTransport(network, std::move(ranks), lane * kLaneNumbers, kLaneNumbers) {
   WEIR_CHECK(lane >= 1 && lane <= Lanes(network));
+}
+
+SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks)
+    : SubsetTransport(network, std::move(ranks), 0, network.operation_numbers()) {}
+
+SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks,
+                                 std::uint32_t first_number, std::uint32_t numbers)
+    : network_(network), ranks_(std::move(ranks)), first_number_(first_number), numbers_(numbers) {
   WEIR_CHECK(std::ranges::is_sorted(ranks_) && ranks_.front() >= 0 &&
              ranks_.back() < network.size());
   const auto self = std::ranges::find(ranks_, network.rank());
@@ -17,16 +25,16 @@ SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks, std
 }
 
 Tag SubsetTransport::InLane(Tag tag) const {
-  WEIR_CHECK(tag.operation < kLaneNumbers);
+  WEIR_CHECK(tag.operation < numbers_);
   return {first_number_ + tag.operation, tag.chunk};
 }
 
 Transport::Request SubsetTransport::Send(int peer, Tag tag, std::span<const std::byte> data) {
-  return network_.Send(JobRank(peer), InLane(tag), data);
+  return network_.Send(RankOf(peer), InLane(tag), data);
 }
 
 Transport::Request SubsetTransport::Receive(int peer, Tag tag, std::span<std::byte> buffer) {
-  return network_.Receive(JobRank(peer), InLane(tag), buffer);
+  return network_.Receive(RankOf(peer), InLane(tag), buffer);
 }
 
 }  // namespace weir

@@ -7,10 +7,12 @@
 
 namespace weir {
 
-/// Some ranks of a network as a network of their own, in which they are numbered from 0. Its
-/// operations are numbered apart from those of other sets by a lane: a range of numbers that
-/// belongs to one set at a time, the same on all its ranks. The network must outlive it and is used
-/// from the same thread.
+/// Some ranks of a network as a network of their own, in which they are numbered from 0. The
+/// network must outlive it and is used from the same thread.
+///
+/// A process set numbers its operations apart from those of other sets by a lane: a range of
+/// numbers that belongs to one set at a time, the same on all its ranks. Where an operation of the
+/// network consists of exchanges among some of its ranks, those have its number, and no lane.
 class SubsetTransport final : public Transport {
  public:
   /// Numbers of operations in a lane. Lane 0 is the whole network's own.
@@ -22,11 +24,13 @@ class SubsetTransport final : public Transport {
 
   /// `ranks` of the network, ascending; this rank must be one of them.
   SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane);
+  /// Without a lane.
+  SubsetTransport(Transport& network, std::vector<int> ranks);
 
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(ranks_.size()); }
-  int JobRank(int peer) const override { return ranks_[static_cast<std::size_t>(peer)]; }
-  std::uint32_t operation_numbers() const override { return kLaneNumbers; }
+  int JobRank(int peer) const override { return network_.JobRank(RankOf(peer)); }
+  std::uint32_t operation_numbers() const override { return numbers_; }
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override { return network_.Test(request); }
@@ -36,11 +40,16 @@ class SubsetTransport final : public Transport {
   NetworkTotals totals() const override { return network_.totals(); }
 
  private:
+  SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t first_number,
+                  std::uint32_t numbers);
+  /// In the network.
+  int RankOf(int peer) const { return ranks_[static_cast<std::size_t>(peer)]; }
   Tag InLane(Tag tag) const;
 
   Transport& network_;
   const std::vector<int> ranks_;
   const std::uint32_t first_number_;
+  const std::uint32_t numbers_;
   int rank_ = -1;
 };
 

@@ -41,6 +41,11 @@ const char* LevelName(int level) {
 }  // namespace
 
 Session::Session() {
+  if (unfinished_sessions != 0) {
+    throw InvalidArgument(
+        "an earlier engine of this process failed, perhaps with messages under way, and MPI "
+        "cannot take those back: start the program again");
+  }
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized != 0) {

@@ -2,7 +2,8 @@
 
 namespace weir::mpi {
 
-/// One use of MPI by this process. At most one at a time; another one may follow.
+/// One use of MPI by this process. At most one at a time; another one may follow, but not after one
+/// that was abandoned: MPI still has its messages, and would go on writing where they were to go.
 ///
 /// MPI can be initialised only once in a process, so what the first session initialised lasts until
 /// the process exits, and is finalised there unless a session was abandoned or is still open:
@@ -10,7 +11,8 @@ namespace weir::mpi {
 class Session {
  public:
   /// Asks for MPI_THREAD_MULTIPLE. When MPI is initialised already, uses that; throws
-  /// InvalidArgument, with the remedy, when its thread level is lower or MPI is already finalised.
+  /// InvalidArgument, with the remedy, when its thread level is lower, MPI is already finalised, or
+  /// a session was abandoned.
   Session();
   ~Session();
   Session(const Session&) = delete;

@@ -114,15 +114,15 @@ TEST(Settings, AnUnknownVariableIsAnsweredWithTheNearestOne) {
 
 TEST(Settings, AMisspeltHorovodVariableIsAnsweredWithTheNearestOne) {
   const auto settings = Settings::FromEnvironment({{"HOROVOD_FUSION_TRESHOLD", "1"},
-                                                   {"HOROVOD_HIERARCHICAL_ALREDUCE", "1"},
-                                                   {"HOROVOD_HIERARCHICAL_ALLREDUCE", "1"},
+                                                   {"HOROVOD_TORUS_ALREDUCE", "1"},
+                                                   {"HOROVOD_TORUS_ALLREDUCE", "0"},
                                                    {"HOROVOD_GPU_OPERATIONS", "NCCL"},
                                                    {"HOROVOD_GLOO_RENDEZVOUS_ADDR", "a"},
                                                    {"HOROVOD_CONTROLLER", "gloo"},
                                                    {"HOROVOD_RANK", "3"}});
   EXPECT_THAT(settings.warnings(),
               ElementsAre(HasSubstr("did you mean 'HOROVOD_FUSION_THRESHOLD'?"),
-                          HasSubstr("did you mean 'HOROVOD_HIERARCHICAL_ALLREDUCE'?")));
+                          HasSubstr("did you mean 'HOROVOD_TORUS_ALLREDUCE'?")));
 }
 
 TEST(Settings, StrictMakesWarningsErrors) {

@@ -133,6 +133,14 @@ TEST(Arbiter, WithoutACacheEveryNameAsksEveryTime) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(slots.SlotOf("a"), kNoSlot);
 }
 
+TEST(Arbiter, WhatComesOnceGetsNoSlot) {
+  Arbiter arbiter({0}, 8);
+  arbiter.Add(0, {.kind = RequestKind::kAllreduce, .name = "once", .shape = Shape{1}, .slots = 0});
+  const std::vector<Response> answers = arbiter.Take();
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].slot, kNoSlot);
+}
+
 Request Allreduce(const std::string& name) {
   return {.kind = RequestKind::kAllreduce, .name = name, .shape = Shape{3}};
 }

@@ -109,12 +109,15 @@ TEST(Options, OnlyASlipGetsASuggestion) {
 TEST(Options, SettingsBecomeVariables) {
   const Options options = ParseOptions(
       {"-np", "1", "--fusion-threshold-mb", "0.5", "--no-stall-check", "--timeline-mark-cycles",
-       "--log-without-timestamp", "--metrics-port", "9400", "--start-timeout", "5", "x"});
+       "--log-without-timestamp", "--metrics-port", "9400", "--start-timeout", "5",
+       "--hierarchical-allreduce", "--no-hierarchical-allgather", "x"});
   EXPECT_THAT(options.environment,
               UnorderedElementsAre(
                   Pair("WEIR_FUSION_THRESHOLD", "524288"), Pair("WEIR_STALL_CHECK", "false"),
                   Pair("WEIR_TIMELINE_MARK_CYCLES", "true"), Pair("WEIR_LOG_TIMESTAMPS", "false"),
-                  Pair("WEIR_METRICS_PORT", "9400"), Pair("WEIR_START_TIMEOUT", "5")));
+                  Pair("WEIR_METRICS_PORT", "9400"), Pair("WEIR_START_TIMEOUT", "5"),
+                  Pair("WEIR_HIERARCHICAL_ALLREDUCE", "true"),
+                  Pair("WEIR_HIERARCHICAL_ALLGATHER", "false")));
 }
 
 TEST(Options, EverySettingFlagIsUnderstoodByTheEngine) {
@@ -130,18 +133,17 @@ TEST(Options, EverySettingFlagIsUnderstoodByTheEngine) {
 }
 
 TEST(Options, OptionsOfOtherLibrariesSayWhatTheyDoHere) {
-  const Options options = ParseOptions({"-np", "1", "--gloo", "--num-nccl-streams", "2",
-                                        "--hierarchical-allreduce", "--mpi-threads-disable", "x"});
+  const Options options =
+      ParseOptions({"-np", "1", "--gloo", "--num-nccl-streams", "2", "--mpi-threads-disable", "x"});
   EXPECT_THAT(options.notices,
               UnorderedElementsAre(HasSubstr("--gloo has no effect: there is no Gloo"),
                                    HasSubstr("--num-nccl-streams has no effect: "),
-                                   HasSubstr("--hierarchical-allreduce has no effect: MPICH"),
                                    HasSubstr("--mpi-threads-disable has no effect: one thread")));
 }
 
 TEST(Options, OptionsThatAskForWhatIsDoneAnywaySayNothing) {
   EXPECT_THAT(ParseOptions({"-np", "1", "--mpi", "--no-autotune", "--no-torus-allreduce",
-                            "--disable-cache", "--no-hierarchical-allgather", "x"})
+                            "--disable-cache", "x"})
                   .notices,
               IsEmpty());
 }

@@ -114,6 +114,21 @@ expect '^\[1\] rank 1 of 3 is 1 on node-1, sum 6$'
 expect '^\[2\] rank 2 of 3 is 0 on node-2, sum 6$'
 (($(sent 2) - before > 4000000)) || fail "only $(($(sent 2) - before)) bytes left node-2"
 
+echo "== a hierarchical all-reduce sends half as much between hosts of two ranks"
+pairs=(-np 4 -H "$net.1:2,$net.2:2" -p "$port" -i "$work/user")
+before=$(sent 2)
+launch "${pairs[@]}" "$program"
+expect_code 0
+flat=$(($(sent 2) - before))
+before=$(sent 2)
+launch "${pairs[@]}" --hierarchical-allreduce --log-level info "$program"
+expect_code 0
+expect 'hierarchical exchanges: ranks are 2 on each of 2 hosts'
+expect '^\[3\] rank 3 of 4 is 1 on node-2, sum 10$'
+hierarchical=$(($(sent 2) - before))
+((hierarchical > 4000000 && 10 * hierarchical < 6 * flat)) ||
+  fail "node-2 sent $hierarchical bytes, $flat with a flat one"
+
 echo "== a death on another host is named with its host, and ends the job"
 # shellcheck disable=SC2016
 launch "${reach[@]}" sh -c '[ "$PMI_RANK" = 2 ] && kill -9 $$; exec sleep 600'

@@ -348,6 +348,25 @@ TEST(Weirrun, HostsMayHaveUnequalSlots) {
   }
 }
 
+// They have one name, this machine's: the engine goes by the launcher's local ranks.
+TEST(Weirrun, RanksOfAHierarchyShareAHost) {
+  const std::map<std::string, std::string> stand_in = {
+      {"HYDRA_LAUNCHER_EXEC", Shell("here_instead_of_ssh.sh")}};
+  LaunchedJob alike({"-np", "4", "-H", "node-a:2,node-b:2", "--network-interface", "lo",
+                     "--hierarchical-allreduce", "--log-level", "info", WEIR_TEST_SUMMING_RANK},
+                    stand_in);
+  EXPECT_EQ(alike.ExitCode(), 0);
+  EXPECT_THAT(alike.output(),
+              AllOf(HasSubstr("hierarchical exchanges: ranks are 2 on each of 2 hosts"),
+                    HasSubstr("rank 3 of 4 is 1 on"), HasSubstr(", sum 10\n")));
+  LaunchedJob unlike({"-np", "3", "-H", "node-a:2,node-b:1", "--network-interface", "lo",
+                      "--hierarchical-allgather", WEIR_TEST_SUMMING_RANK},
+                     stand_in);
+  EXPECT_EQ(unlike.ExitCode(), 0);
+  EXPECT_THAT(unlike.output(), HasSubstr("ranks are 2 and 1 on 2 hosts, so the whole job exchanges "
+                                         "flat; give all hosts as many"));
+}
+
 // Two connections for each rank. On six hosts, so that Hydra, which holds some files for each host
 // and for each rank on one, can do with fewer.
 TEST(Weirrun, HoldsMoreConnectionsThanTheUsersLimitOnFiles) {

@@ -80,7 +80,7 @@ TEST(ReductionsOfOneRank, AreThroughAtOnceWhateverTheirLength) {
     constexpr std::size_t kElements = 100000;
     const std::vector<float> in(kElements, 3.0f);
     std::vector<float> out(kElements);
-    Allreduce allreduce(transport, 256);
+    Allreduce allreduce(transport, nullptr, 256);
     allreduce.Bind(in.data(), out.data(), kElements, DType::kFloat32);
     allreduce.Start(1);
     EXPECT_TRUE(allreduce.Poll());

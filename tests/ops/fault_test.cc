@@ -93,7 +93,7 @@ TEST_P(WrongKnownLength, SmallAllreduce) {
 TEST_P(WrongKnownLength, LargeAllreduce) {
   RunFrom(0, [](Transport& transport, Damage& damage) {
     constexpr std::size_t kElements = 100000;
-    Allreduce allreduce(transport, 4096);
+    Allreduce allreduce(transport, nullptr, 4096);
     std::vector<float> values(kElements, 1.0f), sum(kElements);
     allreduce.Bind(values.data(), sum.data(), kElements, DType::kFloat32);
     damage.ExpectNoticed(allreduce);
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(Fault, TooLong, testing::Values(Fault::kLengthen),
 TEST(CancelledAllreduce, LeavesItsBuffersAlone) {
   RunRanks(2, [](Transport& transport) {
     if (transport.rank() == 1) return;  // never takes part
-    Allreduce allreduce(transport, 4096);
+    Allreduce allreduce(transport, nullptr, 4096);
     std::vector<float> values(100000);
     std::iota(values.begin(), values.end(), 0.0f);
     const std::vector<float> before = values;

@@ -113,11 +113,9 @@ std::uint8_t ReduceBools(ReduceOp op, const std::vector<std::uint8_t>& values) {
   return is_or ? ones > 0 : ones == static_cast<std::ptrdiff_t>(values.size());
 }
 
-using Arrays = std::vector<std::vector<std::byte>>;
-
 /// Calls reduce(values of all ranks) for each element and stores what it returns.
 template <typename T, typename Reduce>
-std::vector<std::byte> ForEachColumn(const Arrays& arrays, const Reduce& reduce) {
+std::vector<std::byte> ForEachColumn(const TestArrays& arrays, const Reduce& reduce) {
   std::vector<std::byte> out(arrays.front().size());
   std::vector<T> column(arrays.size());
   for (std::size_t i = 0; i < out.size() / sizeof(T); ++i) {
@@ -130,7 +128,7 @@ std::vector<std::byte> ForEachColumn(const Arrays& arrays, const Reduce& reduce)
 
 /// Through `decode` and `encode`, so that the sums are made in fp32.
 template <typename Decode, typename Encode>
-std::vector<std::byte> ForEachHalfColumn(const Reduction& reduction, const Arrays& arrays,
+std::vector<std::byte> ForEachHalfColumn(const Reduction& reduction, const TestArrays& arrays,
                                          Decode decode, Encode encode) {
   std::vector<float> floats(arrays.size());
   return ForEachColumn<std::uint16_t>(arrays, [&](const std::vector<std::uint16_t>& column) {
@@ -139,7 +137,10 @@ std::vector<std::byte> ForEachHalfColumn(const Reduction& reduction, const Array
   });
 }
 
-std::vector<std::byte> Reduce(DType dtype, const Reduction& reduction, const Arrays& arrays) {
+}  // namespace
+
+std::vector<std::byte> ReferenceReduce(DType dtype, const Reduction& reduction,
+                                       const TestArrays& arrays) {
   const auto floats = [&](const auto& column) { return ReduceFloats(reduction, column); };
   const auto integers = [&](const auto& column) { return ReduceIntegers(reduction, column); };
   switch (dtype) {
@@ -167,8 +168,6 @@ std::vector<std::byte> Reduce(DType dtype, const Reduction& reduction, const Arr
   }
   return {};
 }
-
-}  // namespace
 
 std::vector<std::byte> TestValues(DType dtype, std::size_t elements, int rank, std::uint32_t salt) {
   const std::size_t size = SizeOf(dtype);
@@ -200,11 +199,11 @@ std::vector<std::byte> TestValues(DType dtype, std::size_t elements, int rank, s
 
 std::vector<std::byte> ReferenceAllreduce(DType dtype, const Reduction& reduction,
                                           std::size_t elements, int ranks, std::uint32_t salt) {
-  Arrays arrays;
+  TestArrays arrays;
   for (int rank = 0; rank < ranks; ++rank) {
     arrays.push_back(TestValues(dtype, elements, rank, salt));
   }
-  return Reduce(dtype, reduction, arrays);
+  return ReferenceReduce(dtype, reduction, arrays);
 }
 
 std::vector<DType> AllDTypes() {

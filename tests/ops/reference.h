@@ -13,6 +13,13 @@ namespace weir {
 /// `salt`. Floats are small and of both signs; integers use their whole range.
 std::vector<std::byte> TestValues(DType dtype, std::size_t elements, int rank, std::uint32_t salt);
 
+/// Every rank's array, in bytes.
+using TestArrays = std::vector<std::vector<std::byte>>;
+
+/// The arrays combined in their order, one element at a time.
+std::vector<std::byte> ReferenceReduce(DType dtype, const Reduction& reduction,
+                                       const TestArrays& arrays);
+
 /// What all ranks must hold after an all-reduce of TestValues, computed one element at a time.
 std::vector<std::byte> ReferenceAllreduce(DType dtype, const Reduction& reduction,
                                           std::size_t elements, int ranks, std::uint32_t salt);

@@ -51,7 +51,8 @@ def enter() -> bool:
 
 def shutdown() -> None:
     """Leaves the job, after the other ranks do so too. What is under way elsewhere fails with
-    ShutDown. Does nothing when there is no job. ``init`` may be called again afterwards."""
+    ShutDown. Does nothing when there is no job. ``init`` may be called again afterwards,
+    but not over MPI where the job has failed: the process has to be started again."""
     global _engine
     with _lock:
         engine, _engine = _engine, None

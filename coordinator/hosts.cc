@@ -1,0 +1,59 @@
+#include "coordinator/hosts.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <utility>
+
+namespace weir {
+namespace {
+
+std::map<int, int> CountRanks(std::span<const int> host_of_rank) {
+  std::map<int, int> ranks;
+  for (const int host : host_of_rank) ++ranks[host];
+  return ranks;
+}
+
+}  // namespace
+
+RankPlace PlaceOf(const std::string& host, int local_rank) {
+  // FNV-1a: the same on every machine, as std::hash need not be.
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char c : host) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return {.host = std::bit_cast<std::int64_t>(hash), .local_rank = local_rank};
+}
+
+std::vector<int> HostsOf(std::span<const RankPlace> places) {
+  std::map<std::pair<std::int64_t, std::int64_t>, int> seen;
+  std::map<std::pair<std::int64_t, int>, int> numbers;
+  std::vector<int> hosts;
+  for (const RankPlace& place : places) {
+    // A local rank that this name has had belongs to the next host of the name.
+    const int namesake = seen[{place.host, place.local_rank}]++;
+    const auto next = static_cast<int>(numbers.size());
+    hosts.push_back(numbers.try_emplace({place.host, namesake}, next).first->second);
+  }
+  return hosts;
+}
+
+bool HostsAreAlike(std::span<const int> host_of_rank) {
+  const std::map<int, int> ranks = CountRanks(host_of_rank);
+  return std::ranges::all_of(
+      ranks, [&](const auto& entry) { return entry.second == ranks.begin()->second; });
+}
+
+std::string RanksOnHosts(std::span<const int> host_of_rank) {
+  const std::map<int, int> ranks = CountRanks(host_of_rank);
+  const std::string hosts = std::to_string(ranks.size()) + (ranks.size() == 1 ? " host" : " hosts");
+  if (HostsAreAlike(host_of_rank)) {
+    return std::to_string(ranks.begin()->second) + " on each of " + hosts;
+  }
+  std::string text;
+  for (const auto& [host, count] : ranks) {
+    const bool is_last = host == ranks.rbegin()->first;
+    text += (text.empty() ? "" : is_last ? " and " : ", ") + std::to_string(count);
+  }
+  return text + " on " + hosts;
+}
+
+}  // namespace weir

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace weir {
+
+/// What a rank tells the others of where it is.
+struct RankPlace {
+  std::int64_t host = 0;  ///< A number made of the host's name.
+  std::int64_t local_rank = 0;
+};
+
+RankPlace PlaceOf(const std::string& host, int local_rank);
+
+/// A number for each rank that the ranks of its host share, from what all ranks told. Where hosts
+/// have one name, each of them has its own local ranks.
+std::vector<int> HostsOf(std::span<const RankPlace> places);
+
+/// Whether all hosts have the same number of ranks.
+bool HostsAreAlike(std::span<const int> host_of_rank);
+
+/// How many ranks each host has: "2 on each of 3 hosts", or "2, 2 and 1 on 3 hosts".
+std::string RanksOnHosts(std::span<const int> host_of_rank);
+
+}  // namespace weir

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ops/chunk_stream.h"
+#include "ops/collective.h"
+#include "ops/gather_task.h"
+#include "ops/host_grid.h"
+#include "ops/transport.h"
+
+namespace weir {
+
+/// All-gather in which each rank's bytes cross to each other host once, to the rank of the same
+/// place, which passes them on to the others of its host, chunk by chunk as they arrive.
+class HierarchicalAllgather final : public Collective {
+ public:
+  /// The ranks of `transport` are those of the grid.
+  HierarchicalAllgather(Transport& transport, const HostGrid& grid);
+
+  void Bind(const GatherTask& task) { task_ = task; }
+
+  void Start(std::uint32_t operation) override;
+  bool Poll() override;
+  void Cancel() override;
+
+ private:
+  /// What this rank gives to one rank and takes from it.
+  struct Exchange {
+    int rank = -1;
+    ChunkStream to;
+    ChunkStream from;
+  };
+  /// With a rank of the same host: one host's bytes after the other, all with the same tags.
+  struct Neighbour {
+    int place = 0;
+    Exchange exchange;
+    int hosts_sent = 0;
+    int hosts_received = 0;
+  };
+  void StartSend(Neighbour& neighbour);
+  void StartReceive(Neighbour& neighbour);
+  bool Poll(Neighbour& neighbour);
+  /// The rank of a place on the i-th host after this one.
+  int RankAfter(int i, int place) const;
+  /// How many bytes may be passed on of what comes from the i-th host after this one.
+  std::size_t Arrived(int i) const;
+
+  Transport& transport_;
+  const HostGrid grid_;
+  GatherTask task_;
+  std::vector<Exchange> across_;  ///< By the host's distance from this one, from 1.
+  std::vector<Neighbour> neighbours_;
+  std::uint32_t operation_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "ops/chunked_allreduce.h"
+#include "ops/collective.h"
+#include "ops/direct_allgather.h"
+#include "ops/host_grid.h"
+#include "ops/reduce.h"
+#include "ops/reduce_scatter.h"
+#include "ops/subset_transport.h"
+#include "ops/transport.h"
+
+namespace weir {
+
+/// All-reduce of a large array in which each value crosses between two hosts once, not once for
+/// every rank: a reduce-scatter on each host, then an all-reduce of each part among the ranks that
+/// hold it, then an all-gather on each host.
+///
+/// Values are combined in rank order on each host, then in the order of those that hold the part:
+/// all ranks get the same bits, but not those of a flat exchange. What is narrower than fp32 is
+/// rounded on each level; an average is the average of the hosts', so it overflows nowhere.
+class HierarchicalAllreduce final : public Collective {
+ public:
+  /// Of an operation on `transport`, whose ranks are those of the grid.
+  HierarchicalAllreduce(Transport& transport, const HostGrid& grid, std::size_t chunk_bytes);
+
+  /// False: combining in two levels would give integers other values, where they are scaled or
+  /// averaged.
+  static bool Fits(DType dtype, const Reduction& reduction);
+
+  void Bind(const ReduceTask& task);
+
+  void Start(std::uint32_t operation) override;
+  bool Poll() override;
+  void Cancel() override;
+
+ private:
+  enum class Phase { kScatter, kAcross, kGather, kDone };
+
+  SubsetTransport local_;
+  SubsetTransport across_;
+  ReduceScatter scatter_;
+  ChunkedAllreduce reduce_;
+  DirectAllgather gather_;
+  std::vector<std::size_t> offsets_;  ///< Of the places' parts, in elements.
+  std::vector<std::size_t> byte_offsets_;
+  std::uint32_t operation_ = 0;
+  Phase phase_ = Phase::kDone;
+};
+
+}  // namespace weir

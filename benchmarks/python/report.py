@@ -16,15 +16,17 @@ def seconds(work):
     return time.perf_counter() - start
 
 
-def interleave(rounds, candidates):
+def interleave(rounds, candidates, before=lambda: None):
     """Calls every candidate in turn, in another order each round, the same in every run. Returns
-    each one's seconds per round."""
+    each one's seconds per round. `before`, called each time, is not counted: where ranks meet in
+    it, nobody's time has what others still had to do of the candidate before."""
     shuffle = random.Random(1)
     times = [[] for _ in candidates]
     for _ in range(rounds):
         order = list(range(len(candidates)))
         shuffle.shuffle(order)
         for i in order:
+            before()
             times[i].append(seconds(candidates[i]))
     return times
 

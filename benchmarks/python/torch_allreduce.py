@@ -23,7 +23,7 @@ def main():
     report = Report("torch-allreduce")
     for size in SIZES:
         tensor = torch.ones(size // 4)
-        calls = max(1, min(50, 4096 * KIB // size))
+        calls = max(4, min(50, 4096 * KIB // size))
 
         def weir():
             for _ in range(calls):
@@ -33,8 +33,8 @@ def main():
             for _ in range(calls):
                 torch.distributed.all_reduce(tensor.clone())
 
-        interleave(2, [weir, yardstick])
-        times, base = interleave(15, [weir, yardstick])
+        interleave(2, [weir, yardstick], before=hvd.barrier)
+        times, base = interleave(15, [weir, yardstick], before=hvd.barrier)
         # The slowest rank's time is everybody's.
         both = hvd.allreduce(torch.tensor([times, base]), op=hvd.Max)
         times, base = both.tolist()

@@ -22,6 +22,11 @@ constexpr std::string_view kCorruptPrefix = "corrupt: ";
 // A dying process may still write its core file.
 constexpr std::int64_t kVerdictNs = 2'000'000'000;
 
+/// What a message calls a bucket.
+std::string Quoted(const Bucket& bucket) {
+  return "'" + bucket.name() + "'" + bucket.process_set->Suffix();
+}
+
 std::string AbortText(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -109,15 +114,15 @@ ErrorContext Coordinator::UnderWay(std::vector<int> ranks) const {
 }
 
 std::string Coordinator::During() const {
-  const ErrorContext context = UnderWay({});
-  return context.tensor.empty() ? "" : " (phase " + context.phase + " of '" + context.tensor + "')";
+  if (live_.all().empty()) return "";
+  return " (phase " + UnderWay({}).phase + " of " + Quoted(*live_.all().front()) + ")";
 }
 
 void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
   std::string text;
   for (const Bucket* bucket : live_.all()) {
     if (!text.empty()) text += ", ";
-    text += "'" + bucket->name() + (bucket->agreed ? "' exchanging" : "' waiting for other ranks");
+    text += Quoted(*bucket) + (bucket->agreed ? " exchanging" : " waiting for other ranks");
   }
   try {
     std::rethrow_exception(error);

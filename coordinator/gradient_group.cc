@@ -29,10 +29,12 @@ GradientGroupImpl::~GradientGroupImpl() {
   }
   // Its buckets may be on their way, and no memory may go before they have come back. The step
   // cannot be finished either: zeros in the place of gradients would pass for a result on other
-  // ranks.
-  coordinator_.Fail(std::make_exception_ptr(ShutDown("the gradient group '" + spec_.name +
-                                                     "' was destroyed in the middle of step " +
-                                                     std::to_string(step_.step))));
+  // ranks, and after a Join the others wait for this one's empty frames.
+  const std::string during = phase_ == Phase::kEmpty
+                                 ? "while its rank had joined (Engine::Join)"
+                                 : "in the middle of step " + std::to_string(step_.step);
+  coordinator_.Fail(std::make_exception_ptr(
+      ShutDown("the gradient group '" + spec_.name + "' was destroyed " + during)));
   coordinator_.Fence();
 }
 

@@ -30,14 +30,12 @@ std::optional<std::string> Joining::stepping() const {
   return (*found)->name();
 }
 
+// Groups are begun and ended under the lock: who removes one finds it in an empty step, or knows
+// that none will be begun.
 void Joining::Begin() {
   joined_ = true;
-  std::vector<JoinableGroup*> groups;
-  {
-    std::lock_guard lock(mutex_);
-    groups = groups_;
-  }
-  for (JoinableGroup* group : groups) Start(group);
+  std::lock_guard lock(mutex_);
+  for (JoinableGroup* group : groups_) Start(group);
 }
 
 void Joining::Start(JoinableGroup* group) {
@@ -93,9 +91,10 @@ bool Joining::OnDone(Bucket* bucket) {
   JoinableGroup* group = step->group;
   for (Bucket* done : step->buckets) done->patient = false;
   steps_.erase(step);
+  std::lock_guard lock(mutex_);
   group->EndEmptyStep(/*taken=*/true);
   if (joined_) {
-    Start(group);
+    if (std::ranges::find(groups_, group) != groups_.end()) Start(group);
   } else if (steps_.empty() && join_ != nullptr) {
     std::exchange(join_, nullptr)->staged = true;
   }

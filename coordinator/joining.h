@@ -44,6 +44,8 @@ class Joining {
   ~Joining();
 
   void Add(JoinableGroup* group);
+  /// Afterwards no empty step of the group begins; one may be under way, and the group must live
+  /// until the network thread has let go of it.
   void Remove(JoinableGroup* group);
   /// The name of a group in the middle of a step.
   std::optional<std::string> stepping() const;
@@ -72,7 +74,7 @@ class Joining {
   ProcessSet& set_;
   HandleTable& handles_;
   BucketNames& names_;
-  mutable std::mutex mutex_;
+  mutable std::mutex mutex_;  ///< Of groups_, and of beginning and ending their empty steps.
   std::vector<JoinableGroup*> groups_;
   bool joined_ = false;
   std::vector<Step> steps_;  ///< One for each group while this rank has joined.

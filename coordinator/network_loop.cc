@@ -45,7 +45,7 @@ void Coordinator::OnEvent(const InboxEvent& event) {
     case InboxEvent::Kind::kStaged:
       return event.bucket->process_set->OnStaged(event.bucket);
     case InboxEvent::Kind::kDone:
-      last_finished_ = event.bucket->name();
+      last_finished_ = event.bucket->name() + event.bucket->process_set->Suffix();
       return event.bucket->process_set->OnDone(event.bucket);
     case InboxEvent::Kind::kFence:
       UpdateGauges();

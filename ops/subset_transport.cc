@@ -6,6 +6,11 @@
 
 namespace weir {
 
+std::uint32_t SubsetTransport::Lanes(const Transport& network) {
+  WEIR_CHECK(network.operation_numbers() >= kLaneNumbers);
+  return network.operation_numbers() / kLaneNumbers - 1;
+}
+
 SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane)
     : SubsetTransport(network, std::move(ranks), lane * kLaneNumbers, kLaneNumbers) {
   WEIR_CHECK(lane >= 1 && lane <= Lanes(network));

@@ -18,9 +18,7 @@ class SubsetTransport final : public Transport {
   /// Numbers of operations in a lane. Lane 0 is the whole network's own.
   static constexpr std::uint32_t kLaneNumbers = 1024;
   /// Sets besides the whole network that this one can tell apart.
-  static std::uint32_t Lanes(const Transport& network) {
-    return network.operation_numbers() / kLaneNumbers - 1;
-  }
+  static std::uint32_t Lanes(const Transport& network);
 
   /// `ranks` of the network, ascending; this rank must be one of them.
   SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane);

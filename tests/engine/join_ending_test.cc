@@ -4,9 +4,11 @@
 
 #include <latch>
 #include <string>
+#include <thread>
 
 #include "tests/engine/text_of.h"
 #include "weir/engine.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
@@ -47,6 +49,32 @@ TEST(JoinEnding, ARankThatEndsTheJobEndsTheWait) {
       return;
     }
     EXPECT_THAT(TextOf<PeerLost>([&] { engine.Join(); }), HasSubstr("enough"));
+  });
+}
+
+TEST(JoinEnding, AGroupThatGoesWhileItsRankHasJoinedEndsTheJobByName) {
+  std::latch joined(1), gone(1);
+  RunLocal(2, [&](Engine& engine) {
+    GradientGroupSpec spec;
+    spec.name = "model";
+    spec.tensors = {{.name = "w", .shape = Shape{3}}};
+    auto group = engine.Register(std::move(spec));
+    if (engine.rank() == 1) {
+      float value = 1;
+      const TensorView view{&value, DType::kFloat32, Shape{}};
+      engine.Wait(engine.Allreduce("x", view, view));  // Comes through once rank 0 has joined.
+      joined.count_down();
+      gone.wait();
+      EXPECT_THAT(TextOf<PeerLost>([&] { engine.Join(); }), HasSubstr("'model' was destroyed"));
+      return;
+    }
+    std::jthread collector([&] {
+      joined.wait();
+      group.reset();
+      gone.count_down();
+    });
+    EXPECT_THAT(TextOf<Error>([&] { engine.Join(); }),
+                HasSubstr("'model' was destroyed while its rank had joined"));
   });
 }
 

@@ -17,6 +17,8 @@ void Allgathers(Transport& transport);
 void Alltoalls(Transport& transport);
 /// Every type and operation, parts of even, uneven and no length: what an all-reduce gives them.
 void ReduceScatters(Transport& transport);
+/// Of several arrays, on trees that are complete and that are not.
+void Adasums(Transport& transport);
 void FrameAllgathers(Transport& transport);
 void Broadcasts(Transport& transport);
 void BroadcastsOfUnknownLength(Transport& transport);

@@ -33,6 +33,7 @@ TEST_P(Collectives, AlltoallSendsEachRankItsPart) { RunRanks(GetParam(), cases::
 TEST_P(Collectives, ReduceScatterLeavesEachRankItsPart) {
   RunRanks(GetParam(), cases::ReduceScatters);
 }
+TEST_P(Collectives, AdasumFollowsTheReference) { RunRanks(GetParam(), cases::Adasums); }
 TEST_P(Collectives, FrameAllgatherKeepsEachLength) { RunRanks(GetParam(), cases::FrameAllgathers); }
 TEST_P(Collectives, BroadcastReachesAllFromAnyRoot) { RunRanks(GetParam(), cases::Broadcasts); }
 TEST_P(Collectives, BroadcastBytesTellsTheLength) {

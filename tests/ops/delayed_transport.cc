@@ -64,7 +64,7 @@ Clock::time_point VirtualNetwork::Receive(int from, int to, Tag tag) {
 
 DelayedTransport::DelayedTransport(std::unique_ptr<Transport> inner,
                                    std::shared_ptr<VirtualNetwork> network)
-    : inner_(std::move(inner)), network_(std::move(network)) {}
+    : ForwardingTransport(std::move(inner)), network_(std::move(network)) {}
 
 Transport::Request DelayedTransport::TakeSlot(const Slot& slot) {
   if (free_.empty()) {
@@ -85,7 +85,7 @@ void DelayedTransport::FreeSlot(Request request) {
 Transport::Request DelayedTransport::Send(int peer, Tag tag, std::span<const std::byte> data) {
   // The virtual message first: its receiver asks for it as soon as the real one is there.
   const Clock::time_point due = network_->Send(rank(), peer, tag, data.size());
-  return TakeSlot({.inner = inner_->Send(peer, tag, data),
+  return TakeSlot({.inner = inner().Send(peer, tag, data),
                    .peer = peer,
                    .tag = tag,
                    .sending = true,
@@ -94,7 +94,7 @@ Transport::Request DelayedTransport::Send(int peer, Tag tag, std::span<const std
 }
 
 Transport::Request DelayedTransport::Receive(int peer, Tag tag, std::span<std::byte> buffer) {
-  return TakeSlot({.inner = inner_->Receive(peer, tag, buffer),
+  return TakeSlot({.inner = inner().Receive(peer, tag, buffer),
                    .peer = peer,
                    .tag = tag,
                    .sending = false,
@@ -105,7 +105,7 @@ Transport::Request DelayedTransport::Receive(int peer, Tag tag, std::span<std::b
 std::optional<std::size_t> DelayedTransport::Test(Request request) {
   Slot& slot = slots_[request];
   if (!slot.bytes) {
-    slot.bytes = inner_->Test(slot.inner);
+    slot.bytes = inner().Test(slot.inner);
     if (!slot.bytes) return {};
     if (!slot.sending) slot.due = network_->Receive(slot.peer, rank(), slot.tag);
   }
@@ -117,7 +117,7 @@ std::optional<std::size_t> DelayedTransport::Test(Request request) {
 
 void DelayedTransport::Cancel(Request request) {
   Slot& slot = slots_[request];
-  if (!slot.bytes) inner_->Cancel(slot.inner);
+  if (!slot.bytes) inner().Cancel(slot.inner);
   FreeSlot(request);
 }
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "ops/transport.h"
+#include "tests/ops/forwarding_transport.h"
 
 namespace weir {
 
@@ -40,21 +40,15 @@ class VirtualNetwork {
 /// the network says so and not before. Data may be in the receiver's buffer earlier than the
 /// request completes. For measuring overlap on one machine; works with ranks that are threads of
 /// one process.
-class DelayedTransport final : public Transport {
+class DelayedTransport final : public ForwardingTransport {
  public:
   DelayedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<VirtualNetwork> network);
 
-  int rank() const override { return inner_->rank(); }
-  int size() const override { return inner_->size(); }
-  std::uint32_t operation_numbers() const override { return inner_->operation_numbers(); }
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;
   void Cancel(Request request) override;
-  bool SetWake(std::function<void()> wake) override { return inner_->SetWake(std::move(wake)); }
   std::int64_t next_due_ns() const override;
-  void Close() override { inner_->Close(); }
-  NetworkTotals totals() const override { return inner_->totals(); }
 
  private:
   struct Slot {
@@ -68,7 +62,6 @@ class DelayedTransport final : public Transport {
   Request TakeSlot(const Slot& slot);
   void FreeSlot(Request request);
 
-  std::unique_ptr<Transport> inner_;
   std::shared_ptr<VirtualNetwork> network_;
   std::vector<Slot> slots_;
   std::vector<Request> free_;

@@ -94,6 +94,7 @@ TEST(DelayedTransport, CarriesCollectives) {
   };
   RunRanks(3, cases::Reuse, delay);
   RunRanks(3, cases::ManyAtOnce, delay);
+  RunRanks(3, cases::Adasums, delay);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "ops/adasum.h"
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
 #include "ops/alltoall.h"
@@ -110,6 +111,17 @@ TEST_P(WrongKnownLength, Allgather) {
     allgather.Bind(in, out, lengths);
     damage.ExpectNoticed(allgather);
     EXPECT_EQ(out, std::vector<std::byte>(20, std::byte{3}));
+  });
+}
+
+TEST_P(WrongKnownLength, Adasum) {
+  RunFrom(0, [](Transport& transport, Damage& damage) {
+    Adasum adasum(transport);
+    std::vector<float> values(10, 1.0f);
+    const Array array{values.data(), values.data(), 10, DType::kFloat32};
+    adasum.Bind({&array, 1}, {.op = ReduceOp::kAdasum});
+    damage.ExpectNoticed(adasum);
+    EXPECT_EQ(values, std::vector<float>(10, 1.0f));
   });
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/transport.h"
+#include "tests/ops/forwarding_transport.h"
 
 namespace weir {
 
@@ -14,7 +14,7 @@ namespace weir {
 enum class Fault { kNone, kFlipByte, kTruncate, kLengthen, kDuplicate, kLose };
 
 /// Another transport whose outgoing messages are damaged by a rule. For tests of what notices.
-class FaultyTransport final : public Transport {
+class FaultyTransport final : public ForwardingTransport {
  public:
   struct Damage {
     Fault fault = Fault::kNone;
@@ -24,37 +24,24 @@ class FaultyTransport final : public Transport {
   using Rule = std::function<Damage(int peer, Tag tag, std::span<const std::byte> data)>;
 
   FaultyTransport(std::unique_ptr<Transport> inner, Rule rule)
-      : inner_(std::move(inner)), rule_(std::move(rule)) {}
-
-  int rank() const override { return inner_->rank(); }
-  int size() const override { return inner_->size(); }
-  std::uint32_t operation_numbers() const override { return inner_->operation_numbers(); }
+      : ForwardingTransport(std::move(inner)), rule_(std::move(rule)) {}
+  ~FaultyTransport() override { DropInner(); }  // Before the copies that it may be sending.
 
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override {
     const Damage damage = rule_(peer, tag, data);
-    if (damage.fault == Fault::kNone) return inner_->Send(peer, tag, data);
+    if (damage.fault == Fault::kNone) return inner().Send(peer, tag, data);
     std::vector<std::byte>& copy = copies_.emplace_back(data.begin(), data.end());
     if (damage.fault == Fault::kFlipByte) copy.at(damage.position) ^= damage.flip;
     if (damage.fault == Fault::kTruncate) copy.resize(damage.position);
     if (damage.fault == Fault::kLengthen) copy.resize(copy.size() + 1);
     // A lost message is one that nobody asks for.
     if (damage.fault == Fault::kLose) tag.operation = ~tag.operation;
-    if (damage.fault == Fault::kDuplicate) inner_->Send(peer, tag, copy);
-    return inner_->Send(peer, tag, copy);
+    if (damage.fault == Fault::kDuplicate) inner().Send(peer, tag, copy);
+    return inner().Send(peer, tag, copy);
   }
-
-  Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override {
-    return inner_->Receive(peer, tag, buffer);
-  }
-  std::optional<std::size_t> Test(Request request) override { return inner_->Test(request); }
-  void Cancel(Request request) override { inner_->Cancel(request); }
-  bool SetWake(std::function<void()> wake) override { return inner_->SetWake(std::move(wake)); }
-  void Close() override { inner_->Close(); }
-  NetworkTotals totals() const override { return inner_->totals(); }
 
  private:
-  std::deque<std::vector<std::byte>> copies_;  // Declared first: outlives the inner transport.
-  std::unique_ptr<Transport> inner_;
+  std::deque<std::vector<std::byte>> copies_;
   Rule rule_;
 };
 

@@ -20,6 +20,7 @@ TEST(ParallelCollectives, AlltoallSendsEachRankItsPart) { cases::Alltoalls(JobTr
 TEST(ParallelCollectives, ReduceScatterLeavesEachRankItsPart) {
   cases::ReduceScatters(JobTransport());
 }
+TEST(ParallelCollectives, AdasumFollowsTheReference) { cases::Adasums(JobTransport()); }
 TEST(ParallelCollectives, FrameAllgatherKeepsEachLength) { cases::FrameAllgathers(JobTransport()); }
 TEST(ParallelCollectives, BroadcastReachesAllFromAnyRoot) { cases::Broadcasts(JobTransport()); }
 TEST(ParallelCollectives, BroadcastBytesTellsTheLength) {

@@ -82,6 +82,11 @@ Settings Settings::FromEnvironment(const Environment& environment) {
         "WEIR_STALL_SHUTDOWN_TIME_SECONDS is 0: a tensor that some ranks never submit is reported "
         "but never ends the job");
   }
+  if (settings.deterministic && settings.hierarchical_allreduce) {
+    settings.warnings_.emplace_back(
+        "WEIR_HIERARCHICAL_ALLREDUCE has no effect where WEIR_DETERMINISTIC asks for sums in rank "
+        "order");
+  }
   settings.ThrowIfStrict();
   return settings;
 }

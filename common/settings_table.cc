@@ -64,8 +64,9 @@ std::vector<SettingRow> MakeTable() {
        .alias = "HIERARCHICAL_ALLGATHER",
        .member = &S::hierarchical_allgather,
        .allowed = kBoolean,
-       .help = "What is gathered crosses to each other host once, where hosts have the same number "
-               "of ranks. The same on all ranks."},
+       .help = "What an all-gather collects crosses to each other host once, where hosts have the "
+               "same number of ranks; compressed gradients are gathered flat. The same on all "
+               "ranks."},
       {.name = "COMPRESSION",
        .alias = "",
        .member = &S::compression,

@@ -151,7 +151,8 @@ std::optional<Disagreement> CompareGroups(const Request& a, const Request& b, in
                                ? "Mismatched registration of '" + a.name + "':"
                                : "Mismatched " + KindName(a) + " tensor shapes in a group:";
   if (auto found = CompareMembers(stem, a, b, rank_a, rank_b)) return found;
-  return CompareSettings(stem, a, b, rank_a, rank_b);
+  const bool registers = a.kind == RequestKind::kGroup;
+  return CompareSettings(registers ? stem : "Mismatched settings:", a, b, rank_a, rank_b);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "coordinator/coordinator.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "common/check.h"
@@ -157,7 +159,10 @@ int Coordinator::Join(ProcessSet& set) {
   };
   const Handle handle = Submit(set, std::move(submission));
   // The other ranks may go on for as long as they like, but not wait for something for ever.
-  WaitFrom(handle, [&set] { return set.last_agreed_ns(); });
+  WaitWith({.seconds = settings_.timeout_seconds,
+            .setting = "WEIR_TIMEOUT_SECONDS",
+            .progress_ns = [&set] { return set.last_agreed_ns(); }},
+           handle);
   return last;
 }
 
@@ -178,20 +183,27 @@ bool Coordinator::Announce(Bucket* bucket) {
 }
 
 void Coordinator::Wait(Handle handle) {
-  WaitFrom(handle, [] { return std::int64_t{0}; });
+  WaitWith({.seconds = settings_.timeout_seconds, .setting = "WEIR_TIMEOUT_SECONDS"}, handle);
 }
 
-void Coordinator::WaitFrom(Handle handle, const std::function<std::int64_t()>& progress_ns) {
-  const auto timeout = static_cast<std::int64_t>(settings_.timeout_seconds * 1e9);
+void Coordinator::WaitForStart(Handle handle) {
+  WaitWith({.seconds = settings_.start_timeout_seconds, .setting = "WEIR_START_TIMEOUT"}, handle);
+}
+
+void Coordinator::WaitWith(const Patience& patience, Handle handle) {
+  const auto timeout = static_cast<std::int64_t>(patience.seconds * 1e9);
   const std::int64_t now_ns = NowNs();
   const auto now = std::chrono::steady_clock::now();
   for (std::int64_t from_ns = now_ns, seen_ns = -1; from_ns > seen_ns;) {
     const auto deadline = now + std::chrono::nanoseconds(from_ns - now_ns + timeout);
     if (handles_.Wait(handle, deadline) == HandleTable::WaitResult::kDone) return;
     seen_ns = from_ns;
-    from_ns = std::max(from_ns, progress_ns());
+    if (patience.progress_ns) from_ns = std::max(from_ns, patience.progress_ns());
   }
-  if (!inbox_.Post({.kind = InboxEvent::Kind::kDeadlinePassed})) {
+  InboxEvent late;
+  late.kind = InboxEvent::Kind::kDeadlinePassed;
+  late.text = fmt::format("{:g} s ({})", patience.seconds, patience.setting);
+  if (!inbox_.Post(std::move(late))) {
     std::rethrow_exception(ended_error());
   }
   handles_.Wait(handle, HandleTable::Deadline::max());

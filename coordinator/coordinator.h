@@ -38,7 +38,8 @@ class Coordinator {
   /// How the job is joined and left; both are called on the network thread.
   struct Environment {
     std::function<std::unique_ptr<Transport>()> connect;
-    /// After the transport was destroyed. `failed`: other ranks may be dead, wait for nobody.
+    /// When the network is not needed any more, before the transport is closed. `failed`: other
+    /// ranks may be dead, wait for nobody.
     std::function<void(bool failed)> disconnect;
     Membership* membership = nullptr;
     Recorder* recorder = nullptr;
@@ -89,6 +90,8 @@ class Coordinator {
 
   /// Waits with the default deadline. A passed deadline ends the engine on all ranks.
   void Wait(Handle handle);
+  /// Waits like Wait, with the deadline for all ranks to have started.
+  void WaitForStart(Handle handle);
 
   /// Waits like Wait, unless the program has waited for the handle already.
   void WaitIfKnown(Handle handle);
@@ -113,8 +116,14 @@ class Coordinator {
   bool forked() const { return ForkGeneration() != fork_generation_; }
 
  private:
-  /// Wait whose deadline counts from the last progress, a time of NowNs.
-  void WaitFrom(Handle handle, const std::function<std::int64_t()>& progress_ns);
+  /// A deadline of a wait: a setting, and when the last progress was made, from which it counts (a
+  /// time of NowNs; none: it counts from the beginning).
+  struct Patience {
+    double seconds = 0;
+    std::string_view setting;
+    std::function<std::int64_t()> progress_ns;
+  };
+  void WaitWith(const Patience& patience, Handle handle);
   void ThreadMain(std::promise<void> connected);
   void ConnectNetwork();
   void Loop();
@@ -154,7 +163,7 @@ class Coordinator {
   void InspectStalls(std::int64_t now_ns);
   void EndStalled(const std::string& reason);
   /// Ends the job because a wait has passed its deadline; says what was waited for.
-  void EndLate();
+  void EndLate(const std::string& deadline);
   std::vector<StallInspector::Waiting> WaitingForAgreement() const;
   StallInspector::Doing Doing() const;
   void SetEnded(const std::exception_ptr& error);

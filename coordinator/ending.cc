@@ -60,13 +60,13 @@ void Coordinator::EndStalled(const std::string& reason) {
   failure_is_ours_ = true;
 }
 
-void Coordinator::EndLate() {
+void Coordinator::EndLate(const std::string& deadline) {
   if (failure_) return;
   const std::string silent = stalls_->Silent();
-  failure_ = std::make_exception_ptr(TimedOut(
-      fmt::format("rank {}: a wait passed its deadline of {:g} s (WEIR_TIMEOUT_SECONDS){}{}", rank_,
-                  settings_.timeout_seconds, During(), silent.empty() ? "" : "; " + silent),
-      UnderWay({rank_})));
+  failure_ = std::make_exception_ptr(
+      TimedOut(fmt::format("rank {}: a wait passed its deadline of {}{}{}", rank_, deadline,
+                           During(), silent.empty() ? "" : "; " + silent),
+               UnderWay({rank_})));
   failure_is_ours_ = true;
 }
 

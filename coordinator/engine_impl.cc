@@ -25,11 +25,11 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   Log::Configure(settings, rank_, host_);
   try {
     if (settings.metrics_port != 0 || !settings.timeline_filename.empty()) MakeMonitor(settings);
-    if (settings.hierarchical_allreduce || settings.hierarchical_allgather) PlaceRanks(settings);
   } catch (...) {
     parts_->coordinator->Fail(std::current_exception());  // The other ranks learn why.
     throw;
   }
+  if (settings.hierarchical_allreduce || settings.hierarchical_allgather) AskForHosts(settings);
 }
 
 void EngineImpl::MakeMonitor(const Settings& settings) {

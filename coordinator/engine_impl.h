@@ -88,9 +88,9 @@ class EngineImpl final : public Engine {
     std::unique_ptr<Monitor> monitor;  ///< Null while nobody has asked to see anything.
   };
   void MakeMonitor(const Settings& settings);
-  /// Where exchanges are to be hierarchical: asks all ranks where they are. Throws InvalidArgument
-  /// where settings differ, and in strict mode where hosts are not alike.
-  void PlaceRanks(const Settings& settings);
+  /// Where exchanges are to be hierarchical: asks all ranks where they are. Throws Mismatch where
+  /// settings differ, InvalidArgument, in strict mode, where hosts are not alike: on all ranks.
+  void AskForHosts(const Settings& settings);
   Coordinator& coordinator() const;
 
   const int local_rank_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <fstream>
 #include <map>
 #include <utility>
 
@@ -16,22 +17,25 @@ std::map<int, int> CountRanks(std::span<const int> host_of_rank) {
 
 }  // namespace
 
-RankPlace PlaceOf(const std::string& host, int local_rank) {
+RankLocation LocationOf(const std::string& host, int local_rank) {
+  // Machines may share a name, and the containers of one machine may have several.
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
   // FNV-1a: the same on every machine, as std::hash need not be.
   std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : host) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  for (const char c : host + boot) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return {.host = std::bit_cast<std::int64_t>(hash), .local_rank = local_rank};
 }
 
-std::vector<int> HostsOf(std::span<const RankPlace> places) {
+std::vector<int> HostsOf(std::span<const RankLocation> locations) {
   std::map<std::pair<std::int64_t, std::int64_t>, int> seen;
   std::map<std::pair<std::int64_t, int>, int> numbers;
   std::vector<int> hosts;
-  for (const RankPlace& place : places) {
+  for (const RankLocation& location : locations) {
     // A local rank that this name has had belongs to the next host of the name.
-    const int namesake = seen[{place.host, place.local_rank}]++;
+    const int namesake = seen[{location.host, location.local_rank}]++;
     const auto next = static_cast<int>(numbers.size());
-    hosts.push_back(numbers.try_emplace({place.host, namesake}, next).first->second);
+    hosts.push_back(numbers.try_emplace({location.host, namesake}, next).first->second);
   }
   return hosts;
 }

@@ -8,16 +8,18 @@
 namespace weir {
 
 /// What a rank tells the others of where it is.
-struct RankPlace {
-  std::int64_t host = 0;  ///< A number made of the host's name.
+struct RankLocation {
+  std::int64_t host = 0;  ///< A number made of the host's name and its kernel's boot.
   std::int64_t local_rank = 0;
 };
 
-RankPlace PlaceOf(const std::string& host, int local_rank);
+/// Of a rank of this machine.
+RankLocation LocationOf(const std::string& host, int local_rank);
 
-/// A number for each rank that the ranks of its host share, from what all ranks told. Where hosts
-/// have one name, each of them has its own local ranks.
-std::vector<int> HostsOf(std::span<const RankPlace> places);
+/// A number for each rank that the ranks of its host share, from what all ranks told. Hosts that
+/// only a launcher tells apart, on one machine, are taken to have their local ranks in the same
+/// order.
+std::vector<int> HostsOf(std::span<const RankLocation> locations);
 
 /// Whether all hosts have the same number of ranks.
 bool HostsAreAlike(std::span<const int> host_of_rank);

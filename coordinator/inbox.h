@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,13 +25,14 @@ struct InboxEvent {
     kMembership,      ///< `membership` happened.
     kShutdown,        ///< This rank wants to leave.
     kAbort,           ///< End the engine with `error`.
-    kDeadlinePassed,  ///< A wait took too long.
+    kDeadlinePassed,  ///< A wait took longer than `text` says.
     kFence,           ///< Fulfil `fence`: everything posted before has been handled.
   };
   Kind kind = Kind::kReady;
   Bucket* bucket = nullptr;
   std::exception_ptr error;
   MembershipEvent membership;
+  std::string text;
   std::shared_ptr<std::promise<void>> fence;
 };
 

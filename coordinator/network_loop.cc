@@ -59,7 +59,7 @@ void Coordinator::OnEvent(const InboxEvent& event) {
       job_ends_ = true;
       return;
     case InboxEvent::Kind::kDeadlinePassed:
-      return EndLate();
+      return EndLate(event.text);
     case InboxEvent::Kind::kFailed:
     case InboxEvent::Kind::kAbort:
       if (!failure_) {

@@ -37,7 +37,8 @@ void Operation::Submit(Submission submission, Handle handle) {
 void Operation::Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows) {
   agreed_request_ = submission_.request;
   rows_ = std::move(rows);
-  // Those of a group are its buckets'. It registers once: nobody submits its registration again.
+  // Those of a group are its buckets'. Its registration has none: on the fast path a rank that
+  // registers something else under the name would wait for ever.
   if (submission_.request.kind != RequestKind::kGroup) slot = agreed_slot;
   if (submission_.on_agreed) submission_.on_agreed({.slot = agreed_slot, .rows = rows_});
 }

@@ -38,7 +38,7 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
       std::make_unique<Exchanger>(kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); });
 }
 
-void ProcessSet::PlaceRanks(std::span<const int> host_of_rank) {
+void ProcessSet::SetHosts(std::span<const int> host_of_rank) {
   if (transport_ == nullptr) return;
   std::vector<int> hosts;
   for (const int rank : ranks_) hosts.push_back(host_of_rank[static_cast<std::size_t>(rank)]);

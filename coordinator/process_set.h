@@ -68,15 +68,16 @@ class ProcessSet {
   Joining& joining() const { return *joining_; }
   /// For collectives that are to go host by host; null where they are not.
   const HostGrid* allreduce_grid() const {
-    return shared_.settings.hierarchical_allreduce && grid_ ? &*grid_ : nullptr;
+    const Settings& settings = shared_.settings;
+    return settings.hierarchical_allreduce && !settings.deterministic && grid_ ? &*grid_ : nullptr;
   }
   const HostGrid* allgather_grid() const {
     return shared_.settings.hierarchical_allgather && grid_ ? &*grid_ : nullptr;
   }
 
-  /// `host_of_rank`, of all ranks of the job, as HostGrid wants it. Before anything is submitted
-  /// that asks for a grid.
-  void PlaceRanks(std::span<const int> host_of_rank);
+  /// `host_of_rank`, of all ranks of the job, as HostGrid wants it. Any thread, before anything
+  /// is submitted that asks for a grid; any thread may ask for that.
+  void SetHosts(std::span<const int> host_of_rank);
 
   /// A bucket is complete on this rank: negotiates it.
   void OnReady(Bucket* bucket);

@@ -69,10 +69,10 @@ std::optional<int> ProcessSets::IdOf(std::span<const int> ranks) const {
   return std::nullopt;
 }
 
-void ProcessSets::PlaceRanks(std::vector<int> host_of_rank) {
+void ProcessSets::SetHosts(std::vector<int> host_of_rank) {
   std::lock_guard lock(mutex_);
   host_of_rank_ = std::move(host_of_rank);
-  for (const auto& set : sets_) set->PlaceRanks(host_of_rank_);
+  for (const auto& set : sets_) set->SetHosts(host_of_rank_);
 }
 
 bool ProcessSets::full() const {
@@ -87,7 +87,7 @@ int ProcessSets::Add(std::vector<int> ranks) {
   lanes_.insert(lane);
   const int id = static_cast<int>(sets_.size());
   sets_.push_back(std::make_unique<ProcessSet>(id, std::move(ranks), lane, network_, shared_));
-  if (!host_of_rank_.empty()) sets_.back()->PlaceRanks(host_of_rank_);
+  if (!host_of_rank_.empty()) sets_.back()->SetHosts(host_of_rank_);
   if (sets_.back()->includes(network_.rank())) own_.push_back(sets_.back().get());
   return id;
 }

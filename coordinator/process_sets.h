@@ -39,8 +39,8 @@ class ProcessSets {
   /// Most sets at a time, the global one not counted.
   std::uint32_t capacity() const { return capacity_; }
 
-  /// Tells all sets, those to come too, which ranks share a host (ProcessSet::PlaceRanks).
-  void PlaceRanks(std::vector<int> host_of_rank);
+  /// Tells all sets, those to come too, which ranks share a host (ProcessSet::SetHosts).
+  void SetHosts(std::vector<int> host_of_rank);
 
   // Network thread.
 

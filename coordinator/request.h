@@ -49,7 +49,7 @@ struct Request {
     friend bool operator==(const Member&, const Member&) = default;
   };
   std::vector<Member> members;
-  /// kGroup: everything else that must agree, as text.
+  /// Everything else that must agree, as text.
   std::vector<std::pair<std::string, std::string>> settings;
   /// Consecutive slots that this name wants: 1, or the buckets and gates of a group; 0: it comes
   /// once.
@@ -83,7 +83,7 @@ struct Response {
 
 /// Names that no program can give (they begin with kReserved): of operations of the engine itself.
 inline constexpr std::string_view kReserved = "weir:";
-inline constexpr std::string_view kHostsName = "weir:hierarchical exchanges";
+inline constexpr std::string_view kHostsName = "weir:hosts for WEIR_HIERARCHICAL_*";
 inline constexpr std::string_view kJoinName = "weir:join";
 inline constexpr std::string_view kSetChangeName = "weir:process sets";
 

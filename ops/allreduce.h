@@ -17,10 +17,10 @@ namespace weir {
 
 /// Combines the same-shaped array of every rank; all ranks get the same bits.
 ///
-/// Values are always combined in rank order, all ranks' pieces at once, so the result depends
-/// neither on the transport nor on timing (ops/reduce.h says how each type is rounded). Small
-/// arrays are exchanged whole, larger ones in chunks, or, where the ranks' hosts are given, host by
-/// host (ops/hierarchical_allreduce.h).
+/// Values are combined in rank order, all ranks' pieces at once, so the result depends neither on
+/// the transport nor on timing (ops/reduce.h says how each type is rounded). Small arrays are
+/// exchanged whole, larger ones in chunks. Where the ranks' hosts are given, large ones are
+/// combined host by host instead, in another order (ops/hierarchical_allreduce.h).
 class Allreduce final : public Collective {
  public:
   /// Arrays of at most this many bytes are exchanged whole.

@@ -16,7 +16,7 @@ void DirectAllgather::Start(std::uint32_t operation) {
     sends_[p].StartSend(peer, operation, task_.in, {});
     receives_[p].StartReceive(peer, operation, task_.PartOf(peer), {});
   }
-  task_.Place(self);
+  task_.CopyOwn(self);
 }
 
 bool DirectAllgather::Poll() {

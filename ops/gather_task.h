@@ -19,7 +19,7 @@ struct GatherTask {
     return out.subspan(offsets[r], offsets[r + 1] - offsets[r]);
   }
   /// Brings this rank's own bytes to their place.
-  void Place(int self) const {
+  void CopyOwn(int self) const {
     std::byte* own = PartOf(self).data();
     if (own != in.data() && !in.empty()) std::memcpy(own, in.data(), in.size());
   }

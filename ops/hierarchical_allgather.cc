@@ -23,7 +23,7 @@ void HierarchicalAllgather::Start(std::uint32_t operation) {
     exchange.to.StartSend(exchange.rank, operation, task_.in, {});
     exchange.from.StartReceive(exchange.rank, operation, task_.PartOf(exchange.rank), {});
   }
-  task_.Place(transport_.rank());
+  task_.CopyOwn(transport_.rank());
   for (Neighbour& neighbour : neighbours_) {
     neighbour.hosts_sent = neighbour.hosts_received = 0;
     StartSend(neighbour);
@@ -77,6 +77,7 @@ void HierarchicalAllgather::Cancel() {
   for (Neighbour& neighbour : neighbours_) {
     neighbour.exchange.to.Cancel(transport_);
     neighbour.exchange.from.Cancel(transport_);
+    neighbour.hosts_sent = neighbour.hosts_received = grid_.hosts();
   }
 }
 

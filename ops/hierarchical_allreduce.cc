@@ -6,35 +6,41 @@ namespace weir {
 
 HierarchicalAllreduce::HierarchicalAllreduce(Transport& transport, const HostGrid& grid,
                                              std::size_t chunk_bytes)
-    : local_(transport, grid.local()),
-      across_(transport, grid.Across()),
-      scatter_(local_, chunk_bytes),
-      reduce_(across_, chunk_bytes),
-      gather_(local_),
+    : local_network_(transport, grid.local()),
+      across_network_(transport, grid.Across()),
+      scatter_(local_network_, chunk_bytes),
+      across_allreduce_(across_network_, chunk_bytes),
+      gather_(local_network_),
       offsets_(grid.local().size() + 1),
       byte_offsets_(offsets_.size()) {}
 
 bool HierarchicalAllreduce::Fits(DType dtype, const Reduction& reduction) {
-  return IsFloatingPoint(dtype) || (reduction.op != ReduceOp::kAverage &&
-                                    reduction.prescale == 1.0 && reduction.postscale == 1.0);
+  const bool adds = reduction.op == ReduceOp::kSum || reduction.op == ReduceOp::kAverage;
+  const bool narrow = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
+  if (IsFloatingPoint(dtype) && adds) return true;
+  if (narrow && reduction.op == ReduceOp::kProduct) return false;
+  return reduction.op != ReduceOp::kAverage && reduction.prescale == 1.0 &&
+         reduction.postscale == 1.0;
 }
 
 void HierarchicalAllreduce::Bind(const ReduceTask& task) {
   AlignedParts(task.elements, task.dtype, offsets_);
-  const auto place = static_cast<std::size_t>(local_.rank());
+  const auto place = static_cast<std::size_t>(local_network_.rank());
   const std::size_t size = SizeOf(task.dtype);
   std::byte* part = task.out + offsets_[place] * size;
 
   ReduceTask on_host = task;
   on_host.out = part;
+  // Both factors, so that what the type has to hold between the levels is of the result's size.
+  on_host.reduction.prescale *= on_host.reduction.postscale;
   on_host.reduction.postscale = 1.0;
   scatter_.Bind(on_host, offsets_);
 
   ReduceTask among_hosts = task;
   among_hosts.in = among_hosts.out = part;
   among_hosts.elements = offsets_[place + 1] - offsets_[place];
-  among_hosts.reduction.prescale = 1.0;
-  reduce_.Bind(among_hosts);
+  among_hosts.reduction.prescale = among_hosts.reduction.postscale = 1.0;
+  across_allreduce_.Bind(among_hosts);
 
   for (std::size_t i = 0; i < offsets_.size(); ++i) byte_offsets_[i] = offsets_[i] * size;
   gather_.Bind({.in = {part, among_hosts.bytes()},
@@ -53,9 +59,9 @@ void HierarchicalAllreduce::Start(std::uint32_t operation) {
 bool HierarchicalAllreduce::Poll() {
   if (phase_ == Phase::kScatter && scatter_.Poll()) {
     phase_ = Phase::kAcross;
-    reduce_.Start(operation_);
+    across_allreduce_.Start(operation_);
   }
-  if (phase_ == Phase::kAcross && reduce_.Poll()) {
+  if (phase_ == Phase::kAcross && across_allreduce_.Poll()) {
     phase_ = Phase::kGather;
     gather_.Start(operation_);
   }
@@ -65,7 +71,7 @@ bool HierarchicalAllreduce::Poll() {
 
 void HierarchicalAllreduce::Cancel() {
   scatter_.Cancel();
-  reduce_.Cancel();
+  across_allreduce_.Cancel();
   gather_.Cancel();
   phase_ = Phase::kDone;
 }

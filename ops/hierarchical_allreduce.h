@@ -20,15 +20,17 @@ namespace weir {
 /// hold it, then an all-gather on each host.
 ///
 /// Values are combined in rank order on each host, then in the order of those that hold the part:
-/// all ranks get the same bits, but not those of a flat exchange. What is narrower than fp32 is
-/// rounded on each level; an average is the average of the hosts', so it overflows nowhere.
+/// all ranks get the same bits, but not those of a flat exchange. Both scale factors are applied on
+/// the hosts, and an average is the average of the hosts' averages; fp16 and bf16 are rounded on
+/// each of the two levels.
 class HierarchicalAllreduce final : public Collective {
  public:
   /// Of an operation on `transport`, whose ranks are those of the grid.
   HierarchicalAllreduce(Transport& transport, const HostGrid& grid, std::size_t chunk_bytes);
 
-  /// False: combining in two levels would give integers other values, where they are scaled or
-  /// averaged.
+  /// False where two levels would give more than other roundings: integers that are scaled or
+  /// averaged would be truncated twice; a product of fp16 or bf16 may leave its type's range on a
+  /// host, and so may a minimum before its second factor.
   static bool Fits(DType dtype, const Reduction& reduction);
 
   void Bind(const ReduceTask& task);
@@ -40,10 +42,10 @@ class HierarchicalAllreduce final : public Collective {
  private:
   enum class Phase { kScatter, kAcross, kGather, kDone };
 
-  SubsetTransport local_;
-  SubsetTransport across_;
+  SubsetTransport local_network_;
+  SubsetTransport across_network_;
   ReduceScatter scatter_;
-  ChunkedAllreduce reduce_;
+  ChunkedAllreduce across_allreduce_;
   DirectAllgather gather_;
   std::vector<std::size_t> offsets_;  ///< Of the places' parts, in elements.
   std::vector<std::size_t> byte_offsets_;

@@ -18,8 +18,8 @@ namespace weir {
 /// Combines the same-shaped array of every rank and leaves each rank one part of the result.
 ///
 /// Every rank receives everybody's chunks of its part into scratch and reduces each with its own
-/// straight into the output, in rank order: a part has the bits that an all-reduce would give it.
-/// Nothing is copied but by the network. Scratch: ChunkStream::kInFlight * (size() - 1) chunks,
+/// straight into the output, in rank order: a part has the bits that a flat all-reduce would give
+/// it. Nothing is copied but by the network. Scratch: ChunkStream::kInFlight * (size() - 1) chunks,
 /// kept for the next run.
 class ReduceScatter final : public Collective {
  public:

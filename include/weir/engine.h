@@ -86,9 +86,9 @@ class Engine {
                           std::span<const std::int64_t> splits, AllocateOutput allocate,
                           std::shared_ptr<const void> owner = nullptr, int process_set = 0) = 0;
 
-  /// Combines the same-shaped tensor of every rank like Allreduce, to the same bits, and leaves
-  /// each rank its part of the rows: RowsOfRank(first dimension, rank, size()) of them. `rows` is
-  /// each rank's part.
+  /// Combines the same-shaped tensor of every rank like a flat Allreduce, to the same bits, and
+  /// leaves each rank its part of the rows: RowsOfRank(first dimension, rank, size()) of them.
+  /// `rows` is each rank's part.
   virtual Handle Reducescatter(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                                ReduceOptions options = {}) = 0;
 

@@ -88,13 +88,13 @@ Crossed CrossedBy(const std::function<void(Engine&)>& body) {
 }
 
 TEST(HostsOf, GoesByTheNamesOfHosts) {
-  const RankPlace a0 = PlaceOf("a", 0), a1 = PlaceOf("a", 1), b0 = PlaceOf("b", 0);
+  const RankLocation a0 = LocationOf("a", 0), a1 = LocationOf("a", 1), b0 = LocationOf("b", 0);
   EXPECT_THAT(HostsOf(std::vector{a0, a1, b0}), ElementsAre(0, 0, 1));
   EXPECT_THAT(HostsOf(std::vector{a0, b0, a1}), ElementsAre(0, 1, 0));
 }
 
 TEST(HostsOf, HostsOfOneNameAreToldApartByTheirLocalRanks) {
-  const RankPlace first = PlaceOf("container", 0), second = PlaceOf("container", 1);
+  const RankLocation first = LocationOf("container", 0), second = LocationOf("container", 1);
   EXPECT_THAT(HostsOf(std::vector{first, second, first, second}), ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(HostsOf(std::vector{first, first, second, second}), ElementsAre(0, 1, 0, 1));
 }
@@ -207,7 +207,7 @@ TEST(HierarchicalExchanges, AreFlatWhereHostsAreNotAlike) {
   job.Run([](Engine& engine) { EXPECT_THAT(Sum(engine, "x"), Each(7.0f)); });
   Settings strict = Hierarchical();
   strict.strict = true;
-  EXPECT_THAT(TextOf<Error>([&] { JobOnHosts(3, 2).Run([](Engine&) {}, strict); }),
+  EXPECT_THAT(TextOf<InvalidArgument>([&] { JobOnHosts(3, 2).Run([](Engine&) {}, strict); }),
               AllOf(HasSubstr("strict settings (WEIR_STRICT)"), HasSubstr("2 and 1 on 2 hosts")));
 }
 
@@ -220,6 +220,27 @@ TEST(HierarchicalExchanges, StrictModeHasNothingAgainstHostsThatAreAlike) {
   }
 }
 
+TEST(HierarchicalExchanges, ARankThatIsToldOfNeitherIsWaitedForNoLongerThanTheStartMayTake) {
+  JobOnHosts job(2, 1);
+  std::jthread other([&] {
+    EngineImpl engine({}, job.job().Environment(1));
+    EXPECT_THAT(TextOf<TimedOut>([&] { Sum(engine, "x"); }), HasSubstr("WEIR_START_TIMEOUT"));
+  });
+  Settings settings = Hierarchical();
+  settings.start_timeout_seconds = 0.2;
+  EXPECT_THAT(TextOf<TimedOut>([&] { EngineImpl(settings, job.job().Environment(0)); }),
+              AllOf(HasSubstr("a wait passed its deadline of 0.2 s (WEIR_START_TIMEOUT)"),
+                    HasSubstr("'weir:hosts for WEIR_HIERARCHICAL_*'")));
+}
+
+TEST(HierarchicalExchanges, ADeterministicJobSumsFlat) {
+  Settings settings = Hierarchical();
+  settings.deterministic = true;
+  JobOnHosts job(4, 2);
+  job.Run([](Engine& engine) { EXPECT_THAT(Sum(engine, "x"), Each(15.0f)); }, settings);
+  EXPECT_GT(job.crossed(), 4 * kBytes);
+}
+
 TEST(HierarchicalExchanges, RanksThatAreToldDifferentlySaySo) {
   JobOnHosts job(4, 2);
   std::vector<std::jthread> ranks;
@@ -227,10 +248,10 @@ TEST(HierarchicalExchanges, RanksThatAreToldDifferentlySaySo) {
     ranks.emplace_back([&, rank] {
       Settings settings = Hierarchical();
       settings.hierarchical_allgather = rank != 2;
-      EXPECT_THAT(TextOf<Error>([&] { EngineImpl(settings, job.job().Environment(rank)); }),
-                  AllOf(HasSubstr("rank 2 has WEIR_HIERARCHICAL_ALLREDUCE=1 and "
-                                  "WEIR_HIERARCHICAL_ALLGATHER=0"),
-                        HasSubstr("give all ranks the same")));
+      EXPECT_THAT(TextOf<Mismatch>([&] { EngineImpl(settings, job.job().Environment(rank)); }),
+                  AllOf(HasSubstr("Mismatched settings: the settings differ"),
+                        HasSubstr("rank 0 has WEIR_HIERARCHICAL_ALLGATHER=1, rank 2 has "
+                                  "WEIR_HIERARCHICAL_ALLGATHER=0")));
     });
   }
 }

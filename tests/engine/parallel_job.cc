@@ -18,7 +18,7 @@ int FromLauncher(const char* name, int otherwise) {
 
 std::vector<int> JobSizes() { return {FromLauncher("PMI_SIZE", 1)}; }
 
-// Every call makes a new engine: ranks that failed a test must not take the next one with them.
+// Every call makes a new engine, so that no test finds what another one left.
 void RunJob(int ranks, const std::function<void(Engine&)>& body, const Settings& settings) {
   const std::unique_ptr<Engine> engine = Engine::Create(settings);
   EXPECT_EQ(engine->size(), ranks);

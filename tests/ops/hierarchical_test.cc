@@ -2,20 +2,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
+#include <atomic>
+#include <barrier>
 #include <memory>
-#include <numeric>
-#include <optional>
+#include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
-#include "ops/grouped_allreduce.h"
 #include "ops/subset_transport.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/counting_transport.h"
 #include "tests/ops/delayed_transport.h"
+#include "tests/ops/hierarchical_cases.h"
 #include "tests/ops/reference.h"
 #include "tests/ops/run_ranks.h"
 
@@ -23,12 +24,9 @@ namespace weir {
 namespace {
 
 using cases::Bytes;
+using cases::Hosts;
 using cases::kSmallChunk;
-using cases::Message;
 using cases::NextOperation;
-
-/// The host of each rank.
-using Hosts = std::vector<int>;
 
 TEST(HostGrid, PlacesRanksOnTheirHosts) {
   const auto grid = HostGrid::Of(Hosts{7, 7, 4, 4, 9, 9}, 3).value();
@@ -56,26 +54,6 @@ TEST(HostGrid, ThereIsNoneWhereAHierarchyMeansNothing) {
   EXPECT_FALSE(HostGrid::Of(Hosts{0, 1, 1, 1}, 0));  // some have more
 }
 
-/// What every rank must hold: hosts combine first, then the hosts' results are.
-Bytes InTwoLevels(const Hosts& hosts, DType dtype, const Reduction& reduction, std::size_t elements,
-                  std::uint32_t salt) {
-  std::map<int, TestArrays> by_host;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    by_host[hosts[rank]].push_back(TestValues(dtype, elements, static_cast<int>(rank), salt));
-  }
-  TestArrays results;
-  for (const auto& [host, arrays] : by_host) {
-    results.push_back(ReferenceReduce(dtype, {reduction.op, reduction.prescale, 1.0}, arrays));
-  }
-  return ReferenceReduce(dtype, {reduction.op, 1.0, reduction.postscale}, results);
-}
-
-/// What a flat exchange would give: of what is small, and of integers, which no order changes.
-Bytes AtOnce(const Hosts& hosts, DType dtype, const Reduction& reduction, std::size_t elements,
-             std::uint32_t salt) {
-  return ReferenceAllreduce(dtype, reduction, elements, static_cast<int>(hosts.size()), salt);
-}
-
 class Hierarchies : public testing::TestWithParam<Hosts> {
  protected:
   void Run(const std::function<void(Transport&, const HostGrid&)>& body,
@@ -87,87 +65,22 @@ class Hierarchies : public testing::TestWithParam<Hosts> {
         },
         wrap);
   }
-
-  void ExpectAllreduce(Transport& transport, Allreduce& allreduce, DType dtype,
-                       const Reduction& reduction, std::size_t elements, bool in_place) const {
-    const std::uint32_t operation = NextOperation();
-    const Bytes in = TestValues(dtype, elements, transport.rank(), operation);
-    Bytes out = in_place ? in : Bytes(in.size(), std::byte{0xcd});
-    allreduce.Bind(in_place ? out.data() : in.data(), out.data(),
-                   static_cast<std::int64_t>(elements), dtype, reduction);
-    RunCollective(allreduce, operation);
-    EXPECT_TRUE(allreduce.Poll());
-    const bool flat = in.size() <= Allreduce::kWholeBytes || !IsFloatingPoint(dtype);
-    EXPECT_TRUE(out ==
-                (flat ? AtOnce : InTwoLevels)(GetParam(), dtype, reduction, elements, operation))
-        << Name(dtype) << " " << Name(reduction.op) << ", " << elements << " elements"
-        << (in_place ? ", in place" : "");
+  void RunCases(void (*run)(Transport&, const Hosts&)) const {
+    RunRanks(static_cast<int>(GetParam().size()),
+             [&](Transport& transport) { run(transport, GetParam()); });
   }
 };
 
 TEST_P(Hierarchies, AllreduceCombinesOnEachHostAndThenTheHosts) {
-  Run([this](Transport& transport, const HostGrid& grid) {
-    Allreduce allreduce(transport, &grid, kSmallChunk);
-    for (const DType dtype : AllDTypes()) {
-      const std::size_t least = Allreduce::kWholeBytes / SizeOf(dtype);
-      for (const ReduceOp op : OpsOf(dtype)) {
-        for (const std::size_t elements : {std::size_t{5}, least, least + 1, 3 * least + 7}) {
-          for (const bool in_place : {true, false}) {
-            ExpectAllreduce(transport, allreduce, dtype, {op, 1.0, 1.0}, elements, in_place);
-          }
-        }
-        if (dtype == DType::kBool) continue;
-        ExpectAllreduce(transport, allreduce, dtype, {op, 0.25, 3.0}, 2 * least, true);
-      }
-    }
-  });
+  RunCases(cases::HierarchicalAllreduces);
 }
-
-TEST_P(Hierarchies, AverageOverflowsNowhere) {
-  Run([](Transport& transport, const HostGrid& grid) {
-    constexpr std::size_t kElements = 5000;
-    constexpr std::uint16_t kLargest = 0x7bff;  // 65504, of fp16.
-    std::vector<std::uint16_t> values(kElements, kLargest);
-    Allreduce allreduce(transport, &grid);
-    allreduce.Bind(values.data(), values.data(), kElements, DType::kFloat16,
-                   {.op = ReduceOp::kAverage});
-    RunCollective(allreduce, NextOperation());
-    EXPECT_EQ(std::ranges::count(values, kLargest), static_cast<std::ptrdiff_t>(kElements));
-  });
+TEST_P(Hierarchies, AllreduceOfManyChunks) { RunCases(cases::LongHierarchicalAllreduces); }
+TEST_P(Hierarchies, HalvesHoldWhatTheyHoldWithoutLevels) {
+  RunCases(cases::HierarchicalAllreducesOfHalves);
 }
-
-TEST_P(Hierarchies, AllgatherConcatenatesInRankOrder) {
-  Run([](Transport& transport, const HostGrid& grid) {
-    Allgather allgather(transport, &grid);
-    const auto self = static_cast<std::size_t>(transport.rank());
-    for (const std::size_t unit :
-         {std::size_t{0}, std::size_t{1}, std::size_t{1000}, ChunkStream::kDefaultChunkBytes + 1,
-          (ChunkStream::kInFlight + 1) * ChunkStream::kDefaultChunkBytes + 5}) {
-      for (const bool in_place : {false, true}) {
-        const std::uint32_t operation = NextOperation();
-        std::vector<std::size_t> lengths;
-        Bytes expected, in;
-        std::size_t offset = 0;
-        for (std::size_t r = 0; r < static_cast<std::size_t>(transport.size()); ++r) {
-          lengths.push_back(unit * ((r + 2) % 3));  // some contribute nothing
-          const Bytes part = Message(lengths[r], static_cast<int>(r), operation);
-          if (r == self) {
-            in = part;
-            offset = expected.size();
-          }
-          expected.insert(expected.end(), part.begin(), part.end());
-        }
-        Bytes out(expected.size());
-        std::ranges::copy(in, out.begin() + static_cast<std::ptrdiff_t>(offset));
-        allgather.Bind(in_place ? std::span<const std::byte>(out).subspan(offset, in.size())
-                                : std::span<const std::byte>(in),
-                       out, lengths);
-        RunCollective(allgather, operation);
-        EXPECT_TRUE(allgather.Poll());
-        EXPECT_TRUE(out == expected) << unit << " bytes" << (in_place ? ", in place" : "");
-      }
-    }
-  });
+TEST_P(Hierarchies, AllgatherConcatenatesInRankOrder) { RunCases(cases::HierarchicalAllgathers); }
+TEST_P(Hierarchies, GroupsOfArraysAreCombinedOneAfterTheOther) {
+  RunCases(cases::HierarchicalGroups);
 }
 
 TEST_P(Hierarchies, BytesCrossToEachOtherHostOnce) {
@@ -217,12 +130,13 @@ TEST_P(Hierarchies, MayStartInAnyOrder) {
         std::vector<std::unique_ptr<Collective>> runs;
         for (std::size_t i = 0; i < kCount; ++i) {
           const auto salt = static_cast<std::uint32_t>(i);
-          in.push_back(TestValues(DType::kFloat32, 3000 + i, transport.rank(), salt));
+          in.push_back(TestValues(DType::kInt32, 3000 + i, transport.rank(), salt));
           if (i % 2 == 0) {
             data.push_back(in.back());
             auto allreduce = std::make_unique<Allreduce>(transport, &grid, kSmallChunk);
             allreduce->Bind(data.back().data(), data.back().data(),
-                            static_cast<std::int64_t>(3000 + i), DType::kFloat32);
+                            static_cast<std::int64_t>(3000 + i), DType::kInt32,
+                            {.op = ReduceOp::kSum});
             runs.push_back(std::move(allreduce));
           } else {
             data.emplace_back(ranks * in.back().size());
@@ -242,13 +156,14 @@ TEST_P(Hierarchies, MayStartInAnyOrder) {
         }
         for (std::size_t i = 0; i < kCount; ++i) {
           const auto salt = static_cast<std::uint32_t>(i);
-          Bytes expected = InTwoLevels(GetParam(), DType::kFloat32, {}, 3000 + i, salt);
-          if (i % 2 == 1) {
-            expected.clear();
-            for (std::size_t r = 0; r < ranks; ++r) {
-              const Bytes part = TestValues(DType::kFloat32, 3000 + i, static_cast<int>(r), salt);
-              expected.insert(expected.end(), part.begin(), part.end());
-            }
+          Bytes expected;
+          if (i % 2 == 0) {  // Of integers, which no order of combining changes.
+            expected = ReferenceAllreduce(DType::kInt32, {.op = ReduceOp::kSum}, 3000 + i,
+                                          static_cast<int>(ranks), salt);
+          }
+          for (std::size_t r = 0; i % 2 == 1 && r < ranks; ++r) {
+            const Bytes part = TestValues(DType::kInt32, 3000 + i, static_cast<int>(r), salt);
+            expected.insert(expected.end(), part.begin(), part.end());
           }
           EXPECT_TRUE(data[i] == expected) << "run " << i;
         }
@@ -258,47 +173,80 @@ TEST_P(Hierarchies, MayStartInAnyOrder) {
       });
 }
 
-/// One operation, several arrays, all with the operation's number.
-TEST_P(Hierarchies, GroupsOfArraysAreCombinedOneAfterTheOther) {
-  Run([this](Transport& transport, const HostGrid& grid) {
-    const std::uint32_t operation = NextOperation();
-    std::vector<Bytes> values;
-    std::vector<Array> arrays;
-    std::vector<std::size_t> lengths = {20000, 10, 30000, 1, 40000};
-    for (const std::size_t elements : lengths) {
-      values.push_back(TestValues(DType::kFloat64, elements, transport.rank(), operation));
-      arrays.push_back({values.back().data(), values.back().data(),
-                        static_cast<std::int64_t>(elements), DType::kFloat64});
-    }
-    GroupedAllreduce grouped(transport, &grid);
-    grouped.Bind(arrays, {});
-    RunCollective(grouped, operation);
-    for (const std::size_t i : {0, 2, 4}) {
-      EXPECT_TRUE(values[i] == InTwoLevels(GetParam(), DType::kFloat64, {}, lengths[i], operation))
-          << "array " << i;
-    }
-  });
+/// A run and its buffers.
+struct Owned {
+  std::unique_ptr<Collective> collective;
+  std::vector<float> in;
+  std::vector<float> out;
+};
+
+Owned MakeAllreduce(Transport& transport, const HostGrid& grid) {
+  Owned owned;
+  owned.in.resize(3000);
+  owned.out.resize(3000);
+  auto allreduce = std::make_unique<Allreduce>(transport, &grid, kSmallChunk);
+  allreduce->Bind(owned.in.data(), owned.out.data(), 3000, DType::kFloat32);
+  owned.collective = std::move(allreduce);
+  return owned;
 }
 
-TEST_P(Hierarchies, MayBeGivenUpInAnyPhase) {
-  // Each rank gives up after another number of polls; only then do buffers go.
-  RunRanks(static_cast<int>(GetParam().size()), [this](Transport& transport) {
-    const HostGrid grid = HostGrid::Of(GetParam(), transport.rank()).value();
-    std::vector<float> values(20000);
-    Allreduce allreduce(transport, &grid, kSmallChunk);
-    allreduce.Bind(values.data(), values.data(), 20000, DType::kFloat32);
-    allreduce.Start(1);
-    for (int i = 0; i < 40 * transport.rank(); ++i) allreduce.Poll();
-    allreduce.Cancel();
-    EXPECT_TRUE(allreduce.Poll());
-    std::vector<std::byte> in(5000);
-    std::vector<std::byte> out(in.size() * GetParam().size());
-    Allgather allgather(transport, &grid);
-    allgather.Bind(in, out, std::vector<std::size_t>(GetParam().size(), in.size()));
-    allgather.Start(2);
-    for (int i = 0; i < transport.rank(); ++i) allgather.Poll();
-    allgather.Cancel();
+Owned MakeAllgather(Transport& transport, const HostGrid& grid) {
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  Owned owned;
+  owned.in.resize(3000);
+  owned.out.resize(ranks * 3000);
+  auto allgather = std::make_unique<Allgather>(transport, &grid);
+  allgather->Bind(std::as_bytes(std::span(owned.in)), std::as_writable_bytes(std::span(owned.out)),
+                  std::vector<std::size_t>(ranks, 3000 * sizeof(float)));
+  owned.collective = std::move(allgather);
+  return owned;
+}
+
+/// Rank 0 stops after so many messages, the others go as far as they can without it; then all give
+/// up. True if rank 0 got to the end.
+bool GiveUpAfter(std::size_t messages, const Hosts& hosts,
+                 Owned (*make)(Transport&, const HostGrid&)) {
+  const auto ranks = static_cast<std::ptrdiff_t>(hosts.size());
+  std::barrier stuck(ranks), given_up(ranks);
+  std::atomic<std::size_t> sent = 0, sent_by_rank_0 = 0;
+  std::atomic<bool> stopped = false;
+  bool through = false;
+  const auto body = [&](Transport& transport) {
+    const bool first = transport.rank() == 0;
+    Owned run = make(transport, HostGrid::Of(hosts, transport.rank()).value());
+    run.collective->Start(1);
+    while (first && !through && sent_by_rank_0 < messages) through = run.collective->Poll();
+    if (first) stopped = true;
+    for (int quiet = 0; !first && quiet < 100; std::this_thread::yield()) {
+      const std::size_t before = sent;
+      run.collective->Poll();
+      quiet = stopped && sent == before ? quiet + 1 : 0;
+    }
+    stuck.arrive_and_wait();
+    run.collective->Cancel();
+    EXPECT_TRUE(run.collective->Poll());
+    std::ranges::fill(run.in, -1.0f);
+    std::ranges::fill(run.out, -2.0f);
+    given_up.arrive_and_wait();
+    EXPECT_EQ(std::ranges::count(run.in, -1.0f), std::ssize(run.in));
+    EXPECT_EQ(std::ranges::count(run.out, -2.0f), std::ssize(run.out));
+  };
+  RunRanks(static_cast<int>(ranks), body, [&](std::unique_ptr<Transport> inner) {
+    const bool first = inner->rank() == 0;
+    return std::make_unique<CountingTransport>(std::move(inner), [&, first](int, std::size_t) {
+      ++sent;
+      sent_by_rank_0 += first ? 1 : 0;
+    });
   });
+  return through;
+}
+
+TEST_P(Hierarchies, LeaveTheirBuffersAloneOnceGivenUp) {
+  for (const auto make : {MakeAllreduce, MakeAllgather}) {
+    std::size_t messages = 0;
+    while (!GiveUpAfter(messages, GetParam(), make)) messages += 2;
+    EXPECT_GE(messages, 4u);
+  }
 }
 
 std::string HostsName(const testing::TestParamInfo<Hosts>& info) {
@@ -308,9 +256,24 @@ std::string HostsName(const testing::TestParamInfo<Hosts>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Two, Hierarchies,
-                         testing::Values(Hosts{0, 0, 1, 1}, Hosts{0, 1, 0, 1},
-                                         Hosts{0, 0, 0, 1, 1, 1}, Hosts{0, 0, 1, 1, 2, 2}),
+                         testing::Values(Hosts{0, 0, 1, 1}, Hosts{0, 1, 1, 0},
+                                         Hosts{0, 0, 0, 1, 1, 1}, Hosts{0, 1, 2, 0, 1, 2}),
                          HostsName);
+
+// 65 units of 64 bytes, 6 for each of 12 places: none is left for the last one.
+TEST(HierarchyOfManyRanks, SomeMayHaveNoPart) {
+  Hosts hosts(24, 0);
+  std::fill(hosts.begin() + 12, hosts.end(), 1);
+  RunRanks(24, [&](Transport& transport) {
+    const HostGrid grid = HostGrid::Of(hosts, transport.rank()).value();
+    std::vector<std::uint8_t> values(Allreduce::kWholeBytes + 1, 1);
+    Allreduce allreduce(transport, &grid);
+    allreduce.Bind(values.data(), values.data(), std::ssize(values), DType::kUInt8,
+                   {.op = ReduceOp::kSum});
+    RunCollective(allreduce, 1);
+    EXPECT_EQ(std::ranges::count(values, 24), std::ssize(values));
+  });
+}
 
 TEST(HierarchyOfASubset, NumbersItsOwnRanksAndNamesThoseOfTheJob) {
   RunRanks(5, [](Transport& network) {

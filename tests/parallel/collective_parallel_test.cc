@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/ops/collective_cases.h"
+#include "tests/ops/hierarchical_cases.h"
 #include "tests/parallel/job.h"
 
 namespace weir {
@@ -30,6 +31,17 @@ TEST(ParallelCollectives, GatherToRootKeepsEachLength) { cases::GathersToRoot(Jo
 TEST(ParallelCollectives, AndReduceLeavesTheCommonBits) { cases::AndReduces(JobTransport()); }
 TEST(ParallelCollectives, MayStartInAnyOrder) { cases::ManyAtOnce(JobTransport()); }
 TEST(ParallelCollectives, ObjectsMayBeUsedAgain) { cases::Reuse(JobTransport()); }
+
+/// Two made-up hosts of two ranks.
+TEST(ParallelCollectives, MayGoHostByHost) {
+  if (JobTransport().size() != 4) GTEST_SKIP() << "two hosts of two ranks need 4 ranks";
+  const cases::Hosts hosts = {0, 0, 1, 1};
+  cases::HierarchicalAllreduces(JobTransport(), hosts);
+  cases::LongHierarchicalAllreduces(JobTransport(), hosts);
+  cases::HierarchicalAllreducesOfHalves(JobTransport(), hosts);
+  cases::HierarchicalAllgathers(JobTransport(), hosts);
+  cases::HierarchicalGroups(JobTransport(), hosts);
+}
 
 }  // namespace
 }  // namespace weir

@@ -73,6 +73,19 @@ def test_an_interrupt_restores_nothing(rank):
     assert torch.equal(found, trained(rank, "dgc", lambda step, place: None)[0])
 
 
+def test_where_the_job_cannot_be_entered_anew_the_first_error_is_raised(rank, monkeypatch):
+    real_init = hvd.init
+
+    def refuse(**arguments):
+        real_init(**arguments)  # The tests that follow need it.
+        raise ValueError("start the program again")
+
+    monkeypatch.setattr("weir.torch.elastic._run.init", refuse)
+    with pytest.raises(hvd.HorovodInternalError, match="made up") as raised:
+        trained(rank, "none", Once(5, "before", hvd.HorovodInternalError("made up")))
+    assert "start the program again" in str(raised.value.__cause__)
+
+
 def test_a_mismatch_is_raised_to_the_user(rank):
     with pytest.raises(hvd.Mismatch, match="made up"):
         trained(rank, "none", Once(5, "before", hvd.Mismatch("made up")))

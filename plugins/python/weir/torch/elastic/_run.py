@@ -24,20 +24,24 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
     * HostsUpdatedInterrupt: with the state as it was.
 
     All ranks have to raise, as they do when the job has failed. Mismatch is raised to the caller:
-    ranks that disagree would do so again. So is what goes wrong while the job is entered anew.
+    ranks that disagree would do so again. So is what goes wrong while the job is entered anew; and
+    HorovodInternalError where it cannot be, as over MPI once the engine itself has failed: then the
+    program has to be started again, and goes on from what it has saved.
     """
 
     @functools.wraps(func)
     def wrapper(state: Any, *arguments: Any, **keywords: Any) -> Any:
         skip_sync = False
         while True:
+            failure = None
             if not skip_sync:
                 state.sync()
             try:
                 return func(state, *arguments, **keywords)
             except Mismatch:
                 raise
-            except HorovodInternalError:
+            except HorovodInternalError as error:
+                failure = error
                 state.restore()
                 skip_sync = False
             except HostsUpdatedInterrupt as interrupt:
@@ -45,7 +49,12 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
             state.before_reset()
             process_sets = _process_sets.registered()
             _job.shutdown()
-            init(process_sets=process_sets)
+            try:
+                init(process_sets=process_sets)
+            except Exception as refusal:
+                if failure is None:
+                    raise
+                raise failure from refusal  # What went wrong first is what is to be mended.
             state.on_reset()
 
     return wrapper

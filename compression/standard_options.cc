@@ -23,9 +23,12 @@ std::int64_t EitherInteger(const ParsedOptions& options, const std::string& a,
 
 std::vector<OptionSpec> CommonSpecs() {
   return {
-      {"min_elements", "1024", IntegerRule{0}, "Tensors of fewer elements travel dense."},
+      {"min_elements", "1024", IntegerRule{0},
+       "Tensors of fewer elements travel dense; with dgc those of one dimension (biases, norms) "
+       "too."},
       {"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
-       "Whether to compress: auto takes whichever of all-gather and all-reduce carries less."},
+       "How the selected entries travel, sparse (always) or in dense arrays (never): auto takes "
+       "whichever carries less."},
   };
 }
 

@@ -78,8 +78,7 @@ bool EngineImpl::Poll(Handle handle) { return coordinator().handles().Poll(handl
 void EngineImpl::Wait(Handle handle) { coordinator().Wait(handle); }
 
 void EngineImpl::Abort(const std::string& reason) {
-  coordinator().Fail(
-      std::make_exception_ptr(ShutDown("Abort was called: " + reason, {"", {rank_}, "abort"})));
+  coordinator().Fail(std::make_exception_ptr(ShutDown(reason, {"", {rank_}, "abort"})));
 }
 
 void EngineImpl::Shutdown() { coordinator().Shutdown(); }

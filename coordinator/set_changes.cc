@@ -26,7 +26,8 @@ int Coordinator::AddProcessSet(std::vector<int> ranks) {
   ThrowIfEnded();
   if (const auto same = sets_->IdOf(ranks)) {
     throw InvalidArgument(
-        fmt::format("process set {} has the ranks [{}] already", *same, fmt::join(ranks, ", ")),
+        fmt::format("process set {}{} has the ranks [{}] already", *same,
+                    *same == ProcessSet::kGlobal ? ", the whole job," : "", fmt::join(ranks, ", ")),
         {"", {rank_}, "submit"});
   }
   if (sets_->full()) {

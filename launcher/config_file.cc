@@ -39,27 +39,34 @@ bool ReadBoolean(const std::string& where, const YAML::Node& value) {
   return on;
 }
 
+struct Entry {
+  std::string name;   ///< Of the key, with "-" for "_": Horovod's files have either.
+  std::string where;  ///< "file:3"
+  YAML::Node value;
+};
+
 /// The entries of a section, or of the whole file; none when there is nothing in it.
-std::vector<std::pair<YAML::Node, YAML::Node>> Entries(const std::string& path,
-                                                       const std::string& what,
-                                                       const YAML::Node& node) {
+std::vector<Entry> Entries(const std::string& path, const std::string& what,
+                           const YAML::Node& node) {
   if (node.IsNull()) return {};
   if (!node.IsMap()) {
     throw InvalidArgument(Where(path, node) + ": " + what + " is a " +
                           (node.IsSequence() ? "list" : "single value '" + node.Scalar() + "'") +
                           "; lines \"key: value\" are expected");
   }
-  std::vector<std::pair<YAML::Node, YAML::Node>> entries;
+  std::vector<Entry> entries;
   std::set<std::string> seen;
   for (const auto& entry : node) {
     if (!entry.first.IsScalar()) {
       throw InvalidArgument(Where(path, entry.first) + ": a key must be a word");
     }
-    if (!seen.insert(entry.first.Scalar()).second) {
-      throw InvalidArgument(Where(path, entry.first) + ": '" + entry.first.Scalar() +
+    std::string name = entry.first.Scalar();
+    std::ranges::replace(name, '_', '-');
+    if (!seen.insert(name).second) {
+      throw InvalidArgument(Where(path, entry.first) + ": '" + name +
                             "' is here a second time; give it once");
     }
-    entries.emplace_back(entry.first, entry.second);
+    entries.push_back({name, Where(path, entry.first), entry.second});
   }
   return entries;
 }
@@ -83,40 +90,50 @@ bool ReadHorovodsEntry(const std::string& where, const std::string& flag, const 
 void ReadAutotune(const std::string& path, const YAML::Node& section) {
   const std::vector<std::string> parameters = {"log-file", "warmup-samples", "steps-per-sample",
                                                "bayes-opt-max-samples", "gaussian-process-noise"};
-  for (const auto& [key, value] : Entries(path, "autotune", section)) {
-    const std::string where = Where(path, key) + ": autotune." + key.Scalar();
-    if (key.Scalar() == "enabled") {
+  for (const auto& [name, place, value] : Entries(path, "autotune", section)) {
+    const std::string where = place + ": autotune." + name;
+    if (name == "enabled") {
       if (ReadBoolean(where, value)) throw InvalidArgument(where + " " + WhyRefused("--autotune"));
-    } else if (std::ranges::find(parameters, key.Scalar()) == parameters.end()) {
+    } else if (std::ranges::find(parameters, name) == parameters.end()) {
       std::vector<std::string> known = parameters;
       known.emplace_back("enabled");
-      ThrowUnknown(where, key.Scalar(), known);
+      ThrowUnknown(where, name, known);
     }
   }
 }
 
-void ReadEntry(const std::string& path, const std::string& section, const YAML::Node& key,
-               const YAML::Node& value, ConfigFile& config) {
-  const std::string where = Where(path, key) + ": " + section + "." + key.Scalar();
+/// How the ranks meet: Horovod's --mpi, --gloo or --jsrun.
+void ReadController(const Entry& entry, ConfigFile& config) {
+  const std::vector<std::string> known = {"mpi", "gloo", "jsrun"};
+  const std::string text = entry.value.IsScalar() ? entry.value.Scalar() : "a list or section";
+  const std::string where = entry.where + ": controller " + text;
+  if (std::ranges::find(known, text) == known.end()) ThrowUnknown(where, text, known);
+  ReadHorovodsEntry(where, "--" + text, YAML::Node(true), config);
+}
+
+void ReadEntry(const std::string& section, const Entry& entry, ConfigFile& config) {
+  const auto& [name, place, value] = entry;
+  const std::string where = place + ": " + section + "." + name;
   if (!value.IsScalar()) throw InvalidArgument(where + " must be one value");
   std::vector<std::string> known;
   for (const SettingFlag& flag : SettingFlags()) {
     if (flag.section != section) continue;
-    if (flag.key == key.Scalar()) {
-      const std::string text = !flag.inverted_key          ? value.Scalar()
+    if (flag.key == name || flag.inverted_key == name) {
+      const std::string text = flag.key == name            ? value.Scalar()
                                : ReadBoolean(where, value) ? "false"
                                                            : "true";
       config.environment[flag.variable()] = VariableValue(flag, where, text);
-      config.origins[flag.variable()] = Where(path, key);
+      config.origins[flag.variable()] = place;
       return;
     }
     known.push_back(flag.key);
+    if (!flag.inverted_key.empty()) known.push_back(flag.inverted_key);
   }
-  if (ReadHorovodsEntry(where, "--" + key.Scalar(), value, config)) return;
+  if (ReadHorovodsEntry(where, "--" + name, value, config)) return;
   if (section == kLibraryOptions) {
     known = {"mpi-threads-disable", "num-nccl-streams", "thread-affinity", "gloo-timeout-seconds"};
   }
-  ThrowUnknown(where, key.Scalar(), known);
+  ThrowUnknown(where, name, known);
 }
 
 }  // namespace
@@ -127,20 +144,20 @@ ConfigFile ReadConfigFile(const std::string& path) {
     const YAML::Node root = YAML::Load(ReadTextFile("--config-file", path));
     std::set<std::string> sections = {kLibraryOptions};
     for (const SettingFlag& flag : SettingFlags()) sections.insert(flag.section);
-    for (const auto& [key, value] : Entries(path, "the file", root)) {
-      const std::string name = key.Scalar();
+    for (const Entry& entry : Entries(path, "the file", root)) {
+      const auto& [name, place, value] = entry;
       if (name == "verbose") {
-        config.verbose = ReadBoolean(Where(path, key) + ": verbose", value);
+        config.verbose = ReadBoolean(place + ": verbose", value);
+      } else if (name == "controller") {
+        ReadController(entry, config);
       } else if (name == "autotune") {
         ReadAutotune(path, value);
       } else if (sections.contains(name)) {
-        for (const auto& [setting, text] : Entries(path, name, value)) {
-          ReadEntry(path, name, setting, text, config);
-        }
+        for (const Entry& setting : Entries(path, name, value)) ReadEntry(name, setting, config);
       } else {
-        std::vector<std::string> known = {"autotune", "verbose"};
+        std::vector<std::string> known = {"autotune", "controller", "verbose"};
         known.insert(known.end(), sections.begin(), sections.end());
-        ThrowUnknown(Where(path, key), name, known);
+        ThrowUnknown(place, name, known);
       }
     }
   } catch (const YAML::Exception& error) {

@@ -258,6 +258,12 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
   std::ranges::reverse(own);  // CLI11's convention for a vector.
   try {
     app.parse(own);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    const std::string option = text.substr(0, text.find(':'));
+    const bool none = text.ends_with("missing");
+    throw InvalidArgument("option '" + option + (option == "--num-proc" ? "' (-np)" : "'") +
+                          (none ? " needs a value" : " is given more than once; give it once"));
   } catch (const CLI::ParseError& error) {
     throw InvalidArgument(error.what());
   }

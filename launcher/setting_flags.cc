@@ -12,8 +12,7 @@ namespace {
 
 std::vector<SettingFlag> MakeFlags() {
   return {
-      {"--fusion-threshold-mb", "", "params", "fusion-threshold-mb", "FUSION_THRESHOLD", false,
-       true},
+      {"--fusion-threshold-mb", "", "params", "fusion-threshold-mb", "FUSION_THRESHOLD", "", true},
       {"--cycle-time-ms", "", "params", "cycle-time-ms", "CYCLE_TIME"},
       {"--cache-capacity", "", "params", "cache-capacity", "CACHE_CAPACITY"},
       {"--hierarchical-allreduce", "--no-hierarchical-allreduce", "params",
@@ -29,8 +28,8 @@ std::vector<SettingFlag> MakeFlags() {
       {"--stall-check-shutdown-time-seconds", "", "stall-check", "shutdown-time-seconds",
        "STALL_SHUTDOWN_TIME_SECONDS"},
       {"--log-level", "", "logging", "level", "LOG_LEVEL"},
-      {"--log-with-timestamp", "--log-without-timestamp", "logging", "hide-timestamp",
-       "LOG_TIMESTAMPS", true},
+      {"--log-with-timestamp", "--log-without-timestamp", "logging", "with-timestamp",
+       "LOG_TIMESTAMPS", "hide-timestamp"},
       {"--metrics-port", "", "metrics", "port", "METRICS_PORT"},
       {"--strict", "--no-strict", "params", "strict", "STRICT"},
   };

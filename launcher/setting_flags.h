@@ -14,9 +14,9 @@ struct SettingFlag {
   std::string off_flag;  ///< Of a switch, the form that turns it off; else empty.
   std::string section;   ///< In the config file.
   std::string key;
-  std::string setting;        ///< The setting's variable without "WEIR_".
-  bool inverted_key = false;  ///< The config file's key says the opposite.
-  bool megabytes = false;     ///< Given in MiB, set in bytes.
+  std::string setting;       ///< The setting's variable without "WEIR_".
+  std::string inverted_key;  ///< Another key, which says the opposite; else empty.
+  bool megabytes = false;    ///< Given in MiB, set in bytes.
 
   bool is_switch() const { return !off_flag.empty(); }
   std::string variable() const { return "WEIR_" + setting; }

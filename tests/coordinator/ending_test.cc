@@ -92,7 +92,7 @@ TEST(Ending, AnAbortReachesEveryRankWithItsReason) {
                   engine.Wait(Reduce(engine, "common", values));
                   engine.Wait(Reduce(engine, "next", values));
                 }),
-                HasSubstr("ended the job: Abort was called: the disk is full"));
+                HasSubstr("ended the job: the disk is full"));
   });
 }
 

@@ -193,7 +193,8 @@ TEST_P(ProcessSets, RefuseListsThatCannotBeMeant) {
     EXPECT_THAT(text({0, 0}), HasSubstr("rank 0 is there twice"));
     EXPECT_THAT(text({ranks()}), HasSubstr("rank " + std::to_string(ranks()) + " is impossible"));
     EXPECT_THAT(text({-1}), HasSubstr("rank -1 is impossible"));
-    EXPECT_THAT(text(engine.ProcessSetRanks(0)), HasSubstr("process set 0 has the ranks [0"));
+    EXPECT_THAT(text(engine.ProcessSetRanks(0)),
+                HasSubstr("process set 0, the whole job, has the ranks [0"));
     EXPECT_THAT(TextOf<InvalidArgument>([&] { engine.RemoveProcessSet(0); }),
                 HasSubstr("cannot be removed"));
   });

@@ -210,6 +210,36 @@ TEST(Options, AConfigFileSetsWhatTheCommandLineDoesNot) {
               ElementsAre(HasSubstr("library-options.num-nccl-streams has no effect")));
 }
 
+TEST(Options, AnOptionHasOneValue) {
+  ExpectRefused({"-np"}, "option '--num-proc' (-np) needs a value");
+  ExpectRefused({"-np", "2", "-np", "3", "x"},
+                "option '--num-proc' (-np) is given more than once; give it once");
+  ExpectRefused({"-np", "2", "--hosts", "a", "-H", "b", "x"},
+                "option '--hosts' is given more than");
+}
+
+TEST(Options, AConfigFileOfHorovodIsTakenAsItIs) {
+  const ConfigFile file(
+      "controller: gloo\n"
+      "params:\n  fusion_threshold_mb: 32\n  hierarchical_allreduce: true\n"
+      "timeline:\n  filename: f\n  mark_cycles: true\n"
+      "stall_check:\n  enabled: true\n  warning_time_seconds: 120\n"
+      "autotune:\n  enabled: false\n  warmup_samples: 5\n"
+      "library_options:\n  mpi_threads_disable: false\n  gloo_timeout_seconds: 60\n"
+      "logging:\n  level: INFO\n  with_timestamp: true\n");
+  const Options options = ParseOptions({"-np", "1", "--config-file", file.path(), "x"});
+  EXPECT_THAT(
+      options.environment,
+      UnorderedElementsAre(
+          Pair("WEIR_FUSION_THRESHOLD", "33554432"), Pair("WEIR_HIERARCHICAL_ALLREDUCE", "true"),
+          Pair("WEIR_TIMELINE", "f"), Pair("WEIR_TIMELINE_MARK_CYCLES", "true"),
+          Pair("WEIR_STALL_CHECK", "true"), Pair("WEIR_STALL_CHECK_TIME_SECONDS", "120"),
+          Pair("WEIR_LOG_LEVEL", "INFO"), Pair("WEIR_LOG_TIMESTAMPS", "true")));
+  EXPECT_THAT(options.notices,
+              ElementsAre(HasSubstr("controller gloo has no effect"),
+                          HasSubstr("library-options.gloo-timeout-seconds has no effect")));
+}
+
 TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"params:\n  cycle-time: 3\n", ":2: params.cycle-time: unknown key"},
@@ -228,7 +258,10 @@ TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
            {"params:\n  cycle-time-ms: 3\nparams:\n", ":3: 'params' is here a second time"},
            {"[a]: 3\n", ":1: a key must be a word"},
            {"verbose: true\nzebra: 3\n",
-            ":2: unknown key 'zebra'; known are: autotune, verbose, library-options, "},
+            ":2: unknown key 'zebra'; known are: autotune, controller, verbose, library-options, "},
+           {"controller: mpich\n",
+            ":1: controller mpich: unknown key 'mpich'; known are: mpi, gloo, jsrun"},
+           {"params:\n  cycle_time_ms: 3\n  cycle-time-ms: 4\n", "is here a second time"},
            {"autotune:\n  enabled: true\n",
             ":2: autotune.enabled asks for settings that are tuned"},
            {"autotune:\n  logfile: x\n", "did you mean 'log-file'?"},

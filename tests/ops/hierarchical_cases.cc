@@ -127,7 +127,7 @@ void HierarchicalAllgathers(Transport& transport, const Hosts& hosts) {
   const auto self = static_cast<std::size_t>(transport.rank());
   for (const std::size_t unit :
        {std::size_t{0}, std::size_t{1}, std::size_t{1000}, ChunkStream::kDefaultChunkBytes + 1,
-        (ChunkStream::kInFlight + 1) * ChunkStream::kDefaultChunkBytes + 5}) {
+        2 * ChunkStream::kDefaultChunkBytes + 5}) {
     for (const bool in_place : {false, true}) {
       const std::uint32_t operation = NextOperation();
       std::vector<std::size_t> lengths;

@@ -189,7 +189,7 @@ def test_what_is_no_set_is_refused(ranks, text):
 
 
 def test_ranks_that_another_set_has_are_refused(size):
-    with pytest.raises(ValueError, match="process set 0 has the ranks"):
+    with pytest.raises(ValueError, match="process set 0, the whole job, has the ranks"):
         hvd.add_process_set(range(size))
 
 

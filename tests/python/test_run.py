@@ -88,7 +88,7 @@ def test_a_rank_that_dies_is_named_by_its_exit_code(folder):
                 print("CAUGHT", caught)
         """)
     assert code == 0, error
-    assert "CAUGHT weir.run: the ranks ended with exit code 9, and 1 of 1 without a result" in out
+    assert "CAUGHT weir.run: weirrun ended with exit code 9, and said why on stderr" in out
 
 
 def nested():

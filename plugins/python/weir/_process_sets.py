@@ -51,14 +51,6 @@ class ProcessSet:
         """Whether this rank is a member; None while the set is not registered."""
         return _job.rank() in self.ranks if self.process_set_id is not None else None
 
-    def _id_for(self, operation: str) -> int:
-        """The id. Raises ValueError when this rank cannot take part in an operation of the set."""
-        set_id = self._check_registered(operation)
-        if not self.included():
-            raise InvalidArgument(f"{operation}: Rank {_job.rank()} is not a member of the provided "
-                                  f"process set. ({self})")
-        return set_id
-
     def _check_registered(self, operation: str) -> int:
         """The id. Raises ValueError when there is none."""
         if self.process_set_id is None:
@@ -68,7 +60,7 @@ class ProcessSet:
     def _check_root(self, root_rank: int) -> None:
         """Raises ValueError when that rank of the job is no member."""
         if root_rank not in self.ranks:
-            raise InvalidArgument(f"broadcast from root_rank={root_rank}: the ranks of the process "
+            raise InvalidArgument(f"broadcast from root_rank={root_rank!r}: the ranks of the process "
                                   f"set are {self.ranks}")
 
     def _next_number(self, kind: str) -> int:
@@ -114,6 +106,24 @@ class _GlobalProcessSet(ProcessSet):
 
     def __repr__(self) -> str:
         return "global_process_set"
+
+
+def expect(process_set: Any) -> None:
+    """Raises TypeError for what is no process set."""
+    if not isinstance(process_set, ProcessSet):
+        raise TypeError(f"process_set={process_set!r:.60} is no ProcessSet; give what "
+                        "add_process_set returned, or leave it out")
+
+
+def id_for(process_set: ProcessSet, operation: str) -> int:
+    """The set's id. Raises ValueError when this rank cannot take part in an operation of it, TypeError
+    for what is no set."""
+    expect(process_set)
+    set_id = process_set._check_registered(operation)
+    if not process_set.included():
+        raise InvalidArgument(f"{operation}: Rank {_job.rank()} is not a member of the provided "
+                              f"process set. ({process_set})")
+    return set_id
 
 
 global_process_set: ProcessSet = _GlobalProcessSet()

@@ -52,6 +52,8 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
 
 
 def _pickled(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
+    if not callable(func):
+        raise TypeError(f"weir.run calls a function; {func!r:.60} is none")
     name = getattr(func, "__qualname__", repr(func))
     if "<lambda>" in name or "<locals>" in name:
         raise ValueError(f"weir.run got {name}, which another process cannot find by its name: "
@@ -111,8 +113,11 @@ def _results(folder: pathlib.Path, np: int, code: int, command: str) -> List[Any
         raise RuntimeError(f"weir.run: rank {failures[0].suffix[1:]} failed:\n\n"
                            + failures[0].read_text())
     missing = [rank for rank in range(np) if not (folder / f"result.{rank}").exists()]
-    if code != 0 or missing:
+    if code != 0:
+        raise RuntimeError(f"weir.run: weirrun ended with exit code {code}, and said why on stderr. "
+                           f"The command was: {command}")
+    if missing:
         raise RuntimeError(
-            f"weir.run: the ranks ended with exit code {code}, and {len(missing)} of {np} without a "
-            f"result (hosts have to share the folder {folder.parent}). The command was: {command}")
+            f"weir.run: {len(missing)} of {np} ranks left no result (all hosts have to share the "
+            f"folder {folder.parent}). The command was: {command}")
     return [pickle.loads((folder / f"result.{rank}").read_bytes()) for rank in range(np)]

@@ -6,7 +6,7 @@ import torch
 
 from weir import _job
 from weir.torch import _allreduce, _handles, _names, _reduce_op, _tensors
-from weir._process_sets import ProcessSet, global_process_set
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
 def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
@@ -20,7 +20,7 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
     that is under way.
     """
     dtype = _tensors.check(tensor)
-    set_id = process_set._id_for("ALLGATHER")
+    set_id = id_for(process_set, "ALLGATHER")
     gathered = _job.engine().allgather(_names.of("allgather", name, process_set),
                                        tensor.data_ptr(), dtype, tensor.shape, set_id)
     return _handles.register([gathered.handle],
@@ -57,6 +57,7 @@ def allgather(tensor: torch.Tensor, name: Optional[str] = None,
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
+    _tensors.expect(tensor)
     if tensor.requires_grad and torch.is_grad_enabled():
         return _Allgather.apply(tensor, name, process_set)
     return _handles.synchronize(allgather_async(tensor, name, process_set))

@@ -6,14 +6,14 @@ import torch
 
 from weir import _job
 from weir.torch import _handles, _names, _reduce_op, _tensors
-from weir.torch._compression import Compression
-from weir._process_sets import ProcessSet, global_process_set
+from weir.torch._compression import Compression, cast_of
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
 def _submit(tensor: torch.Tensor, output: torch.Tensor, name: Optional[str], op: int,
             prescale: float, postscale: float, process_set: ProcessSet) -> int:
     dtype = _tensors.check_reduced(tensor)
-    set_id = process_set._id_for("ALLREDUCE")
+    set_id = id_for(process_set, "ALLREDUCE")
     operation = _job.engine().allreduce(
         _names.of("allreduce", name, process_set), tensor.data_ptr(), output.data_ptr(), dtype,
         tensor.shape, op, prescale, postscale, set_id)
@@ -52,6 +52,7 @@ def allreduce_async(tensor: torch.Tensor, average: Optional[bool] = None,
     contradict each other, and for a name that is under way.
     """
     op = _reduce_op.chosen(op, average)
+    _tensors.expect(tensor)
     return _submit(tensor, torch.empty_like(tensor), name, op, prescale_factor, postscale_factor,
                    process_set)
 
@@ -76,7 +77,8 @@ def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Option
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
     op = _reduce_op.chosen(op, average)
-    compressed, context = compression.compress(tensor)
+    _tensors.expect(tensor)
+    compressed, context = cast_of(compression).compress(tensor)
     if compressed.requires_grad and torch.is_grad_enabled():
         reduced = _Allreduce.apply(compressed, name, op, prescale_factor, postscale_factor,
                                    process_set)

@@ -6,7 +6,7 @@ import torch
 
 from weir import _job
 from weir.torch import _handles, _names, _tensors
-from weir._process_sets import ProcessSet, global_process_set
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
 def _checked_splits(splits: Optional[torch.Tensor]) -> List[int]:
@@ -22,7 +22,7 @@ def _checked_splits(splits: Optional[torch.Tensor]) -> List[int]:
 def _submit(tensor: torch.Tensor, splits: Optional[torch.Tensor], name: Optional[str],
             process_set: ProcessSet) -> int:
     dtype = _tensors.check(tensor)
-    set_id = process_set._id_for("ALLTOALL")
+    set_id = id_for(process_set, "ALLTOALL")
     received = _job.engine().alltoall(_names.of("alltoall", name, process_set), tensor.data_ptr(),
                                       dtype, tensor.shape, _checked_splits(splits), set_id)
     return _handles.register(
@@ -79,6 +79,7 @@ def alltoall(tensor: torch.Tensor, splits: Optional[torch.Tensor] = None,
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
+    _tensors.expect(tensor)
     if tensor.requires_grad and torch.is_grad_enabled():
         output, received = _Alltoall.apply(tensor, splits, name, process_set)
     else:

@@ -2,10 +2,10 @@
 
 from weir import _job
 from weir.torch import _handles
-from weir._process_sets import ProcessSet, global_process_set
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
 def barrier(process_set: ProcessSet = global_process_set) -> None:
     """Blocks until every rank of the set has called it."""
-    set_id = process_set._id_for("BARRIER")
+    set_id = id_for(process_set, "BARRIER")
     _handles.wait([_job.engine().barrier("barrier", set_id)])

@@ -6,13 +6,13 @@ import torch
 
 from weir import _job
 from weir.torch import _allreduce, _handles, _names, _reduce_op, _tensors
-from weir._process_sets import ProcessSet, global_process_set
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
 def _submit(tensor: torch.Tensor, output: torch.Tensor, root_rank: int, name: Optional[str],
             process_set: ProcessSet) -> int:
     dtype = _tensors.check(tensor)
-    set_id = process_set._id_for("BROADCAST")
+    set_id = id_for(process_set, "BROADCAST")
     process_set._check_root(root_rank)
     if output is not tensor and _job.rank() == root_rank:
         output.copy_(tensor)
@@ -64,6 +64,7 @@ def broadcast(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
+    _tensors.expect(tensor)
     if tensor.requires_grad and torch.is_grad_enabled():
         return _Broadcast.apply(tensor, root_rank, name, process_set)
     return _handles.synchronize(broadcast_async(tensor, root_rank, name, process_set))

@@ -70,6 +70,21 @@ def options_of(compression: Any) -> Optional[Options]:
         ".dgc(...) or a dictionary of its options")
 
 
+def cast_of(compression: Any) -> Any:
+    """What casts a single tensor: one of this module's, or a program's own with ``compress`` and
+    ``decompress``. Raises TypeError for anything else."""
+    if hasattr(compression, "compress") and hasattr(compression, "decompress"):
+        return compression
+    hint = ("topk and dgc are for DistributedOptimizer" if isinstance(compression, Mapping)
+            else f"got {compression!r:.60}")
+    raise TypeError("compression of a single operation is Compression.none, .fp16 or .bf16; " + hint)
+
+
+def selects(options: Mapping[str, str]) -> bool:
+    """Whether the compressor sends some of the entries, whose average needs no factors."""
+    return options.get("compressor", "none") not in ("none", "dense", "fp16", "bf16")
+
+
 class Compression:
     """Compressors to choose from. ``topk`` and ``dgc`` are for ``DistributedOptimizer``; their
     options, with defaults and allowed values, are those of docs/reference/compression.md."""
@@ -106,4 +121,8 @@ class Compression:
                  "rampup_begin_step": rampup_begin_step, "rampup_step": rampup_step,
                  "sparsity": sparsity, "clip_norm": clip_norm}
         given = {key: value for key, value in named.items() if value is not None}
+        for key in ("warmup_steps", "rampup_begin_step", "rampup_step"):
+            steps = given.get(key)
+            if isinstance(steps, float) and steps.is_integer():
+                given[key] = int(steps)  # 4 * len(loader) / 2
         return _options({"compressor": "dgc", **given, **options})

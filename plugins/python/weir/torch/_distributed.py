@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
 import torch
 
 from weir import _job
-from weir._process_sets import ProcessSet
+from weir._process_sets import ProcessSet, id_for
 from weir.torch import _first_step, _loss_scale, _momentum, _nonfinite, _reduce_op, _state
+from weir.torch._compression import selects
 from weir.torch._exchange import FusedExchange, Member, Reduction, SingleExchange
 from weir.torch._slot import Slot
 from weir.torch._sparse_exchange import SparseExchange
@@ -131,7 +132,7 @@ class Distributed(_Wrapped):
         name = f"{self._weir_name}/{len(self._weir_exchanges)}"
         count = len(self._weir_slots)
         reduction = self._weir_reduction._replace(
-            process_set=self._weir_process_set._id_for("DistributedOptimizer"))
+            process_set=id_for(self._weir_process_set, "DistributedOptimizer"))
         members = [Member(slot.name, slot.parameter, self.param_groups[slot.group], count - i)
                    for i, slot in enumerate(slots)]
         if kind is None:
@@ -141,6 +142,8 @@ class Distributed(_Wrapped):
             also_equal = {"optimizer": type(self).__name__,
                           "backward passes per step": str(self._weir_passes),
                           "weight decay": repr(plan.weight_decay)}
+            if selects(dict(kind)):
+                reduction = reduction._replace(prescale=1.0, postscale=1.0)
             exchange = FusedExchange(name, members, dict(kind), also_equal, reduction)
             if exchange.compression:
                 _loss_scale.watch()
@@ -365,6 +368,6 @@ def after_join(process_set: ProcessSet) -> None:
 
 def checked_passes(passes: int) -> int:
     """Raises ValueError for a number of backward passes that cannot be."""
-    if passes < 1:
-        raise ValueError(f"backward_passes_per_step={passes}: at least 1 is meant")
+    if not isinstance(passes, int) or passes < 1:
+        raise ValueError(f"backward_passes_per_step={passes!r}: a whole number of at least 1 is meant")
     return passes

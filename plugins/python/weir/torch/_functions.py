@@ -20,6 +20,8 @@ def broadcast_parameters(params: Parameters, root_rank: int,
     ``params`` is ``model.state_dict()``, ``model.named_parameters()`` or the like; what is no
     tensor in it is left alone. Raises ValueError for anything else.
     """
+    if isinstance(params, torch.nn.Module):
+        raise _not_parameters(params)
     if isinstance(params, dict):
         pairs: List[Tuple[str, Any]] = sorted(params.items())
     else:
@@ -43,8 +45,12 @@ def broadcast_parameters(params: Parameters, root_rank: int,
 def _pair(item: Any) -> Tuple[str, Any]:
     if isinstance(item, tuple) and len(item) == 2:
         return item
-    raise ValueError(f"invalid params of type {type(item).__name__}: give model.state_dict() or "
-                     "model.named_parameters()")
+    raise _not_parameters(item)
+
+
+def _not_parameters(item: Any) -> ValueError:
+    return ValueError(f"invalid params of type {type(item).__name__}: give model.state_dict() or "
+                      "model.named_parameters()")
 
 
 def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int,

@@ -6,8 +6,8 @@ import torch
 
 from weir import _job
 from weir.torch import _handles, _names, _reduce_op, _tensors
-from weir.torch._compression import Compression
-from weir._process_sets import ProcessSet, global_process_set
+from weir.torch._compression import Compression, cast_of
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
 def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
@@ -16,7 +16,7 @@ def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
     if not tensors:
         raise ValueError("a grouped all-reduce needs at least one tensor")
     dtypes = [_tensors.check_reduced(tensor) for tensor in tensors]
-    set_id = process_set._id_for("ALLREDUCE")
+    set_id = id_for(process_set, "ALLREDUCE")
     operation = _job.engine().grouped_allreduce(
         _names.of("grouped_allreduce", name, process_set),
         [tensor.data_ptr() for tensor in tensors], [output.data_ptr() for output in outputs],
@@ -26,6 +26,7 @@ def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
 
 
 def _fresh(tensors: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    _tensors.expect_list(tensors)
     return [torch.empty_like(tensor) for tensor in tensors]
 
 
@@ -75,9 +76,10 @@ def grouped_allreduce(tensors: Sequence[torch.Tensor], average: Optional[bool] =
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
     op = _reduce_op.chosen(op, average)
+    _tensors.expect_list(tensors)
     if not tensors:
         raise ValueError("a grouped all-reduce needs at least one tensor")
-    pairs = [compression.compress(tensor) for tensor in tensors]
+    pairs = [cast_of(compression).compress(tensor) for tensor in tensors]
     compressed = [tensor for tensor, _ in pairs]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):
         reduced = _GroupedAllreduce.apply(name, op, prescale_factor, postscale_factor,

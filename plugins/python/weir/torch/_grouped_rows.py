@@ -5,7 +5,7 @@ from typing import List, Optional, Sequence, Tuple
 import torch
 
 from weir.torch import _allgather, _handles, _names, _reduce_op, _reducescatter, _tensors
-from weir.torch._compression import Compression
+from weir.torch._compression import Compression, cast_of
 from weir._process_sets import ProcessSet, global_process_set
 
 
@@ -19,6 +19,7 @@ def _names_of(kind: str, name: Optional[str], count: int, process_set: ProcessSe
 def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
                             process_set: ProcessSet = global_process_set) -> int:
     """``allgather_async`` of several tensors with one handle; ``synchronize`` returns a tuple."""
+    _tensors.expect_list(tensors)
     names = _names_of("allgather", name, len(tensors), process_set)
     for tensor in tensors:  # All or none.
         _tensors.check(tensor)
@@ -29,6 +30,7 @@ def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str]
 def grouped_allgather(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
                       process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
     """All ranks' tensors, concatenated, for each of the tensors. Differentiable."""
+    _tensors.expect_list(tensors)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         return tuple(_allgather.allgather(tensor, each, process_set) for tensor, each
                      in zip(tensors, _names_of("allgather", name, len(tensors), process_set)))
@@ -42,6 +44,7 @@ def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[
                                 postscale_factor: float = 1.0) -> int:
     """``reducescatter_async`` of several tensors with one handle; ``synchronize`` returns a
     tuple."""
+    _tensors.expect_list(tensors)
     names = _names_of("reducescatter", name, len(tensors), process_set)
     for tensor in tensors:
         _tensors.check_reduced(tensor)
@@ -56,7 +59,8 @@ def grouped_reducescatter(tensors: Sequence[torch.Tensor], name: Optional[str] =
                           prescale_factor: float = 1.0, postscale_factor: float = 1.0
                           ) -> Tuple[torch.Tensor, ...]:
     """This rank's rows of each of the combinations. Differentiable."""
-    pairs = [compression.compress(tensor) for tensor in tensors]
+    _tensors.expect_list(tensors)
+    pairs = [cast_of(compression).compress(tensor) for tensor in tensors]
     compressed = [tensor for tensor, _ in pairs]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):
         names = _names_of("reducescatter", name, len(tensors), process_set)

@@ -1,7 +1,7 @@
 """Join: ranks that have run out of data, while others have not."""
 
 from weir import _job
-from weir._process_sets import ProcessSet, global_process_set
+from weir._process_sets import ProcessSet, global_process_set, id_for
 from weir.torch import _distributed
 
 
@@ -20,7 +20,7 @@ def join(device: int = -1, process_set: ProcessSet = global_process_set) -> int:
     is accepted without effect. Raises ValueError in the middle of an optimizer's step, and for a
     process set that this rank is not in.
     """
-    set_id = process_set._id_for("JOIN")
+    set_id = id_for(process_set, "JOIN")
     _distributed.before_join(process_set)
     last = _job.engine().join(set_id)
     # This rank has counted less than the others, and perhaps not taken an optimizer's first step.

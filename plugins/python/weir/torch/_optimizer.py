@@ -9,7 +9,7 @@ import torch
 from weir import _job
 from weir.torch import _reduce_op
 from weir.torch._adasum import AdasumDistributed
-from weir.torch._compression import Compression, options_of
+from weir.torch._compression import Compression, options_of, selects
 from weir.torch._distributed import Distributed, checked_passes
 from weir._process_sets import ProcessSet, global_process_set
 
@@ -35,6 +35,14 @@ def _check_names(optimizer: torch.optim.Optimizer,
         raise ValueError("named_parameters was specified, but one or more model parameters were "
                          "not named. Python object ids: " + ", ".join(map(str, missing)))
     return named
+
+
+def _check_wrappable(optimizer: Any) -> None:
+    if isinstance(optimizer, (Distributed, AdasumDistributed)):
+        raise ValueError("this optimizer is a DistributedOptimizer already: wrap it once")
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise TypeError("DistributedOptimizer wraps a torch.optim.Optimizer, not a "
+                        f"{type(optimizer).__name__}")
 
 
 def _mixed(before: type, optimizer: torch.optim.Optimizer) -> Any:
@@ -67,7 +75,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         combined; compression is then none, fp16 or bf16.
     backward_passes_per_step: gradients of so many backward passes are summed before the exchange.
     gradient_predivide_factor: for Average, gradients are divided by it before and by
-        size / it after they are summed.
+        size / it after they are summed. Without effect with ``dgc`` and ``topk``, whose averages
+        pass no such sums.
     process_set: the ranks that train together; "all ranks" means those. On any other rank the
         optimizer takes its steps alone.
     num_groups, groups: accepted; the engine fuses gradients by itself.
@@ -75,11 +84,15 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     Raises ValueError for arguments that contradict each other, HorovodInternalError where ranks
     differ.
     """
+    _check_wrappable(optimizer)
     if gradient_predivide_factor != 1.0 and op != _reduce_op.Average:
         raise ValueError("gradient_predivide_factor not supported with op != Average")
     if num_groups:
         warnings.warn("Parameter `num_groups` has been replaced by `groups` and will be removed",
                       DeprecationWarning, stacklevel=2)
+    if num_groups < 0 or not (groups is None or isinstance(groups, (int, list, tuple))):
+        raise ValueError("groups should be a non-negative integer or a list of list of "
+                         "torch.Tensor.")
     _reduce_op.chosen(op)
     passes = checked_passes(backward_passes_per_step)
     named = _check_names(optimizer, named_parameters)
@@ -91,6 +104,10 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     options = options_of(compression)
     if options is None:
         options = dict(_job.engine().default_compression)
+    compressor = options.get("compressor")
+    if selects(options) and op != _reduce_op.Average:
+        raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "
+                         "out, and give the learning rate the factor that a sum would give")
     wrapped = _mixed(Distributed, optimizer)
     wrapped._weir_init(named, options, passes, op, gradient_predivide_factor, sparse_as_dense,
                        process_set)

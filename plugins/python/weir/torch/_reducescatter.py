@@ -7,15 +7,15 @@ import torch
 from weir import _job
 from weir.torch import _handles, _names, _reduce_op, _tensors
 from weir.torch._allgather import allgather
-from weir.torch._compression import Compression
-from weir._process_sets import ProcessSet, global_process_set
+from weir.torch._compression import Compression, cast_of
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
 def submit(tensor: torch.Tensor, name: str, op: int, prescale: float, postscale: float,
            process_set: ProcessSet):
     """The engine's handle, and what gives the result."""
     dtype = _tensors.check_reduced(tensor)
-    set_id = process_set._id_for("REDUCESCATTER")
+    set_id = id_for(process_set, "REDUCESCATTER")
     part = _job.engine().reducescatter(name, tensor.data_ptr(), dtype, tensor.shape, op, prescale,
                                        postscale, set_id)
     return part.handle, lambda: _tensors.from_gathered(part, tensor.dtype)
@@ -67,7 +67,8 @@ def reducescatter(tensor: torch.Tensor, name: Optional[str] = None, compression=
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
-    compressed, context = compression.compress(tensor)
+    _tensors.expect(tensor)
+    compressed, context = cast_of(compression).compress(tensor)
     if compressed.requires_grad and torch.is_grad_enabled():
         part = _Reducescatter.apply(compressed, name, checked_op(op), process_set,
                                     prescale_factor, postscale_factor)

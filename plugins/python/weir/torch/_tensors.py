@@ -1,7 +1,8 @@
 """What crosses to the engine of a tensor: an address, a data type's number and a shape."""
 
+import collections.abc
 import functools
-from typing import TYPE_CHECKING, Dict
+from typing import TYPE_CHECKING, Any, Dict
 
 import torch
 
@@ -25,8 +26,25 @@ def number_of(dtype: torch.dtype) -> int:
     return _numbers()[dtype]
 
 
+def expect(tensor: Any) -> None:
+    """Raises TypeError for what is no tensor."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"expected a torch.Tensor, got {tensor!r:.60} of type "
+                        f"{type(tensor).__name__}; torch.tensor(...) makes one")
+
+
+def expect_list(tensors: Any) -> None:
+    """Raises TypeError for what is no list of tensors."""
+    if isinstance(tensors, torch.Tensor) or not isinstance(tensors, collections.abc.Iterable):
+        raise TypeError(f"expected a list of tensors, got one {type(tensors).__name__}")
+    for tensor in tensors:
+        expect(tensor)
+
+
 def check(tensor: torch.Tensor) -> int:
-    """The number of the tensor's data type. Raises ValueError for a tensor that cannot cross."""
+    """The number of the tensor's data type. Raises ValueError for a tensor that cannot cross,
+    TypeError for what is none."""
+    expect(tensor)
     number = _numbers().get(tensor.dtype)
     if number is None:
         raise ValueError(
@@ -45,6 +63,7 @@ def check(tensor: torch.Tensor) -> int:
 
 def check_reduced(tensor: torch.Tensor) -> int:
     """The same for what is to be summed."""
+    expect(tensor)
     if tensor.dtype not in REDUCED:
         raise ValueError(
             f"Tensor type {tensor.type()} is not supported. Reduced are "

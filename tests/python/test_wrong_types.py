@@ -1,0 +1,114 @@
+"""Arguments of types that cannot be meant: an error that says what is, before anything is sent."""
+
+import pytest
+import torch
+
+import weir
+import weir.torch as hvd
+
+from test_optimizer import model
+
+TENSOR = torch.ones(4)
+
+
+@pytest.mark.parametrize("value", ["x", None, 3, [1.0, 2.0]])
+@pytest.mark.parametrize("operation", [
+    hvd.allreduce, hvd.allreduce_async, hvd.allreduce_, hvd.allgather, hvd.allgather_async,
+    hvd.alltoall, hvd.reducescatter, lambda value: hvd.broadcast(value, 0),
+    lambda value: hvd.broadcast_(value, 0)])
+def test_what_is_no_tensor(operation, value):
+    with pytest.raises(TypeError, match="expected a torch.Tensor, got "):
+        operation(value)
+
+
+@pytest.mark.parametrize("operation", [
+    hvd.grouped_allreduce, hvd.grouped_allreduce_async, hvd.grouped_allgather,
+    hvd.grouped_allgather_async, hvd.grouped_reducescatter, hvd.grouped_reducescatter_async])
+def test_what_is_no_list_of_tensors(operation):
+    with pytest.raises(TypeError, match="expected a list of tensors, got one Tensor"):
+        operation(TENSOR)
+    with pytest.raises(TypeError, match="expected a torch.Tensor, got 'x' of type str"):
+        operation([TENSOR, "x"])
+
+
+@pytest.mark.parametrize("wrong", [None, [0, 1], 0])
+@pytest.mark.parametrize("operation", [hvd.allreduce, hvd.allgather, hvd.alltoall,
+                                       hvd.reducescatter])
+def test_what_is_no_process_set(operation, wrong):
+    with pytest.raises(TypeError, match="is no ProcessSet; give what add_process_set returned"):
+        operation(TENSOR, process_set=wrong)
+    with pytest.raises(TypeError, match="is no ProcessSet"):
+        hvd.barrier(process_set=wrong)
+
+
+@pytest.mark.parametrize("operation", [hvd.allreduce, hvd.reducescatter,
+                                       lambda t, compression: hvd.grouped_allreduce(
+                                           [t], compression=compression)])
+def test_what_is_no_compression_of_an_operation(operation):
+    with pytest.raises(TypeError, match="topk and dgc are for DistributedOptimizer"):
+        operation(TENSOR, compression=hvd.Compression.dgc(density=0.1))
+    with pytest.raises(TypeError, match=r"Compression.none, .fp16 or .bf16; got 'fp16'"):
+        operation(TENSOR, compression="fp16")
+
+
+def test_a_root_is_a_number():
+    with pytest.raises(ValueError, match="root_rank='0'"):
+        hvd.broadcast(TENSOR, "0")
+
+
+def test_what_is_no_optimizer():
+    with pytest.raises(TypeError, match="wraps a torch.optim.Optimizer, not a Sequential"):
+        hvd.DistributedOptimizer(model())
+    with pytest.raises(TypeError, match="not a NoneType"):
+        hvd.DistributedOptimizer(None)
+
+
+@pytest.mark.parametrize("op", [hvd.Average, hvd.Adasum])
+def test_an_optimizer_is_wrapped_once(op):
+    once = hvd.DistributedOptimizer(torch.optim.SGD(model().parameters(), lr=0.1), op=op)
+    with pytest.raises(ValueError, match="DistributedOptimizer already: wrap it once"):
+        hvd.DistributedOptimizer(once, op=op)
+
+
+@pytest.mark.parametrize("wrong, message", [
+    ({"backward_passes_per_step": "2"}, "backward_passes_per_step='2': a whole number"),
+    ({"groups": "x"}, "groups should be a non-negative integer or a list"),
+    ({"num_groups": -3}, "groups should be a non-negative integer or a list"),
+    ({"op": hvd.Sum, "compression": hvd.Compression.dgc(density=0.1)},
+     "compressed by 'dgc' are averaged: leave op out")])
+def test_arguments_of_an_optimizer(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        hvd.DistributedOptimizer(torch.optim.SGD(model().parameters(), lr=0.1), **wrong)
+
+
+def test_parameters_are_no_model():
+    with pytest.raises(ValueError, match="invalid params of type Sequential: give model.state_dict"):
+        hvd.broadcast_parameters(model(), 0)
+
+
+def test_a_function_is_called():
+    with pytest.raises(TypeError, match="weir.run calls a function; 'x' is none"):
+        weir.run("x", np=1)
+
+
+def test_steps_may_be_a_whole_float():
+    assert hvd.Compression.dgc(warmup_steps=8.0)["warmup_steps"] == "8"
+
+
+def test_the_predivision_changes_no_average_of_selected_gradients(rank):
+    """Horovod's programs give it with any compression."""
+    found = []
+    for factor in (1.0, 4.0):
+        torch.manual_seed(7)
+        network = model()
+        optimizer = hvd.DistributedOptimizer(
+            torch.optim.SGD(network.parameters(), lr=0.1, momentum=0.9),
+            named_parameters=network.named_parameters(), gradient_predivide_factor=factor,
+            compression=hvd.Compression.dgc(density=0.1, min_elements=0))
+        for step in range(3):
+            optimizer.zero_grad()
+            shape = next(network.parameters()).shape
+            (network(torch.full((2, shape[1]), float(rank + step))) ** 2).sum().backward()
+            optimizer.step()
+        found.append(torch.cat([p.detach().flatten() for p in network.parameters()]))
+    assert torch.equal(*found)

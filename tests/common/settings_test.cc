@@ -104,6 +104,7 @@ TEST(Settings, AnUnknownVariableIsAnsweredWithTheNearestOne) {
   const auto settings = Settings::FromEnvironment({{"WEIR_FUSION_TRESHOLD", "1"},
                                                    {"WEIR_ZEBRA", "1"},
                                                    {"WEIR_SUPERVISOR_FD", "5"},
+                                                   {"WEIR_RUN_PROGRAM", "weirrun"},
                                                    {"HOROVOD_HOSTNAME", "a"},
                                                    {"PATH", "/bin"}});
   EXPECT_THAT(settings.warnings(),

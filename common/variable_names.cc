@@ -13,7 +13,7 @@ namespace weir {
 namespace {
 
 // Horovod's, without "HOROVOD_", that change what it does.
-constexpr std::array<std::string_view, 25> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
+constexpr std::array<std::string_view, 24> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "AUTOTUNE",
                                                         "AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
                                                         "AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
@@ -27,7 +27,6 @@ constexpr std::array<std::string_view, 25> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "CPU_OPERATIONS",
                                                         "DISABLE_GROUP_FUSION",
                                                         "DISABLE_NVTX_RANGES",
-                                                        "DYNAMIC_PROCESS_SETS",
                                                         "ELASTIC",
                                                         "ELASTIC_TIMEOUT",
                                                         "ENABLE_ASYNC_COMPLETION",
@@ -38,9 +37,10 @@ constexpr std::array<std::string_view, 25> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "NUM_NCCL_STREAMS",
                                                         "THREAD_AFFINITY",
                                                         "TORUS_ALLREDUCE"};
-// What its launcher tells its ranks, and what its installation reads.
-constexpr std::array<std::string_view, 11> kFacts = {
-    "BUILD_ARCH_FLAGS", "BUILD_CUDA_CC_LIST", "CROSS_RANK", "CROSS_SIZE", "HOSTNAME", "LOCAL_RANK",
+// What its launcher tells its ranks, what its installation reads, and what is done here anyway.
+constexpr std::array<std::string_view, 12> kFacts = {
+    "BUILD_ARCH_FLAGS", "BUILD_CUDA_CC_LIST", "CROSS_RANK", "CROSS_SIZE", "DYNAMIC_PROCESS_SETS",
+    "HOSTNAME",         "LOCAL_RANK",
     "LOCAL_SIZE",       "MPICXX_SHOW",        "NCCL_LINK",  "RANK",       "SIZE"};
 constexpr std::array<std::string_view, 9> kFactPrefixes = {
     "ALLOW_", "CUDA_", "GLOO_RENDEZVOUS_", "GPU_", "NCCL_", "ROCM_", "SPARK_", "WITHOUT_", "WITH_"};

@@ -62,6 +62,9 @@ class EngineImpl final : public Engine {
   }
   std::unique_ptr<GradientGroup> Register(GradientGroupSpec spec) override;
   bool Poll(Handle handle) override;
+  bool IsUnderWay(const std::string& name, int process_set) override {
+    return coordinator().process_sets().FindOwn(process_set).operations().IsBusy(name);
+  }
   void Wait(Handle handle) override;
   NetworkTotals network_totals() override { return coordinator().network_totals(); }
   void StartTimeline(const std::string& path, bool mark_cycles) override;

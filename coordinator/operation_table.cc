@@ -37,6 +37,12 @@ void OperationTable::Retire(Operation* operation) {
   operations_.erase(found);
 }
 
+bool OperationTable::IsBusy(const std::string& name) const {
+  std::lock_guard lock(mutex_);
+  const auto found = operations_.find(name);
+  return found != operations_.end() && found->second->busy();
+}
+
 std::optional<std::string> OperationTable::Busy() const {
   std::lock_guard lock(mutex_);
   for (const auto& [name, operation] : operations_) {

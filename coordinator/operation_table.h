@@ -31,6 +31,7 @@ class OperationTable {
   /// Forgets all that are idle.
   void Clear();
 
+  bool IsBusy(const std::string& name) const;
   std::size_t size() const;
   /// The name of one that is under way.
   std::optional<std::string> Busy() const;

@@ -13,6 +13,7 @@ std::vector<AcceptedFlag> MakeAccepted() {
       {"--gloo", 0, "there is no Gloo here; ranks meet over MPI"},
       {"--jsrun", 0, "ranks are started by MPICH's mpiexec, never by jsrun"},
       {"--disable-cache", 0, ""},
+      {"--torus-allreduce", 0, "there are no rings of GPUs here to make a torus of"},
       {"--no-torus-allreduce", 0, ""},
       {"--no-autotune", 0, ""},
       {"--mpi-threads-disable", 0,
@@ -45,9 +46,6 @@ std::string WhyRefused(std::string_view flag) {
   if (flag.starts_with("--autotune")) {
     return "asks for settings that are tuned while the job runs, which is not supported; leave it "
            "out, and give --fusion-threshold-mb and --cycle-time-ms if the defaults do not suit";
-  }
-  if (flag == "--torus-allreduce") {
-    return "asks for an all-reduce over a torus, which does not exist here; leave it out";
   }
   if (std::ranges::find(kElastic, flag) != kElastic.end()) {
     return "asks for an elastic job, whose ranks come and go; that is not supported: a job keeps "

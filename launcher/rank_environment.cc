@@ -1,8 +1,11 @@
 #include "launcher/rank_environment.h"
 
 #include <cstdlib>
+#include <string>
+#include <utility>
 
 #include "common/supervision.h"
+#include "launcher/hosts.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -21,6 +24,35 @@ Settings PrepareEnvironment(const Options& options) {
     throw InvalidArgument("strict settings (--strict, WEIR_STRICT): " + all);
   }
   return settings;
+}
+
+void SetHorovodsFacts() {
+  const auto number = [](const char* variable, int otherwise) {
+    const char* text = std::getenv(variable);
+    return text == nullptr ? otherwise : std::stoi(text);
+  };
+  const int rank = number("PMI_RANK", 0);
+  const int local_rank = number("MPI_LOCALRANKID", 0);
+  const char* text = std::getenv(supervision::kHostsVariable);
+  // Of the hosts that have a rank of this local number: how many come before this one's, and all.
+  int cross_rank = 0, cross_size = 0, first = 0;
+  std::string name;
+  for (const Host& host : ParseHosts(text == nullptr ? "localhost" : text)) {
+    if (host.slots > local_rank) {
+      if (first + host.slots <= rank) ++cross_rank;
+      ++cross_size;
+    }
+    if (first <= rank) name = host.name;
+    first += host.slots;
+  }
+  const std::pair<const char*, int> facts[] = {{"HOROVOD_RANK", rank},
+                                               {"HOROVOD_SIZE", number("PMI_SIZE", 1)},
+                                               {"HOROVOD_LOCAL_RANK", local_rank},
+                                               {"HOROVOD_LOCAL_SIZE", number("MPI_LOCALNRANKS", 1)},
+                                               {"HOROVOD_CROSS_RANK", cross_rank},
+                                               {"HOROVOD_CROSS_SIZE", cross_size}};
+  for (const auto& [variable, value] : facts) setenv(variable, std::to_string(value).c_str(), 1);
+  setenv("HOROVOD_HOSTNAME", name.c_str(), 1);
 }
 
 }  // namespace weir::launcher

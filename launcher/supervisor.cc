@@ -15,6 +15,7 @@
 
 #include "launcher/heartbeat.h"
 #include "launcher/network.h"
+#include "launcher/rank_environment.h"
 #include "launcher/start_trouble.h"
 #include "weir/error.h"
 
@@ -63,6 +64,7 @@ SupervisorConfig SupervisorConfig::FromEnvironment(std::vector<std::string> comm
   if (rank == nullptr) throw InvalidArgument("PMI_RANK is not set; was this started by mpiexec?");
   config.rank = std::stoi(rank);
   config.command = std::move(command);
+  SetHorovodsFacts();
   return config;
 }
 

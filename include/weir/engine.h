@@ -136,6 +136,10 @@ class Engine {
 
   /// Whether the operation has ended. Throws InvalidArgument for an unknown handle.
   virtual bool Poll(Handle handle) = 0;
+
+  /// Whether this rank has an operation of that name under way in the set, so that submitting
+  /// another one would throw. Throws InvalidArgument for a set that this rank is not in.
+  virtual bool IsUnderWay(const std::string& name, int process_set = 0) = 0;
   /// Waits for it, forgets the handle and throws the operation's error. A wait that passes
   /// settings.timeout_seconds ends the engine on all ranks with TimedOut.
   virtual void Wait(Handle handle) = 0;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "launcher/horovod_flags.h"
 #include "launcher/setting_flags.h"
 #include "weir/error.h"
 #include "weir/settings.h"
@@ -141,6 +142,52 @@ TEST(Options, OptionsOfOtherLibrariesSayWhatTheyDoHere) {
                                    HasSubstr("--mpi-threads-disable has no effect: one thread")));
 }
 
+TEST(Options, EveryFlagThatSetsNothingIsTakenAndSaysWhatItHasToSay) {
+  for (const AcceptedFlag& flag : AcceptedFlags()) {
+    std::vector<std::string> words = {"-np", "1", flag.flag};
+    if (flag.values == 1) words.emplace_back("2");
+    words.emplace_back("x");
+    const Options options = ParseOptions(words);
+    EXPECT_EQ(options.command, std::vector<std::string>{"x"}) << flag.flag;
+    EXPECT_THAT(options.notices, flag.says.empty() ? testing::Matcher<std::vector<std::string>>(IsEmpty())
+                                                   : ElementsAre(HasSubstr(flag.says)))
+        << flag.flag;
+  }
+}
+
+TEST(Options, EverySettingFlagIsTakenOnTheCommandLine) {
+  for (const SettingFlag& flag : SettingFlags()) {
+    if (flag.is_switch()) {
+      EXPECT_THAT(ParseOptions({"-np", "1", flag.flag, "x"}).environment,
+                  ElementsAre(Pair(flag.variable(), "true")));
+      EXPECT_THAT(ParseOptions({"-np", "1", flag.off_flag, "x"}).environment,
+                  ElementsAre(Pair(flag.variable(), "false")));
+      continue;
+    }
+    const std::string value = flag.key == "level"          ? "debug"
+                              : flag.setting == "TIMELINE" ? "file.json"
+                                                           : "3";
+    EXPECT_THAT(ParseOptions({"-np", "1", flag.flag, value, "x"}).environment,
+                ElementsAre(Pair(flag.variable(), flag.megabytes ? "3145728" : value)));
+  }
+}
+
+TEST(Options, AHostFileIsRead) {
+  const ConfigFile file("# hosts\nalpha slots=2\nbeta:1\n");
+  for (const char* flag : {"--hostfile", "-hostfile"}) {
+    const Options options = ParseOptions({"-np", "3", flag, file.path(), "x"});
+    EXPECT_EQ(HostsText(options.hosts), "alpha:2,beta:1") << flag;
+  }
+}
+
+TEST(Options, InterfacesAreForTheNetworkLibrariesToo) {
+  const Options options = ParseOptions({"-np", "1", "--network-interfaces", "eth0,eth1", "x"});
+  EXPECT_THAT(options.environment,
+              UnorderedElementsAre(Pair("NCCL_SOCKET_IFNAME", "eth0,eth1"),
+                                   Pair("UCX_NET_DEVICES", "eth0,eth1"),
+                                   Pair("FI_TCP_IFACE", "eth0")));
+}
+
 TEST(Options, OptionsThatAskForWhatIsDoneAnywaySayNothing) {
   EXPECT_THAT(ParseOptions({"-np", "1", "--mpi", "--no-autotune", "--no-torus-allreduce",
                             "--disable-cache", "x"})
@@ -154,7 +201,6 @@ TEST(Options, WhatWouldMakeItAnotherJobIsRefused) {
                            "--autotune-gaussian-process-noise"}) {
     ExpectRefused({"-np", "1", flag, "x"}, "' asks for settings that are tuned while the job runs");
   }
-  ExpectRefused({"-np", "1", "--torus-allreduce", "x"}, "'--torus-allreduce' asks for");
   for (const char* flag :
        {"--min-np", "--max-num-proc=3", "--host-discovery-script", "--reset-limit",
         "--slots-per-host", "--elastic-timeout", "--blacklist-cooldown-range"}) {
@@ -265,7 +311,6 @@ TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
            {"autotune:\n  enabled: true\n",
             ":2: autotune.enabled asks for settings that are tuned"},
            {"autotune:\n  logfile: x\n", "did you mean 'log-file'?"},
-           {"params:\n  torus-allreduce: true\n", ":2: params.torus-allreduce asks for"},
            {"library-options:\n  nccl-streams: 2\n", "unknown key 'nccl-streams'"},
            {"params: [\n", "config-"}}) {
     const ConfigFile file(text);

@@ -348,6 +348,31 @@ TEST(Weirrun, HostsMayHaveUnequalSlots) {
   }
 }
 
+TEST(Weirrun, TellsRanksWhatHorovodsLauncherTells) {
+  LaunchedJob job({"-np", "3", "-H", "node-a:1,node-b:2", "--network-interface", "lo", "sh", "-c",
+                   "echo $HOROVOD_RANK/$HOROVOD_SIZE $HOROVOD_LOCAL_RANK/$HOROVOD_LOCAL_SIZE "
+                   "$HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $HOROVOD_HOSTNAME $PYTHONUNBUFFERED"},
+                  {{"HYDRA_LAUNCHER_EXEC", Shell("here_instead_of_ssh.sh")}});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), AllOf(HasSubstr("[0] 0/3 0/1 0/2 node-a 1\n"),
+                                  HasSubstr("[1] 1/3 0/2 1/2 node-b 1\n"),
+                                  HasSubstr("[2] 2/3 1/2 0/1 node-b 1\n")));
+}
+
+TEST(Weirrun, LinesMayBeginWithTheTime) {
+  LaunchedJob job({"-np", "1", "-prefix-timestamp", "echo", "hi"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), testing::ContainsRegex("[0-9][0-9]:[0-9][0-9]:[0-9][0-9].*\\[0\\] hi"));
+}
+
+TEST(Weirrun, TheEffectiveConfigurationIsPrintedAtLevelInfo) {
+  LaunchedJob job({"-np", "1", "--log-level", "info", "--cycle-time-ms", "7",
+                   WEIR_TEST_SUMMING_RANK});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), AllOf(HasSubstr("WEIR_CYCLE_TIME"), HasSubstr("--cycle-time-ms"),
+                                  HasSubstr("WEIR_FUSION_THRESHOLD"), HasSubstr("default")));
+}
+
 // They have one name, this machine's: the engine goes by the launcher's local ranks.
 TEST(Weirrun, RanksOfAHierarchyShareAHost) {
   const std::map<std::string, std::string> stand_in = {

@@ -96,3 +96,20 @@ def test_groups_that_differ_are_told(rank, size):
                                            "number 1 differs"):
         hvd.grouped_allreduce([torch.ones(2), torch.ones(2 + rank)], name="group")
     assert len(hvd.grouped_allreduce([torch.ones(2)] * 2, name="group")) == 2
+
+
+@pytest.mark.parametrize("operation, kind", [
+    (hvd.grouped_allgather_async, "allgather"), (hvd.grouped_reducescatter_async, "reducescatter")])
+def test_a_group_is_submitted_whole_or_not_at_all(rank, size, operation, kind):
+    """Its last member's name is under way, or its last member has no rows."""
+    single = getattr(hvd, f"{kind}_async")
+    if rank == 0 and size > 1:
+        taken = single(torch.ones(4), name="whole.2of2")  # The others come later.
+        with pytest.raises(ValueError, match="same name as another tensor that is currently being"):
+            operation([torch.ones(4), torch.ones(4)], name="whole")
+    hvd.barrier()
+    hvd.synchronize(taken if rank == 0 and size > 1 else single(torch.ones(4), name="whole.2of2"))
+    with pytest.raises(ValueError, match="rank-zero tensor"):
+        operation([torch.ones(4), torch.tensor(1.0)], name="whole")
+    # Nothing is left of what was refused: the names are free.
+    assert len(hvd.synchronize(operation([torch.ones(4), torch.ones(4)], name="whole"))) == 2

@@ -122,6 +122,12 @@ void BindEngine(nb::module_& module) {
       .def(
           "poll", [](Job& job, Handle handle) { return job.engine()->Poll(handle); }, arg("handle"))
       .def(
+          "is_under_way",
+          [](Job& job, const std::string& name, int process_set) {
+            return job.engine()->IsUnderWay(name, process_set);
+          },
+          arg("name"), arg("process_set"))
+      .def(
           "wait", [](Job& job, Handle handle) { job.engine()->Wait(handle); }, arg("handle"),
           blocking)
       .def(

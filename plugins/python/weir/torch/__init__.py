@@ -39,4 +39,4 @@ from weir.torch._reduce_op import Adasum, Average, Max, Min, Product, Sum  # noq
 from weir.torch._reducescatter import reducescatter, reducescatter_async  # noqa: F401
 from weir.torch._sparse import sparse_allreduce_async  # noqa: F401
 from weir.torch._sync_batch_norm import SyncBatchNorm  # noqa: F401
-from weir.torch import elastic  # noqa: F401  (It needs the names above.)
+from weir.torch import elastic, mpi_ops  # noqa: F401  (They need the names above.)

@@ -16,6 +16,8 @@ def _checked_splits(splits: Optional[torch.Tensor]) -> List[int]:
         splits = torch.tensor(splits, dtype=torch.int32)
     if splits.dtype != torch.int32:
         raise ValueError("alltoall expects splits to contain 32-bit integer elements.")
+    if splits.dim() != 1:
+        raise ValueError("alltoall expects a 1D splits tensor, one number for each rank.")
     return splits.tolist()
 
 

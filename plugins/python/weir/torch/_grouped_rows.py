@@ -1,12 +1,13 @@
 """Grouped all-gather and reduce-scatter: several operations that are submitted together."""
 
-from typing import List, Optional, Sequence, Tuple
+from typing import Callable, List, Optional, Sequence, Tuple
 
 import torch
 
+from weir import _job
 from weir.torch import _allgather, _handles, _names, _reduce_op, _reducescatter, _tensors
 from weir.torch._compression import Compression, cast_of
-from weir._process_sets import ProcessSet, global_process_set
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
 def _names_of(kind: str, name: Optional[str], count: int, process_set: ProcessSet) -> List[str]:
@@ -16,13 +17,28 @@ def _names_of(kind: str, name: Optional[str], count: int, process_set: ProcessSe
     return [_names.member(base, i, count) for i in range(count)]
 
 
+def _check_all(operation: str, tensors: Sequence[torch.Tensor], names: List[str],
+               check: Callable[[torch.Tensor], int], process_set: ProcessSet) -> None:
+    """Raises ValueError where one of them would be refused: all are submitted, or none."""
+    set_id = id_for(process_set, operation)
+    for tensor, name in zip(tensors, names):
+        check(tensor)
+        if tensor.dim() == 0:
+            raise ValueError(f"Rank {_job.rank()} tried to {operation} a rank-zero tensor. (tensor "
+                             f"'{name}': give it a first dimension, whose rows can be dealt out)")
+        if _job.engine().is_under_way(f"{operation.lower()}.{name}", set_id):
+            raise ValueError(
+                "Requested to allreduce, allgather, or broadcast a tensor with the same name as "
+                "another tensor that is currently being processed. If you want to request another "
+                f"tensor, use a different tensor name. (tensor '{operation.lower()}.{name}')")
+
+
 def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
                             process_set: ProcessSet = global_process_set) -> int:
     """``allgather_async`` of several tensors with one handle; ``synchronize`` returns a tuple."""
     _tensors.expect_list(tensors)
     names = _names_of("allgather", name, len(tensors), process_set)
-    for tensor in tensors:  # All or none.
-        _tensors.check(tensor)
+    _check_all("ALLGATHER", tensors, names, _tensors.check, process_set)
     return _handles.join([_allgather.allgather_async(tensor, each, process_set)
                       for tensor, each in zip(tensors, names)])
 
@@ -46,8 +62,7 @@ def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[
     tuple."""
     _tensors.expect_list(tensors)
     names = _names_of("reducescatter", name, len(tensors), process_set)
-    for tensor in tensors:
-        _tensors.check_reduced(tensor)
+    _check_all("REDUCESCATTER", tensors, names, _tensors.check_reduced, process_set)
     return _handles.join([_reducescatter.reducescatter_async(tensor, each, op, process_set,
                                                          prescale_factor, postscale_factor)
                       for tensor, each in zip(tensors, names)])

@@ -39,9 +39,9 @@ constexpr std::array<std::string_view, 24> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "TORUS_ALLREDUCE"};
 // What its launcher tells its ranks, what its installation reads, and what is done here anyway.
 constexpr std::array<std::string_view, 12> kFacts = {
-    "BUILD_ARCH_FLAGS", "BUILD_CUDA_CC_LIST", "CROSS_RANK", "CROSS_SIZE", "DYNAMIC_PROCESS_SETS",
-    "HOSTNAME",         "LOCAL_RANK",
-    "LOCAL_SIZE",       "MPICXX_SHOW",        "NCCL_LINK",  "RANK",       "SIZE"};
+    "BUILD_ARCH_FLAGS",     "BUILD_CUDA_CC_LIST", "CROSS_RANK", "CROSS_SIZE",
+    "DYNAMIC_PROCESS_SETS", "HOSTNAME",           "LOCAL_RANK", "LOCAL_SIZE",
+    "MPICXX_SHOW",          "NCCL_LINK",          "RANK",       "SIZE"};
 constexpr std::array<std::string_view, 9> kFactPrefixes = {
     "ALLOW_", "CUDA_", "GLOO_RENDEZVOUS_", "GPU_", "NCCL_", "ROCM_", "SPARK_", "WITHOUT_", "WITH_"};
 

@@ -10,8 +10,8 @@ namespace weir::launcher {
 /// starts, and under strict settings for every option that has no effect. Not thread-safe.
 Settings PrepareEnvironment(const Options& options);
 
-/// Sets in this process what Horovod's launcher tells a rank of where it is (HOROVOD_RANK, ...), from
-/// what mpiexec and weirrun say of it. Not thread-safe.
+/// Sets in this process what Horovod's launcher tells a rank of where it is (HOROVOD_RANK, ...),
+/// from what mpiexec and weirrun say of it. Not thread-safe.
 void SetHorovodsFacts();
 
 }  // namespace weir::launcher

@@ -149,8 +149,9 @@ TEST(Options, EveryFlagThatSetsNothingIsTakenAndSaysWhatItHasToSay) {
     words.emplace_back("x");
     const Options options = ParseOptions(words);
     EXPECT_EQ(options.command, std::vector<std::string>{"x"}) << flag.flag;
-    EXPECT_THAT(options.notices, flag.says.empty() ? testing::Matcher<std::vector<std::string>>(IsEmpty())
-                                                   : ElementsAre(HasSubstr(flag.says)))
+    EXPECT_THAT(options.notices, flag.says.empty()
+                                     ? testing::Matcher<std::vector<std::string>>(IsEmpty())
+                                     : ElementsAre(HasSubstr(flag.says)))
         << flag.flag;
   }
 }
@@ -182,10 +183,9 @@ TEST(Options, AHostFileIsRead) {
 
 TEST(Options, InterfacesAreForTheNetworkLibrariesToo) {
   const Options options = ParseOptions({"-np", "1", "--network-interfaces", "eth0,eth1", "x"});
-  EXPECT_THAT(options.environment,
-              UnorderedElementsAre(Pair("NCCL_SOCKET_IFNAME", "eth0,eth1"),
-                                   Pair("UCX_NET_DEVICES", "eth0,eth1"),
-                                   Pair("FI_TCP_IFACE", "eth0")));
+  EXPECT_THAT(options.environment, UnorderedElementsAre(Pair("NCCL_SOCKET_IFNAME", "eth0,eth1"),
+                                                        Pair("UCX_NET_DEVICES", "eth0,eth1"),
+                                                        Pair("FI_TCP_IFACE", "eth0")));
 }
 
 TEST(Options, OptionsThatAskForWhatIsDoneAnywaySayNothing) {

@@ -366,8 +366,8 @@ TEST(Weirrun, LinesMayBeginWithTheTime) {
 }
 
 TEST(Weirrun, TheEffectiveConfigurationIsPrintedAtLevelInfo) {
-  LaunchedJob job({"-np", "1", "--log-level", "info", "--cycle-time-ms", "7",
-                   WEIR_TEST_SUMMING_RANK});
+  LaunchedJob job(
+      {"-np", "1", "--log-level", "info", "--cycle-time-ms", "7", WEIR_TEST_SUMMING_RANK});
   EXPECT_EQ(job.ExitCode(), 0);
   EXPECT_THAT(job.output(), AllOf(HasSubstr("WEIR_CYCLE_TIME"), HasSubstr("--cycle-time-ms"),
                                   HasSubstr("WEIR_FUSION_THRESHOLD"), HasSubstr("default")));

@@ -27,6 +27,27 @@ def of(rank, shape, dtype=torch.float64):
 TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 
 
+def test_a_process_set_combines_its_own(rank, size):
+    if size < 2:
+        pytest.skip("a set of some needs others")
+    some = hvd.add_process_set(range(1, size))
+    try:
+        if rank > 0:
+            found = hvd.allreduce(of(rank, (5,)), op=hvd.Adasum, process_set=some)
+            expected = reference([of(other, (5,)) for other in range(1, size)])
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-12)
+        parameter = torch.nn.Parameter(torch.zeros(5, dtype=torch.float64))
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=1.0), op=hvd.Adasum,
+                                             process_set=some)
+        parameter.backward(of(rank, (5,)))
+        optimizer.step()
+        moves = [-of(other, (5,)) for other in (range(1, size) if rank else [0])]
+        torch.testing.assert_close(parameter.detach(), reference(moves), rtol=1e-12, atol=1e-12)
+        del optimizer
+    finally:
+        hvd.remove_process_set(some)
+
+
 @pytest.mark.parametrize("dtype", TOLERANCE)
 @pytest.mark.parametrize("shape", [(5,), (3, 7), (2, 3, 4)])
 def test_tensors_follow_the_reference(rank, size, dtype, shape):

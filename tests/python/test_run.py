@@ -91,6 +91,53 @@ def test_a_rank_that_dies_is_named_by_its_exit_code(folder):
     assert "CAUGHT weir.run: weirrun ended with exit code 9, and said why on stderr" in out
 
 
+def test_a_gradient_that_one_rank_never_computes_ends_the_job_in_time(folder):
+    code, out, error = ran(folder, """
+        import sys, torch, weir, weir.torch as hvd
+
+        def work():
+            hvd.init()
+            used, unused = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(2))
+            optimizer = hvd.DistributedOptimizer(
+                torch.optim.SGD([used, unused], lr=0.1),
+                named_parameters=[("used", used), ("unused", unused)])
+            if hvd.rank() == 0:
+                (used + unused).sum().backward()
+                optimizer.step()
+            else:
+                hvd.synchronize(hvd.allreduce_async(torch.ones(1), name="elsewhere"))
+
+        if __name__ == "__main__":
+            try:
+                weir.run(work, np=2)
+            except RuntimeError as caught:
+                print("CAUGHT", caught)
+        """, WEIR_STALL_CHECK_TIME_SECONDS="0.5", WEIR_STALL_SHUTDOWN_TIME_SECONDS="1.5")
+    assert code == 0, error
+    assert "CAUGHT weir.run: rank" in out
+    assert "TimedOut" in out and "was submitted by ranks [" in out and "but not by ranks [" in out
+
+
+def test_who_waits_reads_that_another_rank_has_left(folder):
+    code, out, error = ran(folder, """
+        import torch, weir, weir.torch as hvd
+
+        def work():
+            hvd.init()
+            if hvd.rank() == 1:
+                return "left"
+            try:
+                hvd.allreduce(torch.ones(1))
+            except hvd.HorovodInternalError as error:
+                return str(error)
+
+        if __name__ == "__main__":
+            print("MAIN", weir.run(work, np=2)[0])
+        """)
+    assert code == 0, error
+    assert "MAIN Horovod has been shut down." in out and "rank 1" in out
+
+
 def nested():
     def inner():
         pass

@@ -1,0 +1,76 @@
+// weirrun with hosts that exist only for a stand-in of ssh, which runs the commands here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tests/launcher/launched_job.h"
+
+namespace weir::launcher {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const std::map<std::string, std::string> kStandIn = {
+    {"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/here_instead_of_ssh.sh"}};
+
+TEST(WeirrunHosts, HostsMayHaveUnequalSlots) {
+  LaunchedJob job({"-np", "4", "-H", "node-a:1,node-b:3", "--network-interface", "lo", "sh", "-c",
+                   "echo rank $PMI_RANK is $MPI_LOCALRANKID of $MPI_LOCALNRANKS"},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 0);
+  for (const char* line : {"rank 0 is 0 of 1", "rank 1 is 0 of 3", "rank 3 is 2 of 3"}) {
+    EXPECT_THAT(job.output(), HasSubstr(line));
+  }
+}
+
+TEST(WeirrunHosts, TellsRanksWhatHorovodsLauncherTells) {
+  LaunchedJob job({"-np", "3", "-H", "node-a:1,node-b:2", "--network-interface", "lo", "sh", "-c",
+                   "echo $HOROVOD_RANK/$HOROVOD_SIZE $HOROVOD_LOCAL_RANK/$HOROVOD_LOCAL_SIZE "
+                   "$HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $HOROVOD_HOSTNAME $PYTHONUNBUFFERED"},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), AllOf(HasSubstr("[0] 0/3 0/1 0/2 node-a 1\n"),
+                                  HasSubstr("[1] 1/3 0/2 1/2 node-b 1\n"),
+                                  HasSubstr("[2] 2/3 1/2 0/1 node-b 1\n")));
+}
+
+// They have one name, this machine's: the engine goes by the launcher's local ranks.
+TEST(WeirrunHosts, RanksOfAHierarchyShareAHost) {
+  LaunchedJob alike({"-np", "4", "-H", "node-a:2,node-b:2", "--network-interface", "lo",
+                     "--hierarchical-allreduce", "--log-level", "info", WEIR_TEST_SUMMING_RANK},
+                    kStandIn);
+  EXPECT_EQ(alike.ExitCode(), 0);
+  EXPECT_THAT(alike.output(),
+              AllOf(HasSubstr("hierarchical exchanges: ranks are 2 on each of 2 hosts"),
+                    HasSubstr("rank 3 of 4 is 1 on"), HasSubstr(", sum 10\n")));
+  LaunchedJob unlike({"-np", "3", "-H", "node-a:2,node-b:1", "--network-interface", "lo",
+                      "--hierarchical-allgather", WEIR_TEST_SUMMING_RANK},
+                     kStandIn);
+  EXPECT_EQ(unlike.ExitCode(), 0);
+  EXPECT_THAT(unlike.output(), HasSubstr("ranks are 2 and 1 on 2 hosts, so the whole job exchanges "
+                                         "flat; give all hosts as many"));
+}
+
+// Two connections for each rank. On six hosts, so that Hydra, which holds some files for each host
+// and for each rank on one, can do with fewer.
+TEST(WeirrunHosts, HoldsMoreConnectionsThanTheUsersLimitOnFiles) {
+  LaunchedJob job({"-np", "30", "-H", "a:5,b:5,c:5,d:5,e:5,f:5", "--network-interface", "lo", "sh",
+                   "-c", "echo may open $(ulimit -n)"},
+                  kStandIn, {}, "ulimit -Sn 64");
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), HasSubstr("[29] may open 64\n"));
+}
+
+TEST(WeirrunHosts, ALossNamesTheHost) {
+  LaunchedJob job({"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "sh", "-c",
+                   "exit $PMI_RANK"},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 1);
+  EXPECT_THAT(job.output(), HasSubstr("weirrun: rank 1 on node-b: exit code 1; "));
+}
+
+}  // namespace
+}  // namespace weir::launcher

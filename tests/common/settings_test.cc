@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <variant>
 
 #include "common/settings_table.h"
 #include "weir/error.h"
@@ -68,6 +70,20 @@ TEST(Settings, HorovodsSpellingIsReadWhenOursIsNotSet) {
   const auto both =
       Settings::FromEnvironment({{"HOROVOD_CACHE_CAPACITY", "7"}, {"WEIR_CACHE_CAPACITY", "8"}});
   EXPECT_EQ(both.cache_capacity, 8);
+}
+
+TEST(Settings, EveryHorovodsSpellingIsRead) {
+  for (const SettingRow& row : SettingTable()) {
+    if (row.alias.empty()) continue;
+    const std::string variable = "HOROVOD_" + row.alias;
+    const bool text = std::holds_alternative<std::string Settings::*>(row.member);
+    const bool level = std::holds_alternative<LogLevel Settings::*>(row.member);
+    const std::string value = text ? "file" : level ? "debug" : "1";
+    const auto entries = Settings::FromEnvironment({{variable, value}}).Entries();
+    const auto entry = std::ranges::find(entries, row.variable(), &Settings::Entry::variable);
+    ASSERT_NE(entry, entries.end());
+    EXPECT_EQ(entry->source, variable);
+  }
 }
 
 TEST(Settings, AliasesThatSayTheOppositeAreInvertedUnderBothPrefixes) {

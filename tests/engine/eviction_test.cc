@@ -111,6 +111,31 @@ TEST_P(Eviction, NamesThatNeverComeBackLeaveTheFastPathToThoseThatDo) {
   });
 }
 
+TEST_P(Eviction, EveryKindOfOperationTakesTheFastPathOnceItIsKnown) {
+  Run([](EngineImpl& implementation) {
+    Engine& engine = implementation;
+    const auto all = [&] {
+      std::vector<float> values(4, 1.0f), more(4, 1.0f);
+      const TensorView view = ViewOf(std::span<float>(values)),
+                       other = ViewOf(std::span<float>(more));
+      std::vector<float> gathered;
+      const AllocateOutput allocate = [&](const Shape& shape, auto) -> void* {
+        gathered.resize(static_cast<std::size_t>(shape.elements()));
+        return gathered.data();
+      };
+      const std::vector<Engine::ReduceTensor> group = {{view, view}, {other, other}};
+      engine.Wait(engine.Broadcast("broadcast", view, 0));
+      engine.Wait(engine.Allgather("allgather", view, allocate));
+      engine.Wait(engine.GroupedAllreduce("group", group));
+      engine.Wait(engine.Barrier("barrier"));
+    };
+    all();
+    const std::uint64_t slow = implementation.gauges().slow_rounds;
+    for (int round = 0; round < 5; ++round) all();
+    EXPECT_EQ(implementation.gauges().slow_rounds, slow);
+  });
+}
+
 // Rank 0, which decides, cannot know that another rank waits with the slot's bit set.
 TEST_P(Eviction, ARankThatWaitsOnASlotThatIsTakenAsksAgain) {
   Run(

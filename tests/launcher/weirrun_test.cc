@@ -338,6 +338,17 @@ TEST(Weirrun, StrictRefusesOptionsAndVariablesWithoutEffect) {
   EXPECT_THAT(fine.output(), HasSubstr("[0] strict is true\n"));
 }
 
+TEST(Weirrun, SaysWhatItIsAndWhatItCanDo) {
+  LaunchedJob version({"--version"});
+  EXPECT_EQ(version.ExitCode(), 0);
+  EXPECT_THAT(version.output(), testing::ContainsRegex("[0-9]+[.][0-9]+[.][0-9]+"));
+  LaunchedJob build({"-cb"});
+  EXPECT_EQ(build.ExitCode(), 0);
+  EXPECT_THAT(build.output(), AllOf(HasSubstr("Available Controllers:\n    [X] MPI ("),
+                                    HasSubstr("Available Tensor Operations:\n    [X] MPI\n"),
+                                    HasSubstr("[ ] NCCL\n")));
+}
+
 TEST(Weirrun, LinesMayBeginWithTheTime) {
   LaunchedJob job({"-np", "1", "-prefix-timestamp", "echo", "hi"});
   EXPECT_EQ(job.ExitCode(), 0);

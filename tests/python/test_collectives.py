@@ -223,6 +223,14 @@ def test_allreduce_gradient(rank, size, op, factor):
     torch.testing.assert_close(tensor.grad, torch.full((4,), float(factor(size))))
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_allreduce_gradient_is_scaled_as_the_values_are(size, dtype):
+    tensor = torch.ones(4, dtype=dtype, requires_grad=True)
+    hvd.allreduce(tensor, op=hvd.Sum, prescale_factor=0.5, postscale_factor=4.0).sum().backward()
+    assert tensor.grad.dtype == dtype
+    assert tensor.grad.tolist() == [2.0 * size] * 4
+
+
 def test_allgather_gradient(rank, size):
     tensor = torch.rand(rank + 1, requires_grad=True)
     gathered = hvd.allgather(tensor)

@@ -121,7 +121,8 @@ TEST(HierarchicalExchanges, AllgathersCrossHalfAsMuchWithTwoRanksAHost) {
     ASSERT_EQ(bytes.size(), 4 * kBytes);
     const auto* values = reinterpret_cast<const float*>(bytes.data());
     for (std::size_t i = 0; i < 4 * kElements; i += 1000) {
-      EXPECT_EQ(values[i], static_cast<float>(i / kElements));
+      const std::size_t rank = i / kElements;
+      EXPECT_EQ(values[i], static_cast<float>(rank));
     }
   });
   EXPECT_GT(crossed.flat, 8 * kBytes);

@@ -27,9 +27,11 @@ TEST(WeirrunHosts, HostsMayHaveUnequalSlots) {
 }
 
 TEST(WeirrunHosts, TellsRanksWhatHorovodsLauncherTells) {
+  const std::string facts =
+      "$HOROVOD_RANK/$HOROVOD_SIZE $HOROVOD_LOCAL_RANK/$HOROVOD_LOCAL_SIZE "
+      "$HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $HOROVOD_HOSTNAME $PYTHONUNBUFFERED";
   LaunchedJob job({"-np", "3", "-H", "node-a:1,node-b:2", "--network-interface", "lo", "sh", "-c",
-                   "echo $HOROVOD_RANK/$HOROVOD_SIZE $HOROVOD_LOCAL_RANK/$HOROVOD_LOCAL_SIZE "
-                   "$HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $HOROVOD_HOSTNAME $PYTHONUNBUFFERED"},
+                   "echo " + facts},
                   kStandIn);
   EXPECT_EQ(job.ExitCode(), 0);
   EXPECT_THAT(job.output(), AllOf(HasSubstr("[0] 0/3 0/1 0/2 node-a 1\n"),

@@ -28,12 +28,8 @@ namespace {
 void ExpectAllreduce(Transport& transport, Allreduce& allreduce, DType dtype,
                      const Reduction& reduction, std::size_t elements, bool in_place) {
   const std::uint32_t operation = NextOperation();
-  const Bytes in = TestValues(dtype, elements, transport.rank(), operation);
-  Bytes out = in_place ? in : Bytes(in.size(), std::byte{0xcd});
-  allreduce.Bind(in_place ? out.data() : in.data(), out.data(), static_cast<std::int64_t>(elements),
-                 dtype, reduction);
-  RunCollective(allreduce, operation);
-  EXPECT_TRUE(allreduce.Poll());
+  const Bytes out =
+      Allreduced(transport, allreduce, operation, dtype, reduction, elements, in_place);
   // EXPECT_TRUE, since printing the bytes helps nobody.
   EXPECT_TRUE(out == ReferenceAllreduce(dtype, reduction, elements, transport.size(), operation))
       << Name(dtype) << " " << Name(reduction.op) << ", " << elements << " elements, "

@@ -53,13 +53,9 @@ bool LevelsShow(DType dtype, const Reduction& reduction) {
 void ExpectAllreduce(Transport& transport, const Hosts& hosts, Allreduce& allreduce, DType dtype,
                      const Reduction& reduction, std::size_t elements, bool in_place) {
   const std::uint32_t operation = NextOperation();
-  const Bytes in = TestValues(dtype, elements, transport.rank(), operation);
-  Bytes out = in_place ? in : Bytes(in.size(), std::byte{0xcd});
-  allreduce.Bind(in_place ? out.data() : in.data(), out.data(), static_cast<std::int64_t>(elements),
-                 dtype, reduction);
-  RunCollective(allreduce, operation);
-  EXPECT_TRUE(allreduce.Poll());
-  const bool levels = in.size() > Allreduce::kWholeBytes && LevelsShow(dtype, reduction);
+  const Bytes out =
+      Allreduced(transport, allreduce, operation, dtype, reduction, elements, in_place);
+  const bool levels = out.size() > Allreduce::kWholeBytes && LevelsShow(dtype, reduction);
   const Bytes expected =
       levels ? InTwoLevels(hosts, dtype, reduction, elements, operation)
              : ReferenceAllreduce(dtype, reduction, elements, transport.size(), operation);

@@ -77,8 +77,6 @@ def grouped_allreduce(tensors: Sequence[torch.Tensor], average: Optional[bool] =
     """
     op = _reduce_op.chosen(op, average)
     _tensors.expect_list(tensors)
-    if not tensors:
-        raise ValueError("a grouped all-reduce needs at least one tensor")
     pairs = [cast_of(compression).compress(tensor) for tensor in tensors]
     compressed = [tensor for tensor, _ in pairs]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):

@@ -20,17 +20,27 @@ std::string Dim(const Request& request, std::size_t i) { return std::to_string(r
 std::string KindName(const Request& request) { return std::string(Name(request.kind)); }
 
 bool IsAny(const Request&) { return true; }
-bool HasTensor(const Request& request) {
+/// Of the operations on tensors, which a group has members for.
+bool IsOperation(const Request& request) {
   return request.kind != RequestKind::kBarrier && request.kind != RequestKind::kGroup;
 }
+bool HasTensor(const Request& request) { return IsOperation(request) && request.members.empty(); }
 bool IsReduction(const Request& request) {
-  return request.kind == RequestKind::kAllreduce || request.kind == RequestKind::kReducescatter;
+  return request.kind == RequestKind::kAllreduce || request.kind == RequestKind::kReducescatter ||
+         request.kind == RequestKind::kSparseAllreduce;
 }
 bool IsBroadcast(const Request& request) { return request.kind == RequestKind::kBroadcast; }
-bool HasWholeShape(const Request& request) { return IsReduction(request) || IsBroadcast(request); }
 /// Ranks may differ in the first dimension.
 bool HasFreeRows(const Request& request) {
-  return request.kind == RequestKind::kAllgather || request.kind == RequestKind::kAlltoall;
+  return HasTensor(request) &&
+         (GathersRows(request.kind) || request.kind == RequestKind::kAlltoall);
+}
+bool HasWholeShape(const Request& request) { return HasTensor(request) && !HasFreeRows(request); }
+
+std::string GroupText(const Request& request) {
+  const std::size_t members = request.members.size();
+  if (members == 0) return "a single tensor";
+  return "a group of " + std::to_string(members) + (members == 1 ? " tensor" : " tensors");
 }
 
 std::string WithoutFirstDim(const Request& request) {
@@ -44,6 +54,11 @@ const std::vector<Aspect>& Aspects() {
        [](const Request& a, const Request& b) {
          return "Mismatched operations: One rank did an " + KindName(a) +
                 ", but another rank did an " + KindName(b) + ".";
+       }},
+      {IsOperation, GroupText,
+       [](const Request& a, const Request& b) {
+         return "Mismatched " + KindName(a) + " groups: One rank sent " + GroupText(a) +
+                ", but another rank sent " + GroupText(b) + ".";
        }},
       {HasTensor, [](const Request& r) { return std::string(Name(r.dtype)); },
        [](const Request& a, const Request& b) {
@@ -107,8 +122,47 @@ Disagreement Describe(const std::string& stem, const std::string& name, int a, i
           {a, b}};
 }
 
-std::optional<Disagreement> CompareMembers(const std::string& stem, const Request& a,
-                                           const Request& b, int rank_a, int rank_b) {
+/// The first aspect in which the ranks differ.
+std::optional<Disagreement> CompareAspects(std::span<const Request> requests,
+                                           std::span<const int> ranks) {
+  const Request& first = requests.front();
+  for (const Aspect& aspect : Aspects()) {
+    if (!aspect.applies(first)) continue;
+    const std::string expected = aspect.value(first);
+    for (std::size_t r = 1; r < requests.size(); ++r) {
+      const std::string found = aspect.value(requests[r]);
+      if (found == expected) continue;
+      return Describe(aspect.stem(first, requests[r]), first.name, ranks[0], ranks[r], expected,
+                      found);
+    }
+  }
+  if (GathersRows(first.kind) && HasTensor(first) && first.shape.rank() == 0) {
+    return Disagreement{"Process-set rank zero tried to " + KindName(first) +
+                            " a rank-zero tensor. (tensor '" + first.name + "')",
+                        {ranks[0]}};
+  }
+  return std::nullopt;
+}
+
+/// The tensors of a grouped operation, one after the other, each as if it were alone.
+std::optional<Disagreement> CompareTensors(std::span<const Request> requests,
+                                           std::span<const int> ranks) {
+  for (std::size_t t = 0; t < requests.front().members.size(); ++t) {
+    std::vector<Request> alone;
+    for (const Request& request : requests) {
+      alone.push_back({.kind = request.kind,
+                       .name = request.tensor_name(t),
+                       .dtype = request.members[t].dtype,
+                       .shape = request.members[t].shape});
+    }
+    if (auto found = CompareAspects(alone, ranks)) return found;
+  }
+  return std::nullopt;
+}
+
+/// What ranks register: tensor by tensor.
+std::optional<Disagreement> CompareRegistered(const std::string& stem, const Request& a,
+                                              const Request& b, int rank_a, int rank_b) {
   if (a.members.size() != b.members.size()) {
     return Describe(stem + " the numbers of tensors differ.", a.name, rank_a, rank_b,
                     std::to_string(a.members.size()), std::to_string(b.members.size()));
@@ -118,11 +172,10 @@ std::optional<Disagreement> CompareMembers(const std::string& stem, const Reques
     const auto& y = b.members[i];
     if (x == y) continue;
     const auto text = [](const Request::Member& m) {
-      return (m.name.empty() ? "" : "'" + m.name + "' ") + std::string(Name(m.dtype)) + " " +
-             m.shape.ToString();
+      return "'" + m.name + "' " + std::string(Name(m.dtype)) + " " + m.shape.ToString();
     };
-    return Describe(stem + " tensor number " + std::to_string(i) + " differs.",
-                    x.name.empty() ? a.name : x.name, rank_a, rank_b, text(x), text(y));
+    return Describe(stem + " tensor number " + std::to_string(i) + " differs.", x.name, rank_a,
+                    rank_b, text(x), text(y));
   }
   return std::nullopt;
 }
@@ -144,39 +197,24 @@ std::optional<Disagreement> CompareSettings(const std::string& stem, const Reque
   return std::nullopt;
 }
 
-/// Several tensors under one name: member by member, then setting by setting.
-std::optional<Disagreement> CompareGroups(const Request& a, const Request& b, int rank_a,
-                                          int rank_b) {
-  const std::string stem = a.kind == RequestKind::kGroup
-                               ? "Mismatched registration of '" + a.name + "':"
-                               : "Mismatched " + KindName(a) + " tensor shapes in a group:";
-  if (auto found = CompareMembers(stem, a, b, rank_a, rank_b)) return found;
-  const bool registers = a.kind == RequestKind::kGroup;
-  return CompareSettings(registers ? stem : "Mismatched settings:", a, b, rank_a, rank_b);
-}
-
 }  // namespace
 
 std::optional<Disagreement> FindDisagreement(std::span<const Request> requests,
                                              std::span<const int> ranks) {
+  if (auto found = CompareAspects(requests, ranks)) return found;
   const Request& first = requests.front();
-  for (const Aspect& aspect : Aspects()) {
-    if (!aspect.applies(first)) continue;
-    const std::string expected = aspect.value(first);
-    for (std::size_t r = 1; r < requests.size(); ++r) {
-      const std::string found = aspect.value(requests[r]);
-      if (found == expected) continue;
-      return Describe(aspect.stem(first, requests[r]), first.name, ranks[0], ranks[r], expected,
-                      found);
-    }
+  const bool registers = first.kind == RequestKind::kGroup;
+  if (!registers) {
+    if (auto found = CompareTensors(requests, ranks)) return found;
   }
-  if (first.kind == RequestKind::kAllgather && first.shape.rank() == 0) {
-    return Disagreement{"Process-set rank zero tried to ALLGATHER a rank-zero tensor. (tensor '" +
-                            first.name + "')",
-                        {ranks[0]}};
-  }
+  const std::string stem =
+      registers ? "Mismatched registration of '" + first.name + "':" : "Mismatched settings:";
   for (std::size_t r = 1; r < requests.size(); ++r) {
-    if (auto found = CompareGroups(first, requests[r], ranks[0], ranks[r])) return found;
+    const Request& other = requests[r];
+    if (registers) {
+      if (auto found = CompareRegistered(stem, first, other, ranks[0], ranks[r])) return found;
+    }
+    if (auto found = CompareSettings(stem, first, other, ranks[0], ranks[r])) return found;
   }
   return std::nullopt;
 }

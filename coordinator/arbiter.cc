@@ -21,6 +21,21 @@ bool ZerosChangeNothing(const Request& request) {
          request.op == ReduceOp::kAdasum;
 }
 
+/// What every rank has to know of all ranks' rows (Response::rows).
+std::vector<std::int64_t> RowsOf(std::span<const Request> requests) {
+  std::vector<std::int64_t> rows;
+  const Request& first = requests.front();
+  if (GathersRows(first.kind)) {
+    for (std::size_t tensor = 0; tensor < first.tensors(); ++tensor) {
+      for (const Request& request : requests) rows.push_back(request.shape_of(tensor)[0]);
+    }
+  }
+  for (const Request& request : requests) {
+    rows.insert(rows.end(), request.splits.begin(), request.splits.end());
+  }
+  return rows;
+}
+
 }  // namespace
 
 Arbiter::Arbiter(std::vector<int> ranks, std::uint32_t cache_capacity,
@@ -119,11 +134,10 @@ void Arbiter::Decide(const std::string& name, ByMember by_member) {
     responses_.push_back(Unsupported(requests.front()));
     return;
   }
-  Response response{.kind = Response::Kind::kReady, .name = name, .slot = Assign(requests.front())};
-  for (const Request& request : requests) {
-    if (request.kind == RequestKind::kAllgather) response.rows.push_back(request.shape[0]);
-    response.rows.insert(response.rows.end(), request.splits.begin(), request.splits.end());
-  }
+  Response response{.kind = Response::Kind::kReady,
+                    .name = name,
+                    .slot = Assign(requests.front()),
+                    .rows = RowsOf(requests)};
   if (!whole) response.request = std::move(requests.front());
   responses_.push_back(std::move(response));
 }
@@ -133,13 +147,14 @@ Response Arbiter::Unsupported(const Request& request) const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     if (joined_[i]) joined.push_back(ranks_[i]);
   }
-  std::string kind(Name(request.kind));
+  // Horovod's sentences; it makes sparse all-reduces of all-gathers, and the option that it means
+  // is called sparse_as_dense.
+  const bool gathers = GathersRows(request.kind);
+  std::string kind(Name(gathers ? RequestKind::kAllgather : request.kind));
   std::ranges::transform(kind.begin() + 1, kind.end(), kind.begin() + 1,
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  // Horovod's sentences; the option that it means is called sparse_as_dense.
-  const std::string advice = request.kind == RequestKind::kAllgather
-                                 ? " Specify sparse_to_dense=True if using DistributedOptimizer."
-                                 : "";
+  const std::string advice =
+      gathers ? " Specify sparse_to_dense=True if using DistributedOptimizer." : "";
   return {.kind = Response::Kind::kMismatch,
           .name = request.name,
           .slot = kNoSlot,

@@ -134,7 +134,7 @@ std::exception_ptr Coordinator::ended_error() const {
   return ended_error_;
 }
 
-Handle Coordinator::Submit(ProcessSet& set, Operation::Submission submission) {
+Handle Coordinator::Submit(ProcessSet& set, Submission submission) {
   ThrowIfEnded();
   const auto [operation, handle] = set.operations().Submit(std::move(submission));
   operation->ready_ns = NowNs();
@@ -152,10 +152,10 @@ int Coordinator::Join(ProcessSet& set) {
         {*group, {rank_}, "submit"});
   }
   int last = -1;
-  Operation::Submission submission;
+  Submission submission;
   submission.request = {.kind = RequestKind::kJoin, .name = std::string(kJoinName), .slots = 0};
-  submission.on_agreed = [&last](const Operation::Agreement& agreement) {
-    last = static_cast<int>(agreement.rows.front());
+  submission.on_agreed = [&last](const Submission::Agreed& agreed) {
+    last = static_cast<int>(agreed.rows.front());
   };
   const Handle handle = Submit(set, std::move(submission));
   // The other ranks may go on for as long as they like, but not wait for something for ever.

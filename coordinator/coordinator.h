@@ -67,7 +67,7 @@ class Coordinator {
 
   /// Submits a single operation to a set of this rank's, by the request's name. Throws
   /// InvalidArgument while one of that name is under way there.
-  Handle Submit(ProcessSet& set, Operation::Submission submission);
+  Handle Submit(ProcessSet& set, Submission submission);
 
   /// Makes a process set of these ranks of the job, ascending, and returns its id. Collective and
   /// blocking. Throws InvalidArgument on every rank when there is one already, or no room.

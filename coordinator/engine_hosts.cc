@@ -14,7 +14,7 @@ void EngineImpl::AskForHosts(const Settings& settings) {
   std::vector<RankLocation> ranks(static_cast<std::size_t>(size_));
   static_assert(sizeof(RankLocation) == 2 * sizeof(std::int64_t));
   ranks[static_cast<std::size_t>(rank_)] = LocationOf(host_, local_rank_);
-  Operation::Submission submission;
+  Submission submission;
   submission.request = {
       .kind = RequestKind::kAllreduce,
       .name = std::string(kHostsName),
@@ -24,7 +24,8 @@ void EngineImpl::AskForHosts(const Settings& settings) {
       .settings = {{"WEIR_HIERARCHICAL_ALLREDUCE", settings.hierarchical_allreduce ? "1" : "0"},
                    {"WEIR_HIERARCHICAL_ALLGATHER", settings.hierarchical_allgather ? "1" : "0"}},
       .slots = 0};
-  submission.in = submission.out = ranks.data();
+  submission.tensors = {
+      {ranks.data(), ranks.data(), submission.request.shape.elements(), DType::kInt64}};
   Coordinator& running = coordinator();
   // A rank that has neither setting never comes.
   running.WaitForStart(running.Submit(running.process_sets().global(), std::move(submission)));

@@ -1,5 +1,7 @@
 #include "coordinator/engine_impl.h"
 
+#include <algorithm>
+
 #include "common/log.h"
 #include "coordinator/gradient_group.h"
 
@@ -68,6 +70,24 @@ EngineImpl::~EngineImpl() {
 Coordinator& EngineImpl::coordinator() const {
   parts_->coordinator->ThrowIfForked();
   return *parts_->coordinator;
+}
+
+int EngineImpl::AddProcessSet(std::span<const int> ranks) {
+  std::vector<int> sorted(ranks.begin(), ranks.end());
+  std::ranges::sort(sorted);
+  const auto refuse = [&](const std::string& why) {
+    throw InvalidArgument("a process set " + why, {"", {rank_}, "submit"});
+  };
+  if (sorted.empty()) refuse("needs at least one rank");
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end()) {
+    refuse("has each rank once; rank " + std::to_string(*twice) + " is there twice");
+  }
+  for (const int rank : sorted) {
+    if (rank >= 0 && rank < size_) continue;
+    refuse("with rank " + std::to_string(rank) + " is impossible in a job of " +
+           std::to_string(size_) + " ranks (0 to " + std::to_string(size_ - 1) + ")");
+  }
+  return coordinator().AddProcessSet(std::move(sorted));
 }
 
 std::unique_ptr<GradientGroup> EngineImpl::Register(GradientGroupSpec spec) {

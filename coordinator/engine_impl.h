@@ -41,11 +41,17 @@ class EngineImpl final : public Engine {
                           ReduceOptions options) override;
   Handle Allgather(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                    std::shared_ptr<const void> owner, int process_set) override;
+  Handle GroupedAllgather(const std::string& name, std::span<const RowsTensor> tensors,
+                          std::shared_ptr<const void> owner, int process_set) override;
   Handle Alltoall(const std::string& name, ConstTensorView in, std::span<const std::int64_t> splits,
                   AllocateOutput allocate, std::shared_ptr<const void> owner,
                   int process_set) override;
   Handle Reducescatter(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                        ReduceOptions options) override;
+  Handle GroupedReducescatter(const std::string& name, std::span<const RowsTensor> tensors,
+                              ReduceOptions options) override;
+  Handle SparseAllreduce(const std::string& name, RowsTensor indices, RowsTensor values,
+                         ReduceOptions options) override;
   Handle Broadcast(const std::string& name, TensorView tensor, int root,
                    std::shared_ptr<const void> owner, int process_set) override;
   Handle Barrier(const std::string& name, int process_set) override;
@@ -62,9 +68,6 @@ class EngineImpl final : public Engine {
   }
   std::unique_ptr<GradientGroup> Register(GradientGroupSpec spec) override;
   bool Poll(Handle handle) override;
-  bool IsUnderWay(const std::string& name, int process_set) override {
-    return coordinator().process_sets().FindOwn(process_set).operations().IsBusy(name);
-  }
   void Wait(Handle handle) override;
   NetworkTotals network_totals() override { return coordinator().network_totals(); }
   void StartTimeline(const std::string& path, bool mark_cycles) override;

@@ -73,10 +73,10 @@ void GradientGroupImpl::MakeBuckets() {
 }
 
 void GradientGroupImpl::Register() {
-  Operation::Submission submission;
+  Submission submission;
   submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
   std::uint32_t slot = kNoSlot;
-  submission.on_agreed = [&slot](const Operation::Agreement& agreement) { slot = agreement.slot; };
+  submission.on_agreed = [&slot](const Submission::Agreed& agreed) { slot = agreed.slot; };
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
   for (const auto& bucket : buckets_) bucket->slot = slot++;
   if (gate_) gate_->slot = slot;
@@ -84,7 +84,7 @@ void GradientGroupImpl::Register() {
 }
 
 void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
-  Operation::Submission submission;
+  Submission submission;
   submission.request.kind = RequestKind::kGroup;
   submission.request.name = spec_.name + ", loaded";
   submission.request.settings = {{"next step", next_step}};

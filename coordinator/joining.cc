@@ -54,20 +54,15 @@ void Joining::Start(JoinableGroup* group) {
 
 Operation* Joining::TakePart(const Request& request) {
   auto tensors = std::make_shared<std::vector<std::vector<std::byte>>>();
-  const auto zeros = [&tensors](DType dtype, const Shape& shape) {
-    const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * SizeOf(dtype);
-    return tensors->emplace_back(bytes).data();
+  Submission submission;
+  const auto add_zeros = [&](DType dtype, const Shape& shape) {
+    Array zeros{.elements = shape.elements(), .dtype = dtype};
+    zeros.in = zeros.out = tensors->emplace_back(zeros.bytes()).data();
+    submission.tensors.push_back(zeros);
   };
-  Operation::Submission submission;
   submission.request = request;
-  if (request.members.empty()) {
-    submission.out = zeros(request.dtype, request.shape);
-    submission.in = submission.out;
-  }
-  for (const Request::Member& member : request.members) {
-    std::byte* data = zeros(member.dtype, member.shape);
-    submission.arrays.push_back({data, data, member.shape.elements(), member.dtype});
-  }
+  if (request.members.empty()) add_zeros(request.dtype, request.shape);
+  for (const Request::Member& member : request.members) add_zeros(member.dtype, member.shape);
   submission.owner = std::move(tensors);
   auto operation = std::make_unique<Operation>(request.name, set_, handles_);
   operation->record_index =

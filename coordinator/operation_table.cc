@@ -5,7 +5,7 @@
 
 namespace weir {
 
-std::pair<Operation*, Handle> OperationTable::Submit(Operation::Submission submission) {
+std::pair<Operation*, Handle> OperationTable::Submit(Submission submission) {
   const std::string& name = submission.request.name;
   std::lock_guard lock(mutex_);
   std::unique_ptr<Operation>& entry = operations_[name];
@@ -35,12 +35,6 @@ void OperationTable::Retire(Operation* operation) {
   const auto found = operations_.find(operation->name());
   retired = std::move(found->second);
   operations_.erase(found);
-}
-
-bool OperationTable::IsBusy(const std::string& name) const {
-  std::lock_guard lock(mutex_);
-  const auto found = operations_.find(name);
-  return found != operations_.end() && found->second->busy();
 }
 
 std::optional<std::string> OperationTable::Busy() const {

@@ -22,7 +22,7 @@ class OperationTable {
 
   /// Begins a run of the operation of the request's name, which must then be announced to the
   /// network thread. Throws InvalidArgument while one is under way.
-  std::pair<Operation*, Handle> Submit(Operation::Submission submission);
+  std::pair<Operation*, Handle> Submit(Submission submission);
 
   /// Network thread, which has let go of the operation and keeps no slot for it: forgets it, unless
   /// it was submitted again meanwhile.
@@ -31,7 +31,6 @@ class OperationTable {
   /// Forgets all that are idle.
   void Clear();
 
-  bool IsBusy(const std::string& name) const;
   std::size_t size() const;
   /// The name of one that is under way.
   std::optional<std::string> Busy() const;

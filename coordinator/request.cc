@@ -157,9 +157,15 @@ std::vector<T> DecodeAll(std::span<const std::byte> message, std::size_t least, 
 
 std::string_view Name(RequestKind kind) {
   constexpr std::array<std::string_view, kRequestKinds> kNames = {
-      "ALLREDUCE",     "ALLGATHER", "BROADCAST", "ALLTOALL",
-      "REDUCESCATTER", "BARRIER",   "JOIN",      "REGISTER"};
+      "ALLREDUCE",        "ALLGATHER", "BROADCAST", "ALLTOALL", "REDUCESCATTER",
+      "SPARSE_ALLREDUCE", "BARRIER",   "JOIN",      "REGISTER"};
   return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string Request::tensor_name(std::size_t tensor) const {
+  if (members.empty()) return name;
+  const std::string& own = members[tensor].name;
+  return own.empty() ? name + "[" + std::to_string(tensor) + "]" : own;
 }
 
 std::vector<std::byte> Encode(std::span<const Request> requests) {

@@ -19,6 +19,7 @@ enum class RequestKind : std::uint8_t {
   kBroadcast,
   kAlltoall,
   kReducescatter,
+  kSparseAllreduce,  ///< Members: the indices, then the values.
   kBarrier,
   kJoin,   ///< This rank has nothing more to submit until all have said so.
   kGroup,  ///< The last one.
@@ -27,6 +28,11 @@ inline constexpr int kRequestKinds = static_cast<int>(RequestKind::kGroup) + 1;
 
 /// "ALLREDUCE", ... as in Horovod's messages.
 std::string_view Name(RequestKind kind);
+
+/// Every rank ends with every rank's rows.
+constexpr bool GathersRows(RequestKind kind) {
+  return kind == RequestKind::kAllgather || kind == RequestKind::kSparseAllreduce;
+}
 
 /// One rank's wish to run an operation, as it travels to rank 0 on the slow path. Two requests with
 /// the same name must agree (Arbiter says on what).
@@ -41,7 +47,7 @@ struct Request {
   std::int32_t root = 0;
   std::int32_t priority = 0;         ///< Decides the order of exchanges, so it must be the same.
   std::vector<std::int64_t> splits;  ///< kAlltoall: rows for each rank.
-  /// The registered tensors of a kGroup, in order, or those of a grouped kAllreduce.
+  /// The tensors of a group, in order: those that a kGroup registers, or those of one operation.
   struct Member {
     std::string name;
     DType dtype = DType::kFloat32;
@@ -54,6 +60,14 @@ struct Request {
   /// Consecutive slots that this name wants: 1, or the buckets and gates of a group; 0: it comes
   /// once.
   std::uint32_t slots = 1;
+
+  /// The tensors of an operation: its members, or itself.
+  std::size_t tensors() const { return members.empty() ? 1 : members.size(); }
+  const Shape& shape_of(std::size_t tensor) const {
+    return members.empty() ? shape : members[tensor].shape;
+  }
+  /// The member's name where it has one, otherwise "name[2]".
+  std::string tensor_name(std::size_t tensor) const;
 
   friend bool operator==(const Request&, const Request&) = default;
 };
@@ -70,8 +84,8 @@ struct Response {
   Kind kind = Kind::kReady;
   std::string name;
   std::uint32_t slot = 0;
-  /// kAllgather: every rank's first dimension. kAlltoall: what rank s sends to rank d is entry
-  /// s * size + d.
+  /// Gathers: every rank's first dimension, tensor by tensor. kAlltoall: what rank s sends to rank
+  /// d is entry s * size + d.
   std::vector<std::int64_t> rows;
   std::string text;
   std::vector<int> ranks;

@@ -12,7 +12,7 @@
 namespace weir {
 
 void Coordinator::ChangeSets(const std::string& what, std::function<void()> change) {
-  Operation::Submission submission;
+  Submission submission;
   submission.request.kind = RequestKind::kGroup;
   submission.request.name = kSetChangeName;
   submission.request.settings = {{"change", what}};

@@ -46,7 +46,14 @@ void CheckReduction(DType dtype, const Reduction& reduction) {
 void Reduce(DType dtype, const Reduction& reduction, std::span<const std::byte* const> sources,
             std::size_t elements, std::byte* out) {
   WEIR_CHECK(!sources.empty());
-  HWY_DYNAMIC_DISPATCH(ReduceAnyType)(dtype, reduction, sources, elements, out);
+  HWY_DYNAMIC_DISPATCH(ReduceAnyType)(dtype, reduction, sources, sources.size(), elements, out);
+}
+
+void ReduceAlone(DType dtype, const Reduction& reduction, std::size_t ranks,
+                 std::span<std::byte> values) {
+  const std::byte* const source = values.data();
+  HWY_DYNAMIC_DISPATCH(ReduceAnyType)
+  (dtype, reduction, std::span(&source, 1), ranks, values.size() / SizeOf(dtype), values.data());
 }
 
 }  // namespace weir

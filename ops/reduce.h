@@ -35,6 +35,11 @@ void CheckReduction(DType dtype, const Reduction& reduction);
 void Reduce(DType dtype, const Reduction& reduction, std::span<const std::byte* const> sources,
             std::size_t elements, std::byte* out);
 
+/// In place what Reduce gives where all values but one rank's, `values`, are zero, up to the sign
+/// of a zero. For kAverage and kSum.
+void ReduceAlone(DType dtype, const Reduction& reduction, std::size_t ranks,
+                 std::span<std::byte> values);
+
 /// The buffers and the arithmetic of one reduction on one rank. `in` and `out` are the same memory
 /// or do not overlap.
 struct ReduceTask {

@@ -242,8 +242,8 @@ class Reducer {
 
 template <typename T, typename Op>
 void ReduceAll(const Reduction& reduction, std::span<const std::byte* const> sources,
-               std::size_t elements, std::byte* out) {
-  Reducer<T, Op> reducer(reduction, sources.size());
+               std::size_t ranks, std::size_t elements, std::byte* out) {
+  Reducer<T, Op> reducer(reduction, ranks);
   for (std::size_t begin = 0; begin < elements; begin += kBlock) {
     reducer.Block(sources, begin, std::min(kBlock, elements - begin), out);
   }
@@ -251,49 +251,49 @@ void ReduceAll(const Reduction& reduction, std::span<const std::byte* const> sou
 
 template <typename T>
 void ReduceType(const Reduction& reduction, std::span<const std::byte* const> sources,
-                std::size_t elements, std::byte* out) {
+                std::size_t ranks, std::size_t elements, std::byte* out) {
   constexpr bool kIsBool = std::is_same_v<T, Boolean>;
   switch (reduction.op) {
     case ReduceOp::kAverage:
     case ReduceOp::kSum:
       using Or = std::conditional_t<kIsBool, MaxValues, AddValues>;
-      return ReduceAll<T, Or>(reduction, sources, elements, out);
+      return ReduceAll<T, Or>(reduction, sources, ranks, elements, out);
     case ReduceOp::kAdasum:
       break;  // Not entry by entry; CheckReduction refuses it.
     case ReduceOp::kMin:
-      return ReduceAll<T, MinValues>(reduction, sources, elements, out);
+      return ReduceAll<T, MinValues>(reduction, sources, ranks, elements, out);
     case ReduceOp::kMax:
-      return ReduceAll<T, MaxValues>(reduction, sources, elements, out);
+      return ReduceAll<T, MaxValues>(reduction, sources, ranks, elements, out);
     case ReduceOp::kProduct:
       using And = std::conditional_t<kIsBool, MinValues, MultiplyValues>;
-      return ReduceAll<T, And>(reduction, sources, elements, out);
+      return ReduceAll<T, And>(reduction, sources, ranks, elements, out);
   }
 }
 
 void ReduceAnyType(DType dtype, const Reduction& reduction,
-                   std::span<const std::byte* const> sources, std::size_t elements,
-                   std::byte* out) {
+                   std::span<const std::byte* const> sources, std::size_t ranks,
+                   std::size_t elements, std::byte* out) {
   switch (dtype) {
     case DType::kFloat32:
-      return ReduceType<float>(reduction, sources, elements, out);
+      return ReduceType<float>(reduction, sources, ranks, elements, out);
     case DType::kFloat64:
-      return ReduceType<double>(reduction, sources, elements, out);
+      return ReduceType<double>(reduction, sources, ranks, elements, out);
     case DType::kFloat16:
-      return ReduceType<Half>(reduction, sources, elements, out);
+      return ReduceType<Half>(reduction, sources, ranks, elements, out);
     case DType::kBFloat16:
-      return ReduceType<BFloat16>(reduction, sources, elements, out);
+      return ReduceType<BFloat16>(reduction, sources, ranks, elements, out);
     case DType::kUInt8:
-      return ReduceType<std::uint8_t>(reduction, sources, elements, out);
+      return ReduceType<std::uint8_t>(reduction, sources, ranks, elements, out);
     case DType::kInt8:
-      return ReduceType<std::int8_t>(reduction, sources, elements, out);
+      return ReduceType<std::int8_t>(reduction, sources, ranks, elements, out);
     case DType::kInt16:
-      return ReduceType<std::int16_t>(reduction, sources, elements, out);
+      return ReduceType<std::int16_t>(reduction, sources, ranks, elements, out);
     case DType::kInt32:
-      return ReduceType<std::int32_t>(reduction, sources, elements, out);
+      return ReduceType<std::int32_t>(reduction, sources, ranks, elements, out);
     case DType::kInt64:
-      return ReduceType<std::int64_t>(reduction, sources, elements, out);
+      return ReduceType<std::int64_t>(reduction, sources, ranks, elements, out);
     case DType::kBool:
-      return ReduceType<Boolean>(reduction, sources, elements, out);
+      return ReduceType<Boolean>(reduction, sources, ranks, elements, out);
   }
 }
 

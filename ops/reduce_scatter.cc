@@ -25,14 +25,19 @@ ReduceScatter::ReduceScatter(Transport& transport, std::size_t chunk_bytes)
   }
 }
 
+void ReduceScatter::CheckOffsets(std::span<const std::size_t> offsets, std::size_t elements) const {
+  if (offsets.size() == offsets_.size() && offsets.front() == 0 && offsets.back() == elements &&
+      std::ranges::is_sorted(offsets)) {
+    return;
+  }
+  throw InvalidArgument("a reduce-scatter of " + std::to_string(elements) + " elements over " +
+                        std::to_string(transport_.size()) +
+                        " ranks was given parts that are not one behind the other");
+}
+
 void ReduceScatter::Bind(const ReduceTask& task, std::span<const std::size_t> offsets) {
   CheckReduction(task.dtype, task.reduction);
-  if (offsets.size() != offsets_.size() || offsets.front() != 0 ||
-      offsets.back() != task.elements || !std::ranges::is_sorted(offsets)) {
-    throw InvalidArgument("a reduce-scatter of " + std::to_string(task.elements) +
-                          " elements over " + std::to_string(transport_.size()) +
-                          " ranks was given parts that are not one behind the other");
-  }
+  CheckOffsets(offsets, task.elements);
   task_ = task;
   std::ranges::copy(offsets, offsets_.begin());
   const std::size_t needed = std::min(

@@ -30,6 +30,9 @@ class ReduceScatter final : public Collective {
   explicit ReduceScatter(Transport& transport,
                          std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
 
+  /// Throws InvalidArgument unless `offsets` divide that many elements among size() ranks.
+  void CheckOffsets(std::span<const std::size_t> offsets, std::size_t elements) const;
+
   /// Rank r's part are the elements offsets[r] up to offsets[r + 1] of `task.in`; offsets are
   /// size() + 1 ascending numbers from 0 to task.elements. `task.out` takes this rank's part alone;
   /// it is that part's place in `task.in` or overlaps nothing of it. Offsets, type and reduction

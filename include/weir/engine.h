@@ -15,7 +15,7 @@
 
 namespace weir {
 
-/// Of an all-reduce or a reduce-scatter.
+/// Of an operation that combines values.
 struct ReduceOptions {
   ReduceOp op = ReduceOp::kAverage;
   double prescale = 1.0;   ///< Every rank's values are multiplied by this first,
@@ -67,15 +67,27 @@ class Engine {
   virtual Handle GroupedAllreduce(const std::string& name, std::span<const ReduceTensor> tensors,
                                   ReduceOptions options = {}) = 0;
 
-  // The next three make their result in memory that `allocate` returns. It is called once the ranks
+  // The next six make their results in memory that `allocate` returns. It is called once the ranks
   // agree, on the engine's network thread: it must not wait for the engine. What it throws becomes
   // the operation's error on this rank alone. The memory must not overlap the input's. A tensor
   // without dimensions has no rows and is refused.
+
+  /// What such an operation takes where it has several: a tensor, and its result's memory.
+  struct RowsTensor {
+    ConstTensorView in;
+    AllocateOutput allocate;
+  };
 
   /// Concatenates every rank's tensor along the first dimension, which alone may differ. `rows` is
   /// each rank's first dimension.
   virtual Handle Allgather(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                            std::shared_ptr<const void> owner = nullptr, int process_set = 0) = 0;
+
+  /// Allgather of several tensors, perhaps of different types, as one operation: all of them or
+  /// none. Small ones are fused. The handle is fulfilled when all are done.
+  virtual Handle GroupedAllgather(const std::string& name, std::span<const RowsTensor> tensors,
+                                  std::shared_ptr<const void> owner = nullptr,
+                                  int process_set = 0) = 0;
 
   /// Sends rows of the tensor to every rank: the first splits[0] of the first dimension to rank 0,
   /// the next splits[1] to rank 1, and so on; the result is what all ranks have sent here, in rank
@@ -91,6 +103,18 @@ class Engine {
   /// `rows` is each rank's part.
   virtual Handle Reducescatter(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                                ReduceOptions options = {}) = 0;
+
+  /// Reducescatter of several tensors as one operation, like GroupedAllgather.
+  virtual Handle GroupedReducescatter(const std::string& name, std::span<const RowsTensor> tensors,
+                                      ReduceOptions options = {}) = 0;
+
+  /// Combines sparse tensors, of which every rank may have other entries and another number of
+  /// them: an entry is a row of `indices`, of type int64, and the same row of `values`. The results
+  /// are all ranks' entries in rank order, those of one place not yet added up; values are scaled,
+  /// and for kAverage divided by the number of ranks. Only kSum and kAverage have a meaning. `rows`
+  /// is each rank's number of entries.
+  virtual Handle SparseAllreduce(const std::string& name, RowsTensor indices, RowsTensor values,
+                                 ReduceOptions options = {}) = 0;
 
   /// Copies the root's tensor into every other rank's. `root` is its rank in the job, also when
   /// only a process set takes part.
@@ -137,9 +161,6 @@ class Engine {
   /// Whether the operation has ended. Throws InvalidArgument for an unknown handle.
   virtual bool Poll(Handle handle) = 0;
 
-  /// Whether this rank has an operation of that name under way in the set, so that submitting
-  /// another one would throw. Throws InvalidArgument for a set that this rank is not in.
-  virtual bool IsUnderWay(const std::string& name, int process_set = 0) = 0;
   /// Waits for it, forgets the handle and throws the operation's error. A wait that passes
   /// settings.timeout_seconds ends the engine on all ranks with TimedOut.
   virtual void Wait(Handle handle) = 0;

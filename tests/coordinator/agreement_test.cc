@@ -154,6 +154,62 @@ TEST(Agreement, AReducescatterIsComparedLikeAnAllreduce) {
             std::string::npos);
 }
 
+TEST(Agreement, TensorsOfAGroupAreComparedAsIfEachWereAlone) {
+  Request usual{.kind = RequestKind::kAllgather, .name = "g"};
+  usual.members = {{"", DType::kFloat32, Shape{4}}, {"", DType::kFloat32, Shape{2, 2}}};
+  Request other = usual;
+  other.members[0].shape = Shape{9};
+  EXPECT_EQ(TextFor(usual, other), "agreed");
+  other.members[1].shape = Shape{2, 3};
+  EXPECT_EQ(TextFor(usual, other),
+            "Mismatched ALLGATHER tensor shapes: One rank sent a tensor with dimension 1 equal to "
+            "2, but another rank sent a tensor with dimension 1 equal to 3. (tensor 'g[1]': rank 0 "
+            "has [2], rank 2 has [3])");
+  other = usual;
+  other.members[1].dtype = DType::kInt64;
+  EXPECT_EQ(TextFor(usual, other),
+            "Mismatched data types: One rank had type float32, but another rank had type int64. "
+            "(tensor 'g[1]': rank 0 has float32, rank 2 has int64)");
+  other = usual;
+  other.members.pop_back();
+  EXPECT_EQ(TextFor(usual, other),
+            "Mismatched ALLGATHER groups: One rank sent a group of 2 tensors, but another rank "
+            "sent a group of 1 tensor. (tensor 'g': rank 0 has a group of 2 tensors, rank 2 has a "
+            "group of 1 tensor)");
+  const Request single{.kind = RequestKind::kAllgather, .name = "g", .shape = Shape{4}};
+  EXPECT_NE(TextFor(usual, single).find("another rank sent a single tensor."), std::string::npos);
+  EXPECT_NE(TextFor(single, usual).find("another rank sent a group of 2 tensors."),
+            std::string::npos);
+}
+
+TEST(Agreement, AGroupWithoutRowsIsRefused) {
+  Request usual{.kind = RequestKind::kAllgather, .name = "g"};
+  usual.members = {{"", DType::kFloat32, Shape{4}}, {"", DType::kFloat32, Shape{}}};
+  const auto found = FindDisagreement(std::vector{usual, usual}, std::vector{0, 1});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->text,
+            "Process-set rank zero tried to ALLGATHER a rank-zero tensor. (tensor 'g[1]')");
+}
+
+TEST(Agreement, SparseTensorsMayDifferInTheirEntriesAlone) {
+  Request usual{.kind = RequestKind::kSparseAllreduce, .name = "s", .op = ReduceOp::kSum};
+  usual.members = {{"s.indices", DType::kInt64, Shape{4, 1}},
+                   {"s.values", DType::kFloat32, Shape{4, 8}}};
+  Request other = usual;
+  other.members = {{"s.indices", DType::kInt64, Shape{7, 1}},
+                   {"s.values", DType::kFloat32, Shape{7, 8}}};
+  EXPECT_EQ(TextFor(usual, other), "agreed");
+  other.members[1].shape = Shape{7, 9};
+  EXPECT_NE(TextFor(usual, other).find("(tensor 's.values': rank 0 has [8], rank 2 has [9])"),
+            std::string::npos);
+  other = usual;
+  other.op = ReduceOp::kAverage;
+  EXPECT_NE(TextFor(usual, other).find("Mismatched reduction operation"), std::string::npos);
+  other = usual;
+  other.postscale = 2.0;
+  EXPECT_NE(TextFor(usual, other).find("Mismatched prescale"), std::string::npos);
+}
+
 TEST(Agreement, GroupsNameTheFirstTensorOrSettingThatDiffers) {
   Request usual{.kind = RequestKind::kGroup, .name = "opt"};
   usual.members = {{"a", DType::kFloat32, Shape{4}}, {"b", DType::kFloat32, Shape{2, 2}}};

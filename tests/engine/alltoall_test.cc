@@ -226,7 +226,7 @@ TEST_P(Alltoalls, AFailedAllocationIsThatRanksErrorAlone) {
           ADD_FAILURE() << "no memory was enough";
         } catch (const InvalidArgument& error) {
           EXPECT_THAT(error.what(),
-                      HasSubstr("no memory was given for the result of alltoall 'x', "));
+                      HasSubstr("no memory was given for the result of ALLTOALL 'x', "));
         }
       }
     }

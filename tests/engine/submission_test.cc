@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kSteps = 40;
 
-class Submission : public testing::TestWithParam<int> {
+class Submissions : public testing::TestWithParam<int> {
  protected:
   int ranks() const { return GetParam(); }
 
@@ -42,7 +42,7 @@ class Submission : public testing::TestWithParam<int> {
   }
 };
 
-TEST_P(Submission, InAnotherRandomOrderOnEachRankAndStep) {
+TEST_P(Submissions, InAnotherRandomOrderOnEachRankAndStep) {
   const unsigned seed = std::random_device()();
   std::cout << "seed " << seed << "\n";
   const auto shuffled = Train([&](Training& training, int rank) {
@@ -56,7 +56,7 @@ TEST_P(Submission, InAnotherRandomOrderOnEachRankAndStep) {
   EXPECT_EQ(shuffled, InOrder());
 }
 
-TEST_P(Submission, FromAThreadForEachTensor) {
+TEST_P(Submissions, FromAThreadForEachTensor) {
   const auto threaded = Train([](Training& training, int) {
     training.Begin();
     {
@@ -73,7 +73,7 @@ TEST_P(Submission, FromAThreadForEachTensor) {
   EXPECT_EQ(threaded, InOrder());
 }
 
-TEST_P(Submission, SingleOperationsInAnotherRandomOrderOnEachRank) {
+TEST_P(Submissions, SingleOperationsInAnotherRandomOrderOnEachRank) {
   constexpr std::size_t kTensors = 60;
   const unsigned seed = std::random_device()();
   std::cout << "seed " << seed << "\n";
@@ -101,7 +101,7 @@ TEST_P(Submission, SingleOperationsInAnotherRandomOrderOnEachRank) {
   });
 }
 
-TEST_P(Submission, AGradientThatItsOwnerLetsGoRightAfterSubmitting) {
+TEST_P(Submissions, AGradientThatItsOwnerLetsGoRightAfterSubmitting) {
   constexpr std::size_t kElements = 5000;
   RunJob(ranks(), [&](Engine& engine) {
     const auto group =
@@ -128,7 +128,7 @@ TEST_P(Submission, AGradientThatItsOwnerLetsGoRightAfterSubmitting) {
   });
 }
 
-TEST_P(Submission, ParametersThatSomeRanksDoNotUseCountAsZero) {
+TEST_P(Submissions, ParametersThatSomeRanksDoNotUseCountAsZero) {
   const auto unused = [](int step, int rank, std::size_t tensor) {
     return (static_cast<std::size_t>(step + rank) + tensor) % 3 == 0;
   };
@@ -151,7 +151,7 @@ TEST_P(Submission, ParametersThatSomeRanksDoNotUseCountAsZero) {
   EXPECT_EQ(train(false), train(true));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Submission, testing::ValuesIn(JobSizes()),
+INSTANTIATE_TEST_SUITE_P(Ranks, Submissions, testing::ValuesIn(JobSizes()),
                          testing::PrintToStringParamName());
 
 }  // namespace

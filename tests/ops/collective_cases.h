@@ -17,6 +17,11 @@ void Allgathers(Transport& transport);
 void Alltoalls(Transport& transport);
 /// Every type and operation, parts of even, uneven and no length: what an all-reduce gives them.
 void ReduceScatters(Transport& transport);
+/// Of several arrays: fused, alone, and of nothing.
+void GroupedAllgathers(Transport& transport);
+void GroupedReduceScatters(Transport& transport);
+/// Every type, sums and averages, scaled.
+void SparseAllreduces(Transport& transport);
 /// Of several arrays, on trees that are complete and that are not.
 void Adasums(Transport& transport);
 void FrameAllgathers(Transport& transport);

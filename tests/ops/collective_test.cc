@@ -11,6 +11,8 @@
 #include "ops/broadcast_bytes.h"
 #include "ops/frame_allgather.h"
 #include "ops/gather_to_root.h"
+#include "ops/grouped_allgather.h"
+#include "ops/grouped_reduce_scatter.h"
 #include "ops/reduce_scatter.h"
 #include "tests/ops/collective_cases.h"
 #include "tests/ops/run_ranks.h"
@@ -32,6 +34,15 @@ TEST_P(Collectives, AllgatherConcatenatesInRankOrder) { RunRanks(GetParam(), cas
 TEST_P(Collectives, AlltoallSendsEachRankItsPart) { RunRanks(GetParam(), cases::Alltoalls); }
 TEST_P(Collectives, ReduceScatterLeavesEachRankItsPart) {
   RunRanks(GetParam(), cases::ReduceScatters);
+}
+TEST_P(Collectives, GroupedAllgatherConcatenatesEachArray) {
+  RunRanks(GetParam(), cases::GroupedAllgathers);
+}
+TEST_P(Collectives, GroupedReduceScatterLeavesEachRankItsParts) {
+  RunRanks(GetParam(), cases::GroupedReduceScatters);
+}
+TEST_P(Collectives, SparseAllreduceScalesWhatItGathers) {
+  RunRanks(GetParam(), cases::SparseAllreduces);
 }
 TEST_P(Collectives, AdasumFollowsTheReference) { RunRanks(GetParam(), cases::Adasums); }
 TEST_P(Collectives, FrameAllgatherKeepsEachLength) { RunRanks(GetParam(), cases::FrameAllgathers); }
@@ -131,6 +142,26 @@ TEST(AllgatherErrors, LengthsMustFitTheBuffers) {
     const std::vector<std::size_t> three = {3}, two_ranks = {3, 1};
     EXPECT_THROW(allgather.Bind(in, out, three), InvalidArgument);
     EXPECT_THROW(allgather.Bind(in, out, two_ranks), InvalidArgument);
+  });
+}
+
+TEST(GroupErrors, LengthsAndBordersMustFitTheArrays) {
+  RunRanks(1, [](Transport& transport) {
+    GroupedAllgather gather(transport);
+    std::vector<std::byte> in(3), out(3);
+    const std::vector<GroupedAllgather::Item> items = {{in, out}, {in, out}};
+    for (const std::vector<std::size_t>& bytes :
+         std::vector<std::vector<std::size_t>>{{}, {3}, {3, 4}, {3, 3, 3}}) {
+      EXPECT_THROW(gather.Bind(items, bytes), InvalidArgument) << bytes.size();
+    }
+    GroupedReduceScatter scatter(transport);
+    const std::vector<Array> arrays = {{in.data(), out.data(), 3, DType::kUInt8}};
+    for (const std::vector<std::size_t>& offsets :
+         std::vector<std::vector<std::size_t>>{{}, {0}, {0, 2}, {0, 3, 3}}) {
+      EXPECT_THROW(scatter.Bind(arrays, offsets, {}), InvalidArgument) << offsets.size();
+    }
+    EXPECT_THROW(scatter.Bind(arrays, std::vector<std::size_t>{0, 3}, {ReduceOp::kAdasum}),
+                 InvalidArgument);
   });
 }
 

@@ -95,6 +95,7 @@ TEST(DelayedTransport, CarriesCollectives) {
   RunRanks(3, cases::Reuse, delay);
   RunRanks(3, cases::ManyAtOnce, delay);
   RunRanks(3, cases::Adasums, delay);
+  RunRanks(3, cases::GroupedAllgathers, delay);
 }
 
 }  // namespace

@@ -21,6 +21,15 @@ TEST(ParallelCollectives, AlltoallSendsEachRankItsPart) { cases::Alltoalls(JobTr
 TEST(ParallelCollectives, ReduceScatterLeavesEachRankItsPart) {
   cases::ReduceScatters(JobTransport());
 }
+TEST(ParallelCollectives, GroupedAllgatherConcatenatesEachArray) {
+  cases::GroupedAllgathers(JobTransport());
+}
+TEST(ParallelCollectives, GroupedReduceScatterLeavesEachRankItsParts) {
+  cases::GroupedReduceScatters(JobTransport());
+}
+TEST(ParallelCollectives, SparseAllreduceScalesWhatItGathers) {
+  cases::SparseAllreduces(JobTransport());
+}
 TEST(ParallelCollectives, AdasumFollowsTheReference) { cases::Adasums(JobTransport()); }
 TEST(ParallelCollectives, FrameAllgatherKeepsEachLength) { cases::FrameAllgathers(JobTransport()); }
 TEST(ParallelCollectives, BroadcastReachesAllFromAnyRoot) { cases::Broadcasts(JobTransport()); }

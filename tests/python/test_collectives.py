@@ -45,10 +45,12 @@ def test_allreduce_averages_and_truncates_integers(rank, size, dtype):
 
 @pytest.mark.parametrize("op,torch_op", [(hvd.Min, torch.amin), (hvd.Max, torch.amax),
                                          (hvd.Product, torch.prod)])
-@pytest.mark.parametrize("dtype", [torch.int64, torch.float32])
+@pytest.mark.parametrize("dtype", REDUCED)
 def test_allreduce_min_max_product(rank, size, op, torch_op, dtype):
-    expected = torch_op(torch.stack(all_of(size, 2, dtype)), 0)
-    assert torch.equal(hvd.allreduce(of_rank(rank, 2, dtype), op=op), expected)
+    # Small enough for their products to be exact in 16 bits.
+    values = [tensor.clamp(-3, 3) for tensor in all_of(size, 2, torch.float64)]
+    expected = torch_op(torch.stack(values), 0).to(dtype)
+    assert torch.equal(hvd.allreduce(values[rank].to(dtype), op=op), expected)
 
 
 @pytest.mark.parametrize("dtype", REDUCED)
@@ -211,56 +213,6 @@ def test_objects(rank, size):
     assert hvd.allgather_object(mine) == [
         {"rank": r, "list": list(range(r))} for r in range(size)]
     assert hvd.broadcast_object(mine if rank == size - 1 else None, size - 1)["rank"] == size - 1
-
-
-# --- autograd ---
-
-
-@pytest.mark.parametrize("op,factor", [(hvd.Sum, lambda size: size), (hvd.Average, lambda size: 1)])
-def test_allreduce_gradient(rank, size, op, factor):
-    tensor = torch.rand(4, requires_grad=True)
-    hvd.allreduce(tensor, op=op).sum().backward()
-    torch.testing.assert_close(tensor.grad, torch.full((4,), float(factor(size))))
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
-def test_allreduce_gradient_is_scaled_as_the_values_are(size, dtype):
-    tensor = torch.ones(4, dtype=dtype, requires_grad=True)
-    hvd.allreduce(tensor, op=hvd.Sum, prescale_factor=0.5, postscale_factor=4.0).sum().backward()
-    assert tensor.grad.dtype == dtype
-    assert tensor.grad.tolist() == [2.0 * size] * 4
-
-
-def test_allgather_gradient(rank, size):
-    tensor = torch.rand(rank + 1, requires_grad=True)
-    gathered = hvd.allgather(tensor)
-    weights = torch.arange(float(gathered.numel()))
-    (gathered * weights).sum().backward()
-    before = rank * (rank + 1) // 2
-    assert torch.equal(tensor.grad, weights[before:before + rank + 1])
-
-
-def test_broadcast_gradient(rank, size):
-    tensor = torch.rand(3, requires_grad=True)
-    (hvd.broadcast(tensor, size - 1) * (rank + 1)).sum().backward()
-    mean = (size + 1) / 2 if rank == size - 1 else 0.0
-    torch.testing.assert_close(tensor.grad, torch.full((3,), mean))
-
-
-def test_alltoall_gradient(rank, size):
-    tensor = torch.rand(size * 2 + 1, requires_grad=True)  # The last row goes nowhere.
-    output, _ = hvd.alltoall(tensor, torch.full((size,), 2, dtype=torch.int32))
-    (output * (rank + 1)).sum().backward()
-    expected = [float(other + 1) for other in range(size) for _ in range(2)] + [0.0]
-    assert tensor.grad.tolist() == expected
-
-
-@pytest.mark.parametrize("op,factor", [(hvd.Sum, lambda size: size), (hvd.Average, lambda size: 1)])
-def test_reducescatter_gradient(rank, size, op, factor):
-    tensor = torch.rand(size + 1, requires_grad=True)
-    (hvd.reducescatter(tensor, op=op, postscale_factor=3.0) * (rank + 1)).sum().backward()
-    owners = [1.0, 1.0] + [float(r + 1) for r in range(1, size)]
-    assert tensor.grad.tolist() == [3.0 * factor(size) * owner for owner in owners]
 
 
 # --- handles ---

@@ -43,14 +43,6 @@ def test_grouped_allreduce_scales_and_casts(rank, size):
     assert_all_equal(found, [torch.full((3,), 2.0 * size), torch.full((4,), 2.0 * size)])
 
 
-def test_grouped_allreduce_gradient(size):
-    tensors = [torch.rand(3, requires_grad=True), torch.rand(2, requires_grad=True)]
-    a, b = hvd.grouped_allreduce(tensors, op=hvd.Sum)
-    (a.sum() + 2 * b.sum()).backward()
-    assert tensors[0].grad.tolist() == [float(size)] * 3
-    assert tensors[1].grad.tolist() == [2.0 * size] * 2
-
-
 def test_grouped_allgather(rank, size):
     def member(r, i):
         return torch.full((r % 3, i + 1), 10 * r + i)
@@ -66,17 +58,6 @@ def test_grouped_reducescatter(rank, size):
                              for i in range(4)])
 
 
-def test_grouped_row_gradients(rank, size):
-    tensors = [torch.rand(size, requires_grad=True) for _ in range(2)]
-    for tensor, part in zip(tensors, hvd.grouped_reducescatter(tensors)):
-        part.sum().backward()
-        assert tensor.grad.tolist() == [1.0] * size
-        tensor.grad = None
-    for tensor, whole in zip(tensors, hvd.grouped_allgather(tensors)):
-        whole.sum().backward()
-        assert tensor.grad.tolist() == [1.0] * size
-
-
 def test_a_group_that_cannot_be_enqueues_nothing(rank, size):
     bad = [torch.ones(2), torch.ones(2, 3).t()]
     for operation in (hvd.grouped_allreduce_async, hvd.grouped_allgather_async,
@@ -89,27 +70,30 @@ def test_a_group_that_cannot_be_enqueues_nothing(rank, size):
         assert len(hvd.synchronize(operation(good, name="group"))) == 2
 
 
-def test_groups_that_differ_are_told(rank, size):
+@pytest.mark.parametrize("operation, kind", [
+    (hvd.grouped_allreduce, "ALLREDUCE"), (hvd.grouped_allgather, "ALLGATHER"),
+    (hvd.grouped_reducescatter, "REDUCESCATTER")])
+def test_groups_that_differ_are_told_of_the_tensor(rank, size, operation, kind):
     if size == 1:
         pytest.skip("nobody to disagree with")
-    with pytest.raises(hvd.Mismatch, match="Mismatched ALLREDUCE tensor shapes in a group: tensor "
-                                           "number 1 differs"):
-        hvd.grouped_allreduce([torch.ones(2), torch.ones(2 + rank)], name="group")
-    assert len(hvd.grouped_allreduce([torch.ones(2)] * 2, name="group")) == 2
+    with pytest.raises(hvd.Mismatch, match=f"Mismatched {kind} tensor shapes: One rank sent a "
+                                           r"tensor .*\(tensor 'grouped_.*group\[1\]': rank 0 has"):
+        operation([torch.ones(2), torch.ones(2, 2 + rank)], name="group")
+    with pytest.raises(hvd.Mismatch, match=f"Mismatched {kind} groups: One rank sent a group of 1 "
+                                           "tensor, but another rank sent a group of 2 tensors."):
+        operation([torch.ones(2)] * min(rank + 1, 2), name="group")
+    assert len(operation([torch.ones(2)] * 2, name="group")) == 2
 
 
-@pytest.mark.parametrize("operation, kind", [
-    (hvd.grouped_allgather_async, "allgather"), (hvd.grouped_reducescatter_async, "reducescatter")])
-def test_a_group_is_submitted_whole_or_not_at_all(rank, size, operation, kind):
-    """Its last member's name is under way, or its last member has no rows."""
-    single = getattr(hvd, f"{kind}_async")
+@pytest.mark.parametrize("operation", [
+    hvd.grouped_allreduce_async, hvd.grouped_allgather_async, hvd.grouped_reducescatter_async])
+def test_a_group_whose_name_is_under_way_enqueues_nothing(rank, size, operation):
+    group = [torch.ones(4), torch.ones(4)]
     if rank == 0 and size > 1:
-        taken = single(torch.ones(4), name="whole.2of2")  # The others come later.
+        handle = operation(group, name="taken")  # The others come later.
         with pytest.raises(ValueError, match="same name as another tensor that is currently being"):
-            operation([torch.ones(4), torch.ones(4)], name="whole")
+            operation(group, name="taken")
     hvd.barrier()
-    hvd.synchronize(taken if rank == 0 and size > 1 else single(torch.ones(4), name="whole.2of2"))
-    with pytest.raises(ValueError, match="rank-zero tensor"):
-        operation([torch.ones(4), torch.tensor(1.0)], name="whole")
-    # Nothing is left of what was refused: the names are free.
-    assert len(hvd.synchronize(operation([torch.ones(4), torch.ones(4)], name="whole"))) == 2
+    if rank != 0 or size == 1:
+        handle = operation(group, name="taken")
+    assert len(hvd.synchronize(handle)) == 2

@@ -56,7 +56,8 @@ def test_ranks_whose_rows_differ_in_width_are_told(rank, size):
         pytest.skip("nobody to disagree with")
     tensor = torch.sparse_coo_tensor([[0]], torch.ones(1, 2 + rank), (4, 2 + rank))
     wait = hvd.sparse_allreduce_async(tensor, "bad", hvd.Sum)
-    with pytest.raises(hvd.Mismatch, match="Mismatched ALLGATHER tensor shapes"):
+    with pytest.raises(hvd.Mismatch, match="Mismatched SPARSE_ALLREDUCE tensor shapes: .*"
+                                           r"\(tensor 'sparse_allreduce.bad.values': rank 0 has"):
         wait()
     assert hvd.allreduce(torch.ones(1), op=hvd.Sum) == size
 
@@ -176,3 +177,20 @@ def test_a_gradient_that_turns_sparse_later_is_refused():
     optimizer.zero_grad(set_to_none=True)
     with pytest.raises(ValueError, match="was dense in its first step"):
         torch.nn.functional.embedding(torch.tensor([1]), parameter, sparse=True).sum().backward()
+
+
+def test_sparse_adam_takes_the_averaged_rows(rank, size):
+    torch.manual_seed(3)
+    mine = torch.nn.Embedding(ROWS, WIDTH, sparse=True)
+    alone = copy.deepcopy(mine)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SparseAdam(list(mine.parameters()), lr=0.1))
+    reference = torch.optim.SparseAdam(list(alone.parameters()), lr=0.1)
+    for step in range(4):
+        words = [torch.tensor([(3 * r + step) % ROWS, r % 2]) for r in range(size)]
+        optimizer.zero_grad()
+        mine(words[rank]).pow(2).sum().backward()
+        optimizer.step()
+        reference.zero_grad()
+        (sum(alone(each).pow(2).sum() for each in words) / size).backward()
+        reference.step()
+    torch.testing.assert_close(mine.weight, alone.weight)

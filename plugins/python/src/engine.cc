@@ -10,15 +10,19 @@ namespace {
 namespace nb = nanobind;
 using nb::arg;
 
+ReduceOptions OptionsOf(int op, double prescale, double postscale, int process_set) {
+  return {.op = static_cast<ReduceOp>(op),
+          .prescale = prescale,
+          .postscale = postscale,
+          .process_set = process_set};
+}
+
 Handle SubmitAllreduce(Job& job, const std::string& name, std::uintptr_t in, std::uintptr_t out,
                        int dtype, const Dims& dims, int op, double prescale, double postscale,
                        int process_set) {
   const auto type = static_cast<DType>(dtype);
   return job.engine()->Allreduce(name, ViewOf(in, type, dims), ViewOf(out, type, dims),
-                                 {.op = static_cast<ReduceOp>(op),
-                                  .prescale = prescale,
-                                  .postscale = postscale,
-                                  .process_set = process_set});
+                                 OptionsOf(op, prescale, postscale, process_set));
 }
 
 Handle SubmitGroupedAllreduce(Job& job, const std::string& name,
@@ -32,10 +36,7 @@ Handle SubmitGroupedAllreduce(Job& job, const std::string& name,
     tensors.push_back({ViewOf(in[i], type, shapes.at(i)), ViewOf(out.at(i), type, shapes.at(i))});
   }
   return job.engine()->GroupedAllreduce(name, tensors,
-                                        {.op = static_cast<ReduceOp>(op),
-                                         .prescale = prescale,
-                                         .postscale = postscale,
-                                         .process_set = process_set});
+                                        OptionsOf(op, prescale, postscale, process_set));
 }
 
 Gathered SubmitAllgather(Job& job, const std::string& name, std::uintptr_t in, int dtype,
@@ -45,6 +46,62 @@ Gathered SubmitAllgather(Job& job, const std::string& name, std::uintptr_t in, i
   result.set_handle(job.engine()->Allgather(name, ViewOf(in, type, dims), result.Allocator(type),
                                             nullptr, process_set));
   return result;
+}
+
+/// The tensors of a group, whose results go to `results`.
+std::vector<Engine::RowsTensor> RowsTensorsOf(const std::vector<std::uintptr_t>& in,
+                                              const std::vector<int>& dtypes,
+                                              const std::vector<Dims>& shapes,
+                                              std::vector<Gathered>& results) {
+  std::vector<Engine::RowsTensor> tensors;
+  results.resize(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const auto type = static_cast<DType>(dtypes.at(i));
+    tensors.push_back({ViewOf(in[i], type, shapes.at(i)), results[i].Allocator(type)});
+  }
+  return tensors;
+}
+
+std::vector<Gathered> WithHandle(std::vector<Gathered> results, Handle handle) {
+  for (Gathered& result : results) result.set_handle(handle);
+  return results;
+}
+
+std::vector<Gathered> SubmitGroupedAllgather(Job& job, const std::string& name,
+                                             const std::vector<std::uintptr_t>& in,
+                                             const std::vector<int>& dtypes,
+                                             const std::vector<Dims>& shapes, int process_set) {
+  std::vector<Gathered> results;
+  const auto tensors = RowsTensorsOf(in, dtypes, shapes, results);
+  const Handle handle = job.engine()->GroupedAllgather(name, tensors, nullptr, process_set);
+  return WithHandle(std::move(results), handle);
+}
+
+std::vector<Gathered> SubmitGroupedReducescatter(Job& job, const std::string& name,
+                                                 const std::vector<std::uintptr_t>& in,
+                                                 const std::vector<int>& dtypes,
+                                                 const std::vector<Dims>& shapes, int op,
+                                                 double prescale, double postscale,
+                                                 int process_set) {
+  std::vector<Gathered> results;
+  const auto tensors = RowsTensorsOf(in, dtypes, shapes, results);
+  const Handle handle = job.engine()->GroupedReducescatter(
+      name, tensors, OptionsOf(op, prescale, postscale, process_set));
+  return WithHandle(std::move(results), handle);
+}
+
+std::vector<Gathered> SubmitSparseAllreduce(Job& job, const std::string& name,
+                                            std::uintptr_t indices, const Dims& indices_dims,
+                                            std::uintptr_t values, int dtype,
+                                            const Dims& values_dims, int op, double prescale,
+                                            double postscale, int process_set) {
+  std::vector<Gathered> results;
+  auto tensors = RowsTensorsOf({indices, values}, {static_cast<int>(DType::kInt64), dtype},
+                               {indices_dims, values_dims}, results);
+  const Handle handle =
+      job.engine()->SparseAllreduce(name, std::move(tensors[0]), std::move(tensors[1]),
+                                    OptionsOf(op, prescale, postscale, process_set));
+  return WithHandle(std::move(results), handle);
 }
 
 Gathered SubmitAlltoall(Job& job, const std::string& name, std::uintptr_t in, int dtype,
@@ -63,10 +120,7 @@ Gathered SubmitReducescatter(Job& job, const std::string& name, std::uintptr_t i
   Gathered result;
   result.set_handle(job.engine()->Reducescatter(name, ViewOf(in, type, dims),
                                                 result.Allocator(type),
-                                                {.op = static_cast<ReduceOp>(op),
-                                                 .prescale = prescale,
-                                                 .postscale = postscale,
-                                                 .process_set = process_set}));
+                                                OptionsOf(op, prescale, postscale, process_set)));
   return result;
 }
 
@@ -95,10 +149,18 @@ void BindEngine(nb::module_& module) {
            arg("process_set") = 0)
       .def("allgather", &SubmitAllgather, arg("name"), arg("input"), arg("dtype"), arg("shape"),
            arg("process_set") = 0)
+      .def("grouped_allgather", &SubmitGroupedAllgather, arg("name"), arg("inputs"), arg("dtypes"),
+           arg("shapes"), arg("process_set") = 0)
       .def("alltoall", &SubmitAlltoall, arg("name"), arg("input"), arg("dtype"), arg("shape"),
            arg("splits"), arg("process_set") = 0)
       .def("reducescatter", &SubmitReducescatter, arg("name"), arg("input"), arg("dtype"),
            arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)
+      .def("grouped_reducescatter", &SubmitGroupedReducescatter, arg("name"), arg("inputs"),
+           arg("dtypes"), arg("shapes"), arg("op"), arg("prescale"), arg("postscale"),
+           arg("process_set") = 0)
+      .def("sparse_allreduce", &SubmitSparseAllreduce, arg("name"), arg("indices"),
+           arg("indices_shape"), arg("values"), arg("dtype"), arg("values_shape"), arg("op"),
+           arg("prescale"), arg("postscale"), arg("process_set") = 0)
       .def("broadcast", &SubmitBroadcast, arg("name"), arg("data"), arg("dtype"), arg("shape"),
            arg("root"), arg("process_set") = 0)
       .def(
@@ -121,12 +183,6 @@ void BindEngine(nb::module_& module) {
           arg("id"), blocking)
       .def(
           "poll", [](Job& job, Handle handle) { return job.engine()->Poll(handle); }, arg("handle"))
-      .def(
-          "is_under_way",
-          [](Job& job, const std::string& name, int process_set) {
-            return job.engine()->IsUnderWay(name, process_set);
-          },
-          arg("name"), arg("process_set"))
       .def(
           "wait", [](Job& job, Handle handle) { job.engine()->Wait(handle); }, arg("handle"),
           blocking)

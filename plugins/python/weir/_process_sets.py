@@ -4,7 +4,7 @@ import itertools
 import threading
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Union
 
-from weir import _job
+from weir import _communicators, _job
 from weir.errors import InvalidArgument
 
 _UNKNOWN = "Process set provided does not exist, or has not been registered."
@@ -15,19 +15,26 @@ class ProcessSet:
     given to ``init(process_sets=[...])`` or ``add_process_set``.
 
     Attributes: ``ranks``, ascending; ``process_set_id``, None while it is not registered;
-    ``mpi_comm``, always None: the engine needs no communicator of its own.
+    ``mpi_comm``, the communicator that it was made of, otherwise None.
+
+    A communicator of mpi4py may be one of several that ``Split`` has made, another one on other
+    ranks: they are registered, and removed, together. The engine only takes its ranks.
     """
 
-    mpi_comm = None
-
-    def __init__(self, ranks_or_comm: Iterable[int]) -> None:
-        """Raises ValueError for what is no list of ranks. Whether the job has them is seen when it
-        is registered."""
+    def __init__(self, ranks_or_comm: Any) -> None:
+        """Raises ValueError for what is neither a list of ranks nor a communicator. Whether the job
+        has the ranks is seen when it is registered."""
+        self.mpi_comm: Any = None
+        # While it is registered: the ids of all that were registered with it.
+        self._ids: List[int] = []
+        if _communicators.is_communicator(ranks_or_comm):
+            self.mpi_comm = ranks_or_comm
+            ranks_or_comm = _communicators.ranks_of(ranks_or_comm)
         try:
             self._ranks = sorted(rank.__index__() for rank in ranks_or_comm)
         except (AttributeError, TypeError):
             raise ValueError(f"ProcessSet({ranks_or_comm!r}): give the ranks of the job, as a list "
-                             "of numbers; communicators are not supported") from None
+                             "of numbers or as a communicator of mpi4py") from None
         self.process_set_id: Optional[int] = None
         self._counters: Dict[str, Iterator[int]] = {}
         self._operations: Dict[str, Iterator[int]] = {}
@@ -146,7 +153,11 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
         process_set = ProcessSet(process_set)
     if process_set.process_set_id is not None:
         raise InvalidArgument(f"add_process_set: {process_set} is registered already")
-    process_set.process_set_id = _job.engine().add_process_set(process_set.ranks)
+    together = [process_set.ranks]
+    if process_set.mpi_comm is not None:
+        together = _communicators.of_all_ranks(process_set.ranks)
+    process_set._ids = [_job.engine().add_process_set(ranks) for ranks in together]
+    process_set.process_set_id = process_set._ids[together.index(process_set.ranks)]
     with _lock:
         _registered.append(process_set)
     return process_set
@@ -161,7 +172,8 @@ def remove_process_set(process_set: ProcessSet) -> bool:
     """
     if not process_set.process_set_id:
         return False
-    _job.engine().remove_process_set(process_set.process_set_id)
+    for each in process_set._ids:
+        _job.engine().remove_process_set(each)
     process_set.process_set_id = None
     with _lock:
         _registered.remove(process_set)

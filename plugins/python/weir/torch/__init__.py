@@ -29,9 +29,10 @@ from weir.torch._dgc_momentum import DGCMomentumOptimizer  # noqa: F401
 from weir.torch._functions import broadcast_optimizer_state, broadcast_parameters  # noqa: F401
 from weir.torch._grouped_allreduce import (  # noqa: F401
     grouped_allreduce, grouped_allreduce_, grouped_allreduce_async, grouped_allreduce_async_)
-from weir.torch._grouped_rows import (  # noqa: F401
-    grouped_allgather, grouped_allgather_async, grouped_reducescatter,
-    grouped_reducescatter_async)
+from weir.torch._grouped_allgather import (  # noqa: F401
+    grouped_allgather, grouped_allgather_async)
+from weir.torch._grouped_reducescatter import (  # noqa: F401
+    grouped_reducescatter, grouped_reducescatter_async)
 from weir.torch._handles import poll, synchronize  # noqa: F401
 from weir.torch._objects import allgather_object, broadcast_object  # noqa: F401
 from weir.torch._optimizer import DistributedOptimizer  # noqa: F401

@@ -1,12 +1,23 @@
 """All-gather: every rank ends with all ranks' tensors, one after the other."""
 
-from typing import Optional
+from typing import TYPE_CHECKING, Optional
 
 import torch
 
 from weir import _job
 from weir.torch import _allreduce, _handles, _names, _reduce_op, _tensors
 from weir._process_sets import ProcessSet, global_process_set, id_for
+
+if TYPE_CHECKING:
+    from weir import _core
+
+
+def _submit(tensor: torch.Tensor, name: Optional[str],
+            process_set: ProcessSet) -> "_core.Gathered":
+    dtype = _tensors.check(tensor)
+    set_id = id_for(process_set, "ALLGATHER")
+    return _job.engine().allgather(_names.of("allgather", name, process_set), tensor.data_ptr(),
+                                   dtype, tensor.shape, set_id)
 
 
 def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
@@ -19,12 +30,14 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
     Raises ValueError for a tensor that is not contiguous or of an unsupported type, and for a name
     that is under way.
     """
-    dtype = _tensors.check(tensor)
-    set_id = id_for(process_set, "ALLGATHER")
-    gathered = _job.engine().allgather(_names.of("allgather", name, process_set),
-                                       tensor.data_ptr(), dtype, tensor.shape, set_id)
+    gathered = _submit(tensor, name, process_set)
     return _handles.register([gathered.handle],
                              lambda: _tensors.from_gathered(gathered, tensor.dtype), tensor)
+
+
+def rows_before(gathered: "_core.Gathered", process_set: ProcessSet) -> int:
+    """Where this rank's rows begin in a result."""
+    return sum(gathered.rows[:process_set.rank()])
 
 
 class _Allgather(torch.autograd.Function):
@@ -32,23 +45,17 @@ class _Allgather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, tensor, name, process_set):
-        ctx.rows = tensor.shape[0] if tensor.dim() else 0
+        gathered = _submit(tensor, name, process_set)
+        _handles.wait([gathered.handle])
         ctx.process_set = process_set
-        return _handles.synchronize(allgather_async(tensor, name, process_set))
+        ctx.own = rows_before(gathered, process_set), tensor.shape[0]
+        return _tensors.from_gathered(gathered, tensor.dtype)
 
     @staticmethod
     def backward(ctx, gradient):
         reduced = _allreduce.allreduce(gradient.contiguous(), op=_reduce_op.Average,
                                        process_set=ctx.process_set)
-        rows = allgather_rows(ctx.rows, ctx.process_set)
-        before = sum(rows[:ctx.process_set.rank()])
-        return reduced.narrow(0, before, ctx.rows), None, None
-
-
-def allgather_rows(rows: int, process_set: ProcessSet) -> "list[int]":
-    """Every rank's number."""
-    return _handles.synchronize(
-        allgather_async(torch.tensor([rows]), process_set=process_set)).tolist()
+        return reduced.narrow(0, *ctx.own), None, None
 
 
 def allgather(tensor: torch.Tensor, name: Optional[str] = None,

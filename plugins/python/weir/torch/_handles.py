@@ -30,14 +30,6 @@ def register(operations: List[int], result: Callable[[], Any], keep: Any = None)
     return handle
 
 
-def join(handles: List[int]) -> int:
-    """One handle in the place of several, whose result is the tuple of theirs."""
-    with _lock:
-        parts = [_pending.pop(handle) for handle in handles]
-    return register([operation for part in parts for operation in part.operations],
-                    lambda: tuple(part.result() for part in parts), parts)
-
-
 def poll(handle: int) -> bool:
     """Whether ``synchronize(handle)`` would return at once.
 

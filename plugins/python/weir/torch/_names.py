@@ -11,8 +11,3 @@ def of(kind: str, name: Optional[str], process_set: ProcessSet) -> str:
     if name is not None:
         return f"{kind}.{name}"
     return f"{kind}.noname.{process_set._next_operation(kind)}"
-
-
-def member(name: str, index: int, count: int) -> str:
-    """Name of one tensor of a grouped operation."""
-    return f"{name}.{index + 1}of{count}"

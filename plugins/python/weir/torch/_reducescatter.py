@@ -11,16 +11,6 @@ from weir.torch._compression import Compression, cast_of
 from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
-def submit(tensor: torch.Tensor, name: str, op: int, prescale: float, postscale: float,
-           process_set: ProcessSet):
-    """The engine's handle, and what gives the result."""
-    dtype = _tensors.check_reduced(tensor)
-    set_id = id_for(process_set, "REDUCESCATTER")
-    part = _job.engine().reducescatter(name, tensor.data_ptr(), dtype, tensor.shape, op, prescale,
-                                       postscale, set_id)
-    return part.handle, lambda: _tensors.from_gathered(part, tensor.dtype)
-
-
 def checked_op(op: int) -> int:
     """Raises ValueError for what a reduce-scatter does not do."""
     if op not in (_reduce_op.Average, _reduce_op.Sum):
@@ -39,9 +29,18 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
     among the ranks in their order; the first ones get one more where the number does not divide.
     Factors and types as in ``allreduce_async``; ``op`` is Average or Sum.
     """
-    operation, result = submit(tensor, _names.of("reducescatter", name, process_set),
-                               checked_op(op), prescale_factor, postscale_factor, process_set)
-    return _handles.register([operation], result, tensor)
+    dtype = _tensors.check_reduced(tensor)
+    set_id = id_for(process_set, "REDUCESCATTER")
+    part = _job.engine().reducescatter(
+        _names.of("reducescatter", name, process_set), tensor.data_ptr(), dtype, tensor.shape,
+        checked_op(op), prescale_factor, postscale_factor, set_id)
+    return _handles.register([part.handle], lambda: _tensors.from_gathered(part, tensor.dtype),
+                             tensor)
+
+
+def gradient_factor(op: int, prescale: float, postscale: float, process_set: ProcessSet) -> float:
+    """What a gradient is multiplied by on its way back."""
+    return prescale * postscale * (len(process_set.ranks) if op == _reduce_op.Sum else 1)
 
 
 class _Reducescatter(torch.autograd.Function):
@@ -50,7 +49,7 @@ class _Reducescatter(torch.autograd.Function):
     @staticmethod
     def forward(ctx, tensor, name, op, process_set, prescale, postscale):
         ctx.process_set = process_set
-        ctx.factor = prescale * postscale * (len(process_set.ranks) if op == _reduce_op.Sum else 1)
+        ctx.factor = gradient_factor(op, prescale, postscale, process_set)
         return _handles.synchronize(reducescatter_async(tensor, name, op, process_set, prescale,
                                                         postscale))
 
@@ -70,8 +69,8 @@ def reducescatter(tensor: torch.Tensor, name: Optional[str] = None, compression=
     _tensors.expect(tensor)
     compressed, context = cast_of(compression).compress(tensor)
     if compressed.requires_grad and torch.is_grad_enabled():
-        part = _Reducescatter.apply(compressed, name, checked_op(op), process_set,
-                                    prescale_factor, postscale_factor)
+        part = _Reducescatter.apply(compressed, name, op, process_set, prescale_factor,
+                                    postscale_factor)
     else:
         part = _handles.synchronize(reducescatter_async(
             compressed, name, op, process_set, prescale_factor, postscale_factor))

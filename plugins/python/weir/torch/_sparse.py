@@ -1,12 +1,13 @@
 """All-reduce of sparse tensors: everybody gathers everybody's rows."""
 
+import functools
 from typing import Any, Callable, Dict, Optional
 
 import torch
 
+from weir import _job
 from weir.torch import _handles, _names, _reduce_op, _tensors
-from weir.torch._allgather import allgather_async
-from weir._process_sets import ProcessSet, global_process_set
+from weir._process_sets import ProcessSet, global_process_set, id_for
 
 # Indices from other ranks are checked; PyTorch 1 always does.
 _CHECKED: Dict[str, Any] = {} if torch.__version__.startswith("1.") else {"check_invariants": True}
@@ -34,31 +35,27 @@ def sparse_allreduce_async(tensor: torch.Tensor, name: Optional[str] = None,
     if op not in (_reduce_op.Average, _reduce_op.Sum):
         raise ValueError(f"sparse_allreduce_async got op={_reduce_op.name_of(op)}: sparse tensors "
                          "are combined by Average or Sum")
-    if name is None:
-        name = _names.of("sparse_allreduce", None, process_set)
+    return start(tensor, name, op, process_set)
+
+
+def start(tensor: torch.Tensor, name: Optional[str], op: int, process_set: ProcessSet,
+          prescale: float = 1.0, postscale: float = 1.0) -> Callable[[], torch.Tensor]:
+    """The same for what is right, with values scaled as in ``allreduce_async``."""
     # Rows that a rank has several times (a word that comes again) travel once.
     tensor = tensor.detach().coalesce()
-    values = tensor.values().contiguous()
-    _tensors.check_reduced(values)  # Before anything is under way.
     # Gathering goes along the first dimension: entries have to be there.
-    indices_handle = allgather_async(tensor.indices().t().contiguous(), f"{name}.indices",
-                                     process_set)
-    values_handle = allgather_async(values, f"{name}.values", process_set)
+    indices, values = tensor.indices().t().contiguous(), tensor.values().contiguous()
+    dtype = _tensors.check_reduced(values)
+    set_id = id_for(process_set, "SPARSE_ALLREDUCE")
+    gathered = _job.engine().sparse_allreduce(
+        _names.of("sparse_allreduce", name, process_set), indices.data_ptr(), indices.shape,
+        values.data_ptr(), dtype, values.shape, op, prescale, postscale,
+        set_id)
 
-    def wait() -> torch.Tensor:
-        try:
-            all_indices = _handles.synchronize(indices_handle)
-        finally:  # Both, whatever becomes of the first.
-            all_values = _handles.synchronize(values_handle)
-        if op == _reduce_op.Average:
-            all_values = _divided(all_values, len(process_set.ranks))
-        return torch.sparse_coo_tensor(all_indices.t(), all_values, tensor.shape,
-                                       **_CHECKED)
+    def result() -> torch.Tensor:
+        all_indices, all_values = _tensors.all_from_gathered(gathered,
+                                                             (indices.dtype, values.dtype))
+        return torch.sparse_coo_tensor(all_indices.t(), all_values, tensor.shape, **_CHECKED)
 
-    return wait
-
-
-def _divided(values: torch.Tensor, size: int) -> torch.Tensor:
-    if values.dtype.is_floating_point:
-        return values / size
-    return torch.div(values, size, rounding_mode="trunc")
+    handle = _handles.register([gathered[0].handle], result, (indices, values))
+    return functools.partial(_handles.synchronize, handle)

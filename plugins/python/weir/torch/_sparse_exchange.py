@@ -6,20 +6,13 @@ from typing import Any, Callable, List, NamedTuple
 import torch
 
 from weir._process_sets import ProcessSet
-from weir.torch import _handles
-from weir.torch._sparse import sparse_allreduce_async
+from weir.torch import _handles, _sparse
 
 
 class _Member(NamedTuple):
     name: str
     parameter: torch.Tensor
     sparse_dim: int
-
-
-def _scaled(gradient: torch.Tensor, factor: float) -> torch.Tensor:
-    # Value by value: as a whole, PyTorch 1 forgets the dimensions of what has no entries.
-    gradient = gradient.coalesce()
-    return torch.sparse_coo_tensor(gradient.indices(), gradient.values() * factor, gradient.shape)
 
 
 class SparseExchange:
@@ -48,11 +41,9 @@ class SparseExchange:
             gradient = gradient.to_dense()  # PyTorch 1 makes it so when it is set to zero.
         if not gradient.is_sparse:  # Unused here, or used in a dense way as well.
             gradient = gradient.to_sparse(member.sparse_dim)
-        if self._reduction.prescale != 1.0:
-            gradient = _scaled(gradient, self._reduction.prescale)
-        wait: Callable[[], torch.Tensor] = sparse_allreduce_async(
-            gradient, f"{self._name}/{member.name}", self._reduction.op,
-            self._process_set)
+        wait = _sparse.start(gradient, f"{self._name}/{member.name}", self._reduction.op,
+                             self._process_set, self._reduction.prescale,
+                             self._reduction.postscale)
         self._waits.append((member.parameter, wait))
 
     def finish(self) -> None:
@@ -61,10 +52,7 @@ class SparseExchange:
         _handles.all_of(functools.partial(self._take, *each) for each in waits)
 
     def _take(self, parameter: torch.Tensor, wait: Callable[[], torch.Tensor]) -> None:
-        result = wait()
-        if self._reduction.postscale != 1.0:
-            result = _scaled(result, self._reduction.postscale)
-        parameter.grad = result
+        parameter.grad = wait()
 
     def close(self) -> None:
         self._waits.clear()

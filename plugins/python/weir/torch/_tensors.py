@@ -2,7 +2,7 @@
 
 import collections.abc
 import functools
-from typing import TYPE_CHECKING, Any, Dict
+from typing import TYPE_CHECKING, Any, Dict, Sequence, Tuple
 
 import torch
 
@@ -78,3 +78,9 @@ def from_gathered(gathered: "_core.Gathered", dtype: torch.dtype) -> torch.Tenso
     if data.numel() == 0:
         return torch.empty(shape, dtype=dtype)
     return data.view(dtype).view(shape)
+
+
+def all_from_gathered(gathered: "Sequence[_core.Gathered]",
+                      dtypes: Sequence[torch.dtype]) -> Tuple[torch.Tensor, ...]:
+    """The same of a group's."""
+    return tuple(from_gathered(*each) for each in zip(gathered, dtypes))

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coordinator/request.h"
+#include "ops/array.h"
+#include "weir/tensor.h"
+
+namespace weir {
+
+/// What a program brings to one run of an operation.
+struct Submission {
+  Request request;
+  /// The tensors that the request describes. `out` is null where the memory of the result, whose
+  /// size comes with the agreement, is asked for: by `allocate`, one for each tensor.
+  std::vector<Array> tensors;
+  std::vector<AllocateOutput> allocate;
+  std::shared_ptr<const void> owner;
+
+  /// What the ranks agreed on (Response).
+  struct Agreed {
+    std::uint32_t slot = kNoSlot;
+    std::span<const std::int64_t> rows;
+  };
+  /// Called by the network thread as soon as the ranks agree, in the order in which all ranks
+  /// agree on operations. What it refers to must live until the handle is done.
+  std::function<void(const Agreed&)> on_agreed;
+};
+
+}  // namespace weir

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/collective.h"
+#include "ops/fused_runs.h"
+
+namespace weir {
+
+/// Exchanges several arrays of every rank as one operation: run by run, each by one collective. The
+/// network thread itself copies what is fused: handing small arrays to another thread would cost
+/// more.
+class GroupedCollective : public Collective {
+ public:
+  void Start(std::uint32_t operation) final;
+  bool Poll() final;
+  void Cancel() final { each_.Cancel(); }
+
+ protected:
+  /// `each` carries every run; it is not looked at before Start.
+  explicit GroupedCollective(Collective& each) : each_(each) {}
+
+  /// What the next Start exchanges; every rank plans the same.
+  void Plan(std::span<const FusedRuns::Item> items);
+
+  /// Binds `each` to one array where it lies,
+  virtual void BindArray(std::size_t array) = 0;
+  /// or to several that are packed in fused(),
+  virtual void BindFused(std::span<const std::size_t> arrays) = 0;
+  /// from where their results are taken.
+  virtual void UnpackFused(std::span<const std::size_t> arrays) = 0;
+
+  /// Memory of that many bytes, aligned for every type; kept until the next call.
+  std::span<std::byte> ResizeFused(std::size_t bytes);
+  std::span<const std::byte> fused() const { return fused_; }
+
+ private:
+  void StartRun();
+
+  Collective& each_;
+  FusedRuns runs_;
+  std::size_t current_ = 0;
+  std::uint32_t operation_ = 0;
+  std::vector<std::byte> fused_;
+};
+
+}  // namespace weir

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "ops/array.h"
+#include "ops/grouped_collective.h"
+#include "ops/reduce_scatter.h"
+
+namespace weir {
+
+/// Combines arrays of every rank and leaves each rank a part of each of them. Small ones of a type
+/// are fused, rank by rank, into one array whose parts are theirs.
+class GroupedReduceScatter final : public GroupedCollective {
+ public:
+  explicit GroupedReduceScatter(Transport& transport)
+      : GroupedCollective(scatter_),
+        borders_(static_cast<std::size_t>(transport.size()) + 1),
+        self_(static_cast<std::size_t>(transport.rank())),
+        scatter_(transport) {}
+
+  /// `offsets` are those of ReduceScatter::Bind, size() + 1 for each array; an array's `out` takes
+  /// this rank's part alone. Everything but the memory is the same on all ranks. Throws
+  /// InvalidArgument for other offsets and for a reduction that a type does not have.
+  void Bind(std::span<const Array> arrays, std::span<const std::size_t> offsets,
+            const Reduction& reduction);
+
+ private:
+  std::span<const std::size_t> OffsetsOf(std::size_t array) const {
+    return std::span(offsets_).subspan(array * borders_, borders_);
+  }
+  /// Rank r's part of an array, in bytes: where it begins, and how long it is.
+  std::size_t PartBegin(std::size_t array, std::size_t rank) const;
+  std::size_t PartBytes(std::size_t array, std::size_t rank) const;
+  void BindArray(std::size_t array) override;
+  void BindFused(std::span<const std::size_t> arrays) override;
+  void UnpackFused(std::span<const std::size_t> arrays) override;
+
+  const std::size_t borders_;  ///< Of the ranks' parts: one more than ranks.
+  const std::size_t self_;
+  ReduceScatter scatter_;
+  Reduction reduction_;
+  std::vector<Array> arrays_;
+  std::vector<std::size_t> offsets_;
+  std::vector<FusedRuns::Item> items_;
+  std::vector<std::size_t> fused_offsets_;
+};
+
+}  // namespace weir

@@ -1,0 +1,80 @@
+"""Several reduce-scatters as one operation: all of them or none."""
+
+from typing import TYPE_CHECKING, List, Optional, Sequence, Tuple
+
+import torch
+
+from weir import _job
+from weir.torch import _handles, _names, _reduce_op, _tensors
+from weir.torch._compression import Compression, cast_of
+from weir.torch._grouped_allgather import grouped_allgather
+from weir.torch._reducescatter import checked_op, gradient_factor
+from weir._process_sets import ProcessSet, global_process_set, id_for
+
+if TYPE_CHECKING:
+    from weir import _core
+
+
+def _submit(tensors: Sequence[torch.Tensor], name: Optional[str], op: int, prescale: float,
+            postscale: float, process_set: ProcessSet) -> "List[_core.Gathered]":
+    _tensors.expect_list(tensors)
+    if not tensors:
+        raise ValueError("a grouped reduce-scatter needs at least one tensor")
+    dtypes = [_tensors.check_reduced(tensor) for tensor in tensors]
+    set_id = id_for(process_set, "REDUCESCATTER")
+    return _job.engine().grouped_reducescatter(
+        _names.of("grouped_reducescatter", name, process_set),
+        [tensor.data_ptr() for tensor in tensors], dtypes, [tensor.shape for tensor in tensors],
+        checked_op(op), prescale, postscale, set_id)
+
+
+def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
+                                op: int = _reduce_op.Average,
+                                process_set: ProcessSet = global_process_set,
+                                prescale_factor: float = 1.0,
+                                postscale_factor: float = 1.0) -> int:
+    """``reducescatter_async`` of several tensors, perhaps of different types, as one operation: it
+    begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
+    parts = _submit(tensors, name, op, prescale_factor, postscale_factor, process_set)
+    dtypes = [tensor.dtype for tensor in tensors]
+    return _handles.register([parts[0].handle],
+                             lambda: _tensors.all_from_gathered(parts, dtypes), list(tensors))
+
+
+class _GroupedReducescatter(torch.autograd.Function):
+    """Every rank's rows of each gradient, gathered as a group and scaled as the values were."""
+
+    @staticmethod
+    def forward(ctx, name, op, process_set, prescale, postscale, *tensors):
+        ctx.process_set = process_set
+        ctx.factor = gradient_factor(op, prescale, postscale, process_set)
+        return _handles.synchronize(grouped_reducescatter_async(tensors, name, op, process_set,
+                                                                prescale, postscale))
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        gathered = grouped_allgather([gradient.contiguous() for gradient in gradients],
+                                     process_set=ctx.process_set)
+        return (None,) * 5 + tuple(whole * ctx.factor for whole in gathered)
+
+
+def grouped_reducescatter(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
+                          compression=Compression.none, op: int = _reduce_op.Average,
+                          process_set: ProcessSet = global_process_set,
+                          prescale_factor: float = 1.0, postscale_factor: float = 1.0
+                          ) -> Tuple[torch.Tensor, ...]:
+    """This rank's rows of each of the combinations. Differentiable.
+
+    Raises HorovodInternalError when the ranks disagree or one of them is gone.
+    """
+    _tensors.expect_list(tensors)
+    pairs = [cast_of(compression).compress(tensor) for tensor in tensors]
+    compressed = [tensor for tensor, _ in pairs]
+    if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):
+        parts = _GroupedReducescatter.apply(name, op, process_set, prescale_factor,
+                                            postscale_factor, *compressed)
+    else:
+        parts = _handles.synchronize(grouped_reducescatter_async(
+            compressed, name, op, process_set, prescale_factor, postscale_factor))
+    return tuple(compression.decompress(part, context)
+                 for part, (_, context) in zip(parts, pairs))

@@ -1,0 +1,129 @@
+// A sparse all-reduce gathers every rank's entries and scales their values.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/engine/job.h"
+#include "tests/engine/result.h"
+#include "tests/engine/text_of.h"
+#include "tests/ops/reference.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+
+class SparseAllreduces : public testing::TestWithParam<int> {
+ protected:
+  int ranks() const { return GetParam(); }
+};
+
+constexpr std::int64_t kWidth = 3;
+
+/// A rank's entries of a table of a few rows, rank r having r of them.
+struct Entries {
+  std::vector<std::int64_t> indices;
+  std::vector<std::byte> values;
+  DType dtype;
+  Result all_indices, all_values;
+
+  Entries(DType type, int rank) : dtype(type) {
+    for (int i = 0; i < rank; ++i) indices.push_back((rank + 2 * i) % 5);
+    values = TestValues(type, indices.size() * kWidth, rank, 9);
+  }
+  std::int64_t count() const { return static_cast<std::int64_t>(indices.size()); }
+  Handle Submit(Engine& engine, const std::string& name, const ReduceOptions& options) {
+    return engine.SparseAllreduce(
+        name, {{indices.data(), DType::kInt64, Shape{count(), 1}}, all_indices.For(DType::kInt64)},
+        {{values.data(), dtype, Shape{count(), kWidth}}, all_values.For(dtype)}, options);
+  }
+};
+
+/// All ranks' entries; a value is what a dense all-reduce makes of it among zeros.
+void ExpectAll(Engine& engine, const Entries& found, const ReduceOptions& options) {
+  std::vector<std::int64_t> rows;
+  std::vector<std::byte> indices, values;
+  for (int rank = 0; rank < engine.size(); ++rank) {
+    const Entries entries(found.dtype, rank);
+    rows.push_back(entries.count());
+    const auto bytes = std::as_bytes(std::span(entries.indices));
+    indices.insert(indices.end(), bytes.begin(), bytes.end());
+    values.insert(values.end(), entries.values.begin(), entries.values.end());
+  }
+  TestArrays arrays(static_cast<std::size_t>(engine.size()), std::vector<std::byte>(values.size()));
+  arrays.back() = values;
+  values = ReferenceReduce(found.dtype, {options.op, options.prescale, options.postscale}, arrays);
+  EXPECT_EQ(found.all_indices.rows, rows);
+  EXPECT_EQ(found.all_values.rows, rows);
+  EXPECT_TRUE(found.all_indices.bytes == indices);
+  EXPECT_TRUE(found.all_values.bytes == values)
+      << Name(found.dtype) << " " << Name(options.op) << " over " << engine.size() << " ranks";
+}
+
+TEST_P(SparseAllreduces, GiveAllRanksEntriesScaledAsIfEachWereAmongZeros) {
+  RunJob(ranks(), [](Engine& engine) {
+    for (const DType dtype : AllDTypes()) {
+      if (dtype == DType::kBool) continue;
+      for (const ReduceOptions& options :
+           {ReduceOptions{.op = ReduceOp::kSum}, ReduceOptions{.op = ReduceOp::kAverage},
+            ReduceOptions{.op = ReduceOp::kAverage, .prescale = 0.3, .postscale = 1.7}}) {
+        for (int round = 0; round < 2; ++round) {
+          Entries entries(dtype, engine.rank());
+          engine.Wait(entries.Submit(engine, "sparse", options));
+          ExpectAll(engine, entries, options);
+        }
+      }
+    }
+  });
+}
+
+TEST_P(SparseAllreduces, ThatDifferAreRefusedEverywhereAndTheJobGoesOn) {
+  if (ranks() == 1) return;  // Nobody to differ from.
+  RunJob(ranks(), [](Engine& engine) {
+    const bool odd = engine.rank() == engine.size() - 1;
+    Entries entries(DType::kFloat32, engine.rank());
+    const auto mismatch = [&](const ReduceOptions& options) {
+      return TextOf<Mismatch>([&] { engine.Wait(entries.Submit(engine, "s", options)); });
+    };
+    EXPECT_THAT(mismatch({.op = odd ? ReduceOp::kSum : ReduceOp::kAverage}),
+                HasSubstr("Mismatched reduction operation: One rank sent reduction op 0, but "
+                          "another rank sent reduction op 1. (tensor 's'"));
+    EXPECT_THAT(mismatch({.prescale = odd ? 2.0 : 1.0}), HasSubstr("Mismatched prescale"));
+    Entries other(odd ? DType::kFloat64 : DType::kFloat32, engine.rank());
+    EXPECT_THAT(TextOf<Mismatch>([&] { engine.Wait(other.Submit(engine, "s", {})); }),
+                HasSubstr("but another rank had type float64. (tensor 's.values'"));
+    EXPECT_NO_THROW(engine.Wait(entries.Submit(engine, "s", {})));
+  });
+}
+
+TEST_P(SparseAllreduces, ThatCannotBeMeantAreRefusedWhereTheyAreSubmitted) {
+  RunJob(ranks(), [](Engine& engine) {
+    const std::int64_t indices[2] = {0, 1};
+    const float values[2] = {1.0f, 2.0f};
+    Result result;
+    const auto refusal = [&](DType index_type, std::int64_t entries, const ReduceOptions& options) {
+      return TextOf<InvalidArgument>([&] {
+        engine.Wait(engine.SparseAllreduce(
+            "s", {{indices, index_type, Shape{2}}, result.For(DType::kInt64)},
+            {{values, DType::kFloat32, Shape{entries}}, result.For(DType::kFloat32)}, options));
+      });
+    };
+    EXPECT_THAT(refusal(DType::kInt32, 2, {}), HasSubstr("'s' has indices of type int32"));
+    EXPECT_THAT(refusal(DType::kInt64, 1, {}), HasSubstr("for 2 entries and values for 1;"));
+    for (const ReduceOp op :
+         {ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct, ReduceOp::kAdasum}) {
+      EXPECT_THAT(refusal(DType::kInt64, 2, {.op = op}),
+                  HasSubstr("sparse tensors are combined by sum or average, not by " +
+                            std::string(Name(op))));
+    }
+    EXPECT_EQ(refusal(DType::kInt64, 2, {}), "nothing was thrown");
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, SparseAllreduces, testing::ValuesIn(JobSizes()),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace weir

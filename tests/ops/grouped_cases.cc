@@ -1,0 +1,138 @@
+// Collectives of several arrays as one operation.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ops/grouped_allgather.h"
+#include "ops/grouped_reduce_scatter.h"
+#include "ops/sparse_allreduce.h"
+#include "tests/ops/case_tools.h"
+#include "tests/ops/collective_cases.h"
+
+namespace weir::cases {
+namespace {
+
+/// Lengths around what is fused with others and what is not, so that there are several runs of
+/// several arrays; some of nothing.
+std::vector<std::size_t> Lengths() {
+  std::vector<std::size_t> lengths = {0, 1, 17, 64, FusedRuns::kSmallBytes + 64, 0, 3};
+  lengths.insert(lengths.end(), 70, FusedRuns::kSmallBytes / 4);
+  lengths.push_back(3 * ChunkStream::kDefaultChunkBytes);
+  return lengths;
+}
+
+/// What every rank contributes to several all-gathers, and what must come of them.
+struct Gathers {
+  std::vector<std::size_t> bytes;  ///< By item and rank.
+  std::vector<Bytes> in, out, expected;
+
+  /// Up to `elements` from each rank: all of them, a part, or none.
+  void Add(Transport& transport, DType dtype, std::size_t elements, std::uint32_t salt) {
+    Bytes all;
+    for (int rank = 0; rank < transport.size(); ++rank) {
+      const Bytes message =
+          TestValues(dtype, elements * static_cast<std::size_t>((rank + 2) % 3) / 2, rank, salt);
+      bytes.push_back(message.size());
+      if (rank == transport.rank()) in.push_back(message);
+      all.insert(all.end(), message.begin(), message.end());
+    }
+    expected.push_back(all);
+    out.emplace_back(all.size(), std::byte{0xcd});
+  }
+  std::vector<GroupedAllgather::Item> Items() {
+    std::vector<GroupedAllgather::Item> items;
+    for (std::size_t i = 0; i < in.size(); ++i) items.push_back({in[i], out[i]});
+    return items;
+  }
+};
+
+}  // namespace
+
+void GroupedAllgathers(Transport& transport) {
+  GroupedAllgather gather(transport);
+  for (int again = 0; again < 2; ++again) {
+    const std::uint32_t operation = NextOperation();
+    Gathers gathers;
+    for (const std::size_t length : Lengths()) {
+      gathers.Add(transport, DType::kUInt8, length,
+                  operation + static_cast<std::uint32_t>(gathers.in.size()));
+    }
+    gather.Bind(gathers.Items(), gathers.bytes);
+    RunCollective(gather, operation);
+    EXPECT_TRUE(gather.Poll());
+    for (std::size_t i = 0; i < gathers.out.size(); ++i) {
+      EXPECT_TRUE(gathers.out[i] == gathers.expected[i]) << "item " << i;
+    }
+  }
+  gather.Bind({}, {});
+  RunCollective(gather, NextOperation());
+}
+
+void GroupedReduceScatters(Transport& transport) {
+  GroupedReduceScatter scatter(transport);
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  const auto self = static_cast<std::size_t>(transport.rank());
+  for (const Reduction& reduction :
+       {Reduction{ReduceOp::kSum, 0.5, 3.0}, Reduction{ReduceOp::kAverage, 1.0, 1.0}}) {
+    const std::uint32_t operation = NextOperation();
+    std::vector<Bytes> in, out, expected;
+    std::vector<Array> arrays;
+    std::vector<std::size_t> offsets;
+    for (const std::size_t length : Lengths()) {
+      const auto number = static_cast<std::uint32_t>(arrays.size());
+      const DType dtype = std::vector{DType::kFloat32, DType::kInt64, DType::kFloat16}[number % 3];
+      const std::size_t elements = length / SizeOf(dtype);
+      std::vector<std::size_t> borders = {0};
+      for (std::size_t r = 1; r < ranks; ++r) borders.push_back(elements * r * r / (ranks * ranks));
+      borders.push_back(elements);
+      in.push_back(TestValues(dtype, elements, transport.rank(), operation + number));
+      const Bytes all =
+          ReferenceAllreduce(dtype, reduction, elements, transport.size(), operation + number);
+      const auto part = std::span(all).subspan(borders[self] * SizeOf(dtype),
+                                               (borders[self + 1] - borders[self]) * SizeOf(dtype));
+      expected.emplace_back(part.begin(), part.end());
+      out.emplace_back(part.size(), std::byte{0xcd});
+      arrays.push_back(
+          {in.back().data(), out.back().data(), static_cast<std::int64_t>(elements), dtype});
+      offsets.insert(offsets.end(), borders.begin(), borders.end());
+    }
+    scatter.Bind(arrays, offsets, reduction);
+    RunCollective(scatter, operation);
+    EXPECT_TRUE(scatter.Poll());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      EXPECT_TRUE(out[i] == expected[i]) << Name(reduction.op) << ", array " << i;
+    }
+  }
+}
+
+void SparseAllreduces(Transport& transport) {
+  SparseAllreduce sparse(transport);
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  for (const DType dtype : AllDTypes()) {
+    if (dtype == DType::kBool) continue;
+    for (const ReduceOp op : {ReduceOp::kSum, ReduceOp::kAverage}) {
+      for (const std::size_t entries : {std::size_t{0}, std::size_t{30}, std::size_t{30000}}) {
+        const std::uint32_t operation = NextOperation();
+        const Reduction reduction{op, 0.5, 3.0};
+        Gathers gathers;
+        gathers.Add(transport, DType::kInt64, entries, operation);
+        gathers.Add(transport, dtype, entries, operation + 1);
+        // An entry among zeros: what all-reducing it densely gives.
+        Bytes& values = gathers.expected.back();
+        TestArrays arrays(ranks, Bytes(values.size()));
+        arrays.front() = values;
+        values = ReferenceReduce(dtype, reduction, arrays);
+        const auto items = gathers.Items();
+        sparse.Bind(items[0], items[1], gathers.bytes, dtype, reduction);
+        RunCollective(sparse, operation);
+        EXPECT_TRUE(sparse.Poll());  // It scales once.
+        EXPECT_TRUE(gathers.out[0] == gathers.expected[0]) << entries << " entries";
+        EXPECT_TRUE(gathers.out[1] == gathers.expected[1])
+            << Name(dtype) << " " << Name(op) << ", " << entries << " entries";
+      }
+    }
+  }
+}
+
+}  // namespace weir::cases

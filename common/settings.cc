@@ -1,5 +1,7 @@
 #include "weir/settings.h"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <sstream>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "common/settings_table.h"
+#include "common/strict.h"
 #include "common/supervision.h"
 #include "common/variable_names.h"
 #include "weir/error.h"
@@ -76,7 +79,11 @@ Settings Settings::FromEnvironment(const Environment& environment) {
     }
   }
   settings.warnings_ = UnknownVariables(environment, known);
-  settings.ignored_ = IgnoredHorovodVariables(environment, known);
+  const std::vector<std::string> ignored = IgnoredHorovodVariables(environment, known);
+  if (!ignored.empty()) {
+    settings.warnings_.push_back(
+        fmt::format("without effect in Weir: {}", fmt::join(ignored, ", ")));
+  }
   if (settings.stall_check && settings.stall_shutdown_seconds == 0) {
     settings.warnings_.emplace_back(
         "WEIR_STALL_SHUTDOWN_TIME_SECONDS is 0: a tensor that some ranks never submit is reported "
@@ -92,12 +99,8 @@ Settings Settings::FromEnvironment(const Environment& environment) {
 }
 
 void Settings::ThrowIfStrict() const {
-  if (!strict) return;
-  std::string all;
-  for (const std::vector<std::string>* list : {&warnings_, &ignored_}) {
-    for (const std::string& one : *list) all += (all.empty() ? "" : "; ") + one;
-  }
-  if (!all.empty()) throw InvalidArgument("strict settings (WEIR_STRICT): " + all);
+  if (strict && !warnings_.empty())
+    throw StrictError(fmt::format("{}", fmt::join(warnings_, "; ")));
 }
 
 void Settings::Check() const {

@@ -22,12 +22,14 @@ constexpr const char* kClosing = R"(
 ## Strict
 
 With `WEIR_STRICT=1` (`weirrun --strict`) these are errors, before training starts or in the step where
-they happen, instead of a warning or nothing:
+they happen, instead of a line or nothing:
 
 * an option of `weirrun`, or a key of its config file, that has no effect;
 * a `WEIR_*` or `HOROVOD_*` variable that nobody knows;
 * a variable of Horovod's that asks for something and has no effect here (`HOROVOD_AUTOTUNE=1`,
   `HOROVOD_CONTROLLER=gloo`); `0` and `false` ask for nothing;
+* an argument of the PyTorch optimizer that has no effect (`groups=`);
+* hierarchical exchanges between hosts that are not alike;
 * a stall that never ends the job (`WEIR_STALL_SHUTDOWN_TIME_SECONDS=0`);
 * a bucket that would travel uncompressed because `policy` chose so, unless the compression options say
   `policy=auto` themselves, or because its frame is too large for the compressed exchange.

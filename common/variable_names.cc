@@ -98,7 +98,7 @@ std::vector<std::string> IgnoredHorovodVariables(const Environment& environment,
     if (!IsRequest(HorovodName(name)) || std::ranges::find(known, name) != known.end()) continue;
     const bool is_what_happens = name.ends_with("_CONTROLLER") || name.ends_with("_OPERATIONS");
     if (SaysNo(value) || (is_what_happens && (value == "mpi" || value == "MPI"))) continue;
-    ignored.push_back("the environment variable " + name + "=" + value + " has no effect in Weir");
+    ignored.push_back(name + "=" + value);
   }
   return ignored;
 }

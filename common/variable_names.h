@@ -16,8 +16,8 @@ using Environment = std::map<std::string, std::string>;
 std::vector<std::string> UnknownVariables(const Environment& environment,
                                           std::span<const std::string> known);
 
-/// A sentence for each of Horovod's variables that is not among `known` and asks for something: its
-/// value is not empty and does not say no.
+/// "HOROVOD_AUTOTUNE=1" for each of Horovod's variables that is not among `known` and asks for
+/// something: its value is not empty and does not say no.
 std::vector<std::string> IgnoredHorovodVariables(const Environment& environment,
                                                  std::span<const std::string> known);
 

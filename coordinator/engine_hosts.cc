@@ -1,9 +1,9 @@
 #include <vector>
 
 #include "common/log.h"
+#include "common/strict.h"
 #include "coordinator/engine_impl.h"
 #include "coordinator/hosts.h"
-#include "weir/error.h"
 
 // Which ranks share a host: asked once, where exchanges are to be hierarchical.
 
@@ -43,8 +43,7 @@ void EngineImpl::AskForHosts(const Settings& settings) {
     return;
   }
   if (settings.strict) {
-    throw InvalidArgument("strict settings (WEIR_STRICT): " + flat + "; give all hosts as many",
-                          {"", {rank_}, "start"});
+    throw StrictError(flat + "; give all hosts as many", {"", {rank_}, "start"});
   }
   if (rank_ == 0) LogWarning("{}; give all hosts as many", flat);
 }

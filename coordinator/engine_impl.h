@@ -63,9 +63,7 @@ class EngineImpl final : public Engine {
   std::vector<int> ProcessSetRanks(int id) const override {
     return coordinator().process_sets().Find(id).ranks();
   }
-  const std::map<std::string, std::string>& default_compression() const override {
-    return coordinator().settings().compression;
-  }
+  const Settings& settings() const override { return coordinator().settings(); }
   std::unique_ptr<GradientGroup> Register(GradientGroupSpec spec) override;
   bool Poll(Handle handle) override;
   void Wait(Handle handle) override;

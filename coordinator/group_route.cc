@@ -1,8 +1,8 @@
 #include <string>
 
+#include "common/strict.h"
 #include "compression/policy.h"
 #include "coordinator/gradient_group.h"
-#include "weir/error.h"
 
 // How a group's buckets travel in a step, and in one that this rank has nothing for.
 
@@ -26,8 +26,8 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, BucketRoute ro
                          weir::ChooseRoute(plan_.policy, set_.size(), bucket.dense_bytes(),
                                            frame_bytes) == Route::kDenseAllreduce;
   if (asked_for) return;
-  throw InvalidArgument(
-      "strict settings (WEIR_STRICT): a bucket of '" + spec_.name +
+  throw StrictError(
+      "a bucket of '" + spec_.name +
       "' would travel uncompressed "
       "in step " +
       std::to_string(next_step_) + ": its " + std::to_string(bucket.dense_bytes()) +

@@ -1,12 +1,15 @@
 #include "launcher/rank_environment.h"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 #include <string>
 #include <utility>
 
+#include "common/strict.h"
 #include "common/supervision.h"
 #include "launcher/hosts.h"
-#include "weir/error.h"
 
 namespace weir::launcher {
 
@@ -19,9 +22,7 @@ Settings PrepareEnvironment(const Options& options) {
          1);
   Settings settings = Settings::FromEnvironment();
   if (settings.strict && !options.notices.empty()) {
-    std::string all;
-    for (const std::string& notice : options.notices) all += (all.empty() ? "" : "; ") + notice;
-    throw InvalidArgument("strict settings (--strict, WEIR_STRICT): " + all);
+    throw StrictError(fmt::format("{}", fmt::join(options.notices, "; ")));
   }
   return settings;
 }

@@ -27,7 +27,7 @@ void Run(Options options) {
   Model model(ModelShape{}, options.seed);
   const std::unique_ptr<weir::Engine> engine = weir::Engine::Create();
   if (!options.compressor.contains("compressor")) {
-    options.compressor.merge(std::map(engine->default_compression()));
+    options.compressor.merge(std::map(engine->settings().compression));
     options.compressor.try_emplace("compressor", "dense");
   }
   EngineTrainer trainer(*engine, model.parameters(), options.momentum, options.compressor);

@@ -151,8 +151,9 @@ class Engine {
   /// The ranks of a set, ascending.
   virtual std::vector<int> ProcessSetRanks(int id) const = 0;
 
-  /// What compresses the gradients of a group that says nothing about it (Settings::compression).
-  virtual const std::map<std::string, std::string>& default_compression() const = 0;
+  /// What the engine was made with. Settings::compression is for the gradients of groups that say
+  /// nothing about it; a group's own options replace it.
+  virtual const Settings& settings() const = 0;
 
   /// Registers gradients that are exchanged together every step. Collective and blocking; the
   /// registrations of all ranks must be equal (Mismatch). The engine must outlive the group.

@@ -89,7 +89,6 @@ struct Settings {
 
   std::map<std::string, Source> sources_;  // By WEIR_ name.
   std::vector<std::string> warnings_;
-  std::vector<std::string> ignored_;  // Known to Horovod, without effect here.
 };
 
 /// The compressor options that a text stands for, in WEIR_COMPRESSION and on command lines: a

@@ -132,7 +132,7 @@ namespace {
 
 /// Here and not in the group: who does the momentum depends on the compressor.
 OptimizerOptions WithDefaults(OptimizerOptions options, const Engine& engine) {
-  if (options.compression.empty()) options.compression = engine.default_compression();
+  if (options.compression.empty()) options.compression = engine.settings().compression;
   return options;
 }
 

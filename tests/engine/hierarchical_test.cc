@@ -208,8 +208,9 @@ TEST(HierarchicalExchanges, AreFlatWhereHostsAreNotAlike) {
   job.Run([](Engine& engine) { EXPECT_THAT(Sum(engine, "x"), Each(7.0f)); });
   Settings strict = Hierarchical();
   strict.strict = true;
-  EXPECT_THAT(TextOf<InvalidArgument>([&] { JobOnHosts(3, 2).Run([](Engine&) {}, strict); }),
-              AllOf(HasSubstr("strict settings (WEIR_STRICT)"), HasSubstr("2 and 1 on 2 hosts")));
+  EXPECT_THAT(
+      TextOf<InvalidArgument>([&] { JobOnHosts(3, 2).Run([](Engine&) {}, strict); }),
+      AllOf(HasSubstr("strict settings (--strict, WEIR_STRICT)"), HasSubstr("2 and 1 on 2 hosts")));
 }
 
 TEST(HierarchicalExchanges, StrictModeHasNothingAgainstHostsThatAreAlike) {

@@ -118,6 +118,14 @@ TEST(Weirrun, OptionsBecomeVariablesOfTheRanks) {
   EXPECT_THAT(job.output(), HasSubstr("[0] 2.5 33554432 false yes\n"));
 }
 
+TEST(Weirrun, RanksAreBoundAsAsked) {
+  LaunchedJob job({"-np", "1", "--binding-args", "-bind-to hwthread", "grep", "Cpus_allowed_list",
+                   "/proc/self/status"});
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_TRUE(std::regex_search(job.output(), std::regex("Cpus_allowed_list:\\s+\\d+\n")))
+      << job.output();
+}
+
 TEST(Weirrun, TheTokenIsNotShownToThePrograms) {
   LaunchedJob job({"-np", "1", "env"});
   EXPECT_EQ(job.ExitCode(), 0);

@@ -154,3 +154,27 @@ def test_the_environment_gives_the_default_compression(rank, size, monkeypatch):
         monkeypatch.undo()
         hvd.shutdown()
         hvd.init()
+
+
+def test_strict_settings_refuse_what_has_no_effect(monkeypatch):
+    def wrapped(**arguments):
+        parameter = torch.nn.Parameter(torch.zeros(4))
+        return hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1), **arguments)
+
+    without_effect = [
+        {"groups": 2}, {"groups": [[]]},
+        {"compression": hvd.Compression.dgc(density=0.1), "gradient_predivide_factor": 2.0}]
+    for arguments in without_effect:
+        wrapped(**arguments)
+    monkeypatch.setenv("WEIR_STRICT", "1")
+    hvd.shutdown()
+    hvd.init()
+    try:
+        for arguments in without_effect:
+            with pytest.raises(ValueError, match="strict settings .* no effect"):
+                wrapped(**arguments)
+        wrapped(groups=0, num_groups=0, gradient_predivide_factor=2.0)
+    finally:
+        monkeypatch.undo()
+        hvd.shutdown()
+        hvd.init()

@@ -141,7 +141,8 @@ void BindEngine(nb::module_& module) {
       .def_prop_ro("local_rank", [](Job& job) { return job.engine()->local_rank(); })
       .def_prop_ro("local_size", [](Job& job) { return job.engine()->local_size(); })
       .def_prop_ro("default_compression",
-                   [](Job& job) { return job.engine()->default_compression(); })
+                   [](Job& job) { return job.engine()->settings().compression; })
+      .def_prop_ro("strict", [](Job& job) { return job.engine()->settings().strict; })
       .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),
            arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)
       .def("grouped_allreduce", &SubmitGroupedAllreduce, arg("name"), arg("inputs"), arg("outputs"),

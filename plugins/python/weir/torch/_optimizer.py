@@ -12,6 +12,7 @@ from weir.torch._adasum import AdasumDistributed
 from weir.torch._compression import Compression, options_of, selects
 from weir.torch._distributed import Distributed, checked_passes
 from weir._process_sets import ProcessSet, global_process_set
+from weir.errors import InvalidArgument
 
 
 def _check_names(optimizer: torch.optim.Optimizer,
@@ -43,6 +44,12 @@ def _check_wrappable(optimizer: Any) -> None:
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise TypeError("DistributedOptimizer wraps a torch.optim.Optimizer, not a "
                         f"{type(optimizer).__name__}")
+
+
+def _refuse_if_strict(what: str) -> None:
+    """An argument that is taken and has no effect."""
+    if _job.engine().strict:
+        raise InvalidArgument(f"strict settings (--strict, WEIR_STRICT): {what}")
 
 
 def _mixed(before: type, optimizer: torch.optim.Optimizer) -> Any:
@@ -79,7 +86,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         pass no such sums.
     process_set: the ranks that train together; "all ranks" means those. On any other rank the
         optimizer takes its steps alone.
-    num_groups, groups: accepted; the engine fuses gradients by itself.
+    num_groups, groups: accepted; the engine fuses gradients by itself. Strict settings refuse them.
 
     Raises ValueError for arguments that contradict each other, HorovodInternalError where ranks
     differ.
@@ -93,6 +100,9 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     if num_groups < 0 or not (groups is None or isinstance(groups, (int, list, tuple))):
         raise ValueError("groups should be a non-negative integer or a list of list of "
                          "torch.Tensor.")
+    if num_groups or groups:
+        _refuse_if_strict("groups= and num_groups= have no effect: the engine fuses gradients by "
+                          "itself")
     _reduce_op.chosen(op)
     passes = checked_passes(backward_passes_per_step)
     named = _check_names(optimizer, named_parameters)
@@ -108,6 +118,9 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     if selects(options) and op != _reduce_op.Average:
         raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "
                          "out, and give the learning rate the factor that a sum would give")
+    if selects(options) and gradient_predivide_factor != 1.0:
+        _refuse_if_strict("gradient_predivide_factor has no effect on gradients that are "
+                          f"compressed by {compressor!r}")
     wrapped = _mixed(Distributed, optimizer)
     wrapped._weir_init(named, options, passes, op, gradient_predivide_factor, sparse_as_dense,
                        process_set)

@@ -35,7 +35,11 @@ bool HasFreeRows(const Request& request) {
   return HasTensor(request) &&
          (GathersRows(request.kind) || request.kind == RequestKind::kAlltoall);
 }
-bool HasWholeShape(const Request& request) { return HasTensor(request) && !HasFreeRows(request); }
+/// A sparse tensor has one, whatever its members have.
+bool HasWholeShape(const Request& request) {
+  if (request.kind == RequestKind::kSparseAllreduce) return !request.members.empty();
+  return HasTensor(request) && !HasFreeRows(request);
+}
 
 std::string GroupText(const Request& request) {
   const std::size_t members = request.members.size();

@@ -24,6 +24,8 @@ struct EngineEnvironment {
   std::string hosts;  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
 };
 
+class Draft;
+
 /// The Engine over any network: checks what this rank alone can check, and owns the parts.
 class EngineImpl final : public Engine {
  public:
@@ -50,7 +52,7 @@ class EngineImpl final : public Engine {
                        ReduceOptions options) override;
   Handle GroupedReducescatter(const std::string& name, std::span<const RowsTensor> tensors,
                               ReduceOptions options) override;
-  Handle SparseAllreduce(const std::string& name, RowsTensor indices, RowsTensor values,
+  Handle SparseAllreduce(const std::string& name, SparseTensor tensor,
                          ReduceOptions options) override;
   Handle Broadcast(const std::string& name, TensorView tensor, int root,
                    std::shared_ptr<const void> owner, int process_set) override;
@@ -96,6 +98,7 @@ class EngineImpl final : public Engine {
   /// settings differ, InvalidArgument, in strict mode, where hosts are not alike: on all ranks.
   void AskForHosts(const Settings& settings);
   Coordinator& coordinator() const;
+  Handle Submit(Draft& draft, int process_set);
 
   const int local_rank_;
   const int local_size_;

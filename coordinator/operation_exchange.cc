@@ -1,5 +1,6 @@
 #include "coordinator/operation_exchange.h"
 
+#include <new>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -186,8 +187,18 @@ std::span<std::byte> OperationExchange::Allocate(std::size_t tensor, std::int64_
     return {static_cast<std::byte*>(AskFor(tensor, first_dim, rows)), bytes};
   } catch (...) {
     if (!allocation_error_) allocation_error_ = std::current_exception();
-    return discarded_.emplace_back(bytes);
+    return Discard(tensor, bytes);
   }
+}
+
+std::span<std::byte> OperationExchange::Discard(std::size_t tensor, std::size_t bytes) try {
+  discarded_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
+  return {discarded_.back().get(), bytes};
+} catch (const std::bad_alloc&) {
+  const Request& request = submission_->request;
+  throw Error("no memory for the " + std::to_string(bytes) + " bytes that other ranks send to '" +
+                  request.tensor_name(tensor) + "'; make it smaller, or gather it in parts",
+              {request.name, {set_.transport().JobRank(static_cast<int>(self_))}, "exchange"});
 }
 
 std::exception_ptr OperationExchange::TakeAllocationError() {

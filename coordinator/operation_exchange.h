@@ -53,6 +53,7 @@ class OperationExchange {
   /// of them here: the program's, or our own where it gave none.
   std::span<std::byte> Allocate(std::size_t tensor, std::int64_t first_dim,
                                 std::span<const std::int64_t> rows);
+  std::span<std::byte> Discard(std::size_t tensor, std::size_t bytes);
   void* AskFor(std::size_t tensor, std::int64_t first_dim,
                std::span<const std::int64_t> rows) const;
 
@@ -63,8 +64,9 @@ class OperationExchange {
   std::span<const std::int64_t> rows_;
 
   std::exception_ptr allocation_error_;
-  std::vector<std::vector<std::byte>> discarded_;  ///< Results for which there was no memory.
-  std::vector<GroupedAllgather::Item> gathers_;
+  /// Take results for which the program gave no memory.
+  std::vector<std::unique_ptr<std::byte[]>> discarded_;
+  std::vector<GroupedAllgather::GatheredArray> gathers_;
   std::vector<std::size_t> bytes_;
   std::vector<Array> parts_;
   std::vector<std::size_t> offsets_;

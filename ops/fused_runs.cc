@@ -17,7 +17,7 @@ void FusedRuns::Plan(std::span<const Item> items) {
     run_of_.push_back(item.bytes > 0 ? RunFor(item) : 0);
     if (item.bytes == 0) continue;
     Run& run = runs_[run_of_.back()];
-    run.all.bytes += item.bytes;
+    run.bytes += item.bytes;
     ++run.count;
     ++planned;
   }
@@ -35,11 +35,11 @@ void FusedRuns::Plan(std::span<const Item> items) {
 std::size_t FusedRuns::RunFor(const Item& item) {
   const bool small = item.bytes <= kSmallBytes;
   const auto has_room = [&item](const Run& run) {
-    return run.open && run.all.kind == item.kind && run.all.bytes + item.bytes <= kFusedBytes;
+    return run.open && run.kind == item.kind && run.bytes + item.bytes <= kFusedBytes;
   };
   auto found = small ? std::ranges::find_if(runs_, has_room) : runs_.end();
   if (found == runs_.end()) {
-    runs_.push_back({.all = {.kind = item.kind}, .open = small});
+    runs_.push_back({.kind = item.kind, .open = small});
     found = runs_.end() - 1;
   }
   return static_cast<std::size_t>(found - runs_.begin());

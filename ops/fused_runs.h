@@ -15,7 +15,8 @@ class FusedRuns {
   /// What is fused at most: small enough for the cache between the copies.
   static constexpr std::size_t kFusedBytes = std::size_t{1} << 20;
 
-  /// Bytes of an array, and what only arrays that travel together have in common.
+  /// Bytes of an array that a rank sends at most, and what only arrays that travel together have in
+  /// common.
   struct Item {
     std::size_t bytes = 0;
     int kind = 0;
@@ -29,8 +30,9 @@ class FusedRuns {
 
  private:
   struct Run {
-    Item all;
-    bool open = false;  ///< Of small items.
+    int kind = 0;
+    bool open = false;  ///< For more small items.
+    std::size_t bytes = 0;
     std::size_t count = 0;
     std::size_t end = 0;  ///< In order_.
   };

@@ -9,42 +9,43 @@
 
 namespace weir {
 
-/// Concatenates arrays of every rank, each with its like. Small results are gathered as one,
-/// whatever their types.
+/// Concatenates arrays of every rank, each with its like. Those of which every rank has little are
+/// gathered as one, whatever their types.
 class GroupedAllgather final : public GroupedCollective {
  public:
   /// As for an Allgather.
   explicit GroupedAllgather(Transport& transport, const HostGrid* grid = nullptr)
-      : GroupedCollective(allgather_),
-        ranks_(static_cast<std::size_t>(transport.size())),
+      : ranks_(static_cast<std::size_t>(transport.size())),
         self_(static_cast<std::size_t>(transport.rank())),
         allgather_(transport, grid) {}
 
-  struct Item {
+  /// This rank's contribution, and what all ranks' go to. Allgather::Bind says what may overlap.
+  struct GatheredArray {
     std::span<const std::byte> in;
     std::span<std::byte> out;
   };
-  /// `bytes[i * size() + r]` is what rank r contributes to item i, the same on all ranks; for each
-  /// item as Allgather::Bind says. Throws InvalidArgument when the lengths contradict each other.
-  void Bind(std::span<const Item> items, std::span<const std::size_t> bytes);
+  /// `bytes[i * size() + r]` is what rank r contributes to array i, the same on all ranks; for each
+  /// array as Allgather::Bind says. Throws InvalidArgument when the lengths contradict each other.
+  void Bind(std::span<const GatheredArray> arrays, std::span<const std::size_t> bytes);
 
  private:
-  /// What each rank contributes to an item.
-  std::span<const std::size_t> BytesOf(std::size_t item) const {
-    return std::span(bytes_).subspan(item * ranks_, ranks_);
+  /// What each rank contributes to an array.
+  std::span<const std::size_t> BytesOf(std::size_t array) const {
+    return std::span(bytes_).subspan(array * ranks_, ranks_);
   }
-  void BindArray(std::size_t item) override;
-  void BindFused(std::span<const std::size_t> items) override;
-  void UnpackFused(std::span<const std::size_t> items) override;
+  Collective& each() override { return allgather_; }
+  void BindArray(std::size_t array) override;
+  void BindFused(std::span<const std::size_t> arrays) override;
+  void UnpackFused(std::span<const std::size_t> arrays) override;
 
   const std::size_t ranks_;
   const std::size_t self_;
   Allgather allgather_;
-  std::vector<Item> items_;
+  std::vector<GatheredArray> arrays_;
   std::vector<std::size_t> bytes_;
-  std::vector<FusedRuns::Item> sizes_;
+  std::vector<FusedRuns::Item> plan_;
   std::vector<std::size_t> fused_bytes_;  ///< What each rank contributes to a fused run.
-  std::vector<std::byte*> places_;        ///< Where its next part goes, in each item's result.
+  std::vector<std::byte*> places_;        ///< Where its next part goes, in each result.
 };
 
 }  // namespace weir

@@ -15,13 +15,14 @@ class GroupedAllreduce final : public GroupedCollective {
  public:
   /// As for an Allreduce.
   explicit GroupedAllreduce(Transport& transport, const HostGrid* grid = nullptr)
-      : GroupedCollective(allreduce_), allreduce_(transport, grid) {}
+      : allreduce_(transport, grid) {}
 
   /// The same numbers of elements, types and reduction on all ranks. Throws InvalidArgument for a
   /// reduction that a type does not have.
   void Bind(std::span<const Array> arrays, const Reduction& reduction);
 
  private:
+  Collective& each() override { return allreduce_; }
   void BindArray(std::size_t array) override;
   void BindFused(std::span<const std::size_t> arrays) override;
   void UnpackFused(std::span<const std::size_t> arrays) override;

@@ -19,12 +19,12 @@ void GroupedCollective::StartRun() {
   }
   // Every run has the operation's one number: messages of the same tag arrive in order, and no rank
   // asks for one of the next run before it has all of this one.
-  each_.Start(operation_);
+  each().Start(operation_);
 }
 
 bool GroupedCollective::Poll() {
   while (current_ < runs_.size()) {
-    if (!each_.Poll()) return false;
+    if (!each().Poll()) return false;
     const auto arrays = runs_[current_];
     if (arrays.size() > 1) UnpackFused(arrays);
     if (++current_ < runs_.size()) StartRun();

@@ -17,16 +17,16 @@ class GroupedCollective : public Collective {
  public:
   void Start(std::uint32_t operation) final;
   bool Poll() final;
-  void Cancel() final { each_.Cancel(); }
+  void Cancel() final { each().Cancel(); }
 
  protected:
-  /// `each` carries every run; it is not looked at before Start.
-  explicit GroupedCollective(Collective& each) : each_(each) {}
+  /// What carries every run.
+  virtual Collective& each() = 0;
 
   /// What the next Start exchanges; every rank plans the same.
   void Plan(std::span<const FusedRuns::Item> items);
 
-  /// Binds `each` to one array where it lies,
+  /// Binds it to one array where it lies,
   virtual void BindArray(std::size_t array) = 0;
   /// or to several that are packed in fused(),
   virtual void BindFused(std::span<const std::size_t> arrays) = 0;
@@ -40,7 +40,6 @@ class GroupedCollective : public Collective {
  private:
   void StartRun();
 
-  Collective& each_;
   FusedRuns runs_;
   std::size_t current_ = 0;
   std::uint32_t operation_ = 0;

@@ -15,8 +15,7 @@ namespace weir {
 class GroupedReduceScatter final : public GroupedCollective {
  public:
   explicit GroupedReduceScatter(Transport& transport)
-      : GroupedCollective(scatter_),
-        borders_(static_cast<std::size_t>(transport.size()) + 1),
+      : borders_(static_cast<std::size_t>(transport.size()) + 1),
         self_(static_cast<std::size_t>(transport.rank())),
         scatter_(transport) {}
 
@@ -33,6 +32,7 @@ class GroupedReduceScatter final : public GroupedCollective {
   /// Rank r's part of an array, in bytes: where it begins, and how long it is.
   std::size_t PartBegin(std::size_t array, std::size_t rank) const;
   std::size_t PartBytes(std::size_t array, std::size_t rank) const;
+  Collective& each() override { return scatter_; }
   void BindArray(std::size_t array) override;
   void BindFused(std::span<const std::size_t> arrays) override;
   void UnpackFused(std::span<const std::size_t> arrays) override;

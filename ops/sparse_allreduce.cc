@@ -1,30 +1,28 @@
 #include "ops/sparse_allreduce.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace weir {
 
-void SparseAllreduce::Bind(const Item& indices, const Item& values,
+void SparseAllreduce::Bind(const GatheredArray& indices, const GatheredArray& values,
                            std::span<const std::size_t> bytes, DType dtype,
                            const Reduction& reduction) {
   CheckReduction(dtype, reduction);
-  const std::array items = {indices, values};
-  gather_.Bind(items, bytes);
-  values_ = values.out;
-  dtype_ = dtype;
-  reduction_ = reduction;
-}
-
-void SparseAllreduce::Start(std::uint32_t operation) {
-  scaled_ = false;
-  gather_.Start(operation);
-}
-
-bool SparseAllreduce::Poll() {
-  if (!gather_.Poll()) return false;
-  if (!scaled_) ReduceAlone(dtype_, reduction_, ranks_, values_);
-  scaled_ = true;
-  return true;
+  std::array arrays = {indices, values};
+  gather_.Bind(arrays, bytes);
+  const bool as_they_are =
+      reduction.op == ReduceOp::kSum && reduction.prescale == 1.0 && reduction.postscale == 1.0;
+  if (as_they_are) return;
+  // The input stays as it is: they are scaled at their place in the result, and sent from there.
+  const auto before = bytes.subspan(ranks_, self_);
+  const auto own = values.out.subspan(std::accumulate(before.begin(), before.end(), std::size_t{0}),
+                                      values.in.size());
+  std::ranges::copy(values.in, own.begin());
+  ReduceAlone(dtype, reduction, ranks_, own);
+  arrays[1].in = own;
+  gather_.Bind(arrays, bytes);
 }
 
 }  // namespace weir

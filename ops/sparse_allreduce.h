@@ -8,31 +8,31 @@
 
 namespace weir {
 
-/// Sums sparse tensors by putting all ranks' entries one after the other. Every entry is scaled as
-/// a dense all-reduce would scale it if no other rank had one at its place.
+/// Sums sparse tensors by putting all ranks' entries one after the other. Every entry is scaled, by
+/// the rank that has it, as a dense all-reduce would scale it if no other rank had one at its
+/// place.
 class SparseAllreduce final : public Collective {
  public:
   /// As for an Allgather.
   explicit SparseAllreduce(Transport& transport, const HostGrid* grid = nullptr)
-      : ranks_(static_cast<std::size_t>(transport.size())), gather_(transport, grid) {}
+      : ranks_(static_cast<std::size_t>(transport.size())),
+        self_(static_cast<std::size_t>(transport.rank())),
+        gather_(transport, grid) {}
 
-  using Item = GroupedAllgather::Item;
+  using GatheredArray = GroupedAllgather::GatheredArray;
   /// Indices and values are gathered as GroupedAllgather::Bind says, `bytes` being of the indices,
-  /// then of the values. The reduction, a sum or an average, is done on the values.
-  void Bind(const Item& indices, const Item& values, std::span<const std::size_t> bytes,
-            DType dtype, const Reduction& reduction);
+  /// then of the values. The reduction, a sum or an average, is done on the values, here already.
+  void Bind(const GatheredArray& indices, const GatheredArray& values,
+            std::span<const std::size_t> bytes, DType dtype, const Reduction& reduction);
 
-  void Start(std::uint32_t operation) override;
-  bool Poll() override;
+  void Start(std::uint32_t operation) override { gather_.Start(operation); }
+  bool Poll() override { return gather_.Poll(); }
   void Cancel() override { gather_.Cancel(); }
 
  private:
   const std::size_t ranks_;
+  const std::size_t self_;
   GroupedAllgather gather_;
-  std::span<std::byte> values_;
-  DType dtype_ = DType::kFloat32;
-  Reduction reduction_;
-  bool scaled_ = false;
 };
 
 }  // namespace weir

@@ -69,7 +69,8 @@ class Engine {
 
   // The next six make their results in memory that `allocate` returns. It is called once the ranks
   // agree, on the engine's network thread: it must not wait for the engine. What it throws becomes
-  // the operation's error on this rank alone. The memory must not overlap the input's. A tensor
+  // the operation's error on this rank alone, unless there is no memory at all for what the others
+  // send, which ends the job. The memory must not overlap the input's. A tensor
   // without dimensions has no rows and is refused.
 
   /// What such an operation takes where it has several: a tensor, and its result's memory.
@@ -104,16 +105,23 @@ class Engine {
   virtual Handle Reducescatter(const std::string& name, ConstTensorView in, AllocateOutput allocate,
                                ReduceOptions options = {}) = 0;
 
-  /// Reducescatter of several tensors as one operation, like GroupedAllgather.
+  /// Reducescatter of several tensors, perhaps of different types, as one operation: all of them or
+  /// none. Small ones of a type are fused. The handle is fulfilled when all are done.
   virtual Handle GroupedReducescatter(const std::string& name, std::span<const RowsTensor> tensors,
                                       ReduceOptions options = {}) = 0;
 
-  /// Combines sparse tensors, of which every rank may have other entries and another number of
-  /// them: an entry is a row of `indices`, of type int64, and the same row of `values`. The results
-  /// are all ranks' entries in rank order, those of one place not yet added up; values are scaled,
-  /// and for kAverage divided by the number of ranks. Only kSum and kAverage have a meaning. `rows`
-  /// is each rank's number of entries.
-  virtual Handle SparseAllreduce(const std::string& name, RowsTensor indices, RowsTensor values,
+  /// A tensor of which only some entries are stored, n of them at this rank: entry i is
+  /// `values`[i] and lies at `indices`[i] of the tensor's first k dimensions.
+  struct SparseTensor {
+    Shape shape;         ///< Of the whole, the same on all ranks.
+    RowsTensor indices;  ///< int64 [n, k]. Whether they lie in the shape is not looked at.
+    RowsTensor values;   ///< [n, ...]: the shape's dimensions after the first k.
+  };
+  /// Combines sparse tensors, of which every rank may store other entries. The results are all
+  /// ranks' entries in rank order, those of one place not yet added up; values are scaled, and for
+  /// kAverage divided by the number of ranks. Other combinations have no meaning. `rows` is each
+  /// rank's number of entries.
+  virtual Handle SparseAllreduce(const std::string& name, SparseTensor tensor,
                                  ReduceOptions options = {}) = 0;
 
   /// Copies the root's tensor into every other rank's. `root` is its rank in the job, also when

@@ -50,7 +50,7 @@ class Group {
   void Add(DType dtype, Shape shape) {
     if (kind_ == Kind::kGather) {
       std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
-      dims[0] = dims[0] * (rank_ % 3) / 2;
+      dims[0] *= (rank_ + 1) % 3;
       shape = Shape(std::span<const std::int64_t>(dims));
     }
     AddExactly(dtype, shape);
@@ -113,25 +113,44 @@ TEST_P(GroupedRows, GiveTheBitsOfOneOperationForEachTensor) {
 
 TEST_P(GroupedRows, TheSameAgainTakesTheFastPathAndSmallOnesTravelTogether) {
   RunJob(ranks(), [](Engine& engine) {
-    Group many(kind(), engine.rank()), one(kind(), engine.rank());
-    for (int i = 0; i < 40; ++i) many.AddExactly(DType::kFloat32, Shape{8, 2});
-    one.AddExactly(DType::kFloat32, Shape{8, 2});
-    const auto messages = [&engine](Group& group, const std::string& name) {
-      const auto tensors = group.tensors();
-      engine.Wait(Submit(engine, kind(), name, tensors));  // Has a slot from here on.
-      engine.Wait(engine.Barrier());
-      const std::uint64_t before = engine.network_totals().sent_messages;
-      for (int i = 0; i < 5; ++i) engine.Wait(Submit(engine, kind(), name, tensors));
-      return engine.network_totals().sent_messages - before;
-    };
+    constexpr std::uint64_t kTensors = 40, kTimes = 10;
+    Group group(kind(), engine.rank());
+    for (std::uint64_t i = 0; i < kTensors; ++i) group.AddExactly(DType::kFloat32, Shape{8, 2});
+    const auto tensors = group.tensors();
+    engine.Wait(Submit(engine, kind(), "group", tensors));  // Has a slot from here on.
+    engine.Wait(engine.Barrier());
     const EngineGauges& gauges = dynamic_cast<EngineImpl&>(engine).gauges();
-    messages(one, "one");
-    const std::uint64_t of_many = messages(many, "many");
     const std::uint64_t slow = gauges.slow_rounds;
-    engine.Wait(Submit(engine, kind(), "many", many.tensors()));
+    const std::uint64_t before = engine.network_totals().sent_messages;
+    for (std::uint64_t i = 0; i < kTimes; ++i) {
+      engine.Wait(Submit(engine, kind(), "group", tensors));
+    }
     EXPECT_EQ(gauges.slow_rounds, slow);
-    // Rounds of negotiation may differ in number; one exchange for each tensor would be 40 times 5.
-    EXPECT_LT(of_many, 40u * 5u * static_cast<std::uint64_t>(engine.size() - 1) + 1);
+    // Rounds of negotiation send too, but not as much as half of the tensors would.
+    const std::uint64_t sent = engine.network_totals().sent_messages - before;
+    EXPECT_LE(sent, kTimes * kTensors / 2 * static_cast<std::uint64_t>(engine.size() - 1));
+  });
+}
+
+TEST_P(GroupedRows, OfWhichSomeRanksChangeTheRowsAgreeAgain) {
+  if (kind() == Kind::kScatter) return;  // There all ranks have the same rows.
+  RunJob(ranks(), [](Engine& engine) {
+    const bool changes = engine.rank() == engine.size() - 1;
+    for (const std::int64_t rows : {2, 2, 5, 5, 2, 0}) {
+      Group group(kind(), engine.rank());
+      for (int i = 0; i < 2; ++i) group.AddExactly(DType::kFloat32, Shape{changes ? rows : 2, 3});
+      const auto tensors = group.tensors();
+      engine.Wait(Submit(engine, kind(), "group", tensors));
+      std::vector<std::int64_t> expected(static_cast<std::size_t>(engine.size()), 2);
+      expected.back() = rows;
+      for (std::size_t i = 0; i < 2; ++i) {
+        EXPECT_EQ(group.result(i).rows, expected);
+        Result alone;
+        engine.Wait(
+            SubmitAlone(engine, kind(), "alone", {tensors[i].in, alone.For(DType::kFloat32)}));
+        ExpectEqual(group.result(i), alone, std::to_string(rows) + " rows");
+      }
+    }
   });
 }
 
@@ -165,6 +184,8 @@ TEST_P(GroupedRows, ThatCannotBeMeantAreRefusedAndNothingIsSubmitted) {
   RunJob(ranks(), [](Engine& engine) {
     EXPECT_THAT(TextOf<InvalidArgument>([&] { Submit(engine, kind(), "none", {}); }),
                 HasSubstr("has no tensors"));
+    EXPECT_THAT(TextOf<InvalidArgument>([&] { Submit(engine, kind(), "", {}); }),
+                HasSubstr("needs a name"));
     Group group(kind(), engine.rank());
     for (int i = 0; i < 2; ++i) group.AddExactly(DType::kFloat32, Shape{2});
     auto tensors = group.tensors();
@@ -188,12 +209,15 @@ TEST_P(GroupedRows, AFailedAllocationIsThatRanksErrorAlone) {
   RunJob(ranks(), [](Engine& engine) {
     Group group(kind(), engine.rank());
     for (int i = 0; i < 3; ++i) group.AddExactly(DType::kFloat32, Shape{6});
+    group.AddExactly(DType::kFloat32, Shape{100'000});
     auto tensors = group.tensors();
     const bool fails = engine.rank() == 0;
     if (fails) {
-      tensors[1].allocate = [](const Shape&, auto) -> void* {
-        throw std::runtime_error("no memory");
-      };
+      for (const std::size_t i : {1u, 3u}) {  // One that is fused, and one that is not.
+        tensors[i].allocate = [](const Shape&, auto) -> void* {
+          throw std::runtime_error("no memory");
+        };
+      }
     }
     const Handle handle = Submit(engine, kind(), "g", tensors);
     if (fails) {
@@ -201,23 +225,38 @@ TEST_P(GroupedRows, AFailedAllocationIsThatRanksErrorAlone) {
     } else {
       EXPECT_NO_THROW(engine.Wait(handle));
     }
+    std::vector<Result> first;
+    for (std::size_t i = 0; i < group.size(); ++i) first.push_back(group.result(i));
     EXPECT_NO_THROW(engine.Wait(Submit(engine, kind(), "g", group.tensors())));
+    for (std::size_t i = 0; i < group.size() && !fails; ++i) {
+      ExpectEqual(first[i], group.result(i), "tensor " + std::to_string(i));
+    }
   });
 }
 
 TEST_P(GroupedRows, MayBeOfASet) {
   if (ranks() == 1) return;  // There is no set but the whole job.
   RunJob(ranks(), [](Engine& engine) {
-    const int set = engine.AddProcessSet(std::vector<int>{engine.size() - 1});
-    if (engine.rank() != engine.size() - 1) return;
+    std::vector<int> members;
+    for (int rank = 1; rank < engine.size(); ++rank) members.push_back(rank);
+    const int set = engine.AddProcessSet(members);
+    if (engine.rank() == 0) return;
     Group group(kind(), engine.rank());
-    group.AddExactly(DType::kInt64, Shape{3});
+    for (int i = 0; i < 3; ++i) group.Add(DType::kInt64, Shape{3 + i});
+    group.Add(DType::kInt64, Shape{20'000});
     const auto tensors = group.tensors();
-    engine.Wait(kind() == Kind::kGather
-                    ? engine.GroupedAllgather("g", tensors, nullptr, set)
-                    : engine.GroupedReducescatter("g", tensors,
-                                                  {.op = ReduceOp::kSum, .process_set = set}));
-    EXPECT_EQ(group.result(0).rows, (std::vector<std::int64_t>{3}));
+    const ReduceOptions sum{.op = ReduceOp::kSum, .process_set = set};
+    engine.Wait(kind() == Kind::kGather ? engine.GroupedAllgather("g", tensors, nullptr, set)
+                                        : engine.GroupedReducescatter("g", tensors, sum));
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      Result expected;
+      const AllocateOutput allocate = expected.For(DType::kInt64);
+      engine.Wait(kind() == Kind::kGather
+                      ? engine.Allgather("alone", tensors[i].in, allocate, nullptr, set)
+                      : engine.Reducescatter("alone", tensors[i].in, allocate, sum));
+      ExpectEqual(group.result(i), expected, "tensor " + std::to_string(i));
+      EXPECT_EQ(group.result(i).rows.size(), members.size());
+    }
   });
 }
 

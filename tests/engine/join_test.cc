@@ -135,11 +135,12 @@ TEST_P(JoinOfSome, OtherOperationsAreRefusedByNameAndTheNextOneRuns) {
       EXPECT_THAT(refusal(engine.GroupedReducescatter("grs", group)),
                   StartsWith("Reducescatter is not supported with Join"));
       std::int64_t index = 0;
-      EXPECT_THAT(
-          refusal(engine.SparseAllreduce(
-              "sp", {{&index, DType::kInt64, Shape{1}}, result.For(DType::kInt64)}, group[0])),
-          StartsWith("Allgather is not supported with Join at this time. Specify "
-                     "sparse_to_dense=True if using DistributedOptimizer. (tensor 'sp"));
+      EXPECT_THAT(refusal(engine.SparseAllreduce(
+                      "sp", {Shape{5},
+                             {{&index, DType::kInt64, Shape{1, 1}}, result.For(DType::kInt64)},
+                             group[0]})),
+                  StartsWith("Allgather is not supported with Join at this time. Specify "
+                             "sparse_to_dense=True if using DistributedOptimizer. (tensor 'sp"));
       EXPECT_THAT(refusal(engine.Barrier()), StartsWith("Barrier is not supported with Join"));
       for (const ReduceOp op : {ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct}) {
         EXPECT_THAT(refusal(engine.Allreduce("op", view, view, {.op = op})),

@@ -36,8 +36,11 @@ struct Entries {
   std::int64_t count() const { return static_cast<std::int64_t>(indices.size()); }
   Handle Submit(Engine& engine, const std::string& name, const ReduceOptions& options) {
     return engine.SparseAllreduce(
-        name, {{indices.data(), DType::kInt64, Shape{count(), 1}}, all_indices.For(DType::kInt64)},
-        {{values.data(), dtype, Shape{count(), kWidth}}, all_values.For(dtype)}, options);
+        name,
+        {Shape{5, kWidth},
+         {{indices.data(), DType::kInt64, Shape{count(), 1}}, all_indices.For(DType::kInt64)},
+         {{values.data(), dtype, Shape{count(), kWidth}}, all_values.For(dtype)}},
+        options);
   }
 };
 
@@ -79,6 +82,22 @@ TEST_P(SparseAllreduces, GiveAllRanksEntriesScaledAsIfEachWereAmongZeros) {
   });
 }
 
+TEST_P(SparseAllreduces, MayChangeTheNumberOfEntriesOfSomeRanksOnly) {
+  RunJob(ranks(), [](Engine& engine) {
+    const int last = engine.size() - 1;
+    for (const int more : {0, 0, 3, 3, 0, 1}) {  // The others ask for the same every time.
+      Entries entries(DType::kFloat32, engine.rank() == last ? last + more : engine.rank());
+      engine.Wait(entries.Submit(engine, "s", {.op = ReduceOp::kSum}));
+      std::vector<std::int64_t> rows;
+      for (int rank = 0; rank <= last; ++rank) rows.push_back(rank == last ? last + more : rank);
+      EXPECT_EQ(entries.all_values.rows, rows);
+      const Entries of_last(DType::kFloat32, last + more);
+      const auto& all = entries.all_values.bytes;
+      EXPECT_TRUE(std::equal(of_last.values.rbegin(), of_last.values.rend(), all.rbegin()));
+    }
+  });
+}
+
 TEST_P(SparseAllreduces, ThatDifferAreRefusedEverywhereAndTheJobGoesOn) {
   if (ranks() == 1) return;  // Nobody to differ from.
   RunJob(ranks(), [](Engine& engine) {
@@ -94,6 +113,18 @@ TEST_P(SparseAllreduces, ThatDifferAreRefusedEverywhereAndTheJobGoesOn) {
     Entries other(odd ? DType::kFloat64 : DType::kFloat32, engine.rank());
     EXPECT_THAT(TextOf<Mismatch>([&] { engine.Wait(other.Submit(engine, "s", {})); }),
                 HasSubstr("but another rank had type float64. (tensor 's.values'"));
+    float value = 1.0f;
+    std::int64_t index = 0;
+    Result result;
+    EXPECT_EQ(TextOf<Mismatch>([&] {
+                engine.Wait(engine.SparseAllreduce(
+                    "s", {Shape{odd ? 6 : 5},
+                          {{&index, DType::kInt64, Shape{1, 1}}, result.For(DType::kInt64)},
+                          {{&value, DType::kFloat32, Shape{1}}, result.For(DType::kFloat32)}}));
+              }),
+              "Mismatched SPARSE_ALLREDUCE tensor shapes: One rank sent a tensor of shape [5], but "
+              "another rank sent a tensor of shape [6]. (tensor 's': rank 0 has [5], rank " +
+                  std::to_string(engine.size() - 1) + " has [6])");
     EXPECT_NO_THROW(engine.Wait(entries.Submit(engine, "s", {})));
   });
 }
@@ -101,24 +132,36 @@ TEST_P(SparseAllreduces, ThatDifferAreRefusedEverywhereAndTheJobGoesOn) {
 TEST_P(SparseAllreduces, ThatCannotBeMeantAreRefusedWhereTheyAreSubmitted) {
   RunJob(ranks(), [](Engine& engine) {
     const std::int64_t indices[2] = {0, 1};
-    const float values[2] = {1.0f, 2.0f};
+    const float values[4] = {1.0f, 2.0f, 3.0f, 4.0f};
     Result result;
-    const auto refusal = [&](DType index_type, std::int64_t entries, const ReduceOptions& options) {
+    const auto answer = [&](const Shape& whole, DType index_type, const Shape& index_shape,
+                            const Shape& value_shape, const ReduceOptions& options = {}) {
       return TextOf<InvalidArgument>([&] {
         engine.Wait(engine.SparseAllreduce(
-            "s", {{indices, index_type, Shape{2}}, result.For(DType::kInt64)},
-            {{values, DType::kFloat32, Shape{entries}}, result.For(DType::kFloat32)}, options));
+            "s",
+            {whole,
+             {{indices, index_type, index_shape}, result.For(DType::kInt64)},
+             {{values, DType::kFloat32, value_shape}, result.For(DType::kFloat32)}},
+            options));
       });
     };
-    EXPECT_THAT(refusal(DType::kInt32, 2, {}), HasSubstr("'s' has indices of type int32"));
-    EXPECT_THAT(refusal(DType::kInt64, 1, {}), HasSubstr("for 2 entries and values for 1;"));
+    constexpr DType kIndex = DType::kInt64;
+    EXPECT_THAT(answer({5, 2}, DType::kInt32, {2, 1}, {2, 2}),
+                HasSubstr("the sparse tensor 's' of shape [5, 2] has indices int32 [2, 1] and "
+                          "values float32 [2, 2]; give indices of type int64"));
+    EXPECT_THAT(answer({5, 2}, kIndex, {2, 1}, {1, 2}), HasSubstr("values float32 [1, 2];"));
+    EXPECT_THAT(answer({5, 3}, kIndex, {2, 1}, {2, 2}), HasSubstr("of shape [5, 3]"));
+    EXPECT_THAT(answer({5, 2}, kIndex, {2}, {2, 2}), HasSubstr("indices int64 [2]"));
+    EXPECT_THAT(answer({5}, kIndex, {1, 2}, {1}), HasSubstr("of shape [5]"));
+    EXPECT_THAT(answer({5, 2}, kIndex, {2, 1}, {}), HasSubstr("a rank-zero tensor"));
     for (const ReduceOp op :
          {ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct, ReduceOp::kAdasum}) {
-      EXPECT_THAT(refusal(DType::kInt64, 2, {.op = op}),
+      EXPECT_THAT(answer({5, 2}, kIndex, {2, 1}, {2, 2}, {.op = op}),
                   HasSubstr("sparse tensors are combined by sum or average, not by " +
                             std::string(Name(op))));
     }
-    EXPECT_EQ(refusal(DType::kInt64, 2, {}), "nothing was thrown");
+    EXPECT_EQ(answer({5, 2}, kIndex, {2, 1}, {2, 2}), "nothing was thrown");
+    EXPECT_EQ(answer({5, 2}, kIndex, {1, 2}, {1}), "nothing was thrown");
   });
 }
 

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "ops/allgather.h"
 #include "ops/allreduce.h"
 #include "tests/ops/reference.h"
 #include "tests/ops/run_ranks.h"
@@ -24,6 +27,50 @@ inline std::uint32_t NextOperation() {
 
 inline Bytes Message(std::size_t bytes, int rank, std::uint32_t salt) {
   return TestValues(DType::kUInt8, bytes, rank, salt);
+}
+
+/// What every rank contributes to an all-gather, and what must come of it.
+struct Gathering {
+  std::vector<std::size_t> bytes;  ///< By rank.
+  Bytes in;
+  Bytes expected;
+  std::size_t offset = 0;  ///< Of `in` in it.
+};
+
+/// `unit` elements from some ranks, twice as many or none from others: TestValues with this salt.
+inline Gathering GatheringOf(const Transport& transport, DType dtype, std::size_t unit,
+                             std::uint32_t salt) {
+  Gathering gathering;
+  for (int rank = 0; rank < transport.size(); ++rank) {
+    const std::size_t elements = unit * static_cast<std::size_t>((rank + 1) % 3);
+    const Bytes part = TestValues(dtype, elements, rank, salt);
+    if (rank == transport.rank()) {
+      gathering.in = part;
+      gathering.offset = gathering.expected.size();
+    }
+    gathering.bytes.push_back(part.size());
+    gathering.expected.insert(gathering.expected.end(), part.begin(), part.end());
+  }
+  return gathering;
+}
+
+/// From memory of its own, and from its place in the result.
+inline void ExpectAllgather(Transport& transport, Allgather& allgather, std::size_t unit) {
+  for (const bool in_place : {false, true}) {
+    const std::uint32_t operation = NextOperation();
+    const Gathering gathering = GatheringOf(transport, DType::kUInt8, unit, operation);
+    Bytes out(gathering.expected.size());
+    std::span<const std::byte> in = gathering.in;
+    if (in_place) {
+      std::ranges::copy(in, out.begin() + static_cast<std::ptrdiff_t>(gathering.offset));
+      in = std::span(out).subspan(gathering.offset, in.size());
+    }
+    allgather.Bind(in, out, gathering.bytes);
+    RunCollective(allgather, operation);
+    EXPECT_TRUE(allgather.Poll());
+    EXPECT_TRUE(out == gathering.expected)
+        << unit << " bytes, " << transport.size() << " ranks" << (in_place ? ", in place" : "");
+  }
 }
 
 /// What an all-reduce makes of TestValues with the operation's number as salt.

@@ -80,32 +80,9 @@ void LargeAllreduces(Transport& transport) {
 
 void Allgathers(Transport& transport) {
   Allgather allgather(transport);
-  const auto ranks = static_cast<std::size_t>(transport.size());
-  const auto self = static_cast<std::size_t>(transport.rank());
   for (const std::size_t unit :
        {std::size_t{0}, std::size_t{1}, std::size_t{1000}, ChunkStream::kDefaultChunkBytes + 1}) {
-    for (const bool in_place : {false, true}) {
-      const std::uint32_t operation = NextOperation();
-      std::vector<std::size_t> lengths(ranks);
-      Bytes expected, in;
-      for (std::size_t r = 0; r < ranks; ++r) {
-        lengths[r] = unit * ((r + 2) % 3);  // some contribute nothing
-        const Bytes part = Message(lengths[r], static_cast<int>(r), operation);
-        if (r == self) in = part;
-        expected.insert(expected.end(), part.begin(), part.end());
-      }
-      Bytes out(expected.size());
-      const auto offset =
-          std::accumulate(lengths.begin(), lengths.begin() + transport.rank(), std::size_t{0});
-      std::span<const std::byte> source = in;
-      if (in_place) {
-        std::ranges::copy(in, out.begin() + static_cast<std::ptrdiff_t>(offset));
-        source = std::span(out).subspan(offset, in.size());
-      }
-      allgather.Bind(source, out, lengths);
-      RunCollective(allgather, operation);
-      EXPECT_TRUE(out == expected) << unit << " bytes, " << ranks << " ranks";
-    }
+    ExpectAllgather(transport, allgather, unit);
   }
 }
 

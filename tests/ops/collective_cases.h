@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ops/host_grid.h"
 #include "ops/transport.h"
 
 /// What every transport has to carry right: each function runs one kind of collective on this rank,
@@ -19,6 +20,7 @@ void Alltoalls(Transport& transport);
 void ReduceScatters(Transport& transport);
 /// Of several arrays: fused, alone, and of nothing.
 void GroupedAllgathers(Transport& transport);
+void GroupedAllgathersOver(Transport& transport, const HostGrid* grid);
 void GroupedReduceScatters(Transport& transport);
 /// Every type, sums and averages, scaled.
 void SparseAllreduces(Transport& transport);

@@ -17,52 +17,47 @@ namespace {
 /// several arrays; some of nothing.
 std::vector<std::size_t> Lengths() {
   std::vector<std::size_t> lengths = {0, 1, 17, 64, FusedRuns::kSmallBytes + 64, 0, 3};
-  lengths.insert(lengths.end(), 70, FusedRuns::kSmallBytes / 4);
+  lengths.insert(lengths.end(), 150, FusedRuns::kSmallBytes / 16);
   lengths.push_back(3 * ChunkStream::kDefaultChunkBytes);
   return lengths;
 }
 
-/// What every rank contributes to several all-gathers, and what must come of them.
-struct Gathers {
-  std::vector<std::size_t> bytes;  ///< By item and rank.
-  std::vector<Bytes> in, out, expected;
+/// Several all-gathers, their lengths by item and rank, and room for their results.
+struct Gatherings {
+  std::vector<Gathering> all;
+  std::vector<std::size_t> bytes;
+  std::vector<Bytes> out;
 
-  /// Up to `elements` from each rank: all of them, a part, or none.
-  void Add(Transport& transport, DType dtype, std::size_t elements, std::uint32_t salt) {
-    Bytes all;
-    for (int rank = 0; rank < transport.size(); ++rank) {
-      const Bytes message =
-          TestValues(dtype, elements * static_cast<std::size_t>((rank + 2) % 3) / 2, rank, salt);
-      bytes.push_back(message.size());
-      if (rank == transport.rank()) in.push_back(message);
-      all.insert(all.end(), message.begin(), message.end());
-    }
-    expected.push_back(all);
-    out.emplace_back(all.size(), std::byte{0xcd});
+  void Add(const Transport& transport, DType dtype, std::size_t unit, std::uint32_t salt) {
+    all.push_back(GatheringOf(transport, dtype, unit, salt));
+    bytes.insert(bytes.end(), all.back().bytes.begin(), all.back().bytes.end());
+    out.emplace_back(all.back().expected.size(), std::byte{0xcd});
   }
-  std::vector<GroupedAllgather::Item> Items() {
-    std::vector<GroupedAllgather::Item> items;
-    for (std::size_t i = 0; i < in.size(); ++i) items.push_back({in[i], out[i]});
+  std::vector<GroupedAllgather::GatheredArray> Items() {
+    std::vector<GroupedAllgather::GatheredArray> items;
+    for (std::size_t i = 0; i < all.size(); ++i) items.push_back({all[i].in, out[i]});
     return items;
   }
 };
 
 }  // namespace
 
-void GroupedAllgathers(Transport& transport) {
-  GroupedAllgather gather(transport);
+void GroupedAllgathers(Transport& transport) { GroupedAllgathersOver(transport, nullptr); }
+
+void GroupedAllgathersOver(Transport& transport, const HostGrid* grid) {
+  GroupedAllgather gather(transport, grid);
   for (int again = 0; again < 2; ++again) {
     const std::uint32_t operation = NextOperation();
-    Gathers gathers;
+    Gatherings gatherings;
     for (const std::size_t length : Lengths()) {
-      gathers.Add(transport, DType::kUInt8, length,
-                  operation + static_cast<std::uint32_t>(gathers.in.size()));
+      gatherings.Add(transport, DType::kUInt8, length,
+                     operation + static_cast<std::uint32_t>(gatherings.all.size()));
     }
-    gather.Bind(gathers.Items(), gathers.bytes);
+    gather.Bind(gatherings.Items(), gatherings.bytes);
     RunCollective(gather, operation);
     EXPECT_TRUE(gather.Poll());
-    for (std::size_t i = 0; i < gathers.out.size(); ++i) {
-      EXPECT_TRUE(gathers.out[i] == gathers.expected[i]) << "item " << i;
+    for (std::size_t i = 0; i < gatherings.all.size(); ++i) {
+      EXPECT_TRUE(gatherings.out[i] == gatherings.all[i].expected) << "item " << i;
     }
   }
   gather.Bind({}, {});
@@ -115,20 +110,18 @@ void SparseAllreduces(Transport& transport) {
       for (const std::size_t entries : {std::size_t{0}, std::size_t{30}, std::size_t{30000}}) {
         const std::uint32_t operation = NextOperation();
         const Reduction reduction{op, 0.5, 3.0};
-        Gathers gathers;
-        gathers.Add(transport, DType::kInt64, entries, operation);
-        gathers.Add(transport, dtype, entries, operation + 1);
+        Gatherings gatherings;
+        gatherings.Add(transport, DType::kInt64, entries, operation);
+        gatherings.Add(transport, dtype, entries, operation + 1);
         // An entry among zeros: what all-reducing it densely gives.
-        Bytes& values = gathers.expected.back();
-        TestArrays arrays(ranks, Bytes(values.size()));
-        arrays.front() = values;
-        values = ReferenceReduce(dtype, reduction, arrays);
-        const auto items = gathers.Items();
-        sparse.Bind(items[0], items[1], gathers.bytes, dtype, reduction);
+        TestArrays arrays(ranks, Bytes(gatherings.out[1].size()));
+        arrays.front() = gatherings.all[1].expected;
+        const auto items = gatherings.Items();
+        sparse.Bind(items[0], items[1], gatherings.bytes, dtype, reduction);
         RunCollective(sparse, operation);
         EXPECT_TRUE(sparse.Poll());  // It scales once.
-        EXPECT_TRUE(gathers.out[0] == gathers.expected[0]) << entries << " entries";
-        EXPECT_TRUE(gathers.out[1] == gathers.expected[1])
+        EXPECT_TRUE(gatherings.out[0] == gatherings.all[0].expected) << entries << " entries";
+        EXPECT_TRUE(gatherings.out[1] == ReferenceReduce(dtype, reduction, arrays))
             << Name(dtype) << " " << Name(op) << ", " << entries << " entries";
       }
     }

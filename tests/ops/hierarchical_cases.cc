@@ -14,6 +14,7 @@
 #include "ops/grouped_allreduce.h"
 #include "ops/host_grid.h"
 #include "tests/ops/case_tools.h"
+#include "tests/ops/collective_cases.h"
 #include "tests/ops/reference.h"
 #include "tests/ops/run_ranks.h"
 
@@ -120,34 +121,12 @@ void HierarchicalAllreducesOfHalves(Transport& transport, const Hosts& hosts) {
 void HierarchicalAllgathers(Transport& transport, const Hosts& hosts) {
   const HostGrid grid = GridOf(transport, hosts);
   Allgather allgather(transport, &grid);
-  const auto self = static_cast<std::size_t>(transport.rank());
   for (const std::size_t unit :
        {std::size_t{0}, std::size_t{1}, std::size_t{1000}, ChunkStream::kDefaultChunkBytes + 1,
         2 * ChunkStream::kDefaultChunkBytes + 5}) {
-    for (const bool in_place : {false, true}) {
-      const std::uint32_t operation = NextOperation();
-      std::vector<std::size_t> lengths;
-      Bytes expected, in;
-      std::size_t offset = 0;
-      for (std::size_t r = 0; r < static_cast<std::size_t>(transport.size()); ++r) {
-        lengths.push_back(unit * ((r + 2) % 3));  // some contribute nothing
-        const Bytes part = Message(lengths[r], static_cast<int>(r), operation);
-        if (r == self) {
-          in = part;
-          offset = expected.size();
-        }
-        expected.insert(expected.end(), part.begin(), part.end());
-      }
-      Bytes out(expected.size());
-      std::ranges::copy(in, out.begin() + static_cast<std::ptrdiff_t>(offset));
-      allgather.Bind(in_place ? std::span<const std::byte>(out).subspan(offset, in.size())
-                              : std::span<const std::byte>(in),
-                     out, lengths);
-      RunCollective(allgather, operation);
-      EXPECT_TRUE(allgather.Poll());
-      EXPECT_TRUE(out == expected) << unit << " bytes" << (in_place ? ", in place" : "");
-    }
+    ExpectAllgather(transport, allgather, unit);
   }
+  GroupedAllgathersOver(transport, &grid);
 }
 
 void HierarchicalGroups(Transport& transport, const Hosts& hosts) {

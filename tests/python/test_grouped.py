@@ -97,3 +97,12 @@ def test_a_group_whose_name_is_under_way_enqueues_nothing(rank, size, operation)
     if rank != 0 or size == 1:
         handle = operation(group, name="taken")
     assert len(hvd.synchronize(handle)) == 2
+
+
+@pytest.mark.parametrize("operation", [
+    hvd.grouped_allreduce, hvd.grouped_allreduce_, hvd.grouped_allgather, hvd.grouped_reducescatter,
+    lambda tensors: hvd.synchronize(hvd.grouped_allreduce_async(tensors)),
+    lambda tensors: hvd.synchronize(hvd.grouped_allgather_async(tensors)),
+    lambda tensors: hvd.synchronize(hvd.grouped_reducescatter_async(tensors))])
+def test_a_group_may_come_from_a_generator(size, operation):
+    assert len(operation(torch.ones(size) for _ in range(3))) == 3

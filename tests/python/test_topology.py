@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 
 import pytest
 import torch
@@ -104,3 +105,16 @@ def test_what_needs_a_job_says_so_without_one(tmp_path):
                                            "exception on one of the ranks or .* has left the job"):
         left.barrier("late")
     hvd.init()
+
+
+def test_an_idle_job_leaves_the_processors_to_the_program():
+    """Processor time, not time: it says nothing of what else the machine does."""
+    hvd.allreduce(torch.ones(4))
+
+    def of_other_threads():
+        return time.process_time() - time.thread_time()
+
+    before, began = of_other_threads(), time.thread_time()
+    while time.thread_time() - began < 0.3:
+        pass
+    assert of_other_threads() - before < 0.03

@@ -112,3 +112,8 @@ def test_the_predivision_changes_no_average_of_selected_gradients(rank):
             optimizer.step()
         found.append(torch.cat([p.detach().flatten() for p in network.parameters()]))
     assert torch.equal(*found)
+
+
+def test_the_device_of_join_is_a_number():
+    with pytest.raises(TypeError):
+        hvd.join("cpu")

@@ -90,7 +90,7 @@ std::vector<Gathered> SubmitGroupedReducescatter(Job& job, const std::string& na
   return WithHandle(std::move(results), handle);
 }
 
-std::vector<Gathered> SubmitSparseAllreduce(Job& job, const std::string& name,
+std::vector<Gathered> SubmitSparseAllreduce(Job& job, const std::string& name, const Dims& shape,
                                             std::uintptr_t indices, const Dims& indices_dims,
                                             std::uintptr_t values, int dtype,
                                             const Dims& values_dims, int op, double prescale,
@@ -98,9 +98,9 @@ std::vector<Gathered> SubmitSparseAllreduce(Job& job, const std::string& name,
   std::vector<Gathered> results;
   auto tensors = RowsTensorsOf({indices, values}, {static_cast<int>(DType::kInt64), dtype},
                                {indices_dims, values_dims}, results);
-  const Handle handle =
-      job.engine()->SparseAllreduce(name, std::move(tensors[0]), std::move(tensors[1]),
-                                    OptionsOf(op, prescale, postscale, process_set));
+  const Handle handle = job.engine()->SparseAllreduce(
+      name, {Shape(shape), std::move(tensors[0]), std::move(tensors[1])},
+      OptionsOf(op, prescale, postscale, process_set));
   return WithHandle(std::move(results), handle);
 }
 
@@ -159,7 +159,7 @@ void BindEngine(nb::module_& module) {
       .def("grouped_reducescatter", &SubmitGroupedReducescatter, arg("name"), arg("inputs"),
            arg("dtypes"), arg("shapes"), arg("op"), arg("prescale"), arg("postscale"),
            arg("process_set") = 0)
-      .def("sparse_allreduce", &SubmitSparseAllreduce, arg("name"), arg("indices"),
+      .def("sparse_allreduce", &SubmitSparseAllreduce, arg("name"), arg("shape"), arg("indices"),
            arg("indices_shape"), arg("values"), arg("dtype"), arg("values_shape"), arg("op"),
            arg("prescale"), arg("postscale"), arg("process_set") = 0)
       .def("broadcast", &SubmitBroadcast, arg("name"), arg("data"), arg("dtype"), arg("shape"),

@@ -2,6 +2,8 @@
 
 #include <nanobind/ndarray.h>
 
+#include <cstring>
+
 #include "plugins/python/src/bindings.h"
 
 namespace weir::python {
@@ -16,6 +18,14 @@ nb::ndarray<std::uint8_t> BytesOf(const Gathered& gathered) {
   const nb::capsule owner(
       keep, [](void* p) noexcept { delete static_cast<std::shared_ptr<Gathered::Memory>*>(p); });
   return nb::ndarray<std::uint8_t>((*keep)->bytes.get(), {(*keep)->size}, owner);
+}
+
+/// A result of type int64, for who has no framework.
+std::vector<std::int64_t> Numbers(const Gathered& gathered) {
+  const Gathered::Memory& memory = *gathered.memory();
+  std::vector<std::int64_t> numbers(memory.size / sizeof(std::int64_t));
+  if (!numbers.empty()) std::memcpy(numbers.data(), memory.bytes.get(), memory.size);
+  return numbers;
 }
 
 }  // namespace
@@ -36,6 +46,7 @@ void BindGathered(nb::module_& module) {
       .def_prop_ro("handle", &Gathered::handle)
       .def_prop_ro("shape", [](const Gathered& g) { return g.memory()->dims; })
       .def_prop_ro("rows", [](const Gathered& g) { return g.memory()->rows; })
+      .def("numbers", &Numbers)
       .def("bytes", &BytesOf);
 }
 

@@ -1,11 +1,14 @@
-"""Ranks that are given as a communicator of mpi4py.
+"""Ranks that are given as a communicator of mpi4py, which is imported only where a program has
+made one with it."""
 
-mpi4py is imported only where a program has made a communicator with it.
-"""
-
-from typing import Any, List
+import array
+import itertools
+from typing import TYPE_CHECKING, Any, List
 
 from weir.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from weir import _core
 
 
 def is_communicator(value: Any) -> bool:
@@ -19,16 +22,27 @@ def ranks_of(comm: Any) -> List[int]:
 
     if comm == MPI.COMM_NULL:
         raise InvalidArgument("MPI.COMM_NULL has no ranks: give every rank a communicator that it "
-                              "is in, or the ranks of the job as a list of numbers")
+                              "is in, or the members' ranks as a list of numbers")
     group = comm.Get_group()
     # Called on the class, which all versions of mpi4py understand.
     return list(MPI.Group.Translate_ranks(group, list(range(group.Get_size())),
                                           MPI.COMM_WORLD.Get_group()))
 
 
-def of_all_ranks(ranks: List[int]) -> List[List[int]]:
-    """What the ranks of the job give, in their order, each list once. Collective."""
-    from mpi4py import MPI
+def together(engine: "_core.Job", ranks: List[int], of_communicator: bool) -> List[List[int]]:
+    """The sets that the ranks of the job are about to add, this one's among them. Where some of
+    them give communicators, which ``Split`` makes different ones of, all that are given, in rank
+    order; otherwise this rank's, which the engine compares. Collective, one small all-gather."""
+    from weir import _core
 
-    every = MPI.COMM_WORLD.allgather(ranks)
-    return [each for i, each in enumerate(every) if each not in every[:i]]
+    mine = array.array("q", [of_communicator, *ranks])
+    address, count = mine.buffer_info()
+    gathered = engine.allgather("weir.process_set", address, _core.DTYPES["int64"], [count])
+    engine.wait(gathered.handle)
+    every = gathered.numbers()
+    ends = list(itertools.accumulate(gathered.rows))
+    given = [every[end - count:end] for end, count in zip(ends, gathered.rows)]
+    if not any(is_of_communicator for is_of_communicator, *_ in given):
+        return [ranks]
+    lists = [members for _, *members in given]
+    return [members for i, members in enumerate(lists) if members not in lists[:i]]

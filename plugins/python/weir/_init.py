@@ -3,7 +3,7 @@
 import contextlib
 from typing import Any
 
-from weir import _communicators, _job, _process_sets
+from weir import _job, _process_sets
 from weir.errors import InvalidArgument
 
 
@@ -18,8 +18,9 @@ def init(comm: Any = None, process_sets: Any = None) -> None:
     process_sets: a list of ``ProcessSet`` to register, the same on all ranks; "dynamic" is accepted
         without effect, as sets can be added at any time.
 
-    Raises ValueError for ``comm`` with other ranks than the job's, for a setting that is wrong and for sets that cannot be (``add_process_set``),
-    TimedOut (a HorovodInternalError) when not all ranks come within ``WEIR_START_TIMEOUT`` seconds.
+    Raises ValueError for ``comm`` with other ranks than the job's, for a setting that is wrong and
+    for sets that cannot be (``add_process_set``), TimedOut (a HorovodInternalError) when not all
+    ranks come within ``WEIR_START_TIMEOUT`` seconds.
     """
     ranks = None if comm is None else _process_sets.ProcessSet(comm).ranks
     sets = _process_sets.checked(process_sets)
@@ -29,11 +30,11 @@ def init(comm: Any = None, process_sets: Any = None) -> None:
         if ranks is not None and ranks != list(range(_job.size())):
             raise InvalidArgument(
                 f"init(comm=...) has the ranks {ranks}, and the job has {_job.size()}: leave comm "
-                "out, start as many ranks as you need with weirrun -np N, and make a process set of "
-                "some of them with init(process_sets=[ProcessSet(...)])")
+                "out, start as many ranks as you need with weirrun -np N, and make a process set "
+                "of some of them with init(process_sets=[ProcessSet(...)])")
         for each in sets:
             _process_sets.add_process_set(each)
     except Exception:
-        with contextlib.suppress(Exception):  # Whatever becomes of it: the first error is the reason.
+        with contextlib.suppress(Exception):  # The first error is the reason.
             _job.shutdown()
         raise

@@ -153,11 +153,18 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
         process_set = ProcessSet(process_set)
     if process_set.process_set_id is not None:
         raise InvalidArgument(f"add_process_set: {process_set} is registered already")
-    together = [process_set.ranks]
-    if process_set.mpi_comm is not None:
-        together = _communicators.of_all_ranks(process_set.ranks)
-    process_set._ids = [_job.engine().add_process_set(ranks) for ranks in together]
-    process_set.process_set_id = process_set._ids[together.index(process_set.ranks)]
+    engine = _job.engine()
+    together = _communicators.together(engine, process_set.ranks, process_set.mpi_comm is not None)
+    ids: List[int] = []
+    try:
+        for ranks in together:
+            ids.append(engine.add_process_set(ranks))
+    except Exception:
+        for each in ids:  # All of them or none. The error came to all ranks.
+            engine.remove_process_set(each)
+        raise
+    process_set._ids = ids
+    process_set.process_set_id = ids[together.index(process_set.ranks)]
     with _lock:
         _registered.append(process_set)
     return process_set
@@ -170,11 +177,14 @@ def remove_process_set(process_set: ProcessSet) -> bool:
     Raises ValueError, or Mismatch on the other ranks, while an operation or an optimizer of the set
     is alive.
     """
-    if not process_set.process_set_id:
+    if not process_set._ids:
         return False
-    for each in process_set._ids:
-        _job.engine().remove_process_set(each)
-    process_set.process_set_id = None
+    while process_set._ids:  # What was refused can be tried again.
+        gone = process_set._ids[-1]
+        _job.engine().remove_process_set(gone)
+        process_set._ids.pop()
+        if gone == process_set.process_set_id:
+            process_set.process_set_id = None
     with _lock:
         _registered.remove(process_set)
     return True
@@ -202,6 +212,7 @@ def _forget_all() -> None:
     with _lock:
         for process_set in _registered:
             process_set.process_set_id = None
+            process_set._ids = []
         _registered.clear()
 
 

@@ -35,6 +35,34 @@ for _ in range(2):  # Again with what is known already, as after an elastic rese
     expect(total(split), float(sum(2**r for r in own)))
     hvd.shutdown()
 
+# Members give the communicator, the others the members' ranks; and what one of them refuses.
+hvd.init()
+half = range(world.size // 2)
+of_half = world.Create(world.Get_group().Incl(list(half)))
+some = hvd.add_process_set(list(half) if of_half == MPI.COMM_NULL else hvd.ProcessSet(of_half))
+expect(some.ranks, list(half))
+try:
+    hvd.add_process_set(hvd.ProcessSet(world.Split(color=world.rank not in half, key=0)))
+    raise AssertionError("a set was added that exists")
+except ValueError as error:
+    assert "has the ranks" in str(error), error
+hvd.remove_process_set(some)
+split = hvd.add_process_set(hvd.ProcessSet(world.Split(color=world.rank not in half, key=0)))
+optimizer = None
+if world.rank not in half:  # The second of the sets is in use, and then it is not.
+    weight = torch.nn.Parameter(torch.ones(3))
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD([weight], lr=0.1), process_set=split)
+    weight.sum().backward()
+    optimizer.step()
+try:
+    hvd.remove_process_set(split)
+    raise AssertionError("a set was removed that is in use")
+except (ValueError, hvd.Mismatch) as error:
+    assert "optimizer" in str(error) or "gradient" in str(error), error
+del optimizer
+assert hvd.remove_process_set(split)
+hvd.shutdown()
+
 for bad in ([0], world.Split(color=world.rank % 2, key=0)):
     try:
         hvd.init(comm=bad)

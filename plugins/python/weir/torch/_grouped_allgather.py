@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 def _submit(tensors: Sequence[torch.Tensor], name: Optional[str],
             process_set: ProcessSet) -> "List[_core.Gathered]":
-    _tensors.expect_list(tensors)
     if not tensors:
         raise ValueError("a grouped all-gather needs at least one tensor")
     dtypes = [_tensors.check(tensor) for tensor in tensors]
@@ -31,10 +30,11 @@ def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str]
                             process_set: ProcessSet = global_process_set) -> int:
     """``allgather_async`` of several tensors, perhaps of different types, as one operation: it
     begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
+    tensors = _tensors.listed(tensors)
     gathered = _submit(tensors, name, process_set)
     dtypes = [tensor.dtype for tensor in tensors]
     return _handles.register([gathered[0].handle],
-                             lambda: _tensors.all_from_gathered(gathered, dtypes), list(tensors))
+                             lambda: _tensors.all_from_gathered(gathered, dtypes), tensors)
 
 
 class _GroupedAllgather(torch.autograd.Function):
@@ -62,7 +62,7 @@ def grouped_allgather(tensors: Sequence[torch.Tensor], name: Optional[str] = Non
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
-    _tensors.expect_list(tensors)
+    tensors = _tensors.listed(tensors)
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
         return _GroupedAllgather.apply(name, process_set, *tensors)
     return _handles.synchronize(grouped_allgather_async(tensors, name, process_set))

@@ -26,7 +26,6 @@ def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
 
 
 def _fresh(tensors: Sequence[torch.Tensor]) -> List[torch.Tensor]:
-    _tensors.expect_list(tensors)
     return [torch.empty_like(tensor) for tensor in tensors]
 
 
@@ -52,6 +51,7 @@ def grouped_allreduce_async(tensors: Sequence[torch.Tensor], average: Optional[b
     """``allreduce_async`` of several tensors, perhaps of different types, as one operation: it
     begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
     op = _reduce_op.chosen(op, average)
+    tensors = _tensors.listed(tensors)
     return _submit(tensors, _fresh(tensors), name, op, prescale_factor, postscale_factor,
                    process_set)
 
@@ -62,7 +62,8 @@ def grouped_allreduce_async_(tensors: Sequence[torch.Tensor], average: Optional[
                              process_set: ProcessSet = global_process_set) -> int:
     """``grouped_allreduce_async`` into the tensors themselves."""
     op = _reduce_op.chosen(op, average)
-    return _submit(tensors, list(tensors), name, op, prescale_factor, postscale_factor,
+    tensors = _tensors.listed(tensors)
+    return _submit(tensors, tensors, name, op, prescale_factor, postscale_factor,
                    process_set)
 
 
@@ -76,7 +77,7 @@ def grouped_allreduce(tensors: Sequence[torch.Tensor], average: Optional[bool] =
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
     op = _reduce_op.chosen(op, average)
-    _tensors.expect_list(tensors)
+    tensors = _tensors.listed(tensors)
     pairs = [cast_of(compression).compress(tensor) for tensor in tensors]
     compressed = [tensor for tensor, _ in pairs]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):

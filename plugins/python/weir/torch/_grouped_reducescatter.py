@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 def _submit(tensors: Sequence[torch.Tensor], name: Optional[str], op: int, prescale: float,
             postscale: float, process_set: ProcessSet) -> "List[_core.Gathered]":
-    _tensors.expect_list(tensors)
     if not tensors:
         raise ValueError("a grouped reduce-scatter needs at least one tensor")
     dtypes = [_tensors.check_reduced(tensor) for tensor in tensors]
@@ -35,10 +34,11 @@ def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[
                                 postscale_factor: float = 1.0) -> int:
     """``reducescatter_async`` of several tensors, perhaps of different types, as one operation: it
     begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
+    tensors = _tensors.listed(tensors)
     parts = _submit(tensors, name, op, prescale_factor, postscale_factor, process_set)
     dtypes = [tensor.dtype for tensor in tensors]
     return _handles.register([parts[0].handle],
-                             lambda: _tensors.all_from_gathered(parts, dtypes), list(tensors))
+                             lambda: _tensors.all_from_gathered(parts, dtypes), tensors)
 
 
 class _GroupedReducescatter(torch.autograd.Function):
@@ -67,7 +67,7 @@ def grouped_reducescatter(tensors: Sequence[torch.Tensor], name: Optional[str] =
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
-    _tensors.expect_list(tensors)
+    tensors = _tensors.listed(tensors)
     pairs = [cast_of(compression).compress(tensor) for tensor in tensors]
     compressed = [tensor for tensor, _ in pairs]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):

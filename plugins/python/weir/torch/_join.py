@@ -1,5 +1,7 @@
 """Join: ranks that have run out of data, while others have not."""
 
+import operator
+
 from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for
 from weir.torch import _distributed
@@ -16,10 +18,13 @@ def join(device: int = -1, process_set: ProcessSet = global_process_set) -> int:
     (``broadcast_parameters``, ``broadcast_optimizer_state``) before it goes on.
 
     An optimizer's first step, and the first after loading its state, needs all ranks where it finds
-    sparse gradients, a loss scale or a state to agree on. Any other operation of theirs, and Min, Max and Product, raises HorovodInternalError. ``device``
-    is accepted without effect. Raises ValueError in the middle of an optimizer's step, and for a
-    process set that this rank is not in.
+    sparse gradients, a loss scale or a state to agree on. Any other operation of theirs, and Min,
+    Max and Product, raises HorovodInternalError. ``device``, a number, is without effect.
+
+    Raises ValueError in the middle of an optimizer's step, and for a process set that this rank is
+    not in; TypeError for a ``device`` that is no number.
     """
+    operator.index(device)
     set_id = id_for(process_set, "JOIN")
     _distributed.before_join(process_set)
     last = _job.engine().join(set_id)

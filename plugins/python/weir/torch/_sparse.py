@@ -48,9 +48,8 @@ def start(tensor: torch.Tensor, name: Optional[str], op: int, process_set: Proce
     dtype = _tensors.check_reduced(values)
     set_id = id_for(process_set, "SPARSE_ALLREDUCE")
     gathered = _job.engine().sparse_allreduce(
-        _names.of("sparse_allreduce", name, process_set), indices.data_ptr(), indices.shape,
-        values.data_ptr(), dtype, values.shape, op, prescale, postscale,
-        set_id)
+        _names.of("sparse_allreduce", name, process_set), tensor.shape, indices.data_ptr(),
+        indices.shape, values.data_ptr(), dtype, values.shape, op, prescale, postscale, set_id)
 
     def result() -> torch.Tensor:
         all_indices, all_values = _tensors.all_from_gathered(gathered,

@@ -33,12 +33,14 @@ def expect(tensor: Any) -> None:
                         f"{type(tensor).__name__}; torch.tensor(...) makes one")
 
 
-def expect_list(tensors: Any) -> None:
-    """Raises TypeError for what is no list of tensors."""
+def listed(tensors: Any) -> Tuple[torch.Tensor, ...]:
+    """The tensors of a list, or of whatever gives them. Raises TypeError for anything else."""
     if isinstance(tensors, torch.Tensor) or not isinstance(tensors, collections.abc.Iterable):
         raise TypeError(f"expected a list of tensors, got one {type(tensors).__name__}")
-    for tensor in tensors:
+    every = tuple(tensors)
+    for tensor in every:
         expect(tensor)
+    return every
 
 
 def check(tensor: torch.Tensor) -> int:

@@ -117,3 +117,19 @@ def test_a_scalar_has_no_rows(operation):
 def test_tensors_of_other_devices_are_refused(operation):
     with pytest.raises(ValueError, match="exchanges CPU tensors in this version"):
         operation(torch.ones(4, device="meta"))
+
+
+def test_what_the_job_was_left_with_is_told(rank, size):
+    done = hvd.allreduce_async(torch.ones(2), op=hvd.Sum)
+    while not hvd.poll(done):
+        pass
+    hvd.barrier()
+    # No two ranks submit the same: with several it is never agreed on.
+    lost = hvd.allreduce_async(torch.ones(2), name=f"of rank {rank}") if size > 1 else None
+    hvd.shutdown()
+    assert torch.equal(hvd.synchronize(done), torch.full((2,), float(size)))
+    if lost is not None:
+        with pytest.raises(hvd.ShutDown):
+            hvd.synchronize(lost)
+    hvd.init()
+

@@ -258,7 +258,7 @@ def test_misuse_is_named():
     (lambda net: {"named_parameters": net.parameters()}, "should be a sequence of tuples"),
     (lambda net: {"gradient_predivide_factor": 2.0, "op": hvd.Sum}, "not supported with op"),
     (lambda net: {"backward_passes_per_step": 0}, "at least 1"),
-    (lambda net: {"compression": "dgc"}, "compression='dgc' is none"),
+    (lambda net: {"compression": "dgc"}, "compression='dgc' is not known"),
     (lambda net: {"compression": {"compressor": "dcg"}}, "dgc"),
     (lambda net: {"compression": hvd.Compression.dgc(densty=0.1)}, "density"),
     (lambda net: {"compression": hvd.Compression.dgc(), "op": hvd.Sum}, "averaged"),

@@ -178,3 +178,21 @@ def test_strict_settings_refuse_what_has_no_effect(monkeypatch):
         monkeypatch.undo()
         hvd.shutdown()
         hvd.init()
+
+
+@pytest.mark.parametrize("compression", [
+    hvd.Compression.none, hvd.Compression.dgc(density=0.5, min_elements=0)])
+def test_parameters_that_are_thawed_later_are_exchanged(rank, size, compression):
+    frozen = torch.nn.Parameter(torch.zeros(20, 2), requires_grad=False)
+    weight = torch.nn.Parameter(torch.zeros(20, 2))
+    optimizer = hvd.DistributedOptimizer(
+        torch.optim.SGD([frozen, weight], lr=0.1, momentum=0.9), compression=compression)
+    for step in range(6):
+        frozen.requires_grad_(step >= 2)
+        optimizer.zero_grad()
+        gradient = gradient_of(step, rank, (20, 2))
+        ((frozen + weight) * gradient).sum().backward()
+        optimizer.step()
+    assert frozen.abs().sum() > 0
+    assert_replicas_are_equal(torch.nn.ParameterList([frozen, weight]))
+

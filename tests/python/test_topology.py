@@ -118,3 +118,27 @@ def test_an_idle_job_leaves_the_processors_to_the_program():
     while time.thread_time() - began < 0.3:
         pass
     assert of_other_threads() - before < 0.03
+
+
+def test_a_forked_child_knows_where_its_parent_sits(rank, size):
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:  # As a data loader's worker does.
+        try:
+            answers = [hvd.rank(), hvd.size(), hvd.local_rank(), hvd.local_size(),
+                       hvd.cross_rank(), hvd.cross_size(), hvd.is_homogeneous()]
+            for call in (hvd.init, hvd.barrier):
+                try:
+                    call()
+                    answers.append("no error")
+                except hvd.ShutDown as error:
+                    answers.append(str(error))
+            os.write(write, json.dumps(answers).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answers:
+        found = json.load(answers)
+    os.waitpid(child, 0)
+    assert found[:7] == [rank, size, rank, size, 0, 1, True]
+    assert all("was forked from a rank" in text for text in found[7:])

@@ -1,5 +1,7 @@
 """Arguments of types that cannot be meant: an error that says what is, before anything is sent."""
 
+import copy
+
 import pytest
 import torch
 
@@ -54,6 +56,8 @@ def test_what_is_no_compression_of_an_operation(operation):
 def test_a_root_is_a_number():
     with pytest.raises(ValueError, match="root_rank='0'"):
         hvd.broadcast(TENSOR, "0")
+    with pytest.raises(ValueError, match="root_rank=0.0"):
+        hvd.broadcast(TENSOR, 0.0)
 
 
 def test_what_is_no_optimizer():
@@ -117,3 +121,35 @@ def test_the_predivision_changes_no_average_of_selected_gradients(rank):
 def test_the_device_of_join_is_a_number():
     with pytest.raises(TypeError):
         hvd.join("cpu")
+
+
+@pytest.mark.parametrize("call", [
+    lambda: hvd.allreduce(TENSOR, prescale_factor="2"),
+    lambda: hvd.allreduce(TENSOR, postscale_factor=None),
+    lambda: hvd.grouped_allreduce([TENSOR], prescale_factor="2"),
+    lambda: hvd.reducescatter(TENSOR, prescale_factor="2"),
+    lambda: hvd.grouped_reducescatter([TENSOR], postscale_factor="2"),
+    lambda: hvd.remove_process_set(1), lambda: hvd.start_timeline(3),
+    lambda: weir.run(print, np="2")])
+def test_arguments_of_other_types(call):
+    with pytest.raises(TypeError) as raised:
+        call()
+    assert "incompatible function arguments" not in str(raised.value)
+
+
+def test_what_cannot_be_all_ranks():
+    with pytest.raises(ValueError, match=r"init\(comm='0,1'\): give all ranks of the job"):
+        hvd.init(comm="0,1")
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0])
+def test_a_predivision_by_nothing(factor):
+    optimizer = torch.optim.SGD(model().parameters(), lr=0.1)
+    with pytest.raises(ValueError, match="give a number above 0"):
+        hvd.DistributedOptimizer(optimizer, gradient_predivide_factor=factor)
+
+
+def test_an_optimizer_is_not_copied():
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model().parameters(), lr=0.1))
+    with pytest.raises(TypeError, match="Copy the model"):
+        copy.deepcopy(optimizer)

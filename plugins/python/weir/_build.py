@@ -71,7 +71,7 @@ def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
 
     Raises ValueError before ``init``, and for a file that cannot be written.
     """
-    _job.engine().start_timeline(file_path, mark_cycles)
+    _job.engine().start_timeline(os.fspath(file_path), bool(mark_cycles))
 
 
 def stop_timeline() -> None:

@@ -22,7 +22,13 @@ def init(comm: Any = None, process_sets: Any = None) -> None:
     for sets that cannot be (``add_process_set``), TimedOut (a HorovodInternalError) when not all
     ranks come within ``WEIR_START_TIMEOUT`` seconds.
     """
-    ranks = None if comm is None else _process_sets.ProcessSet(comm).ranks
+    ranks = None
+    if comm is not None:
+        try:
+            ranks = _process_sets.ProcessSet(comm).ranks
+        except ValueError as error:
+            raise InvalidArgument(f"init(comm={comm!r:.60}): give all ranks of the job, as a list of "
+                                  "numbers or as a communicator of mpi4py, or leave it out") from error
     sets = _process_sets.checked(process_sets)
     if not _job.enter():
         return

@@ -21,7 +21,8 @@ _NOT_INITIALIZED = "Horovod has not been initialized; use hvd.init()."
 
 _lock = threading.Lock()
 _engine: "Optional[_core.Job]" = None
-_places = _topology.Topology(0, 1, True)
+_places: Optional[_topology.Topology] = None
+_is_forked = False
 _before_leaving: List[Callable[[], None]] = []
 _after_leaving: List[Callable[[], None]] = []
 _exit_is_registered = False
@@ -30,6 +31,8 @@ _exit_is_registered = False
 def enter() -> bool:
     """Joins the job; see ``weir._init``. False when this process has done so already."""
     global _engine, _exit_is_registered, _places
+    if _is_forked:
+        raise _shut_down_in_child()
     with _lock:
         if _engine is not None:
             return False
@@ -53,9 +56,9 @@ def shutdown() -> None:
     """Leaves the job, after the other ranks do so too. What is under way elsewhere fails with
     ShutDown. Does nothing when there is no job. ``init`` may be called again afterwards,
     but not over MPI where the job has failed: the process has to be started again."""
-    global _engine
+    global _engine, _places
     with _lock:
-        engine, _engine = _engine, None
+        engine, _engine, _places = _engine, None, None
     if engine is None:
         return
     for call in _before_leaving:
@@ -73,9 +76,11 @@ def is_initialized() -> bool:
 
 
 def engine() -> "_core.Job":
-    """The engine of this process. Raises ValueError before ``init``."""
+    """The engine of this process. Raises ValueError before ``init``, ShutDown in a forked child."""
     found = _engine
     if found is None:
+        if _is_forked:
+            raise _shut_down_in_child()
         raise ValueError(_NOT_INITIALIZED)
     return found
 
@@ -91,44 +96,47 @@ def after_leaving(call: Callable[[], None]) -> None:
     _after_leaving.append(call)
 
 
+def _place() -> _topology.Topology:
+    found = _places
+    if found is None:
+        raise ValueError(_NOT_INITIALIZED)
+    return found
+
+
 def rank() -> int:
-    """Number of this rank, 0 to size() - 1. Raises ValueError before ``init``, as all below do."""
-    return engine().rank
+    """Number of this rank, 0 to size() - 1. Raises ValueError before ``init``, as all below do; in a
+    forked child (a data loader's worker) all of them answer as in its parent."""
+    return _place().rank
 
 
 def size() -> int:
     """Number of ranks."""
-    return engine().size
+    return _place().size
 
 
 def local_rank() -> int:
     """Number of this rank among those of its host."""
-    return engine().local_rank
+    return _place().local_rank
 
 
 def local_size() -> int:
     """Number of ranks on this host."""
-    return engine().local_size
-
-
-def _topology_of_job() -> _topology.Topology:
-    engine()  # Raises where there is no job.
-    return _places
+    return _place().local_size
 
 
 def cross_rank() -> int:
     """Number of this rank among those that have the same ``local_rank``, one for each host."""
-    return _topology_of_job().cross_rank
+    return _place().cross_rank
 
 
 def cross_size() -> int:
     """Number of ranks that have this ``local_rank``: of hosts that have so many ranks."""
-    return _topology_of_job().cross_size
+    return _place().cross_size
 
 
 def is_homogeneous() -> bool:
     """Whether every host has the same number of ranks."""
-    return _topology_of_job().is_homogeneous
+    return _place().is_homogeneous
 
 
 # --- the end of a program ---
@@ -162,8 +170,15 @@ def _leave_at_exit() -> None:
 
 # A forked child (a data loader's worker) is no rank: it must not leave the job for its parent.
 def _forget_in_child() -> None:
-    global _engine
+    global _engine, _is_forked
+    _is_forked = _is_forked or _engine is not None
     _engine = None
+
+
+def _shut_down_in_child() -> Exception:
+    from weir.errors import ShutDown
+
+    return ShutDown("this process was forked from a rank; Weir works in the rank itself only")
 
 
 os.register_at_fork(after_in_child=_forget_in_child)

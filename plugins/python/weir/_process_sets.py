@@ -1,6 +1,7 @@
 """Sets of ranks that exchange among themselves, beside the whole job."""
 
 import itertools
+import numbers
 import threading
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Union
 
@@ -66,7 +67,7 @@ class ProcessSet:
 
     def _check_root(self, root_rank: int) -> None:
         """Raises ValueError when that rank of the job is no member."""
-        if root_rank not in self.ranks:
+        if root_rank not in self.ranks or not isinstance(root_rank, numbers.Integral):
             raise InvalidArgument(f"broadcast from root_rank={root_rank!r}: the ranks of the process "
                                   f"set are {self.ranks}")
 
@@ -177,6 +178,7 @@ def remove_process_set(process_set: ProcessSet) -> bool:
     Raises ValueError, or Mismatch on the other ranks, while an operation or an optimizer of the set
     is alive.
     """
+    expect(process_set)
     if not process_set._ids:
         return False
     while process_set._ids:  # What was refused can be tried again.

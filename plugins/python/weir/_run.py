@@ -1,5 +1,6 @@
 """``weir.run``: a Python function on N ranks, started from a program that is none of them."""
 
+import operator
 import os
 import pathlib
 import pickle
@@ -35,6 +36,7 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
     Raises ValueError for what cannot be found or pickled, RuntimeError with the traceback of the
     rank that failed first.
     """
+    operator.index(np)
     payload = _pickled(func, args, kwargs or {})
     options = _options(np, {
         "--hosts": hosts, "--hostfile": hostfile, "--start-timeout": start_timeout,

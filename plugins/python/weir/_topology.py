@@ -8,9 +8,13 @@ if TYPE_CHECKING:
 
 
 class Topology(NamedTuple):
-    """What a rank knows of the hosts. As in Horovod, the ranks "across" are those that have the
+    """Where a rank sits in the job and on its host. As in Horovod, the ranks "across" are those that have the
     same number on their hosts: one for each host that has so many ranks."""
 
+    rank: int
+    size: int
+    local_rank: int
+    local_size: int
     cross_rank: int       # Number of this rank among those across.
     cross_size: int       # How many those are.
     is_homogeneous: bool  # Every host has the same number of ranks.
@@ -19,7 +23,8 @@ class Topology(NamedTuple):
 def of(rank: int, local_ranks: Sequence[int], local_sizes: Sequence[int]) -> Topology:
     """This rank's, from every rank's number on its host and number of ranks there."""
     across = [other for other, local in enumerate(local_ranks) if local == local_ranks[rank]]
-    return Topology(across.index(rank), len(across), len(set(local_sizes)) == 1)
+    return Topology(rank, len(local_ranks), local_ranks[rank], local_sizes[rank],
+                    across.index(rank), len(across), len(set(local_sizes)) == 1)
 
 
 def gather(engine: "_core.Job") -> Topology:

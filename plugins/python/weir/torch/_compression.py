@@ -66,7 +66,7 @@ def options_of(compression: Any) -> Optional[Options]:
     if isinstance(compression, type) and issubclass(compression, CastCompressor):
         return None if compression.compressor is None else {"compressor": compression.compressor}
     raise ValueError(
-        f"compression={compression!r} is none: give Compression.none, .fp16, .bf16, .topk(...), "
+        f"compression={compression!r} is not known: give Compression.none, .fp16, .bf16, .topk(...), "
         ".dgc(...) or a dictionary of its options")
 
 

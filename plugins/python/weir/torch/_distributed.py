@@ -71,6 +71,10 @@ class Distributed(_Wrapped):
         self._weir_adopt_new_parameters()
         _all.add(self)
 
+    def __deepcopy__(self, _: Any) -> Any:
+        raise TypeError("a DistributedOptimizer is not copied: its parameters are exchanged under one "
+                        "name on all ranks. Copy the model, and wrap an optimizer of the copy")
+
     # --- parameters ---
 
     def _weir_adopt_new_parameters(self) -> None:
@@ -86,6 +90,8 @@ class Distributed(_Wrapped):
                               "learning rate stays the optimizer's.", stacklevel=4)
         self._weir_compresses = any(plan.compression for plan in self._weir_plans)
         self._weir_adoptions += 1
+        self._weir_frozen = [parameter for group in self.param_groups
+                             for parameter in group["params"] if not parameter.requires_grad]
         for number, group in enumerate(self.param_groups):
             for i, parameter in enumerate(group["params"]):
                 if parameter in self._weir_slots or not parameter.requires_grad:
@@ -217,6 +223,8 @@ class Distributed(_Wrapped):
             self._weir_synchronized = True
             return
         try:
+            if any(parameter.requires_grad for parameter in self._weir_frozen):
+                self._weir_adopt_new_parameters()
             self._weir_register_new()
             if self._weir_has_joined:
                 _first_step.recall(self)

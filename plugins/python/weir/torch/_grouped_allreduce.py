@@ -20,7 +20,8 @@ def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
     operation = _job.engine().grouped_allreduce(
         _names.of("grouped_allreduce", name, process_set),
         [tensor.data_ptr() for tensor in tensors], [output.data_ptr() for output in outputs],
-        dtypes, [tensor.shape for tensor in tensors], op, prescale, postscale, set_id)
+        dtypes, [tensor.shape for tensor in tensors], op, _reduce_op.factor(prescale),
+        _reduce_op.factor(postscale), set_id)
     results = tuple(outputs)
     return _handles.register([operation], lambda: results, (list(tensors), outputs))
 

@@ -24,7 +24,7 @@ def _submit(tensors: Sequence[torch.Tensor], name: Optional[str], op: int, presc
     return _job.engine().grouped_reducescatter(
         _names.of("grouped_reducescatter", name, process_set),
         [tensor.data_ptr() for tensor in tensors], dtypes, [tensor.shape for tensor in tensors],
-        checked_op(op), prescale, postscale, set_id)
+        checked_op(op), _reduce_op.factor(prescale), _reduce_op.factor(postscale), set_id)
 
 
 def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,

@@ -12,7 +12,8 @@ from weir import _job
 
 
 class _Pending(NamedTuple):
-    operations: List[int]      # The engine's own handles.
+    engine: Any
+    operations: List[int]      # Its handles.
     result: Callable[[], Any]  # What synchronize returns, once all of them are done.
     keep: Any                  # Tensors that the engine reads or writes meanwhile.
 
@@ -26,7 +27,7 @@ def register(operations: List[int], result: Callable[[], Any], keep: Any = None)
     """A handle for operations that were just submitted."""
     handle = next(_numbers)
     with _lock:
-        _pending[handle] = _Pending(operations, result, keep)
+        _pending[handle] = _Pending(_job.engine(), operations, result, keep)
     return handle
 
 
@@ -39,8 +40,7 @@ def poll(handle: int) -> bool:
         pending = _pending.get(handle)
     if pending is None:
         raise ValueError(f"Handle {handle} was not created or has been cleared.")
-    engine = _job.engine()
-    return all(engine.poll(operation) for operation in pending.operations)
+    return all(pending.engine.poll(operation) for operation in pending.operations)
 
 
 def synchronize(handle: int) -> Any:
@@ -53,13 +53,16 @@ def synchronize(handle: int) -> Any:
         pending = _pending.pop(handle, None)
     if pending is None:
         return None
-    wait(pending.operations)
+    _wait(pending.engine, pending.operations)
     return pending.result()
 
 
 def wait(operations: List[int]) -> None:
     """Waits for all of them, whatever becomes of each; then raises the first error."""
-    engine = _job.engine()
+    _wait(_job.engine(), operations)
+
+
+def _wait(engine: Any, operations: List[int]) -> None:
     all_of(functools.partial(engine.wait, operation) for operation in operations)
 
 
@@ -75,9 +78,36 @@ def all_of(calls: Iterable[Callable[[], Any]]) -> None:
         raise first
 
 
-def _forget_all() -> None:
+def _settle() -> None:
+    """The job is about to be left: what is done by now keeps its result. Waiting for the rest
+    raises ShutDown afterwards, as the engine is gone."""
     with _lock:
-        _pending.clear()
+        for handle, pending in _pending.items():
+            try:
+                if not all(pending.engine.poll(operation) for operation in pending.operations):
+                    continue
+                _wait(pending.engine, pending.operations)
+                result = pending.result
+            except Exception as error:
+                result = functools.partial(_fail, error)
+            _pending[handle] = pending._replace(operations=[], result=result)
 
 
-_job.after_leaving(_forget_all)
+def _fail(error: Exception) -> Any:
+    raise error
+
+
+def _let_go() -> None:
+    """Nothing reads or writes the tensors any more."""
+    with _lock:
+        for handle, pending in _pending.items():
+            _pending[handle] = pending._replace(
+                keep=None, result=_nothing if pending.operations else pending.result)
+
+
+def _nothing() -> None:
+    """The result of what has none: waiting for it raises."""
+
+
+_job.before_leaving(_settle)
+_job.after_leaving(_let_go)

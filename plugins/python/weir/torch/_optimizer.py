@@ -100,6 +100,9 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     if num_groups < 0 or not (groups is None or isinstance(groups, (int, list, tuple))):
         raise ValueError("groups should be a non-negative integer or a list of list of "
                          "torch.Tensor.")
+    if not gradient_predivide_factor > 0:
+        raise ValueError(f"gradient_predivide_factor={gradient_predivide_factor!r}: give a number "
+                         "above 0")
     if num_groups or groups:
         _refuse_if_strict("groups= and num_groups= have no effect: the engine fuses gradients by "
                           "itself")

@@ -1,6 +1,8 @@
 """The constants that say how values are combined, with Horovod's numbers."""
 
+import numbers
 import warnings
+from typing import Any
 
 Average = 0
 Sum = 1
@@ -30,6 +32,13 @@ def chosen(op, average=None) -> int:
         raise ValueError(
             f"op={op!r} is no reduction; Average, Sum, Adasum, Min, Max or Product is meant")
     return op
+
+
+def factor(value: Any) -> float:
+    """A scale factor. Raises TypeError for what is no number."""
+    if not isinstance(value, numbers.Real):
+        raise TypeError(f"prescale_factor and postscale_factor are numbers, not {value!r:.60}")
+    return float(value)
 
 
 def name_of(op: int) -> str:

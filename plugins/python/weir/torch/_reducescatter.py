@@ -33,7 +33,8 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
     set_id = id_for(process_set, "REDUCESCATTER")
     part = _job.engine().reducescatter(
         _names.of("reducescatter", name, process_set), tensor.data_ptr(), dtype, tensor.shape,
-        checked_op(op), prescale_factor, postscale_factor, set_id)
+        checked_op(op), _reduce_op.factor(prescale_factor), _reduce_op.factor(postscale_factor),
+        set_id)
     return _handles.register([part.handle], lambda: _tensors.from_gathered(part, tensor.dtype),
                              tensor)
 

@@ -16,14 +16,10 @@ if TYPE_CHECKING:
 
 def _submit(tensors: Sequence[torch.Tensor], name: Optional[str],
             process_set: ProcessSet) -> "List[_core.Gathered]":
-    if not tensors:
-        raise ValueError("a grouped all-gather needs at least one tensor")
-    dtypes = [_tensors.check(tensor) for tensor in tensors]
+    inputs = _tensors.crossing("all-gather", tensors, _tensors.check)
     set_id = id_for(process_set, "ALLGATHER")
     return _job.engine().grouped_allgather(
-        _names.of("grouped_allgather", name, process_set),
-        [tensor.data_ptr() for tensor in tensors], dtypes, [tensor.shape for tensor in tensors],
-        set_id)
+        _names.of("grouped_allgather", name, process_set), *inputs, set_id)
 
 
 def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,

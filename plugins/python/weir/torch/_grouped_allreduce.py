@@ -13,14 +13,11 @@ from weir._process_sets import ProcessSet, global_process_set, id_for
 def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
             name: Optional[str], op: int, prescale: float, postscale: float,
             process_set: ProcessSet) -> int:
-    if not tensors:
-        raise ValueError("a grouped all-reduce needs at least one tensor")
-    dtypes = [_tensors.check_reduced(tensor) for tensor in tensors]
+    inputs, dtypes, shapes = _tensors.crossing("all-reduce", tensors, _tensors.check_reduced)
     set_id = id_for(process_set, "ALLREDUCE")
     operation = _job.engine().grouped_allreduce(
-        _names.of("grouped_allreduce", name, process_set),
-        [tensor.data_ptr() for tensor in tensors], [output.data_ptr() for output in outputs],
-        dtypes, [tensor.shape for tensor in tensors], op, _reduce_op.factor(prescale),
+        _names.of("grouped_allreduce", name, process_set), inputs,
+        [output.data_ptr() for output in outputs], dtypes, shapes, op, _reduce_op.factor(prescale),
         _reduce_op.factor(postscale), set_id)
     results = tuple(outputs)
     return _handles.register([operation], lambda: results, (list(tensors), outputs))

@@ -17,13 +17,10 @@ if TYPE_CHECKING:
 
 def _submit(tensors: Sequence[torch.Tensor], name: Optional[str], op: int, prescale: float,
             postscale: float, process_set: ProcessSet) -> "List[_core.Gathered]":
-    if not tensors:
-        raise ValueError("a grouped reduce-scatter needs at least one tensor")
-    dtypes = [_tensors.check_reduced(tensor) for tensor in tensors]
+    inputs = _tensors.crossing("reduce-scatter", tensors, _tensors.check_reduced)
     set_id = id_for(process_set, "REDUCESCATTER")
     return _job.engine().grouped_reducescatter(
-        _names.of("grouped_reducescatter", name, process_set),
-        [tensor.data_ptr() for tensor in tensors], dtypes, [tensor.shape for tensor in tensors],
+        _names.of("grouped_reducescatter", name, process_set), *inputs,
         checked_op(op), _reduce_op.factor(prescale), _reduce_op.factor(postscale), set_id)
 
 

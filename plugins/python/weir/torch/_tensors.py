@@ -2,7 +2,7 @@
 
 import collections.abc
 import functools
-from typing import TYPE_CHECKING, Any, Dict, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence, Tuple
 
 import torch
 
@@ -41,6 +41,16 @@ def listed(tensors: Any) -> Tuple[torch.Tensor, ...]:
     for tensor in every:
         expect(tensor)
     return every
+
+
+def crossing(kind: str, tensors: Sequence[torch.Tensor], checked: Callable[[torch.Tensor], int]
+             ) -> Tuple[List[int], List[int], List[torch.Size]]:
+    """Addresses, numbers of the data types and shapes of a group. Raises ValueError for one without
+    tensors, and what ``checked`` raises."""
+    if not tensors:
+        raise ValueError(f"a grouped {kind} needs at least one tensor")
+    return ([tensor.data_ptr() for tensor in tensors], [checked(tensor) for tensor in tensors],
+            [tensor.shape for tensor in tensors])
 
 
 def check(tensor: torch.Tensor) -> int:

@@ -102,7 +102,7 @@ std::vector<SettingRow> MakeTable() {
        .alias = "START_TIMEOUT",
        .member = &S::start_timeout_seconds,
        .allowed = kSeconds,
-       .help = "How long all ranks may take to start.",
+       .help = "How long all ranks may take to start, and then to join once the first one has.",
        .min = 0.001,
        .max = kUnlimited},
       {.name = "TIMELINE",

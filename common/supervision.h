@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 1;
+inline constexpr int kVersion = 2;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -50,7 +50,8 @@ enum class MessageType : std::uint8_t {
   // Both ways, once a second.
   kHeartbeat,
   // From an engine, through its supervisor, to weirrun, which fills in the rank.
-  kAttach,         ///< An engine listens.
+  kAttach,         ///< An engine is being made and waits for the others.
+  kJoined,         ///< It has met all others and listens.
   kLeave,          ///< The rank leaves in good order.
   kAbort,          ///< The rank ends the job [text = reason]; then to all other engines.
   kStatusRequest,  ///< Then to all engines.

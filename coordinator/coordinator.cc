@@ -68,6 +68,7 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
   try {
     ConnectNetwork();
   } catch (...) {
+    AbandonStart(std::current_exception());
     connected.set_exception(std::current_exception());
     return;
   }

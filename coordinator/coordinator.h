@@ -140,6 +140,8 @@ class Coordinator {
   /// What of a process set is in use on this rank; "": nothing.
   std::string InUse(ProcessSet& set);
   void Close();
+  /// The ranks could not meet: ends the job for the others too, who cannot do without this one.
+  void AbandonStart(const std::exception_ptr& error);
   void Collapse(const std::exception_ptr& error);
   /// A transport often notices a death before the membership does, but it knows only that a peer
   /// does not answer: gives the membership a moment to say who died of what.

@@ -182,6 +182,17 @@ std::exception_ptr Coordinator::AwaitVerdict(const std::exception_ptr& error) {
   return failure_ ? failure_ : error;
 }
 
+void Coordinator::AbandonStart(const std::exception_ptr& error) {
+  if (environment_.membership == nullptr) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const InvalidArgument&) {
+    // Nothing has happened yet, and the program may go on without an engine.
+  } catch (...) {
+    environment_.membership->Abort(AbortText(error));
+  }
+}
+
 void Coordinator::Collapse(const std::exception_ptr& error) {
   SetEnded(error);
   WriteLastWords(error);

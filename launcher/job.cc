@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <sstream>
 
+#include "launcher/rank_places.h"
 #include "launcher/wait_status.h"
 
 namespace weir::launcher {
@@ -22,8 +24,12 @@ std::string Seconds(std::chrono::milliseconds time) {
 }  // namespace
 
 Job::Job(std::vector<std::string> hosts, JobPolicy policy, Time now, Send send)
-    : policy_(policy), send_(std::move(send)), phase_ends_(now + policy.start_timeout) {
-  for (std::string& host : hosts) ranks_.push_back({.host = std::move(host)});
+    : hosts_(std::move(hosts)),
+      ranks_(hosts_.size()),
+      policy_(policy),
+      assembly_(hosts_.size(), policy.start_timeout),
+      send_(std::move(send)),
+      phase_ends_(now + policy.start_timeout) {
   SetDeadline();
 }
 
@@ -46,10 +52,13 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
       sender.state = Rank::kOver;
       break;
     case MessageType::kAttach:
-      sender.attached = true;
+      OnAttach(rank, now);
+      break;
+    case MessageType::kJoined:
+      assembly_.Join(rank);
       break;
     case MessageType::kLeave:
-      sender.attached = false;
+      assembly_.Leave(rank);
       break;
     case MessageType::kAbort:
       OnAbort(rank, message.text, now);
@@ -66,6 +75,15 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
   SetDeadline();
 }
 
+void Job::OnAttach(int rank, Time now) {
+  assembly_.Attach(rank, now);
+  if (ending()) return;
+  // Who has ended cannot come any more, unless it came and the message about it is on its way.
+  for (Rank& other : ranks_) {
+    if (other.state == Rank::kOver) other.settles = now + policy_.settle;
+  }
+}
+
 void Job::OnExited(int rank, const Message& message, Time now) {
   Rank& gone = ranks_[static_cast<std::size_t>(rank)];
   gone.state = Rank::kOver;
@@ -75,14 +93,15 @@ void Job::OnExited(int rank, const Message& message, Time now) {
       cause_->code_is_final = true;
     }
     FailRank(rank, message.text.empty() ? DescribeStatus(message.code) : message.text, code, now);
-  } else if (gone.attached) {
+  } else {
     gone.settles = now + policy_.settle;
   }
 }
 
 void Job::OnAbort(int rank, const std::string& reason, Time now) {
   if (cause_) return;
-  cause_ = {.text = Place(rank) + " ended the job: " + reason,
+  const std::string more = assembly_.waits(rank) ? "; " + AssemblyTrouble() : "";
+  cause_ = {.text = Place(hosts_, rank) + " ended the job: " + reason + more,
             .code = 1,
             .code_is_final = false,
             .code_of = rank};
@@ -101,7 +120,7 @@ void Job::OnStartTrouble(const StartTrouble& trouble) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     Rank& rank = ranks_[r];
     const bool meant =
-        trouble.host.empty() ? static_cast<int>(r) == trouble.rank : rank.host == trouble.host;
+        trouble.host.empty() ? static_cast<int>(r) == trouble.rank : hosts_[r] == trouble.host;
     if (meant && rank.state == Rank::kStarting && rank.trouble.empty()) rank.trouble = trouble.why;
   }
 }
@@ -150,9 +169,11 @@ void Job::Tick(Time now) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!ranks_[r].settles || now < *ranks_[r].settles) continue;
     ranks_[r].settles.reset();
-    const bool others_go_on = std::ranges::any_of(
-        ranks_, [](const Rank& other) { return other.attached && other.state == Rank::kRunning; });
-    if (others_go_on) FailRank(static_cast<int>(r), "exited without leaving (exit code 0)", 1, now);
+    Settle(static_cast<int>(r), now);
+  }
+  if (!ending() && assembly_.deadline() && now >= *assembly_.deadline()) {
+    cause_ = {.text = AssemblyTrouble(), .code = 1};
+    Enter(Phase::kTerminating, now + policy_.grace);
   }
   if (now >= phase_ends_) {
     switch (phase_) {
@@ -183,21 +204,49 @@ void Job::Tick(Time now) {
   SetDeadline();
 }
 
-std::string Job::Place(int rank) const {
-  return "rank " + std::to_string(rank) + " on " + ranks_[static_cast<std::size_t>(rank)].host;
-}
-
 void Job::FailRank(int rank, const std::string& how, int code, Time now) {
-  if (cause_ && !cause_->text_is_final) *cause_ = {.text = Place(rank) + ": " + how, .code = code};
+  if (cause_ && !cause_->text_is_final)
+    *cause_ = {.text = Place(hosts_, rank) + ": " + how, .code = code};
   if (cause_) return;
-  cause_ = {.text = Place(rank) + ": " + how, .code = code};
+  cause_ = {.text = Place(hosts_, rank) + ": " + how, .code = code};
   Broadcast({.type = MessageType::kPeerLost,
              .rank = rank,
-             .host = ranks_[static_cast<std::size_t>(rank)].host,
+             .host = hosts_[static_cast<std::size_t>(rank)],
              .text = how},
             rank);
   GiveUpOnStarting();
   Enter(Phase::kGrace, now + policy_.grace);
+}
+
+void Job::Settle(int rank, Time now) {
+  const auto goes_on = [this](int other) {
+    return assembly_.has_engine(other) &&
+           ranks_[static_cast<std::size_t>(other)].state == Rank::kRunning;
+  };
+  const auto waits = assembly_.first_waiting();
+  if (assembly_.has_engine(rank)) {
+    const auto others = std::views::iota(0, static_cast<int>(ranks_.size()));
+    if (std::ranges::none_of(others, goes_on)) return;
+    FailRank(rank, "exited without leaving (exit code 0)", 1, now);
+  } else if (waits && goes_on(*waits)) {
+    FailRank(rank,
+             "exited (exit code 0) and so cannot join the job, where " + Place(hosts_, *waits) +
+                 " waits for it",
+             1, now);
+  }
+}
+
+std::string Job::AssemblyTrouble() const {
+  const auto waiting = assembly_.first_waiting();
+  const std::string within =
+      " within the start timeout of " + Seconds(policy_.start_timeout) + " s";
+  const std::string absent = Places(hosts_, assembly_.absent());
+  if (absent.empty()) {
+    return "the ranks have all come but did not meet" + within +
+           "; can all hosts reach each other (--network-interfaces)?";
+  }
+  return absent + " did not join the job (init() or Engine::Create)" + within + ", where " +
+         Place(hosts_, *waiting) + " waits; --start-timeout gives it longer";
 }
 
 void Job::Enter(Phase phase, Time until) {
@@ -219,9 +268,13 @@ void Job::Broadcast(const Message& message, int except) {
 void Job::SetDeadline() {
   deadline_.reset();
   if (over()) return;
-  if (ending() || !StartingRanks().empty()) deadline_ = phase_ends_;
+  const auto no_later_than = [this](const std::optional<Time>& time) {
+    if (time) deadline_ = std::min(deadline_.value_or(*time), *time);
+  };
+  if (ending() || !StartingRanks().empty()) no_later_than(phase_ends_);
+  if (!ending()) no_later_than(assembly_.deadline());
   for (const Rank& rank : ranks_) {
-    if (rank.settles) deadline_ = std::min(deadline_.value_or(*rank.settles), *rank.settles);
+    no_later_than(rank.settles);
   }
 }
 
@@ -236,7 +289,7 @@ std::string Job::StartingRanks() const {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (ranks_[r].state == Rank::kStarting) starting.push_back(static_cast<int>(r));
   }
-  return Places(starting);
+  return Places(hosts_, starting);
 }
 
 std::string Job::KnownTroubles() const {
@@ -248,24 +301,7 @@ std::string Job::KnownTroubles() const {
   }
   std::string text;
   for (const auto& [why, ranks] : by_reason) {
-    text += (text.empty() ? "" : "; ") + Places(ranks) + " did not start: " + why;
-  }
-  return text;
-}
-
-std::string Job::Places(const std::vector<int>& ranks) const {
-  std::string text;
-  for (std::size_t i = 0, end = 0; i < ranks.size(); i = end) {
-    const std::string& host = ranks_[static_cast<std::size_t>(ranks[i])].host;
-    end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1 &&
-           ranks_[static_cast<std::size_t>(ranks[end])].host == host) {
-      ++end;
-    }
-    const bool one = end == i + 1;
-    text += (text.empty() ? "" : ", ") + std::string(one ? "rank " : "ranks ") +
-            std::to_string(ranks[i]) + (one ? "" : "-" + std::to_string(ranks[end - 1])) + " on " +
-            host;
+    text += (text.empty() ? "" : "; ") + Places(hosts_, ranks) + " did not start: " + why;
   }
   return text;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/supervision.h"
+#include "launcher/assembly.h"
 #include "launcher/start_trouble.h"
 
 namespace weir::launcher {
@@ -16,11 +17,12 @@ using Time = Clock::time_point;
 
 /// How long the parts of an ending may take.
 struct JobPolicy {
-  std::chrono::milliseconds start_timeout{30000};  ///< For every supervisor to report.
+  /// For every supervisor to report, and for every engine to come once the first one waits.
+  std::chrono::milliseconds start_timeout{30000};
   std::chrono::milliseconds grace{3000};       ///< From a failure to SIGTERM; after ^C to SIGKILL.
   std::chrono::milliseconds kill_after{1000};  ///< From SIGTERM to SIGKILL, then to giving up.
-  /// How long an exit with code 0 but without leaving may stand before it counts as a loss: ranks
-  /// that end together without saying so are no failure.
+  /// How long an exit with code 0 may stand before it counts as a loss to those who go on or wait
+  /// for it: ranks that end together without saying so are no failure.
   std::chrono::milliseconds settle{1000};
 };
 
@@ -62,11 +64,9 @@ class Job {
  private:
   enum class Phase { kRunning, kGrace, kTerminating, kKilling };
   struct Rank {
-    std::string host;
     enum { kStarting, kRunning, kOver } state = kStarting;
     std::string trouble{};          // Why it does not start, if known.
-    bool attached = false;          // Has an engine that did not leave.
-    std::optional<Time> settles{};  // Ended with code 0 while attached.
+    std::optional<Time> settles{};  // Ended with code 0: when it is looked at who misses it.
   };
   struct Cause {
     std::string text;
@@ -77,12 +77,14 @@ class Job {
     std::optional<int> code_of = std::nullopt;  ///< The one rank whose exit can say more.
   };
 
-  std::string Place(int rank) const;
-  /// "ranks 0-1 on a, rank 2 on b".
-  std::string Places(const std::vector<int>& ranks) const;
+  void OnAttach(int rank, Time now);
   void OnExited(int rank, const supervision::Message& message, Time now);
   void OnAbort(int rank, const std::string& reason, Time now);
   void FailRank(int rank, const std::string& how, int code, Time now);
+  /// `rank` ended with code 0 a while ago: a failure if others miss it.
+  void Settle(int rank, Time now);
+  /// Those who have not come, or how those who have miss each other.
+  std::string AssemblyTrouble() const;
   /// Only forwards: a phase that is over or has begun stays as it is, its end too.
   void Enter(Phase phase, Time until);
   void Broadcast(const supervision::Message& message, int except = -1);
@@ -93,8 +95,10 @@ class Job {
   /// "rank 2 on b did not start: why" of those of which the reason is known.
   std::string KnownTroubles() const;
 
+  std::vector<std::string> hosts_;  // Of each rank.
   std::vector<Rank> ranks_;
   JobPolicy policy_;
+  Assembly assembly_;
   Send send_;
   Phase phase_ = Phase::kRunning;
   Time phase_ends_;  // While running: when the start times out.

@@ -199,6 +199,7 @@ void Supervisor::OnEngine() {
       case MessageType::kLeave:
         left_ = message.type == MessageType::kLeave;
         [[fallthrough]];
+      case MessageType::kJoined:
       case MessageType::kAbort:
       case MessageType::kStatusRequest:
       case MessageType::kStatus:

@@ -33,6 +33,7 @@ class Membership {
 
   virtual ~Membership() = default;
 
+  /// A listener says that this rank has met all others, nullptr ends listening.
   virtual void Listen(Listener listener) = 0;
   /// Tells every other rank that this one ends the job, and why. Idempotent.
   virtual void Abort(const std::string& reason) = 0;

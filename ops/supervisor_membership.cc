@@ -106,12 +106,14 @@ SupervisorMembership::~SupervisorMembership() {
     thread_.detach();  // fork() did not copy it.
     return;
   }
+  if (joining_) Leave();  // The making of the engine failed: nobody is to wait for this rank.
   stopping_ = true;
   Wake();
 }
 
 void SupervisorMembership::Listen(Listener listener) {
   if (in_child()) return;
+  if (listener && joining_.exchange(false)) Send(MessageType::kJoined);
   const std::lock_guard lock(mutex_);
   listener_ = std::move(listener);
   listening_ = listener_ != nullptr;
@@ -125,7 +127,10 @@ void SupervisorMembership::Abort(const std::string& reason) {
 
 void SupervisorMembership::RequestStatus() { Send(MessageType::kStatusRequest); }
 void SupervisorMembership::SendStatus(const std::string& text) { Send(MessageType::kStatus, text); }
-void SupervisorMembership::Leave() { Send(MessageType::kLeave); }
+void SupervisorMembership::Leave() {
+  joining_ = false;
+  Send(MessageType::kLeave);
+}
 
 void SupervisorMembership::Run() {
   bool open = true;

@@ -50,7 +50,8 @@ class SupervisorMembership : public Membership {
   UniqueFd socket_;
   UniqueFd wake_;  // eventfd: the listener was set, or this is being destroyed.
   std::mutex mutex_;
-  Listener listener_;  // By mutex_, which is held while it is called.
+  Listener listener_;                // By mutex_, which is held while it is called.
+  std::atomic<bool> joining_{true};  // Nobody has listened yet.
   std::atomic<bool> listening_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> aborted_{false};

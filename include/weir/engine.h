@@ -38,7 +38,8 @@ class Engine {
  public:
   /// Joins the job this process was started in by weirrun (or mpiexec); without one, a job of one
   /// rank. Blocks until all ranks have come. Throws InvalidArgument for bad settings, TimedOut
-  /// after settings.start_timeout_seconds (MPI's own initialisation before that has no deadline).
+  /// after settings.start_timeout_seconds. MPI's own initialisation comes before and has no
+  /// deadline of its own: under weirrun the whole job ends when a rank does not come in that time.
   /// One at a time in a process; after one was shut down in good order on all ranks and destroyed,
   /// another may be made.
   static std::unique_ptr<Engine> Create(const Settings& settings = Settings::FromEnvironment());

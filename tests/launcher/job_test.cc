@@ -4,78 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
-#include <utility>
+
+#include "tests/launcher/job_fixture.h"
 
 namespace weir::launcher {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using supervision::Message;
-using supervision::MessageType;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-constexpr int Exit(int code) { return code << 8; }
-
-class JobTest : public testing::Test {
- protected:
-  JobTest()
-      : job_({"a", "a", "b"}, JobPolicy{}, now_,
-             [this](int rank, const Message& message) { sent_.emplace_back(rank, message); }) {}
-
-  void Say(int rank, MessageType type, int code = 0, const std::string& text = {}) {
-    job_.OnMessage(rank, {.type = type, .code = code, .text = text}, now_);
-  }
-  void StartAll() {
-    for (int rank = 0; rank < 3; ++rank) {
-      Say(rank, MessageType::kHello);
-      Say(rank, MessageType::kAttach);
-    }
-    sent_.clear();
-  }
-  void Pass(milliseconds time) {
-    now_ += time;
-    job_.Tick(now_);
-  }
-  /// The ranks that were sent a message of this type since the last question.
-  std::vector<int> Told(MessageType type) {
-    std::vector<int> ranks;
-    for (const auto& [rank, message] : sent_) {
-      if (message.type == type) ranks.push_back(rank);
-    }
-    return ranks;
-  }
-  Message Last() { return sent_.back().second; }
-
-  Time now_{};
-  std::vector<std::pair<int, Message>> sent_;
-  Job job_;
-};
-
-using Ranks = std::vector<int>;
-
-TEST_F(JobTest, AKnownReasonIsGivenWithTheHostThatDidNotStart) {
-  Say(0, MessageType::kHello);
-  job_.OnStartTrouble({.host = "b", .why = "ssh ended with exit code 255: no route"});
-  job_.OnStartTrouble({.rank = 0, .why = "it has started"});
-  job_.OnMpiexecEnded(Exit(255), now_);
-  EXPECT_EQ(job_.verdict(), "rank 2 on b did not start: ssh ended with exit code 255: no route");
-}
-
-TEST_F(JobTest, AReasonIsKeptUntilTheStartTimesOut) {
-  job_.OnStartTrouble({.host = "a", .why = "cannot reach weirrun"});
-  Say(2, MessageType::kHello);
-  Pass(seconds(30));
-  EXPECT_EQ(job_.verdict(),
-            "ranks 0-1 on a did not start within the start timeout of 30 s; ranks 0-1 on a did not "
-            "start: cannot reach weirrun");
-}
-
-TEST_F(JobTest, SupervisorsAreWelcomed) {
-  Say(1, MessageType::kHello);
-  EXPECT_EQ(Told(MessageType::kWelcome), Ranks{1});
-}
 
 TEST_F(JobTest, IsOverWithoutAFailureOnceAllHaveLeft) {
   StartAll();
@@ -177,7 +115,7 @@ TEST_F(JobTest, LeavingDoesNotExcuseAFailure) {
 TEST_F(JobTest, AnEngineThatComesBackAfterLeavingIsMissedAgain) {
   StartAll();
   Say(0, MessageType::kLeave);
-  Say(0, MessageType::kAttach);
+  Join(0);
   Say(0, MessageType::kExited, Exit(0));
   Pass(seconds(1));
   EXPECT_EQ(job_.exit_code(), 1);
@@ -262,19 +200,6 @@ TEST_F(JobTest, AKilledJobIsNotTerminatedAgain) {
   EXPECT_TRUE(job_.over());
 }
 
-TEST_F(JobTest, RanksThatDoNotStartInTimeAreNamed) {
-  Say(0, MessageType::kHello);
-  EXPECT_EQ(job_.deadline(), now_ + seconds(30));
-  Pass(seconds(30));
-  EXPECT_THAT(job_.verdict(), HasSubstr("rank 1 on a, rank 2 on b did not start"));
-  EXPECT_EQ(Told(MessageType::kTerminate), Ranks{0});
-  Say(2, MessageType::kHello);  // Too late.
-  EXPECT_EQ(Told(MessageType::kFinish), Ranks{2});
-  EXPECT_EQ(Told(MessageType::kWelcome), Ranks{0});
-  Say(0, MessageType::kStopped, SIGTERM);
-  EXPECT_TRUE(job_.over());
-}
-
 TEST_F(JobTest, AFailureOfWeirrunItselfEndsTheJob) {
   Say(0, MessageType::kHello);
   job_.OnLauncherFailed("too many open files", now_);
@@ -283,20 +208,6 @@ TEST_F(JobTest, AFailureOfWeirrunItselfEndsTheJob) {
   EXPECT_TRUE(job_.over());
   EXPECT_EQ(job_.verdict(), "too many open files");
   EXPECT_EQ(job_.exit_code(), 1);
-}
-
-TEST_F(JobTest, AShortStartTimeoutIsSaidAsItIs) {
-  Job job({"a"}, JobPolicy{.start_timeout = milliseconds(1)}, now_, [](int, const Message&) {});
-  job.Tick(now_ + milliseconds(1));
-  EXPECT_THAT(job.verdict(), HasSubstr("the start timeout of 0.001 s;"));
-}
-
-TEST_F(JobTest, MpiexecThatFailsBeforeTheStartIsTheCause) {
-  job_.OnMpiexecEnded(Exit(255), now_);
-  EXPECT_TRUE(job_.over());
-  EXPECT_EQ(job_.exit_code(), 1);  // 255 would look like a rank's own.
-  EXPECT_THAT(job_.verdict(), HasSubstr("mpiexec ended with exit code 255 before it had started"));
-  EXPECT_THAT(job_.verdict(), HasSubstr("--mpi-args"));
 }
 
 TEST_F(JobTest, MpiAbortHasItsOwnCodeAndTheRankThatReportsIt) {

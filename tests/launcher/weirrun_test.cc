@@ -19,8 +19,6 @@ using testing::Not;
 
 const std::string kProgram = WEIR_TEST_RANK_PROGRAM;
 
-std::string Shell(const std::string& file) { return std::string(WEIR_TEST_FOLDER) + "/" + file; }
-
 pid_t ProcessOfRank(const std::vector<std::string>& lines, int rank) {
   for (const std::string& line : lines) {
     std::smatch match;
@@ -93,7 +91,7 @@ TEST(Weirrun, SlurmsAllocationIsReadWithoutFlags) {
 TEST(Weirrun, HostsOfSlurmAreReachedBySrun) {
   LaunchedJob job({"--network-interface", "lo", "sh", "-c",
                    "echo rank $PMI_RANK is $MPI_LOCALRANKID of $MPI_LOCALNRANKS"},
-                  {{"PATH", Shell("stand_ins:") + std::getenv("PATH")},
+                  {{"PATH", std::string(WEIR_TEST_FOLDER "/stand_ins:") + std::getenv("PATH")},
                    {"SLURM_JOB_NODELIST", "node-[1-2]"},
                    {"SLURM_TASKS_PER_NODE", "2,1"},
                    {"SLURM_NTASKS", "3"}});
@@ -290,40 +288,6 @@ TEST(Weirrun, AProgramThatIsNotThereIsNamed) {
   LaunchedJob job({"-np", "2", "./no-such-program"});
   EXPECT_EQ(job.ExitCode(), 127);
   EXPECT_THAT(job.output(), HasSubstr("cannot run './no-such-program': No such file"));
-}
-
-TEST(Weirrun, AMissingMpiexecIsNamed) {
-  LaunchedJob job({"-np", "2", "true"}, {{"WEIR_MPIEXEC", "/no/such/mpiexec"}});
-  EXPECT_EQ(job.ExitCode(), 2);
-  EXPECT_THAT(job.output(), HasSubstr("WEIR_MPIEXEC is '/no/such/mpiexec'"));
-}
-
-TEST(Weirrun, AFailingMpiexecIsNoHang) {
-  LaunchedJob job({"-np", "2", "true"}, {{"WEIR_MPIEXEC", "/bin/false"}});
-  EXPECT_EQ(job.ExitCode(), 1);
-  EXPECT_THAT(job.output(),
-              HasSubstr("mpiexec ended with exit code 1 before it had started ranks 0-1"));
-}
-
-TEST(Weirrun, RanksThatDoNotStartInTimeAreNamed) {
-  LaunchedJob job({"-np", "2", "--start-timeout", "0.2", "true"},
-                  {{"WEIR_MPIEXEC", Shell("sleeping_mpiexec.sh")}});
-  EXPECT_EQ(job.ExitCode(), 1);
-  job.WaitForLastProcess();
-  EXPECT_THAT(job.output(), HasSubstr("ranks 0-1 on localhost did not start"));
-}
-
-TEST(Weirrun, AnSshThatWaitsForItsHostIsEndedWithTheJob) {
-  for (const int signal : {0, SIGINT}) {
-    LaunchedJob job(
-        {"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "--start-timeout",
-         signal == 0 ? "0.2" : "3600", "--mpi-args", "-verbose", "--verbose", "true"},
-        {{"HYDRA_LAUNCHER_EXEC", Shell("sleeping_ssh.sh")}});
-    job.WaitForLine("Launch arguments");
-    if (signal != 0) job.Signal(signal);
-    EXPECT_EQ(job.ExitCode(), signal == 0 ? 1 : 128 + signal);
-    job.WaitForLastProcess();
-  }
 }
 
 TEST(Weirrun, AWrongSettingIsRefusedBeforeAnythingStarts) {

@@ -83,6 +83,10 @@ class FakeSupervisor {
     char byte = 0;
     return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
   }
+  bool HearsTheEnd() {
+    char byte = 0;
+    return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  }
   void Die() { own_.reset(); }
 
  private:
@@ -101,6 +105,28 @@ TEST(SupervisorMembership, AttachesAndPassesOnWhatTheEngineSays) {
   EXPECT_EQ(status.type, MessageType::kStatus);
   EXPECT_EQ(status.text, "waiting for layer.0");
   membership.Leave();
+  EXPECT_EQ(supervisor.Hear().type, MessageType::kLeave);
+}
+
+TEST(SupervisorMembership, SaysOnceThatItHasJoined) {
+  FakeSupervisor supervisor;
+  Mailbox mailbox;
+  {
+    SupervisorMembership membership(supervisor.TakeEngineEnd());
+    EXPECT_EQ(supervisor.Hear().type, MessageType::kAttach);
+    membership.Listen(mailbox.listener());
+    EXPECT_EQ(supervisor.Hear().type, MessageType::kJoined);
+    membership.Listen(nullptr);
+    membership.Listen(mailbox.listener());
+    membership.Listen(nullptr);
+  }
+  EXPECT_TRUE(supervisor.HearsTheEnd());
+}
+
+TEST(SupervisorMembership, LeavesWhenItIsGivenUpBeforeItHasJoined) {
+  FakeSupervisor supervisor;
+  std::make_unique<SupervisorMembership>(supervisor.TakeEngineEnd()).reset();
+  EXPECT_EQ(supervisor.Hear().type, MessageType::kAttach);
   EXPECT_EQ(supervisor.Hear().type, MessageType::kLeave);
 }
 

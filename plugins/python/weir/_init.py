@@ -20,8 +20,8 @@ def init(comm: Any = None, process_sets: Any = None) -> None:
 
     Raises ValueError for ``comm`` with other ranks than the job's, for a setting that is wrong and
     for sets that cannot be (``add_process_set``), TimedOut (a HorovodInternalError) when not all
-    ranks come within ``WEIR_START_TIMEOUT`` seconds. MPI's own initialisation before that has no
-    deadline: a rank that ends without calling this leaves the others waiting.
+    ranks come within ``WEIR_START_TIMEOUT`` seconds. Where MPI itself waits for a rank that does not
+    come, or has ended without calling this, ``weirrun`` ends the job and says which rank that is.
     """
     ranks = None
     if comm is not None:

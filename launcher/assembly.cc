@@ -1,0 +1,32 @@
+#include "launcher/assembly.h"
+
+#include <algorithm>
+
+namespace weir::launcher {
+
+void Assembly::Attach(int rank, Time now) {
+  Set(rank, Engine::kWaiting);
+  if (!deadline_) deadline_ = now + timeout_;
+}
+
+std::optional<int> Assembly::first_waiting() const {
+  const auto first = std::ranges::find(engines_, Engine::kWaiting);
+  if (first == engines_.end()) return {};
+  return static_cast<int>(first - engines_.begin());
+}
+
+std::vector<int> Assembly::absent() const {
+  std::vector<int> ranks;
+  if (!first_waiting()) return ranks;
+  for (std::size_t r = 0; r < engines_.size(); ++r) {
+    if (engines_[r] == Engine::kNone) ranks.push_back(static_cast<int>(r));
+  }
+  return ranks;
+}
+
+void Assembly::Set(int rank, Engine state) {
+  engines_[static_cast<std::size_t>(rank)] = state;
+  if (!first_waiting()) deadline_.reset();
+}
+
+}  // namespace weir::launcher

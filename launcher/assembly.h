@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+namespace weir::launcher {
+
+/// How the ranks' engines come together. MPI lets no rank out of its own start before all have come
+/// to it, and has no deadline for that; so weirrun keeps one, from the first that waits. Does no
+/// input or output and takes the time as a value. Not thread-safe.
+class Assembly {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  Assembly(std::size_t ranks, std::chrono::milliseconds timeout)
+      : engines_(ranks, Engine::kNone), timeout_(timeout) {}
+
+  /// `rank` makes an engine and waits for the others from now on.
+  void Attach(int rank, Time now);
+  /// `rank` has met all others.
+  void Join(int rank) { Set(rank, Engine::kJoined); }
+  /// `rank` has no engine any more, or never will.
+  void Leave(int rank) { Set(rank, Engine::kNone); }
+
+  bool has_engine(int rank) const { return At(rank) != Engine::kNone; }
+  bool waits(int rank) const { return At(rank) == Engine::kWaiting; }
+  /// The first rank that waits for others, if any.
+  std::optional<int> first_waiting() const;
+  /// Those who have not come, and for whom the others wait. Empty when nobody waits, and when all
+  /// have come but do not find each other.
+  std::vector<int> absent() const;
+  /// When the ranks should have met; nothing while nobody waits.
+  std::optional<Time> deadline() const { return deadline_; }
+
+ private:
+  enum class Engine { kNone, kWaiting, kJoined };
+
+  Engine At(int rank) const { return engines_[static_cast<std::size_t>(rank)]; }
+  void Set(int rank, Engine state);
+
+  std::vector<Engine> engines_;
+  std::chrono::milliseconds timeout_;
+  std::optional<Time> deadline_;
+};
+
+}  // namespace weir::launcher

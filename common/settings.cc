@@ -69,7 +69,8 @@ Settings Settings::FromEnvironment(const Environment& environment) {
     for (const auto& [variable, inverted] : spellings) known.push_back(variable);
     for (const auto& [variable, inverted] : spellings) {
       const auto found = environment.find(variable);
-      if (found == environment.end() || found->second.empty()) continue;
+      if (found == environment.end()) continue;
+      if (found->second.empty() || found->second == row.nothing) continue;
       Parse(row, variable, found->second, settings);
       if (inverted) Invert(row, settings);
       const auto origin = origins.find(variable);

@@ -82,7 +82,8 @@ std::vector<SettingRow> MakeTable() {
        .alias = "STALL_CHECK_TIME_SECONDS",
        .member = &S::stall_warning_seconds,
        .allowed = kSeconds,
-       .help = "When a stall is first reported.",
+       .help =
+           "When a stall is first reported; at half of WEIR_TIMEOUT_SECONDS if that is earlier.",
        .min = 0.001,
        .max = kUnlimited},
       {.name = "STALL_SHUTDOWN_TIME_SECONDS",
@@ -109,7 +110,10 @@ std::vector<SettingRow> MakeTable() {
        .alias = "TIMELINE",
        .member = &S::timeline_filename,
        .allowed = "a file name",
-       .help = "Writes a Chrome trace of every rank (docs/reference/monitoring.md)."},
+       .help =
+           "Writes a Chrome trace of every rank (docs/reference/monitoring.md). `DYNAMIC`, which "
+           "Horovod wants of programs that start one themselves, sets nothing.",
+       .nothing = "DYNAMIC"},
       {.name = "TIMELINE_MARK_CYCLES",
        .alias = "TIMELINE_MARK_CYCLES",
        .member = &S::timeline_mark_cycles,

@@ -26,6 +26,7 @@ struct SettingRow {
   double max = 0;
   bool inverted_alias = false;  ///< The alias says the opposite ("..._DISABLE").
   bool secret = false;          ///< Never printed.
+  std::string nothing = "";     ///< What Horovod writes for a value that sets nothing.
 
   std::string variable() const { return "WEIR_" + name; }
 };

@@ -211,8 +211,9 @@ std::optional<Disagreement> FindDisagreement(std::span<const Request> requests,
   if (!registers) {
     if (auto found = CompareTensors(requests, ranks)) return found;
   }
-  const std::string stem =
-      registers ? "Mismatched registration of '" + first.name + "':" : "Mismatched settings:";
+  std::string stem = "Mismatched settings:";
+  if (registers) stem = "Mismatched registration of '" + first.name + "':";
+  if (first.name == kSetChangeName) stem = "Mismatched changes of process sets:";
   for (std::size_t r = 1; r < requests.size(); ++r) {
     const Request& other = requests[r];
     if (registers) {

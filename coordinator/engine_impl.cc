@@ -1,11 +1,26 @@
 #include "coordinator/engine_impl.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "common/log.h"
+#include "compression/registry.h"
 #include "coordinator/gradient_group.h"
+#include "weir/error.h"
 
 namespace weir {
+namespace {
+
+void CheckCompression(const Settings& settings) {
+  try {
+    ParseOptions(settings.compression);
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(fmt::format("WEIR_COMPRESSION: {}", error.what()));
+  }
+}
+
+}  // namespace
 
 EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
     : local_rank_(environment.local_rank),
@@ -14,6 +29,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
       hosts_(environment.hosts),
       parts_(std::make_unique<Parts>()) {
   settings.Check();
+  CheckCompression(settings);
   parts_->membership = std::move(environment.membership);
   parts_->coordinator = std::make_unique<Coordinator>(
       settings, Coordinator::Environment{.connect = std::move(environment.connect),

@@ -28,7 +28,9 @@ std::int64_t Nanoseconds(double seconds) {
 StallInspector::StallInspector(const Settings& settings, int rank, int size, Membership* membership,
                                RanksOf ranks_of)
     : enabled_(settings.stall_check),
-      warning_ns_(Nanoseconds(settings.stall_warning_seconds)),
+      // Before a deadline ends the job somebody has to be told who keeps it waiting.
+      warning_ns_(
+          Nanoseconds(std::min(settings.stall_warning_seconds, settings.timeout_seconds / 2))),
       shutdown_ns_(Nanoseconds(settings.stall_shutdown_seconds)),
       size_(size),
       membership_(membership),

@@ -141,7 +141,12 @@ void ReadEntry(const std::string& section, const Entry& entry, ConfigFile& confi
 ConfigFile ReadConfigFile(const std::string& path) {
   ConfigFile config;
   try {
-    const YAML::Node root = YAML::Load(ReadTextFile("--config-file", path));
+    const std::vector<YAML::Node> documents = YAML::LoadAll(ReadTextFile("--config-file", path));
+    if (documents.size() > 1) {
+      throw InvalidArgument(Where(path, documents[1]) +
+                            ": a second document begins (\"---\"); a file has one");
+    }
+    const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];
     std::set<std::string> sections = {kLibraryOptions};
     for (const SettingFlag& flag : SettingFlags()) sections.insert(flag.section);
     for (const Entry& entry : Entries(path, "the file", root)) {

@@ -86,6 +86,12 @@ TEST(Settings, EveryHorovodsSpellingIsRead) {
   }
 }
 
+TEST(Settings, HorovodsWordForATimelineThatComesLaterSetsNothing) {
+  const auto settings = Settings::FromEnvironment({{"HOROVOD_TIMELINE", "DYNAMIC"}});
+  EXPECT_EQ(settings.timeline_filename, "");
+  EXPECT_THAT(settings.Describe(), HasSubstr("WEIR_TIMELINE =   (default)"));
+}
+
 TEST(Settings, AliasesThatSayTheOppositeAreInvertedUnderBothPrefixes) {
   EXPECT_FALSE(Settings::FromEnvironment({{"HOROVOD_STALL_CHECK_DISABLE", "1"}}).stall_check);
   EXPECT_FALSE(Settings::FromEnvironment({{"WEIR_STALL_CHECK_DISABLE", "1"}}).stall_check);

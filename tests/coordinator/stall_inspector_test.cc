@@ -272,5 +272,15 @@ TEST(StallInspector, ALimitBelowTheWarningIsAskedForInTime) {
   EXPECT_EQ(job.requests(2), 1);
 }
 
+TEST(StallInspector, ADeadlineBelowTheWarningIsWarnedOfInTime) {
+  Settings settings = Limits(60, 0);
+  settings.timeout_seconds = 30;
+  Job job(settings);
+  EXPECT_FALSE(job.inspector(0).Check(14 * kSecond, {{"w", 0}}));
+  EXPECT_EQ(job.requests(0), 0);
+  EXPECT_FALSE(job.inspector(0).Check(15 * kSecond, {{"w", 0}}));
+  EXPECT_EQ(job.requests(0), 1);
+}
+
 }  // namespace
 }  // namespace weir

@@ -296,6 +296,7 @@ TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
            {"logging:\n  hide-timestamp: perhaps\n", "neither true nor false"},
            {"verbose: perhaps\n", ":1: verbose: 'perhaps' is neither true nor false"},
            {"\njust text\n", ":2: the file is a single value 'just text'; lines"},
+           {"params:\n---\nparams:\n", ":3: a second document begins"},
            {"- params\n", ":1: the file is a list; lines"},
            {"\nparams: 3\n", ":2: params is a single value '3'; lines"},
            {"params:\n  - 3\n", ":2: params is a list; lines"},

@@ -1,0 +1,55 @@
+// Settings that cannot be are refused before anything starts.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/engine/job.h"
+#include "tests/engine/text_of.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class EngineSettings : public testing::TestWithParam<int> {
+ protected:
+  std::string Refusal(const Settings& settings) const {
+    return TextOf<InvalidArgument>([&] {
+      RunJob(
+          GetParam(), [](Engine&) { ADD_FAILURE() << "there is an engine"; }, settings);
+    });
+  }
+};
+
+TEST_P(EngineSettings, AValueOutsideItsRangeIsNamed) {
+  Settings settings;
+  settings.timeout_seconds = -1;
+  EXPECT_THAT(Refusal(settings), HasSubstr("TIMEOUT_SECONDS"));
+}
+
+TEST_P(EngineSettings, ACompressionThatNoOptimizerCouldUseIsNamed) {
+  Settings settings;
+  settings.compression = {{"compressor", "dcg"}};
+  EXPECT_THAT(Refusal(settings),
+              AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"dgc\"")));
+  settings.compression = {{"compressor", "dgc"}, {"densty", "0.1"}};
+  EXPECT_THAT(Refusal(settings),
+              AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"density\"")));
+}
+
+TEST_P(EngineSettings, AJobMayFollowOneThatWasRefused) {
+  Settings settings;
+  settings.compression = {{"compressor", "dcg"}};
+  EXPECT_NE(Refusal(settings), "");
+  EXPECT_FALSE(Results(RunJob, GetParam(), [](Engine& engine) { return engine.size(); }).empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, EngineSettings, testing::ValuesIn(JobSizes()),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace weir

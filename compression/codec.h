@@ -30,6 +30,12 @@ class Codec {
   /// sum += decoded. Throws as Check does, with `sum` unchanged.
   virtual void Merge(std::span<const std::byte> payload, std::span<float> sum) const = 0;
 
+  /// mean = the mean of what the payloads decode to, in their order; an empty one counts as zeros.
+  /// The same bits as Merge of each into zeros and a division by their number, which is what the
+  /// default does. Throws as Check does.
+  virtual void MergeMean(std::span<const std::span<const std::byte>> payloads,
+                         std::span<float> mean) const;
+
   /// rest -= decoded: what remains after sending. Throws as Merge does.
   virtual void Subtract(std::span<const std::byte> payload, std::span<float> rest) const = 0;
 

@@ -19,18 +19,22 @@ std::int64_t EitherInteger(const ParsedOptions& options, const std::string& a,
   return options.Has(a) ? options.Integer(a) : 0;
 }
 
-}  // namespace
-
-std::vector<OptionSpec> CommonSpecs() {
+std::vector<OptionSpec> LeastAndPolicySpecs(const std::string& elements, const std::string& bytes) {
   return {
-      {"min_elements", "1024", IntegerRule{0},
+      {"min_elements", elements, IntegerRule{0},
        "Tensors of fewer elements travel dense; with dgc those of one dimension (biases, norms) "
        "too."},
+      {"min_compress_bytes", bytes, IntegerRule{0}, "The same in bytes of fp32, as BytePS has it."},
       {"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
-       "How the selected entries travel, sparse (always) or in dense arrays (never): auto takes "
-       "whichever carries less."},
+       "How compressed gradients travel, as they are (always) or decoded, in dense arrays (never): "
+       "auto takes whichever carries less."},
   };
 }
+
+}  // namespace
+
+std::vector<OptionSpec> CommonSpecs() { return LeastAndPolicySpecs("1024", ""); }
+std::vector<OptionSpec> FamilySpecs() { return LeastAndPolicySpecs("", "65536"); }
 
 std::vector<OptionSpec> SelectionSpecs() {
   return {
@@ -143,8 +147,20 @@ ValueType ValueTypeOf(const ParsedOptions& options) {
 }
 
 std::size_t MinElementsOf(const ParsedOptions& options) {
-  return options.Has("min_elements") ? static_cast<std::size_t>(options.Integer("min_elements"))
-                                     : 0;
+  const auto elements = [&](bool (ParsedOptions::*present)(const std::string&)
+                                const) -> std::optional<std::size_t> {
+    if ((options.*present)("min_elements")) {
+      return static_cast<std::size_t>(options.Integer("min_elements"));
+    }
+    if (!(options.*present)("min_compress_bytes")) return {};
+    const auto bytes = static_cast<std::size_t>(options.Integer("min_compress_bytes"));
+    return (bytes + sizeof(float) - 1) / sizeof(float);
+  };
+  if (options.Given("min_elements") && options.Given("min_compress_bytes")) {
+    options.Refuse("min_compress_bytes", "says what \"min_elements\" says; leave one of them out");
+  }
+  if (const auto given = elements(&ParsedOptions::Given)) return *given;
+  return elements(&ParsedOptions::Has).value_or(0);
 }
 
 void RequireSparseSize(const TensorSpec& tensor, const std::string& compressor) {

@@ -15,7 +15,8 @@
 /// (JoinSpecs), and the typed values read from them.
 namespace weir {
 
-std::vector<OptionSpec> CommonSpecs();       ///< min_elements, policy.
+std::vector<OptionSpec> CommonSpecs();       ///< min_elements, min_compress_bytes, policy.
+std::vector<OptionSpec> FamilySpecs();       ///< The same with BytePS's default of 64 KiB.
 std::vector<OptionSpec> SelectionSpecs();    ///< density, values.
 std::vector<OptionSpec> WarmupSpecs();       ///< sparsity, warmup_steps, rampup_*, schedule.
 std::vector<OptionSpec> MemorySpecs();       ///< ef, momentum, momentum_mu.

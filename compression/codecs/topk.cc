@@ -8,6 +8,7 @@
 #include "compression/codecs/select_top_k.h"
 #include "compression/dgc_math.h"
 #include "compression/registry.h"
+#include "compression/sparse_mean.h"
 #include "compression/standard_options.h"
 
 namespace weir {
@@ -33,7 +34,7 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
 
 const CompressorRegistration kTopK({.name = "topk",
                                     .summary = "The k largest entries of each tensor.",
-                                    .options = JoinSpecs({CommonSpecs(), CountSpecs(),
+                                    .options = JoinSpecs({FamilySpecs(), CountSpecs(),
                                                           SelectionSpecs(), WarmupSpecs(),
                                                           MemorySpecs(), StepSpecs()}),
                                     .make = Make,
@@ -70,6 +71,11 @@ void TopKCodec::Check(std::span<const std::byte> payload, std::size_t n) const {
 
 void TopKCodec::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   MergeSparse(payload, sum.size(), CountOf(sum.size(), 1.0), sum);
+}
+
+void TopKCodec::MergeMean(std::span<const std::span<const std::byte>> payloads,
+                          std::span<float> mean) const {
+  MergeSparseMean(payloads, CountOf(mean.size(), 1.0), mean);
 }
 
 void TopKCodec::Subtract(std::span<const std::byte> payload, std::span<float> rest) const {

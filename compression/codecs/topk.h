@@ -17,6 +17,8 @@ class TopKCodec : public Codec {
                      std::span<std::byte> payload) const override;
   void Check(std::span<const std::byte> payload, std::size_t n) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
+  void MergeMean(std::span<const std::span<const std::byte>> payloads,
+                 std::span<float> mean) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
 
  private:

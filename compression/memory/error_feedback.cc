@@ -16,11 +16,7 @@ float RatioOf(const StepContext& context) {
 }  // namespace
 
 ErrorFeedback::ErrorFeedback(std::unique_ptr<const Codec> codec, std::size_t n)
-    : codec_(std::move(codec)), error_(n) {}
-
-std::size_t ErrorFeedback::MaxEncodedBytes(double density) const {
-  return codec_->MaxEncodedBytes(error_.size(), density);
-}
+    : AroundCodec(std::move(codec), n), error_(n) {}
 
 std::size_t ErrorFeedback::Encode(const StepContext& context, std::span<const float> gradient,
                                   std::span<std::byte> payload) {
@@ -32,24 +28,15 @@ std::size_t ErrorFeedback::Encode(const StepContext& context, std::span<const fl
     // The sum may overflow by itself; an error of inf would stay for ever.
     error_[i] = FiniteOrZero(scaled + ratio * error_[i], non_finite);
   }
-  non_finite_ += non_finite;
-  const std::size_t size = codec_->Encode(context, error_, payload);
-  codec_->Subtract(payload.first(size), error_);
+  CountNonFinite(non_finite);
+  const std::size_t size = codec().Encode(context, error_, payload);
+  codec().Subtract(payload.first(size), error_);
   sent_.assign(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size));
   return size;
 }
 
-void ErrorFeedback::Check(std::span<const std::byte> payload) const {
-  if (!payload.empty()) codec_->Check(payload, error_.size());
-}
-
-void ErrorFeedback::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
-  WEIR_CHECK(sum.size() == error_.size());
-  if (!payload.empty()) codec_->Merge(payload, sum);
-}
-
 void ErrorFeedback::Revert() {
-  if (!sent_.empty()) codec_->Merge(sent_, error_);
+  if (!sent_.empty()) codec().Merge(sent_, error_);
   sent_.clear();
 }
 

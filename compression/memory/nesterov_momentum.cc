@@ -39,6 +39,11 @@ void NesterovMomentum::Merge(std::span<const std::byte> payload, std::span<float
   inner_->Merge(payload, sum);
 }
 
+void NesterovMomentum::MergeMean(std::span<const std::span<const std::byte>> payloads,
+                                 std::span<float> mean) const {
+  inner_->MergeMean(payloads, mean);
+}
+
 void NesterovMomentum::Finish(const StepContext& context, std::span<float> mean) {
   if (context.dense_phase) Step(1.0f, mean, mean);
   inner_->Finish(context, mean);

@@ -23,6 +23,8 @@ class NesterovMomentum : public Compressor {
                      std::span<std::byte> payload) override;
   void Check(std::span<const std::byte> payload) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
+  void MergeMean(std::span<const std::span<const std::byte>> payloads,
+                 std::span<float> mean) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   /// The gradient stays in m; the inner compressor takes back what was sent.
   void Revert() override { inner_->Revert(); }

@@ -107,11 +107,11 @@ TEST(Options, TheBytePsPrefixIsAccepted) {
 
 TEST(Options, DefaultsAreFilledInAndToldApart) {
   const ParsedOptions options = ParseOptions({{"compressor", "topk"}, {"policy", "never"}});
-  EXPECT_TRUE(options.Has("min_elements"));
-  EXPECT_FALSE(options.Given("min_elements"));
+  EXPECT_TRUE(options.Has("min_compress_bytes"));
+  EXPECT_FALSE(options.Given("min_compress_bytes"));
   EXPECT_TRUE(options.Given("policy"));
   EXPECT_FALSE(options.Has("density"));
-  EXPECT_EQ(MinElementsOf(options), 1024u);
+  EXPECT_EQ(MinElementsOf(options), 16384u);
   EXPECT_EQ(PolicyOf(options), RoutePolicy::kNever);
   EXPECT_EQ(ValueTypeOf(options), ValueType::kFloat16);
 }
@@ -187,6 +187,22 @@ TEST(Registry, EveryCompressorParsesItsOwnDefaultsAndExplainsItself) {
 TEST(Registry, NoOptionsMeanDense) {
   const auto compressor = MakeCompressor(CompressionOptions{}, {"w", Shape{2000}});
   EXPECT_EQ(compressor->summable(), DType::kFloat32);
+}
+
+TEST(Options, TheSmallestTensorIsGivenInElementsOrInBytes) {
+  const auto least = [](CompressionOptions options) {
+    return MinElementsOf(ParseOptions(options));
+  };
+  EXPECT_EQ(least({{"compressor", "dgc"}}), 1024u);
+  EXPECT_EQ(least({{"compressor", "dgc"}, {"min_compress_bytes", "401"}}), 101u);
+  EXPECT_EQ(least({{"compressor", "topk"}, {"byteps_min_compress_bytes", "400"}}), 100u);
+  EXPECT_EQ(least({{"compressor", "topk"}, {"min_elements", "7"}}), 7u);
+  EXPECT_EQ(least({{"compressor", "dense"}}), 0u);
+  EXPECT_THAT(
+      [&] {
+        least({{"compressor", "topk"}, {"min_elements", "7"}, {"min_compress_bytes", "28"}});
+      },
+      testing::ThrowsMessage<InvalidArgument>(HasSubstr("leave one of them out")));
 }
 
 }  // namespace

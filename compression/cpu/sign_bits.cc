@@ -1,0 +1,213 @@
+#include "compression/cpu/sign_bits.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+// Compiled once for each instruction set; without the scalable vectors, which cannot be kept in an
+// array.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compression/cpu/sign_bits.cc"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weir::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::size_t kWord = 32;  // Signs.
+
+/// The signs of one vector as bits 0 to Lanes - 1.
+template <class D>
+HWY_INLINE std::uint32_t BitsBelowZero(D d, hn::Vec<D> values) {
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, hn::Lt(values, hn::Zero(d)), bytes);
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, bytes, sizeof bits);
+  return bits;
+}
+
+/// Whole words and the rest of one block. Sum j takes the magnitudes j, j + 32, j + 64, ...,
+/// whatever the vector length; then a tree over them.
+double PackImpl(const float* values, std::size_t count, std::byte* words) {
+  const hn::CappedTag<float, kWord> d;
+  const hn::CappedTag<double, kWord / 2> wide;
+  const hn::Rebind<float, decltype(wide)> half;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  constexpr std::size_t kWideLanes = hn::MaxLanes(wide);
+  hn::Vec<decltype(wide)> vectors[kWord / kWideLanes];
+  for (auto& sum : vectors) sum = hn::Zero(wide);
+  std::size_t i = 0;
+  for (; i + kWord <= count; i += kWord) {
+    std::uint32_t word = 0;
+    for (std::size_t j = 0; j < kWord; j += kLanes) {
+      word |= BitsBelowZero(d, hn::LoadU(d, values + i + j)) << j;
+    }
+    std::memcpy(words + i / 8, &word, sizeof word);
+    for (std::size_t j = 0; j < kWord; j += kWideLanes) {
+      const auto magnitude = hn::Abs(hn::LoadU(half, values + i + j));
+      auto& sum = vectors[j / kWideLanes];
+      sum = hn::Add(sum, hn::PromoteTo(wide, magnitude));
+    }
+  }
+  double sums[kWord];
+  for (std::size_t j = 0; j < kWord; j += kWideLanes) {
+    hn::StoreU(vectors[j / kWideLanes], wide, sums + j);
+  }
+  std::uint32_t last = 0;
+  for (std::size_t j = 0; i + j < count; ++j) {
+    const float value = values[i + j];
+    if (value < 0.0f) last |= std::uint32_t{1} << j;
+    sums[j] += std::abs(value);
+  }
+  if (i < count) std::memcpy(words + i / 8, &last, sizeof last);
+  for (std::size_t width = kWord / 2; width > 0; width /= 2) {
+    for (std::size_t j = 0; j < width; ++j) sums[j] += sums[j + width];
+  }
+  return sums[0];
+}
+
+/// Calls use(i, magnitude with the sign of entry i), a vector at a time and then entry by entry.
+template <class UseVector, class UseEntry>
+HWY_INLINE void ForEachSign(const ScaledSigns& signs, std::size_t count, UseVector use_vector,
+                            UseEntry use_entry) {
+  const hn::CappedTag<float, kWord> d;
+  const hn::RebindToUnsigned<decltype(d)> du;
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  const auto magnitude = hn::BitCast(du, hn::Set(d, signs.magnitude));
+  const auto sign_bit = hn::Set(du, 0x80000000u);
+  // Lane l of vector v has its sign in bit v * kLanes + l: so far from the sign's place.
+  hn::Vec<decltype(du)> steps[kWord / kLanes];
+  for (std::size_t v = 0; v < kWord / kLanes; ++v) {
+    steps[v] = hn::Sub(hn::Set(du, 31), hn::Iota(du, static_cast<std::uint32_t>(v * kLanes)));
+  }
+  std::size_t i = 0;
+  for (; i + kWord <= count; i += kWord) {
+    std::uint32_t word = 0;
+    std::memcpy(&word, signs.words + i / 8, sizeof word);
+    const auto bits = hn::Set(du, word);
+    for (std::size_t v = 0; v < kWord / kLanes; ++v) {
+      const auto sign = hn::And(hn::Shl(bits, steps[v]), sign_bit);
+      use_vector(d, i + v * kLanes, hn::BitCast(d, hn::Xor(magnitude, sign)));
+    }
+  }
+  for (; i < count; ++i) {
+    const auto byte = static_cast<unsigned>(signs.words[i / 8]);
+    use_entry(i, (byte >> i % 8 & 1) != 0 ? -signs.magnitude : signs.magnitude);
+  }
+}
+
+void AddImpl(const ScaledSigns& signs, float* sum, std::size_t count) {
+  ForEachSign(
+      signs, count,
+      [sum](auto d, std::size_t i, auto value) {
+        hn::StoreU(hn::Add(hn::LoadU(d, sum + i), value), d, sum + i);
+      },
+      [sum](std::size_t i, float value) { sum[i] += value; });
+}
+
+void SetImpl(const ScaledSigns& signs, float* out, std::size_t count) {
+  ForEachSign(
+      signs, count, [out](auto d, std::size_t i, auto value) { hn::StoreU(value, d, out + i); },
+      [out](std::size_t i, float value) { out[i] = value; });
+}
+
+/// Copies past the caches: `out` is not read before it is written. FlushStream once at the end.
+void StreamImpl(const float* from, float* out, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i < count && reinterpret_cast<std::uintptr_t>(out + i) % (lanes * sizeof(float)) != 0;
+       ++i) {
+    out[i] = from[i];
+  }
+  for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(d, from + i), d, out + i);
+  for (; i < count; ++i) out[i] = from[i];
+}
+
+void DivideImpl(float divisor, float* values, std::size_t count) {
+  const hn::ScalableTag<float> d;
+  std::size_t i = 0;
+  for (; i + hn::Lanes(d) <= count; i += hn::Lanes(d)) {
+    hn::StoreU(hn::Div(hn::LoadU(d, values + i), hn::Set(d, divisor)), d, values + i);
+  }
+  for (; i < count; ++i) values[i] /= divisor;
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace weir::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weir::cpu {
+namespace {
+
+HWY_EXPORT(PackImpl);
+HWY_EXPORT(AddImpl);
+HWY_EXPORT(SetImpl);
+HWY_EXPORT(DivideImpl);
+HWY_EXPORT(StreamImpl);
+
+constexpr std::size_t kPackBlock = std::size_t{1} << 16;  // What a thread takes at a time.
+constexpr std::size_t kMeanBlock = std::size_t{1} << 12;  // Stays in the first-level cache.
+// Entries from which on the result would push everything else out of the caches.
+constexpr std::size_t kStreamFrom = std::size_t{4} << 20;
+
+}  // namespace
+
+double PackSigns(std::span<const float> values, std::byte* words, ThreadPool* pool) {
+  std::vector<double> sums((values.size() + kPackBlock - 1) / kPackBlock);
+  const auto pack = [&](int block) {
+    const std::size_t begin = static_cast<std::size_t>(block) * kPackBlock;
+    const std::size_t count = std::min(kPackBlock, values.size() - begin);
+    sums[static_cast<std::size_t>(block)] =
+        HWY_DYNAMIC_DISPATCH(PackImpl)(values.data() + begin, count, words + begin / 8);
+  };
+  if (pool == nullptr) {
+    for (std::size_t b = 0; b < sums.size(); ++b) pack(static_cast<int>(b));
+  } else {
+    pool->ParallelFor(static_cast<int>(sums.size()), pack);
+  }
+  double sum = 0.0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+void AddSigns(const ScaledSigns& signs, std::span<float> sum) {
+  HWY_DYNAMIC_DISPATCH(AddImpl)(signs, sum.data(), sum.size());
+}
+
+void MeanOfSigns(std::span<const ScaledSigns> parts, std::size_t ranks, std::span<float> mean) {
+  const bool stream = mean.size() >= kStreamFrom;
+  // One part is written in one go.
+  const std::size_t step = parts.size() > 1 || stream ? kMeanBlock : mean.size();
+  std::array<float, kMeanBlock> block;
+  for (std::size_t begin = 0; begin < mean.size(); begin += step) {
+    const std::size_t count = std::min(step, mean.size() - begin);
+    float* const out = stream ? block.data() : mean.data() + begin;
+    bool empty = true;
+    for (ScaledSigns part : parts) {
+      if (part.magnitude == 0.0f) continue;  // Of -0 nothing would come but a sign.
+      part.words += begin / 8;
+      if (empty) {
+        HWY_DYNAMIC_DISPATCH(SetImpl)(part, out, count);
+      } else {
+        HWY_DYNAMIC_DISPATCH(AddImpl)(part, out, count);
+      }
+      empty = false;
+    }
+    if (empty) std::fill_n(out, count, 0.0f);
+    if (ranks > 1) HWY_DYNAMIC_DISPATCH(DivideImpl)(static_cast<float>(ranks), out, count);
+    if (stream) HWY_DYNAMIC_DISPATCH(StreamImpl)(out, mean.data() + begin, count);
+  }
+  if (stream) hwy::FlushStream();
+}
+
+}  // namespace weir::cpu
+#endif

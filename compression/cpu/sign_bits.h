@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "common/thread_pool.h"
+
+namespace weir::cpu {
+
+/// 32 signs a word, little-endian and not aligned: that of entry i is bit i % 32 of word i / 32, 1
+/// for values below 0, so that both zeros count as positive. Unused bits of the last word are 0.
+constexpr std::size_t SignWords(std::size_t n) { return (n + 31) / 32; }
+
+/// Writes the signs of all finite `values` into SignWords(values.size()) words and returns the sum
+/// of their magnitudes, in double. The order of additions is fixed, so that the sum is the same for
+/// every thread count and instruction set. `pool` may be null. Thread-safe.
+double PackSigns(std::span<const float> values, std::byte* words, ThreadPool* pool = nullptr);
+
+/// One array of signs and what each of them stands for: +magnitude or -magnitude.
+struct ScaledSigns {
+  const std::byte* words = nullptr;  ///< SignWords(n) of them.
+  float magnitude = 0.0f;
+};
+
+/// sum[i] += the value of sign i. Thread-safe.
+void AddSigns(const ScaledSigns& signs, std::span<float> sum);
+
+/// mean[i] = (0 + sign i of the first + sign i of the second ...) / ranks, added in this order.
+/// Thread-safe.
+void MeanOfSigns(std::span<const ScaledSigns> parts, std::size_t ranks, std::span<float> mean);
+
+}  // namespace weir::cpu

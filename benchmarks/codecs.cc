@@ -11,7 +11,9 @@
 #include "benchmarks/report.h"
 #include "benchmarks/triad.h"
 #include "compression/codecs/cast.h"
+#include "compression/codecs/dithering.h"
 #include "compression/codecs/onebit.h"
+#include "compression/codecs/randomk.h"
 #include "compression/codecs/topk.h"
 #include "compression/state_buffer.h"
 
@@ -40,6 +42,15 @@ std::vector<Candidate> Candidates() {
   all.push_back({"fp16", std::make_unique<CastCodec>(DType::kFloat16)});
   all.push_back({"bf16", std::make_unique<CastCodec>(DType::kBFloat16)});
   all.push_back({"onebit", std::make_unique<OneBitCodec>(/*scaled=*/true)});
+  const CounterRandom random(0, "w");
+  using Dithering = DitheringCodec;
+  all.push_back(
+      {"randomk 1 %", std::make_unique<RandomKCodec>(random, 0, ValueType::kFloat16, false)});
+  all.push_back({"dithering 7", std::make_unique<Dithering>(random, 7, Dithering::Spacing::kLinear,
+                                                            Dithering::Scale::kLargest)});
+  all.push_back(
+      {"natural 7 l2", std::make_unique<Dithering>(random, 7, Dithering::Spacing::kNatural,
+                                                   Dithering::Scale::kNorm)});
   all.push_back({"topk 1 %", std::make_unique<TopKCodec>(0, ValueType::kFloat16)});
   return all;
 }
@@ -81,7 +92,7 @@ class Bench {
     const StepContext context{.density = kDensity};
     std::vector<std::byte> payload(codec.MaxEncodedBytes(n_, kDensity));
     payload.resize(codec.Encode(context, values_.values(), payload));
-    std::vector<std::byte> scratch(payload.size());
+    std::vector<std::byte> scratch(codec.MaxEncodedBytes(n_, kDensity));
     const std::vector<std::span<const std::byte>> alone = {payload};
     const auto seconds = Interleave(
         rounds, {Repeat([&] { sink_ += ReadPass(values_.values()); }), Repeat([&] { Set(); }),

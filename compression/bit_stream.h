@@ -53,6 +53,43 @@ inline std::uint64_t LoadWord(std::span<const std::byte> bytes, std::size_t offs
   return word;
 }
 
+/// True when all bits from `bits` on, up to the end of the bytes, are zero.
+inline bool PaddingIsZero(std::span<const std::byte> bytes, std::size_t bits) {
+  if (bits % 8 == 0) return true;
+  return (std::to_integer<unsigned>(bytes.back()) >> (bits % 8)) == 0;
+}
+
+/// Reads what a BitWriter wrote. Past the end all bits are zero.
+class BitReader {
+ public:
+  explicit BitReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  /// The next `count` bits, count <= 56.
+  std::uint64_t Take(unsigned count) {
+    const std::uint64_t bits = Peek() & ((std::uint64_t{1} << count) - 1);
+    at_ += count;
+    return bits;
+  }
+  /// Takes zeros and the one behind them, and returns how many zeros; at most `most`, and then
+  /// without the one.
+  unsigned TakeZeros(unsigned most) {
+    const auto zeros = static_cast<unsigned>(std::countr_zero(Peek()));
+    at_ += zeros < most ? zeros + 1 : most;
+    return zeros < most ? zeros : most;
+  }
+  /// Whether just the last byte's filling is left, of zeros.
+  bool AtEnd() const {
+    if (BytesForBits(at_) != bytes_.size()) return false;
+    return bytes_.empty() || PaddingIsZero(bytes_, at_);
+  }
+
+ private:
+  std::uint64_t Peek() const { return LoadWord(bytes_, at_ / 8) >> at_ % 8; }
+
+  std::span<const std::byte> bytes_;
+  std::size_t at_ = 0;  // In bits.
+};
+
 /// Number of ones.
 inline std::size_t CountOnes(std::span<const std::byte> bytes) {
   std::size_t count = 0;
@@ -60,12 +97,6 @@ inline std::size_t CountOnes(std::span<const std::byte> bytes) {
     count += static_cast<std::size_t>(std::popcount(LoadWord(bytes, offset)));
   }
   return count;
-}
-
-/// True when all bits from `bits` on, up to the end of the bytes, are zero.
-inline bool PaddingIsZero(std::span<const std::byte> bytes, std::size_t bits) {
-  if (bits % 8 == 0) return true;
-  return (std::to_integer<unsigned>(bytes.back()) >> (bits % 8)) == 0;
 }
 
 }  // namespace weir

@@ -4,6 +4,13 @@
 
 namespace weir {
 
+std::size_t Codec::EncodeAndSubtract(const StepContext& context, std::span<float> rest,
+                                     std::span<std::byte> payload) const {
+  const std::size_t size = Encode(context, rest, payload);
+  Subtract(payload.first(size), rest);
+  return size;
+}
+
 void Codec::MergeMean(std::span<const std::span<const std::byte>> payloads,
                       std::span<float> mean) const {
   std::ranges::fill(mean, 0.0f);

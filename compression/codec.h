@@ -24,6 +24,11 @@ class Codec {
   virtual std::size_t Encode(const StepContext& context, std::span<const float> values,
                              std::span<std::byte> payload) const = 0;
 
+  /// Encode of `rest`, and then rest -= what it decodes to: error feedback in one. The default
+  /// calls Encode and Subtract.
+  virtual std::size_t EncodeAndSubtract(const StepContext& context, std::span<float> rest,
+                                        std::span<std::byte> payload) const;
+
   /// Throws Corrupt for what Encode cannot have written for n values.
   virtual void Check(std::span<const std::byte> payload, std::size_t n) const = 0;
 

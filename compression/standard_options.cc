@@ -36,6 +36,15 @@ std::vector<OptionSpec> LeastAndPolicySpecs(const std::string& elements, const s
 std::vector<OptionSpec> CommonSpecs() { return LeastAndPolicySpecs("1024", ""); }
 std::vector<OptionSpec> FamilySpecs() { return LeastAndPolicySpecs("", "65536"); }
 
+std::vector<OptionSpec> CountSpecs() {
+  return {{"k", "", CountOrFractionRule{},
+           "Entries sent: a count for every tensor, or a fraction (the same as density)."}};
+}
+
+std::vector<OptionSpec> SeedSpecs() {
+  return {{"seed", "0", IntegerRule{0}, "Of the random numbers; 0 is a seed like any other."}};
+}
+
 std::vector<OptionSpec> SelectionSpecs() {
   return {
       {"density", "", RealRule{0.0, 1.0, true},
@@ -144,6 +153,14 @@ RoutePolicy PolicyOf(const ParsedOptions& options) {
 ValueType ValueTypeOf(const ParsedOptions& options) {
   const bool fp32 = options.Has("values") && options.Choice("values") == "fp32";
   return fp32 ? ValueType::kFloat32 : ValueType::kFloat16;
+}
+
+std::size_t FixedCountOf(const ParsedOptions& options) {
+  if (!options.Has("k") || options.Real("k") < 1.0) return 0;
+  for (const char* key : {"warmup_steps", "rampup_step"}) {
+    if (options.Given(key)) options.Refuse(key, "needs a density, but \"k\" is a count");
+  }
+  return static_cast<std::size_t>(options.Real("k"));
 }
 
 std::size_t MinElementsOf(const ParsedOptions& options) {

@@ -17,6 +17,8 @@ namespace weir {
 
 std::vector<OptionSpec> CommonSpecs();       ///< min_elements, min_compress_bytes, policy.
 std::vector<OptionSpec> FamilySpecs();       ///< The same with BytePS's default of 64 KiB.
+std::vector<OptionSpec> CountSpecs();        ///< k.
+std::vector<OptionSpec> SeedSpecs();         ///< seed.
 std::vector<OptionSpec> SelectionSpecs();    ///< density, values.
 std::vector<OptionSpec> WarmupSpecs();       ///< sparsity, warmup_steps, rampup_*, schedule.
 std::vector<OptionSpec> MemorySpecs();       ///< ef, momentum, momentum_mu.
@@ -43,6 +45,8 @@ StepSettings StepSettingsOf(const ParsedOptions& options);
 WeightDecaySettings WeightDecayOf(const ParsedOptions& options);
 RoutePolicy PolicyOf(const ParsedOptions& options);
 ValueType ValueTypeOf(const ParsedOptions& options);
+/// How many entries of each tensor "k" asks for, or 0 when it leaves that to the density.
+std::size_t FixedCountOf(const ParsedOptions& options);
 /// Tensors of fewer elements travel dense.
 std::size_t MinElementsOf(const ParsedOptions& options);
 

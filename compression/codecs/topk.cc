@@ -14,22 +14,10 @@
 namespace weir {
 namespace {
 
-std::vector<OptionSpec> CountSpecs() {
-  return {{"k", "", CountOrFractionRule{},
-           "Entries sent: a count for every tensor, or a fraction (the same as density)."}};
-}
-
 std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
   RequireSparseSize(tensor, "topk");
-  const bool fixed = options.Has("k") && options.Real("k") >= 1.0;
-  if (fixed) {
-    for (const char* key : {"warmup_steps", "rampup_step"}) {
-      if (options.Given(key)) options.Refuse(key, "needs a density, but \"k\" is a count");
-    }
-  }
-  const std::size_t count = fixed ? static_cast<std::size_t>(options.Real("k")) : 0;
-  return MakeCodecCompressor(std::make_unique<TopKCodec>(count, ValueTypeOf(options)), options,
-                             tensor);
+  return MakeCodecCompressor(
+      std::make_unique<TopKCodec>(FixedCountOf(options), ValueTypeOf(options)), options, tensor);
 }
 
 const CompressorRegistration kTopK({.name = "topk",
@@ -53,14 +41,25 @@ std::size_t TopKCodec::MaxEncodedBytes(std::size_t n, double density) const {
   return SparsePayloadBytes(n, CountOf(n, density), values_);
 }
 
+SparseEntries TopKCodec::Select(const StepContext& context, std::span<const float> values) const {
+  SparseEntries largest{SelectTopK(values, CountOf(values.size(), context.density)), {}};
+  largest.values.reserve(largest.indices.size());
+  for (const std::uint32_t index : largest.indices) largest.values.push_back(values[index]);
+  return largest;
+}
+
 std::size_t TopKCodec::Encode(const StepContext& context, std::span<const float> values,
                               std::span<std::byte> payload) const {
-  const std::vector<std::uint32_t> indices =
-      SelectTopK(values, CountOf(values.size(), context.density));
-  std::vector<float> selected;
-  selected.reserve(indices.size());
-  for (const std::uint32_t index : indices) selected.push_back(values[index]);
-  return EncodeSparse(values.size(), indices, selected, values_, payload);
+  SparseEntries sent = Select(context, values);
+  return EncodeSparse(values.size(), sent.indices, sent.values, values_, payload);
+}
+
+std::size_t TopKCodec::EncodeAndSubtract(const StepContext& context, std::span<float> rest,
+                                         std::span<std::byte> payload) const {
+  SparseEntries sent = Select(context, rest);
+  const std::size_t size = EncodeSparse(rest.size(), sent.indices, sent.values, values_, payload);
+  for (std::size_t i = 0; i < sent.indices.size(); ++i) rest[sent.indices[i]] -= sent.values[i];
+  return size;
 }
 
 // A frame's length was already checked against the step's density; here any count up to n can be

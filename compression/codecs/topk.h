@@ -15,6 +15,8 @@ class TopKCodec : public Codec {
   std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> values,
                      std::span<std::byte> payload) const override;
+  std::size_t EncodeAndSubtract(const StepContext& context, std::span<float> rest,
+                                std::span<std::byte> payload) const override;
   void Check(std::span<const std::byte> payload, std::size_t n) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
@@ -23,6 +25,7 @@ class TopKCodec : public Codec {
 
  private:
   std::size_t CountOf(std::size_t n, double density) const;
+  SparseEntries Select(const StepContext& context, std::span<const float> values) const;
 
   std::size_t fixed_count_;
   ValueType values_;

@@ -29,8 +29,7 @@ std::size_t ErrorFeedback::Encode(const StepContext& context, std::span<const fl
     error_[i] = FiniteOrZero(scaled + ratio * error_[i], non_finite);
   }
   CountNonFinite(non_finite);
-  const std::size_t size = codec().Encode(context, error_, payload);
-  codec().Subtract(payload.first(size), error_);
+  const std::size_t size = codec().EncodeAndSubtract(context, error_, payload);
   sent_.assign(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size));
   return size;
 }

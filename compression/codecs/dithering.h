@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "compression/codec.h"
+#include "compression/codecs/level_coding.h"
+#include "compression/counter_random.h"
+
+namespace weir {
+
+/// Sends each value as one of a few levels of the tensor's scale, rounded up or down at random so
+/// that it is right on average: QSGD (Alistarh et al. 2017) with evenly spaced levels 0, 1/s, ...,
+/// 1, or natural dithering (Horvath et al. 2019) with powers of two, 0, 2^(1-s), ..., 1/2, 1. The
+/// scale is the largest |x| or the L2 norm.
+///
+/// The random numbers are those of the tensor, the step and the entry, so that the same values give
+/// the same bytes everywhere.
+class DitheringCodec : public Codec {
+ public:
+  enum class Spacing { kLinear, kNatural };
+  enum class Scale { kLargest, kNorm };
+
+  /// `levels`: s, 1 to kMostLevels.
+  DitheringCodec(CounterRandom random, int levels, Spacing spacing, Scale scale);
+
+  std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
+  std::size_t Encode(const StepContext& context, std::span<const float> values,
+                     std::span<std::byte> payload) const override;
+  std::size_t EncodeAndSubtract(const StepContext& context, std::span<float> rest,
+                                std::span<std::byte> payload) const override;
+  void Check(std::span<const std::byte> payload, std::size_t n) const override;
+  void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
+  void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
+
+ private:
+  /// What the levels -s to s stand for, from index kMostLevels - s on.
+  using Table = std::array<float, 2 * kMostLevels + 1>;
+  struct Decoded {
+    std::vector<std::int8_t> levels;
+    Table table;
+  };
+
+  float ScaleOf(std::span<const float> values) const;
+  Table TableOf(float scale) const;
+  std::vector<std::int8_t> Round(std::int64_t step, float scale,
+                                 std::span<const float> values) const;
+  std::size_t Write(float scale, std::span<const std::int8_t> levels,
+                    std::span<std::byte> payload) const;
+  Decoded Read(std::span<const std::byte> payload, std::size_t n) const;
+
+  CounterRandom random_;
+  int levels_;
+  Spacing spacing_;
+  Scale scale_;
+};
+
+}  // namespace weir

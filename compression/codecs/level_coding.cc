@@ -1,0 +1,151 @@
+#include "compression/codecs/level_coding.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "common/byte_stream.h"
+#include "compression/bit_stream.h"
+#include "compression/elias_delta.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+constexpr auto kPacked = std::byte{0};
+constexpr auto kGaps = std::byte{1};
+constexpr std::size_t kForm = 1;                       // The first byte.
+constexpr std::size_t kCount = sizeof(std::uint32_t);  // Of non-zeros, in the form kGaps.
+constexpr std::size_t kGroup = 8;                      // Levels of b bits fill b bytes.
+
+/// Two's complement of b bits, without its lowest number.
+unsigned WidthOf(int s) {
+  return static_cast<unsigned>(std::bit_width(static_cast<unsigned>(s))) + 1;
+}
+
+std::size_t PackedBytes(std::size_t n, int s) { return BytesForBits(n * WidthOf(s)); }
+
+[[noreturn]] void ThrowCorrupt(const std::string& what) { throw Corrupt("levels: " + what); }
+
+void Pack(std::span<const std::int8_t> levels, unsigned width, std::byte* out) {
+  const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+  for (std::size_t first = 0; first < levels.size(); first += kGroup) {
+    const std::size_t count = std::min(kGroup, levels.size() - first);
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto level = static_cast<std::uint64_t>(static_cast<std::int64_t>(levels[first + i]));
+      word |= (level & mask) << (i * width);
+    }
+    std::memcpy(out + first * width / 8, &word, BytesForBits(count * width));
+  }
+}
+
+void Unpack(std::span<const std::byte> bytes, unsigned width, std::span<std::int8_t> levels) {
+  const unsigned unused = 64 - width;
+  for (std::size_t first = 0; first < levels.size(); first += kGroup) {
+    const std::size_t count = std::min(kGroup, levels.size() - first);
+    const std::uint64_t word = LoadWord(bytes, first * width / 8);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto shifted = static_cast<std::int64_t>(word << (unused - i * width));
+      levels[first + i] = static_cast<std::int8_t>(shifted >> unused);
+    }
+  }
+}
+
+/// Bits of the non-zeros with their gaps; stops above `limit`.
+std::size_t GapBits(std::span<const std::int8_t> levels, std::size_t limit) {
+  std::size_t bits = 0;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < levels.size() && bits <= limit; ++i) {
+    if (levels[i] == 0) continue;
+    bits += EliasDeltaBits(i - next + 1) + 1 +
+            EliasDeltaBits(static_cast<std::uint64_t>(std::abs(int{levels[i]})));
+    next = i + 1;
+  }
+  return bits;
+}
+
+std::size_t WriteGaps(std::span<const std::int8_t> levels, std::byte* out) {
+  BitWriter writer(out + kCount);
+  std::uint32_t count = 0;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    if (levels[i] == 0) continue;
+    AppendEliasDelta(writer, i - next + 1);
+    writer.Append(levels[i] < 0 ? 1 : 0, 1);
+    AppendEliasDelta(writer, static_cast<std::uint64_t>(std::abs(int{levels[i]})));
+    next = i + 1;
+    ++count;
+  }
+  writer.Finish();
+  StoreLittleEndian(out, count);
+  return count;
+}
+
+void ReadGaps(std::span<const std::byte> bytes, int s, std::span<std::int8_t> levels) {
+  if (bytes.size() < kCount) ThrowCorrupt("there is no room for their number");
+  const std::size_t count = LoadLittleEndian<std::uint32_t>(bytes.data());
+  if (count > levels.size()) {
+    ThrowCorrupt(std::to_string(count) + " of " + std::to_string(levels.size()) + " are not 0");
+  }
+  std::ranges::fill(levels, std::int8_t{0});
+  BitReader reader(bytes.subspan(kCount));
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t gap = ReadEliasDelta(reader);
+    if (gap == 0 || gap > levels.size() - next) ThrowCorrupt("one lies behind the last entry");
+    const bool negative = reader.Take(1) != 0;
+    const std::uint64_t magnitude = ReadEliasDelta(reader);
+    if (magnitude == 0 || magnitude > static_cast<std::uint64_t>(s)) {
+      ThrowCorrupt("one is outside its range");
+    }
+    next += static_cast<std::size_t>(gap);
+    const auto level = static_cast<std::int8_t>(magnitude);
+    levels[next - 1] = negative ? static_cast<std::int8_t>(-level) : level;
+  }
+  if (!reader.AtEnd()) ThrowCorrupt("their length does not fit their number");
+}
+
+}  // namespace
+
+std::size_t MaxLevelBytes(std::size_t n, int s) { return kForm + PackedBytes(n, s); }
+
+std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, std::byte* out) {
+  const std::size_t packed = PackedBytes(levels.size(), s);
+  const std::size_t gap_bits = GapBits(levels, 8 * packed);
+  const std::size_t gaps = kCount + BytesForBits(gap_bits);
+  if (gaps < packed) {
+    out[0] = kGaps;
+    WriteGaps(levels, out + kForm);
+    return kForm + gaps;
+  }
+  out[0] = kPacked;
+  Pack(levels, WidthOf(s), out + kForm);
+  return kForm + packed;
+}
+
+void DecodeLevels(std::span<const std::byte> bytes, int s, std::span<std::int8_t> levels) {
+  if (bytes.empty()) ThrowCorrupt("there are none");
+  const auto rest = bytes.subspan(kForm);
+  if (bytes[0] == kGaps) {
+    if (rest.size() >= PackedBytes(levels.size(), s)) ThrowCorrupt("the longer form was sent");
+    return ReadGaps(rest, s, levels);
+  }
+  if (bytes[0] != kPacked) ThrowCorrupt("their form is unknown");
+  const unsigned width = WidthOf(s);
+  if (rest.size() != PackedBytes(levels.size(), s)) {
+    ThrowCorrupt("length is " + std::to_string(rest.size()) + ", expected " +
+                 std::to_string(PackedBytes(levels.size(), s)));
+  }
+  if (!levels.empty() && !PaddingIsZero(rest, levels.size() * width)) {
+    ThrowCorrupt("there is something behind the last one");
+  }
+  Unpack(rest, width, levels);
+  int largest = 0;
+  for (const std::int8_t level : levels) largest = std::max(largest, std::abs(int{level}));
+  if (largest > s) ThrowCorrupt("one is outside its range");
+}
+
+}  // namespace weir

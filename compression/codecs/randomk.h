@@ -1,0 +1,51 @@
+#pragma once
+
+#include <vector>
+
+#include "compression/codec.h"
+#include "compression/counter_random.h"
+#include "compression/sparse_payload.h"
+
+namespace weir {
+
+/// Sends k random values of a tensor, at the same places on every rank, which each rank draws for
+/// itself: no index travels, only the step that they were drawn for. Decodes to zeros elsewhere.
+/// Unbiased: the values are sent times n / k.
+class RandomKCodec : public Codec {
+ public:
+  /// `fixed_count` entries a tensor, or, when 0, the step's density of them.
+  RandomKCodec(CounterRandom random, std::size_t fixed_count, ValueType values, bool unbiased);
+
+  std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
+  std::size_t Encode(const StepContext& context, std::span<const float> values,
+                     std::span<std::byte> payload) const override;
+  std::size_t EncodeAndSubtract(const StepContext& context, std::span<float> rest,
+                                std::span<std::byte> payload) const override;
+  void Check(std::span<const std::byte> payload, std::size_t n) const override;
+  void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
+  void MergeMean(std::span<const std::span<const std::byte>> payloads,
+                 std::span<float> mean) const override;
+  void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
+
+ private:
+  /// What is sent of a tensor: places and values.
+  struct Draw {
+    std::vector<std::uint32_t> indices;
+    std::vector<float> values;
+  };
+
+  std::size_t CountOf(std::size_t n, double density) const;
+  Draw DrawFrom(const StepContext& context, std::span<const float> values) const;
+  /// Replaces the values by what a receiver decodes.
+  std::size_t Write(const StepContext& context, Draw& draw, std::span<std::byte> payload) const;
+  /// How many entries a part has. Throws as Check does.
+  std::size_t CheckedCount(std::span<const std::byte> payload, std::size_t n) const;
+  Draw Read(std::span<const std::byte> payload, std::size_t n) const;
+
+  CounterRandom random_;
+  std::size_t fixed_count_;
+  ValueType values_;
+  bool unbiased_;
+};
+
+}  // namespace weir

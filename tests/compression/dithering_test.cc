@@ -1,0 +1,138 @@
+#include "compression/codecs/dithering.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <set>
+
+#include "compression/registry.h"
+#include "tests/compression/test_compressor.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using testing::HasSubstr;
+using testing::ThrowsMessage;
+using Spacing = DitheringCodec::Spacing;
+using Scale = DitheringCodec::Scale;
+
+std::vector<float> Decoded(const DitheringCodec& codec, std::int64_t step,
+                           const std::vector<float>& values) {
+  std::vector<std::byte> payload(codec.MaxEncodedBytes(values.size(), 1.0));
+  payload.resize(codec.Encode({.step = step}, values, payload));
+  std::vector<float> sum(values.size());
+  codec.Merge(payload, sum);
+  return sum;
+}
+
+DitheringCodec Codec(int levels, Spacing spacing = Spacing::kLinear,
+                     Scale scale = Scale::kLargest) {
+  return {CounterRandom(0, "w"), levels, spacing, scale};
+}
+
+TEST(Dithering, LinearLevelsAreEvenlySpaced) {
+  const std::vector<float> values = {4, -4, 1, -2, 0, 3, 0.001f};
+  std::set<float> seen;
+  for (std::int64_t step = 0; step < 200; ++step) {
+    for (const float value : Decoded(Codec(4), step, values)) seen.insert(value);
+  }
+  EXPECT_THAT(seen,
+              testing::IsSubsetOf({-4.0f, -3.0f, -2.0f, -1.0f, 0.0f, 1.0f, 2.0f, 3.0f, 4.0f}));
+}
+
+TEST(Dithering, ValuesOnALevelAreSentAsTheyAre) {
+  const std::vector<float> linear = {4, -3, 2, -1, 0};
+  const std::vector<float> natural = {4, -2, 1, -0.5f, 0};
+  for (std::int64_t step = 0; step < 50; ++step) {
+    EXPECT_EQ(Decoded(Codec(4), step, linear), linear);
+    EXPECT_EQ(Decoded(Codec(4, Spacing::kNatural), step, natural), natural);
+  }
+}
+
+TEST(Dithering, NaturalLevelsArePowersOfTwo) {
+  const std::vector<float> values = {8, 5, 3, 1.5f, 0.3f, -6, -0.01f};
+  std::set<float> seen;
+  for (std::int64_t step = 0; step < 500; ++step) {
+    for (const float value : Decoded(Codec(5, Spacing::kNatural), step, values)) {
+      seen.insert(std::abs(value));
+    }
+  }
+  EXPECT_THAT(seen, testing::ElementsAre(0.0f, 0.5f, 1.0f, 2.0f, 4.0f, 8.0f));
+}
+
+TEST(Dithering, TheNormIsAScaleToo) {
+  // One of 3 and 4: the norm is 5, and one level means 0 or 5.
+  for (std::int64_t step = 0; step < 50; ++step) {
+    for (const float value : Decoded(Codec(1, Spacing::kLinear, Scale::kNorm), step, {3, 4})) {
+      EXPECT_TRUE(value == 0.0f || value == 5.0f) << value;
+    }
+  }
+}
+
+TEST(Dithering, IsRightOnAverage) {
+  const std::vector<float> values = {1.0f, 0.9f, -0.77f, 0.4f, -0.31f, 0.06f, 0.001f, 0.0f};
+  constexpr int kSteps = 40'000;
+  for (const Spacing spacing : {Spacing::kLinear, Spacing::kNatural}) {
+    for (const Scale scale : {Scale::kLargest, Scale::kNorm}) {
+      for (const int levels : {1, 3, 7}) {
+        const DitheringCodec codec = Codec(levels, spacing, scale);
+        std::vector<double> mean(values.size());
+        for (std::int64_t step = 0; step < kSteps; ++step) {
+          const auto sent = Decoded(codec, step, values);
+          for (std::size_t i = 0; i < sent.size(); ++i) mean[i] += sent[i] / kSteps;
+        }
+        // A value between levels at most 1.6 apart deviates by 0.8 at most, its mean by that / 200;
+        // five of them.
+        for (std::size_t i = 0; i < values.size(); ++i) {
+          EXPECT_NEAR(mean[i], values[i], 0.02) << levels << " levels, entry " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(Dithering, NothingIsNothing) {
+  EXPECT_THAT(Decoded(Codec(7), 0, std::vector<float>(100, 0.0f)), testing::Each(0.0f));
+  const float tiny = std::numeric_limits<float>::denorm_min();
+  EXPECT_EQ(Decoded(Codec(7), 0, {tiny, 0, -tiny}), (std::vector<float>{tiny, 0, -tiny}));
+}
+
+TEST(Dithering, SeedStepAndTensorMakeTheNumbers) {
+  const std::vector<float> values(200, 0.37f);
+  std::vector<float> more = values;
+  more.push_back(1.0f);
+  const auto sent = [&](std::uint64_t seed, const char* tensor, std::int64_t step) {
+    return Decoded(
+        DitheringCodec(CounterRandom(seed, tensor), 2, Spacing::kLinear, Scale::kLargest), step,
+        more);
+  };
+  EXPECT_EQ(sent(0, "w", 3), sent(0, "w", 3));
+  EXPECT_NE(sent(0, "w", 3), sent(0, "w", 4));
+  EXPECT_NE(sent(0, "w", 3), sent(1, "w", 3));
+  EXPECT_NE(sent(0, "w", 3), sent(0, "b", 3));
+}
+
+TEST(Dithering, AFewLevelsTakeAFewBits) {
+  for (const auto& [levels, bits] : std::vector<std::pair<int, std::size_t>>{
+           {1, 2}, {3, 3}, {4, 4}, {7, 4}, {15, 5}, {127, 8}}) {
+    EXPECT_EQ(Codec(levels).MaxEncodedBytes(800, 1.0), 5 + 100 * bits) << levels;
+  }
+}
+
+TEST(Dithering, AScaleThatNoSenderWritesIsCorrupt) {
+  std::vector<std::byte> payload(Codec(7).MaxEncodedBytes(8, 1.0));
+  const float scale = -1.0f;
+  std::memcpy(payload.data(), &scale, sizeof scale);
+  EXPECT_THAT([&] { Codec(7).Check(payload, 8); },
+              ThrowsMessage<Corrupt>(HasSubstr("the scale is -1")));
+  EXPECT_THAT([&] { Codec(7).Check(std::span(payload).first(3), 8); },
+              ThrowsMessage<Corrupt>(HasSubstr("there is no scale")));
+}
+
+}  // namespace
+}  // namespace weir

@@ -64,7 +64,11 @@ class BitReader {
  public:
   explicit BitReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  /// The next `count` bits, count <= 56.
+  /// At least 57 bits from here on, without taking them.
+  std::uint64_t Peek() const { return LoadWord(bytes_, at_ / 8) >> at_ % 8; }
+  void Skip(unsigned count) { at_ += count; }
+
+  /// The next `count` bits, count <= 57.
   std::uint64_t Take(unsigned count) {
     const std::uint64_t bits = Peek() & ((std::uint64_t{1} << count) - 1);
     at_ += count;
@@ -84,8 +88,6 @@ class BitReader {
   }
 
  private:
-  std::uint64_t Peek() const { return LoadWord(bytes_, at_ / 8) >> at_ % 8; }
-
   std::span<const std::byte> bytes_;
   std::size_t at_ = 0;  // In bits.
 };

@@ -13,6 +13,12 @@ class CounterRandom {
  public:
   using Block = std::array<std::uint32_t, 4>;
 
+  static constexpr int kRounds = 10;
+  static constexpr std::uint32_t kMultiplierA = 0xD2511F53;
+  static constexpr std::uint32_t kMultiplierB = 0xCD9E8D57;
+  static constexpr std::uint32_t kKeyStepA = 0x9E3779B9;
+  static constexpr std::uint32_t kKeyStepB = 0xBB67AE85;
+
   /// Draws for one tensor: the same on all ranks that call it the same and have the same seed. 0 is
   /// a seed like any other.
   CounterRandom(std::uint64_t seed, std::string_view tensor);
@@ -22,13 +28,13 @@ class CounterRandom {
   /// Four numbers, each of 32 random bits, for one counter.
   constexpr Block Draw(Block counter) const {
     std::array<std::uint32_t, 2> key = key_;
-    for (int round = 0; round < 10; ++round) {
-      const std::uint64_t a = std::uint64_t{0xD2511F53} * counter[0];
-      const std::uint64_t b = std::uint64_t{0xCD9E8D57} * counter[2];
+    for (int round = 0; round < kRounds; ++round) {
+      const std::uint64_t a = std::uint64_t{kMultiplierA} * counter[0];
+      const std::uint64_t b = std::uint64_t{kMultiplierB} * counter[2];
       counter = {High(b) ^ counter[1] ^ key[0], static_cast<std::uint32_t>(b),
                  High(a) ^ counter[3] ^ key[1], static_cast<std::uint32_t>(a)};
-      key[0] += 0x9E3779B9;
-      key[1] += 0xBB67AE85;
+      key[0] += kKeyStepA;
+      key[1] += kKeyStepB;
     }
     return counter;
   }
@@ -39,6 +45,8 @@ class CounterRandom {
     return Draw(Block{static_cast<std::uint32_t>(index), High(index), static_cast<std::uint32_t>(s),
                       High(s)});
   }
+
+  std::array<std::uint32_t, 2> key() const { return key_; }
 
  private:
   static constexpr std::uint32_t High(std::uint64_t value) {

@@ -9,6 +9,7 @@
 #include "common/byte_stream.h"
 #include "common/check.h"
 #include "compression/codec_compressor.h"
+#include "compression/cpu/dither.h"
 #include "compression/cpu/squared_norm.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
@@ -18,27 +19,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(float);  // The scale.
-constexpr std::size_t kDraws = 4;               // Random numbers of a block.
 constexpr float kLargestFloat = std::numeric_limits<float>::max();
-
-/// A number of 24 random bits in [0, 1).
-float UnitOf(std::uint32_t bits) { return static_cast<float>(bits >> 8) * 0x1p-24f; }
-
-/// The level of y in [0, 1] among s + 1 evenly spaced ones.
-int LinearLevel(float y, float s, float unit) {
-  const float place = y * s;
-  const auto below = static_cast<int>(place);
-  return below + (unit < place - static_cast<float>(below) ? 1 : 0);
-}
-
-/// The same among 0, 2^(1-s), ..., 1/2, 1.
-int NaturalLevel(float y, int s, float unit) {
-  const int exponent = y > 0.0f ? std::ilogb(y) : -2 * kMostLevels;
-  const int below = std::max(exponent + s, 0);
-  if (below == 0) return unit < std::ldexp(y, s - 1) ? 1 : 0;
-  // Between 2^exponent and twice that.
-  return below + (unit < std::ldexp(y, -exponent) - 1.0f ? 1 : 0);
-}
 
 std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
   RequireSparseSize(tensor, "dithering");
@@ -85,9 +66,7 @@ float DitheringCodec::ScaleOf(std::span<const float> values) const {
     return std::min(static_cast<float>(std::sqrt(cpu::SquaredNorm(values, 1.0f).sum)),
                     kLargestFloat);
   }
-  float largest = 0.0f;
-  for (const float value : values) largest = std::max(largest, std::abs(value));
-  return largest;
+  return cpu::LargestMagnitude(values);
 }
 
 DitheringCodec::Table DitheringCodec::TableOf(float scale) const {
@@ -102,23 +81,13 @@ DitheringCodec::Table DitheringCodec::TableOf(float scale) const {
   return table;
 }
 
-std::vector<std::int8_t> DitheringCodec::Round(std::int64_t step, float scale,
+std::vector<std::int8_t> DitheringCodec::Round(const StepContext& context, float scale,
                                                std::span<const float> values) const {
   std::vector<std::int8_t> levels(values.size());
   if (scale == 0.0f) return levels;
-  const auto s = static_cast<float>(levels_);
-  for (std::size_t first = 0; first < values.size(); first += kDraws) {
-    const CounterRandom::Block draws = random_.Draw(step, first / kDraws);
-    const std::size_t count = std::min(kDraws, values.size() - first);
-    for (std::size_t i = 0; i < count; ++i) {
-      const float value = values[first + i];
-      const float y = std::abs(value) / scale;
-      const float unit = UnitOf(draws[i]);
-      const int level =
-          spacing_ == Spacing::kLinear ? LinearLevel(y, s, unit) : NaturalLevel(y, levels_, unit);
-      levels[first + i] = static_cast<std::int8_t>(value < 0.0f ? -level : level);
-    }
-  }
+  const cpu::DitherRule rule{
+      .scale = scale, .levels = levels_, .natural = spacing_ == Spacing::kNatural};
+  cpu::Dither(random_, context.step, rule, values, levels, context.pool);
   return levels;
 }
 
@@ -132,13 +101,13 @@ std::size_t DitheringCodec::Write(float scale, std::span<const std::int8_t> leve
 std::size_t DitheringCodec::Encode(const StepContext& context, std::span<const float> values,
                                    std::span<std::byte> payload) const {
   const float scale = ScaleOf(values);
-  return Write(scale, Round(context.step, scale, values), payload);
+  return Write(scale, Round(context, scale, values), payload);
 }
 
 std::size_t DitheringCodec::EncodeAndSubtract(const StepContext& context, std::span<float> rest,
                                               std::span<std::byte> payload) const {
   const float scale = ScaleOf(rest);
-  const auto levels = Round(context.step, scale, rest);
+  const auto levels = Round(context, scale, rest);
   const Table table = TableOf(scale);
   for (std::size_t i = 0; i < rest.size(); ++i) {
     rest[i] -= table[static_cast<std::size_t>(kMostLevels + levels[i])];

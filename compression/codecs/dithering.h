@@ -43,7 +43,7 @@ class DitheringCodec : public Codec {
 
   float ScaleOf(std::span<const float> values) const;
   Table TableOf(float scale) const;
-  std::vector<std::int8_t> Round(std::int64_t step, float scale,
+  std::vector<std::int8_t> Round(const StepContext& context, float scale,
                                  std::span<const float> values) const;
   std::size_t Write(float scale, std::span<const std::int8_t> levels,
                     std::span<std::byte> payload) const;

@@ -54,34 +54,53 @@ void Unpack(std::span<const std::byte> bytes, unsigned width, std::span<std::int
   }
 }
 
+/// Calls use(gap, level) for every level that is not 0; gap is the distance from the one before. Ends
+/// when `use` says false.
+template <class Use>
+void ForEachNonZero(std::span<const std::int8_t> levels, Use use) {
+  constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
+  std::size_t next = 0;
+  for (std::size_t first = 0; first < levels.size(); first += kGroup) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, levels.data() + first, std::min(kGroup, levels.size() - first));
+    // The top bit of every byte that is not 0.
+    for (std::uint64_t marks = (((word & kLow) + kLow) | word) & ~kLow; marks != 0;
+         marks &= marks - 1) {
+      const std::size_t i = first + static_cast<std::size_t>(std::countr_zero(marks)) / 8;
+      if (!use(i + 1 - next, levels[i])) return;
+      next = i + 1;
+    }
+  }
+}
+
+std::uint64_t MagnitudeOf(std::int8_t level) {
+  return static_cast<std::uint64_t>(std::abs(int{level}));
+}
+
 /// Bits of the non-zeros with their gaps; stops above `limit`.
 std::size_t GapBits(std::span<const std::int8_t> levels, std::size_t limit) {
   std::size_t bits = 0;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < levels.size() && bits <= limit; ++i) {
-    if (levels[i] == 0) continue;
-    bits += EliasDeltaBits(i - next + 1) + 1 +
-            EliasDeltaBits(static_cast<std::uint64_t>(std::abs(int{levels[i]})));
-    next = i + 1;
-  }
+  ForEachNonZero(levels, [&](std::size_t gap, std::int8_t level) {
+    bits += kEliasDelta.CodeOf(gap).length + 1 + kEliasDelta.CodeOf(MagnitudeOf(level)).length;
+    return bits <= limit;
+  });
   return bits;
 }
 
-std::size_t WriteGaps(std::span<const std::int8_t> levels, std::byte* out) {
+void WriteGaps(std::span<const std::int8_t> levels, std::byte* out) {
   BitWriter writer(out + kCount);
   std::uint32_t count = 0;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < levels.size(); ++i) {
-    if (levels[i] == 0) continue;
-    AppendEliasDelta(writer, i - next + 1);
-    writer.Append(levels[i] < 0 ? 1 : 0, 1);
-    AppendEliasDelta(writer, static_cast<std::uint64_t>(std::abs(int{levels[i]})));
-    next = i + 1;
+  ForEachNonZero(levels, [&](std::size_t gap, std::int8_t level) {
+    const auto place = kEliasDelta.CodeOf(gap);  // At most 42 bits,
+    const auto size = kEliasDelta.CodeOf(MagnitudeOf(level));  // at most 11.
+    const std::uint64_t sign = level < 0 ? 1 : 0;
+    writer.Append(place.bits | sign << place.length | size.bits << (place.length + 1),
+                  place.length + 1 + size.length);
     ++count;
-  }
+    return true;
+  });
   writer.Finish();
   StoreLittleEndian(out, count);
-  return count;
 }
 
 void ReadGaps(std::span<const std::byte> bytes, int s, std::span<std::int8_t> levels) {

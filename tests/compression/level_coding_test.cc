@@ -37,7 +37,7 @@ std::vector<int> Numbers(const std::vector<std::byte>& bytes) {
 TEST(EliasDelta, HasTheLengthsOfThePaper) {
   for (const auto& [number, bits] : std::vector<std::pair<std::uint64_t, std::size_t>>{
            {1, 1}, {2, 4}, {3, 4}, {4, 5}, {7, 5}, {8, 8}, {16, 9}, {1000, 16}}) {
-    EXPECT_EQ(EliasDeltaBits(number), bits) << number;
+    EXPECT_EQ(EliasDelta(number).length, bits) << number;
   }
 }
 
@@ -45,10 +45,13 @@ TEST(EliasDelta, EveryNumberComesBack) {
   std::vector<std::uint64_t> numbers = {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 255, 256, 65535, 65536};
   numbers.push_back(UINT32_MAX);
   std::size_t bits = 0;
-  for (const std::uint64_t number : numbers) bits += EliasDeltaBits(number);
+  for (const std::uint64_t number : numbers) bits += EliasDelta(number).length;
   std::vector<std::byte> bytes(BytesForBits(bits));
   BitWriter writer(bytes.data());
-  for (const std::uint64_t number : numbers) AppendEliasDelta(writer, number);
+  for (const std::uint64_t number : numbers) {
+    const auto [code, length] = EliasDelta(number);
+    writer.Append(code, length);
+  }
   writer.Finish();
   BitReader reader(bytes);
   for (const std::uint64_t number : numbers) EXPECT_EQ(ReadEliasDelta(reader), number);

@@ -1,0 +1,206 @@
+#include "compression/cpu/dither.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+// Compiled once for each instruction set; without the scalable vectors, which cannot be kept in an
+// array.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "compression/cpu/dither.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace weir::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr std::size_t kBlocks = 16;          // Drawn side by side.
+constexpr std::size_t kChunk = 4 * kBlocks;  // Values that use them.
+using D = hn::CappedTag<float, kBlocks>;
+using DU = hn::RebindToUnsigned<D>;
+using DI = hn::RebindToSigned<D>;
+using V = hn::Vec<D>;
+using VU = hn::Vec<DU>;
+
+float LargestImpl(const float* values, std::size_t count) {
+  const D d;
+  V a = hn::Zero(d);
+  V b = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + 2 * hn::Lanes(d) <= count; i += 2 * hn::Lanes(d)) {
+    a = hn::Max(a, hn::Abs(hn::LoadU(d, values + i)));
+    b = hn::Max(b, hn::Abs(hn::LoadU(d, values + i + hn::Lanes(d))));
+  }
+  float largest = hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
+  for (; i < count; ++i) largest = std::max(largest, values[i] < 0 ? -values[i] : values[i]);
+  return largest;
+}
+
+/// The upper halves of a * b, lane by lane.
+template <class DN>
+HWY_INLINE hn::Vec<DN> MultiplyHigh(DN d, hn::Vec<DN> a, hn::Vec<DN> b) {
+  if constexpr (hn::MaxLanes(DN()) == 1) {
+    const std::uint64_t product = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
+    return hn::Set(d, static_cast<std::uint32_t>(product >> 32));
+  } else {
+    const hn::Repartition<std::uint64_t, DN> wide;
+    const auto odd = [&](auto v) { return hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, v))); };
+    const auto even_products = hn::MulEven(a, b);
+    const auto odd_products = hn::MulEven(odd(a), odd(b));
+    return hn::OddEven(hn::BitCast(d, odd_products), odd(even_products));
+  }
+}
+
+/// CounterRandom::Draw of Lanes blocks from `index` on.
+HWY_INLINE void Draw(std::array<std::uint32_t, 2> key, std::uint64_t step, std::uint32_t index,
+                     VU (&counter)[4]) {
+  const DU d;
+  counter[0] = hn::Iota(d, index);
+  counter[1] = hn::Zero(d);
+  counter[2] = hn::Set(d, static_cast<std::uint32_t>(step));
+  counter[3] = hn::Set(d, static_cast<std::uint32_t>(step >> 32));
+  for (int round = 0; round < CounterRandom::kRounds; ++round) {
+    const VU a = counter[0];
+    const VU b = counter[2];
+    const VU multiplier_a = hn::Set(d, CounterRandom::kMultiplierA);
+    const VU multiplier_b = hn::Set(d, CounterRandom::kMultiplierB);
+    counter[0] = hn::Xor(hn::Xor(MultiplyHigh(d, b, multiplier_b), counter[1]), hn::Set(d, key[0]));
+    counter[2] = hn::Xor(hn::Xor(MultiplyHigh(d, a, multiplier_a), counter[3]), hn::Set(d, key[1]));
+    counter[1] = hn::Mul(b, multiplier_b);
+    counter[3] = hn::Mul(a, multiplier_a);
+    key[0] += CounterRandom::kKeyStepA;
+    key[1] += CounterRandom::kKeyStepB;
+  }
+}
+
+/// The level below y in [0, 1], and how far y is on the way to the next.
+struct Place {
+  hn::Vec<DI> below;
+  V rest;
+};
+
+HWY_INLINE Place LinearPlace(V y, const DitherRule& rule) {
+  const D d;
+  const V place = hn::Mul(y, hn::Set(d, static_cast<float>(rule.levels)));
+  const auto below = hn::ConvertTo(DI(), place);
+  return {below, hn::Sub(place, hn::ConvertTo(d, below))};
+}
+
+HWY_INLINE Place NaturalPlace(V y, const DitherRule& rule) {
+  const D d;
+  const DU du;
+  const DI di;
+  const VU bits = hn::BitCast(du, y);
+  const auto exponent = hn::BitCast(di, hn::ShiftRight<23>(bits));  // Plus 127.
+  const auto below = hn::Max(hn::Add(exponent, hn::Set(di, rule.levels - 127)), hn::Zero(di));
+  // Below the lowest level: towards 2^(1-s). Else what is behind the leading bit.
+  const V to_lowest =
+      hn::Mul(y, hn::BitCast(d, hn::Set(du, static_cast<std::uint32_t>(127 + rule.levels - 1) << 23)));
+  const auto mantissa = hn::Or(hn::And(bits, hn::Set(du, 0x7fffff)), hn::Set(du, 0x3f800000));
+  const V to_next = hn::Sub(hn::BitCast(d, mantissa), hn::Set(d, 1.0f));
+  const auto is_lowest = hn::RebindMask(d, hn::Eq(below, hn::Zero(di)));
+  return {below, hn::IfThenElse(is_lowest, to_lowest, to_next)};
+}
+
+template <bool kNatural>
+HWY_INLINE void RoundVector(const float* values, VU draw, const DitherRule& rule,
+                            std::int8_t* levels) {
+  const D d;
+  const DI di;
+  const V value = hn::LoadU(d, values);
+  const V y = hn::Div(hn::Abs(value), hn::Set(d, rule.scale));
+  const Place place = kNatural ? NaturalPlace(y, rule) : LinearPlace(y, rule);
+  const V unit = hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<8>(draw))),
+                         hn::Set(d, 0x1p-24f));
+  const auto up = hn::RebindMask(di, hn::Lt(unit, place.rest));
+  const auto level = hn::Sub(place.below, hn::VecFromMask(di, up));
+  const auto negative = hn::RebindMask(di, hn::Lt(value, hn::Zero(d)));
+  const auto with_sign = hn::IfThenElse(negative, hn::Neg(level), level);
+  hn::StoreU(hn::DemoteTo(hn::Rebind<std::int8_t, DI>(), with_sign),
+             hn::Rebind<std::int8_t, DI>(), levels);
+}
+
+template <bool kNatural>
+void Chunks(std::array<std::uint32_t, 2> key, std::uint64_t step, const DitherRule& rule,
+            std::size_t first_chunk, std::size_t chunks, const float* values,
+            std::int8_t* levels) {
+  const DU d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t c = 0; c < chunks; ++c) {
+    const auto block = static_cast<std::uint32_t>((first_chunk + c) * kBlocks);
+    for (std::size_t lane = 0; lane < kBlocks; lane += lanes) {
+      VU draws[4];
+      Draw(key, step, block + static_cast<std::uint32_t>(lane), draws);
+      for (std::size_t word = 0; word < 4; ++word) {
+        const std::size_t i = c * kChunk + word * kBlocks + lane;
+        RoundVector<kNatural>(values + i, draws[word], rule, levels + i);
+      }
+    }
+  }
+}
+
+/// Whole chunks, the first of which is number `first_chunk` of the array.
+void DitherImpl(std::array<std::uint32_t, 2> key, std::uint64_t step, const DitherRule& rule,
+                std::size_t first_chunk, std::size_t chunks, const float* values,
+                std::int8_t* levels) {
+  if (rule.natural) {
+    Chunks<true>(key, step, rule, first_chunk, chunks, values, levels);
+  } else {
+    Chunks<false>(key, step, rule, first_chunk, chunks, values, levels);
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace weir::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace weir::cpu {
+namespace {
+
+HWY_EXPORT(LargestImpl);
+HWY_EXPORT(DitherImpl);
+
+constexpr std::size_t kChunkValues = 64;
+constexpr std::size_t kPartValues = std::size_t{1} << 16;  // What a thread takes at a time.
+
+}  // namespace
+
+float LargestMagnitude(std::span<const float> values) {
+  return HWY_DYNAMIC_DISPATCH(LargestImpl)(values.data(), values.size());
+}
+
+void Dither(const CounterRandom& random, std::int64_t step, const DitherRule& rule,
+            std::span<const float> values, std::span<std::int8_t> levels, ThreadPool* pool) {
+  const auto counter = static_cast<std::uint64_t>(step);
+  const auto dither = [&](std::size_t begin, std::size_t chunks, const float* in, std::int8_t* out) {
+    HWY_DYNAMIC_DISPATCH(DitherImpl)
+    (random.key(), counter, rule, begin / kChunkValues, chunks, in, out);
+  };
+  const auto part = [&](int number) {
+    const std::size_t begin = static_cast<std::size_t>(number) * kPartValues;
+    const std::size_t count = std::min(kPartValues, values.size() - begin);
+    const std::size_t whole = count / kChunkValues;
+    dither(begin, whole, values.data() + begin, levels.data() + begin);
+    const std::size_t rest = begin + whole * kChunkValues;
+    if (rest == begin + count) return;
+    std::array<float, kChunkValues> last{};
+    std::array<std::int8_t, kChunkValues> rounded;
+    std::ranges::copy(values.subspan(rest, begin + count - rest), last.begin());
+    dither(rest, 1, last.data(), rounded.data());
+    std::copy_n(rounded.begin(), begin + count - rest, levels.data() + rest);
+  };
+  const auto parts = static_cast<int>((values.size() + kPartValues - 1) / kPartValues);
+  if (pool == nullptr) {
+    for (int number = 0; number < parts; ++number) part(number);
+  } else {
+    pool->ParallelFor(parts, part);
+  }
+}
+
+}  // namespace weir::cpu
+#endif

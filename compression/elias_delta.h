@@ -6,9 +6,9 @@
 
 #include "compression/bit_stream.h"
 
-/// Elias' delta code of numbers from 1 (P. Elias, "Universal codeword sets", 1975), least significant
-/// bit first: with L the bits of the number and M those of L, M - 1 zeros and a one, the low M - 1
-/// bits of L, the low L - 1 bits of the number. Numbers below 2^32.
+/// Elias' delta code of numbers from 1 (P. Elias, "Universal codeword sets", 1975), least
+/// significant bit first: with L the bits of the number and M those of L, M - 1 zeros and a one,
+/// the low M - 1 bits of L, the low L - 1 bits of the number. Numbers below 2^32.
 namespace weir {
 
 struct EliasDeltaCode {

@@ -54,8 +54,8 @@ void Unpack(std::span<const std::byte> bytes, unsigned width, std::span<std::int
   }
 }
 
-/// Calls use(gap, level) for every level that is not 0; gap is the distance from the one before. Ends
-/// when `use` says false.
+/// Calls use(gap, level) for every level that is not 0; gap is the distance from the one before.
+/// Ends when `use` says false.
 template <class Use>
 void ForEachNonZero(std::span<const std::int8_t> levels, Use use) {
   constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
@@ -91,7 +91,7 @@ void WriteGaps(std::span<const std::int8_t> levels, std::byte* out) {
   BitWriter writer(out + kCount);
   std::uint32_t count = 0;
   ForEachNonZero(levels, [&](std::size_t gap, std::int8_t level) {
-    const auto place = kEliasDelta.CodeOf(gap);  // At most 42 bits,
+    const auto place = kEliasDelta.CodeOf(gap);                // At most 42 bits,
     const auto size = kEliasDelta.CodeOf(MagnitudeOf(level));  // at most 11.
     const std::uint64_t sign = level < 0 ? 1 : 0;
     writer.Append(place.bits | sign << place.length | size.bits << (place.length + 1),

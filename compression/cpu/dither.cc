@@ -48,7 +48,9 @@ HWY_INLINE hn::Vec<DN> MultiplyHigh(DN d, hn::Vec<DN> a, hn::Vec<DN> b) {
     return hn::Set(d, static_cast<std::uint32_t>(product >> 32));
   } else {
     const hn::Repartition<std::uint64_t, DN> wide;
-    const auto odd = [&](auto v) { return hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, v))); };
+    const auto odd = [&](auto v) {
+      return hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, v)));
+    };
     const auto even_products = hn::MulEven(a, b);
     const auto odd_products = hn::MulEven(odd(a), odd(b));
     return hn::OddEven(hn::BitCast(d, odd_products), odd(even_products));
@@ -98,8 +100,8 @@ HWY_INLINE Place NaturalPlace(V y, const DitherRule& rule) {
   const auto exponent = hn::BitCast(di, hn::ShiftRight<23>(bits));  // Plus 127.
   const auto below = hn::Max(hn::Add(exponent, hn::Set(di, rule.levels - 127)), hn::Zero(di));
   // Below the lowest level: towards 2^(1-s). Else what is behind the leading bit.
-  const V to_lowest =
-      hn::Mul(y, hn::BitCast(d, hn::Set(du, static_cast<std::uint32_t>(127 + rule.levels - 1) << 23)));
+  const V to_lowest = hn::Mul(
+      y, hn::BitCast(d, hn::Set(du, static_cast<std::uint32_t>(127 + rule.levels - 1) << 23)));
   const auto mantissa = hn::Or(hn::And(bits, hn::Set(du, 0x7fffff)), hn::Set(du, 0x3f800000));
   const V to_next = hn::Sub(hn::BitCast(d, mantissa), hn::Set(d, 1.0f));
   const auto is_lowest = hn::RebindMask(d, hn::Eq(below, hn::Zero(di)));
@@ -114,20 +116,19 @@ HWY_INLINE void RoundVector(const float* values, VU draw, const DitherRule& rule
   const V value = hn::LoadU(d, values);
   const V y = hn::Div(hn::Abs(value), hn::Set(d, rule.scale));
   const Place place = kNatural ? NaturalPlace(y, rule) : LinearPlace(y, rule);
-  const V unit = hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<8>(draw))),
-                         hn::Set(d, 0x1p-24f));
+  const V unit =
+      hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<8>(draw))), hn::Set(d, 0x1p-24f));
   const auto up = hn::RebindMask(di, hn::Lt(unit, place.rest));
   const auto level = hn::Sub(place.below, hn::VecFromMask(di, up));
   const auto negative = hn::RebindMask(di, hn::Lt(value, hn::Zero(d)));
   const auto with_sign = hn::IfThenElse(negative, hn::Neg(level), level);
-  hn::StoreU(hn::DemoteTo(hn::Rebind<std::int8_t, DI>(), with_sign),
-             hn::Rebind<std::int8_t, DI>(), levels);
+  hn::StoreU(hn::DemoteTo(hn::Rebind<std::int8_t, DI>(), with_sign), hn::Rebind<std::int8_t, DI>(),
+             levels);
 }
 
 template <bool kNatural>
 void Chunks(std::array<std::uint32_t, 2> key, std::uint64_t step, const DitherRule& rule,
-            std::size_t first_chunk, std::size_t chunks, const float* values,
-            std::int8_t* levels) {
+            std::size_t first_chunk, std::size_t chunks, const float* values, std::int8_t* levels) {
   const DU d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t c = 0; c < chunks; ++c) {
@@ -177,7 +178,8 @@ float LargestMagnitude(std::span<const float> values) {
 void Dither(const CounterRandom& random, std::int64_t step, const DitherRule& rule,
             std::span<const float> values, std::span<std::int8_t> levels, ThreadPool* pool) {
   const auto counter = static_cast<std::uint64_t>(step);
-  const auto dither = [&](std::size_t begin, std::size_t chunks, const float* in, std::int8_t* out) {
+  const auto dither = [&](std::size_t begin, std::size_t chunks, const float* in,
+                          std::int8_t* out) {
     HWY_DYNAMIC_DISPATCH(DitherImpl)
     (random.key(), counter, rule, begin / kChunkValues, chunks, in, out);
   };

@@ -113,6 +113,30 @@ def test_values_are_copied_and_come_from_rank_0(rank):
     assert state.values == [0]
 
 
+def test_a_schedule_goes_on_with_its_own_optimizer(rank):
+    net = model()
+    optimizer = distributed(net, COMPRESSIONS["none"])
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    state = hvd.elastic.TorchState(net, optimizer, schedule=schedule)
+
+    def step():
+        optimizer.zero_grad()
+        loss_of(net, 0, rank).backward()
+        optimizer.step()
+        schedule.step()
+
+    step()
+    state.commit()
+    step()
+    state.restore()
+    assert state.schedule is schedule and schedule.optimizer is optimizer
+    assert (schedule.last_epoch, optimizer.param_groups[0]["lr"]) == (1, 0.05)
+    schedule.last_epoch += rank  # Rank 0's becomes everybody's.
+    state.sync()
+    step()
+    assert (schedule.last_epoch, optimizer.param_groups[0]["lr"]) == (2, 0.025)
+
+
 # --- ElasticSampler ---
 
 

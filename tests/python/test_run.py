@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 
 import pytest
 
@@ -138,21 +139,73 @@ def test_who_waits_reads_that_another_rank_has_left(folder):
     assert "MAIN Horovod has been shut down." in out and "rank 1" in out
 
 
-def nested():
-    def inner():
-        pass
+class Named:
+    def __init__(self, value):
+        self.value = value
+
+
+def test_functions_of_a_module_are_found_by_their_names(folder):
+    (folder / "beside.py").write_text("def work(x):\n    return x + 1\n")
+    code, out, error = ran(folder, """
+        import beside, weir
+        print("MAIN", weir.run(beside.work, (4,)))
+        """)
+    assert code == 0, error
+    assert "MAIN [5]" in out
+
+
+@pytest.mark.parametrize("how", ["file", "command line", "standard input"])
+def test_the_main_script_travels_with_the_function(folder, how):
+    """It does not run again in the ranks: here it has no `if __name__ == ...`, and no file."""
+    text = textwrap.dedent("""
+        import weir, weir.torch as hvd
+
+        class Thing:
+            def __init__(self, rank): self.rank = rank
+
+        factor = 1
+
+        def helper(rank):
+            return Thing(factor * rank)
+
+        def work(given):
+            hvd.init()
+            assert type(given) is Thing and type(hvd.broadcast_object(given)) is Thing
+            return helper(hvd.rank())
+
+        factor = 7  # As it is when run() is called.
+        found = weir.run(work, args=(Thing(None),), np=2)
+        print("MAIN", [thing.rank for thing in found], {type(thing) is Thing for thing in found})
+        """)
+    if how == "file":
+        code, out, error = ran(folder, text)
+    else:
+        command = [sys.executable, *(["-c", text] if how == "command line" else ["-"])]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
+        code, out, error = done.returncode, done.stdout, done.stderr
+    assert code == 0, error
+    assert [line for line in out.splitlines() if "MAIN" in line] == ["MAIN [0, 7] {True}"]
+
+
+def nested(base):
+    class Local:
+        def result(self):
+            return base + 1
+
+    def inner(add):
+        return Local().result() + add()
     return inner
 
 
-@pytest.mark.parametrize("func", [lambda: 1, nested()], ids=["lambda", "nested"])
-def test_a_function_without_a_name_is_refused(func):
-    with pytest.raises(ValueError, match="define the function with def, at the top of a module"):
-        weir.run(func)
+def test_functions_without_a_name_will_do(folder):
+    assert weir.run(lambda: "made") == ["made"]
+    assert weir.run(nested(10), (lambda: 100,)) == [111]
+    assert weir.run(nested, (1,))[0](lambda: 5) == 7  # A result without a name.
 
 
 def test_arguments_that_cannot_be_pickled_are_refused():
-    with pytest.raises(ValueError, match="cannot pickle nested and its arguments"):
-        weir.run(nested, args=(lambda: 1,))
+    with pytest.raises(ValueError, match="cannot pickle nested and its arguments.*_thread.lock"):
+        weir.run(nested, args=(threading.Lock(),))
 
 
 def test_no_launcher_says_how_to_name_one(monkeypatch):
@@ -160,4 +213,4 @@ def test_no_launcher_says_how_to_name_one(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("WEIR_RUN_PROGRAM", raising=False)
     with pytest.raises(RuntimeError, match="Name it in WEIR_RUN_PROGRAM"):
-        weir.run(nested)
+        weir.run(nested, (1,))

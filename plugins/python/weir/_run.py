@@ -12,80 +12,82 @@ import tempfile
 from multiprocessing import spawn
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from weir import launcher
+from weir import _pickling, _run_options, launcher
 
 
 def run(func: Callable[..., Any], args: Sequence[Any] = (),
-        kwargs: Optional[Mapping[str, Any]] = None, np: int = 1, hosts: Optional[str] = None,
-        hostfile: Optional[str] = None, start_timeout: Optional[float] = None,
-        ssh_port: Optional[int] = None, ssh_identity_file: Optional[str] = None,
+        kwargs: Optional[Mapping[str, Any]] = None, num_proc: Optional[int] = None,
+        min_num_proc: Optional[int] = None, max_num_proc: Optional[int] = None,
+        slots: Optional[int] = None, reset_limit: Optional[int] = None, cooldown_range: Any = None,
+        hosts: Optional[str] = None, hostfile: Optional[str] = None,
+        start_timeout: Optional[float] = None, ssh_port: Optional[int] = None,
+        ssh_identity_file: Optional[str] = None, disable_cache: Optional[bool] = None,
         output_filename: Optional[str] = None, verbose: Any = None,
         use_gloo: Optional[bool] = None, use_mpi: Optional[bool] = None,
-        mpi_args: Optional[str] = None, network_interfaces: Optional[str] = None,
-        executable: Optional[str] = None, env: Optional[Mapping[str, str]] = None) -> List[Any]:
+        mpi_args: Optional[str] = None, network_interface: Optional[str] = None,
+        executable: Optional[str] = None, np: Optional[int] = None, min_np: Optional[int] = None,
+        max_np: Optional[int] = None, network_interfaces: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None) -> List[Any]:
     """Calls ``func(*args, **kwargs)`` on ``np`` ranks that ``weirrun`` starts; returns what each one
     returned, in rank order. The function calls ``hvd.init()`` itself.
 
-    The function is found by its name, so it stands at the top of a module; one of the main script is
-    fine, whose ``if __name__ == "__main__":`` part does not run again. Arguments and results are
-    pickled; they travel in files of the temporary folder, which hosts have to share.
+    Function, arguments and results are pickled (cloudpickle), so lambdas, local functions and those
+    of the main script or of a notebook will do; of what stands in other modules the name travels.
+    They go through files of the temporary folder, which hosts have to share.
 
-    ``env``: variables of the ranks, beside this process's. ``executable``: their Python. The others
-    are options of ``weirrun``.
+    np, num_proc: the number of ranks; 1 without both.
+    network_interface, network_interfaces: ``--network-interfaces``.
+    executable: the ranks' Python.
+    env: variables of the ranks, beside this process's.
+    min_np, min_num_proc, max_np, max_num_proc, slots, reset_limit, cooldown_range: of elastic jobs,
+        which are refused, as by ``weirrun``.
 
-    Raises ValueError for what cannot be found or pickled, RuntimeError with the traceback of the
-    rank that failed first.
+    The others are options of ``weirrun``.
+
+    Raises ValueError for what cannot be pickled and for arguments that contradict each other or are
+    refused, RuntimeError with the traceback of the rank that failed first.
     """
-    operator.index(np)
+    _run_options.refuse_elastic(
+        min_num_proc=min_num_proc, max_num_proc=max_num_proc, min_np=min_np, max_np=max_np,
+        slots=slots, reset_limit=reset_limit, cooldown_range=cooldown_range)
+    _run_options.one_of(hosts=hosts, hostfile=hostfile)
+    _run_options.one_of(use_gloo=use_gloo or None, use_mpi=use_mpi or None)
+    ranks = _run_options.one_of(num_proc=num_proc, np=np)
+    ranks = 1 if ranks is None else operator.index(ranks)
+    options = _run_options.of({
+        "-np": str(ranks), "--hosts": hosts, "--hostfile": hostfile,
+        "--start-timeout": start_timeout, "--ssh-port": ssh_port,
+        "--ssh-identity-file": ssh_identity_file, "--disable-cache": bool(disable_cache),
+        "--output-filename": output_filename, "--verbose": bool(verbose),
+        "--gloo": bool(use_gloo), "--mpi": bool(use_mpi), "--mpi-args": mpi_args,
+        "--network-interfaces": _run_options.one_of(network_interface=network_interface,
+                                                    network_interfaces=network_interfaces)})
     payload = _pickled(func, args, kwargs or {})
-    options = _options(np, {
-        "--hosts": hosts, "--hostfile": hostfile, "--start-timeout": start_timeout,
-        "--ssh-port": ssh_port, "--ssh-identity-file": ssh_identity_file,
-        "--output-filename": output_filename, "--network-interfaces": network_interfaces,
-        "--mpi-args": mpi_args})
-    options += ["--verbose"] * bool(verbose) + ["--gloo"] * bool(use_gloo) + ["--mpi"] * bool(use_mpi)
     program, environment = _launcher()
     environment.update(env or {})
     with tempfile.TemporaryDirectory(prefix="weir-run-") as folder:
         (pathlib.Path(folder) / "call").write_bytes(payload)
         command = [program, *options, executable or sys.executable, "-m", "weir._run_rank", folder]
         done = subprocess.run(command, env=_with_package(environment), check=False)
-        return _results(pathlib.Path(folder), np, done.returncode, shlex.join(command))
+        return _results(pathlib.Path(folder), ranks, done.returncode, shlex.join(command))
 
 
 def _pickled(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
     if not callable(func):
         raise TypeError(f"weir.run calls a function; {func!r:.60} is none")
-    name = getattr(func, "__qualname__", repr(func))
-    if "<lambda>" in name or "<locals>" in name:
-        raise ValueError(f"weir.run got {name}, which another process cannot find by its name: "
-                         "define the function with def, at the top of a module")
-    main = _main_script()
-    if getattr(func, "__module__", None) == "__main__" and not main:
-        raise ValueError(f"weir.run got {name} of an interactive session, which other processes "
-                         "cannot import: put it into a file")
     try:
-        call = pickle.dumps((func, tuple(args), dict(kwargs)))
+        call = _pickling.for_other_program((func, tuple(args), dict(kwargs)))
     except Exception as error:
+        name = getattr(func, "__qualname__", repr(func))
         raise ValueError(f"weir.run cannot pickle {name} and its arguments for other processes: "
                          f"{error}") from error
-    return pickle.dumps((main, call))
+    return pickle.dumps((_place(), call))
 
 
-def _main_script() -> Dict[str, Any]:
-    """How multiprocessing has a new process import the main module; empty where it cannot."""
+def _place() -> Dict[str, Any]:
+    """Where this process finds its modules and files, as multiprocessing hands it to a new one."""
     data = spawn.get_preparation_data("weir.run")
-    kept = ("sys_path", "sys_argv", "orig_dir", "dir", "init_main_from_name", "init_main_from_path")
-    found = {key: data[key] for key in kept if key in data}
-    return found if any(key.startswith("init_main") for key in found) else {}
-
-
-def _options(np: int, values: Mapping[str, Any]) -> List[str]:
-    found = ["-np", str(np)]
-    for flag, value in values.items():
-        if value is not None:
-            found += [flag, str(value)]
-    return found
+    return {key: data[key] for key in ("sys_path", "sys_argv", "orig_dir", "dir") if key in data}
 
 
 def _launcher() -> Tuple[str, Dict[str, str]]:

@@ -7,6 +7,8 @@ import sys
 import traceback
 from multiprocessing import spawn
 
+from weir import _pickling
+
 
 def _rank() -> str:
     for name in ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"):
@@ -19,10 +21,10 @@ def main(folder: pathlib.Path) -> None:
     """Calls the function that the folder holds, and leaves its result there."""
     rank = _rank()
     try:
-        preparation, call = pickle.loads((folder / "call").read_bytes())
-        spawn.prepare(preparation)  # The main script is imported under another name.
+        place, call = pickle.loads((folder / "call").read_bytes())
+        spawn.prepare(place)  # What the call refers to is found from there.
         func, args, kwargs = pickle.loads(call)
-        data = pickle.dumps(func(*args, **kwargs))
+        data = _pickling.for_other_program(func(*args, **kwargs))
     except Exception:
         _write(folder / f"failure.{rank}", traceback.format_exc().encode())
         raise

@@ -4,7 +4,8 @@
 ``Corrupt`` it has ended on all ranks. The text of each one is a whole sentence.
 
 Attributes of all of them: ``tensor`` (name, or ""), ``ranks`` (those involved, ascending) and
-``phase`` ("submit", "negotiate", "exchange", ...).
+``phase`` ("submit", "negotiate", "exchange", ...). ``HostsUpdatedInterrupt`` has none of these: it
+is no error.
 """
 
 
@@ -40,3 +41,11 @@ class Corrupt(HorovodInternalError):
 
 class ShutDown(HorovodInternalError):
     """The job was shut down, here or by another rank, or belongs to the parent of this process."""
+
+
+class HostsUpdatedInterrupt(RuntimeError):
+    """The set of hosts has changed: the job is entered anew, and nothing is restored."""
+
+    def __init__(self, skip_sync: bool = False) -> None:
+        super().__init__("the set of hosts has changed")
+        self.skip_sync = skip_sync

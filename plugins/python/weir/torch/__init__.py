@@ -24,7 +24,7 @@ from weir.torch._barrier import barrier  # noqa: F401
 from weir.torch._join import join  # noqa: F401
 from weir.torch._broadcast import (  # noqa: F401
     broadcast, broadcast_, broadcast_async, broadcast_async_)
-from weir.torch._compression import Compression  # noqa: F401
+from weir.torch._compression import Compression, Compressor  # noqa: F401
 from weir.torch._dgc_momentum import DGCMomentumOptimizer  # noqa: F401
 from weir.torch._functions import broadcast_optimizer_state, broadcast_parameters  # noqa: F401
 from weir.torch._grouped_allreduce import (  # noqa: F401
@@ -40,4 +40,5 @@ from weir.torch._reduce_op import Adasum, Average, Max, Min, Product, Sum  # noq
 from weir.torch._reducescatter import reducescatter, reducescatter_async  # noqa: F401
 from weir.torch._sparse import sparse_allreduce_async  # noqa: F401
 from weir.torch._sync_batch_norm import SyncBatchNorm  # noqa: F401
-from weir.torch import elastic, mpi_ops  # noqa: F401  (They need the names above.)
+from weir.torch import (  # noqa: F401  (They need the names above.)
+    compression, elastic, functions, mpi_ops, optimizer, sync_batch_norm)

@@ -7,7 +7,7 @@ import torch
 
 from weir._process_sets import ProcessSet
 from weir.torch import _handles, _reduce_op
-from weir.torch._compression import Compression
+from weir.torch._compression import is_compressor
 from weir.torch._distributed import checked_passes
 from weir.torch._grouped_allreduce import grouped_allreduce_async_
 
@@ -22,9 +22,10 @@ class AdasumDistributed(_Wrapped):
     has moved is combined by Adasum, and all ranks move it so (Maleki et al., MLSys 2021)."""
 
     def _weir_init(self, compression: Any, passes: int, process_set: ProcessSet) -> None:
-        if compression not in (Compression.none, Compression.fp16, Compression.bf16):
+        if not is_compressor(compression):
             raise ValueError(f"compression={compression!r} with op=Adasum: whole tensors are "
-                             "combined; Compression.none, .fp16 or .bf16 is meant")
+                             "combined; Compression.none, .fp16, .bf16 or a Compressor of your own "
+                             "is meant")
         self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
         self._weir_process_set = process_set
         self._weir_compression = compression

@@ -8,7 +8,23 @@ import torch
 Options = Dict[str, str]
 
 
-class CastCompressor:
+class Compressor:
+    """What makes a tensor smaller before it is combined with those of other ranks, and restores it
+    afterwards. Programs derive their own from it, for ``compression=``: what travels is summed, and
+    has the same shape and type on all ranks."""
+
+    @staticmethod
+    def compress(tensor: torch.Tensor) -> Tuple[torch.Tensor, Any]:
+        """What travels, and what ``decompress`` needs to know."""
+        raise NotImplementedError
+
+    @staticmethod
+    def decompress(tensor: torch.Tensor, ctx: Any) -> torch.Tensor:
+        """The tensor, of the shape and type it had, of what has come back."""
+        raise NotImplementedError
+
+
+class CastCompressor(Compressor):
     """Casts floating-point tensors before they travel and back afterwards."""
 
     dtype: Optional[torch.dtype] = None
@@ -43,6 +59,9 @@ class BF16Compressor(CastCompressor):
     dtype, compressor = torch.bfloat16, "bf16"
 
 
+_CASTS = (NoneCompressor, FP16Compressor, BF16Compressor)
+
+
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -57,27 +76,45 @@ def _options(given: Mapping[Any, Any]) -> Options:
 
 def options_of(compression: Any) -> Optional[Options]:
     """The engine's dictionary for what a program gives; None for ``Compression.none``, which leaves
-    the choice to ``WEIR_COMPRESSION``. Keys and values are checked by the engine.
+    the choice to ``WEIR_COMPRESSION``; empty for a compressor of the program's own. Keys and values
+    are checked by the engine.
 
     Raises ValueError for what is no compression.
     """
     if isinstance(compression, Mapping):
         return _options(compression)
-    if isinstance(compression, type) and issubclass(compression, CastCompressor):
-        return None if compression.compressor is None else {"compressor": compression.compressor}
+    if own_of(compression) is not None:
+        return {}
+    for cast in _CASTS:
+        if compression is cast:
+            return None if cast.compressor is None else {"compressor": cast.compressor}
     raise ValueError(
-        f"compression={compression!r} is not known: give Compression.none, .fp16, .bf16, .topk(...), "
-        ".dgc(...) or a dictionary of its options")
+        f"compression={compression!r} is not known: give Compression.none, .fp16, .bf16, "
+        ".topk(...), .dgc(...), a dictionary of its options, or a Compressor of your own")
+
+
+def is_compressor(compression: Any) -> bool:
+    """Whether it compresses and decompresses single tensors, here or in a program."""
+    return hasattr(compression, "compress") and hasattr(compression, "decompress")
+
+
+def own_of(compression: Any) -> Any:
+    """A program's own compressor: a class or an object, also if it is derived from one of these
+    here. None for anything else."""
+    if any(compression is cast for cast in _CASTS) or not is_compressor(compression):
+        return None
+    return compression
 
 
 def cast_of(compression: Any) -> Any:
     """What casts a single tensor: one of this module's, or a program's own with ``compress`` and
     ``decompress``. Raises TypeError for anything else."""
-    if hasattr(compression, "compress") and hasattr(compression, "decompress"):
+    if is_compressor(compression):
         return compression
     hint = ("topk and dgc are for DistributedOptimizer" if isinstance(compression, Mapping)
             else f"got {compression!r:.60}")
-    raise TypeError("compression of a single operation is Compression.none, .fp16 or .bf16; " + hint)
+    raise TypeError("compression of a single operation is Compression.none, .fp16, .bf16 or a "
+                    "Compressor of your own; " + hint)
 
 
 def selects(options: Mapping[str, str]) -> bool:

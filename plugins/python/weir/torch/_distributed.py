@@ -10,9 +10,11 @@ import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet, id_for
-from weir.torch import _first_step, _loss_scale, _momentum, _nonfinite, _reduce_op, _state
+from weir.torch import (
+    _dense_momentum, _first_step, _loss_scale, _momentum, _nonfinite, _reduce_op, _state)
 from weir.torch._compression import selects
 from weir.torch._exchange import FusedExchange, Member, Reduction, SingleExchange
+from weir.torch._own_compressor import OwnExchange
 from weir.torch._slot import Slot
 from weir.torch._sparse_exchange import SparseExchange
 
@@ -39,12 +41,13 @@ class Distributed(_Wrapped):
     # Beside what the optimizer has: everything under names that begin with _weir.
 
     def _weir_init(self, named: Optional[List[Tuple[str, torch.Tensor]]], options: Dict[str, str],
-                   passes: int, op: int, predivide: float, sparse_as_dense: bool,
+                   compressor: Any, passes: int, op: int, predivide: float, sparse_as_dense: bool,
                    process_set: ProcessSet) -> None:
         self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
         self._weir_process_set = process_set
         self._weir_is_member = bool(process_set.included())
         self._weir_options = options
+        self._weir_compressor = compressor  # The program's own.
         self._weir_passes = passes
         self._weir_reduction = (
             Reduction(op, 1.0 / predivide, predivide) if op == _reduce_op.Average
@@ -130,9 +133,11 @@ class Distributed(_Wrapped):
     def _weir_kind(self, slot: Slot) -> Any:
         """What the parameters of one exchange have in common; None: exchanged one by one."""
         op = self._weir_reduction.op
-        if slot.parameter.dtype not in _FUSED or op not in (_reduce_op.Average, _reduce_op.Sum):
+        plan, dtype = self._weir_plans[slot.group], slot.parameter.dtype
+        if dtype not in _FUSED or op not in (_reduce_op.Average, _reduce_op.Sum):
+            _momentum.check_single(plan, slot.name, dtype)
             return None
-        return tuple(sorted(self._weir_plans[slot.group].compression.items()))
+        return tuple(sorted(plan.compression.items()))
 
     def _weir_register(self, kind: Any, slots: List[Slot]) -> None:
         name = f"{self._weir_name}/{len(self._weir_exchanges)}"
@@ -141,8 +146,11 @@ class Distributed(_Wrapped):
             process_set=id_for(self._weir_process_set, "DistributedOptimizer"))
         members = [Member(slot.name, slot.parameter, self.param_groups[slot.group], count - i)
                    for i, slot in enumerate(slots)]
-        if kind is None:
-            exchange: Any = SingleExchange(name, members, reduction)
+        if self._weir_compressor is not None:
+            exchange: Any = OwnExchange(name, members, reduction, self._weir_compressor,
+                                        self._weir_process_set)
+        elif kind is None:
+            exchange = SingleExchange(name, members, reduction)
         else:
             plan = self._weir_plans[slots[0].group]
             also_equal = {"optimizer": type(self).__name__,
@@ -210,6 +218,7 @@ class Distributed(_Wrapped):
                 with torch.no_grad():
                     gradient.add_(parameter.detach() * plan.weight_decay,
                                   alpha=self._weir_scale.factor)
+            _dense_momentum.add(self, slot, gradient)
         slot.submitted = True
         slot.exchange.submit(slot.index, gradient)
 
@@ -244,6 +253,8 @@ class Distributed(_Wrapped):
             self.step_report = next((report for report in reports if report.skipped),
                                     reports[-1] if reports else None)
             self._weir_decay_weights()
+            if not self._weir_skipped():
+                _dense_momentum.forget(self)
         finally:
             for slot in self._weir_slots.values():
                 slot.begin_step(self._weir_passes)
@@ -335,12 +346,16 @@ class Distributed(_Wrapped):
         """Restores what ``state_dict`` gave.
 
         Every rank has to load, its own or rank 0's, or rank 0 has to load and all to call
-        ``broadcast_optimizer_state``; the next step is the first that needs the other ranks.
+        ``broadcast_optimizer_state``; the next step is the first that needs the other ranks. The
+        momentum of training without compression goes on in a compressor; what a compressor has
+        remembered is left out, with a warning, where there is another one or none.
         Raises ValueError for the state of an optimizer that was made otherwise.
         """
         saved = state_dict.get("weir")
         if saved is not None:
-            _state.check(self, saved)
+            saved = _state.fitting(self, saved)
+        if saved is None:
+            _dense_momentum.check(self, state_dict)
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "weir"})
         self._weir_pending = saved
 

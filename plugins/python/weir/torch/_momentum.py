@@ -80,6 +80,16 @@ def check_sparse(plan_: Plan, name: str) -> None:
             "sparse_as_dense=True, or a parameter group of its own without both")
 
 
+def check_single(plan_: Plan, name: str, dtype: torch.dtype) -> None:
+    """Raises ValueError where a parameter of a type that is not compressed would lose its
+    momentum."""
+    if plan_.kind != "none" or plan_.compression.get("momentum", "none") != "none":
+        raise ValueError(
+            f"'{name}' is of type {dtype}, whose gradients are not compressed, and Weir has taken "
+            "the momentum of its parameter group over: train it in float32, or give it a parameter "
+            "group of its own without momentum")
+
+
 @contextlib.contextmanager
 def taken_away(groups: List[Dict[str, Any]], plans: List[Plan]) -> Iterator[None]:
     """The wrapped optimizer's step inside does not do again what was done already.

@@ -1,21 +1,18 @@
 """Python objects between ranks, pickled."""
 
-import io
 import pickle
 from typing import Any, List, Optional
 
 import torch
 
-from weir import _job
+from weir import _job, _pickling
 from weir.torch._allgather import allgather
 from weir.torch._broadcast import broadcast_
 from weir._process_sets import ProcessSet, global_process_set
 
 
 def _pickled(obj: Any) -> torch.Tensor:
-    stream = io.BytesIO()
-    pickle.dump(obj, stream)
-    return torch.frombuffer(bytearray(stream.getvalue()), dtype=torch.uint8)
+    return torch.frombuffer(bytearray(_pickling.for_same_program(obj)), dtype=torch.uint8)
 
 
 def _unpickled(data: torch.Tensor) -> Any:
@@ -24,7 +21,10 @@ def _unpickled(data: torch.Tensor) -> Any:
 
 def broadcast_object(obj: Any = None, root_rank: int = 0, name: Optional[str] = None,
                      process_set: ProcessSet = global_process_set) -> Any:
-    """The root's object, on every rank. It is pickled: take it from ranks that you trust."""
+    """The root's object, on every rank. It is pickled: take it from ranks that you trust.
+
+    Lambdas, local functions and local classes travel too (cloudpickle).
+    """
     name = name or "broadcast_object"
     is_root = _job.rank() == root_rank
     data = _pickled(obj) if is_root else torch.empty(0, dtype=torch.uint8)
@@ -37,7 +37,7 @@ def broadcast_object(obj: Any = None, root_rank: int = 0, name: Optional[str] = 
 
 def allgather_object(obj: Any, name: Optional[str] = None,
                      process_set: ProcessSet = global_process_set) -> List[Any]:
-    """Every rank's object, in the order of ranks. They are pickled."""
+    """Every rank's object, in the order of ranks. They are pickled like ``broadcast_object``'s."""
     name = name or "allgather_object"
     data = _pickled(obj)
     sizes = allgather(torch.tensor([data.numel()]), name + ".size", process_set)

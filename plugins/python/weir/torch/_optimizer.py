@@ -9,7 +9,7 @@ import torch
 from weir import _job
 from weir.torch import _reduce_op
 from weir.torch._adasum import AdasumDistributed
-from weir.torch._compression import Compression, options_of, selects
+from weir.torch._compression import Compression, options_of, own_of, selects
 from weir.torch._distributed import Distributed, checked_passes
 from weir._process_sets import ProcessSet, global_process_set
 from weir.errors import InvalidArgument
@@ -76,10 +76,11 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.dgc(...)``, or a
         dictionary of options. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into
         the compressor; with another optimizer what is not sent accumulates, without momentum
-        correction.
+        correction. Or a ``Compressor`` of the program's own, which is given every dense gradient by
+        itself; those are not fused.
     op: Average or Sum of the gradients; Min, Max and Product too, without compression. With
         Adasum every rank takes a step on its own gradients, and the moves of the parameters are
-        combined; compression is then none, fp16 or bf16.
+        combined; compression is then none, fp16, bf16 or the program's own.
     backward_passes_per_step: gradients of so many backward passes are summed before the exchange.
     gradient_predivide_factor: for Average, gradients are divided by it before and by
         size / it after they are summed. Without effect with ``dgc`` and ``topk``, whose averages
@@ -125,6 +126,6 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         _refuse_if_strict("gradient_predivide_factor has no effect on gradients that are "
                           f"compressed by {compressor!r}")
     wrapped = _mixed(Distributed, optimizer)
-    wrapped._weir_init(named, options, passes, op, gradient_predivide_factor, sparse_as_dense,
-                       process_set)
+    wrapped._weir_init(named, options, own_of(compression), passes, op, gradient_predivide_factor,
+                       sparse_as_dense, process_set)
     return wrapped

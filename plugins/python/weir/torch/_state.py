@@ -8,6 +8,8 @@ from typing import Any, Dict, List, Optional
 
 import torch
 
+from weir.torch._allreduce import allreduce_
+from weir.torch._compression import selects
 from weir.torch._exchange import FusedExchange
 
 State = Dict[str, Any]
@@ -30,11 +32,28 @@ def save(optimizer: Any) -> State:
     steps = [exchange.next_step for exchange in optimizer._weir_exchanges
              if isinstance(exchange, FusedExchange)]
     return {"rank": rank, "size": size, "step": max(steps, default=0), "exchanges": exchanges,
-            "decay": decay}
+            "compressor": _compressor_of(optimizer), "decay": decay}
 
 
-def check(optimizer: Any, state: State) -> None:
-    """Raises ValueError for the state of an optimizer that was made otherwise."""
+def _compressor_of(optimizer: Any) -> str:
+    return optimizer._weir_options.get("compressor", "none")
+
+
+def fitting(optimizer: Any, state: State) -> Optional[State]:
+    """The state, if it is that of the same compressor. None for that of another, whose memory means
+    nothing here: a warning says what is left out.
+
+    Raises ValueError for the state of an optimizer that was made otherwise.
+    """
+    now = _compressor_of(optimizer)
+    former = state.get("compressor", now)
+    if former != now:
+        if selects({"compressor": former}):
+            warnings.warn(
+                f"the saved optimizer has compression {former}, this one has {now}: what the "
+                "former has remembered (momentum, and what was not sent yet) is left out, and "
+                "training goes on without it")
+        return None
     found, expected = len(state["exchanges"]), optimizer._weir_place[2]
     if found != expected:
         raise ValueError(
@@ -45,11 +64,16 @@ def check(optimizer: Any, state: State) -> None:
     if unknown:
         raise ValueError(f"the saved optimizer has a weight decay for '{unknown[0]}', which is no "
                          "parameter of this one")
+    return state
 
 
 def restore(optimizer: Any, state: State) -> None:
     """Restores what ``save`` gave, on this rank or, where only that was saved, on another one.
     Collective."""
+    # Named so that ranks which wait for others in vain read why. Nothing is exchanged in it.
+    name = (f"{optimizer._weir_name}/load_state_dict() on every rank, or on one and then "
+            "broadcast_optimizer_state()")
+    allreduce_(torch.zeros(0), name=name, process_set=optimizer._weir_process_set)
     own = (state["rank"], state["size"]) == optimizer._weir_place[:2]
     fused = [(exchange, saved) for exchange, saved in zip(optimizer._weir_exchanges,
                                                           state["exchanges"])

@@ -12,6 +12,8 @@ In this version the ranks of a job stay the same: what a rank raises is recovere
 dies ends the job.
 """
 
-from weir.torch.elastic._run import HostsUpdatedInterrupt, run  # noqa: F401
+from weir.errors import HostsUpdatedInterrupt  # noqa: F401
+from weir.torch.elastic._run import run  # noqa: F401
 from weir.torch.elastic._sampler import ElasticSampler  # noqa: F401
 from weir.torch.elastic._state import TorchState  # noqa: F401
+from weir.torch.elastic import sampler, state  # noqa: F401

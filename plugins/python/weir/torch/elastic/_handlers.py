@@ -12,7 +12,8 @@ from weir.torch.elastic._sampler import ElasticSampler
 
 
 class Handler:
-    """Of any object that has ``state_dict`` and ``load_state_dict``. ``sync`` is collective."""
+    """Of any object that has ``state_dict`` and ``load_state_dict``, as a schedule of the learning
+    rate. ``sync`` is collective."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -28,7 +29,8 @@ class Handler:
         """The job is about to be left, in which the value may be in use."""
 
     def sync(self) -> None:
-        raise NotImplementedError
+        self.value.load_state_dict(broadcast_object(self.value.state_dict(), root_rank=0))
+        self.save()
 
 
 class ModelHandler(Handler):
@@ -104,4 +106,6 @@ def handler_of(value: Any) -> "Handler | None":
         return OptimizerHandler(value)
     if isinstance(value, ElasticSampler):
         return SamplerHandler(value)
+    if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
+        return Handler(value)
     return None

@@ -5,15 +5,7 @@ from typing import Any, Callable
 
 from weir import _job, _process_sets
 from weir._init import init
-from weir.errors import HorovodInternalError, Mismatch
-
-
-class HostsUpdatedInterrupt(RuntimeError):
-    """The set of hosts has changed: the job is entered anew, and nothing is restored."""
-
-    def __init__(self, skip_sync: bool = False) -> None:
-        super().__init__("the set of hosts has changed")
-        self.skip_sync = skip_sync
+from weir.errors import HorovodInternalError, HostsUpdatedInterrupt, Mismatch
 
 
 def run(func: Callable[..., Any]) -> Callable[..., Any]:

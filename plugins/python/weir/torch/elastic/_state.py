@@ -5,15 +5,15 @@ from typing import Any, Callable, Dict, List
 
 import torch
 
+from weir.errors import HostsUpdatedInterrupt
 from weir.torch import _reduce_op
 from weir.torch._allreduce import allreduce
 from weir.torch.elastic._handlers import Handler, ObjectHandler, SamplerHandler, handler_of
-from weir.torch.elastic._run import HostsUpdatedInterrupt
 
 
 class TorchState:
-    """A model, an optimizer, and whatever else is given by name, such as ``epoch=0``, or an
-    ``ElasticSampler``: attributes of the state from then on.
+    """A model, an optimizer, and whatever else is given by name, such as ``epoch=0``, an
+    ``ElasticSampler`` or a schedule of the learning rate: attributes of the state from then on.
 
     ``save`` keeps a copy in memory, ``restore`` goes back to it, ``sync`` (collective) brings rank
     0's to all ranks. Not thread-safe.

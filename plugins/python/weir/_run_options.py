@@ -1,0 +1,33 @@
+"""The arguments of ``weir.run`` as options of ``weirrun``."""
+
+from typing import Any, List, Mapping
+
+_ELASTIC = ("asks for an elastic job, whose ranks come and go; that is not supported: a job keeps "
+            "the ranks that it starts with")
+
+
+def one_of(**given: Any) -> Any:
+    """The value of the argument that is given under one of its names; None without any. Raises
+    ValueError for two."""
+    found = {name: value for name, value in given.items() if value is not None}
+    if len(found) > 1:
+        names = " and ".join(f"{name}=" for name in found)
+        raise ValueError(f"weir.run got {names}: give one of them")
+    return next(iter(found.values()), None)
+
+
+def refuse_elastic(**given: Any) -> None:
+    """Raises ValueError, as ``weirrun`` ends for the options of these names."""
+    for name, value in given.items():
+        if value is not None:
+            raise ValueError(f"weir.run: {name}= {_ELASTIC}")
+
+
+def of(values: Mapping[str, Any]) -> List[str]:
+    """The words of a command line. True stands for a flag; what is None or False is left out."""
+    words: List[str] = []
+    for flag, value in values.items():
+        if value is None or value is False:
+            continue
+        words += [flag] if value is True else [flag, str(value)]
+    return words

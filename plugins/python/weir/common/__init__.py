@@ -1,0 +1,1 @@
+"""What frameworks have in common, under the names of ``horovod.common``."""

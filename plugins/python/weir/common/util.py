@@ -1,0 +1,46 @@
+"""What programs import of ``horovod.common.util``."""
+
+import contextlib
+import os
+from typing import Any, Iterator, List, Optional, Sequence
+
+from weir._build import (  # noqa: F401
+    ccl_built, cuda_built, ddl_built, gloo_built, mpi_built, nccl_built)
+
+
+def gpu_available(ext_base_name: str, verbose: bool = False) -> bool:
+    """Whether the package of that framework, such as "torch", exchanges the tensors of a GPU."""
+    return cuda_built()
+
+
+@contextlib.contextmanager
+def env(**kwargs: Optional[str]) -> Iterator[None]:
+    """These variables of the environment inside, those from before again outside. None leaves a
+    variable as it is."""
+    given = {name: value for name, value in kwargs.items() if value is not None}
+    before = {name: os.environ.get(name) for name in given}
+    os.environ.update(given)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def split_list(l: Sequence[Any], n: int) -> List[Sequence[Any]]:
+    """The list in n pieces, the first of which have one entry more where it does not divide."""
+    quotient, rest = divmod(len(l), n)
+    ends = [(i + 1) * quotient + min(i + 1, rest) for i in range(n)]
+    return [l[begin:end] for begin, end in zip([0, *ends], ends)]
+
+
+def is_iterable(x: Any) -> bool:
+    """Whether ``iter(x)`` works."""
+    try:
+        iter(x)
+    except TypeError:
+        return False
+    return True

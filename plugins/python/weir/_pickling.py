@@ -3,8 +3,6 @@
 import pickle
 from typing import Any
 
-import cloudpickle  # type: ignore[import-untyped]
-
 
 def for_same_program(obj: Any) -> bytes:
     """For ``pickle.loads`` of a rank that runs the same program. What has a name there, as a class
@@ -14,10 +12,11 @@ def for_same_program(obj: Any) -> bytes:
     try:
         return pickle.dumps(obj)
     except Exception:  # PicklingError, AttributeError or TypeError, as Python's version has it.
-        return cloudpickle.dumps(obj)
+        return for_other_program(obj)
 
 
 def for_other_program(obj: Any) -> bytes:
     """For ``pickle.loads`` of a process whose main script is another one: that of this process
     travels whole, as far as the object refers to it. Raises what cloudpickle raises."""
+    import cloudpickle  # type: ignore[import-untyped]  # Few programs ever need it.
     return cloudpickle.dumps(obj)

@@ -11,8 +11,9 @@
 #include "benchmarks/report.h"
 #include "benchmarks/triad.h"
 #include "compression/codecs/cast.h"
-#include "compression/codecs/dithering.h"
+#include "compression/codecs/int8.h"
 #include "compression/codecs/onebit.h"
+#include "compression/codecs/quantizer.h"
 #include "compression/codecs/randomk.h"
 #include "compression/codecs/topk.h"
 #include "compression/state_buffer.h"
@@ -43,14 +44,19 @@ std::vector<Candidate> Candidates() {
   all.push_back({"bf16", std::make_unique<CastCodec>(DType::kBFloat16)});
   all.push_back({"onebit", std::make_unique<OneBitCodec>(/*scaled=*/true)});
   const CounterRandom random(0, "w");
-  using Dithering = DitheringCodec;
+  using Q = QuantizerCodec;
+  const auto quantizer = [&](const char* name, const Q::Rule& rule) {
+    all.push_back({name, std::make_unique<Q>(random, rule)});
+  };
   all.push_back(
       {"randomk 1 %", std::make_unique<RandomKCodec>(random, 0, ValueType::kFloat16, false)});
-  all.push_back({"dithering 7", std::make_unique<Dithering>(random, 7, Dithering::Spacing::kLinear,
-                                                            Dithering::Scale::kLargest)});
-  all.push_back(
-      {"natural 7 l2", std::make_unique<Dithering>(random, 7, Dithering::Spacing::kNatural,
-                                                   Dithering::Scale::kNorm)});
+  quantizer("dithering 7", {.levels = 7});
+  quantizer("dithering 127", {.levels = 127});
+  quantizer("natural 7 l2",
+            {.levels = 7, .spacing = Q::Spacing::kPowersOfTwo, .scale = Q::Scale::kNorm});
+  quantizer("terngrad", {.levels = 1, .scale = Q::Scale::kClipped, .form = LevelForm::kPacked});
+  quantizer("quant3", {.levels = 3, .rounding = Q::Rounding::kNearest, .form = LevelForm::kPacked});
+  all.push_back({"int8", std::make_unique<Int8Codec>()});
   all.push_back({"topk 1 %", std::make_unique<TopKCodec>(0, ValueType::kFloat16)});
   return all;
 }

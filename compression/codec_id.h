@@ -15,6 +15,11 @@ enum class CodecId : std::uint8_t {
   kOneBit = 5,
   kDithering = 6,
   kDgc = 7,
+  kTernGrad = 8,
+  kQuant3 = 9,
+  kInt8 = 10,
+  kThreshold = 11,
+  kSignum = 12,
   kUnlisted = 255,  ///< A compressor from outside this repository.
 };
 

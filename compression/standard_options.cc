@@ -49,9 +49,12 @@ std::vector<OptionSpec> SelectionSpecs() {
   return {
       {"density", "", RealRule{0.0, 1.0, true},
        "Fraction of entries sent after the warm-up; 0.001 when nothing else says it."},
-      {"values", "fp16", ChoiceRule{{"fp16", "fp32"}},
-       "How values travel: fp16 with a power-of-two scale a tensor, or fp32."},
   };
+}
+
+std::vector<OptionSpec> ValueSpecs() {
+  return {{"values", "fp16", ChoiceRule{{"fp16", "fp32"}},
+           "How values travel: fp16 with a power-of-two scale a tensor, or fp32."}};
 }
 
 std::vector<OptionSpec> WarmupSpecs() {
@@ -161,6 +164,10 @@ std::size_t FixedCountOf(const ParsedOptions& options) {
     if (options.Given(key)) options.Refuse(key, "needs a density, but \"k\" is a count");
   }
   return static_cast<std::size_t>(options.Real("k"));
+}
+
+CounterRandom RandomOf(const ParsedOptions& options, const TensorSpec& tensor) {
+  return {static_cast<std::uint64_t>(options.Integer("seed")), tensor.name};
 }
 
 std::size_t MinElementsOf(const ParsedOptions& options) {

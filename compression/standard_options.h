@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compression/counter_random.h"
 #include "compression/options.h"
 #include "compression/policy.h"
 #include "compression/registry.h"
@@ -19,7 +20,8 @@ std::vector<OptionSpec> CommonSpecs();       ///< min_elements, min_compress_byt
 std::vector<OptionSpec> FamilySpecs();       ///< The same with BytePS's default of 64 KiB.
 std::vector<OptionSpec> CountSpecs();        ///< k.
 std::vector<OptionSpec> SeedSpecs();         ///< seed.
-std::vector<OptionSpec> SelectionSpecs();    ///< density, values.
+std::vector<OptionSpec> SelectionSpecs();    ///< density.
+std::vector<OptionSpec> ValueSpecs();        ///< values.
 std::vector<OptionSpec> WarmupSpecs();       ///< sparsity, warmup_steps, rampup_*, schedule.
 std::vector<OptionSpec> MemorySpecs();       ///< ef, momentum, momentum_mu.
 std::vector<OptionSpec> StepSpecs();         ///< clip_norm, clip_scale, skip_nonfinite.
@@ -47,6 +49,8 @@ RoutePolicy PolicyOf(const ParsedOptions& options);
 ValueType ValueTypeOf(const ParsedOptions& options);
 /// How many entries of each tensor "k" asks for, or 0 when it leaves that to the density.
 std::size_t FixedCountOf(const ParsedOptions& options);
+/// The random numbers of "seed" for one tensor.
+CounterRandom RandomOf(const ParsedOptions& options, const TensorSpec& tensor);
 /// Tensors of fewer elements travel dense.
 std::size_t MinElementsOf(const ParsedOptions& options);
 

@@ -131,14 +131,16 @@ void ReadGaps(std::span<const std::byte> bytes, int s, std::span<std::int8_t> le
 
 std::size_t MaxLevelBytes(std::size_t n, int s) { return kForm + PackedBytes(n, s); }
 
-std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, std::byte* out) {
+std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm form,
+                         std::byte* out) {
   const std::size_t packed = PackedBytes(levels.size(), s);
-  const std::size_t gap_bits = GapBits(levels, 8 * packed);
-  const std::size_t gaps = kCount + BytesForBits(gap_bits);
-  if (gaps < packed) {
-    out[0] = kGaps;
-    WriteGaps(levels, out + kForm);
-    return kForm + gaps;
+  if (form == LevelForm::kShorter) {
+    const std::size_t gaps = kCount + BytesForBits(GapBits(levels, 8 * packed));
+    if (gaps < packed) {
+      out[0] = kGaps;
+      WriteGaps(levels, out + kForm);
+      return kForm + gaps;
+    }
   }
   out[0] = kPacked;
   Pack(levels, WidthOf(s), out + kForm);

@@ -15,8 +15,12 @@ inline constexpr int kMostLevels = 127;
 /// Bytes of n levels of at most `s`, in the form that always fits.
 std::size_t MaxLevelBytes(std::size_t n, int s);
 
+/// kPacked: always equally many bits, which is several times as fast to write and read.
+enum class LevelForm { kShorter, kPacked };
+
 /// Writes at most MaxLevelBytes and returns how many.
-std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, std::byte* out);
+std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm form,
+                         std::byte* out);
 
 /// Reads exactly levels.size() levels from exactly these bytes. Throws Corrupt for bytes that say
 /// anything else; `levels` then holds anything.

@@ -39,9 +39,9 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
                    "sends more than there is, so that error feedback would grow without "
                    "end; leave one of them out");
   }
-  const CounterRandom random(static_cast<std::uint64_t>(options.Integer("seed")), tensor.name);
   return MakeCodecCompressor(
-      std::make_unique<RandomKCodec>(random, FixedCountOf(options), ValueTypeOf(options), unbiased),
+      std::make_unique<RandomKCodec>(RandomOf(options, tensor), FixedCountOf(options),
+                                     ValueTypeOf(options), unbiased),
       options, tensor);
 }
 
@@ -54,6 +54,7 @@ const CompressorRegistration kRandomK(
                            {{"unbiased", "false", FlagRule{},
                              "Values are sent times n / k, so that they are right on average."}},
                            SelectionSpecs(),
+                           ValueSpecs(),
                            WarmupSpecs(),
                            MemorySpecs(),
                            StepSpecs()}),

@@ -109,21 +109,36 @@ HWY_INLINE Place NaturalPlace(V y, const DitherRule& rule) {
 }
 
 template <bool kNatural>
-HWY_INLINE void RoundVector(const float* values, VU draw, const DitherRule& rule,
+HWY_INLINE void RoundVector(const float* values, V unit, const DitherRule& rule,
                             std::int8_t* levels) {
   const D d;
   const DI di;
   const V value = hn::LoadU(d, values);
-  const V y = hn::Div(hn::Abs(value), hn::Set(d, rule.scale));
+  const V y = hn::Min(hn::Div(hn::Abs(value), hn::Set(d, rule.scale)), hn::Set(d, 1.0f));
   const Place place = kNatural ? NaturalPlace(y, rule) : LinearPlace(y, rule);
-  const V unit =
-      hn::Mul(hn::ConvertTo(d, hn::BitCast(di, hn::ShiftRight<8>(draw))), hn::Set(d, 0x1p-24f));
   const auto up = hn::RebindMask(di, hn::Lt(unit, place.rest));
   const auto level = hn::Sub(place.below, hn::VecFromMask(di, up));
   const auto negative = hn::RebindMask(di, hn::Lt(value, hn::Zero(d)));
   const auto with_sign = hn::IfThenElse(negative, hn::Neg(level), level);
   hn::StoreU(hn::DemoteTo(hn::Rebind<std::int8_t, DI>(), with_sign), hn::Rebind<std::int8_t, DI>(),
              levels);
+}
+
+/// What decides between two levels, for Lanes blocks: 24 random bits of each word in [0, 1), or
+/// 1/2.
+HWY_INLINE void UnitsOf(std::array<std::uint32_t, 2> key, std::uint64_t step, std::uint32_t index,
+                        bool nearest, V (&units)[4]) {
+  const D d;
+  if (nearest) {
+    for (V& unit : units) unit = hn::Set(d, 0.5f);
+    return;
+  }
+  VU draws[4];
+  Draw(key, step, index, draws);
+  for (std::size_t word = 0; word < 4; ++word) {
+    const auto bits = hn::BitCast(DI(), hn::ShiftRight<8>(draws[word]));
+    units[word] = hn::Mul(hn::ConvertTo(d, bits), hn::Set(d, 0x1p-24f));
+  }
 }
 
 template <bool kNatural>
@@ -134,11 +149,11 @@ void Chunks(std::array<std::uint32_t, 2> key, std::uint64_t step, const DitherRu
   for (std::size_t c = 0; c < chunks; ++c) {
     const auto block = static_cast<std::uint32_t>((first_chunk + c) * kBlocks);
     for (std::size_t lane = 0; lane < kBlocks; lane += lanes) {
-      VU draws[4];
-      Draw(key, step, block + static_cast<std::uint32_t>(lane), draws);
+      V units[4];
+      UnitsOf(key, step, block + static_cast<std::uint32_t>(lane), rule.nearest, units);
       for (std::size_t word = 0; word < 4; ++word) {
         const std::size_t i = c * kChunk + word * kBlocks + lane;
-        RoundVector<kNatural>(values + i, draws[word], rule, levels + i);
+        RoundVector<kNatural>(values + i, units[word], rule, levels + i);
       }
     }
   }

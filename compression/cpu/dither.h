@@ -13,16 +13,16 @@ float LargestMagnitude(std::span<const float> values);
 
 /// How values are rounded to levels -s to s of a scale.
 struct DitherRule {
-  float scale = 1.0f;  ///< Above 0, and no |value| is above it.
-  int levels = 1;      ///< s, 1 to 127.
-  bool natural =
-      false;  ///< Levels are 0, 2^(1-s), ..., 1/2, 1 of the scale instead of 0, 1/s, ..., 1.
+  float scale = 1.0f;    ///< Above 0; what is above it counts as the scale.
+  int levels = 1;        ///< s, 1 to 127.
+  bool natural = false;  ///< Levels 0, 2^(1-s), ..., 1/2, 1 of the scale; else 0, 1/s, ..., 1.
+  bool nearest = false;  ///< To the nearer level instead of at random; halves towards 0.
 };
 
 /// levels[i] = values[i] rounded to one of the two levels beside it, to either so often that it is
-/// right on average. Entry i of a step has its own random number: word i / 16 % 4 of block
-/// i / 64 * 16 + i % 16, whose upper 24 bits count; so the result is the same for every thread
-/// count and instruction set. `pool` may be null. Fewer than 2^32 values. Thread-safe.
+/// right on average, or to the nearer one. Entry i of a step has its own random number: word i / 16
+/// % 4 of block i / 64 * 16 + i % 16, whose upper 24 bits count; so the result is the same for
+/// every thread count and instruction set. `pool` may be null. Fewer than 2^32 values. Thread-safe.
 void Dither(const CounterRandom& random, std::int64_t step, const DitherRule& rule,
             std::span<const float> values, std::span<std::int8_t> levels,
             ThreadPool* pool = nullptr);

@@ -204,6 +204,10 @@ const Case kCases[] = {
     {"dithering_natural", {{"compressor", "dithering"}, {"partition", "natural"}, {"k", "20"}}},
     {"dithering_norm", {{"compressor", "dithering"}, {"normalize", "l2"}, {"k", "127"}}},
     {"dithering_ternary", {{"compressor", "dithering"}, {"k", "1"}, {"seed", "5"}}},
+    {"int8", {{"compressor", "int8"}}},
+    {"threshold", {{"compressor", "threshold"}, {"threshold", "1.5"}}},
+    {"terngrad", {{"compressor", "terngrad"}}},
+    {"quant3", {{"compressor", "quant3"}}},
     {"randomk_unbiased", {{"compressor", "randomk"}, {"unbiased", "true"}}},
 };
 

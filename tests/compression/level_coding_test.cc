@@ -16,9 +16,9 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 using Levels = std::vector<std::int8_t>;
 
-std::vector<std::byte> Encoded(const Levels& levels, int s) {
+std::vector<std::byte> Encoded(const Levels& levels, int s, LevelForm form = LevelForm::kShorter) {
   std::vector<std::byte> bytes(MaxLevelBytes(levels.size(), s));
-  bytes.resize(EncodeLevels(levels, s, bytes.data()));
+  bytes.resize(EncodeLevels(levels, s, form, bytes.data()));
   return bytes;
 }
 
@@ -67,6 +67,8 @@ TEST(LevelCoding, FullArraysArePackedAndBareOnesAreGaps) {
       -3;  // Gap 3 (0 1 0 1), sign 1, magnitude 3 (0 1 0 1), each least significant bit first.
   EXPECT_EQ(Numbers(Encoded(bare, 7)), (std::vector<int>{1, 1, 0, 0, 0, 0b01011010, 0b1}));
   EXPECT_EQ(Decoded(Encoded(bare, 7), 7, 100), bare);
+  EXPECT_EQ(Encoded(bare, 7, LevelForm::kPacked).size(), 51u);
+  EXPECT_EQ(Decoded(Encoded(bare, 7, LevelForm::kPacked), 7, 100), bare);
 }
 
 TEST(LevelCoding, EverythingComesBack) {

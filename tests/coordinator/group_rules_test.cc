@@ -100,7 +100,8 @@ TEST_P(GroupRules, HalfPrecisionIsSummedByAnAllReduceWhateverTheTensorsSize) {
 }
 
 TEST_P(GroupRules, ErrorFeedbackResumesBitForBitUnderAChangingLearningRate) {
-  const Options options = {{"compressor", "topk"}, {"k", "0.1"}, {"ef", "vanilla"}};
+  const Options options = {
+      {"compressor", "topk"}, {"k", "0.1"}, {"ef", "vanilla"}, {"min_elements", "100"}};
   const auto rate = [](int step) { return 0.5f / static_cast<float>(step + 1); };
   RunLocal(GetParam(), [&](Engine& engine) {
     const auto whole = engine.Register(SpecOf(options, "whole"));
@@ -184,7 +185,7 @@ TEST_P(GroupRules, DefaultCompressionComesFromTheSettings) {
 TEST(GroupStrict, ABucketThatWouldTravelUncompressedIsAnError) {
   Settings settings;
   settings.strict = true;
-  const Options half = {{"compressor", "topk"}, {"density", "0.5"}};
+  const Options half = {{"compressor", "topk"}, {"density", "0.5"}, {"min_elements", "100"}};
   RunLocal(
       8,
       [&](Engine& engine) {

@@ -221,14 +221,15 @@ std::vector<std::map<std::string, std::string>> Compressions() {
     options[key] = value;
     return options;
   };
-  return {{},
-          {{"compressor", "fp16"}},
-          {{"compressor", "topk"}, {"density", "0.1"}, {"policy", "always"}},
-          dgc,
-          with(dgc, "warmup_steps", "6"),
-          with(dgc, "policy", "never"),
-          with(dgc, "skip_nonfinite", "true"),
-          with(with(dgc, "clip_norm", "20"), "clip_scale", "0")};
+  return {
+      {},
+      {{"compressor", "fp16"}},
+      {{"compressor", "topk"}, {"density", "0.1"}, {"policy", "always"}, {"min_elements", "100"}},
+      dgc,
+      with(dgc, "warmup_steps", "6"),
+      with(dgc, "policy", "never"),
+      with(dgc, "skip_nonfinite", "true"),
+      with(with(dgc, "clip_norm", "20"), "clip_scale", "0")};
 }
 
 TEST_P(JoinOfSome, GradientStepsGoOnAndWhoHasJoinedKeepsItsState) {

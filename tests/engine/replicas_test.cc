@@ -15,9 +15,16 @@ namespace {
 struct Kind {
   const char* name;
   Options compression;
+  int steps = 1000;
 
   friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
 };
+
+/// For tensors as small as those of this training.
+Options Small(Options options) {
+  options["min_elements"] = "100";
+  return options;
+}
 
 std::vector<Kind> Kinds() {
   Options gated = DgcOptions("nesterov", 200);
@@ -30,11 +37,26 @@ std::vector<Kind> Kinds() {
           {"Plain", {}},
           {"Fp16", {{"compressor", "fp16"}}},
           {"Bf16", {{"compressor", "bf16"}}},
-          {"TopK", {{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}}}};
+          {"TopK", Small({{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}})},
+          {"RandomK", Small({{"compressor", "randomk"}, {"k", "0.02"}, {"ef", "vanilla"}}), 200},
+          {"Threshold", Small({{"compressor", "threshold"}, {"threshold", "2"}, {"ef", "vanilla"}}),
+           200},
+          {"OneBit",
+           Small({{"compressor", "onebit"},
+                  {"scaling", "true"},
+                  {"ef", "vanilla"},
+                  {"momentum", "nesterov"},
+                  {"momentum_mu", "0.9"}}),
+           200},
+          {"Signum", {{"compressor", "signum"}}, 200},
+          {"Dithering", Small({{"compressor", "dithering"}, {"partition", "natural"}}), 200},
+          {"TernGrad", Small({{"compressor", "terngrad"}}), 200},
+          {"Quant3", Small({{"compressor", "quant3"}, {"ef", "vanilla"}}), 200},
+          {"Int8", Small({{"compressor", "int8"}, {"ef", "vanilla"}}), 200}};
 }
 
 /// More ranks than cores take their time, and add nothing here.
-int StepsOf(int ranks) { return ranks <= 4 ? 1000 : 50; }
+int StepsOf(int ranks, const Kind& kind) { return ranks <= 4 ? kind.steps : 50; }
 
 std::vector<std::int64_t> GatherHashes(Engine& engine, const std::vector<std::int64_t>& mine) {
   std::vector<std::int64_t> all;
@@ -51,7 +73,7 @@ class Replicas : public testing::TestWithParam<std::tuple<int, Kind>> {};
 TEST_P(Replicas, AreIdenticalAfterEveryStep) {
   const int ranks = std::get<0>(GetParam());
   const Kind& kind = std::get<1>(GetParam());
-  const int steps = StepsOf(ranks);
+  const int steps = StepsOf(ranks, kind);
   RunJob(ranks, [&](Engine& engine) {
     Training training(engine, kind.compression);
     std::vector<std::int64_t> hashes;

@@ -32,6 +32,7 @@ std::vector<Kind> Kinds() {
           {"TopK",
            {{"compressor", "topk"},
             {"k", "0.02"},
+            {"min_elements", "100"},
             {"ef", "vanilla"},
             {"momentum", "nesterov"},
             {"momentum_mu", "0.9"}}}};

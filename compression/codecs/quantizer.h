@@ -9,20 +9,34 @@
 
 namespace weir {
 
-/// Sends each value as one of a few levels of the tensor's scale, rounded up or down at random so
-/// that it is right on average: QSGD (Alistarh et al. 2017) with evenly spaced levels 0, 1/s, ...,
-/// 1, or natural dithering (Horvath et al. 2019) with powers of two, 0, 2^(1-s), ..., 1/2, 1. The
-/// scale is the largest |x| or the L2 norm.
+/// Sends each value as one of a few levels of the tensor's scale, -s to s (docs/wire-format.md,
+/// "Level part").
 ///
-/// The random numbers are those of the tensor, the step and the entry, so that the same values give
-/// the same bytes everywhere.
-class DitheringCodec : public Codec {
+/// Rounded at random it is right on average: QSGD (Alistarh et al. 2017) with evenly spaced levels
+/// 0, 1/s, ..., 1, natural dithering (Horvath et al. 2019) with powers of two, 0, 2^(1-s), ...,
+/// 1/2, 1. The random numbers are those of the tensor, the step and the entry, so that the same
+/// values give the same bytes everywhere.
+class QuantizerCodec : public Codec {
  public:
-  enum class Spacing { kLinear, kNatural };
-  enum class Scale { kLargest, kNorm };
+  enum class Spacing { kLinear, kPowersOfTwo };
+  enum class Scale {
+    kLargest,  ///< |x|.
+    kNorm,     ///< L2.
+    /// The largest |x|, but at most so many standard deviations, as TernGrad clips (Wen et al.
+    /// 2017): what is above becomes the scale.
+    kClipped,
+  };
+  enum class Rounding { kRandom, kNearest };
+  struct Rule {
+    int levels = 1;  ///< s, 1 to kMostLevels.
+    Spacing spacing = Spacing::kLinear;
+    Scale scale = Scale::kLargest;
+    Rounding rounding = Rounding::kRandom;
+    double deviations = 2.5;  ///< For kClipped.
+    LevelForm form = LevelForm::kShorter;
+  };
 
-  /// `levels`: s, 1 to kMostLevels.
-  DitheringCodec(CounterRandom random, int levels, Spacing spacing, Scale scale);
+  QuantizerCodec(CounterRandom random, const Rule& rule);
 
   std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> values,
@@ -34,7 +48,7 @@ class DitheringCodec : public Codec {
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
 
  private:
-  /// What the levels -s to s stand for, from index kMostLevels - s on.
+  /// What the levels -kMostLevels to kMostLevels stand for.
   using Table = std::array<float, 2 * kMostLevels + 1>;
   struct Decoded {
     std::vector<std::int8_t> levels;
@@ -50,9 +64,7 @@ class DitheringCodec : public Codec {
   Decoded Read(std::span<const std::byte> payload, std::size_t n) const;
 
   CounterRandom random_;
-  int levels_;
-  Spacing spacing_;
-  Scale scale_;
+  Rule rule_;
 };
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-#include "compression/codecs/dithering.h"
+#include "compression/codecs/quantizer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@ namespace {
 
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-using Spacing = DitheringCodec::Spacing;
-using Scale = DitheringCodec::Scale;
+using Spacing = QuantizerCodec::Spacing;
+using Scale = QuantizerCodec::Scale;
 
-std::vector<float> Decoded(const DitheringCodec& codec, std::int64_t step,
+std::vector<float> Decoded(const QuantizerCodec& codec, std::int64_t step,
                            const std::vector<float>& values) {
   std::vector<std::byte> payload(codec.MaxEncodedBytes(values.size(), 1.0));
   payload.resize(codec.Encode({.step = step}, values, payload));
@@ -30,12 +30,12 @@ std::vector<float> Decoded(const DitheringCodec& codec, std::int64_t step,
   return sum;
 }
 
-DitheringCodec Codec(int levels, Spacing spacing = Spacing::kLinear,
+QuantizerCodec Codec(int levels, Spacing spacing = Spacing::kLinear,
                      Scale scale = Scale::kLargest) {
-  return {CounterRandom(0, "w"), levels, spacing, scale};
+  return {CounterRandom(0, "w"), {.levels = levels, .spacing = spacing, .scale = scale}};
 }
 
-TEST(Dithering, LinearLevelsAreEvenlySpaced) {
+TEST(Quantizer, LinearLevelsAreEvenlySpaced) {
   const std::vector<float> values = {4, -4, 1, -2, 0, 3, 0.001f};
   std::set<float> seen;
   for (std::int64_t step = 0; step < 200; ++step) {
@@ -45,27 +45,27 @@ TEST(Dithering, LinearLevelsAreEvenlySpaced) {
               testing::IsSubsetOf({-4.0f, -3.0f, -2.0f, -1.0f, 0.0f, 1.0f, 2.0f, 3.0f, 4.0f}));
 }
 
-TEST(Dithering, ValuesOnALevelAreSentAsTheyAre) {
+TEST(Quantizer, ValuesOnALevelAreSentAsTheyAre) {
   const std::vector<float> linear = {4, -3, 2, -1, 0};
   const std::vector<float> natural = {4, -2, 1, -0.5f, 0};
   for (std::int64_t step = 0; step < 50; ++step) {
     EXPECT_EQ(Decoded(Codec(4), step, linear), linear);
-    EXPECT_EQ(Decoded(Codec(4, Spacing::kNatural), step, natural), natural);
+    EXPECT_EQ(Decoded(Codec(4, Spacing::kPowersOfTwo), step, natural), natural);
   }
 }
 
-TEST(Dithering, NaturalLevelsArePowersOfTwo) {
+TEST(Quantizer, NaturalLevelsArePowersOfTwo) {
   const std::vector<float> values = {8, 5, 3, 1.5f, 0.3f, -6, -0.01f};
   std::set<float> seen;
   for (std::int64_t step = 0; step < 500; ++step) {
-    for (const float value : Decoded(Codec(5, Spacing::kNatural), step, values)) {
+    for (const float value : Decoded(Codec(5, Spacing::kPowersOfTwo), step, values)) {
       seen.insert(std::abs(value));
     }
   }
   EXPECT_THAT(seen, testing::ElementsAre(0.0f, 0.5f, 1.0f, 2.0f, 4.0f, 8.0f));
 }
 
-TEST(Dithering, TheNormIsAScaleToo) {
+TEST(Quantizer, TheNormIsAScaleToo) {
   // One of 3 and 4: the norm is 5, and one level means 0 or 5.
   for (std::int64_t step = 0; step < 50; ++step) {
     for (const float value : Decoded(Codec(1, Spacing::kLinear, Scale::kNorm), step, {3, 4})) {
@@ -74,13 +74,13 @@ TEST(Dithering, TheNormIsAScaleToo) {
   }
 }
 
-TEST(Dithering, IsRightOnAverage) {
+TEST(Quantizer, IsRightOnAverage) {
   const std::vector<float> values = {1.0f, 0.9f, -0.77f, 0.4f, -0.31f, 0.06f, 0.001f, 0.0f};
   constexpr int kSteps = 40'000;
-  for (const Spacing spacing : {Spacing::kLinear, Spacing::kNatural}) {
+  for (const Spacing spacing : {Spacing::kLinear, Spacing::kPowersOfTwo}) {
     for (const Scale scale : {Scale::kLargest, Scale::kNorm}) {
       for (const int levels : {1, 3, 7}) {
-        const DitheringCodec codec = Codec(levels, spacing, scale);
+        const QuantizerCodec codec = Codec(levels, spacing, scale);
         std::vector<double> mean(values.size());
         for (std::int64_t step = 0; step < kSteps; ++step) {
           const auto sent = Decoded(codec, step, values);
@@ -96,20 +96,38 @@ TEST(Dithering, IsRightOnAverage) {
   }
 }
 
-TEST(Dithering, NothingIsNothing) {
+TEST(Quantizer, NearestTakesTheNearerLevelAndNoRandomNumbers) {
+  const QuantizerCodec codec(CounterRandom(0, "w"),
+                             {.levels = 3, .rounding = QuantizerCodec::Rounding::kNearest});
+  const std::vector<float> values = {3, 1.4f, 1.6f, -0.4f, -0.6f, 0.5f};
+  for (std::int64_t step = 0; step < 5; ++step) {
+    EXPECT_THAT(Decoded(codec, step, values), testing::ElementsAre(3, 1, 2, 0, -1, 0));
+  }
+}
+
+TEST(Quantizer, ClippedCutsWhatIsFarOut) {
+  // The standard deviation of 99 ones and a hundred is sqrt((99 + 10,000) / 100).
+  const QuantizerCodec codec(CounterRandom(0, "w"),
+                             {.levels = 1, .scale = Scale::kClipped, .deviations = 2});
+  std::vector<float> values(100, 1.0f);
+  values[7] = -100.0f;
+  EXPECT_FLOAT_EQ(Decoded(codec, 0, values)[7], -2 * std::sqrt(100.99f));
+  // Nothing is far out here.
+  EXPECT_THAT(Decoded(codec, 0, {2, -2}), testing::ElementsAre(2, -2));
+}
+
+TEST(Quantizer, NothingIsNothing) {
   EXPECT_THAT(Decoded(Codec(7), 0, std::vector<float>(100, 0.0f)), testing::Each(0.0f));
   const float tiny = std::numeric_limits<float>::denorm_min();
   EXPECT_EQ(Decoded(Codec(7), 0, {tiny, 0, -tiny}), (std::vector<float>{tiny, 0, -tiny}));
 }
 
-TEST(Dithering, SeedStepAndTensorMakeTheNumbers) {
+TEST(Quantizer, SeedStepAndTensorMakeTheNumbers) {
   const std::vector<float> values(200, 0.37f);
   std::vector<float> more = values;
   more.push_back(1.0f);
   const auto sent = [&](std::uint64_t seed, const char* tensor, std::int64_t step) {
-    return Decoded(
-        DitheringCodec(CounterRandom(seed, tensor), 2, Spacing::kLinear, Scale::kLargest), step,
-        more);
+    return Decoded(QuantizerCodec(CounterRandom(seed, tensor), {.levels = 2}), step, more);
   };
   EXPECT_EQ(sent(0, "w", 3), sent(0, "w", 3));
   EXPECT_NE(sent(0, "w", 3), sent(0, "w", 4));
@@ -117,14 +135,14 @@ TEST(Dithering, SeedStepAndTensorMakeTheNumbers) {
   EXPECT_NE(sent(0, "w", 3), sent(0, "b", 3));
 }
 
-TEST(Dithering, AFewLevelsTakeAFewBits) {
+TEST(Quantizer, AFewLevelsTakeAFewBits) {
   for (const auto& [levels, bits] : std::vector<std::pair<int, std::size_t>>{
            {1, 2}, {3, 3}, {4, 4}, {7, 4}, {15, 5}, {127, 8}}) {
     EXPECT_EQ(Codec(levels).MaxEncodedBytes(800, 1.0), 5 + 100 * bits) << levels;
   }
 }
 
-TEST(Dithering, AScaleThatNoSenderWritesIsCorrupt) {
+TEST(Quantizer, AScaleThatNoSenderWritesIsCorrupt) {
   std::vector<std::byte> payload(Codec(7).MaxEncodedBytes(8, 1.0));
   const float scale = -1.0f;
   std::memcpy(payload.data(), &scale, sizeof scale);

@@ -1,0 +1,123 @@
+#include "compression/codecs/int8.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "common/byte_stream.h"
+#include "common/check.h"
+#include "compression/codec_compressor.h"
+#include "compression/cpu/dither.h"
+#include "compression/registry.h"
+#include "compression/standard_options.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+constexpr int kLargest = 127;
+constexpr std::size_t kStepBytes = sizeof(float);
+
+/// Where a block and its part of the payload lie.
+struct Block {
+  std::size_t first;
+  std::size_t count;
+  std::size_t offset;
+};
+
+template <class Use>
+void ForEachBlock(std::size_t n, Use use) {
+  std::size_t offset = 0;
+  for (std::size_t first = 0; first < n; first += Int8Codec::kBlock) {
+    const std::size_t count = std::min(Int8Codec::kBlock, n - first);
+    use(Block{first, count, offset});
+    offset += kStepBytes + count;
+  }
+}
+
+/// The distance of two levels. Of subnormal values it would vanish.
+float StepOf(std::span<const float> block) {
+  const float largest = cpu::LargestMagnitude(block);
+  if (largest == 0.0f) return 0.0f;
+  return std::max(largest / kLargest, std::numeric_limits<float>::denorm_min());
+}
+
+/// level * step, which of the largest floats may round to infinity.
+float ValueOf(int level, float step) {
+  constexpr float kLimit = std::numeric_limits<float>::max();
+  return std::clamp(static_cast<float>(level) * step, -kLimit, kLimit);
+}
+
+/// Calls use(i, value) for every entry of a payload that was checked.
+template <class Use>
+void ForEachValue(std::span<const std::byte> payload, std::size_t n, Use use) {
+  ForEachBlock(n, [&](const Block& block) {
+    const auto step = LoadLittleEndian<float>(payload.data() + block.offset);
+    const std::byte* levels = payload.data() + block.offset + kStepBytes;
+    for (std::size_t i = 0; i < block.count; ++i) {
+      use(block.first + i, ValueOf(static_cast<std::int8_t>(levels[i]), step));
+    }
+  });
+}
+
+const CompressorRegistration kInt8(
+    {.name = "int8",
+     .summary = "Every entry in 8 bits, with a scale for each block of 256.",
+     .options = JoinSpecs({FamilySpecs(), MemorySpecs(), StepSpecs()}),
+     .make =
+         [](const ParsedOptions& options, const TensorSpec& tensor) {
+           return MakeCodecCompressor(std::make_unique<Int8Codec>(), options, tensor);
+         },
+     .codec = CodecId::kInt8});
+
+}  // namespace
+
+std::size_t Int8Codec::MaxEncodedBytes(std::size_t n, double) const {
+  return n + (n + kBlock - 1) / kBlock * kStepBytes;
+}
+
+std::size_t Int8Codec::Encode(const StepContext&, std::span<const float> values,
+                              std::span<std::byte> payload) const {
+  const std::size_t size = MaxEncodedBytes(values.size(), 1.0);
+  WEIR_CHECK(payload.size() >= size);
+  ForEachBlock(values.size(), [&](const Block& block) {
+    const auto own = values.subspan(block.first, block.count);
+    const float step = StepOf(own);
+    std::byte* out = payload.data() + block.offset;
+    StoreLittleEndian(out, step);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const float level = step == 0.0f ? 0.0f : std::nearbyint(own[i] / step);
+      out[kStepBytes + i] = static_cast<std::byte>(
+          static_cast<std::int8_t>(std::clamp<float>(level, -kLargest, kLargest)));
+    }
+  });
+  return size;
+}
+
+void Int8Codec::Check(std::span<const std::byte> payload, std::size_t n) const {
+  if (payload.size() != MaxEncodedBytes(n, 1.0)) {
+    throw Corrupt("int8 part: length is " + std::to_string(payload.size()) + ", expected " +
+                  std::to_string(MaxEncodedBytes(n, 1.0)));
+  }
+  ForEachBlock(n, [&](const Block& block) {
+    const auto step = LoadLittleEndian<float>(payload.data() + block.offset);
+    if (!std::isfinite(step) || std::signbit(step)) {
+      throw Corrupt("int8 part: the scale of a block is " + std::to_string(step) +
+                    ", which no sender writes");
+    }
+  });
+}
+
+void Int8Codec::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
+  Check(payload, sum.size());
+  ForEachValue(payload, sum.size(), [sum](std::size_t i, float value) { sum[i] += value; });
+}
+
+void Int8Codec::Subtract(std::span<const std::byte> payload, std::span<float> rest) const {
+  Check(payload, rest.size());
+  ForEachValue(payload, rest.size(), [rest](std::size_t i, float value) { rest[i] -= value; });
+}
+
+}  // namespace weir

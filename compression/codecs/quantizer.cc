@@ -1,0 +1,123 @@
+#include "compression/codecs/quantizer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "common/byte_stream.h"
+#include "common/check.h"
+#include "compression/cpu/dither.h"
+#include "compression/cpu/squared_norm.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kHeader = sizeof(float);  // The scale.
+
+/// What is too large becomes the largest.
+float AsFloat(double value) {
+  return static_cast<float>(std::min<double>(value, std::numeric_limits<float>::max()));
+}
+
+}  // namespace
+
+QuantizerCodec::QuantizerCodec(CounterRandom random, const Rule& rule)
+    : random_(random), rule_(rule) {
+  WEIR_CHECK(rule.levels >= 1 && rule.levels <= kMostLevels);
+}
+
+std::size_t QuantizerCodec::MaxEncodedBytes(std::size_t n, double) const {
+  return kHeader + MaxLevelBytes(n, rule_.levels);
+}
+
+float QuantizerCodec::ScaleOf(std::span<const float> values) const {
+  if (rule_.scale == Scale::kLargest) return cpu::LargestMagnitude(values);
+  const double square = cpu::SquaredNorm(values, 1.0f).sum;
+  if (rule_.scale == Scale::kNorm) return AsFloat(std::sqrt(square));
+  const double mean_square = square / static_cast<double>(std::max<std::size_t>(values.size(), 1));
+  return std::min(AsFloat(rule_.deviations * std::sqrt(mean_square)),
+                  cpu::LargestMagnitude(values));
+}
+
+QuantizerCodec::Table QuantizerCodec::TableOf(float scale) const {
+  Table table{};
+  for (int level = 1; level <= rule_.levels; ++level) {
+    const double fraction = rule_.spacing == Spacing::kLinear
+                                ? static_cast<double>(level) / rule_.levels
+                                : std::ldexp(1.0, level - rule_.levels);
+    const auto value = static_cast<float>(fraction * static_cast<double>(scale));
+    table[static_cast<std::size_t>(kMostLevels + level)] = value;
+    table[static_cast<std::size_t>(kMostLevels - level)] = -value;
+  }
+  return table;
+}
+
+std::vector<std::int8_t> QuantizerCodec::Round(const StepContext& context, float scale,
+                                               std::span<const float> values) const {
+  std::vector<std::int8_t> levels(values.size());
+  if (scale == 0.0f) return levels;
+  const cpu::DitherRule rule{.scale = scale,
+                             .levels = rule_.levels,
+                             .natural = rule_.spacing == Spacing::kPowersOfTwo,
+                             .nearest = rule_.rounding == Rounding::kNearest};
+  cpu::Dither(random_, context.step, rule, values, levels, context.pool);
+  return levels;
+}
+
+std::size_t QuantizerCodec::Write(float scale, std::span<const std::int8_t> levels,
+                                  std::span<std::byte> payload) const {
+  WEIR_CHECK(payload.size() >= MaxEncodedBytes(levels.size(), 1.0));
+  StoreLittleEndian(payload.data(), scale);
+  return kHeader + EncodeLevels(levels, rule_.levels, rule_.form, payload.data() + kHeader);
+}
+
+std::size_t QuantizerCodec::Encode(const StepContext& context, std::span<const float> values,
+                                   std::span<std::byte> payload) const {
+  const float scale = ScaleOf(values);
+  return Write(scale, Round(context, scale, values), payload);
+}
+
+std::size_t QuantizerCodec::EncodeAndSubtract(const StepContext& context, std::span<float> rest,
+                                              std::span<std::byte> payload) const {
+  const float scale = ScaleOf(rest);
+  const auto levels = Round(context, scale, rest);
+  const Table table = TableOf(scale);
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    rest[i] -= table[static_cast<std::size_t>(kMostLevels + levels[i])];
+  }
+  return Write(scale, levels, payload);
+}
+
+QuantizerCodec::Decoded QuantizerCodec::Read(std::span<const std::byte> payload,
+                                             std::size_t n) const {
+  if (payload.size() < kHeader) throw Corrupt("level part: there is no scale");
+  const auto scale = LoadLittleEndian<float>(payload.data());
+  if (!std::isfinite(scale) || std::signbit(scale)) {
+    throw Corrupt("level part: the scale is " + std::to_string(scale) + ", which no sender writes");
+  }
+  Decoded decoded{std::vector<std::int8_t>(n), TableOf(scale)};
+  DecodeLevels(payload.subspan(kHeader), rule_.levels, decoded.levels);
+  return decoded;
+}
+
+void QuantizerCodec::Check(std::span<const std::byte> payload, std::size_t n) const {
+  Read(payload, n);
+}
+
+void QuantizerCodec::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
+  const auto [levels, table] = Read(payload, sum.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    sum[i] += table[static_cast<std::size_t>(kMostLevels + levels[i])];
+  }
+}
+
+void QuantizerCodec::Subtract(std::span<const std::byte> payload, std::span<float> rest) const {
+  const auto [levels, table] = Read(payload, rest.size());
+  for (std::size_t i = 0; i < rest.size(); ++i) {
+    rest[i] -= table[static_cast<std::size_t>(kMostLevels + levels[i])];
+  }
+}
+
+}  // namespace weir

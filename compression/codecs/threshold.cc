@@ -1,0 +1,72 @@
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "compression/codec_compressor.h"
+#include "compression/codecs/select_top_k.h"
+#include "compression/codecs/sparse_codec.h"
+#include "compression/dgc_math.h"
+#include "compression/registry.h"
+#include "compression/standard_options.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+/// Sends what is larger than a fixed threshold (Strom 2015): how much that is depends on the
+/// gradients, so there is a limit, beyond which the largest go.
+class ThresholdCodec : public SparseCodec {
+ public:
+  ThresholdCodec(float threshold, double max_density, ValueType values)
+      : SparseCodec(values), threshold_(threshold), max_density_(max_density) {}
+
+ private:
+  std::size_t CountOf(std::size_t n, double) const override {
+    return EntriesToSend(n, max_density_);
+  }
+
+  std::vector<std::uint32_t> Select(std::span<const float> values,
+                                    std::size_t most) const override {
+    std::vector<std::uint32_t> indices;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::abs(values[i]) <= threshold_) continue;
+      if (indices.size() == most) return SelectTopK(values, most);
+      indices.push_back(static_cast<std::uint32_t>(i));
+    }
+    return indices;
+  }
+
+  float threshold_;
+  double max_density_;
+};
+
+std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+  RequireSparseSize(tensor, "threshold");
+  if (!options.Has("threshold")) {
+    throw InvalidArgument(
+        "compressor \"threshold\" needs the option \"threshold\": what is larger "
+        "is sent");
+  }
+  return MakeCodecCompressor(
+      std::make_unique<ThresholdCodec>(static_cast<float>(options.Real("threshold")),
+                                       options.Real("max_density"), ValueTypeOf(options)),
+      options, tensor);
+}
+
+std::vector<OptionSpec> ThresholdSpecs() {
+  return {{"threshold", "", RealRule{0.0, 3e38, true}, "Entries of a larger magnitude are sent."},
+          {"max_density", "0.1", RealRule{0.0, 1.0, true},
+           "At most this fraction of the entries; the largest, where more are above."}};
+}
+
+const CompressorRegistration kThreshold({.name = "threshold",
+                                         .summary = "The entries above a fixed magnitude.",
+                                         .options = JoinSpecs({FamilySpecs(), ThresholdSpecs(),
+                                                               ValueSpecs(), MemorySpecs(),
+                                                               StepSpecs()}),
+                                         .make = Make,
+                                         .codec = CodecId::kThreshold});
+
+}  // namespace
+}  // namespace weir

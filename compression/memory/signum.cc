@@ -1,0 +1,61 @@
+#include "compression/memory/signum.h"
+
+#include <utility>
+
+#include "common/check.h"
+#include "compression/codecs/onebit.h"
+#include "compression/memory/finite.h"
+#include "compression/registry.h"
+#include "compression/standard_options.h"
+
+namespace weir {
+namespace {
+
+std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+  return std::make_unique<Signum>(std::make_unique<OneBitCodec>(/*scaled=*/false),
+                                  tensor.elements(),
+                                  static_cast<float>(options.Real("momentum_mu")));
+}
+
+const CompressorRegistration kSignum(
+    {.name = "signum",
+     .summary = "The sign of each entry's momentum, by majority vote: the update is -1, 0 or 1.",
+     .options = JoinSpecs({{{"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true},
+                             "The momentum coefficient; the optimizer's own must then be 0."}},
+                           StepSpecs()}),
+     .make = Make,
+     .codec = CodecId::kSignum});
+
+float SignOf(float value) { return value > 0.0f ? 1.0f : value < 0.0f ? -1.0f : 0.0f; }
+
+}  // namespace
+
+Signum::Signum(std::unique_ptr<const Codec> signs, std::size_t n, float mu)
+    : AroundCodec(std::move(signs), n), mu_(mu), momentum_(n) {}
+
+void Signum::Advance(float scale, std::span<const float> gradient) {
+  WEIR_CHECK(gradient.size() == size());
+  std::uint32_t non_finite = 0;
+  for (std::size_t i = 0; i < momentum_.size(); ++i) {
+    const float scaled = FiniteOrZero(scale * gradient[i], non_finite);
+    momentum_[i] = mu_ * momentum_[i] + (1.0f - mu_) * scaled;
+  }
+  CountNonFinite(non_finite);
+}
+
+std::size_t Signum::Encode(const StepContext& context, std::span<const float> gradient,
+                           std::span<std::byte> payload) {
+  Advance(context.gradient_scale, gradient);
+  return codec().Encode(context, momentum_, payload);
+}
+
+void Signum::Finish(const StepContext& context, std::span<float> mean) {
+  if (context.dense_phase) {
+    Advance(1.0f, mean);
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] = SignOf(momentum_[i]);
+    return;
+  }
+  for (float& value : mean) value = SignOf(value);
+}
+
+}  // namespace weir

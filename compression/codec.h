@@ -19,8 +19,8 @@ class Codec {
   /// Upper bound of what Encode writes for n values, equal on all ranks.
   virtual std::size_t MaxEncodedBytes(std::size_t n, double density) const = 0;
 
-  /// Writes `values`, all finite, and returns the bytes written. Of the context it may use step and
-  /// density.
+  /// Writes `values`, all finite, and returns the bytes written. Of the context it may use step,
+  /// density, rank and pool.
   virtual std::size_t Encode(const StepContext& context, std::span<const float> values,
                              std::span<std::byte> payload) const = 0;
 

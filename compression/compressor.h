@@ -15,7 +15,7 @@ namespace weir {
 class ThreadPool;
 
 /// What a compressor needs to know about the step it works in. Same on all ranks, but for
-/// gradient_scale and pool.
+/// gradient_scale, rank and pool.
 struct StepContext {
   std::int64_t step = 0;       ///< Optimizer step, from 0.
   bool dense_phase = false;    ///< Before rampup_begin_step: gradients travel uncompressed.
@@ -25,6 +25,8 @@ struct StepContext {
   /// Every gradient entry is multiplied by this before anything else: 1 / loss scale, times the
   /// local clipping coefficient.
   float gradient_scale = 1.0f;
+  /// Of this process in the job: random numbers that are not to be alike on all ranks take it in.
+  int rank = 0;
   /// Shares the work of this step's calls, if any. Results do not depend on it. This rank's own.
   ThreadPool* pool = nullptr;
 };

@@ -59,4 +59,9 @@ inline std::size_t EntriesToSend(std::size_t n, double density) {
   return wanted >= static_cast<double>(n) ? n : static_cast<std::size_t>(wanted);
 }
 
+/// The same where a fixed count, unless it is 0, says how many.
+inline std::size_t EntriesToSend(std::size_t n, double density, std::size_t fixed_count) {
+  return fixed_count == 0 ? EntriesToSend(n, density) : std::min(n, fixed_count);
+}
+
 }  // namespace weir

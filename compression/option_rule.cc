@@ -59,9 +59,11 @@ struct Describer {
     return "a comma-separated list, each " + (*this)(rule.each);
   }
   std::string operator()(const CountOrFractionRule&) const {
-    return "a whole number of at least 1, or a fraction above 0 and below 1";
+    return "a whole number from 1 to 2^32 - 1, or a fraction above 0 and below 1";
   }
 };
+
+constexpr double kLargestCount = UINT32_MAX;  // Entries of the largest tensor.
 
 struct Parser {
   std::string_view text;
@@ -107,7 +109,7 @@ struct Parser {
     return values;
   }
   std::optional<OptionValue> operator()(const CountOrFractionRule&) const {
-    auto value = (*this)(RealRule{0.0, std::numeric_limits<double>::infinity(), true});
+    auto value = (*this)(RealRule{0.0, kLargestCount, true});
     if (!value) return std::nullopt;
     const double number = std::get<double>(*value);
     if (number >= 1.0 && number != std::floor(number)) return std::nullopt;

@@ -26,7 +26,7 @@ struct ChoiceRule {
 struct RealListRule {  ///< "0.75,0.9375", brackets and spaces allowed; at least one.
   RealRule each;
 };
-struct CountOrFractionRule {};  ///< A whole number >= 1, or a fraction above 0 and below 1.
+struct CountOrFractionRule {};  ///< 1 to 2^32 - 1, or a fraction above 0 and below 1.
 using OptionRule =
     std::variant<RealRule, IntegerRule, FlagRule, ChoiceRule, RealListRule, CountOrFractionRule>;
 

@@ -75,7 +75,8 @@ std::vector<OptionSpec> MemorySpecs() {
        "Error feedback: what was not sent is added to the next gradient."},
       {"momentum", "none", ChoiceRule{{"none", "nesterov"}},
        "Momentum before compression; the optimizer's own must then be 0."},
-      {"momentum_mu", "", RealRule{0.0, 1.0, false, true}, "The momentum coefficient."},
+      {"momentum_mu", "", RealRule{0.0, 1.0, false, true},
+       "The momentum coefficient; without it that of an SGD, which then does none."},
   };
 }
 

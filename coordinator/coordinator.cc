@@ -72,6 +72,8 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
     connected.set_exception(std::current_exception());
     return;
   }
+  // Here and not by the thread that makes the engine: that one may come after Leave.
+  if (environment_.membership != nullptr) environment_.membership->Joined();
   connected.set_value();
   bool failed = false;
   try {

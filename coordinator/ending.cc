@@ -39,6 +39,16 @@ std::string AbortText(const std::exception_ptr& error) {
   }
 }
 
+bool IsInvalidArgument(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const InvalidArgument&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 AbortReason ReasonOf(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -183,14 +193,10 @@ std::exception_ptr Coordinator::AwaitVerdict(const std::exception_ptr& error) {
 }
 
 void Coordinator::AbandonStart(const std::exception_ptr& error) {
-  if (environment_.membership == nullptr) return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const InvalidArgument&) {
-    // Nothing has happened yet, and the program may go on without an engine.
-  } catch (...) {
-    environment_.membership->Abort(AbortText(error));
-  }
+  // After a mistake of this rank's nothing has happened yet, and the program may go on without an
+  // engine.
+  if (environment_.membership == nullptr || IsInvalidArgument(error)) return;
+  environment_.membership->Abort(AbortText(error));
 }
 
 void Coordinator::Collapse(const std::exception_ptr& error) {

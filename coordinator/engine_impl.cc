@@ -6,6 +6,7 @@
 
 #include "common/log.h"
 #include "compression/registry.h"
+#include "compression/standard_options.h"
 #include "coordinator/gradient_group.h"
 #include "weir/error.h"
 
@@ -14,7 +15,12 @@ namespace {
 
 void CheckCompression(const Settings& settings) {
   try {
-    ParseOptions(settings.compression);
+    CompressionOptions given = WithoutPrefix(settings.compression);
+    // An optimizer may add its own coefficient.
+    if (given.contains("momentum")) given.try_emplace("momentum_mu", "0.9");
+    const ParsedOptions options = ParseOptions(given);
+    ScheduleOf(options);
+    MakeCompressor(options, {"", Shape{1, 1}});  // Checks what keys mean together.
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(fmt::format("WEIR_COMPRESSION: {}", error.what()));
   }

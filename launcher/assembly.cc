@@ -6,7 +6,7 @@ namespace weir::launcher {
 
 void Assembly::Attach(int rank, Time now) {
   Set(rank, Engine::kWaiting);
-  if (!deadline_) deadline_ = now + timeout_;
+  if (!waits_since_) waits_since_ = now;
 }
 
 std::optional<int> Assembly::first_waiting() const {
@@ -24,9 +24,14 @@ std::vector<int> Assembly::absent() const {
   return ranks;
 }
 
+std::optional<Assembly::Time> Assembly::deadline() const {
+  if (!begun_ || !waits_since_) return {};
+  return std::max(*begun_, *waits_since_) + timeout_;
+}
+
 void Assembly::Set(int rank, Engine state) {
   engines_[static_cast<std::size_t>(rank)] = state;
-  if (!first_waiting()) deadline_.reset();
+  if (!first_waiting()) waits_since_.reset();
 }
 
 }  // namespace weir::launcher

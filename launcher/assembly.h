@@ -7,8 +7,8 @@
 namespace weir::launcher {
 
 /// How the ranks' engines come together. MPI lets no rank out of its own start before all have come
-/// to it, and has no deadline for that; so weirrun keeps one, from the first that waits. Does no
-/// input or output and takes the time as a value. Not thread-safe.
+/// to it, and has no deadline for that; so weirrun keeps one, from when all ranks run and one of
+/// them waits. Does no input or output and takes the time as a value. Not thread-safe.
 class Assembly {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -16,6 +16,8 @@ class Assembly {
   Assembly(std::size_t ranks, std::chrono::milliseconds timeout)
       : engines_(ranks, Engine::kNone), timeout_(timeout) {}
 
+  /// All programs run.
+  void Begin(Time now) { begun_ = now; }
   /// `rank` makes an engine and waits for the others from now on.
   void Attach(int rank, Time now);
   /// `rank` has met all others.
@@ -30,8 +32,8 @@ class Assembly {
   /// Those who have not come, and for whom the others wait. Empty when nobody waits, and when all
   /// have come but do not find each other.
   std::vector<int> absent() const;
-  /// When the ranks should have met; nothing while nobody waits.
-  std::optional<Time> deadline() const { return deadline_; }
+  /// When the ranks should have met; nothing while nobody waits, or not all run.
+  std::optional<Time> deadline() const;
 
  private:
   enum class Engine { kNone, kWaiting, kJoined };
@@ -41,7 +43,8 @@ class Assembly {
 
   std::vector<Engine> engines_;
   std::chrono::milliseconds timeout_;
-  std::optional<Time> deadline_;
+  std::optional<Time> begun_;
+  std::optional<Time> waits_since_;
 };
 
 }  // namespace weir::launcher

@@ -43,6 +43,7 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
     case MessageType::kHello:
       // A rank that comes when the job is already ending is never started.
       sender.state = ending() ? Rank::kOver : Rank::kRunning;
+      if (StartingRanks().empty()) assembly_.Begin(now);
       send_(rank, {.type = ending() ? MessageType::kFinish : MessageType::kWelcome});
       break;
     case MessageType::kExited:
@@ -78,7 +79,7 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
 void Job::OnAttach(int rank, Time now) {
   assembly_.Attach(rank, now);
   if (ending()) return;
-  // Who has ended cannot come any more, unless it came and the message about it is on its way.
+  // Who has ended cannot come any more, unless it came and the message that says so is on its way.
   for (Rank& other : ranks_) {
     if (other.state == Rank::kOver) other.settles = now + policy_.settle;
   }
@@ -100,8 +101,10 @@ void Job::OnExited(int rank, const Message& message, Time now) {
 
 void Job::OnAbort(int rank, const std::string& reason, Time now) {
   if (cause_) return;
-  const std::string more = assembly_.waits(rank) ? "; " + AssemblyTrouble() : "";
-  cause_ = {.text = Place(hosts_, rank) + " ended the job: " + reason + more,
+  const std::string absent = Places(hosts_, assembly_.absent());
+  const bool waits = assembly_.waits(rank) && !absent.empty();
+  cause_ = {.text = Place(hosts_, rank) + " ended the job: " + reason +
+                    (waits ? "; " + absent + " had not joined it" : ""),
             .code = 1,
             .code_is_final = false,
             .code_of = rank};
@@ -223,17 +226,18 @@ void Job::Settle(int rank, Time now) {
     return assembly_.has_engine(other) &&
            ranks_[static_cast<std::size_t>(other)].state == Rank::kRunning;
   };
-  const auto waits = assembly_.first_waiting();
   if (assembly_.has_engine(rank)) {
+    assembly_.Leave(rank);  // Nobody waits for others in it any more.
     const auto others = std::views::iota(0, static_cast<int>(ranks_.size()));
     if (std::ranges::none_of(others, goes_on)) return;
-    FailRank(rank, "exited without leaving (exit code 0)", 1, now);
-  } else if (waits && goes_on(*waits)) {
-    FailRank(rank,
-             "exited (exit code 0) and so cannot join the job, where " + Place(hosts_, *waits) +
-                 " waits for it",
-             1, now);
+    return FailRank(rank, "exited without leaving (exit code 0)", 1, now);
   }
+  const auto waiting = assembly_.first_waiting();
+  if (!waiting || !goes_on(*waiting)) return;
+  FailRank(rank,
+           "exited (exit code 0) and so cannot join the job, where " + Place(hosts_, *waiting) +
+               " waits for it",
+           1, now);
 }
 
 std::string Job::AssemblyTrouble() const {

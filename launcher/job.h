@@ -17,7 +17,7 @@ using Time = Clock::time_point;
 
 /// How long the parts of an ending may take.
 struct JobPolicy {
-  /// For every supervisor to report, and for every engine to come once the first one waits.
+  /// For every supervisor to report, and then for every engine to come once one waits.
   std::chrono::milliseconds start_timeout{30000};
   std::chrono::milliseconds grace{3000};       ///< From a failure to SIGTERM; after ^C to SIGKILL.
   std::chrono::milliseconds kill_after{1000};  ///< From SIGTERM to SIGKILL, then to giving up.

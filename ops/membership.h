@@ -33,8 +33,9 @@ class Membership {
 
   virtual ~Membership() = default;
 
-  /// A listener says that this rank has met all others, nullptr ends listening.
   virtual void Listen(Listener listener) = 0;
+  /// Says that this rank has met all others: from here on nobody has to wait for it.
+  virtual void Joined() = 0;
   /// Tells every other rank that this one ends the job, and why. Idempotent.
   virtual void Abort(const std::string& reason) = 0;
   /// Asks every rank (this one too) for a status; answers reach rank 0 as kStatus.

@@ -9,6 +9,7 @@ namespace weir {
 class NoMembership : public Membership {
  public:
   void Listen(Listener) override {}
+  void Joined() override {}
   void Abort(const std::string&) override {}
   void RequestStatus() override {}
   void SendStatus(const std::string&) override {}

@@ -113,11 +113,15 @@ SupervisorMembership::~SupervisorMembership() {
 
 void SupervisorMembership::Listen(Listener listener) {
   if (in_child()) return;
-  if (listener && joining_.exchange(false)) Send(MessageType::kJoined);
   const std::lock_guard lock(mutex_);
   listener_ = std::move(listener);
   listening_ = listener_ != nullptr;
   Wake();
+}
+
+void SupervisorMembership::Joined() {
+  joining_ = false;
+  Send(MessageType::kJoined);
 }
 
 void SupervisorMembership::Abort(const std::string& reason) {

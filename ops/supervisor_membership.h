@@ -33,6 +33,7 @@ class SupervisorMembership : public Membership {
   ~SupervisorMembership() override;
 
   void Listen(Listener listener) override;
+  void Joined() override;
   void Abort(const std::string& reason) override;
   void RequestStatus() override;
   void SendStatus(const std::string& text) override;
@@ -51,7 +52,7 @@ class SupervisorMembership : public Membership {
   UniqueFd wake_;  // eventfd: the listener was set, or this is being destroyed.
   std::mutex mutex_;
   Listener listener_;                // By mutex_, which is held while it is called.
-  std::atomic<bool> joining_{true};  // Nobody has listened yet.
+  std::atomic<bool> joining_{true};  // Neither Joined nor Leave was called.
   std::atomic<bool> listening_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> aborted_{false};

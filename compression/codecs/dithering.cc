@@ -31,7 +31,7 @@ const CompressorRegistration kDithering(
                      {"partition", "linear", ChoiceRule{{"linear", "natural"}},
                       "Levels evenly spaced, or powers of two."},
                      {"normalize", "max", ChoiceRule{{"max", "l2"}},
-                      "The highest level is the largest |x|, or the L2 norm."}},
+                      "The highest level is the largest magnitude, or the L2 norm."}},
                     MemorySpecs(),
                     StepSpecs()}),
      .make = Make,

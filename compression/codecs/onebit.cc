@@ -33,7 +33,7 @@ const CompressorRegistration kOneBit(
      .summary = "The sign of each entry, and one magnitude for a tensor: 32 entries in 4 bytes.",
      .options = JoinSpecs({FamilySpecs(),
                            {{"scaling", "false", FlagRule{},
-                             "The magnitude is the mean of |x| instead of 1."}},
+                             "The magnitude is the mean of the entries' own instead of 1."}},
                            MemorySpecs(),
                            StepSpecs()}),
      .make =

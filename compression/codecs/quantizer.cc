@@ -21,6 +21,12 @@ float AsFloat(double value) {
   return static_cast<float>(std::min<double>(value, std::numeric_limits<float>::max()));
 }
 
+/// Of a level, in a table that begins with -kMostLevels.
+std::size_t PlaceOf(int level) {
+  const int place = level + kMostLevels;
+  return static_cast<std::size_t>(place);
+}
+
 }  // namespace
 
 QuantizerCodec::QuantizerCodec(CounterRandom random, const Rule& rule)
@@ -48,8 +54,8 @@ QuantizerCodec::Table QuantizerCodec::TableOf(float scale) const {
                                 ? static_cast<double>(level) / rule_.levels
                                 : std::ldexp(1.0, level - rule_.levels);
     const auto value = static_cast<float>(fraction * static_cast<double>(scale));
-    table[static_cast<std::size_t>(kMostLevels + level)] = value;
-    table[static_cast<std::size_t>(kMostLevels - level)] = -value;
+    table[PlaceOf(level)] = value;
+    table[PlaceOf(-level)] = -value;
   }
   return table;
 }
@@ -62,7 +68,7 @@ std::vector<std::int8_t> QuantizerCodec::Round(const StepContext& context, float
                              .levels = rule_.levels,
                              .natural = rule_.spacing == Spacing::kPowersOfTwo,
                              .nearest = rule_.rounding == Rounding::kNearest};
-  cpu::Dither(random_, context.step, rule, values, levels, context.pool);
+  cpu::Dither({random_, context.step, context.rank}, rule, values, levels, context.pool);
   return levels;
 }
 
@@ -85,7 +91,7 @@ std::size_t QuantizerCodec::EncodeAndSubtract(const StepContext& context, std::s
   const auto levels = Round(context, scale, rest);
   const Table table = TableOf(scale);
   for (std::size_t i = 0; i < rest.size(); ++i) {
-    rest[i] -= table[static_cast<std::size_t>(kMostLevels + levels[i])];
+    rest[i] -= table[PlaceOf(levels[i])];
   }
   return Write(scale, levels, payload);
 }
@@ -109,14 +115,14 @@ void QuantizerCodec::Check(std::span<const std::byte> payload, std::size_t n) co
 void QuantizerCodec::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   const auto [levels, table] = Read(payload, sum.size());
   for (std::size_t i = 0; i < sum.size(); ++i) {
-    sum[i] += table[static_cast<std::size_t>(kMostLevels + levels[i])];
+    sum[i] += table[PlaceOf(levels[i])];
   }
 }
 
 void QuantizerCodec::Subtract(std::span<const std::byte> payload, std::span<float> rest) const {
   const auto [levels, table] = Read(payload, rest.size());
   for (std::size_t i = 0; i < rest.size(); ++i) {
-    rest[i] -= table[static_cast<std::size_t>(kMostLevels + levels[i])];
+    rest[i] -= table[PlaceOf(levels[i])];
   }
 }
 

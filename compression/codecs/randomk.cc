@@ -67,12 +67,8 @@ RandomKCodec::RandomKCodec(CounterRandom random, std::size_t fixed_count, ValueT
                            bool unbiased)
     : random_(random), fixed_count_(fixed_count), values_(values), unbiased_(unbiased) {}
 
-std::size_t RandomKCodec::CountOf(std::size_t n, double density) const {
-  return fixed_count_ == 0 ? EntriesToSend(n, density) : std::min(n, fixed_count_);
-}
-
 std::size_t RandomKCodec::MaxEncodedBytes(std::size_t n, double density) const {
-  return kHeader + DensePayloadBytes(CountOf(n, density), values_);
+  return kHeader + DensePayloadBytes(EntriesToSend(n, density, fixed_count_), values_);
 }
 
 std::size_t RandomKCodec::Encode(const StepContext& context, std::span<const float> values,
@@ -91,7 +87,7 @@ std::size_t RandomKCodec::EncodeAndSubtract(const StepContext& context, std::spa
 
 RandomKCodec::Draw RandomKCodec::DrawFrom(const StepContext& context,
                                           std::span<const float> values) const {
-  const std::size_t k = CountOf(values.size(), context.density);
+  const std::size_t k = EntriesToSend(values.size(), context.density, fixed_count_);
   Draw draw{RandomIndices(random_, context.step, values.size(), k), {}};
   const float factor =
       unbiased_ && k > 0 ? static_cast<float>(values.size()) / static_cast<float>(k) : 1.0f;
@@ -142,7 +138,7 @@ RandomKCodec::Draw RandomKCodec::Read(std::span<const std::byte> payload, std::s
 
 void RandomKCodec::MergeMean(std::span<const std::span<const std::byte>> payloads,
                              std::span<float> mean) const {
-  // All ranks have drawn the same places, so the sums can be made before they are spread.
+  // All ranks of a step have drawn the same places: the sums are made before they are spread.
   std::optional<Draw> sum;
   std::int64_t step = 0;
   for (const auto& payload : payloads) {
@@ -152,9 +148,7 @@ void RandomKCodec::MergeMean(std::span<const std::span<const std::byte>> payload
       step = StepOf(payload);
       sum = Draw{RandomIndices(random_, step, mean.size(), k), std::vector<float>(k)};
     }
-    if (StepOf(payload) != step || k != sum->values.size()) {
-      throw Corrupt("random-k part: ranks sent entries of different steps");
-    }
+    if (StepOf(payload) != step || k != sum->values.size()) return Codec::MergeMean(payloads, mean);
     MergeDense(payload.subspan(kHeader), sum->values);
   }
   std::ranges::fill(mean, 0.0f);

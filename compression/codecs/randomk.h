@@ -34,7 +34,6 @@ class RandomKCodec : public Codec {
     std::vector<float> values;
   };
 
-  std::size_t CountOf(std::size_t n, double density) const;
   Draw DrawFrom(const StepContext& context, std::span<const float> values) const;
   /// Replaces the values by what a receiver decodes.
   std::size_t Write(const StepContext& context, Draw& draw, std::span<std::byte> payload) const;

@@ -29,7 +29,7 @@ const CompressorRegistration kTopK(
 }  // namespace
 
 std::size_t TopKCodec::CountOf(std::size_t n, double density) const {
-  return fixed_count_ == 0 ? EntriesToSend(n, density) : std::min(n, fixed_count_);
+  return EntriesToSend(n, density, fixed_count_);
 }
 
 std::vector<std::uint32_t> TopKCodec::Select(std::span<const float> values,

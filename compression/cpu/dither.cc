@@ -18,8 +18,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kBlocks = 16;          // Drawn side by side.
-constexpr std::size_t kChunk = 4 * kBlocks;  // Values that use them.
+constexpr std::size_t kBlocks = kDitherChunk / 4;  // Drawn side by side.
 using D = hn::CappedTag<float, kBlocks>;
 using DU = hn::RebindToUnsigned<D>;
 using DI = hn::RebindToSigned<D>;
@@ -58,11 +57,12 @@ HWY_INLINE hn::Vec<DN> MultiplyHigh(DN d, hn::Vec<DN> a, hn::Vec<DN> b) {
 }
 
 /// CounterRandom::Draw of Lanes blocks from `index` on.
-HWY_INLINE void Draw(std::array<std::uint32_t, 2> key, std::uint64_t step, std::uint32_t index,
-                     VU (&counter)[4]) {
+HWY_INLINE void Draw(const DitherSource& source, std::uint32_t index, VU (&counter)[4]) {
   const DU d;
+  std::array<std::uint32_t, 2> key = source.random.key();
+  const auto step = static_cast<std::uint64_t>(source.step);
   counter[0] = hn::Iota(d, index);
-  counter[1] = hn::Zero(d);
+  counter[1] = hn::Set(d, static_cast<std::uint32_t>(source.rank));
   counter[2] = hn::Set(d, static_cast<std::uint32_t>(step));
   counter[3] = hn::Set(d, static_cast<std::uint32_t>(step >> 32));
   for (int round = 0; round < CounterRandom::kRounds; ++round) {
@@ -126,15 +126,15 @@ HWY_INLINE void RoundVector(const float* values, V unit, const DitherRule& rule,
 
 /// What decides between two levels, for Lanes blocks: 24 random bits of each word in [0, 1), or
 /// 1/2.
-HWY_INLINE void UnitsOf(std::array<std::uint32_t, 2> key, std::uint64_t step, std::uint32_t index,
-                        bool nearest, V (&units)[4]) {
+HWY_INLINE void UnitsOf(const DitherSource& source, std::uint32_t index, bool nearest,
+                        V (&units)[4]) {
   const D d;
   if (nearest) {
     for (V& unit : units) unit = hn::Set(d, 0.5f);
     return;
   }
   VU draws[4];
-  Draw(key, step, index, draws);
+  Draw(source, index, draws);
   for (std::size_t word = 0; word < 4; ++word) {
     const auto bits = hn::BitCast(DI(), hn::ShiftRight<8>(draws[word]));
     units[word] = hn::Mul(hn::ConvertTo(d, bits), hn::Set(d, 0x1p-24f));
@@ -142,17 +142,17 @@ HWY_INLINE void UnitsOf(std::array<std::uint32_t, 2> key, std::uint64_t step, st
 }
 
 template <bool kNatural>
-void Chunks(std::array<std::uint32_t, 2> key, std::uint64_t step, const DitherRule& rule,
-            std::size_t first_chunk, std::size_t chunks, const float* values, std::int8_t* levels) {
+void Chunks(const DitherSource& source, const DitherRule& rule, std::size_t first_chunk,
+            std::size_t chunks, const float* values, std::int8_t* levels) {
   const DU d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t c = 0; c < chunks; ++c) {
     const auto block = static_cast<std::uint32_t>((first_chunk + c) * kBlocks);
     for (std::size_t lane = 0; lane < kBlocks; lane += lanes) {
       V units[4];
-      UnitsOf(key, step, block + static_cast<std::uint32_t>(lane), rule.nearest, units);
+      UnitsOf(source, block + static_cast<std::uint32_t>(lane), rule.nearest, units);
       for (std::size_t word = 0; word < 4; ++word) {
-        const std::size_t i = c * kChunk + word * kBlocks + lane;
+        const std::size_t i = c * kDitherChunk + word * kBlocks + lane;
         RoundVector<kNatural>(values + i, units[word], rule, levels + i);
       }
     }
@@ -160,13 +160,12 @@ void Chunks(std::array<std::uint32_t, 2> key, std::uint64_t step, const DitherRu
 }
 
 /// Whole chunks, the first of which is number `first_chunk` of the array.
-void DitherImpl(std::array<std::uint32_t, 2> key, std::uint64_t step, const DitherRule& rule,
-                std::size_t first_chunk, std::size_t chunks, const float* values,
-                std::int8_t* levels) {
+void DitherImpl(const DitherSource& source, const DitherRule& rule, std::size_t first_chunk,
+                std::size_t chunks, const float* values, std::int8_t* levels) {
   if (rule.natural) {
-    Chunks<true>(key, step, rule, first_chunk, chunks, values, levels);
+    Chunks<true>(source, rule, first_chunk, chunks, values, levels);
   } else {
-    Chunks<false>(key, step, rule, first_chunk, chunks, values, levels);
+    Chunks<false>(source, rule, first_chunk, chunks, values, levels);
   }
 }
 
@@ -181,7 +180,6 @@ namespace {
 HWY_EXPORT(LargestImpl);
 HWY_EXPORT(DitherImpl);
 
-constexpr std::size_t kChunkValues = 64;
 constexpr std::size_t kPartValues = std::size_t{1} << 16;  // What a thread takes at a time.
 
 }  // namespace
@@ -190,23 +188,22 @@ float LargestMagnitude(std::span<const float> values) {
   return HWY_DYNAMIC_DISPATCH(LargestImpl)(values.data(), values.size());
 }
 
-void Dither(const CounterRandom& random, std::int64_t step, const DitherRule& rule,
-            std::span<const float> values, std::span<std::int8_t> levels, ThreadPool* pool) {
-  const auto counter = static_cast<std::uint64_t>(step);
+void Dither(const DitherSource& source, const DitherRule& rule, std::span<const float> values,
+            std::span<std::int8_t> levels, ThreadPool* pool) {
   const auto dither = [&](std::size_t begin, std::size_t chunks, const float* in,
                           std::int8_t* out) {
     HWY_DYNAMIC_DISPATCH(DitherImpl)
-    (random.key(), counter, rule, begin / kChunkValues, chunks, in, out);
+    (source, rule, begin / kDitherChunk, chunks, in, out);
   };
   const auto part = [&](int number) {
     const std::size_t begin = static_cast<std::size_t>(number) * kPartValues;
     const std::size_t count = std::min(kPartValues, values.size() - begin);
-    const std::size_t whole = count / kChunkValues;
+    const std::size_t whole = count / kDitherChunk;
     dither(begin, whole, values.data() + begin, levels.data() + begin);
-    const std::size_t rest = begin + whole * kChunkValues;
+    const std::size_t rest = begin + whole * kDitherChunk;
     if (rest == begin + count) return;
-    std::array<float, kChunkValues> last{};
-    std::array<std::int8_t, kChunkValues> rounded;
+    std::array<float, kDitherChunk> last{};
+    std::array<std::int8_t, kDitherChunk> rounded;
     std::ranges::copy(values.subspan(rest, begin + count - rest), last.begin());
     dither(rest, 1, last.data(), rounded.data());
     std::copy_n(rounded.begin(), begin + count - rest, levels.data() + rest);

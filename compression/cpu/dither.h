@@ -19,12 +19,21 @@ struct DitherRule {
   bool nearest = false;  ///< To the nearer level instead of at random; halves towards 0.
 };
 
+/// Where an array's random numbers come from.
+struct DitherSource {
+  CounterRandom random;
+  std::int64_t step = 0;
+  int rank = 0;
+};
+/// Values that share a set of blocks.
+inline constexpr std::size_t kDitherChunk = 64;
+
 /// levels[i] = values[i] rounded to one of the two levels beside it, to either so often that it is
-/// right on average, or to the nearer one. Entry i of a step has its own random number: word i / 16
-/// % 4 of block i / 64 * 16 + i % 16, whose upper 24 bits count; so the result is the same for
-/// every thread count and instruction set. `pool` may be null. Fewer than 2^32 values. Thread-safe.
-void Dither(const CounterRandom& random, std::int64_t step, const DitherRule& rule,
-            std::span<const float> values, std::span<std::int8_t> levels,
-            ThreadPool* pool = nullptr);
+/// right on average, or to the nearer one. Entry i of a step has its own random number, another one
+/// on each rank: word i / 16 % 4 of block rank * 2^32 + i / 64 * 16 + i % 16, whose upper 24 bits
+/// count; so the result is the same for every thread count and instruction set. `pool` may be null.
+/// Fewer than 2^32 values. Thread-safe.
+void Dither(const DitherSource& source, const DitherRule& rule, std::span<const float> values,
+            std::span<std::int8_t> levels, ThreadPool* pool = nullptr);
 
 }  // namespace weir::cpu

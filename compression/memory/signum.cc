@@ -20,9 +20,10 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
 const CompressorRegistration kSignum(
     {.name = "signum",
      .summary = "The sign of each entry's momentum, by majority vote: the update is -1, 0 or 1.",
-     .options = JoinSpecs({{{"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true},
-                             "The momentum coefficient; the optimizer's own must then be 0."}},
-                           StepSpecs()}),
+     .options = JoinSpecs(
+         {{{"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true},
+            "The momentum coefficient; without it that of an SGD, which then does none."}},
+          StepSpecs()}),
      .make = Make,
      .codec = CodecId::kSignum});
 

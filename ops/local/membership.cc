@@ -27,6 +27,7 @@ class MembershipHub::HubMember : public Membership {
   ~HubMember() override { Listen(nullptr); }
 
   void Listen(Listener listener) override { hub_.SetListener(rank_, std::move(listener)); }
+  void Joined() override {}  // A local job begins with all its ranks.
 
   void Abort(const std::string& reason) override {
     const std::lock_guard lock(hub_.mutex_);

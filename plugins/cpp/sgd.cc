@@ -44,12 +44,28 @@ void CheckOptions(const OptimizerOptions& options) {
   }
 }
 
+/// Whether a compressor other than "dgc" does momentum and was not told with which coefficient: the
+/// optimizer's is then taken.
+bool TakesCoefficient(const CompressionOptions& options) {
+  const auto has = [&](const char* key, const char* value) {
+    const auto found = options.find(key);
+    return found != options.end() && found->second == value;
+  };
+  if (has("compressor", "dgc") || options.contains("momentum_mu")) return false;
+  return has("momentum", "nesterov") || has("compressor", "signum");
+}
+
 /// Who does the momentum: the compressor "dgc" corrects it itself, so it does all there is.
 void PlanMomentum(const OptimizerOptions& options, SgdPlan& plan) {
   plan.m = options.momentum;
   plan.momentum = KindOf(options);
   const bool given =
       plan.compression.contains("momentum") || plan.compression.contains("momentum_mu");
+  if (TakesCoefficient(plan.compression) && options.momentum != 0.0f) {
+    plan.compression["momentum_mu"] = ExactText(options.momentum);
+    plan.momentum = Momentum::kNone;
+    return;
+  }
   if (given && options.momentum != 0.0f) {
     throw InvalidArgument(
         "momentum is given to the optimizer and in the compression options; give it once");

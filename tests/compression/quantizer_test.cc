@@ -135,6 +135,25 @@ TEST(Quantizer, SeedStepAndTensorMakeTheNumbers) {
   EXPECT_NE(sent(0, "w", 3), sent(0, "b", 3));
 }
 
+TEST(Quantizer, TheErrorsOfRanksAverageOut) {
+  const std::vector<float> values(5000, 0.5f);
+  std::vector<float> all = values;
+  all.push_back(1.0f);  // The scale: with one level each of the others is 0 or 1.
+  std::vector<double> mean(values.size());
+  constexpr int kRanks = 16;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    std::vector<std::byte> payload(Codec(1).MaxEncodedBytes(all.size(), 1.0));
+    payload.resize(Codec(1).Encode({.rank = rank}, all, payload));
+    std::vector<float> sum(all.size());
+    Codec(1).Merge(payload, sum);
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += sum[i] / double{kRanks};
+  }
+  double square = 0;
+  for (const double value : mean) square += (value - 0.5) * (value - 0.5) / 5000.0;
+  // 1/4 for one rank, a sixteenth of it for as many that round on their own; within 10 %.
+  EXPECT_NEAR(square, 0.25 / kRanks, 0.025 / kRanks);
+}
+
 TEST(Quantizer, AFewLevelsTakeAFewBits) {
   for (const auto& [levels, bits] : std::vector<std::pair<int, std::size_t>>{
            {1, 2}, {3, 3}, {4, 4}, {7, 4}, {15, 5}, {127, 8}}) {

@@ -55,6 +55,20 @@ TEST(Ending, AJobThatCannotBeJoinedSaysWhy) {
   }
 }
 
+TEST(Ending, ARankThatGivesUpJoiningTellsTheOthersWhy) {
+  LocalJob job(2, [](int rank, std::unique_ptr<Transport> transport) {
+    if (rank == 1) throw TimedOut("not all ranks joined the job");
+    return transport;
+  });
+  std::string heard;
+  EXPECT_THROW(job.Run([&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    heard = ErrorOf([&] { engine.Wait(Reduce(engine, "x", values)); });
+  }),
+               TimedOut);
+  EXPECT_EQ(heard, "TimedOut: not all ranks joined the job");
+}
+
 TEST(Ending, ADeadRankIsNamedOnEverySurvivor) {
   LocalJob job(3);
   job.Run([&](Engine& engine) {

@@ -25,6 +25,7 @@ using Waiting = std::vector<StallInspector::Waiting>;
 class FakeMembership final : public Membership {
  public:
   void Listen(Listener) override {}
+  void Joined() override {}
   void Abort(const std::string&) override {}
   void RequestStatus() override { ++requests; }
   void SendStatus(const std::string& text) override { statuses.push_back(text); }

@@ -36,6 +36,10 @@ TEST_P(EngineSettings, ACompressionThatNoOptimizerCouldUseIsNamed) {
   settings.compression = {{"compressor", "dcg"}};
   EXPECT_THAT(Refusal(settings),
               AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"dgc\"")));
+  settings.compression = {{"compressor", "topk"}, {"k", "8"}, {"warmup_steps", "10"}};
+  EXPECT_THAT(Refusal(settings), HasSubstr("needs a density, but \"k\" is a count"));
+  settings.compression = {{"compressor", "topk"}, {"momentum_mu", "0.9"}};
+  EXPECT_THAT(Refusal(settings), HasSubstr("has no effect without \"momentum\""));
   settings.compression = {{"compressor", "dgc"}, {"densty", "0.1"}};
   EXPECT_THAT(Refusal(settings),
               AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"density\"")));

@@ -118,8 +118,38 @@ TEST_F(JobTest, AnAbortOfOneWhoWaitsNamesWhoHasNotCome) {
   Say(0, MessageType::kAttach);
   Say(1, MessageType::kAttach);
   Say(0, MessageType::kAbort, 0, "not all ranks joined");
-  EXPECT_THAT(job_.verdict(), HasSubstr("rank 0 on a ended the job: not all ranks joined; rank 2 "
-                                        "on b did not join the job"));
+  EXPECT_EQ(job_.verdict(),
+            "rank 0 on a ended the job: not all ranks joined; rank 2 on b had not joined it");
+}
+
+TEST_F(JobTest, TheTimeToJoinBeginsWhenAllProgramsRun) {
+  Say(0, MessageType::kHello);
+  Say(1, MessageType::kHello);
+  Say(0, MessageType::kAttach);
+  Pass(seconds(29));
+  Say(2, MessageType::kHello);  // Just in time.
+  Pass(seconds(29));
+  EXPECT_FALSE(job_.ending());
+  Pass(seconds(1));
+  EXPECT_THAT(job_.verdict(), HasSubstr("rank 1 on a, rank 2 on b did not join the job"));
+}
+
+TEST_F(JobTest, WhoEndsWhileItWaitsIsForgottenWhereNobodyMissesIt) {
+  for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kHello);
+  Say(0, MessageType::kAttach);
+  Say(0, MessageType::kExited, Exit(0));
+  Pass(seconds(60));
+  EXPECT_FALSE(job_.ending());
+  EXPECT_FALSE(job_.deadline());
+}
+
+TEST_F(JobTest, WhoEndsWhileItWaitsIsMissedByOthersWhoWait) {
+  for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kHello);
+  Say(0, MessageType::kAttach);
+  Say(1, MessageType::kAttach);
+  Say(0, MessageType::kExited, Exit(0));
+  Pass(seconds(1));
+  EXPECT_EQ(job_.verdict(), "rank 0 on a: exited without leaving (exit code 0)");
 }
 
 TEST_F(JobTest, RanksThatDoNotStartInTimeAreNamed) {

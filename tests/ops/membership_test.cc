@@ -108,17 +108,13 @@ TEST(SupervisorMembership, AttachesAndPassesOnWhatTheEngineSays) {
   EXPECT_EQ(supervisor.Hear().type, MessageType::kLeave);
 }
 
-TEST(SupervisorMembership, SaysOnceThatItHasJoined) {
+TEST(SupervisorMembership, SaysThatItHasJoined) {
   FakeSupervisor supervisor;
-  Mailbox mailbox;
   {
     SupervisorMembership membership(supervisor.TakeEngineEnd());
     EXPECT_EQ(supervisor.Hear().type, MessageType::kAttach);
-    membership.Listen(mailbox.listener());
+    membership.Joined();
     EXPECT_EQ(supervisor.Hear().type, MessageType::kJoined);
-    membership.Listen(nullptr);
-    membership.Listen(mailbox.listener());
-    membership.Listen(nullptr);
   }
   EXPECT_TRUE(supervisor.HearsTheEnd());
 }

@@ -137,6 +137,13 @@ TEST(Misuse, OptionsThatContradictEachOtherAreRefused) {
           o.compression = {{"compressor", "dgc"}, {"momentum_mu", "0.9"}};
         }),
         ThrowsMessage<InvalidArgument>(HasSubstr("momentum is given to the optimizer and")));
+    EXPECT_THAT(
+        with([](OptimizerOptions& o) {
+          o.momentum = 0.5f;
+          o.compression = {
+              {"compressor", "topk"}, {"momentum", "nesterov"}, {"momentum_mu", "0.9"}};
+        }),
+        ThrowsMessage<InvalidArgument>(HasSubstr("momentum is given to the optimizer and")));
     EXPECT_THAT(with([](OptimizerOptions& o) { o.nesterov = true; }),
                 ThrowsMessage<InvalidArgument>(HasSubstr("momentum above 0")));
     EXPECT_THAT(

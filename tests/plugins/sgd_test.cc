@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/plugins/model.h"
@@ -68,6 +69,26 @@ TEST(DefaultCompression, IsThatOfAnOptimizerThatNamesNone) {
         settings);
   }
   EXPECT_EQ(results[0], results[1]);
+}
+
+TEST(MomentumBesideACodec, IsTheOptimizersUnlessTheCompressorHasItsOwn) {
+  const Compression nesterov = {
+      {"compressor", "topk"}, {"momentum", "nesterov"}, {"k", "0.3"}, {"min_elements", "0"}};
+  for (const Compression& compression : {nesterov, Compression{{"compressor", "signum"}}}) {
+    std::vector<std::vector<float>> results;
+    for (const bool in_compressor : {false, true}) {
+      RunLocal(1, [&](Engine& engine) {
+        Model model;
+        OptimizerOptions options = {
+            .momentum = in_compressor ? 0.0f : 0.75f,
+            .compression = in_compressor ? With(compression, "momentum_mu", "0.75") : compression};
+        DistributedOptimizer optimizer(engine, model.Parameters(), std::move(options));
+        for (int step = 0; step < kSteps; ++step) TakeStep(optimizer, model, step, 0);
+        results.push_back(model.Values());
+      });
+    }
+    EXPECT_EQ(results[0], results[1]);
+  }
 }
 
 class Sgd : public testing::TestWithParam<std::tuple<Case, int>> {

@@ -289,6 +289,15 @@ def test_the_moves_of_adasum_are_compressed(rank):
     torch.testing.assert_close(parameter.detach(), -torch.ones(3))  # Equal moves stay as they are.
 
 
+def test_moves_that_lie_apart_in_memory_are_put_in_order(rank):
+    parameter = torch.nn.Parameter(torch.zeros(4))
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=1.0), op=hvd.Adasum,
+                                         compression=FirstHalf)
+    parameter.sum().backward()
+    optimizer.step()
+    torch.testing.assert_close(parameter.detach(), torch.tensor([-1.0, 0.0, -1.0, 0.0]))
+
+
 @pytest.mark.parametrize("own", OWN)
 def test_single_operations_take_one(rank, size, own):
     tensors = [gradient_of(step, rank) for step in range(2)]

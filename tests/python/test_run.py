@@ -75,6 +75,23 @@ def test_what_a_rank_raises_is_shown_with_its_traceback(folder):
     assert "raise KeyError(\"not there\")" in out and "KeyError: 'not there'" in out
 
 
+def test_a_function_that_ends_its_process_is_shown_as_one(folder):
+    code, out, error = ran(folder, """
+        import sys, weir
+
+        def work():
+            sys.exit(0)
+
+        if __name__ == "__main__":
+            try:
+                weir.run(work, np=2)
+            except RuntimeError as caught:
+                print("CAUGHT", caught)
+        """)
+    assert code == 0, error
+    assert "CAUGHT weir.run: rank" in out and "SystemExit: 0" in out
+
+
 def test_a_rank_that_dies_is_named_by_its_exit_code(folder):
     code, out, error = ran(folder, """
         import os, weir

@@ -25,7 +25,7 @@ def main(folder: pathlib.Path) -> None:
         spawn.prepare(place)  # What the call refers to is found from there.
         func, args, kwargs = pickle.loads(call)
         data = _pickling.for_other_program(func(*args, **kwargs))
-    except Exception:
+    except (Exception, SystemExit):  # It was to return; sys.exit() in it would end the job unsaid.
         _write(folder / f"failure.{rank}", traceback.format_exc().encode())
         raise
     _write(folder / f"result.{rank}", data)

@@ -94,6 +94,7 @@ int main(int argc, char** argv) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const auto membership = weir::SupervisorMembership::FromEnvironment();
+  membership->Joined();
   membership->Listen([&](const MembershipEvent& event) { OnEvent(event, *membership, rank); });
   MPI_Barrier(MPI_COMM_WORLD);
   SaySharedFiles();

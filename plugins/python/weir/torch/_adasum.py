@@ -49,11 +49,11 @@ class AdasumDistributed(_Wrapped):
     def _weir_combine(self, parameters: List[torch.Tensor], before: List[torch.Tensor]) -> None:
         pairs = [self._weir_compression.compress((parameter - start).contiguous())
                  for parameter, start in zip(parameters, before)]
-        moves = [move for move, _ in pairs]
+        moves = [move.contiguous() for move, _ in pairs]
         _handles.synchronize(grouped_allreduce_async_(
             moves, name=f"{self._weir_name}/moves", op=_reduce_op.Adasum,
             process_set=self._weir_process_set))
-        for parameter, start, (move, context) in zip(parameters, before, pairs):
+        for parameter, start, move, (_, context) in zip(parameters, before, moves, pairs):
             parameter.copy_(start + self._weir_compression.decompress(move, context))
 
     def synchronize(self) -> None:

@@ -6,7 +6,7 @@ import torch
 
 from weir import _job
 from weir.torch import _handles, _names, _reduce_op, _tensors
-from weir.torch._compression import Compression, cast_of
+from weir.torch._compression import Compression, single_of
 from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
@@ -78,7 +78,7 @@ def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Option
     """
     op = _reduce_op.chosen(op, average)
     _tensors.expect(tensor)
-    compressed, context = cast_of(compression).compress(tensor)
+    compressed, context = single_of(compression).compress(tensor)
     if compressed.requires_grad and torch.is_grad_enabled():
         reduced = _Allreduce.apply(compressed, name, op, prescale_factor, postscale_factor,
                                    process_set)

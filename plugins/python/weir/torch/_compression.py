@@ -59,6 +59,7 @@ class BF16Compressor(CastCompressor):
     dtype, compressor = torch.bfloat16, "bf16"
 
 
+_PREFIX = "byteps_"  # BytePS's, without a meaning.
 _CASTS = (NoneCompressor, FP16Compressor, BF16Compressor)
 
 
@@ -71,7 +72,10 @@ def _text(value: Any) -> str:
 
 
 def _options(given: Mapping[Any, Any]) -> Options:
-    return {str(key): _text(value) for key, value in given.items()}
+    options = {str(key): _text(value) for key, value in given.items()}
+    plain = {key[len(_PREFIX):] if key.startswith(_PREFIX) else key: value
+             for key, value in options.items()}
+    return plain if len(plain) == len(options) else options  # The engine says which is there twice.
 
 
 def options_of(compression: Any) -> Optional[Options]:
@@ -106,8 +110,8 @@ def own_of(compression: Any) -> Any:
     return compression
 
 
-def cast_of(compression: Any) -> Any:
-    """What casts a single tensor: one of this module's, or a program's own with ``compress`` and
+def single_of(compression: Any) -> Any:
+    """What compresses a single tensor: a cast of this module's, or a program's own with ``compress`` and
     ``decompress``. Raises TypeError for anything else."""
     if is_compressor(compression):
         return compression
@@ -117,8 +121,9 @@ def cast_of(compression: Any) -> Any:
                     "Compressor of your own; " + hint)
 
 
-def selects(options: Mapping[str, str]) -> bool:
-    """Whether the compressor sends some of the entries, whose average needs no factors."""
+def averages(options: Mapping[str, str]) -> bool:
+    """Whether what ranks send cannot be summed on its way: it is decoded and averaged, without
+    factors."""
     return options.get("compressor", "none") not in ("none", "dense", "fp16", "bf16")
 
 

@@ -11,8 +11,8 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet, id_for
 from weir.torch import (
-    _dense_momentum, _first_step, _loss_scale, _momentum, _nonfinite, _reduce_op, _state)
-from weir.torch._compression import selects
+    _momentum_handover, _first_step, _loss_scale, _momentum, _nonfinite, _reduce_op, _state)
+from weir.torch._compression import averages
 from weir.torch._exchange import FusedExchange, Member, Reduction, SingleExchange
 from weir.torch._own_compressor import OwnExchange
 from weir.torch._slot import Slot
@@ -156,7 +156,7 @@ class Distributed(_Wrapped):
             also_equal = {"optimizer": type(self).__name__,
                           "backward passes per step": str(self._weir_passes),
                           "weight decay": repr(plan.weight_decay)}
-            if selects(dict(kind)):
+            if averages(dict(kind)):
                 reduction = reduction._replace(prescale=1.0, postscale=1.0)
             exchange = FusedExchange(name, members, dict(kind), also_equal, reduction)
             if exchange.compression:
@@ -218,7 +218,7 @@ class Distributed(_Wrapped):
                 with torch.no_grad():
                     gradient.add_(parameter.detach() * plan.weight_decay,
                                   alpha=self._weir_scale.factor)
-            _dense_momentum.add(self, slot, gradient)
+            _momentum_handover.add(self, slot, gradient)
         slot.submitted = True
         slot.exchange.submit(slot.index, gradient)
 
@@ -254,7 +254,7 @@ class Distributed(_Wrapped):
                                     reports[-1] if reports else None)
             self._weir_decay_weights()
             if not self._weir_skipped():
-                _dense_momentum.forget(self)
+                _momentum_handover.forget(self)
         finally:
             for slot in self._weir_slots.values():
                 slot.begin_step(self._weir_passes)
@@ -355,7 +355,7 @@ class Distributed(_Wrapped):
         if saved is not None:
             saved = _state.fitting(self, saved)
         if saved is None:
-            _dense_momentum.check(self, state_dict)
+            _momentum_handover.check(self, state_dict)
         super().load_state_dict({key: value for key, value in state_dict.items() if key != "weir"})
         self._weir_pending = saved
 

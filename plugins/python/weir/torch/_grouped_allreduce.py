@@ -6,7 +6,7 @@ import torch
 
 from weir import _job
 from weir.torch import _handles, _names, _reduce_op, _tensors
-from weir.torch._compression import Compression, cast_of
+from weir.torch._compression import Compression, single_of
 from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
@@ -76,7 +76,7 @@ def grouped_allreduce(tensors: Sequence[torch.Tensor], average: Optional[bool] =
     """
     op = _reduce_op.chosen(op, average)
     tensors = _tensors.listed(tensors)
-    pairs = [cast_of(compression).compress(tensor) for tensor in tensors]
+    pairs = [single_of(compression).compress(tensor) for tensor in tensors]
     compressed = [tensor for tensor, _ in pairs]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):
         reduced = _GroupedAllreduce.apply(name, op, prescale_factor, postscale_factor,

@@ -6,7 +6,7 @@ import torch
 
 from weir import _job
 from weir.torch import _handles, _names, _reduce_op, _tensors
-from weir.torch._compression import Compression, cast_of
+from weir.torch._compression import Compression, single_of
 from weir.torch._grouped_allgather import grouped_allgather
 from weir.torch._reducescatter import checked_op, gradient_factor
 from weir._process_sets import ProcessSet, global_process_set, id_for
@@ -65,7 +65,7 @@ def grouped_reducescatter(tensors: Sequence[torch.Tensor], name: Optional[str] =
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
     tensors = _tensors.listed(tensors)
-    pairs = [cast_of(compression).compress(tensor) for tensor in tensors]
+    pairs = [single_of(compression).compress(tensor) for tensor in tensors]
     compressed = [tensor for tensor, _ in pairs]
     if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in compressed):
         parts = _GroupedReducescatter.apply(name, op, process_set, prescale_factor,

@@ -14,6 +14,7 @@ import torch
 from weir.torch._compression import Options
 
 _TAKEN = {"momentum": 0, "nesterov": False, "weight_decay": 0}
+_TWICE = "momentum is given to the optimizer and in the compression options; give it once"
 
 
 class Plan(NamedTuple):
@@ -37,7 +38,7 @@ def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: O
     decay = float(compression.pop("weight_decay", 0.0))
     local = compression.pop("weight_decay_form", "outside") == "local"
     if compression.get("compressor") != "dgc":
-        return Plan(compression, "none", 0.0, decay, local, {})
+        return _beside_codec(optimizer, group, compression, decay, local)
     if not isinstance(optimizer, torch.optim.SGD):
         # Residual accumulation alone: this optimizer's own momentum follows the exchange.
         compression.setdefault("momentum", "none")
@@ -46,12 +47,26 @@ def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: O
     return _take_from_sgd(group, compression, decay, local)
 
 
+def _beside_codec(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options,
+                  decay: float, local: bool) -> Plan:
+    """Other compressors do momentum where they are told to, with SGD's coefficient unless they have
+    one; weight decay stays SGD's."""
+    kind = compression.get("momentum", "none")
+    own = float(group["momentum"]) if isinstance(optimizer, torch.optim.SGD) else 0.0
+    if own == 0.0 or (kind == "none" and compression.get("compressor") != "signum"):
+        return Plan(compression, "none", 0.0, decay, local, {})
+    if "momentum_mu" in compression:
+        raise ValueError(_TWICE)
+    compression["momentum_mu"] = repr(own)
+    taken = {key: group[key] for key in ("momentum", "nesterov")}
+    return Plan(compression, kind, own, decay, local, taken)
+
+
 def _take_from_sgd(group: Dict[str, Any], compression: Options, decay: float,
                    local: bool) -> Plan:
     momentum, given = float(group["momentum"]), "momentum" in compression
     if momentum and (given or "momentum_mu" in compression):
-        raise ValueError("momentum is given to the optimizer and in the compression options; give "
-                         "it once")
+        raise ValueError(_TWICE)
     if group.get("dampening"):
         raise ValueError(f"dampening={group['dampening']} has no meaning with momentum correction "
                          "(compression=dgc); leave it at 0")
@@ -101,8 +116,8 @@ def taken_away(groups: List[Dict[str, Any]], plans: List[Plan]) -> Iterator[None
             if group[key] != value:
                 raise ValueError(
                     f"{key} of parameter group {number} has changed from {value} to {group[key]}: "
-                    "Deep Gradient Compression keeps the one it was made with (a schedule that "
-                    "cycles momentum needs cycle_momentum=False)")
+                    "the compressor keeps the one it was made with (a schedule that cycles momentum "
+                    "needs cycle_momentum=False)")
     try:
         for group, plan_ in zip(groups, plans):
             for key in plan_.taken:

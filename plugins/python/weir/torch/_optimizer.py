@@ -9,7 +9,7 @@ import torch
 from weir import _job
 from weir.torch import _reduce_op
 from weir.torch._adasum import AdasumDistributed
-from weir.torch._compression import Compression, options_of, own_of, selects
+from weir.torch._compression import Compression, averages, options_of, own_of
 from weir.torch._distributed import Distributed, checked_passes
 from weir._process_sets import ProcessSet, global_process_set
 from weir.errors import InvalidArgument
@@ -76,15 +76,16 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.dgc(...)``, or a
         dictionary of options. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into
         the compressor; with another optimizer what is not sent accumulates, without momentum
-        correction. Or a ``Compressor`` of the program's own, which is given every dense gradient by
+        correction. Other compressors take SGD's momentum over where ``momentum="nesterov"`` asks for
+        it, and ``signum``. Or a ``Compressor`` of the program's own, which is given every dense gradient by
         itself; those are not fused.
     op: Average or Sum of the gradients; Min, Max and Product too, without compression. With
         Adasum every rank takes a step on its own gradients, and the moves of the parameters are
         combined; compression is then none, fp16, bf16 or the program's own.
     backward_passes_per_step: gradients of so many backward passes are summed before the exchange.
     gradient_predivide_factor: for Average, gradients are divided by it before and by
-        size / it after they are summed. Without effect with ``dgc`` and ``topk``, whose averages
-        pass no such sums.
+        size / it after they are summed. Without effect with compressors other than fp16 and bf16,
+        whose averages pass no such sums.
     process_set: the ranks that train together; "all ranks" means those. On any other rank the
         optimizer takes its steps alone.
     num_groups, groups: accepted; the engine fuses gradients by itself. Strict settings refuse them.
@@ -117,12 +118,12 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         return by_moves
     options = options_of(compression)
     if options is None:
-        options = dict(_job.engine().default_compression)
+        options = options_of(_job.engine().default_compression) or {}
     compressor = options.get("compressor")
-    if selects(options) and op != _reduce_op.Average:
+    if averages(options) and op != _reduce_op.Average:
         raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "
                          "out, and give the learning rate the factor that a sum would give")
-    if selects(options) and gradient_predivide_factor != 1.0:
+    if averages(options) and gradient_predivide_factor != 1.0:
         _refuse_if_strict("gradient_predivide_factor has no effect on gradients that are "
                           f"compressed by {compressor!r}")
     wrapped = _mixed(Distributed, optimizer)

@@ -7,7 +7,7 @@ import torch
 from weir import _job
 from weir.torch import _handles, _names, _reduce_op, _tensors
 from weir.torch._allgather import allgather
-from weir.torch._compression import Compression, cast_of
+from weir.torch._compression import Compression, single_of
 from weir._process_sets import ProcessSet, global_process_set, id_for
 
 
@@ -68,7 +68,7 @@ def reducescatter(tensor: torch.Tensor, name: Optional[str] = None, compression=
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """
     _tensors.expect(tensor)
-    compressed, context = cast_of(compression).compress(tensor)
+    compressed, context = single_of(compression).compress(tensor)
     if compressed.requires_grad and torch.is_grad_enabled():
         part = _Reducescatter.apply(compressed, name, op, process_set, prescale_factor,
                                     postscale_factor)

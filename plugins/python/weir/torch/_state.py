@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional
 import torch
 
 from weir.torch._allreduce import allreduce_
-from weir.torch._compression import selects
+from weir.torch._compression import Options
 from weir.torch._exchange import FusedExchange
 
 State = Dict[str, Any]
@@ -32,11 +32,18 @@ def save(optimizer: Any) -> State:
     steps = [exchange.next_step for exchange in optimizer._weir_exchanges
              if isinstance(exchange, FusedExchange)]
     return {"rank": rank, "size": size, "step": max(steps, default=0), "exchanges": exchanges,
-            "compressor": _compressor_of(optimizer), "decay": decay}
+            "compressor": _compressor_of(optimizer), "remembers": _remembers(optimizer._weir_options),
+            "decay": decay}
 
 
 def _compressor_of(optimizer: Any) -> str:
     return optimizer._weir_options.get("compressor", "none")
+
+
+def _remembers(options: Options) -> bool:
+    """Whether the compressor keeps something from step to step."""
+    return (options.get("compressor") in ("dgc", "signum")
+            or any(options.get(key, "none") != "none" for key in ("ef", "momentum")))
 
 
 def fitting(optimizer: Any, state: State) -> Optional[State]:
@@ -48,7 +55,7 @@ def fitting(optimizer: Any, state: State) -> Optional[State]:
     now = _compressor_of(optimizer)
     former = state.get("compressor", now)
     if former != now:
-        if selects({"compressor": former}):
+        if state.get("remembers"):
             warnings.warn(
                 f"the saved optimizer has compression {former}, this one has {now}: what the "
                 "former has remembered (momentum, and what was not sent yet) is left out, and "

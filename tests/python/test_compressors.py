@@ -1,0 +1,92 @@
+"""Every compressor by its dictionary, and who does the momentum beside it."""
+
+import pytest
+import torch
+
+import weir.torch as hvd
+
+from test_optimizer import loss_of, model, weights
+
+SMALL = {"min_elements": 0}
+SELECTION = {"k": 0.3, "values": "fp32", "ef": "vanilla", **SMALL}
+
+
+def trained(rank, sgd_momentum=0.0, steps=12, **compression):
+    """The weights that SGD comes to, and the losses on the way."""
+    net = model()
+    optimizer = hvd.DistributedOptimizer(
+        torch.optim.SGD(net.parameters(), lr=0.01, momentum=sgd_momentum), net.named_parameters(),
+        compression)
+    losses = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss = loss_of(net, step % 2, rank)
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    return weights(net), losses
+
+
+@pytest.mark.parametrize("compression", [
+    {"compressor": "topk", **SELECTION},
+    {"compressor": "randomk", **SELECTION},
+    {"compressor": "randomk", "k": 0.5, "unbiased": True, **SMALL},
+    {"compressor": "threshold", "threshold": 0.01, "max_density": 1.0, "ef": "vanilla", **SMALL},
+    {"compressor": "onebit", "scaling": True, "ef": "vanilla", **SMALL},
+    {"compressor": "dithering", "k": 15, **SMALL},
+    {"compressor": "dithering", "k": 8, "partition": "natural", "normalize": "l2", **SMALL},
+    {"compressor": "terngrad", **SMALL},
+    {"compressor": "quant3", "ef": "vanilla", **SMALL},
+    {"compressor": "int8", **SMALL},
+    {"compressor": "signum"},
+], ids=lambda options: "-".join(str(value) for value in options.values()))
+def test_trains_and_keeps_the_ranks_alike(rank, size, compression):
+    found, losses = trained(rank, steps=40, **compression)
+    everybody = hvd.allgather(found.flatten()[None])
+    assert torch.equal(everybody, everybody[:1].expand(size, -1))
+    before = hvd.allreduce(torch.tensor(losses[:2])).mean()
+    after = hvd.allreduce(torch.tensor(losses[-2:])).mean()
+    assert after < before
+
+
+@pytest.mark.parametrize("compression", [
+    {"compressor": "topk", "momentum": "nesterov", **SELECTION},
+    {"compressor": "onebit", "momentum": "nesterov", **SMALL},
+    {"compressor": "signum"}], ids=lambda options: options["compressor"])
+def test_the_momentum_of_sgd_moves_into_the_compressor(rank, compression):
+    taken, _ = trained(rank, sgd_momentum=0.75, **compression)
+    given, _ = trained(rank, momentum_mu=0.75, **compression)
+    assert torch.equal(taken, given)
+    without = {key: value for key, value in compression.items() if key != "momentum"}
+    if without != compression:
+        behind, _ = trained(rank, sgd_momentum=0.75, **without)
+        assert not torch.equal(taken, behind)
+
+
+def test_momentum_is_given_once():
+    net = model()
+    sgd = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    for options in ({"compressor": "topk", "momentum": "nesterov", "momentum_mu": 0.9},
+                    {"compressor": "signum", "momentum_mu": 0.9}):
+        with pytest.raises(ValueError, match="give it once"):
+            hvd.DistributedOptimizer(sgd, net.named_parameters(), options)
+
+
+def test_the_prefix_of_byteps_means_nothing(rank):
+    plain = {"compressor": "dgc", "density": 0.1, "values": "fp32", **SMALL}
+    prefixed = {"byteps_" + key: value for key, value in plain.items()}
+    assert torch.equal(trained(rank, sgd_momentum=0.75, **plain)[0],
+                       trained(rank, sgd_momentum=0.75, **prefixed)[0])
+    with pytest.raises(ValueError, match="twice"):
+        trained(rank, **plain, byteps_density=0.2)
+
+
+def test_a_changed_momentum_is_noticed(rank):
+    net = model()
+    optimizer = hvd.DistributedOptimizer(
+        torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.5), net.named_parameters(),
+        {"compressor": "topk", "momentum": "nesterov", **SELECTION})
+    optimizer.param_groups[0]["momentum"] = 0.9
+    loss_of(net, 0, rank).backward()
+    with pytest.raises(ValueError, match="momentum of parameter group 0 has changed"):
+        optimizer.step()

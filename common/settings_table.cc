@@ -71,7 +71,8 @@ std::vector<SettingRow> MakeTable() {
        .alias = "",
        .member = &S::compression,
        .allowed = "a name, or key=value,key=value, each key once; a list of numbers in brackets",
-       .help = "Compressor options of optimizers that do not give their own."},
+       .help = "Compressor options of optimizers that give none of their own: `Compression.none` "
+               "in Python."},
       {.name = "STALL_CHECK",
        .alias = "STALL_CHECK_DISABLE",
        .member = &S::stall_check,

@@ -29,6 +29,8 @@ inline constexpr char kEngineFdVariable[] = "WEIR_SUPERVISOR_FD";
 inline constexpr char kAddressesVariable[] = "WEIR_LAUNCHER_ADDRESSES";  ///< "ip:port,ip:port"
 inline constexpr char kTokenVariable[] = "WEIR_LAUNCHER_TOKEN";
 inline constexpr char kGraceVariable[] = "WEIR_LAUNCHER_GRACE_SECONDS";
+/// The process whose end ends the job: that of weir.run, which nobody else could tell.
+inline constexpr char kParentVariable[] = "WEIR_LAUNCHER_PARENT";
 /// The job's hosts and how many ranks each one has, for people: "a:2,b:1".
 inline constexpr char kHostsVariable[] = "WEIR_LAUNCHER_HOSTS";
 /// Where weirrun got the settings from, for people: lines "WEIR_CYCLE_TIME=--cycle-time-ms".

@@ -74,7 +74,7 @@ void Coordinator::EndLate(const std::string& deadline) {
   if (failure_) return;
   const std::string silent = stalls_->Silent();
   failure_ = std::make_exception_ptr(
-      TimedOut(fmt::format("rank {}: a wait passed its deadline of {}{}{}", rank_, deadline,
+      TimedOut(fmt::format("a wait of rank {} passed its deadline of {}{}{}", rank_, deadline,
                            During(), silent.empty() ? "" : "; " + silent),
                UnderWay({rank_})));
   failure_is_ours_ = true;

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "common/clock.h"
@@ -22,8 +24,9 @@ void Coordinator::Loop() {
     moved = PollSets(now) || moved;
     if (stalls_->due(now)) InspectStalls(now);
     if (shutdown_deadline_ns_ != 0 && now > shutdown_deadline_ns_) {
-      throw TimedOut("the other ranks did not shut down within " +
-                         std::to_string(settings_.timeout_seconds) + " s (WEIR_TIMEOUT_SECONDS)",
+      throw TimedOut(fmt::format("rank {} waited {:g} s (WEIR_TIMEOUT_SECONDS) for the others to "
+                                 "shut down too",
+                                 rank_, settings_.timeout_seconds),
                      {"", {rank_}, "shutdown"});
     }
     if (Quiet()) return;

@@ -66,6 +66,17 @@ UniqueFd WatchSignals() {
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+/// A SIGTERM when the process ends that WEIR_LAUNCHER_PARENT names. Signals are watched already.
+void EndWithParent() {
+  const char* parent = std::getenv(supervision::kParentVariable);
+  if (parent == nullptr) return;
+  const auto pid = static_cast<pid_t>(std::strtol(parent, nullptr, 10));
+  unsetenv(supervision::kParentVariable);  // Of what the ranks start it is no parent.
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  const bool has_ended = kill(pid, 0) != 0 && errno == ESRCH;
+  if (has_ended) raise(SIGTERM);
+}
+
 std::string Addresses(const Options& options, std::uint16_t port) {
   std::vector<std::string> addresses = {"127.0.0.1"};
   if (!AllLocal(options.hosts)) addresses = HostAddresses(options.interfaces);
@@ -96,6 +107,7 @@ Launcher::Launcher(const Options& options, const Settings& settings)
          RemoteShellValue(settings.start_timeout_seconds, own_ssh ? ssh : "ssh").c_str(), 1);
   if (options_.verbose) std::fprintf(stderr, "%s\n", ShellWords(command).c_str());
   signals_ = WatchSignals();
+  EndWithParent();
   output_ = std::make_unique<OutputCollector>(options_.output, options_.ranks);
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // What mpiexec leaves behind comes here.
   mpiexec_ = StartMpiexec(command, file_limit_);

@@ -82,7 +82,7 @@ std::unique_ptr<Membership> SupervisorMembership::FromEnvironment() {
     throw InvalidArgument(
         std::string(supervision::kEngineFdVariable) + " is '" + text +
         "', which is not the socket to this rank's supervisor; a wrapper that starts the program "
-        "must leave that descriptor open (in Python: pass_fds), or unset the variable");
+        "must leave that descriptor open (in Python: close_fds=False), or unset the variable");
   }
   // The original stays for a later engine in this process, but not for programs that it runs.
   fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);

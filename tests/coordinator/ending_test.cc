@@ -159,7 +159,7 @@ TEST(Ending, AWaitThatPassesItsDeadlineEndsTheJobOnAllRanks) {
         std::vector<float> values(4, 1.0f);
         if (engine.rank() == 0) {
           EXPECT_THAT(ErrorOf([&] { engine.Wait(Reduce(engine, "alone", values)); }),
-                      AllOf(HasSubstr("TimedOut: rank 0: a wait passed its deadline of 0.1 s"),
+                      AllOf(HasSubstr("TimedOut: a wait of rank 0 passed its deadline of 0.1 s"),
                             HasSubstr("(phase negotiate of 'alone')")));
           rank_0_ended.set_value();
           return;

@@ -225,6 +225,24 @@ def test_arguments_that_cannot_be_pickled_are_refused():
         weir.run(nested, args=(threading.Lock(),))
 
 
+def test_a_job_ends_with_the_process_that_started_it(folder):
+    script = folder / "script.py"
+    script.write_text(textwrap.dedent("""
+        import time, weir
+
+        def work():
+            print("started", flush=True)
+            time.sleep(3600)
+
+        if __name__ == "__main__":
+            weir.run(work, np=2)
+        """))
+    with subprocess.Popen([sys.executable, str(script)], stdout=subprocess.PIPE, text=True) as job:
+        assert "started" in job.stdout.readline()
+        job.kill()
+        job.stdout.read()  # Ends when the last process that could write there has ended.
+
+
 def test_no_launcher_says_how_to_name_one(monkeypatch):
     monkeypatch.setattr("weir.launcher.command", lambda: ("nowhere/weirrun", {}))
     monkeypatch.setenv("PATH", "")

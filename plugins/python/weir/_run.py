@@ -65,6 +65,7 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
     payload = _pickled(func, args, kwargs or {})
     program, environment = _launcher()
     environment.update(env or {})
+    environment["WEIR_LAUNCHER_PARENT"] = str(os.getpid())  # The job ends with this process.
     with tempfile.TemporaryDirectory(prefix="weir-run-") as folder:
         (pathlib.Path(folder) / "call").write_bytes(payload)
         command = [program, *options, executable or sys.executable, "-m", "weir._run_rank", folder]

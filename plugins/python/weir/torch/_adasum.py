@@ -1,12 +1,12 @@
 """What DistributedOptimizer puts before the wrapped optimizer's own class for op=Adasum."""
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Iterator, List
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List
 
 import torch
 
 from weir._process_sets import ProcessSet
-from weir.torch import _handles, _reduce_op
+from weir.torch import _handles, _in_place, _reduce_op
 from weir.torch._compression import is_compressor
 from weir.torch._distributed import checked_passes
 from weir.torch._grouped_allreduce import grouped_allreduce_async_
@@ -55,6 +55,11 @@ class AdasumDistributed(_Wrapped):
             process_set=self._weir_process_set))
         for parameter, start, move, (_, context) in zip(parameters, before, moves, pairs):
             parameter.copy_(start + self._weir_compression.decompress(move, context))
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Restores what ``state_dict`` gave, as the wrapped optimizer does."""
+        with _in_place.kept(self):
+            super().load_state_dict(state_dict)
 
     def synchronize(self) -> None:
         """Does nothing: gradients stay each rank's own."""

@@ -11,7 +11,7 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet, id_for
 from weir.torch import (
-    _momentum_handover, _first_step, _loss_scale, _momentum, _nonfinite, _reduce_op, _state)
+    _in_place, _momentum_handover, _first_step, _loss_scale, _momentum, _nonfinite, _reduce_op, _state)
 from weir.torch._compression import averages
 from weir.torch._exchange import FusedExchange, Member, Reduction, SingleExchange
 from weir.torch._own_compressor import OwnExchange
@@ -356,7 +356,9 @@ class Distributed(_Wrapped):
             saved = _state.fitting(self, saved)
         if saved is None:
             _momentum_handover.check(self, state_dict)
-        super().load_state_dict({key: value for key, value in state_dict.items() if key != "weir"})
+        with _in_place.kept(self):
+            super().load_state_dict({key: value for key, value in state_dict.items()
+                                     if key != "weir"})
         self._weir_pending = saved
 
 

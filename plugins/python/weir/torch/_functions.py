@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterable, List, Tuple, Union
 import torch
 
 from weir import _job
-from weir.torch import _handles
+from weir.torch import _handles, _in_place
 from weir.torch._broadcast import broadcast_async_
 from weir.torch._objects import broadcast_object
 from weir._process_sets import ProcessSet, global_process_set
@@ -82,7 +82,8 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int,
     if _job.rank() != root_rank:
         state = _put_tensors(skeleton, tensors)
         pending = state.pop("weir")
-        torch.optim.Optimizer.load_state_dict(optimizer, state)
+        with _in_place.kept(optimizer):
+            torch.optim.Optimizer.load_state_dict(optimizer, state)
         if pending is not None:
             optimizer._weir_pending = pending  # type: ignore[attr-defined]
 

@@ -29,21 +29,26 @@ def save(optimizer: Any) -> State:
     momentum = optimizer._weir_decay.momentum
     decay = {slot.name: momentum[slot.parameter].clone()
              for slot in optimizer._weir_slots.values() if slot.parameter in momentum}
-    steps = [exchange.next_step for exchange in optimizer._weir_exchanges
-             if isinstance(exchange, FusedExchange)]
-    return {"rank": rank, "size": size, "step": max(steps, default=0), "exchanges": exchanges,
-            "compressor": _compressor_of(optimizer), "remembers": _remembers(optimizer._weir_options),
-            "decay": decay}
+    step = max((exchange.next_step for exchange in optimizer._weir_exchanges
+                if isinstance(exchange, FusedExchange)), default=0)
+    return {"rank": rank, "size": size, "step": step, "exchanges": exchanges,
+            "compressor": _compressor_of(optimizer),
+            "remembered": _remembered(optimizer) if step > 0 else "", "decay": decay}
 
 
 def _compressor_of(optimizer: Any) -> str:
     return optimizer._weir_options.get("compressor", "none")
 
 
-def _remembers(options: Options) -> bool:
-    """Whether the compressor keeps something from step to step."""
-    return (options.get("compressor") in ("dgc", "signum")
-            or any(options.get(key, "none") != "none" for key in ("ef", "momentum")))
+def _remembered(optimizer: Any) -> str:
+    """What the compressor keeps from step to step, in words; empty before the first step."""
+    options = optimizer._weir_options
+    selects = options.get("compressor") == "dgc" or options.get("ef", "none") != "none"
+    has_momentum = any(plan.kind != "none" or plan.compression.get("compressor") == "signum"
+                       or plan.compression.get("momentum", "none") != "none"
+                       for plan in optimizer._weir_plans)
+    kept = ["what was not sent yet"] * selects + ["its momentum"] * has_momentum
+    return " and ".join(kept)
 
 
 def fitting(optimizer: Any, state: State) -> Optional[State]:
@@ -55,11 +60,11 @@ def fitting(optimizer: Any, state: State) -> Optional[State]:
     now = _compressor_of(optimizer)
     former = state.get("compressor", now)
     if former != now:
-        if state.get("remembers"):
+        if state.get("remembered"):
             warnings.warn(
                 f"the saved optimizer has compression {former}, this one has {now}: what the "
-                "former has remembered (momentum, and what was not sent yet) is left out, and "
-                "training goes on without it")
+                f"former has remembered ({state['remembered']}) is left out, and training goes on "
+                "without it")
         return None
     found, expected = len(state["exchanges"]), optimizer._weir_place[2]
     if found != expected:

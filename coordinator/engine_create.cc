@@ -48,11 +48,19 @@ std::shared_ptr<void> ClaimProcess() {
   return {&claimed, [](void*) { claimed = false; }};
 }
 
+/// How long this rank waits for the others to join. weirrun keeps the same deadline, and knows who
+/// has not come: where there is one, its verdict is to be the first.
+std::chrono::milliseconds StartTimeout(const Settings& settings) {
+  constexpr std::chrono::milliseconds kForTheLauncher{5000};
+  const auto own =
+      std::chrono::milliseconds(static_cast<std::int64_t>(settings.start_timeout_seconds * 1000));
+  return std::getenv(supervision::kEngineFdVariable) == nullptr ? own : own + kForTheLauncher;
+}
+
 }  // namespace
 
 std::unique_ptr<Engine> Engine::Create(const Settings& settings) {
-  const auto timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(settings.start_timeout_seconds * 1000));
+  const std::chrono::milliseconds timeout = StartTimeout(settings);
   // MPI lives on the network thread: made and used there (and finalised when the process exits).
   auto bootstrap = std::make_shared<std::optional<Bootstrap>>();
   EngineEnvironment environment;

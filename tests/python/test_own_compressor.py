@@ -247,6 +247,24 @@ def test_a_result_of_another_shape_is_named_and_changes_nothing(rank, size):
     assert hvd.allreduce(torch.ones(1), op=hvd.Sum) == size
 
 
+@pytest.mark.parametrize("method, returned, says", [
+    ("compress", None, "Odd.compress has to return a tensor and what decompress needs; of the "
+                       "gradient of 'weight' it made None"),
+    ("compress", (torch.ones(2), 1, 2), "of the gradient of 'weight' it made .tensor"),
+    ("compress", ("text", None), "of the gradient of 'weight' it made .'text'"),
+    ("decompress", None, "Odd.decompress has to return a tensor; of the gradient of 'weight' it "
+                         "made None")])
+def test_what_is_no_result_is_named(size, method, returned, says):
+    kind = type("Odd", (Halved,), {method: staticmethod(lambda *_: returned)})
+    parameter = torch.nn.Parameter(torch.zeros(4, 2))
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=1.0),
+                                         [("weight", parameter)], kind)
+    with pytest.raises(TypeError, match=says):
+        parameter.sum().backward()
+        optimizer.step()
+    assert hvd.allreduce(torch.ones(1), op=hvd.Sum) == size
+
+
 def test_names_stay_with_their_parameters_beside_sparse_ones(rank, size):
     class Short(Halved):
         @staticmethod

@@ -73,8 +73,9 @@ def test_two_of_one_are_refused(arguments, names):
 
 
 def test_a_number_of_ranks_is_a_whole_one():
-    with pytest.raises(TypeError):
-        weir.run(work, np=1.5)
+    for wrong in (1.5, "2"):
+        with pytest.raises(TypeError, match=f"np={wrong!r} is no whole number"):
+            weir.run(work, np=wrong)
 
 
 def test_weirrun_takes_them(folder):  # noqa: F811

@@ -53,7 +53,7 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
     _run_options.one_of(hosts=hosts, hostfile=hostfile)
     _run_options.one_of(use_gloo=use_gloo or None, use_mpi=use_mpi or None)
     ranks = _run_options.one_of(num_proc=num_proc, np=np)
-    ranks = 1 if ranks is None else operator.index(ranks)
+    ranks = 1 if ranks is None else _whole(ranks)
     options = _run_options.of({
         "-np": str(ranks), "--hosts": hosts, "--hostfile": hostfile,
         "--start-timeout": start_timeout, "--ssh-port": ssh_port,
@@ -71,6 +71,13 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
         command = [program, *options, executable or sys.executable, "-m", "weir._run_rank", folder]
         done = subprocess.run(command, env=_with_package(environment), check=False)
         return _results(pathlib.Path(folder), ranks, done.returncode, shlex.join(command))
+
+
+def _whole(ranks: Any) -> int:
+    try:
+        return operator.index(ranks)
+    except TypeError:
+        raise TypeError(f"weir.run: np={ranks!r} is no whole number") from None
 
 
 def _pickled(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:

@@ -113,11 +113,12 @@ def taken_away(groups: List[Dict[str, Any]], plans: List[Plan]) -> Iterator[None
     """
     for number, (group, plan_) in enumerate(zip(groups, plans)):
         for key, value in plan_.taken.items():
-            if group[key] != value:
+            if group.get(key) != value:
                 raise ValueError(
-                    f"{key} of parameter group {number} has changed from {value} to {group[key]}: "
-                    "the compressor keeps the one it was made with (a schedule that cycles momentum "
-                    "needs cycle_momentum=False)")
+                    f"{key} of parameter group {number} has changed from {value} to "
+                    f"{group.get(key)}, but the compressor keeps the one it was made with: make the "
+                    "optimizer with that of the state that it loads, and a schedule that cycles "
+                    "momentum with cycle_momentum=False")
     try:
         for group, plan_ in zip(groups, plans):
             for key in plan_.taken:

@@ -39,12 +39,22 @@ class OwnExchange:
     def submit(self, index: int, gradient: torch.Tensor) -> None:
         reduction, compressor, process_set = self._arguments
         name = self._members[index].name
-        compressed, context = compressor.compress(gradient)
+        compressed, context = self._pair(name, compressor.compress(gradient))
         handle = allreduce_async_(  # It keeps the tensor alive until it was waited for.
             compressed.contiguous(), name=f"{self._name}/{name}", op=reduction.op,
             prescale_factor=reduction.prescale, postscale_factor=reduction.postscale,
             process_set=process_set)
         self._under_way.append((handle, name, gradient, context))
+
+    def _pair(self, name: str, made: Any) -> Any:
+        if isinstance(made, tuple) and len(made) == 2 and torch.is_tensor(made[0]):
+            return made
+        raise TypeError(f"{self._own()}.compress has to return a tensor and what decompress needs; "
+                        f"of the gradient of '{name}' it made {made!r:.60}")
+
+    def _own(self) -> str:
+        compressor = self._arguments[1]
+        return getattr(compressor, "__name__", type(compressor).__name__)
 
     @torch.no_grad()
     def finish(self) -> None:
@@ -56,9 +66,11 @@ class OwnExchange:
     def _take(self, handle: int, name: str, gradient: torch.Tensor, context: Any) -> None:
         compressor = self._arguments[1]
         found = compressor.decompress(_handles.synchronize(handle), context)
+        if not torch.is_tensor(found):
+            raise TypeError(f"{self._own()}.decompress has to return a tensor; of the gradient of "
+                            f"'{name}' it made {found!r:.60}")
         if found.shape != gradient.shape:
-            own = getattr(compressor, "__name__", type(compressor).__name__)
-            raise ValueError(f"{own}.decompress made {list(found.shape)} of the gradient of "
+            raise ValueError(f"{self._own()}.decompress made {list(found.shape)} of the gradient of "
                              f"'{name}', whose shape is {list(gradient.shape)}")
         gradient.copy_(found)
 

@@ -124,7 +124,16 @@ void Job::OnStartTrouble(const StartTrouble& trouble) {
     Rank& rank = ranks_[r];
     const bool meant =
         trouble.host.empty() ? static_cast<int>(r) == trouble.rank : hosts_[r] == trouble.host;
-    if (meant && rank.state == Rank::kStarting && rank.trouble.empty()) rank.trouble = trouble.why;
+    const bool unstarted = rank.state == Rank::kStarting || rank.given_up;
+    if (meant && unstarted && rank.trouble.empty()) rank.trouble = trouble.why;
+  }
+  BlameTrouble();
+}
+
+void Job::BlameTrouble() {
+  if (!cause_ || !cause_->yields_to_trouble) return;
+  if (const std::string known = KnownTroubles(); !known.empty()) {
+    cause_ = {.text = known, .code = 1};
   }
 }
 
@@ -211,7 +220,10 @@ void Job::FailRank(int rank, const std::string& how, int code, Time now) {
   if (cause_ && !cause_->text_is_final)
     *cause_ = {.text = Place(hosts_, rank) + ": " + how, .code = code};
   if (cause_) return;
-  cause_ = {.text = Place(hosts_, rank) + ": " + how, .code = code};
+  cause_ = {.text = Place(hosts_, rank) + ": " + how,
+            .code = code,
+            .yields_to_trouble = assembly_.waits(rank) && !StartingRanks().empty()};
+  BlameTrouble();
   Broadcast({.type = MessageType::kPeerLost,
              .rank = rank,
              .host = hosts_[static_cast<std::size_t>(rank)],
@@ -284,7 +296,9 @@ void Job::SetDeadline() {
 
 void Job::GiveUpOnStarting() {
   for (Rank& rank : ranks_) {
-    if (rank.state == Rank::kStarting) rank.state = Rank::kOver;
+    if (rank.state != Rank::kStarting) continue;
+    rank.state = Rank::kOver;
+    rank.given_up = true;
   }
 }
 
@@ -300,7 +314,8 @@ std::string Job::KnownTroubles() const {
   std::map<std::string, std::vector<int>> by_reason;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const Rank& rank = ranks_[r];
-    if (rank.state != Rank::kStarting || rank.trouble.empty()) continue;
+    const bool unstarted = rank.state == Rank::kStarting || rank.given_up;
+    if (!unstarted || rank.trouble.empty()) continue;
     by_reason[rank.trouble].push_back(static_cast<int>(r));
   }
   std::string text;

@@ -66,6 +66,7 @@ class Job {
   struct Rank {
     enum { kStarting, kRunning, kOver } state = kStarting;
     std::string trouble{};          // Why it does not start, if known.
+    bool given_up = false;          // It was starting when the job began to end.
     std::optional<Time> settles{};  // Ended with code 0: when it is looked at who misses it.
   };
   struct Cause {
@@ -75,6 +76,8 @@ class Job {
     bool text_is_final = true;
     bool code_is_final = true;
     std::optional<int> code_of = std::nullopt;  ///< The one rank whose exit can say more.
+    /// A rank ended while it waited for others to start: why those do not says more.
+    bool yields_to_trouble = false;
   };
 
   void OnAttach(int rank, Time now);
@@ -94,6 +97,7 @@ class Job {
   std::string StartingRanks() const;
   /// "rank 2 on b did not start: why" of those of which the reason is known.
   std::string KnownTroubles() const;
+  void BlameTrouble();
 
   std::vector<std::string> hosts_;  // Of each rank.
   std::vector<Rank> ranks_;

@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "launcher/job.h"
 #include "tests/launcher/job_fixture.h"
 
@@ -17,6 +19,29 @@ TEST_F(JobTest, AKnownReasonIsGivenWithTheHostThatDidNotStart) {
   job_.OnStartTrouble({.rank = 0, .why = "it has started"});
   job_.OnMpiexecEnded(Exit(255), now_);
   EXPECT_EQ(job_.verdict(), "rank 2 on b did not start: ssh ended with exit code 255: no route");
+}
+
+TEST_F(JobTest, WhoDiesOfAStartThatFailedIsNotItsCause) {
+  // MPI's start may crash when mpiexec ends; what each of them says comes in any order.
+  for (const bool trouble_first : {false, true}) {
+    Job job({"a", "b"}, JobPolicy{}, now_, [](int, const Message&) {});
+    job.OnMessage(0, {.type = MessageType::kHello}, now_);
+    job.OnMessage(0, {.type = MessageType::kAttach}, now_);
+    const StartTrouble trouble{.host = "b", .why = "ssh ended with exit code 255: no route"};
+    if (trouble_first) job.OnStartTrouble(trouble);
+    job.OnMessage(0, {.type = MessageType::kExited, .code = SIGSEGV}, now_);
+    if (!trouble_first) job.OnStartTrouble(trouble);
+    job.OnMpiexecEnded(Exit(255), now_);
+    EXPECT_EQ(job.verdict(), "rank 1 on b did not start: ssh ended with exit code 255: no route");
+    EXPECT_EQ(job.exit_code(), 1);
+  }
+}
+
+TEST_F(JobTest, WhoDiesByItselfWhileOthersStartIsTheCause) {
+  Say(0, MessageType::kHello);
+  Say(0, MessageType::kExited, SIGSEGV);
+  job_.OnStartTrouble({.host = "b", .why = "ssh ended with exit code 255: no route"});
+  EXPECT_EQ(job_.verdict(), "rank 0 on a: signal 11 (Segmentation fault)");
 }
 
 TEST_F(JobTest, AReasonIsKeptUntilTheStartTimesOut) {

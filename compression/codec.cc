@@ -1,6 +1,6 @@
 #include "compression/codec.h"
 
-#include <algorithm>
+#include "compression/mean_by_merging.h"
 
 namespace weir {
 
@@ -13,12 +13,8 @@ std::size_t Codec::EncodeAndSubtract(const StepContext& context, std::span<float
 
 void Codec::MergeMean(std::span<const std::span<const std::byte>> payloads,
                       std::span<float> mean) const {
-  std::ranges::fill(mean, 0.0f);
-  for (const auto& payload : payloads) {
-    if (!payload.empty()) Merge(payload, mean);
-  }
-  const auto ranks = static_cast<float>(payloads.size());
-  for (float& value : mean) value /= ranks;
+  MeanByMerging(payloads, mean,
+                [this](const auto& payload, std::span<float> sum) { Merge(payload, sum); });
 }
 
 }  // namespace weir

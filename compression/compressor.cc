@@ -1,15 +1,13 @@
 #include "compression/compressor.h"
 
-#include <algorithm>
+#include "compression/mean_by_merging.h"
 
 namespace weir {
 
 void Compressor::MergeMean(std::span<const std::span<const std::byte>> payloads,
                            std::span<float> mean) const {
-  std::ranges::fill(mean, 0.0f);
-  for (const auto& payload : payloads) Merge(payload, mean);
-  const auto ranks = static_cast<float>(payloads.size());
-  for (float& value : mean) value /= ranks;
+  MeanByMerging(payloads, mean,
+                [this](const auto& payload, std::span<float> sum) { Merge(payload, sum); });
 }
 
 void Compressor::Finish(const StepContext&, std::span<float>) {}

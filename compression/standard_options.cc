@@ -172,20 +172,16 @@ CounterRandom RandomOf(const ParsedOptions& options, const TensorSpec& tensor) {
 }
 
 std::size_t MinElementsOf(const ParsedOptions& options) {
-  const auto elements = [&](bool (ParsedOptions::*present)(const std::string&)
-                                const) -> std::optional<std::size_t> {
-    if ((options.*present)("min_elements")) {
-      return static_cast<std::size_t>(options.Integer("min_elements"));
-    }
-    if (!(options.*present)("min_compress_bytes")) return {};
-    const auto bytes = static_cast<std::size_t>(options.Integer("min_compress_bytes"));
-    return (bytes + sizeof(float) - 1) / sizeof(float);
-  };
-  if (options.Given("min_elements") && options.Given("min_compress_bytes")) {
+  const bool by_bytes = options.Given("min_compress_bytes");
+  if (by_bytes && options.Given("min_elements")) {
     options.Refuse("min_compress_bytes", "says what \"min_elements\" says; leave one of them out");
   }
-  if (const auto given = elements(&ParsedOptions::Given)) return *given;
-  return elements(&ParsedOptions::Has).value_or(0);
+  if (!by_bytes && options.Has("min_elements")) {
+    return static_cast<std::size_t>(options.Integer("min_elements"));
+  }
+  if (!options.Has("min_compress_bytes")) return 0;
+  const auto bytes = static_cast<std::size_t>(options.Integer("min_compress_bytes"));
+  return (bytes + sizeof(float) - 1) / sizeof(float);
 }
 
 void RequireSparseSize(const TensorSpec& tensor, const std::string& compressor) {

@@ -124,8 +124,7 @@ void Job::OnStartTrouble(const StartTrouble& trouble) {
     Rank& rank = ranks_[r];
     const bool meant =
         trouble.host.empty() ? static_cast<int>(r) == trouble.rank : hosts_[r] == trouble.host;
-    const bool unstarted = rank.state == Rank::kStarting || rank.given_up;
-    if (meant && unstarted && rank.trouble.empty()) rank.trouble = trouble.why;
+    if (meant && rank.unstarted() && rank.trouble.empty()) rank.trouble = trouble.why;
   }
   BlameTrouble();
 }
@@ -314,8 +313,7 @@ std::string Job::KnownTroubles() const {
   std::map<std::string, std::vector<int>> by_reason;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const Rank& rank = ranks_[r];
-    const bool unstarted = rank.state == Rank::kStarting || rank.given_up;
-    if (!unstarted || rank.trouble.empty()) continue;
+    if (!rank.unstarted() || rank.trouble.empty()) continue;
     by_reason[rank.trouble].push_back(static_cast<int>(r));
   }
   std::string text;

@@ -65,8 +65,9 @@ class Job {
   enum class Phase { kRunning, kGrace, kTerminating, kKilling };
   struct Rank {
     enum { kStarting, kRunning, kOver } state = kStarting;
-    std::string trouble{};          // Why it does not start, if known.
-    bool given_up = false;          // It was starting when the job began to end.
+    std::string trouble{};  // Why it does not start, if known.
+    bool given_up = false;  // It was starting when the job began to end.
+    bool unstarted() const { return state == kStarting || given_up; }
     std::optional<Time> settles{};  // Ended with code 0: when it is looked at who misses it.
   };
   struct Cause {

@@ -74,7 +74,7 @@ std::vector<OptionSpec> MemorySpecs() {
       {"ef", "none", ChoiceRule{{"none", "vanilla"}},
        "Error feedback: what was not sent is added to the next gradient."},
       {"momentum", "none", ChoiceRule{{"none", "nesterov"}},
-       "Momentum before compression; the optimizer's own must then be 0."},
+       "Momentum before compression; that of an SGD moves there."},
       {"momentum_mu", "", RealRule{0.0, 1.0, false, true},
        "The momentum coefficient; without it that of an SGD, which then does none."},
   };

@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 2;
+inline constexpr int kVersion = 3;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -55,10 +55,13 @@ enum class MessageType : std::uint8_t {
   kAttach,         ///< An engine is being made and waits for the others.
   kJoined,         ///< It has met all others and listens.
   kLeave,          ///< The rank leaves in good order.
+  kInitializing,   ///< It initialises MPI: nobody can finalise MPI from now on without it.
+  kFinalizing,     ///< It would finalise MPI, and waits for kFinalize.
   kAbort,          ///< The rank ends the job [text = reason]; then to all other engines.
   kStatusRequest,  ///< Then to all engines.
   kStatus,         ///< What the rank is doing [text]; then to the engine of rank 0.
   // To engines.
+  kFinalize,      ///< All ranks would [code = 1], or one has ended and never will [code = 0].
   kPeerLost,      ///< A rank died [rank, host, text = how].
   kLauncherLost,  ///< From the supervisor itself.
   kLast = kLauncherLost,

@@ -4,6 +4,7 @@
 
 #include "launcher/mpiexec.h"
 #include "weir/error.h"
+#include "weir/version.h"
 
 namespace weir::launcher {
 namespace {
@@ -33,7 +34,7 @@ std::string MpiexecOrNothing() {
 
 std::string CheckBuild() {
   const std::string mpiexec = MpiexecOrNothing();
-  return "Weir v" WEIR_VERSION ":\n\nAvailable Controllers:\n" +
+  return std::string("Weir v") + Version() + ":\n\nAvailable Controllers:\n" +
          Line(!mpiexec.empty(),
               mpiexec.empty() ? "MPI (no mpiexec found)" : "MPI (" + mpiexec + ")") +
          "\nAvailable Tensor Operations:\n" + Line(true, "MPI") + Line(HasCudaLibrary(), "NCCL");

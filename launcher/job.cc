@@ -28,6 +28,7 @@ Job::Job(std::vector<std::string> hosts, JobPolicy policy, Time now, Send send)
       ranks_(hosts_.size()),
       policy_(policy),
       assembly_(hosts_.size(), policy.start_timeout),
+      finalization_(hosts_.size()),
       send_(std::move(send)),
       phase_ends_(now + policy.start_timeout) {
   SetDeadline();
@@ -50,7 +51,7 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
       OnExited(rank, message, now);
       break;
     case MessageType::kStopped:
-      sender.state = Rank::kOver;
+      End(rank);
       break;
     case MessageType::kAttach:
       OnAttach(rank, now);
@@ -60,6 +61,13 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
       break;
     case MessageType::kLeave:
       assembly_.Leave(rank);
+      break;
+    case MessageType::kInitializing:
+      finalization_.Initialize(rank);
+      break;
+    case MessageType::kFinalizing:
+      finalization_.Ask(rank);
+      if (!ending()) sender.settles = now + policy_.settle;
       break;
     case MessageType::kAbort:
       OnAbort(rank, message.text, now);
@@ -73,21 +81,39 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
     default:
       break;  // Heartbeats; a supervisor has no business with the others.
   }
+  AnswerFinalizing();
   SetDeadline();
+}
+
+void Job::End(int rank) {
+  ranks_[static_cast<std::size_t>(rank)].state = Rank::kOver;
+  finalization_.End(rank);
+}
+
+bool Job::Ends(int rank) const {
+  return ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver || finalization_.asks(rank);
+}
+
+void Job::AnswerFinalizing() {
+  const Finalization::Answer answer = finalization_.TakeAnswer();
+  for (const int rank : answer.ranks) {
+    send_(rank, {.type = MessageType::kFinalize, .code = answer.all_have_come ? 1 : 0});
+  }
 }
 
 void Job::OnAttach(int rank, Time now) {
   assembly_.Attach(rank, now);
   if (ending()) return;
-  // Who has ended cannot come any more, unless it came and the message that says so is on its way.
-  for (Rank& other : ranks_) {
-    if (other.state == Rank::kOver) other.settles = now + policy_.settle;
+  // Who has ended, or is about to, cannot come any more, unless it came and the message that says
+  // so is on its way.
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (!Ends(static_cast<int>(r))) continue;
+    ranks_[r].settles = now + policy_.settle;
   }
 }
 
 void Job::OnExited(int rank, const Message& message, Time now) {
-  Rank& gone = ranks_[static_cast<std::size_t>(rank)];
-  gone.state = Rank::kOver;
+  End(rank);
   if (const int code = ShellCode(message.code); code != 0) {
     if (cause_ && !cause_->code_is_final && cause_->code_of.value_or(rank) == rank) {
       cause_->code = code;
@@ -95,7 +121,7 @@ void Job::OnExited(int rank, const Message& message, Time now) {
     }
     FailRank(rank, message.text.empty() ? DescribeStatus(message.code) : message.text, code, now);
   } else {
-    gone.settles = now + policy_.settle;
+    ranks_[static_cast<std::size_t>(rank)].settles = now + policy_.settle;
   }
 }
 
@@ -113,10 +139,10 @@ void Job::OnAbort(int rank, const std::string& reason, Time now) {
 }
 
 void Job::OnSupervisorLost(int rank, const std::string& how, Time now) {
-  Rank& lost = ranks_[static_cast<std::size_t>(rank)];
-  if (lost.state == Rank::kOver) return;
-  lost.state = Rank::kOver;
+  if (ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver) return;
+  End(rank);
   FailRank(rank, how, 1, now);
+  AnswerFinalizing();
 }
 
 void Job::OnStartTrouble(const StartTrouble& trouble) {
@@ -237,7 +263,8 @@ void Job::Settle(int rank, Time now) {
     return assembly_.has_engine(other) &&
            ranks_[static_cast<std::size_t>(other)].state == Rank::kRunning;
   };
-  if (assembly_.has_engine(rank)) {
+  const bool over = ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver;
+  if (over && assembly_.has_engine(rank)) {
     assembly_.Leave(rank);  // Nobody waits for others in it any more.
     const auto others = std::views::iota(0, static_cast<int>(ranks_.size()));
     if (std::ranges::none_of(others, goes_on)) return;
@@ -246,8 +273,8 @@ void Job::Settle(int rank, Time now) {
   const auto waiting = assembly_.first_waiting();
   if (!waiting || !goes_on(*waiting)) return;
   FailRank(rank,
-           "exited (exit code 0) and so cannot join the job, where " + Place(hosts_, *waiting) +
-               " waits for it",
+           std::string(over ? "exited (exit code 0)" : "is ending") +
+               " and so cannot join the job, where " + Place(hosts_, *waiting) + " waits for it",
            1, now);
 }
 

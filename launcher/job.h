@@ -8,6 +8,7 @@
 
 #include "common/supervision.h"
 #include "launcher/assembly.h"
+#include "launcher/finalization.h"
 #include "launcher/start_trouble.h"
 
 namespace weir::launcher {
@@ -68,7 +69,7 @@ class Job {
     std::string trouble{};  // Why it does not start, if known.
     bool given_up = false;  // It was starting when the job began to end.
     bool unstarted() const { return state == kStarting || given_up; }
-    std::optional<Time> settles{};  // Ended with code 0: when it is looked at who misses it.
+    std::optional<Time> settles{};  // Ends with code 0: when it is looked at who misses it.
   };
   struct Cause {
     std::string text;
@@ -81,11 +82,15 @@ class Job {
     bool yields_to_trouble = false;
   };
 
+  void End(int rank);
+  /// Whether the program of `rank` has ended or is about to.
+  bool Ends(int rank) const;
+  void AnswerFinalizing();
   void OnAttach(int rank, Time now);
   void OnExited(int rank, const supervision::Message& message, Time now);
   void OnAbort(int rank, const std::string& reason, Time now);
   void FailRank(int rank, const std::string& how, int code, Time now);
-  /// `rank` ended with code 0 a while ago: a failure if others miss it.
+  /// `rank` ended with code 0 a while ago, or would: a failure if others miss it.
   void Settle(int rank, Time now);
   /// Those who have not come, or how those who have miss each other.
   std::string AssemblyTrouble() const;
@@ -104,6 +109,7 @@ class Job {
   std::vector<Rank> ranks_;
   JobPolicy policy_;
   Assembly assembly_;
+  Finalization finalization_;
   Send send_;
   Phase phase_ = Phase::kRunning;
   Time phase_ends_;  // While running: when the start times out.

@@ -12,6 +12,7 @@
 #include "launcher/remote_shell.h"
 #include "launcher/supervisor.h"
 #include "weir/error.h"
+#include "weir/version.h"
 
 namespace {
 
@@ -33,7 +34,7 @@ int Main(const std::vector<std::string>& arguments) {
       std::fputs(options.help.c_str(), stdout);
       return 0;
     case Options::Action::kVersion:
-      std::puts(WEIR_VERSION);
+      std::puts(weir::Version());
       return 0;
     case Options::Action::kCheckBuild:
       std::fputs(weir::launcher::CheckBuild().c_str(), stdout);

@@ -169,6 +169,7 @@ void Supervisor::OnMessage(const Message& message) {
     case MessageType::kFinish:
       finish_ = true;
       break;
+    case MessageType::kFinalize:
     case MessageType::kPeerLost:
     case MessageType::kAbort:
       TellEngine(message);
@@ -200,6 +201,8 @@ void Supervisor::OnEngine() {
         left_ = message.type == MessageType::kLeave;
         [[fallthrough]];
       case MessageType::kJoined:
+      case MessageType::kInitializing:
+      case MessageType::kFinalizing:
       case MessageType::kAbort:
       case MessageType::kStatusRequest:
       case MessageType::kStatus:

@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "weir/version.h"
+
 namespace weir {
 namespace {
 
@@ -78,7 +80,7 @@ std::vector<MetricFamily> GaugeCollector::Collect() const {
   const auto add = [&](FamilyOf family) { families.push_back(std::move(family)); };
 
   FamilyOf build(kGauge, "weir_build_info", "Always 1; the label says which Weir this is.");
-  add(build.Value({{"version", WEIR_VERSION}}, 1));
+  add(build.Value({{"version", Version()}}, 1));
   FamilyOf rank(kGauge, "weir_rank_info", "Always 1; the labels say which rank this is.");
   add(rank.Value({{"rank", std::to_string(info_.rank)},
                   {"local_rank", std::to_string(info_.local_rank)},

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "weir/version.h"
+
 namespace weir {
 namespace {
 
@@ -23,7 +25,7 @@ nlohmann::ordered_json Hosts(const std::string& text) {
 }  // namespace
 
 std::string RunPage(const Settings& settings, const RunInfo& info) {
-  nlohmann::ordered_json page = {{"version", WEIR_VERSION},
+  nlohmann::ordered_json page = {{"version", Version()},
                                  {"rank", info.rank},
                                  {"size", info.size},
                                  {"local_rank", info.local_rank},

@@ -1,20 +1,17 @@
 #include "ops/supervisor_membership.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include "ops/no_membership.h"
+#include "ops/supervisor_socket.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -22,9 +19,6 @@ namespace {
 
 using supervision::Message;
 using supervision::MessageType;
-
-// Only a stopped supervisor takes nothing; the engine does not wait for that.
-constexpr timeval kSendTimeout{.tv_sec = 1, .tv_usec = 0};
 
 std::optional<MembershipEvent> ToEvent(Message message) {
   using Kind = MembershipEvent::Kind;
@@ -52,50 +46,19 @@ std::optional<MembershipEvent> ToEvent(Message message) {
   }
 }
 
-bool IsPacketSocket(int fd) {
-  int domain = 0;
-  int type = 0;
-  socklen_t size = sizeof domain;
-  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX &&
-         getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
-}
-
-/// `fd`, which the system was asked for. Without this check a process that is out of descriptors
-/// would have a membership that hears nothing, or a thread that nobody can wake.
-UniqueFd Got(int fd, const char* what) {
-  if (fd >= 0) return UniqueFd(fd);
-  const int error = errno;
-  const char* advice = error == EMFILE ? "; raise the limit on open files (ulimit -n)" : "";
-  throw InvalidArgument(std::string("cannot ") + what +
-                        " to follow this rank's supervisor: " + std::strerror(error) + advice);
-}
-
 }  // namespace
 
 std::unique_ptr<Membership> SupervisorMembership::FromEnvironment() {
-  const char* text = std::getenv(supervision::kEngineFdVariable);
-  if (text == nullptr) return std::make_unique<NoMembership>();
-  char* end = nullptr;
-  const long fd = std::strtol(text, &end, 10);
-  if (end == text || *end != '\0' || fd < 0 || fd > 1 << 20 ||
-      !IsPacketSocket(static_cast<int>(fd))) {
-    throw InvalidArgument(
-        std::string(supervision::kEngineFdVariable) + " is '" + text +
-        "', which is not the socket to this rank's supervisor; a wrapper that starts the program "
-        "must leave that descriptor open (in Python: close_fds=False), or unset the variable");
-  }
-  // The original stays for a later engine in this process, but not for programs that it runs.
-  fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
-  return std::make_unique<SupervisorMembership>(
-      Got(fcntl(static_cast<int>(fd), F_DUPFD_CLOEXEC, 0), "duplicate the socket"));
+  UniqueFd socket = SupervisorSocket();
+  if (!socket) return std::make_unique<NoMembership>();
+  return std::make_unique<SupervisorMembership>(std::move(socket));
 }
 
 SupervisorMembership::SupervisorMembership(UniqueFd socket)
     : owner_(getpid()),
       socket_(std::move(socket)),
-      wake_(Got(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an eventfd")),
+      wake_(CheckedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an eventfd")),
       packet_(supervision::kMaxFrame, '\0') {
-  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
   Send(MessageType::kAttach);
   thread_ = std::jthread([this] { Run(); });
   pthread_setname_np(thread_.native_handle(), "weir-members");
@@ -172,11 +135,7 @@ bool SupervisorMembership::Receive() {
 
 void SupervisorMembership::Send(MessageType type, const std::string& text) {
   if (in_child()) return;
-  const std::string packet = supervision::Encode({.type = type, .text = text});
-  ssize_t n = 0;
-  do {
-    n = send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL);
-  } while (n < 0 && errno == EINTR);
+  SendToSupervisor(socket_, {.type = type, .text = text});
 }
 
 void SupervisorMembership::Wake() { eventfd_write(wake_.get(), 1); }

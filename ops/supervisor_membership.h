@@ -21,10 +21,8 @@ namespace weir {
 /// must not call Listen.
 class SupervisorMembership : public Membership {
  public:
-  /// The membership of this process: through WEIR_SUPERVISOR_FD, a NoMembership where that is not
-  /// set. The descriptor is marked close-on-exec and otherwise left as it is. Throws
-  /// InvalidArgument when the variable is set but does not name the supervisor's socket, and when
-  /// the process is out of descriptors.
+  /// The membership of this process over SupervisorSocket(), which may throw; a NoMembership where
+  /// there is none.
   static std::unique_ptr<Membership> FromEnvironment();
 
   /// Speaks over `socket`, a connected Unix packet socket. Throws InvalidArgument when the process

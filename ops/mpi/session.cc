@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "common/fork_generation.h"
+#include "ops/mpi/finalization.h"
 #include "weir/error.h"
 
 namespace weir::mpi {
@@ -17,12 +19,13 @@ namespace {
 std::atomic<int> unfinished_sessions = 0;
 /// Where MPI was initialised: a forked child must not finalise it.
 std::uint64_t initialized_in_generation = 0;
+std::optional<Finalization> finalization;
 
 void FinalizeAtExit() {
   if (unfinished_sessions != 0 || ForkGeneration() != initialized_in_generation) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (finalized == 0) MPI_Finalize();
+  if (finalized == 0 && finalization->AllHaveCome()) MPI_Finalize();
 }
 
 const char* LevelName(int level) {
@@ -68,6 +71,8 @@ Session::Session() {
     ++unfinished_sessions;
     return;
   }
+  finalization = Finalization::FromEnvironment();
+  finalization->Announce();
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
     throw Error("MPI_Init_thread failed");
   }

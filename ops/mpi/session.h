@@ -6,8 +6,9 @@ namespace weir::mpi {
 /// that was abandoned: MPI still has its messages, and would go on writing where they were to go.
 ///
 /// MPI can be initialised only once in a process, so what the first session initialised lasts until
-/// the process exits, and is finalised there unless a session was abandoned or is still open:
-/// MPI_Finalize waits for ranks that may be dead. What the program initialised is its own.
+/// the process exits, and is finalised there unless a session was abandoned or is still open, or
+/// another rank has ended without: MPI_Finalize would wait for it for ever. What the program
+/// initialised is its own.
 class Session {
  public:
   /// Asks for MPI_THREAD_MULTIPLE. When MPI is initialised already, uses that; throws

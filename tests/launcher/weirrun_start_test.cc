@@ -60,7 +60,8 @@ TEST(Weirrun, RanksThatAreGoneWhenOthersJoinAgainAreNoHang) {
   LaunchedJob job({"-np", "2", "--start-timeout", "5", WEIR_TEST_REJOINING_RANK});
   EXPECT_EQ(job.ExitCode(), 1);
   job.WaitForLastProcess();
-  EXPECT_THAT(job.output(), HasSubstr("rank 1 on localhost did not join the job"));
+  EXPECT_THAT(job.output(), HasSubstr("rank 1 on localhost: is ending and so cannot join the job, "
+                                      "where rank 0 on localhost waits for it"));
 }
 
 TEST(Weirrun, AnSshThatWaitsForItsHostIsEndedWithTheJob) {

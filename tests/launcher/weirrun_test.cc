@@ -321,6 +321,13 @@ TEST(Weirrun, SaysWhatItIsAndWhatItCanDo) {
                                     HasSubstr("[ ] NCCL\n")));
 }
 
+TEST(Weirrun, ARankThatEndsWithoutItsExitHandlersKeepsNobodyInMpi) {
+  LaunchedJob job({"-np", "3", WEIR_TEST_PARTING_RANK});
+  EXPECT_EQ(job.ExitCode(), 0);
+  job.WaitForLastProcess();
+  EXPECT_THAT(job.output(), AllOf(HasSubstr("rank 1 has ended"), HasSubstr("rank 2 has ended")));
+}
+
 TEST(Weirrun, LinesMayBeginWithTheTime) {
   LaunchedJob job({"-np", "1", "-prefix-timestamp", "echo", "hi"});
   EXPECT_EQ(job.ExitCode(), 0);

@@ -113,6 +113,36 @@ def test_values_are_copied_and_come_from_rank_0(rank):
     assert state.values == [0]
 
 
+def test_an_object_may_take_anothers_place(rank):
+    """As Horovod's state does it: what is saved and synchronised is the new one from then on."""
+    state = hvd.elastic.TorchState(torch.nn.Linear(1, 1), values=[1])
+    state.model, state.values = torch.nn.Linear(2, 1), [2]
+    torch.nn.init.constant_(state.model.weight, rank)
+    state.sync()
+    assert state.model.weight.tolist() == [[0, 0]]
+    torch.nn.init.constant_(state.model.weight, 7)
+    state.restore()
+    assert state.model.weight.tolist() == [[0, 0]] and state.values == [2]
+
+
+def test_a_state_handler_holds_one_object(rank):
+    handler = hvd.elastic.state.ModelStateHandler(torch.nn.Linear(1, 1))
+    model = torch.nn.Linear(1, 1, bias=False)
+    torch.nn.init.constant_(model.weight, rank)
+    handler.set_value(model)
+    handler.sync()
+    assert handler.value is model and model.weight.item() == 0
+
+
+def test_reset_enters_the_job_anew(rank, size):
+    sets = [hvd.add_process_set([0])] if size > 1 else []  # One of all ranks is the global one.
+    hvd.elastic.reset()
+    assert (hvd.rank(), hvd.size()) == (rank, size)
+    for process_set in sets:
+        assert process_set.included() == (rank == 0)
+        hvd.remove_process_set(process_set)
+
+
 def test_a_schedule_goes_on_with_its_own_optimizer(rank):
     net = model()
     optimizer = distributed(net, COMPRESSIONS["none"])

@@ -42,6 +42,7 @@ assert hvd.mpi_ops.allreduce is hvd.allreduce
 assert hvd.optimizer.DistributedOptimizer is hvd.DistributedOptimizer
 assert hvd.sync_batch_norm.SyncBatchNorm is hvd.SyncBatchNorm
 assert hvd.elastic.state.TorchState is hvd.elastic.TorchState
+assert hvd.elastic.init is hvd.init
 assert hvd.elastic.sampler.ElasticSampler is hvd.elastic.ElasticSampler
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
@@ -63,6 +64,38 @@ def test_exceptions_are_those_that_are_raised():
     state.on_hosts_updated()
     with pytest.raises(HostsUpdatedInterrupt):
         state.check_host_updates()
+
+
+def test_a_version_that_does_not_fit_is_an_import_error():
+    """Never raised here, but programs have it in an except clause."""
+    from weir.common.exceptions import HorovodVersionMismatchError
+
+    with pytest.raises(ImportError, match="torch 1.0 was built for, 2.0 is installed") as caught:
+        raise HorovodVersionMismatchError("torch", "1.0", "2.0")
+    assert (caught.value.name, caught.value.version) == ("torch", "1.0")
+
+
+def test_pytorch_is_the_framework_that_is_served():
+    from weir.common import util
+
+    assert util.extension_available("torch") and not util.extension_available("tensorflow")
+    util.check_extension("horovod.torch", "HOROVOD_WITH_PYTORCH", __file__, "mpi_lib_v2")
+    with pytest.raises(ImportError, match="horovod.tensorflow: Weir serves PyTorch alone"):
+        util.check_extension("horovod.tensorflow", "HOROVOD_WITH_TENSORFLOW", __file__)
+
+
+def test_powers_of_2():
+    from weir.common.util import num_rank_is_power_2
+
+    assert [n for n in range(-2, 20) if num_rank_is_power_2(n)] == [1, 2, 4, 8, 16]
+
+
+def test_the_version_is_weirruns():
+    said = subprocess.run([os.environ["WEIR_RUN_PROGRAM"], "--version"], stdout=subprocess.PIPE,
+                          text=True, check=True, timeout=60).stdout
+    assert weir.__version__ == said.strip()
+    with pytest.raises(AttributeError, match="module 'weir' has no attribute '__versions__'"):
+        weir.__versions__
 
 
 def test_run_is_where_horovods_is():

@@ -2,6 +2,7 @@
 
 #include "plugins/python/src/bindings.h"
 #include "weir/dtype.h"
+#include "weir/version.h"
 
 namespace nb = nanobind;
 
@@ -15,6 +16,7 @@ NB_MODULE(_core, module) {
     dtypes[nb::str(name.data(), name.size())] = i;
   }
   module.attr("DTYPES") = dtypes;
+  module.attr("VERSION") = weir::Version();
   weir::python::BindErrors(module);
   weir::python::BindEngine(module);
   weir::python::BindGathered(module);

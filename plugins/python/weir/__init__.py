@@ -3,6 +3,20 @@
 ``import weir.torch as hvd`` takes the place of ``import horovod.torch as hvd``.
 """
 
+from typing import TYPE_CHECKING
+
 from weir.errors import (  # noqa: F401
     Corrupt, HorovodInternalError, InvalidArgument, Mismatch, PeerLost, ShutDown, TimedOut)
 from weir._run import run  # noqa: F401
+
+if TYPE_CHECKING:
+    __version__: str
+
+
+def __getattr__(name: str) -> str:
+    """The version; only asking for it loads the engine."""
+    if name == "__version__":
+        from weir import _core
+
+        return _core.VERSION
+    raise AttributeError(f"module 'weir' has no attribute '{name}'")

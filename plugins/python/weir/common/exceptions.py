@@ -1,3 +1,12 @@
 """Exceptions under the name of Horovod's module of them; all of Weir's are in ``weir.errors``."""
 
 from weir.errors import HorovodInternalError, HostsUpdatedInterrupt  # noqa: F401
+
+
+class HorovodVersionMismatchError(ImportError):
+    """An extension was built for another version of its framework than is installed. Never raised:
+    Weir's is built for none."""
+
+    def __init__(self, name: str, version: str, installed_version: str) -> None:
+        super().__init__(f"{name} {version} was built for, {installed_version} is installed")
+        self.name, self.version, self.installed_version = name, version, installed_version

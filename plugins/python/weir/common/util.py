@@ -13,6 +13,23 @@ def gpu_available(ext_base_name: str, verbose: bool = False) -> bool:
     return cuda_built()
 
 
+def extension_available(ext_base_name: str, verbose: bool = False) -> bool:
+    """Whether Weir serves the framework of that name: "torch" alone."""
+    return ext_base_name == "torch"
+
+
+def check_extension(ext_name: str, ext_env_var: str, pkg_path: str, *args: str) -> None:
+    """Raises ImportError unless Weir serves the framework of that module, such as "weir.torch" or
+    "horovod.torch". The rest says where Horovod would look."""
+    if not extension_available(ext_name.rpartition(".")[2]):
+        raise ImportError(f"{ext_name}: Weir serves PyTorch alone, as weir.torch")
+
+
+def num_rank_is_power_2(num_rank: int) -> bool:
+    """Whether that is a power of 2. Nothing in Weir needs it, Adasum neither."""
+    return num_rank > 0 and num_rank & (num_rank - 1) == 0
+
+
 @contextlib.contextmanager
 def env(**kwargs: Optional[str]) -> Iterator[None]:
     """These variables of the environment inside, those from before again outside. None leaves a

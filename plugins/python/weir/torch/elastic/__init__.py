@@ -13,7 +13,8 @@ dies ends the job.
 """
 
 from weir.errors import HostsUpdatedInterrupt  # noqa: F401
-from weir.torch.elastic._run import run  # noqa: F401
+from weir._init import init  # noqa: F401
+from weir.torch.elastic._run import reset, run  # noqa: F401
 from weir.torch.elastic._sampler import ElasticSampler  # noqa: F401
 from weir.torch.elastic._state import TorchState  # noqa: F401
 from weir.torch.elastic import sampler, state  # noqa: F401

@@ -11,11 +11,16 @@ from weir.torch._objects import allgather_object, broadcast_object
 from weir.torch.elastic._sampler import ElasticSampler
 
 
-class Handler:
+class StateHandler:
     """Of any object that has ``state_dict`` and ``load_state_dict``, as a schedule of the learning
     rate. ``sync`` is collective."""
 
     def __init__(self, value: Any) -> None:
+        self.value = value
+        self.save()
+
+    def set_value(self, value: Any) -> None:
+        """Another object takes this one's place."""
         self.value = value
         self.save()
 
@@ -33,13 +38,13 @@ class Handler:
         self.save()
 
 
-class ModelHandler(Handler):
+class ModelStateHandler(StateHandler):
     def sync(self) -> None:
         broadcast_parameters(self.value.state_dict(), root_rank=0)
         self.save()
 
 
-class OptimizerHandler(Handler):
+class OptimizerStateHandler(StateHandler):
     """What a compressing optimizer has not sent stays each rank's own, as long as all ranks have
     saved it in the same step."""
 
@@ -71,7 +76,7 @@ def _steps_of(state: Any) -> Any:
     return None if state is None else state.get("step")
 
 
-class SamplerHandler(Handler):
+class SamplerStateHandler(StateHandler):
     def sync(self) -> None:
         """Whatever any rank has processed was processed."""
         states = allgather_object(self.value.state_dict(), name="elastic.sampler")
@@ -80,12 +85,15 @@ class SamplerHandler(Handler):
         self.save()
 
 
-class ObjectHandler(Handler):
+class ObjectHandler(StateHandler):
     """Of a plain value, which ``get`` and ``set`` reach."""
 
     def __init__(self, get: Any, set_: Any, name: str) -> None:
         self._get, self._set, self._name = get, set_, name
         self.save()
+
+    def set_value(self, value: Any) -> None:
+        """Nothing: the value is read where it stands, when it is saved."""
 
     def save(self) -> None:
         self._saved = copy.deepcopy(self._get())
@@ -98,14 +106,14 @@ class ObjectHandler(Handler):
         self.save()
 
 
-def handler_of(value: Any) -> "Handler | None":
+def handler_of(value: Any) -> "StateHandler | None":
     """None for a plain value."""
     if isinstance(value, torch.nn.Module):
-        return ModelHandler(value)
+        return ModelStateHandler(value)
     if isinstance(value, torch.optim.Optimizer):
-        return OptimizerHandler(value)
+        return OptimizerStateHandler(value)
     if isinstance(value, ElasticSampler):
-        return SamplerHandler(value)
+        return SamplerStateHandler(value)
     if hasattr(value, "state_dict") and hasattr(value, "load_state_dict"):
-        return Handler(value)
+        return StateHandler(value)
     return None

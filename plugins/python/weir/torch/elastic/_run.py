@@ -8,6 +8,14 @@ from weir._init import init
 from weir.errors import HorovodInternalError, HostsUpdatedInterrupt, Mismatch
 
 
+def reset() -> None:
+    """Leaves the job and enters it anew, with the same process sets. Collective; raises as ``init``
+    does."""
+    process_sets = _process_sets.registered()
+    _job.shutdown()
+    init(process_sets=process_sets)
+
+
 def run(func: Callable[..., Any]) -> Callable[..., Any]:
     """Decorates ``func(state, ...)``, so that it is called with a state that is equal on all ranks;
     and again, after the job was left and entered anew, when it raised
@@ -39,10 +47,8 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
             except HostsUpdatedInterrupt as interrupt:
                 skip_sync = interrupt.skip_sync
             state.before_reset()
-            process_sets = _process_sets.registered()
-            _job.shutdown()
             try:
-                init(process_sets=process_sets)
+                reset()
             except Exception as refusal:
                 if failure is None:
                     raise

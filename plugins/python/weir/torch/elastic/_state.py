@@ -8,7 +8,8 @@ import torch
 from weir.errors import HostsUpdatedInterrupt
 from weir.torch import _reduce_op
 from weir.torch._allreduce import allreduce
-from weir.torch.elastic._handlers import Handler, ObjectHandler, SamplerHandler, handler_of
+from weir.torch.elastic._handlers import (
+    ObjectHandler, SamplerStateHandler, StateHandler, handler_of)
 
 
 class TorchState:
@@ -21,7 +22,7 @@ class TorchState:
 
     def __init__(self, model: Any = None, optimizer: Any = None, **kwargs: Any) -> None:
         named = {"model": model, "optimizer": optimizer, **kwargs}
-        self._handlers: Dict[str, Handler] = {}
+        self._handlers: Dict[str, StateHandler] = {}
         self._reset_callbacks: List[Callable[[], None]] = []
         self._hosts_updated = False
         for name, value in named.items():
@@ -31,6 +32,12 @@ class TorchState:
             self._handlers[name] = handler_of(value) or ObjectHandler(
                 functools.partial(getattr, self, name), functools.partial(setattr, self, name),
                 name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        handler = self.__dict__.get("_handlers", {}).get(name)
+        if handler is not None:
+            handler.set_value(value)
+        super().__setattr__(name, value)
 
     def register_reset_callbacks(self, callbacks: List[Callable[[], None]]) -> None:
         """Has them called, in this order, whenever the job was entered anew."""
@@ -77,7 +84,7 @@ class TorchState:
         """Called after the job was entered anew."""
         self._hosts_updated = False
         for handler in self._handlers.values():
-            if isinstance(handler, SamplerHandler):
+            if isinstance(handler, SamplerStateHandler):
                 handler.value.reset()
         for callback in self._reset_callbacks:
             callback()

@@ -1,0 +1,92 @@
+#include <gtest/gtest.h>
+
+#include "launcher/job.h"
+#include "tests/launcher/job_fixture.h"
+
+namespace weir::launcher {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A job whose ranks have all initialised MPI and left the engine.
+class JobEndTest : public JobTest {
+ protected:
+  JobEndTest() {
+    StartAll();
+    for (int rank = 0; rank < 3; ++rank) {
+      Say(rank, MessageType::kInitializing);
+      Say(rank, MessageType::kLeave);
+    }
+  }
+  Ranks Answered(int code) {
+    Ranks ranks;
+    for (const auto& [rank, message] : sent_) {
+      if (message.type == MessageType::kFinalize && message.code == code) ranks.push_back(rank);
+    }
+    return ranks;
+  }
+};
+
+TEST_F(JobEndTest, MpiIsFinalisedWhenAllRanksWould) {
+  Say(2, MessageType::kFinalizing);
+  Say(0, MessageType::kFinalizing);
+  EXPECT_EQ(Told(MessageType::kFinalize), Ranks{});
+  Say(1, MessageType::kFinalizing);
+  EXPECT_EQ(Answered(1), (Ranks{0, 1, 2}));
+  EXPECT_EQ(Answered(0), Ranks{});
+  for (const int rank : Ranks{0, 1, 2}) Say(rank, MessageType::kExited);
+  EXPECT_EQ(Told(MessageType::kFinalize).size(), 3U);  // Once.
+  EXPECT_TRUE(job_.over());
+  EXPECT_EQ(job_.exit_code(), 0);
+}
+
+TEST_F(JobEndTest, NobodyWaitsForARankThatEndedWithout) {
+  Say(0, MessageType::kFinalizing);
+  Say(1, MessageType::kExited);
+  EXPECT_EQ(Answered(0), Ranks{0});
+  Say(2, MessageType::kFinalizing);  // Later too.
+  EXPECT_EQ(Answered(0), (Ranks{0, 2}));
+  Say(0, MessageType::kExited);
+  Say(2, MessageType::kExited);
+  Pass(seconds(5));
+  EXPECT_TRUE(job_.over());
+  EXPECT_EQ(job_.exit_code(), 0);
+}
+
+TEST_F(JobEndTest, NobodyWaitsForARankWhoseSupervisorIsLost) {
+  Say(0, MessageType::kFinalizing);
+  job_.OnSupervisorLost(1, "its host is silent", now_);
+  EXPECT_EQ(Answered(0), Ranks{0});
+  EXPECT_EQ(job_.exit_code(), 1);
+}
+
+TEST_F(JobTest, RanksThatHaveNoMpiOfTheEngineAreNotWaitedFor) {
+  StartAll();
+  Say(0, MessageType::kInitializing);
+  Say(0, MessageType::kFinalizing);
+  EXPECT_EQ(Told(MessageType::kFinalize), Ranks{0});
+  EXPECT_EQ(Last().code, 1);
+}
+
+TEST_F(JobEndTest, WhoIsEndingCannotBeJoinedAgain) {
+  for (const bool asks_first : {true, false}) {
+    Job job({"a", "b"}, JobPolicy{}, now_, [](int, const Message&) {});
+    const auto say = [&](int rank, MessageType type) { job.OnMessage(rank, {.type = type}, now_); };
+    for (const auto type : {MessageType::kHello, MessageType::kAttach, MessageType::kInitializing,
+                            MessageType::kJoined, MessageType::kLeave}) {
+      for (const int rank : {0, 1}) say(rank, type);
+    }
+    if (asks_first) say(1, MessageType::kFinalizing);
+    say(0, MessageType::kAttach);
+    if (!asks_first) say(1, MessageType::kFinalizing);
+    job.Tick(now_ + milliseconds(999));
+    EXPECT_FALSE(job.ending());
+    job.Tick(now_ + milliseconds(1000));
+    EXPECT_EQ(job.verdict(),
+              "rank 1 on b: is ending and so cannot join the job, where rank 0 on a waits for it");
+  }
+}
+
+}  // namespace
+}  // namespace weir::launcher

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/supervision.h"
+#include "common/unique_fd.h"
+
+namespace weir {
+
+/// The supervisor's end of the socket.
+class FakeSupervisor {
+ public:
+  FakeSupervisor() {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    own_.reset(ends[0]);
+    engine_.reset(ends[1]);
+  }
+  UniqueFd TakeEngineEnd() { return std::move(engine_); }
+  int engine_end() const { return engine_.get(); }
+  void Tell(const supervision::Message& message) { TellBytes(Encode(message)); }
+  void TellBytes(const std::string& bytes) {
+    ASSERT_EQ(send(own_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  supervision::Message Hear() {
+    std::string packet(supervision::kMaxFrame, '\0');
+    const ssize_t n = recv(own_.get(), packet.data(), packet.size(), 0);
+    EXPECT_GT(n, 0);
+    packet.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    return supervision::Decode(packet);
+  }
+  bool HearsNothing() {
+    char byte = 0;
+    return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+  }
+  bool HearsTheEnd() {
+    char byte = 0;
+    return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  }
+  void Die() { own_.reset(); }
+
+ private:
+  UniqueFd own_;
+  UniqueFd engine_;
+};
+
+}  // namespace weir

@@ -9,13 +9,15 @@ import weir.torch as hvd
 
 
 def join():
-    """Joins both jobs. Every rank calls it."""
+    """Joins both jobs, on one host or on those of scripts/netlab. Every rank calls it."""
     hvd.init()
+    address = os.environ.get("MASTER_ADDR", "127.0.0.1")
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = hvd.broadcast_object(probe.getsockname()[1])
+        if hvd.rank() == 0:
+            probe.bind((address, 0))
+        port = hvd.broadcast_object(probe.getsockname()[1] if hvd.rank() == 0 else None)
     os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
-    torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}",
+    torch.distributed.init_process_group("gloo", init_method=f"tcp://{address}:{port}",
                                          rank=hvd.rank(), world_size=hvd.size())
 
 

@@ -43,6 +43,17 @@ def arguments(description):
     return parser
 
 
+def print_table(rows):
+    """Of dictionaries with the same keys."""
+    lines = [list(rows[0])] + [
+        [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
+        for row in rows]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    for line in lines:
+        print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)))
+    print()
+
+
 class Report:
     """Rows of one table, and figures held against targets."""
 
@@ -56,16 +67,13 @@ class Report:
 
     def print(self):
         print(f"{self.name}\n{platform.system()} {platform.release()}, {os.cpu_count()} cores\n")
-        lines = [list(self.rows[0])] + [
-            [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
-            for row in self.rows]
-        widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-        for line in lines:
-            print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)))
-        print()
+        self.print_tables()
         for target in self.targets:
             print(f"{'met    ' if target['met'] else 'MISSED '} {target['name']}: "
                   f"{target['value']:.4g} (target {target['op']} {target['target']:g})")
+
+    def print_tables(self):
+        print_table(self.rows)
 
     def end(self, options):
         """Prints it, and writes it where the command line says."""

@@ -1,0 +1,78 @@
+"""The gradients of a model without the model: a backward pass that sleeps and hands them out."""
+
+import random
+import time
+
+import torch
+
+NOISE = 1 << 22
+CHUNK = 1 << 20
+
+
+class _Handover(torch.autograd.Function):
+    """One layer: nothing forward, its gradients backward."""
+
+    @staticmethod
+    def forward(context, model, index, chain, *_):
+        context.model, context.index = model, index
+        return chain.clone()
+
+    @staticmethod
+    def backward(context, chain):
+        return (None, None, chain, *context.model.gradients_of(context.index))
+
+
+class Gradients:
+    """Memory that all models of one set and rank share: parameters, and the next step's gradients.
+    They are normal numbers, others on every rank; which layer gets which is drawn anew for each
+    step."""
+
+    def __init__(self, layers, rank):
+        self.layers = layers
+        self.parameters = [[torch.zeros(shape) for shape in layer.shapes] for layer in layers]
+        self.gradients = [[torch.empty(shape) for shape in layer.shapes] for layer in layers]
+        self._noise = torch.randn(NOISE, generator=torch.Generator().manual_seed(rank))
+        self._random = random.Random(rank)
+
+    def refresh(self):
+        """One copy of all gradients: drawing new numbers would take longer than most exchanges."""
+        for layer in self.gradients:
+            for gradient in layer:
+                for chunk in gradient.view(-1).split(CHUNK):
+                    begin = self._random.randrange(NOISE - CHUNK)
+                    chunk.copy_(self._noise[begin:begin + len(chunk)])
+
+
+class Replay(torch.nn.Module):
+    """A chain of layers whose gradients become ready one after the other, the last layer's first. A
+    layer's part of the time of the backward pass is its part of the set's arithmetic; all that time
+    the processor sleeps, as it does while an accelerator works. Not for use by several threads."""
+
+    def __init__(self, store):
+        super().__init__()
+        self._store = store
+        self.layers = torch.nn.ModuleList(
+            torch.nn.ParameterList(torch.nn.Parameter(tensor.detach()) for tensor in tensors)
+            for tensors in store.parameters)
+        work = [layer.work for layer in store.layers]
+        # What of the backward pass is over when a layer's gradients are ready.
+        self.ready = [sum(work[i:]) / sum(work) for i in range(len(work))]
+        self.backprop = 0.0  # Seconds.
+        self._begin = 0.0
+
+    def forward(self, chain):
+        for index, layer in enumerate(self.layers):
+            chain = _Handover.apply(self, index, chain, *layer)
+        return chain
+
+    def start_backprop(self):
+        """The backward pass begins now."""
+        self._begin = time.perf_counter()
+
+    def gradients_of(self, index):
+        """What a layer's backward pass computes, when it is ready. Without a copy: what is returned
+        becomes the parameters' `.grad`, and is overwritten by what exchanges in place."""
+        if self.backprop:
+            ready = self._begin + self.backprop * self.ready[index]
+            time.sleep(max(0.0, ready - time.perf_counter()))
+        return [gradient.detach() for gradient in self._store.gradients[index]]

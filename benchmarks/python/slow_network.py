@@ -1,0 +1,133 @@
+"""Seconds a step with the gradients of well-known models on slow networks, Weir beside DDP.
+
+Each network is made by scripts/netlab, one rank on each host, and measured by a raw TCP transfer
+first. A step is a backward pass, which hands out gradients of a model's real shapes, the last
+layer's first, in --backprop seconds (0: the exchange alone), and the optimizer's step.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from gradient_sets import SETS
+from report import arguments
+from slow_network_columns import COLUMNS
+from slow_network_report import Network, SlowNetworkReport
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def list_of(known):
+    """Type of an option that takes some of the known words, separated by commas."""
+    def parse(text):
+        for word in text.split(","):
+            if word not in known:
+                raise argparse.ArgumentTypeError(f"{word}: known are {', '.join(known)}")
+        return text.split(",")
+    return parse
+
+
+def rates(text):
+    """Type of --rates."""
+    for rate in text.split(","):
+        if rate != "none" and not re.fullmatch(r"\d+(\.\d+)?[kmg]bit", rate):
+            raise argparse.ArgumentTypeError(f"{rate}: 100mbit is meant, say, or none")
+    return text.split(",")
+
+
+def numbers(text):
+    """Type of --backprop."""
+    found = [float(word) for word in text.split(",")]
+    if min(found) < 0:
+        raise argparse.ArgumentTypeError(f"{min(found):g}: seconds from 0 are meant")
+    return found
+
+
+def count(text):
+    """Type of --steps and --rounds."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: a whole number from 1 is meant")
+    return int(text)
+
+
+def plot_file(text):
+    """Type of --plot: checked before an hour of measuring, not after."""
+    if importlib.util.find_spec("matplotlib") is None:
+        raise argparse.ArgumentTypeError("needs matplotlib; scripts/setup --for check installs it")
+    return text
+
+
+def parsed():
+    parser = arguments(__doc__)
+    parser.add_argument("--hosts", type=count, default=4,
+                        help="from 2, one rank on each (%(default)s)")
+    parser.add_argument("--rates", type=rates, default="100mbit,1gbit,10gbit,none", metavar="LIST",
+                        help="as tc writes them; none: as fast as it goes (%(default)s)")
+    parser.add_argument("--shapes", type=list_of(SETS), default="vgg16,resnet50,lstm",
+                        metavar="LIST", help="sets of gradients (%(default)s)")
+    parser.add_argument("--columns", type=list_of(COLUMNS), default=",".join(COLUMNS),
+                        metavar="LIST", help="what is compared (%(default)s)")
+    parser.add_argument("--backprop", type=numbers, default="0,0.25", metavar="LIST",
+                        help="seconds of the backward pass (%(default)s)")
+    parser.add_argument("--rounds", type=count, default=3, metavar="N",
+                        help="visits of each column, others in between (%(default)s)")
+    parser.add_argument("--steps", type=count, default=3, metavar="N",
+                        help="steps of a visit with each backprop (%(default)s)")
+    parser.add_argument("--seconds", type=float, default=30.0, metavar="S",
+                        help="a visit that takes longer ends, and is the column's last "
+                             "(%(default)s)")
+    parser.add_argument("--plot", type=plot_file, metavar="FILE",
+                        help="also draw time over rate, as .svg or .png")
+    return parser.parse_args()
+
+
+def netlab(options, rate, *rest, **more):
+    """Runs scripts/netlab, and ends the benchmark as it ends: 77 where it can make no network."""
+    shaped = [] if rate == "none" else ["--rate", rate]
+    command = [ROOT / "scripts/netlab", "--hosts", str(options.hosts), *shaped, *map(str, rest)]
+    # Of PyTorch only errors: it complains that the addresses of these hosts have no names.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+    done = subprocess.run(command, env=environment, text=True, stdin=subprocess.DEVNULL, **more)
+    if done.returncode != 0:
+        print(f"slow-network: scripts/netlab ended with {done.returncode} at rate {rate}",
+              file=sys.stderr)
+        sys.exit(done.returncode)
+    return done.stdout
+
+
+def measure(options, rate):
+    """(the network, rows of the ranks' report)."""
+    checked = netlab(options, rate, "--check", stdout=subprocess.PIPE)
+    network = Network(rate, float(re.search(r"([\d.]+) Mb/s", checked).group(1)))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "options.json").write_text(json.dumps(vars(options)))
+        netlab(options, rate, "--", sys.executable, HERE / "slow_network_ranks.py", folder)
+        return network, json.loads((folder / "rows.json").read_text())
+
+
+def main():
+    options = parsed()
+    report = SlowNetworkReport()
+    try:
+        for rate in options.rates:
+            report.add(*measure(options, rate))
+    finally:  # A failure at one rate does not lose an hour at those before.
+        if report.rows:
+            report.add_targets()
+            report.end(options)
+    if options.plot:
+        import slow_network_plot
+
+        slow_network_plot.save(report.rows, options.plot)
+
+
+if __name__ == "__main__":
+    main()

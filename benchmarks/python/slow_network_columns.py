@@ -1,0 +1,84 @@
+"""What the benchmark slow-network compares: names, and what exchanges the gradients."""
+
+from typing import Any, Callable, Dict, NamedTuple
+
+import torch
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
+
+import weir.torch as hvd
+
+
+class Column(NamedTuple):
+    """`join(model)` returns what is called forward, and the optimizer that takes the steps.
+    `warmup`: steps, at least, before it does what is to be measured. `settings`: of Weir's engine,
+    as environment variables."""
+
+    join: Callable[[torch.nn.Module], Any]
+    warmup: int = 1
+    settings: Dict[str, str] = {}
+
+
+def _sgd(model):
+    return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+
+
+def _weir(**options):
+    def join(model):
+        return model, hvd.DistributedOptimizer(_sgd(model), model.named_parameters(), options)
+    return join
+
+
+def _ddp(register=lambda model: None, bucket_mb=None):
+    """DistributedDataParallel as fast as it gets: gradients lie in its buckets."""
+    def join(model):
+        wrapped = torch.nn.parallel.DistributedDataParallel(
+            model, init_sync=False, gradient_as_bucket_view=True, bucket_cap_mb=bucket_mb)
+        register(wrapped)
+        return wrapped, _sgd(model)
+    return join
+
+
+def _fp16(model):
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+
+
+def _powersgd_or_nothing(state, bucket):
+    """The hook, but for its dense warm-up: that is not measured, and takes minutes at 100 Mb/s."""
+    if bucket.index() != 0 or not bucket.is_last():
+        raise RuntimeError("the PowerSGD hook has several buckets: its collectives would mix")
+    if state.iter >= state.start_powerSGD_iter:
+        return powerSGD_hook.powerSGD_hook(state, bucket)
+    state.maybe_increase_iter(bucket)
+    nothing = torch.futures.Future()
+    nothing.set_result(bucket.buffer())
+    return nothing
+
+
+def _powersgd(rank):
+    def register(model):
+        state = powerSGD_hook.PowerSGDState(None, matrix_approximation_rank=rank,
+                                            start_powerSGD_iter=2)
+        model.register_comm_hook(state, _powersgd_or_nothing)
+    # One bucket for everything, because several abort gloo.
+    return Column(_ddp(register, bucket_mb=1 << 20), warmup=3)
+
+
+COLUMNS = {
+    "ddp": Column(_ddp()),
+    "ddp-fp16": Column(_ddp(_fp16)),
+    "ddp-powersgd-1": _powersgd(1),
+    "ddp-powersgd-2": _powersgd(2),
+    "ddp-powersgd-4": _powersgd(4),
+    "weir-dense": Column(_weir(compressor="dense")),
+    "weir-fp16": Column(_weir(compressor="fp16")),
+    "weir-int8": Column(_weir(compressor="int8")),
+    "weir-dithering": Column(_weir(compressor="dithering")),
+    "weir-onebit": Column(_weir(compressor="onebit", scaling=True, ef="vanilla")),
+    "weir-powersgd-4": Column(_weir(compressor="powersgd", rank=4)),
+    "weir-randomk": Column(_weir(compressor="randomk", k=0.001)),
+    "weir-topk": Column(_weir(compressor="topk", k=0.001, ef="vanilla")),
+    "weir-dgc": Column(_weir(compressor="dgc", density=0.001)),
+    "weir-dgc-split": Column(_weir(compressor="dgc", density=0.001, route="split")),
+    "weir-dgc-serial": Column(_weir(compressor="dgc", density=0.001),
+                              settings={"WEIR_PIPELINE": "serial"}),
+}

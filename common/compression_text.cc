@@ -4,17 +4,29 @@
 #include "weir/settings.h"
 
 namespace weir {
+namespace {
+
+/// A list in brackets is one value, and a pattern in brackets part of its key:
+/// sparsity[fc*]=[0.75,0.9].
+std::size_t FindOutsideBrackets(std::string_view text, char wanted) {
+  int depth = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == wanted && depth == 0) return i;
+    if (text[i] == '[') ++depth;
+    if (text[i] == ']' && depth > 0) --depth;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
 
 std::map<std::string, std::string> CompressionFromText(const std::string& text) {
   if (!text.empty() && text.find_first_of("=,") == std::string::npos) return {{"compressor", text}};
   std::map<std::string, std::string> options;
   std::string_view rest = text;
   while (true) {
-    // A list in brackets is one value: sparsity=[0.75,0.9].
-    std::size_t end = rest.find(',');
-    if (const std::size_t open = rest.find('['); open < end) end = rest.find(',', rest.find(']'));
-    const std::string_view item = rest.substr(0, end);
-    const std::size_t equals = item.find('=');
+    const std::string_view item = rest.substr(0, FindOutsideBrackets(rest, ','));
+    const std::size_t equals = FindOutsideBrackets(item, '=');
     if (equals == std::string_view::npos || equals == 0) {
       throw InvalidArgument("\"" + std::string(item) + "\" in \"" + text +
                             "\" is not key=value; write a name, as in dgc, or a list, as in "

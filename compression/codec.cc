@@ -1,5 +1,6 @@
 #include "compression/codec.h"
 
+#include "common/check.h"
 #include "compression/mean_by_merging.h"
 
 namespace weir {
@@ -15,6 +16,11 @@ void Codec::MergeMean(std::span<const std::span<const std::byte>> payloads,
                       std::span<float> mean) const {
   MeanByMerging(payloads, mean,
                 [this](const auto& payload, std::span<float> sum) { Merge(payload, sum); });
+}
+
+SparseEntries Codec::Entries(std::span<const std::byte>, std::size_t) const {
+  WEIR_CHECK(false);
+  return {};
 }
 
 }  // namespace weir

@@ -44,6 +44,11 @@ class Codec {
   /// rest -= decoded: what remains after sending. Throws as Merge does.
   virtual void Subtract(std::span<const std::byte> payload, std::span<float> rest) const = 0;
 
+  /// See Compressor::entry_values.
+  virtual std::optional<ValueType> entry_values() const { return std::nullopt; }
+  /// See Compressor::Entries. Throws as Check does.
+  virtual SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const;
+
   /// See Compressor::summable.
   virtual std::optional<DType> summable() const { return std::nullopt; }
 };

@@ -20,6 +20,7 @@ enum class CodecId : std::uint8_t {
   kInt8 = 10,
   kThreshold = 11,
   kSignum = 12,
+  kPowerSgd = 13,
   kUnlisted = 255,  ///< A compressor from outside this repository.
 };
 

@@ -8,10 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "compression/sparse_payload.h"
 #include "weir/dtype.h"
 
 namespace weir {
 
+class FactorCompressor;
 class ThreadPool;
 
 /// What a compressor needs to know about the step it works in. Same on all ranks, but for
@@ -78,16 +80,28 @@ class Compressor {
   /// gathered and merged (dense, fp16, bf16).
   virtual std::optional<DType> summable() const { return std::nullopt; }
 
+  /// This compressor as one that can send two factors in two all-reduces, or null
+  /// (compression/factor_compressor.h). Such a one is also summable, as fp32.
+  virtual FactorCompressor* factors() { return nullptr; }
+
+  /// Set when a payload is a list of entries, with values of this type, which a route may divide by
+  /// index (topk, dgc).
+  virtual std::optional<ValueType> entry_values() const { return std::nullopt; }
+  /// The entries of a payload, everything else being zero; none of an empty one. Throws as Check
+  /// does. Only where entry_values() is set.
+  virtual SparseEntries Entries(std::span<const std::byte> payload) const;
+
   /// Non-finite gradient entries met since construction.
   virtual std::uint64_t non_finite_entries() const = 0;
 
   /// |v|-threshold of the last Encode, 0 when the compressor has none. For monitoring.
   virtual float threshold() const { return 0.0f; }
 
-  /// Named state arrays, each n floats, for saving and restoring (compression/state.h). The spans
-  /// stay valid as long as the compressor; loading writes through them and then calls Restored.
+  /// Named state arrays for saving and restoring (compression/state.h), each of a length that
+  /// follows from shape and options: n floats, but for "factor". The spans stay valid as long as
+  /// the compressor; loading writes through them and then calls Restored.
   struct StateArray {
-    std::string name;  ///< "velocity", "momentum", "error".
+    std::string name;  ///< "velocity", "momentum", "error", "factor".
     std::span<float> values;
   };
   virtual std::vector<StateArray> State() = 0;

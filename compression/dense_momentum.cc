@@ -73,6 +73,10 @@ void DenseMomentum::Merge(std::span<const std::byte> payload, std::span<float> s
   if (!payload.empty()) MergeDense(payload, sum);
 }
 
+SparseEntries DenseMomentum::Entries(std::span<const std::byte> payload) const {
+  return payload.empty() ? SparseEntries() : DecodeDense(payload, sent_.size());
+}
+
 void DenseMomentum::Finish(const StepContext&, std::span<float> mean) {
   non_finite_ += ApplyMomentum(momentum_, m_, u_.values(), mean);
 }

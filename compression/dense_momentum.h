@@ -30,6 +30,8 @@ class DenseMomentum final : public Compressor {
                      std::span<std::byte> payload) override;
   void Check(std::span<const std::byte> payload) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
+  std::optional<ValueType> entry_values() const override { return type_; }
+  SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override;
   std::uint64_t non_finite_entries() const override { return non_finite_; }

@@ -51,6 +51,11 @@ void Dgc::MergeMean(std::span<const std::span<const std::byte>> payloads,
   MergeSparseMean(payloads, mean.size(), mean);
 }
 
+SparseEntries Dgc::Entries(std::span<const std::byte> payload) const {
+  const std::size_t n = v_.values().size();
+  return payload.empty() ? SparseEntries() : DecodeSparse(payload, n, n);
+}
+
 void Dgc::Finish(const StepContext& context, std::span<float> mean) {
   const cpu::DgcRule& rule = settings_.rule;
   if (context.dense_phase) {

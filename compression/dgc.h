@@ -40,6 +40,8 @@ class Dgc final : public Compressor {
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
+  std::optional<ValueType> entry_values() const override { return settings_.values; }
+  SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override { step_.Undo(); }
   /// Gradient entries, means of the dense phase, and overflowed entries of v.

@@ -50,8 +50,8 @@ const CompressorRegistration kRegistration(
     {"dgc",
      "Deep Gradient Compression: the largest accumulated velocities travel, with momentum "
      "correction and momentum factor masking.",
-     JoinSpecs({CommonSpecs(), SelectionSpecs(), ValueSpecs(), WarmupSpecs(), StepSpecs(),
-                WeightDecaySpecs(), DgcSpecs()}),
+     JoinSpecs({CommonSpecs(Payloads::kOfEntries), SelectionSpecs(), ValueSpecs(), WarmupSpecs(),
+                StepSpecs(), WeightDecaySpecs(), DgcSpecs()}),
      Make, CodecId::kDgc});
 
 }  // namespace

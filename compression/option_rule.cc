@@ -58,6 +58,9 @@ struct Describer {
   std::string operator()(const RealListRule& rule) const {
     return "a comma-separated list, each " + (*this)(rule.each);
   }
+  std::string operator()(const RealOrAutoRule& rule) const {
+    return (*this)(rule.number) + ", or auto";
+  }
   std::string operator()(const CountOrFractionRule&) const {
     return "a whole number from 1 to 2^32 - 1, or a fraction above 0 and below 1";
   }
@@ -107,6 +110,10 @@ struct Parser {
       if (more) rest.remove_prefix(comma + 1);
     }
     return values;
+  }
+  std::optional<OptionValue> operator()(const RealOrAutoRule& rule) const {
+    if (text == "auto") return std::string(text);
+    return (*this)(rule.number);
   }
   std::optional<OptionValue> operator()(const CountOrFractionRule&) const {
     auto value = (*this)(RealRule{0.0, kLargestCount, true});

@@ -26,11 +26,14 @@ struct ChoiceRule {
 struct RealListRule {  ///< "0.75,0.9375", brackets and spaces allowed; at least one.
   RealRule each;
 };
+struct RealOrAutoRule {  ///< A number, or "auto".
+  RealRule number;
+};
 struct CountOrFractionRule {};  ///< 1 to 2^32 - 1, or a fraction above 0 and below 1.
-using OptionRule =
-    std::variant<RealRule, IntegerRule, FlagRule, ChoiceRule, RealListRule, CountOrFractionRule>;
+using OptionRule = std::variant<RealRule, IntegerRule, FlagRule, ChoiceRule, RealListRule,
+                                RealOrAutoRule, CountOrFractionRule>;
 
-/// What a rule yields: reals and count-or-fractions are double, choices string.
+/// What a rule yields: reals and count-or-fractions are double, choices and "auto" string.
 using OptionValue = std::variant<double, std::int64_t, bool, std::string, std::vector<double>>;
 
 /// "a number above 0 and at most 1", "none, vanilla or nesterov": completes "must be ...".

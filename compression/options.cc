@@ -82,6 +82,10 @@ bool ParsedOptions::Flag(const std::string& key) const { return Get<bool>(key); 
 const std::string& ParsedOptions::Choice(const std::string& key) const {
   return Get<std::string>(key);
 }
+bool ParsedOptions::IsAuto(const std::string& key) const {
+  const auto found = values_.find(key);
+  return found != values_.end() && std::holds_alternative<std::string>(found->second);
+}
 const std::vector<double>& ParsedOptions::RealList(const std::string& key) const {
   return Get<std::vector<double>>(key);
 }

@@ -45,6 +45,7 @@ class ParsedOptions {
   std::int64_t Integer(const std::string& key) const;
   bool Flag(const std::string& key) const;
   const std::string& Choice(const std::string& key) const;
+  bool IsAuto(const std::string& key) const;  ///< Of a RealOrAutoRule.
   const std::vector<double>& RealList(const std::string& key) const;
 
   /// Throws InvalidArgument: `compression option "<key>" = "<value>" <complaint>`. For rules

@@ -4,9 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <vector>
-
-#include "compression/sparse_payload.h"
+#include <utility>
 
 namespace weir {
 namespace {
@@ -29,6 +27,17 @@ void AddUpTo(std::size_t end, std::size_t begin, std::span<float> tile, Source& 
     const std::size_t i = indices[source.next] - begin;
     tile[i] += values[source.next];
     touched[i / kWordBits] |= std::uint64_t{1} << (i % kWordBits);
+  }
+}
+
+void CollectTouched(const Touched& touched, std::size_t begin, std::span<const float> tile,
+                    SparseEntries& sums) {
+  for (std::size_t word = 0; word < touched.size(); ++word) {
+    for (std::uint64_t bits = touched[word]; bits != 0; bits &= bits - 1) {
+      const std::size_t i = word * kWordBits + static_cast<std::size_t>(std::countr_zero(bits));
+      sums.indices.push_back(static_cast<std::uint32_t>(begin + i));
+      sums.values.push_back(tile[i]);
+    }
   }
 }
 
@@ -57,6 +66,21 @@ void MergeSparseMean(std::span<const std::span<const std::byte>> payloads, std::
     for (Source& source : sources) AddUpTo(begin + tile.size(), begin, tile, source, touched);
     DivideTouched(touched, ranks, tile);
   }
+}
+
+SparseEntries SumEntries(std::vector<SparseEntries> lists, std::size_t n) {
+  std::vector<Source> sources;
+  for (SparseEntries& list : lists) sources.push_back({.entries = std::move(list)});
+  SparseEntries sums;
+  std::array<float, kTile> tile;
+  for (std::size_t begin = 0; begin < n; begin += kTile) {
+    tile.fill(0.0f);
+    Touched touched{};
+    const std::size_t end = std::min(begin + kTile, n);
+    for (Source& source : sources) AddUpTo(end, begin, tile, source, touched);
+    CollectTouched(touched, begin, tile, sums);
+  }
+  return sums;
 }
 
 }  // namespace weir

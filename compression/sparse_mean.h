@@ -2,6 +2,9 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
+
+#include "compression/sparse_payload.h"
 
 namespace weir {
 
@@ -12,5 +15,9 @@ namespace weir {
 /// thread-safe.
 void MergeSparseMean(std::span<const std::span<const std::byte>> payloads, std::size_t max_k,
                      std::span<float> mean);
+
+/// The sums of all lists, added in their order, of every index below n that any of them names.
+/// Indices are ascending, in and out. A pure function, thread-safe.
+SparseEntries SumEntries(std::vector<SparseEntries> lists, std::size_t n);
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -201,6 +202,20 @@ std::size_t EncodeDense(std::span<float> values, ValueType type, std::span<std::
 }
 
 void CheckDense(std::span<const std::byte> payload, std::size_t n) { ReadDenseHeader(payload, n); }
+
+bool IsDensePart(std::span<const std::byte> payload) {
+  const auto coding = std::to_integer<unsigned>(payload.front()) & 15;
+  return coding == static_cast<unsigned>(IndexCoding::kNone);
+}
+
+SparseEntries DecodeDense(std::span<const std::byte> payload, std::size_t n) {
+  const Header header = ReadDenseHeader(payload, n);
+  SparseEntries entries{std::vector<std::uint32_t>(n), std::vector<float>(n)};
+  std::iota(entries.indices.begin(), entries.indices.end(), 0U);
+  DecodeValues(payload.subspan(kDenseHeaderBytes), header.type, header.exponent, /*negate=*/false,
+               0, entries.values);
+  return entries;
+}
 
 void MergeDense(std::span<const std::byte> payload, std::span<float> sum) {
   const Header header = ReadDenseHeader(payload, sum.size());

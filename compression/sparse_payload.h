@@ -50,6 +50,10 @@ std::size_t DensePayloadBytes(std::size_t n, ValueType type);
 std::size_t EncodeDense(std::span<float> values, ValueType type, std::span<std::byte> out);
 /// Throws Corrupt unless EncodeDense could have written the payload for n values.
 void CheckDense(std::span<const std::byte> payload, std::size_t n);
+/// Whether a part says that it is a dense one, and not a sparse one. Not empty.
+bool IsDensePart(std::span<const std::byte> payload);
+/// All n entries. Throws as CheckDense does.
+SparseEntries DecodeDense(std::span<const std::byte> payload, std::size_t n);
 /// sum += decoded values. Throws as CheckDense does, with `sum` unchanged.
 void MergeDense(std::span<const std::byte> payload, std::span<float> sum);
 

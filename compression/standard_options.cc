@@ -1,7 +1,9 @@
 #include "compression/standard_options.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "warmup/run_length.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -19,22 +21,54 @@ std::int64_t EitherInteger(const ParsedOptions& options, const std::string& a,
   return options.Has(a) ? options.Integer(a) : 0;
 }
 
-std::vector<OptionSpec> LeastAndPolicySpecs(const std::string& elements, const std::string& bytes) {
+std::vector<OptionSpec> LeastSpecs(const std::string& elements, const std::string& bytes) {
   return {
       {"min_elements", elements, IntegerRule{0},
        "Tensors of fewer elements travel dense; with dgc those of one dimension (biases, norms) "
        "too."},
       {"min_compress_bytes", bytes, IntegerRule{0}, "The same in bytes of fp32, as BytePS has it."},
-      {"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
-       "How compressed gradients travel, as they are (always) or decoded, in dense arrays (never): "
-       "auto takes whichever carries less."},
   };
+}
+
+OptionSpec RouteSpec(Payloads payloads) {
+  const std::string hosts =
+      "the way of what is compressed: from every rank to every other (allgather), or from host to "
+      "host, its ranks' gradients averaged dense before (hierarchical)";
+  if (payloads == Payloads::kWhole) {
+    return {"route", "allgather", ChoiceRule{{"allgather", "hierarchical"}},
+            "One of " + hosts + "."};
+  }
+  return {"route", "allgather", ChoiceRule{{"allgather", "split", "hierarchical"}},
+          "One of " + hosts +
+              "; or divided, each rank adding up a range of the indices for all (split): the bits "
+              "of allgather, with less traffic where many ranks send the same entries."};
+}
+
+std::vector<OptionSpec> PolicySpecs(Payloads payloads) {
+  return {{"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
+           "How compressed gradients travel, as they are (always) or decoded, in dense arrays "
+           "(never): auto takes whichever carries less."},
+          RouteSpec(payloads)};
+}
+
+double AutoDensity(const ParsedOptions& options, std::int64_t begin_step) {
+  if (!options.Has("steps")) {
+    options.Refuse("density",
+                   "follows from how long the run is: give \"steps\", too, the number of optimizer "
+                   "steps that the whole run will make");
+  }
+  return DensityForRun(std::max<std::int64_t>(options.Integer("steps") - begin_step, 1));
 }
 
 }  // namespace
 
-std::vector<OptionSpec> CommonSpecs() { return LeastAndPolicySpecs("1024", ""); }
-std::vector<OptionSpec> FamilySpecs() { return LeastAndPolicySpecs("", "65536"); }
+std::vector<OptionSpec> CommonSpecs(Payloads payloads) {
+  return JoinSpecs({LeastSpecs("1024", ""), PolicySpecs(payloads)});
+}
+std::vector<OptionSpec> FamilySpecs(Payloads payloads) {
+  return JoinSpecs({SizeSpecs(), PolicySpecs(payloads)});
+}
+std::vector<OptionSpec> SizeSpecs() { return LeastSpecs("", "65536"); }
 
 std::vector<OptionSpec> CountSpecs() {
   return {{"k", "", CountOrFractionRule{},
@@ -47,8 +81,12 @@ std::vector<OptionSpec> SeedSpecs() {
 
 std::vector<OptionSpec> SelectionSpecs() {
   return {
-      {"density", "", RealRule{0.0, 1.0, true},
-       "Fraction of entries sent after the warm-up; 0.001 when nothing else says it."},
+      {"density", "", RealOrAutoRule{{0.0, 1.0, true}},
+       "Fraction of entries sent after the warm-up; 0.001 when nothing else says it. auto: 10 / "
+       "steps, at least 0.001 and at most 0.25."},
+      {"steps", "", IntegerRule{1},
+       "Optimizer steps of the whole run: density=auto needs it, and a run that is too short for "
+       "its density is warned of."},
   };
 }
 
@@ -57,13 +95,19 @@ std::vector<OptionSpec> ValueSpecs() {
            "How values travel: fp16 with a power-of-two scale a tensor, or fp32."}};
 }
 
+std::vector<OptionSpec> BeginSpecs() {
+  return {
+      {"rampup_begin_step", "0", IntegerRule{0}, "Gradients travel dense before this step."},
+  };
+}
+
 std::vector<OptionSpec> WarmupSpecs() {
   return {
       {"schedule", "list", ChoiceRule{{"list", "exponential", "constant"}},
        "How density falls during the warm-up."},
       {"warmup_steps", "0", IntegerRule{0}, "Steps of the warm-up; rampup_step means the same."},
       {"rampup_step", "", IntegerRule{0}, "Paddle's name of warmup_steps."},
-      {"rampup_begin_step", "0", IntegerRule{0}, "Gradients travel dense before this step."},
+      BeginSpecs().front(),
       {"sparsity", "", RealListRule{{0.0, 1.0, false, true}},
        "Sparsities (1 - density) of the warm-up stages, of equal length; the last one stays."},
   };
@@ -100,8 +144,16 @@ std::vector<OptionSpec> WeightDecaySpecs() {
   };
 }
 
+std::string ShortRunWarningOf(const ParsedOptions& options, const std::string& owner) {
+  if (!options.Has("steps") || FixedCountOf(options) > 0) return {};
+  const Schedule schedule = ScheduleOf(options);
+  return ShortRunWarning(owner, options.Integer("steps") - schedule.begin_step(),
+                         schedule.final_density());
+}
+
 Schedule ScheduleOf(const ParsedOptions& options) {
   ScheduleSettings settings;
+  if (options.Has("rampup_begin_step")) settings.begin_step = options.Integer("rampup_begin_step");
   if (!options.Has("schedule")) {
     settings.final_density = 1.0;
     return MakeSchedule(settings);
@@ -110,12 +162,15 @@ Schedule ScheduleOf(const ParsedOptions& options) {
   settings.form = form == "list"          ? ScheduleForm::kList
                   : form == "exponential" ? ScheduleForm::kExponential
                                           : ScheduleForm::kConstant;
-  settings.begin_step = options.Integer("rampup_begin_step");
   settings.warmup_steps = EitherInteger(options, "warmup_steps", "rampup_step");
   if (options.Given("density") && options.Given("k")) {
     options.Refuse("density", "and \"k\" both say how much is sent; leave one of them out");
   }
-  if (options.Has("density")) settings.final_density = options.Real("density");
+  if (options.IsAuto("density")) {
+    settings.final_density = AutoDensity(options, settings.begin_step);
+  } else if (options.Has("density")) {
+    settings.final_density = options.Real("density");
+  }
   if (options.Has("k") && options.Real("k") < 1.0) settings.final_density = options.Real("k");
   if (options.Has("sparsity")) {
     for (const char* other : {"density", "k"}) {
@@ -147,11 +202,16 @@ WeightDecaySettings WeightDecayOf(const ParsedOptions& options) {
   return settings;
 }
 
-RoutePolicy PolicyOf(const ParsedOptions& options) {
-  if (!options.Has("policy")) return RoutePolicy::kAuto;
+RouteSettings RouteOf(const ParsedOptions& options) {
+  RouteSettings route;
+  if (!options.Has("policy")) return route;
   const std::string& policy = options.Choice("policy");
-  if (policy == "always") return RoutePolicy::kAlways;
-  return policy == "never" ? RoutePolicy::kNever : RoutePolicy::kAuto;
+  if (policy == "always") route.policy = RoutePolicy::kAlways;
+  if (policy == "never") route.policy = RoutePolicy::kNever;
+  const std::string& way = options.Choice("route");
+  if (way == "split") route.compressed = Exchange::kSplitAllgather;
+  if (way == "hierarchical") route.compressed = Exchange::kHostAllgather;
+  return route;
 }
 
 ValueType ValueTypeOf(const ParsedOptions& options) {

@@ -16,12 +16,19 @@
 /// (JoinSpecs), and the typed values read from them.
 namespace weir {
 
-std::vector<OptionSpec> CommonSpecs();       ///< min_elements, min_compress_bytes, policy.
-std::vector<OptionSpec> FamilySpecs();       ///< The same with BytePS's default of 64 KiB.
+/// Whether payloads list entries with their indices, so that they can be divided (route=split).
+enum class Payloads { kWhole, kOfEntries };
+
+/// min_elements, min_compress_bytes, policy, route.
+std::vector<OptionSpec> CommonSpecs(Payloads payloads = Payloads::kWhole);
+/// The same with BytePS's default of 64 KiB.
+std::vector<OptionSpec> FamilySpecs(Payloads payloads = Payloads::kWhole);
+std::vector<OptionSpec> SizeSpecs();         ///< The same without policy and route.
 std::vector<OptionSpec> CountSpecs();        ///< k.
 std::vector<OptionSpec> SeedSpecs();         ///< seed.
-std::vector<OptionSpec> SelectionSpecs();    ///< density.
+std::vector<OptionSpec> SelectionSpecs();    ///< density, steps.
 std::vector<OptionSpec> ValueSpecs();        ///< values.
+std::vector<OptionSpec> BeginSpecs();        ///< rampup_begin_step.
 std::vector<OptionSpec> WarmupSpecs();       ///< sparsity, warmup_steps, rampup_*, schedule.
 std::vector<OptionSpec> MemorySpecs();       ///< ef, momentum, momentum_mu.
 std::vector<OptionSpec> StepSpecs();         ///< clip_norm, clip_scale, skip_nonfinite.
@@ -43,9 +50,11 @@ struct WeightDecaySettings {
 /// Each of these may be called for any compressor; keys it does not have take their defaults.
 /// Throw InvalidArgument for keys that contradict each other.
 Schedule ScheduleOf(const ParsedOptions& options);
+/// What a user should hear about a run that is too short for its density, or nothing.
+std::string ShortRunWarningOf(const ParsedOptions& options, const std::string& owner);
 StepSettings StepSettingsOf(const ParsedOptions& options);
 WeightDecaySettings WeightDecayOf(const ParsedOptions& options);
-RoutePolicy PolicyOf(const ParsedOptions& options);
+RouteSettings RouteOf(const ParsedOptions& options);
 ValueType ValueTypeOf(const ParsedOptions& options);
 /// How many entries of each tensor "k" asks for, or 0 when it leaves that to the density.
 std::size_t FixedCountOf(const ParsedOptions& options);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <span>
@@ -14,9 +15,18 @@ namespace weir {
 class ProcessSet;
 class StepGate;
 
-/// What can happen to a bucket, one after the other. Workers run Pack, Compress, Merge and Unpack;
-/// Gate and Exchange belong to the network thread.
-enum class BucketStage : std::uint8_t { kPack, kGate, kCompress, kExchange, kMerge, kUnpack };
+/// What can happen to a bucket, one after the other. Gate and Exchange belong to the network
+/// thread, workers run the others. A run may have several exchanges, with a Relay between two of
+/// them: from what came to what goes out next.
+enum class BucketStage : std::uint8_t {
+  kPack,
+  kGate,
+  kCompress,
+  kExchange,
+  kRelay,
+  kMerge,
+  kUnpack
+};
 
 /// A unit that is negotiated, compressed and exchanged as one: the fused gradients of a plan
 /// (GradientBucket) or a single operation (Operation). Carries its own list of stages; Pipeline
@@ -42,9 +52,15 @@ class Bucket {
   /// Runs a worker stage. Throws what makes the whole run fail.
   virtual void Run(BucketStage stage) = 0;
 
-  /// Network thread: the collective of this run with its buffers bound, or null when agreement
-  /// alone was the operation.
+  /// Network thread: the collective of the exchange at the cursor with its buffers bound, or null
+  /// when agreement alone was the operation.
   virtual Collective* BindExchange() = 0;
+
+  /// How many exchanges of this run lie before the cursor.
+  std::size_t exchanges_before() const {
+    const auto before = stages().first(cursor);
+    return static_cast<std::size_t>(std::ranges::count(before, BucketStage::kExchange));
+  }
 
   /// The run is over: fulfils the handles. Any thread.
   virtual void Done() = 0;

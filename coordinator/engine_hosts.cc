@@ -5,11 +5,12 @@
 #include "coordinator/engine_impl.h"
 #include "coordinator/hosts.h"
 
-// Which ranks share a host: asked once, where exchanges are to be hierarchical.
+// Which ranks share a host: asked where exchanges are to be hierarchical, once by the whole job, or
+// by a process set with its first group of gradients that goes by hosts.
 
 namespace weir {
 
-void EngineImpl::AskForHosts(const Settings& settings) {
+std::vector<int> EngineImpl::AskForHosts(ProcessSet& set, const Settings& settings) {
   // A sum in which each rank fills in its own is everybody's.
   std::vector<RankLocation> ranks(static_cast<std::size_t>(size_));
   static_assert(sizeof(RankLocation) == 2 * sizeof(std::int64_t));
@@ -28,9 +29,13 @@ void EngineImpl::AskForHosts(const Settings& settings) {
       {ranks.data(), ranks.data(), submission.request.shape.elements(), DType::kInt64}};
   Coordinator& running = coordinator();
   // A rank that has neither setting never comes.
-  running.WaitForStart(running.Submit(running.process_sets().global(), std::move(submission)));
-  const std::vector<int> hosts = HostsOf(ranks);
-  running.process_sets().SetHosts(hosts);
+  running.WaitForStart(running.Submit(set, std::move(submission)));
+  return HostsOf(ranks);
+}
+
+void EngineImpl::GoByHosts(const Settings& settings) {
+  const std::vector<int> hosts = AskForHosts(coordinator().process_sets().global(), settings);
+  coordinator().process_sets().SetHosts(hosts);
 
   const std::string where = "ranks are " + RanksOnHosts(hosts);
   if (HostGrid::Of(hosts, rank_)) {

@@ -7,20 +7,27 @@
 #include "common/log.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
+#include "compression/tensor_options.h"
 #include "coordinator/gradient_group.h"
 #include "weir/error.h"
 
 namespace weir {
 namespace {
 
+/// Checks what keys mean together.
+void CheckTogether(CompressionOptions given) {
+  // An optimizer may add its own coefficient.
+  if (given.contains("momentum")) given.try_emplace("momentum_mu", "0.9");
+  const ParsedOptions options = ParseOptions(given);
+  ScheduleOf(options);
+  MakeCompressor(options, {"", Shape{1, 1}});
+}
+
 void CheckCompression(const Settings& settings) {
   try {
-    CompressionOptions given = WithoutPrefix(settings.compression);
-    // An optimizer may add its own coefficient.
-    if (given.contains("momentum")) given.try_emplace("momentum_mu", "0.9");
-    const ParsedOptions options = ParseOptions(given);
-    ScheduleOf(options);
-    MakeCompressor(options, {"", Shape{1, 1}});  // Checks what keys mean together.
+    const TensorOptions given(settings.compression);
+    CheckTogether(given.base());
+    given.CheckPatterns(CheckTogether);
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(fmt::format("WEIR_COMPRESSION: {}", error.what()));
   }
@@ -53,7 +60,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
     parts_->coordinator->Fail(std::current_exception());  // The other ranks learn why.
     throw;
   }
-  if (settings.hierarchical_allreduce || settings.hierarchical_allgather) AskForHosts(settings);
+  if (settings.hierarchical_allreduce || settings.hierarchical_allgather) GoByHosts(settings);
 }
 
 void EngineImpl::MakeMonitor(const Settings& settings) {
@@ -113,7 +120,12 @@ int EngineImpl::AddProcessSet(std::span<const int> ranks) {
 }
 
 std::unique_ptr<GradientGroup> EngineImpl::Register(GradientGroupSpec spec) {
-  return std::make_unique<GradientGroupImpl>(coordinator(), std::move(spec));
+  auto group = std::make_unique<GradientGroupImpl>(coordinator(), std::move(spec));
+  ProcessSet& set = group->process_set();
+  if (group->goes_by_hosts() && !set.knows_hosts()) {
+    set.SetHosts(AskForHosts(set, coordinator().settings()));
+  }
+  return group;
 }
 
 bool EngineImpl::Poll(Handle handle) { return coordinator().handles().Poll(handle); }

@@ -94,9 +94,11 @@ class EngineImpl final : public Engine {
     std::unique_ptr<Monitor> monitor;  ///< Null while nobody has asked to see anything.
   };
   void MakeMonitor(const Settings& settings);
-  /// Where exchanges are to be hierarchical: asks all ranks where they are. Throws Mismatch where
-  /// settings differ, InvalidArgument, in strict mode, where hosts are not alike: on all ranks.
-  void AskForHosts(const Settings& settings);
+  /// The host of each rank of the job, as far as the set's ranks tell: asks all of them.
+  std::vector<int> AskForHosts(ProcessSet& set, const Settings& settings);
+  /// Where all exchanges are to be hierarchical. Throws Mismatch where settings differ,
+  /// InvalidArgument, in strict mode, where hosts are not alike: on all ranks.
+  void GoByHosts(const Settings& settings);
   Coordinator& coordinator() const;
   Handle Submit(Draft& draft, int process_set);
 

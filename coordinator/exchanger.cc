@@ -1,5 +1,7 @@
 #include "coordinator/exchanger.h"
 
+#include <algorithm>
+
 #include "coordinator/operation_numbers.h"
 
 namespace weir {
@@ -9,41 +11,68 @@ Exchanger::Exchanger(std::size_t most_at_once, std::function<void(Bucket*)> fini
 
 void Exchanger::Enqueue(Bucket* bucket) { queue_.push_back(bucket); }
 
-bool Exchanger::StartNext(std::int64_t now_ns) {
-  if (queue_.empty() || active_.size() >= most_at_once_ || !queue_.front()->staged) return false;
-  Bucket* bucket = queue_.front();
-  queue_.pop_front();
-  bucket->exchange_ns = now_ns;
-  Collective* collective = bucket->BindExchange();
-  const std::uint32_t number = kFirstExchange + next_number_;
-  next_number_ = (next_number_ + 1) % kExchangeNumbers;
-  if (collective == nullptr) {
-    finished_(bucket);
-    return true;
-  }
-  active_.push_back({bucket, collective});  // Also when Start throws: Cancel has to see it.
-  collective->Start(number);
-  return true;
+bool Exchanger::under_way() const {
+  return std::ranges::any_of(active_, [](const Active& a) { return a.collective != nullptr; });
 }
 
 bool Exchanger::Poll(std::int64_t now_ns) {
   bool moved = false;
   while (StartNext(now_ns)) moved = true;
   for (std::size_t i = 0; i < active_.size();) {
-    if (!active_[i].collective->Poll()) {
-      ++i;
-      continue;
-    }
-    Bucket* bucket = active_[i].bucket;
-    active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(i));
-    finished_(bucket);
-    moved = true;
+    const std::size_t before = active_.size();
+    moved = PollActive(i, now_ns) || moved;
+    if (active_.size() == before) ++i;
   }
   return moved;
 }
 
+bool Exchanger::StartNext(std::int64_t now_ns) {
+  if (queue_.empty() || active_.size() >= most_at_once_ || !queue_.front()->staged) return false;
+  Bucket* bucket = queue_.front();
+  queue_.pop_front();
+  const auto exchanges = std::ranges::count(bucket->stages(), BucketStage::kExchange);
+  active_.push_back({bucket, exchanges, next_number_});
+  next_number_ = (next_number_ + static_cast<std::uint32_t>(exchanges)) % kExchangeNumbers;
+  Start(active_.size() - 1, now_ns);
+  return true;
+}
+
+bool Exchanger::PollActive(std::size_t index, std::int64_t now_ns) {
+  const Active& active = active_[index];
+  if (active.collective == nullptr) {
+    if (!active.bucket->staged) return false;
+    Start(index, now_ns);
+    return true;
+  }
+  if (!active.collective->Poll()) return false;
+  Finish(index);
+  return true;
+}
+
+void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
+  Active& active = active_[index];
+  active.bucket->staged = false;
+  active.bucket->exchange_ns = now_ns;
+  active.collective = active.bucket->BindExchange();
+  const std::uint32_t number = active.next_number;
+  active.next_number = (number + 1) % kExchangeNumbers;
+  if (active.collective == nullptr) return Finish(index);
+  active.collective->Start(kFirstExchange + number);
+}
+
+void Exchanger::Finish(std::size_t index) {
+  Active& active = active_[index];
+  Bucket* bucket = active.bucket;
+  active.collective = nullptr;
+  if (--active.exchanges_left == 0)
+    active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
+  finished_(bucket);
+}
+
 void Exchanger::Cancel() {
-  for (const Active& active : active_) active.collective->Cancel();
+  for (const Active& active : active_) {
+    if (active.collective != nullptr) active.collective->Cancel();
+  }
   active_.clear();
   queue_.clear();
 }

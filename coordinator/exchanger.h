@@ -10,20 +10,22 @@
 namespace weir {
 
 /// The exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded number
-/// at a time, and moves them forward. Every rank starts in the same order, so the bound cannot lock
-/// ranks up against each other. Network thread only.
+/// of buckets at a time, and moves them forward. Every rank starts in the same order, so the bound
+/// cannot lock ranks up against each other: a bucket with several exchanges keeps its place, and
+/// the numbers of all its messages, from its first one to its last. Network thread only.
 class Exchanger {
  public:
-  /// `finished` is called when a bucket's exchange is complete.
+  /// `finished` is called when an exchange of a bucket is complete.
   Exchanger(std::size_t most_at_once, std::function<void(Bucket*)> finished);
 
-  /// Next in the agreed order; starts once the bucket is staged.
+  /// Next in the agreed order; starts once the bucket is staged, as do its further exchanges.
   void Enqueue(Bucket* bucket);
 
   /// True when anything moved on. Throws what a collective throws.
   bool Poll(std::int64_t now_ns);
 
-  bool under_way() const { return !active_.empty(); }
+  /// Whether anything is on the network.
+  bool under_way() const;
   /// Buckets that wait for their turn, or for their stages before it.
   std::size_t queued() const { return queue_.size(); }
   /// Gives everything up; no buffer is touched once this returns.
@@ -32,9 +34,15 @@ class Exchanger {
  private:
   struct Active {
     Bucket* bucket;
-    Collective* collective;
+    std::ptrdiff_t exchanges_left;  ///< The one under way, or about to be, counted.
+    std::uint32_t next_number;
+    Collective* collective = nullptr;  ///< Of the exchange under way, if one is.
   };
   bool StartNext(std::int64_t now_ns);
+  // Of the entry at `index`, which is gone once its last exchange has finished.
+  bool PollActive(std::size_t index, std::int64_t now_ns);
+  void Start(std::size_t index, std::int64_t now_ns);
+  void Finish(std::size_t index);
 
   const std::size_t most_at_once_;
   const std::function<void(Bucket*)> finished_;

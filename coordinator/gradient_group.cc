@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/log.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -12,10 +13,12 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       set_(coordinator.process_sets().FindOwn(spec_.process_set)),
       name_claim_(coordinator.ClaimGroup(set_, spec_.name)),
       plan_(MakeGroupPlan(spec_, coordinator.settings())),
+      steps_(plan_.variants.size(),
+             {.reduction = {spec_.op, spec_.prescale, spec_.postscale}, .contexts = {}}),
       places_(spec_.tensors.size()),
       non_finite_(spec_.tensors.size()) {
-  step_.reduction = {spec_.op, spec_.prescale, spec_.postscale};
   coordinator_.ThrowIfEnded();  // There is no transport any more to make buckets for.
+  WarnOfOptions();
   MakeBuckets();
   Register();
 }
@@ -32,10 +35,15 @@ GradientGroupImpl::~GradientGroupImpl() {
   // ranks, and after a Join the others wait for this one's empty frames.
   const std::string during = phase_ == Phase::kEmpty
                                  ? "while its rank had joined (Engine::Join)"
-                                 : "in the middle of step " + std::to_string(step_.step);
+                                 : "in the middle of step " + std::to_string(step().step);
   coordinator_.Fail(std::make_exception_ptr(
       ShutDown("the gradient group '" + spec_.name + "' was destroyed " + during)));
   coordinator_.Fence();
+}
+
+void GradientGroupImpl::WarnOfOptions() const {
+  if (coordinator_.rank() != set_.ranks().front()) return;
+  for (const std::string& warning : plan_.warnings) LogWarning("{}", warning);
 }
 
 void GradientGroupImpl::MakeBuckets() {
@@ -61,13 +69,14 @@ void GradientGroupImpl::MakeBuckets() {
     const std::string name =
         spec_.name + "/" + spec_.tensors[planned.tensors.front()].name +
         (planned.tensors.size() == 1 ? "" : "+" + std::to_string(planned.tensors.size() - 1));
-    buckets_.push_back(std::make_unique<GradientBucket>(name, static_cast<std::uint32_t>(b),
-                                                        planned.priority, std::move(slices), step_,
-                                                        set_, coordinator_.handles(), gate_.get()));
+    buckets_.push_back(std::make_unique<GradientBucket>(
+        name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices),
+        steps_[plan_.VariantOfBucket(b)], set_, coordinator_.handles(), gate_.get()));
     for (const std::uint32_t t : planned.tensors) places_[t].bucket = buckets_.back().get();
+    const Variant& variant = VariantOf(*buckets_.back());
     coordinator_.NameBucket(*buckets_.back(),
-                            {.routes = GradientBucket::Routes(),
-                             .compressor = plan_.plain ? "none" : plan_.options.compressor(),
+                            {.routes = RouteNames(),
+                             .compressor = variant.plain ? "none" : variant.options.compressor(),
                              .group = spec_.name + set_.Suffix()});
   }
 }

@@ -24,6 +24,11 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   ~GradientGroupImpl() override;
 
   const GradientGroupSpec& spec() const override { return spec_; }
+  /// Some of its buckets go from host to host, if the set's ranks are so: it has to know its hosts
+  /// before the first step.
+  bool goes_by_hosts() const;
+  ProcessSet& process_set() const { return set_; }
+
   void BeginStep(const StepInfo& info) override;
   Handle Submit(std::size_t index, ConstTensorView gradient, TensorView update,
                 std::shared_ptr<const void> owner) override;
@@ -31,7 +36,9 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void EndStep() override;
   StepReport WaitStep() override;
   std::int64_t next_step() const override { return next_step_; }
-  double next_density() const override { return plan_.schedule.Density(next_step_); }
+  double next_density() const override {
+    return plan_.variants.front().schedule.Density(next_step_);
+  }
   void Save(std::ostream& out) const override;
   void Load(std::span<std::istream* const> former_ranks) override;
   void Adopt(std::istream& one_rank) override;
@@ -52,6 +59,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   };
 
   void MakeBuckets();
+  void WarnOfOptions() const;
   void Register();
   /// This rank's state from the files of former ranks. Throws what Load throws.
   SavedState ReadStates(std::span<std::istream* const> former_ranks) const;
@@ -66,12 +74,18 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   /// Brings non_finite_ up to date; warns of each tensor once.
   void CountNonFinite();
   std::size_t parameter_groups() const;
+  const GroupStep& step() const { return steps_.front(); }
+  const Variant& VariantOf(const GradientBucket& bucket) const {
+    return plan_.variants[plan_.VariantOfBucket(bucket.gradients().index())];
+  }
   void SetContexts(const StepInfo& info);
   /// What the next step has in common for all buckets, but for their contexts.
   void OpenStep();
-  BucketRoute ChooseRoute(const GradientBucket& bucket) const;
+  RouteKind ChooseRoute(const GradientBucket& bucket) const;
+  /// What the policy says about a bucket whose payloads are gathered.
+  Exchange Wanted(const GradientBucket& bucket) const;
   /// Throws InvalidArgument when strict settings forbid that the bucket travels like this.
-  void CheckStrict(const GradientBucket& bucket, BucketRoute route) const;
+  void CheckStrict(const GradientBucket& bucket, RouteKind route) const;
   void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
                        const TensorView& update) const;
   Handle Enter(std::size_t index, const void* gradient, void* update,
@@ -88,7 +102,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   ProcessSet& set_;
   const std::shared_ptr<const void> name_claim_;
   GroupPlan plan_;
-  GroupStep step_;
+  std::vector<GroupStep> steps_;  ///< By variant.
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
   std::vector<Place> places_;              ///< By tensor.

@@ -1,10 +1,12 @@
 #include "coordinator/group_plan.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
 #include "common/exact_text.h"
+#include "compression/tensor_options.h"
 #include "ops/reduce.h"
 #include "weir/error.h"
 
@@ -47,16 +49,86 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
   }
   CheckReduction(DType::kFloat32, {spec.op, spec.prescale, spec.postscale});
   if (spec.op == ReduceOp::kAverage && spec.prescale == 1.0 && spec.postscale == 1.0) return;
-  const bool arrays = std::ranges::all_of(
-      plan.compressors, [](const auto& compressor) { return compressor->summable().has_value(); });
-  if (plan.plain || arrays) return;
-  throw InvalidArgument("gradients of '" + spec.name + "' that are compressed by '" +
-                        plan.options.compressor() +
-                        "' are averaged; a sum and factors need a compressor of whole arrays "
-                        "(dense, fp16, bf16)");
+  for (std::size_t i = 0; i < plan.compressors.size(); ++i) {
+    const Variant& variant = plan.variants[plan.variant_of_tensor[i]];
+    if (variant.plain || plan.compressors[i]->summable()) continue;
+    throw InvalidArgument("gradients of '" + spec.name + "' that are compressed by '" +
+                          variant.options.compressor() +
+                          "' are averaged; a sum and factors need a compressor of whole arrays "
+                          "(dense, fp16, bf16)");
+  }
+}
+
+const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings) {
+  return spec.compression.empty() ? settings.compression : spec.compression;
+}
+
+/// Gives each tensor its variant and its compressor.
+void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, GroupPlan& plan) {
+  std::map<CompressionOptions, std::size_t> known = {{options.base(), 0}};
+  plan.variants.emplace_back(options.base());
+  for (const GradientSpec& tensor : spec.tensors) {
+    const bool own = !tensor.compression.empty();
+    const CompressionOptions given =
+        own ? WithoutPrefix(tensor.compression) : options.For(tensor.name);
+    try {
+      const auto [variant, is_new] = known.emplace(given, plan.variants.size());
+      if (is_new) plan.variants.emplace_back(given);
+      plan.variant_of_tensor.push_back(variant->second);
+      plan.compressors.push_back(
+          MakeCompressor(plan.variants[variant->second].options, {tensor.name, tensor.shape}));
+    } catch (const InvalidArgument& error) {
+      if (given == options.base()) throw;
+      throw InvalidArgument("for tensor " + options.Describe(tensor.name) + ": " + error.what(),
+                            {tensor.name, {}, "register"});
+    }
+  }
+}
+
+void CheckClipping(const GroupPlan& plan) {
+  if (!plan.step_settings.clip_norm) return;
+  for (const Variant& variant : plan.variants) {
+    if (variant.route.compressed != Exchange::kHostAllgather) continue;
+    plan.variants.front().options.Refuse(
+        "clip_norm",
+        "is of one rank's gradients, but with route=hierarchical a host's ranks compress together: "
+        "leave one of them out");
+  }
+}
+
+std::vector<std::string> NamesOf(const GradientGroupSpec& spec) {
+  std::vector<std::string> names;
+  for (const GradientSpec& tensor : spec.tensors) names.push_back(tensor.name);
+  return names;
+}
+
+std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorOptions& options,
+                                    const GroupPlan& plan, bool strict) {
+  std::vector<std::string> warnings = {options.CheckMatches(NamesOf(spec), spec.name, strict)};
+  // One is enough: that of the lowest density that a tensor has.
+  const auto density = [&](std::size_t variant) {
+    return plan.variants[variant].schedule.final_density();
+  };
+  const std::size_t lowest = std::ranges::min(plan.variant_of_tensor, {}, density);
+  warnings.push_back(ShortRunWarningOf(plan.variants[lowest].options, spec.name));
+  std::erase(warnings, "");
+  return warnings;
 }
 
 }  // namespace
+
+Variant::Variant(const CompressionOptions& given)
+    : options(ParseOptions(given)),
+      schedule(ScheduleOf(options)),
+      route(RouteOf(options)),
+      codec(FindCompressor(options.compressor()).codec),
+      plain(options.compressor() == "dense" && !options.Given("momentum") && !options.Given("ef")) {
+  if (options.Given("weight_decay")) {
+    options.Refuse("weight_decay",
+                   "belongs to an optimizer, which knows the parameters: leave it out for the "
+                   "gradients alone");
+  }
+}
 
 std::uint32_t GroupPlan::slots() const {
   return static_cast<std::uint32_t>(plan.buckets.size()) + (gated() ? 2 : 0);
@@ -64,26 +136,19 @@ std::uint32_t GroupPlan::slots() const {
 
 GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings) {
   CheckSpec(spec);
-  GroupPlan plan{
-      .options = ParseOptions(spec.compression.empty() ? settings.compression : spec.compression)};
-  if (plan.options.Given("weight_decay")) {
-    plan.options.Refuse("weight_decay",
-                        "belongs to an optimizer, which knows the parameters: leave it out for the "
-                        "gradients alone");
-  }
-  plan.schedule = ScheduleOf(plan.options);
-  plan.step_settings = StepSettingsOf(plan.options);
-  plan.policy = PolicyOf(plan.options);
-  plan.codec = FindCompressor(plan.options.compressor()).codec;
-  plan.plain = plan.options.compressor() == "dense" && !plan.options.Given("momentum") &&
-               !plan.options.Given("ef");
-  std::vector<PlanTensor> tensors;
-  for (const GradientSpec& tensor : spec.tensors) {
-    plan.compressors.push_back(MakeCompressor(plan.options, {tensor.name, tensor.shape}));
-    tensors.push_back(
-        {tensor.shape.elements() * static_cast<std::int64_t>(sizeof(float)), tensor.priority});
-  }
+  GroupPlan plan;
+  const TensorOptions options(GivenOptions(spec, settings));
+  MakeVariants(spec, options, plan);
+  plan.step_settings = StepSettingsOf(plan.variants.front().options);
+  CheckClipping(plan);
+  plan.warnings = WarningsOf(spec, options, plan, settings.strict);
   CheckGroupReduction(spec, plan);
+  std::vector<PlanTensor> tensors;
+  for (std::size_t i = 0; i < spec.tensors.size(); ++i) {
+    const GradientSpec& tensor = spec.tensors[i];
+    tensors.push_back({tensor.shape.elements() * static_cast<std::int64_t>(sizeof(float)),
+                       tensor.priority, plan.variant_of_tensor[i]});
+  }
   plan.plan = MakePlan(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
   return plan;
 }
@@ -98,10 +163,14 @@ Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan
     request.settings.emplace_back("parameter group of " + tensor.name,
                                   std::to_string(tensor.parameter_group));
     request.settings.emplace_back("priority of " + tensor.name, std::to_string(tensor.priority));
+    for (const auto& [key, value] : tensor.compression) {
+      request.settings.emplace_back(key + " of " + tensor.name, value);
+    }
   }
   for (const auto& [key, value] : spec.also_equal) request.settings.emplace_back(key, value);
-  const auto& compression = spec.compression.empty() ? settings.compression : spec.compression;
-  for (const auto& [key, value] : compression) request.settings.emplace_back(key, value);
+  for (const auto& [key, value] : GivenOptions(spec, settings)) {
+    request.settings.emplace_back(key, value);
+  }
   request.settings.emplace_back("reduction", std::string(Name(spec.op)));
   request.settings.emplace_back("prescale", ExactText(spec.prescale));
   request.settings.emplace_back("postscale", ExactText(spec.postscale));

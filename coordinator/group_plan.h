@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "compression/compressor.h"
@@ -13,16 +15,30 @@
 
 namespace weir {
 
-/// What a registration decides once, the same on every rank: options, compressors and buckets.
-struct GroupPlan {
+/// What the tensors of a group have in common that have the same compression options. They share
+/// buckets with each other only.
+struct Variant {
+  explicit Variant(const CompressionOptions& given);
+
   ParsedOptions options;
   Schedule schedule;
-  StepSettings step_settings;
-  RoutePolicy policy = RoutePolicy::kAuto;
+  RouteSettings route;
   CodecId codec = CodecId::kDense;  ///< Of the bucket's frames.
   bool plain = false;               ///< Averaging alone: no compressor has anything to do.
+};
+
+/// What a registration decides once, the same on every rank: options, compressors and buckets.
+struct GroupPlan {
+  std::vector<Variant> variants;  ///< The first has the options without a pattern.
+  StepSettings step_settings;
   std::vector<std::unique_ptr<Compressor>> compressors;  ///< By tensor.
+  std::vector<std::size_t> variant_of_tensor;
   Plan plan;
+  std::vector<std::string> warnings;  ///< About the options, for one rank to write.
+
+  std::size_t VariantOfBucket(std::size_t bucket) const {
+    return variant_of_tensor[plan.buckets[bucket].tensors.front()];
+  }
 
   bool gated() const { return step_settings.clip_norm.has_value() || step_settings.skip_nonfinite; }
   /// Buckets, and two for a gate.

@@ -1,48 +1,85 @@
+#include <algorithm>
 #include <string>
 
 #include "common/strict.h"
 #include "compression/policy.h"
 #include "coordinator/gradient_group.h"
+#include "coordinator/routes/factor_route.h"
+#include "coordinator/routes/frame_coder.h"
+#include "coordinator/routes/split_route.h"
 
 // How a group's buckets travel in a step, and in one that this rank has nothing for.
 
 namespace weir {
 
-BucketRoute GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
-  if (plan_.plain || plan_.schedule.DensePhase(next_step_)) return BucketRoute::kDense;
-  if (bucket.summable()) return BucketRoute::kSummable;
-  const std::size_t frame_bytes = bucket.MaxFrameBytes(step_.density);
-  const Route route =
-      weir::ChooseRoute(plan_.policy, set_.size(), bucket.dense_bytes(), frame_bytes);
-  return route == Route::kSparseAllgather && frame_bytes <= FrameAllgather::kMostBytes
-             ? BucketRoute::kGather
-             : BucketRoute::kMaskedDense;
+RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
+  const Variant& variant = VariantOf(bucket);
+  const GradientSlices& gradients = bucket.gradients();
+  if (variant.plain || variant.schedule.DensePhase(next_step_)) return RouteKind::kDense;
+  if (FactorRoute::Suits(gradients)) return RouteKind::kFactors;
+  if (gradients.summable()) return RouteKind::kArray;
+  const std::size_t frame_bytes = FrameCoder::MaxBytes(gradients, gradients.step().density);
+  switch (Wanted(bucket)) {
+    case Exchange::kHostAllgather:
+      if (set_.host_grid() == nullptr) break;
+      return frame_bytes <= FrameExchange::kMostBytes ? RouteKind::kHosts : RouteKind::kMasked;
+    case Exchange::kSplitAllgather:
+      if (SplitRoute::Suits(gradients, set_.size())) return RouteKind::kSplit;
+      break;
+    case Exchange::kSparseAllgather:
+      break;
+    case Exchange::kDenseAllreduce:
+      return RouteKind::kMasked;
+  }
+  return frame_bytes <= FrameExchange::kMostBytes ? RouteKind::kGather : RouteKind::kMasked;
 }
 
-void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, BucketRoute route) const {
-  if (route != BucketRoute::kMaskedDense || !coordinator_.settings().strict) return;
-  const std::size_t frame_bytes = bucket.MaxFrameBytes(step_.density);
-  const bool asked_for = plan_.options.Given("policy") &&
-                         weir::ChooseRoute(plan_.policy, set_.size(), bucket.dense_bytes(),
-                                           frame_bytes) == Route::kDenseAllreduce;
+bool GradientGroupImpl::goes_by_hosts() const {
+  return std::ranges::any_of(plan_.variants, [](const Variant& variant) {
+    return variant.route.compressed == Exchange::kHostAllgather;
+  });
+}
+
+Exchange GradientGroupImpl::Wanted(const GradientBucket& bucket) const {
+  const RouteSettings& route = VariantOf(bucket).route;
+  const GradientSlices& gradients = bucket.gradients();
+  const HostGrid* hosts = set_.host_grid();
+  const bool by_host = route.compressed == Exchange::kHostAllgather && hosts != nullptr;
+  return ChooseExchange(route, by_host ? hosts->hosts() : set_.size(), bucket.dense_bytes(),
+                        FrameCoder::MaxBytes(gradients, gradients.step().density));
+}
+
+void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind route) const {
+  if (!coordinator_.settings().strict) return;
+  const Variant& variant = VariantOf(bucket);
+  const std::string what = "a bucket of '" + spec_.name + "' would ";
+  const std::string when = " in step " + std::to_string(next_step_);
+  if (route == RouteKind::kGather && variant.route.compressed == Exchange::kHostAllgather) {
+    throw StrictError(
+        what + "not travel by route=hierarchical" + when +
+        ": that takes two hosts or more with the same number of ranks on each, two or "
+        "more. Leave it out, or start the ranks so");
+  }
+  if (route != RouteKind::kMasked) return;
+  const bool asked_for =
+      variant.options.Given("policy") && Wanted(bucket) == Exchange::kDenseAllreduce;
   if (asked_for) return;
-  throw StrictError(
-      "a bucket of '" + spec_.name +
-      "' would travel uncompressed "
-      "in step " +
-      std::to_string(next_step_) + ": its " + std::to_string(bucket.dense_bytes()) +
-      " bytes make frames of up to " + std::to_string(frame_bytes) + " at density " +
-      std::to_string(step_.density) + ", from each of " + std::to_string(set_.size()) +
-      " ranks. Say policy=auto if that is meant, policy=always to compress, or lower the "
-      "density");
+  const GradientSlices& gradients = bucket.gradients();
+  const double density = gradients.step().density;
+  throw StrictError(what + "travel uncompressed" + when + ": its " +
+                    std::to_string(bucket.dense_bytes()) + " bytes make frames of up to " +
+                    std::to_string(FrameCoder::MaxBytes(gradients, density)) + " at density " +
+                    std::to_string(density) + ", from each of " + std::to_string(set_.size()) +
+                    " ranks. Say policy=auto if that is meant, policy=always to compress, or lower "
+                    "the density");
 }
 
 std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
   OpenStep();
-  step_.contexts.clear();
+  for (GroupStep& step : steps_) step.contexts.clear();
   std::vector<Bucket*> buckets;
   for (const auto& bucket : buckets_) {
-    bucket->PrepareEmpty(ChooseRoute(*bucket));
+    bucket->Prepare(ChooseRoute(*bucket), /*empty=*/true);
     buckets.push_back(bucket.get());
   }
   phase_ = Phase::kEmpty;

@@ -44,7 +44,7 @@ void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
   const auto delivered = std::ranges::count_if(buckets_, &GradientBucket::delivered);
   if (delivered == 0) return;
   throw InvalidArgument(std::string(call) + " of '" + spec_.name + "' after step " +
-                        std::to_string(step_.step) + " ended when " + std::to_string(delivered) +
+                        std::to_string(step().step) + " ended when " + std::to_string(delivered) +
                         " of its " + std::to_string(buckets_.size()) +
                         " buckets were exchanged: the state is neither that before the step nor "
                         "that after it. Go on from the last checkpoint");

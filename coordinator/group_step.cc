@@ -31,23 +31,29 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
   }
   rates_ = std::move(rates);
   const std::vector<float>& previous = previous_rates_.empty() ? rates_ : previous_rates_;
-  step_.contexts.clear();
-  for (std::size_t i = 0; i < groups; ++i) {
-    step_.contexts.push_back({.step = next_step_,
-                              .dense_phase = plan_.schedule.DensePhase(next_step_),
-                              .density = plan_.schedule.Density(next_step_),
-                              .learning_rate = rates_[i],
-                              .previous_learning_rate = previous[i],
-                              .gradient_scale = 1.0f / info.loss_scale,
-                              .pool = &coordinator_.pool()});
+  for (std::size_t v = 0; v < steps_.size(); ++v) {
+    const Schedule& schedule = plan_.variants[v].schedule;
+    steps_[v].contexts.clear();
+    for (std::size_t i = 0; i < groups; ++i) {
+      steps_[v].contexts.push_back({.step = next_step_,
+                                    .dense_phase = schedule.DensePhase(next_step_),
+                                    .density = schedule.Density(next_step_),
+                                    .learning_rate = rates_[i],
+                                    .previous_learning_rate = previous[i],
+                                    .gradient_scale = 1.0f / info.loss_scale,
+                                    .rank = coordinator_.rank(),
+                                    .pool = &coordinator_.pool()});
+    }
   }
 }
 
 void GradientGroupImpl::OpenStep() {
-  step_.step = next_step_;
-  step_.density = plan_.schedule.Density(next_step_);
-  step_.epoch = plan_.plan.epoch;
-  step_.codec = plan_.codec;
+  for (std::size_t v = 0; v < steps_.size(); ++v) {
+    steps_[v].step = next_step_;
+    steps_[v].density = plan_.variants[v].schedule.Density(next_step_);
+    steps_[v].epoch = plan_.plan.epoch;
+    steps_[v].codec = plan_.variants[v].codec;
+  }
   skipped_ = false;
   clip_coefficient_ = 1.0;
   if (gate_) gate_->Reset();
@@ -62,12 +68,12 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   SetContexts(info);
   OpenStep();
   for (const auto& bucket : buckets_) {
-    const BucketRoute route = ChooseRoute(*bucket);
+    const RouteKind route = ChooseRoute(*bucket);
     CheckStrict(*bucket, route);
     bucket->Prepare(route);
   }
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
-  coordinator_.gauges().SetTargetDensity(spec_.name, step_.density);
+  coordinator_.gauges().SetTargetDensity(spec_.name, step().density);
   step_start_ns_ = NowNs();
   phase_ = Phase::kOpen;
 }
@@ -109,7 +115,7 @@ Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, Te
   CheckSubmission(index, gradient, update);
   if (places_[index].submitted.exchange(true, std::memory_order_acq_rel)) {
     throw InvalidArgument("gradient '" + spec_.tensors[index].name +
-                              "' was already submitted in step " + std::to_string(step_.step),
+                              "' was already submitted in step " + std::to_string(step().step),
                           {spec_.tensors[index].name, {coordinator_.rank()}, "submit"});
   }
   return Enter(index, gradient.data, update.data, std::move(owner));
@@ -185,7 +191,7 @@ StepReport GradientGroupImpl::WaitStep() {
   const StepReport report = Report();
   coordinator_.recorder().Add({.start_ns = step_start_ns_,
                                .end_ns = NowNs(),
-                               .step = step_.step,
+                               .step = step().step,
                                .bytes_in = report.dense_bytes,
                                .bytes_out = report.wire_bytes,
                                .density = static_cast<float>(report.density),
@@ -202,17 +208,17 @@ void GradientGroupImpl::CountNonFinite() {
       LogWarning(
           "gradient '{}' of '{}' has entries that are inf or NaN: they count as 0 ({} so far, "
           "first in step {}). \"skip_nonfinite\" skips such steps instead",
-          spec_.tensors[i].name, spec_.name, entries, step_.step);
+          spec_.tensors[i].name, spec_.name, entries, step().step);
     }
     non_finite_[i] = entries;
   }
 }
 
 StepReport GradientGroupImpl::Report() const {
-  StepReport report{.step = step_.step,
+  StepReport report{.step = step().step,
                     .skipped = skipped_,
                     .clip_coefficient = clip_coefficient_,
-                    .density = step_.density};
+                    .density = step().density};
   if (gate_) report.gradient_norm = std::sqrt(gate_->squared_norm());
   for (const auto& bucket : buckets_) {
     const Bucket::Traffic traffic = bucket->traffic();
@@ -231,7 +237,9 @@ void GradientGroupImpl::OnGate(bool pass) {
                         plan_.step_settings.clip_scale);
   const float coefficient = ClippingCoefficient(std::sqrt(gate_->squared_norm()), threshold);
   clip_coefficient_ = coefficient;
-  for (StepContext& context : step_.contexts) context.gradient_scale *= coefficient;
+  for (GroupStep& step : steps_) {
+    for (StepContext& context : step.contexts) context.gradient_scale *= coefficient;
+  }
 }
 
 }  // namespace weir

@@ -16,6 +16,7 @@ Stage RecordedAs(BucketStage stage) {
       return Stage::kPack;
     case BucketStage::kCompress:
       return Stage::kCompress;
+    case BucketStage::kRelay:
     case BucketStage::kMerge:
       return Stage::kMerge;
     case BucketStage::kUnpack:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <numeric>
 
 namespace weir {
@@ -25,9 +26,10 @@ Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings)
   const std::int64_t target = TargetBytes(tensors, settings);
   const std::int64_t most = std::max(settings.fusion_threshold_bytes, std::int64_t{0});
   Plan plan;
-  std::size_t open = kNone;  // The bucket that small tensors join.
+  std::map<std::size_t, std::size_t> open_of;  // By kind: the bucket that small tensors join.
   for (std::size_t i = tensors.size(); i-- > 0;) {
     const PlanTensor& tensor = tensors[i];
+    std::size_t& open = open_of.try_emplace(tensor.kind, kNone).first->second;
     const bool alone = tensor.bytes >= target;
     const bool joins = !alone && open != kNone && plan.buckets[open].bytes + tensor.bytes <= most;
     const std::size_t at = joins ? open : plan.buckets.size();

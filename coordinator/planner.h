@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@ namespace weir {
 struct PlanTensor {
   std::int64_t bytes = 0;  ///< As fp32.
   int priority = 0;        ///< Higher goes first: the layer that the next forward pass needs first.
+  std::size_t kind = 0;    ///< Tensors of different kinds do not share a bucket.
 };
 
 struct PlanSettings {
@@ -36,7 +38,7 @@ struct Plan {
 /// fusion threshold): enough buckets for compression to hide behind backprop and the network, few
 /// enough that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019). A tensor
 /// of that size is a bucket of its own, so that it can travel from where it lies; small ones go
-/// around it.
+/// around it, and around those of another kind.
 Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings);
 
 }  // namespace weir

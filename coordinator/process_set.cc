@@ -43,6 +43,7 @@ void ProcessSet::SetHosts(std::span<const int> host_of_rank) {
   std::vector<int> hosts;
   for (const int rank : ranks_) hosts.push_back(host_of_rank[static_cast<std::size_t>(rank)]);
   grid_ = HostGrid::Of(hosts, transport_->rank());
+  knows_hosts_ = true;
 }
 
 int ProcessSet::IndexOf(int job_rank) const {

@@ -71,13 +71,17 @@ class ProcessSet {
     const Settings& settings = shared_.settings;
     return settings.hierarchical_allreduce && !settings.deterministic && grid_ ? &*grid_ : nullptr;
   }
+  /// The ranks by host, where a hierarchy of them means anything.
+  const HostGrid* host_grid() const { return grid_ ? &*grid_ : nullptr; }
   const HostGrid* allgather_grid() const {
     return shared_.settings.hierarchical_allgather && grid_ ? &*grid_ : nullptr;
   }
 
-  /// `host_of_rank`, of all ranks of the job, as HostGrid wants it. Any thread, before anything
-  /// is submitted that asks for a grid; any thread may ask for that.
+  /// `host_of_rank`, of all ranks of the job, as HostGrid wants it; only those of the set's are
+  /// looked at. Any thread, before anything is submitted that asks for a grid; any thread may ask
+  /// for that.
   void SetHosts(std::span<const int> host_of_rank);
+  bool knows_hosts() const { return knows_hosts_; }
 
   /// A bucket is complete on this rank: negotiates it.
   void OnReady(Bucket* bucket);
@@ -138,6 +142,7 @@ class ProcessSet {
   const Shared shared_;
   std::unique_ptr<Transport> subset_;  ///< Null in the global set.
   Transport* transport_ = nullptr;
+  bool knows_hosts_ = false;
   std::optional<HostGrid> grid_;
   std::unique_ptr<OperationTable> operations_;
   std::unique_ptr<Negotiator> negotiator_;

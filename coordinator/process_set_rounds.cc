@@ -219,7 +219,6 @@ void ProcessSet::Agree(Bucket* bucket) {
 void ProcessSet::Exchanged(Bucket* bucket) {
   shared_.recorder.Add(bucket->RecordOfWork(Stage::kExchange, bucket->exchange_ns, NowNs()));
   bucket->exchange_ns = 0;
-  bucket->staged = false;
   shared_.pipeline.Resume(bucket);
 }
 

@@ -40,6 +40,11 @@ class Schedule {
   /// True before begin_step: the gradient is all-reduced as it is.
   bool DensePhase(std::int64_t step) const { return step < begin_step_; }
 
+  /// First step that is compressed.
+  std::int64_t begin_step() const { return begin_step_; }
+  /// Density after the warm-up.
+  double final_density() const { return stages_.back(); }
+
   /// Fraction of entries to send at `step`; 1 in the dense phase.
   double Density(std::int64_t step) const;
 

@@ -5,7 +5,9 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "common/check.h"
 #include "common/half_array.h"
@@ -112,6 +114,18 @@ void CastCodec::Merge(std::span<const std::byte> payload, std::span<float> sum) 
   ForEachBlock(dtype_, payload, [sum](std::size_t first, std::span<const float> block) {
     for (std::size_t i = 0; i < block.size(); ++i) sum[first + i] += block[i];
   });
+}
+
+std::optional<ValueType> CastCodec::entry_values() const {
+  if (dtype_ != DType::kFloat32) return std::nullopt;
+  return ValueType::kFloat32;
+}
+
+SparseEntries CastCodec::Entries(std::span<const std::byte> payload, std::size_t n) const {
+  SparseEntries entries{std::vector<std::uint32_t>(n), std::vector<float>(n)};
+  std::iota(entries.indices.begin(), entries.indices.end(), 0U);
+  Merge(payload, entries.values);
+  return entries;
 }
 
 void CastCodec::Subtract(std::span<const std::byte> payload, std::span<float> rest) const {

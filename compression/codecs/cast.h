@@ -17,6 +17,9 @@ class CastCodec : public Codec {
   void Check(std::span<const std::byte> payload, std::size_t n) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
+  /// Of fp32, which is what small tensors beside those that send some of their entries travel as.
+  std::optional<ValueType> entry_values() const override;
+  SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const override;
   std::optional<DType> summable() const override { return dtype_; }
 
  private:

@@ -48,4 +48,8 @@ void SparseCodec::Subtract(std::span<const std::byte> payload, std::span<float> 
   SubtractSparse(payload, rest.size(), CountOf(rest.size(), 1.0), rest);
 }
 
+SparseEntries SparseCodec::Entries(std::span<const std::byte> payload, std::size_t n) const {
+  return DecodeSparse(payload, n, CountOf(n, 1.0));
+}
+
 }  // namespace weir

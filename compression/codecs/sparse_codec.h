@@ -21,6 +21,8 @@ class SparseCodec : public Codec {
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
+  std::optional<ValueType> entry_values() const override { return values_; }
+  SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
 
  protected:

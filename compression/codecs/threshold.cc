@@ -62,9 +62,9 @@ std::vector<OptionSpec> ThresholdSpecs() {
 
 const CompressorRegistration kThreshold({.name = "threshold",
                                          .summary = "The entries above a fixed magnitude.",
-                                         .options = JoinSpecs({FamilySpecs(), ThresholdSpecs(),
-                                                               ValueSpecs(), MemorySpecs(),
-                                                               StepSpecs()}),
+                                         .options = JoinSpecs({FamilySpecs(Payloads::kOfEntries),
+                                                               ThresholdSpecs(), ValueSpecs(),
+                                                               MemorySpecs(), StepSpecs()}),
                                          .make = Make,
                                          .codec = CodecId::kThreshold});
 

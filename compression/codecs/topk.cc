@@ -21,8 +21,8 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
 const CompressorRegistration kTopK(
     {.name = "topk",
      .summary = "The k largest entries of each tensor.",
-     .options = JoinSpecs({FamilySpecs(), CountSpecs(), SelectionSpecs(), ValueSpecs(),
-                           WarmupSpecs(), MemorySpecs(), StepSpecs()}),
+     .options = JoinSpecs({FamilySpecs(Payloads::kOfEntries), CountSpecs(), SelectionSpecs(),
+                           ValueSpecs(), WarmupSpecs(), MemorySpecs(), StepSpecs()}),
      .make = Make,
      .codec = CodecId::kTopK});
 

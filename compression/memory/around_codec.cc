@@ -23,4 +23,8 @@ void AroundCodec::MergeMean(std::span<const std::span<const std::byte>> payloads
   codec_->MergeMean(payloads, mean);
 }
 
+SparseEntries AroundCodec::Entries(std::span<const std::byte> payload) const {
+  return payload.empty() ? SparseEntries() : codec_->Entries(payload, n_);
+}
+
 }  // namespace weir

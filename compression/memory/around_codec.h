@@ -21,6 +21,8 @@ class AroundCodec : public Compressor {
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
   std::optional<DType> summable() const override { return codec_->summable(); }
+  std::optional<ValueType> entry_values() const override { return codec_->entry_values(); }
+  SparseEntries Entries(std::span<const std::byte> payload) const override;
   std::uint64_t non_finite_entries() const override { return non_finite_; }
 
  protected:

@@ -6,14 +6,11 @@
 #include "compression/memory/finite.h"
 
 namespace weir {
-namespace {
 
-float RatioOf(const StepContext& context) {
+float ErrorRatio(const StepContext& context) {
   if (context.learning_rate == 0.0f || context.previous_learning_rate == 0.0f) return 1.0f;
   return context.previous_learning_rate / context.learning_rate;
 }
-
-}  // namespace
 
 ErrorFeedback::ErrorFeedback(std::unique_ptr<const Codec> codec, std::size_t n)
     : AroundCodec(std::move(codec), n), error_(n) {}
@@ -21,7 +18,7 @@ ErrorFeedback::ErrorFeedback(std::unique_ptr<const Codec> codec, std::size_t n)
 std::size_t ErrorFeedback::Encode(const StepContext& context, std::span<const float> gradient,
                                   std::span<std::byte> payload) {
   WEIR_CHECK(gradient.size() == error_.size());
-  const float ratio = RatioOf(context);
+  const float ratio = ErrorRatio(context);
   std::uint32_t non_finite = 0;
   for (std::size_t i = 0; i < error_.size(); ++i) {
     const float scaled = FiniteOrZero(context.gradient_scale * gradient[i], non_finite);

@@ -7,6 +7,10 @@
 
 namespace weir {
 
+/// What an error of the step before is worth in this one: previous learning rate / learning rate,
+/// or 1 when either is 0.
+float ErrorRatio(const StepContext& context);
+
 /// Error feedback around a codec (Karimireddy et al. 2019; the form BytePS uses): what was not sent
 /// is added to the next gradient, in units of that step's learning rate:
 ///

@@ -28,6 +28,10 @@ class NesterovMomentum : public Compressor {
   void Finish(const StepContext& context, std::span<float> mean) override;
   /// The gradient stays in m; the inner compressor takes back what was sent.
   void Revert() override { inner_->Revert(); }
+  std::optional<ValueType> entry_values() const override { return inner_->entry_values(); }
+  SparseEntries Entries(std::span<const std::byte> payload) const override {
+    return inner_->Entries(payload);
+  }
   std::optional<DType> summable() const override { return inner_->summable(); }
   std::uint64_t non_finite_entries() const override;
   float threshold() const override { return inner_->threshold(); }

@@ -22,6 +22,8 @@ struct GradientSpec {
   int parameter_group = 0;
   /// Higher goes first when several buckets are ready.
   int priority = 0;
+  /// Options for this tensor alone, without patterns, in place of the group's.
+  std::map<std::string, std::string> compression{};
 };
 
 /// A set of gradients that are fused, compressed and exchanged together: what an optimizer
@@ -30,6 +32,7 @@ struct GradientGroupSpec {
   std::string name = "gradients";
   std::vector<GradientSpec> tensors;  ///< In forward order.
   /// docs/reference/compression.md; empty: Settings::compression, and plain averaging without it.
+  /// Keys may carry patterns of the tensors' names.
   std::map<std::string, std::string> compression;
   /// How the ranks' gradients are combined: kAverage or, without a compressor that selects entries,
   /// kSum. Both are multiplied by `prescale` before and by `postscale` after. The same on all
@@ -56,7 +59,7 @@ struct StepReport {
   bool skipped = false;        ///< A rank's gradient was not finite: nothing was applied anywhere.
   double gradient_norm = 0.0;  ///< Global L2 norm of this rank's gradient; only when clipping.
   double clip_coefficient = 1.0;
-  double density = 1.0;                  ///< What the schedule asked for.
+  double density = 1.0;                  ///< What the schedule of options without a pattern says.
   std::uint64_t wire_bytes = 0;          ///< What this rank contributed, headers included.
   std::uint64_t dense_bytes = 0;         ///< The same as plain fp32.
   std::uint64_t non_finite_entries = 0;  ///< Taken as 0 so far, since the group was made.
@@ -103,7 +106,7 @@ class GradientGroup {
   /// waited for. Throws the first error.
   virtual StepReport WaitStep() = 0;
 
-  /// Step number of the next BeginStep, and its density.
+  /// Step number of the next BeginStep, and its density (StepReport::density).
   virtual std::int64_t next_step() const = 0;
   virtual double next_density() const = 0;
 

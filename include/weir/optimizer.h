@@ -49,6 +49,7 @@ struct OptimizerOptions {
   bool nesterov = false;
   float weight_decay = 0.0f;
   /// docs/reference/compression.md; empty: Settings::compression, and plain averaging without it.
+  /// Keys may carry patterns of the parameters' names.
   std::map<std::string, std::string> compression;
   /// Gradients of this many backward passes are averaged before they are exchanged.
   int backward_passes_per_step = 1;

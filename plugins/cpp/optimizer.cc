@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compression/tensor_options.h"
 #include "plugins/cpp/optimizer_impl.h"
 
 namespace weir {
@@ -20,7 +21,7 @@ DistributedOptimizer::Impl::Impl(Engine& engine, std::vector<Parameter> paramete
     : engine_(engine),
       parameters_(std::move(parameters)),
       name_(options.name),
-      plan_(PlanSgd(options)),
+      plan_(PlanSgd(options, parameters_)),
       rule_(RuleOf(options, plan_, parameters_)) {
   if (options.backward_passes_per_step < 1) {
     throw InvalidArgument("backward_passes_per_step must be at least 1, not " +
@@ -51,12 +52,16 @@ void DistributedOptimizer::Impl::RegisterGradients() {
   GradientGroupSpec spec{
       .name = name_, .compression = plan_.compression, .also_equal = plan_.also_equal};
   const int last = static_cast<int>(parameters_.size());
+  const bool by_name = TensorOptions(plan_.compression).has_patterns();
   for (int i = 0; i < last; ++i) {
     const Parameter& parameter = parameters_[static_cast<std::size_t>(i)];
     spec.tensors.push_back({.name = parameter.name,
                             .shape = parameter.shape,
                             .parameter_group = parameter.parameter_group,
                             .priority = last - i});  // The next forward pass needs the first first.
+    if (by_name) {
+      spec.tensors.back().compression = plan_.shares[static_cast<std::size_t>(i)].compression;
+    }
   }
   group_ = engine_.Register(std::move(spec));
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -3,6 +3,7 @@
 #include "common/exact_text.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
+#include "compression/tensor_options.h"
 
 namespace weir {
 namespace {
@@ -56,37 +57,39 @@ bool TakesCoefficient(const CompressionOptions& options) {
 }
 
 /// Who does the momentum: the compressor "dgc" corrects it itself, so it does all there is.
-void PlanMomentum(const OptimizerOptions& options, SgdPlan& plan) {
-  plan.m = options.momentum;
-  plan.momentum = KindOf(options);
+MomentumShare ShareMomentum(const OptimizerOptions& options, CompressionOptions compression) {
+  MomentumShare share{
+      .compression = std::move(compression), .momentum = KindOf(options), .m = options.momentum};
   const bool given =
-      plan.compression.contains("momentum") || plan.compression.contains("momentum_mu");
-  if (TakesCoefficient(plan.compression) && options.momentum != 0.0f) {
-    plan.compression["momentum_mu"] = ExactText(options.momentum);
-    plan.momentum = Momentum::kNone;
-    return;
+      share.compression.contains("momentum") || share.compression.contains("momentum_mu");
+  if (TakesCoefficient(share.compression) && options.momentum != 0.0f) {
+    share.compression["momentum_mu"] = ExactText(options.momentum);
+    share.momentum = Momentum::kNone;
+    return share;
   }
   if (given && options.momentum != 0.0f) {
     throw InvalidArgument(
         "momentum is given to the optimizer and in the compression options; give it once");
   }
-  const auto compressor = plan.compression.find("compressor");
-  if (compressor == plan.compression.end() || compressor->second != "dgc") return;
+  const auto compressor = share.compression.find("compressor");
+  if (compressor == share.compression.end() || compressor->second != "dgc") return share;
   if (!given && !options.rule) {
-    plan.compression["momentum"] = OptionText(plan.momentum);
-    if (options.momentum != 0.0f) plan.compression["momentum_mu"] = ExactText(options.momentum);
+    share.compression["momentum"] = OptionText(share.momentum);
+    if (options.momentum != 0.0f) share.compression["momentum_mu"] = ExactText(options.momentum);
   }
-  const ParsedOptions parsed = ParseOptions(plan.compression);
+  const ParsedOptions parsed = ParseOptions(share.compression);
   const std::string& kind = parsed.Choice("momentum");
-  plan.momentum = Momentum::kNone;
-  plan.decay_momentum = kind == "nesterov"  ? Momentum::kNesterov
-                        : kind == "vanilla" ? Momentum::kVanilla
-                                            : Momentum::kNone;
-  if (parsed.Has("momentum_mu")) plan.m = static_cast<float>(parsed.Real("momentum_mu"));
+  share.momentum = Momentum::kNone;
+  share.decay_momentum = kind == "nesterov"  ? Momentum::kNesterov
+                         : kind == "vanilla" ? Momentum::kVanilla
+                                             : Momentum::kNone;
+  if (parsed.Has("momentum_mu")) share.m = static_cast<float>(parsed.Real("momentum_mu"));
+  return share;
 }
 
 void PlanWeightDecay(const OptimizerOptions& options, SgdPlan& plan) {
-  const WeightDecaySettings decay = WeightDecayOf(ParseOptions(plan.compression));
+  const WeightDecaySettings decay =
+      WeightDecayOf(ParseOptions(TensorOptions(plan.compression).base()));
   if (decay.lambda != 0.0 && options.weight_decay != 0.0f) {
     throw InvalidArgument(
         "weight decay is given to the optimizer and in the compression options; give it once");
@@ -107,7 +110,7 @@ void PlanWeightDecay(const OptimizerOptions& options, SgdPlan& plan) {
 
 }  // namespace
 
-SgdPlan PlanSgd(const OptimizerOptions& options) {
+SgdPlan PlanSgd(const OptimizerOptions& options, std::span<const Parameter> parameters) {
   CheckOptions(options);
   SgdPlan plan;
   plan.also_equal = {
@@ -116,27 +119,35 @@ SgdPlan PlanSgd(const OptimizerOptions& options) {
       {"backward passes per step", std::to_string(options.backward_passes_per_step)},
   };
   plan.compression = WithoutPrefix(options.compression);
-  PlanMomentum(options, plan);
   PlanWeightDecay(options, plan);
+  const TensorOptions of_tensors(plan.compression);
+  plan.compression.merge(ShareMomentum(options, of_tensors.base()).compression);
+  for (const Parameter& parameter : parameters) {
+    plan.shares.push_back(ShareMomentum(options, of_tensors.For(parameter.name)));
+  }
   return plan;
 }
 
-SgdRule::SgdRule(const SgdPlan& plan, std::span<const Parameter> parameters) : plan_(plan) {
-  const bool does_momentum = plan_.momentum != Momentum::kNone;
-  const bool decays_beside = !does_momentum && plan_.weight_decay != 0.0f && !plan_.local_decay;
-  for (const Parameter& parameter : parameters) {
-    if (does_momentum) momentum_.emplace_back(parameter.value.size());
-    if (decays_beside) {
-      decay_.push_back(std::make_unique<WeightDecay>(plan_.decay_momentum, plan_.m,
-                                                     plan_.weight_decay, parameter.value.size()));
+SgdRule::SgdRule(const SgdPlan& plan, std::span<const Parameter> parameters)
+    : plan_(plan), momentum_(parameters.size()), decay_(parameters.size()) {
+  const bool decays = plan_.weight_decay != 0.0f && !plan_.local_decay;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const MomentumShare& share = plan_.shares[i];
+    const std::size_t elements = parameters[i].value.size();
+    if (share.momentum != Momentum::kNone) {
+      momentum_[i].resize(elements);
+    } else if (decays) {
+      decay_[i] = std::make_unique<WeightDecay>(share.decay_momentum, share.m, plan_.weight_decay,
+                                                elements);
     }
   }
 }
 
 void SgdRule::Apply(std::size_t parameter, std::span<float> value, std::span<float> direction,
                     float learning_rate) {
-  if (!decay_.empty()) decay_[parameter]->Apply(value, direction);
-  if (momentum_.empty()) {
+  const MomentumShare& share = plan_.shares[parameter];
+  if (decay_[parameter]) decay_[parameter]->Apply(value, direction);
+  if (share.momentum == Momentum::kNone) {
     for (std::size_t i = 0; i < value.size(); ++i) value[i] -= learning_rate * direction[i];
     return;
   }
@@ -144,14 +155,16 @@ void SgdRule::Apply(std::size_t parameter, std::span<float> value, std::span<flo
   const float lambda = plan_.local_decay ? 0.0f : plan_.weight_decay;
   for (std::size_t i = 0; i < value.size(); ++i) {
     const float gradient = direction[i] + lambda * value[i];
-    value[i] -= learning_rate * AdvanceMomentum(plan_.momentum, plan_.m, gradient, u[i]);
+    value[i] -= learning_rate * AdvanceMomentum(share.momentum, share.m, gradient, u[i]);
   }
 }
 
 std::vector<UpdateRule::StateArray> SgdRule::State(std::size_t parameter) {
   std::vector<StateArray> arrays;
-  if (!momentum_.empty()) arrays.push_back({"momentum", momentum_[parameter]});
-  if (!decay_.empty() && !decay_[parameter]->momentum().empty()) {
+  if (plan_.shares[parameter].momentum != Momentum::kNone) {
+    arrays.push_back({"momentum", momentum_[parameter]});
+  }
+  if (decay_[parameter] && !decay_[parameter]->momentum().empty()) {
     arrays.push_back({"decay momentum", decay_[parameter]->momentum()});
   }
   return arrays;

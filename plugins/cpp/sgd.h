@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,22 +12,29 @@
 
 namespace weir {
 
-/// How SGD is shared between the compressor and the rule.
-struct SgdPlan {
-  /// The dictionary for the gradients, with the momentum in it where the compressor does momentum.
+/// How the momentum of a parameter is shared between its compressor and the rule.
+struct MomentumShare {
+  /// Options for the gradient, with the momentum in them where the compressor does momentum.
   std::map<std::string, std::string> compression;
-  /// What the ranks have to agree on beside it.
-  std::map<std::string, std::string> also_equal;
   Momentum momentum = Momentum::kNone;        ///< What the rule still has to do.
   Momentum decay_momentum = Momentum::kNone;  ///< Of the weight decay beside compression.
   float m = 0.0f;
+};
+
+/// How SGD is shared between the compressors and the rule.
+struct SgdPlan {
+  /// The dictionary for all gradients.
+  std::map<std::string, std::string> compression;
+  std::vector<MomentumShare> shares;  ///< By parameter.
+  /// What the ranks have to agree on beside it.
+  std::map<std::string, std::string> also_equal;
   float weight_decay = 0.0f;
   /// Weight decay enters the gradient before compression (weight_decay_form = local).
   bool local_decay = false;
 };
 
 /// Splits the options. Throws InvalidArgument when momentum or weight decay is asked for twice.
-SgdPlan PlanSgd(const OptimizerOptions& options);
+SgdPlan PlanSgd(const OptimizerOptions& options, std::span<const Parameter> parameters);
 
 /// Momentum SGD on what compression delivers; plain SGD when the compressor corrects the momentum
 /// (Lin et al., ICLR 2018, section 3).
@@ -40,8 +48,9 @@ class SgdRule final : public UpdateRule {
 
  private:
   const SgdPlan plan_;
-  std::vector<std::vector<float>> momentum_;         ///< Empty unless the rule does momentum.
-  std::vector<std::unique_ptr<WeightDecay>> decay_;  ///< Empty unless decay is beside compression.
+  // By parameter; empty unless the rule does momentum, or decay is beside compression.
+  std::vector<std::vector<float>> momentum_;
+  std::vector<std::unique_ptr<WeightDecay>> decay_;
 };
 
 }  // namespace weir

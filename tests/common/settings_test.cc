@@ -118,6 +118,11 @@ TEST(Settings, ABadValueIsAnErrorThatNamesVariableValueAndWhatIsAllowed) {
             (std::map<std::string, std::string>{{"sparsity", "[0.5,0.75]"}, {"values", "fp32"}}));
   EXPECT_EQ(Settings::FromEnvironment({{"WEIR_COMPRESSION", "dgc"}}).compression,
             (std::map<std::string, std::string>{{"compressor", "dgc"}}));
+  EXPECT_EQ(Settings::FromEnvironment(
+                {{"WEIR_COMPRESSION", "k[a,b=[0-3]]=1,sparsity[fc*]=[0.5,0.75],ef=vanilla"}})
+                .compression,
+            (std::map<std::string, std::string>{
+                {"k[a,b=[0-3]]", "1"}, {"sparsity[fc*]", "[0.5,0.75]"}, {"ef", "vanilla"}}));
   EXPECT_THAT(ErrorOf({{"WEIR_COMPRESSION", "k=1,k=2"}}), HasSubstr("each key once"));
   EXPECT_THAT(ErrorOf({{"WEIR_COMPRESSION", "k=1,"}}), HasSubstr("key=value"));
 }
@@ -239,6 +244,8 @@ TEST(Settings, TheReferencePageIsTheTable) {
 TEST(Settings, WhatAProgramFillsInIsCheckedLikeAVariable) {
   Settings settings;
   settings.compression = {{"compressor", "dgc"}, {"sparsity", "0.5,0.75"}};
+  settings.Check();
+  settings.compression["sparsity[fc[0-3].*]"] = "0.5,0.75";
   settings.Check();
   settings.timeout_seconds = -5;
   try {

@@ -112,7 +112,7 @@ TEST(Options, DefaultsAreFilledInAndToldApart) {
   EXPECT_TRUE(options.Given("policy"));
   EXPECT_FALSE(options.Has("density"));
   EXPECT_EQ(MinElementsOf(options), 16384u);
-  EXPECT_EQ(PolicyOf(options), RoutePolicy::kNever);
+  EXPECT_EQ(RouteOf(options).policy, RoutePolicy::kNever);
   EXPECT_EQ(ValueTypeOf(options), ValueType::kFloat16);
 }
 
@@ -142,6 +142,48 @@ TEST(ScheduleOptions, DensityComesFromWhicheverKeySaysIt) {
                 ScheduleFor({{"k", "0.1"}, {"density", "0.2"}});
               }),
               HasSubstr("both say how much is sent"));
+}
+
+TEST(ScheduleOptions, AutoIsTheDensityThatSuitsTheRun) {
+  const Schedule schedule =
+      ScheduleFor({{"density", "auto"}, {"steps", "1000"}, {"warmup_steps", "100"}});
+  EXPECT_EQ(schedule.Density(0), 0.25);
+  EXPECT_EQ(schedule.Density(99), 0.01);
+  EXPECT_EQ(schedule.Density(1'000'000), 0.01);
+  EXPECT_EQ(ScheduleFor({{"density", "auto"}, {"steps", "100000"}}).Density(0), 0.001);
+  EXPECT_EQ(ScheduleFor({{"density", "auto"}, {"steps", "1000"}, {"rampup_begin_step", "500"}})
+                .Density(500),
+            0.02);
+  EXPECT_EQ(ScheduleFor({{"density", "0.5"}, {"steps", "1000"}}).Density(0), 0.5);
+  EXPECT_THAT(WhyRefused([] {
+                ScheduleFor({{"density", "auto"}});
+              }),
+              AllOf(HasSubstr("\"density\" = \"auto\""), HasSubstr("give \"steps\"")));
+  EXPECT_THAT(WhyRefused([] {
+                ScheduleFor({{"density", "Auto"}});
+              }),
+              HasSubstr("at most 1, or auto"));
+}
+
+TEST(ScheduleOptions, ARunTooShortForItsDensityIsWarnedOf) {
+  const auto warning = [](CompressionOptions options) {
+    return ShortRunWarningOf(ParseOptions(options), "model");
+  };
+  const auto dgc = [](const std::string& density, const std::string& steps) {
+    return CompressionOptions{{"compressor", "dgc"}, {"density", density}, {"steps", steps}};
+  };
+  EXPECT_THAT(warning(dgc("0.001", "2999")), HasSubstr("2999 steps"));
+  EXPECT_EQ(warning(dgc("0.001", "3000")), "");
+  EXPECT_EQ(warning(dgc("auto", "100")), "");
+  EXPECT_EQ(warning({{"compressor", "dgc"}, {"density", "0.001"}}), "");
+  EXPECT_EQ(warning({{"compressor", "topk"}, {"k", "8"}, {"steps", "10"}}), "");
+  EXPECT_EQ(warning({}), "");
+  // What is exchanged densely needs no sends.
+  CompressionOptions late = dgc("0.001", "4000");
+  late["rampup_begin_step"] = "2000";
+  EXPECT_THAT(warning(late), HasSubstr("in 2000 steps"));
+  late["rampup_begin_step"] = "5000";
+  EXPECT_EQ(warning(late), "");
 }
 
 TEST(ScheduleOptions, PaddlesNamesMeanTheSame) {

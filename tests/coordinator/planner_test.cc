@@ -48,6 +48,16 @@ TEST(Planner, NoBucketOfSeveralTensorsExceedsTheFusionThreshold) {
   }
 }
 
+TEST(Planner, TensorsOfDifferentKindsShareNoBucket) {
+  std::vector<PlanTensor> tensors;
+  for (std::size_t i = 0; i < 12; ++i) tensors.push_back({100, 0, i % 3});
+  const Plan plan = MakePlan(tensors, {128 * kMiB});
+  ASSERT_EQ(plan.buckets.size(), 3u);
+  EXPECT_EQ(plan.buckets[0].tensors, (std::vector<std::uint32_t>{11, 8, 5, 2}));
+  EXPECT_EQ(plan.buckets[1].tensors, (std::vector<std::uint32_t>{10, 7, 4, 1}));
+  EXPECT_EQ(plan.buckets[2].tensors, (std::vector<std::uint32_t>{9, 6, 3, 0}));
+}
+
 TEST(Planner, AThresholdOfZeroFusesNothing) {
   const std::vector<PlanTensor> tensors(5, {4, 0});
   EXPECT_EQ(MakePlan(tensors, {0}).buckets.size(), 5u);

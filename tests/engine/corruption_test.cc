@@ -33,14 +33,19 @@ bool IsFrame(Tag tag, std::span<const std::byte> data) {
          std::memcmp(data.data(), "WEIR", 4) == 0;
 }
 
-/// Damages the third frame that the sender sends to the victim.
-FaultyTransport::Rule DamageThirdFrame(FaultyTransport::Damage damage, std::size_t from_end = 0) {
+/// Damages the frame of that number, from 1, that the sender sends to the victim.
+FaultyTransport::Rule DamageFrame(int number, FaultyTransport::Damage damage,
+                                  std::size_t from_end = 0) {
   return [=, frames = 0](int peer, Tag tag, std::span<const std::byte> data) mutable {
     FaultyTransport::Damage result = damage;
     if (from_end != 0) result.position = data.size() - from_end;
-    const bool hit = peer == kVictim && IsFrame(tag, data) && ++frames == 3;
+    const bool hit = peer == kVictim && IsFrame(tag, data) && ++frames == number;
     return hit ? result : FaultyTransport::Damage{};
   };
+}
+
+FaultyTransport::Rule DamageThirdFrame(FaultyTransport::Damage damage, std::size_t from_end = 0) {
+  return DamageFrame(3, damage, from_end);
 }
 
 std::string TypeAndText(const std::exception& error) {
@@ -49,7 +54,7 @@ std::string TypeAndText(const std::exception& error) {
 }
 
 /// Steps until one fails. Returns the failure.
-std::string TrainUntilItEnds(Engine& engine) {
+std::string TrainUntilItEnds(Engine& engine, const std::string& route) {
   const Shape shape{40, 40};
   // They outlive the group: where its end cuts a step short, a gradient may just be compressed.
   std::vector<float> gradient(1640);
@@ -57,7 +62,7 @@ std::string TrainUntilItEnds(Engine& engine) {
   const auto group = engine.Register(
       {.name = "g",
        .tensors = {{.name = "w", .shape = shape}, {.name = "b", .shape = Shape{40}}},
-       .compression = {{"compressor", "dgc"}, {"density", "0.05"}}});
+       .compression = {{"compressor", "dgc"}, {"density", "0.05"}, {"route", route}}});
   for (int step = 0; step < 10; ++step) {
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       gradient[i] = static_cast<float>((i * 31 + static_cast<std::size_t>(engine.rank())) % 53);
@@ -84,7 +89,8 @@ std::string TrainUntilItEnds(Engine& engine) {
 }
 
 /// What each rank of a job ends with whose sender's messages go through `rule`.
-std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule) {
+std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule,
+                                  const std::string& route = "allgather") {
   Settings settings;
   settings.log_level = LogLevel::kFatal;  // What they end with is seen here.
   LocalJob job(kRanks, [&](int rank, std::unique_ptr<Transport> direct) {
@@ -94,15 +100,16 @@ std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule) {
   std::vector<std::string> ends(kRanks);
   job.Run(
       [&](Engine& engine) {
-        ends[static_cast<std::size_t>(engine.rank())] = TrainUntilItEnds(engine);
+        ends[static_cast<std::size_t>(engine.rank())] = TrainUntilItEnds(engine, route);
       },
       settings);
   return ends;
 }
 
-void ExpectCorruptEverywhere(const FaultyTransport::Rule& rule, const std::string& complaint) {
-  EXPECT_THAT(EndsWith(rule), Each(AllOf(StartsWith("Corrupt: "), HasSubstr("rank 1"),
-                                         HasSubstr("'g/b+1'"), HasSubstr(complaint))));
+void ExpectCorruptEverywhere(const FaultyTransport::Rule& rule, const std::string& complaint,
+                             const std::string& route = "allgather") {
+  EXPECT_THAT(EndsWith(rule, route), Each(AllOf(StartsWith("Corrupt: "), HasSubstr("rank 1"),
+                                                HasSubstr("'g/b+1'"), HasSubstr(complaint))));
 }
 
 FaultyTransport::Damage Flip(std::size_t position) {
@@ -151,6 +158,14 @@ TEST(CorruptFrame, ACutIsNoticedWhereverItIs) {
   ExpectCorruptEverywhere(DamageThirdFrame(half_a_header), "length");
   ExpectCorruptEverywhere(DamageThirdFrame(header_alone), "payload length");
   ExpectCorruptEverywhere(DamageThirdFrame({.fault = Fault::kTruncate}, 1), "payload length");
+}
+
+TEST(CorruptFrame, PartsAndSumsAreChecked) {
+  for (const int number : {3, 4}) {  // The parts of the second step, and its sums.
+    ExpectCorruptEverywhere(DamageFrame(number, Flip(kFrameHeaderBytes)), "checksum", "split");
+    ExpectCorruptEverywhere(DamageFrame(number, {.fault = Fault::kTruncate}, 1), "payload length",
+                            "split");
+  }
 }
 
 TEST(CorruptFrame, AMessageThatGrewIsNoticed) {

@@ -167,6 +167,106 @@ TEST(HierarchicalExchanges, ReplicasStayEqualInAllTheirBits) {
   }
 }
 
+/// What one step sends between hosts, of a matrix whose frames have so many bytes at most.
+std::size_t CrossedByAStep(const std::string& route, std::vector<float>* mean = nullptr) {
+  JobOnHosts job(4, 2);
+  std::atomic<std::size_t> before = 0;
+  std::size_t crossed = 0;
+  job.Run(
+      [&](Engine& engine) {
+        const Shape shape{100, 120};
+        const auto group = engine.Register({.name = "g",
+                                            .tensors = {{.name = "w", .shape = shape}},
+                                            .compression = {{"compressor", "topk"},
+                                                            {"k", "100"},
+                                                            {"values", "fp32"},
+                                                            {"route", route},
+                                                            {"min_elements", "1"}}});
+        std::vector<float> gradient(kElements), update(kElements);
+        for (std::size_t i = 0; i < kElements; ++i) {
+          // The ranks of a host cancel each other out but for 50 entries; those differ by host.
+          const int host = engine.rank() / 2;
+          const auto first = static_cast<std::size_t>(1000 * host);
+          const bool stays = i >= first && i < first + 50;
+          gradient[i] = stays ? 1.0f : (engine.rank() % 2 == 0 ? 100.0f : -100.0f);
+        }
+        engine.Wait(engine.Barrier());
+        before = job.crossed();
+        engine.Wait(engine.Barrier());
+        group->BeginStep({});
+        group->Submit(0, {gradient.data(), DType::kFloat32, shape},
+                      {update.data(), DType::kFloat32, shape});
+        group->EndStep();
+        group->WaitStep();
+        engine.Wait(engine.Barrier());
+        if (engine.rank() == 0) crossed = job.crossed() - before;
+        if (mean != nullptr && engine.rank() == 3) *mean = update;
+      },
+      {});
+  return crossed;
+}
+
+TEST(HierarchicalExchanges, CompressedGradientsOfAHostAreAveragedAndCrossOnce) {
+  std::vector<float> mean;
+  const std::size_t by_host = CrossedByAStep("hierarchical", &mean);
+  const std::size_t flat = CrossedByAStep("allgather");
+  // 100 entries of 4 bytes and their indices; negotiation has a share in both.
+  EXPECT_GT(flat, 8 * 400U);
+  EXPECT_GT(by_host, 2 * 400U);
+  EXPECT_LT(by_host, flat / 3);
+  for (std::size_t i = 0; i < kElements; ++i) {
+    // Of each host's average half is there, and the other one has no part in it.
+    const bool stays = i < 50 || (i >= 1000 && i < 1050);
+    EXPECT_EQ(mean[i], stays ? 0.5f : 0.0f) << i;
+  }
+}
+
+TEST(HierarchicalExchanges, ReplicasOfACompressedTrainingStayEqualInAllTheirBits) {
+  Options dgc = DgcOptions("nesterov", 6);
+  dgc["route"] = "hierarchical";
+  Options gated = dgc;
+  gated["skip_nonfinite"] = "true";
+  const Options onebit = {{"compressor", "onebit"},
+                          {"ef", "vanilla"},
+                          {"route", "hierarchical"},
+                          {"min_elements", "100"}};
+  for (const Options& compression : {dgc, gated, onebit}) {
+    JobOnHosts job(6, 2);
+    std::vector<std::uint64_t> hashes(6);
+    job.Run(
+        [&](Engine& engine) {
+          Training training(engine, compression);
+          training.Steps(12);
+          hashes[static_cast<std::size_t>(engine.rank())] = training.Hash();
+        },
+        {});
+    EXPECT_THAT(hashes, Each(hashes.front()));
+  }
+}
+
+TEST(HierarchicalExchanges, CompressedOnesNeedHostsThatAreAlike) {
+  Settings strict;
+  strict.strict = true;
+  JobOnHosts job(3, 2);
+  job.Run(
+      [](Engine& engine) {
+        const Options dgc = {{"compressor", "dgc"}, {"density", "0.01"}, {"route", "hierarchical"}};
+        Training training(engine, dgc, "by_host");
+        EXPECT_THAT(TextOf<InvalidArgument>([&] { training.Steps(5); }),
+                    HasSubstr("would not travel by route=hierarchical in step 0: that takes two "
+                              "hosts or more with the same number of ranks on each"));
+      },
+      strict);
+  job.Run(
+      [](Engine& engine) {
+        Options dgc = DgcOptions("vanilla", 2);
+        dgc.insert({{"route", "hierarchical"}, {"clip_norm", "1"}});
+        EXPECT_THAT(TextOf<InvalidArgument>([&] { Training(engine, dgc, "clipped"); }),
+                    HasSubstr("with route=hierarchical a host's ranks compress together"));
+      },
+      {});
+}
+
 TEST(HierarchicalExchanges, ASetIsHierarchicalWhereItsOwnRanksAreAlike) {
   JobOnHosts job(6, 2);
   std::atomic<std::size_t> before = 0;

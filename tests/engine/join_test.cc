@@ -211,7 +211,8 @@ class Gradients {
   std::unique_ptr<GradientGroup> group_;  ///< Last: it may read them until it is gone.
 };
 
-/// Every way a bucket can travel: dense, as an array, gathered and masked; with a gate and without.
+/// Every way a bucket can travel: dense, as an array, gathered, masked and split; with a gate and
+/// without.
 std::vector<std::map<std::string, std::string>> Compressions() {
   const std::map<std::string, std::string> dgc = {{"compressor", "dgc"},   {"density", "0.01"},
                                                   {"momentum", "vanilla"}, {"momentum_mu", "0.9"},
@@ -228,6 +229,7 @@ std::vector<std::map<std::string, std::string>> Compressions() {
       dgc,
       with(dgc, "warmup_steps", "6"),
       with(dgc, "policy", "never"),
+      with(dgc, "route", "split"),
       with(dgc, "skip_nonfinite", "true"),
       with(with(dgc, "clip_norm", "20"), "clip_scale", "0")};
 }

@@ -150,6 +150,18 @@ std::vector<Disagreement> Disagreements() {
        [](Engine& engine, bool odd) { Copy(engine, Shape{6}, odd ? 1 : 0); }},
       {"CompressorSetting", "model", "density=0.01", "density=0.02",
        Registering([](GradientGroupSpec& spec) { spec.compression["density"] = "0.02"; })},
+      {"SettingOfAPattern", "model", "density[w]=0.03", "density[w]=0.02",
+       [](Engine& engine, bool odd) {
+         GradientGroupSpec spec = Spec();
+         spec.compression["density[w]"] = odd ? "0.02" : "0.03";
+         engine.Register(spec);
+       }},
+      {"SettingOfATensor", "model", "compressor of w=dgc", "compressor of w=topk",
+       [](Engine& engine, bool odd) {
+         GradientGroupSpec spec = Spec();
+         spec.tensors[0].compression = {{"compressor", odd ? "topk" : "dgc"}};
+         engine.Register(spec);
+       }},
       {"NumberOfSettings", "model", "compressor=dgc", "clip_norm=1",
        Registering([](GradientGroupSpec& spec) { spec.compression["clip_norm"] = "1"; })},
       {"NumberOfTensors", "model", "2", "1",

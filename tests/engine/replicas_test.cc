@@ -31,9 +31,12 @@ std::vector<Kind> Kinds() {
   gated.insert({{"clip_norm", "1"}, {"skip_nonfinite", "true"}});
   Options masked = DgcOptions("nesterov", 50);
   masked["policy"] = "never";
+  Options split = DgcOptions("nesterov", 200);
+  split["route"] = "split";
   return {{"DgcVanilla", DgcOptions("vanilla", 200)},
           {"DgcNesterovClipped", gated},
           {"DgcMaskedDense", masked},
+          {"DgcSplit", split},
           {"Plain", {}},
           {"Fp16", {{"compressor", "fp16"}}},
           {"Bf16", {{"compressor", "bf16"}}},
@@ -49,6 +52,13 @@ std::vector<Kind> Kinds() {
                   {"momentum_mu", "0.9"}}),
            200},
           {"Signum", {{"compressor", "signum"}}, 200},
+          {"PowerSgd", Small({{"compressor", "powersgd"}, {"rank", "2"}}), 200},
+          {"PowerSgdClipped",
+           Small({{"compressor", "powersgd"},
+                  {"rampup_begin_step", "5"},
+                  {"clip_norm", "1"},
+                  {"skip_nonfinite", "true"}}),
+           200},
           {"Dithering", Small({{"compressor", "dithering"}, {"partition", "natural"}}), 200},
           {"TernGrad", Small({{"compressor", "terngrad"}}), 200},
           {"Quant3", Small({{"compressor", "quant3"}, {"ef", "vanilla"}}), 200},

@@ -35,7 +35,8 @@ std::vector<Kind> Kinds() {
             {"min_elements", "100"},
             {"ef", "vanilla"},
             {"momentum", "nesterov"},
-            {"momentum_mu", "0.9"}}}};
+            {"momentum_mu", "0.9"}}},
+          {"PowerSgd", {{"compressor", "powersgd"}, {"rank", "2"}, {"min_elements", "100"}}}};
 }
 
 /// In the middle of the warm-up.

@@ -17,9 +17,9 @@ namespace {
 
 using Hashes = std::vector<std::uint64_t>;
 
-/// The weights' hash after each of 50 steps, through the whole warm-up.
-Hashes Train(Engine& engine) {
-  Training training(engine, DgcOptions("nesterov", 30));
+/// The weights' hash after each of 50 steps, for DGC through the whole warm-up.
+Hashes TrainWith(Engine& engine, const Options& compression) {
+  Training training(engine, compression);
   Hashes hashes;
   for (int step = 0; step < 50; ++step) {
     training.Step();
@@ -27,6 +27,8 @@ Hashes Train(Engine& engine) {
   }
   return hashes;
 }
+
+Hashes Train(Engine& engine) { return TrainWith(engine, DgcOptions("nesterov", 30)); }
 
 /// The sum of arrays whose rounding depends on the order in which ranks are added.
 std::string AllreduceBits(Engine& engine, DType dtype, std::size_t elements) {
@@ -83,6 +85,23 @@ TEST_P(SameBits, FusedAndAlone) {
   Settings alone;
   alone.fusion_threshold_bytes = 0;
   EXPECT_EQ(Results(RunJob, ranks(), Train), Results(RunJob, ranks(), Train, alone));
+}
+
+// With "always", or the warm-up would travel dense where the routes carry more than that.
+TEST_P(SameBits, GatheredAndSplit) {
+  Options dgc = DgcOptions("nesterov", 30);
+  dgc["policy"] = "always";
+  const Options half = {{"compressor", "dgc"},  {"density", "0.03"}, {"momentum", "vanilla"},
+                        {"momentum_mu", "0.9"}, {"values", "fp16"},  {"policy", "always"}};
+  const Options topk = {{"compressor", "topk"}, {"k", "0.02"},           {"ef", "vanilla"},
+                        {"values", "fp16"},     {"min_elements", "100"}, {"policy", "always"}};
+  for (Options options : {dgc, half, topk}) {
+    SCOPED_TRACE(options["compressor"] + " " + options["values"]);
+    const auto train = [&](Engine& engine) { return TrainWith(engine, options); };
+    const auto gathered = Results(RunJob, ranks(), train);
+    options["route"] = "split";
+    EXPECT_EQ(Results(RunJob, ranks(), train), gathered);
+  }
 }
 
 TEST_P(SameBits, WithOneAndFourWorkerThreads) {

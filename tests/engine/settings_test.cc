@@ -40,6 +40,9 @@ TEST_P(EngineSettings, ACompressionThatNoOptimizerCouldUseIsNamed) {
   EXPECT_THAT(Refusal(settings), HasSubstr("needs a density, but \"k\" is a count"));
   settings.compression = {{"compressor", "topk"}, {"momentum_mu", "0.9"}};
   EXPECT_THAT(Refusal(settings), HasSubstr("has no effect without \"momentum\""));
+  settings.compression = {{"compressor", "onebit"}, {"route", "split"}};
+  EXPECT_THAT(Refusal(settings),
+              HasSubstr("\"route\" = \"split\" must be allgather or hierarchical"));
   settings.compression = {{"compressor", "dgc"}, {"densty", "0.1"}};
   EXPECT_THAT(Refusal(settings),
               AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"density\"")));

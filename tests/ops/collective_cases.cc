@@ -15,7 +15,7 @@
 #include "ops/and_reduce.h"
 #include "ops/broadcast.h"
 #include "ops/broadcast_bytes.h"
-#include "ops/frame_allgather.h"
+#include "ops/frame_exchange.h"
 #include "ops/gather_to_root.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/reference.h"
@@ -86,9 +86,9 @@ void Allgathers(Transport& transport) {
   }
 }
 
-void FrameAllgathers(Transport& transport) {
+void FrameExchanges(Transport& transport) {
   constexpr std::size_t kBound = 100000;
-  FrameAllgather allgather(transport, kBound);
+  FrameExchange exchange(transport, kBound);
   for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, std::size_t{50}, kBound}) {
     const std::uint32_t operation = NextOperation();
     const auto frame_of = [&](int rank) {
@@ -96,12 +96,33 @@ void FrameAllgathers(Transport& transport) {
       return Message(length, rank, operation);
     };
     const Bytes own = frame_of(transport.rank());
-    allgather.Bind(own);
-    RunCollective(allgather, operation);
-    ASSERT_EQ(allgather.frames().size(), static_cast<std::size_t>(transport.size()));
+    exchange.Bind(own);
+    RunCollective(exchange, operation);
+    ASSERT_EQ(exchange.frames().size(), static_cast<std::size_t>(transport.size()));
     for (int rank = 0; rank < transport.size(); ++rank) {
-      const auto frame = allgather.frames()[static_cast<std::size_t>(rank)];
+      const auto frame = exchange.frames()[static_cast<std::size_t>(rank)];
       EXPECT_TRUE(std::ranges::equal(frame, frame_of(rank))) << "frame of rank " << rank;
+    }
+  }
+}
+
+void FramesForEach(Transport& transport) {
+  constexpr std::size_t kBound = 4000;
+  FrameExchange exchange(transport, kBound);
+  for (int run = 0; run < 3; ++run) {
+    const std::uint32_t operation = NextOperation();
+    const auto frame_of = [&](int from, int to) {
+      const auto length = static_cast<std::size_t>(1000 * run + 100 * from + 7 * to) % kBound;
+      return Message(length, 10 * from + to, operation);
+    };
+    std::vector<Bytes> own;
+    for (int to = 0; to < transport.size(); ++to) own.push_back(frame_of(transport.rank(), to));
+    exchange.BindEach(std::vector<std::span<const std::byte>>(own.begin(), own.end()));
+    RunCollective(exchange, operation);
+    for (int from = 0; from < transport.size(); ++from) {
+      const auto frame = exchange.frames()[static_cast<std::size_t>(from)];
+      EXPECT_TRUE(std::ranges::equal(frame, frame_of(from, transport.rank())))
+          << "frame from rank " << from;
     }
   }
 }

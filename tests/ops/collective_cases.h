@@ -26,7 +26,8 @@ void GroupedReduceScatters(Transport& transport);
 void SparseAllreduces(Transport& transport);
 /// Of several arrays, on trees that are complete and that are not.
 void Adasums(Transport& transport);
-void FrameAllgathers(Transport& transport);
+void FrameExchanges(Transport& transport);
+void FramesForEach(Transport& transport);
 void Broadcasts(Transport& transport);
 void BroadcastsOfUnknownLength(Transport& transport);
 void GathersToRoot(Transport& transport);

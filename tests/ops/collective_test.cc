@@ -9,7 +9,7 @@
 #include "ops/barrier.h"
 #include "ops/broadcast.h"
 #include "ops/broadcast_bytes.h"
-#include "ops/frame_allgather.h"
+#include "ops/frame_exchange.h"
 #include "ops/gather_to_root.h"
 #include "ops/grouped_allgather.h"
 #include "ops/grouped_reduce_scatter.h"
@@ -45,7 +45,8 @@ TEST_P(Collectives, SparseAllreduceScalesWhatItGathers) {
   RunRanks(GetParam(), cases::SparseAllreduces);
 }
 TEST_P(Collectives, AdasumFollowsTheReference) { RunRanks(GetParam(), cases::Adasums); }
-TEST_P(Collectives, FrameAllgatherKeepsEachLength) { RunRanks(GetParam(), cases::FrameAllgathers); }
+TEST_P(Collectives, FrameExchangeKeepsEachLength) { RunRanks(GetParam(), cases::FrameExchanges); }
+TEST_P(Collectives, FrameExchangeBringsEachItsOwn) { RunRanks(GetParam(), cases::FramesForEach); }
 TEST_P(Collectives, BroadcastReachesAllFromAnyRoot) { RunRanks(GetParam(), cases::Broadcasts); }
 TEST_P(Collectives, BroadcastBytesTellsTheLength) {
   RunRanks(GetParam(), cases::BroadcastsOfUnknownLength);
@@ -129,7 +130,7 @@ TEST(BroadcastErrors, RootMustExist) {
 TEST(BoundedMessages, LongerThanAgreedIsRefusedBeforeSending) {
   RunRanks(1, [](Transport& transport) {
     const std::vector<std::byte> message(11);
-    EXPECT_THROW(FrameAllgather(transport, 10).Bind(message), InvalidArgument);
+    EXPECT_THROW(FrameExchange(transport, 10).Bind(message), InvalidArgument);
     EXPECT_THROW(GatherToRoot(transport, 10).Bind(message), InvalidArgument);
     EXPECT_THROW(BroadcastBytes(transport, 10).Bind(message), InvalidArgument);
   });

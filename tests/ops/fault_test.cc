@@ -15,7 +15,7 @@
 #include "ops/and_reduce.h"
 #include "ops/broadcast.h"
 #include "ops/broadcast_bytes.h"
-#include "ops/frame_allgather.h"
+#include "ops/frame_exchange.h"
 #include "ops/gather_to_root.h"
 #include "ops/reduce_scatter.h"
 #include "tests/ops/faulty_transport.h"
@@ -172,13 +172,13 @@ TEST_P(WrongKnownLength, AndReduce) {
   });
 }
 
-TEST_P(TooLong, FrameAllgather) {
+TEST_P(TooLong, FrameExchange) {
   RunFrom(0, [](Transport& transport, Damage& damage) {
-    FrameAllgather allgather(transport, 10);
+    FrameExchange exchange(transport, 10);
     const std::vector<std::byte> frame(10, std::byte{3});
-    allgather.Bind(frame);
-    damage.ExpectNoticed(allgather);
-    EXPECT_EQ(allgather.frames()[0].size(), 10u);
+    exchange.Bind(frame);
+    damage.ExpectNoticed(exchange);
+    EXPECT_EQ(exchange.frames()[0].size(), 10u);
   });
 }
 

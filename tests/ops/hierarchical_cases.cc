@@ -12,6 +12,7 @@
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
 #include "ops/grouped_allreduce.h"
+#include "ops/host_frame_exchange.h"
 #include "ops/host_grid.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/collective_cases.h"
@@ -127,6 +128,27 @@ void HierarchicalAllgathers(Transport& transport, const Hosts& hosts) {
     ExpectAllgather(transport, allgather, unit);
   }
   GroupedAllgathersOver(transport, &grid);
+}
+
+void HostFrameExchanges(Transport& transport, const Hosts& hosts) {
+  constexpr std::size_t kBound = 5000;
+  const HostGrid grid = GridOf(transport, hosts);
+  HostFrameExchange exchange(transport, grid, kBound);
+  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, std::size_t{700}}) {
+    const std::uint32_t operation = NextOperation();
+    // That of a rank that is not its host's first is for nobody.
+    const auto frame_of = [&](int rank) {
+      return Message(unit * static_cast<std::size_t>(1 + rank), rank, operation);
+    };
+    const Bytes own = frame_of(transport.rank());
+    exchange.Bind(own);
+    RunCollective(exchange, operation);
+    ASSERT_EQ(exchange.frames().size(), static_cast<std::size_t>(grid.hosts()));
+    for (int host = 0; host < grid.hosts(); ++host) {
+      const auto frame = exchange.frames()[static_cast<std::size_t>(host)];
+      EXPECT_TRUE(std::ranges::equal(frame, frame_of(grid.RankAt(host, 0)))) << "host " << host;
+    }
+  }
 }
 
 void HierarchicalGroups(Transport& transport, const Hosts& hosts) {

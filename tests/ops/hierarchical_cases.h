@@ -18,6 +18,8 @@ void LongHierarchicalAllreduces(Transport& transport, const Hosts& hosts);
 /// Factors and averages that fp16 could not hold between the levels if they came apart.
 void HierarchicalAllreducesOfHalves(Transport& transport, const Hosts& hosts);
 void HierarchicalAllgathers(Transport& transport, const Hosts& hosts);
+/// Frames of the hosts' first ranks, of unlike and of no length, come to every rank.
+void HostFrameExchanges(Transport& transport, const Hosts& hosts);
 /// One operation of several arrays, flat ones among them, all with the operation's number.
 void HierarchicalGroups(Transport& transport, const Hosts& hosts);
 

@@ -12,6 +12,7 @@
 
 #include "ops/allgather.h"
 #include "ops/allreduce.h"
+#include "ops/host_frame_exchange.h"
 #include "ops/subset_transport.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/counting_transport.h"
@@ -83,6 +84,8 @@ TEST_P(Hierarchies, GroupsOfArraysAreCombinedOneAfterTheOther) {
   RunCases(cases::HierarchicalGroups);
 }
 
+TEST_P(Hierarchies, FramesOfHostsComeToEveryRank) { RunCases(cases::HostFrameExchanges); }
+
 TEST_P(Hierarchies, BytesCrossToEachOtherHostOnce) {
   std::vector<std::size_t> sent(GetParam().size());  // To other hosts, by each rank.
   const auto body = [&](Transport& transport, const HostGrid& grid) {
@@ -106,6 +109,12 @@ TEST_P(Hierarchies, BytesCrossToEachOtherHostOnce) {
     mine = 0;
     RunCollective(allreduce, NextOperation());
     EXPECT_EQ(mine, 2 * (hosts - 1) * 1024 * sizeof(float));
+
+    HostFrameExchange frames(transport, grid, kBytes);
+    frames.Bind(in);
+    mine = 0;
+    RunCollective(frames, NextOperation());
+    EXPECT_EQ(mine, grid.place() == 0 ? (hosts - 1) * kBytes : 0);
   };
   Run(body, [&](std::unique_ptr<Transport> inner) {
     const auto self = static_cast<std::size_t>(inner->rank());

@@ -31,7 +31,8 @@ TEST(ParallelCollectives, SparseAllreduceScalesWhatItGathers) {
   cases::SparseAllreduces(JobTransport());
 }
 TEST(ParallelCollectives, AdasumFollowsTheReference) { cases::Adasums(JobTransport()); }
-TEST(ParallelCollectives, FrameAllgatherKeepsEachLength) { cases::FrameAllgathers(JobTransport()); }
+TEST(ParallelCollectives, FrameExchangeKeepsEachLength) { cases::FrameExchanges(JobTransport()); }
+TEST(ParallelCollectives, FrameExchangeBringsEachItsOwn) { cases::FramesForEach(JobTransport()); }
 TEST(ParallelCollectives, BroadcastReachesAllFromAnyRoot) { cases::Broadcasts(JobTransport()); }
 TEST(ParallelCollectives, BroadcastBytesTellsTheLength) {
   cases::BroadcastsOfUnknownLength(JobTransport());

@@ -91,6 +91,37 @@ TEST(MomentumBesideACodec, IsTheOptimizersUnlessTheCompressorHasItsOwn) {
   }
 }
 
+/// The gradients of Model do not depend on its values, so that each parameter goes its own way.
+TEST(OptionsByName, EveryParameterIsTrainedAsInAnOptimizerWithItsOptionsAlone) {
+  const Compression dgc = {{"compressor", "dgc"}, {"density", "0.1"}, {"min_elements", "0"}};
+  const Compression topk = {
+      {"compressor", "topk"}, {"momentum", "nesterov"}, {"k", "0.3"}, {"min_elements", "0"}};
+  Compression mixed = With(dgc, "compressor[b*s]", "dense");
+  for (const auto& [key, value] : topk) mixed[key + "[out]"] = value;
+  const auto train = [](const Compression& compression) {
+    std::vector<float> values;
+    RunLocal(2, [&](Engine& engine) {
+      Model model;
+      DistributedOptimizer optimizer(
+          engine, model.Parameters(),
+          {.momentum = 0.75f, .weight_decay = 0.05f, .compression = compression});
+      for (int step = 0; step < kSteps; ++step) TakeStep(optimizer, model, step, engine.rank());
+      if (engine.rank() == 0) values = model.Values();
+    });
+    return values;
+  };
+  const std::vector<float> found = train(mixed);
+  auto value = found.begin();
+  Model model;
+  const std::vector<Compression> alone = {dgc, {{"compressor", "dense"}}, topk};
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    const std::vector<float> expected = train(alone[i]);
+    for (std::size_t j = 0; j < model.gradient(i).size(); ++j, ++value) {
+      ASSERT_EQ(*value, expected[static_cast<std::size_t>(value - found.begin())]) << i << " " << j;
+    }
+  }
+}
+
 class Sgd : public testing::TestWithParam<std::tuple<Case, int>> {
  protected:
   /// A run of the same kind with gradients of any sort, against the reference.
@@ -139,6 +170,12 @@ std::vector<Case> Cases() {
     cases.push_back({kind + "DgcDecayOutside", momentum, 0.05f, kEverything});
     cases.push_back(
         {kind + "DgcDecayLocal", momentum, 0.05f, With(kEverything, "weight_decay_form", "local")});
+    // Who does the momentum differs from parameter to parameter.
+    const Compression mixed = With(kEverything, "compressor[[bo]*]", "dense");
+    cases.push_back({kind + "DgcBesideDense", momentum, 0.0f, mixed});
+    cases.push_back({kind + "DgcBesideDenseDecayOutside", momentum, 0.05f, mixed});
+    cases.push_back({kind + "DgcBesideDenseDecayLocal", momentum, 0.05f,
+                     With(mixed, "weight_decay_form", "local")});
   }
   return cases;
 }

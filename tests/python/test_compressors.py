@@ -11,7 +11,7 @@ SMALL = {"min_elements": 0}
 SELECTION = {"k": 0.3, "values": "fp32", "ef": "vanilla", **SMALL}
 
 
-def trained(rank, sgd_momentum=0.0, steps=12, **compression):
+def trained(rank, /, sgd_momentum=0.0, steps=12, **compression):
     """The weights that SGD comes to, and the losses on the way."""
     net = model()
     optimizer = hvd.DistributedOptimizer(
@@ -38,6 +38,8 @@ def trained(rank, sgd_momentum=0.0, steps=12, **compression):
     {"compressor": "terngrad", **SMALL},
     {"compressor": "quant3", "ef": "vanilla", **SMALL},
     {"compressor": "int8", **SMALL},
+    {"compressor": "powersgd", "rank": 1, **SMALL},
+    {"compressor": "powersgd", "rank": 1, "ef": "none", "warm_start": False, **SMALL},
     {"compressor": "signum"},
 ], ids=lambda options: "-".join(str(value) for value in options.values()))
 def test_trains_and_keeps_the_ranks_alike(rank, size, compression):
@@ -61,6 +63,23 @@ def test_the_momentum_of_sgd_moves_into_the_compressor(rank, compression):
     if without != compression:
         behind, _ = trained(rank, sgd_momentum=0.75, **without)
         assert not torch.equal(taken, behind)
+
+
+@pytest.mark.parametrize("arguments", [{"op": hvd.Sum}, {"gradient_predivide_factor": 4.0}], ids=str)
+def test_factors_are_summed_and_divided_as_gradients_are(rank, size, arguments):
+    compression = hvd.Compression.powersgd(2, **SMALL)
+    share = 1 / size if "op" in arguments else 1.0
+    ends = []
+    for rate, given in ((0.1, {}), (0.1 * share, arguments)):
+        net = model()
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD(net.parameters(), lr=rate),
+                                             net.named_parameters(), compression, **given)
+        for step in range(4):
+            optimizer.zero_grad()
+            loss_of(net, step, rank).backward()
+            optimizer.step()
+        ends.append(weights(net))
+    torch.testing.assert_close(ends[1], ends[0])
 
 
 def test_momentum_is_given_once():

@@ -36,6 +36,7 @@ COMPRESSIONS = {
     "topk": hvd.Compression.topk(0.05, values="fp32", min_elements=0),
     "dgc, local decay": hvd.Compression.dgc(density=0.05, values="fp32", min_elements=100,
                                             weight_decay=1e-2, weight_decay_form="local"),
+    "powersgd": hvd.Compression.powersgd(2, min_elements=0),
     "fp16": hvd.Compression.fp16,
 }
 

@@ -119,6 +119,7 @@ def test_dgc_follows_the_reference_recursion_step_by_step(rank, size, nesterov, 
 @pytest.mark.parametrize("compression", [
     hvd.Compression.none, hvd.Compression.fp16, hvd.Compression.bf16,
     hvd.Compression.topk(0.05, min_elements=0),
+    hvd.Compression.powersgd(2, rampup_begin_step=2, min_elements=0),
     hvd.Compression.dgc(density=0.05, warmup_steps=4, min_elements=0),
     hvd.Compression.dgc(sparsity=[0.5, 0.9], rampup_begin_step=2, rampup_step=4, clip_norm=1.0),
     {"compressor": "dgc", "density": 0.05}])

@@ -156,6 +156,7 @@ def test_the_environment_gives_the_default_compression(rank, size, monkeypatch):
         hvd.init()
 
 
+@pytest.mark.filterwarnings("ignore:compression options for tensors")
 def test_strict_settings_refuse_what_has_no_effect(monkeypatch):
     def wrapped(**arguments):
         parameter = torch.nn.Parameter(torch.zeros(4))
@@ -163,7 +164,8 @@ def test_strict_settings_refuse_what_has_no_effect(monkeypatch):
 
     without_effect = [
         {"groups": 2}, {"groups": [[]]},
-        {"compression": hvd.Compression.dgc(density=0.1), "gradient_predivide_factor": 2.0}]
+        {"compression": hvd.Compression.dgc(density=0.1), "gradient_predivide_factor": 2.0},
+        {"compression": {"compressor": "fp16", "compressor[fc*]": "dense"}}]
     for arguments in without_effect:
         wrapped(**arguments)
     monkeypatch.setenv("WEIR_STRICT", "1")

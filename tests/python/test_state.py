@@ -80,6 +80,7 @@ def train(net, optimizer, steps, rank):
 COMPRESSIONS = {
     "none": hvd.Compression.none,
     "topk": hvd.Compression.topk(0.05, min_elements=0),
+    "powersgd": hvd.Compression.powersgd(2, min_elements=0),
     "dgc": hvd.Compression.dgc(density=0.05, min_elements=100, warmup_steps=6),
 }
 

@@ -208,12 +208,14 @@ def test_a_momentum_of_another_kind_of_optimizer_is_left_to_it(rank):
 COMPRESSING = {
     "dgc": hvd.Compression.dgc(density=0.05, min_elements=0),
     "topk": hvd.Compression.topk(0.05, min_elements=0),
+    "powersgd": hvd.Compression.powersgd(2, min_elements=0),
     "fp16": {"compressor": "fp16", "ef": "vanilla"},
 }
 
 
 @pytest.mark.parametrize("former, now", [("dgc", "none"), ("dgc", "topk"), ("topk", "dgc"),
-                                         ("topk", "none"), ("fp16", "none")])
+                                         ("topk", "none"), ("fp16", "none"),
+                                         ("powersgd", "none"), ("topk", "powersgd")])
 def test_what_a_compressor_remembers_is_left_out_with_a_warning(rank, size, former, now):
     net = model()
     optimizer = distributed(net, COMPRESSING[former])

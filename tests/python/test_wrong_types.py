@@ -47,7 +47,7 @@ def test_what_is_no_process_set(operation, wrong):
                                        lambda t, compression: hvd.grouped_allreduce(
                                            [t], compression=compression)])
 def test_what_is_no_compression_of_an_operation(operation):
-    with pytest.raises(TypeError, match="topk and dgc are for DistributedOptimizer"):
+    with pytest.raises(TypeError, match="topk, powersgd and dgc are for DistributedOptimizer"):
         operation(TENSOR, compression=hvd.Compression.dgc(density=0.1))
     with pytest.raises(TypeError, match=r"or a Compressor of your own; got 'fp16'"):
         operation(TENSOR, compression="fp16")

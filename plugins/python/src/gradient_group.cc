@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "compression/tensor_options.h"
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/job.h"
 #include "weir/engine.h"
@@ -79,12 +80,13 @@ std::unique_ptr<Group> Register(Job& job, std::string name, std::vector<Gradient
 }
 
 void MakeSpec(GradientSpec* self, std::string name, const Dims& dims, int dtype,
-              int parameter_group, int priority) {
+              int parameter_group, int priority, Options compression) {
   new (self) GradientSpec{.name = std::move(name),
                           .shape = Shape(dims),
                           .dtype = static_cast<DType>(dtype),
                           .parameter_group = parameter_group,
-                          .priority = priority};
+                          .priority = priority,
+                          .compression = std::move(compression)};
 }
 
 void BindReport(nb::module_& module) {
@@ -105,7 +107,18 @@ void BindGradientGroup(nb::module_& module) {
   BindReport(module);
   nb::class_<GradientSpec>(module, "GradientSpec")
       .def("__init__", &MakeSpec, arg("name"), arg("shape"), arg("dtype"), arg("parameter_group"),
-           arg("priority"));
+           arg("priority"), arg("compression") = Options());
+  nb::class_<TensorOptions>(module, "TensorOptions")
+      .def(nb::init<const Options&>(), arg("options"))
+      .def_prop_ro("base", &TensorOptions::base)
+      .def_prop_ro("has_patterns", &TensorOptions::has_patterns)
+      .def("of", &TensorOptions::For, arg("tensor"))
+      .def(
+          "check_matches",
+          [](const TensorOptions& self, const std::vector<std::string>& tensors,
+             const std::string& owner,
+             bool strict) { return self.CheckMatches(tensors, owner, strict); },
+          arg("tensors"), arg("owner"), arg("strict"));
   nb::class_<Group>(module, "GradientGroup")
       .def(
           "begin_step",

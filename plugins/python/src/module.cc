@@ -16,7 +16,7 @@ NB_MODULE(_core, module) {
     dtypes[nb::str(name.data(), name.size())] = i;
   }
   module.attr("DTYPES") = dtypes;
-  module.attr("VERSION") = weir::Version();
+  module.def("version", &weir::Version);
   weir::python::BindErrors(module);
   weir::python::BindEngine(module);
   weir::python::BindGathered(module);

@@ -18,5 +18,5 @@ def __getattr__(name: str) -> str:
     if name == "__version__":
         from weir import _core
 
-        return _core.VERSION
+        return _core.version()
     raise AttributeError(f"module 'weir' has no attribute '{name}'")

@@ -1,5 +1,5 @@
 """What makes gradients smaller on their way: ``Compression.none``, ``.fp16``, ``.bf16``,
-``.topk(...)`` and ``.dgc(...)``."""
+``.topk(...)``, ``.powersgd(...)`` and ``.dgc(...)``."""
 
 from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
@@ -60,6 +60,7 @@ class BF16Compressor(CastCompressor):
 
 
 _PREFIX = "byteps_"  # BytePS's, without a meaning.
+_SUMMED = ("none", "dense", "fp16", "bf16", "powersgd")
 _CASTS = (NoneCompressor, FP16Compressor, BF16Compressor)
 
 
@@ -71,8 +72,23 @@ def _text(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
+def _flat(given: Mapping[Any, Any]) -> Options:
+    """{"overrides": {"*.bias": {"compressor": "dense"}}} is {"compressor[*.bias]": "dense"}."""
+    options = {str(key): _text(value) for key, value in given.items() if key != "overrides"}
+    overrides = given.get("overrides", {})
+    if not isinstance(overrides, Mapping) or not all(
+            isinstance(of_pattern, Mapping) for of_pattern in overrides.values()):
+        raise ValueError(f"overrides={overrides!r:.80} is not understood: give a dictionary of "
+                         'options for each pattern of names, as in {"*.bias": {"compressor": "dense"}}')
+    for pattern, of_pattern in overrides.items():
+        for key, value in of_pattern.items():
+            if options.setdefault(f"{key}[{pattern}]", _text(value)) != _text(value):
+                raise ValueError(f"{key}[{pattern}] is given twice, in overrides too; keep one")
+    return options
+
+
 def _options(given: Mapping[Any, Any]) -> Options:
-    options = {str(key): _text(value) for key, value in given.items()}
+    options = _flat(given)
     plain = {key[len(_PREFIX):] if key.startswith(_PREFIX) else key: value
              for key, value in options.items()}
     return plain if len(plain) == len(options) else options  # The engine says which is there twice.
@@ -94,7 +110,7 @@ def options_of(compression: Any) -> Optional[Options]:
             return None if cast.compressor is None else {"compressor": cast.compressor}
     raise ValueError(
         f"compression={compression!r} is not known: give Compression.none, .fp16, .bf16, "
-        ".topk(...), .dgc(...), a dictionary of its options, or a Compressor of your own")
+        ".topk(...), .powersgd(...), .dgc(...), a dictionary of its options, or a Compressor of your own")
 
 
 def is_compressor(compression: Any) -> bool:
@@ -115,20 +131,22 @@ def single_of(compression: Any) -> Any:
     ``decompress``. Raises TypeError for anything else."""
     if is_compressor(compression):
         return compression
-    hint = ("topk and dgc are for DistributedOptimizer" if isinstance(compression, Mapping)
+    hint = ("topk, powersgd and dgc are for DistributedOptimizer" if isinstance(compression, Mapping)
             else f"got {compression!r:.60}")
     raise TypeError("compression of a single operation is Compression.none, .fp16, .bf16 or a "
                     "Compressor of your own; " + hint)
 
 
-def averages(options: Mapping[str, str]) -> bool:
-    """Whether what ranks send cannot be summed on its way: it is decoded and averaged, without
-    factors."""
-    return options.get("compressor", "none") not in ("none", "dense", "fp16", "bf16")
+def averaging(options: Mapping[str, str]) -> Optional[str]:
+    """The compressor, of those that the options name for any tensor, of which what ranks send
+    cannot be summed on its way: it is decoded and averaged, without factors. None without one."""
+    compressors = (value for key, value in options.items()
+                   if key == "compressor" or key.startswith("compressor["))
+    return next((name for name in compressors if name not in _SUMMED), None)
 
 
 class Compression:
-    """Compressors to choose from. ``topk`` and ``dgc`` are for ``DistributedOptimizer``; their
+    """Compressors to choose from. ``topk``, ``powersgd`` and ``dgc`` are for ``DistributedOptimizer``; their
     options, with defaults and allowed values, are those of docs/reference/compression.md."""
 
     none = NoneCompressor
@@ -148,14 +166,25 @@ class Compression:
         return _options({"compressor": "topk", **given})
 
     @staticmethod
-    def dgc(density: Optional[float] = None, warmup_steps: Optional[int] = None,
+    def powersgd(rank: Optional[int] = None, **options: Any) -> Options:
+        """PowerSGD (Vogels et al., NeurIPS 2019): two thin factors of each matrix, of ``rank`` columns.
+
+        What they leave out is remembered and added to the next gradient, unless ``ef="none"`` is
+        given. Momentum stays with the wrapped optimizer.
+        """
+        given = {} if rank is None else {"rank": rank}
+        return _options({"compressor": "powersgd", **given, **options})
+
+    @staticmethod
+    def dgc(density: Union[float, str, None] = None, warmup_steps: Optional[int] = None,
             rampup_begin_step: Optional[int] = None, rampup_step: Optional[int] = None,
             sparsity: Optional[Sequence[float]] = None, clip_norm: Optional[float] = None,
             **options: Any) -> Options:
         """Deep Gradient Compression (Lin et al., ICLR 2018).
 
         ``density`` of the entries are sent after ``warmup_steps`` steps in which the density falls
-        to it. ``rampup_begin_step``, ``rampup_step`` and ``sparsity`` are Paddle's names for the
+        to it; ``density="auto"`` with ``steps``, the optimizer steps of the whole run, suits the
+        density to the run. ``rampup_begin_step``, ``rampup_step`` and ``sparsity`` are Paddle's names for the
         same schedule. ``clip_norm`` clips each rank's gradient locally. Momentum, Nesterov and
         weight decay are taken from the wrapped SGD.
         """
@@ -163,8 +192,9 @@ class Compression:
                  "rampup_begin_step": rampup_begin_step, "rampup_step": rampup_step,
                  "sparsity": sparsity, "clip_norm": clip_norm}
         given = {key: value for key, value in named.items() if value is not None}
-        for key in ("warmup_steps", "rampup_begin_step", "rampup_step"):
+        given.update(options)
+        for key in ("warmup_steps", "rampup_begin_step", "rampup_step", "steps"):
             steps = given.get(key)
             if isinstance(steps, float) and steps.is_integer():
                 given[key] = int(steps)  # 4 * len(loader) / 2
-        return _options({"compressor": "dgc", **given, **options})
+        return _options({"compressor": "dgc", **given})

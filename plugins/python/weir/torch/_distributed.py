@@ -11,8 +11,9 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet, id_for
 from weir.torch import (
-    _in_place, _momentum_handover, _first_step, _loss_scale, _momentum, _nonfinite, _reduce_op, _state)
-from weir.torch._compression import averages
+    _by_name, _in_place, _momentum_handover, _first_step, _loss_scale, _momentum, _nonfinite,
+    _reduce_op, _state)
+from weir.torch._compression import averaging
 from weir.torch._exchange import FusedExchange, Member, Reduction, SingleExchange
 from weir.torch._own_compressor import OwnExchange
 from weir.torch._slot import Slot
@@ -43,10 +44,13 @@ class Distributed(_Wrapped):
     def _weir_init(self, named: Optional[List[Tuple[str, torch.Tensor]]], options: Dict[str, str],
                    compressor: Any, passes: int, op: int, predivide: float, sparse_as_dense: bool,
                    process_set: ProcessSet) -> None:
+        from weir import _core
+
         self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
         self._weir_process_set = process_set
         self._weir_is_member = bool(process_set.included())
         self._weir_options = options
+        self._weir_tensor_options = _core.TensorOptions(options)
         self._weir_compressor = compressor  # The program's own.
         self._weir_passes = passes
         self._weir_reduction = (
@@ -85,12 +89,7 @@ class Distributed(_Wrapped):
         if not self._weir_is_member:
             return  # It steps alone: without hooks, and without anything to exchange.
         for group in self.param_groups[len(self._weir_plans):]:
-            plan = _momentum.plan(self, group, self._weir_options)
-            self._weir_plans.append(plan)
-            taken = _momentum.described(plan)
-            if taken and _job.rank() == self._weir_process_set.ranks[0]:
-                warnings.warn(f"Weir takes over from {type(self).__name__}: {taken}. The "
-                              "learning rate stays the optimizer's.", stacklevel=4)
+            self._weir_plans.append(_momentum.plan(self, group, self._weir_tensor_options.base))
         self._weir_compresses = any(plan.compression for plan in self._weir_plans)
         self._weir_adoptions += 1
         self._weir_frozen = [parameter for group in self.param_groups
@@ -101,9 +100,11 @@ class Distributed(_Wrapped):
                     continue
                 name = self._weir_given_names.get(parameter, f"group{number}.parameter{i}")
                 slot = Slot(name, parameter, number, self._weir_adoptions)
+                slot.plan = _by_name.plan_of(self, slot)
                 slot.renew(self._weir_passes)
                 self._weir_slots[parameter] = slot
                 self._weir_hook(slot)
+        _by_name.warn(self)
         self._weir_register_new()
 
     def _weir_register_new(self) -> None:
@@ -133,18 +134,19 @@ class Distributed(_Wrapped):
     def _weir_kind(self, slot: Slot) -> Any:
         """What the parameters of one exchange have in common; None: exchanged one by one."""
         op = self._weir_reduction.op
-        plan, dtype = self._weir_plans[slot.group], slot.parameter.dtype
+        dtype = slot.parameter.dtype
         if dtype not in _FUSED or op not in (_reduce_op.Average, _reduce_op.Sum):
-            _momentum.check_single(plan, slot.name, dtype)
+            _momentum.check_single(slot.plan, slot.name, dtype)
             return None
-        return tuple(sorted(plan.compression.items()))
+        return tuple(sorted(self._weir_plans[slot.group].compression.items()))
 
     def _weir_register(self, kind: Any, slots: List[Slot]) -> None:
         name = f"{self._weir_name}/{len(self._weir_exchanges)}"
         count = len(self._weir_slots)
         reduction = self._weir_reduction._replace(
             process_set=id_for(self._weir_process_set, "DistributedOptimizer"))
-        members = [Member(slot.name, slot.parameter, self.param_groups[slot.group], count - i)
+        members = [Member(slot.name, slot.parameter, self.param_groups[slot.group], count - i,
+                          _by_name.own_options(self, slot))
                    for i, slot in enumerate(slots)]
         if self._weir_compressor is not None:
             exchange: Any = OwnExchange(name, members, reduction, self._weir_compressor,
@@ -152,11 +154,11 @@ class Distributed(_Wrapped):
         elif kind is None:
             exchange = SingleExchange(name, members, reduction)
         else:
-            plan = self._weir_plans[slots[0].group]
             also_equal = {"optimizer": type(self).__name__,
                           "backward passes per step": str(self._weir_passes),
-                          "weight decay": repr(plan.weight_decay)}
-            if averages(dict(kind)):
+                          "weight decay": repr(self._weir_plans[slots[0].group].weight_decay),
+                          **_by_name.patterns(self._weir_options)}
+            if any(averaging(slot.plan.compression) for slot in slots):
                 reduction = reduction._replace(prescale=1.0, postscale=1.0)
             exchange = FusedExchange(name, members, dict(kind), also_equal, reduction)
             if exchange.compression:
@@ -213,7 +215,7 @@ class Distributed(_Wrapped):
                         f"the gradient of '{slot.name}' is sparse and was dense in its first step "
                         "on all ranks: give sparse_as_dense=True")
                 parameter.grad = gradient = gradient.to_dense()
-            plan = self._weir_plans[slot.group]
+            plan = slot.plan
             if plan.local and plan.weight_decay:
                 with torch.no_grad():
                     gradient.add_(parameter.detach() * plan.weight_decay,
@@ -262,11 +264,10 @@ class Distributed(_Wrapped):
         self._weir_synchronized = True
 
     def _weir_decay_weights(self) -> None:
-        decays = any(plan.weight_decay and not plan.local for plan in self._weir_plans)
-        if self._weir_skipped() or not decays:
+        if self._weir_skipped():
             return
         for slot in self._weir_slots.values():
-            plan = self._weir_plans[slot.group]
+            plan = slot.plan
             if plan.weight_decay and not plan.local and not slot.sparse_dim:
                 sign = -1.0 if self.param_groups[slot.group].get("maximize") else 1.0
                 gradient = slot.parameter.grad
@@ -303,7 +304,7 @@ class Distributed(_Wrapped):
         self._weir_synchronized = False
         if self._weir_skipped():
             return loss
-        with _momentum.taken_away(self.param_groups, self._weir_plans):
+        with _momentum.taken_away(self):
             result = super().step()
         return result if closure is None else loss
 

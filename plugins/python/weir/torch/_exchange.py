@@ -21,6 +21,7 @@ class Member(NamedTuple):
     parameter: torch.Tensor
     group: Dict[str, Any]   # Its parameter group, whose learning rate it follows.
     priority: int           # Higher goes first: the next forward pass needs it first.
+    compression: Options = {}  # Its own, in place of those of the exchange.
 
 
 class Reduction(NamedTuple):
@@ -80,7 +81,7 @@ class FusedExchange:
         self._groups = list(groups.values())
         specs = [_core.GradientSpec(
             member.name, member.parameter.shape, _tensors.number_of(member.parameter.dtype),
-            numbers[id(member.group)], member.priority) for member in members]
+            numbers[id(member.group)], member.priority, member.compression) for member in members]
         self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""

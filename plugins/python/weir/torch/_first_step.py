@@ -55,7 +55,7 @@ def settle(optimizer: Any) -> None:
     *dims, scaled = _agree(optimizer, fresh)
     for slot, sparse_dim in zip(fresh, dims):
         if sparse_dim:
-            _momentum.check_sparse(optimizer._weir_plans[slot.group], slot.name)
+            _momentum.check_sparse(slot.plan, slot.name)
     for slot, sparse_dim in zip(fresh, dims):
         slot.sparse_dim = sparse_dim
     for number, exchange in enumerate(optimizer._weir_exchanges):

@@ -7,7 +7,7 @@ compression holds back.
 """
 
 import contextlib
-from typing import Any, Dict, Iterator, List, NamedTuple, Optional
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 
@@ -18,7 +18,7 @@ _TWICE = "momentum is given to the optimizer and in the compression options; giv
 
 
 class Plan(NamedTuple):
-    """What becomes of one parameter group."""
+    """What becomes of one parameter group, or of a parameter with options of its own."""
 
     compression: Options          # For the engine.
     kind: str                     # The compressor's momentum: "none", "vanilla" or "nesterov".
@@ -29,7 +29,7 @@ class Plan(NamedTuple):
 
 
 def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options) -> Plan:
-    """Divides the work for one parameter group.
+    """Divides the work for one parameter group, or for a parameter of it.
 
     Raises ValueError where momentum or weight decay is given twice, or where the wrapped SGD is
     asked for something that has no meaning before the exchange.
@@ -105,28 +105,62 @@ def check_single(plan_: Plan, name: str, dtype: torch.dtype) -> None:
             "group of its own without momentum")
 
 
+class _Part(NamedTuple):
+    """Parameters of one group of which the same values were taken over."""
+
+    group: Dict[str, Any]
+    taken: Dict[str, Any]
+
+
+def _parts(optimizer: Any, group: Dict[str, Any], taken: Dict[str, Any]) -> List[_Part]:
+    """The group, or its parts where not the same compressor has all of its parameters."""
+    found: Dict[Tuple[str, ...], _Part] = {}
+    for parameter in group["params"]:
+        slot = optimizer._weir_slots.get(parameter)
+        of_slot = taken if slot is None else slot.plan.taken
+        part = found.setdefault(tuple(of_slot), _Part({**group, "params": []}, of_slot))
+        part.group["params"].append(parameter)
+    if len(found) > 1:
+        return list(found.values())
+    return [_Part(group, part.taken) for part in found.values()] or [_Part(group, taken)]
+
+
 @contextlib.contextmanager
-def taken_away(groups: List[Dict[str, Any]], plans: List[Plan]) -> Iterator[None]:
+def taken_away(optimizer: Any) -> Iterator[None]:
     """The wrapped optimizer's step inside does not do again what was done already.
 
     Raises ValueError when somebody has changed a value since it was taken over.
     """
-    for number, (group, plan_) in enumerate(zip(groups, plans)):
-        for key, value in plan_.taken.items():
-            if group.get(key) != value:
-                raise ValueError(
-                    f"{key} of parameter group {number} has changed from {value} to "
-                    f"{group.get(key)}, but the compressor keeps the one it was made with: make the "
-                    "optimizer with that of the state that it loads, and a schedule that cycles "
-                    "momentum with cycle_momentum=False")
+    groups = optimizer.param_groups
+    parts: List[_Part] = []
+    for number, (group, plan_) in enumerate(zip(groups, optimizer._weir_plans)):
+        new = (_parts(optimizer, group, plan_.taken) if optimizer._weir_tensor_options.has_patterns
+               else [_Part(group, plan_.taken)])
+        for part in new:
+            _check_unchanged(number, part)
+        parts.extend(new)
+    is_split = len(parts) > len(groups)
     try:
-        for group, plan_ in zip(groups, plans):
-            for key in plan_.taken:
-                group[key] = _TAKEN[key]
+        for part in parts:
+            part.group.update({key: _TAKEN[key] for key in part.taken})
+        if is_split:
+            optimizer.param_groups = [part.group for part in parts]
         yield
     finally:
-        for group, plan_ in zip(groups, plans):
-            group.update(plan_.taken)
+        for part in parts:
+            part.group.update(part.taken)
+        if is_split:
+            optimizer.param_groups = groups
+
+
+def _check_unchanged(number: int, part: _Part) -> None:
+    for key, value in part.taken.items():
+        if part.group.get(key) != value:
+            raise ValueError(
+                f"{key} of parameter group {number} has changed from {value} to "
+                f"{part.group.get(key)}, but the compressor keeps the one it was made with: make the "
+                "optimizer with that of the state that it loads, and a schedule that cycles "
+                "momentum with cycle_momentum=False")
 
 
 class WeightDecay:

@@ -29,7 +29,7 @@ def check(optimizer: Any, state_dict: Dict[str, Any]) -> None:
         return
     for slot in optimizer._weir_slots.values():
         steps = getattr(slot.exchange, "next_step", 0)
-        if steps > 0 and _is_taken(optimizer._weir_plans[slot.group]):
+        if steps > 0 and _is_taken(slot.plan):
             raise ValueError("the state has the momentum of training without compression, and this "
                              "optimizer has taken steps with a momentum of its own: load it into a "
                              "new one")
@@ -40,7 +40,7 @@ def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
     buffer = optimizer.state.get(slot.parameter, _NOTHING).get(_BUFFER)
     if buffer is None:
         return
-    plan = optimizer._weir_plans[slot.group]
+    plan = slot.plan
     if not _is_taken(plan) or "clip_norm" in plan.compression:
         return
     share = plan.momentum ** (2 if plan.kind == "nesterov" else 1)
@@ -51,13 +51,13 @@ def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
 
 def forget(optimizer: Any) -> None:
     """A step was taken: the compressor has it now. Warns where it could not be handed over."""
-    if not any(_is_taken(plan) for plan in optimizer._weir_plans):
-        return
     clipped = False
     for slot in optimizer._weir_slots.values():
+        if not _is_taken(slot.plan):
+            continue
         found = optimizer.state.get(slot.parameter, {}).pop(_BUFFER, None)
         if found is not None:
-            clipped |= "clip_norm" in optimizer._weir_plans[slot.group].compression
+            clipped |= "clip_norm" in slot.plan.compression
     if clipped:
         warnings.warn("the momentum of training without compression is left out, and starts at "
                       "zero: clip_norm= would clip it together with the first gradients")

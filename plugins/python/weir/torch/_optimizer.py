@@ -9,7 +9,7 @@ import torch
 from weir import _job
 from weir.torch import _reduce_op
 from weir.torch._adasum import AdasumDistributed
-from weir.torch._compression import Compression, averages, options_of, own_of
+from weir.torch._compression import Compression, averaging, options_of, own_of
 from weir.torch._distributed import Distributed, checked_passes
 from weir._process_sets import ProcessSet, global_process_set
 from weir.errors import InvalidArgument
@@ -73,8 +73,9 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
 
     The exchange of a gradient starts when its backward pass is complete, and runs beside the rest.
 
-    compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.dgc(...)``, or a
-        dictionary of options. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into
+    compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.powersgd(...)``,
+        ``.dgc(...)``, or a dictionary of options, also of tensors by name: ``{"compressor": "dgc", "overrides":
+        {"*.bias": {"compressor": "dense"}}}``. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into
         the compressor; with another optimizer what is not sent accumulates, without momentum
         correction. Other compressors take SGD's momentum over where ``momentum="nesterov"`` asks for
         it, and ``signum``. Or a ``Compressor`` of the program's own, which is given every dense gradient by
@@ -84,8 +85,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         combined; compression is then none, fp16, bf16 or the program's own.
     backward_passes_per_step: gradients of so many backward passes are summed before the exchange.
     gradient_predivide_factor: for Average, gradients are divided by it before and by
-        size / it after they are summed. Without effect with compressors other than fp16 and bf16,
-        whose averages pass no such sums.
+        size / it after they are summed. Without effect with compressors other than fp16, bf16
+        and powersgd, whose averages pass no such sums.
     process_set: the ranks that train together; "all ranks" means those. On any other rank the
         optimizer takes its steps alone.
     num_groups, groups: accepted; the engine fuses gradients by itself. Strict settings refuse them.
@@ -119,11 +120,11 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     options = options_of(compression)
     if options is None:
         options = options_of(_job.engine().default_compression) or {}
-    compressor = options.get("compressor")
-    if averages(options) and op != _reduce_op.Average:
+    compressor = averaging(options)
+    if compressor and op != _reduce_op.Average:
         raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "
                          "out, and give the learning rate the factor that a sum would give")
-    if averages(options) and gradient_predivide_factor != 1.0:
+    if compressor and gradient_predivide_factor != 1.0:
         _refuse_if_strict("gradient_predivide_factor has no effect on gradients that are "
                           f"compressed by {compressor!r}")
     wrapped = _mixed(Distributed, optimizer)

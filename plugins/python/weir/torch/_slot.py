@@ -11,6 +11,7 @@ class Slot:
     def __init__(self, name: str, parameter: torch.Tensor, group: int, adoption: int) -> None:
         self.name, self.parameter, self.group = name, parameter, group
         self.adoption = adoption  # Parameters that came together are exchanged together.
+        self.plan: Any = None     # Its momentum.Plan.
 
     def renew(self, passes: int) -> None:
         """For a new job."""

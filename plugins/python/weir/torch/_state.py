@@ -37,17 +37,24 @@ def save(optimizer: Any) -> State:
 
 
 def _compressor_of(optimizer: Any) -> str:
-    return optimizer._weir_options.get("compressor", "none")
+    options = optimizer._weir_options
+    named = [f"{key}={value}" for key, value in sorted(options.items())
+             if key.startswith("compressor[")]
+    return ", ".join([options.get("compressor", "none"), *named])
+
+
+def _holds_back(options: Options) -> bool:
+    feeds_back = options.get("compressor") in ("dgc", "powersgd")  # Without being told to.
+    return options.get("ef", "vanilla" if feeds_back else "none") != "none"
 
 
 def _remembered(optimizer: Any) -> str:
     """What the compressor keeps from step to step, in words; empty before the first step."""
-    options = optimizer._weir_options
-    selects = options.get("compressor") == "dgc" or options.get("ef", "none") != "none"
+    plans = [slot.plan for slot in optimizer._weir_slots.values()]
+    holds_back = any(_holds_back(plan.compression) for plan in plans)
     has_momentum = any(plan.kind != "none" or plan.compression.get("compressor") == "signum"
-                       or plan.compression.get("momentum", "none") != "none"
-                       for plan in optimizer._weir_plans)
-    kept = ["what was not sent yet"] * selects + ["its momentum"] * has_momentum
+                       or plan.compression.get("momentum", "none") != "none" for plan in plans)
+    kept = ["what was not sent yet"] * holds_back + ["its momentum"] * has_momentum
     return " and ".join(kept)
 
 

@@ -8,14 +8,14 @@
 #include "tests/compression/test_compressor.h"
 #include "weir/error.h"
 
-// The codec of docs/how-to/add-a-codec.md, through the interface that its users see.
+// The compressor of docs/how-to/add-a-compressor.md, through the interface that its users see.
 namespace weir {
 namespace {
 
 const TensorSpec kTensor{.name = "weight", .shape = Shape{6}};
 const CompressionOptions kByte = {{"compressor", "byte"}, {"min_elements", "1"}};
 
-TEST(ExampleCodec, IsMadeByNameAndKeepsEveryEntryWithinHalfAStep) {
+TEST(ExampleCompressor, IsMadeByNameAndKeepsEveryEntryWithinHalfAStep) {
   const auto compressor = MakeCompressor(kByte, kTensor);
   const std::vector<float> gradient = {1.27f, -0.5f, 0.004f, 0.0f, -1.27f, 0.9f};
   const auto received = test::SendAndReceive(*compressor, StepContext{}, gradient);
@@ -24,7 +24,7 @@ TEST(ExampleCodec, IsMadeByNameAndKeepsEveryEntryWithinHalfAStep) {
   }
 }
 
-TEST(ExampleCodec, ErrorFeedbackSendsLaterWhatRoundingLost) {
+TEST(ExampleCompressor, ErrorFeedbackSendsLaterWhatRoundingLost) {
   auto options = kByte;
   options["ef"] = "vanilla";
   const auto compressor = MakeCompressor(options, kTensor);
@@ -37,7 +37,7 @@ TEST(ExampleCodec, ErrorFeedbackSendsLaterWhatRoundingLost) {
   EXPECT_NEAR(total, kSteps * 0.001, 0.01);
 }
 
-TEST(ExampleCodec, RefusesWhatItCannotHaveWritten) {
+TEST(ExampleCompressor, RefusesWhatItCannotHaveWritten) {
   const auto compressor = MakeCompressor(kByte, kTensor);
   auto payload = test::Send(*compressor, StepContext{}, {1, 2, 3, 4, 5, 6});
   std::vector<float> sum(6, 7.0f);

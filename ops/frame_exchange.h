@@ -12,20 +12,22 @@
 
 namespace weir {
 
-/// Every rank contributes one frame whose length the others learn only when it arrives: the
-/// exchange of compressed buckets. Every rank sends straight to every other, so a frame crosses
-/// once.
-class FrameAllgather final : public Collective {
+/// Every rank sends a frame to every other, the same one or one for each, whose length the others
+/// learn only when it arrives: the exchange of compressed buckets. All go straight, so a frame
+/// crosses once.
+class FrameExchange final : public Collective {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
 
   /// Frames have at most `max_frame_bytes` bytes, the same number on all ranks, at most kMostBytes.
   /// Reserves (size() - 1) times as much address space; pages are used as frames arrive.
-  FrameAllgather(Transport& transport, std::size_t max_frame_bytes);
+  FrameExchange(Transport& transport, std::size_t max_frame_bytes);
 
-  /// `frame` stays as it is until the run is over and as long as frames() is in use.
-  /// Throws InvalidArgument when it is longer than max_frame_bytes.
+  /// One frame for all (an all-gather). It stays as it is until the run is over and as long as
+  /// frames() is in use. Throws InvalidArgument when it is longer than max_frame_bytes.
   void Bind(std::span<const std::byte> frame);
+  /// frames[r] is for rank r, this one's own included (an all-to-all); otherwise as Bind.
+  void BindEach(std::span<const std::span<const std::byte>> frames);
 
   void Start(std::uint32_t operation) override;
   /// Throws Corrupt when a peer's frame is longer than max_frame_bytes.
@@ -33,17 +35,18 @@ class FrameAllgather final : public Collective {
   void Cancel() override;
 
   std::size_t max_frame_bytes() const { return max_frame_bytes_; }
-  /// After completion: the frames in rank order, this rank's own is the bound one. Valid until the
-  /// next Start.
+  /// After completion: the frames for this rank in rank order; its own is the bound one. Valid
+  /// until the next Start.
   std::span<const std::span<const std::byte>> frames() const { return frames_; }
 
  private:
+  void Bind(std::size_t rank, std::span<const std::byte> frame);
   std::byte* Slot(int peer);
 
   Transport& transport_;
   std::size_t max_frame_bytes_;
-  std::span<const std::byte> frame_;
   std::unique_ptr<std::byte[]> scratch_;
+  std::vector<std::span<const std::byte>> outgoing_;  ///< By rank.
   std::vector<std::span<const std::byte>> frames_;
   std::vector<Pending> sends_;  ///< By rank, this one's unused.
   std::vector<Pending> receives_;

@@ -1,4 +1,4 @@
-#include "ops/frame_allgather.h"
+#include "ops/frame_exchange.h"
 
 #include <string>
 
@@ -7,32 +7,42 @@
 
 namespace weir {
 
-FrameAllgather::FrameAllgather(Transport& transport, std::size_t max_frame_bytes)
+FrameExchange::FrameExchange(Transport& transport, std::size_t max_frame_bytes)
     : transport_(transport),
       max_frame_bytes_(max_frame_bytes),
       scratch_(std::make_unique_for_overwrite<std::byte[]>(
           static_cast<std::size_t>(transport.size() - 1) * max_frame_bytes)),
+      outgoing_(static_cast<std::size_t>(transport.size())),
       frames_(static_cast<std::size_t>(transport.size())),
       sends_(static_cast<std::size_t>(transport.size())),
       receives_(static_cast<std::size_t>(transport.size())) {
   WEIR_CHECK(max_frame_bytes <= kMostBytes);
 }
 
-void FrameAllgather::Bind(std::span<const std::byte> frame) {
+void FrameExchange::Bind(std::span<const std::byte> frame) {
+  for (std::size_t rank = 0; rank < outgoing_.size(); ++rank) Bind(rank, frame);
+}
+
+void FrameExchange::BindEach(std::span<const std::span<const std::byte>> frames) {
+  WEIR_CHECK(frames.size() == outgoing_.size());
+  for (std::size_t rank = 0; rank < outgoing_.size(); ++rank) Bind(rank, frames[rank]);
+}
+
+void FrameExchange::Bind(std::size_t rank, std::span<const std::byte> frame) {
   if (frame.size() > max_frame_bytes_) {
     throw InvalidArgument("a frame of " + std::to_string(frame.size()) +
                           " bytes is longer than the agreed bound of " +
                           std::to_string(max_frame_bytes_));
   }
-  frame_ = frame;
+  outgoing_[rank] = frame;
 }
 
-std::byte* FrameAllgather::Slot(int peer) {
+std::byte* FrameExchange::Slot(int peer) {
   const int slot = peer < transport_.rank() ? peer : peer - 1;
   return scratch_.get() + static_cast<std::size_t>(slot) * max_frame_bytes_;
 }
 
-void FrameAllgather::Start(std::uint32_t operation) {
+void FrameExchange::Start(std::uint32_t operation) {
   const int size = transport_.size();
   const int self = transport_.rank();
   for (int step = 1; step < size; ++step) {
@@ -42,12 +52,13 @@ void FrameAllgather::Start(std::uint32_t operation) {
   }
   for (int step = 1; step < size; ++step) {
     const int to = (self + step) % size;
-    sends_[static_cast<std::size_t>(to)].Send(transport_, to, {operation, 0}, frame_);
+    const auto t = static_cast<std::size_t>(to);
+    sends_[t].Send(transport_, to, {operation, 0}, outgoing_[t]);
   }
-  frames_[static_cast<std::size_t>(self)] = frame_;
+  frames_[static_cast<std::size_t>(self)] = outgoing_[static_cast<std::size_t>(self)];
 }
 
-bool FrameAllgather::Poll() {
+bool FrameExchange::Poll() {
   bool done = true;
   for (int peer = 0; peer < transport_.size(); ++peer) {
     if (peer == transport_.rank()) continue;
@@ -62,7 +73,7 @@ bool FrameAllgather::Poll() {
   return done;
 }
 
-void FrameAllgather::Cancel() {
+void FrameExchange::Cancel() {
   for (Pending& receive : receives_) receive.Cancel(transport_);
   for (Pending& send : sends_) send.Cancel(transport_);
 }

@@ -1,0 +1,30 @@
+#include "compression/entry_part.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace weir {
+
+std::size_t MaxEntryPartBytes(std::size_t n, ValueType type) {
+  // A sparse part is only written where it is smaller.
+  return DensePayloadBytes(n, type);
+}
+
+std::size_t EncodeEntryPart(std::size_t n, std::span<const std::uint32_t> indices,
+                            std::span<const float> values, ValueType type,
+                            std::span<std::byte> out) {
+  std::vector<float> sent(values.begin(), values.end());
+  if (SparsePayloadBytes(n, indices.size(), type) < DensePayloadBytes(n, type)) {
+    return EncodeSparse(n, indices, sent, type, out);
+  }
+  sent.assign(n, 0.0f);
+  for (std::size_t i = 0; i < indices.size(); ++i) sent[indices[i]] = values[i];
+  return EncodeDense(sent, type, out);
+}
+
+SparseEntries DecodeEntryPart(std::span<const std::byte> payload, std::size_t n) {
+  if (payload.empty()) return {};
+  return IsDensePart(payload) ? DecodeDense(payload, n) : DecodeSparse(payload, n, n);
+}
+
+}  // namespace weir

@@ -1,0 +1,94 @@
+#include "coordinator/routes/frame_coder.h"
+
+#include <algorithm>
+#include <string>
+
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+[[noreturn]] void Rethrow(const Corrupt& error, const std::string& bucket, int rank) {
+  throw Corrupt("the frame of rank " + std::to_string(rank) + " for '" + bucket +
+                    "' is corrupt: " + error.what(),
+                {bucket, {rank}, "merge"});
+}
+
+}  // namespace
+
+std::size_t FrameCoder::MaxBytes(const GradientSlices& gradients, double density) {
+  std::size_t payload = 0;
+  for (const GradientSlice& slice : gradients.all()) {
+    payload += slice.compressor->MaxEncodedBytes(density);
+  }
+  return BucketFrame::MaxBytes(gradients.all().size(), payload);
+}
+
+std::size_t FrameCoder::Prepare() {
+  const double density = gradients_.step().density;
+  payload_most_.clear();
+  for (const GradientSlice& slice : gradients_.all()) {
+    payload_most_.push_back(slice.compressor->MaxEncodedBytes(density));
+  }
+  const std::size_t most = MaxBytes(gradients_, density);
+  if (buffer_.size() < most) buffer_.resize(most);
+  bytes_ = 0;
+  return most;
+}
+
+void FrameCoder::Write(const Encode& encode) {
+  BucketFrame::Writer writer(buffer_, payload_most_);
+  for (const GradientSlice& slice : gradients_.all()) writer.Put(encode(slice, writer.Next()));
+  bytes_ = writer.Seal(gradients_.FrameIdentity());
+}
+
+void FrameCoder::WriteEmpty() {
+  bytes_ = BucketFrame::WriteEmpty(gradients_.FrameIdentity(), buffer_);
+}
+
+void FrameCoder::Read(std::span<const std::byte> frame, Payloads& payloads) const {
+  payloads.resize(payload_most_.size());
+  BucketFrame::Read(frame, gradients_.FrameIdentity(), payload_most_, payloads);
+}
+
+// In the senders' order, so that all replicas hold the same bits.
+void FrameCoder::MergeMean(std::span<const std::span<const std::byte>> frames,
+                           const std::function<int(std::size_t)>& rank_of) {
+  const std::vector<GradientSlice>& slices = gradients_.all();
+  received_.resize(frames.size());
+  for (std::size_t sender = 0; sender < frames.size(); ++sender) {
+    try {
+      Read(frames[sender], received_[sender]);
+    } catch (const Corrupt& error) {
+      Rethrow(error, gradients_.bucket(), rank_of(sender));
+    }
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+      try {
+        slices[i].compressor->Check(received_[sender][i]);
+      } catch (const Corrupt& error) {
+        Rethrow(error, slices[i].name, rank_of(sender));
+      }
+    }
+  }
+  of_slice_.resize(frames.size());
+  for (std::size_t i = 0; i < slices.size(); ++i) {
+    const std::span<float> mean = gradients_.Target(slices[i]);
+    std::ranges::transform(received_, of_slice_.begin(),
+                           [i](const Payloads& payloads) { return payloads[i]; });
+    slices[i].compressor->MergeMean(of_slice_, mean);
+    gradients_.Finish(slices[i], mean);
+  }
+}
+
+void FrameCoder::DecodeOwn() {
+  Payloads payloads;
+  Read(frame(), payloads);
+  for (std::size_t i = 0; i < payloads.size(); ++i) {
+    const GradientSlice& slice = gradients_.all()[i];
+    const std::span<float> sum = gradients_.Staged(slice);
+    std::ranges::fill(sum, 0.0f);
+    slice.compressor->Merge(payloads[i], sum);
+  }
+}
+
+}  // namespace weir

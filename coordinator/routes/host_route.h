@@ -1,0 +1,40 @@
+#pragma once
+
+#include <memory>
+
+#include "coordinator/routes/frame_coder.h"
+#include "coordinator/routes/route.h"
+#include "ops/chunked_allreduce.h"
+#include "ops/host_frame_exchange.h"
+#include "ops/host_grid.h"
+#include "ops/subset_transport.h"
+
+namespace weir {
+
+/// Two levels, as BytePS has them: the gradients of a host are averaged dense, in shared memory;
+/// the host's first rank compresses the average, and one frame a host goes to all. What is not sent
+/// is that rank's to remember, for its host: N in the formulas of compression is the number of
+/// hosts.
+class HostRoute final : public Route {
+ public:
+  HostRoute(GradientSlices& gradients, Transport& transport, const HostGrid& grid);
+
+  void Prepare(bool empty) override;
+  std::span<const BucketStage> stages(bool empty) const override;
+  void Run(BucketStage stage) override;
+  Collective* Bind(std::size_t exchange) override;
+  std::uint64_t wire_bytes() const override { return coder_.frame().size(); }
+
+ private:
+  /// The host's frame, on its first rank.
+  void Encode();
+
+  Transport& transport_;
+  const HostGrid grid_;
+  SubsetTransport local_network_;
+  ChunkedAllreduce average_;
+  FrameCoder coder_;
+  std::unique_ptr<HostFrameExchange> exchange_;  ///< Made anew where frames become longer.
+};
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+#include "coordinator/routes/masked_route.h"
+
+#include <algorithm>
+
+namespace weir {
+
+void MaskedRoute::Prepare(bool empty) {
+  coder_.Prepare();
+  if (empty) std::ranges::fill(gradients().staging(), 0.0f);
+}
+
+std::span<const BucketStage> MaskedRoute::stages(bool empty) const {
+  using enum BucketStage;
+  static constexpr BucketStage kStages[] = {kCompress, kExchange, kUnpack};
+  return std::span(kStages).subspan(empty ? 1 : 0, empty ? 1 : 3);
+}
+
+void MaskedRoute::Run(BucketStage stage) {
+  if (stage == BucketStage::kCompress) {
+    coder_.Write([this](const GradientSlice& slice, std::span<std::byte> payload) {
+      return gradients().Encode(slice, payload);
+    });
+    return coder_.DecodeOwn();
+  }
+  for (const GradientSlice& slice : gradients().all()) {
+    gradients().Finish(slice, gradients().Staged(slice));
+  }
+}
+
+Collective* MaskedRoute::Bind(std::size_t) {
+  float* staging = gradients().staging().data();
+  allreduce_.Bind(staging, staging, static_cast<std::int64_t>(gradients().elements()),
+                  DType::kFloat32, {ReduceOp::kAverage, 1.0, 1.0});
+  return &allreduce_;
+}
+
+}  // namespace weir

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "coordinator/bucket.h"
+#include "coordinator/gradient_slices.h"
+#include "ops/collective.h"
+
+namespace weir {
+
+/// One way for the gradients of a bucket to travel through a step: its stages, what each of them
+/// does, and the collectives between them. Made when a step of the bucket first takes it, and kept
+/// for the next one. Belongs to whoever holds the bucket.
+class Route {
+ public:
+  explicit Route(GradientSlices& gradients) : gradients_(gradients) {}
+  virtual ~Route() = default;
+  Route(const Route&) = delete;
+  Route& operator=(const Route&) = delete;
+
+  /// Between steps: makes the buffers ready for the next one. `empty`: this rank contributes
+  /// nothing in it and wants no result.
+  virtual void Prepare(bool empty) = 0;
+  /// What the bucket goes through in that step, a gate aside.
+  virtual std::span<const BucketStage> stages(bool empty) const = 0;
+  /// Runs a worker's stage.
+  virtual void Run(BucketStage stage) = 0;
+  /// The collective of an exchange, counted from 0, with its buffers bound.
+  virtual Collective* Bind(std::size_t exchange) = 0;
+  /// What this rank contributes to the step, as far as it is known.
+  virtual std::uint64_t wire_bytes() const = 0;
+
+ protected:
+  GradientSlices& gradients() const { return gradients_; }
+
+ private:
+  GradientSlices& gradients_;
+};
+
+}  // namespace weir

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compression/sparse_payload.h"
+#include "coordinator/bucket_frame.h"
+#include "ops/frame_exchange.h"
+
+namespace weir {
+
+/// One bucket's entries in two exchanges. Each rank owns a range of the bucket's elements: it is
+/// sent its part of every rank's entries, adds them in rank order, and sends the sums to all. So a
+/// rank sends (N - 1) / N * (K + U) entries, U of which any rank has sent, where a gather sends
+/// (N - 1) * K; the sums are the same bits. Throws Corrupt that names the rank of the job where a
+/// frame is not what it should be. Not thread-safe.
+class SplitGather {
+ public:
+  using Identity = BucketFrame::Identity;
+  struct Tensor {
+    std::size_t elements;
+    ValueType values;  ///< As which its entries are written without loss.
+  };
+
+  /// `bucket` is for errors.
+  SplitGather(std::string bucket, Transport& transport, std::vector<Tensor> tensors);
+
+  /// The largest frame of all; it has to fit FrameExchange::kMostBytes.
+  static std::size_t MaxFrameBytes(int ranks, std::span<const Tensor> tensors);
+
+  // One run, in this order. Those that write return the bytes that this rank contributes: its parts
+  // for all others together, and its sums.
+
+  /// entries[i] of tensor i; none at all from a rank that contributes nothing.
+  std::size_t Divide(const Identity& identity, std::span<const SparseEntries> entries);
+  Collective* BindParts();
+  std::size_t Add(const Identity& identity);
+  Collective* BindSums();
+  void Read(const Identity& identity);
+  /// result = the sums of one tensor over the number of ranks, 0 where no rank has sent any.
+  void Mean(std::size_t tensor, std::span<float> result) const;
+
+ private:
+  /// What one rank owns of one tensor.
+  struct Piece {
+    std::size_t tensor;
+    std::size_t begin;
+    std::size_t elements;
+  };
+  /// What one rank owns.
+  struct Range {
+    std::vector<Piece> pieces;
+    std::vector<std::size_t> part_most;  ///< Bytes of each piece.
+    std::vector<std::size_t> sum_most;
+  };
+  struct Place {
+    std::size_t owner;
+    std::size_t piece;
+  };
+  struct Frame {
+    std::unique_ptr<std::byte[]> buffer;
+    std::size_t capacity = 0;
+    std::size_t bytes = 0;
+    std::span<const std::byte> written() const { return {buffer.get(), bytes}; }
+  };
+
+  static std::vector<Range> Ranges(int ranks, std::span<const Tensor> tensors);
+  static std::size_t MaxFrameBytes(std::span<const std::size_t> most);
+  /// The entries of each piece of `range` in a frame of rank `from`.
+  std::vector<SparseEntries> ReadFrame(std::span<const std::byte> frame, const Identity& identity,
+                                       const Range& range, std::span<const std::size_t> most,
+                                       int from) const;
+
+  const std::string bucket_;
+  Transport& transport_;
+  const std::vector<Tensor> tensors_;
+  const std::vector<Range> ranges_;  ///< By owner.
+  const Range& own_;
+  std::vector<std::vector<Place>> places_;  ///< Of each tensor's pieces.
+  std::vector<Frame> parts_;                ///< By owner.
+  Frame sums_;
+  FrameExchange parts_exchange_;
+  FrameExchange sums_exchange_;
+  std::vector<std::vector<SparseEntries>> received_;  ///< Sums by owner, then piece.
+};
+
+}  // namespace weir

@@ -1,0 +1,163 @@
+#include "coordinator/exchanger.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/operation_numbers.h"
+
+namespace weir {
+namespace {
+
+using Numbers = std::vector<std::uint32_t>;
+
+/// A collective that is over when the test says so.
+class FakeCollective : public Collective {
+ public:
+  void Start(std::uint32_t operation) override {
+    started.push_back(operation);
+    over = false;
+  }
+  bool Poll() override { return over; }
+  void Cancel() override { cancelled = true; }
+
+  Numbers started;
+  bool over = false;
+  bool cancelled = false;
+};
+
+class FakeBucket : public Bucket {
+ public:
+  explicit FakeBucket(int exchanges) {
+    for (int i = 0; i < exchanges; ++i) {
+      if (i > 0) stages_.push_back(BucketStage::kRelay);
+      stages_.push_back(BucketStage::kExchange);
+    }
+    staged = true;
+  }
+  const std::string& name() const override { return name_; }
+  std::span<const BucketStage> stages() const override { return stages_; }
+  void Run(BucketStage) override {}
+  Collective* BindExchange() override {
+    bound.push_back(exchanges_before());
+    return agreement_alone ? nullptr : &collective;
+  }
+  void Done() override {}
+  void Failed(const std::exception_ptr&) override {}
+  Traffic traffic() const override { return {}; }
+
+  /// The worker has done what lies between two exchanges.
+  void Relay() {
+    cursor += 1;
+    staged = true;
+  }
+
+  FakeCollective collective;
+  bool agreement_alone = false;
+  std::vector<std::size_t> bound;
+
+ private:
+  const std::string name_ = "bucket";
+  std::vector<BucketStage> stages_;
+};
+
+class ExchangerTest : public testing::Test {
+ protected:
+  void End(FakeBucket& bucket) {
+    bucket.collective.over = true;
+    exchanger_.Poll(0);
+  }
+  std::vector<Bucket*> finished_;
+  Exchanger exchanger_{2, [this](Bucket* bucket) {
+                         ++bucket->cursor;
+                         finished_.push_back(bucket);
+                       }};
+};
+
+TEST_F(ExchangerTest, StartsInTheAgreedOrderAndNoMoreThanItsBound) {
+  FakeBucket first(1), second(1), third(1);
+  first.staged = false;
+  for (Bucket* bucket : {&first, &second, &third}) exchanger_.Enqueue(bucket);
+  EXPECT_FALSE(exchanger_.Poll(0));
+  EXPECT_EQ(exchanger_.queued(), 3U);
+  first.staged = true;
+  EXPECT_TRUE(exchanger_.Poll(0));
+  EXPECT_EQ(first.collective.started, Numbers{kFirstExchange});
+  EXPECT_EQ(second.collective.started, Numbers{kFirstExchange + 1});
+  EXPECT_EQ(third.collective.started, Numbers{});
+  End(second);
+  EXPECT_EQ(finished_, std::vector<Bucket*>{&second});
+  exchanger_.Poll(0);
+  EXPECT_EQ(third.collective.started, Numbers{kFirstExchange + 2});
+}
+
+TEST_F(ExchangerTest, ABucketWithTwoExchangesKeepsItsPlaceAndItsNumbers) {
+  FakeBucket twice(2), once(1), later(1);
+  for (Bucket* bucket : {&twice, &once, &later}) exchanger_.Enqueue(bucket);
+  exchanger_.Poll(0);
+  End(twice);
+  EXPECT_EQ(finished_, std::vector<Bucket*>{&twice});
+  End(once);
+  // The relay takes its time: the place next to it is free, its own is not.
+  FakeBucket last(1);
+  exchanger_.Enqueue(&last);
+  exchanger_.Poll(0);
+  EXPECT_EQ(later.collective.started, Numbers{kFirstExchange + 3});
+  EXPECT_EQ(last.collective.started, Numbers{});
+  twice.Relay();
+  EXPECT_TRUE(exchanger_.Poll(0));
+  EXPECT_EQ(twice.collective.started, (Numbers{kFirstExchange, kFirstExchange + 1}));
+  EXPECT_EQ(twice.bound, (std::vector<std::size_t>{0, 1}));
+  End(twice);
+  EXPECT_EQ(finished_, (std::vector<Bucket*>{&twice, &once, &twice}));
+  exchanger_.Poll(0);
+  EXPECT_EQ(last.collective.started, Numbers{kFirstExchange + 4});
+}
+
+TEST_F(ExchangerTest, NothingIsOnTheNetworkBetweenTwoExchanges) {
+  FakeBucket twice(2);
+  exchanger_.Enqueue(&twice);
+  exchanger_.Poll(0);
+  EXPECT_TRUE(exchanger_.under_way());
+  End(twice);
+  EXPECT_FALSE(exchanger_.under_way());
+  EXPECT_FALSE(exchanger_.Poll(0));
+  exchanger_.Cancel();
+  EXPECT_FALSE(twice.collective.cancelled);
+}
+
+TEST_F(ExchangerTest, NumbersOfTwoExchangesMayWrapAround) {
+  std::vector<std::unique_ptr<FakeBucket>> buckets;
+  for (std::uint32_t i = 0; i + 1 < kExchangeNumbers; ++i) {
+    buckets.push_back(std::make_unique<FakeBucket>(1));
+    exchanger_.Enqueue(buckets.back().get());
+    exchanger_.Poll(0);
+    End(*buckets.back());
+  }
+  FakeBucket twice(2), next(1);
+  exchanger_.Enqueue(&twice);
+  exchanger_.Enqueue(&next);
+  exchanger_.Poll(0);
+  End(twice);
+  twice.Relay();
+  exchanger_.Poll(0);
+  EXPECT_EQ(twice.collective.started,
+            (Numbers{kFirstExchange + kExchangeNumbers - 1, kFirstExchange}));
+  EXPECT_EQ(next.collective.started, Numbers{kFirstExchange + 1});
+}
+
+TEST_F(ExchangerTest, AgreementAloneIsOverAtOnce) {
+  FakeBucket agreement(1);
+  agreement.agreement_alone = true;
+  exchanger_.Enqueue(&agreement);
+  EXPECT_TRUE(exchanger_.Poll(0));
+  EXPECT_EQ(finished_, std::vector<Bucket*>{&agreement});
+  EXPECT_FALSE(exchanger_.under_way());
+}
+
+}  // namespace
+}  // namespace weir

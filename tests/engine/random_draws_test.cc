@@ -1,0 +1,40 @@
+// Ranks draw random numbers of their own, where these are to average out.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/engine/job.h"
+
+namespace weir {
+namespace {
+
+class RandomDraws : public testing::TestWithParam<int> {};
+
+TEST_P(RandomDraws, OfAStochasticQuantiserDifferFromRankToRank) {
+  const int ranks = GetParam();
+  RunJob(ranks, [&](Engine& engine) {
+    // One level: every entry is sent as 0 or 1, so ranks that draw alike agree on each of them.
+    const auto group = engine.Register(
+        {.name = "g",
+         .tensors = {{.name = "w", .shape = Shape{100, 100}}},
+         .compression = {{"compressor", "dithering"}, {"k", "1"}, {"min_elements", "1"}}});
+    std::vector<float> gradient(10000, 0.5f);
+    gradient.front() = 1.0f;
+    std::vector<float> update(gradient.size());
+    group->BeginStep({});
+    group->Submit(0, {gradient.data(), DType::kFloat32, Shape{100, 100}},
+                  {update.data(), DType::kFloat32, Shape{100, 100}});
+    group->EndStep();
+    group->WaitStep();
+    const auto disagreed =
+        std::ranges::count_if(update, [](float mean) { return mean != 0.0f && mean != 1.0f; });
+    EXPECT_EQ(disagreed > 1000, ranks > 1) << disagreed << " of " << update.size();
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, RandomDraws, testing::ValuesIn(JobSizes()),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace weir

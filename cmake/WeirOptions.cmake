@@ -26,7 +26,8 @@ endif()
 if(WEIR_SANITIZE)
   # GCC 12 finds uninitialised members in std::regex once it is instrumented (GCC bug 105562).
   target_compile_options(weir_options INTERFACE -fsanitize=${WEIR_SANITIZE} -fno-omit-frame-pointer
-                         -fno-sanitize-recover=all -Wno-maybe-uninitialized)
+                         -fno-sanitize-recover=all
+                         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(weir_options INTERFACE -fsanitize=${WEIR_SANITIZE})
   # A null pointer ends the program anyway; its checks would double the time of compiling.
   target_compile_options(weir_options INTERFACE -fno-sanitize=null,vptr)

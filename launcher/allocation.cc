@@ -1,6 +1,9 @@
 #include "launcher/allocation.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <sstream>
 
@@ -11,9 +14,12 @@
 namespace weir::launcher {
 namespace {
 
+/// More than an int holds count as its largest: a job has fewer ranks.
 int Slots(const std::vector<Host>& hosts) {
-  return std::accumulate(hosts.begin(), hosts.end(), 0,
-                         [](int sum, const Host& host) { return sum + host.slots; });
+  const std::int64_t slots =
+      std::accumulate(hosts.begin(), hosts.end(), std::int64_t{0},
+                      [](std::int64_t sum, const Host& host) { return sum + host.slots; });
+  return static_cast<int>(std::min<std::int64_t>(slots, std::numeric_limits<int>::max()));
 }
 
 std::optional<Allocation> Slurm(const Variables& variables) {

@@ -1,9 +1,11 @@
 #include "launcher/config_file.h"
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "common/nearest.h"
@@ -28,6 +30,42 @@ constexpr const char* kLibraryOptions = "library-options";
 
 std::string Where(const std::string& path, const YAML::Node& node) {
   return path + ":" + std::to_string(node.Mark().line + 1);
+}
+
+/// Of a document, nothing but where it begins.
+class DocumentStart : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return mark_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark mark_;
+};
+
+/// Throws InvalidArgument unless the text is one document, or none. yaml-cpp itself leaves what it
+/// cannot read after a document to the next one, and would make empty ones of that without end.
+void CheckIsOneDocument(const std::string& path, const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart start;
+  if (!parser.HandleNextDocument(start) || !parser.HandleNextDocument(start)) return;
+  const auto place = static_cast<std::size_t>(start.mark().pos);
+  const bool marked = text.compare(std::min(place, text.size()), 3, "---") == 0;
+  throw InvalidArgument(path + ":" + std::to_string(start.mark().line + 1) +
+                        (marked ? ": a second document begins (\"---\"); a file has one"
+                                : ": what begins here is not YAML, or a second document"));
 }
 
 bool ReadBoolean(const std::string& where, const YAML::Node& value) {
@@ -141,12 +179,9 @@ void ReadEntry(const std::string& section, const Entry& entry, ConfigFile& confi
 ConfigFile ReadConfigFile(const std::string& path) {
   ConfigFile config;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(ReadTextFile("--config-file", path));
-    if (documents.size() > 1) {
-      throw InvalidArgument(Where(path, documents[1]) +
-                            ": a second document begins (\"---\"); a file has one");
-    }
-    const YAML::Node root = documents.empty() ? YAML::Node() : documents[0];
+    const std::string text = ReadTextFile("--config-file", path);
+    CheckIsOneDocument(path, text);
+    const YAML::Node root = YAML::Load(text);
     std::set<std::string> sections = {kLibraryOptions};
     for (const SettingFlag& flag : SettingFlags()) sections.insert(flag.section);
     for (const Entry& entry : Entries(path, "the file", root)) {

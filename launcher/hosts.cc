@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdint>
 #include <sstream>
+#include <utility>
 
 #include "launcher/network.h"
 #include "launcher/text_file.h"
@@ -111,15 +113,18 @@ std::vector<Host> HostsOfRanks(const std::vector<Host>& hosts, int ranks) {
 
 std::vector<std::string> PlaceRanks(const std::vector<Host>& hosts, int ranks) {
   std::vector<std::string> places;
+  std::int64_t slots = 0;  // Of all hosts: far more than ranks, perhaps.
   for (const Host& host : hosts) {
-    for (int slot = 0; slot < host.slots; ++slot) places.push_back(host.name);
+    slots += host.slots;
+    while (std::cmp_less(places.size(), std::min<std::int64_t>(slots, ranks))) {
+      places.push_back(host.name);
+    }
   }
-  if (static_cast<int>(places.size()) < ranks) {
+  if (slots < ranks) {
     throw InvalidArgument("-np " + std::to_string(ranks) + " asks for more ranks than the " +
-                          std::to_string(places.size()) +
+                          std::to_string(slots) +
                           " slots of the hosts; add hosts, or raise their slots");
   }
-  places.resize(static_cast<std::size_t>(ranks));
   return places;
 }
 

@@ -202,9 +202,14 @@ void ReadHosts(const Raw& raw, Options& options) {
   if (raw.ranks.empty() && !allocation) {
     throw InvalidArgument("give the number of ranks, 1 or more, with -np");
   }
-  options.ranks = raw.ranks.empty()
-                      ? allocation->ranks
-                      : Number("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
+  if (!raw.ranks.empty()) {
+    options.ranks = Number("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
+  } else if (allocation->ranks <= kMostRanks) {
+    options.ranks = allocation->ranks;
+  } else {
+    throw InvalidArgument(allocation->origin + " makes " + std::to_string(allocation->ranks) +
+                          " ranks; give their number, 1 to 16384, with -np");
+  }
   if (raw.hostfile) {
     options.hosts = ReadHostFile(*raw.hostfile);
   } else if (raw.hosts) {

@@ -10,6 +10,8 @@ namespace weir::launcher {
 namespace {
 
 constexpr std::size_t kMostHosts = 16384;  // As many as ranks may be.
+constexpr std::size_t kMostDigits = 63;    // Of one label of a host's name.
+constexpr auto kMostBrackets = 63;         // In one name.
 
 [[noreturn]] void ThrowBad(const std::string& where, std::string_view text, const char* form) {
   throw InvalidArgument(where + " holds '" + std::string(text) + "', which is not of the form " +
@@ -51,7 +53,8 @@ std::vector<std::string> Range(const std::string& where, std::string_view whole,
     const std::string_view low = part.substr(0, dash);
     const int first = Number(low);
     const int last = dash == std::string_view::npos ? first : Number(part.substr(dash + 1));
-    if (first < 0 || last < first || static_cast<std::size_t>(last - first) >= kMostHosts) {
+    if (first < 0 || last < first || low.size() > kMostDigits ||
+        numbers.size() + static_cast<std::size_t>(last - first) >= kMostHosts) {
       ThrowBad(where, whole, kNodes);
     }
     for (int i = first; i <= last; ++i) {
@@ -88,7 +91,9 @@ std::vector<std::string> Names(const std::string& where, std::string_view text) 
 std::vector<std::string> SlurmNodes(const std::string& where, const std::string& text) {
   std::vector<std::string> nodes;
   for (const std::string_view part : Parts(text)) {
+    if (std::ranges::count(part, '[') > kMostBrackets) ThrowBad(where, part, kNodes);
     for (std::string& name : Names(where, part)) nodes.push_back(std::move(name));
+    if (nodes.size() > kMostHosts) ThrowBad(where, text, kNodes);
   }
   return nodes;
 }

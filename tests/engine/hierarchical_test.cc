@@ -3,12 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cmath>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "compression/state.h"
 #include "coordinator/hosts.h"
 #include "coordinator/local_job.h"
 #include "tests/engine/result.h"
@@ -185,8 +189,8 @@ std::size_t CrossedByAStep(const std::string& route, std::vector<float>* mean = 
         std::vector<float> gradient(kElements), update(kElements);
         for (std::size_t i = 0; i < kElements; ++i) {
           // The ranks of a host cancel each other out but for 50 entries; those differ by host.
-          const int host = engine.rank() / 2;
-          const auto first = static_cast<std::size_t>(1000 * host);
+          const auto host = static_cast<std::size_t>(engine.rank() / 2);
+          const std::size_t first = 1000 * host;
           const bool stays = i >= first && i < first + 50;
           gradient[i] = stays ? 1.0f : (engine.rank() % 2 == 0 ? 100.0f : -100.0f);
         }
@@ -242,6 +246,31 @@ TEST(HierarchicalExchanges, ReplicasOfACompressedTrainingStayEqualInAllTheirBits
         {});
     EXPECT_THAT(hashes, Each(hashes.front()));
   }
+}
+
+TEST(HierarchicalExchanges, WhatIsNotSentIsKeptByTheFirstRankOfAHost) {
+  JobOnHosts job(4, 2);
+  std::array<double, 4> kept{};
+  job.Run(
+      [&](Engine& engine) {
+        const Options dgc = {{"compressor", "dgc"}, {"density", "0.01"}, {"route", "hierarchical"}};
+        Training training(engine, dgc);
+        training.Steps(3);
+        std::ostringstream out;
+        training.group().Save(out);
+        const std::string bytes = out.str();
+        for (const SavedArray& array : Deserialize(std::as_bytes(std::span(bytes))).arrays) {
+          if (array.name != "velocity") continue;
+          for (const float value : array.values) {
+            kept[static_cast<std::size_t>(engine.rank())] += std::abs(static_cast<double>(value));
+          }
+        }
+      },
+      {});
+  EXPECT_GT(kept[0], 0.0);
+  EXPECT_EQ(kept[1], 0.0);
+  EXPECT_GT(kept[2], 0.0);
+  EXPECT_EQ(kept[3], 0.0);
 }
 
 TEST(HierarchicalExchanges, CompressedOnesNeedHostsThatAreAlike) {

@@ -41,6 +41,16 @@ TEST(SlurmText, CountsMayBeRepeated) {
   EXPECT_THAT(SlurmCounts("X", "16"), ElementsAre(16));
 }
 
+TEST(SlurmText, ListsBeyondAllReasonAreRefused) {
+  std::string brackets = "n";
+  for (int i = 0; i < 40'000; ++i) brackets += "[1]";
+  for (const std::string& text :
+       {std::string("n[0-9999],m[0-9999]"), std::string("n[0-9999,0-9999]"),
+        "n[" + std::string(100'000, '0') + "1-9999]", brackets}) {
+    EXPECT_THROW(SlurmNodes("X", text), InvalidArgument) << text.substr(0, 20);
+  }
+}
+
 TEST(SlurmText, WhatIsNoListIsRefused) {
   for (const char* text : {"", "n[1-", "n1]", "n[]", "n[a-b]", "n[3-1]", "n[1-2-3]", "a,,b",
                            "n[-1]", "n[0-99999999]", "n[0-9999]m[0-9999]", "n[99999999999]"}) {
@@ -67,6 +77,12 @@ TEST(Allocation, SlurmGivesHostsSlotsAndRanks) {
 TEST(Allocation, WithoutATaskCountEverySlotIsARank) {
   EXPECT_EQ(Find({{"SLURM_JOB_NODELIST", "a,b"}, {"SLURM_TASKS_PER_NODE", "3(x2)"}})->ranks, 6);
   EXPECT_EQ(Find({{"SLURM_JOB_NODELIST", "a,b"}})->ranks, 2);
+}
+
+TEST(Allocation, MoreSlotsThanAnIntHoldsAreCountedAsItsLargest) {
+  const auto found =
+      Find({{"SLURM_JOB_NODELIST", "a,b"}, {"SLURM_TASKS_PER_NODE", "2147483647(x2)"}});
+  EXPECT_EQ(found->ranks, 2147483647);
 }
 
 TEST(Allocation, SlurmsVariablesHaveToAgree) {

@@ -39,6 +39,10 @@ TEST(Hosts, MoreRanksThanSlotsAreRefused) {
       ThrowsMessage<InvalidArgument>(HasSubstr("-np 4 asks for more ranks than the 3 slots")));
 }
 
+TEST(Hosts, SlotsBeyondAllMemoryAreSlots) {
+  EXPECT_THAT(PlaceRanks(ParseHosts("a:2147483647,b:2147483647"), 2), ElementsAre("a", "a"));
+}
+
 TEST(Hosts, BadEntriesAreNamed) {
   for (const char* text : {"a:x", "a:0", "a:-1", "a:", ":2", "a,,b", "-oProxyCommand=x:2", "a b:1",
                            "a;rm:1", "a:1,a:2", ""}) {

@@ -75,6 +75,10 @@ TEST(Weirrun, SlurmsAllocationIsReadWithoutFlags) {
   LaunchedJob wrong({"--dry-run", "true"}, slurm);
   EXPECT_EQ(wrong.ExitCode(), 2);
   EXPECT_THAT(wrong.output(), HasSubstr("SLURM_JOB_NODELIST holds 'node-[a-b]'"));
+  LaunchedJob many({"--dry-run", "true"},
+                   {{"SLURM_JOB_NODELIST", "node-[1-2]"}, {"SLURM_TASKS_PER_NODE", "16384(x2)"}});
+  EXPECT_EQ(many.ExitCode(), 2);
+  EXPECT_THAT(many.output(), HasSubstr("SLURM_JOB_NODELIST makes 32768 ranks; give their number"));
   LaunchedJob job({"--dry-run", "true"}, {{"SLURM_JOB_NODELIST", "node-[1-2]"},
                                           {"SLURM_TASKS_PER_NODE", "2,1"},
                                           {"SLURM_NTASKS", "3"}});

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <xxhash.h>
+
+#include "compression/frame.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace weir::fuzz {
+
+/// The frame with the checksum that its other bytes have: behind a random one, nothing but the
+/// comparison of checksums would ever be reached.
+inline Bytes WithItsChecksum(std::span<const std::byte> bytes) {
+  Bytes frame(bytes.begin(), bytes.end());
+  if (frame.size() < kFrameHeaderBytes) return frame;
+  constexpr std::size_t kChecksumAt = kFrameHeaderBytes - sizeof(std::uint64_t);
+  Bytes covered(frame.begin(), frame.begin() + kChecksumAt);
+  covered.insert(covered.end(), frame.begin() + kFrameHeaderBytes, frame.end());
+  StoreLittleEndian(frame.data() + kChecksumAt,
+                    std::uint64_t{XXH3_64bits(covered.data(), covered.size())});
+  return frame;
+}
+
+/// The input's next number decides whether the frame gets its checksum: in three cases of four.
+inline Bytes FrameFrom(Input& input) {
+  const bool mend = input.Number(3) != 0;
+  const auto rest = input.Rest();
+  return mend ? WithItsChecksum(rest) : Bytes(rest.begin(), rest.end());
+}
+
+}  // namespace weir::fuzz

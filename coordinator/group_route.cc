@@ -75,8 +75,9 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind rout
 }
 
 std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
+  // What the others' step is like; this rank knows no newer rates. It may compress for its host.
+  SetContexts({.learning_rates = previous_rates_});
   OpenStep();
-  for (GroupStep& step : steps_) step.contexts.clear();
   std::vector<Bucket*> buckets;
   for (const auto& bucket : buckets_) {
     bucket->Prepare(ChooseRoute(*bucket), /*empty=*/true);

@@ -273,6 +273,28 @@ TEST(HierarchicalExchanges, WhatIsNotSentIsKeptByTheFirstRankOfAHost) {
   EXPECT_EQ(kept[3], 0.0);
 }
 
+TEST(HierarchicalExchanges, TheFirstRankOfAHostCompressesForItAfterItHasJoinedToo) {
+  JobOnHosts job(4, 2);
+  std::array<std::uint64_t, 4> before{}, after{};
+  job.Run(
+      [&](Engine& engine) {
+        Options dgc = DgcOptions("nesterov", 4);
+        dgc["route"] = "hierarchical";
+        Training training(engine, dgc);
+        training.Steps(6);
+        const auto rank = static_cast<std::size_t>(engine.rank());
+        before[rank] = training.Hash();
+        if (rank == 1 || rank == 2) training.Steps(5);
+        after[rank] = training.Hash();
+        engine.Join();
+      },
+      {});
+  EXPECT_THAT(before, Each(before[0]));
+  EXPECT_EQ(after[1], after[2]);
+  EXPECT_NE(after[1], before[1]);
+  EXPECT_EQ(after[0], before[0]);
+}
+
 TEST(HierarchicalExchanges, CompressedOnesNeedHostsThatAreAlike) {
   Settings strict;
   strict.strict = true;

@@ -87,6 +87,8 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
   }
   CloseInbox();
   for (ProcessSet* set : sets_->own()) set->Retire();
+  // What comes from now on is the process's: it asks whether it may finalise MPI.
+  if (environment_.membership != nullptr) environment_.membership->Listen(nullptr);
   // Before Close, so that a network that has failed is not asked for anything any more.
   if (environment_.disconnect) environment_.disconnect(failed);
   transport_->Close();  // The object stays: a program may still be making a bucket with it.

@@ -332,6 +332,14 @@ TEST(Weirrun, ARankThatEndsWithoutItsExitHandlersKeepsNobodyInMpi) {
   EXPECT_THAT(job.output(), AllOf(HasSubstr("rank 1 has ended"), HasSubstr("rank 2 has ended")));
 }
 
+TEST(Weirrun, AnEngineThatIsHeldToTheEndHearsNothingThatIsMeantForTheProcess) {
+  for (int run = 0; run < 3; ++run) {
+    LaunchedJob job({"-np", "3", WEIR_TEST_HELD_RANK});
+    EXPECT_EQ(job.ExitCode(), 0);
+    job.WaitForLastProcess();
+  }
+}
+
 TEST(Weirrun, LinesMayBeginWithTheTime) {
   LaunchedJob job({"-np", "1", "-prefix-timestamp", "echo", "hi"});
   EXPECT_EQ(job.ExitCode(), 0);

@@ -20,6 +20,9 @@ class Finalization {
   /// The program of `rank` has ended.
   void End(int rank);
 
+  /// The job is ending: nobody is to wait any more.
+  void GiveUp() { one_never_comes_ = true; }
+
   struct Answer {
     std::vector<int> ranks;  ///< To whom.
     bool all_have_come;

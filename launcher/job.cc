@@ -295,6 +295,8 @@ void Job::Enter(Phase phase, Time until) {
   if (phase <= phase_) return;  // A job that is being killed is not asked politely again.
   phase_ = phase;
   phase_ends_ = until;
+  finalization_.GiveUp();
+  AnswerFinalizing();
   if (phase == Phase::kTerminating) Broadcast({.type = MessageType::kTerminate});
   if (phase == Phase::kKilling) Broadcast({.type = MessageType::kKill});
   SetDeadline();

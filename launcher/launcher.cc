@@ -249,9 +249,11 @@ void Launcher::OnMpiexecOutput() {
 void Launcher::OnMpiexecLine(const std::string& line) {
   const auto trouble = ParseTrouble(line);
   if (trouble) job_->OnStartTrouble(*trouble);
-  // What Hydra says of a job that is being ended is confusing; weirrun says it better. A trouble is
-  // part of what weirrun says.
-  if (options_.verbose || !(trouble || job_->ending())) std::fputs(line.c_str(), stderr);
+  // What Hydra says of a job that is being ended is confusing; weirrun says it better. So it is
+  // when a rank has left without MPI's finalisation, which is no failure. A trouble is part of what
+  // weirrun says.
+  if (options_.verbose || !(trouble || job_->ending() || job_->over()))
+    std::fputs(line.c_str(), stderr);
 }
 
 void Launcher::OnNewConnection() {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <csignal>
+
 #include "launcher/job.h"
 #include "tests/launcher/job_fixture.h"
 
@@ -59,6 +61,14 @@ TEST_F(JobEndTest, NobodyWaitsForARankWhoseSupervisorIsLost) {
   job_.OnSupervisorLost(1, "its host is silent", now_);
   EXPECT_EQ(Answered(0), Ranks{0});
   EXPECT_EQ(job_.exit_code(), 1);
+}
+
+TEST_F(JobEndTest, NobodyWaitsInAJobThatIsEnding) {
+  Say(0, MessageType::kFinalizing);
+  job_.OnInterrupt(SIGINT, now_);
+  EXPECT_EQ(Answered(0), Ranks{0});
+  Say(1, MessageType::kFinalizing);
+  EXPECT_EQ(Answered(0), (Ranks{0, 1}));
 }
 
 TEST_F(JobTest, RanksThatHaveNoMpiOfTheEngineAreNotWaitedFor) {

@@ -58,10 +58,10 @@ std::size_t BucketFrame::Writer::Seal(const Identity& identity) {
   std::size_t bytes = at_;
   frame_[kFrameHeaderBytes] = static_cast<std::byte>(full ? Lengths::kMost : Lengths::kListed);
   if (full) {
-    std::memmove(&frame_[kFrameHeaderBytes + 1], frame_.data() + first, at_ - first);
+    std::memmove(frame_.data() + kFrameHeaderBytes + 1, frame_.data() + first, at_ - first);
     bytes -= ListBytes(most_.size());
   } else {
-    std::memcpy(&frame_[kFrameHeaderBytes + 1], lengths_.data(), ListBytes(most_.size()));
+    std::memcpy(frame_.data() + kFrameHeaderBytes + 1, lengths_.data(), ListBytes(most_.size()));
   }
   WriteFrameHeader(HeaderOf(identity, bytes - kFrameHeaderBytes), frame_);
   return bytes;

@@ -48,11 +48,6 @@ Coordinator::Coordinator(const Settings& settings, Environment environment)
   thread_ = std::jthread(
       [this, promise = std::move(connected)]() mutable { ThreadMain(std::move(promise)); });
   is_connected.get();
-  if (environment_.membership != nullptr) {
-    environment_.membership->Listen([this](const MembershipEvent& event) {
-      inbox_.Post({.kind = InboxEvent::Kind::kMembership, .membership = event});
-    });
-  }
 }
 
 Coordinator::~Coordinator() {
@@ -73,7 +68,12 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
     return;
   }
   // Here and not by the thread that makes the engine: that one may come after Leave.
-  if (environment_.membership != nullptr) environment_.membership->Joined();
+  if (environment_.membership != nullptr) {
+    environment_.membership->Joined();
+    environment_.membership->Listen([this](const MembershipEvent& event) {
+      inbox_.Post({.kind = InboxEvent::Kind::kMembership, .membership = event});
+    });
+  }
   connected.set_value();
   bool failed = false;
   try {

@@ -34,7 +34,8 @@ void GradientBucket::Prepare(RouteKind kind, bool empty) {
 }
 
 void GradientBucket::SetStages(bool empty) {
-  const std::span<const BucketStage> of_route = route_->stages(empty);
+  std::span<const BucketStage> of_route = route_->stages();
+  if (empty) of_route = of_route.subspan(1, of_route.size() - 2);
   stages_.assign(of_route.begin(), of_route.end());
   if (gate_ == nullptr) return;
   // Packing comes before the gate, and only measures; what scales goes on behind it.

@@ -11,10 +11,10 @@ void ArrayRoute::Prepare(bool empty) {
   if (empty) std::ranges::fill(array_, std::byte{0});
 }
 
-std::span<const BucketStage> ArrayRoute::stages(bool empty) const {
+std::span<const BucketStage> ArrayRoute::stages() const {
   using enum BucketStage;
   static constexpr BucketStage kStages[] = {kCompress, kExchange, kUnpack};
-  return std::span(kStages).subspan(empty ? 1 : 0, empty ? 1 : 3);
+  return kStages;
 }
 
 void ArrayRoute::Run(BucketStage stage) {

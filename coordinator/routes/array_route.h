@@ -14,7 +14,7 @@ class ArrayRoute final : public Route {
       : Route(gradients), allreduce_(transport, grid) {}
 
   void Prepare(bool empty) override;
-  std::span<const BucketStage> stages(bool empty) const override;
+  std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override { return array_.size(); }

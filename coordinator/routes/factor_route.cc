@@ -46,19 +46,20 @@ bool FactorRoute::Suits(const GradientSlices& gradients) {
 }
 
 void FactorRoute::Prepare(bool empty) {
+  empty_ = empty;
   if (!empty) return;
   std::ranges::fill(first_, 0.0f);
   std::ranges::fill(second_, 0.0f);
 }
 
-std::span<const BucketStage> FactorRoute::stages(bool empty) const {
+std::span<const BucketStage> FactorRoute::stages() const {
   using enum BucketStage;
   static constexpr BucketStage kStages[] = {kCompress, kExchange, kRelay, kExchange, kUnpack};
-  static constexpr BucketStage kEmptyStages[] = {kExchange, kExchange};
-  return empty ? std::span<const BucketStage>(kEmptyStages) : kStages;
+  return kStages;
 }
 
 void FactorRoute::Run(BucketStage stage) {
+  if (empty_) return;  // Zeros are this rank's second factors too.
   std::span<float> firsts(first_);
   std::span<float> seconds(second_);
   for (const GradientSlice& slice : gradients().all()) {

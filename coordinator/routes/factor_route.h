@@ -17,7 +17,7 @@ class FactorRoute final : public Route {
   static bool Suits(const GradientSlices& gradients);
 
   void Prepare(bool empty) override;
-  std::span<const BucketStage> stages(bool empty) const override;
+  std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override {
@@ -31,6 +31,7 @@ class FactorRoute final : public Route {
               std::span<const float> second);
 
   Allreduce allreduce_;
+  bool empty_ = false;
   std::vector<float> first_;
   std::vector<float> second_;
 };

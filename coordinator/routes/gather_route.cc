@@ -10,10 +10,10 @@ void GatherRoute::Prepare(bool empty) {
   if (empty) coder_.WriteEmpty();
 }
 
-std::span<const BucketStage> GatherRoute::stages(bool empty) const {
+std::span<const BucketStage> GatherRoute::stages() const {
   using enum BucketStage;
   static constexpr BucketStage kStages[] = {kCompress, kExchange, kMerge};
-  return std::span(kStages).subspan(empty ? 1 : 0, empty ? 1 : 3);
+  return kStages;
 }
 
 void GatherRoute::Run(BucketStage stage) {

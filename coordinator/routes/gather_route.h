@@ -15,7 +15,7 @@ class GatherRoute final : public Route {
       : Route(gradients), transport_(transport), coder_(gradients) {}
 
   void Prepare(bool empty) override;
-  std::span<const BucketStage> stages(bool empty) const override;
+  std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override { return coder_.frame().size(); }

@@ -21,10 +21,10 @@ void HostRoute::Prepare(bool empty) {
 }
 
 // A rank that contributes nothing still compresses for its host.
-std::span<const BucketStage> HostRoute::stages(bool empty) const {
+std::span<const BucketStage> HostRoute::stages() const {
   using enum BucketStage;
   static constexpr BucketStage kStages[] = {kPack, kExchange, kRelay, kExchange, kMerge};
-  return std::span(kStages).subspan(empty ? 1 : 0, empty ? 3 : 5);
+  return kStages;
 }
 
 void HostRoute::Run(BucketStage stage) {

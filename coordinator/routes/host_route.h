@@ -20,7 +20,7 @@ class HostRoute final : public Route {
   HostRoute(GradientSlices& gradients, Transport& transport, const HostGrid& grid);
 
   void Prepare(bool empty) override;
-  std::span<const BucketStage> stages(bool empty) const override;
+  std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override { return coder_.frame().size(); }

@@ -9,10 +9,10 @@ void MaskedRoute::Prepare(bool empty) {
   if (empty) std::ranges::fill(gradients().staging(), 0.0f);
 }
 
-std::span<const BucketStage> MaskedRoute::stages(bool empty) const {
+std::span<const BucketStage> MaskedRoute::stages() const {
   using enum BucketStage;
   static constexpr BucketStage kStages[] = {kCompress, kExchange, kUnpack};
-  return std::span(kStages).subspan(empty ? 1 : 0, empty ? 1 : 3);
+  return kStages;
 }
 
 void MaskedRoute::Run(BucketStage stage) {

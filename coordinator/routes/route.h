@@ -23,8 +23,9 @@ class Route {
   /// Between steps: makes the buffers ready for the next one. `empty`: this rank contributes
   /// nothing in it and wants no result.
   virtual void Prepare(bool empty) = 0;
-  /// What the bucket goes through in that step, a gate aside.
-  virtual std::span<const BucketStage> stages(bool empty) const = 0;
+  /// What the bucket goes through in that step, a gate aside. The first stage takes the gradients
+  /// in and the last one hands the results out: a rank whose step is empty goes through neither.
+  virtual std::span<const BucketStage> stages() const = 0;
   /// Runs a worker's stage.
   virtual void Run(BucketStage stage) = 0;
   /// The collective of an exchange, counted from 0, with its buffers bound.

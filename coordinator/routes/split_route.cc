@@ -30,10 +30,10 @@ void SplitRoute::Prepare(bool empty) {
   bytes_ = empty ? gather_.Divide(gradients().FrameIdentity(), {}) : 0;
 }
 
-std::span<const BucketStage> SplitRoute::stages(bool empty) const {
+std::span<const BucketStage> SplitRoute::stages() const {
   using enum BucketStage;
   static constexpr BucketStage kStages[] = {kCompress, kExchange, kRelay, kExchange, kMerge};
-  return std::span(kStages).subspan(empty ? 1 : 0, empty ? 3 : 5);
+  return kStages;
 }
 
 void SplitRoute::Run(BucketStage stage) {

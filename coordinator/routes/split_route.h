@@ -17,7 +17,7 @@ class SplitRoute final : public Route {
   static bool Suits(const GradientSlices& gradients, int ranks);
 
   void Prepare(bool empty) override;
-  std::span<const BucketStage> stages(bool empty) const override;
+  std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override { return bytes_; }

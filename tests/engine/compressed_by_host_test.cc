@@ -1,0 +1,175 @@
+// Gradients that a host's ranks average before they are compressed (route=hierarchical). Hosts are
+// made up; what crosses between them is counted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "compression/state.h"
+#include "tests/engine/job_on_hosts.h"
+#include "tests/engine/text_of.h"
+#include "tests/engine/training.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+
+constexpr std::size_t kElements = 12000;
+
+/// What one step sends between hosts, of a matrix whose frames have so many bytes at most.
+std::size_t CrossedByAStep(const std::string& route, std::vector<float>* mean = nullptr) {
+  JobOnHosts job(4, 2);
+  std::atomic<std::size_t> before = 0;
+  std::size_t crossed = 0;
+  job.Run(
+      [&](Engine& engine) {
+        const Shape shape{100, 120};
+        const auto group = engine.Register({.name = "g",
+                                            .tensors = {{.name = "w", .shape = shape}},
+                                            .compression = {{"compressor", "topk"},
+                                                            {"k", "100"},
+                                                            {"values", "fp32"},
+                                                            {"route", route},
+                                                            {"min_elements", "1"}}});
+        std::vector<float> gradient(kElements), update(kElements);
+        for (std::size_t i = 0; i < kElements; ++i) {
+          // The ranks of a host cancel each other out but for 50 entries; those differ by host.
+          const auto host = static_cast<std::size_t>(engine.rank() / 2);
+          const std::size_t first = 1000 * host;
+          const bool stays = i >= first && i < first + 50;
+          gradient[i] = stays ? 1.0f : (engine.rank() % 2 == 0 ? 100.0f : -100.0f);
+        }
+        engine.Wait(engine.Barrier());
+        before = job.crossed();
+        engine.Wait(engine.Barrier());
+        group->BeginStep({});
+        group->Submit(0, {gradient.data(), DType::kFloat32, shape},
+                      {update.data(), DType::kFloat32, shape});
+        group->EndStep();
+        group->WaitStep();
+        engine.Wait(engine.Barrier());
+        if (engine.rank() == 0) crossed = job.crossed() - before;
+        if (mean != nullptr && engine.rank() == 3) *mean = update;
+      },
+      {});
+  return crossed;
+}
+
+TEST(CompressedByHost, GradientsOfAHostAreAveragedAndCrossOnce) {
+  std::vector<float> mean;
+  const std::size_t by_host = CrossedByAStep("hierarchical", &mean);
+  const std::size_t flat = CrossedByAStep("allgather");
+  // 100 entries of 4 bytes and their indices; negotiation has a share in both.
+  EXPECT_GT(flat, 8 * 400U);
+  EXPECT_GT(by_host, 2 * 400U);
+  EXPECT_LT(by_host, flat / 3);
+  for (std::size_t i = 0; i < kElements; ++i) {
+    // Of each host's average half is there, and the other one has no part in it.
+    const bool stays = i < 50 || (i >= 1000 && i < 1050);
+    EXPECT_EQ(mean[i], stays ? 0.5f : 0.0f) << i;
+  }
+}
+
+TEST(CompressedByHost, ReplicasStayEqualInAllTheirBits) {
+  Options dgc = DgcOptions("nesterov", 6);
+  dgc["route"] = "hierarchical";
+  Options gated = dgc;
+  gated["skip_nonfinite"] = "true";
+  const Options onebit = {{"compressor", "onebit"},
+                          {"ef", "vanilla"},
+                          {"route", "hierarchical"},
+                          {"min_elements", "100"}};
+  for (const Options& compression : {dgc, gated, onebit}) {
+    JobOnHosts job(6, 2);
+    std::vector<std::uint64_t> hashes(6);
+    job.Run(
+        [&](Engine& engine) {
+          Training training(engine, compression);
+          training.Steps(12);
+          hashes[static_cast<std::size_t>(engine.rank())] = training.Hash();
+        },
+        {});
+    EXPECT_THAT(hashes, Each(hashes.front()));
+  }
+}
+
+TEST(CompressedByHost, WhatIsNotSentIsKeptByTheFirstRankOfAHost) {
+  JobOnHosts job(4, 2);
+  std::array<double, 4> kept{};
+  job.Run(
+      [&](Engine& engine) {
+        const Options dgc = {{"compressor", "dgc"}, {"density", "0.01"}, {"route", "hierarchical"}};
+        Training training(engine, dgc);
+        training.Steps(3);
+        std::ostringstream out;
+        training.group().Save(out);
+        const std::string bytes = out.str();
+        for (const SavedArray& array : Deserialize(std::as_bytes(std::span(bytes))).arrays) {
+          if (array.name != "velocity") continue;
+          for (const float value : array.values) {
+            kept[static_cast<std::size_t>(engine.rank())] += std::abs(static_cast<double>(value));
+          }
+        }
+      },
+      {});
+  EXPECT_GT(kept[0], 0.0);
+  EXPECT_EQ(kept[1], 0.0);
+  EXPECT_GT(kept[2], 0.0);
+  EXPECT_EQ(kept[3], 0.0);
+}
+
+TEST(CompressedByHost, TheFirstRankOfAHostCompressesForItAfterItHasJoinedToo) {
+  JobOnHosts job(4, 2);
+  std::array<std::uint64_t, 4> before{}, after{};
+  job.Run(
+      [&](Engine& engine) {
+        Options dgc = DgcOptions("nesterov", 4);
+        dgc["route"] = "hierarchical";
+        Training training(engine, dgc);
+        training.Steps(6);
+        const auto rank = static_cast<std::size_t>(engine.rank());
+        before[rank] = training.Hash();
+        if (rank == 1 || rank == 2) training.Steps(5);
+        after[rank] = training.Hash();
+        engine.Join();
+      },
+      {});
+  EXPECT_THAT(before, Each(before[0]));
+  EXPECT_EQ(after[1], after[2]);
+  EXPECT_NE(after[1], before[1]);
+  EXPECT_EQ(after[0], before[0]);
+}
+
+TEST(CompressedByHost, NeedsHostsThatAreAlike) {
+  Settings strict;
+  strict.strict = true;
+  JobOnHosts job(3, 2);
+  job.Run(
+      [](Engine& engine) {
+        const Options dgc = {{"compressor", "dgc"}, {"density", "0.01"}, {"route", "hierarchical"}};
+        Training training(engine, dgc, "by_host");
+        EXPECT_THAT(TextOf<InvalidArgument>([&] { training.Steps(5); }),
+                    HasSubstr("would not travel by route=hierarchical in step 0: that takes two "
+                              "hosts or more with the same number of ranks on each"));
+      },
+      strict);
+  job.Run(
+      [](Engine& engine) {
+        Options dgc = DgcOptions("vanilla", 2);
+        dgc.insert({{"route", "hierarchical"}, {"clip_norm", "1"}});
+        EXPECT_THAT(TextOf<InvalidArgument>([&] { Training(engine, dgc, "clipped"); }),
+                    HasSubstr("with route=hierarchical a host's ranks compress together"));
+      },
+      {});
+}
+
+}  // namespace
+}  // namespace weir

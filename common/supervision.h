@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 3;
+inline constexpr int kVersion = 4;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -26,6 +26,7 @@ inline constexpr std::size_t kMaxFrame = 4 + kBodyHeader + kMaxHost + kMaxText;
 
 /// The environment variables that connect the three.
 inline constexpr char kEngineFdVariable[] = "WEIR_SUPERVISOR_FD";
+inline constexpr char kProtocolVariable[] = "WEIR_SUPERVISOR_PROTOCOL";  ///< kVersion of weirrun.
 inline constexpr char kAddressesVariable[] = "WEIR_LAUNCHER_ADDRESSES";  ///< "ip:port,ip:port"
 inline constexpr char kTokenVariable[] = "WEIR_LAUNCHER_TOKEN";
 inline constexpr char kGraceVariable[] = "WEIR_LAUNCHER_GRACE_SECONDS";
@@ -55,13 +56,12 @@ enum class MessageType : std::uint8_t {
   kAttach,         ///< An engine is being made and waits for the others.
   kJoined,         ///< It has met all others and listens.
   kLeave,          ///< The rank leaves in good order.
-  kInitializing,   ///< It initialises MPI: nobody can finalise MPI from now on without it.
   kFinalizing,     ///< It would finalise MPI, and waits for kFinalize.
   kAbort,          ///< The rank ends the job [text = reason]; then to all other engines.
   kStatusRequest,  ///< Then to all engines.
   kStatus,         ///< What the rank is doing [text]; then to the engine of rank 0.
   // To engines.
-  kFinalize,      ///< All ranks would [code = 1], or one has ended and never will [code = 0].
+  kFinalize,      ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
   kPeerLost,      ///< A rank died [rank, host, text = how].
   kLauncherLost,  ///< From the supervisor itself.
   kLast = kLauncherLost,

@@ -1,21 +1,23 @@
 #include "launcher/finalization.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::launcher {
 
-void Finalization::End(int rank) {
-  const Rank was = At(rank);
-  Set(rank, Rank::kNone);
-  if (was == Rank::kInitialized || was == Rank::kAsking) one_never_comes_ = true;
+void Finalization::OnEnded(int rank) {
+  const Rank was = std::exchange(At(rank), Rank::kEnded);
+  if (was != Rank::kMayAsk && was != Rank::kAsks) return;
+  if (!some_never_will_) never_will_ = rank;
+  some_never_will_ = true;
 }
 
 Finalization::Answer Finalization::TakeAnswer() {
-  Answer answer{.ranks = {}, .all_have_come = !one_never_comes_};
-  const bool some_may_come = std::ranges::find(ranks_, Rank::kInitialized) != ranks_.end();
-  if (!one_never_comes_ && some_may_come) return answer;
+  Answer answer{.ranks = {}, .all_would = !some_never_will_, .never_will = never_will_};
+  const bool some_may_ask = std::ranges::find(ranks_, Rank::kMayAsk) != ranks_.end();
+  if (!some_never_will_ && some_may_ask) return answer;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    if (ranks_[r] != Rank::kAsking) continue;
+    if (ranks_[r] != Rank::kAsks) continue;
     ranks_[r] = Rank::kAnswered;
     answer.ranks.push_back(static_cast<int>(r));
   }

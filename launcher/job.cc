@@ -51,7 +51,7 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
       OnExited(rank, message, now);
       break;
     case MessageType::kStopped:
-      End(rank);
+      MarkOver(rank);
       break;
     case MessageType::kAttach:
       OnAttach(rank, now);
@@ -61,9 +61,6 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
       break;
     case MessageType::kLeave:
       assembly_.Leave(rank);
-      break;
-    case MessageType::kInitializing:
-      finalization_.Initialize(rank);
       break;
     case MessageType::kFinalizing:
       finalization_.Ask(rank);
@@ -85,19 +82,21 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
   SetDeadline();
 }
 
-void Job::End(int rank) {
+void Job::MarkOver(int rank) {
   ranks_[static_cast<std::size_t>(rank)].state = Rank::kOver;
-  finalization_.End(rank);
+  finalization_.OnEnded(rank);
 }
 
-bool Job::Ends(int rank) const {
+bool Job::CannotJoin(int rank) const {
   return ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver || finalization_.asks(rank);
 }
 
 void Job::AnswerFinalizing() {
   const Finalization::Answer answer = finalization_.TakeAnswer();
   for (const int rank : answer.ranks) {
-    send_(rank, {.type = MessageType::kFinalize, .code = answer.all_have_come ? 1 : 0});
+    send_(rank, {.type = MessageType::kFinalize,
+                 .rank = answer.never_will,
+                 .code = answer.all_would ? 1 : 0});
   }
 }
 
@@ -107,13 +106,13 @@ void Job::OnAttach(int rank, Time now) {
   // Who has ended, or is about to, cannot come any more, unless it came and the message that says
   // so is on its way.
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
-    if (!Ends(static_cast<int>(r))) continue;
+    if (!CannotJoin(static_cast<int>(r))) continue;
     ranks_[r].settles = now + policy_.settle;
   }
 }
 
 void Job::OnExited(int rank, const Message& message, Time now) {
-  End(rank);
+  MarkOver(rank);
   if (const int code = ShellCode(message.code); code != 0) {
     if (cause_ && !cause_->code_is_final && cause_->code_of.value_or(rank) == rank) {
       cause_->code = code;
@@ -140,7 +139,7 @@ void Job::OnAbort(int rank, const std::string& reason, Time now) {
 
 void Job::OnSupervisorLost(int rank, const std::string& how, Time now) {
   if (ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver) return;
-  End(rank);
+  MarkOver(rank);
   FailRank(rank, how, 1, now);
   AnswerFinalizing();
 }
@@ -234,7 +233,8 @@ void Job::Tick(Time now) {
         Enter(Phase::kKilling, now + policy_.kill_after);
         break;
       case Phase::kKilling:
-        for (Rank& rank : ranks_) rank.state = Rank::kOver;  // Beyond our reach.
+        for (std::size_t r = 0; r < ranks_.size(); ++r)
+          MarkOver(static_cast<int>(r));  // Beyond our reach.
         break;
     }
   }

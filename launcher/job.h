@@ -82,9 +82,9 @@ class Job {
     bool yields_to_trouble = false;
   };
 
-  void End(int rank);
+  void MarkOver(int rank);
   /// Whether the program of `rank` has ended or is about to.
-  bool Ends(int rank) const;
+  bool CannotJoin(int rank) const;
   void AnswerFinalizing();
   void OnAttach(int rank, Time now);
   void OnExited(int rank, const supervision::Message& message, Time now);

@@ -54,6 +54,7 @@ Program::Program(const std::vector<std::string>& command) {
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   setenv(supervision::kEngineFdVariable, std::to_string(program_end.get()).c_str(), 1);
+  setenv(supervision::kProtocolVariable, std::to_string(supervision::kVersion).c_str(), 1);
   setenv("PYTHONUNBUFFERED", "1", 0);  // What a killed program had printed is not lost.
 
   const pid_t parent = getpid();

@@ -201,7 +201,6 @@ void Supervisor::OnEngine() {
         left_ = message.type == MessageType::kLeave;
         [[fallthrough]];
       case MessageType::kJoined:
-      case MessageType::kInitializing:
       case MessageType::kFinalizing:
       case MessageType::kAbort:
       case MessageType::kStatusRequest:
@@ -212,7 +211,9 @@ void Supervisor::OnEngine() {
         break;
     }
   } catch (const Corrupt&) {
-    engine_open_ = false;  // Whatever writes there is not an engine.
+    // Whatever writes there is not an engine; it is not to wait for an answer.
+    engine_open_ = false;
+    shutdown(program_->engine().get(), SHUT_RDWR);
   }
 }
 

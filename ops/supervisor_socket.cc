@@ -24,6 +24,16 @@ bool IsPacketSocket(int fd) {
          getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
+/// weirrun and this library may be of different installations.
+void CheckProtocol() {
+  const char* text = std::getenv(supervision::kProtocolVariable);
+  const std::string theirs = text == nullptr ? "none" : text;
+  const std::string own = std::to_string(supervision::kVersion);
+  if (theirs == own) return;
+  throw InvalidArgument("weirrun is of another version than this library (protocol " + theirs +
+                        ", here " + own + "): start the program with the weirrun of its own Weir");
+}
+
 }  // namespace
 
 UniqueFd SupervisorSocket() {
@@ -38,18 +48,21 @@ UniqueFd SupervisorSocket() {
         "', which is not the socket to this rank's supervisor; a wrapper that starts the program "
         "must leave that descriptor open (in Python: close_fds=False), or unset the variable");
   }
+  CheckProtocol();
   // The original stays for a later engine in this process, but not for programs that it runs.
   fcntl(fd, F_SETFD, FD_CLOEXEC);
-  return CheckedFd(fcntl(fd, F_DUPFD_CLOEXEC, 0), "duplicate the socket");
+  UniqueFd socket = CheckedFd(fcntl(fd, F_DUPFD_CLOEXEC, 0), "duplicate the socket");
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
+  return socket;
 }
 
-void SendToSupervisor(const UniqueFd& socket, const supervision::Message& message) {
-  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
+bool SendToSupervisor(const UniqueFd& socket, const supervision::Message& message) {
   const std::string packet = supervision::Encode(message);
   ssize_t n = 0;
   do {
     n = send(socket.get(), packet.data(), packet.size(), MSG_NOSIGNAL);
   } while (n < 0 && errno == EINTR);
+  return n >= 0;
 }
 
 UniqueFd CheckedFd(int fd, const char* what) {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/fork_generation.h"
-#include "ops/mpi/finalization.h"
+#include "ops/mpi/finalize_permission.h"
 #include "weir/error.h"
 
 namespace weir::mpi {
@@ -17,15 +17,35 @@ namespace {
 
 /// Sessions that are open or were abandoned.
 std::atomic<int> unfinished_sessions = 0;
-/// Where MPI was initialised: a forked child must not finalise it.
-std::uint64_t initialized_in_generation = 0;
-std::optional<Finalization> finalization;
+/// Where the first session was made: a forked child has no part in MPI.
+std::uint64_t first_generation = 0;
+std::optional<FinalizePermission> permission;
+
+bool MayAsk() { return unfinished_sessions == 0 && ForkGeneration() == first_generation; }
 
 void FinalizeAtExit() {
-  if (unfinished_sessions != 0 || ForkGeneration() != initialized_in_generation) return;
   int finalized = 0;
   MPI_Finalized(&finalized);
-  if (finalized == 0 && finalization->AllHaveCome()) MPI_Finalize();
+  if (finalized == 0 && MayAsk() && permission->Ask().all_would) MPI_Finalize();
+}
+
+/// MPI_Finalize begins with this, also where the program calls it.
+int OnFinalize(MPI_Comm, int, void*, void*) {
+  if (!MayAsk() || permission->asked()) return MPI_SUCCESS;
+  if (const auto answer = permission->Ask(); answer.never_would >= 0) {
+    permission->Abort(
+        "MPI_Finalize, which the program calls itself, waits for all ranks, and rank " +
+        std::to_string(answer.never_would) + " has ended without it");
+  }
+  return MPI_SUCCESS;
+}
+
+/// Has MPI_Finalize call OnFinalize: it deletes the attributes of MPI_COMM_SELF first.
+void AskBeforeFinalize() {
+  int key = MPI_KEYVAL_INVALID;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, OnFinalize, &key, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  MPI_Comm_free_keyval(&key);
 }
 
 const char* LevelName(int level) {
@@ -68,11 +88,15 @@ Session::Session() {
           "MPI with MPI_THREAD_MULTIPLE (mpi4py: mpi4py.rc.thread_level = "
           "'multiple' before importing mpi4py.MPI)");
     }
+    if (!permission) {
+      permission = FinalizePermission::FromEnvironment();
+      first_generation = ForkGeneration();
+      AskBeforeFinalize();
+    }
     ++unfinished_sessions;
     return;
   }
-  finalization = Finalization::FromEnvironment();
-  finalization->Announce();
+  permission = FinalizePermission::FromEnvironment();
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
     throw Error("MPI_Init_thread failed");
   }
@@ -81,7 +105,8 @@ Session::Session() {
     throw InvalidArgument(std::string("this MPI library gives no more than ") + LevelName(level) +
                           "; Weir needs one built with MPI_THREAD_MULTIPLE");
   }
-  initialized_in_generation = ForkGeneration();
+  first_generation = ForkGeneration();
+  AskBeforeFinalize();
   ++unfinished_sessions;
   std::atexit(FinalizeAtExit);
 }

@@ -8,7 +8,8 @@ namespace weir::mpi {
 /// MPI can be initialised only once in a process, so what the first session initialised lasts until
 /// the process exits, and is finalised there unless a session was abandoned or is still open, or
 /// another rank has ended without: MPI_Finalize would wait for it for ever. What the program
-/// initialised is its own.
+/// initialised is its own; where it finalises that, and another rank has ended without, the job is
+/// ended with a message.
 class Session {
  public:
   /// Asks for MPI_THREAD_MULTIPLE. When MPI is initialised already, uses that; throws

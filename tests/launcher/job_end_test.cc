@@ -11,15 +11,12 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A job whose ranks have all initialised MPI and left the engine.
+/// A job whose ranks have all joined and left.
 class JobEndTest : public JobTest {
  protected:
   JobEndTest() {
     StartAll();
-    for (int rank = 0; rank < 3; ++rank) {
-      Say(rank, MessageType::kInitializing);
-      Say(rank, MessageType::kLeave);
-    }
+    for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kLeave);
   }
   Ranks Answered(int code) {
     Ranks ranks;
@@ -71,32 +68,38 @@ TEST_F(JobEndTest, NobodyWaitsInAJobThatIsEnding) {
   EXPECT_EQ(Answered(0), (Ranks{0, 1}));
 }
 
-TEST_F(JobTest, RanksThatHaveNoMpiOfTheEngineAreNotWaitedFor) {
-  StartAll();
-  Say(0, MessageType::kInitializing);
+TEST_F(JobEndTest, WhoNeverWillIsNamed) {
+  Say(1, MessageType::kExited);
   Say(0, MessageType::kFinalizing);
-  EXPECT_EQ(Told(MessageType::kFinalize), Ranks{0});
-  EXPECT_EQ(Last().code, 1);
+  EXPECT_EQ(Last().type, MessageType::kFinalize);
+  EXPECT_EQ(Last().rank, 1);
 }
 
-TEST_F(JobEndTest, WhoIsEndingCannotBeJoinedAgain) {
-  for (const bool asks_first : {true, false}) {
-    Job job({"a", "b"}, JobPolicy{}, now_, [](int, const Message&) {});
-    const auto say = [&](int rank, MessageType type) { job.OnMessage(rank, {.type = type}, now_); };
-    for (const auto type : {MessageType::kHello, MessageType::kAttach, MessageType::kInitializing,
-                            MessageType::kJoined, MessageType::kLeave}) {
-      for (const int rank : {0, 1}) say(rank, type);
-    }
-    if (asks_first) say(1, MessageType::kFinalizing);
-    say(0, MessageType::kAttach);
-    if (!asks_first) say(1, MessageType::kFinalizing);
-    job.Tick(now_ + milliseconds(999));
-    EXPECT_FALSE(job.ending());
-    job.Tick(now_ + milliseconds(1000));
-    EXPECT_EQ(job.verdict(),
-              "rank 1 on b: is ending and so cannot join the job, where rank 0 on a waits for it");
-  }
+// All ranks are in MPI when one asks, whatever they use it for.
+TEST_F(JobTest, RanksThatHaveNotJoinedAreWaitedForToo) {
+  StartAll();
+  Say(0, MessageType::kFinalizing);
+  Say(1, MessageType::kFinalizing);
+  EXPECT_EQ(Told(MessageType::kFinalize), Ranks{});
+  Say(2, MessageType::kFinalizing);
+  EXPECT_EQ(Told(MessageType::kFinalize), (Ranks{0, 1, 2}));
 }
+
+/// Rank 1 asks before or after rank 0 waits for it again.
+class JoinAgainTest : public JobEndTest, public testing::WithParamInterface<bool> {};
+
+TEST_P(JoinAgainTest, WhoIsEndingCannotBeJoinedAgain) {
+  if (GetParam()) Say(1, MessageType::kFinalizing);
+  Say(0, MessageType::kAttach);
+  if (!GetParam()) Say(1, MessageType::kFinalizing);
+  Pass(milliseconds(999));
+  EXPECT_FALSE(job_.ending());
+  Pass(milliseconds(1));
+  EXPECT_EQ(job_.verdict(),
+            "rank 1 on a: is ending and so cannot join the job, where rank 0 on a waits for it");
+}
+
+INSTANTIATE_TEST_SUITE_P(AskedBeforeAndAfter, JoinAgainTest, testing::Bool());
 
 }  // namespace
 }  // namespace weir::launcher

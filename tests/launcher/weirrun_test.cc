@@ -326,11 +326,29 @@ TEST(Weirrun, SaysWhatItIsAndWhatItCanDo) {
 }
 
 TEST(Weirrun, ARankThatEndsWithoutItsExitHandlersKeepsNobodyInMpi) {
-  LaunchedJob job({"-np", "3", WEIR_TEST_PARTING_RANK});
+  LaunchedJob job({"-np", "3", WEIR_TEST_PARTING_RANK, "exit"});
   EXPECT_EQ(job.ExitCode(), 0);
   job.WaitForLastProcess();
   EXPECT_THAT(job.output(), AllOf(HasSubstr("rank 1 has ended"), HasSubstr("rank 2 has ended"),
                                   Not(HasSubstr("BAD TERMINATION"))));
+}
+
+TEST(Weirrun, AProgramMayFinaliseMpiItselfOnSomeRanks) {
+  for (const char* way : {"finalize", "own"}) {
+    LaunchedJob job({"-np", "3", WEIR_TEST_PARTING_RANK, way});
+    EXPECT_EQ(job.ExitCode(), 0) << way;
+    job.WaitForLastProcess();
+    EXPECT_THAT(job.output(), AllOf(HasSubstr("rank 0 has ended"), HasSubstr("rank 1 has ended"),
+                                    HasSubstr("rank 2 has ended")));
+  }
+}
+
+TEST(Weirrun, AProgramThatFinalisesMpiWithoutARankIsToldOfIt) {
+  LaunchedJob job({"-np", "3", WEIR_TEST_PARTING_RANK, "exit-and-finalize"});
+  EXPECT_EQ(job.ExitCode(), 1);
+  job.WaitForLastProcess();
+  EXPECT_THAT(job.output(), HasSubstr("MPI_Finalize, which the program calls itself, waits for all "
+                                      "ranks, and rank 0 has ended without it"));
 }
 
 TEST(Weirrun, AnEngineThatIsHeldToTheEndHearsNothingThatIsMeantForTheProcess) {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,15 @@ class FakeSupervisor {
     return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   }
   void Die() { own_.reset(); }
+  /// What weirrun sets for the engine in this process.
+  void SetEnvironment(int version = supervision::kVersion) const {
+    setenv(supervision::kEngineFdVariable, std::to_string(engine_end()).c_str(), 1);
+    setenv(supervision::kProtocolVariable, std::to_string(version).c_str(), 1);
+  }
+  static void UnsetEnvironment() {
+    unsetenv(supervision::kEngineFdVariable);
+    unsetenv(supervision::kProtocolVariable);
+  }
 
  private:
   UniqueFd own_;

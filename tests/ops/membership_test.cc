@@ -27,6 +27,7 @@ using supervision::Message;
 using supervision::MessageType;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::ThrowsMessage;
 using Kind = MembershipEvent::Kind;
 
 /// A listener that a test can wait on.
@@ -181,7 +182,7 @@ TEST(SupervisorMembership, IsSilentInAForkedChild) {
 
 TEST(SupervisorMembership, CanBeMadeAgainFromTheSameEnvironment) {
   FakeSupervisor supervisor;
-  setenv(supervision::kEngineFdVariable, std::to_string(supervisor.engine_end()).c_str(), 1);
+  supervisor.SetEnvironment();
   for (int life = 0; life < 2; ++life) {
     const auto membership = SupervisorMembership::FromEnvironment();
     EXPECT_EQ(supervisor.Hear().type, MessageType::kAttach);
@@ -189,7 +190,7 @@ TEST(SupervisorMembership, CanBeMadeAgainFromTheSameEnvironment) {
     EXPECT_EQ(supervisor.Hear().type, MessageType::kLeave);
   }
   EXPECT_NE(fcntl(supervisor.engine_end(), F_GETFD) & FD_CLOEXEC, 0);
-  unsetenv(supervision::kEngineFdVariable);
+  FakeSupervisor::UnsetEnvironment();
 }
 
 TEST(SupervisorMembership, ADescriptorThatIsSomethingElseIsRefused) {
@@ -197,8 +198,22 @@ TEST(SupervisorMembership, ADescriptorThatIsSomethingElseIsRefused) {
     setenv(supervision::kEngineFdVariable, text, 1);
     EXPECT_THROW(SupervisorMembership::FromEnvironment(), InvalidArgument) << text;
   }
-  unsetenv(supervision::kEngineFdVariable);
+  FakeSupervisor::UnsetEnvironment();
   EXPECT_NE(SupervisorMembership::FromEnvironment(), nullptr);
+}
+
+TEST(SupervisorMembership, AWeirrunOfAnotherVersionIsRefused) {
+  FakeSupervisor supervisor;
+  supervisor.SetEnvironment(supervision::kVersion - 1);
+  const auto make = [] { SupervisorMembership::FromEnvironment(); };
+  const std::string here = ", here " + std::to_string(supervision::kVersion) + ")";
+  EXPECT_THAT(make, ThrowsMessage<InvalidArgument>(AllOf(
+                        HasSubstr("(protocol " + std::to_string(supervision::kVersion - 1) + here),
+                        HasSubstr("the weirrun of its own Weir"))));
+  unsetenv(supervision::kProtocolVariable);  // As before there was one.
+  EXPECT_THAT(make, ThrowsMessage<InvalidArgument>(HasSubstr("(protocol none" + here)));
+  EXPECT_TRUE(supervisor.HearsNothing());
+  FakeSupervisor::UnsetEnvironment();
 }
 
 /// While it lives this process gets no new descriptor.
@@ -241,12 +256,12 @@ std::string WithoutDescriptors(Call call) {
 
 TEST(SupervisorMembership, IsRefusedToAProcessThatIsOutOfDescriptors) {
   FakeSupervisor supervisor;
-  setenv(supervision::kEngineFdVariable, std::to_string(supervisor.engine_end()).c_str(), 1);
+  supervisor.SetEnvironment();
   // With descriptors it works; and a sanitizer has then seen the first object of the type.
   EXPECT_NE(SupervisorMembership::FromEnvironment(), nullptr);
   EXPECT_THAT(WithoutDescriptors([] { SupervisorMembership::FromEnvironment(); }),
               AllOf(HasSubstr("cannot duplicate the socket"), HasSubstr("Too many open files")));
-  unsetenv(supervision::kEngineFdVariable);
+  FakeSupervisor::UnsetEnvironment();
   EXPECT_THAT(
       WithoutDescriptors([&] { SupervisorMembership membership(supervisor.TakeEngineEnd()); }),
       AllOf(HasSubstr("cannot make an eventfd"), HasSubstr("Too many open files")));

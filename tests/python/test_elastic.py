@@ -125,6 +125,30 @@ def test_an_object_may_take_anothers_place(rank):
     assert state.model.weight.tolist() == [[0, 0]] and state.values == [2]
 
 
+def test_an_object_that_cannot_be_saved_takes_nobodys_place():
+    class Unsaved(torch.nn.Linear):
+        def state_dict(self, *args, **kwargs):
+            raise OSError("made up")
+
+    former = torch.nn.Linear(1, 1)
+    torch.nn.init.constant_(former.weight, 3)
+    state = hvd.elastic.TorchState(former)
+    with pytest.raises(OSError, match="made up"):
+        state.model = Unsaved(1, 1)
+    assert state.model is former
+    torch.nn.init.constant_(former.weight, 4)
+    state.restore()
+    assert former.weight.item() == 3
+
+
+def test_a_plain_value_may_take_an_objects_place(rank):
+    state = hvd.elastic.TorchState(torch.nn.Linear(1, 1), best=1)
+    state.model, state.best = rank, torch.nn.Linear(1, 1)
+    torch.nn.init.constant_(state.best.weight, rank)
+    state.sync()
+    assert state.model == 0 and state.best.weight.item() == 0
+
+
 def test_a_state_handler_holds_one_object(rank):
     handler = hvd.elastic.state.ModelStateHandler(torch.nn.Linear(1, 1))
     model = torch.nn.Linear(1, 1, bias=False)

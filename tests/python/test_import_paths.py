@@ -71,7 +71,7 @@ def test_a_version_that_does_not_fit_is_an_import_error():
     """Never raised here, but programs have it in an except clause."""
     from weir.common.exceptions import HorovodVersionMismatchError
 
-    with pytest.raises(ImportError, match="torch 1.0 was built for, 2.0 is installed") as caught:
+    with pytest.raises(ImportError, match="built for torch 1.0, but 2.0 is installed") as caught:
         raise HorovodVersionMismatchError("torch", "1.0", "2.0")
     assert (caught.value.name, caught.value.version) == ("torch", "1.0")
 

@@ -1,4 +1,4 @@
-"""Exceptions under the name of Horovod's module of them; all of Weir's are in ``weir.errors``."""
+"""Horovod's module of exceptions. Those that Weir raises are in ``weir.errors``."""
 
 from weir.errors import HorovodInternalError, HostsUpdatedInterrupt  # noqa: F401
 
@@ -8,5 +8,5 @@ class HorovodVersionMismatchError(ImportError):
     Weir's is built for none."""
 
     def __init__(self, name: str, version: str, installed_version: str) -> None:
-        super().__init__(f"{name} {version} was built for, {installed_version} is installed")
+        super().__init__(f"built for {name} {version}, but {installed_version} is installed")
         self.name, self.version, self.installed_version = name, version, installed_version

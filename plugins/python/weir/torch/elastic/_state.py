@@ -29,15 +29,22 @@ class TorchState:
             if name in ("model", "optimizer") and value is None:
                 continue
             setattr(self, name, value)
-            self._handlers[name] = handler_of(value) or ObjectHandler(
-                functools.partial(getattr, self, name), functools.partial(setattr, self, name),
-                name)
+            self._handlers[name] = handler_of(value) or self._plain_handler(name)
+
+    def _plain_handler(self, name: str) -> ObjectHandler:
+        return ObjectHandler(functools.partial(getattr, self, name),
+                             functools.partial(setattr, self, name), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        handler = self.__dict__.get("_handlers", {}).get(name)
-        if handler is not None:
-            handler.set_value(value)
+        """An object that is saved in a way of its own is saved at once: what was saved is another
+        one's. A plain value is when ``save`` is called."""
+        handlers = self.__dict__.get("_handlers", {})
+        handler = handler_of(value) if name in handlers else None  # May raise, and nothing is done.
         super().__setattr__(name, value)
+        if handler is not None:
+            handlers[name] = handler
+        elif not isinstance(handlers.get(name), (ObjectHandler, type(None))):
+            handlers[name] = self._plain_handler(name)
 
     def register_reset_callbacks(self, callbacks: List[Callable[[], None]]) -> None:
         """Has them called, in this order, whenever the job was entered anew."""

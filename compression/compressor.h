@@ -84,8 +84,8 @@ class Compressor {
   /// (compression/factor_compressor.h). Such a one is also summable, as fp32.
   virtual FactorCompressor* factors() { return nullptr; }
 
-  /// Set when a payload is a list of entries, with values of this type, which a route may divide by
-  /// index (topk, dgc).
+  /// Set when a payload is a list of entries which a route may divide by index (topk, dgc), to the
+  /// type that holds their values however they are divided. Not with low-bit values.
   virtual std::optional<ValueType> entry_values() const { return std::nullopt; }
   /// The entries of a payload, everything else being zero; none of an empty one. Throws as Check
   /// does. Only where entry_values() is set.

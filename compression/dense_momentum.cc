@@ -1,5 +1,7 @@
 #include "compression/dense_momentum.h"
 
+#include <algorithm>
+
 #include "common/check.h"
 
 namespace weir {
@@ -39,7 +41,8 @@ DenseMomentum::DenseMomentum(Momentum momentum, float m, ValueType values, std::
       type_(values),
       u_(momentum == Momentum::kNone ? 0 : n),
       error_(n),
-      sent_(n) {}
+      sent_(n),
+      before_(n) {}
 
 std::size_t DenseMomentum::MaxEncodedBytes(double) const {
   return DensePayloadBytes(sent_.size(), type_);
@@ -57,6 +60,7 @@ std::size_t DenseMomentum::Encode(const StepContext& context, std::span<const fl
     if (overflow) error[i] = 0.0f;
     non_finite_ += finite && !overflow ? 0 : 1;
     sent_[i] = error[i];
+    before_[i] = error[i];
   }
   const std::size_t written = EncodeDense(sent_, type_, payload);
   for (std::size_t i = 0; i < sent_.size(); ++i) error[i] -= sent_[i];
@@ -65,16 +69,16 @@ std::size_t DenseMomentum::Encode(const StepContext& context, std::span<const fl
 }
 
 void DenseMomentum::Check(std::span<const std::byte> payload) const {
-  if (!payload.empty()) CheckDense(payload, sent_.size());
+  if (!payload.empty()) CheckDense(payload, sent_.size(), type_);
 }
 
 void DenseMomentum::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   WEIR_CHECK(sum.size() == sent_.size());
-  if (!payload.empty()) MergeDense(payload, sum);
+  if (!payload.empty()) MergeDense(payload, type_, sum);
 }
 
 SparseEntries DenseMomentum::Entries(std::span<const std::byte> payload) const {
-  return payload.empty() ? SparseEntries() : DecodeDense(payload, sent_.size());
+  return payload.empty() ? SparseEntries() : DecodeDense(payload, sent_.size(), type_);
 }
 
 void DenseMomentum::Finish(const StepContext&, std::span<float> mean) {
@@ -83,8 +87,9 @@ void DenseMomentum::Finish(const StepContext&, std::span<float> mean) {
 
 void DenseMomentum::Revert() {
   if (!sent_anything_) return;
-  // Exact: a rounding error is a multiple of the last bit of what was rounded.
-  for (std::size_t i = 0; i < sent_.size(); ++i) error_.values()[i] += sent_[i];
+  // Adding what was sent would do for fp16 alone: far from what a low-bit value stands for, the
+  // difference was rounded.
+  std::ranges::copy(before_, error_.values().begin());
   sent_anything_ = false;
 }
 

@@ -18,9 +18,9 @@ namespace weir {
 std::uint64_t ApplyMomentum(Momentum momentum, float m, std::span<float> u, std::span<float> mean);
 
 /// What DGC does with tensors that stay dense (biases, norms, small ones): the gradient travels
-/// whole inside the compressed bucket's frame, as fp16 with the rounding error fed back in the next
-/// step, or as fp32, and momentum follows on the mean: dense momentum SGD, with fp32 values
-/// exactly. Lin et al., ICLR 2018, section 3. Not thread-safe but for Merge.
+/// whole inside the compressed bucket's frame, as fp32, or as fp16 or low-bit values with the
+/// rounding error fed back in the next step, and momentum follows on the mean: dense momentum SGD,
+/// with fp32 values exactly. Lin et al., ICLR 2018, section 3. Not thread-safe but for Merge.
 class DenseMomentum final : public Compressor {
  public:
   DenseMomentum(Momentum momentum, float m, ValueType values, std::size_t n);
@@ -30,7 +30,7 @@ class DenseMomentum final : public Compressor {
                      std::span<std::byte> payload) override;
   void Check(std::span<const std::byte> payload) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
-  std::optional<ValueType> entry_values() const override { return type_; }
+  std::optional<ValueType> entry_values() const override { return EntryValues(type_); }
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override;
@@ -44,8 +44,9 @@ class DenseMomentum final : public Compressor {
   float m_;
   ValueType type_;
   StateBuffer u_;
-  StateBuffer error_;           ///< What fp16 lost so far.
+  StateBuffer error_;           ///< What rounding lost so far.
   std::vector<float> sent_;     ///< What receivers decode from the last Encode.
+  std::vector<float> before_;   ///< What was to be sent by it.
   bool sent_anything_ = false;  ///< Revert has something to put back.
   std::uint64_t non_finite_ = 0;
 };

@@ -33,27 +33,29 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
   return written;
 }
 
-void Dgc::Check(std::span<const std::byte> payload) const {
+// Bounded by n, not by this step's K: a rank that has joined does not know the step's density.
+SparseForm Dgc::Form() const {
   const std::size_t n = v_.values().size();
-  if (!payload.empty()) CheckSparse(payload, n, n);
+  return {n, n, settings_.values};
+}
+
+void Dgc::Check(std::span<const std::byte> payload) const {
+  if (!payload.empty()) CheckSparse(payload, Form());
 }
 
 void Dgc::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
-  const std::size_t n = v_.values().size();
-  WEIR_CHECK(sum.size() == n);
-  // Bounded by n, not by this step's K: a rank that has joined does not know the step's density.
-  if (!payload.empty()) MergeSparse(payload, n, n, sum);
+  WEIR_CHECK(sum.size() == v_.values().size());
+  if (!payload.empty()) MergeSparse(payload, Form(), sum);
 }
 
 void Dgc::MergeMean(std::span<const std::span<const std::byte>> payloads,
                     std::span<float> mean) const {
   WEIR_CHECK(mean.size() == v_.values().size());
-  MergeSparseMean(payloads, mean.size(), mean);
+  MergeSparseMean(payloads, Form(), mean);
 }
 
 SparseEntries Dgc::Entries(std::span<const std::byte> payload) const {
-  const std::size_t n = v_.values().size();
-  return payload.empty() ? SparseEntries() : DecodeSparse(payload, n, n);
+  return payload.empty() ? SparseEntries() : DecodeSparse(payload, Form());
 }
 
 void Dgc::Finish(const StepContext& context, std::span<float> mean) {

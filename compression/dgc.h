@@ -23,7 +23,7 @@ struct DgcSettings {
 
 /// Deep Gradient Compression of one tensor (Lin et al., ICLR 2018): local momentum u and
 /// accumulated velocity v, of which exactly K = max(1, round(density * n)) entries travel in a
-/// step, Elias-Fano coded. What fp16 rounding loses stays in v; fp32 values leave exactly 0.
+/// step. What rounding to fp16, or to fewer bits, loses stays in v; fp32 values leave exactly 0.
 ///
 /// In the dense phase the scaled gradient is exchanged as it is and Finish keeps momentum in the
 /// same u, which the first compressed step takes over, with v still 0. Results do not depend on
@@ -40,7 +40,7 @@ class Dgc final : public Compressor {
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
-  std::optional<ValueType> entry_values() const override { return settings_.values; }
+  std::optional<ValueType> entry_values() const override { return EntryValues(settings_.values); }
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override { step_.Undo(); }
@@ -55,6 +55,8 @@ class Dgc final : public Compressor {
   void Restored() override { step_.Forget(); }
 
  private:
+  SparseForm Form() const;
+
   DgcSettings settings_;
   StateBuffer u_;
   StateBuffer v_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/check.h"
+
 namespace weir {
 
 std::size_t MaxEntryPartBytes(std::size_t n, ValueType type) {
@@ -13,6 +15,7 @@ std::size_t MaxEntryPartBytes(std::size_t n, ValueType type) {
 std::size_t EncodeEntryPart(std::size_t n, std::span<const std::uint32_t> indices,
                             std::span<const float> values, ValueType type,
                             std::span<std::byte> out) {
+  WEIR_CHECK(!IsLowBit(type));  // Rounded again, they would not be what they were.
   std::vector<float> sent(values.begin(), values.end());
   if (SparsePayloadBytes(n, indices.size(), type) < DensePayloadBytes(n, type)) {
     return EncodeSparse(n, indices, sent, type, out);
@@ -22,9 +25,9 @@ std::size_t EncodeEntryPart(std::size_t n, std::span<const std::uint32_t> indice
   return EncodeDense(sent, type, out);
 }
 
-SparseEntries DecodeEntryPart(std::span<const std::byte> payload, std::size_t n) {
+SparseEntries DecodeEntryPart(std::span<const std::byte> payload, std::size_t n, ValueType type) {
   if (payload.empty()) return {};
-  return IsDensePart(payload) ? DecodeDense(payload, n) : DecodeSparse(payload, n, n);
+  return IsDensePart(payload) ? DecodeDense(payload, n, type) : DecodeSparse(payload, {n, n, type});
 }
 
 }  // namespace weir

@@ -14,16 +14,21 @@ RouteTraffic TrafficOf(int ranks, std::size_t dense_bytes, std::size_t payload_b
   const double sums = std::min(2.0 * ranks * payload, dense);
   return {.dense = 2.0 * others / ranks * dense,
           .sparse = others * payload,
-          .split = others / ranks * (payload + sums)};
+          .split = others / ranks * (payload + sums),
+          .push_pull = 2.0 * others / ranks * payload};
 }
 
-Exchange ChooseExchange(const RouteSettings& settings, int senders, std::size_t dense_bytes,
+Exchange ChooseExchange(const RouteSettings& settings, int ranks, std::size_t dense_bytes,
                         std::size_t payload_bytes) {
   if (settings.policy == RoutePolicy::kAlways) return settings.compressed;
   if (settings.policy == RoutePolicy::kNever) return Exchange::kDenseAllreduce;
-  const RouteTraffic traffic = TrafficOf(senders, dense_bytes, payload_bytes);
-  const bool split = settings.compressed == Exchange::kSplitAllgather;
-  const double compressed = split ? traffic.split : traffic.sparse;
+  // What is not sent is kept by a host's first rank there and by every rank elsewhere: a route that
+  // changed would leave some of it behind.
+  if (settings.compressed == Exchange::kHostAllgather) return settings.compressed;
+  const RouteTraffic traffic = TrafficOf(ranks, dense_bytes, payload_bytes);
+  const double compressed = settings.compressed == Exchange::kSplitAllgather ? traffic.split
+                            : settings.compressed == Exchange::kPushPull     ? traffic.push_pull
+                                                                             : traffic.sparse;
   return compressed <= traffic.dense ? settings.compressed : Exchange::kDenseAllreduce;
 }
 

@@ -58,6 +58,22 @@ What counts is how often an entry is sent: steps x density. The gap to dense tra
   and at most 0.25, above which compression saves little. The warm-up ends at that density.
 
 Steps before `rampup_begin_step`, which are dense, do not count.
+
+## Values in few bits
+
+`values` of `dgc`, `topk`, `threshold` and `randomk` says how the values of entries travel; with `dgc` also those of small and one-dimensional tensors, which travel dense.
+
+| values | bytes a value, beside its index | what a value is rounded to |
+|---|---|---|
+| `fp32` | 4 | nothing |
+| `fp16` | 2 | 11 bits, at the scale of the tensor's largest |
+| `int8` | 1 | the nearest of 255 levels up to the tensor's largest |
+| `int4` | 0.5 | the nearest of 15 levels |
+| `int2` | 0.25 | its sign, and one of two magnitudes: the mean of those above the tensor's mean magnitude, or of the others |
+
+What rounding loses is kept and sent later: by `dgc` always, by the others with `ef=vanilla` (without it, it is lost). In short runs of one small
+network `int2` came out where `fp16` did, with a third of its bytes ([figures](../benchmarks.md#what-compression-puts-on-the-network-scriptsbench-wire)). Where single tensors should
+travel finer, a pattern says so: `values[*norm*]=fp16`. `route=split` divides what was sent and takes `fp16` and `fp32` only.
 )";
 
 constexpr const char* kClosing = R"(

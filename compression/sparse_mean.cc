@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "common/check.h"
+
 namespace weir {
 namespace {
 
@@ -51,12 +53,13 @@ void DivideTouched(const Touched& touched, float divisor, std::span<float> tile)
 
 }  // namespace
 
-void MergeSparseMean(std::span<const std::span<const std::byte>> payloads, std::size_t max_k,
+void MergeSparseMean(std::span<const std::span<const std::byte>> payloads, const SparseForm& form,
                      std::span<float> mean) {
+  WEIR_CHECK(mean.size() == form.n);
   std::vector<Source> sources(payloads.size());
   for (std::size_t rank = 0; rank < payloads.size(); ++rank) {
     if (payloads[rank].empty()) continue;
-    sources[rank].entries = DecodeSparse(payloads[rank], mean.size(), max_k);
+    sources[rank].entries = DecodeSparse(payloads[rank], form);
   }
   const auto ranks = static_cast<float>(payloads.size());
   for (std::size_t begin = 0; begin < mean.size(); begin += kTile) {

@@ -31,24 +31,33 @@ std::vector<OptionSpec> LeastSpecs(const std::string& elements, const std::strin
 }
 
 OptionSpec RouteSpec(Payloads payloads) {
-  const std::string hosts =
-      "the way of what is compressed: from every rank to every other (allgather), or from host to "
-      "host, its ranks' gradients averaged dense before (hierarchical)";
+  const std::string ways =
+      "The way of what is compressed: from every rank to every other (allgather); from host to "
+      "host, its ranks' gradients averaged dense before (hierarchical); or to servers, which add "
+      "up and compress the mean again, and back (push_pull)";
   if (payloads == Payloads::kWhole) {
-    return {"route", "allgather", ChoiceRule{{"allgather", "hierarchical"}},
-            "One of " + hosts + "."};
+    return {"route", "allgather", ChoiceRule{{"allgather", "hierarchical", "push_pull"}},
+            ways + "."};
   }
-  return {"route", "allgather", ChoiceRule{{"allgather", "split", "hierarchical"}},
-          "One of " + hosts +
+  return {"route", "allgather", ChoiceRule{{"allgather", "split", "hierarchical", "push_pull"}},
+          ways +
               "; or divided, each rank adding up a range of the indices for all (split): the bits "
               "of allgather, with less traffic where many ranks send the same entries."};
 }
 
+OptionSpec PartitionSpec() {
+  return {"partition_bytes", "4096000", IntegerRule{4},
+          "With route=push_pull a tensor of more bytes of fp32 is cut into parts, each with a "
+          "server of its own."};
+}
+
 std::vector<OptionSpec> PolicySpecs(Payloads payloads) {
-  return {{"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
-           "How compressed gradients travel, as they are (always) or decoded, in dense arrays "
-           "(never): auto takes whichever carries less."},
-          RouteSpec(payloads)};
+  return {
+      {"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
+       "How compressed gradients travel, as they are (always) or decoded, in dense arrays "
+       "(never): auto takes whichever carries less, but for route=hierarchical, which it keeps."},
+      RouteSpec(payloads),
+      PartitionSpec()};
 }
 
 double AutoDensity(const ParsedOptions& options, std::int64_t begin_step) {
@@ -69,6 +78,12 @@ std::vector<OptionSpec> FamilySpecs(Payloads payloads) {
   return JoinSpecs({SizeSpecs(), PolicySpecs(payloads)});
 }
 std::vector<OptionSpec> SizeSpecs() { return LeastSpecs("", "65536"); }
+
+std::vector<OptionSpec> ArrayRouteSpecs() {
+  return {{"route", "allreduce", ChoiceRule{{"allreduce", "push_pull"}},
+           "From rank to rank (allreduce), or to servers, which add up, and back (push_pull)."},
+          PartitionSpec()};
+}
 
 std::vector<OptionSpec> CountSpecs() {
   return {{"k", "", CountOrFractionRule{},
@@ -91,8 +106,10 @@ std::vector<OptionSpec> SelectionSpecs() {
 }
 
 std::vector<OptionSpec> ValueSpecs() {
-  return {{"values", "fp16", ChoiceRule{{"fp16", "fp32"}},
-           "How values travel: fp16 with a power-of-two scale a tensor, or fp32."}};
+  return {{"values", "fp16", ChoiceRule{{kValueTypeNames.begin(), kValueTypeNames.end()}},
+           "How values travel: fp16 with a power-of-two scale a tensor; fp32; int8 or int4, levels "
+           "of one step a tensor; or int2, a sign and which of two magnitudes a tensor. dgc keeps "
+           "what rounding loses for later steps, the others do with ef=vanilla."}};
 }
 
 std::vector<OptionSpec> BeginSpecs() {
@@ -204,19 +221,34 @@ WeightDecaySettings WeightDecayOf(const ParsedOptions& options) {
 
 RouteSettings RouteOf(const ParsedOptions& options) {
   RouteSettings route;
-  if (!options.Has("policy")) return route;
-  const std::string& policy = options.Choice("policy");
+  if (!options.Has("route")) return route;
+  const std::string policy = options.Has("policy") ? options.Choice("policy") : "always";
   if (policy == "always") route.policy = RoutePolicy::kAlways;
   if (policy == "never") route.policy = RoutePolicy::kNever;
   const std::string& way = options.Choice("route");
-  if (way == "split") route.compressed = Exchange::kSplitAllgather;
+  if (way == "split") {
+    if (const ValueType values = ValueTypeOf(options); IsLowBit(values)) {
+      options.Refuse("route", "divides entries among the ranks, which would round \"values\" = \"" +
+                                  std::string(Name(values)) +
+                                  "\" again; take fp16 or fp32, or another route");
+    }
+    route.compressed = Exchange::kSplitAllgather;
+  }
   if (way == "hierarchical") route.compressed = Exchange::kHostAllgather;
+  if (way == "push_pull") {
+    route.compressed = Exchange::kPushPull;
+    route.partition_elements =
+        static_cast<std::size_t>(options.Integer("partition_bytes")) / sizeof(float);
+  } else if (options.Given("partition_bytes")) {
+    options.Refuse("partition_bytes", "means something with route=push_pull only: leave it out");
+  }
   return route;
 }
 
 ValueType ValueTypeOf(const ParsedOptions& options) {
-  const bool fp32 = options.Has("values") && options.Choice("values") == "fp32";
-  return fp32 ? ValueType::kFloat32 : ValueType::kFloat16;
+  if (!options.Has("values")) return ValueType::kFloat16;
+  const auto at = std::ranges::find(kValueTypeNames, options.Choice("values"));
+  return static_cast<ValueType>(at - kValueTypeNames.begin());
 }
 
 std::size_t FixedCountOf(const ParsedOptions& options) {

@@ -19,11 +19,12 @@ namespace weir {
 /// Whether payloads list entries with their indices, so that they can be divided (route=split).
 enum class Payloads { kWhole, kOfEntries };
 
-/// min_elements, min_compress_bytes, policy, route.
+/// min_elements, min_compress_bytes, policy, route, partition_bytes.
 std::vector<OptionSpec> CommonSpecs(Payloads payloads = Payloads::kWhole);
 /// The same with BytePS's default of 64 KiB.
 std::vector<OptionSpec> FamilySpecs(Payloads payloads = Payloads::kWhole);
-std::vector<OptionSpec> SizeSpecs();         ///< The same without policy and route.
+std::vector<OptionSpec> SizeSpecs();         ///< min_elements and min_compress_bytes alone.
+std::vector<OptionSpec> ArrayRouteSpecs();   ///< route and partition_bytes, of whole arrays.
 std::vector<OptionSpec> CountSpecs();        ///< k.
 std::vector<OptionSpec> SeedSpecs();         ///< seed.
 std::vector<OptionSpec> SelectionSpecs();    ///< density, steps.

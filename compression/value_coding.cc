@@ -8,24 +8,15 @@
 
 #include "common/check.h"
 #include "common/half_array.h"
+#include "compression/low_bit_values.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
 
 constexpr std::size_t kBlock = 512;  // Values converted at a time, in the first-level cache.
-constexpr float kLargestHalf = 65504.0f;
 constexpr std::uint32_t kAbsolute = 0x7fffffff;
 constexpr std::int32_t kInfinityBits = 0x7f800000;
-
-float PowerOfTwo(int exponent) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23);
-}
-
-/// Comparisons are written so that NaN becomes 0.
-float Saturated(float value, float limit) {
-  const float number = value == value ? value : 0.0f;
-  return std::clamp(number, -limit, limit);
-}
 
 /// No early exit: this loop vectorises, and a part that is not finite is rare.
 template <typename Word>
@@ -61,6 +52,11 @@ void EncodeHalves(std::span<float> values, int exponent, std::byte* out) {
 
 }  // namespace
 
+std::size_t ValueBytes(std::size_t count, ValueType type) {
+  if (type == ValueType::kFloat16) return 2 * count;
+  return type == ValueType::kFloat32 ? 4 * count : LowBitBytes(count, type);
+}
+
 int ScaleExponent(std::span<const float> values, ValueType type) {
   if (type == ValueType::kFloat32) return 0;
   std::int32_t largest = 0;  // Bit patterns of non-negative floats order as signed integers do.
@@ -79,8 +75,17 @@ void EncodeValues(std::span<float> values, ValueType type, int exponent, std::by
     EncodeHalves(values, exponent, out);
     return;
   }
+  if (IsLowBit(type)) return EncodeLowBit(values, type, exponent, out);
   for (float& value : values) value = Saturated(value, std::numeric_limits<float>::max());
   if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
+}
+
+void CheckValues(std::span<const std::byte> bytes, std::size_t count, ValueType type) {
+  if (IsLowBit(type)) return CheckLowBit(bytes, count, type);
+  const DType dtype = type == ValueType::kFloat16 ? DType::kFloat16 : DType::kFloat32;
+  if (!AllFinite(bytes, dtype)) {
+    throw Corrupt("part of a frame: a value is inf or NaN, which no sender writes");
+  }
 }
 
 bool AllFinite(std::span<const std::byte> bytes, DType dtype) {
@@ -92,7 +97,8 @@ bool AllFinite(std::span<const std::byte> bytes, DType dtype) {
 void DecodeValues(std::span<const std::byte> bytes, ValueType type, int exponent, bool negate,
                   std::size_t first, std::span<float> values) {
   const float factor = (negate ? -1.0f : 1.0f) * PowerOfTwo(exponent);
-  const std::byte* from = bytes.data() + first * BytesOf(type);
+  if (IsLowBit(type)) return DecodeLowBit(bytes, type, factor, first, values);
+  const std::byte* from = bytes.data() + ValueBytes(first, type);
   if (type == ValueType::kFloat32) {
     if (!values.empty()) std::memcpy(values.data(), from, values.size_bytes());
     for (float& value : values) value *= factor;

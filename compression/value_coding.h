@@ -1,33 +1,48 @@
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "compression/sparse_payload.h"
+#include "compression/value_type.h"
 #include "weir/dtype.h"
 
-/// Values of a part, as fp32 or as fp16 with one power of two taken out. Pure functions,
-/// thread-safe.
+/// Values of a part: as fp32, as fp16 with one power of two taken out, or in fewer bits
+/// (compression/low_bit_values.h). Pure functions, thread-safe.
 namespace weir {
 
 /// Exponents a part may name: every half times 2^e is then a finite float, without rounding.
 inline constexpr int kMinScaleExponent = -125;
 inline constexpr int kMaxScaleExponent = 112;
 
-constexpr std::size_t BytesOf(ValueType type) { return type == ValueType::kFloat16 ? 2 : 4; }
+std::size_t ValueBytes(std::size_t count, ValueType type);
+
+constexpr float PowerOfTwo(int exponent) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(127 + exponent) << 23);
+}
+
+inline constexpr float kLargestHalf = 65504.0f;
+
+/// Comparisons are written so that NaN becomes 0.
+constexpr float Saturated(float value, float limit) {
+  const float number = value == value ? value : 0.0f;
+  return std::clamp(number, -limit, limit);
+}
 
 /// The e for which the largest finite |value| * 2^-e lies in [2^15, 2^16), the upper end of fp16,
 /// within the limits above. 0 for fp32.
 int ScaleExponent(std::span<const float> values, ValueType type);
 
-/// Writes value * 2^-exponent, rounded to nearest even, and replaces each value by what a receiver
-/// decodes. What is too large for the type, inf included, saturates; NaN is written as 0.
+/// Writes value * 2^-exponent, rounded to nearest even (low-bit types: as they say), and replaces
+/// each value by what a receiver decodes. What is too large for the type, inf included, saturates;
+/// NaN is written as 0.
 void EncodeValues(std::span<float> values, ValueType type, int exponent, std::byte* out);
 
-constexpr DType DTypeOf(ValueType type) {
-  return type == ValueType::kFloat16 ? DType::kFloat16 : DType::kFloat32;
-}
+/// Throws Corrupt unless EncodeValues could have written the bytes, ValueBytes(count, type) of
+/// them.
+void CheckValues(std::span<const std::byte> bytes, std::size_t count, ValueType type);
 
 /// No inf and no NaN among encoded values of a type: fp32, fp16 or bf16.
 bool AllFinite(std::span<const std::byte> bytes, DType dtype);

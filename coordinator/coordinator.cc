@@ -234,7 +234,8 @@ NetworkTotals Coordinator::network_totals() {
   return {.sent_bytes = gauges_.sent_bytes,
           .received_bytes = gauges_.received_bytes,
           .sent_messages = gauges_.sent_messages,
-          .received_messages = gauges_.received_messages};
+          .received_messages = gauges_.received_messages,
+          .negotiation_bytes = gauges_.negotiation_bytes};
 }
 
 void Coordinator::Fail(const std::exception_ptr& error) {

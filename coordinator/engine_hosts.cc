@@ -5,20 +5,21 @@
 #include "coordinator/engine_impl.h"
 #include "coordinator/hosts.h"
 
-// Which ranks share a host: asked where exchanges are to be hierarchical, once by the whole job, or
-// by a process set with its first group of gradients that goes by hosts.
+// Which ranks share a host: asked where exchanges are to be hierarchical, by the whole job or by a
+// group of gradients.
 
 namespace weir {
 
-std::vector<int> EngineImpl::AskForHosts(ProcessSet& set, const Settings& settings) {
+std::vector<int> EngineImpl::AskForHosts(ProcessSet& set, const std::string& name) {
   // A sum in which each rank fills in its own is everybody's.
   std::vector<RankLocation> ranks(static_cast<std::size_t>(size_));
   static_assert(sizeof(RankLocation) == 2 * sizeof(std::int64_t));
   ranks[static_cast<std::size_t>(rank_)] = LocationOf(host_, local_rank_);
+  const Settings& settings = coordinator().settings();
   Submission submission;
   submission.request = {
       .kind = RequestKind::kAllreduce,
-      .name = std::string(kHostsName),
+      .name = name,
       .dtype = DType::kInt64,
       .shape = Shape({2 * static_cast<std::int64_t>(size_)}),
       .op = ReduceOp::kSum,
@@ -34,7 +35,8 @@ std::vector<int> EngineImpl::AskForHosts(ProcessSet& set, const Settings& settin
 }
 
 void EngineImpl::GoByHosts(const Settings& settings) {
-  const std::vector<int> hosts = AskForHosts(coordinator().process_sets().global(), settings);
+  const std::vector<int> hosts =
+      AskForHosts(coordinator().process_sets().global(), std::string(kHostsName));
   coordinator().process_sets().SetHosts(hosts);
 
   const std::string where = "ranks are " + RanksOnHosts(hosts);

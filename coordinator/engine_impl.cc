@@ -121,9 +121,9 @@ int EngineImpl::AddProcessSet(std::span<const int> ranks) {
 
 std::unique_ptr<GradientGroup> EngineImpl::Register(GradientGroupSpec spec) {
   auto group = std::make_unique<GradientGroupImpl>(coordinator(), std::move(spec));
-  ProcessSet& set = group->process_set();
-  if (group->goes_by_hosts() && !set.knows_hosts()) {
-    set.SetHosts(AskForHosts(set, coordinator().settings()));
+  if (group->goes_by_hosts()) {
+    ProcessSet& set = group->process_set();
+    group->SetHosts(set.GridOf(AskForHosts(set, "weir:hosts of " + group->name())));
   }
   return group;
 }

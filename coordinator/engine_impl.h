@@ -95,7 +95,7 @@ class EngineImpl final : public Engine {
   };
   void MakeMonitor(const Settings& settings);
   /// The host of each rank of the job, as far as the set's ranks tell: asks all of them.
-  std::vector<int> AskForHosts(ProcessSet& set, const Settings& settings);
+  std::vector<int> AskForHosts(ProcessSet& set, const std::string& name);
   /// Where all exchanges are to be hierarchical. Throws Mismatch where settings differ,
   /// InvalidArgument, in strict mode, where hosts are not alike: on all ranks.
   void GoByHosts(const Settings& settings);

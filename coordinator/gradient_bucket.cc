@@ -70,6 +70,7 @@ void GradientBucket::Done() {
 
 void GradientBucket::Failed(const std::exception_ptr& error) {
   gradients_.Revert();
+  route_->Revert();
   Fulfil(error);
 }
 

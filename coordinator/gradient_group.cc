@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/log.h"
+#include "compression/answer_options.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -15,6 +16,8 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       plan_(MakeGroupPlan(spec_, coordinator.settings())),
       steps_(plan_.variants.size(),
              {.reduction = {spec_.op, spec_.prescale, spec_.postscale}, .contexts = {}}),
+      answering_(plan_.parts.size()),
+      slices_(plan_.parts.size()),
       places_(spec_.tensors.size()),
       non_finite_(spec_.tensors.size()) {
   coordinator_.ThrowIfEnded();  // There is no transport any more to make buckets for.
@@ -46,6 +49,26 @@ void GradientGroupImpl::WarnOfOptions() const {
   for (const std::string& warning : plan_.warnings) LogWarning("{}", warning);
 }
 
+GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
+  const Part& part = plan_.parts[p];
+  const GradientSpec& tensor = spec_.tensors[part.tensor];
+  GradientSlice slice;
+  slice.name = part.name;
+  slice.elements = part.elements;
+  slice.dtype = tensor.dtype;
+  slice.parameter_group = tensor.parameter_group;
+  slice.compressor = plan_.compressors[p].get();
+  const Variant& variant = plan_.variants[part.variant];
+  if (variant.route.compressed == Exchange::kPushPull) {
+    slice.server = static_cast<int>(p % static_cast<std::size_t>(set_.size()));
+    if (slice.server == set_.transport().rank()) {
+      answering_[p] = MakeCompressor(AnswerOptions(variant.given), {part.name, part.shape});
+      slice.answering = answering_[p].get();
+    }
+  }
+  return slice;
+}
+
 void GradientGroupImpl::MakeBuckets() {
   const std::size_t count = plan_.plan.buckets.size();
   if (plan_.gated()) {
@@ -55,24 +78,17 @@ void GradientGroupImpl::MakeBuckets() {
   for (std::size_t b = 0; b < count; ++b) {
     const PlannedBucket& planned = plan_.plan.buckets[b];
     std::vector<GradientSlice> slices;
-    for (const std::uint32_t t : planned.tensors) {
-      const GradientSpec& tensor = spec_.tensors[t];
-      GradientSlice slice;
-      slice.name = tensor.name;
-      slice.elements = static_cast<std::size_t>(tensor.shape.elements());
-      slice.dtype = tensor.dtype;
-      slice.parameter_group = tensor.parameter_group;
-      slice.compressor = plan_.compressors[t].get();
-      places_[t].slice = slices.size();
-      slices.push_back(std::move(slice));
+    for (const std::uint32_t p : planned.tensors) {
+      slices_[p].slice = slices.size();
+      slices.push_back(MakeSlice(p));
     }
     const std::string name =
-        spec_.name + "/" + spec_.tensors[planned.tensors.front()].name +
+        spec_.name + "/" + plan_.parts[planned.tensors.front()].name +
         (planned.tensors.size() == 1 ? "" : "+" + std::to_string(planned.tensors.size() - 1));
     buckets_.push_back(std::make_unique<GradientBucket>(
         name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices),
         steps_[plan_.VariantOfBucket(b)], set_, coordinator_.handles(), gate_.get()));
-    for (const std::uint32_t t : planned.tensors) places_[t].bucket = buckets_.back().get();
+    for (const std::uint32_t p : planned.tensors) slices_[p].bucket = buckets_.back().get();
     const Variant& variant = VariantOf(*buckets_.back());
     coordinator_.NameBucket(*buckets_.back(),
                             {.routes = RouteNames(),

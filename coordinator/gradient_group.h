@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
 
   const GradientGroupSpec& spec() const override { return spec_; }
   /// Some of its buckets go from host to host, if the set's ranks are so: it has to know its hosts
-  /// before the first step.
+  /// before the first step (SetHosts).
   bool goes_by_hosts() const;
+  void SetHosts(std::optional<HostGrid> hosts) { hosts_ = std::move(hosts); }
   ProcessSet& process_set() const { return set_; }
 
   void BeginStep(const StepInfo& info) override;
@@ -51,13 +53,17 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
  private:
   /// kEmpty: the program has joined, and the network thread takes part in its place.
   enum class Phase { kClosed, kOpen, kEnded, kEmpty };
-  struct Place {
+  struct SlicePlace {
     GradientBucket* bucket = nullptr;
     std::size_t slice = 0;
+  };
+  struct Place {
     std::atomic<bool> submitted = false;
     void* default_update = nullptr;
+    Handle handle = kNoHandle;
   };
 
+  GradientSlice MakeSlice(std::size_t part);
   void MakeBuckets();
   void WarnOfOptions() const;
   void Register();
@@ -90,22 +96,33 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
                        const TensorView& update) const;
   Handle Enter(std::size_t index, const void* gradient, void* update,
                std::shared_ptr<const void> owner);
+  /// Runs the bucket if that was its last gradient.
+  void CountSubmission(GradientBucket& bucket);
   void OnGate(bool pass);
   StepReport Report() const;
+  /// Of whatever this rank keeps.
   std::vector<NamedCompressor> NamedCompressors() const;
+  /// Of the parts that it serves.
+  std::vector<NamedCompressor> ServedCompressors() const;
+  std::vector<std::string> PartNames() const;
   /// A step that the engine's end has cut short counts as "between" when it left no trace.
   void CheckBetweenSteps(const char* call) const;
-  GradientSlice& SliceOf(const Place& place) const { return place.bucket->slices()[place.slice]; }
+  static GradientSlice& SliceAt(const SlicePlace& place) {
+    return place.bucket->slices()[place.slice];
+  }
 
   Coordinator& coordinator_;
   const GradientGroupSpec spec_;
   ProcessSet& set_;
   const std::shared_ptr<const void> name_claim_;
   GroupPlan plan_;
-  std::vector<GroupStep> steps_;  ///< By variant.
+  std::optional<HostGrid> hosts_;  ///< Where a hierarchy of them means anything.
+  std::vector<GroupStep> steps_;   ///< By variant.
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
-  std::vector<Place> places_;              ///< By tensor.
+  std::vector<std::unique_ptr<Compressor>> answering_;  ///< By part; null where others answer.
+  std::vector<SlicePlace> slices_;                      ///< By part.
+  std::vector<Place> places_;                           ///< By tensor.
   std::vector<std::uint64_t> non_finite_;  ///< Entries by tensor, as far as they were looked at.
 
   std::atomic<Phase> phase_ = Phase::kClosed;

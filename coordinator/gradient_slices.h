@@ -16,6 +16,8 @@
 
 namespace weir {
 
+class HostGrid;
+
 /// One gradient of a bucket on its way through a step.
 struct GradientSlice {
   std::string name;
@@ -24,6 +26,8 @@ struct GradientSlice {
   DType dtype = DType::kFloat32;
   int parameter_group = 0;
   Compressor* compressor = nullptr;
+  int server = 0;                   ///< The rank that adds up, where the route has servers.
+  Compressor* answering = nullptr;  ///< On that rank: compresses the mean.
 
   // One step's submission.
   const void* gradient = nullptr;  ///< Null: zeros.
@@ -39,6 +43,7 @@ struct GroupStep {
   std::uint32_t epoch = 0;
   CodecId codec = CodecId::kDense;    ///< Of frames.
   Reduction reduction;                ///< Where gradients or arrays are all-reduced.
+  const HostGrid* hosts = nullptr;    ///< The ranks by host, where the group goes by hosts.
   std::vector<StepContext> contexts;  ///< By parameter group.
 };
 

@@ -7,6 +7,7 @@
 
 #include "common/exact_text.h"
 #include "compression/tensor_options.h"
+#include "coordinator/served_state.h"
 #include "ops/reduce.h"
 #include "weir/error.h"
 
@@ -50,7 +51,7 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
   CheckReduction(DType::kFloat32, {spec.op, spec.prescale, spec.postscale});
   if (spec.op == ReduceOp::kAverage && spec.prescale == 1.0 && spec.postscale == 1.0) return;
   for (std::size_t i = 0; i < plan.compressors.size(); ++i) {
-    const Variant& variant = plan.variants[plan.variant_of_tensor[i]];
+    const Variant& variant = plan.variants[plan.parts[i].variant];
     if (variant.plain || plan.compressors[i]->summable()) continue;
     throw InvalidArgument("gradients of '" + spec.name + "' that are compressed by '" +
                           variant.options.compressor() +
@@ -59,24 +60,63 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
   }
 }
 
+/// State belongs to names. Those of the parts and servers are made up here.
+void CheckPartNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
+  std::set<std::string> names;
+  for (const Part& part : plan.parts) {
+    for (const std::string& name : {part.name, ServedName(part.name)}) {
+      if (names.insert(name).second) continue;
+      throw InvalidArgument("the gradient group '" + spec.name + "' has a tensor named '" + name +
+                                "', as a part of another one is called: rename it",
+                            {name, {}, "register"});
+    }
+  }
+}
+
 const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings) {
   return spec.compression.empty() ? settings.compression : spec.compression;
 }
 
-/// Gives each tensor its variant and its compressor.
+/// Cuts a tensor into parts of one size, as nearly as that goes, and of at most the route's.
+void MakeParts(const GradientGroupSpec& spec, std::size_t tensor, std::size_t variant,
+               GroupPlan& plan) {
+  const GradientSpec& whole = spec.tensors[tensor];
+  const auto elements = static_cast<std::size_t>(whole.shape.elements());
+  const std::size_t most = plan.variants[variant].route.partition_elements;
+  const std::size_t parts =
+      std::max<std::size_t>(elements / most + (elements % most != 0 ? 1 : 0), 1);
+  for (std::size_t p = 0; p < parts; ++p) {
+    const auto begin = [&](std::size_t part) {
+      return elements / parts * part + std::min(part, elements % parts);
+    };
+    Part part{tensor, begin(p), begin(p + 1) - begin(p), whole.shape, whole.name, variant};
+    if (parts > 1) {
+      part.name += "#" + std::to_string(p);
+      // It is to be compressed as the tensor would be, and not as a bias.
+      const auto row = static_cast<std::int64_t>(part.elements);
+      part.shape = whole.shape.rank() > 1 ? Shape{1, row} : Shape{row};
+    }
+    plan.compressors.push_back(
+        MakeCompressor(plan.variants[variant].options, {part.name, part.shape}));
+    plan.parts.push_back(std::move(part));
+  }
+}
+
+/// Gives each tensor its variant, its parts and their compressors.
 void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, GroupPlan& plan) {
   std::map<CompressionOptions, std::size_t> known = {{options.base(), 0}};
   plan.variants.emplace_back(options.base());
-  for (const GradientSpec& tensor : spec.tensors) {
+  plan.first_part.push_back(0);
+  for (std::size_t t = 0; t < spec.tensors.size(); ++t) {
+    const GradientSpec& tensor = spec.tensors[t];
     const bool own = !tensor.compression.empty();
     const CompressionOptions given =
         own ? WithoutPrefix(tensor.compression) : options.For(tensor.name);
     try {
       const auto [variant, is_new] = known.emplace(given, plan.variants.size());
       if (is_new) plan.variants.emplace_back(given);
-      plan.variant_of_tensor.push_back(variant->second);
-      plan.compressors.push_back(
-          MakeCompressor(plan.variants[variant->second].options, {tensor.name, tensor.shape}));
+      MakeParts(spec, t, variant->second, plan);
+      plan.first_part.push_back(plan.parts.size());
     } catch (const InvalidArgument& error) {
       if (given == options.base()) throw;
       throw InvalidArgument("for tensor " + options.Describe(tensor.name) + ": " + error.what(),
@@ -106,10 +146,10 @@ std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorO
                                     const GroupPlan& plan, bool strict) {
   std::vector<std::string> warnings = {options.CheckMatches(NamesOf(spec), spec.name, strict)};
   // One is enough: that of the lowest density that a tensor has.
-  const auto density = [&](std::size_t variant) {
-    return plan.variants[variant].schedule.final_density();
+  const auto density = [&](const Part& part) {
+    return plan.variants[part.variant].schedule.final_density();
   };
-  const std::size_t lowest = std::ranges::min(plan.variant_of_tensor, {}, density);
+  const std::size_t lowest = std::ranges::min(plan.parts, {}, density).variant;
   warnings.push_back(ShortRunWarningOf(plan.variants[lowest].options, spec.name));
   std::erase(warnings, "");
   return warnings;
@@ -117,12 +157,14 @@ std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorO
 
 }  // namespace
 
-Variant::Variant(const CompressionOptions& given)
-    : options(ParseOptions(given)),
+Variant::Variant(const CompressionOptions& given_options)
+    : given(given_options),
+      options(ParseOptions(given)),
       schedule(ScheduleOf(options)),
       route(RouteOf(options)),
       codec(FindCompressor(options.compressor()).codec),
-      plain(options.compressor() == "dense" && !options.Given("momentum") && !options.Given("ef")) {
+      plain(options.compressor() == "dense" && !options.Given("momentum") && !options.Given("ef") &&
+            route.compressed != Exchange::kPushPull) {
   if (options.Given("weight_decay")) {
     options.Refuse("weight_decay",
                    "belongs to an optimizer, which knows the parameters: leave it out for the "
@@ -144,10 +186,10 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   plan.warnings = WarningsOf(spec, options, plan, settings.strict);
   CheckGroupReduction(spec, plan);
   std::vector<PlanTensor> tensors;
-  for (std::size_t i = 0; i < spec.tensors.size(); ++i) {
-    const GradientSpec& tensor = spec.tensors[i];
-    tensors.push_back({tensor.shape.elements() * static_cast<std::int64_t>(sizeof(float)),
-                       tensor.priority, plan.variant_of_tensor[i]});
+  CheckPartNames(spec, plan);
+  for (const Part& part : plan.parts) {
+    tensors.push_back({static_cast<std::int64_t>(part.elements * sizeof(float)),
+                       spec.tensors[part.tensor].priority, part.variant});
   }
   plan.plan = MakePlan(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
   return plan;

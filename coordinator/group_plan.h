@@ -18,8 +18,9 @@ namespace weir {
 /// What the tensors of a group have in common that have the same compression options. They share
 /// buckets with each other only.
 struct Variant {
-  explicit Variant(const CompressionOptions& given);
+  explicit Variant(const CompressionOptions& given_options);
 
+  CompressionOptions given;
   ParsedOptions options;
   Schedule schedule;
   RouteSettings route;
@@ -27,17 +28,31 @@ struct Variant {
   bool plain = false;               ///< Averaging alone: no compressor has anything to do.
 };
 
+/// What is compressed and exchanged as one: a tensor, or with route=push_pull a partition of one.
+struct Part {
+  std::size_t tensor;
+  std::size_t begin;  ///< First element.
+  std::size_t elements;
+  Shape shape;       ///< A row of a matrix, where the tensor has several dimensions and parts.
+  std::string name;  ///< The tensor's; with "#0", "#1", ... behind it where a tensor has several.
+  std::size_t variant;
+};
+
 /// What a registration decides once, the same on every rank: options, compressors and buckets.
 struct GroupPlan {
   std::vector<Variant> variants;  ///< The first has the options without a pattern.
   StepSettings step_settings;
-  std::vector<std::unique_ptr<Compressor>> compressors;  ///< By tensor.
-  std::vector<std::size_t> variant_of_tensor;
-  Plan plan;
+  std::vector<Part> parts;                               ///< In the order of the tensors.
+  std::vector<std::size_t> first_part;                   ///< By tensor, and the number of all.
+  std::vector<std::unique_ptr<Compressor>> compressors;  ///< By part.
+  Plan plan;                                             ///< Of parts.
   std::vector<std::string> warnings;  ///< About the options, for one rank to write.
 
   std::size_t VariantOfBucket(std::size_t bucket) const {
-    return variant_of_tensor[plan.buckets[bucket].tensors.front()];
+    return parts[plan.buckets[bucket].tensors.front()].variant;
+  }
+  std::size_t PartsOf(std::size_t tensor) const {
+    return first_part[tensor + 1] - first_part[tensor];
   }
 
   bool gated() const { return step_settings.clip_norm.has_value() || step_settings.skip_nonfinite; }

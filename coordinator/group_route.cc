@@ -6,6 +6,7 @@
 #include "coordinator/gradient_group.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/frame_coder.h"
+#include "coordinator/routes/push_pull_route.h"
 #include "coordinator/routes/split_route.h"
 
 // How a group's buckets travel in a step, and in one that this rank has nothing for.
@@ -17,16 +18,20 @@ RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
   const GradientSlices& gradients = bucket.gradients();
   if (variant.plain || variant.schedule.DensePhase(next_step_)) return RouteKind::kDense;
   if (FactorRoute::Suits(gradients)) return RouteKind::kFactors;
+  if (Wanted(bucket) == Exchange::kPushPull) {
+    const bool suits = PushPullRoute::Suits(gradients, set_.size(), gradients.step().density);
+    if (suits) return RouteKind::kPushPull;
+  }
   if (gradients.summable()) return RouteKind::kArray;
   const std::size_t frame_bytes = FrameCoder::MaxBytes(gradients, gradients.step().density);
   switch (Wanted(bucket)) {
     case Exchange::kHostAllgather:
-      if (set_.host_grid() == nullptr) break;
       return frame_bytes <= FrameExchange::kMostBytes ? RouteKind::kHosts : RouteKind::kMasked;
     case Exchange::kSplitAllgather:
       if (SplitRoute::Suits(gradients, set_.size())) return RouteKind::kSplit;
       break;
     case Exchange::kSparseAllgather:
+    case Exchange::kPushPull:
       break;
     case Exchange::kDenseAllreduce:
       return RouteKind::kMasked;
@@ -41,11 +46,12 @@ bool GradientGroupImpl::goes_by_hosts() const {
 }
 
 Exchange GradientGroupImpl::Wanted(const GradientBucket& bucket) const {
-  const RouteSettings& route = VariantOf(bucket).route;
+  RouteSettings route = VariantOf(bucket).route;
+  if (route.compressed == Exchange::kHostAllgather && !hosts_) {
+    route.compressed = Exchange::kSparseAllgather;
+  }
   const GradientSlices& gradients = bucket.gradients();
-  const HostGrid* hosts = set_.host_grid();
-  const bool by_host = route.compressed == Exchange::kHostAllgather && hosts != nullptr;
-  return ChooseExchange(route, by_host ? hosts->hosts() : set_.size(), bucket.dense_bytes(),
+  return ChooseExchange(route, set_.size(), bucket.dense_bytes(),
                         FrameCoder::MaxBytes(gradients, gradients.step().density));
 }
 

@@ -5,6 +5,7 @@
 
 #include "compression/state.h"
 #include "coordinator/gradient_group.h"
+#include "coordinator/served_state.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -26,12 +27,27 @@ std::vector<int> Origins(int former_size, int size) {
 
 }  // namespace
 
+std::vector<NamedCompressor> GradientGroupImpl::ServedCompressors() const {
+  std::vector<NamedCompressor> served;
+  for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
+    if (answering_[p]) served.push_back({ServedName(plan_.parts[p].name), answering_[p].get()});
+  }
+  return served;
+}
+
 std::vector<NamedCompressor> GradientGroupImpl::NamedCompressors() const {
   std::vector<NamedCompressor> named;
-  for (std::size_t i = 0; i < spec_.tensors.size(); ++i) {
-    named.push_back({spec_.tensors[i].name, plan_.compressors[i].get()});
+  for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
+    named.push_back({plan_.parts[p].name, plan_.compressors[p].get()});
   }
+  std::ranges::copy(ServedCompressors(), std::back_inserter(named));
   return named;
+}
+
+std::vector<std::string> GradientGroupImpl::PartNames() const {
+  std::vector<std::string> names;
+  for (const Part& part : plan_.parts) names.push_back(part.name);
+  return names;
 }
 
 void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
@@ -84,7 +100,9 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
                             std::to_string(states.size()) + " ranks, but they were saved by " +
                             std::to_string(mine.ranks) + " ranks: give all of them, in rank order");
     }
+    const std::vector<SavedArray> served = TakeServed(PartNames(), states);
     mine = Remap(states, Origins(mine.ranks, set_.size()), set_.IndexOf(coordinator_.rank()));
+    GiveServed(ServedCompressors(), served, mine);
   }
   CheckState(mine);
   return mine;
@@ -94,6 +112,9 @@ SavedState GradientGroupImpl::ReadOne(std::istream& one_rank) const {
   std::istream* const streams[] = {&one_rank};
   SavedState state;
   ReadEach(spec_.name, streams, [&state](std::istream& in) { state = ReadState(in); });
+  // Another rank may have served other parts.
+  const std::vector<SavedArray> served = TakeServed(PartNames(), {&state, 1});
+  GiveServed(ServedCompressors(), served, state);
   CheckState(state);
   return state;
 }

@@ -53,6 +53,7 @@ void GradientGroupImpl::OpenStep() {
     steps_[v].density = plan_.variants[v].schedule.Density(next_step_);
     steps_[v].epoch = plan_.plan.epoch;
     steps_[v].codec = plan_.variants[v].codec;
+    steps_[v].hosts = hosts_ ? &*hosts_ : nullptr;
   }
   skipped_ = false;
   clip_coefficient_ = 1.0;
@@ -123,29 +124,37 @@ Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, Te
 
 Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update,
                                 std::shared_ptr<const void> owner) {
-  GradientBucket& bucket = *places_[index].bucket;
-  GradientSlice& slice = SliceOf(places_[index]);
-  const Handle handle = coordinator_.handles().Create();
+  const Handle handle =
+      coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
+  places_[index].handle = handle;
   // Made after the engine had failed every handle: nobody else would fulfil it.
   if (coordinator_.ended()) coordinator_.handles().Complete(handle, coordinator_.ended_error());
-  slice.gradient = gradient;
-  slice.update = update;
-  slice.owner = std::move(owner);
-  slice.handle = handle;
+  const std::size_t width = SizeOf(spec_.tensors[index].dtype);
+  for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
+    GradientSlice& slice = SliceAt(slices_[p]);
+    const std::size_t at = plan_.parts[p].begin * width;
+    slice.gradient = gradient == nullptr ? nullptr : static_cast<const std::byte*>(gradient) + at;
+    slice.update = update == nullptr ? nullptr : static_cast<std::byte*>(update) + at;
+    slice.owner = owner;
+    slice.handle = handle;
+    CountSubmission(*slices_[p].bucket);
+  }
+  return handle;
+}
+
+void GradientGroupImpl::CountSubmission(GradientBucket& bucket) {
   std::int64_t unset = 0;
   if (bucket.first_ns.load(std::memory_order_relaxed) == 0) {
     bucket.first_ns.compare_exchange_strong(unset, NowNs());
   }
   ++coordinator_.gauges().depth(Stage::kQueue);
-  if (bucket.CountSubmission()) {
-    coordinator_.gauges().depth(Stage::kQueue) -= static_cast<std::int64_t>(bucket.slices().size());
-    StageRecord record =
-        bucket.RecordOf(Stage::kQueue, bucket.first_ns.load(std::memory_order_relaxed), NowNs());
-    record.bytes_in = record.bytes_out = bucket.dense_bytes();
-    coordinator_.recorder().Add(record);
-    coordinator_.Run(&bucket);
-  }
-  return handle;
+  if (!bucket.CountSubmission()) return;
+  coordinator_.gauges().depth(Stage::kQueue) -= static_cast<std::int64_t>(bucket.slices().size());
+  StageRecord record =
+      bucket.RecordOf(Stage::kQueue, bucket.first_ns.load(std::memory_order_relaxed), NowNs());
+  record.bytes_in = record.bytes_out = bucket.dense_bytes();
+  coordinator_.recorder().Add(record);
+  coordinator_.Run(&bucket);
 }
 
 void GradientGroupImpl::SetDefaultUpdate(std::size_t index, void* data) {
@@ -173,15 +182,15 @@ StepReport GradientGroupImpl::WaitStep() {
     throw InvalidArgument("WaitStep of '" + spec_.name + "' without EndStep");
   }
   std::exception_ptr first_error;
-  for (const Place& place : places_) {
-    GradientSlice& slice = SliceOf(place);
+  for (Place& place : places_) {
     try {
-      coordinator_.WaitIfKnown(slice.handle);
+      coordinator_.WaitIfKnown(place.handle);
     } catch (...) {
       if (!first_error) first_error = std::current_exception();
     }
-    slice.handle = kNoHandle;
+    place.handle = kNoHandle;
   }
+  for (const SlicePlace& place : slices_) SliceAt(place).handle = kNoHandle;
   const bool whole = std::ranges::all_of(buckets_, &GradientBucket::delivered);
   // Handles that were waited for one by one have told their errors already.
   if (!first_error && !whole) first_error = coordinator_.ended_error();
@@ -202,8 +211,11 @@ StepReport GradientGroupImpl::WaitStep() {
 }
 
 void GradientGroupImpl::CountNonFinite() {
-  for (std::size_t i = 0; i < plan_.compressors.size(); ++i) {
-    const std::uint64_t entries = plan_.compressors[i]->non_finite_entries();
+  for (std::size_t i = 0; i < spec_.tensors.size(); ++i) {
+    std::uint64_t entries = 0;
+    for (std::size_t p = plan_.first_part[i]; p < plan_.first_part[i + 1]; ++p) {
+      entries += plan_.compressors[p]->non_finite_entries();
+    }
     if (non_finite_[i] == 0 && entries > 0) {
       LogWarning(
           "gradient '{}' of '{}' has entries that are inf or NaN: they count as 0 ({} so far, "

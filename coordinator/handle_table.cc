@@ -16,7 +16,7 @@ std::uint32_t GenerationOf(Handle handle) {
 
 }  // namespace
 
-Handle HandleTable::Create() {
+Handle HandleTable::Create(std::uint32_t parts) {
   std::lock_guard lock(mutex_);
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(slots_.size()));
@@ -26,6 +26,7 @@ Handle HandleTable::Create() {
   free_.pop_back();
   Slot& slot = slots_[index];
   slot.live = true;
+  slot.parts_left = parts;
   return (static_cast<Handle>(slot.generation) << kIndexBits) | index;
 }
 
@@ -53,12 +54,11 @@ void HandleTable::Forget(std::uint32_t index) {
   free_.push_back(index);
 }
 
-bool HandleTable::CompleteLocked(Handle handle, const std::exception_ptr& error) {
+void HandleTable::CompleteLocked(Handle handle, const std::exception_ptr& error) {
   Slot* slot = Find(handle);
-  if (slot == nullptr || slot->done) return false;
-  slot->done = true;
+  if (slot == nullptr || slot->done) return;
+  slot->done = error != nullptr || --slot->parts_left == 0;
   slot->error = error;
-  return true;
 }
 
 void HandleTable::Complete(Handle handle, const std::exception_ptr& error) {

@@ -18,10 +18,11 @@ class HandleTable {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
 
-  /// A new pending handle.
-  Handle Create();
+  /// A new pending handle, fulfilled once `parts` calls of Complete have named it, or one with an
+  /// error.
+  Handle Create(std::uint32_t parts = 1);
 
-  /// Fulfils a handle, with an error or without; ignored when it was already fulfilled.
+  /// Fulfils a part of a handle, with an error or without; ignored when all of it was already.
   void Complete(Handle handle, const std::exception_ptr& error = nullptr);
   void Complete(std::span<const Handle> handles, const std::exception_ptr& error = nullptr);
 
@@ -44,13 +45,14 @@ class HandleTable {
     std::uint32_t generation = 1;
     bool live = false;
     bool done = false;
+    std::uint32_t parts_left = 1;
     std::exception_ptr error;
   };
 
   // All of these expect mutex_ to be held.
   Slot* Find(Handle handle);
   const Slot& FindOrThrow(Handle handle) const;
-  bool CompleteLocked(Handle handle, const std::exception_ptr& error);
+  void CompleteLocked(Handle handle, const std::exception_ptr& error);
   void Forget(std::uint32_t index);
 
   mutable std::mutex mutex_;

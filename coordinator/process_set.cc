@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ops/counted_transport.h"
 #include "ops/subset_transport.h"
 #include "weir/error.h"
 
@@ -30,20 +31,24 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
     transport_ = subset_.get();
   }
   operations_ = std::make_unique<OperationTable>(*this, shared_.handles, shared_.names);
+  round_network_ =
+      std::make_unique<CountedTransport>(*transport_, shared_.gauges.negotiation_bytes);
   negotiator_ = std::make_unique<Negotiator>(
-      *transport_, static_cast<std::uint32_t>(shared_.settings.cache_capacity),
+      *round_network_, static_cast<std::uint32_t>(shared_.settings.cache_capacity),
       TimingOf(shared_.settings));
   joining_ = std::make_unique<Joining>(*this, shared_.handles, shared_.names);
   exchanger_ =
       std::make_unique<Exchanger>(kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); });
 }
 
-void ProcessSet::SetHosts(std::span<const int> host_of_rank) {
-  if (transport_ == nullptr) return;
+std::optional<HostGrid> ProcessSet::GridOf(std::span<const int> host_of_rank) const {
   std::vector<int> hosts;
   for (const int rank : ranks_) hosts.push_back(host_of_rank[static_cast<std::size_t>(rank)]);
-  grid_ = HostGrid::Of(hosts, transport_->rank());
-  knows_hosts_ = true;
+  return HostGrid::Of(hosts, transport_->rank());
+}
+
+void ProcessSet::SetHosts(std::span<const int> host_of_rank) {
+  if (transport_ != nullptr) grid_ = GridOf(host_of_rank);
 }
 
 int ProcessSet::IndexOf(int job_rank) const {

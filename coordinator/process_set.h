@@ -71,17 +71,16 @@ class ProcessSet {
     const Settings& settings = shared_.settings;
     return settings.hierarchical_allreduce && !settings.deterministic && grid_ ? &*grid_ : nullptr;
   }
-  /// The ranks by host, where a hierarchy of them means anything.
-  const HostGrid* host_grid() const { return grid_ ? &*grid_ : nullptr; }
   const HostGrid* allgather_grid() const {
     return shared_.settings.hierarchical_allgather && grid_ ? &*grid_ : nullptr;
   }
 
-  /// `host_of_rank`, of all ranks of the job, as HostGrid wants it; only those of the set's are
-  /// looked at. Any thread, before anything is submitted that asks for a grid; any thread may ask
-  /// for that.
+  /// The set's ranks by host, where a hierarchy of them means anything. `host_of_rank`, of all
+  /// ranks of the job, as HostGrid wants it; only those of the set's are looked at.
+  std::optional<HostGrid> GridOf(std::span<const int> host_of_rank) const;
+  /// For the grids of collectives. Any thread, before anything is submitted that asks for a grid;
+  /// any thread may ask for that.
   void SetHosts(std::span<const int> host_of_rank);
-  bool knows_hosts() const { return knows_hosts_; }
 
   /// A bucket is complete on this rank: negotiates it.
   void OnReady(Bucket* bucket);
@@ -142,7 +141,7 @@ class ProcessSet {
   const Shared shared_;
   std::unique_ptr<Transport> subset_;  ///< Null in the global set.
   Transport* transport_ = nullptr;
-  bool knows_hosts_ = false;
+  std::unique_ptr<Transport> round_network_;  ///< The same network, for negotiation.
   std::optional<HostGrid> grid_;
   std::unique_ptr<OperationTable> operations_;
   std::unique_ptr<Negotiator> negotiator_;

@@ -131,7 +131,7 @@ std::size_t SplitGather::Add(const Identity& identity) {
   for (int rank = 0; rank < transport_.size(); ++rank) {
     std::vector<SparseEntries> entries =
         ReadFrame(parts_exchange_.frames()[static_cast<std::size_t>(rank)], identity, own_,
-                  own_.part_most, rank);
+                  Content::kEntries, rank);
     for (std::size_t i = 0; i < entries.size(); ++i) lists[i].push_back(std::move(entries[i]));
   }
   BucketFrame::Writer writer({sums_.buffer.get(), sums_.capacity}, own_.sum_most);
@@ -152,7 +152,7 @@ Collective* SplitGather::BindSums() {
 
 void SplitGather::Read(const Identity& identity) {
   for (std::size_t r = 0; r < ranges_.size(); ++r) {
-    received_[r] = ReadFrame(sums_exchange_.frames()[r], identity, ranges_[r], ranges_[r].sum_most,
+    received_[r] = ReadFrame(sums_exchange_.frames()[r], identity, ranges_[r], Content::kSums,
                              static_cast<int>(r));
   }
 }
@@ -173,14 +173,16 @@ void SplitGather::Mean(std::size_t tensor, std::span<float> result) const {
 
 std::vector<SparseEntries> SplitGather::ReadFrame(std::span<const std::byte> frame,
                                                   const Identity& identity, const Range& range,
-                                                  std::span<const std::size_t> most,
-                                                  int from) const {
+                                                  Content content, int from) const {
+  const bool sums = content == Content::kSums;
   std::vector<std::span<const std::byte>> payloads(range.pieces.size());
   std::vector<SparseEntries> entries;
   try {
-    BucketFrame::Read(frame, identity, most, payloads);
+    BucketFrame::Read(frame, identity, sums ? range.sum_most : range.part_most, payloads);
     for (std::size_t i = 0; i < payloads.size(); ++i) {
-      entries.push_back(DecodeEntryPart(payloads[i], range.pieces[i].elements));
+      const Piece& piece = range.pieces[i];
+      const ValueType type = sums ? ValueType::kFloat32 : tensors_[piece.tensor].values;
+      entries.push_back(DecodeEntryPart(payloads[i], piece.elements, type));
     }
   } catch (const Corrupt& error) {
     const int rank = transport_.JobRank(from);

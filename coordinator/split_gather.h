@@ -69,10 +69,11 @@ class SplitGather {
 
   static std::vector<Range> Ranges(int ranks, std::span<const Tensor> tensors);
   static std::size_t MaxFrameBytes(std::span<const std::size_t> most);
+  /// What a frame holds of each piece: entries as they were sent, or sums of them.
+  enum class Content { kEntries, kSums };
   /// The entries of each piece of `range` in a frame of rank `from`.
   std::vector<SparseEntries> ReadFrame(std::span<const std::byte> frame, const Identity& identity,
-                                       const Range& range, std::span<const std::size_t> most,
-                                       int from) const;
+                                       const Range& range, Content content, int from) const;
 
   const std::string bucket_;
   Transport& transport_;

@@ -30,6 +30,8 @@ class EngineGauges {
   std::atomic<std::uint64_t> sent_messages{0};
   std::atomic<std::uint64_t> received_messages{0};
 
+  std::atomic<std::uint64_t> negotiation_bytes{0};  ///< Of sent_bytes, in rounds.
+
   std::atomic<std::uint64_t> fast_rounds{0};
   std::atomic<std::uint64_t> slow_rounds{0};
   std::atomic<std::uint64_t> checksum_failures{0};

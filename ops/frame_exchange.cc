@@ -1,6 +1,7 @@
 #include "ops/frame_exchange.h"
 
 #include <string>
+#include <utility>
 
 #include "common/check.h"
 #include "weir/error.h"
@@ -8,15 +9,28 @@
 namespace weir {
 
 FrameExchange::FrameExchange(Transport& transport, std::size_t max_frame_bytes)
+    : FrameExchange(transport, max_frame_bytes,
+                    {std::vector<bool>(static_cast<std::size_t>(transport.size()), true),
+                     std::vector<bool>(static_cast<std::size_t>(transport.size()), true)}) {}
+
+FrameExchange::FrameExchange(Transport& transport, std::size_t max_frame_bytes, Pairs pairs)
     : transport_(transport),
       max_frame_bytes_(max_frame_bytes),
-      scratch_(std::make_unique_for_overwrite<std::byte[]>(
-          static_cast<std::size_t>(transport.size() - 1) * max_frame_bytes)),
+      pairs_(std::move(pairs)),
+      slots_(static_cast<std::size_t>(transport.size())),
       outgoing_(static_cast<std::size_t>(transport.size())),
       frames_(static_cast<std::size_t>(transport.size())),
       sends_(static_cast<std::size_t>(transport.size())),
       receives_(static_cast<std::size_t>(transport.size())) {
   WEIR_CHECK(max_frame_bytes <= kMostBytes);
+  pairs_.to.at(static_cast<std::size_t>(transport.rank())) = false;
+  pairs_.from.at(static_cast<std::size_t>(transport.rank())) = false;
+  std::size_t senders = 0;
+  for (std::size_t rank = 0; rank < slots_.size(); ++rank) {
+    slots_[rank] = senders;
+    senders += pairs_.from[rank] ? 1 : 0;
+  }
+  scratch_ = std::make_unique_for_overwrite<std::byte[]>(senders * max_frame_bytes);
 }
 
 void FrameExchange::Bind(std::span<const std::byte> frame) {
@@ -37,9 +51,8 @@ void FrameExchange::Bind(std::size_t rank, std::span<const std::byte> frame) {
   outgoing_[rank] = frame;
 }
 
-std::byte* FrameExchange::Slot(int peer) {
-  const int slot = peer < transport_.rank() ? peer : peer - 1;
-  return scratch_.get() + static_cast<std::size_t>(slot) * max_frame_bytes_;
+std::byte* FrameExchange::Slot(std::size_t peer) {
+  return scratch_.get() + slots_[peer] * max_frame_bytes_;
 }
 
 void FrameExchange::Start(std::uint32_t operation) {
@@ -47,28 +60,28 @@ void FrameExchange::Start(std::uint32_t operation) {
   const int self = transport_.rank();
   for (int step = 1; step < size; ++step) {
     const int from = (self + size - step) % size;
-    receives_[static_cast<std::size_t>(from)].Receive(transport_, from, {operation, 0},
-                                                      {Slot(from), max_frame_bytes_});
+    const auto f = static_cast<std::size_t>(from);
+    if (!pairs_.from[f]) continue;
+    receives_[f].Receive(transport_, from, {operation, 0}, {Slot(f), max_frame_bytes_});
   }
   for (int step = 1; step < size; ++step) {
     const int to = (self + step) % size;
     const auto t = static_cast<std::size_t>(to);
-    sends_[t].Send(transport_, to, {operation, 0}, outgoing_[t]);
+    if (pairs_.to[t]) sends_[t].Send(transport_, to, {operation, 0}, outgoing_[t]);
   }
   frames_[static_cast<std::size_t>(self)] = outgoing_[static_cast<std::size_t>(self)];
 }
 
 bool FrameExchange::Poll() {
   bool done = true;
-  for (int peer = 0; peer < transport_.size(); ++peer) {
-    if (peer == transport_.rank()) continue;
-    const auto p = static_cast<std::size_t>(peer);
+  for (std::size_t p = 0; p < frames_.size(); ++p) {
+    if (pairs_.to[p]) done &= sends_[p].Done(transport_);
+    if (!pairs_.from[p]) continue;
     if (receives_[p].Done(transport_)) {
-      frames_[p] = {Slot(peer), receives_[p].bytes()};
+      frames_[p] = {Slot(p), receives_[p].bytes()};
     } else {
       done = false;
     }
-    done &= sends_[p].Done(transport_);
   }
   return done;
 }

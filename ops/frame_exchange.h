@@ -14,7 +14,7 @@ namespace weir {
 
 /// Every rank sends a frame to every other, the same one or one for each, whose length the others
 /// learn only when it arrives: the exchange of compressed buckets. All go straight, so a frame
-/// crosses once.
+/// crosses once. Some pairs may have nothing for each other: both ends know it (Pairs).
 class FrameExchange final : public Collective {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
@@ -22,6 +22,13 @@ class FrameExchange final : public Collective {
   /// Frames have at most `max_frame_bytes` bytes, the same number on all ranks, at most kMostBytes.
   /// Reserves (size() - 1) times as much address space; pages are used as frames arrive.
   FrameExchange(Transport& transport, std::size_t max_frame_bytes);
+
+  /// Between which ranks a frame goes, from this one's view; by rank, its own place unused.
+  struct Pairs {
+    std::vector<bool> to;
+    std::vector<bool> from;
+  };
+  FrameExchange(Transport& transport, std::size_t max_frame_bytes, Pairs pairs);
 
   /// One frame for all (an all-gather). It stays as it is until the run is over and as long as
   /// frames() is in use. Throws InvalidArgument when it is longer than max_frame_bytes.
@@ -35,16 +42,18 @@ class FrameExchange final : public Collective {
   void Cancel() override;
 
   std::size_t max_frame_bytes() const { return max_frame_bytes_; }
-  /// After completion: the frames for this rank in rank order; its own is the bound one. Valid
-  /// until the next Start.
+  /// After completion: the frames for this rank in rank order; its own is the bound one, and that
+  /// of a rank which sends it none is empty. Valid until the next Start.
   std::span<const std::span<const std::byte>> frames() const { return frames_; }
 
  private:
   void Bind(std::size_t rank, std::span<const std::byte> frame);
-  std::byte* Slot(int peer);
+  std::byte* Slot(std::size_t peer);
 
   Transport& transport_;
   std::size_t max_frame_bytes_;
+  Pairs pairs_;
+  std::vector<std::size_t> slots_;  ///< Of each rank's frame in the scratch memory.
   std::unique_ptr<std::byte[]> scratch_;
   std::vector<std::span<const std::byte>> outgoing_;  ///< By rank.
   std::vector<std::span<const std::byte>> frames_;

@@ -59,6 +59,7 @@ class Report:
 
     def __init__(self, name):
         self.name, self.rows, self.targets = name, [], []
+        self.more = {}  # Whatever else a benchmark writes into its file.
 
     def add_target(self, name, value, op, target):
         """`op` is ">=" or "<=": what `value` should be to `target`."""
@@ -81,4 +82,4 @@ class Report:
         if options.json:
             with open(options.json, "w", encoding="utf-8") as file:
                 json.dump({"name": self.name, "machine": {"cores": os.cpu_count()},
-                           "rows": self.rows, "targets": self.targets}, file, indent=2)
+                           "rows": self.rows, "targets": self.targets, **self.more}, file, indent=2)

@@ -6,40 +6,21 @@ layer's first, in --backprop seconds (0: the exchange alone), and the optimizer'
 """
 
 import argparse
-import importlib.util
 import json
-import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
+import netlab
+from command_line import count, list_of, plot_file, rates
 from gradient_sets import SETS
 from report import arguments
 from slow_network_columns import COLUMNS
 from slow_network_report import Network, SlowNetworkReport
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-
-
-def list_of(known):
-    """Type of an option that takes some of the known words, separated by commas."""
-    def parse(text):
-        for word in text.split(","):
-            if word not in known:
-                raise argparse.ArgumentTypeError(f"{word}: known are {', '.join(known)}")
-        return text.split(",")
-    return parse
-
-
-def rates(text):
-    """Type of --rates."""
-    for rate in text.split(","):
-        if rate != "none" and not re.fullmatch(r"\d+(\.\d+)?[kmg]bit", rate):
-            raise argparse.ArgumentTypeError(f"{rate}: 100mbit is meant, say, or none")
-    return text.split(",")
 
 
 def numbers(text):
@@ -48,20 +29,6 @@ def numbers(text):
     if min(found) < 0:
         raise argparse.ArgumentTypeError(f"{min(found):g}: seconds from 0 are meant")
     return found
-
-
-def count(text):
-    """Type of --steps and --rounds."""
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: a whole number from 1 is meant")
-    return int(text)
-
-
-def plot_file(text):
-    """Type of --plot: checked before an hour of measuring, not after."""
-    if importlib.util.find_spec("matplotlib") is None:
-        raise argparse.ArgumentTypeError("needs matplotlib; scripts/setup --for check installs it")
-    return text
 
 
 def parsed():
@@ -88,28 +55,15 @@ def parsed():
     return parser.parse_args()
 
 
-def netlab(options, rate, *rest, **more):
-    """Runs scripts/netlab, and ends the benchmark as it ends: 77 where it can make no network."""
-    shaped = [] if rate == "none" else ["--rate", rate]
-    command = [ROOT / "scripts/netlab", "--hosts", str(options.hosts), *shaped, *map(str, rest)]
-    # Of PyTorch only errors: it complains that the addresses of these hosts have no names.
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
-    done = subprocess.run(command, env=environment, text=True, stdin=subprocess.DEVNULL, **more)
-    if done.returncode != 0:
-        print(f"slow-network: scripts/netlab ended with {done.returncode} at rate {rate}",
-              file=sys.stderr)
-        sys.exit(done.returncode)
-    return done.stdout
-
-
 def measure(options, rate):
     """(the network, rows of the ranks' report)."""
-    checked = netlab(options, rate, "--check", stdout=subprocess.PIPE)
+    checked = netlab.run("slow-network", options.hosts, rate, "--check", stdout=subprocess.PIPE)
     network = Network(rate, float(re.search(r"([\d.]+) Mb/s", checked).group(1)))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "options.json").write_text(json.dumps(vars(options)))
-        netlab(options, rate, "--", sys.executable, HERE / "slow_network_ranks.py", folder)
+        netlab.run("slow-network", options.hosts, rate, "--", sys.executable,
+                   HERE / "slow_network_ranks.py", folder)
         return network, json.loads((folder / "rows.json").read_text())
 
 

@@ -14,21 +14,13 @@ import warnings
 import torch
 
 import gloo
+import netlab
 import weir.torch as hvd
 from gradient_sets import SETS
 from replay import Gradients, Replay
 from slow_network_columns import COLUMNS
 
 WARMUP_STEPS, WARMUP_SECONDS = 3, 10.0
-
-
-def bytes_sent():
-    """By this host, since its network was made."""
-    for line in pathlib.Path("/proc/net/dev").read_text().splitlines():
-        device, _, numbers = line.partition(":")
-        if device.strip() == os.environ["GLOO_SOCKET_IFNAME"]:
-            return int(numbers.split()[8])
-    raise RuntimeError("this host has no network: start it with scripts/bench slow-network")
 
 
 class Engine:
@@ -63,7 +55,7 @@ class Visit:
         self._model.backprop = backprop
         chain = torch.zeros((), requires_grad=True)
         hvd.barrier()
-        sent, begin = bytes_sent(), time.perf_counter()
+        sent, begin = netlab.sent().bytes, time.perf_counter()
         loss = self._forward(chain)
         self._model.start_backprop()
         loss.backward()
@@ -71,7 +63,7 @@ class Visit:
         seconds = torch.tensor(time.perf_counter() - begin, dtype=torch.float64)
         # Only when all ranks are through has all that this one sent left its host.
         slowest = hvd.allreduce(seconds, op=hvd.Max, name="seconds").item()
-        return slowest, bytes_sent() - sent
+        return slowest, netlab.sent().bytes - sent
 
 
 class Series:

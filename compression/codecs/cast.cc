@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/check.h"
@@ -21,7 +21,6 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kBlock = 512;  // Values converted at a time, in the first-level cache.
-constexpr float kLargestHalf = 65504.0f;
 constexpr auto kLargestBFloat16 = std::bit_cast<float>(0x7f7f0000u);
 
 void NarrowBlock(DType dtype, std::span<const float> values, std::span<std::uint16_t> out) {
@@ -57,7 +56,7 @@ void ForEachBlock(DType dtype, std::span<const std::byte> payload, Use use) {
 CompressorInfo InfoOf(std::string name, std::string summary, DType dtype, CodecId id) {
   return {.name = std::move(name),
           .summary = std::move(summary),
-          .options = JoinSpecs({MemorySpecs(), StepSpecs()}),
+          .options = JoinSpecs({ArrayRouteSpecs(), MemorySpecs(), StepSpecs()}),
           .make =
               [dtype](const ParsedOptions& options, const TensorSpec& tensor) {
                 return MakeCodecCompressor(std::make_unique<CastCodec>(dtype), options, tensor);
@@ -122,10 +121,9 @@ std::optional<ValueType> CastCodec::entry_values() const {
 }
 
 SparseEntries CastCodec::Entries(std::span<const std::byte> payload, std::size_t n) const {
-  SparseEntries entries{std::vector<std::uint32_t>(n), std::vector<float>(n)};
-  std::iota(entries.indices.begin(), entries.indices.end(), 0U);
-  Merge(payload, entries.values);
-  return entries;
+  std::vector<float> values(n);
+  Merge(payload, values);
+  return EntriesOfAll(std::move(values));
 }
 
 void CastCodec::Subtract(std::span<const std::byte> payload, std::span<float> rest) const {

@@ -25,9 +25,9 @@ std::int64_t StepOf(std::span<const std::byte> payload) {
 }
 
 /// The values of a part that has been checked.
-std::vector<float> ValuesOf(std::span<const std::byte> payload, std::size_t k) {
+std::vector<float> ValuesOf(std::span<const std::byte> payload, std::size_t k, ValueType type) {
   std::vector<float> values(k);
-  MergeDense(payload.subspan(kHeader), values);
+  MergeDense(payload.subspan(kHeader), type, values);
   return values;
 }
 
@@ -113,7 +113,7 @@ std::size_t RandomKCodec::CheckedCount(std::span<const std::byte> payload, std::
     throw Corrupt("random-k part: it has " + std::to_string(k) + " of " + std::to_string(n) +
                   " entries, which no sender writes");
   }
-  CheckDense(payload.subspan(kHeader), k);
+  CheckDense(payload.subspan(kHeader), k, values_);
   return k;
 }
 
@@ -133,7 +133,7 @@ void RandomKCodec::Subtract(std::span<const std::byte> payload, std::span<float>
 
 RandomKCodec::Draw RandomKCodec::Read(std::span<const std::byte> payload, std::size_t n) const {
   const std::size_t k = CheckedCount(payload, n);
-  return {RandomIndices(random_, StepOf(payload), n, k), ValuesOf(payload, k)};
+  return {RandomIndices(random_, StepOf(payload), n, k), ValuesOf(payload, k, values_)};
 }
 
 void RandomKCodec::MergeMean(std::span<const std::span<const std::byte>> payloads,
@@ -149,7 +149,7 @@ void RandomKCodec::MergeMean(std::span<const std::span<const std::byte>> payload
       sum = Draw{RandomIndices(random_, step, mean.size(), k), std::vector<float>(k)};
     }
     if (StepOf(payload) != step || k != sum->values.size()) return Codec::MergeMean(payloads, mean);
-    MergeDense(payload.subspan(kHeader), sum->values);
+    MergeDense(payload.subspan(kHeader), values_, sum->values);
   }
   std::ranges::fill(mean, 0.0f);
   if (!sum) return;

@@ -31,25 +31,27 @@ std::size_t SparseCodec::EncodeAndSubtract(const StepContext& context, std::span
 
 // A frame's length was already checked against the step's density; here any count up to n can be
 // right, because a codec does not know the step.
+SparseForm SparseCodec::FormOf(std::size_t n) const { return {n, CountOf(n, 1.0), values_}; }
+
 void SparseCodec::Check(std::span<const std::byte> payload, std::size_t n) const {
-  CheckSparse(payload, n, CountOf(n, 1.0));
+  CheckSparse(payload, FormOf(n));
 }
 
 void SparseCodec::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
-  MergeSparse(payload, sum.size(), CountOf(sum.size(), 1.0), sum);
+  MergeSparse(payload, FormOf(sum.size()), sum);
 }
 
 void SparseCodec::MergeMean(std::span<const std::span<const std::byte>> payloads,
                             std::span<float> mean) const {
-  MergeSparseMean(payloads, CountOf(mean.size(), 1.0), mean);
+  MergeSparseMean(payloads, FormOf(mean.size()), mean);
 }
 
 void SparseCodec::Subtract(std::span<const std::byte> payload, std::span<float> rest) const {
-  SubtractSparse(payload, rest.size(), CountOf(rest.size(), 1.0), rest);
+  SubtractSparse(payload, FormOf(rest.size()), rest);
 }
 
 SparseEntries SparseCodec::Entries(std::span<const std::byte> payload, std::size_t n) const {
-  return DecodeSparse(payload, n, CountOf(n, 1.0));
+  return DecodeSparse(payload, FormOf(n));
 }
 
 }  // namespace weir

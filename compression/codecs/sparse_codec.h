@@ -21,7 +21,7 @@ class SparseCodec : public Codec {
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
-  std::optional<ValueType> entry_values() const override { return values_; }
+  std::optional<ValueType> entry_values() const override { return EntryValues(values_); }
   SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
 
@@ -35,6 +35,7 @@ class SparseCodec : public Codec {
                                             std::size_t most) const = 0;
 
  private:
+  SparseForm FormOf(std::size_t n) const;
   SparseEntries Take(const StepContext& context, std::span<const float> values) const;
 
   ValueType values_;

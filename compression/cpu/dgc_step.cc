@@ -211,7 +211,9 @@ void DgcStep::SettleRange(std::size_t begin, std::size_t end) {
     if (masking) {
       __builtin_prefetch(&u_[ahead], 1);
       old_u_[i] = u_[index];
-      u_[index] = 0.0f;
+      // Of what rounding made 0 nothing was sent.
+      const bool vanished = values_[i] == 0.0f && old_v_[i] != 0.0f;
+      u_[index] = vanished ? old_u_[i] : 0.0f;
     }
   }
 }

@@ -46,8 +46,8 @@ class DgcStep {
   std::span<const std::uint32_t> indices() const { return {indices_.data(), k_}; }
   std::span<float> values() { return {values_.data(), k_}; }
 
-  /// v -= values at the selected entries, and u = 0 there with masking. `pool`, if any, shares the
-  /// work.
+  /// v -= values at the selected entries, and with masking u = 0 there, but where replacing a value
+  /// has made it 0: then nothing was sent. `pool`, if any, shares the work.
   void Settle(ThreadPool* pool = nullptr);
   /// Puts back what the last Settle changed; nothing if that was done already.
   void Undo();

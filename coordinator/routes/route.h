@@ -30,6 +30,9 @@ class Route {
   virtual void Run(BucketStage stage) = 0;
   /// The collective of an exchange, counted from 0, with its buffers bound.
   virtual Collective* Bind(std::size_t exchange) = 0;
+  /// The run failed: what this rank sent for others counts as not sent. What it sent of its own is
+  /// taken back by GradientSlices::Revert.
+  virtual void Revert() {}
   /// What this rank contributes to the step, as far as it is known.
   virtual std::uint64_t wire_bytes() const = 0;
 

@@ -7,6 +7,7 @@
 #include "coordinator/routes/gather_route.h"
 #include "coordinator/routes/host_route.h"
 #include "coordinator/routes/masked_route.h"
+#include "coordinator/routes/push_pull_route.h"
 #include "coordinator/routes/split_route.h"
 
 namespace weir {
@@ -23,6 +24,7 @@ std::vector<RouteInfo> RouteNames() {
   name(RouteKind::kSplit) = {"allgather", "split"};
   name(RouteKind::kFactors) = {"allreduce", "factors"};
   name(RouteKind::kHosts) = {"allgather", "hierarchical"};
+  name(RouteKind::kPushPull) = {"push_pull", "push_pull"};
   return names;
 }
 
@@ -42,7 +44,9 @@ std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, Proc
     case RouteKind::kFactors:
       return std::make_unique<FactorRoute>(gradients, transport, set.allreduce_grid());
     case RouteKind::kHosts:
-      return std::make_unique<HostRoute>(gradients, transport, *set.host_grid());
+      return std::make_unique<HostRoute>(gradients, transport, *gradients.step().hosts);
+    case RouteKind::kPushPull:
+      return std::make_unique<PushPullRoute>(gradients, transport);
   }
   WEIR_CHECK(false);
   return nullptr;

@@ -10,14 +10,23 @@
 namespace weir {
 
 /// What a step's bucket looks like on the network: a class each, in this folder.
-enum class RouteKind : std::uint8_t { kDense, kArray, kGather, kMasked, kSplit, kFactors, kHosts };
-inline constexpr std::size_t kRouteKinds = 7;
+enum class RouteKind : std::uint8_t {
+  kDense,
+  kArray,
+  kGather,
+  kMasked,
+  kSplit,
+  kFactors,
+  kHosts,
+  kPushPull
+};
+inline constexpr std::size_t kRouteKinds = 8;
 
 /// What they are called in records, by their value.
 std::vector<RouteInfo> RouteNames();
 
 /// A route for a bucket of `set`, which suits it: SplitRoute::Suits, FactorRoute::Suits, an array
-/// (GradientSlices::summable), hosts that the set knows (ProcessSet::host_grid).
+/// (GradientSlices::summable), hosts that the step knows (GroupStep::hosts).
 std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, ProcessSet& set);
 
 }  // namespace weir

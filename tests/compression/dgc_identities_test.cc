@@ -10,6 +10,7 @@
 #include "compression/sparse_payload.h"
 #include "compression/weight_decay.h"
 #include "tests/compression/simulated_ranks.h"
+#include "tests/compression/sparse_sample.h"
 #include "weir/error.h"
 
 /// What DGC must hold to whatever it is made of; the numbers are those of docs/dgc.md,
@@ -87,7 +88,7 @@ TEST(DgcIdentities, 2_EverythingSentWithMaskingIsSgdWithoutMomentum) {
 
 TEST(DgcIdentities, 3_WhatWasSentAndWhatRemainsIsWhatWasAdded) {
   const std::size_t n = 2000;
-  for (ValueType type : {ValueType::kFloat32, ValueType::kFloat16}) {
+  for (const ValueType type : test::kAllValueTypes) {
     for (Momentum momentum : {Momentum::kNone, Momentum::kVanilla, Momentum::kNesterov}) {
       std::mt19937 random(kSeed);
       auto ranks = MakeRanks(1, n, momentum, true, type);
@@ -218,8 +219,8 @@ TEST(DgcIdentities, 6_WeightDecayAloneIsThatOfDenseMomentumSgd) {
 void ExpectEntries(std::span<const std::byte> payload, std::size_t n, std::size_t k) {
   std::vector<float> sum(n);
   EXPECT_EQ(payload.size(), SparsePayloadBytes(n, k, ValueType::kFloat16));
-  EXPECT_NO_THROW(MergeSparse(payload, n, k, sum));
-  EXPECT_THROW(MergeSparse(payload, n, k - 1, sum), Corrupt);
+  EXPECT_NO_THROW(MergeSparse(payload, {n, k, ValueType::kFloat16}, sum));
+  EXPECT_THROW(MergeSparse(payload, {n, k - 1, ValueType::kFloat16}, sum), Corrupt);
 }
 
 TEST(DgcIdentities, 7_ExactlyKAreSentAlways) {
@@ -267,18 +268,21 @@ TEST(DgcIdentities, 7_NoNanStaysHidden) {
 
 TEST(DgcIdentities, 8_ReplicasAreIdenticalOverAThousandSteps) {
   const std::size_t n = 400;
-  std::mt19937 random(kSeed);
-  auto ranks = MakeRanks(4, n, Momentum::kNesterov, true, ValueType::kFloat16);
-  for (int t = 0; t < 1000; ++t) {
-    // Step itself compares the ranks' directions bit for bit.
-    ranks.Step({.step = t, .dense_phase = t < 20, .density = 0.01}, NormalGradients(4, n, random));
-    ASSERT_FALSE(HasFailure()) << "step " << t;
+  for (const ValueType type : {ValueType::kFloat16, ValueType::kInt8, ValueType::kInt2}) {
+    std::mt19937 random(kSeed);
+    auto ranks = MakeRanks(4, n, Momentum::kNesterov, true, type);
+    for (int t = 0; t < 1000; ++t) {
+      // Step itself compares the ranks' directions bit for bit.
+      ranks.Step({.step = t, .dense_phase = t < 20, .density = 0.01},
+                 NormalGradients(4, n, random));
+      ASSERT_FALSE(HasFailure()) << "step " << t;
+    }
   }
 }
 
 TEST(DgcIdentities, 9_RestoredIsNeverStopped) {
   const std::size_t n = 50000;
-  for (ValueType type : {ValueType::kFloat16, ValueType::kFloat32}) {
+  for (const ValueType type : {ValueType::kFloat16, ValueType::kFloat32, ValueType::kInt2}) {
     auto all = MakeRanks(2, n, Momentum::kVanilla, true, type);
     auto first = MakeRanks(2, n, Momentum::kVanilla, true, type);
     auto second = MakeRanks(2, n, Momentum::kVanilla, true, type);

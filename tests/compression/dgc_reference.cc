@@ -64,8 +64,9 @@ void DgcReference::Settle() {
       v[index] = 0.0f;
       if (!u.empty() && !IsFinite(u[index])) u[index] = 0.0f;
     }
+    const bool nothing_sent = values_[i] == 0.0f && v[index] != 0.0f;
     v[index] -= values_[i];
-    if (masking_ && !u.empty()) u[index] = 0.0f;
+    if (masking_ && !u.empty() && !nothing_sent) u[index] = 0.0f;
   }
 }
 

@@ -11,6 +11,7 @@
 #include "compression/dense_momentum.h"
 #include "compression/registry.h"
 #include "tests/compression/simulated_ranks.h"
+#include "tests/compression/sparse_sample.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -58,9 +59,35 @@ TEST(Dgc, KeepsWhatHalfPrecisionLoses) {
   EXPECT_EQ(StateOf(dgc, "velocity")[0], 1.0f / 4096);
 }
 
+TEST(Dgc, KeepsWhatFewBitsLose) {
+  const std::vector<float> gradient = {7, -2, 1, 0.25f, 0};
+  const auto rest_after = [&](ValueType type) {
+    Dgc dgc(Settings(type), gradient.size());
+    std::vector<float> sum(gradient.size());
+    dgc.Merge(Encoded(dgc, {.density = 0.6}, gradient), sum);
+    const auto rest = StateOf(dgc, "velocity");
+    for (std::size_t i = 0; i < sum.size(); ++i) EXPECT_EQ(sum[i] + rest[i], gradient[i]);
+    EXPECT_EQ(sum[3], 0.0f) << "not among the largest";
+    return std::vector<float>(rest.begin(), rest.end());
+  };
+  EXPECT_THAT(rest_after(ValueType::kInt4), testing::ElementsAre(0, 0, 0, 0.25f, 0));
+  // 7 is above the mean, the others are 1.5 on average.
+  EXPECT_THAT(rest_after(ValueType::kInt2), testing::ElementsAre(0, -0.5f, -0.5f, 0.25f, 0));
+}
+
+// What rounding left nothing of was not sent: its momentum goes on.
+TEST(Dgc, MasksOnlyWhatReceiversGet) {
+  Dgc dgc(Settings(ValueType::kInt4), 3);
+  std::vector<float> sum(3);
+  dgc.Merge(Encoded(dgc, {.density = 0.6}, {112, 1, 0}), sum);
+  EXPECT_THAT(sum, testing::ElementsAre(112, 0, 0));
+  EXPECT_THAT(StateOf(dgc, "velocity"), testing::ElementsAre(0, 1, 0));
+  EXPECT_THAT(StateOf(dgc, "momentum"), testing::ElementsAre(0, 1, 0));
+}
+
 TEST(Dgc, RevertLeavesTheGradientAccumulatedAndNothingSent) {
   const std::size_t n = 3000;
-  for (ValueType type : {ValueType::kFloat16, ValueType::kFloat32}) {
+  for (const ValueType type : test::kAllValueTypes) {
     std::mt19937 random(2);
     Dgc reverted(Settings(type), n);
     std::vector<float> u(n), v(n);
@@ -147,6 +174,21 @@ TEST(DgcOptions, ReachTheCompressor) {
   compressor->Merge(Encoded(*compressor, {.density = 0.25}, {4, 0, 1, 0}), sum);
   EXPECT_EQ(sum[0], 6.0f);  // m (0 + g) + g.
   EXPECT_THAT(StateOf(*compressor, "momentum"), testing::ElementsAre(2, 0, 0.5f, 0));
+}
+
+TEST(DgcOptions, SayHowManyBitsAValueTakes) {
+  std::mt19937 random(5);
+  const auto gradient = NormalGradients(1, 128 * 128, random)[0];
+  for (const Shape& shape : {Shape{128, 128}, Shape{128 * 128}}) {
+    std::size_t before = SIZE_MAX;
+    for (const char* values : {"fp32", "fp16", "int8", "int4", "int2"}) {
+      const auto compressor =
+          MakeCompressor({{"compressor", "dgc"}, {"values", values}}, {"w", shape});
+      const std::size_t bytes = Encoded(*compressor, {.density = 0.1}, gradient).size();
+      EXPECT_LT(bytes, before) << values;
+      before = bytes;
+    }
+  }
 }
 
 TEST(DgcOptions, NoMomentumMeansNoMomentumState) {

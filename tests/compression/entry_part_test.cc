@@ -42,7 +42,8 @@ TEST(EntryPart, KeepsFewAndAllEntries) {
   for (const std::size_t n : {1, 7, 64, 1000}) {
     for (const std::size_t k : {std::size_t{0}, std::size_t{1}, n / 3, n}) {
       const SparseEntries sent = Some(n, k, random);
-      const SparseEntries got = DecodeEntryPart(Encode(sent, n, ValueType::kFloat32), n);
+      const SparseEntries got =
+          DecodeEntryPart(Encode(sent, n, ValueType::kFloat32), n, ValueType::kFloat32);
       std::vector<float> expected(n), found(n);
       for (std::size_t i = 0; i < k; ++i) expected[sent.indices[i]] = sent.values[i];
       for (std::size_t i = 0; i < got.indices.size(); ++i) found[got.indices[i]] = got.values[i];
@@ -61,26 +62,32 @@ TEST(EntryPart, WhatWasRoundedOnceStaysAsItIs) {
     std::vector<std::byte> payload(SparsePayloadBytes(kElements, 150, ValueType::kFloat16));
     std::vector<float> sent = whole.values;
     EncodeSparse(kElements, whole.indices, sent, ValueType::kFloat16, payload);
-    const SparseEntries rounded = DecodeSparse(payload, kElements, kElements);
+    const SparseEntries rounded =
+        DecodeSparse(payload, {kElements, kElements, ValueType::kFloat16});
     const std::size_t half = 75;
     SparseEntries part{{rounded.indices.begin() + half, rounded.indices.end()},
                        {rounded.values.begin() + half, rounded.values.end()}};
-    EXPECT_EQ(DecodeEntryPart(Encode(part, kElements, ValueType::kFloat16), kElements).values,
+    EXPECT_EQ(DecodeEntryPart(Encode(part, kElements, ValueType::kFloat16), kElements,
+                              ValueType::kFloat16)
+                  .values,
               part.values);
   }
 }
 
 TEST(EntryPart, AnEmptyPayloadHasNoEntries) {
-  EXPECT_TRUE(DecodeEntryPart({}, 10).indices.empty());
+  EXPECT_TRUE(DecodeEntryPart({}, 10, ValueType::kFloat16).indices.empty());
 }
 
 TEST(EntryPart, ForeignBytesAreRefused) {
   std::mt19937 random(kSeed);
   for (const std::size_t k : {std::size_t{3}, std::size_t{100}}) {
     const std::vector<std::byte> part = Encode(Some(100, k, random), 100, ValueType::kFloat16);
-    EXPECT_THROW(DecodeEntryPart(part, 50), Corrupt);
+    EXPECT_THROW(DecodeEntryPart(part, 100, ValueType::kFloat32), Corrupt);
+    EXPECT_THROW(DecodeEntryPart(part, 50, ValueType::kFloat16), Corrupt);
     for (std::size_t length = 1; length < part.size(); ++length) {
-      EXPECT_THROW(DecodeEntryPart(std::span(part).first(length), 100), Corrupt) << length;
+      EXPECT_THROW(DecodeEntryPart(std::span(part).first(length), 100, ValueType::kFloat16),
+                   Corrupt)
+          << length;
     }
   }
 }

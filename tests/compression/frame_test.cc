@@ -148,7 +148,7 @@ TEST(Frame, MutatedPayloadsWithAValidChecksumAreSeenOrHarmless) {
     const Bytes frame = FrameOf(kHeader, payload);
     std::vector<float> sum(n, 0.25f);
     try {
-      MergeSparse(ReadFrame(frame, expected), n, k, sum);
+      MergeSparse(ReadFrame(frame, expected), {n, k, ValueType::kFloat16}, sum);
     } catch (const Corrupt&) {
       EXPECT_EQ(sum, std::vector<float>(n, 0.25f));
     }

@@ -84,7 +84,7 @@ TEST(Options, ABadValueIsNamedWithWhatIsAllowed) {
   EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"density", "2"}}),
               AllOf(HasSubstr("\"density\" = \"2\""), HasSubstr("above 0 and at most 1")));
   EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"values", "fp8"}}),
-              HasSubstr("must be fp16 or fp32"));
+              HasSubstr("must be fp16, fp32, int8, int4 or int2"));
 }
 
 TEST(Options, ContradictionsAreRefused) {
@@ -114,6 +114,31 @@ TEST(Options, DefaultsAreFilledInAndToldApart) {
   EXPECT_EQ(MinElementsOf(options), 16384u);
   EXPECT_EQ(RouteOf(options).policy, RoutePolicy::kNever);
   EXPECT_EQ(ValueTypeOf(options), ValueType::kFloat16);
+}
+
+TEST(Options, ValuesHaveTheNamesOfTheirTypes) {
+  for (const ValueType type : {ValueType::kFloat16, ValueType::kFloat32, ValueType::kInt8,
+                               ValueType::kInt4, ValueType::kInt2}) {
+    const ParsedOptions options =
+        ParseOptions({{"compressor", "dgc"}, {"values", std::string(Name(type))}});
+    EXPECT_EQ(ValueTypeOf(options), type);
+  }
+  EXPECT_THAT(WhyRefused({{"compressor", "dgc"}, {"values", "int3"}}),
+              HasSubstr("fp16, fp32, int8, int4 or int2"));
+}
+
+TEST(Options, LowBitValuesAreNotDivided) {
+  const auto options = [](const std::string& values) {
+    return ParseOptions({{"compressor", "dgc"}, {"values", values}, {"route", "split"}});
+  };
+  EXPECT_EQ(RouteOf(options("fp16")).compressed, Exchange::kSplitAllgather);
+  try {
+    RouteOf(options("int2"));
+    FAIL() << "was taken";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), HasSubstr("\"route\""));
+    EXPECT_THAT(error.what(), HasSubstr("\"int2\""));
+  }
 }
 
 TEST(Options, LaterSpecsReplaceEarlierOnes) {

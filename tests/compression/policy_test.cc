@@ -55,6 +55,20 @@ TEST(Policy, WhatIsCompressedGoesAsItIsAskedTo) {
             Exchange::kDenseAllreduce);
 }
 
+TEST(Policy, ServersTakeAPayloadAndGiveOne) {
+  EXPECT_DOUBLE_EQ(TrafficOf(4, 4000, 100).push_pull, 150.0);
+  const RouteSettings push_pull{RoutePolicy::kAuto, Exchange::kPushPull};
+  EXPECT_EQ(ChooseExchange(push_pull, 64, 4'000'000, 4'000'000), Exchange::kPushPull);
+  EXPECT_EQ(ChooseExchange(push_pull, 64, 4'000'000, 4'000'001), Exchange::kDenseAllreduce);
+}
+
+TEST(Policy, FromHostToHostTheRouteStays) {
+  const RouteSettings hosts{RoutePolicy::kAuto, Exchange::kHostAllgather};
+  EXPECT_EQ(ChooseExchange(hosts, 64, 4'000'000, 4'000'001), Exchange::kHostAllgather);
+  EXPECT_EQ(ChooseExchange({RoutePolicy::kNever, Exchange::kHostAllgather}, 2, 4000, 4),
+            Exchange::kDenseAllreduce);
+}
+
 TEST(Policy, OneRankCompressesWithoutTraffic) {
   EXPECT_EQ(TrafficOf(1, 1000, 1000).dense, 0.0);
   EXPECT_EQ(TrafficOf(1, 1000, 1000).sparse, 0.0);

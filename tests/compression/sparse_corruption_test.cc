@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <random>
+#include <string>
 
 #include "tests/compression/sparse_sample.h"
 #include "weir/error.h"
@@ -10,17 +11,20 @@ namespace weir {
 namespace {
 
 using test::Encoded;
+using test::FormOf;
+using test::kAllValueTypes;
 using test::RandomSample;
 using test::SparseSample;
 
 using Bytes = std::vector<std::byte>;
 
 /// Either Corrupt and nothing changed, or accepted with finite values at no more than max_k places.
-void ExpectRefusedOrHarmless(const Bytes& payload, std::size_t n, std::size_t max_k) {
+void ExpectRefusedOrHarmless(const Bytes& payload, const SparseForm& form) {
+  const auto [n, max_k, type] = form;
   std::vector<float> sum(n, 0.25f);
   bool refused = false;
   try {
-    MergeSparse(payload, n, max_k, sum);
+    MergeSparse(payload, form, sum);
   } catch (const Corrupt&) {
     refused = true;
   }
@@ -32,9 +36,10 @@ void ExpectRefusedOrHarmless(const Bytes& payload, std::size_t n, std::size_t ma
   ASSERT_LE(changed, refused ? 0 : max_k);
 }
 
-void ExpectCorrupt(const Bytes& payload, std::size_t n, std::size_t max_k) {
+void ExpectCorrupt(const Bytes& payload, std::size_t n, std::size_t max_k,
+                   ValueType type = ValueType::kFloat16) {
   std::vector<float> sum(n, 0.25f);
-  EXPECT_THROW(MergeSparse(payload, n, max_k, sum), Corrupt);
+  EXPECT_THROW(MergeSparse(payload, {n, max_k, type}, sum), Corrupt);
   EXPECT_EQ(sum, std::vector<float>(n, 0.25f));
 }
 
@@ -44,16 +49,47 @@ SparseSample Sample(std::size_t n, std::size_t k) {
 }
 
 TEST(SparseCorruption, EveryOtherLengthIsRefused) {
-  for (std::size_t k : {0, 1, 30, 400}) {
-    SparseSample sample = Sample(1000, k);
-    Bytes payload = Encoded(sample, ValueType::kFloat16);
-    for (std::size_t size = 0; size < payload.size(); ++size) {
-      ExpectCorrupt(Bytes(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size)),
-                    1000, k);
+  for (const ValueType type : kAllValueTypes) {
+    for (std::size_t k : {0, 1, 30, 400}) {
+      SparseSample sample = Sample(1000, k);
+      Bytes payload = Encoded(sample, type);
+      for (std::size_t size = 0; size < payload.size(); ++size) {
+        ExpectCorrupt(Bytes(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size)),
+                      1000, k, type);
+      }
+      payload.push_back(std::byte{0});
+      ExpectCorrupt(payload, 1000, k, type);
     }
-    payload.push_back(std::byte{0});
-    ExpectCorrupt(payload, 1000, k);
   }
+}
+
+// Whatever their length: two halves and two levels of 8 bits take the same.
+TEST(SparseCorruption, ValuesOfAnotherTypeThanTheOptionsSayAreRefused) {
+  for (const ValueType sent : kAllValueTypes) {
+    SparseSample sample = Sample(1000, 2);
+    const Bytes payload = Encoded(sample, sent);
+    for (const ValueType expected : kAllValueTypes) {
+      if (expected == sent) continue;
+      ExpectCorrupt(payload, 1000, 2, expected);
+      try {
+        CheckSparse(payload, FormOf(sample, expected));
+      } catch (const Corrupt& error) {
+        EXPECT_NE(std::string(error.what()).find("value type"), std::string::npos) << error.what();
+      }
+    }
+  }
+}
+
+TEST(SparseCorruption, RiceCodeBesideWholeValuesIsRefused) {
+  constexpr std::size_t kEntries = 500;
+  SparseSample sample = Sample(100000, kEntries);
+  Bytes payload = Encoded(sample, ValueType::kInt8);
+  ASSERT_EQ(std::to_integer<int>(payload[0]), 0x23);
+  // The same indices, then halves, all 0.
+  payload[0] = std::byte{0x03};
+  payload.resize(payload.size() - 2 - kEntries);
+  payload.resize(payload.size() + 2 * kEntries);
+  ExpectCorrupt(payload, 100000, kEntries);
 }
 
 TEST(SparseCorruption, MoreEntriesThanTheReceiverAllowsAreRefused) {
@@ -61,7 +97,7 @@ TEST(SparseCorruption, MoreEntriesThanTheReceiverAllowsAreRefused) {
   const Bytes payload = Encoded(sample, ValueType::kFloat16);
   ExpectCorrupt(payload, 1000, 29);
   std::vector<float> sum(1000);
-  EXPECT_NO_THROW(MergeSparse(payload, 1000, 30, sum));
+  EXPECT_NO_THROW(MergeSparse(payload, FormOf(sample, ValueType::kFloat16), sum));
 }
 
 TEST(SparseCorruption, AnotherTensorSizeIsRefused) {
@@ -82,7 +118,7 @@ TEST(SparseCorruption, NonFiniteValuesAreRefused) {
   Bytes payload = Encoded(sample, ValueType::kFloat32);
   payload[payload.size() - 2] = std::byte{0x80};
   payload[payload.size() - 1] = std::byte{0x7f};
-  ExpectCorrupt(payload, 1000, 30);
+  ExpectCorrupt(payload, 1000, 30, ValueType::kFloat32);
 }
 
 /// Two indices in one Elias-Fano bucket with their low bits exchanged.
@@ -106,13 +142,15 @@ TEST(SparseCorruption, IndexPastTheEndIsRefused) {
 }
 
 TEST(SparseCorruption, EveryFlippedBitOfTheIndicesOfACompactPartIsSeenOrHarmless) {
-  for (std::size_t k : {1, 40, 700}) {
-    SparseSample sample = Sample(1500, k);
-    const Bytes payload = Encoded(sample, ValueType::kFloat16);
-    for (std::size_t bit = 0; bit < payload.size() * 8; ++bit) {
-      Bytes flipped = payload;
-      flipped[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
-      ExpectRefusedOrHarmless(flipped, 1500, k);
+  for (const ValueType type : kAllValueTypes) {
+    for (std::size_t k : {1, 40, 700}) {
+      SparseSample sample = Sample(1500, k);
+      const Bytes payload = Encoded(sample, type);
+      for (std::size_t bit = 0; bit < payload.size() * 8; ++bit) {
+        Bytes flipped = payload;
+        flipped[bit / 8] ^= static_cast<std::byte>(1u << bit % 8);
+        ExpectRefusedOrHarmless(flipped, FormOf(sample, type));
+      }
     }
   }
 }
@@ -124,7 +162,7 @@ TEST(SparseCorruption, RandomBytesAreSeenOrHarmless) {
   for (int round = 0; round < 3000; ++round) {
     const std::size_t n = 1 + random() % 500;
     const std::size_t k = random() % (n + 1);
-    const auto type = static_cast<ValueType>(random() % 2);
+    const auto type = kAllValueTypes[random() % std::size(kAllValueTypes)];
     SparseSample sample = RandomSample(n, k, random);
     Bytes payload = Encoded(sample, type);
     const unsigned mutations = 1 + random() % 8;
@@ -132,7 +170,7 @@ TEST(SparseCorruption, RandomBytesAreSeenOrHarmless) {
       payload[random() % payload.size()] = static_cast<std::byte>(random());
     }
     if (random() % 4 == 0) payload.resize(random() % (payload.size() + 20));
-    ExpectRefusedOrHarmless(payload, n, k);
+    ExpectRefusedOrHarmless(payload, {n, k, type});
   }
 }
 
@@ -144,7 +182,7 @@ TEST(DenseCorruption, WrongLengthTypeExponentAndValuesAreRefused) {
     Bytes changed = payload;
     changed[at] = static_cast<std::byte>(byte);
     std::vector<float> sum(n, 0.25f);
-    EXPECT_THROW(MergeDense(changed, sum), Corrupt);
+    EXPECT_THROW(MergeDense(changed, ValueType::kFloat16, sum), Corrupt);
     EXPECT_EQ(sum, std::vector<float>(n, 0.25f));
   };
   expect_corrupt(2, 0, 0);
@@ -156,7 +194,7 @@ TEST(DenseCorruption, WrongLengthTypeExponentAndValuesAreRefused) {
   expect_corrupt(3, 1, -126);
   expect_corrupt(3, 7, 0x7c);
   std::vector<float> sum(3);
-  EXPECT_THROW(MergeDense({}, sum), Corrupt);
+  EXPECT_THROW(MergeDense({}, ValueType::kFloat16, sum), Corrupt);
 }
 
 }  // namespace

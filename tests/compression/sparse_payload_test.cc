@@ -15,6 +15,8 @@ namespace weir {
 namespace {
 
 using test::Encoded;
+using test::FormOf;
+using test::kAllValueTypes;
 using test::RandomSample;
 using test::SparseSample;
 
@@ -24,16 +26,18 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 void ExpectRoundTrip(SparseSample sample, ValueType type) {
   const std::vector<float> before = sample.values;
   const std::vector<std::byte> payload = Encoded(sample, type);
+  const SparseForm form = FormOf(sample, type);
   std::vector<float> sum(sample.n);
-  MergeSparse(payload, sample.n, sample.indices.size(), sum);
+  MergeSparse(payload, form, sum);
   std::vector<float> expected(sample.n);
   for (std::size_t i = 0; i < sample.indices.size(); ++i) {
     expected[sample.indices[i]] = sample.values[i];
+    if (IsLowBit(type)) continue;  // How near, low_bit_values_test.cc says.
     const float tolerance = type == ValueType::kFloat32 ? 0.0f : std::ldexp(8.0f, -11);
     EXPECT_NEAR(sample.values[i], before[i], tolerance);
   }
   ASSERT_EQ(sum, expected);
-  SubtractSparse(payload, sample.n, sample.indices.size(), sum);
+  SubtractSparse(payload, form, sum);
   ASSERT_EQ(sum, std::vector<float>(sample.n));
 }
 
@@ -44,8 +48,9 @@ TEST(SparsePayload, EverySmallCountSurvives) {
   for (std::size_t n = 1; n <= 70; ++n) {
     for (std::size_t k = 0; k <= n; ++k) {
       SCOPED_TRACE(testing::Message() << k << " of " << n);
-      ExpectRoundTrip(RandomSample(n, k, random), ValueType::kFloat16);
-      ExpectRoundTrip(RandomSample(n, k, random), ValueType::kFloat32);
+      for (const ValueType type : kAllValueTypes) {
+        ExpectRoundTrip(RandomSample(n, k, random), type);
+      }
     }
   }
 }
@@ -59,6 +64,7 @@ TEST(SparsePayload, EveryDensitySurvives) {
       const auto k = std::max<std::size_t>(1, static_cast<std::size_t>(density * n));
       SCOPED_TRACE(testing::Message() << k << " of " << n);
       ExpectRoundTrip(RandomSample(n, k, random), ValueType::kFloat16);
+      ExpectRoundTrip(RandomSample(n, k, random), ValueType::kInt2);
     }
   }
 }
@@ -71,6 +77,25 @@ TEST(SparsePayload, ClusteredIndicesSurvive) {
       sample.values.push_back(1.0f + static_cast<float>(i));
     }
     ExpectRoundTrip(sample, ValueType::kFloat32);
+    ExpectRoundTrip(sample, ValueType::kInt4);
+  }
+}
+
+TEST(SparsePayload, NoPayloadIsLongerThanAnnouncedAndLowBitOnesAreShorter) {
+  std::mt19937 random(13);
+  for (const double density : {0.001, 0.02, 0.25, 0.9}) {
+    const std::size_t n = 100'000;
+    const auto k = static_cast<std::size_t>(density * static_cast<double>(n));
+    for (const ValueType type : kAllValueTypes) {
+      SparseSample sample = RandomSample(n, k, random);
+      const std::size_t bytes = Encoded(sample, type).size();
+      if (IsLowBit(type)) {
+        EXPECT_LE(bytes, SparsePayloadBytes(n, k, type));
+        EXPECT_LT(bytes, SparsePayloadBytes(n, k, ValueType::kFloat16));
+      } else {
+        EXPECT_EQ(bytes, SparsePayloadBytes(n, k, type));
+      }
+    }
   }
 }
 
@@ -84,13 +109,21 @@ TEST(SparsePayload, LastElementOfTheLargestTensorSurvives) {
 }
 
 /// 4n over the payload of one rank at 99.9 %, in one frame.
-double RatioAt999(const test::ModelShapes& model) {
+double RatioAt999(const test::ModelShapes& model, ValueType type = ValueType::kFloat16) {
+  std::mt19937 random(14);
   std::size_t bytes = kFrameHeaderBytes;
   for (std::size_t n : model.matrices) {
     const auto k = static_cast<std::size_t>(std::llround(0.001 * static_cast<double>(n)));
-    bytes += SparsePayloadBytes(n, std::max<std::size_t>(1, k), ValueType::kFloat16);
+    if (!IsLowBit(type)) {
+      bytes += SparsePayloadBytes(n, std::max<std::size_t>(1, k), type);
+      continue;
+    }
+    SparseSample sample = RandomSample(n, std::max<std::size_t>(1, k), random);
+    bytes += sizeof(std::uint32_t) + Encoded(sample, type).size();  // Its length, and the part.
   }
-  for (std::size_t n : model.vectors) bytes += DensePayloadBytes(n, ValueType::kFloat16);
+  for (std::size_t n : model.vectors) {
+    bytes += DensePayloadBytes(n, type) + (IsLowBit(type) ? sizeof(std::uint32_t) : 0);
+  }
   return 4.0 * static_cast<double>(model.elements()) / static_cast<double>(bytes);
 }
 
@@ -101,6 +134,8 @@ TEST(SparsePayload, PaperModelsShrinkAsPlanned) {
   EXPECT_GE(RatioAt999(test::ResNet50()), 515.0);
   EXPECT_GE(RatioAt999(test::AlexNet()), 1035.0);
   EXPECT_GE(RatioAt999(test::PtbLstm()), 825.0);
+  EXPECT_GE(RatioAt999(test::ResNet50(), ValueType::kInt2), 670.0);
+  EXPECT_GE(RatioAt999(test::AlexNet(), ValueType::kInt2), 1900.0);
 }
 
 /// The example of docs/wire-format.md.
@@ -113,6 +148,25 @@ TEST(SparsePayload, LooksAsDocumented) {
   for (std::size_t i = 0; i < documented.size(); ++i) {
     EXPECT_EQ(std::to_integer<int>(payload[i]), documented[i]) << "byte " << i;
   }
+}
+
+/// The second example of docs/wire-format.md.
+TEST(SparsePayload, LowBitPartsLookAsDocumented) {
+  const auto expect = [](ValueType type, const std::vector<int>& documented) {
+    SparseSample sample{1024, {3, 9, 14}, {1.0f, -0.5f, 0.25f}};
+    std::vector<int> found;
+    for (const std::byte byte : Encoded(sample, type)) found.push_back(std::to_integer<int>(byte));
+    EXPECT_EQ(found, documented) << Name(type);
+  };
+  // Kind, e = -15, k, r = 1, the low bits of gaps 3, 5 and 4, their rests in unary.
+  const auto part = [](int kind, const std::vector<int>& values) {
+    std::vector<int> bytes = {kind, 0xf1, 3, 0, 0, 0, 1, 0x03, 0x92};
+    bytes.insert(bytes.end(), values.begin(), values.end());
+    return bytes;
+  };
+  expect(ValueType::kInt8, part(0x23, {0x09, 0x5c, 0x7f, 0xc1, 0x20}));
+  expect(ValueType::kInt4, part(0x33, {0x93, 0x6c, 0xd7, 0x02}));
+  expect(ValueType::kInt2, part(0x43, {0x00, 0x72, 0x00, 0x78, 0x09}));
 }
 
 TEST(SparsePayload, ABitmapIsTakenWhereItIsSmaller) {
@@ -141,7 +195,7 @@ TEST(SparsePayload, NeverSendsWhatIsNotFinite) {
     SparseSample sample{100, {1, 2, 3, 4}, {kInfinity, -kInfinity, std::nanf(""), 2.5f}};
     const std::vector<std::byte> payload = Encoded(sample, type);
     std::vector<float> sum(100);
-    MergeSparse(payload, 100, 4, sum);
+    MergeSparse(payload, {100, 4, type}, sum);
     EXPECT_TRUE(std::isfinite(sum[1]) && sum[1] > 3.9f);
     EXPECT_TRUE(std::isfinite(sum[2]) && sum[2] < -3.9f);
     EXPECT_EQ(sum[3], 0.0f);
@@ -149,7 +203,7 @@ TEST(SparsePayload, NeverSendsWhatIsNotFinite) {
 }
 
 TEST(DensePayload, RoundTripsAndAdds) {
-  for (ValueType type : {ValueType::kFloat16, ValueType::kFloat32}) {
+  for (const ValueType type : kAllValueTypes) {
     for (std::size_t n : {0, 1, 7, 511, 512, 513, 5000}) {
       std::mt19937 random(static_cast<unsigned>(n));
       std::vector<float> values = RandomSample(n, n, random).values;
@@ -157,9 +211,10 @@ TEST(DensePayload, RoundTripsAndAdds) {
       std::vector<std::byte> payload(DensePayloadBytes(n, type));
       EXPECT_EQ(EncodeDense(values, type, payload), payload.size());
       std::vector<float> sum(n, 1.0f);
-      MergeDense(payload, sum);
+      MergeDense(payload, type, sum);
       for (std::size_t i = 0; i < n; ++i) {
         EXPECT_EQ(sum[i], 1.0f + values[i]);
+        if (IsLowBit(type)) continue;
         EXPECT_NEAR(values[i], before[i], type == ValueType::kFloat32 ? 0.0f : 0.004f);
       }
     }

@@ -35,8 +35,17 @@ SparseSample RandomSample(std::size_t n, std::size_t k, Random& random) {
 /// Encodes, after which sample.values are what a receiver decodes.
 inline std::vector<std::byte> Encoded(SparseSample& sample, ValueType type) {
   std::vector<std::byte> payload(SparsePayloadBytes(sample.n, sample.indices.size(), type));
-  EncodeSparse(sample.n, sample.indices, sample.values, type, payload);
+  payload.resize(EncodeSparse(sample.n, sample.indices, sample.values, type, payload));
   return payload;
 }
+
+/// What a receiver knows of it, with no more entries than there are.
+inline SparseForm FormOf(const SparseSample& sample, ValueType type) {
+  return {sample.n, sample.indices.size(), type};
+}
+
+inline constexpr ValueType kAllValueTypes[] = {
+    ValueType::kFloat16, ValueType::kFloat32, ValueType::kInt8, ValueType::kInt4, ValueType::kInt2};
+inline constexpr ValueType kLowBitTypes[] = {ValueType::kInt8, ValueType::kInt4, ValueType::kInt2};
 
 }  // namespace weir::test

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <random>
@@ -203,6 +204,26 @@ TEST_P(Collectives, TheNetworkTotalsCountWhatWasCarried) {
     EXPECT_GE(after.sent_bytes - before.sent_bytes, least);
     EXPECT_LE(after.sent_bytes - before.sent_bytes, least + 8192);
     EXPECT_GE(after.sent_messages - before.sent_messages, 2 * others);
+  });
+}
+
+TEST_P(Collectives, TheNetworkTotalsTellDataFromTheRoundsThatAgreedOnThem) {
+  RunLocal(ranks(), [&](Engine& engine) {
+    std::vector<float> values(4, 1.0f);
+    const TensorView view = ViewOf(std::span<float>(values));
+    const auto data_of = [&](const std::function<void()>& work) {
+      const NetworkTotals before = engine.network_totals();
+      work();
+      const NetworkTotals after = engine.network_totals();
+      EXPECT_EQ(after.negotiation_bytes > before.negotiation_bytes, engine.size() > 1);
+      return (after.sent_bytes - before.sent_bytes) -
+             (after.negotiation_bytes - before.negotiation_bytes);
+    };
+    EXPECT_EQ(data_of([&] { engine.Wait(engine.Barrier()); }), 0u);
+    // So small an array goes whole to every other rank.
+    const auto others = static_cast<std::uint64_t>(engine.size() - 1);
+    EXPECT_EQ(data_of([&] { engine.Wait(engine.Allreduce("x", view, view)); }),
+              others * view.bytes());
   });
 }
 

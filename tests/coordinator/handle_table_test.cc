@@ -29,6 +29,24 @@ TEST(HandleTable, AWaitThrowsTheOperationsError) {
   EXPECT_THROW(table.Wait(handle, kFar), Mismatch);
 }
 
+TEST(HandleTable, AnOperationOfSeveralPartsEndsWithTheLast) {
+  HandleTable table;
+  const Handle handle = table.Create(3);
+  const Handle both[] = {handle, handle};
+  table.Complete(both);
+  EXPECT_FALSE(table.Poll(handle));
+  table.Complete(handle);
+  EXPECT_EQ(table.Wait(handle, kFar), HandleTable::WaitResult::kDone);
+}
+
+TEST(HandleTable, AnOperationOfSeveralPartsEndsWithAnError) {
+  HandleTable table;
+  const Handle handle = table.Create(3);
+  table.Complete(handle, std::make_exception_ptr(Mismatch("ranks differ")));
+  table.Complete(handle);
+  EXPECT_THROW(table.Wait(handle, kFar), Mismatch);
+}
+
 TEST(HandleTable, APassedDeadlineForgetsNothing) {
   HandleTable table;
   const Handle handle = table.Create();

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compression/frame.h"
@@ -54,15 +56,17 @@ std::string TypeAndText(const std::exception& error) {
 }
 
 /// Steps until one fails. Returns the failure.
-std::string TrainUntilItEnds(Engine& engine, const std::string& route) {
+std::string TrainUntilItEnds(Engine& engine, const std::map<std::string, std::string>& way) {
   const Shape shape{40, 40};
   // They outlive the group: where its end cuts a step short, a gradient may just be compressed.
   std::vector<float> gradient(1640);
   std::vector<float> update(1640);
+  std::map<std::string, std::string> compression = {{"compressor", "dgc"}, {"density", "0.05"}};
+  compression.insert(way.begin(), way.end());
   const auto group = engine.Register(
       {.name = "g",
        .tensors = {{.name = "w", .shape = shape}, {.name = "b", .shape = Shape{40}}},
-       .compression = {{"compressor", "dgc"}, {"density", "0.05"}, {"route", route}}});
+       .compression = compression});
   for (int step = 0; step < 10; ++step) {
     for (std::size_t i = 0; i < gradient.size(); ++i) {
       gradient[i] = static_cast<float>((i * 31 + static_cast<std::size_t>(engine.rank())) % 53);
@@ -90,7 +94,7 @@ std::string TrainUntilItEnds(Engine& engine, const std::string& route) {
 
 /// What each rank of a job ends with whose sender's messages go through `rule`.
 std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule,
-                                  const std::string& route = "allgather") {
+                                  const std::map<std::string, std::string>& way = {}) {
   Settings settings;
   settings.log_level = LogLevel::kFatal;  // What they end with is seen here.
   LocalJob job(kRanks, [&](int rank, std::unique_ptr<Transport> direct) {
@@ -100,7 +104,7 @@ std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule,
   std::vector<std::string> ends(kRanks);
   job.Run(
       [&](Engine& engine) {
-        ends[static_cast<std::size_t>(engine.rank())] = TrainUntilItEnds(engine, route);
+        ends[static_cast<std::size_t>(engine.rank())] = TrainUntilItEnds(engine, way);
       },
       settings);
   return ends;
@@ -108,8 +112,9 @@ std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule,
 
 void ExpectCorruptEverywhere(const FaultyTransport::Rule& rule, const std::string& complaint,
                              const std::string& route = "allgather") {
-  EXPECT_THAT(EndsWith(rule, route), Each(AllOf(StartsWith("Corrupt: "), HasSubstr("rank 1"),
-                                                HasSubstr("'g/b+1'"), HasSubstr(complaint))));
+  EXPECT_THAT(EndsWith(rule, {{"route", route}}),
+              Each(AllOf(StartsWith("Corrupt: "), HasSubstr("rank 1"), HasSubstr("'g/b+1'"),
+                         HasSubstr(complaint))));
 }
 
 FaultyTransport::Damage Flip(std::size_t position) {
@@ -165,6 +170,22 @@ TEST(CorruptFrame, PartsAndSumsAreChecked) {
     ExpectCorruptEverywhere(DamageFrame(number, Flip(kFrameHeaderBytes)), "checksum", "split");
     ExpectCorruptEverywhere(DamageFrame(number, {.fault = Fault::kTruncate}, 1), "payload length",
                             "split");
+  }
+}
+
+TEST(CorruptFrame, PushesAndAnswersAreChecked) {
+  // Four parts of the matrix, so that the sender, the victim and the third rank serve some.
+  const std::map<std::string, std::string> way = {{"route", "push_pull"},
+                                                  {"partition_bytes", "1600"}};
+  constexpr std::size_t kStepAt = 16;
+  for (const int number : {3, 4}) {  // The push of the second step, and its answer.
+    SCOPED_TRACE(number);
+    for (const auto& [damage, complaint] :
+         {std::pair(Flip(kFrameHeaderBytes), "checksum"), std::pair(Flip(kStepAt), "step is")}) {
+      EXPECT_THAT(EndsWith(DamageFrame(number, damage), way),
+                  Each(AllOf(StartsWith("Corrupt: "), HasSubstr("rank 1"), HasSubstr("'g/b+4'"),
+                             HasSubstr(complaint))));
+    }
   }
 }
 

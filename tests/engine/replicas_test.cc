@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -26,6 +27,18 @@ Options Small(Options options) {
   return options;
 }
 
+/// Parts of at most 300 elements.
+Options WithServers(Options options) {
+  options["route"] = "push_pull";
+  options["partition_bytes"] = "1200";
+  return options;
+}
+
+Options WithValues(const std::string& values, Options options) {
+  options["values"] = values;
+  return options;
+}
+
 std::vector<Kind> Kinds() {
   Options gated = DgcOptions("nesterov", 200);
   gated.insert({{"clip_norm", "1"}, {"skip_nonfinite", "true"}});
@@ -33,36 +46,54 @@ std::vector<Kind> Kinds() {
   masked["policy"] = "never";
   Options split = DgcOptions("nesterov", 200);
   split["route"] = "split";
-  return {{"DgcVanilla", DgcOptions("vanilla", 200)},
-          {"DgcNesterovClipped", gated},
-          {"DgcMaskedDense", masked},
-          {"DgcSplit", split},
-          {"Plain", {}},
-          {"Fp16", {{"compressor", "fp16"}}},
-          {"Bf16", {{"compressor", "bf16"}}},
-          {"TopK", Small({{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}})},
-          {"RandomK", Small({{"compressor", "randomk"}, {"k", "0.02"}, {"ef", "vanilla"}}), 200},
-          {"Threshold", Small({{"compressor", "threshold"}, {"threshold", "2"}, {"ef", "vanilla"}}),
-           200},
-          {"OneBit",
-           Small({{"compressor", "onebit"},
-                  {"scaling", "true"},
-                  {"ef", "vanilla"},
-                  {"momentum", "nesterov"},
-                  {"momentum_mu", "0.9"}}),
-           200},
-          {"Signum", {{"compressor", "signum"}}, 200},
-          {"PowerSgd", Small({{"compressor", "powersgd"}, {"rank", "2"}}), 200},
-          {"PowerSgdClipped",
-           Small({{"compressor", "powersgd"},
-                  {"rampup_begin_step", "5"},
-                  {"clip_norm", "1"},
-                  {"skip_nonfinite", "true"}}),
-           200},
-          {"Dithering", Small({{"compressor", "dithering"}, {"partition", "natural"}}), 200},
-          {"TernGrad", Small({{"compressor", "terngrad"}}), 200},
-          {"Quant3", Small({{"compressor", "quant3"}, {"ef", "vanilla"}}), 200},
-          {"Int8", Small({{"compressor", "int8"}, {"ef", "vanilla"}}), 200}};
+  return {
+      {"DgcVanilla", DgcOptions("vanilla", 200)},
+      {"DgcNesterovClipped", gated},
+      {"DgcMaskedDense", masked},
+      {"DgcSplit", split},
+      {"DgcInt2", WithValues("int2", DgcOptions("nesterov", 200))},
+      {"DgcInt8Masked", WithValues("int8", masked), 200},
+      {"DgcInt4PushPull", WithValues("int4", WithServers(DgcOptions("vanilla", 50))), 200},
+      {"DgcPushPull", WithServers(DgcOptions("nesterov", 200))},
+      {"DensePushPull", WithServers({{"compressor", "dense"}})},
+      {"TopKPushPull",
+       WithServers(Small({{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}}))},
+      {"RandomKPushPull",
+       WithServers(Small({{"compressor", "randomk"}, {"k", "0.02"}, {"unbiased", "true"}})), 200},
+      {"OneBitPushPull",
+       WithServers(Small({{"compressor", "onebit"},
+                          {"scaling", "true"},
+                          {"ef", "vanilla"},
+                          {"momentum", "nesterov"},
+                          {"momentum_mu", "0.9"}})),
+       200},
+      {"DitheringPushPull", WithServers(Small({{"compressor", "dithering"}, {"k", "4"}})), 200},
+      {"Plain", {}},
+      {"Fp16", {{"compressor", "fp16"}}},
+      {"Bf16", {{"compressor", "bf16"}}},
+      {"TopK", Small({{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}})},
+      {"RandomK", Small({{"compressor", "randomk"}, {"k", "0.02"}, {"ef", "vanilla"}}), 200},
+      {"Threshold", Small({{"compressor", "threshold"}, {"threshold", "2"}, {"ef", "vanilla"}}),
+       200},
+      {"OneBit",
+       Small({{"compressor", "onebit"},
+              {"scaling", "true"},
+              {"ef", "vanilla"},
+              {"momentum", "nesterov"},
+              {"momentum_mu", "0.9"}}),
+       200},
+      {"Signum", {{"compressor", "signum"}}, 200},
+      {"PowerSgd", Small({{"compressor", "powersgd"}, {"rank", "2"}}), 200},
+      {"PowerSgdClipped",
+       Small({{"compressor", "powersgd"},
+              {"rampup_begin_step", "5"},
+              {"clip_norm", "1"},
+              {"skip_nonfinite", "true"}}),
+       200},
+      {"Dithering", Small({{"compressor", "dithering"}, {"partition", "natural"}}), 200},
+      {"TernGrad", Small({{"compressor", "terngrad"}}), 200},
+      {"Quant3", Small({{"compressor", "quant3"}, {"ef", "vanilla"}}), 200},
+      {"Int8", Small({{"compressor", "int8"}, {"ef", "vanilla"}}), 200}};
 }
 
 /// More ranks than cores take their time, and add nothing here.

@@ -27,6 +27,8 @@ struct Kind {
 std::vector<Kind> Kinds() {
   Options clipped = DgcOptions("nesterov", 40);
   clipped["clip_norm"] = "1";
+  Options with_servers = DgcOptions("vanilla", 40);
+  with_servers.insert({{"route", "push_pull"}, {"partition_bytes", "1200"}});
   return {{"DgcVanilla", DgcOptions("vanilla", 40)},
           {"DgcNesterovClipped", clipped},
           {"TopK",
@@ -36,6 +38,7 @@ std::vector<Kind> Kinds() {
             {"ef", "vanilla"},
             {"momentum", "nesterov"},
             {"momentum_mu", "0.9"}}},
+          {"PushPull", with_servers},
           {"PowerSgd", {{"compressor", "powersgd"}, {"rank", "2"}, {"min_elements", "100"}}}};
 }
 

@@ -75,6 +75,17 @@ TEST_P(SameBits, TrainingOnThreadsAndHere) {
   EXPECT_EQ(here.at(0), Results(RunLocal, ranks(), Train).at(0));
 }
 
+TEST_P(SameBits, OfLowBitValuesOnThreadsAndHere) {
+  for (const char* values : {"int8", "int4", "int2"}) {
+    Options options = DgcOptions("vanilla", 30);
+    options["values"] = values;
+    const auto train = [&](Engine& engine) { return TrainWith(engine, options); };
+    const auto here = Results(RunJob, ranks(), train);
+    if (!here.contains(0)) continue;
+    EXPECT_EQ(here.at(0), Results(RunLocal, ranks(), train).at(0)) << values;
+  }
+}
+
 TEST_P(SameBits, InSerialAndThreadedPipelines) {
   Settings serial;
   serial.pipeline = PipelineMode::kSerial;

@@ -42,7 +42,7 @@ TEST_P(EngineSettings, ACompressionThatNoOptimizerCouldUseIsNamed) {
   EXPECT_THAT(Refusal(settings), HasSubstr("has no effect without \"momentum\""));
   settings.compression = {{"compressor", "onebit"}, {"route", "split"}};
   EXPECT_THAT(Refusal(settings),
-              HasSubstr("\"route\" = \"split\" must be allgather or hierarchical"));
+              HasSubstr("\"route\" = \"split\" must be allgather, hierarchical or push_pull"));
   settings.compression = {{"compressor", "dgc"}, {"densty", "0.1"}};
   EXPECT_THAT(Refusal(settings),
               AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"density\"")));

@@ -39,7 +39,10 @@ const Codecs& AllCodecs() {
     Add<OneBitCodec>(list, true);
     Add<TopKCodec>(list, 0u, ValueType::kFloat16);
     Add<TopKCodec>(list, 30u, ValueType::kFloat32);
+    Add<TopKCodec>(list, 0u, ValueType::kInt8);
+    Add<TopKCodec>(list, 0u, ValueType::kInt2);
     Add<RandomKCodec>(list, random, 0u, ValueType::kFloat16, false);
+    Add<RandomKCodec>(list, random, 0u, ValueType::kInt4, false);
     Add<RandomKCodec>(list, random, 30u, ValueType::kFloat32, true);
     Add<Q>(list, random, Q::Rule{.levels = 7});
     Add<Q>(list, random, Q::Rule{.levels = 20, .spacing = Q::Spacing::kPowersOfTwo});
@@ -64,8 +67,7 @@ void Run(std::span<const std::byte> bytes) {
   std::vector<float> rest = zeros;
   WEIR_CHECK(Accepts<Corrupt>([&] { codec.Subtract(payload, rest); }) == accepted);
   WEIR_CHECK(accepted || (SameBits(sum, zeros) && SameBits(rest, zeros)));
-  // A part says itself whether its values take two bytes or four.
-  WEIR_CHECK(!accepted || payload.size() <= 2 * codec.MaxEncodedBytes(n, 1.0));
+  WEIR_CHECK(!accepted || payload.size() <= codec.MaxEncodedBytes(n, 1.0));
   for (std::size_t i = 0; i < n; ++i) {
     WEIR_CHECK(std::isfinite(sum[i]) && rest[i] == -sum[i]);
   }

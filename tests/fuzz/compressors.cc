@@ -33,7 +33,11 @@ std::vector<CompressionOptions> Variants() {
       {{"compressor", "randomk"}, {"unbiased", "true"}},
       {{"compressor", "topk"}, {"ef", "vanilla"}, {"values", "fp32"}},
       {{"compressor", "dgc"}, {"values", "fp32"}},
+      {{"compressor", "dgc"}, {"values", "int8"}},
+      {{"compressor", "dgc"}, {"values", "int4"}},
+      {{"compressor", "dgc"}, {"values", "int2"}},
       {{"compressor", "dgc"}, {"min_elements", "2000"}},
+      {{"compressor", "dgc"}, {"min_elements", "2000"}, {"values", "int2"}},
   };
   for (const CompressorInfo& info : ListCompressors()) {
     variants.push_back({{"compressor", info.name}});
@@ -89,8 +93,7 @@ void Run(std::span<const std::byte> bytes) {
   std::vector<float> sum = zeros;
   WEIR_CHECK(Accepts<Corrupt>([&] { receiver.compressor->Merge(payload, sum); }) == accepted);
   if (accepted) {
-    // A part says itself whether its values take two bytes or four.
-    WEIR_CHECK(payload.size() <= 2 * receiver.compressor->MaxEncodedBytes(1.0));
+    WEIR_CHECK(payload.size() <= receiver.compressor->MaxEncodedBytes(1.0));
     for (const float value : sum) WEIR_CHECK(std::isfinite(value));
     CheckMean(receiver, payload);
     return;

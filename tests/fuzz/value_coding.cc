@@ -1,10 +1,11 @@
-// The values of a part, with the scale that its header names.
+// Whole values of a part, with the scale that its header names.
 #include "compression/value_coding.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "tests/fuzz/fuzz_target.h"
+#include "weir/error.h"
 
 namespace weir::fuzz {
 namespace {
@@ -18,9 +19,9 @@ void Run(std::span<const std::byte> bytes) {
   const auto type = static_cast<ValueType>(input.Number(1));
   const int any = kMinScaleExponent + static_cast<int>(input.Number(kExponents - 1));
   const int exponent = type == ValueType::kFloat32 ? 0 : any;
-  const std::size_t count = input.Rest().size() / BytesOf(type);
-  const auto received = input.Rest().first(count * BytesOf(type));
-  if (!AllFinite(received, DTypeOf(type))) return;
+  const std::size_t count = input.Rest().size() / ValueBytes(1, type);
+  const auto received = input.Rest().first(ValueBytes(count, type));
+  if (!Accepts<Corrupt>([&] { CheckValues(received, count, type); })) return;
 
   std::vector<float> values(count);
   DecodeValues(received, type, exponent, /*negate=*/false, 0, values);
@@ -40,7 +41,7 @@ std::vector<Bytes> Seeds() {
     for (const float scale : {1e-44f, 1e-3f, 1.0f, 1e30f}) {
       std::vector<float> values = {0.0f, -0.0f, scale, -3 * scale, scale / 1000};
       const int exponent = ScaleExponent(values, type);
-      Bytes encoded(values.size() * BytesOf(type));
+      Bytes encoded(ValueBytes(values.size(), type));
       EncodeValues(values, type, exponent, encoded.data());
       const int place = exponent - kMinScaleExponent;
       seeds.push_back(

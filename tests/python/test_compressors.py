@@ -32,6 +32,10 @@ def trained(rank, /, sgd_momentum=0.0, steps=12, **compression):
     {"compressor": "randomk", **SELECTION},
     {"compressor": "randomk", "k": 0.5, "unbiased": True, **SMALL},
     {"compressor": "threshold", "threshold": 0.01, "max_density": 1.0, "ef": "vanilla", **SMALL},
+    {"compressor": "dgc", "density": 0.1, "values": "int8", **SMALL},
+    {"compressor": "dgc", "density": 0.1, "values": "int4", **SMALL},
+    {"compressor": "dgc", "density": 0.1, "values": "int2", **SMALL},
+    {"compressor": "topk", **SELECTION, "values": "int2"},
     {"compressor": "onebit", "scaling": True, "ef": "vanilla", **SMALL},
     {"compressor": "dithering", "k": 15, **SMALL},
     {"compressor": "dithering", "k": 8, "partition": "natural", "normalize": "l2", **SMALL},
@@ -80,6 +84,16 @@ def test_factors_are_summed_and_divided_as_gradients_are(rank, size, arguments):
             optimizer.step()
         ends.append(weights(net))
     torch.testing.assert_close(ends[1], ends[0])
+
+
+def test_low_bit_values_are_not_divided():
+    net = model()
+    with pytest.raises(ValueError, match='"route" = "split" divides entries.*"int2"'):
+        optimizer = hvd.DistributedOptimizer(
+            torch.optim.SGD(net.parameters(), lr=0.1), net.named_parameters(),
+            hvd.Compression.dgc(density=0.1, values="int2", route="split", **SMALL))
+        loss_of(net, 0, 0).backward()
+        optimizer.step()
 
 
 def test_momentum_is_given_once():

@@ -1,5 +1,8 @@
 #include "weir/engine.h"
 
+#include <map>
+#include <string>
+
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/gathered.h"
 #include "plugins/python/src/job.h"
@@ -186,6 +189,18 @@ void BindEngine(nb::module_& module) {
           "poll", [](Job& job, Handle handle) { return job.engine()->Poll(handle); }, arg("handle"))
       .def(
           "wait", [](Job& job, Handle handle) { job.engine()->Wait(handle); }, arg("handle"),
+          blocking)
+      .def(
+          "network_totals",
+          [](Job& job) {
+            const NetworkTotals totals = job.engine()->network_totals();
+            return std::map<std::string, std::uint64_t>{
+                {"sent_bytes", totals.sent_bytes},
+                {"received_bytes", totals.received_bytes},
+                {"sent_messages", totals.sent_messages},
+                {"received_messages", totals.received_messages},
+                {"negotiation_bytes", totals.negotiation_bytes}};
+          },
           blocking)
       .def(
           "start_timeline",

@@ -1,0 +1,52 @@
+"""Jobs on the hosts of scripts/netlab, and what their network has carried."""
+
+import os
+import pathlib
+import subprocess
+import sys
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+_DEVICE = "GLOO_SOCKET_IFNAME"
+
+
+def run(who, hosts, rate, *rest, slots=1, **more):
+    """Runs scripts/netlab, and ends the benchmark `who` as it ends: 77 where it can make no
+    network."""
+    shaped = [] if rate == "none" else ["--rate", rate]
+    command = [ROOT / "scripts/netlab", "--hosts", str(hosts), "--slots", str(slots), *shaped,
+               *map(str, rest)]
+    # Of PyTorch only errors: it complains that the addresses of these hosts have no names.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
+    done = subprocess.run(command, env=environment, text=True, stdin=subprocess.DEVNULL, **more)
+    if done.returncode != 0:
+        print(f"{who}: scripts/netlab ended with {done.returncode} at rate {rate}",
+              file=sys.stderr)
+        sys.exit(done.returncode)
+    return done.stdout
+
+
+class Sent(NamedTuple):
+    """By a host, with the headers of Ethernet, IP and TCP."""
+
+    bytes: int
+    packets: int
+
+    def __sub__(self, before):
+        return Sent(self.bytes - before.bytes, self.packets - before.packets)
+
+
+def on_host():
+    """Whether this process is on a host of scripts/netlab."""
+    return _DEVICE in os.environ
+
+
+def sent():
+    """What this host has sent so far."""
+    device = os.environ.get(_DEVICE)
+    for line in pathlib.Path("/proc/net/dev").read_text().splitlines():
+        name, _, numbers = line.partition(":")
+        if name.strip() == device:
+            return Sent(*map(int, numbers.split()[8:10]))
+    raise RuntimeError("this process is on no host of scripts/netlab: start the benchmark with "
+                       "scripts/bench")

@@ -1,0 +1,186 @@
+"""What the benchmark train-quality measures: models, configurations, and the runs of its studies."""
+
+from typing import Callable, Dict, NamedTuple, Optional, Tuple
+
+
+class Model(NamedTuple):
+    """`low` and `high`: learning rates at the start of the cosine. `high` is near the edge of what
+    dense training tolerates. `target`: half the width of the interval that the difference to dense
+    has to lie in, in percent of bits per byte or in points of accuracy. `clip`: threshold of the L2
+    norm of the averaged gradient; None: no clipping."""
+
+    low: float
+    high: float
+    metric: str
+    target: float
+    clip: Optional[float] = None
+
+    @property
+    def is_accuracy(self) -> bool:
+        return self.metric == "accuracy"
+
+
+# Of 1,000 dense steps twice the high rate is worse; all three models have their best one near it.
+MODELS = {
+    "digits": Model(0.02, 0.08, "accuracy", 0.5),
+    "lstm": Model(1.0, 4.0, "bits per byte", 1.0, clip=0.5),
+    "demo": Model(0.04, 0.16, "bits per byte", 1.0),
+}
+RATES = ("low", "high")
+
+
+class Run(NamedTuple):
+    """One training. `density` is 1 for what has none."""
+
+    model: str
+    config: str
+    density: float
+    rate: str
+    steps: int
+    seed: int
+
+
+class Config(NamedTuple):
+    """`options`: of DistributedOptimizer, for (density, steps); `clip`: whether it clips where the
+    model asks for it. `sparse`: whether it has a density. `future`: an option that Weir does not have
+    yet; where it is refused, the configuration is listed as not available."""
+
+    about: str
+    options: Callable[[float, int], Dict[str, object]]
+    clip: bool = True
+    sparse: bool = True
+    future: bool = False
+
+
+def _dgc(**more):
+    return lambda density, steps: {"compressor": "dgc", "density": density,
+                                   "warmup_steps": steps // 10, **more}
+
+
+def _biases_dense(options):
+    """What dgc does by itself: one dimension, or fewer than 1,024 elements, travels dense."""
+    return {**options, "min_elements": 1024, "compressor[*bias*]": "dense"}
+
+
+def _other(**options):
+    return lambda density, steps: _biases_dense(options)
+
+
+def _selected(compressor, warmup=False, **more):
+    return lambda density, steps: _biases_dense(
+        {"compressor": compressor, "k": density, **more,
+         **({"warmup_steps": steps // 10} if warmup else {})})
+
+
+CONFIGS = {
+    "dense": Config("momentum SGD", lambda density, steps: {"compressor": "dense"}, sparse=False),
+    "dgc": Config("Deep Gradient Compression, warm-up over a tenth of the steps", _dgc()),
+    "no-masking": Config("dgc without momentum factor masking", _dgc(momentum_masking=False)),
+    "no-correction": Config("dgc without momentum correction: the residual of the gradient is kept, "
+                            "momentum follows the exchange (and so nothing is masked)",
+                            _selected("topk", warmup=True, ef="vanilla")),
+    "no-residual": Config("the same, and what is not sent is forgotten",
+                          _selected("topk", warmup=True, ef="none")),
+    "gradient-dropping": Config("no-correction without warm-up and clipping, values as fp32",
+                                _selected("topk", ef="vanilla", values="fp32"), clip=False),
+    "topk-ef": Config("the largest entries, with error feedback",
+                      _selected("topk", ef="vanilla")),
+    "randomk-ef": Config("random entries, with error feedback",
+                         _selected("randomk", ef="vanilla")),
+    "onebit-ef": Config("signs times their mean magnitude, with error feedback",
+                        _other(compressor="onebit", scaling=True, ef="vanilla"), sparse=False),
+    "dithering": Config("7 levels, rounded at random", _other(compressor="dithering"),
+                        sparse=False),
+    "powersgd": Config("factors of rank 4, with error feedback",
+                       lambda density, steps: {"compressor": "powersgd", "min_elements": 1024},
+                       sparse=False),
+    "dgc-gain": Config("dgc, gain_compensation=true", _dgc(gain_compensation=True)),
+    "dgc-auto": Config("dgc, density=auto: ten times the density of the short runs",
+                       lambda density, steps: {**_dgc()(density, steps), "density": "auto",
+                                               "steps": steps}),
+    "dgc-2bit": Config("dgc, values of 2 bits", _dgc(values="int2"), future=True),
+    "dgc-one-selection": Config("dgc, one selection over all tensors",
+                                _dgc(selection="global"), future=True),
+    "dgc-look-ahead": Config("dgc, gradients at where the residual leads",
+                             _dgc(look_ahead=1), future=True),
+    "dgc-adam": Config("dgc with local moments of AdamW", _dgc(momentum="adam"), future=True),
+}
+
+
+class Study(NamedTuple):
+    density: float
+    lengths: Tuple[int, int]  # Steps times density is 1 and 10.
+    configs: Tuple[str, ...]
+
+
+_BEYOND = tuple(name for name in CONFIGS if name.startswith("dgc-"))
+STUDIES = {
+    "ablation": Study(0.01, (100, 1000), ("dense", "dgc", "no-masking", "no-correction",
+                                          "no-residual", "gradient-dropping")),
+    "paper": Study(0.001, (1000, 10000), ("dense", "dgc")),
+    "compressors": Study(0.01, (100, 1000), ("dense", "topk-ef", "randomk-ef", "onebit-ef",
+                                             "dithering", "powersgd")),
+    "beyond": Study(0.01, (100, 1000), ("dense", "dgc", *_BEYOND)),
+    "beyond-paper": Study(0.001, (1000, 10000), ("dense", "dgc", *_BEYOND)),
+}
+# The most telling ones first: a run that ends early has them.
+ORDER = (("ablation", "high"), ("paper", "low"), ("ablation", "low"), ("compressors", "high"),
+         ("beyond", "high"), ("paper", "high"), ("beyond-paper", "low"), ("compressors", "low"),
+         ("beyond", "low"), ("beyond-paper", "high"))
+
+
+def options_of(run: Run) -> Dict[str, object]:
+    """DistributedOptimizer's dictionary. Dense training clips the averaged gradient, as programs do
+    without compression, so its dictionary says nothing of it."""
+    config, model = CONFIGS[run.config], MODELS[run.model]
+    options = config.options(run.density, run.steps)
+    if model.clip is not None and config.clip and run.config != "dense":
+        options["clip_norm"] = model.clip
+    return options
+
+
+def rate_of(run: Run) -> float:
+    return getattr(MODELS[run.model], run.rate)
+
+
+def _is_new(config, steps, study):
+    """Automatic density is that of the long runs."""
+    return config != "dgc-auto" or steps == study.lengths[0]
+
+
+def runs_of(name: str, rate: str, seeds: int):
+    """The runs of a study, one seed after the other, so that whatever was measured is paired."""
+    study = STUDIES[name]
+    for model in MODELS:
+        for seed in range(1, seeds + 1):
+            for steps in study.lengths:
+                for config in study.configs:
+                    if _is_new(config, steps, study):
+                        density = study.density if CONFIGS[config].sparse else 1.0
+                        yield Run(model, config, density, rate, steps, seed)
+
+
+def words():
+    """What --only chooses from, by kind."""
+    return {"study": tuple(STUDIES), "rate": RATES, "model": tuple(MODELS),
+            "config": tuple(CONFIGS), "length": ("short", "long")}
+
+
+def grid(seeds: int, only=()):
+    """All runs, each once, in the order in which they are measured. Of each kind of which `only` has
+    words, the run's has to be among them; dense runs are needed by all configurations."""
+    chosen = {kind: set(known) & set(only) for kind, known in words().items()}
+
+    def is_chosen(kind, word):
+        return not chosen[kind] or word in chosen[kind]
+
+    found = {}
+    for study, rate in ORDER:
+        if not is_chosen("study", study) or not is_chosen("rate", rate):
+            continue
+        for run in runs_of(study, rate, seeds):
+            length = "short" if run.steps == STUDIES[study].lengths[0] else "long"
+            if (is_chosen("model", run.model) and is_chosen("length", length)
+                    and (run.config == "dense" or is_chosen("config", run.config))):
+                found[run] = None
+    return list(found)

@@ -1,0 +1,154 @@
+"""What the benchmark train-quality trains: three models, each with its data and its score.
+
+A task's batches depend on the generator alone and its initial parameters on torch's seed alone, so
+that two configurations with the same seed see the same data in the same order.
+"""
+
+import math
+import pathlib
+
+import sklearn.datasets
+import torch
+import torch.nn.functional as F
+
+DATA = pathlib.Path(__file__).resolve().parents[2] / "examples" / "data"
+TEXT = DATA / "tinyshakespeare.txt"
+
+
+def generator_of(seed, rank):
+    """Of a rank's batches: other ones for each rank and seed, the same for all configurations."""
+    return torch.Generator().manual_seed(1000 * seed + rank)
+
+
+def read_text():
+    """(training text, validation text): the first 90 % and the rest, as bytes."""
+    text = torch.tensor(list(TEXT.read_bytes()), dtype=torch.long)
+    train = len(text) * 9 // 10
+    return text[:train], text[train:]
+
+
+class ByteMlp(torch.nn.Module):
+    """The model of `scripts/demo` (examples/01-byte-lm/model.h): 1,058,048 parameters. Predicts a
+    byte from the 24 before it."""
+
+    CONTEXT, EMBEDDING, HIDDEN = 24, 32, 1024
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(256, self.EMBEDDING)
+        self.hidden = torch.nn.Linear(self.CONTEXT * self.EMBEDDING, self.HIDDEN)
+        self.output = torch.nn.Linear(self.HIDDEN, 256)
+        torch.nn.init.uniform_(self.embedding.weight, -0.17, 0.17)
+        for layer in (self.hidden, self.output):
+            bound = 1 / math.sqrt(layer.in_features)
+            torch.nn.init.uniform_(layer.weight, -bound, bound)
+            torch.nn.init.zeros_(layer.bias)
+
+    def forward(self, windows):
+        joined = self.embedding(windows).flatten(1)
+        return self.output(F.relu(self.hidden(joined)))
+
+
+class CharLstm(torch.nn.Module):
+    """One layer of 128 units over the characters of a text: 103,552 parameters."""
+
+    VOCABULARY, EMBEDDING, UNITS = 128, 32, 128  # The text is ASCII.
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = torch.nn.Embedding(self.VOCABULARY, self.EMBEDDING)
+        self.lstm = torch.nn.LSTM(self.EMBEDDING, self.UNITS, batch_first=True)
+        self.output = torch.nn.Linear(self.UNITS, self.VOCABULARY)
+
+    def forward(self, text):
+        return self.output(self.lstm(self.embedding(text))[0]).flatten(0, 1)
+
+
+class DigitsCnn(torch.nn.Module):
+    """Two convolutions and two dense layers for images of 8 x 8: 71,754 parameters."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(1, 16, 3, padding=1)
+        self.conv2 = torch.nn.Conv2d(16, 32, 3, padding=1)
+        self.dense1 = torch.nn.Linear(32 * 4 * 4, 128)
+        self.dense2 = torch.nn.Linear(128, 10)
+
+    def forward(self, images):
+        x = F.relu(self.conv1(images))
+        x = F.max_pool2d(F.relu(self.conv2(x)), 2)
+        return self.dense2(F.relu(self.dense1(x.flatten(1))))
+
+
+class TextTask:
+    """Windows of a text. The score is bits per byte on the validation text: the mean of
+    -log2 p(next byte)."""
+
+    def __init__(self, model, batch, context, every):
+        """`every`: of the bytes that each input predicts, whether all count or only the last."""
+        self.model, self._batch, self._context, self._every = model, batch, context, every
+        self._train, self._validation = read_text()
+
+    def _cut(self, text, starts):
+        windows = text[starts[:, None] + torch.arange(self._context + 1)]
+        if self._every:
+            return windows[:, :-1], windows[:, 1:].flatten()
+        return windows[:, :-1], windows[:, -1]
+
+    def batch(self, generator):
+        """(inputs, targets), drawn with replacement."""
+        starts = torch.randint(len(self._train) - self._context, (self._batch,),
+                               generator=generator)
+        return self._cut(self._train, starts)
+
+    def _examined(self):
+        """Where the windows of the validation begin: one after the other, or 16,384 of them."""
+        last = len(self._validation) - self._context
+        if self._every:
+            return torch.arange(0, last, self._context)
+        return torch.arange(16384) * last // 16384
+
+    @torch.no_grad()
+    def score(self, model, rank, ranks):
+        """(sum, count) of this rank's part of the validation."""
+        total, count = 0.0, 0
+        for starts in self._examined()[rank::ranks].split(512):
+            inputs, targets = self._cut(self._validation, starts)
+            total += F.cross_entropy(model(inputs), targets, reduction="sum").item()
+            count += len(targets)
+        return total / math.log(2), count
+
+
+class DigitsTask:
+    """The 1,797 images that come with scikit-learn, every third one for testing. The score is the
+    accuracy in percent."""
+
+    def __init__(self, model, batch):
+        self.model, self._batch = model, batch
+        digits = sklearn.datasets.load_digits()
+        images = torch.tensor(digits.images, dtype=torch.float32)[:, None] / 16
+        labels = torch.tensor(digits.target)
+        tested = torch.arange(len(labels)) % 3 == 0
+        self._train = images[~tested], labels[~tested]
+        self._test = images[tested], labels[tested]
+
+    def batch(self, generator):
+        """(images, labels), drawn with replacement."""
+        images, labels = self._train
+        chosen = torch.randint(len(labels), (self._batch,), generator=generator)
+        return images[chosen], labels[chosen]
+
+    @torch.no_grad()
+    def score(self, model, rank, ranks):
+        """(sum, count) of this rank's part of the test."""
+        images, labels = (tensor[rank::ranks] for tensor in self._test)
+        right = (model(images).argmax(1) == labels).sum().item()
+        return 100.0 * right, len(labels)
+
+
+# By the names of train_quality_grid.MODELS; made when they are needed.
+TASKS = {
+    "demo": lambda: TextTask(ByteMlp, batch=16, context=ByteMlp.CONTEXT, every=False),
+    "lstm": lambda: TextTask(CharLstm, batch=8, context=32, every=True),
+    "digits": lambda: DigitsTask(DigitsCnn, batch=8),
+}

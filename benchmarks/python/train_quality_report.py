@@ -1,0 +1,39 @@
+"""The report of train-quality: its tables, and what it holds DGC to."""
+
+import math
+
+from report import Report
+from train_quality_grid import MODELS
+from train_quality_statistics import groups_of
+from train_quality_tables import details, summary
+
+
+class TrainQualityReport(Report):
+    """`rows`: by run. `refused`: {configuration: why Weir has it not}."""
+
+    def __init__(self, rows, refused):
+        super().__init__("train-quality")
+        self.rows, self.refused = list(rows.values()), refused
+        self.groups = groups_of(rows)
+        for group in self.groups:
+            self._hold_to_targets(group)
+
+    def _hold_to_targets(self, group):
+        where = f"{group.model}, {group.rate} rate, {group.steps} steps"
+        dgc = group.line("dgc")
+        if group.density == 0.001 and group.steps == 10000 and dgc:
+            value = math.inf if dgc.worse is None or dgc.diverged else dgc.worse.farthest
+            self.add_target(f"{where}: dgc at 0.1 % to dense, the interval's farther end, "
+                            f"{group.unit}", value, "<=", MODELS[group.model].target)
+        if group.density == 0.01 and group.rate == "high":
+            for above, below, higher in group.order():
+                if higher:
+                    self.add_target(f"{where}: training loss of {above} - of {below}", higher.mean,
+                                    ">=", 0.0)
+
+    def print_tables(self):
+        print(details(self.groups, self.refused))
+
+    def markdown(self):
+        """The same in few tables, all models side by side."""
+        return summary(self.groups, self.refused)

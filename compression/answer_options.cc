@@ -1,0 +1,22 @@
+#include "compression/answer_options.h"
+
+#include <algorithm>
+
+#include "compression/registry.h"
+
+namespace weir {
+
+CompressionOptions AnswerOptions(const CompressionOptions& workers) {
+  CompressionOptions options = WithoutPrefix(workers);
+  for (const char* done :
+       {"momentum", "momentum_mu", "momentum_masking", "gain_compensation", "unbiased"}) {
+    options.erase(done);
+  }
+  const CompressorInfo& info = FindCompressor(options.at("compressor"));
+  const bool has_momentum =
+      std::ranges::find(info.options, "momentum", &OptionSpec::key) != info.options.end();
+  if (has_momentum) options["momentum"] = "none";  // dgc's default is another.
+  return options;
+}
+
+}  // namespace weir

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "compression/index_coding.h"
+#include "compression/value_type.h"
+
+/// The first bytes of sparse and dense parts, alike in both: kind and scale exponent. Pure
+/// functions, thread-safe.
+namespace weir {
+
+inline constexpr std::size_t kPartHeaderBytes = 2;
+
+/// Throws Corrupt: "part of a frame: <what> is <found>, expected <wanted>".
+[[noreturn]] void ThrowFound(const std::string& what, long long found, const std::string& wanted);
+
+void WritePartHeader(IndexCoding coding, ValueType type, int exponent, std::byte* out);
+
+/// What a part says of its indices, which may be no IndexCoding at all. Not empty.
+unsigned CodingOf(std::span<const std::byte> part);
+
+/// The scale exponent of a part of at least `least` bytes. Throws Corrupt unless it has those, its
+/// values are of this type, and the exponent is one that a sender writes.
+int ReadScaleExponent(std::span<const std::byte> part, std::size_t least, ValueType type);
+
+}  // namespace weir

@@ -95,7 +95,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
                        const TensorView& update) const;
   Handle Enter(std::size_t index, const void* gradient, void* update,
-               std::shared_ptr<const void> owner);
+               const std::shared_ptr<const void>& owner);
   /// Runs the bucket if that was its last gradient.
   void CountSubmission(GradientBucket& bucket);
   void OnGate(bool pass);

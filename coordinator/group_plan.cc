@@ -52,11 +52,12 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
   if (spec.op == ReduceOp::kAverage && spec.prescale == 1.0 && spec.postscale == 1.0) return;
   for (std::size_t i = 0; i < plan.compressors.size(); ++i) {
     const Variant& variant = plan.variants[plan.parts[i].variant];
-    if (variant.plain || plan.compressors[i]->summable()) continue;
+    const bool by_servers = variant.route.compressed == Exchange::kPushPull;
+    if (!by_servers && (variant.plain || plan.compressors[i]->summable())) continue;
     throw InvalidArgument("gradients of '" + spec.name + "' that are compressed by '" +
                           variant.options.compressor() +
                           "' are averaged; a sum and factors need a compressor of whole arrays "
-                          "(dense, fp16, bf16)");
+                          "(dense, fp16, bf16) and no servers (route=push_pull)");
   }
 }
 

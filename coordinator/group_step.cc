@@ -119,11 +119,11 @@ Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, Te
                               "' was already submitted in step " + std::to_string(step().step),
                           {spec_.tensors[index].name, {coordinator_.rank()}, "submit"});
   }
-  return Enter(index, gradient.data, update.data, std::move(owner));
+  return Enter(index, gradient.data, update.data, owner);
 }
 
 Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update,
-                                std::shared_ptr<const void> owner) {
+                                const std::shared_ptr<const void>& owner) {
   const Handle handle =
       coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
   places_[index].handle = handle;

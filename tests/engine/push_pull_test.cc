@@ -34,7 +34,7 @@ Options PushPull(Options options, const std::string& partition_bytes) {
 }
 
 float GradientOf(int rank, int step, std::size_t i) {
-  const auto seed = static_cast<std::size_t>(7 * rank + 13 * step);
+  const std::size_t seed = 7 * static_cast<std::size_t>(rank) + 13 * static_cast<std::size_t>(step);
   return static_cast<float>((i * 31 + seed * 17) % 101) / 8.0f - 6.0f;
 }
 
@@ -248,6 +248,18 @@ TEST(PushPull, TensorsWithTheNamesOfPartsAreRefused) {
                                    .compression = PushPull({{"compressor", "dense"}}, "400")});
                 }),
                 HasSubstr("has a tensor named 'w#1', as a part of another one is called"));
+  });
+}
+
+TEST(PushPull, ServersAverage) {
+  RunLocal(1, [](Engine& engine) {
+    EXPECT_THAT(TextOf<InvalidArgument>([&] {
+                  engine.Register({.name = "g",
+                                   .tensors = {{.name = "w", .shape = kShape}},
+                                   .compression = PushPull({{"compressor", "dense"}}, "400"),
+                                   .op = ReduceOp::kSum});
+                }),
+                HasSubstr("and no servers (route=push_pull)"));
   });
 }
 

@@ -31,14 +31,21 @@ class Sent(NamedTuple):
 
     bytes: int
     packets: int
+    resent: int  # Segments that TCP sent again, because they were dropped on the way.
 
     def __sub__(self, before):
-        return Sent(self.bytes - before.bytes, self.packets - before.packets)
+        return Sent(*(now - then for now, then in zip(self, before)))
 
 
 def on_host():
     """Whether this process is on a host of scripts/netlab."""
     return _DEVICE in os.environ
+
+
+def _resent():
+    lines = pathlib.Path("/proc/net/snmp").read_text().splitlines()
+    names, values = (line.split() for line in lines if line.startswith("Tcp:"))
+    return int(values[names.index("RetransSegs")])
 
 
 def sent():
@@ -47,6 +54,6 @@ def sent():
     for line in pathlib.Path("/proc/net/dev").read_text().splitlines():
         name, _, numbers = line.partition(":")
         if name.strip() == device:
-            return Sent(*map(int, numbers.split()[8:10]))
+            return Sent(*map(int, numbers.split()[8:10]), _resent())
     raise RuntimeError("this process is on no host of scripts/netlab: start the benchmark with "
                        "scripts/bench")

@@ -109,7 +109,7 @@ def measure(exchange, given):
              "payload": after["sent_bytes"] - totals["sent_bytes"] - negotiation}
     if sent is not None:
         left = netlab.sent() - sent
-        found.update(interface=left.bytes, packets=left.packets)
+        found.update(interface=left.bytes, packets=left.packets, resent=left.resent)
     return found
 
 

@@ -11,6 +11,7 @@ from routes_table import ROUTES, Terms
 
 # Ethernet, IP and TCP with its time stamps. The kernel counts a packet before it is cut into frames.
 HEADERS = 14 + 20 + 32
+SEGMENT = 1448 + HEADERS  # At most.
 
 
 def _row(hosts, slots, route, density, by_rank):
@@ -25,8 +26,8 @@ def _row(hosts, slots, route, density, by_rank):
         """Over hosts and steps, of what their ranks have together."""
         return statistics.fmean(sum(record[key] for record in host) for host in of_hosts)
     leaving = mean("leaving")
-    interface, packets = (statistics.fmean(host[0][key] for host in of_hosts)
-                          for key in ("interface", "packets"))
+    interface, packets, resent = (statistics.fmean(host[0][key] for host in of_hosts)
+                                  for key in ("interface", "packets", "resent"))
     unions = [record["union"] for record in records if record["union"] is not None]
     union = statistics.fmean(unions) if unions else math.nan
     elements = records[0]["elements"]
@@ -39,6 +40,7 @@ def _row(hosts, slots, route, density, by_rank):
         "differing": sum(record["payload"] != record["counted"] for record in records),
         "leaving a host": leaving, "interface": interface,
         "interface / payload": interface / leaving, "headers": HEADERS * packets,
+        "resent": SEGMENT * resent,
         "negotiation": mean("negotiation"), "union": union if unions else None,
         "formula": ROUTES[route].formula(Terms(hosts, slots, elements, density, union))}
 
@@ -74,7 +76,7 @@ class RoutesReport(Report):
         return {row["density"]: row for row in rows}
 
     def add_crossings(self):
-        """Of every two routes of a job, but for those with the same formula."""
+        """Of every two routes of a job."""
         for job in self._jobs():
             present = [route for route in ROUTES if self._of(job, route)]
             overlap = self._overlap(job)
@@ -119,6 +121,7 @@ class RoutesReport(Report):
             "count": "equal" if row["differing"] == 0 else f"{row['differing']} DIFFER",
             "interface / payload": row["interface / payload"],
             "headers / payload": row["headers"] / payload,
+            "resent / payload": row["resent"] / payload,
             "formula / payload": row["formula"] / payload}
 
     def print_tables(self):
@@ -130,12 +133,17 @@ class RoutesReport(Report):
         for job in self._jobs():
             print_table([self._line(row) for row in self.rows
                          if (row["hosts"], row["ranks on a host"]) == job])
-        print("densities at which two routes carry the same\n")
+        self._print_crossings()
+
+    def _print_crossings(self):
+        print("densities at which two routes carry the same; all others never do\n")
 
         def shown(density):
             return "never" if density is None else f"{100 * density:.3g} %"
-        print_table([{"job": f"{found['hosts']} x {found['ranks on a host']}",
-                      "routes": " / ".join(found["routes"]),
-                      **{name: shown(found[name])
-                         for name in ("measured", "formula", "formula, independent")}}
-                     for found in self.more["crossings"]] or [{"": ""}])
+        kinds = ("measured", "formula", "formula, independent")
+        lines = [{"job": f"{found['hosts']} x {found['ranks on a host']}",
+                  "routes": " / ".join(found["routes"]),
+                  **{kind: shown(found[kind]) for kind in kinds}}
+                 for found in self.more["crossings"] if any(found[kind] for kind in kinds)]
+        if lines:
+            print_table(lines)

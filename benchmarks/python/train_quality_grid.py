@@ -103,7 +103,7 @@ CONFIGS = {
                                 _dgc(selection="global"), future=True),
     "dgc-look-ahead": Config("dgc, gradients at where the residual leads",
                              _dgc(look_ahead=1), future=True),
-    "dgc-adam": Config("dgc with local moments of AdamW", _dgc(momentum="adam"), future=True),
+    "dgc-adam": Config("dgc with local moments of AdamW", _dgc(moments="adam"), future=True),
 }
 
 

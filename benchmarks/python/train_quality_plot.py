@@ -35,8 +35,10 @@ def _draw(axes, groups, configs):
             if line.worse.count > 1:
                 ends = [_clamp(end, target) for end in line.worse.ends]
                 axes.plot(ends, [y, y], color=colour, linewidth=1.4, solid_capstyle="butt")
-            axes.plot(_clamp(line.worse.mean, target), y, "o", color=colour, markersize=3.5)
-    axes.set_xscale("symlog", linthresh=target, linscale=1.0)
+            shown = _clamp(line.worse.mean, target)
+            axes.plot(shown, y, "o" if shown == line.worse.mean else ">", color=colour,
+                      markersize=3.5, clip_on=False)
+    axes.set_xscale("symlog", linthresh=target, linscale=0.7)
     axes.set_xlim(-BETTER * target, WORSE * target)
     axes.set_xticks([-target, 0, target, 10 * target, 100 * target])
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}" if value else "0")
@@ -93,7 +95,9 @@ def save(groups, path):
             if number == 0:
                 axes.set_title(f"{model}, {unit}", fontsize=9, fontweight="bold")
         row[0].set_yticks(range(len(configs)), configs)
-        row[0].set_ylabel(f"{100 * density:g} %, {steps:,} steps", fontweight="bold")
+        row[0].set_ylabel(f"{100 * density:g} %,\n{steps:,} steps", fontweight="bold", rotation=0,
+                          ha="right", va="center")
+    figure.align_ylabels(grid[:, 0])
     figure.supxlabel("worse than dense by: mean and 95 % interval (right is worse; linear within the "
                      "target, logarithmic beyond)", fontsize=9)
     _legend(figure)

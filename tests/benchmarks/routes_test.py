@@ -140,7 +140,7 @@ class Formulas(unittest.TestCase):
 def record(route, payload, counted, interface, **more):
     return {"route": route, "density": 0.01, "elements": 1000, "step": 1, "seconds": 0.5,
             "negotiation": 32, "payload": payload, "counted": counted, "leaving": counted,
-            "interface": interface, "packets": 2, "union": 20, **more}
+            "interface": interface, "packets": 2, "resent": 0, "union": 20, **more}
 
 
 class Reports(unittest.TestCase):

@@ -354,7 +354,7 @@ class Plots(unittest.TestCase):
             train_quality_plot.save(groups, path)
             self.assertEqual(path.read_bytes(), first)
         text = [element.text for element in xml.etree.ElementTree.fromstring(first).iter()]
-        for word in ("dgc", "no-masking", "1 %, 1,000 steps", "diverged", "low learning rate",
+        for word in ("dgc", "no-masking", "1 %,", "1,000 steps", "diverged", "low learning rate",
                      "digits, points of accuracy", "lstm, % of bits per byte"):
             self.assertIn(word, text)
 

@@ -8,13 +8,11 @@
 #include <thread>
 #include <vector>
 
+#include "benchmarks/byte_lm_rank.h"
 #include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "common/clock.h"
 #include "coordinator/local_job.h"
-#include "examples/01-byte-lm/data.h"
-#include "examples/01-byte-lm/engine_trainer.h"
-#include "examples/01-byte-lm/model.h"
 #include "metrics/exposed_time.h"
 #include "tests/ops/delayed_transport.h"
 
@@ -57,41 +55,34 @@ class Rank {
  public:
   Rank(const Settings& settings, EngineEnvironment environment, const Options& options,
        const byte_lm::Text& text)
-      : engine_(settings, std::move(environment)),
-        model_(byte_lm::ModelShape{}, 1),
-        trainer_(engine_, model_.parameters(), 0.9f, {{"compressor", "dgc"}, {"density", "0.001"}}),
-        sampler_(text.train(), model_.shape().context, 1),
-        batch_(model_.shape().context, options.batch),
-        activations_(model_.shape(), options.batch) {}
+      : rank_(settings, std::move(environment), options.batch, text) {}
 
   Split Train() {
-    const std::uint64_t first = engine_.recorder().added();
+    const std::uint64_t first = rank_.engine().recorder().added();
     const std::int64_t start = NowNs();
     std::vector<Interval> waits;
-    sampler_.Fill(step_++, engine_.rank(), batch_);
-    trainer_.BeginStep(0.1f);
-    model_.Forward(batch_, activations_);
-    model_.Backward(batch_, activations_, [&](int parameter) {
+    rank_.Forward();
+    rank_.Backward([&](int parameter) {
       waits.push_back({.start_ns = NowNs()});
-      trainer_.SubmitGradient(parameter);
+      rank_.trainer().SubmitGradient(parameter);
       waits.back().end_ns = NowNs();
     });
     waits.push_back({.start_ns = NowNs()});
-    trainer_.ApplyStep();
+    rank_.trainer().ApplyStep();
     waits.back().end_ns = NowNs();
     return SplitUp(waits.back().end_ns - start, waits, first);
   }
 
   /// Takes part in a step without computing anything.
   void Answer() {
-    trainer_.BeginStep(0.1f);
-    trainer_.ApplyStep();
+    rank_.trainer().BeginStep(ByteLmRank::kLearningRate);
+    rank_.trainer().ApplyStep();
   }
 
  private:
   Split SplitUp(std::int64_t step_ns, const std::vector<Interval>& waits, std::uint64_t first) {
     std::array<StageRecord, 256> records;
-    const std::size_t count = engine_.recorder().Read(first, records).count;
+    const std::size_t count = rank_.engine().recorder().Read(first, records).count;
     std::vector<Interval> exchange;
     std::vector<Interval> compression;
     std::vector<Interval> both;
@@ -114,13 +105,7 @@ class Rank {
             .exposed_exchange = Milliseconds(CoveredNs(both, waits) - exposed_compression)};
   }
 
-  EngineImpl engine_;
-  byte_lm::Model model_;
-  byte_lm::EngineTrainer trainer_;
-  byte_lm::Sampler sampler_;
-  byte_lm::Batch batch_;
-  byte_lm::Activations activations_;
-  std::int64_t step_ = 0;
+  ByteLmRank rank_;
 };
 
 constexpr std::array kModes = {PipelineMode::kSerial, PipelineMode::kThread};

@@ -12,9 +12,13 @@ endif()
 set_target_properties(weir PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
 install(TARGETS weir EXPORT weirTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 file(RELATIVE_PATH from_bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(weirrun PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON
-                                         INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
-install(TARGETS weirrun RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+set_target_properties(weirrun weir-server PROPERTIES
+                      INSTALL_RPATH_USE_LINK_PATH ON
+                      INSTALL_RPATH "$ORIGIN/${from_bin_to_lib}")
+install(TARGETS weirrun weir-server RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(WEIR_BUILD_MONITOR)
+  install(TARGETS weir-monitor RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 install(DIRECTORY include/weir DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT weirTargets NAMESPACE weir:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/weirConfigVersion.cmake

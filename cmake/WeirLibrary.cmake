@@ -12,6 +12,10 @@ target_include_directories(weir INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
                                           $<INSTALL_INTERFACE:include>)
 target_compile_features(weir INTERFACE cxx_std_20)
 
+# What weirrun --servers starts, which finds it beside itself.
+add_executable(weir-server ${PROJECT_SOURCE_DIR}/coordinator/servers/main.cc)
+target_link_libraries(weir-server PRIVATE weir weir_options)
+
 # What tests and benchmarks link: the library and, beside it, the rooms' own headers and libraries.
 add_library(weir_internal INTERFACE)
 target_link_libraries(weir_internal INTERFACE weir weir_options ${room_libraries})

@@ -13,4 +13,12 @@ inline std::int64_t NowNs() {
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+/// What the wall clock says of the moment when NowNs() was 0, in nanoseconds since 1970: lines
+/// hosts up as well as their wall clocks agree.
+inline std::int64_t UnixTimeAtZeroNs() {
+  timespec wall{};
+  clock_gettime(CLOCK_REALTIME, &wall);
+  return std::int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec - NowNs();
+}
+
 }  // namespace weir

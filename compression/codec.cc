@@ -23,4 +23,9 @@ SparseEntries Codec::Entries(std::span<const std::byte>, std::size_t) const {
   return {};
 }
 
+std::optional<std::size_t> Codec::EntriesIn(std::span<const std::byte> /*payload*/,
+                                            std::size_t /*n*/) const {
+  return std::nullopt;
+}
+
 }  // namespace weir

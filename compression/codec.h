@@ -49,6 +49,10 @@ class Codec {
   /// See Compressor::Entries. Throws as Check does.
   virtual SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const;
 
+  /// See Compressor::EntriesIn, of n values.
+  virtual std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload,
+                                               std::size_t n) const;
+
   /// See Compressor::summable.
   virtual std::optional<DType> summable() const { return std::nullopt; }
 };

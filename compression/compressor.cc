@@ -18,4 +18,8 @@ SparseEntries Compressor::Entries(std::span<const std::byte>) const {
 
 void Compressor::Finish(const StepContext&, std::span<float>) {}
 
+std::optional<std::size_t> Compressor::EntriesIn(std::span<const std::byte> /*payload*/) const {
+  return std::nullopt;
+}
+
 }  // namespace weir

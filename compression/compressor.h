@@ -14,6 +14,7 @@
 namespace weir {
 
 class FactorCompressor;
+class JointCompressor;
 class ThreadPool;
 
 /// What a compressor needs to know about the step it works in. Same on all ranks, but for
@@ -84,6 +85,10 @@ class Compressor {
   /// (compression/factor_compressor.h). Such a one is also summable, as fp32.
   virtual FactorCompressor* factors() { return nullptr; }
 
+  /// This compressor as one whose entries are to be selected together with those of the other
+  /// tensors of its bucket, or null (compression/joint_compressor.h). Encode selects its own.
+  virtual JointCompressor* joint() { return nullptr; }
+
   /// Set when a payload is a list of entries which a route may divide by index (topk, dgc), to the
   /// type that holds their values however they are divided. Not with low-bit values.
   virtual std::optional<ValueType> entry_values() const { return std::nullopt; }
@@ -97,11 +102,18 @@ class Compressor {
   /// |v|-threshold of the last Encode, 0 when the compressor has none. For monitoring.
   virtual float threshold() const { return 0.0f; }
 
+  /// How many entries of the tensor a payload of its own holds; nothing when that is all of them.
+  /// For monitoring.
+  virtual std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload) const;
+  /// What was accumulated and not sent, n values; empty when nothing is kept, or not as such. For
+  /// monitoring.
+  virtual std::span<const float> residual() const { return {}; }
+
   /// Named state arrays for saving and restoring (compression/state.h), each of a length that
-  /// follows from shape and options: n floats, but for "factor". The spans stay valid as long as
-  /// the compressor; loading writes through them and then calls Restored.
+  /// follows from shape and options: n floats, but for "factor" and "moment steps". The spans stay
+  /// valid as long as the compressor; loading writes through them and then calls Restored.
   struct StateArray {
-    std::string name;  ///< "velocity", "momentum", "error", "factor".
+    std::string name;  ///< "velocity", "momentum", "error", "factor", "first moment", ...
     std::span<float> values;
   };
   virtual std::vector<StateArray> State() = 0;

@@ -44,6 +44,11 @@ DenseMomentum::DenseMomentum(Momentum momentum, float m, ValueType values, std::
       sent_(n),
       before_(n) {}
 
+DenseMomentum::DenseMomentum(const AdamSettings& adam, ValueType values, std::size_t n)
+    : DenseMomentum(Momentum::kNone, 0.0f, values, n) {
+  adam_.emplace(adam, n);
+}
+
 std::size_t DenseMomentum::MaxEncodedBytes(double) const {
   return DensePayloadBytes(sent_.size(), type_);
 }
@@ -81,8 +86,9 @@ SparseEntries DenseMomentum::Entries(std::span<const std::byte> payload) const {
   return payload.empty() ? SparseEntries() : DecodeDense(payload, sent_.size(), type_);
 }
 
-void DenseMomentum::Finish(const StepContext&, std::span<float> mean) {
-  non_finite_ += ApplyMomentum(momentum_, m_, u_.values(), mean);
+void DenseMomentum::Finish(const StepContext& context, std::span<float> mean) {
+  non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool)
+                       : ApplyMomentum(momentum_, m_, u_.values(), mean);
 }
 
 void DenseMomentum::Revert() {
@@ -96,6 +102,7 @@ void DenseMomentum::Revert() {
 std::vector<Compressor::StateArray> DenseMomentum::State() {
   std::vector<StateArray> state;
   if (momentum_ != Momentum::kNone) state.push_back({"momentum", u_.values()});
+  if (adam_) adam_->AppendState(state);
   state.push_back({"error", error_.values()});
   return state;
 }

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "compression/adam_moments.h"
 #include "compression/compressor.h"
 #include "compression/dgc_math.h"
 #include "compression/sparse_payload.h"
@@ -20,10 +22,12 @@ std::uint64_t ApplyMomentum(Momentum momentum, float m, std::span<float> u, std:
 /// What DGC does with tensors that stay dense (biases, norms, small ones): the gradient travels
 /// whole inside the compressed bucket's frame, as fp32, or as fp16 or low-bit values with the
 /// rounding error fed back in the next step, and momentum follows on the mean: dense momentum SGD,
-/// with fp32 values exactly. Lin et al., ICLR 2018, section 3. Not thread-safe but for Merge.
+/// with fp32 values exactly. Lin et al., ICLR 2018, section 3. Or Adam follows on the mean, its
+/// learning rate included. Not thread-safe but for Merge.
 class DenseMomentum final : public Compressor {
  public:
   DenseMomentum(Momentum momentum, float m, ValueType values, std::size_t n);
+  DenseMomentum(const AdamSettings& adam, ValueType values, std::size_t n);
 
   std::size_t MaxEncodedBytes(double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
@@ -35,13 +39,14 @@ class DenseMomentum final : public Compressor {
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override;
   std::uint64_t non_finite_entries() const override { return non_finite_; }
-  /// "momentum" (none with Momentum::kNone) and "error".
+  /// "momentum" (none with Momentum::kNone) or Adam's moments, and "error".
   std::vector<StateArray> State() override;
   void Restored() override { sent_anything_ = false; }
 
  private:
   Momentum momentum_;
   float m_;
+  std::optional<AdamMoments> adam_;
   ValueType type_;
   StateBuffer u_;
   StateBuffer error_;           ///< What rounding lost so far.

@@ -15,6 +15,10 @@ Dgc::Dgc(const DgcSettings& settings, std::size_t n)
       v_(n),
       step_(settings.rule, u_.values(), v_.values()) {
   WEIR_CHECK(n >= 1);
+  if (!settings.adam) return;
+  WEIR_CHECK(settings.rule.momentum == Momentum::kNone);
+  adam_.emplace(*settings.adam, n);
+  adam_step_.resize(n);
 }
 
 std::size_t Dgc::MaxEncodedBytes(double density) const {
@@ -26,42 +30,61 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
                         std::span<std::byte> payload) {
   const std::size_t n = v_.values().size();
   WEIR_CHECK(!context.dense_phase);
-  step_.Select(gradient, context.gradient_scale, EntriesToSend(n, context.density), context.pool);
-  const std::size_t written =
-      EncodeSparse(n, step_.indices(), step_.values(), settings_.values, payload);
-  step_.Settle(context.pool);
-  return written;
+  const Increment increment = IncrementOf(context, gradient);
+  step_.Select(increment.values, increment.scale, EntriesToSend(n, context.density), context.pool);
+  return EncodeTaken(context, payload);
 }
 
-// Bounded by n, not by this step's K: a rank that has joined does not know the step's density.
-SparseForm Dgc::Form() const {
+SparseForm Dgc::form() const {
   const std::size_t n = v_.values().size();
   return {n, n, settings_.values};
 }
 
+void Dgc::Accumulate(const StepContext& context, std::span<const float> gradient, std::size_t k,
+                     std::optional<float> threshold) {
+  WEIR_CHECK(!context.dense_phase);
+  const Increment increment = IncrementOf(context, gradient);
+  step_.Accumulate(increment.values, increment.scale, k, threshold, context.pool);
+}
+
+Dgc::Increment Dgc::IncrementOf(const StepContext& context, std::span<const float> gradient) {
+  if (!adam_) return {gradient, context.gradient_scale};
+  non_finite_ += adam_->Advance(context.learning_rate, context.gradient_scale, gradient, adam_step_,
+                                context.pool);
+  return {adam_step_, 1.0f};
+}
+
+std::size_t Dgc::EncodeTaken(const StepContext& context, std::span<std::byte> payload) {
+  const std::size_t written =
+      EncodeSparse(v_.values().size(), step_.indices(), step_.values(), settings_.values, payload);
+  step_.Settle(context.pool);
+  return written;
+}
+
 void Dgc::Check(std::span<const std::byte> payload) const {
-  if (!payload.empty()) CheckSparse(payload, Form());
+  if (!payload.empty()) CheckSparse(payload, form());
 }
 
 void Dgc::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
   WEIR_CHECK(sum.size() == v_.values().size());
-  if (!payload.empty()) MergeSparse(payload, Form(), sum);
+  if (!payload.empty()) MergeSparse(payload, form(), sum);
 }
 
 void Dgc::MergeMean(std::span<const std::span<const std::byte>> payloads,
                     std::span<float> mean) const {
   WEIR_CHECK(mean.size() == v_.values().size());
-  MergeSparseMean(payloads, Form(), mean);
+  MergeSparseMean(payloads, form(), mean);
 }
 
 SparseEntries Dgc::Entries(std::span<const std::byte> payload) const {
-  return payload.empty() ? SparseEntries() : DecodeSparse(payload, Form());
+  return payload.empty() ? SparseEntries() : DecodeSparse(payload, form());
 }
 
 void Dgc::Finish(const StepContext& context, std::span<float> mean) {
   const cpu::DgcRule& rule = settings_.rule;
   if (context.dense_phase) {
-    non_finite_means_ += ApplyMomentum(rule.momentum, rule.m, u_.values(), mean);
+    non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool)
+                         : ApplyMomentum(rule.momentum, rule.m, u_.values(), mean);
   } else if (settings_.gain_compensation && rule.masking) {
     const auto gain = static_cast<float>(MaskingGain(rule.momentum, rule.m, 1.0 / context.density));
     for (float& x : mean) x /= gain;
@@ -71,6 +94,7 @@ void Dgc::Finish(const StepContext& context, std::span<float> mean) {
 std::vector<Compressor::StateArray> Dgc::State() {
   std::vector<StateArray> state;
   if (settings_.rule.momentum != Momentum::kNone) state.push_back({"momentum", u_.values()});
+  if (adam_) adam_->AppendState(state);
   state.push_back({"velocity", v_.values()});
   return state;
 }

@@ -1,4 +1,6 @@
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "compression/dense_momentum.h"
@@ -12,21 +14,58 @@ namespace {
 
 std::vector<OptionSpec> DgcSpecs() {
   return {
-      {"momentum", "vanilla", ChoiceRule{{"none", "vanilla", "nesterov"}},
+      {"momentum", "vanilla", ChoiceRule{{"none", "vanilla", "nesterov", "adam"}},
        "Momentum correction: which recursion runs before compression. An optimizer puts its own "
-       "momentum here; give it once, there or here."},
+       "momentum here; give it once, there or here. adam: what is accumulated and sent is the step "
+       "that Adam would take on this rank, learning rate included."},
       {"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true}, "The momentum coefficient."},
       {"momentum_masking", "true", FlagRule{},
        "Drop the momentum of entries that were just sent (momentum factor masking)."},
+      {"beta1", "0.9", RealRule{0.0, 1.0, false, true},
+       "With momentum=adam: how much the first moment keeps of itself; an Adam's is taken over."},
+      {"beta2", "0.999", RealRule{0.0, 1.0, false, true}, "The same of the second moment."},
+      {"epsilon", "1e-8", RealRule{0.0, std::numeric_limits<double>::infinity()},
+       "With momentum=adam: what is added to the root of the second moment."},
       {"gain_compensation", "false", FlagRule{},
        "Divide the update by the gain that masking leaves at the step's density."},
+      {"look_ahead", "0", RealRule{0.0, 1.0},
+       "Gradients are taken at the weights less this much of learning rate / ranks times what the "
+       "rank has not sent yet. An optimizer's, not for gradients alone."},
+      {"selection", "tensor", ChoiceRule{{"tensor", "bucket"}},
+       "Which entries are the largest: of each tensor by itself, or of all compressed tensors of a "
+       "bucket together, one of each at least; a bucket then holds as many as "
+       "WEIR_FUSION_THRESHOLD allows."},
   };
 }
 
 Momentum MomentumOf(const ParsedOptions& options) {
   const std::string& name = options.Choice("momentum");
-  if (name == "none") return Momentum::kNone;
+  if (name == "none" || name == "adam") return Momentum::kNone;
   return name == "nesterov" ? Momentum::kNesterov : Momentum::kVanilla;
+}
+
+std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
+  const auto refuse_given = [&](const char* key, const char* reason) {
+    if (options.Given(key)) options.Refuse(key, reason);
+  };
+  if (options.Choice("momentum") != "adam") {
+    for (const char* key : {"beta1", "beta2", "epsilon"}) {
+      refuse_given(key, "means something with momentum=adam only: leave it out");
+    }
+    return std::nullopt;
+  }
+  refuse_given("momentum_mu", "has no meaning with momentum=adam: give \"beta1\"");
+  if (options.Flag("momentum_masking")) {
+    refuse_given("momentum_masking",
+                 "has no meaning with momentum=adam, which drops no moments: leave it out");
+  }
+  if (options.Flag("gain_compensation")) {
+    options.Refuse("gain_compensation",
+                   "has no meaning with momentum=adam, which drops no moments: leave it out");
+  }
+  return AdamSettings{.beta1 = options.Real("beta1"),
+                      .beta2 = options.Real("beta2"),
+                      .epsilon = options.Real("epsilon")};
 }
 
 std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
@@ -37,8 +76,13 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
                .masking = options.Flag("momentum_masking")},
       .values = ValueTypeOf(options),
       .gain_compensation = options.Flag("gain_compensation"),
+      .adam = AdamOf(options),
+      .joint = SelectsByBucket(options),
   };
   if (n == 0 || tensor.shape.rank() <= 1 || n < MinElementsOf(options)) {
+    if (settings.adam) {
+      return std::make_unique<DenseMomentum>(*settings.adam, settings.values, n);
+    }
     return std::make_unique<DenseMomentum>(settings.rule.momentum, settings.rule.m, settings.values,
                                            n);
   }

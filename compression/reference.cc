@@ -42,7 +42,7 @@ The same in `WEIR_COMPRESSION` is
   before all a name without any. Two that are equally specific and give one key different values are an error.
 * A pattern that names another compressor begins anew: the keys without a pattern are meant for the other one. Momentum and weight decay of an
   optimizer hold for all of its parameters all the same, whoever does them.
-* `clip_norm`, `clip_scale`, `skip_nonfinite`, `steps`, `weight_decay` and `weight_decay_form` hold for all tensors together and
+* `clip_norm`, `clip_scale`, `skip_nonfinite`, `steps`, `look_ahead`, `weight_decay` and `weight_decay_form` hold for all tensors together and
   take no pattern.
 * Where all keys carry patterns, what none of them matches is averaged as it is.
 * A pattern that matches no tensor of an optimizer is warned of, and an error under strict settings.
@@ -74,6 +74,26 @@ Steps before `rampup_begin_step`, which are dense, do not count.
 What rounding loses is kept and sent later: by `dgc` always, by the others with `ef=vanilla` (without it, it is lost). In short runs of one small
 network `int2` came out where `fp16` did, with a third of its bytes ([figures](../benchmarks.md#what-compression-puts-on-the-network-scriptsbench-wire)). Where single tensors should
 travel finer, a pattern says so: `values[*norm*]=fp16`. `route=split` divides what was sent and takes `fp16` and `fp32` only.
+
+## Beyond the paper
+
+`dgc` has options that its paper has not. All are off by default, and none has been measured on more than small networks.
+
+* `selection=bucket`: the largest entries of all compressed tensors of a bucket in place of those of each tensor, as many as the tensors would send
+  together, and of each tensor one at least. A tensor whose residual is small then sends less, and one where it is large more. A bucket holds
+  all tensors with the same options up to `WEIR_FUSION_THRESHOLD` (128 MiB of gradients unless set), so in a model of up to that size, 33 million parameters,
+  the selection is over all layers; in a larger one over each such part. The price is that compression begins when the bucket's last gradient is there:
+  with a single bucket that is the end of the backward pass. With every route but `push_pull`, whose servers see tensors in parts.
+* `momentum=adam`: each rank keeps Adam's two moments of its own gradient; the step that follows from them, `lr * u / (sqrt(s) + epsilon)` without
+  bias, is what is accumulated, selected and sent, and the weights are lessened by the mean of what was sent. Tensors that travel dense have
+  moments of the mean gradient instead. What an exchange delivers has the learning rate in it, that of the step in which it was accumulated; whoever applies it must not
+  multiply by a learning rate again. Weight decay stays outside, as in AdamW. Moments are not dropped where an entry was sent, so `momentum_masking` and
+  `gain_compensation` do not apply. In the first step Adam's steps are of one length in all entries: which of them are sent is then decided by rounding.
+* `look_ahead=c`, from 0 to 1: a rank computes its gradients at `w - lr * (c / N) * v`, where `v` is what it has not sent yet and N the number of ranks; with c = 1
+  that is where the weights would be if it could send its part of all that. The weights themselves stay what they are on all ranks. In
+  `weir.torch` the forward and backward passes of a step stand in `with optimizer.looking_ahead():`; not with `route=hierarchical`, where a host's
+  first rank keeps what none of them has sent. c = N diverges, and above 1 is refused.
+* `gain_compensation=true`: masking shortens the step of entries that are sent often; the update is divided by what it leaves.
 )";
 
 constexpr const char* kClosing = R"(

@@ -104,6 +104,11 @@ void ApplySparse(std::span<const std::byte> payload, const SparseForm& form,
 
 }  // namespace
 
+std::size_t SparseEntryCount(std::span<const std::byte> payload) {
+  WEIR_CHECK(payload.size() >= kSparseHeaderBytes);
+  return LoadLittleEndian<std::uint32_t>(payload.data() + kCountAt);
+}
+
 std::size_t SparsePayloadBytes(std::size_t n, std::size_t k, ValueType type) {
   WEIR_CHECK(k <= n && n <= kMaxElements);
   return kSparseHeaderBytes + MaxIndexBytes(n, k) + ValueBytes(k, type);

@@ -33,6 +33,9 @@ struct SparseForm {
   ValueType type = ValueType::kFloat16;
 };
 
+/// How many entries a part has that EncodeSparse wrote here.
+std::size_t SparseEntryCount(std::span<const std::byte> payload);
+
 /// Throws Corrupt unless the payload is one that EncodeSparse could have written of that form.
 void CheckSparse(std::span<const std::byte> payload, const SparseForm& form);
 

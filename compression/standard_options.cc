@@ -51,13 +51,25 @@ OptionSpec PartitionSpec() {
           "server of its own."};
 }
 
+OptionSpec StalenessSpec() {
+  return {
+      "max_staleness", "0", IntegerRule{0},
+      "With route=push_pull: ranks do not wait for each other (asynchronous training), but none "
+      "applies step t + max_staleness before all have sent step t. 0: they do wait."};
+}
+
 std::vector<OptionSpec> PolicySpecs(Payloads payloads) {
   return {
       {"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
        "How compressed gradients travel, as they are (always) or decoded, in dense arrays "
        "(never): auto takes whichever carries less, but for route=hierarchical, which it keeps."},
       RouteSpec(payloads),
-      PartitionSpec()};
+      PartitionSpec(),
+      StalenessSpec(),
+      {"host_values", "fp32", ChoiceRule{{"fp32", "fp16"}},
+       "With route=hierarchical: as what a host's ranks exchange their gradients to average them. "
+       "fp16 halves that traffic; what it rounds off is lost, and what it cannot hold becomes "
+       "its largest number."}};
 }
 
 double AutoDensity(const ParsedOptions& options, std::int64_t begin_step) {
@@ -82,7 +94,8 @@ std::vector<OptionSpec> SizeSpecs() { return LeastSpecs("", "65536"); }
 std::vector<OptionSpec> ArrayRouteSpecs() {
   return {{"route", "allreduce", ChoiceRule{{"allreduce", "push_pull"}},
            "From rank to rank (allreduce), or to servers, which add up, and back (push_pull)."},
-          PartitionSpec()};
+          PartitionSpec(),
+          StalenessSpec()};
 }
 
 std::vector<OptionSpec> CountSpecs() {
@@ -234,13 +247,26 @@ RouteSettings RouteOf(const ParsedOptions& options) {
     }
     route.compressed = Exchange::kSplitAllgather;
   }
-  if (way == "hierarchical") route.compressed = Exchange::kHostAllgather;
   if (way == "push_pull") {
     route.compressed = Exchange::kPushPull;
     route.partition_elements =
         static_cast<std::size_t>(options.Integer("partition_bytes")) / sizeof(float);
-  } else if (options.Given("partition_bytes")) {
-    options.Refuse("partition_bytes", "means something with route=push_pull only: leave it out");
+    route.max_staleness = options.Integer("max_staleness");
+    if (route.max_staleness > 0 && route.policy == RoutePolicy::kNever) {
+      options.Refuse("max_staleness",
+                     "needs servers, which policy=never does without: leave one of them out");
+    }
+    return route;
+  }
+  if (way == "hierarchical") {
+    route.compressed = Exchange::kHostAllgather;
+    route.halves_inside = options.Choice("host_values") == "fp16";
+  } else if (options.Given("host_values")) {
+    options.Refuse("host_values", "means something with route=hierarchical only: leave it out");
+  }
+  for (const char* key : {"partition_bytes", "max_staleness"}) {
+    if (!options.Given(key)) continue;
+    options.Refuse(key, "means something with route=push_pull only: leave it out");
   }
   return route;
 }
@@ -261,6 +287,16 @@ std::size_t FixedCountOf(const ParsedOptions& options) {
 
 CounterRandom RandomOf(const ParsedOptions& options, const TensorSpec& tensor) {
   return {static_cast<std::uint64_t>(options.Integer("seed")), tensor.name};
+}
+
+bool SelectsByBucket(const ParsedOptions& options) {
+  if (!options.Has("selection") || options.Choice("selection") != "bucket") return false;
+  if (options.Choice("route") == "push_pull") {
+    options.Refuse("selection",
+                   "selects among all tensors of a bucket, but with route=push_pull a server sees "
+                   "some of them, in parts: leave one of the two out");
+  }
+  return true;
 }
 
 std::size_t MinElementsOf(const ParsedOptions& options) {

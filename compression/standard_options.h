@@ -62,6 +62,9 @@ std::size_t FixedCountOf(const ParsedOptions& options);
 /// The random numbers of "seed" for one tensor.
 CounterRandom RandomOf(const ParsedOptions& options, const TensorSpec& tensor);
 /// Tensors of fewer elements travel dense.
+/// Whether entries are selected among all tensors of a bucket (selection=bucket). Refuses that
+/// beside a route on which tensors travel to different places.
+bool SelectsByBucket(const ParsedOptions& options);
 std::size_t MinElementsOf(const ParsedOptions& options);
 
 /// Throws InvalidArgument for a tensor with more elements than a sparse part can index.

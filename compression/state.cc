@@ -71,6 +71,19 @@ bool SameOnAllRanks(std::span<const SavedState> states, std::size_t array) {
   });
 }
 
+/// Whether an array estimates something of the gradient, and holds nothing that is still owed:
+/// whoever has one keeps it, and who joins takes the mean of all.
+bool IsEstimate(const SavedArray& array) {
+  return array.name == "first moment" || array.name == "second moment" ||
+         array.name == "moment steps";
+}
+
+float MeanOfAll(std::span<const SavedState> states, std::size_t array, std::size_t i) {
+  double sum = 0.0;  // In double and in rank order: rounded once, the same everywhere.
+  for (const SavedState& state : states) sum += state.arrays[array].values[i];
+  return static_cast<float>(sum / static_cast<double>(states.size()));
+}
+
 }  // namespace
 
 SavedState Collect(std::span<const NamedCompressor> compressors) {
@@ -173,6 +186,11 @@ SavedState Remap(std::span<const SavedState> old_states, std::span<const int> or
   for (std::size_t a = 0; a < state.arrays.size(); ++a) {
     if (SameOnAllRanks(old_states, a)) continue;
     std::vector<float>& values = state.arrays[a].values;
+    if (IsEstimate(state.arrays[a])) {
+      if (origin != kNewRank) continue;
+      for (std::size_t i = 0; i < values.size(); ++i) values[i] = MeanOfAll(old_states, a, i);
+      continue;
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
       double orphaned = 0.0;  // In double and in rank order: rounded once, the same everywhere.
       for (std::size_t old_rank = 0; old_rank < left.size(); ++old_rank) {

@@ -77,7 +77,8 @@ inline constexpr int kNewRank = -1;
 ///
 /// so that sum over ranks of v / ranks, what the model is still owed, stays as it was. An array
 /// that had the same bits on all old ranks goes to every new one unchanged, which keeps the same
-/// sum and keeps alike what must be: the momentum of tensors and phases that travel dense. The same
+/// sum and keeps alike what must be: the momentum of tensors and phases that travel dense. Moments
+/// of Adam are owed to nobody: each rank keeps its own, and one that joins takes the mean. The same
 /// ranks in the same order give the same bits. Throws InvalidArgument for origins that repeat or do
 /// not exist, or old states that do not belong together.
 SavedState Remap(std::span<const SavedState> old_states, std::span<const int> origins, int rank);

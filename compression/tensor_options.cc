@@ -15,8 +15,9 @@ namespace weir {
 namespace {
 
 // What the whole step, the optimizer or the run has one of.
-constexpr std::array<std::string_view, 6> kOfTheRun = {
-    "clip_norm", "clip_scale", "skip_nonfinite", "steps", "weight_decay", "weight_decay_form"};
+constexpr std::array<std::string_view, 7> kOfTheRun = {
+    "clip_norm",  "clip_scale",   "skip_nonfinite",   "steps",
+    "look_ahead", "weight_decay", "weight_decay_form"};
 
 bool IsOfTheRun(const std::string& key) {
   return std::ranges::find(kOfTheRun, key) != kOfTheRun.end();

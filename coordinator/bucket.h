@@ -46,6 +46,9 @@ class Bucket {
   /// The gate that this run waits at, or null.
   virtual StepGate* gate() const { return nullptr; }
 
+  /// False: this run's exchange waits for no agreement of the ranks, and for no bucket before it.
+  virtual bool negotiated() const { return true; }
+
   /// The stages of this run, in order. Fixed from Begin to the end of the run.
   virtual std::span<const BucketStage> stages() const = 0;
 

@@ -41,7 +41,8 @@ BucketFrame::Writer::Writer(std::span<std::byte> frame, std::span<const std::siz
 }
 
 std::span<std::byte> BucketFrame::Writer::Next() {
-  return frame_.subspan(at_, most_[lengths_.size()]);
+  // All together may be known to take less than the sum.
+  return frame_.subspan(at_, std::min(most_[lengths_.size()], frame_.size() - at_));
 }
 
 void BucketFrame::Writer::Put(std::size_t bytes) {

@@ -33,7 +33,7 @@ class BucketFrame {
    public:
     /// `most[i]`: largest size of payload i. The spans outlive the writer.
     Writer(std::span<std::byte> frame, std::span<const std::size_t> most);
-    /// Where the next payload goes: most[i] bytes.
+    /// Where the next payload goes: most[i] bytes, or what is left of the frame.
     std::span<std::byte> Next();
     void Put(std::size_t bytes);
     /// Writes header and lengths. Returns the frame's size.

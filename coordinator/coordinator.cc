@@ -3,12 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/fork_generation.h"
 #include "common/log.h"
 #include "common/thread_name.h"
+#include "ops/subset_transport.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -87,6 +90,7 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
   }
   CloseInbox();
   for (ProcessSet* set : sets_->own()) set->Retire();
+  if (!failed) server_links_->Cancel();
   // What comes from now on is the process's: it asks whether it may finalise MPI.
   if (environment_.membership != nullptr) environment_.membership->Listen(nullptr);
   // Before Close, so that a network that has failed is not asked for anything any more.
@@ -95,21 +99,39 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
   left_.set_value();
 }
 
-void Coordinator::ConnectNetwork() {
+Transport& Coordinator::ConnectRanks() {
   transport_ = environment_.connect();
   wakes_ = transport_->SetWake([this] { waiter_.Wake(); });
-  rank_ = transport_->rank();
+  const int ranks = transport_->size() - settings_.servers;
+  if (transport_->rank() >= ranks) {
+    throw InvalidArgument(fmt::format(
+        "process {} of {} is one of {} summation servers (WEIR_SERVERS) and can have no engine; "
+        "start the job with weirrun --servers, which runs weir-server there",
+        transport_->rank(), transport_->size(), settings_.servers));
+  }
+  server_links_ =
+      std::make_unique<ServerLinks>(*transport_, settings_.servers, [this] { waiter_.Wake(); });
+  if (settings_.servers == 0) return *transport_;
+  std::vector<int> members(static_cast<std::size_t>(ranks));
+  std::iota(members.begin(), members.end(), 0);
+  ranks_transport_ = std::make_unique<SubsetTransport>(*transport_, std::move(members));
+  return *ranks_transport_;
+}
+
+void Coordinator::ConnectNetwork() {
+  Transport& ranks = ConnectRanks();
+  rank_ = ranks.rank();
   Log::SetRankOfThread(rank_);
-  size_ = transport_->size();
-  sets_ = std::make_unique<ProcessSets>(*transport_,
-                                        ProcessSet::Shared{.settings = settings_,
-                                                           .live = live_,
-                                                           .pipeline = *pipeline_,
-                                                           .handles = handles_,
-                                                           .names = *environment_.names,
-                                                           .gauges = gauges_,
-                                                           .recorder = *environment_.recorder,
-                                                           .marks_cycles = marks_cycles_});
+  size_ = ranks.size();
+  sets_ =
+      std::make_unique<ProcessSets>(ranks, ProcessSet::Shared{.settings = settings_,
+                                                              .live = live_,
+                                                              .pipeline = *pipeline_,
+                                                              .handles = handles_,
+                                                              .names = *environment_.names,
+                                                              .gauges = gauges_,
+                                                              .recorder = *environment_.recorder,
+                                                              .marks_cycles = marks_cycles_});
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership,
                                              [this](int id) { return sets_->RanksOf(id); });
 }
@@ -149,8 +171,20 @@ Handle Coordinator::Submit(ProcessSet& set, Submission submission) {
   return handle;
 }
 
+void Coordinator::UseServers(std::vector<std::byte> message, bool asynchronous) {
+  if (asynchronous) asynchronous_ = true;
+  inbox_.Post(
+      {.kind = InboxEvent::Kind::kServers, .message = std::move(message), .serve = asynchronous});
+}
+
 int Coordinator::Join(ProcessSet& set) {
   ThrowIfEnded();
+  if (asynchronous_) {
+    throw InvalidArgument(
+        "Join in a job with asynchronous gradients (max_staleness): the others would wait for this "
+        "rank's next step; give all ranks the same number of steps",
+        {"", {rank_}, "submit"});
+  }
   if (const auto group = set.joining().stepping()) {
     throw InvalidArgument(
         "Join in the middle of a step of '" + *group + "'; finish it first (EndStep and WaitStep)",
@@ -159,6 +193,7 @@ int Coordinator::Join(ProcessSet& set) {
   int last = -1;
   Submission submission;
   submission.request = {.kind = RequestKind::kJoin, .name = std::string(kJoinName), .slots = 0};
+  submission.patient = true;
   submission.on_agreed = [&last](const Submission::Agreed& agreed) {
     last = static_cast<int>(agreed.rows.front());
   };
@@ -174,6 +209,10 @@ int Coordinator::Join(ProcessSet& set) {
 void Coordinator::NameBucket(Bucket& bucket, BucketInfo info) {
   info.name = bucket.name() + bucket.process_set->Suffix();
   bucket.record_index = environment_.names->Add(std::move(info));
+}
+
+std::uint32_t Coordinator::NameGradient(BucketInfo info) {
+  return environment_.names->Add(std::move(info));
 }
 
 void Coordinator::Run(Bucket* bucket) {
@@ -242,7 +281,24 @@ void Coordinator::Fail(const std::exception_ptr& error) {
   inbox_.Post({.kind = InboxEvent::Kind::kAbort, .error = error});
 }
 
+void Coordinator::AwaitAsynchronousRanks() {
+  if (!asynchronous_ || forked() || ended() || shutting_down_) return;
+  // Who would wait for this rank's steps hears from the servers that none will come.
+  UseServers(Serialize({.kind = ControlMessage::Kind::kFinish, .group = {}}),
+             /*asynchronous=*/false);
+  Submission submission;
+  submission.patient = true;
+  submission.request = {
+      .kind = RequestKind::kBarrier, .name = "weir:end of asynchronous training", .slots = 0};
+  try {
+    Wait(Submit(sets_->global(), std::move(submission)));
+  } catch (const Error& error) {
+    LogDebug("nobody trains on: {}", error.what());  // The job ends in another way, or has.
+  }
+}
+
 void Coordinator::Shutdown() {
+  AwaitAsynchronousRanks();
   shutting_down_ = true;
   inbox_.Post(InboxEvent::Kind::kShutdown, nullptr);
   has_left_.wait();

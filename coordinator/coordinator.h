@@ -17,6 +17,7 @@
 #include "coordinator/live_runs.h"
 #include "coordinator/pipeline.h"
 #include "coordinator/process_sets.h"
+#include "coordinator/servers/server_links.h"
 #include "coordinator/stall_inspector.h"
 #include "coordinator/waiter.h"
 #include "metrics/bucket_names.h"
@@ -64,6 +65,15 @@ class Coordinator {
   /// Whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
   ProcessSets& process_sets() { return *sets_; }
+  /// What is const of it; the rest belongs to the network thread.
+  const ServerLinks& server_links() const { return *server_links_; }
+  /// ServerLinks::TakeNumbers; network thread only.
+  std::optional<std::uint32_t> TakeServerNumbers(std::size_t count) {
+    return server_links_->TakeNumbers(count);
+  }
+  /// Tells the servers something, unless `message` is empty. `asynchronous`: ranks will not wait
+  /// for each other, each serves, and Shutdown waits for all to call it.
+  void UseServers(std::vector<std::byte> message, bool asynchronous);
 
   /// Submits a single operation to a set of this rank's, by the request's name. Throws
   /// InvalidArgument while one of that name is under way there.
@@ -85,6 +95,8 @@ class Coordinator {
   std::shared_ptr<const void> ClaimGroup(const ProcessSet& set, const std::string& name);
   /// Gives a bucket its number and name in the records.
   void NameBucket(Bucket& bucket, BucketInfo info);
+  /// The number of a gradient in the records.
+  std::uint32_t NameGradient(BucketInfo info);
   /// A bucket with a slot is complete on this rank: negotiates it and runs its stages.
   void Run(Bucket* bucket);
 
@@ -126,6 +138,10 @@ class Coordinator {
   void WaitWith(const Patience& patience, Handle handle);
   void ThreadMain(std::promise<void> connected);
   void ConnectNetwork();
+  /// The network of the ranks, servers left out. Throws InvalidArgument for a server.
+  Transport& ConnectRanks();
+  /// Nobody is to stop serving while others still train.
+  void AwaitAsynchronousRanks();
   void Loop();
   bool HandleInbox();
   void OnEvent(const InboxEvent& event);
@@ -177,6 +193,9 @@ class Coordinator {
   Waiter waiter_;
   Inbox inbox_{waiter_};
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Transport> ranks_transport_;  ///< Where there are servers beside the ranks.
+  std::unique_ptr<ServerLinks> server_links_;
+  std::atomic<bool> asynchronous_ = false;
   int rank_ = 0;
   int size_ = 1;
   EngineGauges gauges_;

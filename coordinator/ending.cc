@@ -1,9 +1,8 @@
 #include <fmt/core.h>
 
-#include <string_view>
-
 #include "common/clock.h"
 #include "common/log.h"
+#include "coordinator/abort_text.h"
 #include "coordinator/coordinator.h"
 #include "metrics/last_stages.h"
 #include "weir/error.h"
@@ -14,29 +13,12 @@ namespace weir {
 
 namespace {
 
-// Abort carries text only; these tell the receivers that it was a deadline or damaged bytes, so
-// that all ranks throw the same.
-constexpr std::string_view kTimedOutPrefix = "timed out: ";
-constexpr std::string_view kCorruptPrefix = "corrupt: ";
-
 // A dying process may still write its core file.
 constexpr std::int64_t kVerdictNs = 2'000'000'000;
 
 /// What a message calls a bucket.
 std::string Quoted(const Bucket& bucket) {
   return "'" + bucket.name() + "'" + bucket.process_set->Suffix();
-}
-
-std::string AbortText(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const TimedOut& reason) {
-    return std::string(kTimedOutPrefix) + reason.what();
-  } catch (const Corrupt& reason) {
-    return std::string(kCorruptPrefix) + reason.what();
-  } catch (const std::exception& reason) {
-    return reason.what();
-  }
 }
 
 bool IsInvalidArgument(const std::exception_ptr& error) {
@@ -82,27 +64,14 @@ void Coordinator::EndLate(const std::string& deadline) {
 
 void Coordinator::OnMembership(const MembershipEvent& event) {
   if (failure_) return;
-  const std::string who =
-      "rank " + std::to_string(event.rank) + (event.host.empty() ? "" : " on " + event.host);
+  const std::string who = NameOf(event, size_);
   switch (event.kind) {
     case MembershipEvent::Kind::kPeerLost:
       failure_ = std::make_exception_ptr(
           PeerLost(who + " is lost: " + event.text + During(), UnderWay({event.rank})));
       return;
     case MembershipEvent::Kind::kAbort:
-      if (event.text.starts_with(kTimedOutPrefix)) {
-        failure_ = std::make_exception_ptr(
-            TimedOut(event.text.substr(kTimedOutPrefix.size()), {"", {}, "negotiate"}));
-        return;
-      }
-      if (event.text.starts_with(kCorruptPrefix)) {
-        failure_ = std::make_exception_ptr(
-            Corrupt(who + " ended the job: " + event.text.substr(kCorruptPrefix.size()),
-                    {"", {event.rank}, "exchange"}));
-        return;
-      }
-      failure_ = std::make_exception_ptr(
-          PeerLost(who + " ended the job: " + event.text + During(), UnderWay({event.rank})));
+      failure_ = ErrorOfAbort(event, who, During(), UnderWay({event.rank}));
       return;
     case MembershipEvent::Kind::kLauncherLost:
       failure_ = std::make_exception_ptr(
@@ -211,6 +180,7 @@ void Coordinator::Collapse(const std::exception_ptr& error) {
     environment_.membership->Abort(AbortText(error));
   }
   for (ProcessSet* set : sets_->own()) set->Cancel();
+  server_links_->Cancel();
   EndRuns(error);
 }
 

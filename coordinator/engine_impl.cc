@@ -55,7 +55,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, host_);
   try {
-    if (settings.metrics_port != 0 || !settings.timeline_filename.empty()) MakeMonitor(settings);
+    if (Monitor::IsAskedFor(settings)) MakeMonitor(settings);
   } catch (...) {
     parts_->coordinator->Fail(std::current_exception());  // The other ranks learn why.
     throw;

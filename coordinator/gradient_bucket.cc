@@ -1,9 +1,12 @@
 #include "coordinator/gradient_bucket.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "common/clock.h"
 #include "compression/cpu/squared_norm.h"
+#include "coordinator/process_set.h"
 
 namespace weir {
 
@@ -28,6 +31,7 @@ void GradientBucket::Prepare(RouteKind kind, bool empty) {
   route_->Prepare(empty);
   SetStages(empty);
   gradients_.Keep();
+  for (GradientSlice& slice : gradients_.all()) slice.trace = {};
   missing_.store(gradients_.all().size(), std::memory_order_relaxed);
   first_ns.store(0, std::memory_order_relaxed);
   delivered_ = false;
@@ -65,6 +69,7 @@ void GradientBucket::Measure() {
 void GradientBucket::Done() {
   gradients_.Keep();
   delivered_ = true;
+  RecordGradients();
   Fulfil(nullptr);
 }
 
@@ -72,6 +77,30 @@ void GradientBucket::Failed(const std::exception_ptr& error) {
   gradients_.Revert();
   route_->Revert();
   Fulfil(error);
+}
+
+void GradientBucket::RecordGradients() {
+  const std::int64_t now_ns = NowNs();
+  const double bytes_an_entry =
+      static_cast<double>(route_->wire_bytes()) / static_cast<double>(gradients_.elements());
+  for (const GradientSlice& slice : gradients_.all()) {
+    const GradientSlice::Trace& trace = slice.trace;
+    if (trace.submitted_ns == 0) continue;
+    StageRecord record = RecordOf(Stage::kGradient, trace.submitted_ns, now_ns);
+    record.bucket = slice.record_index;
+    if (trace.residual_ratio >= 0.0f) {
+      StageRecord residual = record;
+      residual.stage = Stage::kResidual;
+      residual.density = trace.residual_ratio;
+      set_.recorder().Add(residual);
+    }
+    record.bytes_in = slice.elements * sizeof(float);
+    record.bytes_out = trace.payload_bytes.value_or(static_cast<std::size_t>(
+        std::lround(bytes_an_entry * static_cast<double>(slice.elements))));
+    record.density = trace.density;
+    record.threshold = slice.compressor->threshold();
+    set_.recorder().Add(record);
+  }
 }
 
 void GradientBucket::Fulfil(const std::exception_ptr& error) {

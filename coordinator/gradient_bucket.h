@@ -39,6 +39,9 @@ class GradientBucket final : public Bucket {
   const std::string& name() const override { return gradients_.bucket(); }
   int priority() const override { return priority_; }
   StepGate* gate() const override { return gate_; }
+  bool negotiated() const override {
+    return kind_ != RouteKind::kServers || !gradients_.step().asynchronous;
+  }
   std::span<const BucketStage> stages() const override { return stages_; }
   void Run(BucketStage stage) override;
   Collective* BindExchange() override { return route_->Bind(exchanges_before()); }
@@ -52,6 +55,8 @@ class GradientBucket final : public Bucket {
   /// Measures the gradients for the gate: how they are scaled is known after it.
   void Measure();
   void Fulfil(const std::exception_ptr& error);
+  /// One record for each gradient that this rank had in the step.
+  void RecordGradients();
 
   const int priority_;
   GradientSlices gradients_;

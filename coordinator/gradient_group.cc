@@ -4,9 +4,17 @@
 
 #include "common/log.h"
 #include "compression/answer_options.h"
+#include "coordinator/servers/group_description.h"
 #include "weir/error.h"
 
 namespace weir {
+namespace {
+
+std::string CompressorOf(const Variant& variant) {
+  return variant.plain ? "none" : variant.options.compressor();
+}
+
+}  // namespace
 
 GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec)
     : coordinator_(coordinator),
@@ -30,6 +38,7 @@ GradientGroupImpl::~GradientGroupImpl() {
   if (coordinator_.forked()) return;
   set_.joining().Remove(this);
   if (phase_ == Phase::kClosed) {
+    if (servers_) LeaveServers();
     coordinator_.Fence();
     return;
   }
@@ -52,16 +61,24 @@ void GradientGroupImpl::WarnOfOptions() const {
 GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
   const Part& part = plan_.parts[p];
   const GradientSpec& tensor = spec_.tensors[part.tensor];
+  const Variant& variant = plan_.variants[part.variant];
   GradientSlice slice;
   slice.name = part.name;
   slice.elements = part.elements;
   slice.dtype = tensor.dtype;
   slice.parameter_group = tensor.parameter_group;
   slice.compressor = plan_.compressors[p].get();
-  const Variant& variant = plan_.variants[part.variant];
+  slice.record_index =
+      coordinator_.NameGradient({.name = spec_.name + "/" + part.name + set_.Suffix(),
+                                 .routes = RouteNames(),
+                                 .compressor = CompressorOf(variant),
+                                 .group = spec_.name + set_.Suffix(),
+                                 .elements = part.elements});
   if (variant.route.compressed == Exchange::kPushPull) {
-    slice.server = static_cast<int>(p % static_cast<std::size_t>(set_.size()));
-    if (slice.server == set_.transport().rank()) {
+    const int dedicated = coordinator_.settings().servers;
+    slice.server = ServerOf(p, dedicated > 0 ? dedicated : set_.size());
+    const bool elsewhere = dedicated > 0 || variant.route.max_staleness > 0;
+    if (!elsewhere && slice.server == set_.transport().rank()) {
       answering_[p] = MakeCompressor(AnswerOptions(variant.given), {part.name, part.shape});
       slice.answering = answering_[p].get();
     }
@@ -82,30 +99,77 @@ void GradientGroupImpl::MakeBuckets() {
       slices_[p].slice = slices.size();
       slices.push_back(MakeSlice(p));
     }
-    const std::string name =
-        spec_.name + "/" + plan_.parts[planned.tensors.front()].name +
-        (planned.tensors.size() == 1 ? "" : "+" + std::to_string(planned.tensors.size() - 1));
     buckets_.push_back(std::make_unique<GradientBucket>(
-        name, static_cast<std::uint32_t>(b), planned.priority, std::move(slices),
-        steps_[plan_.VariantOfBucket(b)], set_, coordinator_.handles(), gate_.get()));
+        spec_.name + "/" + plan_.NameOfBucket(b), static_cast<std::uint32_t>(b), planned.priority,
+        std::move(slices), steps_[plan_.VariantOfBucket(b)], set_, coordinator_.handles(),
+        gate_.get()));
     for (const std::uint32_t p : planned.tensors) slices_[p].bucket = buckets_.back().get();
     const Variant& variant = VariantOf(*buckets_.back());
-    coordinator_.NameBucket(*buckets_.back(),
-                            {.routes = RouteNames(),
-                             .compressor = variant.plain ? "none" : variant.options.compressor(),
-                             .group = spec_.name + set_.Suffix()});
+    coordinator_.NameBucket(*buckets_.back(), {.routes = RouteNames(),
+                                               .compressor = CompressorOf(variant),
+                                               .group = spec_.name + set_.Suffix()});
   }
 }
 
 void GradientGroupImpl::Register() {
+  const bool served =
+      plan_.asynchronous() || (plan_.pushes() && coordinator_.server_links().dedicated());
+  if (served) CheckServable();
   Submission submission;
   submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
   std::uint32_t slot = kNoSlot;
-  submission.on_agreed = [&slot](const Submission::Agreed& agreed) { slot = agreed.slot; };
+  std::optional<std::uint32_t> number;
+  submission.on_agreed = [&](const Submission::Agreed& agreed) {
+    slot = agreed.slot;
+    if (served) number = coordinator_.TakeServerNumbers(buckets_.size());
+  };
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
   for (const auto& bucket : buckets_) bucket->slot = slot++;
   if (gate_) gate_->slot = slot;
+  if (served) JoinServers(number);
   set_.joining().Add(this);
+}
+
+void GradientGroupImpl::CheckServable() const {
+  if (set_.id() == ProcessSet::kGlobal) return;
+  throw InvalidArgument("the gradient group '" + spec_.name + "' is one of process set " +
+                        std::to_string(set_.id()) +
+                        ", but servers (weirrun --servers) and max_staleness are for gradients of "
+                        "the whole job: take another route than push_pull");
+}
+
+void GradientGroupImpl::JoinServers(std::optional<std::uint32_t> first_number) {
+  if (!first_number) {
+    throw InvalidArgument("the gradient group '" + spec_.name + "' has " +
+                          std::to_string(buckets_.size()) +
+                          " buckets, more than servers have numbers left for in this job; make "
+                          "groups once and not again and again, or raise partition_bytes");
+  }
+  servers_ = {&coordinator_.server_links(), *first_number, ParameterGroups(spec_)};
+  for (GroupStep& step : steps_) step.servers = &*servers_;
+  ControlMessage message{
+      .kind = ControlMessage::Kind::kRegister,
+      .group = {.first_number = *first_number,
+                .spec = {.name = spec_.name,
+                         .tensors = spec_.tensors,
+                         .compression = GivenOptions(spec_, coordinator_.settings())},
+                .fusion_threshold_bytes = coordinator_.settings().fusion_threshold_bytes}};
+  coordinator_.UseServers(coordinator_.rank() == 0 ? Serialize(message) : std::vector<std::byte>(),
+                          plan_.asynchronous());
+}
+
+void GradientGroupImpl::LeaveServers() {
+  coordinator_.UseServers(
+      Serialize({.kind = ControlMessage::Kind::kRelease,
+                 .group = {.first_number = servers_->first_number, .spec = {}}}),
+      /*asynchronous=*/false);
+}
+
+void GradientGroupImpl::CheckServersAreNew(const char* call) const {
+  if (!servers_ || !pushed_) return;
+  throw InvalidArgument(std::string(call) + " of '" + spec_.name +
+                        "' after its first step: its servers (weirrun --servers, or max_staleness) "
+                        "would mix what they keep with another state; load before the first step");
 }
 
 void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
@@ -115,11 +179,6 @@ void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
   submission.request.settings = {{"next step", next_step}};
   submission.request.slots = 0;
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
-}
-
-std::size_t GradientGroupImpl::parameter_groups() const {
-  return static_cast<std::size_t>(
-      1 + std::ranges::max(spec_.tensors, {}, &GradientSpec::parameter_group).parameter_group);
 }
 
 }  // namespace weir

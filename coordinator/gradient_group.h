@@ -12,6 +12,7 @@
 #include "coordinator/gradient_bucket.h"
 #include "coordinator/group_plan.h"
 #include "coordinator/joining.h"
+#include "coordinator/servers/group_servers.h"
 #include "weir/gradient_group.h"
 
 namespace weir {
@@ -41,6 +42,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   double next_density() const override {
     return plan_.variants.front().schedule.Density(next_step_);
   }
+  void CopyVelocity(std::size_t index, std::span<float> velocity) const override;
   void Save(std::ostream& out) const override;
   void Load(std::span<std::istream* const> former_ranks) override;
   void Adopt(std::istream& one_rank) override;
@@ -67,6 +69,13 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void MakeBuckets();
   void WarnOfOptions() const;
   void Register();
+  /// Tells the servers that are not ranks of the set alone, or do not wait for all of them, what to
+  /// serve. Throws InvalidArgument without numbers for the buckets.
+  void JoinServers(std::optional<std::uint32_t> first_number);
+  void CheckServable() const;
+  void LeaveServers();
+  /// Throws InvalidArgument when servers remember more than a state says.
+  void CheckServersAreNew(const char* call) const;
   /// This rank's state from the files of former ranks. Throws what Load throws.
   SavedState ReadStates(std::span<std::istream* const> former_ranks) const;
   SavedState ReadOne(std::istream& one_rank) const;
@@ -79,7 +88,6 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void AgreeOnStep(const std::string& next_step);
   /// Brings non_finite_ up to date; warns of each tensor once.
   void CountNonFinite();
-  std::size_t parameter_groups() const;
   const GroupStep& step() const { return steps_.front(); }
   const Variant& VariantOf(const GradientBucket& bucket) const {
     return plan_.variants[plan_.VariantOfBucket(bucket.gradients().index())];
@@ -97,7 +105,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   Handle Enter(std::size_t index, const void* gradient, void* update,
                const std::shared_ptr<const void>& owner);
   /// Runs the bucket if that was its last gradient.
-  void CountSubmission(GradientBucket& bucket);
+  void CountSubmission(GradientBucket& bucket, std::int64_t now_ns);
   void OnGate(bool pass);
   StepReport Report() const;
   /// Of whatever this rank keeps.
@@ -116,8 +124,10 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   ProcessSet& set_;
   const std::shared_ptr<const void> name_claim_;
   GroupPlan plan_;
-  std::optional<HostGrid> hosts_;  ///< Where a hierarchy of them means anything.
-  std::vector<GroupStep> steps_;   ///< By variant.
+  std::optional<HostGrid> hosts_;        ///< Where a hierarchy of them means anything.
+  std::optional<GroupServers> servers_;  ///< Where they are more than a route among its ranks.
+  bool pushed_ = false;                  ///< They may have something of this rank.
+  std::vector<GroupStep> steps_;         ///< By variant.
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
   std::vector<std::unique_ptr<Compressor>> answering_;  ///< By part; null where others answer.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compression/memory/finite.h"
+#include "compression/residual_ratio.h"
 #include "coordinator/convert.h"
 
 namespace weir {
@@ -15,6 +17,11 @@ GradientSlices::GradientSlices(std::string bucket, std::uint32_t index,
     elements_ += slice.elements;
     largest_slice_ = std::max(largest_slice_, slice.elements);
   }
+  std::vector<JointCompressor*> joint;
+  for (const GradientSlice& slice : slices_) {
+    if (JointCompressor* const one = slice.compressor->joint()) joint.push_back(one);
+  }
+  if (!joint.empty()) joint_.emplace(std::move(joint));
 }
 
 std::optional<DType> GradientSlices::summable() const {
@@ -54,24 +61,99 @@ std::span<float> GradientSlices::Staged(const GradientSlice& slice) {
   return staging().subspan(slice.offset, slice.elements);
 }
 
-void GradientSlices::Stage() {
-  for (const GradientSlice& slice : slices_) {
-    // This rank's own factor (clipping), so it is applied here and not by the exchange.
-    const float scale = ContextOf(slice).gradient_scale;
-    const std::span<const float> source = Source(slice);
-    const std::span<float> target = Staged(slice);
-    if (scale == 1.0f) {
-      std::ranges::copy(source, target.begin());
-    } else {
-      std::ranges::transform(source, target.begin(), [scale](float x) { return x * scale; });
-    }
+void GradientSlices::StageAt(const GradientSlice& slice, std::span<float> out) {
+  // This rank's own factor (clipping), so it is applied here and not by the exchange.
+  const float scale = ContextOf(slice).gradient_scale;
+  const std::span<const float> source = Source(slice);
+  if (scale == 1.0f) {
+    std::ranges::copy(source, out.begin());
+  } else {
+    std::ranges::transform(source, out.begin(), [scale](float x) { return x * scale; });
   }
 }
 
+void GradientSlices::Stage() {
+  for (const GradientSlice& slice : slices_) StageAt(slice, Staged(slice));
+}
+
+void GradientSlices::StageFinite() {
+  Stage();
+  for (GradientSlice& slice : slices_) {
+    std::uint32_t non_finite = 0;
+    for (float& value : Staged(slice)) value = FiniteOrZero(value, non_finite);
+    slice.non_finite += non_finite;
+  }
+}
+
+std::size_t GradientSlices::MaxEncodedBytes(const GradientSlice& slice, double density) const {
+  if (slice.compressor->joint() == nullptr) return slice.compressor->MaxEncodedBytes(density);
+  return joint_->MaxEncodedBytesOfOne(slice.elements, density);
+}
+
+std::size_t GradientSlices::MaxEncodedBytes(double density) const {
+  std::size_t bytes = joint_ ? joint_->MaxEncodedBytes(density) : 0;
+  for (const GradientSlice& slice : slices_) {
+    if (slice.compressor->joint() == nullptr) bytes += slice.compressor->MaxEncodedBytes(density);
+  }
+  return bytes;
+}
+
 std::size_t GradientSlices::Encode(const GradientSlice& slice, std::span<std::byte> payload) {
-  const std::size_t bytes = slice.compressor->Encode(ContextOf(slice), Source(slice), payload);
+  return EncodeFrom(Origin::kSubmitted, slice, payload);
+}
+
+std::size_t GradientSlices::EncodeStaged(const GradientSlice& slice, std::span<std::byte> payload) {
+  return EncodeFrom(Origin::kStaged, slice, payload);
+}
+
+StepContext GradientSlices::ContextOf(const GradientSlice& slice, Origin origin) const {
+  StepContext context = ContextOf(slice);
+  if (origin == Origin::kStaged) context.gradient_scale = 1.0f;
+  return context;
+}
+
+std::span<const float> GradientSlices::GradientOf(const GradientSlice& slice, Origin origin) {
+  return origin == Origin::kStaged ? Staged(slice) : Source(slice);
+}
+
+// What was selected and is not encoded when something fails needs no Revert: it is accumulated, and
+// nothing of it was sent.
+void GradientSlices::SelectTogether(Origin origin) {
+  joint_->Begin(step_.density);
+  for (const GradientSlice& slice : slices_) {
+    if (JointCompressor* const one = slice.compressor->joint()) {
+      joint_->Accumulate(*one, ContextOf(slice, origin), GradientOf(slice, origin));
+    }
+  }
+  joint_->Select();
+}
+
+std::size_t GradientSlices::EncodeFrom(Origin origin, const GradientSlice& slice,
+                                       std::span<std::byte> payload) {
+  if (joint_ && encoded_ == 0) SelectTogether(origin);
+  const StepContext context = ContextOf(slice, origin);
+  JointCompressor* const one = slice.compressor->joint();
+  const std::size_t bytes =
+      one != nullptr ? one->EncodeTaken(context, payload)
+                     : slice.compressor->Encode(context, GradientOf(slice, origin), payload);
+  LookAt(slices_[encoded_], payload.first(bytes), origin);
   CountEncoded();
   return bytes;
+}
+
+void GradientSlices::LookAt(GradientSlice& slice, std::span<const std::byte> payload,
+                            Origin origin) {
+  const Compressor& compressor = *slice.compressor;
+  GradientSlice::Trace& trace = slice.trace;
+  trace.payload_bytes = payload.size();
+  const std::size_t sent = compressor.EntriesIn(payload).value_or(slice.elements);
+  trace.density = static_cast<float>(sent) / static_cast<float>(slice.elements);
+  const auto turn = static_cast<std::uint64_t>(step_.step);
+  const bool its_turn = turn % slices_.size() == encoded_;
+  if (!its_turn || compressor.residual().empty()) return;
+  trace.residual_ratio =
+      ResidualRatio(compressor.residual(), GradientOf(slice, origin),
+                    ContextOf(slice, origin).gradient_scale, turn / slices_.size());
 }
 
 void GradientSlices::Finish(const GradientSlice& slice, std::span<float> mean) const {

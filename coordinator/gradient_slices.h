@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compression/compressor.h"
+#include "compression/joint_selection.h"
 #include "coordinator/bucket_frame.h"
 #include "coordinator/handle_table.h"
 #include "ops/reduce.h"
@@ -16,6 +17,7 @@
 
 namespace weir {
 
+struct GroupServers;
 class HostGrid;
 
 /// One gradient of a bucket on its way through a step.
@@ -26,14 +28,27 @@ struct GradientSlice {
   DType dtype = DType::kFloat32;
   int parameter_group = 0;
   Compressor* compressor = nullptr;
-  int server = 0;                   ///< The rank that adds up, where the route has servers.
-  Compressor* answering = nullptr;  ///< On that rank: compresses the mean.
+  int server = 0;                   ///< Who adds up, where the route has servers.
+  Compressor* answering = nullptr;  ///< Where that is this rank: compresses the mean.
 
   // One step's submission.
   const void* gradient = nullptr;  ///< Null: zeros.
   void* update = nullptr;          ///< Null: the result is dropped.
   std::shared_ptr<const void> owner;
   Handle handle = kNoHandle;
+  std::uint32_t record_index = 0;  ///< Its number in BucketNames.
+
+  /// What the step's record will say of it.
+  struct Trace {
+    std::int64_t submitted_ns = 0;               ///< 0: it was not.
+    std::optional<std::size_t> payload_bytes{};  ///< Nothing where it was not encoded by itself.
+    float density = 1.0f;                        ///< Fraction of its entries that were sent.
+    float residual_ratio = -1.0f;                ///< See ResidualRatio; measured in turns.
+  };
+  Trace trace;
+
+  /// Entries that were inf or NaN and left out before the compressor saw them.
+  std::uint64_t non_finite = 0;
 };
 
 /// What a step has in common for all buckets of a group. Written between steps (and by the gate).
@@ -41,10 +56,13 @@ struct GroupStep {
   std::int64_t step = 0;
   double density = 1.0;
   std::uint32_t epoch = 0;
-  CodecId codec = CodecId::kDense;    ///< Of frames.
-  Reduction reduction;                ///< Where gradients or arrays are all-reduced.
-  const HostGrid* hosts = nullptr;    ///< The ranks by host, where the group goes by hosts.
-  std::vector<StepContext> contexts;  ///< By parameter group.
+  CodecId codec = CodecId::kDense;        ///< Of frames.
+  Reduction reduction;                    ///< Where gradients or arrays are all-reduced.
+  const HostGrid* hosts = nullptr;        ///< The ranks by host, where the group goes by hosts.
+  bool halves_inside_hosts = false;       ///< What they average there is fp16.
+  const GroupServers* servers = nullptr;  ///< Where it has servers beside its ranks.
+  bool asynchronous = false;              ///< Ranks do not wait for each other (max_staleness).
+  std::vector<StepContext> contexts;      ///< By parameter group.
 };
 
 /// The gradients of a bucket, as its routes work on them: where they lie, their compressors and the
@@ -79,11 +97,24 @@ class GradientSlices {
   std::span<float> Staged(const GradientSlice& slice);
   /// All of it: elements() values.
   std::span<float> staging();
-  /// Fills the staging buffer with the gradients, scaled.
+  /// Copies the slice's gradient, scaled, to `out`: its place in the staging buffer, or another.
+  void StageAt(const GradientSlice& slice, std::span<float> out);
+  /// Fills the staging buffer with all of them.
   void Stage();
+  /// The same with zeros, which are counted, for what is inf or NaN: where others would get that
+  /// before a compressor sees it.
+  void StageFinite();
 
-  /// Encodes the slice's gradient; until Keep, Revert takes that back. As Compressor::Encode.
+  /// Upper bounds of what Encode writes: for one slice, and for all of them, which may be less than
+  /// the sum.
+  std::size_t MaxEncodedBytes(const GradientSlice& slice, double density) const;
+  std::size_t MaxEncodedBytes(double density) const;
+  /// Encodes the slice's gradient, slice by slice in order; until Keep, Revert takes that back. As
+  /// Compressor::Encode; the first one takes the gradients of all into their memory where entries
+  /// are selected together.
   std::size_t Encode(const GradientSlice& slice, std::span<std::byte> payload);
+  /// The same of what lies in the staging buffer, scaled already.
+  std::size_t EncodeStaged(const GradientSlice& slice, std::span<std::byte> payload);
   /// Counts a slice, the next one in order, as encoded in another way.
   void CountEncoded() { ++encoded_; }
   /// Lets the compressor finish the slice's mean, in place, and delivers it.
@@ -98,9 +129,18 @@ class GradientSlices {
   void Revert();
 
  private:
+  enum class Origin : bool { kSubmitted, kStaged };
+  std::size_t EncodeFrom(Origin origin, const GradientSlice& slice, std::span<std::byte> payload);
+  StepContext ContextOf(const GradientSlice& slice, Origin origin) const;
+  std::span<const float> GradientOf(const GradientSlice& slice, Origin origin);
+  void SelectTogether(Origin origin);
+  /// For the slice's trace.
+  void LookAt(GradientSlice& slice, std::span<const std::byte> payload, Origin origin);
+
   const std::string bucket_;
   const std::uint32_t index_;
   std::vector<GradientSlice> slices_;
+  std::optional<JointSelection> joint_;  ///< Of those whose entries are selected together.
   const GroupStep& step_;
   std::size_t elements_ = 0;
   std::size_t largest_slice_ = 0;

@@ -74,10 +74,6 @@ void CheckPartNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
   }
 }
 
-const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings) {
-  return spec.compression.empty() ? settings.compression : spec.compression;
-}
-
 /// Cuts a tensor into parts of one size, as nearly as that goes, and of at most the route's.
 void MakeParts(const GradientGroupSpec& spec, std::size_t tensor, std::size_t variant,
                GroupPlan& plan) {
@@ -137,6 +133,16 @@ void CheckClipping(const GroupPlan& plan) {
   }
 }
 
+/// What all ranks decide together, with tensors for which they do not wait for each other.
+void CheckGates(const GroupPlan& plan) {
+  if (!plan.gated() || !plan.asynchronous()) return;
+  const Variant& base = plan.variants.front();
+  const std::string whose = base.route.max_staleness > 0 ? "" : " (of a tensor's own options)";
+  base.options.Refuse(plan.step_settings.clip_norm ? "clip_norm" : "skip_nonfinite",
+                      "is decided by all ranks together, which with max_staleness" + whose +
+                          " do not wait for each other: leave one of them out");
+}
+
 std::vector<std::string> NamesOf(const GradientGroupSpec& spec) {
   std::vector<std::string> names;
   for (const GradientSpec& tensor : spec.tensors) names.push_back(tensor.name);
@@ -166,11 +172,47 @@ Variant::Variant(const CompressionOptions& given_options)
       codec(FindCompressor(options.compressor()).codec),
       plain(options.compressor() == "dense" && !options.Given("momentum") && !options.Given("ef") &&
             route.compressed != Exchange::kPushPull) {
+  if (options.Given("look_ahead") && options.Real("look_ahead") != 0.0) {
+    options.Refuse(
+        "look_ahead",
+        "belongs to an optimizer that moves the parameters while gradients are computed, "
+        "which weir.torch's does: leave it out here");
+  }
   if (options.Given("weight_decay")) {
     options.Refuse("weight_decay",
                    "belongs to an optimizer, which knows the parameters: leave it out for the "
                    "gradients alone");
   }
+}
+
+std::string GroupPlan::NameOfBucket(std::size_t bucket) const {
+  const std::vector<std::uint32_t>& tensors = plan.buckets[bucket].tensors;
+  const std::string& first = parts[tensors.front()].name;
+  return tensors.size() == 1 ? first : first + "+" + std::to_string(tensors.size() - 1);
+}
+
+bool GroupPlan::pushes() const {
+  return std::ranges::any_of(variants, [](const Variant& variant) {
+    return variant.route.compressed == Exchange::kPushPull;
+  });
+}
+
+bool GroupPlan::asynchronous() const {
+  return std::ranges::any_of(
+      variants, [](const Variant& variant) { return variant.route.max_staleness > 0; });
+}
+
+const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings) {
+  return spec.compression.empty() ? settings.compression : spec.compression;
+}
+
+int ServerOf(std::size_t part, int servers) {
+  return static_cast<int>(part % static_cast<std::size_t>(servers));
+}
+
+std::size_t ParameterGroups(const GradientGroupSpec& spec) {
+  return static_cast<std::size_t>(
+      1 + std::ranges::max(spec.tensors, {}, &GradientSpec::parameter_group).parameter_group);
 }
 
 std::uint32_t GroupPlan::slots() const {
@@ -184,13 +226,15 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   MakeVariants(spec, options, plan);
   plan.step_settings = StepSettingsOf(plan.variants.front().options);
   CheckClipping(plan);
+  CheckGates(plan);
   plan.warnings = WarningsOf(spec, options, plan, settings.strict);
   CheckGroupReduction(spec, plan);
   std::vector<PlanTensor> tensors;
   CheckPartNames(spec, plan);
   for (const Part& part : plan.parts) {
     tensors.push_back({static_cast<std::int64_t>(part.elements * sizeof(float)),
-                       spec.tensors[part.tensor].priority, part.variant});
+                       spec.tensors[part.tensor].priority, part.variant,
+                       SelectsByBucket(plan.variants[part.variant].options)});
   }
   plan.plan = MakePlan(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
   return plan;

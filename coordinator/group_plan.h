@@ -51,9 +51,15 @@ struct GroupPlan {
   std::size_t VariantOfBucket(std::size_t bucket) const {
     return parts[plan.buckets[bucket].tensors.front()].variant;
   }
+  /// Behind the group's name.
+  std::string NameOfBucket(std::size_t bucket) const;
   std::size_t PartsOf(std::size_t tensor) const {
     return first_part[tensor + 1] - first_part[tensor];
   }
+
+  /// Some of its buckets go to servers and back; ranks do not wait for each other in some.
+  bool pushes() const;
+  bool asynchronous() const;
 
   bool gated() const { return step_settings.clip_norm.has_value() || step_settings.skip_nonfinite; }
   /// Buckets, and two for a gate.
@@ -63,6 +69,14 @@ struct GroupPlan {
 /// Throws InvalidArgument for an empty group, a repeated or empty name, a type that is not floating
 /// point, a bad option.
 GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings);
+
+/// The group's options, or else the settings'.
+const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings);
+
+/// Who adds up a part, of so many servers.
+int ServerOf(std::size_t part, int servers);
+
+std::size_t ParameterGroups(const GradientGroupSpec& spec);
 
 /// Everything about a registration that the ranks must agree on.
 Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan,

@@ -6,7 +6,8 @@
 #include "coordinator/gradient_group.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/frame_coder.h"
-#include "coordinator/routes/push_pull_route.h"
+#include "coordinator/routes/push_frames.h"
+#include "coordinator/routes/server_route.h"
 #include "coordinator/routes/split_route.h"
 
 // How a group's buckets travel in a step, and in one that this rank has nothing for.
@@ -19,8 +20,12 @@ RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
   if (variant.plain || variant.schedule.DensePhase(next_step_)) return RouteKind::kDense;
   if (FactorRoute::Suits(gradients)) return RouteKind::kFactors;
   if (Wanted(bucket) == Exchange::kPushPull) {
-    const bool suits = PushPullRoute::Suits(gradients, set_.size(), gradients.step().density);
-    if (suits) return RouteKind::kPushPull;
+    const bool by_links =
+        servers_ && (servers_->links->dedicated() || gradients.step().asynchronous);
+    if (by_links && ServerRoute::Suits(gradients)) return RouteKind::kServers;
+    const auto ranks = static_cast<std::size_t>(set_.size());
+    const bool suits = PushFrames::Suits(gradients, ranks, gradients.step().density);
+    if (!by_links && suits) return RouteKind::kPushPull;
   }
   if (gradients.summable()) return RouteKind::kArray;
   const std::size_t frame_bytes = FrameCoder::MaxBytes(gradients, gradients.step().density);
@@ -47,6 +52,7 @@ bool GradientGroupImpl::goes_by_hosts() const {
 
 Exchange GradientGroupImpl::Wanted(const GradientBucket& bucket) const {
   RouteSettings route = VariantOf(bucket).route;
+  route.dedicated_servers = coordinator_.settings().servers > 0;
   if (route.compressed == Exchange::kHostAllgather && !hosts_) {
     route.compressed = Exchange::kSparseAllgather;
   }

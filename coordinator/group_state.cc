@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <istream>
 #include <iterator>
 #include <numeric>
@@ -66,6 +67,27 @@ void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
                         "that after it. Go on from the last checkpoint");
 }
 
+void GradientGroupImpl::CopyVelocity(std::size_t index, std::span<float> velocity) const {
+  CheckBetweenSteps("CopyVelocity");
+  const auto elements = index < spec_.tensors.size()
+                            ? static_cast<std::size_t>(spec_.tensors[index].shape.elements())
+                            : 0;
+  if (index >= spec_.tensors.size() || velocity.size() != elements) {
+    throw InvalidArgument("CopyVelocity(" + std::to_string(index) + ") of '" + spec_.name +
+                          "' into " + std::to_string(velocity.size()) + " values: it has " +
+                          std::to_string(spec_.tensors.size()) + " gradients, and that one " +
+                          std::to_string(elements) + " values");
+  }
+  std::ranges::fill(velocity, 0.0f);
+  for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
+    const std::vector<Compressor::StateArray> state = plan_.compressors[p]->State();
+    const auto found = std::ranges::find(state, "velocity", &Compressor::StateArray::name);
+    if (found == state.end()) continue;
+    std::ranges::copy(found->values,
+                      velocity.subspan(plan_.parts[p].begin, plan_.parts[p].elements).begin());
+  }
+}
+
 void GradientGroupImpl::Save(std::ostream& out) const {
   CheckBetweenSteps("Save");
   const std::vector<NamedCompressor> compressors = NamedCompressors();
@@ -87,6 +109,9 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
   std::vector<SavedState> states;
   ReadEach(spec_.name, former_ranks,
            [&states](std::istream& in) { states.push_back(ReadState(in)); });
+  CheckServersAreNew("Load");
+  // Other servers may have been there.
+  const std::vector<SavedArray> served = TakeServed(PartNames(), states);
   SavedState mine = states.front();
   if (states.size() == 1 && mine.ranks == set_.size()) {
     if (mine.rank != set_.IndexOf(coordinator_.rank())) {
@@ -100,10 +125,9 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
                             std::to_string(states.size()) + " ranks, but they were saved by " +
                             std::to_string(mine.ranks) + " ranks: give all of them, in rank order");
     }
-    const std::vector<SavedArray> served = TakeServed(PartNames(), states);
     mine = Remap(states, Origins(mine.ranks, set_.size()), set_.IndexOf(coordinator_.rank()));
-    GiveServed(ServedCompressors(), served, mine);
   }
+  GiveServed(ServedCompressors(), served, mine);
   CheckState(mine);
   return mine;
 }
@@ -111,6 +135,7 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
 SavedState GradientGroupImpl::ReadOne(std::istream& one_rank) const {
   std::istream* const streams[] = {&one_rank};
   SavedState state;
+  CheckServersAreNew("Adopt");
   ReadEach(spec_.name, streams, [&state](std::istream& in) { state = ReadState(in); });
   // Another rank may have served other parts.
   const std::vector<SavedArray> served = TakeServed(PartNames(), {&state, 1});
@@ -120,11 +145,11 @@ SavedState GradientGroupImpl::ReadOne(std::istream& one_rank) const {
 }
 
 void GradientGroupImpl::CheckState(const SavedState& state) const {
-  if (!state.learning_rates.empty() && state.learning_rates.size() != parameter_groups()) {
+  if (!state.learning_rates.empty() && state.learning_rates.size() != ParameterGroups(spec_)) {
     throw InvalidArgument("Load of '" + spec_.name + "': the state has " +
                           std::to_string(state.learning_rates.size()) +
                           " parameter groups, this group has " +
-                          std::to_string(parameter_groups()));
+                          std::to_string(ParameterGroups(spec_)));
   }
   CheckFits(state, NamedCompressors());
 }

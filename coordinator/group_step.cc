@@ -12,7 +12,7 @@
 namespace weir {
 
 void GradientGroupImpl::SetContexts(const StepInfo& info) {
-  const std::size_t groups = parameter_groups();
+  const std::size_t groups = ParameterGroups(spec_);
   std::vector<float> rates(info.learning_rates.begin(), info.learning_rates.end());
   if (rates.empty()) rates.assign(groups, 0.0f);
   if (rates.size() != groups) {
@@ -54,6 +54,8 @@ void GradientGroupImpl::OpenStep() {
     steps_[v].epoch = plan_.plan.epoch;
     steps_[v].codec = plan_.variants[v].codec;
     steps_[v].hosts = hosts_ ? &*hosts_ : nullptr;
+    steps_[v].halves_inside_hosts = plan_.variants[v].route.halves_inside;
+    steps_[v].asynchronous = plan_.variants[v].route.max_staleness > 0;
   }
   skipped_ = false;
   clip_coefficient_ = 1.0;
@@ -76,6 +78,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
   coordinator_.gauges().SetTargetDensity(spec_.name, step().density);
   step_start_ns_ = NowNs();
+  pushed_ = true;
   phase_ = Phase::kOpen;
 }
 
@@ -129,6 +132,7 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
   places_[index].handle = handle;
   // Made after the engine had failed every handle: nobody else would fulfil it.
   if (coordinator_.ended()) coordinator_.handles().Complete(handle, coordinator_.ended_error());
+  const std::int64_t now_ns = NowNs();
   const std::size_t width = SizeOf(spec_.tensors[index].dtype);
   for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
     GradientSlice& slice = SliceAt(slices_[p]);
@@ -137,15 +141,16 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
     slice.update = update == nullptr ? nullptr : static_cast<std::byte*>(update) + at;
     slice.owner = owner;
     slice.handle = handle;
-    CountSubmission(*slices_[p].bucket);
+    slice.trace.submitted_ns = now_ns;
+    CountSubmission(*slices_[p].bucket, now_ns);
   }
   return handle;
 }
 
-void GradientGroupImpl::CountSubmission(GradientBucket& bucket) {
+void GradientGroupImpl::CountSubmission(GradientBucket& bucket, std::int64_t now_ns) {
   std::int64_t unset = 0;
   if (bucket.first_ns.load(std::memory_order_relaxed) == 0) {
-    bucket.first_ns.compare_exchange_strong(unset, NowNs());
+    bucket.first_ns.compare_exchange_strong(unset, now_ns);
   }
   ++coordinator_.gauges().depth(Stage::kQueue);
   if (!bucket.CountSubmission()) return;
@@ -214,7 +219,7 @@ void GradientGroupImpl::CountNonFinite() {
   for (std::size_t i = 0; i < spec_.tensors.size(); ++i) {
     std::uint64_t entries = 0;
     for (std::size_t p = plan_.first_part[i]; p < plan_.first_part[i + 1]; ++p) {
-      entries += plan_.compressors[p]->non_finite_entries();
+      entries += plan_.compressors[p]->non_finite_entries() + SliceAt(slices_[p]).non_finite;
     }
     if (non_finite_[i] == 0 && entries > 0) {
       LogWarning(

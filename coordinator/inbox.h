@@ -26,6 +26,7 @@ struct InboxEvent {
     kShutdown,        ///< This rank wants to leave.
     kAbort,           ///< End the engine with `error`.
     kDeadlinePassed,  ///< A wait took longer than `text` says.
+    kServers,         ///< Tell the servers `message`, if any; `serve`: be one.
     kFence,           ///< Fulfil `fence`: everything posted before has been handled.
   };
   Kind kind = Kind::kReady;
@@ -33,6 +34,8 @@ struct InboxEvent {
   std::exception_ptr error;
   MembershipEvent membership;
   std::string text;
+  std::vector<std::byte> message;
+  bool serve = false;
   std::shared_ptr<std::promise<void>> fence;
 };
 

@@ -7,11 +7,16 @@
 #include <vector>
 
 #include "common/log.h"
+#include "coordinator/servers/server_process.h"
 
 namespace weir {
 
-LocalJob::LocalJob(int ranks, Between between)
-    : network_(ranks), hub_(ranks), between_(std::move(between)), ranks_per_host_(ranks) {}
+LocalJob::LocalJob(int ranks, Between between, int servers)
+    : network_(ranks + servers),
+      hub_(ranks + servers),
+      between_(std::move(between)),
+      servers_(servers),
+      ranks_per_host_(ranks) {}
 
 EngineEnvironment LocalJob::Environment(int rank) {
   const auto connect = [this, rank] {
@@ -26,12 +31,15 @@ EngineEnvironment LocalJob::Environment(int rank) {
           .host = "local"};
 }
 
-void LocalJob::Run(const std::function<void(Engine&)>& body, const Settings& settings) {
+void LocalJob::Run(const std::function<void(Engine&)>& body, const Settings& given) {
+  Settings settings = given;
+  settings.servers = servers_;
   std::mutex mutex;
   std::exception_ptr first_error;
   {
     std::vector<std::jthread> threads;
-    threads.reserve(static_cast<std::size_t>(size()));
+    const int all = size() + servers_;
+    threads.reserve(static_cast<std::size_t>(all));
     for (int rank = 0; rank < size(); ++rank) {
       threads.emplace_back([&, rank] {
         const auto remember = [&] {
@@ -52,6 +60,16 @@ void LocalJob::Run(const std::function<void(Engine&)>& body, const Settings& set
         }
       });
     }
+    for (int server = size(); server < all; ++server) {
+      threads.emplace_back([&, server] {
+        try {
+          RunServer(settings, Environment(server));
+        } catch (...) {
+          std::lock_guard lock(mutex);
+          if (!first_error) first_error = std::current_exception();
+        }
+      });
+    }
   }
   if (first_error) std::rethrow_exception(first_error);
 }
@@ -59,7 +77,7 @@ void LocalJob::Run(const std::function<void(Engine&)>& body, const Settings& set
 void RunLocal(int ranks, const std::function<void(Engine&)>& body, const Settings& settings) {
   if (ranks < 1) throw InvalidArgument("RunLocal needs at least one rank");
   if (!body) throw InvalidArgument("RunLocal needs something to run");
-  LocalJob(ranks).Run(body, settings);
+  LocalJob(ranks, nullptr, settings.servers).Run(body, settings);
 }
 
 }  // namespace weir

@@ -18,25 +18,27 @@ class LocalJob {
   using Between =
       std::function<std::unique_ptr<Transport>(int rank, std::unique_ptr<Transport> direct)>;
 
-  explicit LocalJob(int ranks, Between between = nullptr);
+  /// `servers` of the ranks, the last ones, are summation servers.
+  explicit LocalJob(int ranks, Between between = nullptr, int servers = 0);
 
   /// From now on so many ranks in a row are told that they share a host.
   void SetRanksPerHost(int ranks) { ranks_per_host_ = ranks; }
 
-  int size() const { return network_.size(); }
+  int size() const { return network_.size() - servers_; }
   /// To break the job with, in tests.
   local::MembershipHub& hub() { return hub_; }
 
   /// What an engine of that rank needs. The job must outlive the engine; a rank has one at a time.
   EngineEnvironment Environment(int rank);
 
-  /// As RunLocal, with the ranks of this job.
+  /// As RunLocal, with the ranks and servers of this job.
   void Run(const std::function<void(Engine&)>& body, const Settings& settings = {});
 
  private:
   local::Network network_;
   local::MembershipHub hub_;
   const Between between_;
+  const int servers_;
   int ranks_per_host_;
 };
 

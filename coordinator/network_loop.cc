@@ -22,6 +22,7 @@ void Coordinator::Loop() {
     if (failure_) std::rethrow_exception(failure_);
     const std::int64_t now = NowNs();
     moved = PollSets(now) || moved;
+    moved = server_links_->Poll() || moved;
     if (stalls_->due(now)) InspectStalls(now);
     if (shutdown_deadline_ns_ != 0 && now > shutdown_deadline_ns_) {
       throw TimedOut(fmt::format("rank {} waited {:g} s (WEIR_TIMEOUT_SECONDS) for the others to "
@@ -29,7 +30,10 @@ void Coordinator::Loop() {
                                  rank_, settings_.timeout_seconds),
                      {"", {rank_}, "shutdown"});
     }
-    if (Quiet()) return;
+    if (Quiet()) {
+      server_links_->TakeLeave();
+      if (server_links_->all_told()) return;
+    }
     if (!moved) Pause(now);
   }
 }
@@ -57,6 +61,11 @@ void Coordinator::OnEvent(const InboxEvent& event) {
       return;
     case InboxEvent::Kind::kMembership:
       return OnMembership(event.membership);
+    case InboxEvent::Kind::kServers:
+      if (failure_ || ending_) return;
+      if (event.serve) server_links_->Serve();
+      if (!event.message.empty()) server_links_->Tell(event.message);
+      return;
     case InboxEvent::Kind::kShutdown:
       shutdown_deadline_ns_ = NowNs() + static_cast<std::int64_t>(settings_.timeout_seconds * 1e9);
       job_ends_ = true;
@@ -90,7 +99,9 @@ bool Coordinator::PollSets(std::int64_t now_ns) {
 }
 
 bool Coordinator::Quiet() const {
-  return std::ranges::all_of(sets_->own(), &ProcessSet::closing) && live_.none_agreed();
+  if (!std::ranges::all_of(sets_->own(), &ProcessSet::closing) || !live_.none_agreed())
+    return false;
+  return server_links_->answered_all();
 }
 
 std::vector<StallInspector::Waiting> Coordinator::WaitingForAgreement() const {
@@ -132,13 +143,15 @@ NetworkTotals Coordinator::UpdateGauges() {
 void Coordinator::Pause(std::int64_t now_ns) {
   const NetworkTotals totals = UpdateGauges();
   const bool busy = std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
-  const bool outstanding = busy || std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
+  const bool outstanding = busy || server_links_->waits() ||
+                           std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
   if (totals != totals_seen_ || !outstanding) {
     totals_seen_ = totals;
     progress_ns_ = now_ns;
   }
   if (outstanding && !wakes_) {
-    waiter_.Pause(busy ? Waiter::For::kData : Waiter::For::kRound, now_ns, progress_ns_);
+    waiter_.Pause(busy || server_links_->waits() ? Waiter::For::kData : Waiter::For::kRound, now_ns,
+                  progress_ns_);
     return;
   }
   std::int64_t until_ns = 0;

@@ -11,7 +11,7 @@ std::pair<Operation*, Handle> OperationTable::Submit(Submission submission) {
   std::unique_ptr<Operation>& entry = operations_[name];
   if (!entry) {
     entry = std::make_unique<Operation>(name, set_, handles_);
-    entry->patient = submission.request.kind == RequestKind::kJoin;
+    entry->patient = submission.patient;
     entry->record_index =
         names_.AddShared({.name = name + set_.Suffix(), .routes = Operation::Routes()});
   }

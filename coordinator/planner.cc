@@ -30,7 +30,8 @@ Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings)
   for (std::size_t i = tensors.size(); i-- > 0;) {
     const PlanTensor& tensor = tensors[i];
     std::size_t& open = open_of.try_emplace(tensor.kind, kNone).first->second;
-    const bool alone = tensor.bytes >= target;
+    const std::int64_t enough = tensor.gathers ? most : target;
+    const bool alone = tensor.bytes >= enough;
     const bool joins = !alone && open != kNone && plan.buckets[open].bytes + tensor.bytes <= most;
     const std::size_t at = joins ? open : plan.buckets.size();
     if (!joins) plan.buckets.push_back({{}, 0, tensor.priority});
@@ -38,7 +39,7 @@ Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings)
     bucket.tensors.push_back(static_cast<std::uint32_t>(i));
     bucket.bytes += tensor.bytes;
     bucket.priority = std::max(bucket.priority, tensor.priority);
-    if (!alone) open = bucket.bytes < target ? at : kNone;
+    if (!alone) open = bucket.bytes < enough ? at : kNone;
   }
   return plan;
 }

@@ -12,6 +12,7 @@ struct PlanTensor {
   std::int64_t bytes = 0;  ///< As fp32.
   int priority = 0;        ///< Higher goes first: the layer that the next forward pass needs first.
   std::size_t kind = 0;    ///< Tensors of different kinds do not share a bucket.
+  bool gathers = false;    ///< Its bucket takes in as many of the kind as it may.
 };
 
 struct PlanSettings {
@@ -38,7 +39,8 @@ struct Plan {
 /// fusion threshold): enough buckets for compression to hide behind backprop and the network, few
 /// enough that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019). A tensor
 /// of that size is a bucket of its own, so that it can travel from where it lies; small ones go
-/// around it, and around those of another kind.
+/// around it, and around those of another kind. Where entries are selected among all tensors of a
+/// bucket, it is closed by the fusion threshold alone.
 Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings);
 
 }  // namespace weir

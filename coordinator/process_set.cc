@@ -37,8 +37,10 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
       *round_network_, static_cast<std::uint32_t>(shared_.settings.cache_capacity),
       TimingOf(shared_.settings));
   joining_ = std::make_unique<Joining>(*this, shared_.handles, shared_.names);
-  exchanger_ =
-      std::make_unique<Exchanger>(kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); });
+  for (auto* exchanger : {&exchanger_, &free_exchanger_}) {
+    *exchanger = std::make_unique<Exchanger>(kExchangesAtOnce,
+                                             [this](Bucket* bucket) { Exchanged(bucket); });
+  }
 }
 
 std::optional<HostGrid> ProcessSet::GridOf(std::span<const int> host_of_rank) const {
@@ -66,7 +68,8 @@ std::string ProcessSet::Suffix() const {
 bool ProcessSet::Poll(std::int64_t now_ns) {
   if (retired_) return false;
   const bool negotiated = PollNegotiation(now_ns);
-  return exchanger_->Poll(now_ns) || negotiated;
+  const bool moved = free_exchanger_->Poll(now_ns);
+  return exchanger_->Poll(now_ns) || moved || negotiated;
 }
 
 void ProcessSet::Retire() {
@@ -76,6 +79,7 @@ void ProcessSet::Retire() {
   if (negotiator_ == nullptr) return;
   negotiator_.reset();
   exchanger_.reset();
+  free_exchanger_.reset();
   operations_->Clear();
 }
 
@@ -83,6 +87,7 @@ void ProcessSet::Cancel() {
   if (retired_ || negotiator_ == nullptr) return;
   negotiator_->Cancel();
   exchanger_->Cancel();
+  free_exchanger_->Cancel();
 }
 
 }  // namespace weir

@@ -66,6 +66,7 @@ class ProcessSet {
   Transport& transport() const { return *transport_; }
   OperationTable& operations() const { return *operations_; }
   Joining& joining() const { return *joining_; }
+  Recorder& recorder() const { return shared_.recorder; }
   /// For collectives that are to go host by host; null where they are not.
   const HostGrid* allreduce_grid() const {
     const Settings& settings = shared_.settings;
@@ -100,9 +101,9 @@ class ProcessSet {
   /// Who was the first to leave, if it was a member; -1: unknown.
   int leaving_rank() const { return negotiator_->outcome().leaving_rank; }
 
-  bool exchanging() const { return exchanger_->under_way(); }
+  bool exchanging() const { return exchanger_->under_way() || free_exchanger_->under_way(); }
   bool round_under_way() const { return negotiator_->round_under_way(); }
-  std::size_t queued() const { return exchanger_->queued(); }
+  std::size_t queued() const { return exchanger_->queued() + free_exchanger_->queued(); }
   /// When something was last agreed on. Any thread.
   std::int64_t last_agreed_ns() const { return last_agreed_ns_; }
   /// When the next round is due; 0: nothing calls for one.
@@ -130,9 +131,10 @@ class ProcessSet {
   void OnResponse(const Response& response);
   void OnForget(std::uint32_t slot);
   void OnGate(StepGate& gate, bool pass);
+  /// Its exchange may start once the bucket is staged, in its turn.
+  void Agree(Bucket* bucket);
   /// Agreed on in this round, which who forgets its slot in it has to know; Agree comes at its end.
   void Collect(Bucket* bucket);
-  void Agree(Bucket* bucket);
   void Exchanged(Bucket* bucket);
 
   const int id_;
@@ -146,6 +148,7 @@ class ProcessSet {
   std::unique_ptr<OperationTable> operations_;
   std::unique_ptr<Negotiator> negotiator_;
   std::unique_ptr<Exchanger> exchanger_;
+  std::unique_ptr<Exchanger> free_exchanger_;  ///< Of what is not negotiated.
   std::unique_ptr<Joining> joining_;
   std::vector<SlotUse> slots_;
   std::unordered_map<std::string, Operation*> asked_;

@@ -26,6 +26,10 @@ void ProcessSet::OnReady(Bucket* bucket) {
   }
   if (closing_ && id_ != kGlobal && operation != nullptr) return operation->Failed(WhyClosed());
   shared_.live.Add(bucket);
+  if (!bucket->negotiated() && !closing_) {
+    bucket->agreed = true;
+    return Agree(bucket);
+  }
   if (bucket->gate() != nullptr) return;  // Negotiated once the gate has let it through.
   if (operation == nullptr || operation->MatchesSlot()) {
     Use(bucket->slot).bucket = bucket;
@@ -192,6 +196,7 @@ void ProcessSet::OnGate(StepGate& gate, bool pass) {
   // Taken: once the last bucket is done the gate may already be reset for the next step.
   for (Bucket* bucket : gate.TakeWaiting()) {
     if (pass) {
+      WEIR_CHECK(bucket->negotiated());
       Use(bucket->slot).bucket = bucket;
       negotiator_->MarkReady(bucket->slot);
       shared_.pipeline.Resume(bucket);
@@ -213,7 +218,7 @@ void ProcessSet::Agree(Bucket* bucket) {
   bucket->agreed_ns = NowNs();
   last_agreed_ns_ = bucket->agreed_ns;
   shared_.recorder.Add(bucket->RecordOf(Stage::kNegotiate, bucket->ready_ns, bucket->agreed_ns));
-  exchanger_->Enqueue(bucket);
+  (bucket->negotiated() ? exchanger_ : free_exchanger_)->Enqueue(bucket);
 }
 
 void ProcessSet::Exchanged(Bucket* bucket) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "coordinator/servers/server_links.h"
 #include "ops/subset_transport.h"
 #include "weir/error.h"
 
@@ -18,7 +19,9 @@ std::vector<int> AllRanks(int size) {
 }  // namespace
 
 ProcessSets::ProcessSets(Transport& network, const ProcessSet::Shared& shared)
-    : network_(network), shared_(shared), capacity_(SubsetTransport::Lanes(network)) {
+    : network_(network),
+      shared_(shared),
+      capacity_(SubsetTransport::Lanes(network) - ServerLinks::Lanes(network)) {
   sets_.push_back(std::make_unique<ProcessSet>(ProcessSet::kGlobal, AllRanks(network.size()),
                                                /*lane=*/0, network, shared));
   global_ = sets_.back().get();

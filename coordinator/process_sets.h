@@ -36,7 +36,8 @@ class ProcessSets {
   std::optional<int> IdOf(std::span<const int> ranks) const;
   /// Whether the network has room for the messages of another set.
   bool full() const;
-  /// Most sets at a time, the global one not counted.
+  /// Most sets at a time, the global one not counted. The last lanes are those of summation
+  /// servers (ServerLinks).
   std::uint32_t capacity() const { return capacity_; }
 
   /// Tells all sets, those to come too, which ranks share a host (ProcessSet::SetHosts).

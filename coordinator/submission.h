@@ -20,6 +20,7 @@ struct Submission {
   std::vector<Array> tensors;
   std::vector<AllocateOutput> allocate;
   std::shared_ptr<const void> owner;
+  bool patient = false;  ///< The other ranks may take as long as they like: no stall.
 
   /// What the ranks agreed on (Response).
   struct Agreed {

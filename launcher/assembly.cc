@@ -1,18 +1,20 @@
 #include "launcher/assembly.h"
 
 #include <algorithm>
+#include <span>
 
 namespace weir::launcher {
 
 void Assembly::Attach(int rank, Time now) {
   Set(rank, Engine::kWaiting);
-  if (!waits_since_) waits_since_ = now;
+  if (!waits_since_ && first_waiting()) waits_since_ = now;
 }
 
 std::optional<int> Assembly::first_waiting() const {
-  const auto first = std::ranges::find(engines_, Engine::kWaiting);
-  if (first == engines_.end()) return {};
-  return static_cast<int>(first - engines_.begin());
+  const auto ranks = std::span(engines_).first(ranks_);
+  const auto first = std::ranges::find(ranks, Engine::kWaiting);
+  if (first == ranks.end()) return {};
+  return static_cast<int>(first - ranks.begin());
 }
 
 std::vector<int> Assembly::absent() const {

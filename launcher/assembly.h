@@ -13,8 +13,10 @@ class Assembly {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
-  Assembly(std::size_t ranks, std::chrono::milliseconds timeout)
-      : engines_(ranks, Engine::kNone), timeout_(timeout) {}
+  /// `ranks`, and behind them `servers`: those wait for ranks as long as it takes, but ranks wait
+  /// for them.
+  Assembly(std::size_t ranks, std::size_t servers, std::chrono::milliseconds timeout)
+      : engines_(ranks + servers, Engine::kNone), ranks_(ranks), timeout_(timeout) {}
 
   /// All programs run.
   void Begin(Time now) { begun_ = now; }
@@ -42,6 +44,7 @@ class Assembly {
   void Set(int rank, Engine state);
 
   std::vector<Engine> engines_;
+  std::size_t ranks_;
   std::chrono::milliseconds timeout_;
   std::optional<Time> begun_;
   std::optional<Time> waits_since_;

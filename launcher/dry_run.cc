@@ -3,6 +3,7 @@
 #include "launcher/hosts.h"
 #include "launcher/mpiexec.h"
 #include "launcher/network.h"
+#include "launcher/rank_places.h"
 #include "launcher/shell_words.h"
 
 namespace weir::launcher {
@@ -19,6 +20,9 @@ std::string Places(const Options& options) {
     text += "  " + (first == last ? one : several) + " on " + host.name + "\n";
     first = last + 1;
   }
+  const RankPlaces places(PlaceProcesses(options.hosts, options.ranks, options.servers),
+                          options.servers);
+  for (int s = options.ranks; s < options.processes(); ++s) text += "  " + places.Of(s) + "\n";
   return text;
 }
 

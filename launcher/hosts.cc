@@ -101,7 +101,7 @@ std::string HostsText(const std::vector<Host>& hosts) {
 }
 
 std::vector<Host> HostsOfRanks(const std::vector<Host>& hosts, int ranks) {
-  PlaceRanks(hosts, ranks);
+  PlaceProcesses(hosts, ranks);
   std::vector<Host> used;
   for (const Host& host : hosts) {
     const int here = std::min(host.slots, ranks);
@@ -111,18 +111,21 @@ std::vector<Host> HostsOfRanks(const std::vector<Host>& hosts, int ranks) {
   return used;
 }
 
-std::vector<std::string> PlaceRanks(const std::vector<Host>& hosts, int ranks) {
+std::vector<std::string> PlaceProcesses(const std::vector<Host>& hosts, int ranks, int servers) {
+  const int processes = ranks + servers;
   std::vector<std::string> places;
   std::int64_t slots = 0;  // Of all hosts: far more than ranks, perhaps.
   for (const Host& host : hosts) {
     slots += host.slots;
-    while (std::cmp_less(places.size(), std::min<std::int64_t>(slots, ranks))) {
+    while (std::cmp_less(places.size(), std::min<std::int64_t>(slots, processes))) {
       places.push_back(host.name);
     }
   }
-  if (slots < ranks) {
-    throw InvalidArgument("-np " + std::to_string(ranks) + " asks for more ranks than the " +
-                          std::to_string(slots) +
+  if (slots < processes) {
+    const std::string asked =
+        servers == 0 ? " asks for more ranks than the "
+                     : " and --servers " + std::to_string(servers) + " ask for more than the ";
+    throw InvalidArgument("-np " + std::to_string(ranks) + asked + std::to_string(slots) +
                           " slots of the hosts; add hosts, or raise their slots");
   }
   return places;

@@ -25,12 +25,12 @@ void AddHost(std::vector<Host>& hosts, const std::string& where, const std::stri
 /// "a:2,b:4", as ParseHosts reads it.
 std::string HostsText(const std::vector<Host>& hosts);
 
-/// The first of the hosts, with slots for just that many ranks. Throws as PlaceRanks does.
+/// The first of the hosts, with slots for just that many ranks. Throws as PlaceProcesses does.
 std::vector<Host> HostsOfRanks(const std::vector<Host>& hosts, int ranks);
 
-/// The host of each rank: hosts are filled in their order. Throws InvalidArgument when there are
-/// more ranks than slots.
-std::vector<std::string> PlaceRanks(const std::vector<Host>& hosts, int ranks);
+/// The host of each rank, and of each server behind them: hosts are filled in their order. Throws
+/// InvalidArgument when there are more than slots.
+std::vector<std::string> PlaceProcesses(const std::vector<Host>& hosts, int ranks, int servers = 0);
 
 /// Whether all hosts are this machine.
 bool AllLocal(const std::vector<Host>& hosts);

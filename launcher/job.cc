@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
+#include <span>
 #include <sstream>
 
-#include "launcher/rank_places.h"
 #include "launcher/wait_status.h"
 
 namespace weir::launcher {
@@ -23,12 +23,12 @@ std::string Seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-Job::Job(std::vector<std::string> hosts, JobPolicy policy, Time now, Send send)
-    : hosts_(std::move(hosts)),
-      ranks_(hosts_.size()),
+Job::Job(RankPlaces places, JobPolicy policy, Time now, Send send)
+    : places_(std::move(places)),
+      ranks_(places_.size()),
       policy_(policy),
-      assembly_(hosts_.size(), policy.start_timeout),
-      finalization_(hosts_.size()),
+      assembly_(places_.ranks(), places_.servers(), policy.start_timeout),
+      finalization_(places_.size()),
       send_(std::move(send)),
       phase_ends_(now + policy.start_timeout) {
   SetDeadline();
@@ -79,7 +79,23 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
       break;  // Heartbeats; a supervisor has no business with the others.
   }
   AnswerFinalizing();
+  DismissServers(now);
   SetDeadline();
+}
+
+bool Job::RanksAreOver() const {
+  return std::ranges::all_of(std::span(ranks_).first(places_.ranks()),
+                             [](const Rank& r) { return r.state == Rank::kOver; });
+}
+
+void Job::DismissServers(Time now) {
+  if (ending() || !RanksAreOver()) return;
+  // They end by themselves where the ranks had engines and have left.
+  for (std::size_t r = places_.ranks(); r < ranks_.size(); ++r) {
+    if (ranks_[r].state == Rank::kRunning && !ranks_[r].settles && !ranks_[r].dismissed) {
+      ranks_[r].settles = now + policy_.settle;
+    }
+  }
 }
 
 void Job::MarkOver(int rank) {
@@ -113,6 +129,7 @@ void Job::OnAttach(int rank, Time now) {
 
 void Job::OnExited(int rank, const Message& message, Time now) {
   MarkOver(rank);
+  if (ranks_[static_cast<std::size_t>(rank)].dismissed) return;
   if (const int code = ShellCode(message.code); code != 0) {
     if (cause_ && !cause_->code_is_final && cause_->code_of.value_or(rank) == rank) {
       cause_->code = code;
@@ -126,9 +143,9 @@ void Job::OnExited(int rank, const Message& message, Time now) {
 
 void Job::OnAbort(int rank, const std::string& reason, Time now) {
   if (cause_) return;
-  const std::string absent = Places(hosts_, assembly_.absent());
+  const std::string absent = places_.Of(assembly_.absent());
   const bool waits = assembly_.waits(rank) && !absent.empty();
-  cause_ = {.text = Place(hosts_, rank) + " ended the job: " + reason +
+  cause_ = {.text = places_.Of(rank) + " ended the job: " + reason +
                     (waits ? "; " + absent + " had not joined it" : ""),
             .code = 1,
             .code_is_final = false,
@@ -147,8 +164,8 @@ void Job::OnSupervisorLost(int rank, const std::string& how, Time now) {
 void Job::OnStartTrouble(const StartTrouble& trouble) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     Rank& rank = ranks_[r];
-    const bool meant =
-        trouble.host.empty() ? static_cast<int>(r) == trouble.rank : hosts_[r] == trouble.host;
+    const bool meant = trouble.host.empty() ? static_cast<int>(r) == trouble.rank
+                                            : places_.host(r) == trouble.host;
     if (meant && rank.unstarted() && rank.trouble.empty()) rank.trouble = trouble.why;
   }
   BlameTrouble();
@@ -243,15 +260,15 @@ void Job::Tick(Time now) {
 
 void Job::FailRank(int rank, const std::string& how, int code, Time now) {
   if (cause_ && !cause_->text_is_final)
-    *cause_ = {.text = Place(hosts_, rank) + ": " + how, .code = code};
+    *cause_ = {.text = places_.Of(rank) + ": " + how, .code = code};
   if (cause_) return;
-  cause_ = {.text = Place(hosts_, rank) + ": " + how,
+  cause_ = {.text = places_.Of(rank) + ": " + how,
             .code = code,
             .yields_to_trouble = assembly_.waits(rank) && !StartingRanks().empty()};
   BlameTrouble();
   Broadcast({.type = MessageType::kPeerLost,
              .rank = rank,
-             .host = hosts_[static_cast<std::size_t>(rank)],
+             .host = places_.host(static_cast<std::size_t>(rank)),
              .text = how},
             rank);
   GiveUpOnStarting();
@@ -264,6 +281,11 @@ void Job::Settle(int rank, Time now) {
            ranks_[static_cast<std::size_t>(other)].state == Rank::kRunning;
   };
   const bool over = ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver;
+  if (places_.serves(rank) && RanksAreOver()) {
+    if (over) return;
+    ranks_[static_cast<std::size_t>(rank)].dismissed = true;
+    return send_(rank, {.type = MessageType::kTerminate});
+  }
   if (over && assembly_.has_engine(rank)) {
     assembly_.Leave(rank);  // Nobody waits for others in it any more.
     const auto others = std::views::iota(0, static_cast<int>(ranks_.size()));
@@ -274,7 +296,7 @@ void Job::Settle(int rank, Time now) {
   if (!waiting || !goes_on(*waiting)) return;
   FailRank(rank,
            std::string(over ? "exited (exit code 0)" : "is ending") +
-               " and so cannot join the job, where " + Place(hosts_, *waiting) + " waits for it",
+               " and so cannot join the job, where " + places_.Of(*waiting) + " waits for it",
            1, now);
 }
 
@@ -282,13 +304,13 @@ std::string Job::AssemblyTrouble() const {
   const auto waiting = assembly_.first_waiting();
   const std::string within =
       " within the start timeout of " + Seconds(policy_.start_timeout) + " s";
-  const std::string absent = Places(hosts_, assembly_.absent());
+  const std::string absent = places_.Of(assembly_.absent());
   if (absent.empty()) {
     return "the ranks have all come but did not meet" + within +
            "; can all hosts reach each other (--network-interfaces)?";
   }
   return absent + " did not join the job (init() or Engine::Create)" + within + ", where " +
-         Place(hosts_, *waiting) + " waits; --start-timeout gives it longer";
+         places_.Of(*waiting) + " waits; --start-timeout gives it longer";
 }
 
 void Job::Enter(Phase phase, Time until) {
@@ -335,7 +357,7 @@ std::string Job::StartingRanks() const {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (ranks_[r].state == Rank::kStarting) starting.push_back(static_cast<int>(r));
   }
-  return Places(hosts_, starting);
+  return places_.Of(starting);
 }
 
 std::string Job::KnownTroubles() const {
@@ -347,7 +369,7 @@ std::string Job::KnownTroubles() const {
   }
   std::string text;
   for (const auto& [why, ranks] : by_reason) {
-    text += (text.empty() ? "" : "; ") + Places(hosts_, ranks) + " did not start: " + why;
+    text += (text.empty() ? "" : "; ") + places_.Of(ranks) + " did not start: " + why;
   }
   return text;
 }

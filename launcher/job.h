@@ -9,6 +9,7 @@
 #include "common/supervision.h"
 #include "launcher/assembly.h"
 #include "launcher/finalization.h"
+#include "launcher/rank_places.h"
 #include "launcher/start_trouble.h"
 
 namespace weir::launcher {
@@ -35,8 +36,8 @@ class Job {
  public:
   using Send = std::function<void(int rank, const supervision::Message&)>;
 
-  /// `hosts[r]` is the host of rank r. `send` hands a message to a rank's supervisor.
-  Job(std::vector<std::string> hosts, JobPolicy policy, Time now, Send send);
+  /// Servers are ranks here, the last ones. `send` hands a message to a rank's supervisor.
+  Job(RankPlaces places, JobPolicy policy, Time now, Send send);
 
   /// A message from the supervisor of `rank`, kHello included.
   void OnMessage(int rank, const supervision::Message& message, Time now);
@@ -70,6 +71,7 @@ class Job {
     bool given_up = false;  // It was starting when the job began to end.
     bool unstarted() const { return state == kStarting || given_up; }
     std::optional<Time> settles{};  // Ends with code 0: when it is looked at who misses it.
+    bool dismissed = false;  // A server that was told to end: how it does is nobody's business.
   };
   struct Cause {
     std::string text;
@@ -83,6 +85,9 @@ class Job {
   };
 
   void MarkOver(int rank);
+  bool RanksAreOver() const;
+  /// Once no rank is left, servers end.
+  void DismissServers(Time now);
   /// Whether the program of `rank` has ended or is about to.
   bool CannotJoin(int rank) const;
   void AnswerFinalizing();
@@ -105,7 +110,7 @@ class Job {
   std::string KnownTroubles() const;
   void BlameTrouble();
 
-  std::vector<std::string> hosts_;  // Of each rank.
+  RankPlaces places_;
   std::vector<Rank> ranks_;
   JobPolicy policy_;
   Assembly assembly_;

@@ -96,8 +96,8 @@ Launcher::Launcher(const Options& options, const Settings& settings)
     : options_(options),
       token_(RandomToken()),
       listener_(Listen(AllLocal(options.hosts))),
-      peers_(static_cast<std::size_t>(options.ranks)),
-      awaited_(2 * options.ranks) {
+      peers_(static_cast<std::size_t>(options.processes())),
+      awaited_(2 * options.processes()) {
   Prepare(settings);
   const std::vector<std::string> command = MpiexecCommand(FindMpiexec(), options_);
   unsetenv("WEIR_MPIEXEC");
@@ -108,13 +108,15 @@ Launcher::Launcher(const Options& options, const Settings& settings)
   if (options_.verbose) std::fprintf(stderr, "%s\n", ShellWords(command).c_str());
   signals_ = WatchSignals();
   EndWithParent();
-  output_ = std::make_unique<OutputCollector>(options_.output, options_.ranks);
+  output_ = std::make_unique<OutputCollector>(options_.output, options_.processes());
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // What mpiexec leaves behind comes here.
   mpiexec_ = StartMpiexec(command, file_limit_);
   next_heartbeat_ = Clock::now();
-  job_ = std::make_unique<Job>(PlaceRanks(options_.hosts, options_.ranks), options_.policy,
-                               Clock::now(),
-                               [this](int rank, const Message& message) { Send(rank, message); });
+  job_ = std::make_unique<Job>(
+      RankPlaces(PlaceProcesses(options_.hosts, options_.ranks, options_.servers),
+                 options_.servers),
+      options_.policy, Clock::now(),
+      [this](int rank, const Message& message) { Send(rank, message); });
 }
 
 void Launcher::Prepare(const Settings& settings) {
@@ -189,7 +191,9 @@ void Launcher::OnTime(Time now) {
     }
   }
   if (now >= next_heartbeat_) {
-    for (int rank = 0; rank < options_.ranks; ++rank) Send(rank, {.type = MessageType::kHeartbeat});
+    for (int rank = 0; rank < options_.processes(); ++rank) {
+      Send(rank, {.type = MessageType::kHeartbeat});
+    }
     std::erase_if(strangers_, [&](const Peer& peer) { return now > peer.last_heard + kSilence; });
     next_heartbeat_ = now + kHeartbeatEvery;
   }
@@ -198,7 +202,9 @@ void Launcher::OnTime(Time now) {
 
 void Launcher::FinishRanks(Time now) {
   if (!finishing_until_) {
-    for (int rank = 0; rank < options_.ranks; ++rank) Send(rank, {.type = MessageType::kFinish});
+    for (int rank = 0; rank < options_.processes(); ++rank) {
+      Send(rank, {.type = MessageType::kFinish});
+    }
     const bool nobody = std::ranges::none_of(peers_, [](const auto& p) { return p != nullptr; });
     finishing_until_ = nobody ? now : now + kFinishTime;
   }
@@ -286,7 +292,7 @@ bool Launcher::Introduce(Peer& stranger) {
   if (messages.empty()) return !stranger.socket.open();
   const Message hello = messages.front();
   const bool known = hello.text == token_ && hello.code == supervision::kVersion &&
-                     hello.rank >= 0 && hello.rank < options_.ranks;
+                     hello.rank >= 0 && hello.rank < options_.processes();
   if (!known) return true;
   auto& peer = peers_[static_cast<std::size_t>(hello.rank)];
   if (hello.type == MessageType::kOutputHello) {

@@ -88,6 +88,11 @@ std::vector<std::string> MpiexecCommand(const std::string& mpiexec, const Option
   command.insert(command.end(), options.mpiexec_arguments.begin(), options.mpiexec_arguments.end());
   command.insert(command.end(), {OwnPath(), "--supervise", "--"});
   command.insert(command.end(), options.command.begin(), options.command.end());
+  if (options.servers > 0) {
+    const std::string server = fs::path(OwnPath()).parent_path() / "weir-server";
+    command.insert(command.end(), {":", "-np", std::to_string(options.servers), OwnPath(),
+                                   "--supervise", "--", server});
+  }
   return command;
 }
 

@@ -26,7 +26,7 @@ namespace {
 struct Raw {
   std::optional<std::string> hosts, hostfile, config_file;  // An empty one is a mistake.
   std::string output_folder, interfaces, mpi_args, binding_args, ssh_identity;
-  std::string ranks, ssh_port;
+  std::string ranks, servers, ssh_port;
   std::string grace_seconds = "3";
   bool no_prefix = false, check_build = false, version = false, help = false, tcp = false;
   std::map<std::string, std::string> values;       // By SettingFlag::flag.
@@ -54,6 +54,9 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
       "Print the command for mpiexec, the place of each rank and the variables; start nothing.");
   app.add_option("--num-proc", raw.ranks,
                  "How many ranks to start (-np). Default: as many as Slurm or PBS gave.");
+  app.add_option("--servers", raw.servers,
+                 "Start so many summation servers, too, on the slots behind those of the ranks "
+                 "(compression route=push_pull). Default: 0, the ranks serve.");
   app.add_option(
       "-H,--hosts", raw.hosts,
       "Hosts and their slots, as in a:2,b:4. Default: those of Slurm or PBS, else this one.");
@@ -202,10 +205,19 @@ void ReadHosts(const Raw& raw, Options& options) {
   if (raw.ranks.empty() && !allocation) {
     throw InvalidArgument("give the number of ranks, 1 or more, with -np");
   }
+  if (!raw.servers.empty()) {
+    options.servers =
+        Number("--servers", raw.servers, 0, kMostRanks, "the number of servers, 0 to 16384");
+    if (options.servers > 0) options.environment["WEIR_SERVERS"] = std::to_string(options.servers);
+  }
   if (!raw.ranks.empty()) {
     options.ranks = Number("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
+  } else if (allocation->ranks <= options.servers) {
+    throw InvalidArgument("--servers " + std::to_string(options.servers) +
+                          " leaves no rank of the " + std::to_string(allocation->ranks) + " that " +
+                          allocation->origin + " makes; give fewer servers, or -np");
   } else if (allocation->ranks <= kMostRanks) {
-    options.ranks = allocation->ranks;
+    options.ranks = allocation->ranks - options.servers;
   } else {
     throw InvalidArgument(allocation->origin + " makes " + std::to_string(allocation->ranks) +
                           " ranks; give their number, 1 to 16384, with -np");
@@ -218,9 +230,9 @@ void ReadHosts(const Raw& raw, Options& options) {
     options.hosts = allocation->hosts;
     options.hosts_origin = allocation->origin;
   } else {
-    options.hosts = {{.name = "localhost", .slots = options.ranks}};
+    options.hosts = {{.name = "localhost", .slots = options.processes()}};
   }
-  PlaceRanks(options.hosts, options.ranks);
+  PlaceProcesses(options.hosts, options.ranks, options.servers);
 }
 
 void ReadNetwork(const Raw& raw, Options& options) {
@@ -234,6 +246,8 @@ void ReadNetwork(const Raw& raw, Options& options) {
     options.environment["NCCL_IB_DISABLE"] = "1";
     options.environment["UCX_TLS"] = "tcp,sm,self";
     options.environment["FI_PROVIDER"] = "tcp";
+    // UCX would copy messages of half a megabyte through small buffers, on both ends.
+    if (std::getenv("UCX_RNDV_THRESH") == nullptr) options.environment["UCX_RNDV_THRESH"] = "64k";
   }
   std::string ssh = "-o PasswordAuthentication=no";
   if (!raw.ssh_port.empty()) {

@@ -17,6 +17,7 @@ struct Options {
   Action action = Action::kRun;
   std::string help{};  ///< The text for kHelp.
   int ranks = 0;
+  int servers = 0;  ///< Summation servers, behind the ranks.
   std::vector<Host> hosts{};
   std::string hosts_origin{};  ///< The batch system's variable that gave them; else empty.
   std::vector<std::string> command{};
@@ -28,6 +29,8 @@ struct Options {
   OutputOptions output{};
   bool verbose = false;
   bool dry_run = false;
+  /// Ranks and servers.
+  int processes() const { return ranks + servers; }
   std::vector<std::string> notices{};  ///< Options that are accepted, and what is done instead.
 };
 

@@ -15,6 +15,7 @@ namespace weir::launcher {
 
 Settings PrepareEnvironment(const Options& options) {
   std::string origins;
+  unsetenv("WEIR_SERVERS");  // Of a job around this one.
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   for (const auto& [name, origin] : options.origins) origins += name + "=" + origin + "\n";
   setenv(supervision::kOriginsVariable, origins.c_str(), 1);
@@ -37,17 +38,24 @@ void SetHorovodsFacts() {
   const char* text = std::getenv(supervision::kHostsVariable);
   // Of the hosts that have a rank of this local number: how many come before this one's, and all.
   int cross_rank = 0, cross_size = 0, first = 0;
+  int slots_here = 1;
   std::string name;
   for (const Host& host : ParseHosts(text == nullptr ? "localhost" : text)) {
     if (host.slots > local_rank) {
       if (first + host.slots <= rank) ++cross_rank;
       ++cross_size;
     }
-    if (first <= rank) name = host.name;
+    if (first <= rank) {
+      name = host.name;
+      slots_here = host.slots;
+    }
     first += host.slots;
   }
+  // Hydra counts the servers, too, which the program is not to see.
+  const int servers = number("WEIR_SERVERS", 0);
+  if (servers > 0) setenv("MPI_LOCALNRANKS", std::to_string(slots_here).c_str(), 1);
   const std::pair<const char*, int> facts[] = {{"HOROVOD_RANK", rank},
-                                               {"HOROVOD_SIZE", number("PMI_SIZE", 1)},
+                                               {"HOROVOD_SIZE", number("PMI_SIZE", 1) - servers},
                                                {"HOROVOD_LOCAL_RANK", local_rank},
                                                {"HOROVOD_LOCAL_SIZE", number("MPI_LOCALNRANKS", 1)},
                                                {"HOROVOD_CROSS_RANK", cross_rank},

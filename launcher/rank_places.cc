@@ -2,24 +2,28 @@
 
 namespace weir::launcher {
 
-std::string Places(const std::vector<std::string>& hosts, const std::vector<int>& ranks) {
+std::string RankPlaces::Names(int first, int last) const {
+  const int before = serves(first) ? static_cast<int>(ranks()) : 0;
+  const std::string name = serves(first) ? "summation server" : "rank";
+  if (first == last) return name + " " + std::to_string(first - before);
+  return name + "s " + std::to_string(first - before) + "-" + std::to_string(last - before);
+}
+
+std::string RankPlaces::Of(const std::vector<int>& processes) const {
   const auto host_of = [&](std::size_t i) -> const std::string& {
-    return hosts[static_cast<std::size_t>(ranks[i])];
+    return host(static_cast<std::size_t>(processes[i]));
   };
   std::string text;
-  for (std::size_t i = 0, end = 0; i < ranks.size(); i = end) {
+  for (std::size_t i = 0, end = 0; i < processes.size(); i = end) {
     end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1 && host_of(end) == host_of(i)) {
+    while (end < processes.size() && processes[end] == processes[end - 1] + 1 &&
+           serves(processes[end]) == serves(processes[i]) && host_of(end) == host_of(i)) {
       ++end;
     }
-    const bool one = end == i + 1;
-    text += (text.empty() ? "" : ", ") + std::string(one ? "rank " : "ranks ") +
-            std::to_string(ranks[i]) + (one ? "" : "-" + std::to_string(ranks[end - 1])) + " on " +
-            host_of(i);
+    text +=
+        (text.empty() ? "" : ", ") + Names(processes[i], processes[end - 1]) + " on " + host_of(i);
   }
   return text;
 }
-
-std::string Place(const std::vector<std::string>& hosts, int rank) { return Places(hosts, {rank}); }
 
 }  // namespace weir::launcher

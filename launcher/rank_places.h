@@ -1,15 +1,36 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::launcher {
 
-/// Where ranks are, for people. `hosts[r]` is the host of rank r; the ranks ascend.
-/// "ranks 0-1 on a, rank 2 on b".
-std::string Places(const std::vector<std::string>& hosts, const std::vector<int>& ranks);
+/// Where the processes of a job are, for people: ranks, and behind them summation servers.
+class RankPlaces {
+ public:
+  /// hosts[r] is the host of process r; the last `servers` are servers.
+  explicit RankPlaces(std::vector<std::string> hosts, int servers = 0)
+      : hosts_(std::move(hosts)), servers_(static_cast<std::size_t>(servers)) {}
 
-/// "rank 2 on b".
-std::string Place(const std::vector<std::string>& hosts, int rank);
+  std::size_t size() const { return hosts_.size(); }
+  std::size_t servers() const { return servers_; }
+  std::size_t ranks() const { return size() - servers_; }
+  const std::string& host(std::size_t process) const { return hosts_[process]; }
+
+  bool serves(int process) const { return std::cmp_greater_equal(process, ranks()); }
+
+  /// Of processes, which ascend: "ranks 0-1 on a, rank 2 on b, summation server 0 on b".
+  std::string Of(const std::vector<int>& processes) const;
+  std::string Of(int process) const { return Of(std::vector<int>{process}); }
+
+ private:
+  /// "rank 2", "ranks 0-1", "summation servers 0-2".
+  std::string Names(int first, int last) const;
+
+  std::vector<std::string> hosts_;
+  std::size_t servers_;
+};
 
 }  // namespace weir::launcher

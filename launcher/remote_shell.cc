@@ -14,6 +14,7 @@
 #include <cstring>
 #include <sstream>
 #include <string_view>
+#include <utility>
 
 #include "common/unique_fd.h"
 #include "launcher/start_trouble.h"
@@ -35,7 +36,18 @@ void RunSsh(const std::vector<char*>& argv, int errors, pid_t parent) {
   _exit(127);
 }
 
-/// Passes on all that comes, and returns the last line that says something.
+/// Makes mpiexec's stderr, a pipe to weirrun, ours too. Hydra, which reads the one it gave us, may
+/// end at the news of our end with our last words unread.
+void WriteToWeirrun() {
+  const std::string path = "/proc/" + std::to_string(getppid()) + "/fd/2";
+  const UniqueFd stderr_of_mpiexec(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
+  if (stderr_of_mpiexec) dup2(stderr_of_mpiexec.get(), STDERR_FILENO);
+}
+
+void WriteLine(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+/// Passes on all that comes by whole lines, as others write to the same pipe, and returns the last
+/// line that says something.
 std::string PassOn(const UniqueFd& errors) {
   std::string last;
   std::string line;
@@ -43,18 +55,19 @@ std::string PassOn(const UniqueFd& errors) {
   ssize_t n = 0;
   while ((n = read(errors.get(), bytes.data(), bytes.size())) > 0 || (n < 0 && errno == EINTR)) {
     if (n < 0) continue;
-    const std::string_view piece(bytes.data(), static_cast<std::size_t>(n));
-    std::fwrite(piece.data(), 1, piece.size(), stderr);
-    for (const char c : piece) {
+    for (const char c : std::string_view(bytes.data(), static_cast<std::size_t>(n))) {
       if (c != '\n' && c != '\r') {
         if (line.size() < bytes.size()) line += c;
         continue;
       }
-      if (!line.empty()) last = line;
-      line.clear();
+      if (line.empty()) continue;
+      WriteLine(line);
+      last = std::exchange(line, {});
     }
   }
-  return line.empty() ? last : line;
+  if (line.empty()) return last;
+  WriteLine(line);
+  return line;
 }
 
 }  // namespace
@@ -86,6 +99,7 @@ int RunRemoteShell(std::vector<std::string> arguments) {
   std::string ssh;
   std::istringstream value(std::getenv(kRemoteShellVariable));
   std::getline(value >> seconds >> std::ws, ssh);
+  WriteToWeirrun();
   const std::size_t at = HostIndex(arguments);
   const std::string host = at < arguments.size() ? arguments[at] : "(none)";
   arguments.insert(arguments.begin() + static_cast<std::ptrdiff_t>(at),
@@ -107,9 +121,7 @@ int RunRemoteShell(std::vector<std::string> arguments) {
   waitpid(child, &status, 0);
   if (status != 0) {
     const std::string how = "ssh ended with " + DescribeStatus(status);
-    const std::string line =
-        TroubleLine({.host = host, .why = how + (last.empty() ? "" : ": " + last)});
-    std::fprintf(stderr, "%s\n", line.c_str());
+    WriteLine(TroubleLine({.host = host, .why = how + (last.empty() ? "" : ": " + last)}));
   }
   return ShellCode(status);
 }

@@ -1,7 +1,6 @@
 #include "metrics/aggregate.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 
 namespace weir {
@@ -20,17 +19,15 @@ prometheus::Labels CollectiveLabels(const RouteInfo& route, bool ok) {
 }  // namespace
 
 Aggregate::Aggregate(prometheus::Registry& registry, const BucketNames& names, bool per_tensor)
-    : names_(names), per_tensor_(per_tensor), families_(registry) {}
+    : names_(names), families_(registry), gradients_(families_, names, per_tensor) {}
 
 void Aggregate::Add(const StageRecord& record) {
-  if (record.stage == Stage::kStep) return AddStep(record);
-  if (record.stage == Stage::kRound) return;
+  if (IsOfGradient(record.stage)) return gradients_.Add(record);
+  if (!IsOfBucket(record.stage)) return;
   BucketSeries& series = SeriesOf(record.bucket);
   AddWait(record, series);
   AddDuration(record, series);
-  if (record.stage == Stage::kCompress && record.ok) series.compress = record;
   if (record.stage == Stage::kExchange) AddExchange(record, series);
-  exposed_time_.Add(record, series.info->compressor != "none");
 }
 
 void Aggregate::AddLost(std::uint64_t count) {
@@ -50,16 +47,14 @@ Aggregate::BucketSeries& Aggregate::SeriesOf(std::uint32_t bucket) {
   return series;
 }
 
-void Aggregate::AddStep(const StageRecord& record) {
-  const bool follows = record.step == last_step_ + 1 && last_step_end_ns_ != 0;
-  const std::int64_t start_ns = follows ? last_step_end_ns_ : record.start_ns;
-  last_step_ = record.step;
-  last_step_end_ns_ = record.end_ns;
-  families_.step_duration.Observe(Seconds(record.end_ns - start_ns));
-
-  const Exposed exposed = exposed_time_.EndStep(record);
-  families_.exposed_communication.Increment(Seconds(exposed.communication_ns));
-  families_.exposed_compression.Increment(Seconds(exposed.compression_ns));
+void Aggregate::Add(const StepSummary& step) {
+  const bool follows = step.step == last_step_ + 1 && last_step_end_ns_ != 0;
+  const std::int64_t start_ns = follows ? last_step_end_ns_ : step.start_ns;
+  last_step_ = step.step;
+  last_step_end_ns_ = step.end_ns;
+  families_.step_duration.Observe(Seconds(step.end_ns - start_ns));
+  families_.exposed_communication.Increment(Seconds(step.exposed.communication_ns));
+  families_.exposed_compression.Increment(Seconds(step.exposed.compression_ns));
 }
 
 void Aggregate::AddWait(const StageRecord& record, BucketSeries& series) {
@@ -108,40 +103,6 @@ void Aggregate::AddBytes(std::uint64_t payload, std::uint64_t dense, BucketSerie
   }
   series.payload_bytes->Increment(static_cast<double>(payload));
   series.dense_equivalent_bytes->Increment(static_cast<double>(dense));
-}
-
-void Aggregate::Publish() {
-  struct Mean {
-    double weight = 0;
-    double density = 0;
-    double threshold = 0;
-  };
-  std::map<std::string, Mean> groups;
-  for (std::uint32_t bucket = 0; bucket < series_.size(); ++bucket) {
-    BucketSeries& series = series_[bucket];
-    if (series.compress.bytes_in == 0) continue;
-    Mean& mean = groups[series.info->group];
-    const auto weight = static_cast<double>(series.compress.bytes_in);
-    mean.weight += weight;
-    mean.density += weight * static_cast<double>(series.compress.density);
-    mean.threshold += weight * static_cast<double>(series.compress.threshold);
-    if (per_tensor_ && bucket < kMaxPerTensor) PublishBucket(bucket, series);
-  }
-  for (const auto& [group, mean] : groups) {
-    families_.density.Add({{"group", group}}).Set(mean.density / mean.weight);
-    families_.threshold.Add({{"group", group}}).Set(mean.threshold / mean.weight);
-  }
-}
-
-void Aggregate::PublishBucket(std::uint32_t bucket, BucketSeries& series) {
-  if (series.density == nullptr) {
-    const prometheus::Labels labels = {{"bucket", std::to_string(bucket)},
-                                       {"name", series.info->name}};
-    series.density = &families_.bucket_density.Add(labels);
-    series.threshold = &families_.bucket_threshold.Add(labels);
-  }
-  series.density->Set(static_cast<double>(series.compress.density));
-  series.threshold->Set(static_cast<double>(series.compress.threshold));
 }
 
 }  // namespace weir

@@ -23,6 +23,7 @@ struct BucketInfo {
   std::vector<RouteInfo> routes = {{}};  ///< StageRecord::route is an index into them.
   std::string compressor = "none";       ///< "none": the bucket has no Compress stage.
   std::string group = "default";  ///< Optimizer or parameter group whose schedule it follows.
+  std::uint64_t elements = 0;     ///< Of a single gradient; 0: this is a bucket or an operation.
 };
 
 /// Tells the readers of records what a bucket's number means. A number keeps its meaning: records

@@ -9,19 +9,19 @@
 namespace weir {
 
 Exporter::Exporter(const HttpServer::Options& options, const prometheus::Registry& registry,
-                   GaugeCollector collector, std::string run_page,
+                   GaugeCollector collector, std::map<std::string, HttpServer::Handler> pages,
                    std::function<void()> before_scrape)
     : registry_(registry),
       collector_(std::move(collector)),
-      run_page_(std::move(run_page)),
       before_scrape_(std::move(before_scrape)),
-      server_(options,
-              {{"/metrics", [this](const std::string&) { return Scrape(); }},
-               {"/run",
-                [this](const std::string&) {
-                  return HttpResponse{.content_type = "application/json", .body = run_page_};
-                }},
-               {"/healthz", [](const std::string&) { return HttpResponse{.body = "ok\n"}; }}}) {}
+      server_(options, WithOwn(std::move(pages))) {}
+
+std::map<std::string, HttpServer::Handler> Exporter::WithOwn(
+    std::map<std::string, HttpServer::Handler> pages) const {
+  pages["/metrics"] = [this](const std::string&) { return Scrape(); };
+  pages["/healthz"] = [](const std::string&) { return HttpResponse{.body = "ok\n"}; };
+  return pages;
+}
 
 HttpResponse Exporter::Scrape() const {
   before_scrape_();

@@ -52,6 +52,8 @@ void ExposedTime::Add(const StageRecord& record, bool compressed) {
       break;
     case Stage::kStep:
     case Stage::kRound:
+    case Stage::kGradient:
+    case Stage::kResidual:
       break;
   }
 }

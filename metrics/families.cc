@@ -65,12 +65,15 @@ Families::Families(Registry& registry)
       dense_equivalent_bytes(Counters(registry, "weir_dense_equivalent_bytes_total",
                                       "What the payload would have been without compression.")),
       density(Gauges(registry, "weir_gradient_density_ratio",
-                     "Fraction of a group's gradient entries that the newest frames hold.")),
+                     "Fraction of a group's gradient entries that it sent last.")),
       threshold(Gauges(registry, "weir_threshold",
-                       "Mean magnitude from which the newest frames of a group hold an entry.")),
-      bucket_density(Gauges(registry, "weir_bucket_density_ratio",
-                            "Fraction of a bucket's entries that its newest frame holds.")),
-      bucket_threshold(Gauges(registry, "weir_bucket_threshold",
-                              "Magnitude from which a bucket's newest frame holds an entry.")) {}
+                       "Mean magnitude from which a group's entries were sent last.")),
+      residual_norm(
+          Gauges(registry, "weir_residual_norm_ratio",
+                 "Norm of what a group keeps back over that of its gradient, estimated.")),
+      tensor_density(Gauges(registry, "weir_tensor_density_ratio",
+                            "Fraction of a gradient's entries that it sent last.")),
+      tensor_threshold(Gauges(registry, "weir_tensor_threshold",
+                              "Magnitude from which a gradient's entries were sent last.")) {}
 
 }  // namespace weir

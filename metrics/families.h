@@ -30,8 +30,9 @@ struct Families {
   prometheus::Family<prometheus::Counter>& dense_equivalent_bytes;  // compressor
   prometheus::Family<prometheus::Gauge>& density;                   // group
   prometheus::Family<prometheus::Gauge>& threshold;                 // group
-  prometheus::Family<prometheus::Gauge>& bucket_density;            // bucket, name
-  prometheus::Family<prometheus::Gauge>& bucket_threshold;          // bucket, name
+  prometheus::Family<prometheus::Gauge>& residual_norm;             // group
+  prometheus::Family<prometheus::Gauge>& tensor_density;            // tensor
+  prometheus::Family<prometheus::Gauge>& tensor_threshold;          // tensor
 };
 
 }  // namespace weir

@@ -85,7 +85,7 @@ HttpServer::HttpServer(const Options& options, std::map<std::string, Handler> ha
   const std::array settings = {"listening_ports",
                                where.c_str(),
                                "num_threads",
-                               "4",
+                               "8",  // Twice those that may wait for news (LongPoll).
                                "request_timeout_ms",
                                "10000",
                                static_cast<const char*>(nullptr)};
@@ -134,6 +134,8 @@ HttpResponse HttpServer::Answer(const mg_connection* connection) const {
   if (OrEmpty(request.request_method) != "GET") return {.status = 405, .body = "only GET\n"};
   try {
     return handler->second(std::string(OrEmpty(request.query_string)));
+  } catch (const InvalidArgument& error) {
+    return {.status = 400, .body = std::string(error.what()) + "\n"};
   } catch (const std::exception& error) {
     return {.status = 500, .body = std::string(error.what()) + "\n"};
   }

@@ -10,6 +10,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kShown = 8;
+constexpr std::size_t kLookedAt = 256;  // Some are of gradients, which say nothing of stages.
 
 std::string Describe(const StageRecord& record, const BucketNames& names, std::int64_t now_ns) {
   const double ago = static_cast<double>(now_ns - record.end_ns) / 1e6;
@@ -25,10 +26,13 @@ std::string Describe(const StageRecord& record, const BucketNames& names, std::i
 
 std::string LastStages(const Recorder& recorder, const BucketNames& names, std::int64_t now_ns) {
   const std::uint64_t added = recorder.added();
-  std::array<StageRecord, kShown> records;
-  const auto read = recorder.Read(added - std::min<std::uint64_t>(added, kShown), records);
+  std::array<StageRecord, kLookedAt> records;
+  const auto read = recorder.Read(added - std::min<std::uint64_t>(added, kLookedAt), records);
+  const auto newest = std::span(records).first(read.count);
+  const auto stages = newest.first(static_cast<std::size_t>(
+      std::ranges::remove_if(newest, IsOfGradient, &StageRecord::stage).begin() - newest.begin()));
   std::string text;
-  for (const StageRecord& record : std::span(records).first(read.count)) {
+  for (const StageRecord& record : stages.last(std::min(stages.size(), kShown))) {
     text += (text.empty() ? "" : ", ") + Describe(record, names, now_ns);
   }
   return text.empty() ? "none" : text;

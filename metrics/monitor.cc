@@ -3,17 +3,23 @@
 #include <fmt/core.h>
 
 #include <chrono>
+#include <map>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/thread_name.h"
+#include "metrics/home_page.h"
 #include "metrics/run_page.h"
+#include "metrics/targets_page.h"
 #include "weir/error.h"
 
 namespace weir {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{100};
+constexpr std::int64_t kSampleEveryNs = 1'000'000'000;
+constexpr std::int64_t kLivePauseNs = 200'000'000;
 constexpr std::size_t kBatch = 1024;
 constexpr int kMaxPort = 65535;
 
@@ -21,7 +27,22 @@ bool IsLoopback(const std::string& address) {
   return address.starts_with("127.") || address == "localhost" || address == "[::1]";
 }
 
+HttpResponse Json(std::string body) {
+  return {.content_type = "application/json", .body = std::move(body)};
+}
+
+HttpResponse TargetsResponse(const std::vector<Target>& targets, const RunInfo& info) {
+  if (info.rank != 0) return {.status = 404, .body = "rank 0 serves the list of all ranks\n"};
+  if (!targets.empty()) return Json(TargetsPage(targets));
+  return {.status = 503, .body = "the hosts of this job are not known: weirrun would have told\n"};
+}
+
 }  // namespace
+
+bool Monitor::IsAskedFor(const Settings& settings) {
+  return settings.metrics_port != 0 || !settings.timeline_filename.empty() ||
+         !settings.record_filename.empty();
+}
 
 Monitor::Monitor(const Settings& settings, const RunInfo& info, const Recorder& recorder,
                  const BucketNames& names, const EngineGauges& gauges)
@@ -30,18 +51,47 @@ Monitor::Monitor(const Settings& settings, const RunInfo& info, const Recorder& 
       names_(names),
       gauges_(gauges),
       aggregate_(registry_, names, settings.metrics_per_tensor),
+      steps_(names),
       batch_(kBatch) {
   if (!settings.timeline_filename.empty()) {
     StartTimeline(settings.timeline_filename, settings.timeline_mark_cycles);
+  }
+  if (!settings.record_filename.empty()) {
+    run_log_.emplace(settings.record_filename, info_, names_, RunPage(settings, info_));
   }
   if (settings.metrics_port != 0) OpenExporter(settings);
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
 }
 
 Monitor::~Monitor() {
+  if (followed_) {
+    followed_->log.Close();
+    followed_->events.Close();
+  }
   exporter_.reset();
   thread_ = {};  // Stops and joins.
   StopTimeline();
+  FlushRunLog(true);
+}
+
+std::map<std::string, HttpServer::Handler> Monitor::Pages(const Settings& settings) {
+  const auto unchanging = [](HttpResponse response) {
+    return [response = std::move(response)](const std::string&) { return response; };
+  };
+  const std::vector<Target> targets = Targets(settings, info_);
+  return {{"/", unchanging({.content_type = "text/html; charset=utf-8",
+                            .body = HomePage(info_, targets)})},
+          {"/run", unchanging(Json(RunPage(settings, info_)))},
+          {"/targets", unchanging(TargetsResponse(targets, info_))},
+          {"/events",
+           [this](const std::string& query) {
+             return HttpResponse{.content_type = "application/x-ndjson",
+                                 .body = followed_->events.Answer(query)};
+           }},
+          {"/log", [this](const std::string& query) {
+             return HttpResponse{.content_type = "application/octet-stream",
+                                 .body = followed_->log.Answer(query)};
+           }}};
 }
 
 void Monitor::OpenExporter(const Settings& settings) {
@@ -52,11 +102,14 @@ void Monitor::OpenExporter(const Settings& settings) {
                     "its metrics on port {}; the largest port is {}",
                     settings.metrics_port, info_.local_rank, port, kMaxPort));
   }
+  followed_ = std::make_unique<Followed>(
+      LogBlocks(info_, names_, RunPage(settings, info_), {.pause_ns = kLivePauseNs}), info_.rank,
+      recorder_, names_);
   try {
     exporter_ = std::make_unique<Exporter>(
         HttpServer::Options{
             .address = settings.metrics_address, .port = port, .token = settings.metrics_token},
-        registry_, GaugeCollector(info_, gauges_), RunPage(settings, info_), [this] { Drain(); });
+        registry_, GaugeCollector(info_, gauges_), Pages(settings), [this] { Drain(); });
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(
         fmt::format("rank {} on {} cannot serve its metrics (WEIR_METRICS_PORT={} "
@@ -98,12 +151,54 @@ void Monitor::DrainLocked() {
     next_ = result.next;
     aggregate_.AddLost(result.lost);
     const auto records = std::span<const StageRecord>(batch_).first(result.count);
-    for (const StageRecord& record : records) aggregate_.Add(record);
+    if (run_log_) run_log_->AddLost(result.lost);
+    if (followed_) followed_->blocks.AddLost(result.lost);
+    Add(records);
     AddToTimeline(records);
     if (result.count == 0) break;
     any = true;
   }
   if (any) aggregate_.Publish();
+  const std::int64_t now_ns = NowNs();
+  AddSample(now_ns);
+  FlushRunLog(false);
+  if (!followed_) return;
+  followed_->log.Add(followed_->blocks.Take(now_ns));
+  if (any) followed_->events.Wake();
+}
+
+void Monitor::Add(std::span<const StageRecord> records) {
+  for (const StageRecord& record : records) {
+    const std::optional<StepSummary> step = steps_.Add(record);
+    aggregate_.Add(record);
+    if (step) aggregate_.Add(*step);
+    if (run_log_) {
+      run_log_->Add(record);
+      if (step) run_log_->Add(*step);
+    }
+    if (followed_) {
+      followed_->blocks.Add(record);
+      if (step) followed_->blocks.Add(*step);
+    }
+  }
+}
+
+void Monitor::AddSample(std::int64_t now_ns) {
+  if (now_ns - sampled_ns_ < kSampleEveryNs) return;
+  sampled_ns_ = now_ns;
+  const EngineSample sample = Sample(gauges_, now_ns);
+  if (run_log_) run_log_->Add(sample);
+  if (followed_) followed_->blocks.Add(sample);
+}
+
+void Monitor::FlushRunLog(bool everything) {
+  if (!run_log_) return;
+  try {
+    run_log_->Flush(NowNs(), everything);
+  } catch (const InvalidArgument& error) {
+    LogError("the run log ends here: {}", error.what());
+    run_log_.reset();
+  }
 }
 
 void Monitor::AddToTimeline(std::span<const StageRecord> records) {

@@ -5,38 +5,49 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "metrics/aggregate.h"
 #include "metrics/engine_gauges.h"
+#include "metrics/events_page.h"
 #include "metrics/exporter.h"
 #include "metrics/recorder.h"
 #include "metrics/run_info.h"
+#include "metrics/run_log/live_log.h"
+#include "metrics/run_log/run_log.h"
+#include "metrics/step_summary.h"
 #include "metrics/timeline.h"
 #include "weir/settings.h"
 
 namespace weir {
 
 /// Everything that is shown of a running rank: follows its records ten times a second on a thread
-/// of its own ("weir-monitor"), and once more at each scrape, and gives them to the metrics and to
-/// the timeline. The recorder holds 65536 records by default, so up to 650,000 a second are counted
-/// without loss; beyond that `weir_records_lost_total` says how many are missing from everything
-/// that is made from records. Bytes and rounds come from EngineGauges and are always right.
+/// of its own ("weir-monitor"), and once more at each scrape, and gives them to the metrics, to
+/// the timeline, to the run log and to those who follow the run. The recorder holds 65536 records
+/// by default, so up to 650,000 a second are counted without loss; beyond that
+/// `weir_records_lost_total` says how many are missing from everything that is made from records.
+/// Bytes and rounds come from EngineGauges and are always right.
 ///
 /// Thread-safe. Recorder, names and gauges must outlive it.
 class Monitor {
  public:
-  /// Opens the endpoint and the timeline that the settings ask for. Throws InvalidArgument when the
-  /// port is in use or a file cannot be written, so that a job fails before it trains.
+  /// Whether there is anything to show, or to write.
+  static bool IsAskedFor(const Settings& settings);
+
+  /// Opens the endpoint, the timeline and the run log that the settings ask for. Throws
+  /// InvalidArgument when the port is in use or a file cannot be written, so that a job fails
+  /// before it trains.
   Monitor(const Settings& settings, const RunInfo& info, const Recorder& recorder,
           const BucketNames& names, const EngineGauges& gauges);
-  /// Reads what is left, and finishes the timeline.
+  /// Reads what is left, and finishes the files.
   ~Monitor();
 
   /// Replaces a timeline that is being written. Throws InvalidArgument when it cannot be written.
@@ -52,9 +63,22 @@ class Monitor {
   int port() const { return exporter_ == nullptr ? 0 : exporter_->port(); }
 
  private:
+  /// For readers that follow the run over HTTP.
+  struct Followed {
+    Followed(LogBlocks made, int rank, const Recorder& recorder, const BucketNames& names)
+        : blocks(std::move(made)), log(rank), events(recorder, names) {}
+    LogBlocks blocks;
+    LiveLog log;
+    EventsPage events;
+  };
   void Run(const std::stop_token& stop);
   void DrainLocked();
+  void Add(std::span<const StageRecord> records);
   void AddToTimeline(std::span<const StageRecord> records);
+  void AddSample(std::int64_t now_ns);
+  void FlushRunLog(bool everything);
+  /// What the endpoint serves beside the metrics, by path.
+  std::map<std::string, HttpServer::Handler> Pages(const Settings& settings);
   void OpenExporter(const Settings& settings);
 
   const RunInfo info_;
@@ -65,7 +89,11 @@ class Monitor {
 
   std::mutex mutex_;  // Guards what follows.
   Aggregate aggregate_;
+  StepSummaries steps_;
   std::optional<Timeline> timeline_;
+  std::optional<RunLog> run_log_;
+  std::unique_ptr<Followed> followed_;  ///< Null without an endpoint.
+  std::int64_t sampled_ns_ = 0;
   std::vector<StageRecord> batch_;
   std::uint64_t next_ = 0;
 

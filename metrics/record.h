@@ -16,10 +16,21 @@ enum class Stage : std::uint8_t {
   kUnpack,
   kStep,   ///< BeginStep to the end of WaitStep. Added after all records of the step's buckets.
   kRound,  ///< One negotiation round; only recorded for a timeline that marks cycles.
+  /// One gradient of a step, from its submission until it is delivered, and nothing of its stages.
+  /// Added when its bucket is done.
+  kGradient,
+  /// What a gradient keeps back (ResidualRatio), in `density`; just before its kGradient, and only
+  /// in some steps.
+  kResidual,
 };
 /// The stages of a bucket come first.
 inline constexpr int kBucketStageCount = 7;
-inline constexpr int kStageCount = 9;
+inline constexpr int kStageCount = 11;
+
+constexpr bool IsOfBucket(Stage stage) { return static_cast<int>(stage) < kBucketStageCount; }
+constexpr bool IsOfGradient(Stage stage) {
+  return stage == Stage::kGradient || stage == Stage::kResidual;
+}
 
 /// "queue", "negotiate", "pack", ...
 const char* Name(Stage stage);
@@ -33,7 +44,7 @@ struct StageRecord {
   std::int64_t step = -1;       ///< Optimizer step; -1 outside one.
   std::uint64_t bytes_in = 0;   ///< What the stage read.
   std::uint64_t bytes_out = 0;  ///< What the stage produced or sent.
-  std::uint32_t bucket = 0;     ///< Its number in BucketNames.
+  std::uint32_t bucket = 0;     ///< Its number in BucketNames, or the gradient's.
   float density = 1.0f;
   float threshold = 0.0f;
   Stage stage = Stage::kQueue;

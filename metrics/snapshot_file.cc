@@ -1,10 +1,7 @@
 #include "metrics/snapshot_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <system_error>
@@ -19,10 +16,6 @@ namespace {
 constexpr std::int64_t kMinPauseNs = 1'000'000'000;
 constexpr std::size_t kBufferBytes = 1 << 16;
 
-[[noreturn]] void Fail(const std::string& path, int error) {
-  throw InvalidArgument("cannot write " + path + ": " + std::strerror(error));
-}
-
 /// The file is replaced by renaming, which would turn a device into a file.
 std::string Replaceable(std::string path) {
   std::error_code unknown;
@@ -34,22 +27,6 @@ std::string Replaceable(std::string path) {
 }
 
 }  // namespace
-
-SnapshotFile::Descriptor::Descriptor(const std::string& path, int flags)
-    : path_(path), fd_(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666)) {
-  if (fd_ < 0) Fail(path_, errno);
-}
-
-SnapshotFile::Descriptor::~Descriptor() { close(fd_); }
-
-void SnapshotFile::Descriptor::Write(std::string_view text) const {
-  while (!text.empty()) {
-    const ssize_t written = write(fd_, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) Fail(path_, errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
 
 SnapshotFile::SnapshotFile(std::string path, std::string_view head, std::string tail)
     : path_(Replaceable(std::move(path))), tail_(std::move(tail)), file_(part(), O_TRUNC) {
@@ -94,10 +71,10 @@ void SnapshotFile::Publish() {
   std::error_code error;
   std::filesystem::copy_file(part(), copy, std::filesystem::copy_options::overwrite_existing,
                              error);
-  if (error) Fail(copy, error.value());
-  Descriptor(copy, O_APPEND).Write(tail_);
+  if (error) OutputFile::Fail(copy, error.value());
+  OutputFile(copy, O_APPEND).Write(tail_);
   std::filesystem::rename(copy, path_, error);
-  if (error) Fail(path_, error.value());
+  if (error) OutputFile::Fail(path_, error.value());
   published_ = written_;
 }
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "metrics/output_file.h"
+
 namespace weir {
 
 /// A text file that grows and that is whole whenever anybody opens it: it always ends with the
@@ -36,26 +38,12 @@ class SnapshotFile {
   void Publish();
 
  private:
-  /// An open file. Not a std::FILE: a forked child that exits would write its buffer again.
-  class Descriptor {
-   public:
-    Descriptor(const std::string& path, int flags);
-    ~Descriptor();
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    void Write(std::string_view text) const;
-
-   private:
-    const std::string path_;
-    const int fd_;
-  };
-
   std::string part() const { return path_ + ".part"; }
   void Flush();
 
   const std::string path_;
   const std::string tail_;
-  const Descriptor file_;
+  const OutputFile file_;
   std::string buffer_;  // Appended and not written yet.
   bool whole_ = true;   // FILE.part ends where a text ends.
   std::uint64_t written_ = 0;

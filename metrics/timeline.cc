@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <ctime>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "common/clock.h"
+#include "metrics/json_text.h"
+#include "metrics/rank_path.h"
 
 namespace weir {
 namespace {
@@ -44,14 +44,11 @@ std::string EventName(Stage stage, const RouteInfo& route) {
       return "MEMCPY_OUT_FUSION_BUFFER";
     case Stage::kStep:
     case Stage::kRound:
+    case Stage::kGradient:
+    case Stage::kResidual:
       break;  // Not of a bucket.
   }
   return "";
-}
-
-/// A JSON string; names come from the program and may hold anything.
-std::string Quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string Number(float value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
@@ -61,13 +58,10 @@ std::string Microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 
 
 std::string Metadata(const char* what, int pid, std::uint64_t track, const std::string& name) {
   return fmt::format(R"({{"name":"{}","ph":"M","pid":{},"tid":{},"args":{{"name":{}}}}})", what,
-                     pid, track, Quoted(name));
+                     pid, track, JsonText(name));
 }
 
 std::string Head(const RunInfo& info) {
-  timespec wall{};
-  clock_gettime(CLOCK_REALTIME, &wall);
-  const std::int64_t wall_ns = std::int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec;
   return "[\n" +
          Metadata("process_name", info.rank, kRankTrack,
                   fmt::format("rank {} of {} on {}", info.rank, info.size, info.host)) +
@@ -75,7 +69,7 @@ std::string Head(const RunInfo& info) {
          fmt::format(
              R"({{"name":"process_sort_index","ph":"M","pid":{0},"args":{{"sort_index":{0},)"
              R"("unix_time_at_0_ns":{1}}}}})",
-             info.rank, wall_ns - NowNs());
+             info.rank, UnixTimeAtZeroNs());
 }
 
 std::string DurationEvent(const StageRecord& record, int pid, std::uint64_t track,
@@ -96,20 +90,12 @@ std::string CycleMark(const StageRecord& record, int pid) {
 
 }  // namespace
 
-std::string TimelinePath(const std::string& path, int rank) {
-  if (rank == 0) return path;
-  const std::filesystem::path whole(path);
-  const std::string name =
-      fmt::format("{}.rank{}{}", whole.stem().string(), rank, whole.extension().string());
-  return (whole.parent_path() / name).string();
-}
-
 Timeline::Timeline(const std::string& path, const RunInfo& info, const BucketNames& names,
                    bool mark_cycles)
     : rank_(info.rank),
       names_(names),
       mark_cycles_(mark_cycles),
-      file_(TimelinePath(path, info.rank), Head(info), "\n]\n") {}
+      file_(RankPath(path, info.rank), Head(info), "\n]\n") {}
 
 const Timeline::Track& Timeline::TrackOf(std::uint32_t bucket) {
   if (tracks_.size() <= bucket) tracks_.resize(bucket + 1);
@@ -119,7 +105,7 @@ const Timeline::Track& Timeline::TrackOf(std::uint32_t bucket) {
   for (const RouteInfo& route : info.routes) {
     auto& event_names = track.event_names.emplace_back();
     for (std::size_t i = 0; i < event_names.size(); ++i) {
-      event_names[i] = Quoted(EventName(static_cast<Stage>(i), route));
+      event_names[i] = JsonText(EventName(static_cast<Stage>(i), route));
     }
   }
   file_.Append(",\n" +
@@ -135,7 +121,7 @@ void Timeline::Add(const StageRecord& record) {
     if (mark_cycles_) file_.Append(CycleMark(record, rank_));
   } else if (record.stage == Stage::kStep) {
     file_.Append(DurationEvent(record, rank_, kRankTrack, "\"STEP\""));
-  } else {
+  } else if (IsOfBucket(record.stage)) {
     const Track& track = TrackOf(record.bucket);
     file_.Append(
         DurationEvent(record, rank_, NumberOf(record.bucket, record.stage),

@@ -12,9 +12,6 @@
 
 namespace weir {
 
-/// The file of a rank: `path` itself on rank 0; on rank 3 "run.json" becomes "run.rank3.json".
-std::string TimelinePath(const std::string& path, int rank);
-
 /// Writes records as a Chrome trace (a JSON array of events) with Horovod's names, for Perfetto or
 /// chrome://tracing. Every bucket has a track, and a second one for its negotiation, which runs
 /// beside packing and compressing; a bucket is in flight at most once at a time, so no two events
@@ -25,7 +22,7 @@ std::string TimelinePath(const std::string& path, int rank);
 /// Not thread-safe: written by the thread that reads the records, never by one that trains.
 class Timeline {
  public:
-  /// Creates the file. Throws InvalidArgument when that fails.
+  /// Creates the rank's file (RankPath). Throws InvalidArgument when that fails.
   Timeline(const std::string& path, const RunInfo& info, const BucketNames& names,
            bool mark_cycles);
 

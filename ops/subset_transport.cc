@@ -11,17 +11,21 @@ std::uint32_t SubsetTransport::Lanes(const Transport& network) {
   return network.operation_numbers() / kLaneNumbers - 1;
 }
 
-SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane)
-    : SubsetTransport(network, std::move(ranks), lane * kLaneNumbers, kLaneNumbers) {
-  WEIR_CHECK(lane >= 1 && lane <= Lanes(network));
+SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane,
+                                 std::uint32_t lanes)
+    : SubsetTransport(network, std::move(ranks),
+                      Numbers{lane * kLaneNumbers, lanes * kLaneNumbers}) {
+  WEIR_CHECK(lane >= 1 && lane + lanes - 1 <= Lanes(network));
 }
 
 SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks)
-    : SubsetTransport(network, std::move(ranks), 0, network.operation_numbers()) {}
+    : SubsetTransport(network, std::move(ranks), Numbers{0, network.operation_numbers()}) {}
 
-SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks,
-                                 std::uint32_t first_number, std::uint32_t numbers)
-    : network_(network), ranks_(std::move(ranks)), first_number_(first_number), numbers_(numbers) {
+SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks, Numbers numbers)
+    : network_(network),
+      ranks_(std::move(ranks)),
+      first_number_(numbers.first),
+      numbers_(numbers.count) {
   WEIR_CHECK(std::ranges::is_sorted(ranks_) && ranks_.front() >= 0 &&
              ranks_.back() < network.size());
   const auto self = std::ranges::find(ranks_, network.rank());

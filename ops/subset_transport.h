@@ -20,8 +20,10 @@ class SubsetTransport final : public Transport {
   /// Sets besides the whole network that this one can tell apart.
   static std::uint32_t Lanes(const Transport& network);
 
-  /// `ranks` of the network, ascending; this rank must be one of them.
-  SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane);
+  /// `ranks` of the network, ascending; this rank must be one of them. `lanes` in a row make one
+  /// with so many times the numbers.
+  SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t lane,
+                  std::uint32_t lanes = 1);
   /// Without a lane.
   SubsetTransport(Transport& network, std::vector<int> ranks);
 
@@ -38,8 +40,11 @@ class SubsetTransport final : public Transport {
   NetworkTotals totals() const override { return network_.totals(); }
 
  private:
-  SubsetTransport(Transport& network, std::vector<int> ranks, std::uint32_t first_number,
-                  std::uint32_t numbers);
+  struct Numbers {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+  SubsetTransport(Transport& network, std::vector<int> ranks, Numbers numbers);
   /// In the network.
   int RankOf(int peer) const { return ranks_[static_cast<std::size_t>(peer)]; }
   Tag InLane(Tag tag) const;

@@ -43,7 +43,8 @@ class Transport {
   /// Tag::operation may be any number below this one.
   virtual std::uint32_t operation_numbers() const = 0;
 
-  /// Starts sending. `data` must stay unchanged until the request has completed.
+  /// A peer may be this rank itself. Starts sending. `data` must stay unchanged until the request
+  /// has completed.
   virtual Request Send(int peer, Tag tag, std::span<const std::byte> data) = 0;
 
   /// Starts receiving a message of at most `buffer.size()` bytes.

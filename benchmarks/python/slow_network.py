@@ -2,7 +2,9 @@
 
 Each network is made by scripts/netlab, one rank on each host, and measured by a raw TCP transfer
 first. A step is a backward pass, which hands out gradients of a model's real shapes, the last
-layer's first, in --backprop seconds (0: the exchange alone), and the optimizer's step.
+layer's first, in --backprop seconds (0: the exchange alone), and the optimizer's step. A rate and
+set of gradients that is in the file of --json already is not measured again, so that what was
+interrupted goes on where it stopped.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import tempfile
 import netlab
 from command_line import count, list_of, plot_file, rates
 from gradient_sets import SETS
+from record_file import RecordFile
 from report import arguments
 from slow_network_columns import COLUMNS
 from slow_network_report import Network, SlowNetworkReport
@@ -55,28 +58,56 @@ def parsed():
     return parser.parse_args()
 
 
-def measure(options, rate):
-    """(the network, rows of the ranks' report)."""
+def check(options, rate):
+    """What a raw TCP transfer says of the network, as the first cells of its rows."""
     checked = netlab.run("slow-network", options.hosts, rate, "--check", stdout=subprocess.PIPE)
     network = Network(rate, float(re.search(r"([\d.]+) Mb/s", checked).group(1)))
+    return {"rate": rate, "TCP, Mb/s": network.measured, "reached": network.reached,
+            "hosts": options.hosts}
+
+
+def measure(options, rate, shape):
+    """Rows of all columns on one set of gradients."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "options.json").write_text(json.dumps(vars(options)))
+        (folder / "options.json").write_text(json.dumps({**vars(options), "shape": shape}))
         netlab.run("slow-network", options.hosts, rate, "--", sys.executable,
                    HERE / "slow_network_ranks.py", folder)
-        return network, json.loads((folder / "rows.json").read_text())
+        return json.loads((folder / "rows.json").read_text())
+
+
+def set_of(row):
+    """What is measured in one go."""
+    return row["rate"], row["shape"], row["hosts"]
+
+
+def measure_missing(options, file):
+    """A set of gradients is measured as a whole, so that what is compared was measured in turn; it is
+    left alone where the file has all that is asked for of it."""
+    asked = {(column, backprop) for column in options.columns for backprop in options.backprop}
+    for rate in options.rates:
+        about = None
+        for shape in options.shapes:
+            this = (rate, shape, options.hosts)
+            rows = file.whole["rows"]
+            if asked <= {(row["column"], row["backprop"]) for row in rows if set_of(row) == this}:
+                continue
+            about = about or check(options, rate)
+            new = [{**about, **row} for row in measure(options, rate, shape)]
+            file.whole["rows"] = [row for row in rows if set_of(row) != this] + new
+            file.write()
 
 
 def main():
     options = parsed()
-    report = SlowNetworkReport()
-    try:
-        for rate in options.rates:
-            report.add(*measure(options, rate))
-    finally:  # A failure at one rate does not lose an hour at those before.
-        if report.rows:
-            report.add_targets()
-            report.end(options)
+    file = RecordFile("slow-network", options.json)
+    measure_missing(options, file)
+    report = SlowNetworkReport([row for row in file.whole["rows"]
+                                if row["hosts"] == options.hosts])
+    report.add_targets()
+    file.whole["targets"] = report.targets
+    file.write()
+    report.print()
     if options.plot:
         import slow_network_plot
 

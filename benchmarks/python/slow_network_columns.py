@@ -79,6 +79,7 @@ COLUMNS = {
     "weir-topk": Column(_weir(compressor="topk", k=0.001, ef="vanilla")),
     "weir-dgc": Column(_weir(compressor="dgc", density=0.001)),
     "weir-dgc-split": Column(_weir(compressor="dgc", density=0.001, route="split")),
+    "weir-dgc-push-pull": Column(_weir(compressor="dgc", density=0.001, route="push_pull")),
     "weir-dgc-serial": Column(_weir(compressor="dgc", density=0.001),
                               settings={"WEIR_PIPELINE": "serial"}),
 }

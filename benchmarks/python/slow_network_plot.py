@@ -11,6 +11,7 @@ STYLES = {"ddp": ("black", "-"), "ddp-fp16": ("black", "--"), "ddp-powersgd-1": 
           "weir-onebit": ("tab:green", "-"), "weir-powersgd-4": ("tab:purple", "-"),
           "weir-randomk": ("tab:olive", "-"), "weir-topk": ("tab:orange", "-"),
           "weir-dgc": ("tab:red", "-"), "weir-dgc-split": ("tab:red", ":"),
+          "weir-dgc-push-pull": ("tab:pink", "-"),
           "weir-dgc-serial": ("tab:red", "--")}
 
 
@@ -45,7 +46,13 @@ def save(rows, path):
             axes.grid(True, which="major", color="gainsboro")
     figure.supxlabel("Mb/s of a raw TCP transfer (hollow: not limited, or less than was asked for)")
     figure.supylabel("seconds a step")
-    handles, labels = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside right center", frameon=False)
+    drawn = {}  # By column: not every set has all of them.
+    for axes in grid.flat:
+        for handle, column in zip(*axes.get_legend_handles_labels()):
+            drawn.setdefault(column, handle)
+    named = [column for column in STYLES if column in drawn]
+    named += [column for column in drawn if column not in STYLES]
+    figure.legend([drawn[column] for column in named], named, loc="outside right center",
+                  frameon=False)
     figure.savefig(path, metadata={"Date": None} if str(path).endswith(".svg") else None)
     pyplot.close(figure)

@@ -131,14 +131,14 @@ def measure_set(name, options, engine):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path, help="has options.json, slow_network.py's "
-                        "options; rank 0 writes rows.json there")
+                        "options and the shape; rank 0 writes rows.json there")
     folder = parser.parse_args().folder
     options = argparse.Namespace(**json.loads((folder / "options.json").read_text()))
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", message="Weir takes over")
     gloo.join()
     engine = Engine()
-    rows = [row for name in options.shapes for row in measure_set(name, options, engine)]
+    rows = measure_set(options.shape, options, engine)
     engine.enter({})
     if hvd.rank() == 0:
         (folder / "rows.json").write_text(json.dumps(rows))

@@ -28,14 +28,12 @@ class Network:
 class SlowNetworkReport(Report):
     """Rows: one for each network, set of shapes, backprop and column."""
 
-    def __init__(self):
+    def __init__(self, rows):
         super().__init__("slow-network")
-        self.networks = []
-
-    def add(self, network, rows):
-        self.networks.append(network)
-        about = {"rate": network.rate, "TCP, Mb/s": network.measured, "reached": network.reached}
-        self.rows += [{**about, **row} for row in rows]
+        self.rows = rows
+        # A rate whose sets were measured in several sittings has several transfers; one is shown.
+        measured = {row["rate"]: row["TCP, Mb/s"] for row in rows}
+        self.networks = [Network(*pair) for pair in measured.items()]
 
     def _find(self, rate, shape, backprop, column):
         """The row, or None."""

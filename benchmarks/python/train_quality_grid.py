@@ -27,6 +27,8 @@ MODELS = {
     "demo": Model(0.04, 0.16, "bits per byte", 1.0),
 }
 RATES = ("low", "high")
+# Of AdamW, for all models: its usual one, and four times that. Not looked for, as those above are.
+ADAM_RATES = {"low": 0.001, "high": 0.004}
 
 
 class Run(NamedTuple):
@@ -42,7 +44,8 @@ class Run(NamedTuple):
 
 class Config(NamedTuple):
     """`options`: of DistributedOptimizer, for (density, steps); `clip`: whether it clips where the
-    model asks for it. `sparse`: whether it has a density. `future`: an option that Weir does not have
+    model asks for it. `sparse`: whether it has a density. `adam`: AdamW in place of momentum SGD,
+    with its own learning rates. `future`: an option that Weir does not have
     yet; where it is refused, the configuration is listed as not available."""
 
     about: str
@@ -50,6 +53,11 @@ class Config(NamedTuple):
     clip: bool = True
     sparse: bool = True
     future: bool = False
+    adam: bool = False
+
+    @property
+    def is_uncompressed(self) -> bool:
+        return not self.sparse and self.options(1.0, 1) == {"compressor": "dense"}
 
 
 def _dgc(**more):
@@ -98,12 +106,15 @@ CONFIGS = {
     "dgc-auto": Config("dgc, density=auto: ten times the density of the short runs",
                        lambda density, steps: {**_dgc()(density, steps), "density": "auto",
                                                "steps": steps}),
-    "dgc-2bit": Config("dgc, values of 2 bits", _dgc(values="int2"), future=True),
-    "dgc-one-selection": Config("dgc, one selection over all tensors",
-                                _dgc(selection="global"), future=True),
+    "dgc-2bit": Config("dgc, values of 2 bits", _dgc(values="int2")),
+    "dgc-one-selection": Config("dgc, one selection over all tensors", _dgc(selection="bucket")),
     "dgc-look-ahead": Config("dgc, gradients at where the residual leads",
-                             _dgc(look_ahead=1), future=True),
-    "dgc-adam": Config("dgc with local moments of AdamW", _dgc(moments="adam"), future=True),
+                             _dgc(look_ahead=1)),
+    "dense-adamw": Config("AdamW", lambda density, steps: {"compressor": "dense"}, sparse=False,
+                          adam=True),
+    "dgc-into-adamw": Config("dgc without momentum, and AdamW of what comes out",
+                             _dgc(momentum="none"), adam=True),
+    "dgc-adam": Config("dgc with local moments of AdamW", _dgc(momentum="adam"), adam=True),
 }
 
 
@@ -113,7 +124,7 @@ class Study(NamedTuple):
     configs: Tuple[str, ...]
 
 
-_BEYOND = tuple(name for name in CONFIGS if name.startswith("dgc-"))
+_BEYOND = tuple(name for name in CONFIGS if name.startswith("dgc-")) + ("dense-adamw",)
 STUDIES = {
     "ablation": Study(0.01, (100, 1000), ("dense", "dgc", "no-masking", "no-correction",
                                           "no-residual", "gradient-dropping")),
@@ -134,12 +145,14 @@ def options_of(run: Run) -> Dict[str, object]:
     without compression, so its dictionary says nothing of it."""
     config, model = CONFIGS[run.config], MODELS[run.model]
     options = config.options(run.density, run.steps)
-    if model.clip is not None and config.clip and run.config != "dense":
+    if model.clip is not None and config.clip and not config.is_uncompressed:
         options["clip_norm"] = model.clip
     return options
 
 
 def rate_of(run: Run) -> float:
+    if CONFIGS[run.config].adam:
+        return ADAM_RATES[run.rate]
     return getattr(MODELS[run.model], run.rate)
 
 

@@ -7,7 +7,6 @@ that two configurations with the same seed see the same data in the same order.
 import math
 import pathlib
 
-import sklearn.datasets
 import torch
 import torch.nn.functional as F
 
@@ -125,6 +124,8 @@ class DigitsTask:
 
     def __init__(self, model, batch):
         self.model, self._batch = model, batch
+        import sklearn.datasets  # Here: the grid alone is of use without it.
+
         digits = sklearn.datasets.load_digits()
         images = torch.tensor(digits.images, dtype=torch.float32)[:, None] / 16
         labels = torch.tensor(digits.target)

@@ -24,7 +24,8 @@ class Refused(Exception):
 
 
 def make_optimizer(model, run):
-    optimizer = torch.optim.SGD(model.parameters(), lr=rate_of(run), momentum=MOMENTUM)
+    optimizer = (torch.optim.AdamW(model.parameters(), lr=rate_of(run)) if CONFIGS[run.config].adam
+                 else torch.optim.SGD(model.parameters(), lr=rate_of(run), momentum=MOMENTUM))
     try:
         return hvd.DistributedOptimizer(optimizer, model.named_parameters(),
                                         options_of(run))
@@ -46,15 +47,16 @@ class Training:
             self._optimizer, lambda step: 0.5 * (1 + math.cos(math.pi * step / run.steps)))
         self._generator = generator_of(run.seed, hvd.rank())
         clip = MODELS[run.model].clip
-        self._clip = clip if run.config == "dense" else None
+        self._clip = clip if CONFIGS[run.config].is_uncompressed else None
         self.sent = self.dense = 0
 
     def step(self):
         """Returns this rank's loss."""
         inputs, targets = self._task.batch(self._generator)
         self._optimizer.zero_grad()
-        loss = F.cross_entropy(self.model(inputs), targets)
-        loss.backward()
+        with self._optimizer.looking_ahead():  # Where the configuration does.
+            loss = F.cross_entropy(self.model(inputs), targets)
+            loss.backward()
         if self._clip is None:
             self._optimizer.step()
         else:

@@ -26,6 +26,10 @@ class RandomKCodec : public Codec {
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
+  std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload,
+                                       std::size_t n) const override {
+    return CheckedCount(payload, n);
+  }
 
  private:
   /// What is sent of a tensor: places and values.

@@ -23,6 +23,10 @@ class SparseCodec : public Codec {
                  std::span<float> mean) const override;
   std::optional<ValueType> entry_values() const override { return EntryValues(values_); }
   SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const override;
+  std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload,
+                                       std::size_t /*n*/) const override {
+    return SparseEntryCount(payload);
+  }
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
 
  protected:

@@ -52,54 +52,125 @@ void DgcStep::ForEachPart(const Function& function) {
   }
 }
 
-void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
-                     ThreadPool* pool) {
+Accumulation DgcStep::Begin(std::span<const float> gradient, float gradient_scale,
+                            ThreadPool* pool) {
   WEIR_CHECK(gradient.size() == v_.size());
-  WEIR_CHECK(k >= 1 && k <= v_.size());
   pool_ = pool;
   const std::size_t threads = pool == nullptr ? 1 : static_cast<std::size_t>(pool->threads());
   DivideInto(std::clamp<std::size_t>(v_.size() / kMinPart, 1,
                                      threads == 1 ? 1 : threads * kPartsPerThread));
+  k_ = 0;
+  old_u_.clear();
+  old_v_.clear();
+  return {.momentum = rule_.momentum,
+          .m = rule_.m,
+          .gradient_scale = gradient_scale,
+          .gradient = gradient.data(),
+          .u = u_.data(),
+          .v = v_.data()};
+}
+
+void DgcStep::SetCount(std::size_t k) {
   k_ = k;
   // One entry more than needed: TakeWinners writes first and decides then.
   indices_.resize(k + 1);
   values_.resize(k + 1);
-  old_u_.clear();
-  old_v_.clear();
+}
 
-  const Accumulation step{.momentum = rule_.momentum,
-                          .m = rule_.m,
-                          .gradient_scale = gradient_scale,
-                          .gradient = gradient.data(),
-                          .u = u_.data(),
-                          .v = v_.data()};
+void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
+                     ThreadPool* pool) {
+  WEIR_CHECK(k >= 1 && k <= v_.size());
+  const Accumulation step = Begin(gradient, gradient_scale, pool);
+  SetCount(k);
   const bool dense_selection = v_.size() <= kShortTensor || k >= v_.size() / kDenseSelectionFactor;
   const RadixSelect::Result kth =
       dense_selection ? SelectAmongAll(step) : SelectAmongCandidates(step);
   kth_magnitude_ = MagnitudeOfKey(kth.key);
-  for (const Part& part : parts_) non_finite_ += part.non_finite;
   if (kth.largest >= kInfinityKey) ClearNonFinite();
 }
 
-RadixSelect::Result DgcStep::SelectAmongAll(const Accumulation& step) {
-  ForEachPart([&](Part& part) { part.non_finite = Accumulate(step, part.begin, part.end); });
-  candidates_ = 0;
+void DgcStep::Accumulate(std::span<const float> gradient, float gradient_scale, std::size_t k,
+                         std::optional<float> threshold, ThreadPool* pool) {
+  const Accumulation step = Begin(gradient, gradient_scale, pool);
   tracker_.Forget();
-  const std::span<const float> all[] = {v_};
-  const RadixSelect::Result kth = select_.Select(all, k_);
-  Taken taken{.count = 0, .ties_left = k_ - kth.above};
-  TakeWinners(
-      v_, [](std::size_t i) { return static_cast<std::uint32_t>(i); }, kth.key, taken);
+  if (threshold) {
+    AccumulateCandidates(step, k, *threshold);
+    SetSourcesToCandidates();
+  } else {
+    AccumulateAll(step);
+    CollectAll();
+  }
+}
+
+std::size_t DgcStep::Take(std::uint32_t kth, std::size_t ties) {
+  std::size_t above = 0;
+  std::size_t equal = 0;
+  for (const std::span<const float> source : sources_) {
+    for (const float value : source) {
+      const std::uint32_t key = MagnitudeKey(value);
+      above += key > kth ? 1 : 0;
+      equal += key == kth ? 1 : 0;
+    }
+  }
+  SetCount(above + std::min(equal, ties));
+  const std::size_t left = TakeCollected(kth, ties);
+  kth_magnitude_ = MagnitudeOfKey(kth);
+  ClearNonFinite();
+  return left;
+}
+
+void DgcStep::AccumulateAll(const Accumulation& step) {
+  ForEachPart([&](Part& part) { part.non_finite = cpu::Accumulate(step, part.begin, part.end); });
+  for (const Part& part : parts_) non_finite_ += part.non_finite;
+}
+
+void DgcStep::AccumulateCandidates(const Accumulation& step, std::size_t k, float threshold) {
+  ForEachPart([&](Part& part) {
+    part.candidates.Reset(k, part.end - part.begin, threshold);
+    part.non_finite = AccumulateAndCollect(step, part.begin, part.end, part.candidates);
+  });
+  for (const Part& part : parts_) non_finite_ += part.non_finite;
+}
+
+void DgcStep::CollectAll() {
+  candidates_ = 0;
+  sources_.assign(1, v_);
+}
+
+void DgcStep::SetSourcesToCandidates() {
+  candidates_ = CountCandidates();
+  sources_.clear();
+  for (const Part& part : parts_) sources_.push_back(part.candidates.values());
+}
+
+std::size_t DgcStep::TakeCollected(std::uint32_t kth, std::size_t ties) {
+  Taken taken{.count = 0, .ties_left = ties};
+  if (is_all()) {
+    TakeWinners(
+        v_, [](std::size_t i) { return static_cast<std::uint32_t>(i); }, kth, taken);
+    return taken.ties_left;
+  }
+  for (const Part& part : parts_) {
+    const std::span<const std::uint32_t> indices = part.candidates.indices();
+    TakeWinners(
+        part.candidates.values(), [&](std::size_t i) { return indices[i]; }, kth, taken);
+  }
+  return taken.ties_left;
+}
+
+RadixSelect::Result DgcStep::SelectAmongAll(const Accumulation& step) {
+  AccumulateAll(step);
+  tracker_.Forget();
+  CollectAll();
+  const RadixSelect::Result kth = select_.Select(sources_, k_);
+  TakeCollected(kth.key, k_ - kth.above);
   return kth;
 }
 
 RadixSelect::Result DgcStep::SelectAmongCandidates(const Accumulation& step) {
   const std::optional<float> remembered = tracker_.Next(k_);
   float threshold = remembered ? *remembered : ThresholdAhead(step);
-  ForEachPart([&](Part& part) {
-    part.candidates.Reset(k_, part.end - part.begin, threshold);
-    part.non_finite = AccumulateAndCollect(step, part.begin, part.end, part.candidates);
-  });
+  AccumulateCandidates(step, k_, threshold);
   if (CountCandidates() < k_) {
     ++rereads_;
     if (remembered) {
@@ -109,17 +180,9 @@ RadixSelect::Result DgcStep::SelectAmongCandidates(const Accumulation& step) {
     // At threshold 0 every entry is a candidate.
     if (CountCandidates() < k_) CollectAgain(threshold = 0.0f);
   }
-  candidates_ = CountCandidates();
-
-  sources_.clear();
-  for (const Part& part : parts_) sources_.push_back(part.candidates.values());
+  SetSourcesToCandidates();
   const RadixSelect::Result kth = select_.Select(sources_, k_);
-  Taken taken{.count = 0, .ties_left = k_ - kth.above};
-  for (const Part& part : parts_) {
-    const std::span<const std::uint32_t> indices = part.candidates.indices();
-    TakeWinners(
-        part.candidates.values(), [&](std::size_t i) { return indices[i]; }, kth.key, taken);
-  }
+  TakeCollected(kth.key, k_ - kth.above);
   tracker_.Observe(
       {.k = k_,
        .candidates = candidates_,

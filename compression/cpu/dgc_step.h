@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,19 @@ class DgcStep {
   void Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
               ThreadPool* pool = nullptr);
 
+  /// Select in two halves, between which others say what to select (compression/joint_selection.h).
+  /// The first takes the gradient in and collects the entries that reach `threshold`, those that
+  /// may be among the tensor's k largest; without a threshold all of them, in one more read of v.
+  void Accumulate(std::span<const float> gradient, float gradient_scale, std::size_t k,
+                  std::optional<float> threshold, ThreadPool* pool = nullptr);
+  /// Every entry counts as collected.
+  void CollectAll();
+  /// Magnitudes of those entries are looked for here, in index order.
+  std::span<const std::span<const float>> collected() const { return sources_; }
+  /// The second half selects the collected entries whose MagnitudeKey is above `kth`, and of those
+  /// that equal it the first `ties`. Returns how many ties are left over.
+  std::size_t Take(std::uint32_t kth, std::size_t ties);
+
   /// The selection, in index order. Before Settle, `values` may be replaced by what receivers will
   /// decode.
   std::span<const std::uint32_t> indices() const { return {indices_.data(), k_}; }
@@ -79,11 +93,20 @@ class DgcStep {
     std::size_t ties_left;  ///< How many entries equal to the k-th may still be taken.
   };
 
+  Accumulation Begin(std::span<const float> gradient, float gradient_scale, ThreadPool* pool);
   void DivideInto(std::size_t parts);
   template <typename Function>
   void ForEachPart(const Function& function);
   RadixSelect::Result SelectAmongCandidates(const Accumulation& step);
   RadixSelect::Result SelectAmongAll(const Accumulation& step);
+  void AccumulateAll(const Accumulation& step);
+  void AccumulateCandidates(const Accumulation& step, std::size_t k, float threshold);
+  void SetSourcesToCandidates();
+  bool is_all() const { return sources_.size() == 1 && sources_[0].data() == v_.data(); }
+  /// Makes room for a selection of k entries.
+  void SetCount(std::size_t k);
+  /// Takes winners out of what was collected. Returns how many ties are left.
+  std::size_t TakeCollected(std::uint32_t kth, std::size_t ties);
   std::size_t CountCandidates() const;
   void CollectAgain(float threshold);
   /// A first threshold from samples of what the coming pass will make of v.
@@ -105,7 +128,7 @@ class DgcStep {
   ThresholdTracker tracker_;
   RadixSelect select_;
   std::vector<float> samples_;
-  std::vector<std::span<const float>> sources_;
+  std::vector<std::span<const float>> sources_;  ///< What was collected: candidates, or v itself.
 
   std::size_t k_ = 0;
   std::vector<std::uint32_t> indices_;

@@ -23,6 +23,9 @@ class AroundCodec : public Compressor {
   std::optional<DType> summable() const override { return codec_->summable(); }
   std::optional<ValueType> entry_values() const override { return codec_->entry_values(); }
   SparseEntries Entries(std::span<const std::byte> payload) const override;
+  std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload) const override {
+    return codec_->EntriesIn(payload, n_);
+  }
   std::uint64_t non_finite_entries() const override { return non_finite_; }
 
  protected:

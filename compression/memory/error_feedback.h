@@ -27,6 +27,7 @@ class ErrorFeedback : public AroundCodec {
                      std::span<std::byte> payload) override;
   /// Adds what was sent back to the error: exactly, when the codec rounds to nearest.
   void Revert() override;
+  std::span<const float> residual() const override { return error_; }
   std::vector<StateArray> State() override;
   void Restored() override { sent_.clear(); }
 

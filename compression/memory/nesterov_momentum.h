@@ -35,6 +35,10 @@ class NesterovMomentum : public Compressor {
   std::optional<DType> summable() const override { return inner_->summable(); }
   std::uint64_t non_finite_entries() const override;
   float threshold() const override { return inner_->threshold(); }
+  std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload) const override {
+    return inner_->EntriesIn(payload);
+  }
+  std::span<const float> residual() const override { return inner_->residual(); }
   std::vector<StateArray> State() override;
   void Restored() override { inner_->Restored(); }
 

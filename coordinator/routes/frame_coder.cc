@@ -17,18 +17,14 @@ namespace {
 }  // namespace
 
 std::size_t FrameCoder::MaxBytes(const GradientSlices& gradients, double density) {
-  std::size_t payload = 0;
-  for (const GradientSlice& slice : gradients.all()) {
-    payload += slice.compressor->MaxEncodedBytes(density);
-  }
-  return BucketFrame::MaxBytes(gradients.all().size(), payload);
+  return BucketFrame::MaxBytes(gradients.all().size(), gradients.MaxEncodedBytes(density));
 }
 
 std::size_t FrameCoder::Prepare() {
   const double density = gradients_.step().density;
   payload_most_.clear();
   for (const GradientSlice& slice : gradients_.all()) {
-    payload_most_.push_back(slice.compressor->MaxEncodedBytes(density));
+    payload_most_.push_back(gradients_.MaxEncodedBytes(slice, density));
   }
   const std::size_t most = MaxBytes(gradients_, density);
   if (buffer_.size() < most) buffer_.resize(most);

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "common/half_array.h"
+#include "compression/value_coding.h"
+
 namespace weir {
 
 HostRoute::HostRoute(GradientSlices& gradients, Transport& transport, const HostGrid& grid)
@@ -17,7 +20,10 @@ void HostRoute::Prepare(bool empty) {
   if (!exchange_ || exchange_->max_frame_bytes() < most) {
     exchange_ = std::make_unique<HostFrameExchange>(transport_, grid_, most);
   }
-  if (empty) std::ranges::fill(gradients().staging(), 0.0f);
+  if (halves()) halves_.resize(gradients().elements());
+  if (!empty) return;
+  std::ranges::fill(gradients().staging(), 0.0f);
+  std::ranges::fill(halves_, std::uint16_t{0});
 }
 
 // A rank that contributes nothing still compresses for its host.
@@ -32,19 +38,25 @@ void HostRoute::Run(BucketStage stage) {
     if (grid_.place() == 0) Encode();
     return;
   }
-  if (stage != BucketStage::kMerge) return gradients().Stage();
+  if (stage != BucketStage::kMerge) return Pack();
   coder_.MergeMean(exchange_->frames(), [this](std::size_t host) {
     return transport_.JobRank(grid_.RankAt(static_cast<int>(host), 0));
   });
 }
 
+void HostRoute::Pack() {
+  // An inf of one rank's is not to take the others' entry with it.
+  gradients().StageFinite();
+  if (!halves()) return;
+  const std::span<float> values = gradients().staging();
+  for (float& value : values) value = std::clamp(value, -kLargestHalf, kLargestHalf);
+  FloatsToHalves(values, halves_);
+}
+
 void HostRoute::Encode() {
+  if (halves()) HalvesToFloats(halves_, gradients().staging());
   coder_.Write([this](const GradientSlice& slice, std::span<std::byte> payload) {
-    StepContext context = gradients().ContextOf(slice);
-    context.gradient_scale = 1.0f;  // It is in the average.
-    const std::size_t bytes = slice.compressor->Encode(context, gradients().Staged(slice), payload);
-    gradients().CountEncoded();
-    return bytes;
+    return gradients().EncodeStaged(slice, payload);
   });
 }
 
@@ -53,11 +65,12 @@ Collective* HostRoute::Bind(std::size_t exchange) {
     exchange_->Bind(coder_.frame());
     return exchange_.get();
   }
-  auto* staging = reinterpret_cast<std::byte*>(gradients().staging().data());
-  average_.Bind({.in = staging,
-                 .out = staging,
+  std::byte* const values = reinterpret_cast<std::byte*>(
+      halves() ? static_cast<void*>(halves_.data()) : gradients().staging().data());
+  average_.Bind({.in = values,
+                 .out = values,
                  .elements = gradients().elements(),
-                 .dtype = DType::kFloat32,
+                 .dtype = halves() ? DType::kFloat16 : DType::kFloat32,
                  .reduction = {ReduceOp::kAverage, 1.0, 1.0}});
   return &average_;
 }

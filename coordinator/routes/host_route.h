@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "coordinator/routes/frame_coder.h"
 #include "coordinator/routes/route.h"
@@ -26,6 +28,9 @@ class HostRoute final : public Route {
   std::uint64_t wire_bytes() const override { return coder_.frame().size(); }
 
  private:
+  bool halves() const { return gradients().step().halves_inside_hosts; }
+  /// What this rank has for its host's average.
+  void Pack();
   /// The host's frame, on its first rank.
   void Encode();
 
@@ -33,6 +38,7 @@ class HostRoute final : public Route {
   const HostGrid grid_;
   SubsetTransport local_network_;
   ChunkedAllreduce average_;
+  std::vector<std::uint16_t> halves_;  ///< The staging buffer as fp16, where that travels.
   FrameCoder coder_;
   std::unique_ptr<HostFrameExchange> exchange_;  ///< Made anew where frames become longer.
 };

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "coordinator/routes/push_frames.h"
 #include "coordinator/routes/route.h"
 #include "ops/frame_exchange.h"
 
@@ -18,9 +19,6 @@ class PushPullRoute final : public Route {
  public:
   PushPullRoute(GradientSlices& gradients, Transport& transport);
 
-  /// The frames of these gradients at this density are not too long.
-  static bool Suits(const GradientSlices& gradients, int ranks, double density);
-
   void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
@@ -29,38 +27,27 @@ class PushPullRoute final : public Route {
   std::uint64_t wire_bytes() const override { return bytes_; }
 
  private:
-  using Payloads = std::vector<std::span<const std::byte>>;
-  /// What one server adds up, and the frame on the way to it.
-  struct Server {
-    std::vector<std::size_t> slices;  ///< In their order in the bucket.
-    std::vector<std::size_t> most;    ///< Bytes of their payloads in this step.
-    std::vector<std::byte> frame;
-    std::size_t bytes = 0;  ///< Of the frame.
-
-    std::span<const std::byte> written() const { return std::span(frame).first(bytes); }
-  };
-
+  bool adds() const { return !own_.empty(); }
+  std::string FrameOf(std::size_t rank) const;
   void MakeExchanges(std::size_t most);
   void Push();
-  /// Adds up what came, and writes the answer in the place of the frame that this rank pushed to
-  /// itself.
+  /// Adds up what came.
   void Answer();
   std::size_t AnswerSlice(std::size_t i, std::span<const std::span<const std::byte>> payloads,
                           std::span<std::byte> answer);
-  void Merge();
-  /// The payloads of a frame for one server, or of its answer, checked to the last index.
-  Payloads Read(std::span<const std::byte> frame, const Server& server, std::size_t from) const;
+  void Pull();
 
   Transport& transport_;
-  std::vector<Server> servers_;  ///< By rank.
-  Server& own_;
+  const std::size_t self_;
+  PushFrames frames_;  ///< The servers are the ranks.
+  const std::vector<std::size_t>& own_;
   std::vector<std::byte> answer_;
   std::size_t answer_bytes_ = 0;
   std::vector<float> mean_;  ///< Of one slice, on its server.
-  /// What the answering compressors of own_.slices remembered before this step, for Revert: theirs
-  /// would keep the mean, but that is of what the ranks take back.
+  /// What the answering compressors of own_ remembered before this step, for Revert: theirs would
+  /// keep the mean, but that is of what the ranks take back.
   std::vector<std::vector<std::vector<float>>> before_;
-  std::size_t answered_ = 0;  ///< The first so many of own_.slices, since Prepare.
+  std::size_t answered_ = 0;  ///< The first so many of own_, since Prepare.
   std::unique_ptr<FrameExchange> push_;
   std::unique_ptr<FrameExchange> pull_;
   std::size_t bytes_ = 0;

@@ -8,6 +8,7 @@
 #include "coordinator/routes/host_route.h"
 #include "coordinator/routes/masked_route.h"
 #include "coordinator/routes/push_pull_route.h"
+#include "coordinator/routes/server_route.h"
 #include "coordinator/routes/split_route.h"
 
 namespace weir {
@@ -25,6 +26,7 @@ std::vector<RouteInfo> RouteNames() {
   name(RouteKind::kFactors) = {"allreduce", "factors"};
   name(RouteKind::kHosts) = {"allgather", "hierarchical"};
   name(RouteKind::kPushPull) = {"push_pull", "push_pull"};
+  name(RouteKind::kServers) = {"push_pull", "servers"};
   return names;
 }
 
@@ -47,6 +49,8 @@ std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, Proc
       return std::make_unique<HostRoute>(gradients, transport, *gradients.step().hosts);
     case RouteKind::kPushPull:
       return std::make_unique<PushPullRoute>(gradients, transport);
+    case RouteKind::kServers:
+      return std::make_unique<ServerRoute>(gradients);
   }
   WEIR_CHECK(false);
   return nullptr;

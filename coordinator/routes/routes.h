@@ -18,15 +18,16 @@ enum class RouteKind : std::uint8_t {
   kSplit,
   kFactors,
   kHosts,
-  kPushPull
+  kPushPull,
+  kServers
 };
-inline constexpr std::size_t kRouteKinds = 8;
+inline constexpr std::size_t kRouteKinds = 9;
 
 /// What they are called in records, by their value.
 std::vector<RouteInfo> RouteNames();
 
 /// A route for a bucket of `set`, which suits it: SplitRoute::Suits, FactorRoute::Suits, an array
-/// (GradientSlices::summable), hosts that the step knows (GroupStep::hosts).
+/// (GradientSlices::summable), hosts or servers that the step knows (GroupStep).
 std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, ProcessSet& set);
 
 }  // namespace weir

@@ -45,7 +45,7 @@ void SplitRoute::Run(BucketStage stage) {
 void SplitRoute::Compress() {
   std::vector<SparseEntries> entries;
   for (const GradientSlice& slice : gradients().all()) {
-    const std::size_t most = slice.compressor->MaxEncodedBytes(gradients().step().density);
+    const std::size_t most = gradients().MaxEncodedBytes(slice, gradients().step().density);
     if (payload_.size() < most) payload_.resize(most);
     const std::size_t bytes = gradients().Encode(slice, payload_);
     entries.push_back(slice.compressor->Entries(std::span(payload_).first(bytes)));

@@ -73,7 +73,8 @@ struct StepReport {
 ///     StepReport report = group->WaitStep();   // now every update holds its result
 ///
 /// The result of a tensor is the direction the optimizer subtracts: the mean gradient, or with
-/// momentum inside the compressor ("dgc") the whole update before the learning rate.
+/// momentum inside the compressor ("dgc") the whole update before the learning rate; with its
+/// momentum=adam the learning rate is in it.
 ///
 /// Submit is thread-safe; BeginStep, EndStep, WaitStep, Save and Load belong to one thread. Errors
 /// are the engine's (include/weir/engine.h).
@@ -109,6 +110,10 @@ class GradientGroup {
   /// Step number of the next BeginStep, and its density (StepReport::density).
   virtual std::int64_t next_step() const = 0;
   virtual double next_density() const = 0;
+
+  /// Writes what this rank has accumulated of a gradient and not sent yet (dgc's v; zeros where the
+  /// compressor has no such thing), as many values as the gradient has; between steps only.
+  virtual void CopyVelocity(std::size_t index, std::span<float> velocity) const = 0;
 
   /// Writes the compressors' state of this rank, bit-exactly; between steps only.
   virtual void Save(std::ostream& out) const = 0;

@@ -31,6 +31,9 @@ struct Settings {
   bool hierarchical_allreduce = false;  ///< Within hosts, then across (ops/hierarchical_allreduce).
   bool hierarchical_allgather = false;
   std::map<std::string, std::string> compression;  ///< Default compressor options; empty: none.
+  /// Of the job's processes the last ones so many are summation servers for route=push_pull, which
+  /// run weir-server in place of the program and count as no ranks (weirrun --servers).
+  int servers = 0;
 
   // Deadlines, in seconds.
   bool stall_check = true;
@@ -42,6 +45,7 @@ struct Settings {
   // What a person sees.
   std::string timeline_filename;  ///< Empty: no timeline.
   bool timeline_mark_cycles = false;
+  std::string record_filename;  ///< Empty: no run log.
   LogLevel log_level = LogLevel::kWarning;
   bool log_timestamps = true;
   int metrics_port = 0;  ///< Port of local rank 0, the others count up from it; 0: no endpoint.

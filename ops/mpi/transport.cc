@@ -93,7 +93,7 @@ int Transport::MpiTag(Tag tag) const {
 }
 
 Transport::Request Transport::TakeSlot(int peer, bool sending, std::size_t bytes) {
-  WEIR_CHECK(peer >= 0 && peer < size_ && peer != rank_);
+  WEIR_CHECK(peer >= 0 && peer < size_);
   WEIR_CHECK(bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max()));
   if (session_->abandoned()) {
     throw PeerLost("the network of this job has failed; no message can be sent any more",

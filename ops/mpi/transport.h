@@ -25,8 +25,9 @@ namespace weir::mpi {
 class Transport final : public weir::Transport {
  public:
   static constexpr int kChunkBits = 10;
-  /// So many that operations under way at once never share a number.
-  static constexpr int kLeastOperationBits = 10;
+  /// So many that operations under way at once never share a number: 1,024 of the job's own, and as
+  /// many of summation servers (SubsetTransport).
+  static constexpr int kLeastOperationBits = 11;
 
   /// Duplicates MPI_COMM_WORLD; every rank has to. Waits at most `timeout` for the other ranks,
   /// then throws TimedOut.

@@ -79,6 +79,11 @@ MomentumShare ShareMomentum(const OptimizerOptions& options, CompressionOptions 
   }
   const ParsedOptions parsed = ParseOptions(share.compression);
   const std::string& kind = parsed.Choice("momentum");
+  if (kind == "adam" && !options.rule) {
+    throw InvalidArgument(
+        "momentum=adam delivers steps with the learning rate in them, which SGD would multiply by "
+        "it again: leave it out, or give a rule of your own that subtracts what it gets");
+  }
   share.momentum = Momentum::kNone;
   share.decay_momentum = kind == "nesterov"  ? Momentum::kNesterov
                          : kind == "vanilla" ? Momentum::kVanilla

@@ -1,9 +1,11 @@
 """Tests of the parts of benchmarks/python/slow_network.py that need no network."""
 
+import argparse
 import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "python"))
@@ -11,6 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks
 import torch  # noqa: E402
 
 import gradient_sets  # noqa: E402
+import slow_network  # noqa: E402
+from record_file import RecordFile  # noqa: E402
 from replay import Gradients, Replay  # noqa: E402
 from slow_network_report import Network, SlowNetworkReport  # noqa: E402
 
@@ -23,6 +27,13 @@ except ImportError:  # Without matplotlib.
 def row(shape, backprop, column, seconds):
     return {"shape": shape, "backprop": backprop, "column": column, "seconds": seconds,
             "steps": 1, "MB": 1.0}
+
+
+def rows_at(rate, measured, rows):
+    """The same, of a network of that rate."""
+    network = Network(rate, measured)
+    about = {"rate": rate, "TCP, Mb/s": measured, "reached": network.reached, "hosts": 4}
+    return [{**about, **each} for each in rows]
 
 
 class GradientSets(unittest.TestCase):
@@ -94,8 +105,7 @@ class Reports(unittest.TestCase):
         self.assertEqual(Network("none", 1.0).label(), "unshaped")
 
     def targets(self, rate, rows):
-        report = SlowNetworkReport()
-        report.add(Network(rate, 95.8), rows)
+        report = SlowNetworkReport(rows_at(rate, 95.8, rows))
         report.add_targets()
         return {target["name"]: (target["value"], target["met"]) for target in report.targets}
 
@@ -122,20 +132,66 @@ class Reports(unittest.TestCase):
 
     @unittest.skipIf(slow_network_plot is None, "there is no matplotlib")
     def test_the_plot_names_every_column_and_set(self):
-        report = SlowNetworkReport()
-        for rate, measured in (("100mbit", 95.8), ("10gbit", 7388.0), ("none", 10046.0)):
-            report.add(Network(rate, measured),
-                       [row(shape, 0.0, column, 1.0) for shape in ("lstm", "vgg16")
-                        for column in ("ddp", "weir-dgc")])
+        some = [row(shape, 0.0, column, 1.0) for shape, column in
+                (("lstm", "ddp"), ("vgg16", "ddp"), ("vgg16", "weir-dgc"))]
+        rows = [full for rate, measured in (("100mbit", 95.8), ("10gbit", 7388.0), ("none", 10046.0))
+                for full in rows_at(rate, measured, some)]
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "plot.svg"
-            slow_network_plot.save(report.rows, path)
+            slow_network_plot.save(rows, path)
             first = path.read_bytes()
-            slow_network_plot.save(report.rows, path)
+            slow_network_plot.save(rows, path)
             self.assertEqual(path.read_bytes(), first)
         text = [element.text for element in xml.etree.ElementTree.fromstring(first).iter()]
         for word in ("lstm, backprop 0 s", "vgg16, backprop 0 s", "ddp", "weir-dgc"):
             self.assertIn(word, text)
+
+
+class Resuming(unittest.TestCase):
+    """measure_missing with measurements that are told instead of taken."""
+
+    def setUp(self):
+        self.measured = []
+        for name, stub in (("check", self.check), ("measure", self.measure)):
+            patch = unittest.mock.patch.object(slow_network, name, stub)
+            patch.start()
+            self.addCleanup(patch.stop)
+
+    @staticmethod
+    def check(options, rate):
+        return {"rate": rate, "TCP, Mb/s": 90.0, "reached": True, "hosts": options.hosts}
+
+    def measure(self, options, rate, shape):
+        self.measured.append((rate, shape))
+        if shape == "broken":
+            raise SystemExit(1)
+        return [row(shape, backprop, column, 1.0) for column in options.columns
+                for backprop in options.backprop]
+
+    def run_all(self, file, shapes="vgg16,lstm", columns="ddp,weir-dgc"):
+        """What this run measures."""
+        self.measured = []
+        options = argparse.Namespace(hosts=4, rates=["100mbit", "none"], shapes=shapes.split(","),
+                                     columns=columns.split(","), backprop=[0.0, 0.25])
+        slow_network.measure_missing(options, RecordFile("slow-network", file))
+        return self.measured
+
+    def test_a_second_run_measures_what_the_first_one_has_not(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "rows.json"
+            with self.assertRaises(SystemExit):
+                self.run_all(file, "vgg16,broken,lstm")
+            self.assertEqual(self.run_all(file), [("100mbit", "lstm"), ("none", "vgg16"),
+                                                  ("none", "lstm")])
+            self.assertEqual(self.run_all(file), [])
+
+    def test_a_set_is_measured_as_a_whole_where_a_column_is_missing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "rows.json"
+            self.run_all(file, "lstm", columns="ddp")
+            self.assertEqual(self.run_all(file, "lstm"), [("100mbit", "lstm"), ("none", "lstm")])
+            rows = RecordFile("slow-network", file).whole["rows"]
+            self.assertEqual(len(rows), 2 * 2 * 2)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "compression/answer_options.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
 #include "weir/error.h"
@@ -85,6 +86,37 @@ TEST(Options, ABadValueIsNamedWithWhatIsAllowed) {
               AllOf(HasSubstr("\"density\" = \"2\""), HasSubstr("above 0 and at most 1")));
   EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"values", "fp8"}}),
               HasSubstr("must be fp16, fp32, int8, int4 or int2"));
+}
+
+TEST(Options, OneSelectionNeedsTheWholeBucket) {
+  EXPECT_EQ(WhyRefused({{"compressor", "dgc"}, {"selection", "bucket"}, {"route", "split"}}),
+            "accepted");
+  EXPECT_THAT(WhyRefused({{"compressor", "dgc"}, {"selection", "bucket"}, {"route", "push_pull"}}),
+              AllOf(HasSubstr("selection"), HasSubstr("route=push_pull"), HasSubstr("leave one")));
+  EXPECT_THAT(WhyRefused({{"compressor", "topk"}, {"selection", "bucket"}}),
+              HasSubstr("is not understood by compressor"));
+}
+
+TEST(Options, AdamHasMomentsInPlaceOfMomentum) {
+  const auto refused = [](CompressionOptions options) {
+    options.insert({{"compressor", "dgc"}, {"momentum", "adam"}});
+    return WhyRefused(options);
+  };
+  EXPECT_EQ(refused({{"beta1", "0.8"}, {"beta2", "0.99"}, {"epsilon", "0"}}), "accepted");
+  EXPECT_EQ(refused({{"momentum_masking", "false"}, {"route", "push_pull"}}), "accepted");
+  EXPECT_THAT(refused({{"momentum_mu", "0.9"}}), HasSubstr("give \"beta1\""));
+  EXPECT_THAT(refused({{"momentum_masking", "true"}}), HasSubstr("drops no moments"));
+  EXPECT_THAT(refused({{"gain_compensation", "true"}}), HasSubstr("drops no moments"));
+  EXPECT_THAT(refused({{"beta1", "1"}}), HasSubstr("beta1"));
+  EXPECT_THAT(WhyRefused({{"compressor", "dgc"}, {"beta2", "0.99"}}),
+              HasSubstr("momentum=adam only"));
+  // Servers have no moments: what comes to them are steps.
+  EXPECT_EQ(WhyRefused(AnswerOptions({{"compressor", "dgc"},
+                                      {"momentum", "adam"},
+                                      {"beta1", "0.8"},
+                                      {"beta2", "0.99"},
+                                      {"epsilon", "0"}})),
+            "accepted");
 }
 
 TEST(Options, ContradictionsAreRefused) {

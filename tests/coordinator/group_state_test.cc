@@ -32,6 +32,49 @@ TEST_P(GroupState, StateCanBeSavedAfterTheEngineHasEndedInAStep) {
   });
 }
 
+TEST_P(GroupState, TheVelocityIsWhatWasNotSent) {
+  for (const char* route : {"allgather", "push_pull"}) {
+    RunLocal(GetParam(), [&](Engine& engine) {
+      // Parts of at most 500 elements.
+      Options options = {{"compressor", "dgc"}, {"momentum", "none"}, {"density", "0.01"},
+                         {"values", "fp32"},    {"route", route},     {"min_elements", "1"}};
+      if (std::string(route) == "push_pull") options["partition_bytes"] = "2000";
+      const auto group = engine.Register(SpecOf(options));
+      const Tensors gradients = GradientOf(engine.rank(), 0);
+      Step(*group, gradients);
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        std::vector<float> velocity(gradients[i].size(), 7.0f);
+        group->CopyVelocity(i, velocity);
+        std::size_t sent = 0;
+        for (std::size_t e = 0; e < velocity.size(); ++e) {
+          const bool kept = velocity[e] == gradients[i][e];
+          EXPECT_TRUE(kept || velocity[e] == 0.0f) << "entry " << e;
+          sent += kept ? 0 : 1;
+        }
+        if (Shapes()[i].rank() == 1) {
+          EXPECT_EQ(sent, velocity.size());  // Travels dense.
+        } else {
+          EXPECT_NEAR(static_cast<double>(sent), 0.01 * static_cast<double>(velocity.size()), 3.0);
+        }
+      }
+      std::vector<float> short_one(3);
+      EXPECT_THROW(group->CopyVelocity(0, short_one), InvalidArgument);
+      EXPECT_THROW(group->CopyVelocity(99, short_one), InvalidArgument);
+    });
+  }
+}
+
+TEST_P(GroupState, LookingAheadIsNotForGradientsAlone) {
+  RunLocal(GetParam(), [&](Engine& engine) {
+    try {
+      engine.Register(SpecOf({{"compressor", "dgc"}, {"look_ahead", "1"}}));
+      ADD_FAILURE() << "accepted";
+    } catch (const InvalidArgument& error) {
+      EXPECT_THAT(error.what(), HasSubstr("belongs to an optimizer that moves the parameters"));
+    }
+  });
+}
+
 TEST_P(GroupState, AStepThatEndedHalfwayCannotBeSaved) {
   Settings settings;
   settings.fusion_threshold_bytes = 0;

@@ -59,8 +59,21 @@ TEST(Planner, TensorsOfDifferentKindsShareNoBucket) {
 }
 
 TEST(Planner, AThresholdOfZeroFusesNothing) {
-  const std::vector<PlanTensor> tensors(5, {4, 0});
-  EXPECT_EQ(MakePlan(tensors, {0}).buckets.size(), 5u);
+  for (const bool gathers : {false, true}) {
+    const std::vector<PlanTensor> tensors(5, {.bytes = 4, .gathers = gathers});
+    EXPECT_EQ(MakePlan(tensors, {0}).buckets.size(), 5u);
+  }
+}
+
+TEST(Planner, WhatIsSelectedTogetherFillsItsBuckets) {
+  std::vector<PlanTensor> tensors(20, {.bytes = 3 * kMiB, .kind = 1, .gathers = true});
+  tensors[10] = {.bytes = kMiB};  // Of another kind.
+  const Plan plan = MakePlan(tensors, {64 * kMiB});
+  ASSERT_EQ(plan.buckets.size(), 2u);
+  EXPECT_EQ(plan.buckets[0].tensors.size(), 19u);
+  const Plan in_two = MakePlan(tensors, {32 * kMiB});
+  ASSERT_EQ(in_two.buckets.size(), 3u);
+  EXPECT_EQ(in_two.buckets[0].tensors.size(), 10u);
 }
 
 TEST(Planner, ABucketHasThePriorityOfItsMostUrgentTensor) {

@@ -91,7 +91,9 @@ TEST(CompressedByHost, ReplicasStayEqualInAllTheirBits) {
                           {"ef", "vanilla"},
                           {"route", "hierarchical"},
                           {"min_elements", "100"}};
-  for (const Options& compression : {dgc, gated, onebit}) {
+  Options together = dgc;
+  together["selection"] = "bucket";
+  for (const Options& compression : {dgc, gated, together, onebit}) {
     JobOnHosts job(6, 2);
     std::vector<std::uint64_t> hashes(6);
     job.Run(

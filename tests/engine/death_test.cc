@@ -2,7 +2,12 @@
 // how it ended, and nothing is left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <ostream>
 #include <string>
 #include <tuple>
@@ -46,6 +51,46 @@ INSTANTIATE_TEST_SUITE_P(
                                      Death{"exit", 3, "exit code 3"},
                                      Death{"terminate", 134, "signal 6 (Aborted)"})),
     [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param).deed; });
+
+/// The process of that name in whose environment `mark` stands.
+pid_t FindProcess(const std::string& name, const std::string& mark) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string pid = entry.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto read = [&](const char* file) {
+      std::ifstream in(entry.path() / file);
+      return std::string(std::istreambuf_iterator<char>(in), {});
+    };
+    if (read("comm") == name + "\n" && read("environ").find(mark) != std::string::npos)
+      return std::stoi(pid);
+  }
+  return -1;
+}
+
+TEST(SummationServers, TheirDeathIsToldToEveryRankAndToTheUser) {
+  const std::string mark = "of-test-" + std::to_string(getpid());
+  LaunchedJob job({"-np", "2", "--servers", "1", WEIR_TEST_DOOMED_RANK, "0", "push_pull", "go-on"},
+                  {{"WEIR_TEST_MARK", mark}});
+  job.WaitForLine("goes on");
+  const pid_t server = FindProcess("weir-server", mark);
+  ASSERT_GT(server, 0);
+  kill(server, SIGKILL);
+  EXPECT_EQ(job.ExitCode(), 137) << job.output();
+  ExpectNothingLeft(job);
+  for (const char* survivor : {"[0] ", "[1] "}) {
+    EXPECT_THAT(job.output(), HasSubstr(survivor + std::string("PeerLost: 2: summation server 0 on "
+                                                               "localhost is lost: signal 9")));
+  }
+  EXPECT_THAT(job.output(),
+              HasSubstr("weirrun: summation server 0 on localhost: signal 9 (Killed)"));
+}
+
+TEST(SummationServers, EndWithARankThatDies) {
+  LaunchedJob job({"-np", "2", "--servers", "2", WEIR_TEST_DOOMED_RANK, "1", "push_pull", "kill"});
+  EXPECT_EQ(job.ExitCode(), 137) << job.output();
+  ExpectNothingLeft(job);
+  EXPECT_THAT(job.output(), HasSubstr("[0] PeerLost: 1: rank 1 on localhost is lost: signal 9"));
+}
 
 // The program catches its own exception outside of the engine's life.
 TEST(Unwinding, InTheMiddleOfAStepEndsTheJobWithTheReason) {

@@ -87,7 +87,8 @@ TEST(ProcessSetLeaving, AnAbortFailsWhatWaitsInEverySetAndNamesTheSet) {
 class NarrowTransport final : public ForwardingTransport {
  public:
   using ForwardingTransport::ForwardingTransport;
-  std::uint32_t operation_numbers() const override { return 3 * SubsetTransport::kLaneNumbers; }
+  // The job's own, two for sets, and that of servers.
+  std::uint32_t operation_numbers() const override { return 4 * SubsetTransport::kLaneNumbers; }
 };
 
 TEST(ProcessSetLanes, AreUsedAgainAndWhereNoneIsLeftThatIsSaid) {

@@ -39,6 +39,11 @@ Options WithValues(const std::string& values, Options options) {
   return options;
 }
 
+Options Together(Options options) {
+  options["selection"] = "bucket";
+  return options;
+}
+
 std::vector<Kind> Kinds() {
   Options gated = DgcOptions("nesterov", 200);
   gated.insert({{"clip_norm", "1"}, {"skip_nonfinite", "true"}});
@@ -51,6 +56,9 @@ std::vector<Kind> Kinds() {
       {"DgcNesterovClipped", gated},
       {"DgcMaskedDense", masked},
       {"DgcSplit", split},
+      {"DgcTogether", Together(DgcOptions("nesterov", 200))},
+      {"DgcTogetherMasked", Together(masked), 200},
+      {"DgcTogetherSplit", Together(split), 200},
       {"DgcInt2", WithValues("int2", DgcOptions("nesterov", 200))},
       {"DgcInt8Masked", WithValues("int8", masked), 200},
       {"DgcInt4PushPull", WithValues("int4", WithServers(DgcOptions("vanilla", 50))), 200},

@@ -106,8 +106,10 @@ TEST_P(SameBits, GatheredAndSplit) {
                         {"momentum_mu", "0.9"}, {"values", "fp16"},  {"policy", "always"}};
   const Options topk = {{"compressor", "topk"}, {"k", "0.02"},           {"ef", "vanilla"},
                         {"values", "fp16"},     {"min_elements", "100"}, {"policy", "always"}};
-  for (Options options : {dgc, half, topk}) {
-    SCOPED_TRACE(options["compressor"] + " " + options["values"]);
+  Options together = half;
+  together["selection"] = "bucket";
+  for (Options options : {dgc, half, together, topk}) {
+    SCOPED_TRACE(testing::PrintToString(options));
     const auto train = [&](Engine& engine) { return TrainWith(engine, options); };
     const auto gathered = Results(RunJob, ranks(), train);
     options["route"] = "split";

@@ -1,6 +1,4 @@
 // A timeline can begin and end while the job runs.
-#include "metrics/timeline.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include <set>
 #include <string>
 
+#include "metrics/rank_path.h"
 #include "tests/engine/job.h"
 
 namespace weir {
@@ -33,7 +32,7 @@ void SumOne(Engine& engine, const std::string& name) {
 
 /// The names of a rank's tracks and events.
 std::set<std::string> NamesIn(const std::string& path, int rank) {
-  std::ifstream file(TimelinePath(path, rank));
+  std::ifstream file(RankPath(path, rank));
   std::set<std::string> names;
   for (const auto& event : nlohmann::json::parse(file)) {
     const std::string name = event.at("name");
@@ -61,7 +60,7 @@ TEST_P(Timelines, HaveWhatIsDoneBetweenStartAndStop) {
     EXPECT_THAT(seen, Contains("CYCLE_START"));
     EXPECT_THAT(seen, Not(Contains("before")));
     EXPECT_THAT(seen, Not(Contains("after")));
-    std::filesystem::remove(TimelinePath(path, rank));
+    std::filesystem::remove(RankPath(path, rank));
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using launcher::Host;
 using launcher::HostsText;
-using launcher::PlaceRanks;
+using launcher::PlaceProcesses;
 
 constexpr std::size_t kMostRanks = 100;
 
@@ -20,7 +20,7 @@ void CheckHosts(const std::vector<Host>& hosts, int ranks) {
   WEIR_CHECK(HostsText(launcher::ParseHosts(text)) == text);
 
   std::vector<std::string> places;
-  const bool enough = Accepts<InvalidArgument>([&] { places = PlaceRanks(hosts, ranks); });
+  const bool enough = Accepts<InvalidArgument>([&] { places = PlaceProcesses(hosts, ranks); });
   std::vector<Host> used;
   WEIR_CHECK(Accepts<InvalidArgument>([&] { used = launcher::HostsOfRanks(hosts, ranks); }) ==
              enough);
@@ -28,7 +28,7 @@ void CheckHosts(const std::vector<Host>& hosts, int ranks) {
   WEIR_CHECK(places.size() == static_cast<std::size_t>(ranks));
   int slots = 0;
   for (const Host& host : used) slots += host.slots;
-  WEIR_CHECK(slots == ranks && PlaceRanks(used, ranks) == places);
+  WEIR_CHECK(slots == ranks && PlaceProcesses(used, ranks) == places);
 }
 
 }  // namespace

@@ -31,5 +31,16 @@ TEST(DryRun, ShowsCommandPlacesAndVariables) {
   EXPECT_THAT(text, EndsWith("  WEIR_CYCLE_TIME=2\n"));
 }
 
+TEST(DryRun, ShowsServers) {
+  const Options options =
+      ParseOptions({"-np", "2", "--servers", "2", "-H", "a:1,b:3", "train", "-x"});
+  const std::string text = DryRun("/opt/mpiexec", options);
+  EXPECT_THAT(text, StartsWith("command:\n  /opt/mpiexec -np 2 -hosts a:1,b:3 "));
+  EXPECT_THAT(text, HasSubstr(" --supervise -- train -x : -np 2 "));
+  EXPECT_THAT(text, HasSubstr("/weir-server\nranks:\n  rank 0 on a\n  rank 1 on b\n"
+                              "  summation server 0 on b\n  summation server 1 on b\nenviron"));
+  EXPECT_THAT(text, EndsWith("  WEIR_SERVERS=2\n"));
+}
+
 }  // namespace
 }  // namespace weir::launcher

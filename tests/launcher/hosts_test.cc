@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "launcher/network.h"
+#include "launcher/rank_places.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -25,8 +26,22 @@ std::string WriteFile(const std::string& text) {
 
 TEST(Hosts, RanksFillHostsInOrder) {
   const std::vector<Host> hosts = ParseHosts("a:1,b:3,c");
-  EXPECT_THAT(PlaceRanks(hosts, 5), ElementsAre("a", "b", "b", "b", "c"));
-  EXPECT_THAT(PlaceRanks(hosts, 2), ElementsAre("a", "b"));
+  EXPECT_THAT(PlaceProcesses(hosts, 5), ElementsAre("a", "b", "b", "b", "c"));
+  EXPECT_THAT(PlaceProcesses(hosts, 2), ElementsAre("a", "b"));
+}
+
+TEST(Hosts, ServersComeBehindTheRanks) {
+  const std::vector<Host> hosts = ParseHosts("a:1,b:3,c");
+  EXPECT_THAT(PlaceProcesses(hosts, 3, 2), ElementsAre("a", "b", "b", "b", "c"));
+  EXPECT_THAT([&] { PlaceProcesses(hosts, 4, 2); },
+              ThrowsMessage<InvalidArgument>(
+                  HasSubstr("-np 4 and --servers 2 ask for more than the 5 slots")));
+}
+
+TEST(RankPlacesTest, ServersAreCountedByThemselves) {
+  const RankPlaces places({"a", "a", "b", "b", "b"}, 2);
+  EXPECT_EQ(places.Of({0, 1, 2, 3, 4}), "ranks 0-1 on a, rank 2 on b, summation servers 0-1 on b");
+  EXPECT_EQ(places.Of(4), "summation server 1 on b");
 }
 
 TEST(Hosts, HostsWithoutRanksAreLeftOut) {
@@ -35,12 +50,12 @@ TEST(Hosts, HostsWithoutRanksAreLeftOut) {
 
 TEST(Hosts, MoreRanksThanSlotsAreRefused) {
   EXPECT_THAT(
-      [] { PlaceRanks(ParseHosts("a:2,b"), 4); },
+      [] { PlaceProcesses(ParseHosts("a:2,b"), 4); },
       ThrowsMessage<InvalidArgument>(HasSubstr("-np 4 asks for more ranks than the 3 slots")));
 }
 
 TEST(Hosts, SlotsBeyondAllMemoryAreSlots) {
-  EXPECT_THAT(PlaceRanks(ParseHosts("a:2147483647,b:2147483647"), 2), ElementsAre("a", "a"));
+  EXPECT_THAT(PlaceProcesses(ParseHosts("a:2147483647,b:2147483647"), 2), ElementsAre("a", "a"));
 }
 
 TEST(Hosts, BadEntriesAreNamed) {
@@ -54,7 +69,7 @@ TEST(Hosts, BadEntriesAreNamed) {
 
 TEST(Hosts, AFileMayWriteSlotsEitherWay) {
   const std::string path = WriteFile("# two hosts\nnode-a slots=2  # fast\n\nnode-b:3\nnode-c\n");
-  EXPECT_THAT(PlaceRanks(ReadHostFile(path), 6),
+  EXPECT_THAT(PlaceProcesses(ReadHostFile(path), 6),
               ElementsAre("node-a", "node-a", "node-b", "node-b", "node-b", "node-c"));
   std::filesystem::remove(path);
 }

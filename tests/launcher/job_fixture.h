@@ -21,7 +21,7 @@ class JobTest : public testing::Test {
   using MessageType = supervision::MessageType;
 
   JobTest()
-      : job_({"a", "a", "b"}, JobPolicy{}, now_,
+      : job_(RankPlaces({"a", "a", "b"}), JobPolicy{}, now_,
              [this](int rank, const Message& message) { sent_.emplace_back(rank, message); }) {}
 
   void Say(int rank, MessageType type, int code = 0, const std::string& text = {}) {

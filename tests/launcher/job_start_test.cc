@@ -24,7 +24,7 @@ TEST_F(JobTest, AKnownReasonIsGivenWithTheHostThatDidNotStart) {
 TEST_F(JobTest, WhoDiesOfAStartThatFailedIsNotItsCause) {
   // MPI's start may crash when mpiexec ends; what each of them says comes in any order.
   for (const bool trouble_first : {false, true}) {
-    Job job({"a", "b"}, JobPolicy{}, now_, [](int, const Message&) {});
+    Job job(RankPlaces({"a", "b"}), JobPolicy{}, now_, [](int, const Message&) {});
     job.OnMessage(0, {.type = MessageType::kHello}, now_);
     job.OnMessage(0, {.type = MessageType::kAttach}, now_);
     const StartTrouble trouble{.host = "b", .why = "ssh ended with exit code 255: no route"};
@@ -191,7 +191,8 @@ TEST_F(JobTest, RanksThatDoNotStartInTimeAreNamed) {
 }
 
 TEST_F(JobTest, AShortStartTimeoutIsSaidAsItIs) {
-  Job job({"a"}, JobPolicy{.start_timeout = milliseconds(1)}, now_, [](int, const Message&) {});
+  Job job(RankPlaces({"a"}), JobPolicy{.start_timeout = milliseconds(1)}, now_,
+          [](int, const Message&) {});
   job.Tick(now_ + milliseconds(1));
   EXPECT_THAT(job.verdict(), HasSubstr("the start timeout of 0.001 s;"));
 }

@@ -74,6 +74,21 @@ TEST(Options, WithoutHostsAllRanksAreHere) {
   EXPECT_EQ(options.hosts[0].slots, 64);
 }
 
+TEST(Options, ServersAreStartedBesideTheRanks) {
+  const Options options = ParseOptions({"-np", "3", "--servers", "2", "train"});
+  EXPECT_EQ(options.ranks, 3);
+  EXPECT_EQ(options.servers, 2);
+  EXPECT_EQ(HostsText(options.hosts), "localhost:5");
+  EXPECT_EQ(options.environment.at("WEIR_SERVERS"), "2");
+  EXPECT_FALSE(
+      ParseOptions({"-np", "3", "--servers", "0", "train"}).environment.contains("WEIR_SERVERS"));
+  EXPECT_THAT(
+      [] {
+        ParseOptions({"-np", "3", "--servers", "-1", "train"});
+      },
+      ThrowsMessage<InvalidArgument>(HasSubstr("the number of servers, 0 to 16384")));
+}
+
 TEST(Options, MistakesAreNamed) {
   ExpectRefused({"-np", "2", "--cycle-time", "1", "x"},
                 "unknown option '--cycle-time'; did you mean '--cycle-time-ms'?");
@@ -218,7 +233,7 @@ TEST(Options, TheOldSpellingOfHiddenTimestampsIsKnown) {
 TEST(Options, TcpKeepsEveryNetworkLibraryOnTcp) {
   EXPECT_THAT(ParseOptions({"-np", "1", "--tcp", "x"}).environment,
               UnorderedElementsAre(Pair("NCCL_IB_DISABLE", "1"), Pair("UCX_TLS", "tcp,sm,self"),
-                                   Pair("FI_PROVIDER", "tcp")));
+                                   Pair("FI_PROVIDER", "tcp"), Pair("UCX_RNDV_THRESH", "64k")));
 }
 
 TEST(Options, WhoSetAVariableIsRemembered) {

@@ -12,6 +12,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 const std::map<std::string, std::string> kStandIn = {
     {"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/here_instead_of_ssh.sh"}};
@@ -37,6 +38,33 @@ TEST(WeirrunHosts, TellsRanksWhatHorovodsLauncherTells) {
   EXPECT_THAT(job.output(), AllOf(HasSubstr("[0] 0/3 0/1 0/2 node-a 1\n"),
                                   HasSubstr("[1] 1/3 0/2 1/2 node-b 1\n"),
                                   HasSubstr("[2] 2/3 1/2 0/1 node-b 1\n")));
+}
+
+// On node-b there is one rank and a server.
+TEST(WeirrunHosts, DoesNotCountServersAsRanks) {
+  const std::string facts =
+      "$HOROVOD_RANK/$HOROVOD_SIZE $HOROVOD_LOCAL_RANK/$HOROVOD_LOCAL_SIZE "
+      "$HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $HOROVOD_HOSTNAME";
+  LaunchedJob job({"-np", "2", "--servers", "1", "-H", "node-a:1,node-b:2", "--network-interface",
+                   "lo", "sh", "-c", "echo " + facts + "; exec " + WEIR_TEST_SUMMING_RANK},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 0) << job.output();
+  EXPECT_THAT(
+      job.output(),
+      AllOf(HasSubstr("[0] 0/2 0/1 0/2 node-a\n"), HasSubstr("[1] 1/2 0/1 1/2 node-b\n"),
+            HasSubstr("rank 1 of 2 is 0 on"), HasSubstr(", sum 3\n"), Not(HasSubstr("[2]"))));
+}
+
+// A server waits for ranks as long as it takes, and ends with them.
+TEST(WeirrunHosts, ServersMakeNoDemandsOnPrograms) {
+  LaunchedJob never({"-np", "2", "--servers", "1", "sh", "-c", "echo done"});
+  EXPECT_EQ(never.ExitCode(), 0) << never.output();
+  never.WaitForLastProcess();
+  LaunchedJob late({"-np", "2", "--servers", "1", "--start-timeout", "1", "sh", "-c",
+                    std::string("sleep 2; exec ") + WEIR_TEST_SUMMING_RANK});
+  EXPECT_EQ(late.ExitCode(), 0) << late.output();
+  LaunchedJob failing({"-np", "2", "--servers", "1", "sh", "-c", "exit 3"});
+  EXPECT_EQ(failing.ExitCode(), 3) << failing.output();
 }
 
 // They have one name, this machine's: the engine goes by the launcher's local ranks.

@@ -64,6 +64,17 @@ TEST(Weirrun, RanksThatAreGoneWhenOthersJoinAgainAreNoHang) {
                                       "where rank 0 on localhost waits for it"));
 }
 
+TEST(Weirrun, WhatAnSshSaysIsKnownWithoutMpiexec) {
+  LaunchedJob job({"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "true"},
+                  {{"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/refusing_ssh.sh"},
+                   {"WEIR_MPIEXEC", WEIR_TEST_FOLDER "/deaf_mpiexec.sh"}});
+  EXPECT_EQ(job.ExitCode(), 1);
+  job.WaitForLastProcess();
+  EXPECT_THAT(job.output(), HasSubstr("Warning: a matter of no weight\nPermission denied\n"));
+  EXPECT_THAT(job.output(), HasSubstr("node-a did not start: ssh ended with exit code 255: "
+                                      "Permission denied; ended the job"));
+}
+
 TEST(Weirrun, AnSshThatWaitsForItsHostIsEndedWithTheJob) {
   for (const int signal : {0, SIGINT}) {
     LaunchedJob job(

@@ -72,10 +72,10 @@ TEST_F(AggregateTest, CollectivesAreCountedByResultAndAFailedOneSentNothing) {
 
 TEST_F(AggregateTest, StepsLastFromEndToEndAndAGapCountsFromTheBeginning) {
   Aggregate aggregate(registry_, names_, false);
-  aggregate.Add({.start_ns = 0, .end_ns = 10 * kMs, .step = 0, .stage = Stage::kStep});
-  aggregate.Add({.start_ns = 30 * kMs, .end_ns = 40 * kMs, .step = 1, .stage = Stage::kStep});
+  aggregate.Add(StepSummary{.step = 0, .start_ns = 0, .end_ns = 10 * kMs});
+  aggregate.Add(StepSummary{.step = 1, .start_ns = 30 * kMs, .end_ns = 40 * kMs});
   EXPECT_DOUBLE_EQ(Find("weir_step_duration_seconds", {})->histogram.sample_sum, 0.040);
-  aggregate.Add({.start_ns = 90 * kMs, .end_ns = 95 * kMs, .step = 0, .stage = Stage::kStep});
+  aggregate.Add(StepSummary{.step = 0, .start_ns = 90 * kMs, .end_ns = 95 * kMs});
   EXPECT_DOUBLE_EQ(Find("weir_step_duration_seconds", {})->histogram.sample_sum, 0.045);
   EXPECT_EQ(Find("weir_step_duration_seconds", {})->histogram.sample_count, 3u);
 }
@@ -103,15 +103,35 @@ TEST_F(AggregateTest, LostRecordsAreCountedAndMakeNoWaits) {
   EXPECT_EQ(Find("weir_queue_wait_seconds", {{"stage", "unpack"}}), std::nullopt);
 }
 
-TEST_F(AggregateTest, DensityOfAGroupIsTheMeanOfItsBucketsByBytes) {
-  names_.Add({.compressor = "dgc", .group = "g"});
+TEST_F(AggregateTest, GaugesOfAGroupAreMeansOfItsGradientsByEntries) {
+  const std::uint32_t large =
+      names_.Add({.name = "w", .compressor = "dgc", .group = "h", .elements = 300});
+  const std::uint32_t small =
+      names_.Add({.name = "b", .compressor = "dgc", .group = "h", .elements = 100});
+  const std::uint32_t dense =
+      names_.Add({.name = "d", .compressor = "none", .group = "h", .elements = 1000});
   Aggregate aggregate(registry_, names_, false);
-  aggregate.Add({.bytes_in = 100, .bucket = 0, .density = 0.5f, .stage = Stage::kCompress});
-  aggregate.Add({.bytes_in = 300, .bucket = 0, .density = 0.25f, .stage = Stage::kCompress});
-  aggregate.Add({.bytes_in = 100, .bucket = 2, .density = 1.0f, .stage = Stage::kCompress});
+  const auto add = [&](std::uint32_t gradient, float density, float threshold) {
+    aggregate.Add({.bytes_in = 4,
+                   .bucket = gradient,
+                   .density = density,
+                   .threshold = threshold,
+                   .stage = Stage::kGradient});
+  };
+  add(large, 0.5f, 9.0f);
+  add(large, 0.25f, 2.0f);
+  add(small, 1.0f, 0.0f);
+  add(dense, 1.0f, 0.0f);
+  aggregate.Add({.bucket = large, .density = 3.0f, .stage = Stage::kResidual});
   aggregate.Publish();
-  EXPECT_DOUBLE_EQ(Gauge("weir_gradient_density_ratio", {{"group", "g"}}), 175.0 / 400);
-  EXPECT_EQ(Find("weir_bucket_density_ratio", {{"bucket", "0"}, {"name", "conv"}}), std::nullopt);
+  EXPECT_DOUBLE_EQ(Gauge("weir_gradient_density_ratio", {{"group", "h"}}), 175.0 / 400);
+  EXPECT_DOUBLE_EQ(Gauge("weir_threshold", {{"group", "h"}}), 600.0 / 400);
+  EXPECT_DOUBLE_EQ(Gauge("weir_residual_norm_ratio", {{"group", "h"}}), 3.0)
+      << "of those that were measured";
+  EXPECT_EQ(Find("weir_tensor_density_ratio", {{"tensor", "w"}}), std::nullopt);
+  EXPECT_EQ(Find("weir_stage_duration_seconds", {{"stage", "gradient"}, {"compressor", "dgc"}}),
+            std::nullopt)
+      << "a gradient is no stage";
 }
 
 TEST_F(AggregateTest, CollectivesAreCountedByTheRouteOfTheirRecord) {
@@ -128,18 +148,18 @@ TEST_F(AggregateTest, CollectivesAreCountedByTheRouteOfTheirRecord) {
 }
 
 TEST_F(AggregateTest, PerTensorSeriesHaveTheNamesAndAreBounded) {
-  for (std::uint32_t i = 2; i <= Aggregate::kMaxPerTensor; ++i) names_.Add({.compressor = "dgc"});
   Aggregate aggregate(registry_, names_, true);
-  const auto compress = [&](std::uint32_t bucket) {
-    aggregate.Add({.bytes_in = 4, .bucket = bucket, .density = 0.5f, .stage = Stage::kCompress});
+  const auto send = [&](const std::string& name) {
+    const std::uint32_t number = names_.Add({.name = name, .compressor = "dgc", .elements = 4});
+    aggregate.Add({.bytes_in = 16, .bucket = number, .density = 0.5f, .stage = Stage::kGradient});
     aggregate.Publish();
   };
-  compress(0);
-  EXPECT_EQ(Gauge("weir_bucket_density_ratio", {{"bucket", "0"}, {"name", "conv"}}), 0.5);
-  compress(Aggregate::kMaxPerTensor - 1);
-  EXPECT_EQ(Gauge("weir_bucket_density_ratio", {{"bucket", "1023"}, {"name", ""}}), 0.5);
-  compress(Aggregate::kMaxPerTensor);
-  EXPECT_EQ(Find("weir_bucket_density_ratio", {{"bucket", "1024"}, {"name", ""}}), std::nullopt);
+  send("w");
+  EXPECT_EQ(Gauge("weir_tensor_density_ratio", {{"tensor", "w"}}), 0.5);
+  for (std::size_t i = 1; i < GradientGauges::kMaxPerTensor; ++i) send(std::to_string(i));
+  EXPECT_EQ(Gauge("weir_tensor_density_ratio", {{"tensor", "1023"}}), 0.5);
+  send("one more");
+  EXPECT_EQ(Find("weir_tensor_density_ratio", {{"tensor", "one more"}}), std::nullopt);
 }
 
 }  // namespace

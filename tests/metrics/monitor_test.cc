@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "metrics/rank_path.h"
 #include "tests/metrics/http_get.h"
 #include "tests/metrics/promtool.h"
 #include "weir/error.h"
@@ -30,6 +31,7 @@ class MonitorTest : public ::testing::Test {
  protected:
   MonitorTest() {
     names_.Add({.name = "allreduce.conv1", .compressor = "dgc"});
+    names_.Add({.name = "conv1", .compressor = "dgc", .elements = 1000});
     settings_.metrics_port = FreePort();
   }
 
@@ -54,6 +56,15 @@ class MonitorTest : public ::testing::Test {
     add(Stage::kExchange, 3, 6, 60, 4000);
     add(Stage::kMerge, 6, 7, 60, 4000);
     add(Stage::kUnpack, 7, 8, 4000, 4000);
+    recorder_.Add({.start_ns = t,
+                   .end_ns = t + 8 * kMs,
+                   .step = step,
+                   .bytes_in = 4000,
+                   .bytes_out = 60,
+                   .bucket = 1,
+                   .density = 0.01f,
+                   .threshold = 0.5f,
+                   .stage = Stage::kGradient});
     add(Stage::kStep, 0, 9, 0, 0);
   }
 
@@ -114,6 +125,22 @@ TEST_F(MonitorTest, RunShowsEverySettingAndItsSource) {
   EXPECT_EQ(settings["WEIR_METRICS_TOKEN"]["value"], "(not shown)");
   EXPECT_EQ(settings.size(), settings_.Entries().size());
   EXPECT_EQ(HttpGet(monitor->port(), "/run").status, 401);
+}
+
+TEST_F(MonitorTest, RankZeroListsTheTargetsOfAllRanksIfItKnowsThem) {
+  EXPECT_EQ(HttpGet(Start()->port(), "/targets").status, 404) << "rank 3";
+  info_.rank = 0;
+  EXPECT_EQ(HttpGet(Start()->port(), "/targets").status, 503);
+  info_.hosts = "a:2,b:2";
+  const HttpReply reply = HttpGet(Start()->port(), "/targets");
+  EXPECT_THAT(reply.headers, HasSubstr("Content-Type: application/json"));
+  EXPECT_EQ(nlohmann::json::parse(reply.body).size(), 4u);
+}
+
+TEST_F(MonitorTest, TheFirstPageIsForPeople) {
+  const HttpReply reply = HttpGet(Start()->port(), "/");
+  EXPECT_THAT(reply.headers, HasSubstr("Content-Type: text/html"));
+  EXPECT_THAT(reply.body, HasSubstr("Rank 3 of 4 on node&quot;1"));
 }
 
 TEST_F(MonitorTest, ARunThatNobodyLaunchedHasNoHosts) {
@@ -181,7 +208,7 @@ TEST_F(MonitorTest, TheTimelineHasWhatWasRecordedBetweenStartAndStop) {
   monitor->StopTimeline();
   EXPECT_FALSE(monitor->marks_cycles());
   AddStep(2);
-  std::ifstream file(TimelinePath(path, 3));
+  std::ifstream file(RankPath(path, 3));
   int exchanges = 0;
   for (const auto& event : nlohmann::json::parse(file)) {
     if (event["name"] != "ALLREDUCE") continue;

@@ -12,6 +12,8 @@
 #include <string>
 #include <thread>
 
+#include "metrics/rank_path.h"
+
 namespace weir {
 namespace {
 
@@ -28,10 +30,10 @@ json ParseFile(const std::string& path) {
   return json::parse(file);
 }
 
-TEST(TimelinePath, RankZeroHasTheFileAndTheOthersTheirRankInIt) {
-  EXPECT_EQ(TimelinePath("a/run.json", 0), "a/run.json");
-  EXPECT_EQ(TimelinePath("a/run.json", 3), "a/run.rank3.json");
-  EXPECT_EQ(TimelinePath("run", 12), "run.rank12");
+TEST(RankPath, RankZeroHasTheFileAndTheOthersTheirRankInIt) {
+  EXPECT_EQ(RankPath("a/run.json", 0), "a/run.json");
+  EXPECT_EQ(RankPath("a/run.json", 3), "a/run.rank3.json");
+  EXPECT_EQ(RankPath("run", 12), "run.rank12");
 }
 
 TEST(Timeline, UsesHorovodsNamesAndATrackPerBucket) {

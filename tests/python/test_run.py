@@ -1,6 +1,5 @@
 """weir.run, from a process that is no rank: each test starts a job of its own."""
 
-import os
 import subprocess
 import sys
 import textwrap
@@ -9,27 +8,7 @@ import threading
 import pytest
 
 import weir
-
-_STARTED_BY_MPI = ("PMI_RANK", "PMI_SIZE", "PMI_FD", "WEIR_SUPERVISOR_FD")
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch, rank, size):
-    if size > 1:
-        pytest.skip("starts its own ranks")
-    # This test is a rank itself; what it starts belongs to another job.
-    for name in _STARTED_BY_MPI:
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path
-
-
-def ran(folder, text, **environment):
-    """Runs a script that uses weir.run; its output and exit code."""
-    script = folder / "script.py"
-    script.write_text(textwrap.dedent(text))
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, **environment})
-    return done.returncode, done.stdout, done.stderr
+from scripted import ran
 
 
 @pytest.mark.parametrize("np", [1, 2, 3])

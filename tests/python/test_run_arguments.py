@@ -7,8 +7,6 @@ import pytest
 
 import weir
 
-from test_run import folder  # noqa: F401  (A fixture.)
-
 # In Horovod's order; more may follow.
 HOROVOD = """func args kwargs num_proc min_num_proc max_num_proc slots reset_limit cooldown_range
 hosts hostfile start_timeout ssh_port ssh_identity_file disable_cache output_filename verbose
@@ -36,6 +34,7 @@ def command_for(monkeypatch, **arguments):
     ({}, "-np 1"),
     ({"np": 3}, "-np 3"),
     ({"num_proc": 3}, "-np 3"),
+    ({"np": 2, "servers": 1}, "-np 2 --servers 1"),
     ({"hosts": "a:1,b:1", "np": 2}, "-np 2 --hosts a:1,b:1"),
     ({"hostfile": "hosts.txt"}, "-np 1 --hostfile hosts.txt"),
     ({"start_timeout": 60, "ssh_port": 22, "ssh_identity_file": "key"},

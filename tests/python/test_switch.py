@@ -10,8 +10,8 @@ import torch
 
 import weir.torch as hvd
 
+from scripted import ran
 from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
-from test_run import folder, ran  # noqa: F401  (A fixture.)
 
 # All entries travel as they are, so that training equals that without.
 WHOLE = hvd.Compression.dgc(density=1.0, momentum_masking=False, values="fp32", min_elements=0)
@@ -291,7 +291,7 @@ def test_a_type_that_is_not_compressed_does_not_lose_its_momentum(rank):
     distributed(net, DENSE)
 
 
-def test_who_loads_alone_is_told_how_to(folder):  # noqa: F811
+def test_who_loads_alone_is_told_how_to(folder):
     code, out, error = ran(folder, """
         import torch, weir, weir.torch as hvd
 

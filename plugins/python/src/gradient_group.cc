@@ -132,6 +132,16 @@ void BindGradientGroup(nb::module_& module) {
           "wait_step", [](Group& self) { return self.group().WaitStep(); },
           nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("next_step", [](Group& self) { return self.group().next_step(); })
+      .def(
+          "copy_velocity",
+          [](const Group& self, std::size_t index, std::uintptr_t address) {
+            const auto& tensors = self.group().spec().tensors;
+            const auto elements = index < tensors.size()
+                                      ? static_cast<std::size_t>(tensors[index].shape.elements())
+                                      : 0;
+            self.group().CopyVelocity(index, {reinterpret_cast<float*>(address), elements});
+          },
+          arg("index"), arg("velocity"))
       .def("close", &Group::Close, nb::call_guard<nb::gil_scoped_release>())
       .def("save", &Group::Save)
       .def("load", &Group::Load, arg("own"))

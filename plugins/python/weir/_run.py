@@ -27,7 +27,7 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
         mpi_args: Optional[str] = None, network_interface: Optional[str] = None,
         executable: Optional[str] = None, np: Optional[int] = None, min_np: Optional[int] = None,
         max_np: Optional[int] = None, network_interfaces: Optional[str] = None,
-        env: Optional[Mapping[str, str]] = None) -> List[Any]:
+        env: Optional[Mapping[str, str]] = None, servers: Optional[int] = None) -> List[Any]:
     """Calls ``func(*args, **kwargs)`` on ``np`` ranks that ``weirrun`` starts; returns what each one
     returned, in rank order. The function calls ``hvd.init()`` itself.
 
@@ -39,6 +39,7 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
     network_interface, network_interfaces: ``--network-interfaces``.
     executable: the ranks' Python.
     env: variables of the ranks, beside this process's.
+    servers: summation servers beside the ranks (``--servers``), which return nothing.
     min_np, min_num_proc, max_np, max_num_proc, slots, reset_limit, cooldown_range: of elastic jobs,
         which are refused, as by ``weirrun``.
 
@@ -53,9 +54,10 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
     _run_options.one_of(hosts=hosts, hostfile=hostfile)
     _run_options.one_of(use_gloo=use_gloo or None, use_mpi=use_mpi or None)
     ranks = _run_options.one_of(num_proc=num_proc, np=np)
-    ranks = 1 if ranks is None else _whole(ranks)
+    ranks = 1 if ranks is None else _whole("np", ranks)
     options = _run_options.of({
-        "-np": str(ranks), "--hosts": hosts, "--hostfile": hostfile,
+        "-np": str(ranks), "--servers": None if servers is None else _whole("servers", servers),
+        "--hosts": hosts, "--hostfile": hostfile,
         "--start-timeout": start_timeout, "--ssh-port": ssh_port,
         "--ssh-identity-file": ssh_identity_file, "--disable-cache": bool(disable_cache),
         "--output-filename": output_filename, "--verbose": bool(verbose),
@@ -73,11 +75,11 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
         return _results(pathlib.Path(folder), ranks, done.returncode, shlex.join(command))
 
 
-def _whole(ranks: Any) -> int:
+def _whole(name: str, number: Any) -> int:
     try:
-        return operator.index(ranks)
+        return operator.index(number)
     except TypeError:
-        raise TypeError(f"weir.run: np={ranks!r} is no whole number") from None
+        raise TypeError(f"weir.run: {name}={number!r} is no whole number") from None
 
 
 def _pickled(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:

@@ -1,7 +1,7 @@
 // A rank of a job one of whose ranks ends in the middle of an exchange; the others say what their
 // engine tells them.
 //
-// usage: doomed_rank VICTIM allreduce|dgc kill|exit|terminate|unwind
+// usage: doomed_rank VICTIM allreduce|dgc|push_pull kill|exit|terminate|unwind|go-on
 
 #include <csignal>
 #include <cstdlib>
@@ -25,6 +25,7 @@ constexpr int kLastStep = 5;
 constexpr std::int64_t kElements = 4'000'000;  // 16 MB: under way for milliseconds.
 
 void Do(const std::string& deed) {
+  if (deed == "go-on") return Say("goes on");
   if (deed == "kill") raise(SIGKILL);
   if (deed == "exit") std::exit(3);
   throw std::runtime_error("the data set is gone");
@@ -45,10 +46,11 @@ void Allreduces(Engine& engine, Doom doom) {
 
 /// The same with compressed gradients.
 template <typename Doom>
-void DgcSteps(Engine& engine, Doom doom) {
+void DgcSteps(Engine& engine, const std::string& route, Doom doom) {
   constexpr std::int64_t kTensors = 4;
   const Shape shape{kElements / kTensors / 1000, 1000};
-  weir::GradientGroupSpec spec{.name = "model", .compression = {{"compressor", "dgc"}}};
+  weir::GradientGroupSpec spec{.name = "model",
+                               .compression = {{"compressor", "dgc"}, {"route", route}}};
   for (int i = 0; i < kTensors; ++i) {
     spec.tensors.push_back({.name = "p" + std::to_string(i), .shape = shape});
   }
@@ -75,7 +77,11 @@ void Run(int victim, const std::string& work, const std::string& deed) {
     if (engine->rank() == victim) Do(deed);
   };
   try {
-    work == "dgc" ? DgcSteps(*engine, doom) : Allreduces(*engine, doom);
+    if (work == "allreduce") {
+      Allreduces(*engine, doom);
+    } else {
+      DgcSteps(*engine, work == "dgc" ? "allgather" : work, doom);
+    }
   } catch (const weir::PeerLost& error) {
     std::string lost;
     for (const int rank : error.context().ranks) lost += " " + std::to_string(rank);

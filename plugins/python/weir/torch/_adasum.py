@@ -8,7 +8,7 @@ import torch
 from weir._process_sets import ProcessSet
 from weir.torch import _handles, _in_place, _reduce_op
 from weir.torch._compression import is_compressor
-from weir.torch._distributed import checked_passes
+from weir.torch._slot import checked_passes
 from weir.torch._grouped_allreduce import grouped_allreduce_async_
 
 if TYPE_CHECKING:  # What it is mixed into.

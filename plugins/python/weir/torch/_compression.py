@@ -186,7 +186,8 @@ class Compression:
         to it; ``density="auto"`` with ``steps``, the optimizer steps of the whole run, suits the
         density to the run. ``rampup_begin_step``, ``rampup_step`` and ``sparsity`` are Paddle's names for the
         same schedule. ``clip_norm`` clips each rank's gradient locally. Momentum, Nesterov and
-        weight decay are taken from the wrapped SGD.
+        weight decay are taken from the wrapped SGD; with ``momentum="adam"`` betas, eps and weight
+        decay from the wrapped Adam or AdamW, whose steps are then what is compressed.
         """
         named = {"density": density, "warmup_steps": warmup_steps,
                  "rampup_begin_step": rampup_begin_step, "rampup_step": rampup_step,

@@ -4,19 +4,19 @@ import collections
 import contextlib
 import warnings
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, Iterator, List, Optional, Tuple
 
 import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet, id_for
 from weir.torch import (
-    _by_name, _in_place, _momentum_handover, _first_step, _loss_scale, _momentum, _nonfinite,
-    _reduce_op, _state)
+    _adam, _by_name, _first_step, _in_place, _look_ahead, _loss_scale, _momentum,
+    _momentum_handover, _nonfinite, _reduce_op, _state)
 from weir.torch._compression import averaging
 from weir.torch._exchange import FusedExchange, Member, Reduction, SingleExchange
 from weir.torch._own_compressor import OwnExchange
-from weir.torch._slot import Slot
+from weir.torch._slot import Slot, checked_passes
 from weir.torch._sparse_exchange import SparseExchange
 
 _FUSED = frozenset({torch.float32, torch.float16, torch.bfloat16})
@@ -74,6 +74,7 @@ class Distributed(_Wrapped):
         self._weir_should_synchronize = True
         self._weir_scale = _loss_scale.StepScale()
         self._weir_pending: Optional[_state.State] = None  # Loaded; restored before the next step.
+        self._weir_true_weights: Optional[Dict[torch.Tensor, torch.Tensor]] = None  # Looking ahead.
         self.step_report = None
         self._weir_adopt_new_parameters()
         _all.add(self)
@@ -157,6 +158,7 @@ class Distributed(_Wrapped):
             also_equal = {"optimizer": type(self).__name__,
                           "backward passes per step": str(self._weir_passes),
                           "weight decay": repr(self._weir_plans[slots[0].group].weight_decay),
+                          "look ahead": repr(self._weir_plans[slots[0].group].look_ahead),
                           **_by_name.patterns(self._weir_options)}
             if any(averaging(slot.plan.compression) for slot in slots):
                 reduction = reduction._replace(prescale=1.0, postscale=1.0)
@@ -191,6 +193,7 @@ class Distributed(_Wrapped):
     def _weir_accumulated(self, slot: Slot) -> None:
         if slot.passes_left <= 0:
             raise AssertionError(_TOO_MANY)
+        _look_ahead.check_used(self, slot)
         slot.passes_left -= 1
         if self._weir_compresses:  # Otherwise whatever factor gradients carry, results carry too.
             self._weir_scale.note(self._weir_exchanges, lambda: _first_step.is_under_way(self))
@@ -218,7 +221,7 @@ class Distributed(_Wrapped):
             plan = slot.plan
             if plan.local and plan.weight_decay:
                 with torch.no_grad():
-                    gradient.add_(parameter.detach() * plan.weight_decay,
+                    gradient.add_(_look_ahead.weights_of(self, parameter) * plan.weight_decay,
                                   alpha=self._weir_scale.factor)
             _momentum_handover.add(self, slot, gradient)
         slot.submitted = True
@@ -268,7 +271,7 @@ class Distributed(_Wrapped):
             return
         for slot in self._weir_slots.values():
             plan = slot.plan
-            if plan.weight_decay and not plan.local and not slot.sparse_dim:
+            if _momentum.stays_outside(plan) and not slot.sparse_dim:
                 sign = -1.0 if self.param_groups[slot.group].get("maximize") else 1.0
                 gradient = slot.parameter.grad
                 assert gradient is not None  # It holds the exchange's result.
@@ -304,7 +307,7 @@ class Distributed(_Wrapped):
         self._weir_synchronized = False
         if self._weir_skipped():
             return loss
-        with _momentum.taken_away(self):
+        with _adam.applied(self), _momentum.taken_away(self):
             result = super().step()
         return result if closure is None else loss
 
@@ -314,6 +317,11 @@ class Distributed(_Wrapped):
             raise AssertionError(_ZERO_GRAD)
         _loss_scale.between_passes()
         super().zero_grad(*arguments, **keywords)
+
+    def looking_ahead(self) -> ContextManager[None]:
+        """For ``with`` around the forward and backward passes of a step: with the option
+        ``look_ahead`` gradients are taken there, and without it nothing happens."""
+        return _look_ahead.shifted(self)
 
     def set_backward_passes_per_step(self, passes: int) -> None:
         """How many backward passes go into one step, from now on."""
@@ -390,10 +398,3 @@ def after_join(process_set: ProcessSet) -> None:
     for optimizer in list(_all):
         if optimizer._weir_process_set is process_set:
             optimizer._weir_has_joined = True
-
-
-def checked_passes(passes: int) -> int:
-    """Raises ValueError for a number of backward passes that cannot be."""
-    if not isinstance(passes, int) or passes < 1:
-        raise ValueError(f"backward_passes_per_step={passes!r}: a whole number of at least 1 is meant")
-    return passes

@@ -79,6 +79,7 @@ class FusedExchange:
         groups = {id(member.group): member.group for member in members}
         numbers = {key: number for number, key in enumerate(groups)}
         self._groups = list(groups.values())
+        self._rates: List[float] = []
         specs = [_core.GradientSpec(
             member.name, member.parameter.shape, _tensors.number_of(member.parameter.dtype),
             numbers[id(member.group)], member.priority, member.compression) for member in members]
@@ -95,9 +96,18 @@ class FusedExchange:
     def _begin(self) -> None:
         with self._lock:
             if not self._open:
-                rates = [float(group["lr"]) for group in self._groups]
-                self._group.begin_step(rates, self._scale_in_engine())
+                self._rates = [float(group["lr"]) for group in self._groups]
+                self._group.begin_step(self._rates, self._scale_in_engine())
                 self._open = True
+
+    def rate_of(self, group: Dict[str, Any]) -> float:
+        """The learning rate of the step that was taken last."""
+        return self._rates[[known is group for known in self._groups].index(True)]
+
+    def copy_velocity(self, index: int, velocity: torch.Tensor) -> None:
+        """Between steps: what this rank has not sent of a gradient yet, into a contiguous tensor of
+        float32."""
+        self._group.copy_velocity(index, velocity.data_ptr())
 
     def submit(self, index: int, gradient: torch.Tensor) -> None:
         """Hands over a complete gradient, into which the result comes."""

@@ -11,6 +11,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 import torch
 
+from weir.torch import _adam, _look_ahead
 from weir.torch._compression import Options
 
 _TAKEN = {"momentum": 0, "nesterov": False, "weight_decay": 0}
@@ -21,11 +22,12 @@ class Plan(NamedTuple):
     """What becomes of one parameter group, or of a parameter with options of its own."""
 
     compression: Options          # For the engine.
-    kind: str                     # The compressor's momentum: "none", "vanilla" or "nesterov".
+    kind: str                     # The compressor's momentum: "none", "vanilla", "nesterov" or "adam".
     momentum: float
     weight_decay: float           # What is done here; 0 where the wrapped optimizer does it.
     local: bool                   # The decay joins the gradient before compression.
     taken: Dict[str, Any]         # The group's own values, whose work is done elsewhere.
+    look_ahead: float = 0.0       # How far ahead gradients are taken.
 
 
 def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options) -> Plan:
@@ -35,10 +37,22 @@ def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: O
     asked for something that has no meaning before the exchange.
     """
     compression = dict(compression)
+    ahead = _look_ahead.take(compression)
+    found = _plan(optimizer, group, compression)
+    if ahead and not found.compression.get("compressor") == "dgc":
+        raise ValueError("look_ahead is an option of dgc: leave it out")
+    return found._replace(look_ahead=ahead)
+
+
+def _plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options) -> Plan:
     decay = float(compression.pop("weight_decay", 0.0))
     local = compression.pop("weight_decay_form", "outside") == "local"
     if compression.get("compressor") != "dgc":
         return _beside_codec(optimizer, group, compression, decay, local)
+    if _adam.asked_for(compression):
+        taken = _adam.take(optimizer, group, compression, decay, local)
+        return Plan(taken.compression, _adam.KIND, 0.0, taken.weight_decay, taken.local,
+                    taken.taken)
     if not isinstance(optimizer, torch.optim.SGD):
         # Residual accumulation alone: this optimizer's own momentum follows the exchange.
         compression.setdefault("momentum", "none")
@@ -142,7 +156,7 @@ def taken_away(optimizer: Any) -> Iterator[None]:
     is_split = len(parts) > len(groups)
     try:
         for part in parts:
-            part.group.update({key: _TAKEN[key] for key in part.taken})
+            part.group.update({key: _TAKEN[key] for key in part.taken if key in _TAKEN})
         if is_split:
             optimizer.param_groups = [part.group for part in parts]
         yield
@@ -185,6 +199,11 @@ class WeightDecay:
             else:
                 push = b.mul_(plan_.momentum).add_(push)
         direction.add_(push.to(direction.dtype), alpha=sign)
+
+
+def stays_outside(plan_: Plan) -> bool:
+    """Whether a weight decay is to be added to what the exchange delivers."""
+    return bool(plan_.weight_decay) and not plan_.local and plan_.kind != _adam.KIND
 
 
 def described(plan_: Plan) -> Optional[str]:

@@ -10,7 +10,8 @@ from weir import _job
 from weir.torch import _reduce_op
 from weir.torch._adasum import AdasumDistributed
 from weir.torch._compression import Compression, averaging, options_of, own_of
-from weir.torch._distributed import Distributed, checked_passes
+from weir.torch._distributed import Distributed
+from weir.torch._slot import checked_passes
 from weir._process_sets import ProcessSet, global_process_set
 from weir.errors import InvalidArgument
 
@@ -76,8 +77,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.powersgd(...)``,
         ``.dgc(...)``, or a dictionary of options, also of tensors by name: ``{"compressor": "dgc", "overrides":
         {"*.bias": {"compressor": "dense"}}}``. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into
-        the compressor; with another optimizer what is not sent accumulates, without momentum
-        correction. Other compressors take SGD's momentum over where ``momentum="nesterov"`` asks for
+        the compressor; with ``momentum="adam"`` the moments of Adam and AdamW; with another
+        optimizer what is not sent accumulates, without momentum correction. Other compressors take SGD's momentum over where ``momentum="nesterov"`` asks for
         it, and ``signum``. Or a ``Compressor`` of the program's own, which is given every dense gradient by
         itself; those are not fused.
     op: Average or Sum of the gradients; Min, Max and Product too, without compression. With

@@ -25,3 +25,10 @@ class Slot:
         self.passes_left = passes
         self.complete = False   # All backward passes of the step were done,
         self.submitted = False  # and the exchange has it.
+
+
+def checked_passes(passes: int) -> int:
+    """Raises ValueError for a number of backward passes that cannot be."""
+    if not isinstance(passes, int) or passes < 1:
+        raise ValueError(f"backward_passes_per_step={passes!r}: a whole number of at least 1 is meant")
+    return passes

@@ -1,0 +1,77 @@
+#include "coordinator/servers/served_group.h"
+
+#include <utility>
+
+#include "compression/answer_options.h"
+#include "coordinator/group_plan.h"
+#include "coordinator/servers/asynchronous_bucket.h"
+#include "coordinator/servers/synchronous_bucket.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+ServedBucket::Part MakePart(const GroupPlan& plan, const GradientGroupSpec& spec, std::size_t p,
+                            const ServerPlace& place) {
+  const Part& part = plan.parts[p];
+  const Variant& variant = plan.variants[part.variant];
+  ServedBucket::Part served{.name = part.name,
+                            .elements = part.elements,
+                            .parameter_group = spec.tensors[part.tensor].parameter_group,
+                            .reader = MakeCompressor(variant.options, {part.name, part.shape}),
+                            .answering = {}};
+  const int answers = variant.route.max_staleness > 0 ? place.workers : 1;
+  for (int a = 0; a < answers; ++a) {
+    served.answering.push_back(
+        MakeCompressor(AnswerOptions(variant.given), {part.name, part.shape}));
+  }
+  return served;
+}
+
+std::unique_ptr<ServedBucket> MakeBucket(const GroupPlan& plan, const GradientGroupSpec& spec,
+                                         std::size_t b, const ServerPlace& place) {
+  const PlannedBucket& planned = plan.plan.buckets[b];
+  const Variant& variant = plan.variants[plan.VariantOfBucket(b)];
+  ServedBucket::Description bucket{.name = spec.name + "/" + plan.NameOfBucket(b),
+                                   .identity = {.epoch = plan.plan.epoch,
+                                                .bucket = static_cast<std::uint32_t>(b),
+                                                .codec = variant.codec},
+                                   .schedule = variant.schedule,
+                                   .parameter_groups = ParameterGroups(spec),
+                                   .workers = place.workers,
+                                   .rank = place.rank,
+                                   .parts = {}};
+  for (const std::uint32_t p : planned.tensors) {
+    bucket.identity.elements += plan.parts[p].elements;
+    if (ServerOf(p, place.servers) != place.server) continue;
+    bucket.parts.push_back(MakePart(plan, spec, p, place));
+  }
+  if (bucket.parts.empty()) return nullptr;
+  if (variant.route.max_staleness == 0) {
+    return std::make_unique<SynchronousBucket>(std::move(bucket));
+  }
+  return std::make_unique<AsynchronousBucket>(std::move(bucket), variant.route.max_staleness);
+}
+
+}  // namespace
+
+ServedGroup MakeServedGroup(const GroupDescription& description, const ServerPlace& place) {
+  ServedGroup group{
+      .name = description.spec.name, .first_number = description.first_number, .buckets = {}};
+  Settings settings;
+  settings.fusion_threshold_bytes = description.fusion_threshold_bytes;
+  try {
+    const GroupPlan plan = MakeGroupPlan(description.spec, settings);
+    for (std::size_t b = 0; b < plan.plan.buckets.size(); ++b) {
+      const bool served =
+          plan.variants[plan.VariantOfBucket(b)].route.compressed == Exchange::kPushPull;
+      group.buckets.push_back(served ? MakeBucket(plan, description.spec, b, place) : nullptr);
+    }
+  } catch (const InvalidArgument& error) {
+    throw Corrupt("the gradient group '" + description.spec.name +
+                  "' cannot be served: " + error.what());
+  }
+  return group;
+}
+
+}  // namespace weir

@@ -1,0 +1,57 @@
+#include "metrics/events_page.h"
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "metrics/json_text.h"
+#include "metrics/query.h"
+
+namespace weir {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json Describe(const StageRecord& record, const BucketNames& names) {
+  ordered_json line = {{"stage", Name(record.stage)},
+                       {"step", record.step},
+                       {"start_ns", record.start_ns},
+                       {"end_ns", record.end_ns}};
+  const bool of_rank = record.stage == Stage::kStep || record.stage == Stage::kRound;
+  if (!of_rank) {
+    const BucketInfo& info = names.Find(record.bucket);
+    line["name"] = info.name;
+    line["group"] = info.group;
+    line["compressor"] = info.compressor;
+    if (record.route < info.routes.size()) {
+      line["op"] = info.routes[record.route].op;
+      line["route"] = info.routes[record.route].route;
+    }
+  }
+  line["bytes_in"] = record.bytes_in;
+  line["bytes_out"] = record.bytes_out;
+  line["density"] = record.density;
+  line["threshold"] = record.threshold;
+  line["ok"] = record.ok;
+  return line;
+}
+
+}  // namespace
+
+std::string EventsPage::Answer(std::string_view query) {
+  std::uint64_t after = QueryNumber(query, "after", 0);
+  if (after > recorder_.added()) after = 0;  // Of a run before this one.
+  const std::chrono::seconds wait(
+      QueryNumber(query, "wait", 0, static_cast<std::uint64_t>(LongPoll::kLongest.count())));
+  poll_.Wait(wait, [&] { return recorder_.added() > after; });
+
+  std::vector<StageRecord> records(kMostRecords);
+  const auto read = recorder_.Read(after, records);
+  std::string text = JsonText({{"next", read.next}, {"lost", read.lost}}) + "\n";
+  for (const StageRecord& record : std::span(records).first(read.count)) {
+    text += JsonText(Describe(record, names_)) + "\n";
+  }
+  return text;
+}
+
+}  // namespace weir

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "metrics/run_info.h"
+#include "metrics/targets_page.h"
+
+namespace weir {
+
+/// What / serves: a small page in HTML for who comes with a browser. It says what runs here and
+/// links the other pages, and those of the other ranks.
+std::string HomePage(const RunInfo& info, const std::vector<Target>& targets);
+
+}  // namespace weir

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace weir {
+
+/// JSON that is UTF-8 whatever is in it: names and settings come from the program and may hold any
+/// bytes; what is no character becomes U+FFFD. `indent`: spaces a level; -1: one line.
+std::string JsonText(const nlohmann::ordered_json& value, int indent = -1);
+
+}  // namespace weir

@@ -1,0 +1,65 @@
+#include "metrics/run_log/live_log.h"
+
+#include <algorithm>
+
+#include "metrics/query.h"
+#include "metrics/run_log/block.h"
+
+namespace weir {
+
+void LiveLog::Add(std::vector<LogBlock> blocks) {
+  if (blocks.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    for (LogBlock& block : blocks) {
+      newest_ = block.number;
+      Shelf& shelf = shelves_.at(block.level);
+      shelf.bytes += block.bytes.size();
+      shelf.blocks.push_back(std::move(block));
+      while (shelf.most_bytes != 0 && shelf.bytes > shelf.most_bytes) {
+        shelf.bytes -= shelf.blocks.front().bytes.size();
+        shelf.blocks.pop_front();
+      }
+    }
+  }
+  poll_.Wake();
+}
+
+std::uint64_t LiveLog::newest() const {
+  const std::lock_guard lock(mutex_);
+  return newest_;
+}
+
+std::string LiveLog::Answer(std::string_view query) {
+  std::uint64_t after = QueryNumber(query, "after", 0);
+  const std::chrono::seconds wait(
+      QueryNumber(query, "wait", 0, static_cast<std::uint64_t>(LongPoll::kLongest.count())));
+  if (after > newest()) after = 0;  // Of a run before this one.
+  poll_.Wait(wait, [&] { return newest() > after; });
+  return After(after);
+}
+
+std::string LiveLog::After(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  std::vector<const LogBlock*> blocks;
+  for (const auto& [level, shelf] : shelves_) {
+    const auto first = std::ranges::upper_bound(shelf.blocks, number, {}, &LogBlock::number);
+    for (auto block = first; block != shelf.blocks.end(); ++block) blocks.push_back(&*block);
+  }
+  std::ranges::sort(blocks, {}, &LogBlock::number);
+
+  std::string answer;
+  std::uint64_t taken = 0;
+  std::uint64_t last = number;
+  for (const LogBlock* block : blocks) {
+    if (taken > 0 && answer.size() + block->bytes.size() > kAnswerBytes) break;
+    answer += block->bytes;
+    last = block->number;
+    ++taken;
+  }
+  const std::uint64_t dropped = last - number - taken;
+  if (dropped == 0) return answer;
+  return RunLogBlock("gap", rank_).Note("blocks", dropped).Text("").Bytes() + answer;
+}
+
+}  // namespace weir

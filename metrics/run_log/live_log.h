@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/long_poll.h"
+#include "metrics/run_log/log_blocks.h"
+
+namespace weir {
+
+/// The newest blocks of a rank, for readers that follow it while it runs (/log). Their memory is
+/// bounded, by level; what says who runs is kept. Thread-safe.
+class LiveLog {
+ public:
+  static constexpr std::size_t kOverviewBytes = std::size_t{16} << 20;
+  static constexpr std::size_t kDetailBytes = std::size_t{32} << 20;
+  /// Of an answer, unless its first block is larger.
+  static constexpr std::size_t kAnswerBytes = std::size_t{4} << 20;
+
+  explicit LiveLog(int rank) : rank_(rank) {}
+
+  void Add(std::vector<LogBlock> blocks);
+
+  /// "after=N&wait=SECONDS": the blocks behind number N, which 0 and a number not reached yet make
+  /// all that are kept. Where blocks behind N were dropped, one of kind "gap" comes first. Waits so
+  /// long for a first one. Throws InvalidArgument for a query that is none.
+  std::string Answer(std::string_view query);
+  /// Readers wait no longer.
+  void Close() { poll_.Close(); }
+
+ private:
+  struct Shelf {
+    std::size_t most_bytes = 0;  ///< 0: no bound.
+    std::size_t bytes = 0;
+    std::deque<LogBlock> blocks;
+  };
+  std::string After(std::uint64_t number) const;
+  std::uint64_t newest() const;
+
+  const int rank_;
+  LongPoll poll_;
+  mutable std::mutex mutex_;  // Guards what follows.
+  std::map<LogBlock::Level, Shelf> shelves_ = {
+      {LogBlock::Level::kLasting, {}},
+      {LogBlock::Level::kOverview, {.most_bytes = kOverviewBytes}},
+      {LogBlock::Level::kDetail, {.most_bytes = kDetailBytes}}};
+  std::uint64_t newest_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "metrics/output_file.h"
+#include "metrics/run_log/log_blocks.h"
+
+namespace weir {
+
+/// A rank's run log as a file (docs/reference/run-log.md). What Flush wrote outlives the process,
+/// however it ends. Not thread-safe.
+class RunLog {
+ public:
+  /// A log grows with the logarithm of the steps but for 70 bytes a step.
+  static constexpr std::size_t kDetailBytes = std::size_t{64} << 20;
+
+  /// Creates the rank's file (RankPath). `run_page` and `names` as in LogBlocks. Throws
+  /// InvalidArgument when that fails.
+  RunLog(const std::string& path, const RunInfo& info, const BucketNames& names,
+         const std::string& run_page);
+
+  template <typename T>
+  void Add(const T& what) {
+    blocks_.Add(what);
+  }
+  void AddLost(std::uint64_t records) { blocks_.AddLost(records); }
+  /// Writes what was added when a second has passed since the last time; `everything`: now. Throws
+  /// InvalidArgument when the disk refuses; the log ends with what it had before.
+  void Flush(std::int64_t now_ns, bool everything = false);
+
+ private:
+  LogBlocks blocks_;
+  const OutputFile file_;
+};
+
+}  // namespace weir

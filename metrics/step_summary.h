@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "metrics/bucket_names.h"
+#include "metrics/exposed_time.h"
+#include "metrics/record.h"
+
+namespace weir {
+
+/// What there is to say of one optimizer step on one rank.
+struct StepSummary {
+  std::int64_t step = -1;
+  std::int64_t start_ns = 0;  ///< BeginStep; CLOCK_MONOTONIC.
+  std::int64_t end_ns = 0;    ///< End of WaitStep.
+  Exposed exposed;
+  std::uint64_t payload_bytes = 0;  ///< What this rank put into the step's exchanges.
+  std::uint64_t dense_bytes = 0;    ///< What that would have been uncompressed.
+  float target_density = 1.0f;      ///< What the schedule asked for.
+};
+
+/// Finds the summaries of a rank's steps in its records. Not thread-safe.
+class StepSummaries {
+ public:
+  explicit StepSummaries(const BucketNames& names) : names_(names) {}
+
+  /// The summary of a step whose record this is. Its buckets' records came before.
+  std::optional<StepSummary> Add(const StageRecord& record);
+
+ private:
+  const BucketNames& names_;
+  ExposedTime exposed_time_;
+  // Of exchanges since the last step's end.
+  std::uint64_t payload_bytes_ = 0;
+  std::uint64_t dense_bytes_ = 0;
+};
+
+}  // namespace weir

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <QByteArray>
+#include <QByteArrayView>
+#include <QJsonObject>
+#include <QString>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace weir::monitor {
+
+/// A block of a run log (docs/reference/run-log.md) in memory that somebody else keeps. The file
+/// and the endpoint /log speak the same blocks.
+class Block {
+ public:
+  Block(QJsonObject head, QByteArrayView body, QByteArrayView bytes)
+      : head_(std::move(head)), body_(body), bytes_(bytes) {}
+
+  QString kind() const { return head_["kind"].toString(); }
+  int rank() const { return head_["rank"].toInt(-1); }
+  /// What else the head says.
+  const QJsonObject& head() const { return head_; }
+  qsizetype rows() const;
+  /// A column's values. Empty when the block has none of this name and type.
+  template <typename T>
+  std::span<const T> Column(const char* name) const {
+    const QByteArrayView found = Find(name, TypeName(T{}));
+    return {reinterpret_cast<const T*>(found.data()),
+            static_cast<std::size_t>(found.size()) / sizeof(T)};
+  }
+  QByteArrayView text() const { return body_.first(qMin(body_.size(), text_bytes())); }
+  /// All of it, as it came.
+  QByteArrayView bytes() const { return bytes_; }
+
+ private:
+  static const char* TypeName(std::int64_t) { return "<i8"; }
+  static const char* TypeName(std::uint64_t) { return "<u8"; }
+  static const char* TypeName(std::uint32_t) { return "<u4"; }
+  static const char* TypeName(float) { return "<f4"; }
+  static const char* TypeName(std::uint8_t) { return "|u1"; }
+  QByteArrayView Find(const char* name, const char* type) const;
+  qsizetype text_bytes() const { return head_["text_bytes"].toInteger(); }
+
+  QJsonObject head_;
+  QByteArrayView body_;
+  QByteArrayView bytes_;
+};
+
+/// What was found in some bytes.
+struct BlockScan {
+  std::vector<Block> blocks;  ///< The whole ones, in order.
+  qsizetype used = 0;         ///< Bytes that need not be looked at again.
+  qsizetype damaged = 0;      ///< Of these, bytes that are no block.
+};
+
+/// Finds the whole blocks of a log, or of a part of one that begins at a block; `bytes` begins at
+/// an address that 8 divides, and outlives what is returned. Where bytes are no block it goes on at
+/// the next place that is one. A block that is not whole yet stays unused. Thread-safe.
+BlockScan ScanBlocks(QByteArrayView bytes);
+
+}  // namespace weir::monitor

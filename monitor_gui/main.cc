@@ -1,0 +1,82 @@
+#include <QApplication>
+#include <QCommandLineParser>
+#include <cstdio>
+#include <memory>
+
+#include "monitor_gui/window/appearance.h"
+#include "monitor_gui/window/main_window.h"
+#include "monitor_gui/window/screenshot.h"
+
+// weir-monitor: the dashboard. docs/how-to/watch-a-job.md says how to use it.
+
+namespace weir::monitor {
+namespace {
+
+int Refuse(const QString& why) {
+  std::fprintf(stderr, "weir-monitor: %s\n", qPrintable(why));
+  return 2;
+}
+
+/// A picture needs no display.
+void DoWithoutDisplay(int argc, char** argv) {
+  const bool has_display =
+      qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
+  if (has_display || qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) return;
+  for (int i = 1; i < argc; ++i) {
+    if (QByteArray(argv[i]).startsWith("--screenshot")) qputenv("QT_QPA_PLATFORM", "offscreen");
+  }
+}
+
+int Main(int argc, char** argv) {
+  DoWithoutDisplay(argc, argv);
+  const QApplication application(argc, argv);
+  QApplication::setOrganizationName("weir");
+  QApplication::setApplicationName("weir-monitor");
+  QApplication::setApplicationVersion(WEIR_VERSION);
+
+  QCommandLineParser parser;
+  parser.setApplicationDescription(
+      "Shows a training job: live (http://HOST:PORT of rank 0, as weirrun --metrics-port opens "
+      "it), or "
+      "as it was recorded (a file of weirrun --record).");
+  parser.addHelpOption();
+  parser.addVersionOption();
+  parser.addPositionalArgument("RUN", "URL of rank 0, or the path of a run log.", "[RUN]");
+  const QCommandLineOption page(
+      "page", "Begin with this page: " + MainWindow::PageNames().join(", "), "NAME", "lanes");
+  const QCommandLineOption screenshot("screenshot", "Write a picture of the window and end.",
+                                      "PNG");
+  const QCommandLineOption size("size", "Of the window, in pixels.", "WIDTHxHEIGHT");
+  parser.addOptions({page, screenshot, size});
+  parser.process(application);
+  const QStringList places = parser.positionalArguments();
+  if (places.size() > 1) return Refuse("one RUN, not " + places.join(" "));
+
+  InitialiseAppearance();
+  MainWindow window(places.value(0), qEnvironmentVariable("WEIR_METRICS_TOKEN"));
+  if (!window.ShowPage(parser.value(page))) {
+    return Refuse("--page " + parser.value(page) + ": pages are " +
+                  MainWindow::PageNames().join(", "));
+  }
+  if (parser.isSet(size)) {
+    const QStringList sides = parser.value(size).split('x');
+    const int width = sides.value(0).toInt();
+    const int height = sides.value(1).toInt();
+    if (sides.size() != 2 || width < 200 || height < 200) {
+      return Refuse("--size " + parser.value(size) + ": such as 1280x800, at least 200x200");
+    }
+    window.resize(width, height);
+  }
+  std::unique_ptr<Screenshot> shot;
+  if (parser.isSet(screenshot)) {
+    if (places.isEmpty()) return Refuse("--screenshot: of which RUN?");
+    shot = std::make_unique<Screenshot>(window, parser.value(screenshot));
+  }
+  window.show();
+  return QApplication::exec();
+}
+
+}  // namespace
+}  // namespace weir::monitor
+
+int main(int argc, char** argv) { return weir::monitor::Main(argc, argv); }

@@ -1,0 +1,143 @@
+#include "monitor_gui/run/rank_run.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <algorithm>
+
+namespace weir::monitor {
+namespace {
+
+/// A column's value, or `otherwise` where the block has no such column.
+template <typename T>
+T At(std::span<const T> column, std::size_t row, T otherwise = {}) {
+  return row < column.size() ? column[row] : otherwise;
+}
+
+QJsonDocument Json(QByteArrayView text) {
+  return QJsonDocument::fromJson(QByteArray::fromRawData(text.data(), text.size()));
+}
+
+}  // namespace
+
+QString Name(Stage stage) {
+  constexpr std::array<const char*, kStages> kNames = {"queue",    "negotiate", "pack",  "compress",
+                                                       "exchange", "merge",     "unpack"};
+  return QString::fromLatin1(kNames[static_cast<std::size_t>(stage)]);
+}
+
+void RankRun::Add(const Block& block) {
+  const QString kind = block.kind();
+  if (kind == "run") SetRun(block);
+  if (kind == "names") AddNames(block);
+  if (kind == "steps") AddSteps(block);
+  if (kind == "stages") AddStages(block);
+  if (kind == "state") AddStates(block);
+  if (kind == "gap") lost_ += static_cast<std::uint64_t>(block.head()["blocks"].toInteger());
+}
+
+const NameInfo& RankRun::NameOf(std::uint32_t number) const {
+  static const NameInfo kUnknown{.name = "?", .group = {}, .compressor = {}, .routes = {}};
+  const auto found = names_.find(number);
+  return found == names_.end() ? kUnknown : found->second;
+}
+
+void RankRun::SetRun(const Block& block) {
+  *this = RankRun();  // A run that began anew, or the first one.
+  run_ = Json(block.text()).object();
+  epoch_ns_ = run_["unix_time_at_0_ns"].toInteger();
+}
+
+void RankRun::AddNames(const Block& block) {
+  const QJsonArray entries = Json(block.text()).array();
+  for (const auto& value : entries) {
+    const QJsonObject entry = value.toObject();
+    NameInfo& info = names_[static_cast<std::uint32_t>(entry["bucket"].toInteger())];
+    info = {.name = entry["name"].toString(),
+            .group = entry["group"].toString(),
+            .compressor = entry["compressor"].toString(),
+            .routes = {},
+            .elements = static_cast<std::uint64_t>(entry["elements"].toInteger())};
+    const QJsonArray routes = entry["routes"].toArray();
+    for (const auto& route : routes) {
+      info.routes.emplace_back(route.toObject()["op"].toString(),
+                               route.toObject()["route"].toString());
+    }
+  }
+}
+
+void RankRun::AddSteps(const Block& block) {
+  const auto step = block.Column<std::int64_t>("step");
+  const auto start = block.Column<std::int64_t>("start_ns");
+  const auto end = block.Column<std::int64_t>("end_ns");
+  const auto communication = block.Column<std::int64_t>("exposed_communication_ns");
+  const auto compression = block.Column<std::int64_t>("exposed_compression_ns");
+  const auto payload = block.Column<std::uint64_t>("payload_bytes");
+  const auto dense = block.Column<std::uint64_t>("dense_bytes");
+  const auto density = block.Column<float>("target_density");
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    steps_.push_back({.step = step[i],
+                      .start_ns = At(start, i) + epoch_ns_,
+                      .end_ns = At(end, i) + epoch_ns_,
+                      .exposed_communication_ns = At(communication, i),
+                      .exposed_compression_ns = At(compression, i),
+                      .payload_bytes = At(payload, i),
+                      .dense_bytes = At(dense, i),
+                      .target_density = At(density, i, 1.0f)});
+    See(steps_.back().end_ns);
+  }
+}
+
+void RankRun::AddStages(const Block& block) {
+  lost_ += static_cast<std::uint64_t>(block.head()["lost"].toInteger());
+  const auto step = block.Column<std::int64_t>("step");
+  const auto start = block.Column<std::int64_t>("start_ns");
+  const auto end = block.Column<std::int64_t>("end_ns");
+  const auto bytes_in = block.Column<std::uint64_t>("bytes_in");
+  const auto bytes_out = block.Column<std::uint64_t>("bytes_out");
+  const auto bucket = block.Column<std::uint32_t>("bucket");
+  const auto stage = block.Column<std::uint8_t>("stage");
+  const auto route = block.Column<std::uint8_t>("route");
+  const auto ok = block.Column<std::uint8_t>("ok");
+  for (std::size_t i = 0; i < stage.size(); ++i) {
+    if (stage[i] >= kStages) continue;
+    stages_.push_back({.step = At(step, i),
+                       .start_ns = At(start, i) + epoch_ns_,
+                       .end_ns = At(end, i) + epoch_ns_,
+                       .bytes_in = At(bytes_in, i),
+                       .bytes_out = At(bytes_out, i),
+                       .bucket = At(bucket, i),
+                       .stage = static_cast<Stage>(stage[i]),
+                       .route = At(route, i),
+                       .ok = At<std::uint8_t>(ok, i, 1) != 0});
+    See(stages_.back().end_ns);
+  }
+  while (stages_.size() > kMostStages) stages_.pop_front();
+}
+
+void RankRun::AddStates(const Block& block) {
+  const auto time = block.Column<std::int64_t>("time_ns");
+  const auto sent = block.Column<std::uint64_t>("sent_bytes");
+  const auto received = block.Column<std::uint64_t>("received_bytes");
+  const auto stalled = block.Column<std::int64_t>("stalled_tensors");
+  std::array<std::span<const std::int64_t>, kStages> waiting;
+  for (int s = 0; s < kStages; ++s) {
+    const QString column = "waiting_for_" + Name(static_cast<Stage>(s));
+    waiting[static_cast<std::size_t>(s)] =
+        block.Column<std::int64_t>(column.toLatin1().constData());
+  }
+  for (std::size_t i = 0; i < time.size(); ++i) {
+    StateRow row{.time_ns = time[i] + epoch_ns_,
+                 .sent_bytes = At(sent, i),
+                 .received_bytes = At(received, i),
+                 .stalled_tensors = At(stalled, i)};
+    for (std::size_t s = 0; s < kStages; ++s) row.waiting[s] = At(waiting[s], i);
+    states_.push_back(row);
+    See(row.time_ns);
+  }
+  if (states_.size() <= kMostStates) return;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < states_.size(); i += 2) states_[kept++] = states_[i];
+  states_.resize(kept);
+}
+
+}  // namespace weir::monitor

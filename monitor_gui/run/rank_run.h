@@ -1,0 +1,120 @@
+#pragma once
+
+#include <QJsonObject>
+#include <QString>
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "monitor_gui/log/block.h"
+
+namespace weir::monitor {
+
+/// The stages of a bucket, as numbered in a run log.
+enum class Stage : std::uint8_t {
+  kQueue,
+  kNegotiate,
+  kPack,
+  kCompress,
+  kExchange,
+  kMerge,
+  kUnpack
+};
+inline constexpr int kStages = 7;
+QString Name(Stage stage);
+
+/// What a number in the records means: a bucket, an operation, or a gradient.
+struct NameInfo {
+  QString name;
+  QString group;
+  QString compressor;
+  std::vector<std::pair<QString, QString>> routes;  ///< Operation and route.
+  std::uint64_t elements = 0;                       ///< 0: no gradient.
+};
+
+/// Times are nanoseconds of the wall clock where the rank has told it (RankRun::SetRun).
+struct StepRow {
+  std::int64_t step = -1;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::int64_t exposed_communication_ns = 0;
+  std::int64_t exposed_compression_ns = 0;
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t dense_bytes = 0;
+  float target_density = 1.0f;
+
+  std::int64_t duration_ns() const { return end_ns - start_ns; }
+};
+
+struct StageRow {
+  std::int64_t step = -1;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint32_t bucket = 0;
+  Stage stage = Stage::kQueue;
+  std::uint8_t route = 0;
+  bool ok = true;
+};
+
+struct StateRow {
+  std::int64_t time_ns = 0;
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::int64_t stalled_tensors = 0;
+  std::array<std::int64_t, kStages> waiting{};  ///< Buckets, by the stage they wait for.
+};
+
+/// What is known of one rank of a run: all of its steps, its newest stages. Not thread-safe.
+class RankRun {
+ public:
+  /// Stages of older steps are dropped, and states beyond this number thinned out.
+  static constexpr std::size_t kMostStages = 400'000;
+  static constexpr std::size_t kMostStates = 40'000;
+
+  void Add(const Block& block);
+
+  QString host() const { return run_["host"].toString(); }
+  int size() const { return run_["size"].toInt(); }
+  const QJsonObject& run() const { return run_; }
+  const NameInfo& NameOf(std::uint32_t number) const;
+  const std::unordered_map<std::uint32_t, NameInfo>& names() const { return names_; }
+
+  const std::vector<StepRow>& steps() const { return steps_; }
+  /// The last `most` of them, or all.
+  std::span<const StepRow> NewestSteps(std::size_t most) const {
+    return std::span(steps_).last(std::min(steps_.size(), most));
+  }
+  const std::deque<StageRow>& stages() const { return stages_; }
+  const std::vector<StateRow>& states() const { return states_; }
+  /// Records that the rank lost, and blocks that were gone before they were read.
+  std::uint64_t lost() const { return lost_; }
+  /// End of the newest thing that is known.
+  std::int64_t newest_ns() const { return newest_ns_; }
+  /// Of the wall clock, at 0 of the rank's own.
+  std::int64_t epoch_ns() const { return epoch_ns_; }
+
+ private:
+  void SetRun(const Block& block);
+  void AddNames(const Block& block);
+  void AddSteps(const Block& block);
+  void AddStages(const Block& block);
+  void AddStates(const Block& block);
+  void See(std::int64_t time_ns) { newest_ns_ = std::max(newest_ns_, time_ns); }
+
+  QJsonObject run_;
+  std::int64_t epoch_ns_ = 0;
+  std::unordered_map<std::uint32_t, NameInfo> names_;
+  std::vector<StepRow> steps_;
+  std::deque<StageRow> stages_;
+  std::vector<StateRow> states_;
+  std::uint64_t lost_ = 0;
+  std::int64_t newest_ns_ = 0;
+};
+
+}  // namespace weir::monitor

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <QString>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+#include "monitor_gui/run/layer_history.h"
+#include "monitor_gui/run/rank_run.h"
+
+namespace weir::monitor {
+
+/// How a rank is followed.
+struct RankLink {
+  enum class State : std::uint8_t { kRecorded, kConnecting, kLive, kLost };
+  State state = State::kConnecting;
+  QString detail{};           ///< Why it is lost.
+  std::int64_t heard_ms = 0;  ///< Wall clock of its newest answer.
+};
+
+/// A run, as far as it is known: what the blocks of all ranks said. Not thread-safe (SharedRun is).
+class Run {
+ public:
+  void Add(const Block& block);
+  void SetLink(int rank, const RankLink& link) { links_[rank] = link; }
+
+  const std::map<int, RankRun>& ranks() const { return ranks_; }
+  const std::map<int, RankLink>& links() const { return links_; }
+  const LayerHistory& layers() const { return layers_; }
+  /// End of the newest thing that is known of any rank; 0: nothing.
+  std::int64_t newest_ns() const;
+  std::int64_t oldest_ns() const;
+
+ private:
+  std::map<int, RankRun> ranks_;
+  std::map<int, RankLink> links_;
+  LayerHistory layers_;
+};
+
+/// A run that a source fills on its thread and that views look at on theirs. Thread-safe.
+class SharedRun {
+ public:
+  /// Changes it: `change(Run&)`. Keep it short, the window waits.
+  template <typename Change>
+  void Write(Change change) {
+    const std::lock_guard lock(mutex_);
+    change(run_);
+    ++generation_;
+  }
+  /// What `look(const Run&)` returns.
+  template <typename Look>
+  auto Read(Look look) const {
+    const std::lock_guard lock(mutex_);
+    return look(static_cast<const Run&>(run_));
+  }
+  /// Another number after each change.
+  std::uint64_t generation() const {
+    const std::lock_guard lock(mutex_);
+    return generation_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Run run_;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace weir::monitor

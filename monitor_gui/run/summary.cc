@@ -1,0 +1,112 @@
+#include "monitor_gui/run/summary.h"
+
+#include <QObject>
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace weir::monitor {
+namespace {
+
+constexpr std::int64_t kSilentMs = 5000;
+constexpr double kSlow = 0.2;  // More own work than the median: worth a word.
+
+struct OfRank {
+  int rank;
+  double own_seconds;  ///< A step without what it waited for others.
+};
+
+/// From end to end where there are two steps, else from start to end.
+double StepSeconds(std::span<const StepRow> steps) {
+  if (steps.size() < 2) return static_cast<double>(steps.back().duration_ns()) * 1e-9;
+  return static_cast<double>(steps.back().end_ns - steps.front().end_ns) * 1e-9 /
+         static_cast<double>(steps.size() - 1);
+}
+
+double SentPerSecond(const RankRun& rank) {
+  const auto& states = rank.states();
+  if (states.size() < 2) return 0.0;
+  const StateRow& now = states.back();
+  const StateRow& before = states[states.size() - std::min<std::size_t>(states.size(), 5)];
+  const double seconds = static_cast<double>(now.time_ns - before.time_ns) * 1e-9;
+  return seconds > 0 ? static_cast<double>(now.sent_bytes - before.sent_bytes) / seconds : 0.0;
+}
+
+void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
+  if (ranks.size() < 2) return;
+  std::ranges::sort(ranks, {}, &OfRank::own_seconds);
+  const double median = ranks[(ranks.size() - 1) / 2].own_seconds;
+  summary.slowest_rank = ranks.back().rank;
+  summary.slowest_excess = median > 0 ? ranks.back().own_seconds / median - 1.0 : 0.0;
+}
+
+void FindTroubles(const Run& run, std::int64_t now_ms, Summary& summary) {
+  using State = RankLink::State;
+  for (const auto& [rank, link] : run.links()) {
+    if (link.state == State::kLost) {
+      summary.troubles += QObject::tr("rank %1 is lost: %2").arg(rank).arg(link.detail);
+      summary.health = Summary::Health::kBad;
+    } else if (link.state == State::kLive && now_ms - link.heard_ms > kSilentMs) {
+      summary.troubles += QObject::tr("rank %1 has been silent for %2 s")
+                              .arg(rank)
+                              .arg((now_ms - link.heard_ms) / 1000);
+      summary.health = std::max(summary.health, Summary::Health::kWarning);
+    }
+  }
+  for (const auto& [rank, known] : run.ranks()) {
+    if (known.states().empty() || known.states().back().stalled_tensors == 0) continue;
+    summary.troubles += QObject::tr(
+                            "rank %1 knows %2 tensors that some ranks submitted and others "
+                            "did not")
+                            .arg(rank)
+                            .arg(known.states().back().stalled_tensors);
+    summary.health = std::max(summary.health, Summary::Health::kWarning);
+  }
+  if (summary.slowest_excess > kSlow) {
+    summary.troubles += QObject::tr("rank %1 works %2 % longer at a step than the median rank")
+                            .arg(*summary.slowest_rank)
+                            .arg(qRound(summary.slowest_excess * 100));
+    summary.health = std::max(summary.health, Summary::Health::kWarning);
+  }
+}
+
+}  // namespace
+
+Summary Summarise(const Run& run, std::int64_t now_ms) {
+  Summary summary;
+  std::int64_t time = 0;
+  std::int64_t communication = 0;
+  std::int64_t compression = 0;
+  double payload = 0;
+  double dense = 0;
+  std::vector<OfRank> own;
+  for (const auto& [rank, known] : run.ranks()) {
+    summary.ranks = std::max({summary.ranks, known.size(), rank + 1});
+    summary.sent_per_second = std::max(summary.sent_per_second, SentPerSecond(known));
+    const auto steps = known.NewestSteps(Summary::kSteps);
+    if (steps.empty()) continue;
+    summary.step = std::max(summary.step, steps.back().step);
+    summary.step_seconds = std::max(summary.step_seconds, StepSeconds(steps));
+    std::int64_t own_ns = 0;
+    for (const StepRow& step : steps) {
+      time += step.duration_ns();
+      communication += step.exposed_communication_ns;
+      compression += step.exposed_compression_ns;
+      payload += static_cast<double>(step.payload_bytes);
+      dense += static_cast<double>(step.dense_bytes);
+      own_ns += step.duration_ns() - step.exposed_communication_ns;
+    }
+    own.push_back({rank, static_cast<double>(own_ns) * 1e-9 / static_cast<double>(steps.size())});
+  }
+  if (time > 0) {
+    summary.health = Summary::Health::kGood;
+    summary.exposed_communication = static_cast<double>(communication) / static_cast<double>(time);
+    summary.exposed_compression = static_cast<double>(compression) / static_cast<double>(time);
+  }
+  if (payload > 0) summary.wire_ratio = dense / payload;
+  FindSlowest(std::move(own), summary);
+  FindTroubles(run, now_ms, summary);
+  return summary;
+}
+
+}  // namespace weir::monitor

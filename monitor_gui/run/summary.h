@@ -1,0 +1,37 @@
+#pragma once
+
+#include <QString>
+#include <QStringList>
+#include <cstdint>
+#include <optional>
+
+#include "monitor_gui/run/run.h"
+
+namespace weir::monitor {
+
+/// The few numbers that say how a run does: of the newest steps of all ranks.
+struct Summary {
+  static constexpr std::size_t kSteps = 50;
+
+  enum class Health : std::uint8_t { kWaiting, kGood, kWarning, kBad };
+
+  int ranks = 0;
+  std::int64_t step = -1;
+  double step_seconds =
+      0.0;  ///< From the end of a step to that of the next, mean of the slowest rank.
+  double exposed_communication = 0.0;  ///< Fraction of the steps' time, mean over ranks.
+  double exposed_compression = 0.0;
+  double wire_ratio = 1.0;  ///< Dense bytes over payload.
+  double sent_per_second =
+      0.0;  ///< Bytes that the newest states say a rank sends, the most of all.
+  std::optional<int>
+      slowest_rank{};           ///< Whose own work in a step takes longest; nothing with one rank.
+  double slowest_excess = 0.0;  ///< How much longer than the median rank's, as a fraction.
+  Health health = Health::kWaiting;
+  QStringList troubles{};  ///< What is wrong, one sentence each.
+};
+
+/// `now_ms`: the wall clock, for ranks that went silent.
+Summary Summarise(const Run& run, std::int64_t now_ms);
+
+}  // namespace weir::monitor

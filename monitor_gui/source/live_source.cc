@@ -1,0 +1,101 @@
+#include "monitor_gui/source/live_source.h"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QNetworkReply>
+#include <QTimer>
+
+namespace weir::monitor {
+namespace {
+
+constexpr int kRetryMs = 1000;
+
+}  // namespace
+
+LiveSource::LiveSource(QUrl url, QString token, SharedRun& run)
+    : url_(std::move(url)), token_(std::move(token)), run_(run) {}
+
+LiveSource::~LiveSource() = default;
+
+void LiveSource::Start() {
+  network_ = std::make_unique<QNetworkAccessManager>();
+  AskForTargets();
+}
+
+void LiveSource::AskForTargets() {
+  emit Said(tr("connecting to %1").arg(url_.toString()));
+  QNetworkReply* const reply = network_->get(RequestOf(url_, "/targets", token_));
+  connect(reply, &QNetworkReply::finished, this, [this, reply] { OnTargets(reply); });
+}
+
+void LiveSource::OnTargets(QNetworkReply* reply) {
+  reply->deleteLater();
+  const int status = reply->attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
+  if (status == 404 || status == 503) {  // Not rank 0, or started without weirrun.
+    Follow(url_, -1);
+    emit Said(
+        tr("following the one rank at %1, which does not know the others").arg(url_.toString()));
+    return;
+  }
+  if (reply->error() != QNetworkReply::NoError) {
+    emit Said(tr("%1 does not answer: %2; trying again").arg(url_.toString(), TroubleOf(*reply)));
+    QTimer::singleShot(kRetryMs, this, [this] { AskForTargets(); });
+    return;
+  }
+  const QJsonArray groups = QJsonDocument::fromJson(reply->readAll()).array();
+  for (const auto& group : groups) {
+    const QJsonObject labels = group.toObject()["labels"].toObject();
+    const int rank = labels["rank"].toString("-1").toInt();
+    const QJsonArray addresses = group.toObject()["targets"].toArray();
+    for (const auto& address : addresses) {
+      QUrl endpoint(url_.scheme() + "://" + address.toString());
+      // Its ranks know their host by a name that may mean nothing here.
+      if (rank == 0) endpoint = url_;
+      Follow(endpoint, rank);
+    }
+  }
+  emit Said(tr("following %1 ranks at %2").arg(followers_.size()).arg(url_.toString()));
+}
+
+void LiveSource::Follow(const QUrl& url, int rank) {
+  run_.Write([&](Run& run) {
+    if (rank >= 0) run.SetLink(rank, {.state = RankLink::State::kConnecting});
+  });
+  followers_.push_back(std::make_unique<RankFollower>(
+      url, rank,
+      RankFollower::Environment{
+          .network = *network_, .run = run_, .token = token_, .keep = [this](const Block& block) {
+            Keep(block);
+          }}));
+  followers_.back()->Start();
+}
+
+void LiveSource::Keep(const Block& block) {
+  const QString kind = block.kind();
+  if (kind == "run") lasting_[block.rank()].clear();
+  if (kind == "run" || kind == "names") lasting_[block.rank()] += block.bytes();
+  if (!recording_) return;
+  if (recording_->write(block.bytes().data(), block.bytes().size()) != block.bytes().size()) {
+    const QString why = recording_->errorString();
+    recording_.reset();
+    emit RecordingEnded(why);
+  }
+}
+
+void LiveSource::Record(const QString& path) {
+  auto file = std::make_unique<QFile>(path);
+  if (!file->open(QIODevice::WriteOnly | QIODevice::Truncate)) {
+    emit RecordingEnded(tr("cannot write %1: %2").arg(path, file->errorString()));
+    return;
+  }
+  for (const auto& [rank, bytes] : lasting_) file->write(bytes);
+  recording_ = std::move(file);
+}
+
+void LiveSource::StopRecording() {
+  recording_.reset();
+  emit RecordingEnded({});
+}
+
+}  // namespace weir::monitor

@@ -1,0 +1,91 @@
+#include "monitor_gui/view/decisions_page.h"
+
+#include <QLabel>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <map>
+
+#include "monitor_gui/view/units.h"
+
+namespace weir::monitor {
+namespace {
+
+constexpr std::ptrdiff_t kStagesLookedAt = 20'000;
+
+struct Measured {
+  std::uint8_t route = 0;
+  std::int64_t step = -1;
+  double exchanges = 0;
+  double exchange_seconds = 0;
+  double compress_seconds = 0;
+  double payload = 0;
+  double dense = 0;
+};
+
+std::map<std::uint32_t, Measured> MeasuredOf(const RankRun& rank) {
+  std::map<std::uint32_t, Measured> buckets;
+  const auto& stages = rank.stages();
+  const auto count = std::min<std::ptrdiff_t>(std::ssize(stages), kStagesLookedAt);
+  for (auto row = stages.end() - count; row != stages.end(); ++row) {
+    if (row->step < 0) continue;
+    Measured& bucket = buckets[row->bucket];
+    const double seconds = static_cast<double>(row->end_ns - row->start_ns) * 1e-9;
+    if (row->stage == Stage::kCompress) bucket.compress_seconds += seconds;
+    if (row->stage != Stage::kExchange) continue;
+    bucket.route = row->route;
+    bucket.step = row->step;
+    bucket.exchanges += 1;
+    bucket.exchange_seconds += seconds;
+    bucket.payload += static_cast<double>(row->bytes_in);
+    bucket.dense += static_cast<double>(row->bytes_out);
+  }
+  return buckets;
+}
+
+}  // namespace
+
+DecisionsPage::DecisionsPage(QWidget* parent)
+    : Page(parent),
+      table_({{tr("Bucket"), tr("Gradients that are negotiated and exchanged as one.")},
+              {tr("Compressor"), tr("What makes its payload.")},
+              {tr("Route"), tr("How its newest exchange went.")},
+              {tr("Why"), tr("Who decided that.")},
+              {tr("Payload"), tr("Bytes that rank 0 puts into one exchange of it, mean."), true},
+              {tr("Wire ratio"), tr("Dense bytes over payload."), true},
+              {tr("Compress"), tr("Time of compression a step, mean."), true},
+              {tr("Exchange"), tr("Time of an exchange, measured, mean."), true},
+              {tr("Predicted"), tr("Time of an exchange as a cost model would have it."), true}},
+             this) {
+  auto* note =
+      new QLabel(tr("Ways are decided by options, and never carry more than dense would. There is "
+                    "no cost model "
+                    "yet: nothing is predicted, and nothing planned anew while a job runs."),
+                 this);
+  note->setWordWrap(true);
+  note->setContentsMargins(12, 8, 12, 8);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(note);
+  layout->addWidget(table_.MakeView(0, this), 1);
+}
+
+void DecisionsPage::Refresh(const Run& run) {
+  std::vector<QStringList> rows;
+  if (!run.ranks().empty()) {
+    const RankRun& rank = run.ranks().begin()->second;
+    for (const auto& [number, bucket] : MeasuredOf(rank)) {
+      if (bucket.exchanges == 0) continue;
+      const NameInfo& info = rank.NameOf(number);
+      const QString route =
+          bucket.route < info.routes.size() ? info.routes[bucket.route].second : QString("?");
+      rows.push_back({info.name, info.compressor, route, tr("options"),
+                      Bytes(bucket.payload / bucket.exchanges),
+                      bucket.payload > 0 ? Times(bucket.dense / bucket.payload) : "–",
+                      Seconds(bucket.compress_seconds / bucket.exchanges),
+                      Seconds(bucket.exchange_seconds / bucket.exchanges), "–"});
+    }
+  }
+  table_.Show(std::move(rows));
+}
+
+}  // namespace weir::monitor

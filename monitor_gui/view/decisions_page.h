@@ -1,0 +1,19 @@
+#pragma once
+
+#include "monitor_gui/view/page.h"
+#include "monitor_gui/view/text_table.h"
+
+namespace weir::monitor {
+
+/// Which way each bucket takes, and how long that is.
+class DecisionsPage final : public Page {
+  Q_OBJECT
+ public:
+  explicit DecisionsPage(QWidget* parent = nullptr);
+  void Refresh(const Run& run) override;
+
+ private:
+  TextTable table_;
+};
+
+}  // namespace weir::monitor

@@ -1,0 +1,182 @@
+#include "monitor_gui/view/lanes_page.h"
+
+#include <QHelpEvent>
+#include <QKeyEvent>
+#include <QMouseEvent>
+#include <QToolTip>
+#include <QVBoxLayout>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+#include "monitor_gui/view/lane_delegate.h"
+
+namespace weir::monitor {
+namespace {
+
+constexpr std::int64_t kShortest = 10'000;            // 10 us
+constexpr std::int64_t kLongest = 3'600'000'000'000;  // 1 h
+constexpr std::int64_t kAtFirst = 1'000'000'000;
+constexpr std::size_t kStepsAtFirst = 10;
+constexpr double kZoomOfKey = 1.5;
+constexpr double kMoveOfKey = 100;  // Pixels.
+
+/// Of the newest steps of the first rank, so long that each can be made out.
+std::int64_t LengthOfSteps(const Run& run) {
+  for (const auto& [rank, known] : run.ranks()) {
+    const auto steps = known.NewestSteps(kStepsAtFirst);
+    if (!steps.empty()) return steps.back().end_ns - steps.front().start_ns;
+  }
+  return kAtFirst;
+}
+
+}  // namespace
+
+LanesPage::LanesPage(const SharedRun& run, QWidget* parent)
+    : Page(parent),
+      run_(run),
+      list_(new QListView(this)),
+      axis_(new TimeAxis(LaneDelegate::kNameWidth, this)) {
+  list_->setModel(&model_);
+  list_->setItemDelegate(new LaneDelegate(list_));
+  list_->setSelectionMode(QAbstractItemView::NoSelection);
+  list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+  list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  list_->setFrameShape(QFrame::NoFrame);
+  list_->setAccessibleName(tr("lanes"));
+  list_->viewport()->installEventFilter(this);
+  list_->installEventFilter(this);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addWidget(axis_);
+  layout->addWidget(list_);
+  setFocusProxy(list_);
+}
+
+void LanesPage::Refresh(const Run& run) {
+  origin_ns_ = run.oldest_ns();
+  if (following_ && run.newest_ns() > 0) {
+    const std::int64_t length = zoomed_ ? window_.length_ns() : LengthOfSteps(run);
+    window_ = {run.newest_ns() - length, run.newest_ns()};
+  }
+  model_.Refresh(run, window_, LaneWidth());
+  axis_->Show(window_, origin_ns_);
+  list_->viewport()->update();
+}
+
+void LanesPage::Update() {
+  run_.Read([this](const Run& run) { Refresh(run); });
+}
+
+void LanesPage::SetWindow(TimeWindow window) {
+  zoomed_ = true;
+  window_ = window;
+  SetFollowing(false);
+  Update();
+}
+
+void LanesPage::SetFollowing(bool following) {
+  if (following == following_) return;
+  following_ = following;
+  emit FollowingChanged(following);
+  if (following) Update();
+}
+
+int LanesPage::LaneWidth() const {
+  return std::max(1, list_->viewport()->width() - LaneDelegate::kNameWidth);
+}
+
+std::int64_t LanesPage::TimeAt(double x) const {
+  const double part = (x - LaneDelegate::kNameWidth) / LaneWidth();
+  return window_.start_ns +
+         static_cast<std::int64_t>(part * static_cast<double>(window_.length_ns()));
+}
+
+void LanesPage::Zoom(double factor, double x) {
+  zoomed_ = true;
+  const auto length =
+      std::clamp(static_cast<std::int64_t>(static_cast<double>(window_.length_ns()) * factor),
+                 kShortest, kLongest);
+  // What is under the mouse stays there; the newest stays at the edge while it is followed.
+  const std::int64_t fixed = following_ ? window_.end_ns : TimeAt(x);
+  const double part =
+      static_cast<double>(fixed - window_.start_ns) / static_cast<double>(window_.length_ns());
+  const std::int64_t start = fixed - static_cast<std::int64_t>(part * static_cast<double>(length));
+  window_ = {start, start + length};
+  Update();
+}
+
+void LanesPage::Move(double pixels) {
+  const auto shift =
+      static_cast<std::int64_t>(pixels / LaneWidth() * static_cast<double>(window_.length_ns()));
+  SetWindow({window_.start_ns + shift, window_.end_ns + shift});
+}
+
+bool LanesPage::eventFilter(QObject* watched, QEvent* event) {
+  if (event->type() == QEvent::KeyPress) {
+    keyPressEvent(static_cast<QKeyEvent*>(event));
+    return event->isAccepted();
+  }
+  if (watched != list_->viewport()) return false;
+  switch (event->type()) {
+    case QEvent::Wheel: {
+      const auto* wheel = static_cast<QWheelEvent*>(event);
+      if (wheel->modifiers().testFlag(Qt::ShiftModifier)) return false;  // Scrolls the list.
+      Zoom(std::pow(kZoomOfKey, -wheel->angleDelta().y() / 120.0), wheel->position().x());
+      return true;
+    }
+    case QEvent::MouseButtonPress:
+      drag_x_ = static_cast<QMouseEvent*>(event)->position().x();
+      return false;
+    case QEvent::MouseMove:
+      if (drag_x_) {
+        const double x = static_cast<QMouseEvent*>(event)->position().x();
+        Move(*drag_x_ - x);
+        drag_x_ = x;
+      }
+      return drag_x_.has_value();
+    case QEvent::MouseButtonRelease:
+      drag_x_.reset();
+      return false;
+    case QEvent::ToolTip: {
+      const auto* help = static_cast<QHelpEvent*>(event);
+      ShowToolTip(help->pos(), help->globalPos());
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+void LanesPage::ShowToolTip(const QPoint& at, const QPoint& global) {
+  const QModelIndex index = list_->indexAt(at);
+  QString text;
+  if (index.isValid() && at.x() > LaneDelegate::kNameWidth) {
+    text = run_.Read(
+        [&](const Run& run) { return model_.Describe(index.row(), TimeAt(at.x()), run); });
+  }
+  QToolTip::showText(global, text, list_);
+}
+
+void LanesPage::keyPressEvent(QKeyEvent* event) {
+  const double middle = LaneDelegate::kNameWidth + LaneWidth() / 2.0;
+  event->accept();
+  switch (event->key()) {
+    case Qt::Key_Plus:
+    case Qt::Key_Equal:
+      return Zoom(1 / kZoomOfKey, middle);
+    case Qt::Key_Minus:
+      return Zoom(kZoomOfKey, middle);
+    case Qt::Key_Left:
+      return Move(-kMoveOfKey);
+    case Qt::Key_Right:
+      return Move(kMoveOfKey);
+    case Qt::Key_End:
+      return SetFollowing(true);
+    default:
+      event->ignore();
+  }
+}
+
+}  // namespace weir::monitor

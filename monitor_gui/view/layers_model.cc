@@ -1,0 +1,116 @@
+#include "monitor_gui/view/layers_model.h"
+
+#include <QLocale>
+#include <utility>
+
+#include "monitor_gui/view/metric_text.h"
+#include "monitor_gui/view/units.h"
+
+namespace weir::monitor {
+namespace {
+
+Metric MetricOf(int column) {
+  switch (column) {
+    case LayersModel::kPayload:
+      return Metric::kPayload;
+    case LayersModel::kDensity:
+      return Metric::kDensity;
+    case LayersModel::kResidual:
+      return Metric::kResidual;
+    default:
+      return Metric::kLatency;
+  }
+}
+
+}  // namespace
+
+void LayersModel::Refresh(const LayerHistory& history) {
+  std::vector<Row> rows;
+  for (std::size_t layer = 0; layer < history.layers().size(); ++layer) {
+    Row& row = rows.emplace_back(Row{history.layers()[layer], {}});
+    for (std::size_t m = 0; m < kMetrics; ++m)
+      row.newest[m] = history.Newest(static_cast<Metric>(m), layer);
+  }
+  if (rows.size() == rows_.size()) {
+    rows_ = std::move(rows);
+    if (!rows_.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+    return;
+  }
+  beginResetModel();
+  rows_ = std::move(rows);
+  endResetModel();
+}
+
+int LayersModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
+}
+
+int LayersModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+QVariant LayersModel::Value(const Row& row, int column) {
+  switch (column) {
+    case kName:
+      return row.layer.name;
+    case kEntries:
+      return static_cast<qulonglong>(row.layer.elements);
+    case kCompressor:
+      return row.layer.compressor;
+    default: {
+      const Statistic& newest = row.newest[static_cast<std::size_t>(MetricOf(column))];
+      if (newest.count == 0) return {};
+      return static_cast<double>(column == kWorst ? newest.max : newest.mean());
+    }
+  }
+}
+
+QVariant LayersModel::data(const QModelIndex& index, int role) const {
+  if (!index.isValid()) return {};
+  const Row& row = rows_[static_cast<std::size_t>(index.row())];
+  QVariant value = Value(row, index.column());
+  switch (role) {
+    case kSortRole:
+      return value;
+    case Qt::TextAlignmentRole:
+      return index.column() == kName || index.column() == kCompressor
+                 ? QVariant(Qt::AlignLeft | Qt::AlignVCenter)
+                 : QVariant(Qt::AlignRight | Qt::AlignVCenter);
+    case Qt::DisplayRole:
+      if (!value.isValid()) return QString("–");
+      if (index.column() == kEntries) return QLocale::c().toString(value.toULongLong());
+      if (index.column() < kLatency) return value;
+      return Text(MetricOf(index.column()), value.toDouble());
+    case Qt::ToolTipRole:
+      if (index.column() != kName) return {};
+      return tr("%1\ngroup %2").arg(row.layer.name, row.layer.group);
+    default:
+      return {};
+  }
+}
+
+QVariant LayersModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  if (role == Qt::ToolTipRole && section >= kLatency) {
+    const QString over =
+        section == kWorst
+            ? tr(" The rank that waited longest.")
+            : tr(" Mean over ranks, of the newest steps that are drawn as one column.");
+    return Explanation(MetricOf(section)) + over;
+  }
+  if (role != Qt::DisplayRole) return {};
+  switch (section) {
+    case kName:
+      return tr("Layer");
+    case kEntries:
+      return tr("Entries");
+    case kCompressor:
+      return tr("Compressor");
+    case kWorst:
+      return tr("Worst rank");
+    default:
+      return Name(MetricOf(section));
+  }
+}
+
+}  // namespace weir::monitor

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <QAbstractTableModel>
+#include <array>
+#include <vector>
+
+#include "monitor_gui/run/layer_history.h"
+
+namespace weir::monitor {
+
+/// A row for each layer, with what its newest step was like: means over ranks.
+class LayersModel final : public QAbstractTableModel {
+  Q_OBJECT
+ public:
+  enum Column {
+    kName,
+    kEntries,
+    kCompressor,
+    kLatency,
+    kWorst,
+    kPayload,
+    kDensity,
+    kResidual,
+    kColumns
+  };
+  /// Of data(): the number behind the text, to sort by.
+  static constexpr int kSortRole = Qt::UserRole;
+
+  using QAbstractTableModel::QAbstractTableModel;
+  void Refresh(const LayerHistory& history);
+
+  int rowCount(const QModelIndex& parent = {}) const override;
+  int columnCount(const QModelIndex& parent = {}) const override;
+  QVariant data(const QModelIndex& index, int role) const override;
+  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+ private:
+  struct Row {
+    LayerHistory::Layer layer;
+    std::array<Statistic, kMetrics> newest;
+  };
+  static QVariant Value(const Row& row, int column);
+  std::vector<Row> rows_;
+};
+
+}  // namespace weir::monitor

@@ -1,0 +1,81 @@
+#include "monitor_gui/view/layers_page.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QSplitter>
+#include <QVBoxLayout>
+
+#include "monitor_gui/view/metric_text.h"
+#include "monitor_gui/view/table_style.h"
+
+namespace weir::monitor {
+
+LayersPage::LayersPage(const SharedRun& run, QWidget* parent)
+    : Page(parent),
+      run_(run),
+      metric_(new QComboBox(this)),
+      filter_(new QLineEdit(this)),
+      heat_map_(new HeatMap(this)),
+      table_(new QTableView(this)) {
+  for (int m = 0; m < kMetrics; ++m) {
+    const Metric metric = static_cast<Metric>(m);
+    metric_->addItem(Name(metric));
+    metric_->setItemData(m, Explanation(metric), Qt::ToolTipRole);
+  }
+  metric_->setAccessibleName(tr("what the heat map shows"));
+  filter_->setPlaceholderText(tr("Filter layers by a part of their name"));
+  filter_->setClearButtonEnabled(true);
+
+  sorted_.setSourceModel(&model_);
+  sorted_.setSortRole(LayersModel::kSortRole);
+  sorted_.setFilterCaseSensitivity(Qt::CaseInsensitive);
+  table_->setModel(&sorted_);
+  table_->setSortingEnabled(true);
+  table_->sortByColumn(-1, Qt::AscendingOrder);  // As they were registered.
+  StyleTable(*table_, LayersModel::kName);
+
+  auto* bar = new QHBoxLayout;
+  bar->setContentsMargins(8, 8, 8, 4);
+  auto* label = new QLabel(tr("Heat map of"), this);
+  label->setBuddy(metric_);
+  bar->addWidget(label);
+  bar->addWidget(metric_);
+  bar->addWidget(filter_, 1);
+  auto* splitter = new QSplitter(Qt::Vertical, this);
+  splitter->addWidget(heat_map_);
+  splitter->addWidget(table_);
+  splitter->setStretchFactor(0, 3);
+  splitter->setStretchFactor(1, 2);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addLayout(bar);
+  layout->addWidget(splitter, 1);
+
+  const auto show = [this] { run_.Read([this](const Run& known) { ShowHeatMap(known); }); };
+  connect(metric_, &QComboBox::currentIndexChanged, this, show);
+  connect(filter_, &QLineEdit::textChanged, this, [this, show](const QString& text) {
+    sorted_.setFilterFixedString(text);
+    show();
+  });
+  connect(table_->horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, show);
+}
+
+Metric LayersPage::metric() const { return static_cast<Metric>(metric_->currentIndex()); }
+
+void LayersPage::Refresh(const Run& run) {
+  model_.Refresh(run.layers());
+  ShowHeatMap(run);
+}
+
+void LayersPage::ShowHeatMap(const Run& run) {
+  std::vector<std::size_t> order;
+  for (int row = 0; row < sorted_.rowCount(); ++row) {
+    const int layer = sorted_.mapToSource(sorted_.index(row, 0)).row();
+    if (static_cast<std::size_t>(layer) < run.layers().layers().size())
+      order.push_back(static_cast<std::size_t>(layer));
+  }
+  heat_map_->Show(run.layers(), metric(), order);
+}
+
+}  // namespace weir::monitor

@@ -1,0 +1,150 @@
+#include "monitor_gui/view/line_chart.h"
+
+#include <QChart>
+#include <QGraphicsLayout>
+#include <QLegend>
+#include <QLineSeries>
+#include <QLogValueAxis>
+#include <QValueAxis>
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "monitor_gui/view/round_step.h"
+#include "monitor_gui/view/theme.h"
+
+namespace weir::monitor {
+namespace {
+
+constexpr qsizetype kMostPoints = 2000;
+constexpr int kTicks = 16;
+
+void Paint(QAbstractAxis* axis, const Theme& theme) {
+  axis->setLabelsColor(theme.faint);
+  axis->setTitleBrush(theme.faint);
+  axis->setGridLineColor(theme.grid);
+  axis->setLinePenColor(theme.grid);
+}
+
+}  // namespace
+
+QList<QPointF> Decimated(const QList<QPointF>& points, qsizetype most) {
+  if (points.size() <= most) return points;
+  QList<QPointF> kept;
+  const qsizetype parts = std::max<qsizetype>(most / 2, 1);
+  for (qsizetype part = 0; part < parts; ++part) {
+    const auto begin = points.begin() + part * points.size() / parts;
+    const auto end = points.begin() + (part + 1) * points.size() / parts;
+    const auto [low, high] = std::minmax_element(
+        begin, end, [](const QPointF& a, const QPointF& b) { return a.y() < b.y(); });
+    kept.append(*std::min(low, high));
+    if (low != high) kept.append(*std::max(low, high));
+  }
+  return kept;
+}
+
+LineChart::LineChart(const QString& title, const QString& x_title, const QString& unit, Scale scale,
+                     QWidget* parent)
+    : QChartView(parent), scale_(scale) {
+  auto* const chart = new QChart;
+  chart->setTitle(unit.isEmpty() ? title : tr("%1 [%2]").arg(title, unit));
+  chart->setMargins(QMargins(4, 0, 8, 0));
+  chart->setBackgroundRoundness(0);
+  chart->layout()->setContentsMargins(0, 0, 0, 0);
+  setChart(chart);
+  setRenderHint(QPainter::Antialiasing);
+  setFrameShape(QFrame::NoFrame);
+  setAccessibleName(title);
+  x_ = new QValueAxis(chart);
+  x_->setTitleText(x_title);
+  x_->setLabelFormat("%g");
+  x_->setTickType(QValueAxis::TicksDynamic);
+  chart->addAxis(x_, Qt::AlignBottom);
+  if (scale == Scale::kLogarithmic) {
+    auto* const axis = new QLogValueAxis(chart);
+    axis->setBase(10);
+    axis->setLabelFormat("%g");
+    y_ = axis;
+  } else {
+    auto* const axis = new QValueAxis(chart);
+    axis->setLabelFormat("%g");
+    y_ = axis;
+  }
+  chart->addAxis(y_, Qt::AlignLeft);
+  chart->legend()->setAlignment(Qt::AlignTop);
+  chart->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
+}
+
+void LineChart::Show(const std::vector<Line>& lines) {
+  const Theme theme = Theme::Of(palette());
+  chart()->setBackgroundBrush(palette().color(QPalette::Base));
+  chart()->setTitleBrush(palette().color(QPalette::Text));
+  chart()->legend()->setLabelColor(theme.faint);
+  Paint(x_, theme);
+  Paint(y_, theme);
+  // Series stay as long as their names do: a legend of new ones takes its time to appear.
+  std::vector<Line> shown;
+  std::ranges::copy_if(lines, std::back_inserter(shown),
+                       [](const Line& line) { return !line.points.isEmpty(); });
+  empty_ = shown.empty();
+  const QList<QAbstractSeries*> known = chart()->series();
+  const bool same = std::ranges::equal(known, shown, {}, &QAbstractSeries::name, &Line::name);
+  if (!same) chart()->removeAllSeries();
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    auto* const series = same ? static_cast<QLineSeries*>(known[static_cast<qsizetype>(i)])
+                              : AddSeries(shown[i].name);
+    series->setPen(QPen(shown[i].color, 2, shown[i].dashed ? Qt::DashLine : Qt::SolidLine));
+    series->replace(Decimated(shown[i].points, kMostPoints));
+  }
+  x_->setVisible(!empty_);
+  y_->setVisible(!empty_);
+  FitAxes(lines);
+}
+
+QLineSeries* LineChart::AddSeries(const QString& name) {
+  auto* const series = new QLineSeries;
+  series->setName(name);
+  chart()->addSeries(series);
+  series->attachAxis(x_);
+  series->attachAxis(y_);
+  return series;
+}
+
+void LineChart::FitAxes(const std::vector<Line>& lines) {
+  if (empty_) return;
+  double left = INFINITY;
+  double right = -INFINITY;
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (const Line& line : lines) {
+    for (const QPointF& point : line.points) {
+      left = std::min(left, point.x());
+      right = std::max(right, point.x());
+      if (scale_ == Scale::kLogarithmic && point.y() <= 0) continue;
+      low = std::min(low, point.y());
+      high = std::max(high, point.y());
+    }
+  }
+  if (right <= left) right = left + 1;
+  x_->setRange(left, right);
+  x_->setTickInterval(2 * RoundStep((right - left) / kTicks));
+  if (scale_ == Scale::kLogarithmic) {
+    if (high < low) low = high = 1;
+    constexpr double kRounding = 1e-6;
+    const double bottom = std::floor(std::log10(low) + kRounding);
+    const double top = std::ceil(std::log10(high) - kRounding);
+    y_->setRange(std::pow(10, bottom), std::pow(10, std::max(top, bottom + 1)));
+  } else {
+    y_->setRange(std::min(low, 0.0), high > 0 ? high * 1.08 : 1.0);
+    static_cast<QValueAxis*>(y_)->applyNiceNumbers();
+  }
+}
+
+void LineChart::drawForeground(QPainter* painter, const QRectF& rect) {
+  QChartView::drawForeground(painter, rect);
+  if (!empty_) return;
+  painter->setPen(Theme::Of(palette()).faint);
+  painter->drawText(rect, Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
+}
+
+}  // namespace weir::monitor

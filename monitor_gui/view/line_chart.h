@@ -1,0 +1,54 @@
+#pragma once
+
+#include <QChartView>
+#include <QColor>
+#include <QList>
+#include <QPointF>
+#include <vector>
+
+class QLineSeries;
+class QValueAxis;
+class QAbstractAxis;
+
+namespace weir::monitor {
+
+/// A few lines over a common axis. Draws itself in the colours of the palette; not more points a
+/// line than there are pixels.
+class LineChart final : public QChartView {
+  Q_OBJECT
+ public:
+  enum class Scale : bool { kLinear, kLogarithmic };
+  struct Line {
+    QString name;
+    QColor color;
+    QList<QPointF> points;
+    bool dashed = false;
+  };
+
+  /// `unit`: of the values, for the axis.
+  LineChart(const QString& title, const QString& x_title, const QString& unit, Scale scale,
+            QWidget* parent);
+  void Show(const std::vector<Line>& lines);
+
+  /// What the chart says where it has no points.
+  void SetEmptyText(const QString& text) { empty_text_ = text; }
+
+ protected:
+  void drawForeground(QPainter* painter, const QRectF& rect) override;
+
+ private:
+  QLineSeries* AddSeries(const QString& name);
+  void FitAxes(const std::vector<Line>& lines);
+
+  QAbstractAxis* y_ = nullptr;
+  QValueAxis* x_ = nullptr;
+  const Scale scale_;
+  QString empty_text_;
+  bool empty_ = true;
+};
+
+/// Not more than `most` of the points: the smallest and the largest of each part of the line, so
+/// that no peak is lost. `points` by x.
+QList<QPointF> Decimated(const QList<QPointF>& points, qsizetype most);
+
+}  // namespace weir::monitor

@@ -1,0 +1,122 @@
+#include "monitor_gui/view/ranks_page.h"
+
+#include <QDateTime>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "monitor_gui/run/summary.h"
+#include "monitor_gui/view/units.h"
+
+namespace weir::monitor {
+namespace {
+
+QString StateOf(const RankLink& link) {
+  switch (link.state) {
+    case RankLink::State::kRecorded:
+      return QObject::tr("recorded");
+    case RankLink::State::kConnecting:
+      return QObject::tr("connecting");
+    case RankLink::State::kLive:
+      return QObject::tr("live");
+    case RankLink::State::kLost:
+      return QObject::tr("lost: %1").arg(link.detail);
+  }
+  return {};
+}
+
+QString HeardOf(const RankLink& link) {
+  if (link.heard_ms == 0) return "–";
+  const std::int64_t ago = QDateTime::currentMSecsSinceEpoch() - link.heard_ms;
+  return QObject::tr("%1 s ago")
+      .arg(static_cast<double>(std::max<std::int64_t>(ago, 0)) / 1e3, 0, 'f', 0);
+}
+
+/// Means over the newest steps, in seconds.
+struct Times {
+  double step = 0;
+  double own = 0;
+  double communication = 0;
+  double compression = 0;
+};
+
+Times TimesOf(const RankRun& rank) {
+  Times times;
+  const auto steps = rank.NewestSteps(Summary::kSteps);
+  const double weight = 1e-9 / static_cast<double>(steps.size());
+  for (const StepRow& step : steps) {
+    times.step += weight * static_cast<double>(step.duration_ns());
+    times.communication += weight * static_cast<double>(step.exposed_communication_ns);
+    times.compression += weight * static_cast<double>(step.exposed_compression_ns);
+  }
+  times.own = times.step - times.communication;
+  return times;
+}
+
+QString LastOperation(const RankRun& rank) {
+  if (rank.stages().empty()) return "–";
+  const StageRow& last = rank.stages().back();
+  const QString name = rank.NameOf(last.bucket).name;
+  return last.ok ? QObject::tr("%1 of %2").arg(Name(last.stage), name)
+                 : QObject::tr("%1 of %2, failed").arg(Name(last.stage), name);
+}
+
+QString Stalled(const RankRun& rank) {
+  if (rank.states().empty()) return "–";
+  return QString::number(rank.states().back().stalled_tensors);
+}
+
+QStringList RowOf(int rank, const RankLink& link, const RankRun* known) {
+  QStringList row = {QString::number(rank), known == nullptr ? "–" : known->host(), StateOf(link),
+                     HeardOf(link)};
+  if (known == nullptr || known->steps().empty()) {
+    while (row.size() < 11) row += "–";
+    return row;
+  }
+  const Times times = TimesOf(*known);
+  return row << QString::number(known->steps().back().step) << Seconds(times.step)
+             << Seconds(times.own) << Seconds(times.communication) << Seconds(times.compression)
+             << LastOperation(*known) << Stalled(*known);
+}
+
+}  // namespace
+
+RanksPage::RanksPage(QWidget* parent)
+    : Page(parent),
+      table_(
+          {{tr("Rank"), tr("Its number in the job."), true},
+           {tr("Host"), tr("Where it runs, as it calls itself.")},
+           {tr("State"), tr("How it is followed. A lost rank does not answer: it has ended, or the "
+                            "network to it is down.")},
+           {tr("Heard"), tr("When it answered last."), true},
+           {tr("Step"), tr("The newest one that it has finished."), true},
+           {tr("Step time"), tr("From BeginStep to the end of WaitStep, mean of the newest steps."),
+            true},
+           {tr("Own work"),
+            tr("That without exposed communication: a rank whose own work takes "
+               "longer than the others' holds them up."),
+            true},
+           {tr("Exposed comm."), tr("Time of a step in which it only waited for the exchange."),
+            true},
+           {tr("Exposed compr."), tr("Time of a step in which it only compressed or merged."),
+            true},
+           {tr("Last operation"), tr("The newest stage that it has finished.")},
+           {tr("Stalled"),
+            tr("Tensors that some ranks submitted and others did not, as far as this "
+               "rank knows."),
+            true}},
+          this) {
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(table_.MakeView(9, this));
+}
+
+void RanksPage::Refresh(const Run& run) {
+  std::vector<QStringList> rows;
+  for (const auto& [rank, link] : run.links()) {
+    const auto known = run.ranks().find(rank);
+    rows.push_back(RowOf(rank, link, known == run.ranks().end() ? nullptr : &known->second));
+  }
+  table_.Show(std::move(rows));
+}
+
+}  // namespace weir::monitor

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "monitor_gui/view/page.h"
+#include "monitor_gui/view/text_table.h"
+
+namespace weir::monitor {
+
+/// How each rank does beside the others.
+class RanksPage final : public Page {
+  Q_OBJECT
+ public:
+  explicit RanksPage(QWidget* parent = nullptr);
+  void Refresh(const Run& run) override;
+
+ private:
+  TextTable table_;
+};
+
+}  // namespace weir::monitor

@@ -1,0 +1,78 @@
+#include "monitor_gui/view/sparsity_page.h"
+
+#include <QVBoxLayout>
+#include <cmath>
+
+#include "monitor_gui/view/theme.h"
+
+namespace weir::monitor {
+namespace {
+
+double StepOf(const LayerHistory& history, int column) {
+  return static_cast<double>(history.first_step() + column * history.steps_per_column());
+}
+
+/// A mean over layers, by their entries, of each column in which one is known.
+template <typename Take>
+QList<QPointF> OverLayers(const LayerHistory& history, Metric metric, Take take) {
+  QList<QPointF> points;
+  for (int column = 0; column < history.columns(); ++column) {
+    double weight = 0;
+    double sum = 0;
+    for (std::size_t layer = 0; layer < history.layers().size(); ++layer) {
+      const Statistic& cell = history.At(metric, layer, column);
+      if (cell.count == 0) continue;
+      const auto entries = static_cast<double>(history.layers()[layer].elements);
+      weight += entries;
+      sum += entries * take(static_cast<double>(cell.mean()));
+    }
+    if (weight > 0) points.append({StepOf(history, column), sum / weight});
+  }
+  return points;
+}
+
+QList<QPointF> Configured(const Run& run) {
+  QList<QPointF> points;
+  if (run.ranks().empty()) return points;
+  for (const StepRow& step : run.ranks().begin()->second.steps())
+    points.append({static_cast<double>(step.step), static_cast<double>(step.target_density)});
+  return points;
+}
+
+}  // namespace
+
+SparsityPage::SparsityPage(QWidget* parent)
+    : Page(parent),
+      density_(new LineChart(tr("Density: part of the gradient entries that are sent"), tr("step"),
+                             tr("ratio"), LineChart::Scale::kLogarithmic, this)),
+      residual_(new LineChart(tr("Residual: norm of what is kept back over that of the gradient"),
+                              tr("step"), tr("ratio"), LineChart::Scale::kLinear, this)) {
+  density_->setToolTip(tr(
+      "Configured: what the schedule asks for, warm-up included. Achieved: what the newest "
+      "frames hold, mean over ranks and layers by their entries; biases and small tensors travel "
+      "whole, so it may lie above."));
+  residual_->setToolTip(tr(
+      "An estimate on a part of the layers in each step. It settles where as much is sent as comes "
+      "in; one that goes on growing means that too little is sent."));
+  density_->SetEmptyText(tr("No step has ended yet."));
+  residual_->SetEmptyText(
+      tr("Nothing is kept back: the gradients travel whole, or no step has ended."));
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->addWidget(density_, 1);
+  layout->addWidget(residual_, 1);
+}
+
+void SparsityPage::Refresh(const Run& run) {
+  const Theme theme = Theme::Of(palette());
+  const auto same = [](double value) { return value; };
+  density_->Show(
+      {{tr("configured"), theme.faint, Configured(run), true},
+       {tr("achieved"), theme.accent, OverLayers(run.layers(), Metric::kDensity, same)}});
+  const auto square = [](double value) { return value * value; };
+  QList<QPointF> residual = OverLayers(run.layers(), Metric::kResidual, square);
+  for (QPointF& point : residual) point.setY(std::sqrt(point.y()));
+  residual_->Show({{tr("measured layers"), theme.accent, residual}});
+}
+
+}  // namespace weir::monitor

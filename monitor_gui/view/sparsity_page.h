@@ -1,0 +1,20 @@
+#pragma once
+
+#include "monitor_gui/view/line_chart.h"
+#include "monitor_gui/view/page.h"
+
+namespace weir::monitor {
+
+/// What is sent of the gradients, and what is kept back, over the steps.
+class SparsityPage final : public Page {
+  Q_OBJECT
+ public:
+  explicit SparsityPage(QWidget* parent = nullptr);
+  void Refresh(const Run& run) override;
+
+ private:
+  LineChart* const density_;
+  LineChart* const residual_;
+};
+
+}  // namespace weir::monitor

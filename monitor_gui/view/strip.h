@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QFrame>
+#include <QLabel>
+
+#include "monitor_gui/run/summary.h"
+
+namespace weir::monitor {
+
+/// A number with its name above and a remark below.
+class Tile final : public QFrame {
+  Q_OBJECT
+ public:
+  /// `explanation`: the tooltip, what the number means and its unit.
+  Tile(const QString& name, const QString& explanation, QWidget* parent);
+  void Show(const QString& value, const QString& remark, const QColor& color = {});
+  QString value() const { return value_->text(); }
+
+ private:
+  QLabel* const value_;
+  QLabel* const remark_;
+};
+
+/// The row of numbers above all pages.
+class Strip final : public QWidget {
+  Q_OBJECT
+ public:
+  explicit Strip(QWidget* parent = nullptr);
+  void Show(const Summary& summary);
+
+ private:
+  Tile* Add(const QString& name, const QString& explanation);
+
+  Tile* const step_;
+  Tile* const step_time_;
+  Tile* const communication_;
+  Tile* const compression_;
+  Tile* const ratio_;
+  Tile* const sent_;
+  Tile* const slowest_;
+  Tile* const health_;
+};
+
+}  // namespace weir::monitor

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <QString>
+
+namespace weir::monitor {
+
+/// Numbers as people read them, three digits and a unit: "1.24 ms", "318 MB/s", "0.1 %".
+QString Seconds(double seconds);
+QString Bytes(double bytes);
+QString BytesPerSecond(double rate);
+QString Percent(double fraction);
+/// "96x".
+QString Times(double ratio);
+
+}  // namespace weir::monitor

@@ -1,0 +1,208 @@
+#include "monitor_gui/window/main_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDateTime>
+#include <QFileDialog>
+#include <QInputDialog>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QSettings>
+#include <QStatusBar>
+#include <QToolBar>
+
+#include "monitor_gui/view/bandwidth_page.h"
+#include "monitor_gui/view/decisions_page.h"
+#include "monitor_gui/view/layers_page.h"
+#include "monitor_gui/view/ranks_page.h"
+#include "monitor_gui/view/sparsity_page.h"
+#include "monitor_gui/window/appearance.h"
+
+namespace weir::monitor {
+namespace {
+
+constexpr int kRefreshMs = 100;
+constexpr const char* kLayoutKey = "window/layout";
+constexpr const char* kGeometryKey = "window/geometry";
+constexpr int kLayoutVersion = 1;  // Of the docks and bars: another one when they change.
+
+}  // namespace
+
+QStringList MainWindow::PageNames() {
+  return {"lanes", "layers", "sparsity", "bandwidth", "decisions", "ranks"};
+}
+
+MainWindow::MainWindow(const QString& place, const QString& token)
+    : token_(token),
+      session_(place, token),
+      strip_(new Strip(this)),
+      status_(
+          new QLabel(tr("Nothing is open: File has a job to connect to, or a run log."), this)) {
+  setWindowTitle(place.isEmpty() ? tr("Weir") : tr("%1 – Weir").arg(place));
+  setDockNestingEnabled(true);
+  setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
+  auto* bar = addToolBar(tr("Strip"));
+  bar->setObjectName("strip");
+  bar->setMovable(false);
+  bar->addWidget(strip_);
+  statusBar()->addWidget(status_, 1);
+  resize(1280, 800);
+  MakePages();
+  MakeMenus();
+  const QSettings settings;
+  restoreGeometry(settings.value(kGeometryKey).toByteArray());
+  restoreState(settings.value(kLayoutKey).toByteArray(), kLayoutVersion);
+
+  connect(&session_, &Session::Said, status_, &QLabel::setText);
+  connect(&session_, &Session::Failed, status_, &QLabel::setText);
+  connect(&session_, &Session::RecordingEnded, this, &MainWindow::OnRecordingEnded);
+  connect(&timer_, &QTimer::timeout, this, [this] {
+    if (session_.is_live() || session_.run().generation() != seen_generation_) Refresh();
+  });
+  timer_.start(kRefreshMs);
+  session_.Start();
+}
+
+void MainWindow::MakePages() {
+  lanes_ = new LanesPage(session_.run(), this);
+  AddPage("lanes", tr("&Lanes"), "Ctrl+1", lanes_);
+  AddPage("layers", tr("La&yers"), "Ctrl+2", new LayersPage(session_.run(), this));
+  AddPage("sparsity", tr("&Sparsity"), "Ctrl+3", new SparsityPage(this));
+  AddPage("bandwidth", tr("&Bandwidth"), "Ctrl+4", new BandwidthPage(this));
+  AddPage("decisions", tr("&Decisions"), "Ctrl+5", new DecisionsPage(this));
+  AddPage("ranks", tr("&Ranks"), "Ctrl+6", new RanksPage(this));
+  pages_.front().first->raise();
+}
+
+void MainWindow::ShowTitles() {
+  // A tab has the title already.
+  for (const auto& [dock, page] : pages_) {
+    const bool tabbed = !dock->isFloating() && !tabifiedDockWidgets(dock).isEmpty();
+    const bool hidden = dock->titleBarWidget() != nullptr;
+    if (tabbed != hidden) dock->setTitleBarWidget(tabbed ? new QWidget(dock) : nullptr);
+  }
+}
+
+void MainWindow::AddPage(const QString& name, const QString& title, const QString& keys,
+                         Page* page) {
+  auto* dock = new QDockWidget(QString(title).remove('&'), this);
+  dock->setObjectName(name);
+  dock->setWidget(page);
+  addDockWidget(Qt::TopDockWidgetArea, dock);
+  if (!pages_.empty()) tabifyDockWidget(pages_.back().first, dock);
+  auto* show = new QAction(title, this);
+  show->setShortcut(QKeySequence(keys));
+  connect(show, &QAction::triggered, this, [this, name] { ShowPage(name); });
+  addAction(show);
+  // A page is not kept up to date while nobody sees it.
+  connect(dock, &QDockWidget::visibilityChanged, this, [this](bool visible) {
+    if (visible) seen_generation_ = UINT64_MAX;
+  });
+  for (const auto& changed : {&QDockWidget::topLevelChanged, &QDockWidget::visibilityChanged})
+    connect(dock, changed, this, &MainWindow::ShowTitles, Qt::QueuedConnection);
+  pages_.emplace_back(dock, page);
+}
+
+void MainWindow::MakeMenus() {
+  QMenu* const file = menuBar()->addMenu(tr("&File"));
+  file->addAction(tr("&Connect to a job…"), QKeySequence("Ctrl+N"), this, &MainWindow::AskForUrl);
+  file->addAction(tr("&Open a run log…"), QKeySequence::Open, this, &MainWindow::AskForFile);
+  record_ = file->addAction(tr("&Record to a file…"), QKeySequence("Ctrl+R"), this,
+                            &MainWindow::ToggleRecording);
+  record_->setCheckable(true);
+  record_->setEnabled(session_.is_live());
+  file->addAction(tr("&Export as PNG…"), QKeySequence("Ctrl+E"), this, &MainWindow::ExportPng);
+  file->addSeparator();
+  file->addAction(tr("Close the &window"), QKeySequence::Close, this, &QWidget::close);
+  file->addAction(tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
+
+  QMenu* const view = menuBar()->addMenu(tr("&View"));
+  view->addActions(actions());
+  view->addSeparator();
+  QAction* const follow = view->addAction(tr("&Follow the newest"));
+  follow->setCheckable(true);
+  follow->setChecked(lanes_->following());
+  connect(follow, &QAction::toggled, lanes_, &LanesPage::SetFollowing);
+  connect(lanes_, &LanesPage::FollowingChanged, follow, &QAction::setChecked);
+  QAction* const dark = view->addAction(tr("&Dark"), this, &SetDark);
+  dark->setCheckable(true);
+  dark->setChecked(IsDark());
+}
+
+bool MainWindow::ShowPage(const QString& name) {
+  for (const auto& [dock, page] : pages_) {
+    if (dock->objectName() != name) continue;
+    dock->show();
+    dock->raise();
+    page->setFocus();
+    return true;
+  }
+  return false;
+}
+
+void MainWindow::Refresh() {
+  seen_generation_ = session_.run().generation();
+  session_.run().Read([this](const Run& run) {
+    strip_->Show(Summarise(run, QDateTime::currentMSecsSinceEpoch()));
+    for (const auto& [dock, page] : pages_) {
+      if (page->isVisible()) page->Refresh(run);  // Not those behind other tabs.
+    }
+  });
+}
+
+void MainWindow::OpenInNewWindow(const QString& place) {
+  auto* const window = new MainWindow(place, token_);
+  window->setAttribute(Qt::WA_DeleteOnClose);
+  window->show();
+  if (session_.place().isEmpty()) close();
+}
+
+void MainWindow::AskForFile() {
+  const QString path = QFileDialog::getOpenFileName(this, tr("Open a run log"), {},
+                                                    tr("Run logs (*.weirlog);;All files (*)"));
+  if (!path.isEmpty()) OpenInNewWindow(path);
+}
+
+void MainWindow::AskForUrl() {
+  bool well = false;
+  const QString url = QInputDialog::getText(
+      this, tr("Connect to a job"), tr("Address of rank 0 (weirrun --metrics-port 9400 opens it):"),
+      QLineEdit::Normal, "http://localhost:9400", &well);
+  if (well && !url.isEmpty()) OpenInNewWindow(url);
+}
+
+void MainWindow::ToggleRecording(bool wanted) {
+  if (!wanted) return session_.StopRecording();
+  const QString path = QFileDialog::getSaveFileName(this, tr("Record to a file"), "run.weirlog",
+                                                    tr("Run logs (*.weirlog)"));
+  record_->setChecked(!path.isEmpty());
+  if (!path.isEmpty()) session_.Record(path);
+}
+
+void MainWindow::OnRecordingEnded(const QString& why) {
+  record_->setChecked(false);
+  if (!why.isEmpty()) QMessageBox::warning(this, tr("The recording has ended"), why);
+}
+
+void MainWindow::ExportPng() {
+  const QString path =
+      QFileDialog::getSaveFileName(this, tr("Export as PNG"), "weir.png", tr("Images (*.png)"));
+  if (path.isEmpty()) return;
+  if (!grab().save(path, "PNG"))
+    QMessageBox::warning(this, tr("Export as PNG"), tr("cannot write %1").arg(path));
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  QSettings settings;
+  settings.setValue(kGeometryKey, saveGeometry());
+  settings.setValue(kLayoutKey, saveState(kLayoutVersion));
+  QMainWindow::closeEvent(event);
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+  QMainWindow::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) seen_generation_ = UINT64_MAX;
+}
+
+}  // namespace weir::monitor

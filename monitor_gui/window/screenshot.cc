@@ -1,0 +1,48 @@
+#include "monitor_gui/window/screenshot.h"
+
+#include <QApplication>
+#include <algorithm>
+#include <cstdio>
+
+namespace weir::monitor {
+namespace {
+
+constexpr int kLookMs = 250;
+constexpr int kMostLooks = 120;    // Half a minute.
+constexpr std::size_t kSteps = 8;  // Of a live run, before it is worth a picture.
+
+}  // namespace
+
+Screenshot::Screenshot(MainWindow& window, QString path) : window_(window), path_(std::move(path)) {
+  connect(&window.session(), &Session::Finished, this, [this] { loaded_ = true; });
+  connect(&window.session(), &Session::Failed, this, &Screenshot::GiveUp);
+  connect(&timer_, &QTimer::timeout, this, &Screenshot::Look);
+  timer_.start(kLookMs);
+}
+
+void Screenshot::Look() {
+  const bool live = window_.session().is_live();
+  const bool enough = window_.session().run().Read([](const Run& run) {
+    const auto has_steps = [](const auto& rank) { return rank.second.steps().size() >= kSteps; };
+    return !run.ranks().empty() && std::all_of(run.ranks().begin(), run.ranks().end(), has_steps);
+  });
+  if (loaded_ || (live && enough)) return Take();
+  if (++looks_ == kMostLooks) GiveUp(tr("nothing came from %1").arg(window_.session().place()));
+}
+
+void Screenshot::Take() {
+  timer_.stop();
+  window_.Refresh();
+  QApplication::processEvents();  // Charts lay themselves out in events of their own.
+  window_.Refresh();
+  if (!window_.grab().save(path_, "PNG")) return GiveUp(tr("cannot write %1").arg(path_));
+  QApplication::exit(0);
+}
+
+void Screenshot::GiveUp(const QString& why) {
+  timer_.stop();
+  std::fprintf(stderr, "weir-monitor: %s\n", qPrintable(why));
+  QApplication::exit(1);
+}
+
+}  // namespace weir::monitor

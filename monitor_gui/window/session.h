@@ -1,0 +1,41 @@
+#pragma once
+
+#include <QThread>
+
+#include "monitor_gui/run/run.h"
+#include "monitor_gui/source/source.h"
+
+namespace weir::monitor {
+
+/// A run and the source that fills it, on a thread of its own.
+class Session final : public QObject {
+  Q_OBJECT
+ public:
+  /// `place`: the URL of an endpoint or the path of a run log. `token`: for URLs.
+  Session(const QString& place, const QString& token);
+  ~Session() override;
+
+  const QString& place() const { return place_; }
+  bool is_live() const { return is_live_; }
+  SharedRun& run() { return run_; }
+
+  void Start();
+  /// Of a live run: all that comes goes to a file, too.
+  void Record(const QString& path);
+  void StopRecording();
+
+ signals:
+  void Said(const QString& what);
+  void Finished();
+  void Failed(const QString& why);
+  void RecordingEnded(const QString& why);
+
+ private:
+  const QString place_;
+  const bool is_live_;
+  SharedRun run_;
+  QThread thread_;
+  Source* source_ = nullptr;  // Lives, and ends, on the thread.
+};
+
+}  // namespace weir::monitor

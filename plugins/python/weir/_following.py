@@ -1,0 +1,121 @@
+"""Follows the ranks of a running job over HTTP (docs/reference/monitoring.md, /targets and /log)."""
+
+import collections
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any, Deque, Dict, Iterator, List, Optional
+
+from weir._log_blocks import Block, Damaged, Table, block_at, columns_of, text_of
+
+TIMEOUT_SECONDS = 5.0
+STEPS_KEPT = 50
+
+
+class Endpoint:
+    """The HTTP endpoint of one rank."""
+
+    def __init__(self, url: str, token: str = ""):
+        parts = urllib.parse.urlsplit(url if "//" in url else "//" + url, scheme="http")
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ValueError(f"{url!r} is no address; such as http://localhost:9400 is meant")
+        self.url = f"{parts.scheme}://{parts.netloc}"
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+
+    def get(self, path: str) -> bytes:
+        """Raises OSError: urllib.error.HTTPError where there is an answer, with a status."""
+        request = urllib.request.Request(self.url + path, headers=self._headers)
+        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply:
+            answer: bytes = reply.read()
+        return answer
+
+
+class Rank:
+    """What is known of a rank: its newest steps and their gradients."""
+
+    def __init__(self, endpoint: Endpoint, rank: Optional[int] = None):
+        self.endpoint, self.rank = endpoint, rank
+        self.trouble = ""  # Why it did not answer the last time.
+        self._forget()
+
+    def _forget(self) -> None:
+        self.run: Dict[str, Any] = {}
+        self.names: Dict[int, Any] = {}
+        self.steps: Deque[Dict[str, float]] = collections.deque(maxlen=STEPS_KEPT)
+        self.states: Deque[Dict[str, float]] = collections.deque(maxlen=5)
+        self.gradients: Dict[int, Dict[str, float]] = {}  # Of the newest step of each.
+        self._after = 0
+
+    def look(self) -> None:
+        """Takes what is new."""
+        try:
+            while True:
+                answer = self.endpoint.get(f"/log?after={self._after}")
+                for block in _blocks(answer):
+                    self._take(block)
+                if not answer:
+                    break
+            self.trouble = ""
+        except OSError as error:
+            self.trouble = _why(error)
+
+    def _take(self, block: Block) -> None:
+        kind = block.head["kind"]
+        if kind == "run":
+            self._forget()  # Perhaps of another job than before.
+            self.run, self.rank = text_of(block), block.head["rank"]
+        elif kind == "names":
+            self.names.update((name["bucket"], name) for name in text_of(block))
+        elif kind == "steps":
+            self.steps.extend(_rows(columns_of(block)))
+        elif kind == "state":
+            self.states.extend(_rows(columns_of(block)))
+        elif kind == "gradients":
+            for row in _rows(columns_of(block)):
+                self.gradients[int(row["gradient"])] = row
+        self._after = max(self._after, block.head.get("number", 0))
+
+
+def _rows(columns: Table) -> Iterator[Dict[str, float]]:
+    lists = {name: values.tolist() for name, values in columns.items()}
+    for values in zip(*lists.values()):
+        yield dict(zip(lists, values))
+
+
+def _blocks(answer: bytes) -> Iterator[Block]:
+    data, at = memoryview(answer), 0
+    while at < len(data):
+        try:
+            block = block_at(data, at)
+        except Damaged as error:
+            raise OSError(f"its answer is damaged: {error}") from None
+        yield block
+        at = block.end
+
+
+def _why(error: OSError) -> str:
+    if isinstance(error, urllib.error.HTTPError):
+        return ("it wants a token: set WEIR_METRICS_TOKEN" if error.code == 401
+                else f"HTTP status {error.code}")
+    reason = getattr(error, "reason", error)
+    return str(getattr(reason, "strerror", None) or reason)
+
+
+def ranks_of(url: str, token: str = "") -> List[Rank]:
+    """All ranks of the job whose rank 0 answers at `url`; only that one where it does not know the
+    others. Raises ValueError for what is no address, OSError with a reason when nobody answers."""
+    first = Endpoint(url, token)
+    try:
+        groups = json.loads(first.get("/targets"))
+    except urllib.error.HTTPError as error:
+        if error.code in (404, 503):  # Not rank 0, or not started by weirrun.
+            return [Rank(first)]
+        raise OSError(f"{first.url} does not answer: {_why(error)}") from None
+    except OSError as error:
+        raise OSError(f"{first.url} does not answer: {_why(error)}; is the job running, with "
+                      "--metrics-port?") from None
+    found = [(int(group["labels"]["rank"]), address)
+             for group in groups for address in group["targets"]]
+    # A rank knows its host by a name that may mean nothing here.
+    return [Rank(first if rank == 0 else Endpoint(address, token), rank) for rank, address in found]

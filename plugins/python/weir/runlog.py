@@ -1,0 +1,154 @@
+"""Reads run logs: what ``weirrun --record run.weirlog`` writes (docs/reference/run-log.md).
+
+::
+
+    log = weir.runlog.read("run.weirlog")      # and run.rank1.weirlog, run.rank2.weirlog, ...
+    steps = log.steps()                        # a dictionary of NumPy arrays, a row a step and rank
+    seconds = (steps["end_ns"] - steps["start_ns"]) / 1e9
+    frame = weir.runlog.to_frame(steps)        # the same as a pandas.DataFrame
+
+Needs NumPy; it needs no job, no GPU and no MPI. Not thread-safe.
+"""
+
+import importlib
+import mmap
+import os
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
+
+import numpy
+
+from weir._log_blocks import Block, Damaged, Table, block_at, columns_of, next_magic, text_of
+from weir._rank_files import rank_files
+
+__all__ = ["STAGES", "Damage", "RunLog", "read", "to_frame"]
+
+#: What the numbers of the column "stage" mean.
+STAGES = ("queue", "negotiate", "pack", "compress", "exchange", "merge", "unpack")
+
+
+class Damage(NamedTuple):
+    """A part of a file that was left out. A job that was killed leaves half a block at the end."""
+
+    path: str
+    offset: int  #: Of its first byte.
+    bytes: int
+    why: str
+
+
+def _mapped(path: str) -> memoryview:
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return memoryview(b"")  # Which cannot be mapped.
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _blocks(path: str, damages: List[Damage]) -> Iterator[Block]:
+    """The whole blocks of a file, in order. What is none is added to `damages`."""
+    data = _mapped(path)
+    at = 0
+    while at < len(data):
+        try:
+            block = block_at(data, at)
+        except Damaged as error:
+            end = error.end or next_magic(data, at + 1)
+            damages.append(Damage(path, at, end - at, str(error)))
+            at = end
+            continue
+        yield block
+        at = block.end
+
+
+class RunLog:
+    """What one or several files of a run have. ``damages`` says what of them could not be read."""
+
+    def __init__(self, paths: List[str]):
+        """Raises OSError for a file that cannot be opened, ValueError for one that is no run log."""
+        self.damages: List[Damage] = []
+        self._runs: Dict[int, Any] = {}
+        self._buckets: Dict[int, Dict[int, Any]] = {}
+        self._tables: Dict[str, Dict[int, List[Table]]] = {}
+        self._lost: Dict[int, int] = {}
+        for path in paths:
+            any_block = False
+            for block in _blocks(path, self.damages):
+                any_block = True
+                self._take(block)
+            if not any_block:
+                raise ValueError(f"{path} is no run log: no block in it is whole; what weirrun --record "
+                                 "writes is meant")
+
+    def _take(self, block: Block) -> None:
+        kind, rank = block.head["kind"], block.head["rank"]
+        if kind == "run":
+            self._runs[rank] = text_of(block)
+        elif kind == "names":
+            known = self._buckets.setdefault(rank, {})
+            known.update((bucket["bucket"], bucket) for bucket in text_of(block))
+        elif "columns" in block.head:
+            self._tables.setdefault(kind, {}).setdefault(rank, []).append(columns_of(block))
+            self._lost[rank] = self._lost.get(rank, 0) + block.head.get("lost", 0)
+
+    @property
+    def ranks(self) -> List[int]:
+        """Of which there is anything."""
+        known = {rank for table in self._tables.values() for rank in table}
+        return sorted(known | set(self._runs))
+
+    def run(self, rank: int = 0) -> Any:
+        """What /run said of the rank when it began: names, sizes, settings. Raises KeyError for a
+        rank without a file."""
+        return self._runs[rank]
+
+    def buckets(self, rank: int = 0) -> Dict[int, Any]:
+        """{number: {"name", "group", "compressor", "routes"}}, for the columns "bucket" and
+        "gradient"; a gradient's also has its "elements"."""
+        return self._buckets.get(rank, {})
+
+    def lost(self, rank: int = 0) -> int:
+        """Records that the rank's monitor was too slow to see: they are missing everywhere."""
+        return self._lost.get(rank, 0)
+
+    def steps(self, rank: Optional[int] = None) -> Table:
+        """A row for each step of the rank, or of all: "rank", "step", "start_ns", "end_ns"
+        (nanoseconds of the host's monotonic clock), "exposed_communication_ns",
+        "exposed_compression_ns", "payload_bytes", "dense_bytes", "target_density"."""
+        return self._table("steps", rank)
+
+    def stages(self, rank: Optional[int] = None) -> Table:
+        """A row for each stage of each bucket: "rank", "step" (-1: of no optimizer step),
+        "start_ns", "end_ns", "bytes_in", "bytes_out", "bucket", "density", "threshold", "stage"
+        (an index into STAGES), "route" (an index into the bucket's routes), "ok"."""
+        return self._table("stages", rank)
+
+    def gradients(self, rank: Optional[int] = None) -> Table:
+        """A row for each gradient of each step: "rank", "step", "start_ns" (submitted), "end_ns"
+        (delivered), "payload_bytes", "gradient" (a number of buckets()), "density" (what of it was
+        sent), "threshold", "residual_ratio" (below 0: not measured in this step)."""
+        return self._table("gradients", rank)
+
+    def state(self, rank: Optional[int] = None) -> Table:
+        """A row for each second: "rank", "time_ns", totals ("sent_bytes", "received_bytes",
+        "negotiation_bytes", "fast_rounds", "slow_rounds"), "stalled_tensors", and what waits for
+        each stage ("waiting_for_queue", ...)."""
+        return self._table("state", rank)
+
+    def _table(self, kind: str, rank: Optional[int]) -> Table:
+        blocks = [(of, block) for of, blocks in sorted(self._tables.get(kind, {}).items())
+                  if rank is None or of == rank for block in blocks]
+        if not blocks:
+            return {}
+        names = [name for name in blocks[0][1] if all(name in block for _, block in blocks)]
+        table = {name: numpy.concatenate([block[name] for _, block in blocks]) for name in names}
+        counts = [len(next(iter(block.values()))) for _, block in blocks]
+        return {"rank": numpy.repeat([of for of, _ in blocks], counts), **table}
+
+
+def read(path: Union[str, "os.PathLike[str]"]) -> RunLog:
+    """The log of a run. For rank 0's file, ``run.weirlog``, the other ranks' files beside it,
+    ``run.rank1.weirlog`` and so on, are read too. Raises OSError and ValueError."""
+    return RunLog(list(rank_files(os.fspath(path)).values()))
+
+
+def to_frame(table: Table) -> Any:
+    """The table as a pandas.DataFrame; needs pandas."""
+    return importlib.import_module("pandas").DataFrame(table)

@@ -1,0 +1,164 @@
+"""weir-top: a running job's ranks and layers in a terminal, as the dashboard shows them."""
+
+import argparse
+import os
+import statistics
+import sys
+import time
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from weir._following import Rank, ranks_of
+
+CLEAR = "\x1b[H\x1b[2J"
+
+
+def seconds(value: float) -> str:
+    for size, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if value >= size:
+            return f"{value / size:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
+
+
+def size(value: float) -> str:
+    for factor, unit in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if value >= factor:
+            return f"{value / factor:.3g} {unit}"
+    return f"{value:.0f} B"
+
+
+def percent(part: float) -> str:
+    return f"{100 * part:.1f} %"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> List[str]:
+    """Lines: the first column to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
+    return ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
+                      for place, (cell, width) in enumerate(zip(row, widths))).rstrip()
+            for row in (head, *rows)]
+
+
+class Times:
+    """Of a rank's newest steps, means in seconds."""
+
+    def __init__(self, rank: Rank):
+        steps = list(rank.steps)
+        duration = [step["end_ns"] - step["start_ns"] for step in steps]
+        self.communication = sum(step["exposed_communication_ns"] for step in steps) / len(steps) / 1e9
+        self.compression = sum(step["exposed_compression_ns"] for step in steps) / len(steps) / 1e9
+        self.work = sum(duration) / len(steps) / 1e9
+        self.own = self.work - self.communication
+        # From end to end, so that what lies between two steps counts.
+        between = steps[-1]["end_ns"] - steps[0]["end_ns"]
+        self.step = between / (len(steps) - 1) / 1e9 if len(steps) > 1 else self.work
+        self.payload = sum(step["payload_bytes"] for step in steps)
+        self.dense = sum(step["dense_bytes"] for step in steps)
+
+
+def sent_per_second(rank: Rank) -> float:
+    if len(rank.states) < 2:
+        return 0.0
+    first, last = rank.states[0], rank.states[-1]
+    return 1e9 * (last["sent_bytes"] - first["sent_bytes"]) / (last["time_ns"] - first["time_ns"])
+
+
+def _summary(times: Dict[Optional[int], Times], newest: int) -> str:
+    dense, payload = sum(t.dense for t in times.values()), sum(t.payload for t in times.values())
+    work = sum(t.work for t in times.values())
+    texts = [f"step {newest}", f"{seconds(max(t.step for t in times.values()))} a step",
+             f"exposed communication {percent(sum(t.communication for t in times.values()) / work)}",
+             f"compression {percent(sum(t.compression for t in times.values()) / work)}"]
+    if payload:
+        texts.append(f"{dense / payload:.3g}x less than dense")
+    if len(times) > 1:
+        slowest = max(times, key=lambda rank: times[rank].own)
+        median = statistics.median_low([t.own for t in times.values()])
+        excess = times[slowest].own / median - 1 if median > 0 else 0.0
+        texts.append(f"slowest rank {slowest} (+{percent(excess)})")
+    return ", ".join(texts)
+
+
+def _rank_rows(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List[Tuple[str, ...]]:
+    rows: List[Tuple[str, ...]] = []
+    for rank in ranks:
+        name = "?" if rank.rank is None else str(rank.rank)
+        host = str(rank.run.get("host", ""))
+        state = f"lost: {rank.trouble}" if rank.trouble else "live"
+        if rank.rank not in times:
+            rows.append((name, host, "-", "-", "-", "-", "-", "-", state))
+            continue
+        of = times[rank.rank]
+        stalled = rank.states[-1]["stalled_tensors"] if rank.states else 0
+        rows.append((name, host, f"{rank.steps[-1]['step']:.0f}", seconds(of.work), seconds(of.own),
+                     seconds(of.communication), size(sent_per_second(rank)) + "/s",
+                     f"{stalled:.0f}", state))
+    return rows
+
+
+def _layer_rows(ranks: Sequence[Rank], most: int) -> List[Tuple[str, ...]]:
+    """The layers that waited longest in their newest step, on the rank that waited longest."""
+    worst: Dict[str, Tuple[float, Dict[str, float], str]] = {}
+    for rank in ranks:
+        for number, row in rank.gradients.items():
+            name = rank.names.get(number, {"name": "?", "compressor": "?"})
+            latency = (row["end_ns"] - row["start_ns"]) / 1e9
+            if latency > worst.get(name["name"], (-1.0,))[0]:
+                worst[name["name"]] = (latency, row, name["compressor"])
+    ordered = sorted(worst.items(), key=lambda item: -item[1][0])[:most]
+    return [(name, compressor, seconds(latency), size(row["payload_bytes"]), percent(row["density"]))
+            for name, (latency, row, compressor) in ordered]
+
+
+def page(ranks: Sequence[Rank], layers: int) -> str:
+    """What is shown, as a text."""
+    times = {rank.rank: Times(rank) for rank in ranks if rank.steps}
+    newest = max((int(rank.steps[-1]["step"]) for rank in ranks if rank.steps), default=-1)
+    lines = [_summary(times, newest) if times else "no step has ended yet", ""]
+    lines += table(("rank", "host", "step", "time", "own work", "exposed", "sent", "stalled", "state"),
+                   _rank_rows(ranks, times))
+    rows = _layer_rows(ranks, layers)
+    if rows:
+        lines += ["", *table(("layer", "compressor", "latency", "payload", "density"), rows)]
+    return "\n".join(lines) + "\n"
+
+
+def _parsed(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="weir-top", description=__doc__,
+        epilog="Where readers need a token it comes from WEIR_METRICS_TOKEN.")
+    parser.add_argument("url", metavar="URL", help="rank 0's, such as http://localhost:9400")
+    parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS",
+                        help="between two looks (default: 1)")
+    parser.add_argument("--layers", type=int, default=10, metavar="N",
+                        help="show the N layers that wait longest (default: 10)")
+    parser.add_argument("--once", action="store_true", help="look once, print it, and end")
+    options = parser.parse_args(arguments)
+    if not options.every > 0:
+        parser.error(f"--every {options.every}: a time above 0 is meant")
+    if options.layers < 0:
+        parser.error(f"--layers {options.layers}: 0 or more are meant")
+    return options
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    options = _parsed(arguments)
+    try:
+        ranks = ranks_of(options.url, os.environ.get("WEIR_METRICS_TOKEN", ""))
+        while True:
+            for rank in ranks:
+                rank.look()
+            text = page(ranks, options.layers)
+            if options.once:
+                print(text, end="")
+                return 0
+            print(CLEAR + text, end="", flush=True)
+            time.sleep(options.every)
+    except (OSError, ValueError) as error:
+        print(f"weir-top: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

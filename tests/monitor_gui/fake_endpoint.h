@@ -1,0 +1,42 @@
+#pragma once
+
+#include <QByteArray>
+#include <QList>
+#include <QTcpServer>
+
+#include "tests/monitor_gui/made_blocks.h"
+
+namespace weir::monitor {
+
+/// A rank's HTTP endpoint for tests: answers /targets with a text, and /log with the blocks behind
+/// the number that is asked for.
+class FakeEndpoint final : public QObject {
+  Q_OBJECT
+ public:
+  FakeEndpoint();
+  /// Again on the port it had before.
+  void Listen();
+  /// Answers nobody any more.
+  void Close();
+
+  QString address() const;  ///< "127.0.0.1:PORT"
+  QString url() const { return "http://" + address(); }
+  void SetTargets(const QByteArray& json) { targets_ = json; }
+  void SetToken(const QByteArray& token) { token_ = token; }
+  /// Gives it the next number.
+  void Add(MadeBlock block);
+  int logs_asked() const { return logs_asked_; }
+
+ private:
+  void OnConnection();
+  QByteArray Answer(const QByteArray& request);
+
+  QTcpServer server_;
+  quint16 port_ = 0;
+  QByteArray targets_;  // Empty: 404.
+  QByteArray token_;
+  QList<QByteArray> blocks_;  // Of numbers 1, 2, ...
+  int logs_asked_ = 0;
+};
+
+}  // namespace weir::monitor

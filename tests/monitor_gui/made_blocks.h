@@ -1,0 +1,86 @@
+#pragma once
+
+#include <QByteArray>
+#include <QJsonArray>
+#include <QJsonObject>
+#include <QString>
+#include <cstring>
+#include <iterator>
+#include <vector>
+
+namespace weir::monitor {
+
+/// Makes a block as docs/reference/run-log.md has it, for tests: written from the document, not
+/// from the engine's own code.
+class MadeBlock {
+ public:
+  MadeBlock(const QString& kind, int rank) : head_{{"kind", kind}, {"rank", rank}} {}
+
+  MadeBlock& Note(const QString& key, const QJsonValue& value) {
+    head_[key] = value;
+    return *this;
+  }
+  template <typename T>
+  MadeBlock& Column(const QString& name, const QString& type, const std::vector<T>& values) {
+    head_["rows"] = static_cast<qint64>(values.size());
+    QJsonArray columns = head_["columns"].toArray();
+    columns.append(QJsonArray{name, type});
+    head_["columns"] = columns;
+    body_.append(reinterpret_cast<const char*>(values.data()),
+                 std::ssize(values) * static_cast<qsizetype>(sizeof(T)));
+    Pad(body_, '\0');
+    return *this;
+  }
+  MadeBlock& Text(const QByteArray& text) {
+    head_["text_bytes"] = text.size();
+    body_ = text;
+    Pad(body_, '\0');
+    return *this;
+  }
+  QByteArray Bytes() const;
+
+ private:
+  static void Pad(QByteArray& bytes, char with) {
+    while (bytes.size() % 8 != 0) bytes.append(with);
+  }
+  QJsonObject head_;
+  QByteArray body_;
+};
+
+/// What a rank says first; its clock is the wall clock.
+QByteArray RunBlock(int rank, int size);
+/// Names gradients 0, 1, ... of so many entries each.
+QByteArray NamesBlock(int rank, const QStringList& gradients, qint64 elements);
+
+/// A step that begins at 100 ms times its number and takes so long, in milliseconds.
+struct MadeStep {
+  qint64 step = 0;
+  qint64 duration_ms = 100;
+  qint64 exposed_communication_ms = 0;
+  qint64 exposed_compression_ms = 0;
+  quint64 payload_bytes = 1;
+  quint64 dense_bytes = 1;
+  float target_density = 1.0f;
+};
+QByteArray StepsBlock(int rank, const std::vector<MadeStep>& steps);
+
+struct MadeGradient {
+  qint64 step = 0;
+  quint32 gradient = 0;
+  qint64 latency_ms = 1;
+  quint64 payload_bytes = 8;
+  float density = 1.0f;
+  float residual_ratio = -1.0f;
+};
+QByteArray GradientsBlock(int rank, const std::vector<MadeGradient>& gradients);
+
+struct MadeStage {
+  qint64 start_us = 0;
+  qint64 end_us = 0;
+  quint8 stage = 4;  ///< Exchange.
+  quint32 bucket = 0;
+  quint64 bytes_in = 0;
+};
+QByteArray StagesBlock(int rank, const std::vector<MadeStage>& stages);
+
+}  // namespace weir::monitor

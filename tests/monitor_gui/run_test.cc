@@ -1,0 +1,179 @@
+// What the dashboard makes of a run's blocks: layers, lanes, summary.
+#include "monitor_gui/run/run.h"
+
+#include <QTest>
+
+#include "monitor_gui/run/lanes.h"
+#include "monitor_gui/run/summary.h"
+#include "tests/monitor_gui/made_blocks.h"
+
+namespace weir::monitor {
+namespace {
+
+/// Blocks stay in memory as long as the run is filled.
+Run RunOf(const QByteArray& bytes) {
+  Run run;
+  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+  return run;
+}
+
+const Statistic& Cell(const Run& run, Metric metric, std::size_t layer, int column) {
+  return run.layers().At(metric, layer, column);
+}
+
+constexpr std::int64_t kUs = 1'000;
+
+}  // namespace
+
+class RunTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void ALayersCellCountsAllRanks();
+  void ColumnsAreSharedWhenThereAreMoreSteps();
+  void ResidualsStandUntilTheyAreMeasuredAgain();
+  void LanesShowWhatTouchesTheWindow();
+  void IntervalsShorterThanAPixelBecomeOne();
+  void TheSummaryIsThatOfTheNewestSteps();
+  void ASlowRankIsNamed();
+  void RanksThatAreLostOrSilentAreTroubles();
+  void ARunThatBeginsAnewForgetsTheOneBefore();
+};
+
+void RunTest::ALayersCellCountsAllRanks() {
+  const Run run = RunOf(RunBlock(0, 2) + NamesBlock(0, {"conv", "fc"}, 100) + RunBlock(1, 2) +
+                        NamesBlock(1, {"conv", "fc"}, 100) +
+                        GradientsBlock(0, {{.step = 5, .gradient = 1, .latency_ms = 10}}) +
+                        GradientsBlock(1, {{.step = 5, .gradient = 1, .latency_ms = 30}}));
+  QCOMPARE(run.layers().layers().size(), 1u);
+  QCOMPARE(run.layers().layers()[0].name, "fc");
+  QCOMPARE(run.layers().first_step(), 5);
+  const Statistic& latency = Cell(run, Metric::kLatency, 0, 0);
+  QCOMPARE(latency.count, 2u);
+  QCOMPARE(latency.mean(), 0.02f);
+  QCOMPARE(latency.min, 0.01f);
+  QCOMPARE(latency.max, 0.03f);
+  QCOMPARE(run.layers().Newest(Metric::kLatency, 0).max, 0.03f);
+}
+
+void RunTest::ColumnsAreSharedWhenThereAreMoreSteps() {
+  Run run = RunOf(RunBlock(0, 1) + NamesBlock(0, {"conv"}, 100));
+  const auto add = [&](qint64 step, float density) {
+    const QByteArray bytes = GradientsBlock(0, {{.step = step, .density = density}});
+    for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+  };
+  for (qint64 step = 0; step < LayerHistory::kMostColumns; ++step)
+    add(step, step % 2 ? 0.5f : 0.25f);
+  QCOMPARE(run.layers().columns(), LayerHistory::kMostColumns);
+  QCOMPARE(run.layers().steps_per_column(), 1);
+  add(LayerHistory::kMostColumns, 1.0f);
+  QCOMPARE(run.layers().steps_per_column(), 2);
+  QCOMPARE(run.layers().columns(), LayerHistory::kMostColumns / 2 + 1);
+  QCOMPARE(Cell(run, Metric::kDensity, 0, 3).mean(), 0.375f);
+  QCOMPARE(Cell(run, Metric::kDensity, 0, 3).count, 2u);
+  QCOMPARE(Cell(run, Metric::kDensity, 0, LayerHistory::kMostColumns / 2).mean(), 1.0f);
+  QCOMPARE(Cell(run, Metric::kDensity, 0, LayerHistory::kMostColumns / 2 + 1).count, 0u);
+}
+
+void RunTest::ResidualsStandUntilTheyAreMeasuredAgain() {
+  const Run run = RunOf(RunBlock(0, 1) + NamesBlock(0, {"conv"}, 100) +
+                        GradientsBlock(0, {{.step = 0, .residual_ratio = 7.0f}, {.step = 1}}) +
+                        GradientsBlock(0, {{.step = 2}, {.step = 3, .density = 0.5f}}));
+  QCOMPARE(Cell(run, Metric::kResidual, 0, 0).count, 1u);
+  QCOMPARE(Cell(run, Metric::kResidual, 0, 1).count, 0u);
+  QCOMPARE(run.layers().Newest(Metric::kResidual, 0).mean(), 7.0f);
+  // Not of the very newest step, which other ranks may not have told yet.
+  QCOMPARE(run.layers().Newest(Metric::kDensity, 0).mean(), 1.0f);
+}
+
+void RunTest::LanesShowWhatTouchesTheWindow() {
+  const Run run = RunOf(RunBlock(0, 1) + StagesBlock(0, {{.start_us = 0, .end_us = 10},
+                                                         {.start_us = 15, .end_us = 25},
+                                                         {.start_us = 30, .end_us = 90},
+                                                         {.start_us = 20, .end_us = 40, .stage = 3},
+                                                         {.start_us = 95, .end_us = 99}}));
+  const TimeWindow window{20 * kUs, 50 * kUs};
+  const auto exchange = IntervalsOf(run.ranks().at(0), Lane::kExchange, window, 1);
+  QCOMPARE(exchange.size(), 2u);
+  QCOMPARE(exchange[0].start_ns, 15 * kUs);
+  QCOMPARE(exchange[1].end_ns, 90 * kUs);
+  QCOMPARE(IntervalsOf(run.ranks().at(0), Lane::kCompress, window, 1).size(), 1u);
+  QVERIFY(IntervalsOf(run.ranks().at(0), Lane::kMerge, window, 1).empty());
+}
+
+void RunTest::IntervalsShorterThanAPixelBecomeOne() {
+  std::vector<MadeStage> stages;
+  for (qint64 i = 0; i < 1000; ++i)
+    stages.push_back({.start_us = 10 * i, .end_us = 10 * i + 5, .bytes_in = 2});
+  stages.push_back({.start_us = 10'000, .end_us = 19'000, .bytes_in = 1});
+  const Run run = RunOf(RunBlock(0, 1) + StagesBlock(0, stages));
+  const TimeWindow window{0, 20'000 * kUs};
+  const auto joined = IntervalsOf(run.ranks().at(0), Lane::kExchange, window, 20 * kUs);
+  QCOMPARE(joined.size(), 2u);
+  QCOMPARE(joined[0].count, 1000u);
+  QCOMPARE(joined[0].bytes, 2000u);
+  QCOMPARE(joined[1].bytes, 1u);
+  QCOMPARE(IntervalsOf(run.ranks().at(0), Lane::kExchange, window, 1).size(), 1001u);
+}
+
+void RunTest::TheSummaryIsThatOfTheNewestSteps() {
+  std::vector<MadeStep> steps;
+  for (qint64 step = 0; step < 200; ++step) {
+    const bool newest = step >= 200 - static_cast<qint64>(Summary::kSteps);
+    steps.push_back({.step = step,
+                     .exposed_communication_ms = newest ? 25 : 90,
+                     .exposed_compression_ms = newest ? 5 : 0,
+                     .payload_bytes = 10,
+                     .dense_bytes = newest ? 1000u : 10u});
+  }
+  const Summary summary = Summarise(RunOf(RunBlock(0, 1) + StepsBlock(0, steps)), 0);
+  QCOMPARE(summary.step, 199);
+  QCOMPARE(summary.ranks, 1);
+  QCOMPARE(summary.step_seconds, 0.1);
+  QCOMPARE(summary.exposed_communication, 0.25);
+  QCOMPARE(summary.exposed_compression, 0.05);
+  QCOMPARE(summary.wire_ratio, 100.0);
+  QVERIFY(!summary.slowest_rank.has_value());
+  QCOMPARE(summary.health, Summary::Health::kGood);
+}
+
+void RunTest::ASlowRankIsNamed() {
+  QByteArray bytes;
+  for (int rank = 0; rank < 4; ++rank) {
+    bytes += RunBlock(rank, 4);
+    // All take as long; rank 2 waits for nobody, the others for it.
+    bytes += StepsBlock(rank, {{.step = 0, .exposed_communication_ms = rank == 2 ? 0 : 50}});
+  }
+  const Summary summary = Summarise(RunOf(bytes), 0);
+  QCOMPARE(summary.slowest_rank.value_or(-1), 2);
+  QCOMPARE(summary.slowest_excess, 1.0);
+  QCOMPARE(summary.health, Summary::Health::kWarning);
+  QVERIFY(summary.troubles.join("").contains("rank 2"));
+}
+
+void RunTest::RanksThatAreLostOrSilentAreTroubles() {
+  Run run = RunOf(RunBlock(0, 2) + StepsBlock(0, {{.step = 0}}));
+  run.SetLink(0, {.state = RankLink::State::kLive, .heard_ms = 100'000});
+  QCOMPARE(Summarise(run, 101'000).health, Summary::Health::kGood);
+  QCOMPARE(Summarise(run, 107'000).health, Summary::Health::kWarning);
+  run.SetLink(1, {.state = RankLink::State::kLost, .detail = "connection refused"});
+  const Summary lost = Summarise(run, 101'000);
+  QCOMPARE(lost.health, Summary::Health::kBad);
+  QVERIFY(lost.troubles.join("").contains("rank 1 is lost: connection refused"));
+}
+
+void RunTest::ARunThatBeginsAnewForgetsTheOneBefore() {
+  const Run run =
+      RunOf(RunBlock(0, 1) + NamesBlock(0, {"old"}, 1) + StepsBlock(0, {{.step = 900}}) +
+            GradientsBlock(0, {{.step = 900}}) + RunBlock(0, 1) + NamesBlock(0, {"new"}, 1) +
+            StepsBlock(0, {{.step = 0}}) + GradientsBlock(0, {{.step = 0}}));
+  QCOMPARE(run.ranks().at(0).steps().size(), 1u);
+  QCOMPARE(run.layers().layers().size(), 1u);
+  QCOMPARE(run.layers().layers()[0].name, "new");
+  QCOMPARE(run.layers().first_step(), 0);
+}
+
+}  // namespace weir::monitor
+
+QTEST_GUILESS_MAIN(weir::monitor::RunTest)
+#include <run_test.moc>

@@ -1,0 +1,238 @@
+// The window itself, driven as a person would: pages, filter, zoom, pictures.
+#include <QAbstractItemView>
+#include <QComboBox>
+#include <QFile>
+#include <QLineEdit>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QStandardPaths>
+#include <QTableView>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "monitor_gui/view/line_chart.h"
+#include "monitor_gui/view/units.h"
+#include "monitor_gui/window/appearance.h"
+#include "monitor_gui/window/main_window.h"
+#include "tests/monitor_gui/made_blocks.h"
+
+namespace weir::monitor {
+
+class WindowTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase();               // NOLINT(readability-identifier-naming): Qt calls it so
+  void init();                       // NOLINT(readability-identifier-naming): Qt calls it so
+  void UnitsHaveThreeDigits_data();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void UnitsHaveThreeDigits();
+  void DecimatedLinesKeepTheirPeaks();
+  void EveryPageShowsSomething_data();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void EveryPageShowsSomething();
+  void TheStripShowsTheRun();
+  void TheFilterLeavesTheLayersOfItsName();
+  void LayersSortByTheNumberBehindTheText();
+  void LanesZoomAndMoveByKeysAndWheel();
+  void AWindowWithoutARunSaysWhatToDo();
+
+ private:
+  QTemporaryDir folder_;
+  QString path_;
+};
+
+namespace {
+
+/// Of a window, whose run has been read.
+void Load(MainWindow& window) {
+  window.resize(1000, 700);
+  window.show();
+  QVERIFY(QTest::qWaitForWindowExposed(&window));
+  QTRY_VERIFY(window.session().run().Read([](const Run& run) {
+    return run.ranks().size() == 2 && !run.ranks().at(1).stages().empty();
+  }));
+  window.Refresh();
+}
+
+/// How many different colours a widget shows.
+qsizetype Colors(QWidget& widget) {
+  const QImage image = widget.grab().toImage();
+  QSet<QRgb> colors;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) colors.insert(image.pixel(x, y));
+  }
+  return colors.size();
+}
+
+}  // namespace
+
+void WindowTest::initTestCase() {
+  QStandardPaths::setTestModeEnabled(true);
+  QCoreApplication::setOrganizationName("weir-window-test");
+  InitialiseAppearance();
+  QByteArray bytes;
+  for (int rank = 0; rank < 2; ++rank) {
+    std::vector<MadeStep> steps;
+    std::vector<MadeGradient> gradients;
+    std::vector<MadeStage> stages;
+    for (qint64 step = 0; step < 40; ++step) {
+      steps.push_back({.step = step,
+                       .exposed_communication_ms = 20,
+                       .payload_bytes = 1000,
+                       .dense_bytes = 100'000,
+                       .target_density = step < 10 ? 0.1f : 0.01f});
+      for (quint32 gradient = 0; gradient < 3; ++gradient) {
+        gradients.push_back({.step = step,
+                             .gradient = gradient,
+                             .latency_ms = 5 * (gradient + 1),
+                             .payload_bytes = 900 * (gradient + 1),
+                             .density = 0.01f * static_cast<float>(gradient + 1),
+                             .residual_ratio = 2.0f});
+      }
+      for (quint8 stage : {quint8{3}, quint8{4}, quint8{5}}) {
+        const qint64 start = step * 100'000 + stage * 10'000;
+        stages.push_back(
+            {.start_us = start, .end_us = start + 8'000, .stage = stage, .bytes_in = 64});
+      }
+    }
+    bytes += RunBlock(rank, 2) +
+             NamesBlock(rank, {"conv1.weight", "conv2.weight", "fc.weight"}, 5000) +
+             StepsBlock(rank, steps) + GradientsBlock(rank, gradients) + StagesBlock(rank, stages);
+    bytes += MadeBlock("state", rank)
+                 .Column<qint64>("time_ns", "<i8", {0, 1'000'000'000, 2'000'000'000})
+                 .Column<quint64>("sent_bytes", "<u8", {0, 5'000'000, 6'000'000})
+                 .Column<quint64>("received_bytes", "<u8", {0, 5'000'000, 6'000'000})
+                 .Bytes();
+  }
+  path_ = folder_.filePath("run.weirlog");
+  QFile file(path_);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  QCOMPARE(file.write(bytes), bytes.size());
+}
+
+void WindowTest::init() { QSettings().clear(); }
+
+void WindowTest::UnitsHaveThreeDigits_data() {
+  QTest::addColumn<QString>("text");
+  QTest::addColumn<QString>("expected");
+  QTest::newRow("s") << Seconds(1.2345) << "1.23 s";
+  QTest::newRow("ms") << Seconds(0.0456) << "45.6 ms";
+  QTest::newRow("us") << Seconds(9.9996e-4) << "1.00 ms";
+  QTest::newRow("zero") << Seconds(0) << "0 s";
+  QTest::newRow("bytes") << Bytes(999) << "999 B";
+  QTest::newRow("kB") << Bytes(1000) << "1.00 kB";
+  QTest::newRow("rate") << BytesPerSecond(12.345e6) << "12.3 MB/s";
+  QTest::newRow("percent") << Percent(0.001) << "0.100 %";
+  QTest::newRow("times") << Times(623.4) << QString::fromUtf8("623×");
+}
+
+void WindowTest::UnitsHaveThreeDigits() {
+  QFETCH(QString, text);
+  QFETCH(QString, expected);
+  QCOMPARE(text, expected);
+}
+
+void WindowTest::DecimatedLinesKeepTheirPeaks() {
+  QList<QPointF> points;
+  for (int i = 0; i < 100'000; ++i)
+    points.append({static_cast<double>(i), i == 77'777 ? 9.0 : 1.0});
+  const QList<QPointF> kept = Decimated(points, 1000);
+  QVERIFY(kept.size() <= 1000);
+  QVERIFY(kept.contains(QPointF(77'777, 9.0)));
+  QVERIFY(std::is_sorted(kept.begin(), kept.end(),
+                         [](const QPointF& a, const QPointF& b) { return a.x() < b.x(); }));
+  QCOMPARE(Decimated(points.first(1000), 1000).size(), 1000);
+}
+
+void WindowTest::EveryPageShowsSomething_data() {
+  QTest::addColumn<QString>("page");
+  for (const QString& page : MainWindow::PageNames()) QTest::newRow(qPrintable(page)) << page;
+}
+
+void WindowTest::EveryPageShowsSomething() {
+  QFETCH(QString, page);
+  MainWindow window(path_, {});
+  QVERIFY(window.ShowPage(page));
+  Load(window);
+  auto* const dock = window.findChild<QDockWidget*>(page);
+  QTRY_VERIFY(dock->widget()->isVisible());
+  window.Refresh();
+  QCoreApplication::processEvents();
+  QVERIFY(Colors(*dock->widget()) > 8);
+  for (auto* view : dock->findChildren<QTableView*>()) {
+    QVERIFY(view->model()->rowCount() > 0);
+    for (int column = 0; column < view->model()->columnCount(); ++column) {
+      QVERIFY(!view->model()->headerData(column, Qt::Horizontal).toString().isEmpty());
+      QVERIFY(!view->model()->index(0, column).data().toString().isEmpty());
+    }
+  }
+}
+
+void WindowTest::TheStripShowsTheRun() {
+  MainWindow window(path_, {});
+  Load(window);
+  QStringList values;
+  for (const Tile* tile : window.findChildren<Tile*>()) values += tile->value();
+  QVERIFY2(values.contains("39"), qPrintable(values.join("|")));
+  QVERIFY2(values.contains("100 ms"), qPrintable(values.join("|")));
+  QVERIFY2(values.contains("20.0 %"), qPrintable(values.join("|")));
+  QVERIFY2(values.contains(QString::fromUtf8("100×")), qPrintable(values.join("|")));
+}
+
+void WindowTest::TheFilterLeavesTheLayersOfItsName() {
+  MainWindow window(path_, {});
+  window.ShowPage("layers");
+  Load(window);
+  auto* const dock = window.findChild<QDockWidget*>("layers");
+  auto* const table = dock->findChild<QTableView*>();
+  QTRY_COMPARE(table->model()->rowCount(), 3);
+  QTest::keyClicks(dock->findChild<QLineEdit*>(), "CONV");
+  QCOMPARE(table->model()->rowCount(), 2);
+  QTest::keyClicks(dock->findChild<QLineEdit*>(), "2");
+  QCOMPARE(table->model()->rowCount(), 1);
+  QCOMPARE(table->model()->index(0, 0).data().toString(), "conv2.weight");
+}
+
+void WindowTest::LayersSortByTheNumberBehindTheText() {
+  MainWindow window(path_, {});
+  window.ShowPage("layers");
+  Load(window);
+  auto* const table = window.findChild<QDockWidget*>("layers")->findChild<QTableView*>();
+  QTRY_COMPARE(table->model()->rowCount(), 3);
+  constexpr int kPayload = 5;  // 900 B, 1.80 kB, 2.70 kB: as texts they sort in another order.
+  table->sortByColumn(kPayload, Qt::DescendingOrder);
+  QCOMPARE(table->model()->index(0, 0).data().toString(), "fc.weight");
+  QCOMPARE(table->model()->index(2, kPayload).data().toString(), "900 B");
+}
+
+void WindowTest::LanesZoomAndMoveByKeysAndWheel() {
+  MainWindow window(path_, {});
+  window.ShowPage("lanes");
+  Load(window);
+  auto* const lanes = window.findChild<LanesPage*>();
+  auto* const list = lanes->findChild<QAbstractItemView*>();
+  QVERIFY(lanes->following());
+  const std::int64_t newest = lanes->window().end_ns;
+  const std::int64_t length = lanes->window().length_ns();
+  QTest::keyClick(list, Qt::Key_Plus);
+  QVERIFY(lanes->window().length_ns() < length);
+  QCOMPARE(lanes->window().end_ns, newest);  // Which is followed.
+  QTest::keyClick(list, Qt::Key_Left);
+  QVERIFY(!lanes->following());
+  QVERIFY(lanes->window().end_ns < newest);
+  QTest::keyClick(list, Qt::Key_End);
+  QVERIFY(lanes->following());
+  QCOMPARE(lanes->window().end_ns, newest);
+}
+
+void WindowTest::AWindowWithoutARunSaysWhatToDo() {
+  MainWindow window({}, {});
+  window.show();
+  QVERIFY(QTest::qWaitForWindowExposed(&window));
+  window.Refresh();
+  for (const Tile* tile : window.findChildren<Tile*>()) QVERIFY(!tile->value().isEmpty());
+}
+
+}  // namespace weir::monitor
+
+QTEST_MAIN(weir::monitor::WindowTest)
+#include <window_test.moc>

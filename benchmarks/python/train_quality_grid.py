@@ -110,6 +110,8 @@ CONFIGS = {
     "dgc-one-selection": Config("dgc, one selection over all tensors", _dgc(selection="bucket")),
     "dgc-look-ahead": Config("dgc, gradients at where the residual leads",
                              _dgc(look_ahead=1)),
+    "dgc-together": Config("dgc with compensated gain, one selection and look-ahead",
+                           _dgc(gain_compensation=True, selection="bucket", look_ahead=1)),
     "dense-adamw": Config("AdamW", lambda density, steps: {"compressor": "dense"}, sparse=False,
                           adam=True),
     "dgc-into-adamw": Config("dgc without momentum, and AdamW of what comes out",

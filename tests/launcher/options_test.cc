@@ -16,9 +16,11 @@ namespace weir::launcher {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Key;
 using testing::Not;
 using testing::Pair;
 using testing::SizeIs;
@@ -233,7 +235,17 @@ TEST(Options, TheOldSpellingOfHiddenTimestampsIsKnown) {
 TEST(Options, TcpKeepsEveryNetworkLibraryOnTcp) {
   EXPECT_THAT(ParseOptions({"-np", "1", "--tcp", "x"}).environment,
               UnorderedElementsAre(Pair("NCCL_IB_DISABLE", "1"), Pair("UCX_TLS", "tcp,sm,self"),
-                                   Pair("FI_PROVIDER", "tcp"), Pair("UCX_RNDV_THRESH", "64k")));
+                                   Pair("FI_PROVIDER", "tcp"), Pair("UCX_RNDV_THRESH", "inf"),
+                                   Pair("UCX_TCP_TX_SEG_SIZE", "256k"),
+                                   Pair("UCX_TCP_RX_SEG_SIZE", "256k")));
+}
+
+TEST(Options, TcpLeavesWhatIsSetInTheEnvironmentAsItIs) {
+  setenv("UCX_RNDV_THRESH", "1m", 1);
+  const auto environment = ParseOptions({"-np", "1", "--tcp", "x"}).environment;
+  unsetenv("UCX_RNDV_THRESH");
+  EXPECT_THAT(environment, Not(Contains(Key("UCX_RNDV_THRESH"))));
+  EXPECT_THAT(environment, Contains(Pair("UCX_TCP_TX_SEG_SIZE", "256k")));
 }
 
 TEST(Options, WhoSetAVariableIsRemembered) {

@@ -23,7 +23,8 @@ TensorSpec Matrix(std::size_t n) {
   return {.name = "w", .shape = {1024, static_cast<std::int64_t>(n / 1024)}};
 }
 
-CodecCandidate FromCodec(std::string name, std::shared_ptr<const Codec> codec, std::size_t n) {
+CodecCandidate FromCodec(std::string name, const std::shared_ptr<const Codec>& codec,
+                         std::size_t n) {
   CodecCandidate made{.name = std::move(name), .max_bytes = codec->MaxEncodedBytes(n, 0.01)};
   made.encode = [codec](auto values, auto payload) {
     return codec->Encode(kContext, values, payload);

@@ -91,8 +91,8 @@ travel finer, a pattern says so: `values[*norm*]=fp16`. `route=split` divides wh
   `gain_compensation` do not apply. In the first step Adam's steps are of one length in all entries: which of them are sent is then decided by rounding.
 * `look_ahead=c`, from 0 to 1: a rank computes its gradients at `w - lr * (c / N) * v`, where `v` is what it has not sent yet and N the number of ranks; with c = 1
   that is where the weights would be if it could send its part of all that. The weights themselves stay what they are on all ranks. In
-  `weir.torch` the forward and backward passes of a step stand in `with optimizer.looking_ahead():`; not with `route=hierarchical`, where a host's
-  first rank keeps what none of them has sent. c = N diverges, and above 1 is refused.
+  `weir.torch` the forward and backward passes of a step stand in `with optimizer.looking_ahead():`; in C++ parameters are shifted from `BeginStep` to
+  `Step`. Not with `route=hierarchical`, where a host's first rank keeps what none of them has sent. c = N diverges, and above 1 is refused.
 * `gain_compensation=true`: masking shortens the step of entries that are sent often; the update is divided by what it leaves.
 )";
 

@@ -176,7 +176,7 @@ Variant::Variant(const CompressionOptions& given_options)
     options.Refuse(
         "look_ahead",
         "belongs to an optimizer that moves the parameters while gradients are computed, "
-        "which weir.torch's does: leave it out here");
+        "which a DistributedOptimizer does: leave it out here");
   }
   if (options.Given("weight_decay")) {
     options.Refuse("weight_decay",

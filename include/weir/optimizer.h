@@ -84,6 +84,8 @@ class DistributedOptimizer {
   DistributedOptimizer& operator=(const DistributedOptimizer&) = delete;
 
   /// Opens a step. One rate for all parameter groups, or one for each. `loss_scale`: see StepInfo.
+  /// With the compression option look_ahead parameters are shifted from here to Step, so that the
+  /// passes between the two find their gradients ahead.
   void BeginStep(float learning_rate, float loss_scale = 1.0f);
   void BeginStep(std::span<const float> learning_rates, float loss_scale = 1.0f);
 

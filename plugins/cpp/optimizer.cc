@@ -22,7 +22,8 @@ DistributedOptimizer::Impl::Impl(Engine& engine, std::vector<Parameter> paramete
       parameters_(std::move(parameters)),
       name_(options.name),
       plan_(PlanSgd(options, parameters_)),
-      rule_(RuleOf(options, plan_, parameters_)) {
+      rule_(RuleOf(options, plan_, parameters_)),
+      look_ahead_(plan_.look_ahead, parameters_) {
   if (options.backward_passes_per_step < 1) {
     throw InvalidArgument("backward_passes_per_step must be at least 1, not " +
                           std::to_string(options.backward_passes_per_step));
@@ -86,7 +87,9 @@ void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates
                           std::to_string(parameter_groups_) + " parameter groups of '" + name_ +
                           "'");
   }
+  look_ahead_.Read(*group_);
   group_->BeginStep({.learning_rates = learning_rates, .loss_scale = loss_scale});
+  look_ahead_.Shift(learning_rates, engine_.size());
   rates_.assign(learning_rates.begin(), learning_rates.end());
   loss_scale_ = loss_scale;
   for (Accumulator& accumulator : accumulators_) accumulator.Reset();
@@ -111,7 +114,8 @@ void DistributedOptimizer::Impl::Submit(std::size_t index) {
   const Parameter& parameter = parameters_[index];
   if (plan_.local_decay) {
     // The loss scale comes off later, of the sum.
-    AddLocalWeightDecay(parameter.value, plan_.weight_decay * loss_scale_, parameter.gradient);
+    AddLocalWeightDecay(look_ahead_.Value(index), plan_.weight_decay * loss_scale_,
+                        parameter.gradient);
   }
   const TensorView view{parameter.gradient.data(), DType::kFloat32, parameter.shape};
   group_->Submit(index, view, view);
@@ -123,6 +127,7 @@ StepReport DistributedOptimizer::Impl::Step() {
   }
   group_->EndStep();
   open_ = false;
+  look_ahead_.PutBack();
   const StepReport report = group_->WaitStep();
   if (report.skipped) return report;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

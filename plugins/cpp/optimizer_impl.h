@@ -42,6 +42,7 @@ class DistributedOptimizer::Impl {
   const std::unique_ptr<UpdateRule> rule_;
   std::unique_ptr<GradientGroup> group_;
   std::vector<Accumulator> accumulators_;
+  LookAhead look_ahead_;
   std::vector<float> rates_;
   float loss_scale_ = 1.0f;
   std::atomic<bool> open_ = false;  ///< Between BeginStep and Step.

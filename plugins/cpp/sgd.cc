@@ -125,6 +125,8 @@ SgdPlan PlanSgd(const OptimizerOptions& options, std::span<const Parameter> para
   };
   plan.compression = WithoutPrefix(options.compression);
   PlanWeightDecay(options, plan);
+  plan.look_ahead = TakeLookAhead(plan.compression);
+  plan.also_equal["look ahead"] = ExactText(plan.look_ahead.factor);
   const TensorOptions of_tensors(plan.compression);
   plan.compression.merge(ShareMomentum(options, of_tensors.base()).compression);
   for (const Parameter& parameter : parameters) {

@@ -8,6 +8,7 @@
 
 #include "compression/dgc_math.h"
 #include "compression/weight_decay.h"
+#include "plugins/cpp/look_ahead.h"
 #include "weir/optimizer.h"
 
 namespace weir {
@@ -31,6 +32,7 @@ struct SgdPlan {
   float weight_decay = 0.0f;
   /// Weight decay enters the gradient before compression (weight_decay_form = local).
   bool local_decay = false;
+  LookAheadPlan look_ahead;
 };
 
 /// Splits the options. Throws InvalidArgument when momentum or weight decay is asked for twice.

@@ -1,0 +1,63 @@
+#include "plugins/cpp/look_ahead.h"
+
+#include <algorithm>
+
+#include "compression/registry.h"
+#include "compression/tensor_options.h"
+
+namespace weir {
+
+LookAheadPlan TakeLookAhead(CompressionOptions& compression) {
+  if (!compression.contains("look_ahead")) return {};
+  const ParsedOptions options = ParseOptions(TensorOptions(compression).base());
+  const LookAheadPlan plan{.factor = static_cast<float>(options.Real("look_ahead")),
+                           .rate_inside = options.Choice("momentum") == "adam"};
+  if (plan.factor != 0.0f && options.Choice("route") == "hierarchical") {
+    options.Refuse("look_ahead",
+                   "needs what each rank has not sent yet, and with route=hierarchical the first "
+                   "rank of a host keeps it for all: leave one of them out");
+  }
+  compression.erase("look_ahead");
+  return plan;
+}
+
+LookAhead::LookAhead(LookAheadPlan plan, std::span<const Parameter> parameters)
+    : plan_(plan), parameters_(parameters.begin(), parameters.end()) {
+  if (plan_.factor == 0.0f) return;
+  for (const Parameter& parameter : parameters_) {
+    not_sent_.emplace_back(parameter.value.size());
+    values_.emplace_back(parameter.value.size());
+  }
+}
+
+void LookAhead::Read(const GradientGroup& group) {
+  for (std::size_t i = 0; i < not_sent_.size(); ++i) group.CopyVelocity(i, not_sent_[i]);
+}
+
+void LookAhead::Shift(std::span<const float> rates, int ranks) {
+  for (std::size_t i = 0; i < not_sent_.size(); ++i) {
+    const std::span<float> value = parameters_[i].value;
+    std::ranges::copy(value, values_[i].begin());
+    const float rate =
+        plan_.rate_inside ? 1.0f : rates[static_cast<std::size_t>(parameters_[i].parameter_group)];
+    const float factor = rate * plan_.factor / static_cast<float>(ranks);
+    for (std::size_t k = 0; k < value.size(); ++k) value[k] -= factor * not_sent_[i][k];
+  }
+  shifted_ = true;
+}
+
+void LookAhead::PutBack() {
+  if (!shifted_) return;
+  shifted_ = false;
+  // Copies and not differences: adding back what was subtracted would round.
+  for (std::size_t i = 0; i < values_.size(); ++i) {
+    std::ranges::copy(values_[i], parameters_[i].value.begin());
+  }
+}
+
+std::span<const float> LookAhead::Value(std::size_t parameter) const {
+  if (shifted_ && !values_.empty()) return values_[parameter];
+  return parameters_[parameter].value;
+}
+
+}  // namespace weir

@@ -26,14 +26,14 @@ FEW = 0.005
 
 
 def tensors_of(density, small):
-    """About 2.1 million elements: three buckets of one tensor, one of three. Six times as many where
+    """About 2.1 million elements: three buckets of one tensor, one of three. Twelve times as many where
     few of them are sent, so that headers and rounds do not outweigh what is measured. `small`: a
     seventh, in two buckets, for tests of the benchmark itself."""
     few = [Tensor("bias", (64,)), Tensor("c", (96, 100)), Tensor("d", (50, 64)),
            Tensor("tiny", (5, 5))]
     if small:
         return [Tensor("a", (600, 512)), *few]
-    scale = 6 if density < FEW else 1
+    scale = 12 if density < FEW else 1
     return [Tensor("a", (1024 * scale, 1024)), *few, Tensor("b", (640 * scale, 1024)),
             Tensor("e", (384 * scale, 1024))]
 

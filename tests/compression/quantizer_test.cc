@@ -96,6 +96,35 @@ TEST(Quantizer, IsRightOnAverage) {
   }
 }
 
+TEST(TernGrad, WithoutClippingIsRightOnAverage) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  const auto compressor = MakeCompressor({{"compressor", "terngrad"},
+                                          {"clip_deviations", "0"},
+                                          {"seed", std::to_string(seed)},
+                                          {"min_elements", "0"}},
+                                         TensorSpec{"w", Shape{40}});
+  // The first is 6 standard deviations out: clipped, it would be wrong on average.
+  std::vector<float> values(40, 0.0f);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = (static_cast<float>(i * 7 % 40) - 20.0f) / 20.0f;
+  }
+  values[0] = 25.0f;
+  constexpr int kSteps = 40'000;
+  std::vector<double> mean(values.size());
+  for (std::int64_t step = 0; step < kSteps; ++step) {
+    const auto sent = test::SendAndReceive(*compressor, {.step = step}, values);
+    for (std::size_t i = 0; i < sent.size(); ++i) mean[i] += sent[i] / double{kSteps};
+  }
+  // An entry of size x is 0 or the scale s: its variance is x (s - x). Six standard deviations of
+  // the mean; one run in ten million has an entry beyond them.
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = std::abs(static_cast<double>(values[i]));
+    const double deviation = std::sqrt(x * (25.0 - x) / kSteps);
+    EXPECT_NEAR(mean[i], values[i], 6 * deviation + 1e-9) << "entry " << i;
+  }
+}
+
 TEST(Quantizer, NearestTakesTheNearerLevelAndNoRandomNumbers) {
   const QuantizerCodec codec(CounterRandom(0, "w"),
                              {.levels = 3, .rounding = QuantizerCodec::Rounding::kNearest});

@@ -12,6 +12,12 @@ std::size_t Codec::EncodeAndSubtract(const StepContext& context, std::span<float
   return size;
 }
 
+Codec::Fed Codec::EncodeWithFeedback(const StepContext& context, const ErrorStep& step,
+                                     std::span<float> error, std::span<std::byte> payload) const {
+  const std::uint32_t non_finite = Take(step, error);
+  return {EncodeAndSubtract(context, error, payload), non_finite};
+}
+
 void Codec::MergeMean(std::span<const std::span<const std::byte>> payloads,
                       std::span<float> mean) const {
   MeanByMerging(payloads, mean,

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "compression/compressor.h"
+#include "compression/error_step.h"
 #include "weir/dtype.h"
 
 namespace weir {
@@ -24,10 +25,18 @@ class Codec {
   virtual std::size_t Encode(const StepContext& context, std::span<const float> values,
                              std::span<std::byte> payload) const = 0;
 
-  /// Encode of `rest`, and then rest -= what it decodes to: error feedback in one. The default
-  /// calls Encode and Subtract.
+  /// Encode of `rest`, and then rest -= what it decodes to. The default calls Encode and Subtract.
   virtual std::size_t EncodeAndSubtract(const StepContext& context, std::span<float> rest,
                                         std::span<std::byte> payload) const;
+
+  struct Fed {
+    std::size_t bytes = 0;
+    std::uint32_t non_finite = 0;  ///< See Take.
+  };
+  /// Take(step, error), and then EncodeAndSubtract of the error: error feedback in one. The default
+  /// calls these, and gives the bits that every other has to give.
+  virtual Fed EncodeWithFeedback(const StepContext& context, const ErrorStep& step,
+                                 std::span<float> error, std::span<std::byte> payload) const;
 
   /// Throws Corrupt for what Encode cannot have written for n values.
   virtual void Check(std::span<const std::byte> payload, std::size_t n) const = 0;

@@ -49,9 +49,24 @@ std::size_t OneBitCodec::MaxEncodedBytes(std::size_t n, double) const { return E
 
 std::size_t OneBitCodec::Encode(const StepContext& context, std::span<const float> values,
                                 std::span<std::byte> payload) const {
-  const std::size_t n = values.size();
-  WEIR_CHECK(payload.size() >= EncodedBytes(n));
+  WEIR_CHECK(payload.size() >= EncodedBytes(values.size()));
   const double sum = cpu::PackSigns(values, payload.data() + kHeader, context.pool);
+  return WriteMagnitude(sum, values.size(), payload);
+}
+
+Codec::Fed OneBitCodec::EncodeWithFeedback(const StepContext& context, const ErrorStep& step,
+                                           std::span<float> error,
+                                           std::span<std::byte> payload) const {
+  WEIR_CHECK(payload.size() >= EncodedBytes(error.size()));
+  const auto [sum, non_finite] =
+      cpu::TakeAndPackSigns(step, error, payload.data() + kHeader, context.pool);
+  const std::size_t bytes = WriteMagnitude(sum, error.size(), payload);
+  Subtract(payload.first(bytes), error);
+  return {bytes, non_finite};
+}
+
+std::size_t OneBitCodec::WriteMagnitude(double sum, std::size_t n,
+                                        std::span<std::byte> payload) const {
   const float magnitude =
       scaled_ && n > 0 ? static_cast<float>(sum / static_cast<double>(n)) : 1.0f;
   std::memcpy(payload.data(), &magnitude, kHeader);

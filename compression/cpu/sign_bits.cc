@@ -11,6 +11,8 @@
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compression/cpu/sign_bits.cc"
+#include "common/check.h"
+#include "compression/memory/finite.h"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
@@ -34,8 +36,11 @@ HWY_INLINE std::uint32_t BitsBelowZero(D d, hn::Vec<D> values) {
 }
 
 /// Whole words and the rest of one block. Sum j takes the magnitudes j, j + 32, j + 64, ...,
-/// whatever the vector length; then a tree over them.
-double PackImpl(const float* values, std::size_t count, std::byte* words) {
+/// whatever the vector length; then a tree over them. `vector` and `entry` return the values from i
+/// on, which they may have to put into `values` first.
+template <class Vector, class Entry>
+HWY_INLINE double PackFrom(const float* values, std::size_t count, std::byte* words, Vector vector,
+                           Entry entry) {
   const hn::CappedTag<float, kWord> d;
   const hn::CappedTag<double, kWord / 2> wide;
   const hn::Rebind<float, decltype(wide)> half;
@@ -47,7 +52,7 @@ double PackImpl(const float* values, std::size_t count, std::byte* words) {
   for (; i + kWord <= count; i += kWord) {
     std::uint32_t word = 0;
     for (std::size_t j = 0; j < kWord; j += kLanes) {
-      word |= BitsBelowZero(d, hn::LoadU(d, values + i + j)) << j;
+      word |= BitsBelowZero(d, vector(d, i + j)) << j;
     }
     std::memcpy(words + i / 8, &word, sizeof word);
     for (std::size_t j = 0; j < kWord; j += kWideLanes) {
@@ -62,7 +67,7 @@ double PackImpl(const float* values, std::size_t count, std::byte* words) {
   }
   std::uint32_t last = 0;
   for (std::size_t j = 0; i + j < count; ++j) {
-    const float value = values[i + j];
+    const float value = entry(i + j);
     if (value < 0.0f) last |= std::uint32_t{1} << j;
     sums[j] += std::abs(value);
   }
@@ -71,6 +76,43 @@ double PackImpl(const float* values, std::size_t count, std::byte* words) {
     for (std::size_t j = 0; j < width; ++j) sums[j] += sums[j + width];
   }
   return sums[0];
+}
+
+double PackImpl(const float* values, std::size_t count, std::byte* words) {
+  return PackFrom(
+      values, count, words, [values](auto d, std::size_t i) { return hn::LoadU(d, values + i); },
+      [values](std::size_t i) { return values[i]; });
+}
+
+/// FiniteOrZero of a vector.
+template <class D>
+HWY_INLINE hn::Vec<D> FiniteLanes(D d, hn::Vec<D> values, std::uint32_t& non_finite) {
+  const auto finite = hn::IsFinite(values);
+  non_finite += static_cast<std::uint32_t>(hn::Lanes(d) - hn::CountTrue(d, finite));
+  return hn::IfThenElseZero(finite, values);
+}
+
+/// PackImpl of what Take makes of `error`.
+TakenSigns TakeAndPackImpl(float scale, const float* gradient, float ratio, float* error,
+                           std::size_t count, std::byte* words) {
+  TakenSigns taken;
+  std::uint32_t non_finite = 0;
+  taken.sum = PackFrom(
+      error, count, words,
+      [&](auto d, std::size_t i) {
+        const auto scaled =
+            FiniteLanes(d, hn::Mul(hn::Set(d, scale), hn::LoadU(d, gradient + i)), non_finite);
+        const auto kept = hn::Mul(hn::Set(d, ratio), hn::LoadU(d, error + i));
+        const auto sum = FiniteLanes(d, hn::Add(scaled, kept), non_finite);
+        hn::StoreU(sum, d, error + i);
+        return sum;
+      },
+      [&](std::size_t i) {
+        const float scaled = FiniteOrZero(scale * gradient[i], non_finite);
+        return error[i] = FiniteOrZero(scaled + ratio * error[i], non_finite);
+      });
+  taken.non_finite = non_finite;
+  return taken;
 }
 
 /// Calls use(i, magnitude with the sign of entry i), a vector at a time and then entry by entry.
@@ -149,6 +191,7 @@ namespace weir::cpu {
 namespace {
 
 HWY_EXPORT(PackImpl);
+HWY_EXPORT(TakeAndPackImpl);
 HWY_EXPORT(AddImpl);
 HWY_EXPORT(SetImpl);
 HWY_EXPORT(DivideImpl);
@@ -159,24 +202,47 @@ constexpr std::size_t kMeanBlock = std::size_t{1} << 12;  // Stays in the first-
 // Entries from which on the result would push everything else out of the caches.
 constexpr std::size_t kStreamFrom = std::size_t{4} << 20;
 
+/// What pack(begin, count) returns of each block of n entries.
+template <class Result, class Pack>
+std::vector<Result> InBlocks(std::size_t n, ThreadPool* pool, Pack pack) {
+  std::vector<Result> results((n + kPackBlock - 1) / kPackBlock);
+  const auto block = [&](int number) {
+    const auto b = static_cast<std::size_t>(number);
+    results[b] = pack(b * kPackBlock, std::min(kPackBlock, n - b * kPackBlock));
+  };
+  if (pool == nullptr) {
+    for (std::size_t b = 0; b < results.size(); ++b) block(static_cast<int>(b));
+  } else {
+    pool->ParallelFor(static_cast<int>(results.size()), block);
+  }
+  return results;
+}
+
 }  // namespace
 
 double PackSigns(std::span<const float> values, std::byte* words, ThreadPool* pool) {
-  std::vector<double> sums((values.size() + kPackBlock - 1) / kPackBlock);
-  const auto pack = [&](int block) {
-    const std::size_t begin = static_cast<std::size_t>(block) * kPackBlock;
-    const std::size_t count = std::min(kPackBlock, values.size() - begin);
-    sums[static_cast<std::size_t>(block)] =
-        HWY_DYNAMIC_DISPATCH(PackImpl)(values.data() + begin, count, words + begin / 8);
+  const auto pack = [&](std::size_t begin, std::size_t count) {
+    return HWY_DYNAMIC_DISPATCH(PackImpl)(values.data() + begin, count, words + begin / 8);
   };
-  if (pool == nullptr) {
-    for (std::size_t b = 0; b < sums.size(); ++b) pack(static_cast<int>(b));
-  } else {
-    pool->ParallelFor(static_cast<int>(sums.size()), pack);
-  }
   double sum = 0.0;
-  for (const double part : sums) sum += part;
+  for (const double part : InBlocks<double>(values.size(), pool, pack)) sum += part;
   return sum;
+}
+
+TakenSigns TakeAndPackSigns(const ErrorStep& step, std::span<float> error, std::byte* words,
+                            ThreadPool* pool) {
+  WEIR_CHECK(step.gradient.size() == error.size());
+  const auto pack = [&](std::size_t begin, std::size_t count) {
+    return HWY_DYNAMIC_DISPATCH(TakeAndPackImpl)(step.scale, step.gradient.data() + begin,
+                                                 step.ratio, error.data() + begin, count,
+                                                 words + begin / 8);
+  };
+  TakenSigns taken;
+  for (const TakenSigns& part : InBlocks<TakenSigns>(error.size(), pool, pack)) {
+    taken.sum += part.sum;
+    taken.non_finite += part.non_finite;
+  }
+  return taken;
 }
 
 void AddSigns(const ScaledSigns& signs, std::span<float> sum) {

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "common/thread_pool.h"
+#include "compression/error_step.h"
 
 namespace weir::cpu {
 
@@ -16,6 +17,14 @@ constexpr std::size_t SignWords(std::size_t n) { return (n + 31) / 32; }
 /// of their magnitudes, in double. The order of additions is fixed, so that the sum is the same for
 /// every thread count and instruction set. `pool` may be null. Thread-safe.
 double PackSigns(std::span<const float> values, std::byte* words, ThreadPool* pool = nullptr);
+
+/// Take(step, error) and PackSigns of the error in one pass, with the bits that these give.
+struct TakenSigns {
+  double sum = 0.0;
+  std::uint32_t non_finite = 0;
+};
+TakenSigns TakeAndPackSigns(const ErrorStep& step, std::span<float> error, std::byte* words,
+                            ThreadPool* pool = nullptr);
 
 /// One array of signs and what each of them stands for: +magnitude or -magnitude.
 struct ScaledSigns {

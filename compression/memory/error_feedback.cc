@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "common/check.h"
-#include "compression/memory/finite.h"
 
 namespace weir {
 
@@ -18,15 +17,9 @@ ErrorFeedback::ErrorFeedback(std::unique_ptr<const Codec> codec, std::size_t n)
 std::size_t ErrorFeedback::Encode(const StepContext& context, std::span<const float> gradient,
                                   std::span<std::byte> payload) {
   WEIR_CHECK(gradient.size() == error_.size());
-  const float ratio = ErrorRatio(context);
-  std::uint32_t non_finite = 0;
-  for (std::size_t i = 0; i < error_.size(); ++i) {
-    const float scaled = FiniteOrZero(context.gradient_scale * gradient[i], non_finite);
-    // The sum may overflow by itself; an error of inf would stay for ever.
-    error_[i] = FiniteOrZero(scaled + ratio * error_[i], non_finite);
-  }
+  const ErrorStep step{gradient, context.gradient_scale, ErrorRatio(context)};
+  const auto [size, non_finite] = codec().EncodeWithFeedback(context, step, error_, payload);
   CountNonFinite(non_finite);
-  const std::size_t size = codec().EncodeAndSubtract(context, error_, payload);
   sent_.assign(payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size));
   return size;
 }

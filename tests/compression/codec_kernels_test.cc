@@ -60,6 +60,32 @@ void ExpectSameBits(std::span<const float> found, std::span<const float> wanted)
   }
 }
 
+TEST(TakeAndPackSigns, HasTheBitsOfTakingAndThenPackingOnEveryTargetAndThreadCount) {
+  for (const std::size_t n : {1, 31, 32, 33, 63, 1000, 65536, 65537, 200003}) {
+    auto gradient = Normal(n);
+    auto before = Normal(n, 1000);
+    const float values[] = {0.0f, -0.0f, 1e-42f, NAN, -INFINITY, 3e38f, INFINITY, -1e38f};
+    for (std::size_t i = 0; i < n; i += 3) gradient[i] = values[i / 3 % std::size(values)];
+    for (std::size_t i = 0; i < n; i += 5) before[i] = values[i / 5 % 3];
+    for (std::size_t i = 1; i < n; i += 7) before[i] = 3e38f;  // Overflows when it is doubled.
+    const ErrorStep step{gradient, 0.3f, 2.0f};
+    auto wanted = before;
+    const std::uint32_t non_finite = Take(step, wanted);
+    std::vector<std::uint32_t> wanted_words(SignWords(n));
+    const double sum = PackSigns(wanted, reinterpret_cast<std::byte*>(wanted_words.data()));
+    OnEveryTarget([&](ThreadPool* pool) {
+      auto error = before;
+      std::vector<std::uint32_t> words(SignWords(n), 0xffffffff);
+      const TakenSigns taken =
+          TakeAndPackSigns(step, error, reinterpret_cast<std::byte*>(words.data()), pool);
+      ExpectSameBits(error, wanted);
+      EXPECT_EQ(words, wanted_words) << n;
+      EXPECT_EQ(taken.sum, sum) << n;
+      EXPECT_EQ(taken.non_finite, non_finite) << n;
+    });
+  }
+}
+
 TEST(MeanOfSigns, HasTheBitsOfAddingAndDividingOnEveryTarget) {
   // The last length is written past the caches.
   for (const std::size_t n : {1, 33, 4096, 9001, (4 << 20) + 5}) {

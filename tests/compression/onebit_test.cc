@@ -132,6 +132,31 @@ TEST(OneBit, SubtractTakesAwayWhatMergeAdds) {
   EXPECT_THAT(rest, testing::Each(0.0f));
 }
 
+TEST(OneBit, WithErrorFeedbackTheBitsAreThoseOfOneThingAfterAnother) {
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  ThreadPool pool(3, "pool");
+  for (const bool scaled : {false, true}) {
+    const OneBitCodec codec(scaled);
+    for (const std::size_t n : {0u, 1u, 31u, 32u, 33u, 1000u, 65537u, 200003u}) {
+      std::vector<float> apart(n), fused(n);
+      for (unsigned turn = 0; turn < 3; ++turn) {
+        auto gradient = Random(n, seed + turn);
+        if (n > 0) gradient[n / 2] = std::numeric_limits<float>::infinity();
+        const ErrorStep step{gradient, 0.5f, 1.7f};
+        std::vector<std::byte> wanted(codec.MaxEncodedBytes(n, 1.0));
+        std::vector<std::byte> payload = wanted;
+        const auto all = codec.Codec::EncodeWithFeedback({}, step, apart, wanted);
+        const auto one = codec.EncodeWithFeedback({.pool = &pool}, step, fused, payload);
+        EXPECT_EQ(one.bytes, all.bytes) << n;
+        EXPECT_EQ(one.non_finite, all.non_finite) << n;
+        EXPECT_EQ(payload, wanted) << n;
+        ASSERT_TRUE(n == 0 || std::memcmp(fused.data(), apart.data(), n * sizeof(float)) == 0) << n;
+      }
+    }
+  }
+}
+
 TEST(OneBit, WhatNoSenderWritesIsCorrupt) {
   const OneBitCodec codec(/*scaled=*/true);
   const auto payload = Encoded(codec, Random(40, 4));

@@ -34,6 +34,12 @@ Options WithServers(Options options) {
   return options;
 }
 
+Options Split(Options options) {
+  options["route"] = "split";
+  options["policy"] = "always";
+  return options;
+}
+
 Options WithValues(const std::string& values, Options options) {
   options["values"] = values;
   return options;
@@ -76,6 +82,17 @@ std::vector<Kind> Kinds() {
                           {"momentum_mu", "0.9"}})),
        200},
       {"DitheringPushPull", WithServers(Small({{"compressor", "dithering"}, {"k", "4"}})), 200},
+      {"Fp16PushPull", WithServers({{"compressor", "fp16"}, {"ef", "vanilla"}}), 100},
+      {"Bf16PushPull", WithServers({{"compressor", "bf16"}}), 100},
+      {"ThresholdPushPull",
+       WithServers(Small({{"compressor", "threshold"}, {"threshold", "2"}, {"ef", "vanilla"}})),
+       100},
+      {"TernGradPushPull", WithServers(Small({{"compressor", "terngrad"}})), 100},
+      {"Quant3PushPull", WithServers(Small({{"compressor", "quant3"}, {"ef", "vanilla"}})), 100},
+      {"Int8PushPull", WithServers(Small({{"compressor", "int8"}, {"ef", "vanilla"}})), 100},
+      {"TopKSplit", Split(Small({{"compressor", "topk"}, {"k", "0.02"}, {"ef", "vanilla"}})), 100},
+      {"ThresholdSplit",
+       Split(Small({{"compressor", "threshold"}, {"threshold", "2"}, {"ef", "vanilla"}})), 100},
       {"Plain", {}},
       {"Fp16", {{"compressor", "fp16"}}},
       {"Bf16", {{"compressor", "bf16"}}},

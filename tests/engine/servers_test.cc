@@ -39,7 +39,9 @@ Settings WithServers(int servers) {
 Options PushPull(Options options) {
   options["route"] = "push_pull";
   options.try_emplace("partition_bytes", "200");
-  if (options["compressor"] != "dense") options.try_emplace("min_elements", "1");
+  const std::string compressor = options.at("compressor");
+  const bool whole_arrays = compressor == "dense" || compressor == "fp16" || compressor == "bf16";
+  if (!whole_arrays) options.try_emplace("min_elements", "1");
   return options;
 }
 
@@ -98,6 +100,11 @@ TEST_P(ServersTest, GiveTheBitsThatTheRanksGiveAsServers) {
       {{"compressor", "topk"}, {"k", "0.1"}, {"ef", "vanilla"}},
       {{"compressor", "onebit"}, {"scaling", "true"}, {"ef", "vanilla"}},
       {{"compressor", "randomk"}, {"k", "9"}, {"ef", "vanilla"}},
+      {{"compressor", "threshold"}, {"threshold", "2"}, {"max_density", "0.2"}, {"ef", "vanilla"}},
+      {{"compressor", "quant3"}, {"ef", "vanilla"}},
+      {{"compressor", "int8"}, {"ef", "vanilla"}},
+      {{"compressor", "fp16"}, {"ef", "vanilla"}},
+      {{"compressor", "bf16"}, {"ef", "vanilla"}},
       {{"compressor", "dgc"}, {"density", "0.1"}, {"warmup_steps", "4"}, {"policy", "always"}}};
   for (const Options& options : kinds) {
     SCOPED_TRACE(testing::PrintToString(options));

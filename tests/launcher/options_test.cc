@@ -190,6 +190,41 @@ TEST(Options, EverySettingFlagIsTakenOnTheCommandLine) {
   }
 }
 
+// As it is written: what keys and values mean is for the ranks.
+TEST(Options, CompressionIsANameOrAListInWhichBracketsHoldLists) {
+  using Compression = std::map<std::string, std::string>;
+  for (const auto& [text, meant] : std::vector<std::pair<std::string, Compression>>{
+           {"dgc", {{"compressor", "dgc"}}},
+           {"compressor=topk,k=0.01,ef=vanilla",
+            {{"compressor", "topk"}, {"k", "0.01"}, {"ef", "vanilla"}}},
+           {"compressor=dgc,sparsity=[0.75,0.999],sparsity[fc[0-3].*]=[0.5,0.9],route=split",
+            {{"compressor", "dgc"},
+             {"sparsity", "[0.75,0.999]"},
+             {"sparsity[fc[0-3].*]", "[0.5,0.9]"},
+             {"route", "split"}}}}) {
+    const ConfigFile file("params:\n  compression: " + text + "\n");
+    for (const Words& words : {Words{"--compression", text}, Words{"--compression=" + text},
+                               Words{"--config-file", file.path()}}) {
+      Words all = {"-np", "1"};
+      all.insert(all.end(), words.begin(), words.end());
+      all.emplace_back("x");
+      const Options options = ParseOptions(all);
+      EXPECT_THAT(options.environment, ElementsAre(Pair("WEIR_COMPRESSION", text)));
+      EXPECT_EQ(Settings::FromEnvironment(options.environment).compression, meant);
+    }
+  }
+}
+
+TEST(Options, CompressionThatIsNoListIsRefused) {
+  const std::string allowed = "a name, or key=value,key=value, each key once";
+  for (const char* text : {"dgc,k=1", "k=1,k=2", "k=1,", "sparsity=0.75,0.999"}) {
+    ExpectRefused({"-np", "1", "--compression", text, "x"},
+                  std::string("--compression=") + text + " is not allowed; allowed: " + allowed);
+    const ConfigFile file(std::string("params:\n  compression: ") + text + "\n");
+    ExpectRefused({"-np", "1", "--config-file", file.path(), "x"}, ":2: params.compression");
+  }
+}
+
 TEST(Options, AHostFileIsRead) {
   const ConfigFile file("# hosts\nalpha slots=2\nbeta:1\n");
   for (const char* flag : {"--hostfile", "-hostfile"}) {

@@ -15,8 +15,8 @@ class OneBitCodec : public Codec {
   std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> values,
                      std::span<std::byte> payload) const override;
-  /// Takes the step and the signs in one pass: a quarter to a third less time in all, from 1 Mi
-  /// entries to 16 Mi.
+  /// Takes the step and the signs in one pass: a fifth less time in all for 1 Mi entries, and a
+  /// quarter less for 16 Mi.
   Fed EncodeWithFeedback(const StepContext& context, const ErrorStep& step, std::span<float> error,
                          std::span<std::byte> payload) const override;
   void Check(std::span<const std::byte> payload, std::size_t n) const override;

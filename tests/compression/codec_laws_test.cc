@@ -43,7 +43,8 @@ class CodecLaws : public testing::TestWithParam<Case> {
     if (std::ranges::find(keys, "min_elements", &OptionSpec::key) != keys.end()) {
       options.try_emplace("min_elements", "0");
     }
-    return MakeCompressor(options, TensorSpec{"w", Shape{static_cast<std::int64_t>(n)}});
+    // A matrix: vectors travel dense with dgc.
+    return MakeCompressor(options, TensorSpec{"w", Shape{1, static_cast<std::int64_t>(n)}});
   }
 
   /// Not where the options contradict it (randomk_test.cc), nor where what is kept is something

@@ -132,6 +132,12 @@ std::vector<SettingRow> MakeTable() {
        .member = &S::record_filename,
        .allowed = "a file name",
        .help = "Writes a run log of every rank (docs/reference/run-log.md)."},
+      {.name = "FLIGHT_RECORDING",
+       .alias = "",
+       .member = &S::flight_filename,
+       .allowed = "a file name, or none",
+       .help = "Where a rank of a job of weirrun writes what it was doing when the job fails or "
+               "stalls, for weir-flight."},
       {.name = "LOG_LEVEL",
        .alias = "LOG_LEVEL",
        .member = &S::log_level,

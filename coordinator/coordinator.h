@@ -22,6 +22,7 @@
 #include "coordinator/waiter.h"
 #include "metrics/bucket_names.h"
 #include "metrics/engine_gauges.h"
+#include "metrics/flight_recording.h"
 #include "metrics/recorder.h"
 #include "ops/membership.h"
 #include "weir/error.h"
@@ -46,6 +47,8 @@ class Coordinator {
     Recorder* recorder = nullptr;
     BucketNames* names = nullptr;
     int local_size = 1;  ///< Ranks that share this host's cores.
+    /// Keeps what a rank was doing when it fails or stalls, on the network thread; may be empty.
+    std::function<void(int rank, int size, const FlightReport&)> record_flight;
   };
 
   /// Returns once connected. Throws what `connect` throws.
@@ -169,6 +172,8 @@ class Coordinator {
   std::string During() const;
   /// What this rank was doing when it failed, for the log.
   void WriteLastWords(const std::exception_ptr& error) const;
+  /// `event`: see FlightReport.
+  void RecordFlight(const char* event, const std::string& reason) const;
   /// Tells the network thread that a bucket is complete here. False: it has ended, and the run has
   /// failed with its reason.
   bool Announce(Bucket* bucket);

@@ -31,6 +31,14 @@ bool IsInvalidArgument(const std::exception_ptr& error) {
   }
 }
 
+std::string WhatOf(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& reason) {
+    return reason.what();
+  }
+}
+
 AbortReason ReasonOf(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -78,7 +86,8 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
           PeerLost("the launcher of this job is gone: " + event.text + During(), UnderWay({})));
       return;
     case MembershipEvent::Kind::kStatusRequest:
-      return stalls_->Answer(NowNs(), Doing());
+      stalls_->Answer(NowNs(), Doing());
+      return RecordFlight("stall", "a rank has waited too long for others");
     case MembershipEvent::Kind::kStatus:
       if (const auto reason = stalls_->OnStatus(NowNs(), event.rank, event.text))
         EndStalled(*reason);
@@ -103,13 +112,22 @@ void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
     if (!text.empty()) text += ", ";
     text += Quoted(*bucket) + (bucket->agreed ? " exchanging" : " waiting for other ranks");
   }
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& reason) {
-    LogError("ends: {} (under way: {}; last stages: {})", reason.what(),
-             text.empty() ? "nothing" : text,
-             LastStages(*environment_.recorder, *environment_.names, NowNs()));
+  LogError("ends: {} (under way: {}; last stages: {})", WhatOf(error),
+           text.empty() ? "nothing" : text,
+           LastStages(*environment_.recorder, *environment_.names, NowNs()));
+}
+
+void Coordinator::RecordFlight(const char* event, const std::string& reason) const {
+  if (!environment_.record_flight) return;
+  FlightReport report{.event = event, .reason = reason, .time_ns = NowNs()};
+  for (const Bucket* bucket : live_.all()) {
+    report.under_way.push_back({.name = bucket->name(),
+                                .process_set = bucket->process_set->id(),
+                                .agreed = bucket->agreed,
+                                .since_ns = bucket->ready_ns});
   }
+  report.last_finished = last_finished_;
+  environment_.record_flight(rank_, size_, report);
 }
 
 void Coordinator::Close() {
@@ -179,6 +197,8 @@ void Coordinator::Collapse(const std::exception_ptr& error) {
   if (failure_is_ours_ && environment_.membership != nullptr) {
     environment_.membership->Abort(AbortText(error));
   }
+  // After the others know, before what was under way is forgotten.
+  RecordFlight("failure", WhatOf(error));
   for (ProcessSet* set : sets_->own()) set->Cancel();
   server_links_->Cancel();
   EndRuns(error);

@@ -50,7 +50,8 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
                                          .membership = parts_->membership.get(),
                                          .recorder = &parts_->recorder,
                                          .names = &parts_->names,
-                                         .local_size = local_size_});
+                                         .local_size = local_size_,
+                                         .record_flight = FlightWriter(settings)});
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, host_);
@@ -61,6 +62,16 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
     throw;
   }
   if (settings.hierarchical_allreduce || settings.hierarchical_allgather) GoByHosts(settings);
+}
+
+std::function<void(int, int, const FlightReport&)> EngineImpl::FlightWriter(
+    const Settings& settings) {
+  // Where nobody has started several ranks, whoever runs the program sees its one error.
+  if (hosts_.empty() || settings.flight_filename == "none") return {};
+  return [this, settings](int rank, int size, const FlightReport& report) {
+    WriteFlightRecording(settings, RunInfo{rank, size, local_rank_, host_, hosts_},
+                         parts_->recorder, parts_->names, report);
+  };
 }
 
 void EngineImpl::MakeMonitor(const Settings& settings) {

@@ -94,6 +94,8 @@ class EngineImpl final : public Engine {
     std::unique_ptr<Monitor> monitor;  ///< Null while nobody has asked to see anything.
   };
   void MakeMonitor(const Settings& settings);
+  std::function<void(int rank, int size, const FlightReport&)> FlightWriter(
+      const Settings& settings);
   /// The host of each rank of the job, as far as the set's ranks tell: asks all of them.
   std::vector<int> AskForHosts(ProcessSet& set, const std::string& name);
   /// Where all exchanges are to be hierarchical. Throws Mismatch where settings differ,

@@ -24,6 +24,7 @@ std::vector<SettingFlag> MakeFlags() {
       {"--timeline-mark-cycles", "--no-timeline-mark-cycles", "timeline", "mark-cycles",
        "TIMELINE_MARK_CYCLES"},
       {"--record", "", "metrics", "record", "RECORD"},
+      {"--flight-recording", "", "metrics", "flight-recording", "FLIGHT_RECORDING"},
       {"--stall-check", "--no-stall-check", "stall-check", "enabled", "STALL_CHECK"},
       {"--stall-check-warning-time-seconds", "", "stall-check", "warning-time-seconds",
        "STALL_CHECK_TIME_SECONDS"},

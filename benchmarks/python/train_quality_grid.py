@@ -110,6 +110,8 @@ CONFIGS = {
     "dgc-one-selection": Config("dgc, one selection over all tensors", _dgc(selection="bucket")),
     "dgc-look-ahead": Config("dgc, gradients at where the residual leads",
                              _dgc(look_ahead=1)),
+    "dgc-unmasked": Config("dgc without momentum factor masking, with look-ahead",
+                           _dgc(momentum_masking=False, look_ahead=1)),
     "dgc-together": Config("dgc with compensated gain, one selection and look-ahead",
                            _dgc(gain_compensation=True, selection="bucket", look_ahead=1)),
     "dense-adamw": Config("AdamW", lambda density, steps: {"compressor": "dense"}, sparse=False,
@@ -134,7 +136,7 @@ STUDIES = {
     "compressors": Study(0.01, (100, 1000), ("dense", "topk-ef", "randomk-ef", "onebit-ef",
                                              "dithering", "powersgd")),
     "beyond": Study(0.01, (100, 1000), ("dense", "dgc", *_BEYOND)),
-    "beyond-paper": Study(0.001, (1000, 10000), ("dense", "dgc", *_BEYOND)),
+    "beyond-paper": Study(0.001, (1000, 10000), ("dense", "dgc", "no-masking", *_BEYOND)),
 }
 # The most telling ones first: a run that ends early has them.
 ORDER = (("ablation", "high"), ("paper", "low"), ("ablation", "low"), ("compressors", "high"),

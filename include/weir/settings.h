@@ -45,7 +45,8 @@ struct Settings {
   // What a person sees.
   std::string timeline_filename;  ///< Empty: no timeline.
   bool timeline_mark_cycles = false;
-  std::string record_filename;  ///< Empty: no run log.
+  std::string record_filename;                      ///< Empty: no run log.
+  std::string flight_filename = "weir.weirflight";  ///< Of jobs of weirrun; "none": none.
   LogLevel log_level = LogLevel::kWarning;
   bool log_timestamps = true;
   int metrics_port = 0;  ///< Port of local rank 0, the others count up from it; 0: no endpoint.

@@ -65,6 +65,7 @@ class RunLog:
         """Raises OSError for a file that cannot be opened, ValueError for one that is no run log."""
         self.damages: List[Damage] = []
         self._runs: Dict[int, Any] = {}
+        self._flights: Dict[int, Any] = {}
         self._buckets: Dict[int, Dict[int, Any]] = {}
         self._tables: Dict[str, Dict[int, List[Table]]] = {}
         self._lost: Dict[int, int] = {}
@@ -81,6 +82,8 @@ class RunLog:
         kind, rank = block.head["kind"], block.head["rank"]
         if kind == "run":
             self._runs[rank] = text_of(block)
+        elif kind == "flight":
+            self._flights[rank] = text_of(block)
         elif kind == "names":
             known = self._buckets.setdefault(rank, {})
             known.update((bucket["bucket"], bucket) for bucket in text_of(block))
@@ -92,12 +95,17 @@ class RunLog:
     def ranks(self) -> List[int]:
         """Of which there is anything."""
         known = {rank for table in self._tables.values() for rank in table}
-        return sorted(known | set(self._runs))
+        return sorted(known | set(self._runs) | set(self._flights))
 
     def run(self, rank: int = 0) -> Any:
         """What /run said of the rank when it began: names, sizes, settings. Raises KeyError for a
         rank without a file."""
         return self._runs[rank]
+
+    def flight(self, rank: int = 0) -> Any:
+        """Of a flight recording: {"event", "reason", "time_ns", "under_way", "last_finished"}; None
+        in a run log."""
+        return self._flights.get(rank)
 
     def buckets(self, rank: int = 0) -> Dict[int, Any]:
         """{number: {"name", "group", "compressor", "routes"}}, for the columns "bucket" and

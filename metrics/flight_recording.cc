@@ -1,0 +1,66 @@
+#include "metrics/flight_recording.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "common/log.h"
+#include "metrics/json_text.h"
+#include "metrics/output_file.h"
+#include "metrics/rank_path.h"
+#include "metrics/run_log/block.h"
+#include "metrics/run_log/log_blocks.h"
+#include "metrics/run_page.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+std::string Describe(const FlightReport& report) {
+  nlohmann::ordered_json under_way = nlohmann::ordered_json::array();
+  for (const FlightReport::UnderWay& one : report.under_way) {
+    under_way.push_back({{"name", one.name},
+                         {"process_set", one.process_set},
+                         {"phase", one.agreed ? "exchange" : "negotiate"},
+                         {"since_ns", one.since_ns}});
+  }
+  return JsonText({{"event", report.event},
+                   {"reason", report.reason},
+                   {"time_ns", report.time_ns},
+                   {"under_way", std::move(under_way)},
+                   {"last_finished", report.last_finished}});
+}
+
+}  // namespace
+
+std::string WriteFlightRecording(const Settings& settings, const RunInfo& info,
+                                 const Recorder& recorder, const BucketNames& names,
+                                 const FlightReport& report) {
+  LogBlocks blocks(info, names, RunPage(settings, info), {});
+  std::vector<StageRecord> records(kFlightRecords);
+  const std::uint64_t added = recorder.added();
+  const auto read = recorder.Read(added - std::min<std::uint64_t>(added, records.size()), records);
+  for (std::size_t i = 0; i < read.count; ++i) blocks.Add(records[i]);
+
+  std::string bytes = RunLogBlock("flight", info.rank).Text(Describe(report)).Bytes();
+  for (const LogBlock& block : blocks.Take(report.time_ns, /*everything=*/true)) {
+    bytes += block.bytes;
+  }
+  std::string path = RankPath(settings.flight_filename, info.rank);
+  // A rank may be killed in the middle: the file of an earlier event is better than half a one.
+  const std::string beside = path + ".part";
+  try {
+    OutputFile(beside, O_TRUNC).Write(bytes);
+    if (std::rename(beside.c_str(), path.c_str()) != 0) OutputFile::Fail(path, errno);
+  } catch (const InvalidArgument& error) {
+    LogError("no flight recording: {}", error.what());
+    return "";
+  }
+  return path;
+}
+
+}  // namespace weir

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "metrics/bucket_names.h"
+#include "metrics/recorder.h"
+#include "metrics/run_info.h"
+#include "weir/settings.h"
+
+namespace weir {
+
+/// What a rank is doing at one moment.
+struct FlightReport {
+  const char* event = "failure";  ///< Why it is asked: failure, or stall.
+  std::string reason;             ///< In words.
+  std::int64_t time_ns = 0;
+  struct UnderWay {
+    std::string name;
+    int process_set = 0;
+    bool agreed = false;        ///< It is exchanged; else it waits for other ranks.
+    std::int64_t since_ns = 0;  ///< It was complete here.
+  };
+  std::vector<UnderWay> under_way;
+  std::string last_finished;  ///< "": nothing yet.
+};
+
+/// Stages and gradients that a recording holds at most.
+inline constexpr std::size_t kFlightRecords = 8192;
+
+/// Writes it, and the rank's last records, to the rank's file (docs/reference/run-log.md, "Flight
+/// recordings"), for weir-flight to explain. The file is replaced as a whole. Records are kept
+/// anyway: until then it costs nothing. Returns the file's name; "" where it could not be written,
+/// which is logged and not thrown, since what is reported is what matters. Thread-safe.
+std::string WriteFlightRecording(const Settings& settings, const RunInfo& info,
+                                 const Recorder& recorder, const BucketNames& names,
+                                 const FlightReport& report);
+
+}  // namespace weir

@@ -1,0 +1,143 @@
+"""weir-flight: says in words who held a job up, from what its ranks wrote when it failed or stalled.
+
+Give it rank 0's file (weir.weirflight), and the other ranks' are read from beside it, or all of them.
+"""
+
+import argparse
+import os
+import sys
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from weir._rank_files import rank_files
+from weir.runlog import STAGES, RunLog
+
+_SHOWN = 8  # Tensors; a job that hangs in one place usually waits for many.
+
+
+class Rank(NamedTuple):
+    """What one rank wrote."""
+
+    rank: int
+    host: str
+    size: int
+    event: str
+    reason: str
+    time_ns: int
+    under_way: Dict[Tuple[int, str], Any]  # By process set and name.
+    last_finished: str
+    last_stage: str
+
+
+def _age(nanoseconds: float) -> str:
+    seconds = max(0.0, nanoseconds / 1e9)
+    return f"{1e3 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
+
+
+def _last_stage(log: RunLog, rank: int, now_ns: int) -> str:
+    stages = log.stages(rank)
+    if not stages or not len(stages["end_ns"]):
+        return "it had recorded nothing"
+    last = int(stages["end_ns"].argmax())
+    bucket = log.buckets(rank).get(int(stages["bucket"][last]), {})
+    step = int(stages["step"][last])
+    where = f" in step {step}" if step >= 0 else ""
+    failed = "" if stages["ok"][last] else " (failed)"
+    return (f"its last stage was {STAGES[int(stages['stage'][last])]} of '{bucket.get('name', '?')}'"
+            f"{where}, {_age(now_ns - int(stages['end_ns'][last]))} before{failed}")
+
+
+def _rank(log: RunLog, rank: int) -> Rank:
+    flight, run = log.flight(rank), log.run(rank)
+    under_way = {(one["process_set"], one["name"]): one for one in flight["under_way"]}
+    return Rank(rank, run["host"], run["size"], flight["event"], flight["reason"], flight["time_ns"],
+                under_way, flight["last_finished"], _last_stage(log, rank, flight["time_ns"]))
+
+
+def read(paths: Sequence[str]) -> List[Rank]:
+    """What the ranks wrote, by rank. Raises OSError, and ValueError for what is no recording."""
+    found = paths if len(paths) > 1 else [path for path in rank_files(paths[0]).values()
+                                         if path == paths[0] or os.path.exists(path)]
+    if len(paths) == 1 and len(found) > 1 and not os.path.exists(paths[0]):
+        found = found[1:]  # Rank 0 may be the one that left none.
+    ranks = []
+    for path in found:
+        log = RunLog([path])
+        mine = [rank for rank in log.ranks if log.flight(rank) is not None]
+        if not mine:
+            raise ValueError(f"{path} is a run log and no flight recording: a *.weirflight is meant")
+        ranks += [_rank(log, rank) for rank in mine]
+    return sorted(ranks)
+
+
+def _list(ranks: Sequence[int]) -> str:
+    text = ", ".join(map(str, ranks))
+    return f"rank {text}" if len(ranks) == 1 else f"ranks {text}"
+
+
+def _without_recording(ranks: Sequence[Rank]) -> List[int]:
+    present = {rank.rank for rank in ranks}
+    return [rank for rank in range(ranks[0].size) if rank not in present]
+
+
+def _tensor(ranks: Sequence[Rank], tensor: Tuple[int, str]) -> str:
+    """Where a tensor that is under way somewhere has got to."""
+    having = [rank for rank in ranks if tensor in rank.under_way]
+    others = [rank.rank for rank in ranks if tensor not in rank.under_way]
+    exchanged = [rank for rank in having if rank.under_way[tensor]["phase"] == "exchange"]
+    longest = max(rank.time_ns - rank.under_way[tensor]["since_ns"] for rank in having)
+    name = f"'{tensor[1]}'" + (f" of process set {tensor[0]}" if tensor[0] else "")
+    if exchanged:
+        text = f"{name} was being exchanged by {_list([rank.rank for rank in exchanged])}"
+    else:
+        text = f"{name} had been ready for {_age(longest)} on {_list([rank.rank for rank in having])}"
+    if others:
+        text += f", and was not under way on {_list(others)}"
+    return text
+
+
+def explain(ranks: Sequence[Rank]) -> str:
+    """The whole story, as a text."""
+    missing, size = _without_recording(ranks), ranks[0].size
+    waited = sorted({tensor for rank in ranks for tensor in rank.under_way})
+    # Who lacks what others wait for. With sets that a rank is no member of that says little of it.
+    lacking = [rank for rank in ranks
+               if any(tensor not in rank.under_way and tensor[0] == 0 for tensor in waited)]
+    lines = []
+    if missing:
+        lines.append(f"Look at {_list(missing)} first: no recording was left. Such a rank was killed, "
+                     "hangs outside of Weir, or its host is gone.")
+    elif lacking and len(lacking) < len(ranks):
+        lines.append(f"{_list([rank.rank for rank in lacking]).capitalize()} held the others up: what "
+                     "they waited for was not submitted there.")
+    elif not waited:
+        lines.append("No rank was waiting for another one.")
+    else:
+        lines.append("All ranks had the same under way: look at the network between their hosts.")
+    lines.append("")
+    lines += [f"  {_tensor(ranks, tensor)}" for tensor in waited[:_SHOWN]]
+    if len(waited) > _SHOWN:
+        lines.append(f"  and {len(waited) - _SHOWN} more")
+    if waited:
+        lines.append("")
+    for rank in ranks:
+        finished = f"; the last it finished was '{rank.last_finished}'" if rank.last_finished else ""
+        lines.append(f"rank {rank.rank} on {rank.host}: {rank.event}: {rank.reason}")
+        lines.append(f"  {rank.last_stage}{finished}")
+    lines += [f"rank {rank} of {size}: no recording" for rank in missing]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    parser = argparse.ArgumentParser(prog="weir-flight", description=__doc__)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="*.weirflight")
+    options = parser.parse_args(arguments)
+    try:
+        print(explain(read(options.files)), end="")
+    except (OSError, ValueError) as error:
+        print(f"weir-flight: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "compression/sparse_mean.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -72,6 +73,14 @@ TEST(EntryPart, WhatWasRoundedOnceStaysAsItIs) {
                   .values,
               part.values);
   }
+}
+
+TEST(EntryPart, TheBytesAreThoseOfTheWireFormatsPage) {
+  const SparseEntries entries{{3, 9, 14}, {1.0f, -0.5f, 0.25f}};
+  test::ExpectAsOnThePage(Encode(entries, 16, ValueType::kFloat16),
+                          "01 f1 03 00 00 00 27 29 00 78 00 f4 00 70");
+  const SparseEntries two{{0, 2}, {1.0f, -0.5f}};
+  test::ExpectAsOnThePage(Encode(two, 4, ValueType::kFloat16), "00 f1 00 78 00 00 00 f4 00 00");
 }
 
 TEST(EntryPart, AnEmptyPayloadHasNoEntries) {

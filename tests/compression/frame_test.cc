@@ -9,6 +9,7 @@
 
 #include "compression/sparse_payload.h"
 #include "tests/compression/sparse_sample.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -68,13 +69,11 @@ TEST(Frame, MayBeEmpty) {
 /// The layout of docs/wire-format.md, byte by byte: it must never change within a version.
 TEST(Frame, LooksAsDocumented) {
   const Bytes frame = Sample();
-  const std::vector<int> documented = {
-      'W',  'E',  'I',  'R',  1,    7, 0, 0, 3,    0,    0, 0, 11, 0, 0, 0,  //
-      0x14, 0x1a, 0x99, 0xbe, 0x1c, 0, 0, 0, 0x88, 0x13, 0, 0, 0,  0, 0, 0,  //
-      20,   0,    0,    0,    0,    0, 0, 0};
-  for (std::size_t i = 0; i < documented.size(); ++i) {
-    EXPECT_EQ(std::to_integer<int>(frame[i]), documented[i]) << "byte " << i;
-  }
+  test::ExpectAsOnThePage(frame,
+                          "57 45 49 52 01 07 00 00 03 00 00 00 0b 00 00 00 "
+                          "14 1a 99 be 1c 00 00 00 88 13 00 00 00 00 00 00 "
+                          "14 00 00 00 00 00 00 00 14 2c d3 d6 15 ab ce 2d "
+                          "5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a 5a");
 }
 
 TEST(Frame, EveryFlippedBitIsSeen) {

@@ -11,6 +11,7 @@
 
 #include "compression/registry.h"
 #include "tests/compression/test_compressor.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -21,12 +22,17 @@ using testing::ThrowsMessage;
 using Spacing = QuantizerCodec::Spacing;
 using Scale = QuantizerCodec::Scale;
 
-std::vector<float> Decoded(const QuantizerCodec& codec, std::int64_t step,
-                           const std::vector<float>& values) {
+std::vector<std::byte> Encoded(const QuantizerCodec& codec, std::int64_t step,
+                               const std::vector<float>& values) {
   std::vector<std::byte> payload(codec.MaxEncodedBytes(values.size(), 1.0));
   payload.resize(codec.Encode({.step = step}, values, payload));
+  return payload;
+}
+
+std::vector<float> Decoded(const QuantizerCodec& codec, std::int64_t step,
+                           const std::vector<float>& values) {
   std::vector<float> sum(values.size());
-  codec.Merge(payload, sum);
+  codec.Merge(Encoded(codec, step, values), sum);
   return sum;
 }
 
@@ -52,6 +58,16 @@ TEST(Quantizer, ValuesOnALevelAreSentAsTheyAre) {
     EXPECT_EQ(Decoded(Codec(4), step, linear), linear);
     EXPECT_EQ(Decoded(Codec(4, Spacing::kPowersOfTwo), step, natural), natural);
   }
+}
+
+// Of values that are levels, so that nothing is left to chance.
+TEST(Quantizer, TheBytesAreThoseOfTheWireFormatsPage) {
+  test::ExpectAsOnThePage(Encoded(Codec(4), 0, {4, -3, 2, -1, 0}), "00 00 80 40 00 d4 f2 00");
+  test::ExpectAsOnThePage(Encoded(Codec(4, Spacing::kPowersOfTwo), 0, {4, -2, 1, -0.5f, 0}),
+                          "00 00 80 40 00 d4 f2 00");
+  std::vector<float> one(100);
+  one[2] = -4;
+  test::ExpectAsOnThePage(Encoded(Codec(4), 0, one), "00 00 80 40 01 01 00 00 00 da 00");
 }
 
 TEST(Quantizer, NaturalLevelsArePowersOfTwo) {

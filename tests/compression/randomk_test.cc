@@ -12,6 +12,7 @@
 #include "compression/counter_random.h"
 #include "compression/registry.h"
 #include "tests/compression/test_compressor.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -92,6 +93,19 @@ TEST(RandomK, SendsSomeEntriesAsTheyAreAndNoIndex) {
   const auto sent = test::SendAndReceive(*compressor, {.step = 5}, gradient);
   EXPECT_EQ(std::ranges::count(sent, 0.0f), 6);
   for (std::size_t i = 0; i < 10; ++i) EXPECT_TRUE(sent[i] == 0 || sent[i] == gradient[i]) << i;
+}
+
+TEST(RandomK, TheBytesAreThoseOfTheWireFormatsPage) {
+  const auto part = [](const char* values) {
+    const auto compressor = MakeCompressor(RandomKOptions({{"k", "4"}, {"values", values}}),
+                                           TensorSpec{"w", Shape{10}});
+    return test::Send(*compressor, {.step = 5}, Counting(10));
+  };
+  test::ExpectAsOnThePage(part("fp32"),
+                          "05 00 00 00 00 00 00 00 04 00 00 00 "
+                          "10 00 00 00 80 3f 00 00 a0 40 00 00 00 41 00 00 10 41");
+  test::ExpectAsOnThePage(part("fp16"),
+                          "05 00 00 00 00 00 00 00 04 00 00 00 00 f4 00 6c 00 75 00 78 80 78");
 }
 
 TEST(RandomK, AllRanksOfOneSeedDrawTheSamePlacesInEachStepOthers) {

@@ -9,6 +9,7 @@
 #include "compression/frame.h"
 #include "tests/compression/model_shapes.h"
 #include "tests/compression/sparse_sample.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -167,6 +168,18 @@ TEST(SparsePayload, LowBitPartsLookAsDocumented) {
   expect(ValueType::kInt8, part(0x23, {0x09, 0x5c, 0x7f, 0xc1, 0x20}));
   expect(ValueType::kInt4, part(0x33, {0x93, 0x6c, 0xd7, 0x02}));
   expect(ValueType::kInt2, part(0x43, {0x00, 0x72, 0x00, 0x78, 0x09}));
+}
+
+TEST(DensePayload, LooksAsDocumented) {
+  const auto expect = [](ValueType type, const std::string& example) {
+    std::vector<float> values = {1.0f, -0.5f, 0.25f};
+    std::vector<std::byte> part(DensePayloadBytes(values.size(), type));
+    part.resize(EncodeDense(values, type, part));
+    test::ExpectAsOnThePage(part, example);
+  };
+  expect(ValueType::kFloat16, "00 f1 00 78 00 f4 00 70");
+  expect(ValueType::kFloat32, "10 00 00 00 80 3f 00 00 00 bf 00 00 80 3e");
+  expect(ValueType::kInt8, "20 f1 09 5c 7f c1 20");
 }
 
 TEST(SparsePayload, ABitmapIsTakenWhereItIsSmaller) {

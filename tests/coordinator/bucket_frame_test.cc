@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compression/frame.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -92,6 +93,16 @@ TEST(BucketFrame, ShorterPayloadsKeepTheirLengths) {
   const Bytes frame = WriteFrame(most, lengths);
   EXPECT_EQ(frame.size(), kFrameHeaderBytes + 1 + 4 * 4 + 50);
   EXPECT_EQ(ReadPayloads(frame, most), Expected(lengths));
+}
+
+TEST(BucketFrame, TheBytesAreThoseOfTheWireFormatsPage) {
+  const std::vector<std::size_t> most = {3, 2};
+  const auto payload = [&](const std::vector<std::size_t>& lengths) {
+    const Bytes frame = WriteFrame(most, lengths);
+    return Bytes(frame.begin() + kFrameHeaderBytes, frame.end());
+  };
+  test::ExpectAsOnThePage(payload({3, 2}), "00 01 01 01 02 02");
+  test::ExpectAsOnThePage(payload({3, 1}), "01 03 00 00 00 01 00 00 00 01 01 01 02");
 }
 
 TEST(BucketFrame, AnEmptyOneContributesNothing) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/servers/served_group.h"
+#include "tests/compression/wire_page.h"
 #include "tests/engine/text_of.h"
 #include "weir/error.h"
 
@@ -48,6 +49,22 @@ TEST(GroupDescriptionTest, ComesBackAsItWas) {
     EXPECT_EQ(is.priority, was.priority);
     EXPECT_EQ(is.compression, was.compression);
   }
+}
+
+TEST(GroupDescriptionTest, TheBytesAreThoseOfTheWireFormatsPage) {
+  const ControlMessage release{.kind = ControlMessage::Kind::kRelease,
+                               .group = {.first_number = 7, .spec = {}}};
+  test::ExpectAsOnThePage(Serialize(release), "01 07 00 00 00 d3 47 a6 a9 20 9e d5 ae");
+  ControlMessage message = Registration();
+  message.group.spec.compression = {{"compressor", "topk"}, {"route", "push_pull"}};
+  message.group.spec.tensors.resize(1);
+  test::ExpectAsOnThePage(
+      Serialize(message),
+      "00 07 00 00 00 05 00 00 00 6d 6f 64 65 6c 00 10 00 00 00 00 00 00 "
+      "02 00 00 00 0a 00 00 00 63 6f 6d 70 72 65 73 73 6f 72 04 00 00 00 74 6f 70 6b "
+      "05 00 00 00 72 6f 75 74 65 09 00 00 00 70 75 73 68 5f 70 75 6c 6c "
+      "01 00 00 00 01 00 00 00 77 02 02 00 00 00 03 00 00 00 00 00 00 00 f4 01 00 00 00 00 00 00 "
+      "01 00 00 00 fe ff ff ff 00 00 00 00 94 cb 35 21 0c c6 61 f5");
 }
 
 TEST(GroupDescriptionTest, AScalarAloneIsAGroup) {

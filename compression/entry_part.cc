@@ -1,9 +1,11 @@
 #include "compression/entry_part.h"
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "common/check.h"
+#include "weir/error.h"
 
 namespace weir {
 
@@ -27,7 +29,12 @@ std::size_t EncodeEntryPart(std::size_t n, std::span<const std::uint32_t> indice
 
 SparseEntries DecodeEntryPart(std::span<const std::byte> payload, std::size_t n, ValueType type) {
   if (payload.empty()) return {};
-  return IsDensePart(payload) ? DecodeDense(payload, n, type) : DecodeSparse(payload, {n, n, type});
+  if (IsDensePart(payload)) return DecodeDense(payload, n, type);
+  if (const std::size_t dense = DensePayloadBytes(n, type); payload.size() >= dense) {
+    throw Corrupt("sparse part: length is " + std::to_string(payload.size()) +
+                  ", where a dense part has " + std::to_string(dense));
+  }
+  return DecodeSparse(payload, {n, n, type});
 }
 
 }  // namespace weir

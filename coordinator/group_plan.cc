@@ -211,8 +211,9 @@ int ServerOf(std::size_t part, int servers) {
 }
 
 std::size_t ParameterGroups(const GradientGroupSpec& spec) {
-  return static_cast<std::size_t>(
-      1 + std::ranges::max(spec.tensors, {}, &GradientSpec::parameter_group).parameter_group);
+  const int last =
+      std::ranges::max(spec.tensors, {}, &GradientSpec::parameter_group).parameter_group;
+  return 1 + static_cast<std::size_t>(last);
 }
 
 std::uint32_t GroupPlan::slots() const {

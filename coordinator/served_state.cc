@@ -14,10 +14,11 @@ std::vector<SavedArray> TakeServed(std::span<const std::string> parts,
   for (const std::string& part : parts) names.insert(ServedName(part));
   std::vector<SavedArray> taken;
   for (SavedState& state : states) {
-    const auto own = std::ranges::stable_partition(
-        state.arrays, [&](const SavedArray& array) { return !names.contains(array.tensor); });
-    std::ranges::move(own, std::back_inserter(taken));
-    state.arrays.erase(own.begin(), own.end());
+    const auto own = std::stable_partition(
+        state.arrays.begin(), state.arrays.end(),
+        [&](const SavedArray& array) { return !names.contains(array.tensor); });
+    std::move(own, state.arrays.end(), std::back_inserter(taken));
+    state.arrays.erase(own, state.arrays.end());
   }
   return taken;
 }
@@ -26,7 +27,7 @@ void GiveServed(std::span<const NamedCompressor> served, std::span<const SavedAr
                 SavedState& state) {
   for (const auto& [name, compressor] : served) {
     for (const Compressor::StateArray& array : compressor->State()) {
-      const auto former = std::ranges::find_if(taken, [&](const SavedArray& saved) {
+      const auto former = std::ranges::find_if(taken, [&, &name = name](const SavedArray& saved) {
         return saved.tensor == name && saved.name == array.name &&
                saved.values.size() == array.values.size();
       });

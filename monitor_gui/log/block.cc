@@ -77,8 +77,10 @@ QByteArrayView Block::Find(const char* name, const char* type) const {
   for (const auto& column : columns) {
     const QJsonArray pair = column.toArray();
     const QString column_type = pair.at(1).toString();
-    const qsizetype bytes = rows() * (column_type.isEmpty() ? 0 : column_type.back().digitValue());
-    if (bytes < 0 || at + bytes > body_.size()) return {};
+    const qsizetype width = column_type.isEmpty() ? 0 : column_type.back().digitValue();
+    // A head may say anything: what it multiplies to may overflow.
+    if (width < 0 || rows() < 0 || (width > 0 && rows() > (body_.size() - at) / width)) return {};
+    const qsizetype bytes = rows() * width;
     if (pair.at(0).toString() == QLatin1StringView(name)) {
       return column_type == QLatin1StringView(type) ? body_.sliced(at, bytes) : QByteArrayView();
     }

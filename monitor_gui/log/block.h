@@ -29,7 +29,7 @@ class Block {
     return {reinterpret_cast<const T*>(found.data()),
             static_cast<std::size_t>(found.size()) / sizeof(T)};
   }
-  QByteArrayView text() const { return body_.first(qMin(body_.size(), text_bytes())); }
+  QByteArrayView text() const { return body_.first(qBound(0, text_bytes(), body_.size())); }
   /// All of it, as it came.
   QByteArrayView bytes() const { return bytes_; }
 

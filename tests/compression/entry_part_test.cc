@@ -101,6 +101,14 @@ TEST(EntryPart, ForeignBytesAreRefused) {
   }
 }
 
+TEST(EntryPart, ASparsePartThatIsNoShorterThanADenseOneIsRefused) {
+  const std::vector<std::uint32_t> indices = {0, 2};
+  std::vector<float> values = {1.0f, -0.5f};
+  std::vector<std::byte> part(SparsePayloadBytes(4, 2, ValueType::kFloat16));
+  EncodeSparse(4, indices, values, ValueType::kFloat16, part);
+  EXPECT_THROW(DecodeEntryPart(part, 4, ValueType::kFloat16), Corrupt);
+}
+
 TEST(SumEntries, AddsInOrderWhatAnyListNames) {
   std::mt19937 random(kSeed);
   for (const std::size_t n : {10, 4096, 10000}) {

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "coordinator/servers/served_group.h"
 #include "tests/compression/wire_page.h"
 #include "tests/engine/text_of.h"
@@ -97,6 +99,17 @@ TEST(ServedGroupTest, HasThePartsOfItsServer) {
     for (const auto& bucket : served.buckets) parts += bucket != nullptr;
   }
   EXPECT_EQ(parts, 2u);  // Two tensors that share no bucket, and three servers.
+}
+
+TEST(ServedGroupTest, AnyNumberOfParameterGroupsIsANumber) {
+  GroupDescription group = Registration().group;
+  group.spec.tensors.resize(1);
+  group.spec.tensors[0].parameter_group = std::numeric_limits<int>::max();
+  const ServedGroup served = MakeServedGroup(group, {.workers = 2});
+  ASSERT_EQ(served.buckets.size(), 1u);
+  const std::size_t rates = ServedBucket::HeadBytes(std::size_t{1} << 31);
+  EXPECT_GT(served.buckets.front()->max_push_bytes(), rates);
+  EXPECT_LT(served.buckets.front()->max_push_bytes(), rates + 10'000);
 }
 
 TEST(ServedGroupTest, AnUnknownCompressorIsNamed) {

@@ -16,6 +16,8 @@ class BlockTest : public QObject {
   void ALogCutAtAnyByteGivesItsWholeBlocks();
   void DamageCostsOnlyItsBlock();
   void AColumnBeyondTheBodyIsEmpty();
+  void RowsWhoseBytesOverflowAreNoColumn();
+  void ATextOfNegativeLengthIsEmpty();
 };
 
 void BlockTest::ColumnsAreThoseThatWereWritten() {
@@ -81,6 +83,24 @@ void BlockTest::AColumnBeyondTheBodyIsEmpty() {
   const BlockScan scan = ScanBlocks(bytes);
   QCOMPARE(scan.blocks.size(), 1u);
   QVERIFY(scan.blocks.front().Column<std::int64_t>("step").empty());
+}
+
+void BlockTest::RowsWhoseBytesOverflowAreNoColumn() {
+  // 8 times as much is 8 in 64 bits.
+  const QByteArray bytes = MadeBlock("steps", 0)
+                               .Column<qint64>("step", "<i8", {7})
+                               .Note("rows", (qint64{1} << 61) + 1)
+                               .Bytes();
+  const BlockScan scan = ScanBlocks(bytes);
+  QCOMPARE(scan.blocks.size(), 1u);
+  QVERIFY(scan.blocks.front().Column<std::int64_t>("step").empty());
+}
+
+void BlockTest::ATextOfNegativeLengthIsEmpty() {
+  const QByteArray bytes = MadeBlock("run", 0).Text("{}").Note("text_bytes", -1).Bytes();
+  const BlockScan scan = ScanBlocks(bytes);
+  QCOMPARE(scan.blocks.size(), 1u);
+  QCOMPARE(scan.blocks.front().text().size(), 0);
 }
 
 }  // namespace weir::monitor

@@ -26,11 +26,15 @@ void Run(std::span<const std::byte> bytes) {
   const std::vector<float> nothing(n, -0.0f);
   std::vector<float> sum = nothing;
   WEIR_CHECK(Accepts<Corrupt>([&] { MergeDense(part, type, sum); }) == accepted);
+  SparseEntries entries;
+  WEIR_CHECK(Accepts<Corrupt>([&] { entries = DecodeDense(part, n, type); }) == accepted);
   if (!accepted) {
     WEIR_CHECK(SameBits(sum, nothing));
     return;
   }
   for (const float value : sum) WEIR_CHECK(std::isfinite(value));
+  WEIR_CHECK(SameBits(entries.values, sum) && entries.indices.size() == n);
+  for (std::size_t i = 0; i < n; ++i) WEIR_CHECK(entries.indices[i] == i);
   std::vector<float> sent = sum;
   Bytes again(part.size());
   WEIR_CHECK(EncodeDense(sent, type, again) == part.size());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -37,6 +38,12 @@ class Input {
     return number % (most + 1);
   }
   std::span<const std::byte> Rest() const { return rest_; }
+  /// The next bytes, so many or those that are left.
+  std::span<const std::byte> Take(std::size_t size) {
+    const auto taken = rest_.first(std::min(size, rest_.size()));
+    rest_ = rest_.subspan(taken.size());
+    return taken;
+  }
   std::string Text() const { return {reinterpret_cast<const char*>(rest_.data()), rest_.size()}; }
   /// The rest, cut or filled with zeros, for decoders that are given just so many bytes.
   Bytes Exactly(std::size_t size) const {

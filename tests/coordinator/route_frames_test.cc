@@ -221,17 +221,17 @@ TEST(HierarchicalFrames, OneAHostCrossesAndAllAreHandedOnByHost) {
                     "00 00 00 c0 3f 00 00 00 00 00 00 c0 3f 01 00 00 00 00 00 40 40 00 00 00 00");
   ExpectAsOnThePage(PayloadOf(*frames[1], CodecId::kOneBit),
                     "00 00 00 60 40 00 00 00 00 00 00 60 40 01 00 00 00 00 00 e0 40 00 00 00 00");
-  for (const int first : {0, 2}) {
-    const Messages& messages = sent[static_cast<std::size_t>(first)];
+  for (const std::size_t first : {0u, 2u}) {
+    const Messages& messages = sent[first];
     ASSERT_GE(messages.size(), 2u);
     for (std::size_t host = 0; host < 2; ++host) {
       const Message& handed_on = messages[messages.size() - 2 + host];
-      EXPECT_EQ(handed_on.to, first + 1);
+      EXPECT_EQ(handed_on.to, static_cast<int>(first) + 1);
       EXPECT_EQ(Hex(handed_on.bytes), Hex(*frames[host]));
     }
     // Who is not the first on its host talks to nobody but the first.
-    for (const Message& message : sent[static_cast<std::size_t>(first + 1)]) {
-      EXPECT_EQ(message.to, first);
+    for (const Message& message : sent[first + 1]) {
+      EXPECT_EQ(message.to, static_cast<int>(first));
     }
   }
 }

@@ -229,7 +229,7 @@ std::vector<Bytes> Seeds() {
   for (std::size_t v = 0; v < AllKnown().size(); ++v) {
     for (const std::size_t staleness : {0u, 2u}) {
       Bytes seed = Seed({v, staleness}, Bytes{});
-      for (const std::int64_t step : {5, 6}) {
+      for (const std::int64_t step : {5, 5, 6}) {  // The second ones are refused.
         for (const std::size_t worker : {0u, 1u}) {
           const Bytes frame = Frame(AllKnown()[v], step, random);
           const Bytes action = Seed({worker, frame.size()}, frame);

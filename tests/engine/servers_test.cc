@@ -1,10 +1,9 @@
 // Summation servers of their own (weirrun --servers) and training without waiting for each other
 // (max_staleness), on whole local jobs. What one bucket does is in
-// tests/coordinator/served_bucket_test.cc.
+// tests/coordinator/served_bucket_test.cc, how far ranks get apart in staleness_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <map>
 #include <sstream>
 #include <string>
@@ -186,27 +185,6 @@ TEST(Asynchronous, RanksServeEachOtherWithoutServersOfTheirOwn) {
     SCOPED_TRACE(ranks);
     RunLocal(ranks, [](Engine& engine) { ExpectEverythingArrives(engine, 2); });
   }
-}
-
-// Rank 0 gets three steps ahead of a rank that has done nothing, and not a fourth.
-TEST(Asynchronous, ARankGetsAheadAndNotTooFar) {
-  std::atomic<bool> looked = false;
-  RunLocal(2, [&](Engine& engine) {
-    Trainer trainer(engine, PushPull({{"compressor", "dense"}, {"max_staleness", "3"}}));
-    if (engine.rank() == 0) {
-      trainer.Steps(3);
-      const Handle fourth = trainer.Begin();
-      // Time enough for an answer that nobody holds back.
-      for (int round = 0; round < 1000; ++round) engine.network_totals();
-      EXPECT_FALSE(engine.Poll(fourth)) << "the fourth step did not wait for rank 1's first";
-      looked = true;
-      looked.notify_all();
-      trainer.Wait();
-    } else {
-      looked.wait(false);
-      trainer.Steps(4);
-    }
-  });
 }
 
 TEST(Asynchronous, WhatAllRanksWouldDecideTogetherIsRefused) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <random>
 #include <utility>
 
 #include "common/check.h"
@@ -19,21 +20,34 @@ struct VirtualNetwork::State {
     Tag tag;
     Clock::time_point start;  ///< Of the first byte on the sender's wire.
     Clock::duration duration;
+    Clock::duration jitter;
   };
-  explicit State(int ranks)
-      : outgoing_free(static_cast<std::size_t>(ranks)),
-        incoming_free(static_cast<std::size_t>(ranks)) {}
+  State(int ranks, const Link& network_link)
+      : link(network_link),
+        outgoing_free(static_cast<std::size_t>(ranks)),
+        incoming_free(static_cast<std::size_t>(ranks)) {
+    for (std::uint32_t r = 0; r < outgoing_free.size(); ++r) {
+      std::seed_seq seeds{link.seed, r};
+      draws.emplace_back(seeds);
+    }
+  }
 
-  Link link;
+  Clock::duration Jitter(int from) {
+    std::uniform_int_distribution<std::int64_t> up_to(0, link.jitter.count());
+    return std::chrono::nanoseconds(up_to(draws[static_cast<std::size_t>(from)]));
+  }
+
+  const Link link;
   std::mutex mutex;
   std::deque<Message> messages;
   std::vector<Clock::time_point> outgoing_free;
   std::vector<Clock::time_point> incoming_free;
+  std::vector<std::mt19937> draws;  // By sender.
 };
 
-VirtualNetwork::VirtualNetwork(int ranks, Link link) : state_(std::make_unique<State>(ranks)) {
+VirtualNetwork::VirtualNetwork(int ranks, Link link)
+    : state_(std::make_unique<State>(ranks, link)) {
   WEIR_CHECK(link.bytes_per_second > 0);
-  state_->link = link;
 }
 
 VirtualNetwork::~VirtualNetwork() = default;
@@ -45,7 +59,7 @@ Clock::time_point VirtualNetwork::Send(int from, int to, Tag tag, std::size_t by
   Clock::time_point& free = state_->outgoing_free[static_cast<std::size_t>(from)];
   const Clock::time_point start = std::max(Clock::now(), free);
   free = start + duration;
-  state_->messages.push_back({from, to, tag, start, duration});
+  state_->messages.push_back({from, to, tag, start, duration, state_->Jitter(from)});
   return free;
 }
 
@@ -58,8 +72,9 @@ Clock::time_point VirtualNetwork::Receive(int from, int to, Tag tag) {
   WEIR_CHECK(message != state_->messages.end());
   Clock::time_point& free = state_->incoming_free[static_cast<std::size_t>(to)];
   free = std::max(message->start, free) + message->duration;
+  const Clock::time_point arrival = free + state_->link.latency + message->jitter;
   state_->messages.erase(message);
-  return free + state_->link.latency;
+  return arrival;
 }
 
 DelayedTransport::DelayedTransport(std::unique_ptr<Transport> inner,

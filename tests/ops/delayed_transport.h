@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -14,13 +15,16 @@ namespace weir {
 ///
 /// Each rank has one wire in each direction; a message occupies its sender's outgoing wire, then
 /// its receiver's incoming wire, each for bytes / bytes_per_second and overlapping (cut-through),
-/// and arrives `latency` later. Thread-safe.
+/// and arrives `latency` later, and up to `jitter` more. Thread-safe.
 class VirtualNetwork {
  public:
   using Clock = std::chrono::steady_clock;
   struct Link {
     double bytes_per_second = 12.5e6;  ///< 100 Mb/s
     std::chrono::nanoseconds latency{0};
+    /// Each message may take so much longer, by a draw of its sender's own from `seed`.
+    std::chrono::nanoseconds jitter{0};
+    std::uint32_t seed = 0;
   };
 
   VirtualNetwork(int ranks, Link link);

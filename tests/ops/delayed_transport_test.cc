@@ -51,6 +51,25 @@ TEST(VirtualNetwork, DirectionsAreIndependent) {
   EXPECT_LT(back, there);
 }
 
+TEST(VirtualNetwork, JitterIsDrawnFromTheSeed) {
+  const auto jitters = [](std::uint32_t seed) {
+    VirtualNetwork::Link link = kMegabytePerSecond;
+    link.jitter = milliseconds(3);
+    link.seed = seed;
+    VirtualNetwork network(2, link);
+    std::vector<Clock::duration> found;
+    for (std::uint32_t message = 0; message < 50; ++message) {
+      const auto left = network.Send(0, 1, {message, 0}, 100);
+      found.push_back(network.Receive(0, 1, {message, 0}) - left - link.latency);
+      EXPECT_GE(found.back(), milliseconds(0));
+      EXPECT_LE(found.back(), link.jitter);
+    }
+    return found;
+  };
+  EXPECT_EQ(jitters(1), jitters(1));
+  EXPECT_NE(jitters(1), jitters(2));
+}
+
 TEST(DelayedTransport, CompletesWhenTheNetworkSaysSo) {
   const auto network = std::make_shared<VirtualNetwork>(2, kMegabytePerSecond);
   local::Network local(2);

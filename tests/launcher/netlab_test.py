@@ -1,0 +1,207 @@
+"""scripts/netlab: what it says to mistakes, what it asks of the kernel, and that nothing stays behind.
+
+usage: netlab_test.py CLASS     exit code 77: it cannot run here, for the reason that is printed
+"""
+
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+NETLAB = pathlib.Path(__file__).resolve().parents[2] / "scripts" / "netlab"
+SKIPPED = 77
+GUARD_SECONDS = 60  # For a process that should end and does not.
+
+
+class Skipped(Exception):
+    """This machine cannot do it."""
+
+
+def finished(*arguments, **options):
+    """netlab with these arguments, when it has ended."""
+    return subprocess.run([NETLAB, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                          **options)
+
+
+def able(*arguments, **options):
+    """The same, of a netlab that gets as far as its network."""
+    done = finished(*arguments, **options)
+    if done.returncode == SKIPPED:
+        raise Skipped(done.stderr)
+    return done
+
+
+class Options(unittest.TestCase):
+    def assert_refused(self, arguments, message):
+        done = finished(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (1, ""), arguments)
+        self.assertEqual(done.stderr, f"netlab: {message}; see netlab --help\n")
+
+    def test_wrong_ones_are_named_with_what_is_meant(self):
+        for option, value, meant in [
+                ("--hosts", "1", "2 to 64 is meant"), ("--hosts", "65", "2 to 64 is meant"),
+                ("--hosts", "two", "2 to 64 is meant"), ("--slots", "0", "a number from 1 is meant"),
+                ("--slots", "-1", "a number from 1 is meant"), ("--rate", "100", "100mbit is meant, say"),
+                ("--rate", "fast", "100mbit is meant, say"), ("--delay", "1", "0.2ms is meant, say"),
+                ("--delay", "-1ms", "0.2ms is meant, say")]:
+            self.assert_refused([option, value, "--", "true"], f"{option} {value}: {meant}")
+
+    def test_a_value_or_command_that_is_missing_or_too_much_is_named(self):
+        for option in ("--hosts", "--slots", "--rate", "--delay"):
+            self.assert_refused([option], f"{option} wants a value")
+        self.assert_refused([], "there is no COMMAND behind --")
+        self.assert_refused(["--"], "there is no COMMAND behind --")
+        self.assert_refused(["--check", "--", "true"], "--check runs no COMMAND")
+        self.assert_refused(["true"], "unknown argument true (COMMAND comes behind --)")
+        self.assert_refused(["--speed", "1"], "unknown argument --speed (COMMAND comes behind --)")
+
+    def test_who_is_not_root_is_told_why_that_is_needed(self):
+        # A copy, where nobody may read it.
+        with tempfile.TemporaryDirectory() as folder:
+            scripts = pathlib.Path(folder) / "scripts"
+            scripts.mkdir()
+            for name in ("netlab", "lib.sh"):
+                shutil.copy(NETLAB.parent / name, scripts)
+            os.chmod(folder, 0o755)
+            command = [scripts / "netlab", "--hosts", "2", "--", "true"]
+            if os.geteuid() == 0:
+                command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+            done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (SKIPPED, "", "netlab: needs root, to make network namespaces\n"))
+
+
+class Ending(unittest.TestCase):
+    """All of it is gone when the last process is that has the writing end of a pipe, the lifeline."""
+
+    @staticmethod
+    def seen_outside():
+        names = pathlib.Path("/run/netns")
+        return (sorted(os.listdir("/sys/class/net")), names.exists() and sorted(os.listdir(names)),
+                os.path.exists("/run/netlab"))
+
+    def setUp(self):
+        self.before = self.seen_outside()
+
+    def start(self, *arguments):
+        self.lifeline, held = os.pipe()
+        self.addCleanup(os.close, self.lifeline)
+        self.process = subprocess.Popen(
+            [NETLAB, "--hosts", "2", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, pass_fds=[held], start_new_session=True)
+        os.close(held)
+        for cleanup in (self.process.stdout.close, self.process.stderr.close, self.process.kill):
+            self.addCleanup(cleanup)
+
+    def assert_ends_with(self, *codes):
+        self.assertIn(self.process.wait(GUARD_SECONDS), codes)
+        ready, _, _ = select.select([self.lifeline], [], [], GUARD_SECONDS)
+        self.assertTrue(ready, "a process is left")
+        self.assertEqual(os.read(self.lifeline, 1), b"")
+        self.assertEqual(self.seen_outside(), self.before)
+
+    def start_one_that_goes_on(self):
+        self.start("--", "sh", "-c", "echo runs; exec sleep infinity")
+        self.wait_for_line("runs")
+
+    def wait_for_line(self, text):
+        line = self.process.stdout.readline()
+        if not line and self.process.wait() == SKIPPED:
+            raise Skipped(self.process.stderr.read())
+        self.assertIn(text, line)
+        self.assertEqual(select.select([self.lifeline], [], [], 0)[0], [])
+
+    def test_a_command_that_fails_gives_its_code_and_leaves_nothing(self):
+        self.start("--", "sh", "-c", "exit 3")
+        if self.process.wait() == SKIPPED:
+            raise Skipped(self.process.stderr.read())
+        self.assert_ends_with(3)
+
+    def test_a_termination_leaves_nothing(self):
+        self.start_one_that_goes_on()
+        self.process.terminate()
+        self.assert_ends_with(128 + signal.SIGTERM)
+
+    def test_a_kill_leaves_nothing(self):
+        self.start_one_that_goes_on()
+        self.process.kill()
+        self.assert_ends_with(-signal.SIGKILL)
+
+    def test_an_interrupt_from_the_terminal_ends_the_job_in_good_order(self):
+        self.start_one_that_goes_on()
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.assert_ends_with(128 + signal.SIGINT)
+
+    def test_an_interrupt_from_the_terminal_ends_a_check(self):
+        self.start("--check")
+        self.wait_for_line("round trip")
+        os.killpg(self.process.pid, signal.SIGINT)
+        self.assert_ends_with(1, 128 + signal.SIGINT)  # As the interpreter ends.
+
+
+class Delay(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def with_tc(self, program):
+        """An environment whose tc is that shell program, which knows "$@" and $ASKED, a file."""
+        tc = self.folder / "tc"
+        tc.write_text(f"#!/bin/sh\n{program}\n")
+        tc.chmod(0o755)
+        return {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}",
+                "ASKED": str(self.folder / "asked")}
+
+    def test_is_asked_for_on_the_way_out_of_every_host(self):
+        done = able("--hosts", "2", "--delay", "20ms", "--rate", "100mbit", "--", "true",
+                    env=self.with_tc('printf "%s\\n" "$*" >>"$ASKED"'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        asked = (self.folder / "asked").read_text().splitlines()
+        delays = [line for line in asked if "netem" in line]
+        self.assertEqual(delays, [f"-n host-{host} qdisc add dev weir0 root handle 1: netem delay 20ms"
+                                  " limit 100000" for host in (0, 1)])
+        rates = [line.split(" tbf ")[0] for line in asked if " tbf rate 100mbit " in line]
+        self.assertEqual(sorted(rates), ["-n host-0 qdisc add dev weir0 parent 1:",
+                                         "-n host-1 qdisc add dev weir0 parent 1:",
+                                         "qdisc add dev up0 root", "qdisc add dev up1 root"])
+
+    def test_a_kernel_that_cannot_says_so(self):
+        able("--hosts", "2", "--", "true")
+        for option, value, line in [
+                ("--delay", "20ms", "--delay needs netem, which this kernel has not (CONFIG_NET_SCH_NETEM)"),
+                ("--rate", "1gbit", "--rate needs tbf, which this kernel has not (CONFIG_NET_SCH_TBF)")]:
+            done = finished("--hosts", "2", option, value, "--", "echo", "ran", env=self.with_tc("exit 2"))
+            self.assertEqual((done.returncode, done.stdout), (SKIPPED, ""))
+            self.assertEqual(done.stderr, f"netlab: {line}\n")
+
+
+class RoundTrip(unittest.TestCase):
+    def test_takes_the_delay_of_both_hosts(self):
+        done = able("--hosts", "2", "--delay", "20ms", "--check")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = re.search(r"round trip ([0-9.]+) ms", done.stdout)
+        self.assertIsNotNone(found, done.stdout)
+        self.assertGreaterEqual(float(found[1]), 40.0)
+
+
+class Result(unittest.TextTestResult):
+    """A test that cannot run here is skipped."""
+
+    def addError(self, test, err):
+        if isinstance(err[1], Skipped):
+            self.addSkip(test, str(err[1]).strip())
+        else:
+            super().addError(test, err)
+
+
+if __name__ == "__main__":
+    suite = unittest.defaultTestLoader.loadTestsFromName(sys.argv[1], sys.modules[__name__])
+    result = unittest.TextTestRunner(verbosity=2, resultclass=Result).run(suite)
+    sys.exit(1 if not result.wasSuccessful() else SKIPPED if result.skipped else 0)

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <ostream>
 #include <random>
 #include <span>
@@ -60,6 +61,15 @@ class Worker {
   std::unique_ptr<GradientGroup> group_;
 };
 
+/// Of a gradient frame; none of other messages.
+std::optional<FrameHeader> HeaderOf(std::span<const std::byte> data) {
+  try {
+    return PeekFrameHeader(data);
+  } catch (const Corrupt&) {
+    return std::nullopt;
+  }
+}
+
 /// Tells somebody of every gradient frame that is sent.
 class WatchedTransport final : public ForwardingTransport {
  public:
@@ -69,10 +79,7 @@ class WatchedTransport final : public ForwardingTransport {
       : ForwardingTransport(std::move(inner)), on_frame_(std::move(on_frame)) {}
 
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override {
-    try {
-      on_frame_(rank(), peer, PeekFrameHeader(data));
-    } catch (const Corrupt&) {  // Another kind of message.
-    }
+    if (const auto header = HeaderOf(data)) on_frame_(rank(), peer, *header);
     return inner().Send(peer, tag, data);
   }
 

@@ -173,7 +173,7 @@ class Coordinator {
   /// What this rank was doing when it failed, for the log.
   void WriteLastWords(const std::exception_ptr& error) const;
   /// `event`: see FlightReport.
-  void RecordFlight(const char* event, const std::string& reason) const;
+  void RecordFlight(const char* event, const std::string& reason);
   /// Tells the network thread that a bucket is complete here. False: it has ended, and the run has
   /// failed with its reason.
   bool Announce(Bucket* bucket);
@@ -229,6 +229,7 @@ class Coordinator {
   int leaving_rank_ = -1;                  ///< Who began, if known.
   std::int64_t shutdown_deadline_ns_ = 0;  ///< 0: this rank does not leave.
   std::string last_finished_;
+  std::int64_t next_flight_ns_ = 0;  ///< A stall is not recorded again before.
   std::exception_ptr failure_;
   std::vector<std::shared_ptr<std::promise<void>>> fences_;
   bool failure_is_ours_ = false;

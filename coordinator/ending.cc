@@ -87,6 +87,9 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
       return;
     case MembershipEvent::Kind::kStatusRequest:
       stalls_->Answer(NowNs(), Doing());
+      // Every rank that waits asks: one recording says what there is to say.
+      if (NowNs() < next_flight_ns_) return;
+      next_flight_ns_ = NowNs() + static_cast<std::int64_t>(settings_.stall_warning_seconds * 5e8);
       return RecordFlight("stall", "a rank has waited too long for others");
     case MembershipEvent::Kind::kStatus:
       if (const auto reason = stalls_->OnStatus(NowNs(), event.rank, event.text))
@@ -117,14 +120,18 @@ void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
            LastStages(*environment_.recorder, *environment_.names, NowNs()));
 }
 
-void Coordinator::RecordFlight(const char* event, const std::string& reason) const {
+void Coordinator::RecordFlight(const char* event, const std::string& reason) {
+  constexpr std::size_t kMostUnderWay = 256;  // The oldest; a job that hangs waits for them first.
   if (!environment_.record_flight) return;
   FlightReport report{.event = event, .reason = reason, .time_ns = NowNs()};
   for (const Bucket* bucket : live_.all()) {
+    // For these nobody waits.
+    if (!bucket->agreed && (bucket->patient || !bucket->negotiated())) continue;
+    if (report.under_way.size() == kMostUnderWay) break;
     report.under_way.push_back({.name = bucket->name(),
                                 .process_set = bucket->process_set->id(),
                                 .agreed = bucket->agreed,
-                                .since_ns = bucket->ready_ns});
+                                .since_ns = bucket->agreed ? bucket->agreed_ns : bucket->ready_ns});
   }
   report.last_finished = last_finished_;
   environment_.record_flight(rank_, size_, report);

@@ -55,6 +55,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, host_);
+  if (RecordsFlights(settings)) RemoveFlightRecording(settings, rank_);
   try {
     if (Monitor::IsAskedFor(settings)) MakeMonitor(settings);
   } catch (...) {
@@ -64,13 +65,18 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   if (settings.hierarchical_allreduce || settings.hierarchical_allgather) GoByHosts(settings);
 }
 
+bool EngineImpl::RecordsFlights(const Settings& settings) const {
+  // Where nobody has started several ranks, whoever runs the program sees its one error.
+  const std::string& file = settings.flight_filename;
+  return !hosts_.empty() && !file.empty() && file != "none";
+}
+
 std::function<void(int, int, const FlightReport&)> EngineImpl::FlightWriter(
     const Settings& settings) {
-  // Where nobody has started several ranks, whoever runs the program sees its one error.
-  if (hosts_.empty() || settings.flight_filename == "none") return {};
-  return [this, settings](int rank, int size, const FlightReport& report) {
-    WriteFlightRecording(settings, RunInfo{rank, size, local_rank_, host_, hosts_},
-                         parts_->recorder, parts_->names, report);
+  if (!RecordsFlights(settings)) return {};
+  return [this, settings, parts = parts_.get()](int rank, int size, const FlightReport& report) {
+    WriteFlightRecording(settings, RunInfo{rank, size, local_rank_, host_, hosts_}, parts->recorder,
+                         parts->names, report);
   };
 }
 

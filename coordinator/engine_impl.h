@@ -94,6 +94,7 @@ class EngineImpl final : public Engine {
     std::unique_ptr<Monitor> monitor;  ///< Null while nobody has asked to see anything.
   };
   void MakeMonitor(const Settings& settings);
+  bool RecordsFlights(const Settings& settings) const;
   std::function<void(int rank, int size, const FlightReport&)> FlightWriter(
       const Settings& settings);
   /// The host of each rank of the job, as far as the set's ranks tell: asks all of them.

@@ -1,10 +1,12 @@
 #include "metrics/flight_recording.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -15,7 +17,6 @@
 #include "metrics/run_log/block.h"
 #include "metrics/run_log/log_blocks.h"
 #include "metrics/run_page.h"
-#include "weir/error.h"
 
 namespace weir {
 namespace {
@@ -35,11 +36,8 @@ std::string Describe(const FlightReport& report) {
                    {"last_finished", report.last_finished}});
 }
 
-}  // namespace
-
-std::string WriteFlightRecording(const Settings& settings, const RunInfo& info,
-                                 const Recorder& recorder, const BucketNames& names,
-                                 const FlightReport& report) {
+void Write(const Settings& settings, const RunInfo& info, const Recorder& recorder,
+           const BucketNames& names, const FlightReport& report) {
   LogBlocks blocks(info, names, RunPage(settings, info), {});
   std::vector<StageRecord> records(kFlightRecords);
   const std::uint64_t added = recorder.added();
@@ -50,17 +48,32 @@ std::string WriteFlightRecording(const Settings& settings, const RunInfo& info,
   for (const LogBlock& block : blocks.Take(report.time_ns, /*everything=*/true)) {
     bytes += block.bytes;
   }
-  std::string path = RankPath(settings.flight_filename, info.rank);
+  const std::string path = RankPath(settings.flight_filename, info.rank);
   // A rank may be killed in the middle: the file of an earlier event is better than half a one.
-  const std::string beside = path + ".part";
+  // Another job may fail in the same folder.
+  const std::string beside = path + "." + std::to_string(getpid()) + ".part";
   try {
     OutputFile(beside, O_TRUNC).Write(bytes);
     if (std::rename(beside.c_str(), path.c_str()) != 0) OutputFile::Fail(path, errno);
-  } catch (const InvalidArgument& error) {
-    LogError("no flight recording: {}", error.what());
-    return "";
+  } catch (...) {
+    std::remove(beside.c_str());
+    throw;
   }
-  return path;
+}
+
+}  // namespace
+
+void WriteFlightRecording(const Settings& settings, const RunInfo& info, const Recorder& recorder,
+                          const BucketNames& names, const FlightReport& report) noexcept {
+  try {
+    Write(settings, info, recorder, names, report);
+  } catch (const std::exception& error) {
+    LogWarning("no flight recording: {}", error.what());
+  }
+}
+
+void RemoveFlightRecording(const Settings& settings, int rank) {
+  std::remove(RankPath(settings.flight_filename, rank).c_str());
 }
 
 }  // namespace weir

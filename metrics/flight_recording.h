@@ -21,7 +21,7 @@ struct FlightReport {
     std::string name;
     int process_set = 0;
     bool agreed = false;        ///< It is exchanged; else it waits for other ranks.
-    std::int64_t since_ns = 0;  ///< It was complete here.
+    std::int64_t since_ns = 0;  ///< All ranks had it; else: it was complete here.
   };
   std::vector<UnderWay> under_way;
   std::string last_finished;  ///< "": nothing yet.
@@ -32,10 +32,12 @@ inline constexpr std::size_t kFlightRecords = 8192;
 
 /// Writes it, and the rank's last records, to the rank's file (docs/reference/run-log.md, "Flight
 /// recordings"), for weir-flight to explain. The file is replaced as a whole. Records are kept
-/// anyway: until then it costs nothing. Returns the file's name; "" where it could not be written,
-/// which is logged and not thrown, since what is reported is what matters. Thread-safe.
-std::string WriteFlightRecording(const Settings& settings, const RunInfo& info,
-                                 const Recorder& recorder, const BucketNames& names,
-                                 const FlightReport& report);
+/// anyway: until then it costs nothing. What goes wrong is logged and not thrown, since what is
+/// reported is what matters. Thread-safe.
+void WriteFlightRecording(const Settings& settings, const RunInfo& info, const Recorder& recorder,
+                          const BucketNames& names, const FlightReport& report) noexcept;
+
+/// Removes a recording of an earlier job: who finds one should know that it is of this one.
+void RemoveFlightRecording(const Settings& settings, int rank);
 
 }  // namespace weir

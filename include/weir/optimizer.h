@@ -66,7 +66,7 @@ struct OptimizerOptions {
 ///     weir::DistributedOptimizer optimizer(*engine, parameters, {.momentum = 0.9f});
 ///     for (...) {
 ///       optimizer.BeginStep(rate);
-///       // backward pass; as soon as gradient i is complete:
+///       // forward and backward pass; as soon as gradient i is complete:
 ///       optimizer.GradientReady(i);
 ///       optimizer.Step();
 ///     }

@@ -27,6 +27,9 @@ LookAheadPlan TakeLookAhead(CompressionOptions& compression);
 class LookAhead {
  public:
   LookAhead(LookAheadPlan plan, std::span<const Parameter> parameters);
+  ~LookAhead() { PutBack(); }
+  LookAhead(const LookAhead&) = delete;
+  LookAhead& operator=(const LookAhead&) = delete;
 
   /// Looks up what is not sent; between steps.
   void Read(const GradientGroup& group);

@@ -87,7 +87,7 @@ void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates
                           std::to_string(parameter_groups_) + " parameter groups of '" + name_ +
                           "'");
   }
-  look_ahead_.Read(*group_);
+  if (!open_) look_ahead_.Read(*group_);  // Else the group refuses the step.
   group_->BeginStep({.learning_rates = learning_rates, .loss_scale = loss_scale});
   look_ahead_.Shift(learning_rates, engine_.size());
   rates_.assign(learning_rates.begin(), learning_rates.end());
@@ -122,12 +122,12 @@ void DistributedOptimizer::Impl::Submit(std::size_t index) {
 }
 
 StepReport DistributedOptimizer::Impl::Step() {
+  look_ahead_.PutBack();  // Before anything that may throw.
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (accumulators_[i].Finish()) Submit(i);
   }
   group_->EndStep();
   open_ = false;
-  look_ahead_.PutBack();
   const StepReport report = group_->WaitStep();
   if (report.skipped) return report;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {

@@ -35,8 +35,8 @@ SavedState DistributedOptimizer::Impl::CollectState() const {
   SavedState state{.ranks = engine_.size(), .rank = engine_.rank(), .step = group_->next_step()};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    state.arrays.push_back(
-        {parameter.name, "value", {parameter.value.begin(), parameter.value.end()}});
+    const std::span<const float> value = look_ahead_.Value(i);  // After a failed step, too.
+    state.arrays.push_back({parameter.name, "value", {value.begin(), value.end()}});
     for (const UpdateRule::StateArray& array : rule_->State(i)) {
       state.arrays.push_back(
           {parameter.name, array.name, {array.values.begin(), array.values.end()}});
@@ -90,6 +90,7 @@ void DistributedOptimizer::Impl::Load(std::span<std::istream* const> former_rank
     }
   }
   group_->Load(former_ranks);
+  look_ahead_.PutBack();
   RestoreState(state);
 }
 

@@ -30,7 +30,7 @@ std::vector<Kind> Kinds() {
     options.insert(feedback.begin(), feedback.end());
     return options;
   };
-  return {{"Dgc", DgcOptions("nesterov", 200), 1000},
+  return {{"Dgc", DgcOptions("nesterov", 200), kMostSteps},
           {"TopK", fed_back({{"compressor", "topk"}, {"k", "0.02"}})},
           {"RandomK", fed_back({{"compressor", "randomk"}, {"k", "0.02"}})},
           {"Threshold", fed_back({{"compressor", "threshold"}, {"threshold", "2"}})},

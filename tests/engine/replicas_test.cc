@@ -122,7 +122,9 @@ std::vector<Kind> Kinds() {
 }
 
 /// More ranks than cores take their time, and add nothing here.
-int StepsOf(int ranks, const Kind& kind) { return ranks <= 4 ? kind.steps : 50; }
+int StepsOf(int ranks, const Kind& kind) {
+  return ranks <= 4 ? std::min(kind.steps, kMostSteps) : 50;
+}
 
 std::vector<std::int64_t> GatherHashes(Engine& engine, const std::vector<std::int64_t>& mine) {
   std::vector<std::int64_t> all;

@@ -16,6 +16,10 @@ using Options = std::map<std::string, std::string>;
 /// travel on every route.
 Options DgcOptions(const std::string& momentum, int warmup_steps);
 
+/// Steps that are worth their time: with a sanitizer each takes ten times as long, and what it
+/// looks for shows in the first ones.
+constexpr int kMostSteps = WEIR_TEST_MOST_STEPS;
+
 /// One rank of a training of a few small tensors: matrices that are compressed, and vectors and a
 /// small matrix that are not, in several buckets.
 ///

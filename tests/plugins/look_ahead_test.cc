@@ -158,6 +158,29 @@ TEST(LookAhead, ASavedOptimizerGoesOnBitForBit) {
   });
 }
 
+TEST(LookAhead, AnOptimizerThatIsGivenUpInAStepLeavesTheParametersThemselves) {
+  RunLocal(1, [](Engine& engine) {
+    Pulled own(engine.rank());
+    std::vector<float> before;
+    {
+      DistributedOptimizer optimizer(engine, own.Parameters(), {.compression = OneEntry()});
+      for (int i = 0; i < 3; ++i) {
+        optimizer.BeginStep(0.05f);
+        own.Backward();
+        optimizer.GradientReady(0);
+        optimizer.Step();
+      }
+      before = own.value();
+      optimizer.BeginStep(0.05f);
+      EXPECT_NE(own.value(), before);
+      engine.Abort("no more data");
+      EXPECT_THROW(optimizer.Step(), Error);
+      EXPECT_EQ(own.value(), before);
+    }
+    EXPECT_EQ(own.value(), before);
+  });
+}
+
 TEST(LookAhead, WhatItCannotBeIsRefusedByName) {
   RunLocal(1, [](Engine& engine) {
     const auto made = [&](const Options& more) {

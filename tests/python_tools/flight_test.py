@@ -72,17 +72,29 @@ class Flight(unittest.TestCase):
         self.addCleanup(job.wait)
         self.addCleanup(lambda: job.poll() is None and os.killpg(job.pid, signal.SIGTERM))
         ranks = []
-        while len(ranks) < 3 or not ranks[2].under_way:  # As soon as the ranks have been asked.
+        # As soon as both have been asked while they waited.
+        while len(ranks) < 3 or not (ranks[0].under_way and ranks[2].under_way):
             self.assertIsNone(job.poll(), "the job has ended")
             try:
                 ranks = flight.read([str(self.path)])
             except OSError:
-                continue
+                pass
+            try:
+                job.wait(0.05)
+            except subprocess.TimeoutExpired:
+                pass
         text = flight.explain(ranks)
         self.assertIn("Rank 1 held the others up", text.splitlines()[0])
         self.assertRegex(text, r"'allreduce.late' had been ready for \d+.* on ranks 0, 2, and was not under way "
                                r"on rank 1")
         self.assertIn("the last it finished was 'allreduce.early'", text)
+
+    def test_a_recording_of_an_earlier_job_is_not_taken_for_one_of_this(self):
+        self.fail_with("unwind")
+        self.assertTrue((self.folder / "job.rank1.weirflight").exists())
+        self.fail_with("kill")
+        self.assertFalse((self.folder / "job.rank1.weirflight").exists())
+        self.assertIn("Look at rank 1 first", explained(self.path).stdout)
 
     def test_none_keeps_nothing(self):
         self.fail_with("kill", "--flight-recording", "none")

@@ -46,8 +46,12 @@ def _last_stage(log: RunLog, rank: int, now_ns: int) -> str:
             f"{where}, {_age(now_ns - int(stages['end_ns'][last]))} before{failed}")
 
 
-def _rank(log: RunLog, rank: int) -> Rank:
-    flight, run = log.flight(rank), log.run(rank)
+def _rank(log: RunLog, rank: int, path: str) -> Rank:
+    flight = log.flight(rank)
+    try:
+        run = log.run(rank)
+    except KeyError:
+        raise ValueError(f"{path} is damaged: the block that says which job it is of is gone") from None
     under_way = {(one["process_set"], one["name"]): one for one in flight["under_way"]}
     return Rank(rank, run["host"], run["size"], flight["event"], flight["reason"], flight["time_ns"],
                 under_way, flight["last_finished"], _last_stage(log, rank, flight["time_ns"]))
@@ -65,7 +69,10 @@ def read(paths: Sequence[str]) -> List[Rank]:
         mine = [rank for rank in log.ranks if log.flight(rank) is not None]
         if not mine:
             raise ValueError(f"{path} is a run log and no flight recording: a *.weirflight is meant")
-        ranks += [_rank(log, rank) for rank in mine]
+        ranks += [_rank(log, rank, path) for rank in mine]
+    # A rank that recorded an earlier stall and no failure did not live to see it.
+    if any(rank.event == "failure" for rank in ranks):
+        ranks = [rank for rank in ranks if rank.event == "failure"]
     return sorted(ranks)
 
 
@@ -98,10 +105,14 @@ def _tensor(ranks: Sequence[Rank], tensor: Tuple[int, str]) -> str:
 def explain(ranks: Sequence[Rank]) -> str:
     """The whole story, as a text."""
     missing, size = _without_recording(ranks), ranks[0].size
-    waited = sorted({tensor for rank in ranks for tensor in rank.under_way})
-    # Who lacks what others wait for. With sets that a rank is no member of that says little of it.
-    lacking = [rank for rank in ranks
-               if any(tensor not in rank.under_way and tensor[0] == 0 for tensor in waited)]
+    waited = sorted({tensor for rank in ranks for tensor in rank.under_way},
+                    key=lambda tensor: min(rank.under_way[tensor]["since_ns"] for rank in ranks
+                                           if tensor in rank.under_way))
+    # Who lacks what others wait for. What is exchanged somewhere was submitted by all: who lacks it
+    # has finished it. With sets that a rank is no member of it says little.
+    open_ = [tensor for tensor in waited if tensor[0] == 0
+             and not any(rank.under_way.get(tensor, {}).get("phase") == "exchange" for rank in ranks)]
+    lacking = [rank for rank in ranks if any(tensor not in rank.under_way for tensor in open_)]
     lines = []
     if missing:
         lines.append(f"Look at {_list(missing)} first: no recording was left. Such a rank was killed, "

@@ -1,9 +1,7 @@
 // A timeline can begin and end while the job runs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,6 +9,7 @@
 
 #include "metrics/rank_path.h"
 #include "tests/engine/job.h"
+#include "tests/temporary_folder.h"
 
 namespace weir {
 namespace {
@@ -42,9 +41,8 @@ std::set<std::string> NamesIn(const std::string& path, int rank) {
 }
 
 TEST_P(Timelines, HaveWhatIsDoneBetweenStartAndStop) {
-  const auto folder = std::filesystem::path(testing::TempDir());
-  const std::string path =
-      folder / ("weir_timeline_" + std::to_string(ranks()) + "." + std::to_string(getpid()));
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.json";
   const auto names = Results(RunJob, ranks(), [&](Engine& engine) {
     engine.StopTimeline();  // None is written.
     SumOne(engine, "before");
@@ -60,7 +58,6 @@ TEST_P(Timelines, HaveWhatIsDoneBetweenStartAndStop) {
     EXPECT_THAT(seen, Contains("CYCLE_START"));
     EXPECT_THAT(seen, Not(Contains("before")));
     EXPECT_THAT(seen, Not(Contains("after")));
-    std::filesystem::remove(RankPath(path, rank));
   }
 }
 

@@ -7,6 +7,8 @@
 
 #include <filesystem>
 
+#include "tests/temporary_folder.h"
+
 namespace weir::launcher {
 namespace {
 
@@ -14,24 +16,15 @@ namespace fs = std::filesystem;
 
 class SharedMemorySweeperTest : public testing::Test {
  protected:
-  ~SharedMemorySweeperTest() override { fs::remove_all(folder_); }
-
-  std::string Path(const std::string& name) const { return folder_ + "/" + name; }
+  std::string Path(const std::string& name) const { return folder_ / name; }
   UniqueFd Create(const std::string& name) const {
     return UniqueFd(open(Path(name).c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
   }
   void Look() { sweeper_.Look(getpid(), now_); }
 
-  const std::string folder_ = MakeFolder();
-  SharedMemorySweeper sweeper_{folder_};
+  const TemporaryFolder folder_;
+  SharedMemorySweeper sweeper_{folder_.path().string()};
   SharedMemorySweeper::Clock::time_point now_ = SharedMemorySweeper::Clock::now();
-
- private:
-  static std::string MakeFolder() {
-    const std::string folder = testing::TempDir() + "sweeper-" + std::to_string(getpid());
-    fs::create_directory(folder);
-    return folder;
-  }
 };
 
 TEST_F(SharedMemorySweeperTest, RemovesWhatTheSessionHadOpen) {

@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "tests/launcher/launched_job.h"
+#include "tests/temporary_folder.h"
 
 namespace weir::launcher {
 namespace {
@@ -136,19 +137,18 @@ TEST(Weirrun, TheTokenIsNotShownToThePrograms) {
 }
 
 TEST(Weirrun, OutputAlsoGoesToFiles) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("weirrun-" + std::to_string(getpid()));
+  const TemporaryFolder made;
+  const std::filesystem::path& folder = made.path();
   LaunchedJob job({"-np", "2", "--output-filename", folder, "sh", "-c", "echo out; echo err >&2"});
   EXPECT_EQ(job.ExitCode(), 0);
   std::string text;
   std::getline(std::ifstream(folder / "rank.1" / "stderr"), text);
   EXPECT_EQ(text, "err");
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Weirrun, OutputThatCannotBeWrittenIsNamedOnceAndFailsTheJob) {
-  const std::filesystem::path folder =
-      std::filesystem::path(testing::TempDir()) / ("weirrun-full-" + std::to_string(getpid()));
+  const TemporaryFolder made;
+  const std::filesystem::path& folder = made.path();
   std::filesystem::create_directories(folder / "rank.0");
   std::filesystem::create_symlink("/dev/full", folder / "rank.0" / "stdout");
   const std::string file = folder / "rank.0" / "stdout";
@@ -162,7 +162,6 @@ TEST(Weirrun, OutputThatCannotBeWrittenIsNamedOnceAndFailsTheJob) {
     ASSERT_NE(first, std::string::npos) << job->output();
     EXPECT_EQ(job->output().find("cannot write", first + line.size()), std::string::npos);
   }
-  std::filesystem::remove_all(folder);
 }
 
 TEST(Weirrun, AFailingRanksCodeStandsEvenIfItsOutputIsLost) {

@@ -14,6 +14,7 @@
 #include "metrics/rank_path.h"
 #include "tests/metrics/http_get.h"
 #include "tests/metrics/promtool.h"
+#include "tests/temporary_folder.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -199,7 +200,8 @@ TEST_F(MonitorTest, WithoutAPortNothingListens) {
 }
 
 TEST_F(MonitorTest, TheTimelineHasWhatWasRecordedBetweenStartAndStop) {
-  const std::string path = testing::TempDir() + "weir_monitor_timeline.json";
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.json";
   const auto monitor = Start();
   AddStep(0);
   monitor->StartTimeline(path, true);
@@ -231,12 +233,12 @@ TEST_F(MonitorTest, ATimelineThatCannotBeWrittenIsAnErrorThatNamesIt) {
 TEST_F(MonitorTest, ATimelineReplacesNothingButFiles) {
   info_.rank = 0;
   const auto monitor = Start();
-  const std::string pipe = testing::TempDir() + "weir_pipe." + std::to_string(getpid());
+  const TemporaryFolder folder;
+  const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_THAT([&] { monitor->StartTimeline(pipe, false); },
               testing::ThrowsMessage<InvalidArgument>(HasSubstr(pipe + ": it is there already")));
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
-  std::filesystem::remove(pipe);
 }
 
 }  // namespace

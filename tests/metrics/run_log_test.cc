@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "metrics/run_log/block.h"
+#include "tests/temporary_folder.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -56,8 +56,8 @@ class RunLogTest : public testing::Test {
   }
 
   BucketNames names_;
-  const std::string path_ =
-      (std::filesystem::path(testing::TempDir()) / "weir_run_log_test.weirlog").string();
+  const TemporaryFolder folder_;
+  const std::string path_ = folder_ / "run.weirlog";
   RunLog log_{path_, {.rank = 0, .size = 2}, names_, "{}"};
 };
 

@@ -13,17 +13,12 @@
 #include <thread>
 
 #include "metrics/rank_path.h"
+#include "tests/temporary_folder.h"
 
 namespace weir {
 namespace {
 
 using nlohmann::json;
-
-std::string FreshPath(const std::string& name) {
-  const std::filesystem::path path = std::filesystem::path(testing::TempDir()) / name;
-  std::filesystem::remove(path);
-  return path.string();
-}
 
 json ParseFile(const std::string& path) {
   std::ifstream file(path);
@@ -37,7 +32,8 @@ TEST(RankPath, RankZeroHasTheFileAndTheOthersTheirRankInIt) {
 }
 
 TEST(Timeline, UsesHorovodsNamesAndATrackPerBucket) {
-  const std::string path = FreshPath("weir_names.json");
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.json";
   BucketNames names;
   names.Add({});
   names.Add({.name = "allgather.\"x\"\xff", .routes = {{}, {"allgather", "gather"}}});
@@ -77,7 +73,8 @@ TEST(Timeline, UsesHorovodsNamesAndATrackPerBucket) {
 }
 
 TEST(Timeline, AnEventIsCalledAfterTheRouteOfItsRecord) {
-  const std::string path = FreshPath("weir_routes.json");
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.json";
   BucketNames names;
   names.Add({.name = "conv", .routes = {{}, {"allgather", "gather"}}});
   {
@@ -97,7 +94,8 @@ TEST(Timeline, AnEventIsCalledAfterTheRouteOfItsRecord) {
 }
 
 TEST(Timeline, CyclesAreMarkedOnlyWhenAsked) {
-  const std::string path = FreshPath("weir_cycles.json");
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.json";
   BucketNames names;
   { Timeline(path, {}, names, false).Add({.stage = Stage::kRound}); }
   for (const json& event : ParseFile(path)) EXPECT_NE(event["name"], "CYCLE_START");
@@ -106,7 +104,8 @@ TEST(Timeline, CyclesAreMarkedOnlyWhenAsked) {
 // The writer publishes far more often than it would in a job; the reader opens the file as fast as
 // it can. Every text it ever sees must parse and never be shorter than one seen before.
 TEST(Timeline, IsValidJsonWheneverItIsOpened) {
-  const std::string path = FreshPath("weir_live.json");
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.json";
   BucketNames names;
   names.Add({});
   auto timeline = std::make_unique<Timeline>(path, RunInfo{}, names, false);

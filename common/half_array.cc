@@ -19,7 +19,7 @@ using Vec32 = hn::Vec<Tag32>;
 
 // Each of these is its scalar namesake in common/half.h, line by line.
 
-Vec32 HalfToFloatBits(Vec32 half) {
+HWY_INLINE Vec32 HalfToFloatBits(Vec32 half) {
   const Tag32 d;
   const TagF df;
   const auto rebias = hn::Set(d, (127 - 15) << 23);
@@ -36,7 +36,7 @@ Vec32 HalfToFloatBits(Vec32 half) {
   return hn::Or(bits, hn::ShiftLeft<16>(hn::And(half, hn::Set(d, 0x8000))));
 }
 
-Vec32 FloatBitsToHalf(Vec32 bits) {
+HWY_INLINE Vec32 FloatBitsToHalf(Vec32 bits) {
   const Tag32 d;
   const TagF df;
   const auto magnitude = hn::And(bits, hn::Set(d, 0x7fffffff));
@@ -54,9 +54,9 @@ Vec32 FloatBitsToHalf(Vec32 bits) {
   return hn::Or(half, hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 0x8000)));
 }
 
-Vec32 BFloat16ToFloatBits(Vec32 bfloat16) { return hn::ShiftLeft<16>(bfloat16); }
+HWY_INLINE Vec32 BFloat16ToFloatBits(Vec32 bfloat16) { return hn::ShiftLeft<16>(bfloat16); }
 
-Vec32 FloatBitsToBFloat16(Vec32 bits) {
+HWY_INLINE Vec32 FloatBitsToBFloat16(Vec32 bits) {
   const Tag32 d;
   const auto upper = hn::ShiftRight<16>(bits);
   const auto odd = hn::And(upper, hn::Set(d, 1));

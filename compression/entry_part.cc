@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/check.h"
-#include "weir/error.h"
+#include "compression/part_header.h"
 
 namespace weir {
 
@@ -31,8 +31,8 @@ SparseEntries DecodeEntryPart(std::span<const std::byte> payload, std::size_t n,
   if (payload.empty()) return {};
   if (IsDensePart(payload)) return DecodeDense(payload, n, type);
   if (const std::size_t dense = DensePayloadBytes(n, type); payload.size() >= dense) {
-    throw Corrupt("sparse part: length is " + std::to_string(payload.size()) +
-                  ", where a dense part has " + std::to_string(dense));
+    ThrowFound("length of a sparse part", static_cast<long long>(payload.size()),
+               "less than the " + std::to_string(dense) + " of a dense one");
   }
   return DecodeSparse(payload, {n, n, type});
 }

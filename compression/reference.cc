@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <string>
+#include <variant>
+#include <vector>
 
 #include "compression/registry.h"
 
@@ -105,6 +108,42 @@ constexpr const char* kClosing = R"(
 This page is generated from the compressors' own declarations; a test compares the two.
 )";
 
+constexpr const char* kRoutes = R"(
+## Compressors and routes
+
+Every compressor with every route that it can take; `default` is the one it takes without `route`. What a route does, and what it changes, is in
+[the design](../design.md), and how many bytes each of them carries in the [benchmarks](../benchmarks.md#bytes-and-seconds-of-each-route-scriptsbench-routes).
+
+)";
+
+/// The table of kRoutes. A compressor without the option sums what it makes by all-reduce.
+std::string RouteTable(const std::vector<CompressorInfo>& compressors) {
+  const std::vector<std::string> routes = {"allreduce", "allgather", "split", "hierarchical",
+                                           "push_pull"};
+  std::string text = "| compressor |";
+  for (const std::string& route : routes) text += " `" + route + "` |";
+  text += "\n|---|---|---|---|---|---|\n";
+  for (const CompressorInfo& compressor : compressors) {
+    std::vector<std::string> taken = {"allreduce"};
+    std::string fallback = "allreduce";
+    for (const OptionSpec& option : compressor.options) {
+      if (option.key != "route") continue;
+      taken = std::get<ChoiceRule>(option.rule).names;
+      fallback = option.default_text;
+    }
+    text += "| `" + compressor.name + "` |";
+    for (const std::string& route : routes) {
+      if (route == fallback) {
+        text += " default |";
+      } else {
+        text += std::ranges::find(taken, route) != taken.end() ? " yes |" : "  |";
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
+
 std::string Section(const CompressorInfo& compressor) {
   std::string text = "\n## `" + compressor.name + "`\n\n" + compressor.summary + "\n\n";
   text += "| key | default | allowed | what it does |\n|---|---|---|---|\n";
@@ -120,6 +159,7 @@ std::string Section(const CompressorInfo& compressor) {
 
 std::string CompressionReference(const std::vector<CompressorInfo>& compressors) {
   std::string page = kIntroduction;
+  page += kRoutes + RouteTable(compressors);
   for (const CompressorInfo& compressor : compressors) page += Section(compressor);
   return page + kClosing;
 }

@@ -1,6 +1,7 @@
 #include "compression/codecs/level_coding.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -77,6 +78,24 @@ std::uint64_t MagnitudeOf(std::int8_t level) {
   return static_cast<std::uint64_t>(std::abs(int{level}));
 }
 
+/// What GapBits is at least: as if all non-zeros stood together. Tells in a fraction of its time
+/// that dense levels are packed.
+std::size_t LeastGapBits(std::span<const std::int8_t> levels) {
+  std::array<std::array<std::uint32_t, 256>, 4> counts{};  // Of equal ones none waits for another.
+  for (std::size_t i = 0; i < levels.size(); ++i) {
+    ++counts[i % 4][static_cast<std::uint8_t>(levels[i])];
+  }
+  std::size_t bits = 0;
+  for (std::size_t byte = 1; byte < 256; ++byte) {
+    const std::size_t count =
+        std::size_t{counts[0][byte]} + counts[1][byte] + counts[2][byte] + counts[3][byte];
+    const auto level = static_cast<std::int8_t>(byte);
+    bits +=
+        count * (kEliasDelta.CodeOf(1).length + 1 + kEliasDelta.CodeOf(MagnitudeOf(level)).length);
+  }
+  return bits;
+}
+
 /// Bits of the non-zeros with their gaps; stops above `limit`.
 std::size_t GapBits(std::span<const std::int8_t> levels, std::size_t limit) {
   std::size_t bits = 0;
@@ -134,7 +153,7 @@ std::size_t MaxLevelBytes(std::size_t n, int s) { return kForm + PackedBytes(n, 
 std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm form,
                          std::byte* out) {
   const std::size_t packed = PackedBytes(levels.size(), s);
-  if (form == LevelForm::kShorter) {
+  if (form == LevelForm::kShorter && LeastGapBits(levels) < 8 * packed) {
     const std::size_t gaps = kCount + BytesForBits(GapBits(levels, 8 * packed));
     if (gaps < packed) {
       out[0] = kGaps;

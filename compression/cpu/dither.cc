@@ -39,41 +39,56 @@ float LargestImpl(const float* values, std::size_t count) {
   return largest;
 }
 
-/// The upper halves of a * b, lane by lane.
+/// The 64 bits of each a * b.
+template <class N>
+struct Product {
+  N high;
+  N low;
+};
+
 template <class DN>
-HWY_INLINE hn::Vec<DN> MultiplyHigh(DN d, hn::Vec<DN> a, hn::Vec<DN> b) {
+HWY_INLINE Product<hn::Vec<DN>> Multiply(DN d, hn::Vec<DN> a, hn::Vec<DN> b) {
   if constexpr (hn::MaxLanes(DN()) == 1) {
     const std::uint64_t product = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
-    return hn::Set(d, static_cast<std::uint32_t>(product >> 32));
+    return {hn::Set(d, static_cast<std::uint32_t>(product >> 32)),
+            hn::Set(d, static_cast<std::uint32_t>(product))};
   } else {
     const hn::Repartition<std::uint64_t, DN> wide;
-    const auto odd = [&](auto v) {
+    const auto down = [&](auto v) {
       return hn::BitCast(d, hn::ShiftRight<32>(hn::BitCast(wide, v)));
     };
-    const auto even_products = hn::MulEven(a, b);
-    const auto odd_products = hn::MulEven(odd(a), odd(b));
-    return hn::OddEven(hn::BitCast(d, odd_products), odd(even_products));
+    const auto even = hn::MulEven(a, b);
+    const auto odd = hn::MulEven(down(a), down(b));
+    return {hn::OddEven(hn::BitCast(d, odd), down(even)),
+            hn::OddEven(hn::BitCast(d, hn::ShiftLeft<32>(odd)), hn::BitCast(d, even))};
   }
 }
 
-/// CounterRandom::Draw of Lanes blocks from `index` on.
-HWY_INLINE void Draw(const DitherSource& source, std::uint32_t index, VU (&counter)[4]) {
+// The blocks of a chunk are drawn side by side: each round waits for the one before.
+constexpr std::size_t kVectors = kBlocks / hn::MaxLanes(DU());
+using Counters = VU[kVectors][4];
+
+/// CounterRandom::Draw of the kBlocks blocks from `index` on.
+HWY_INLINE void Draw(const DitherSource& source, std::uint32_t index, Counters& counters) {
   const DU d;
   std::array<std::uint32_t, 2> key = source.random.key();
   const auto step = static_cast<std::uint64_t>(source.step);
-  counter[0] = hn::Iota(d, index);
-  counter[1] = hn::Set(d, static_cast<std::uint32_t>(source.rank));
-  counter[2] = hn::Set(d, static_cast<std::uint32_t>(step));
-  counter[3] = hn::Set(d, static_cast<std::uint32_t>(step >> 32));
+  for (std::size_t v = 0; v < kVectors; ++v) {
+    VU* const counter = counters[v];
+    counter[0] = hn::Iota(d, index + static_cast<std::uint32_t>(v * hn::MaxLanes(d)));
+    counter[1] = hn::Set(d, static_cast<std::uint32_t>(source.rank));
+    counter[2] = hn::Set(d, static_cast<std::uint32_t>(step));
+    counter[3] = hn::Set(d, static_cast<std::uint32_t>(step >> 32));
+  }
   for (int round = 0; round < CounterRandom::kRounds; ++round) {
-    const VU a = counter[0];
-    const VU b = counter[2];
-    const VU multiplier_a = hn::Set(d, CounterRandom::kMultiplierA);
-    const VU multiplier_b = hn::Set(d, CounterRandom::kMultiplierB);
-    counter[0] = hn::Xor(hn::Xor(MultiplyHigh(d, b, multiplier_b), counter[1]), hn::Set(d, key[0]));
-    counter[2] = hn::Xor(hn::Xor(MultiplyHigh(d, a, multiplier_a), counter[3]), hn::Set(d, key[1]));
-    counter[1] = hn::Mul(b, multiplier_b);
-    counter[3] = hn::Mul(a, multiplier_a);
+    for (VU* const counter : counters) {
+      const auto a = Multiply(d, counter[0], hn::Set(d, CounterRandom::kMultiplierA));
+      const auto b = Multiply(d, counter[2], hn::Set(d, CounterRandom::kMultiplierB));
+      counter[0] = hn::Xor(hn::Xor(b.high, counter[1]), hn::Set(d, key[0]));
+      counter[2] = hn::Xor(hn::Xor(a.high, counter[3]), hn::Set(d, key[1]));
+      counter[1] = b.low;
+      counter[3] = a.low;
+    }
     key[0] += CounterRandom::kKeyStepA;
     key[1] += CounterRandom::kKeyStepB;
   }
@@ -124,36 +139,26 @@ HWY_INLINE void RoundVector(const float* values, V unit, const DitherRule& rule,
              levels);
 }
 
-/// What decides between two levels, for Lanes blocks: 24 random bits of each word in [0, 1), or
-/// 1/2.
-HWY_INLINE void UnitsOf(const DitherSource& source, std::uint32_t index, bool nearest,
-                        V (&units)[4]) {
-  const D d;
-  if (nearest) {
-    for (V& unit : units) unit = hn::Set(d, 0.5f);
-    return;
-  }
-  VU draws[4];
-  Draw(source, index, draws);
-  for (std::size_t word = 0; word < 4; ++word) {
-    const auto bits = hn::BitCast(DI(), hn::ShiftRight<8>(draws[word]));
-    units[word] = hn::Mul(hn::ConvertTo(d, bits), hn::Set(d, 0x1p-24f));
-  }
+/// 24 random bits of each word, in [0, 1).
+HWY_INLINE V UnitOf(VU draws) {
+  return hn::Mul(hn::ConvertTo(D(), hn::BitCast(DI(), hn::ShiftRight<8>(draws))),
+                 hn::Set(D(), 0x1p-24f));
 }
 
 template <bool kNatural>
 void Chunks(const DitherSource& source, const DitherRule& rule, std::size_t first_chunk,
             std::size_t chunks, const float* values, std::int8_t* levels) {
-  const DU d;
-  const std::size_t lanes = hn::Lanes(d);
+  const D d;
   for (std::size_t c = 0; c < chunks; ++c) {
-    const auto block = static_cast<std::uint32_t>((first_chunk + c) * kBlocks);
-    for (std::size_t lane = 0; lane < kBlocks; lane += lanes) {
-      V units[4];
-      UnitsOf(source, block + static_cast<std::uint32_t>(lane), rule.nearest, units);
+    Counters draws;
+    if (!rule.nearest) {
+      Draw(source, static_cast<std::uint32_t>((first_chunk + c) * kBlocks), draws);
+    }
+    for (std::size_t v = 0; v < kVectors; ++v) {
       for (std::size_t word = 0; word < 4; ++word) {
-        const std::size_t i = c * kDitherChunk + word * kBlocks + lane;
-        RoundVector<kNatural>(values + i, units[word], rule, levels + i);
+        const V unit = rule.nearest ? hn::Set(d, 0.5f) : UnitOf(draws[v][word]);
+        const std::size_t i = c * kDitherChunk + word * kBlocks + v * hn::MaxLanes(d);
+        RoundVector<kNatural>(values + i, unit, rule, levels + i);
       }
     }
   }

@@ -30,52 +30,99 @@ template <class D>
 HWY_INLINE std::uint32_t BitsBelowZero(D d, hn::Vec<D> values) {
   std::uint8_t bytes[8] = {};
   hn::StoreMaskBits(d, hn::Lt(values, hn::Zero(d)), bytes);
-  std::uint32_t bits = 0;
+  if constexpr (hn::MaxLanes(d) <= 8) return bytes[0];
+  std::uint16_t bits = 0;
   std::memcpy(&bits, bytes, sizeof bits);
   return bits;
 }
 
-/// Whole words and the rest of one block. Sum j takes the magnitudes j, j + 32, j + 64, ...,
-/// whatever the vector length; then a tree over them. `vector` and `entry` return the values from i
-/// on, which they may have to put into `values` first.
+constexpr std::size_t kSums = 8;
+
+#if HWY_TARGET == HWY_SCALAR  // It has no halves of vectors.
+template <class Wide, class Floats, std::size_t kVectors>
+HWY_INLINE void AddFloats(Wide wide, const Floats (&floats)[kVectors],
+                          hn::Vec<Wide> (&sums)[kSums]) {
+  for (std::size_t v = 0; v < kSums; ++v) {
+    sums[v] = hn::Add(sums[v], hn::PromoteTo(wide, floats[v]));
+  }
+}
+#else
+/// Adds kSums floats, which fill the first vectors, or half of one, to as many doubles.
+template <class Wide, class Floats, std::size_t kVectors, std::size_t kWideVectors>
+HWY_INLINE void AddFloats(Wide wide, const Floats (&floats)[kVectors],
+                          hn::Vec<Wide> (&sums)[kWideVectors]) {
+  constexpr std::size_t kLanes = hn::MaxLanes(hn::DFromV<Floats>());
+  const hn::Half<hn::DFromV<Floats> > half;
+  if constexpr (kLanes > kSums) {
+    const auto all = hn::Add(hn::LowerHalf(half, floats[0]), hn::UpperHalf(half, floats[0]));
+    sums[0] = hn::Add(sums[0], hn::PromoteTo(wide, all));
+  } else {
+    for (std::size_t v = 0; v < kSums / kLanes; ++v) {
+      const auto low = hn::PromoteTo(wide, hn::LowerHalf(half, floats[v]));
+      const auto high = hn::PromoteTo(wide, hn::UpperHalf(half, floats[v]));
+      sums[2 * v] = hn::Add(sums[2 * v], low);
+      sums[2 * v + 1] = hn::Add(sums[2 * v + 1], high);
+    }
+  }
+}
+#endif
+
+/// Sum j of a word is (x[j] + x[j + 16]) + (x[j + 8] + x[j + 24]), j below 8, whatever the vector
+/// length. Adds it to double number j of `sums`, in their order.
+template <class D, class Wide, std::size_t kVectors, std::size_t kWideVectors>
+HWY_INLINE void AddWord(D d, hn::Vec<D> (&magnitudes)[kVectors], Wide wide,
+                        hn::Vec<Wide> (&sums)[kWideVectors]) {
+  constexpr std::size_t kLanes = hn::MaxLanes(d);
+  for (std::size_t width = kWord / 2; width >= std::max(kSums, kLanes); width /= 2) {
+    for (std::size_t v = 0; v < width / kLanes; ++v) {
+      magnitudes[v] = hn::Add(magnitudes[v], magnitudes[v + width / kLanes]);
+    }
+  }
+  AddFloats(wide, magnitudes, sums);
+}
+
+/// Whole words and the rest of one block. Four magnitudes are added as floats and what comes of
+/// them as doubles, because to widen each of them takes longer than to read it. `vector` and
+/// `entry` return the values from i on, which they may have to put into `values` first.
 template <class Vector, class Entry>
 HWY_INLINE double PackFrom(const float* values, std::size_t count, std::byte* words, Vector vector,
                            Entry entry) {
-  const hn::CappedTag<float, kWord> d;
-  const hn::CappedTag<double, kWord / 2> wide;
-  const hn::Rebind<float, decltype(wide)> half;
+  const hn::CappedTag<float, 2 * kSums> d;
   constexpr std::size_t kLanes = hn::MaxLanes(d);
+  const hn::CappedTag<double, kLanes == 1 ? 1 : kLanes / 2> wide;
   constexpr std::size_t kWideLanes = hn::MaxLanes(wide);
-  hn::Vec<decltype(wide)> vectors[kWord / kWideLanes];
+  hn::Vec<decltype(wide)> vectors[kSums / kWideLanes];
   for (auto& sum : vectors) sum = hn::Zero(wide);
   std::size_t i = 0;
   for (; i + kWord <= count; i += kWord) {
     std::uint32_t word = 0;
-    for (std::size_t j = 0; j < kWord; j += kLanes) {
-      word |= BitsBelowZero(d, vector(d, i + j)) << j;
+    hn::Vec<decltype(d)> magnitudes[kWord / kLanes];
+    for (std::size_t v = 0; v < kWord / kLanes; ++v) {
+      const auto value = vector(d, i + v * kLanes);
+      word |= BitsBelowZero(d, value) << (v * kLanes);
+      magnitudes[v] = hn::Abs(value);
     }
     std::memcpy(words + i / 8, &word, sizeof word);
-    for (std::size_t j = 0; j < kWord; j += kWideLanes) {
-      const auto magnitude = hn::Abs(hn::LoadU(half, values + i + j));
-      auto& sum = vectors[j / kWideLanes];
-      sum = hn::Add(sum, hn::PromoteTo(wide, magnitude));
-    }
+    AddWord(d, magnitudes, wide, vectors);
   }
-  double sums[kWord];
-  for (std::size_t j = 0; j < kWord; j += kWideLanes) {
+  double sums[kSums];
+  for (std::size_t j = 0; j < kSums; j += kWideLanes) {
     hn::StoreU(vectors[j / kWideLanes], wide, sums + j);
   }
   std::uint32_t last = 0;
   for (std::size_t j = 0; i + j < count; ++j) {
     const float value = entry(i + j);
     if (value < 0.0f) last |= std::uint32_t{1} << j;
-    sums[j] += std::abs(value);
+    sums[j % kSums] += std::abs(value);
   }
   if (i < count) std::memcpy(words + i / 8, &last, sizeof last);
-  for (std::size_t width = kWord / 2; width > 0; width /= 2) {
+  for (std::size_t width = kSums / 2; width > 0; width /= 2) {
     for (std::size_t j = 0; j < width; ++j) sums[j] += sums[j + width];
   }
-  return sums[0];
+  if (std::isfinite(sums[0])) return sums[0];
+  double sum = 0.0;  // Four were too large for a float together.
+  for (std::size_t j = 0; j < count; ++j) sum += std::abs(static_cast<double>(values[j]));
+  return sum;
 }
 
 double PackImpl(const float* values, std::size_t count, std::byte* words) {

@@ -14,8 +14,8 @@ namespace weir::cpu {
 constexpr std::size_t SignWords(std::size_t n) { return (n + 31) / 32; }
 
 /// Writes the signs of all finite `values` into SignWords(values.size()) words and returns the sum
-/// of their magnitudes, in double. The order of additions is fixed, so that the sum is the same for
-/// every thread count and instruction set. `pool` may be null. Thread-safe.
+/// of their magnitudes, within 2^-22 of it. The order of additions is fixed, so that the sum is the
+/// same for every thread count and instruction set. `pool` may be null. Thread-safe.
 double PackSigns(std::span<const float> values, std::byte* words, ThreadPool* pool = nullptr);
 
 /// Take(step, error) and PackSigns of the error in one pass, with the bits that these give.

@@ -1,28 +1,37 @@
 #include "plugins/cpp/look_ahead.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compression/registry.h"
 #include "compression/tensor_options.h"
 
 namespace weir {
 
-LookAheadPlan TakeLookAhead(CompressionOptions& compression) {
+LookAheadPlan TakeLookAhead(CompressionOptions& compression,
+                            std::span<const Parameter> parameters) {
   if (!compression.contains("look_ahead")) return {};
-  const ParsedOptions options = ParseOptions(TensorOptions(compression).base());
-  const LookAheadPlan plan{.factor = static_cast<float>(options.Real("look_ahead")),
-                           .rate_inside = options.Choice("momentum") == "adam"};
-  if (plan.factor != 0.0f && options.Choice("route") == "hierarchical") {
-    options.Refuse("look_ahead",
-                   "needs what each rank has not sent yet, and with route=hierarchical the first "
-                   "rank of a host keeps it for all: leave one of them out");
-  }
+  const TensorOptions of_tensors(compression);
+  LookAheadPlan plan{.factor =
+                         static_cast<float>(ParseOptions(of_tensors.base()).Real("look_ahead"))};
   compression.erase("look_ahead");
+  if (plan.factor == 0.0f) return plan;
+  for (const Parameter& parameter : parameters) {
+    const ParsedOptions options = ParseOptions(of_tensors.For(parameter.name));
+    const bool is_dgc = options.compressor() == "dgc";
+    if (is_dgc && options.Choice("route") == "hierarchical") {
+      options.Refuse("look_ahead",
+                     "needs what each rank has not sent yet, and with route=hierarchical, as for " +
+                         of_tensors.Describe(parameter.name) +
+                         ", the first rank of a host keeps it for all: leave one of them out");
+    }
+    plan.rate_inside.push_back(is_dgc && options.Choice("momentum") == "adam");
+  }
   return plan;
 }
 
 LookAhead::LookAhead(LookAheadPlan plan, std::span<const Parameter> parameters)
-    : plan_(plan), parameters_(parameters.begin(), parameters.end()) {
+    : plan_(std::move(plan)), parameters_(parameters.begin(), parameters.end()) {
   if (plan_.factor == 0.0f) return;
   for (const Parameter& parameter : parameters_) {
     not_sent_.emplace_back(parameter.value.size());
@@ -38,8 +47,9 @@ void LookAhead::Shift(std::span<const float> rates, int ranks) {
   for (std::size_t i = 0; i < not_sent_.size(); ++i) {
     const std::span<float> value = parameters_[i].value;
     std::ranges::copy(value, values_[i].begin());
-    const float rate =
-        plan_.rate_inside ? 1.0f : rates[static_cast<std::size_t>(parameters_[i].parameter_group)];
+    const float rate = plan_.rate_inside[i]
+                           ? 1.0f
+                           : rates[static_cast<std::size_t>(parameters_[i].parameter_group)];
     const float factor = rate * plan_.factor / static_cast<float>(ranks);
     for (std::size_t k = 0; k < value.size(); ++k) value[k] -= factor * not_sent_[i][k];
   }

@@ -13,13 +13,14 @@ namespace weir {
 
 /// How far ahead gradients are taken (docs/reference/compression.md, "Beyond the paper").
 struct LookAheadPlan {
-  float factor = 0.0f;       ///< c; 0: gradients are those of the parameters themselves.
-  bool rate_inside = false;  ///< What is not sent has the learning rate in it (momentum=adam).
+  float factor = 0.0f;  ///< c; 0: gradients are those of the parameters themselves.
+  /// By parameter, unless c is 0: what is not sent has the learning rate in it (momentum=adam).
+  std::vector<bool> rate_inside;
 };
 
 /// Takes the option out of an optimizer's dictionary, for it is not the engine's. Throws
-/// InvalidArgument where it cannot be had.
-LookAheadPlan TakeLookAhead(CompressionOptions& compression);
+/// InvalidArgument where one of the parameters cannot have it.
+LookAheadPlan TakeLookAhead(CompressionOptions& compression, std::span<const Parameter> parameters);
 
 /// Parameters that are, for the time of a step's backward passes, where what this rank has not sent
 /// yet would bring them: value - lr * (c / ranks) * v. They come back bit for bit. Not thread-safe,

@@ -125,7 +125,7 @@ SgdPlan PlanSgd(const OptimizerOptions& options, std::span<const Parameter> para
   };
   plan.compression = WithoutPrefix(options.compression);
   PlanWeightDecay(options, plan);
-  plan.look_ahead = TakeLookAhead(plan.compression);
+  plan.look_ahead = TakeLookAhead(plan.compression, parameters);
   plan.also_equal["look ahead"] = ExactText(plan.look_ahead.factor);
   const TensorOptions of_tensors(plan.compression);
   plan.compression.merge(ShareMomentum(options, of_tensors.base()).compression);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <limits>
 #include <random>
 #include <vector>
 
@@ -42,6 +43,8 @@ TEST(PackSigns, SameBitsAndSumOnEveryTargetAndThreadCount) {
     for (std::size_t i = 0; i < n; ++i) {
       if (values[i] < 0.0f) wanted[i / 32] |= 1u << i % 32;
     }
+    double exact = 0.0;
+    for (const float value : values) exact += std::abs(static_cast<double>(value));
     double first_sum = -1.0;
     OnEveryTarget([&](ThreadPool* pool) {
       std::vector<std::uint32_t> words(SignWords(n), 0xffffffff);
@@ -49,8 +52,18 @@ TEST(PackSigns, SameBitsAndSumOnEveryTargetAndThreadCount) {
       EXPECT_EQ(words, wanted) << n;
       if (first_sum < 0) first_sum = sum;
       EXPECT_EQ(sum, first_sum) << n;
+      EXPECT_NEAR(sum, exact, 0x1p-22 * exact) << n;
     });
   }
+}
+
+TEST(PackSigns, TheSumOfTheLargestIsWhatItIs) {
+  const std::vector<float> values(100, -std::numeric_limits<float>::max());
+  std::vector<std::byte> words(4 * SignWords(values.size()));
+  OnEveryTarget([&](ThreadPool* pool) {
+    EXPECT_EQ(PackSigns(values, words.data(), pool),
+              100.0 * static_cast<double>(std::numeric_limits<float>::max()));
+  });
 }
 
 /// Bit for bit, so that -0 is not 0.

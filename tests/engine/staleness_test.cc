@@ -87,6 +87,15 @@ class WatchedTransport final : public ForwardingTransport {
   const OnFrame on_frame_;
 };
 
+/// Tells who waits for `flag`, after an exception too.
+struct SetAtEnd {
+  std::atomic<bool>& flag;
+  ~SetAtEnd() {
+    flag = true;
+    flag.notify_all();
+  }
+};
+
 // Rank 0 gets three steps ahead of a rank that has done nothing, and not a fourth. A server takes
 // what comes from one rank in its order and answers in that order: when it has answered what came
 // behind the fourth step, it has had its chance to answer that one.
@@ -110,14 +119,15 @@ TEST(Staleness, TheServerHoldsBackTheAnswerOfARankThatIsTooFarAhead) {
     Worker worker(engine, "g", kElements, 3);
     Worker behind(engine, "behind", kOthers, 1000);
     if (engine.rank() == 0) {
-      worker.Steps(3);
-      worker.Begin();
-      while (pushed < 3) behind.Steps(1);
-      // The first of them may have been there at a glance that the fourth step came too late for.
-      behind.Steps(3);
-      EXPECT_EQ(answered, 2) << "the fourth step did not wait for rank 1's first";
-      looked = true;
-      looked.notify_all();
+      {
+        const SetAtEnd let_rank_1_go{looked};
+        worker.Steps(3);
+        worker.Begin();
+        while (pushed < 3) behind.Steps(1);
+        // The first of them may have been there at a glance that the fourth step came too late for.
+        behind.Steps(3);
+        EXPECT_EQ(answered, 2) << "the fourth step did not wait for rank 1's first";
+      }
       worker.Wait();
       EXPECT_EQ(answered, 3);
     } else {

@@ -1,3 +1,5 @@
+#include "plugins/cpp/look_ahead.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -200,12 +202,30 @@ TEST(LookAhead, WhatItCannotBeIsRefusedByName) {
             AllOf(HasSubstr("look_ahead"), HasSubstr("route=hierarchical"))));
     EXPECT_THAT(
         [&] {
+          made({{"route[w*]", "hierarchical"}});
+        },
+        ThrowsMessage<InvalidArgument>(
+            AllOf(HasSubstr("route=hierarchical"), HasSubstr("matched by \"w*\""))));
+    EXPECT_THAT(
+        [&] {
           Pulled own(0);
           DistributedOptimizer(engine, own.Parameters(),
                                {.compression = {{"compressor", "topk"}, {"look_ahead", "1"}}});
         },
         ThrowsMessage<InvalidArgument>(HasSubstr("look_ahead")));
   });
+}
+
+TEST(LookAhead, WhetherTheRateIsInWhatIsNotSentIsKnownByParameter) {
+  std::vector<Parameter> parameters(3);
+  parameters[0].name = "a.weight";
+  parameters[1].name = "b.weight";
+  parameters[2].name = "b.bias";
+  Options options = OneEntry({{"momentum[b.*]", "adam"}, {"compressor[*.bias]", "dense"}});
+  const LookAheadPlan plan = TakeLookAhead(options, parameters);
+  EXPECT_EQ(plan.factor, 1.0f);
+  EXPECT_THAT(plan.rate_inside, testing::ElementsAre(false, true, false));
+  EXPECT_FALSE(options.contains("look_ahead"));
 }
 
 }  // namespace

@@ -49,12 +49,16 @@ class Options(unittest.TestCase):
                 ("--hosts", "two", "2 to 64 is meant"), ("--slots", "0", "a number from 1 is meant"),
                 ("--slots", "-1", "a number from 1 is meant"), ("--rate", "100", "100mbit is meant, say"),
                 ("--rate", "fast", "100mbit is meant, say"), ("--delay", "1", "0.2ms is meant, say"),
-                ("--delay", "-1ms", "0.2ms is meant, say")]:
+                ("--delay", "-1ms", "0.2ms is meant, say"),
+                ("--slow-host", "2", "2=10mbit is meant, say"),
+                ("--slow-host", "2=fast", "2=10mbit is meant, say")]:
             self.assert_refused([option, value, "--", "true"], f"{option} {value}: {meant}")
 
     def test_a_value_or_command_that_is_missing_or_too_much_is_named(self):
-        for option in ("--hosts", "--slots", "--rate", "--delay"):
+        for option in ("--hosts", "--slots", "--rate", "--slow-host", "--delay"):
             self.assert_refused([option], f"{option} wants a value")
+        self.assert_refused(["--slow-host", "4=1mbit", "--", "true"],
+                            "--slow-host 4: there are hosts 0 to 3")
         self.assert_refused([], "there is no COMMAND behind --")
         self.assert_refused(["--"], "there is no COMMAND behind --")
         self.assert_refused(["--check", "--", "true"], "--check runs no COMMAND")
@@ -145,7 +149,7 @@ class Ending(unittest.TestCase):
         self.assert_ends_with(1, 128 + signal.SIGINT)  # As the interpreter ends.
 
 
-class Delay(unittest.TestCase):
+class Shape(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -159,7 +163,7 @@ class Delay(unittest.TestCase):
         return {**os.environ, "PATH": f"{self.folder}:{os.environ['PATH']}",
                 "ASKED": str(self.folder / "asked")}
 
-    def test_is_asked_for_on_the_way_out_of_every_host(self):
+    def test_a_delay_is_asked_for_on_the_way_out_of_every_host(self):
         done = able("--hosts", "2", "--delay", "20ms", "--rate", "100mbit", "--", "true",
                     env=self.with_tc('printf "%s\\n" "$*" >>"$ASKED"'))
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -171,6 +175,16 @@ class Delay(unittest.TestCase):
         self.assertEqual(sorted(rates), ["-n host-0 qdisc add dev weir0 parent 1:",
                                          "-n host-1 qdisc add dev weir0 parent 1:",
                                          "qdisc add dev up0 root", "qdisc add dev up1 root"])
+
+    def test_of_a_slow_host_is_a_rate_of_its_own(self):
+        done = able("--hosts", "3", "--rate", "100mbit", "--slow-host", "1=10mbit", "--", "true",
+                    env=self.with_tc('printf "%s\\n" "$*" >>"$ASKED"'))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = re.findall(r"dev (?:weir0|up(\d)) root tbf rate (\w+) ",
+                           (self.folder / "asked").read_text())
+        self.assertEqual([rate for up, rate in found if not up], ["100mbit", "10mbit", "100mbit"])
+        self.assertEqual([pair for pair in found if pair[0]],
+                         [("0", "100mbit"), ("1", "10mbit"), ("2", "100mbit")])
 
     def test_a_kernel_that_cannot_says_so(self):
         able("--hosts", "2", "--", "true")

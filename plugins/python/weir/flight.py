@@ -102,6 +102,19 @@ def _tensor(ranks: Sequence[Rank], tensor: Tuple[int, str]) -> str:
     return text
 
 
+def _parted(ranks: Sequence[Rank], open_: Sequence[Tuple[int, str]]) -> str:
+    """Of ranks each of which lacks something: who went another way than most."""
+    def lacking(tensor: Tuple[int, str]) -> List[int]:
+        return [rank.rank for rank in ranks if tensor not in rank.under_way]
+
+    most = min(open_, key=lambda tensor: len(lacking(tensor)))  # The oldest of those.
+    few = lacking(most)
+    if 2 * len(few) >= len(ranks):
+        return "The ranks went different ways: each waits for what others have not submitted."
+    return (f"{_list(few).capitalize()} went another way than the others: they waited for "
+            f"'{most[1]}', which was not submitted there.")
+
+
 def explain(ranks: Sequence[Rank]) -> str:
     """The whole story, as a text."""
     missing, size = _without_recording(ranks), ranks[0].size
@@ -120,6 +133,8 @@ def explain(ranks: Sequence[Rank]) -> str:
     elif lacking and len(lacking) < len(ranks):
         lines.append(f"{_list([rank.rank for rank in lacking]).capitalize()} held the others up: what "
                      "they waited for was not submitted there.")
+    elif lacking:
+        lines.append(_parted(ranks, open_))
     elif not waited:
         lines.append("No rank was waiting for another one.")
     else:

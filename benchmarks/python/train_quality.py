@@ -73,7 +73,7 @@ def measure_missing(runs, path, ranks, limit=None, job=measure):
     while missing := Store(path, ranks).missing(runs):
         code = job(missing, path, ranks, limit and max(0.0, limit - (time.monotonic() - begin)))
         if code == 0:
-            return  # What is missing still was refused, or there was no time for it.
+            return  # There was no time for what is missing still.
         said = f"train-quality: the job ended with exit code {code}"
         if Store(path, ranks).missing(runs) == missing:
             sys.exit(f"{said} and finished no run; what others had finished is in {path}")
@@ -91,7 +91,7 @@ def main():
         if options.minutes != 0:
             measure_missing(runs, path, options.ranks, options.minutes and 60 * options.minutes)
         store = Store(path, options.ranks)
-        report = TrainQualityReport(store.rows(), store.refused)
+        report = TrainQualityReport(store.rows())
         report.print()
         store.set_targets(report.targets)
     if options.markdown:

@@ -45,14 +45,12 @@ class Run(NamedTuple):
 class Config(NamedTuple):
     """`options`: of DistributedOptimizer, for (density, steps); `clip`: whether it clips where the
     model asks for it. `sparse`: whether it has a density. `adam`: AdamW in place of momentum SGD,
-    with its own learning rates. `future`: an option that Weir does not have
-    yet; where it is refused, the configuration is listed as not available."""
+    with its own learning rates."""
 
     about: str
     options: Callable[[float, int], Dict[str, object]]
     clip: bool = True
     sparse: bool = True
-    future: bool = False
     adam: bool = False
 
     @property

@@ -19,20 +19,10 @@ from train_quality_store import Store
 MOMENTUM = 0.9
 
 
-class Refused(Exception):
-    """Weir does not know an option."""
-
-
 def make_optimizer(model, run):
     optimizer = (torch.optim.AdamW(model.parameters(), lr=rate_of(run)) if CONFIGS[run.config].adam
                  else torch.optim.SGD(model.parameters(), lr=rate_of(run), momentum=MOMENTUM))
-    try:
-        return hvd.DistributedOptimizer(optimizer, model.named_parameters(),
-                                        options_of(run))
-    except ValueError as error:
-        if CONFIGS[run.config].future:
-            raise Refused(str(error)) from error
-        raise
+    return hvd.DistributedOptimizer(optimizer, model.named_parameters(), options_of(run))
 
 
 class Training:
@@ -121,10 +111,6 @@ class Order:
                   f"{rate_of(run):g}, {run.steps} steps, seed {run.seed}: {score} "
                   f"({found['seconds']:.1f} s)", file=sys.stderr, flush=True)
 
-    def refuse(self, config, why):
-        if self._store:
-            self._store.refuse(config, why)
-
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
@@ -134,19 +120,13 @@ def main():
     warnings.filterwarnings("ignore", message="Weir takes over")
     warnings.filterwarnings("ignore", message=".*steps.*density.*")  # Short runs are meant.
     hvd.init()
-    order, tasks, refused = Order(folder), {}, set()
+    order, tasks = Order(folder), {}
     for run in order.runs:
-        if run.config in refused:
-            continue
         if not order.has_time():
             break
         if run.model not in tasks:
             tasks[run.model] = TASKS[run.model]()
-        try:
-            order.keep(run, train(run, tasks[run.model]))
-        except Refused as error:
-            refused.add(run.config)
-            order.refuse(run.config, str(error))
+        order.keep(run, train(run, tasks[run.model]))
     hvd.shutdown()
 
 

@@ -11,11 +11,11 @@ HELD = ("dgc", "dgc-unmasked")  # Configurations that are to train as dense ones
 
 
 class TrainQualityReport(Report):
-    """`rows`: by run. `refused`: {configuration: why Weir has it not}."""
+    """`rows`: by run."""
 
-    def __init__(self, rows, refused):
+    def __init__(self, rows):
         super().__init__("train-quality")
-        self.rows, self.refused = list(rows.values()), refused
+        self.rows = list(rows.values())
         self.groups = groups_of(rows)
         for group in self.groups:
             self._hold_to_targets(group)
@@ -35,8 +35,8 @@ class TrainQualityReport(Report):
                                     ">=", 0.0)
 
     def print_tables(self):
-        print(details(self.groups, self.refused))
+        print(details(self.groups))
 
     def markdown(self):
         """The same in few tables, all models side by side."""
-        return summary(self.groups, self.refused)
+        return summary(self.groups)

@@ -16,7 +16,7 @@ class Store:
     keeps nothing. One process writes at a time."""
 
     def __init__(self, path, ranks):
-        self._file = RecordFile("train-quality", path, _check_current, refused={})
+        self._file = RecordFile("train-quality", path, _check_current)
         self._ranks = ranks
 
     def rows(self):
@@ -25,8 +25,7 @@ class Store:
                 if row["ranks"] == self._ranks}
 
     def missing(self, runs):
-        """Of `runs`, in their order, those without a row. Whether Weir refuses an option is found
-        out anew each time."""
+        """Of `runs`, in their order, those without a row."""
         rows = self.rows()
         return [run for run in runs if run not in rows]
 
@@ -35,17 +34,7 @@ class Store:
         self._file.whole["rows"].append({**run._asdict(), "ranks": self._ranks,
                                          "learning_rate": rate_of(run),
                                          "options": text_of(options_of(run)), **found})
-        self._file.whole["refused"].pop(run.config, None)
         self._file.write()
-
-    def refuse(self, config, why):
-        """Weir does not know an option of the configuration."""
-        self._file.whole["refused"][config] = why
-        self._file.write()
-
-    @property
-    def refused(self):
-        return self._file.whole["refused"]
 
     def set_targets(self, targets):
         self._file.whole["targets"] = targets

@@ -26,7 +26,7 @@ def _line_of_table(group, line):
             f"{line.times:.3g}"]
 
 
-def _table(group, refused):
+def _table(group):
     metric = MODELS[group.model].metric
     rate = getattr(MODELS[group.model], group.rate)
     title = (f"**{group.model}**, density {100 * group.density:g} %, {group.steps:,} steps, learning "
@@ -34,9 +34,6 @@ def _table(group, refused):
     header = ["configuration", "seeds", metric, f"worse than dense, {group.unit}", "verdict",
               "than dgc", "training loss", "times less sent"]
     lines = [_line_of_table(group, line) for line in group.lines]
-    known = {line.config for line in group.lines}
-    lines += [[config, "", "not available", "", "", "", "", ""] for config in configs_of(group.density)
-              if config in refused and config not in known]
     return title + "\n\n" + _markdown(header, lines)
 
 
@@ -51,9 +48,9 @@ def _order(group):
             + ", ".join(words) + ".")
 
 
-def details(groups, refused):
+def details(groups):
     """All there is, a table for each group."""
-    parts = [_table(group, refused) for group in groups]
+    parts = [_table(group) for group in groups]
     orders = [_order(group) for group in groups if group.density == 0.01]
     return "\n\n".join(part for part in [*parts, *orders] if part) + "\n"
 
@@ -78,15 +75,12 @@ def _cell(group, config, seeds):
     return text if line.worse.count == seeds else f"{text} ({line.worse.count})"
 
 
-def _summary(groups, refused, seeds):
+def _summary(groups, seeds):
     """Of one density and length."""
     density, steps = groups[0].density, groups[0].steps
     groups = sorted(groups, key=lambda group: list(MODELS).index(group.model))
     lines = [[config, *(_cell(group, config, seeds) for group in groups)]
              for config in configs_of(density) if any(group.line(config) for group in groups)]
-    known = {line[0] for line in lines}
-    lines += [[config, "not available", *[""] * (len(groups) - 1)]
-              for config in configs_of(density) if config in refused and config not in known]
     return (f"Density {100 * density:g} %, {steps:,} steps:\n\n"
             + _markdown(["configuration", *map(_column, groups)], lines))
 
@@ -104,13 +98,13 @@ def _order_summary(groups):
             + _markdown(["difference", *columns], lines)) if lines else ""
 
 
-def summary(groups, refused):
+def summary(groups):
     """All models side by side, a table for each density and length."""
     seeds = max((line.seeds for group in groups for line in group.lines), default=0)
     places = {}
     for group in groups:
         places.setdefault((group.density, group.steps), []).append(group)
-    parts = [_summary(alike, refused, seeds) for alike in places.values()]
+    parts = [_summary(alike, seeds) for alike in places.values()]
     parts += [_order_summary(alike)
               for (density, _), alike in places.items() if density == 0.01]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -35,9 +35,7 @@ class Smoke(unittest.TestCase):
     def test_it_trains_goes_on_where_it_stopped_and_repeats_itself_bit_for_bit(self):
         report, _ = run(self.path)
         rows = {row["config"]: row for row in report["rows"]}
-        # An option of the future is measured where there is one by now, and said to be missing else.
-        self.assertEqual(set(CONFIGS), {*rows, *report["refused"]})
-        self.assertLessEqual(set(report["refused"]), {"dgc-look-ahead"})
+        self.assertEqual(set(CONFIGS), set(rows))
         self.assertGreater(rows["dense"]["score"], 80)  # Guessing: 10.
         self.assertEqual(rows["dense"]["sent"], rows["dense"]["dense"])
         for config in ("dgc", "gradient-dropping"):

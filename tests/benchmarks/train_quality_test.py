@@ -92,7 +92,7 @@ class Groups(unittest.TestCase):
         line = Group("demo", *self.PLACE, rows).line("dgc")
         self.assertEqual((line.seeds, line.diverged, line.worse.count), (3, 1, 2))
         self.assertIn("| dgc | 3 | 2.000 (1 diverged) | +0.00 ± 0.00 | worse |",
-                      details([Group("demo", *self.PLACE, rows)], {}))
+                      details([Group("demo", *self.PLACE, rows)]))
 
     def test_the_order_of_the_ablation_compares_neighbours(self):
         rows = {}
@@ -100,21 +100,13 @@ class Groups(unittest.TestCase):
                              ("no-correction", 1.2), ("no-residual", 2.0)):
             density = 1.0 if config == "dense" else 0.01
             rows.update(rows_of("lstm", config, density, 1000, "high", [2.0, 2.0], [loss, loss]))
-        report = TrainQualityReport(rows, {})
+        report = TrainQualityReport(rows)
         met = {target["name"].partition("loss of ")[2]: target["met"] for target in report.targets}
         self.assertEqual(met, {"no-residual - of no-correction": True,
                                "no-correction - of no-masking": False,
                                "no-masking - of dgc": True, "dgc - of dense": True})
-        self.assertIn("no-correction < no-masking (-0.100 ± 0.000)", details(report.groups, {}))
+        self.assertIn("no-correction < no-masking (-0.100 ± 0.000)", details(report.groups))
         self.assertIn("| no-correction - no-masking | -0.100 ± 0.000 |", report.markdown())
-
-    def test_what_weir_refuses_is_listed_and_not_measured(self):
-        rows = {**rows_of("demo", "dense", 1.0, 1000, "high", [2.0]),
-                **rows_of("demo", "dgc", 0.01, 1000, "high", [2.0])}
-        report = TrainQualityReport(rows, {"dgc-2bit": "values=int2 is not allowed"})
-        self.assertIn("| dgc-2bit |  | not available |", details(report.groups, report.refused))
-        self.assertIn("| dgc-2bit | not available |", report.markdown())
-        self.assertNotIn("dgc-adam", report.markdown())
 
 
 class Summaries(unittest.TestCase):
@@ -126,7 +118,7 @@ class Summaries(unittest.TestCase):
                 rows.update(rows_of(model, "dgc", 0.01, 1000, rate, scores))
         rows.update(rows_of("demo", "no-masking", 0.01, 1000, "low", [2.2]))
         rows.update(rows_of("demo", "no-masking", 0.01, 1000, "high", [None, 2.0]))
-        lines = TrainQualityReport(rows, {}).markdown().splitlines()
+        lines = TrainQualityReport(rows).markdown().splitlines()
         self.assertIn("| configuration | lstm 4, % | lstm 1, % | demo 0.16, % | demo 0.04, % |", lines)
         self.assertIn("| dense | 2.000 | 2.000 | 2.000 | 2.000 |", lines)
         # Bold within the target of 1 %; in brackets the seeds where there are fewer.
@@ -140,7 +132,7 @@ class Targets(unittest.TestCase):
         """(value, met) of DGC at 0.1 %; None where it is not held to it."""
         rows = {**rows_of(model, "dense", 1.0, 10000, "low", dense),
                 **rows_of(model, "dgc", 0.001, 10000, "low", dgc)}
-        targets = [target for target in TrainQualityReport(rows, {}).targets
+        targets = [target for target in TrainQualityReport(rows).targets
                    if "dgc at 0.1 %" in target["name"]]
         return [(round(target["value"], 3), target["met"]) for target in targets]
 
@@ -264,19 +256,11 @@ class Stores(unittest.TestCase):
         self.path.touch()  # scripts/bench does, to see whether it can be written.
         self.assertEqual(self.store().missing(self.RUNS), self.RUNS)
 
-    def test_targets_and_refusals_are_kept_beside_the_runs(self):
+    def test_targets_are_kept_beside_the_runs(self):
         self.store().add(self.RUNS[0], found(97.5))
-        self.store().refuse("dgc-2bit", "no such value")
         self.store().set_targets([{"name": "x"}])
         whole = json.loads(self.path.read_text())
-        self.assertEqual((whole["targets"], whole["refused"], len(whole["rows"])),
-                         ([{"name": "x"}], {"dgc-2bit": "no such value"}, 1))
-        self.assertEqual(self.store().refused, {"dgc-2bit": "no such value"})
-
-    def test_what_is_measured_is_refused_no_more(self):
-        self.store().refuse("dgc", "no such option")
-        self.store().add(self.RUNS[1], found(97.5))
-        self.assertEqual(self.store().refused, {})
+        self.assertEqual((whole["targets"], len(whole["rows"])), ([{"name": "x"}], 1))
 
     def check_refused(self, *words):
         before = self.path.read_bytes()
@@ -330,7 +314,6 @@ class Jobs(unittest.TestCase):
 
     def test_what_a_job_leaves_out_it_is_not_asked_for_again(self):
         def job(missing, path, ranks, limit):
-            Store(path, ranks).refuse("dgc", "no such option")
             return 0
         with tempfile.TemporaryDirectory() as folder:
             train_quality.measure_missing(self.RUNS, pathlib.Path(folder) / "records.json", 2,
@@ -346,7 +329,7 @@ class Plots(unittest.TestCase):
                 rows.update(rows_of(model, "dense", 1.0, 1000, rate, [2.0, 2.1]))
                 rows.update(rows_of(model, "dgc", 0.01, 1000, rate, [2.0, 2.2]))
                 rows.update(rows_of(model, "no-masking", 0.01, 1000, rate, [None, 9.0]))
-        groups = TrainQualityReport(rows, {}).groups
+        groups = TrainQualityReport(rows).groups
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "plot.svg"
             train_quality_plot.save(groups, path)

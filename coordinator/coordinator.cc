@@ -11,6 +11,7 @@
 #include "common/fork_generation.h"
 #include "common/log.h"
 #include "common/thread_name.h"
+#include "coordinator/hosts.h"
 #include "ops/subset_transport.h"
 #include "weir/error.h"
 
@@ -109,12 +110,16 @@ Transport& Coordinator::ConnectRanks() {
         "start the job with weirrun --servers, which runs weir-server there",
         transport_->rank(), transport_->size(), settings_.servers));
   }
+  meter_ = std::make_unique<MeteredTransport>(
+      *transport_,
+      LinksOf(environment_.hosts, transport_->rank(), transport_->size(), environment_.local_size),
+      MeteredTransport::Use{.bytes = &gauges_.traffic_of(TrafficOp::kOther)});
   server_links_ =
-      std::make_unique<ServerLinks>(*transport_, settings_.servers, [this] { waiter_.Wake(); });
-  if (settings_.servers == 0) return *transport_;
+      std::make_unique<ServerLinks>(*meter_, settings_.servers, [this] { waiter_.Wake(); });
+  if (settings_.servers == 0) return *meter_;
   std::vector<int> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);
-  ranks_transport_ = std::make_unique<SubsetTransport>(*transport_, std::move(members));
+  ranks_transport_ = std::make_unique<SubsetTransport>(*meter_, std::move(members));
   return *ranks_transport_;
 }
 
@@ -130,6 +135,7 @@ void Coordinator::ConnectNetwork() {
                                                               .handles = handles_,
                                                               .names = *environment_.names,
                                                               .gauges = gauges_,
+                                                              .meter = *meter_,
                                                               .recorder = *environment_.recorder,
                                                               .marks_cycles = marks_cycles_});
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership,

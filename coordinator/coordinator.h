@@ -25,6 +25,7 @@
 #include "metrics/flight_recording.h"
 #include "metrics/recorder.h"
 #include "ops/membership.h"
+#include "ops/metered_transport.h"
 #include "weir/error.h"
 #include "weir/settings.h"
 
@@ -46,7 +47,8 @@ class Coordinator {
     Membership* membership = nullptr;
     Recorder* recorder = nullptr;
     BucketNames* names = nullptr;
-    int local_size = 1;  ///< Ranks that share this host's cores.
+    int local_size = 1;   ///< Ranks that share this host's cores.
+    std::string hosts{};  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
     /// Keeps what a rank was doing when it fails or stalls, on the network thread; may be empty.
     std::function<void(int rank, int size, const FlightReport&)> record_flight;
   };
@@ -198,6 +200,7 @@ class Coordinator {
   Waiter waiter_;
   Inbox inbox_{waiter_};
   std::unique_ptr<Transport> transport_;
+  std::unique_ptr<MeteredTransport> meter_;     ///< Over it, and below what follows.
   std::unique_ptr<Transport> ranks_transport_;  ///< Where there are servers beside the ranks.
   std::unique_ptr<ServerLinks> server_links_;
   std::atomic<bool> asynchronous_ = false;

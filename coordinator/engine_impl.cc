@@ -51,6 +51,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
                                          .recorder = &parts_->recorder,
                                          .names = &parts_->names,
                                          .local_size = local_size_,
+                                         .hosts = hosts_,
                                          .record_flight = FlightWriter(settings)});
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();

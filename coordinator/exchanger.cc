@@ -1,13 +1,15 @@
 #include "coordinator/exchanger.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "coordinator/operation_numbers.h"
 
 namespace weir {
 
-Exchanger::Exchanger(std::size_t most_at_once, std::function<void(Bucket*)> finished)
-    : most_at_once_(most_at_once), finished_(std::move(finished)) {}
+Exchanger::Exchanger(std::size_t most_at_once, std::function<void(Bucket*)> finished,
+                     ExchangeMeter meter)
+    : most_at_once_(most_at_once), finished_(std::move(finished)), meter_(std::move(meter)) {}
 
 void Exchanger::Enqueue(Bucket* bucket) { queue_.push_back(bucket); }
 
@@ -44,6 +46,7 @@ bool Exchanger::PollActive(std::size_t index, std::int64_t now_ns) {
     Start(index, now_ns);
     return true;
   }
+  Count(active);
   if (!active.collective->Poll()) return false;
   Finish(index);
   return true;
@@ -57,7 +60,13 @@ void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
   const std::uint32_t number = active.next_number;
   active.next_number = (number + 1) % kExchangeNumbers;
   if (active.collective == nullptr) return Finish(index);
+  if (meter_.network != nullptr) active.use = meter_.use_of(*active.bucket);
+  Count(active);
   active.collective->Start(kFirstExchange + number);
+}
+
+void Exchanger::Count(const Active& active) {
+  if (meter_.network != nullptr) meter_.network->Begin(active.use);
 }
 
 void Exchanger::Finish(std::size_t index) {

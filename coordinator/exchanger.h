@@ -6,8 +6,15 @@
 #include <vector>
 
 #include "coordinator/bucket.h"
+#include "ops/metered_transport.h"
 
 namespace weir {
+
+/// Tells the network whose messages start.
+struct ExchangeMeter {
+  MeteredTransport* network = nullptr;
+  std::function<MeteredTransport::Use(const Bucket&)> use_of;
+};
 
 /// The exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded number
 /// of buckets at a time, and moves them forward. Every rank starts in the same order, so the bound
@@ -16,7 +23,8 @@ namespace weir {
 class Exchanger {
  public:
   /// `finished` is called when an exchange of a bucket is complete.
-  Exchanger(std::size_t most_at_once, std::function<void(Bucket*)> finished);
+  Exchanger(std::size_t most_at_once, std::function<void(Bucket*)> finished,
+            ExchangeMeter meter = {});
 
   /// Next in the agreed order; starts once the bucket is staged, as do its further exchanges.
   void Enqueue(Bucket* bucket);
@@ -37,15 +45,18 @@ class Exchanger {
     std::ptrdiff_t exchanges_left;  ///< The one under way, or about to be, counted.
     std::uint32_t next_number;
     Collective* collective = nullptr;  ///< Of the exchange under way, if one is.
+    MeteredTransport::Use use{};       ///< Of its messages.
   };
   bool StartNext(std::int64_t now_ns);
   // Of the entry at `index`, which is gone once its last exchange has finished.
   bool PollActive(std::size_t index, std::int64_t now_ns);
   void Start(std::size_t index, std::int64_t now_ns);
   void Finish(std::size_t index);
+  void Count(const Active& active);
 
   const std::size_t most_at_once_;
   const std::function<void(Bucket*)> finished_;
+  const ExchangeMeter meter_;
   std::deque<Bucket*> queue_;
   std::vector<Active> active_;
   std::uint32_t next_number_ = 0;

@@ -6,6 +6,8 @@
 #include <map>
 #include <utility>
 
+#include "metrics/host_list.h"
+
 namespace weir {
 namespace {
 
@@ -38,6 +40,23 @@ std::vector<int> HostsOf(std::span<const RankLocation> locations) {
     hosts.push_back(numbers.try_emplace({location.host, namesake}, next).first->second);
   }
   return hosts;
+}
+
+std::vector<Link> LinksOf(const std::string& hosts, int rank, int processes, int local_size) {
+  const bool one_host = local_size >= processes;
+  std::vector<Link> links(static_cast<std::size_t>(processes),
+                          one_host ? Link::kIntra : Link::kUnknown);
+  if (one_host) return links;
+  int first = 0;
+  for (const auto& [host, ranks] : ParseHostList(hosts)) {
+    const int end = std::min(first + ranks, processes);
+    const bool here = first <= rank && rank < end;
+    for (int r = first; r < end; ++r) {
+      links[static_cast<std::size_t>(r)] = here ? Link::kIntra : Link::kInter;
+    }
+    first = end;
+  }
+  return links;
 }
 
 bool HostsAreAlike(std::span<const int> host_of_rank) {

@@ -17,11 +17,14 @@ constexpr std::int64_t kLongestSleepNs = 20'000'000;
 }  // namespace
 
 void Coordinator::Loop() {
+  const MeteredTransport::Use serving{.bytes = &gauges_.traffic_of(TrafficOp::kServing)};
   while (true) {
+    meter_->Begin(serving);
     bool moved = HandleInbox();
     if (failure_) std::rethrow_exception(failure_);
     const std::int64_t now = NowNs();
     moved = PollSets(now) || moved;
+    meter_->Begin(serving);
     moved = server_links_->Poll() || moved;
     if (stalls_->due(now)) InspectStalls(now);
     if (shutdown_deadline_ns_ != 0 && now > shutdown_deadline_ns_) {

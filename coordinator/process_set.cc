@@ -38,9 +38,17 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
       TimingOf(shared_.settings));
   joining_ = std::make_unique<Joining>(*this, shared_.handles, shared_.names);
   for (auto* exchanger : {&exchanger_, &free_exchanger_}) {
-    *exchanger = std::make_unique<Exchanger>(kExchangesAtOnce,
-                                             [this](Bucket* bucket) { Exchanged(bucket); });
+    *exchanger = std::make_unique<Exchanger>(
+        kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); },
+        ExchangeMeter{.network = &shared_.meter,
+                      .use_of = [this](const Bucket& bucket) { return UseOf(bucket); }});
   }
+}
+
+MeteredTransport::Use ProcessSet::UseOf(const Bucket& bucket) const {
+  const std::string& op = shared_.names.Find(bucket.record_index).routes[bucket.route_index()].op;
+  return {.bytes = &shared_.gauges.traffic_of(TrafficOpOf(op)),
+          .also = bucket.step() >= 0 ? &shared_.gauges.gradient_traffic : nullptr};
 }
 
 std::optional<HostGrid> ProcessSet::GridOf(std::span<const int> host_of_rank) const {

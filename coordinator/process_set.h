@@ -42,6 +42,7 @@ class ProcessSet {
     HandleTable& handles;
     BucketNames& names;
     EngineGauges& gauges;
+    MeteredTransport& meter;  ///< Below the networks of all sets.
     Recorder& recorder;
     const std::atomic<bool>& marks_cycles;  ///< Each round is recorded.
   };
@@ -136,6 +137,7 @@ class ProcessSet {
   /// Agreed on in this round, which who forgets its slot in it has to know; Agree comes at its end.
   void Collect(Bucket* bucket);
   void Exchanged(Bucket* bucket);
+  MeteredTransport::Use UseOf(const Bucket& bucket) const;
 
   const int id_;
   const std::vector<int> ranks_;

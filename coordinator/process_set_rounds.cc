@@ -92,6 +92,7 @@ void ProcessSet::Withdraw(Bucket* bucket) {
 
 bool ProcessSet::PollNegotiation(std::int64_t now_ns) {
   AskToJoin();
+  shared_.meter.Begin({.bytes = &shared_.gauges.traffic_of(TrafficOp::kNegotiation)});
   if (closing_ || !negotiator_->Poll(now_ns, exchanging())) return false;
   OnRound();
   return true;

@@ -22,4 +22,22 @@ std::map<std::string, double> EngineGauges::target_densities() const {
   return target_densities_;
 }
 
+void EngineGauges::NoteStalled(const std::string& name) {
+  constexpr std::size_t kMost = 1024;  // A program may make up names for ever.
+  const std::lock_guard lock(mutex_);
+  if (stalled_.size() < kMost) stalled_.insert(name);
+}
+
+std::vector<std::string> EngineGauges::stalled_names(std::uint64_t& count) const {
+  constexpr std::size_t kShown = 8;
+  const std::lock_guard lock(mutex_);
+  count = stalled_.size();
+  std::vector<std::string> names;
+  for (const std::string& name : stalled_) {
+    if (names.size() == kShown) break;
+    names.push_back(name);
+  }
+  return names;
+}
+
 }  // namespace weir

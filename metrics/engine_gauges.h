@@ -6,10 +6,13 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "common/link_bytes.h"
 #include "metrics/record.h"
+#include "metrics/traffic.h"
 
 namespace weir {
 
@@ -30,7 +33,9 @@ class EngineGauges {
   std::atomic<std::uint64_t> sent_messages{0};
   std::atomic<std::uint64_t> received_messages{0};
 
-  std::atomic<std::uint64_t> negotiation_bytes{0};  ///< Of sent_bytes, in rounds.
+  std::atomic<std::uint64_t> negotiation_bytes{0};   ///< Of sent_bytes, in rounds.
+  std::array<LinkBytes, kTrafficOpCount> traffic{};  ///< By TrafficOp.
+  LinkBytes gradient_traffic;  ///< Of all that, what exchanges of optimizer steps moved.
 
   std::atomic<std::uint64_t> fast_rounds{0};
   std::atomic<std::uint64_t> slow_rounds{0};
@@ -44,6 +49,7 @@ class EngineGauges {
   std::atomic<std::int64_t>& depth(Stage stage) {
     return queue_depth[static_cast<std::size_t>(stage)];
   }
+  LinkBytes& traffic_of(TrafficOp op) { return traffic[static_cast<std::size_t>(op)]; }
   void CountAbort(AbortReason reason) { ++aborts[static_cast<std::size_t>(reason)]; }
 
   /// The density that the schedule asks of a group (BucketInfo::group) now. Takes a lock: once a
@@ -51,9 +57,15 @@ class EngineGauges {
   void SetTargetDensity(const std::string& group, double density);
   std::map<std::string, double> target_densities() const;
 
+  /// A tensor has waited for other ranks for too long. Takes a lock.
+  void NoteStalled(const std::string& name);
+  /// The first of those so far, and in `count` how many names that were, at most 1,024.
+  std::vector<std::string> stalled_names(std::uint64_t& count) const;
+
  private:
   mutable std::mutex mutex_;
   std::map<std::string, double> target_densities_;
+  std::set<std::string> stalled_;
 };
 
 }  // namespace weir

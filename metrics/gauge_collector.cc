@@ -1,5 +1,6 @@
 #include "metrics/gauge_collector.h"
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,22 @@ FamilyOf QueueDepth(const EngineGauges& gauges) {
   return family;
 }
 
+/// What has carried nothing has no series: most programs use few operations.
+FamilyOf Traffic(const EngineGauges& gauges, std::string name, std::string help,
+                 decltype(&LinkBytes::sent) direction) {
+  constexpr std::array<const char*, kLinkCount> kLinks = {"intra", "inter", "unknown"};
+  FamilyOf family(MetricType::Counter, std::move(name), std::move(help));
+  for (int op = 0; op < kTrafficOpCount; ++op) {
+    const auto& links = gauges.traffic[static_cast<std::size_t>(op)].*direction;
+    for (std::size_t link = 0; link < kLinks.size(); ++link) {
+      const double bytes = Load(links[link]);
+      if (bytes == 0) continue;
+      family.Value({{"link", kLinks[link]}, {"op", Name(static_cast<TrafficOp>(op))}}, bytes);
+    }
+  }
+  return family;
+}
+
 FamilyOf TargetDensities(const EngineGauges& gauges) {
   FamilyOf family(MetricType::Gauge, "weir_target_density_ratio",
                   "Fraction of a group's gradient entries that its schedule asks for.");
@@ -88,10 +105,9 @@ std::vector<MetricFamily> GaugeCollector::Collect() const {
                  1));
   add(One(kGauge, "weir_world_size", "Number of ranks.", info_.size));
 
-  add(One(kCounter, "weir_bytes_sent_total", "Bytes handed to the network.",
-          Load(gauges_.sent_bytes)));
-  add(One(kCounter, "weir_bytes_received_total", "Bytes taken from the network.",
-          Load(gauges_.received_bytes)));
+  add(Traffic(gauges_, "weir_bytes_sent_total", "Bytes handed to the network.", &LinkBytes::sent));
+  add(Traffic(gauges_, "weir_bytes_received_total", "Bytes taken from the network.",
+              &LinkBytes::received));
   FamilyOf rounds(kCounter, "weir_negotiation_rounds_total", "Negotiation rounds.");
   rounds.Value({{"path", "fast"}}, Load(gauges_.fast_rounds));
   add(rounds.Value({{"path", "slow"}}, Load(gauges_.slow_rounds)));

@@ -83,7 +83,8 @@ class MonitorTest : public ::testing::Test {
 TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
   const auto monitor = Start();
   for (int step = 0; step < 5; ++step) AddStep(step);
-  gauges_.sent_bytes = 300;
+  gauges_.traffic_of(TrafficOp::kAllgather).sent[0] = 300;
+  gauges_.traffic_of(TrafficOp::kNegotiation).received[1] = 8;
   gauges_.CountAbort(AbortReason::kCorrupt);
   gauges_.SetTargetDensity("default", 0.001);
   const HttpReply reply = HttpGet(monitor->port(), "/metrics");
@@ -93,7 +94,8 @@ TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
            "weir_world_size 4\n",
            "weir_rank_info{rank=\"3\",local_rank=\"0\",host=\"node\\\"1\"} 1\n",
            "weir_step_duration_seconds_count 5\n",
-           "weir_bytes_sent_total 300\n",
+           "weir_bytes_sent_total{link=\"intra\",op=\"allgather\"} 300\n",
+           "weir_bytes_received_total{link=\"inter\",op=\"negotiation\"} 8\n",
            "weir_payload_bytes_total{compressor=\"dgc\"} 300\n",
            "weir_dense_equivalent_bytes_total{compressor=\"dgc\"} 20000\n",
            "weir_aborts_total{reason=\"corrupt\"} 1\n",

@@ -1,0 +1,41 @@
+#include "ops/metered_transport.h"
+
+#include <utility>
+
+#include "common/check.h"
+
+namespace weir {
+
+MeteredTransport::MeteredTransport(Transport& network, std::vector<Link> links, Use first)
+    : network_(network), links_(std::move(links)), use_(first) {
+  WEIR_CHECK(links_.size() == static_cast<std::size_t>(network.size()));
+}
+
+Transport::Request MeteredTransport::Send(int peer, Tag tag, std::span<const std::byte> data) {
+  return Remember(network_.Send(peer, tag, data), peer, /*sending=*/true);
+}
+
+Transport::Request MeteredTransport::Receive(int peer, Tag tag, std::span<std::byte> buffer) {
+  return Remember(network_.Receive(peer, tag, buffer), peer, /*sending=*/false);
+}
+
+Transport::Request MeteredTransport::Remember(Request request, int peer, bool sending) {
+  if (messages_.size() <= request) messages_.resize(request + 1);
+  const Link link = links_[static_cast<std::size_t>(peer)];
+  messages_[request] = {.use = use_, .link = static_cast<std::size_t>(link), .sending = sending};
+  return request;
+}
+
+std::optional<std::size_t> MeteredTransport::Test(Request request) {
+  const std::optional<std::size_t> bytes = network_.Test(request);
+  if (!bytes) return bytes;
+  const Message& message = messages_[request];
+  for (LinkBytes* counter : {message.use.bytes, message.use.also}) {
+    if (counter == nullptr) continue;
+    (message.sending ? counter->sent : counter->received)[message.link].fetch_add(
+        *bytes, std::memory_order_relaxed);
+  }
+  return bytes;
+}
+
+}  // namespace weir

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/link_bytes.h"
+#include "ops/transport.h"
+
+namespace weir {
+
+/// A network that counts its bytes by what they are for and which link they take. Like every
+/// transport it belongs to one thread, which says beforehand whose messages start now; they count
+/// when they have completed, as in the network's own totals. The network and the counters must
+/// outlive it.
+class MeteredTransport final : public Transport {
+ public:
+  /// Where a message's bytes are counted: once, or twice where they are part of a larger sum too.
+  struct Use {
+    LinkBytes* bytes = nullptr;
+    LinkBytes* also = nullptr;
+  };
+
+  /// `links`: to each peer. `first`: for what starts before anything was said.
+  MeteredTransport(Transport& network, std::vector<Link> links, Use first);
+
+  /// What starts from now on is for this.
+  void Begin(Use use) { use_ = use; }
+
+  int rank() const override { return network_.rank(); }
+  int size() const override { return network_.size(); }
+  int JobRank(int peer) const override { return network_.JobRank(peer); }
+  std::uint32_t operation_numbers() const override { return network_.operation_numbers(); }
+  Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
+  Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
+  std::optional<std::size_t> Test(Request request) override;
+  void Cancel(Request request) override { network_.Cancel(request); }
+  std::int64_t next_due_ns() const override { return network_.next_due_ns(); }
+  NetworkTotals totals() const override { return network_.totals(); }
+
+ private:
+  struct Message {
+    Use use;
+    std::size_t link = 0;
+    bool sending = false;
+  };
+  Request Remember(Request request, int peer, bool sending);
+
+  Transport& network_;
+  const std::vector<Link> links_;
+  Use use_;
+  std::vector<Message> messages_;  ///< By request: those of a network are small and used again.
+};
+
+}  // namespace weir

@@ -138,6 +138,12 @@ std::vector<SettingRow> MakeTable() {
        .allowed = "a file name, or none",
        .help = "Where a rank of a job of weirrun writes what it was doing when the job fails or "
                "stalls, for weir-flight."},
+      {.name = "SUMMARY",
+       .alias = "",
+       .member = &S::summary,
+       .allowed = kBoolean,
+       .help = "weirrun sums a job up in the end: what its steps took and sent "
+               "(docs/reference/weirrun.md)."},
       {.name = "LOG_LEVEL",
        .alias = "LOG_LEVEL",
        .member = &S::log_level,

@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 4;
+inline constexpr int kVersion = 5;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -60,6 +60,7 @@ enum class MessageType : std::uint8_t {
   kAbort,          ///< The rank ends the job [text = reason]; then to all other engines.
   kStatusRequest,  ///< Then to all engines.
   kStatus,         ///< What the rank is doing [text]; then to the engine of rank 0.
+  kTotals,         ///< What its steps have taken so far [text]: common/rank_totals.h.
   // To engines.
   kFinalize,      ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
   kPeerLost,      ///< A rank died [rank, host, text = how].

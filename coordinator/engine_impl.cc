@@ -63,7 +63,15 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
     parts_->coordinator->Fail(std::current_exception());  // The other ranks learn why.
     throw;
   }
+  ReportTotals(settings);
   if (settings.hierarchical_allreduce || settings.hierarchical_allgather) GoByHosts(settings);
+}
+
+void EngineImpl::ReportTotals(const Settings& settings) {
+  if (hosts_.empty() || !settings.summary || parts_->membership == nullptr) return;
+  parts_->totals = std::make_unique<TotalsReporter>(
+      parts_->recorder, parts_->names, parts_->coordinator->gauges(),
+      [parts = parts_.get()](const std::string& text) { parts->membership->SendTotals(text); });
 }
 
 bool EngineImpl::RecordsFlights(const Settings& settings) const {
@@ -153,6 +161,9 @@ void EngineImpl::Abort(const std::string& reason) {
   coordinator().Fail(std::make_exception_ptr(ShutDown(reason, {"", {rank_}, "abort"})));
 }
 
-void EngineImpl::Shutdown() { coordinator().Shutdown(); }
+void EngineImpl::Shutdown() {
+  coordinator().Shutdown();
+  if (parts_->totals) parts_->totals->Report();
+}
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include "metrics/bucket_names.h"
 #include "metrics/monitor.h"
 #include "metrics/recorder.h"
+#include "metrics/totals_reporter.h"
 #include "ops/membership.h"
 #include "weir/engine.h"
 
@@ -90,10 +91,13 @@ class EngineImpl final : public Engine {
     BucketNames names;
     std::unique_ptr<Membership> membership;
     std::unique_ptr<Coordinator> coordinator;
-    std::mutex monitor_mutex;          ///< Guards the making of it.
-    std::unique_ptr<Monitor> monitor;  ///< Null while nobody has asked to see anything.
+    std::mutex monitor_mutex;                ///< Guards the making of it.
+    std::unique_ptr<Monitor> monitor;        ///< Null while nobody has asked to see anything.
+    std::unique_ptr<TotalsReporter> totals;  ///< Null where nobody sums the job up.
   };
   void MakeMonitor(const Settings& settings);
+  /// For the summary of a job that somebody launched.
+  void ReportTotals(const Settings& settings);
   bool RecordsFlights(const Settings& settings) const;
   std::function<void(int rank, int size, const FlightReport&)> FlightWriter(
       const Settings& settings);

@@ -126,7 +126,11 @@ StallInspector::Doing Coordinator::Doing() const {
 }
 
 void Coordinator::InspectStalls(std::int64_t now_ns) {
-  const auto reason = stalls_->Check(now_ns, WaitingForAgreement());
+  const std::vector<StallInspector::Waiting> waiting = WaitingForAgreement();
+  const auto reason = stalls_->Check(now_ns, waiting);
+  for (const StallInspector::Waiting& entry : waiting) {
+    if (stalls_->IsStalled(entry, now_ns)) gauges_.NoteStalled(entry.name);
+  }
   gauges_.stalled_tensors = stalls_->stalled();
   if (reason) EndStalled(*reason);
 }

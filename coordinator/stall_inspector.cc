@@ -32,6 +32,7 @@ StallInspector::StallInspector(const Settings& settings, int rank, int size, Mem
       warning_ns_(
           Nanoseconds(std::min(settings.stall_warning_seconds, settings.timeout_seconds / 2))),
       shutdown_ns_(Nanoseconds(settings.stall_shutdown_seconds)),
+      first_limit_ns_(shutdown_ns_ > 0 ? std::min(warning_ns_, shutdown_ns_) : warning_ns_),
       size_(size),
       membership_(membership),
       ranks_of_(std::move(ranks_of)),
@@ -40,13 +41,11 @@ StallInspector::StallInspector(const Settings& settings, int rank, int size, Mem
 std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
                                                  const std::vector<Waiting>& waiting) {
   next_check_ns_ = now_ns + kCheckEveryNs;
-  const std::int64_t first_limit =
-      shutdown_ns_ > 0 ? std::min(warning_ns_, shutdown_ns_) : warning_ns_;
   std::int64_t oldest = now_ns;
   std::string name;
   stalled_ = 0;
   for (const Waiting& entry : waiting) {
-    if (now_ns - entry.since_ns >= first_limit) ++stalled_;
+    if (IsStalled(entry, now_ns)) ++stalled_;
     if (entry.since_ns < oldest) {
       oldest = entry.since_ns;
       name = entry.name;
@@ -55,7 +54,7 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
   const std::int64_t age = now_ns - oldest;
   const bool over = shutdown_ns_ > 0 && age >= shutdown_ns_;
   if (!over) over_since_ns_ = 0;
-  if (age < first_limit) {
+  if (age < first_limit_ns_) {
     asked_ = false;
     return std::nullopt;
   }
@@ -81,7 +80,7 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
     statuses_.clear();
     asked_ = true;
     membership_->RequestStatus();
-    next_request_ns_ = now_ns + std::max(over ? kLateAnswerNs : first_limit, kCheckEveryNs);
+    next_request_ns_ = now_ns + std::max(over ? kLateAnswerNs : first_limit_ns_, kCheckEveryNs);
   }
   return std::nullopt;
 }

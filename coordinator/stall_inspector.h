@@ -52,6 +52,10 @@ class StallInspector {
   std::optional<std::string> OnStatus(std::int64_t now_ns, int rank, const std::string& status);
 
   std::int64_t stalled() const { return stalled_; }
+  /// Whether it has waited so long that Check counts it as stalled.
+  bool IsStalled(const Waiting& entry, std::int64_t now_ns) const {
+    return now_ns - entry.since_ns >= first_limit_ns_;
+  }
 
   /// "ranks [...] did not answer what they are doing"; "" when all did, when nobody was asked, and
   /// on ranks that hear no answers.
@@ -74,6 +78,7 @@ class StallInspector {
   const bool enabled_;
   const std::int64_t warning_ns_;
   const std::int64_t shutdown_ns_;
+  const std::int64_t first_limit_ns_;  ///< The sooner of the two.
   const int size_;
   Membership* const membership_;
   const RanksOf ranks_of_;

@@ -20,6 +20,7 @@
 #include "launcher/remote_shell.h"
 #include "launcher/shell_words.h"
 #include "launcher/start_trouble.h"
+#include "launcher/summary.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -94,10 +95,12 @@ std::string Addresses(const Options& options, std::uint16_t port) {
 
 Launcher::Launcher(const Options& options, const Settings& settings)
     : options_(options),
+      places_(PlaceProcesses(options.hosts, options.ranks, options.servers), options.servers),
       token_(RandomToken()),
       listener_(Listen(AllLocal(options.hosts))),
       peers_(static_cast<std::size_t>(options.processes())),
-      awaited_(2 * options.processes()) {
+      awaited_(2 * options.processes()),
+      totals_(static_cast<std::size_t>(options.processes())) {
   Prepare(settings);
   const std::vector<std::string> command = MpiexecCommand(FindMpiexec(), options_);
   unsetenv("WEIR_MPIEXEC");
@@ -112,11 +115,8 @@ Launcher::Launcher(const Options& options, const Settings& settings)
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // What mpiexec leaves behind comes here.
   mpiexec_ = StartMpiexec(command, file_limit_);
   next_heartbeat_ = Clock::now();
-  job_ = std::make_unique<Job>(
-      RankPlaces(PlaceProcesses(options_.hosts, options_.ranks, options_.servers),
-                 options_.servers),
-      options_.policy, Clock::now(),
-      [this](int rank, const Message& message) { Send(rank, message); });
+  job_ = std::make_unique<Job>(places_, options_.policy, Clock::now(),
+                               [this](int rank, const Message& message) { Send(rank, message); });
 }
 
 void Launcher::Prepare(const Settings& settings) {
@@ -127,6 +127,13 @@ void Launcher::Prepare(const Settings& settings) {
   setenv(supervision::kAddressesVariable, Addresses(options_, PortOf(listener_)).c_str(), 1);
   setenv(supervision::kTokenVariable, token_.c_str(), 1);
   setenv(supervision::kGraceVariable, grace.c_str(), 1);
+  if (options_.summary_filename.empty()) return;
+  if (!settings.summary) {
+    throw InvalidArgument(
+        "--summary-filename asks for the summary that --no-summary, its line of the config file or "
+        "WEIR_SUMMARY has turned off; give one of them");
+  }
+  summary_file_.emplace(options_.summary_filename);
 }
 
 int Launcher::Run() {
@@ -138,12 +145,32 @@ int Launcher::Run() {
   // An ssh that waits for a host that does not answer does so for minutes. Supervisors end by
   // themselves, and clean up.
   KillDescendants(OwnPath());
+  SumUp();
   if (job_->exit_code() != 0) {
     std::fprintf(stderr, "weirrun: %s; ended the job (exit code %d)\n", job_->verdict().c_str(),
                  job_->exit_code());
   }
   // A job that did well and whose results went nowhere did not.
   return job_->exit_code() == 0 && !all_written ? 1 : job_->exit_code();
+}
+
+void Launcher::SumUp() const {
+  const std::optional<Summary> summary = Summarize(totals_.All(), places_);
+  if (!summary) {
+    if (summary_file_) {
+      summary_file_->Remove();
+      std::fprintf(stderr, "weirrun: no %s: no rank has taken a step of Weir's\n",
+                   summary_file_->path().c_str());
+    }
+    return;
+  }
+  for (const std::string& line : SummaryLines(*summary)) {
+    std::fprintf(stderr, "weirrun: %s", line.c_str());
+  }
+  if (summary_file_ && !summary_file_->Write(SummaryJson(*summary, job_->exit_code()))) {
+    std::fprintf(stderr, "weirrun: cannot write %s: %s\n", summary_file_->path().c_str(),
+                 std::strerror(errno));
+  }
 }
 
 void Launcher::Wait() {
@@ -311,12 +338,18 @@ void Launcher::OnPeer(int rank) {
   peer->socket.Flush();
   for (const Message& message : peer->socket.Receive()) {
     peer->last_heard = Clock::now();
-    job_->OnMessage(rank, message, Clock::now());
+    OnMessage(rank, message);
   }
   if (!peer->socket.open()) {
     peer.reset();
     job_->OnSupervisorLost(rank, "the connection to its supervisor broke", Clock::now());
   }
+}
+
+void Launcher::OnMessage(int rank, const Message& message) {
+  if (message.type == MessageType::kAttach) totals_.OnAttach(rank);
+  if (message.type == MessageType::kTotals) return totals_.OnTotals(rank, message.text);
+  job_->OnMessage(rank, message, Clock::now());
 }
 
 void Launcher::Send(int rank, const Message& message) {

@@ -9,11 +9,14 @@
 #include "common/unique_fd.h"
 #include "launcher/file_limit.h"
 #include "launcher/job.h"
+#include "launcher/job_totals.h"
 #include "launcher/line_assembler.h"
 #include "launcher/message_socket.h"
 #include "launcher/mpiexec.h"
 #include "launcher/options.h"
 #include "launcher/output_collector.h"
+#include "launcher/rank_places.h"
+#include "launcher/summary_file.h"
 #include "weir/settings.h"
 
 namespace weir::launcher {
@@ -48,11 +51,15 @@ class Launcher {
   void OnAcceptFailed(int error);
   bool Introduce(Peer& stranger);
   void OnPeer(int rank);
+  void OnMessage(int rank, const supervision::Message& message);
+  /// What the ranks' steps took, for people and into the file that was asked for.
+  void SumUp() const;
   void Send(int rank, const supervision::Message& message);
   void FinishRanks(Time now);
   bool Done() const;
 
   Options options_;
+  const RankPlaces places_;
   FileLimit file_limit_;
   std::string token_;
   UniqueFd listener_;
@@ -65,6 +72,8 @@ class Launcher {
   int awaited_ = 0;  // Connections of supervisors that are still to come: two a rank.
   std::unique_ptr<OutputCollector> output_;
   std::unique_ptr<Job> job_;
+  JobTotals totals_;
+  std::optional<SummaryFile> summary_file_;
   Time next_heartbeat_;
   std::optional<Time> finishing_until_;  // Set once all ranks have ended.
 };

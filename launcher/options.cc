@@ -30,7 +30,7 @@ constexpr std::pair<const char*, const char*> kUcxOverTcp[] = {
 
 /// What CLI11 fills and ParseOptions turns into Options.
 struct Raw {
-  std::optional<std::string> hosts, hostfile, config_file;  // An empty one is a mistake.
+  std::optional<std::string> hosts, hostfile, config_file, summary;  // An empty one is a mistake.
   std::string output_folder, interfaces, mpi_args, binding_args, ssh_identity;
   std::string ranks, servers, ssh_port;
   std::string grace_seconds = "3";
@@ -74,6 +74,8 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "Seconds that survivors of a failure get before they are ended. Default: 3.");
   app.add_option("--output-filename", raw.output_folder,
                  "Also write <folder>/rank.<n>/stdout and stderr.");
+  app.add_option("--summary-filename", raw.summary,
+                 "Also write the summary of the job's steps to this file, as JSON.");
   app.add_flag("--prefix-output-with-timestamp", options.output.timestamps,
                "Begin lines with the time.");
   app.add_flag("--no-prefix", raw.no_prefix, "Do not begin lines with \"[rank] \".");
@@ -321,6 +323,10 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
   options.policy.grace = std::chrono::milliseconds(std::llround(grace * 1000));
   options.output.prefix = !raw.no_prefix;
   options.output.folder = raw.output_folder;
+  if (raw.summary) {
+    if (raw.summary->empty()) throw InvalidArgument("--summary-filename is empty; give a file");
+    options.summary_filename = *raw.summary;
+  }
   return options;
 }
 

@@ -27,6 +27,7 @@ struct Options {
   std::vector<std::string> mpiexec_arguments{};
   JobPolicy policy{};
   OutputOptions output{};
+  std::string summary_filename{};  ///< Empty: none.
   bool verbose = false;
   bool dry_run = false;
   /// Ranks and servers.

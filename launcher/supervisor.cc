@@ -205,6 +205,7 @@ void Supervisor::OnEngine() {
       case MessageType::kAbort:
       case MessageType::kStatusRequest:
       case MessageType::kStatus:
+      case MessageType::kTotals:
         launcher_.Send(message);
         break;
       default:

@@ -3,6 +3,12 @@
 #include <utility>
 
 namespace weir {
+namespace {
+
+// A program that never ends a step must not fill the memory; far more than one step has.
+constexpr std::size_t kMostExchanges = 1 << 16;
+
+}  // namespace
 
 std::optional<StepSummary> StepSummaries::Add(const StageRecord& record) {
   if (record.stage == Stage::kStep) {
@@ -10,6 +16,7 @@ std::optional<StepSummary> StepSummaries::Add(const StageRecord& record) {
                        .start_ns = record.start_ns,
                        .end_ns = record.end_ns,
                        .exposed = exposed_time_.EndStep(record),
+                       .exchange_ns = ExchangeNs(record),
                        .payload_bytes = std::exchange(payload_bytes_, 0),
                        .dense_bytes = std::exchange(dense_bytes_, 0),
                        .target_density = record.density};
@@ -20,8 +27,14 @@ std::optional<StepSummary> StepSummaries::Add(const StageRecord& record) {
   if (record.stage == Stage::kExchange && record.ok && record.step >= 0) {
     payload_bytes_ += record.bytes_in;
     dense_bytes_ += record.bytes_out;
+    if (exchanges_.size() >= kMostExchanges) exchanges_.clear();
+    exchanges_.push_back({record.start_ns, record.end_ns});
   }
   return std::nullopt;
+}
+
+std::int64_t StepSummaries::ExchangeNs(const StageRecord& step) {
+  return CoveredNs(std::exchange(exchanges_, {}), {step.start_ns, step.end_ns});
 }
 
 }  // namespace weir

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "metrics/bucket_names.h"
 #include "metrics/exposed_time.h"
@@ -15,6 +16,7 @@ struct StepSummary {
   std::int64_t start_ns = 0;  ///< BeginStep; CLOCK_MONOTONIC.
   std::int64_t end_ns = 0;    ///< End of WaitStep.
   Exposed exposed;
+  std::int64_t exchange_ns = 0;     ///< In which something of it was exchanged, hidden or not.
   std::uint64_t payload_bytes = 0;  ///< What this rank put into the step's exchanges.
   std::uint64_t dense_bytes = 0;    ///< What that would have been uncompressed.
   float target_density = 1.0f;      ///< What the schedule asked for.
@@ -30,7 +32,10 @@ class StepSummaries {
 
  private:
   const BucketNames& names_;
+  std::int64_t ExchangeNs(const StageRecord& step);
+
   ExposedTime exposed_time_;
+  std::vector<Interval> exchanges_;  // Since the last step's end.
   // Of exchanges since the last step's end.
   std::uint64_t payload_bytes_ = 0;
   std::uint64_t dense_bytes_ = 0;

@@ -42,6 +42,9 @@ class Membership {
   virtual void RequestStatus() = 0;
   /// Sends this rank's status to rank 0. At most 64 KiB, longer text is cut.
   virtual void SendStatus(const std::string& text) = 0;
+  /// Tells the launcher what this rank's steps have taken so far (common/rank_totals.h); the last
+  /// one counts, and may come after Leave. At most 64 KiB.
+  virtual void SendTotals(const std::string& text) { static_cast<void>(text); }
   /// Says that this rank leaves in good order, so that its end is not reported as a loss.
   virtual void Leave() = 0;
 };

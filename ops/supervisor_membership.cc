@@ -94,6 +94,7 @@ void SupervisorMembership::Abort(const std::string& reason) {
 
 void SupervisorMembership::RequestStatus() { Send(MessageType::kStatusRequest); }
 void SupervisorMembership::SendStatus(const std::string& text) { Send(MessageType::kStatus, text); }
+void SupervisorMembership::SendTotals(const std::string& text) { Send(MessageType::kTotals, text); }
 void SupervisorMembership::Leave() {
   joining_ = false;
   Send(MessageType::kLeave);

@@ -35,6 +35,7 @@ class SupervisorMembership : public Membership {
   void Abort(const std::string& reason) override;
   void RequestStatus() override;
   void SendStatus(const std::string& text) override;
+  void SendTotals(const std::string& text) override;
   void Leave() override;
 
  private:

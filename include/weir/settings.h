@@ -46,6 +46,7 @@ struct Settings {
   std::string timeline_filename;  ///< Empty: no timeline.
   bool timeline_mark_cycles = false;
   std::string record_filename;                      ///< Empty: no run log.
+  bool summary = true;                              ///< Of jobs of weirrun, in the end.
   std::string flight_filename = "weir.weirflight";  ///< Of jobs of weirrun; "none": none.
   LogLevel log_level = LogLevel::kWarning;
   bool log_timestamps = true;

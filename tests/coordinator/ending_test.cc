@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "coordinator/engine_impl.h"
 #include "coordinator/local_job.h"
 #include "metrics/http_server.h"
 #include "tests/coordinator/engine_calls.h"
@@ -15,6 +16,7 @@ namespace weir {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 TEST(Ending, ARankThatNeverSubmitsEndsTheJobWithItsNameOnEveryRank) {
@@ -36,6 +38,10 @@ TEST(Ending, ARankThatNeverSubmitsEndsTheJobWithItsNameOnEveryRank) {
         EXPECT_THAT(error, HasSubstr("tensor 'forgotten' was submitted by ranks [0, 1]"));
         EXPECT_THAT(error, HasSubstr("but not by ranks [2]"));
         EXPECT_THAT(error, HasSubstr("rank 2 last finished 'common'"));
+        std::uint64_t stalled = 0;
+        EXPECT_THAT(dynamic_cast<EngineImpl&>(engine).gauges().stalled_names(stalled),
+                    ElementsAre(engine.rank() == 2 ? "only rank 2" : "forgotten"));
+        EXPECT_EQ(stalled, 1U);
       },
       settings);
   // Long before the end, a warning said the same.

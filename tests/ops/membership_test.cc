@@ -70,6 +70,10 @@ TEST(SupervisorMembership, AttachesAndPassesOnWhatTheEngineSays) {
   EXPECT_EQ(status.text, "waiting for layer.0");
   membership.Leave();
   EXPECT_EQ(supervisor.Hear().type, MessageType::kLeave);
+  membership.SendTotals("7 steps");
+  const Message totals = supervisor.Hear();
+  EXPECT_EQ(totals.type, MessageType::kTotals);
+  EXPECT_EQ(totals.text, "7 steps");
 }
 
 TEST(SupervisorMembership, SaysThatItHasJoined) {

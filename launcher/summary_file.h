@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+
+#include "common/unique_fd.h"
+
+namespace weir::launcher {
+
+/// The file of --summary-filename. Opened and emptied before the job starts, so that nobody takes
+/// an earlier job's summary for this one's.
+class SummaryFile {
+ public:
+  /// Throws InvalidArgument that names the file and the reason when it cannot be written.
+  explicit SummaryFile(std::string path);
+
+  /// All of it; false, with errno, when the disk refuses.
+  bool Write(const std::string& text) const;
+  /// There is nothing to be written.
+  void Remove() const;
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+  const UniqueFd fd_;
+};
+
+}  // namespace weir::launcher

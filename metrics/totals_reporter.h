@@ -1,0 +1,57 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "metrics/bucket_names.h"
+#include "metrics/engine_gauges.h"
+#include "metrics/recorder.h"
+#include "metrics/step_summary.h"
+#include "metrics/step_totals.h"
+
+namespace weir {
+
+/// Follows a rank's records on a thread of its own ("weir-totals"), four times a second, and hands
+/// what its steps have taken and sent to whoever sums the job up (RankTotals, as a text): once a
+/// second while there are new steps, and in the end. Thread-safe. Recorder, names and gauges must
+/// outlive it.
+class TotalsReporter {
+ public:
+  /// `send` is called by one thread at a time, and may wait.
+  TotalsReporter(const Recorder& recorder, const BucketNames& names, const EngineGauges& gauges,
+                 std::function<void(const std::string&)> send);
+  /// Reports for the last time.
+  ~TotalsReporter();
+  TotalsReporter(const TotalsReporter&) = delete;
+  TotalsReporter& operator=(const TotalsReporter&) = delete;
+
+  /// Reads what there is, and sends it where it is news.
+  void Report();
+
+ private:
+  void Run(const std::stop_token& stop);
+  void Drain();
+  void SendNews();
+
+  const Recorder& recorder_;
+  const EngineGauges& gauges_;
+  const std::function<void(const std::string&)> send_;
+
+  std::mutex mutex_;  // Guards what follows.
+  StepSummaries steps_;
+  StepTotals totals_;
+  std::vector<StageRecord> batch_;
+  std::uint64_t next_ = 0;
+  std::uint64_t lost_ = 0;
+  std::string sent_;
+
+  std::condition_variable_any wake_;
+  std::jthread thread_;
+};
+
+}  // namespace weir

@@ -64,6 +64,7 @@ enum class MessageType : std::uint8_t {
   // To engines.
   kFinalize,      ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
   kPeerLost,      ///< A rank died [rank, host, text = how].
+  kRecordFlight,  ///< Write a flight recording [code = 1, 2, ...: which time this is].
   kLauncherLost,  ///< From the supervisor itself.
   kLast = kLauncherLost,
 };

@@ -174,8 +174,8 @@ class Coordinator {
   std::string During() const;
   /// What this rank was doing when it failed, for the log.
   void WriteLastWords(const std::exception_ptr& error) const;
-  /// `event`: see FlightReport.
-  void RecordFlight(const char* event, const std::string& reason);
+  /// `event` and `request`: see FlightReport.
+  void RecordFlight(const char* event, const std::string& reason, int request = 0);
   /// Tells the network thread that a bucket is complete here. False: it has ended, and the run has
   /// failed with its reason.
   bool Announce(Bucket* bucket);

@@ -91,6 +91,8 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
       if (NowNs() < next_flight_ns_) return;
       next_flight_ns_ = NowNs() + static_cast<std::int64_t>(settings_.stall_warning_seconds * 5e8);
       return RecordFlight("stall", "a rank has waited too long for others");
+    case MembershipEvent::Kind::kRecordFlight:
+      return RecordFlight("request", "weirrun was asked for it", event.number);
     case MembershipEvent::Kind::kStatus:
       if (const auto reason = stalls_->OnStatus(NowNs(), event.rank, event.text))
         EndStalled(*reason);
@@ -120,7 +122,7 @@ void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
            LastStages(*environment_.recorder, *environment_.names, NowNs()));
 }
 
-void Coordinator::RecordFlight(const char* event, const std::string& reason) {
+void Coordinator::RecordFlight(const char* event, const std::string& reason, int request) {
   constexpr std::size_t kMostUnderWay = 256;  // The oldest; a job that hangs waits for them first.
   if (!environment_.record_flight) return;
   FlightReport report{.event = event, .reason = reason, .time_ns = NowNs()};
@@ -134,6 +136,7 @@ void Coordinator::RecordFlight(const char* event, const std::string& reason) {
                                 .since_ns = bucket->agreed ? bucket->agreed_ns : bucket->ready_ns});
   }
   report.last_finished = last_finished_;
+  report.request = request;
   environment_.record_flight(rank_, size_, report);
 }
 

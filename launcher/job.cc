@@ -218,6 +218,18 @@ void Job::OnInterrupt(int signal, Time now) {
         now + (again ? policy_.kill_after : policy_.grace));
 }
 
+std::string Job::RecordFlights() {
+  ++flight_recordings_;
+  std::vector<int> asked;
+  for (int r = 0; r < static_cast<int>(places_.ranks()); ++r) {
+    const bool running = ranks_[static_cast<std::size_t>(r)].state == Rank::kRunning;
+    if (!running || !assembly_.has_engine(r)) continue;
+    send_(r, {.type = MessageType::kRecordFlight, .code = flight_recordings_});
+    asked.push_back(r);
+  }
+  return places_.Of(asked);
+}
+
 void Job::Tick(Time now) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!ranks_[r].settles || now < *ranks_[r].settles) continue;

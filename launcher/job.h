@@ -51,6 +51,9 @@ class Job {
   void OnLauncherFailed(const std::string& how, Time now);
   /// SIGINT or SIGTERM to weirrun. The second one leaves no grace.
   void OnInterrupt(int signal, Time now);
+  /// SIGUSR1 to weirrun: asks the engines of all ranks that have one for a flight recording, and
+  /// returns them as people call them; "" when there is none.
+  std::string RecordFlights();
   /// Does what is due. Call at `deadline()`, or at any time.
   void Tick(Time now);
 
@@ -120,6 +123,7 @@ class Job {
   Time phase_ends_;  // While running: when the start times out.
   std::optional<Time> deadline_;
   std::optional<Cause> cause_;
+  int flight_recordings_ = 0;
 };
 
 }  // namespace weir::launcher

@@ -61,7 +61,7 @@ std::vector<std::string> Lines(const std::string& text) {
 UniqueFd WatchSignals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGCHLD}) sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGTSTP, SIG_IGN);  // A stopped weirrun would look like a lost one.
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -96,6 +96,7 @@ std::string Addresses(const Options& options, std::uint16_t port) {
 Launcher::Launcher(const Options& options, const Settings& settings)
     : options_(options),
       places_(PlaceProcesses(options.hosts, options.ranks, options.servers), options.servers),
+      flight_filename_(settings.flight_filename),
       token_(RandomToken()),
       listener_(Listen(AllLocal(options.hosts))),
       peers_(static_cast<std::size_t>(options.processes())),
@@ -255,6 +256,10 @@ void Launcher::OnSignals() {
   signalfd_siginfo info;
   while (read(signals_.get(), &info, sizeof info) == sizeof info) {
     const int signal = static_cast<int>(info.ssi_signo);
+    if (signal == SIGUSR1) {
+      OnRecordFlights();
+      continue;
+    }
     if (signal != SIGCHLD) {
       job_->OnInterrupt(signal, Clock::now());
       continue;
@@ -267,6 +272,24 @@ void Launcher::OnSignals() {
       job_->OnMpiexecEnded(status, Clock::now());
     }
   }
+}
+
+void Launcher::OnRecordFlights() {
+  if (flight_filename_ == "none") {
+    std::fputs("weirrun: no flight recordings: --flight-recording none keeps nothing\n", stderr);
+    return;
+  }
+  const std::string asked = job_->RecordFlights();
+  if (asked.empty()) {
+    std::fputs("weirrun: no flight recordings: no rank has joined (init() or Engine::Create)\n",
+               stderr);
+    return;
+  }
+  std::fprintf(stderr,
+               "weirrun: %s write%s flight recordings; where they are started, weir-flight %s "
+               "explains them\n",
+               asked.c_str(), asked.find_first_of(",-") == std::string::npos ? "s" : "",
+               flight_filename_.c_str());
 }
 
 void Launcher::OnMpiexecOutput() {

@@ -45,6 +45,7 @@ class Launcher {
   int Timeout() const;
   void OnTime(Time now);
   void OnSignals();
+  void OnRecordFlights();
   void OnMpiexecOutput();
   void OnMpiexecLine(const std::string& line);
   void OnNewConnection();
@@ -60,6 +61,7 @@ class Launcher {
 
   Options options_;
   const RankPlaces places_;
+  const std::string flight_filename_;
   FileLimit file_limit_;
   std::string token_;
   UniqueFd listener_;

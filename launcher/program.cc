@@ -69,7 +69,9 @@ Program::Program(const std::vector<std::string>& command) {
     dup2(err.write.get(), STDERR_FILENO);
     sigset_t none;
     sigemptyset(&none);
-    for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
+    for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGUSR1}) {
+      std::signal(signal, SIG_DFL);
+    }
     sigprocmask(SIG_SETMASK, &none, nullptr);
     execvp(argv[0], argv.data());
     const int error = errno;

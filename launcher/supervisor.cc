@@ -174,6 +174,7 @@ void Supervisor::OnMessage(const Message& message) {
     case MessageType::kAbort:
       TellEngine(message);
       break;
+    case MessageType::kRecordFlight:
     case MessageType::kStatusRequest:
     case MessageType::kStatus:
       if (!left_) TellEngine(message);
@@ -308,6 +309,7 @@ int RunSupervisor(std::vector<std::string> command) {
   UniqueFd anchor_end(ends[0]);
   UniqueFd supervisor_end(ends[1]);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGUSR1, SIG_IGN);  // Meant for weirrun, which has the same name.
   const pid_t supervisor = fork();
   if (supervisor < 0) return 1;
   if (supervisor > 0) {

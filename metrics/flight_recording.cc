@@ -33,7 +33,8 @@ std::string Describe(const FlightReport& report) {
                    {"reason", report.reason},
                    {"time_ns", report.time_ns},
                    {"under_way", std::move(under_way)},
-                   {"last_finished", report.last_finished}});
+                   {"last_finished", report.last_finished},
+                   {"request", report.request}});
 }
 
 void Write(const Settings& settings, const RunInfo& info, const Recorder& recorder,

@@ -14,7 +14,7 @@ namespace weir {
 
 /// What a rank is doing at one moment.
 struct FlightReport {
-  const char* event = "failure";  ///< Why it is asked: failure, or stall.
+  const char* event = "failure";  ///< Why it is asked: failure, stall or request.
   std::string reason;             ///< In words.
   std::int64_t time_ns = 0;
   struct UnderWay {
@@ -25,6 +25,7 @@ struct FlightReport {
   };
   std::vector<UnderWay> under_way;
   std::string last_finished;  ///< "": nothing yet.
+  int request = 0;            ///< Of a request: the how manieth.
 };
 
 /// Stages and gradients that a recording holds at most.

@@ -14,11 +14,13 @@ struct MembershipEvent {
     kStatusRequest,  ///< Rank 0 asks what this rank is doing; answer with SendStatus.
     kStatus,         ///< Rank 0 only: the status text of `rank`.
     kLauncherLost,   ///< The launcher has gone; nobody reports deaths any more.
+    kRecordFlight,   ///< Somebody wants a flight recording of every rank, for the `number`-th time.
   };
   Kind kind = Kind::kAbort;
   int rank = -1;
   std::string host;
   std::string text;
+  int number = 0;
 };
 
 /// The channel beside the network: heartbeats, deaths, status. Death is never detected through MPI

@@ -25,7 +25,8 @@ std::optional<MembershipEvent> ToEvent(Message message) {
   MembershipEvent event{.kind = Kind::kAbort,
                         .rank = message.rank,
                         .host = std::move(message.host),
-                        .text = std::move(message.text)};
+                        .text = std::move(message.text),
+                        .number = message.code};
   switch (message.type) {
     case MessageType::kPeerLost:
       event.kind = Kind::kPeerLost;
@@ -40,6 +41,9 @@ std::optional<MembershipEvent> ToEvent(Message message) {
       return event;
     case MessageType::kLauncherLost:
       event.kind = Kind::kLauncherLost;
+      return event;
+    case MessageType::kRecordFlight:
+      event.kind = Kind::kRecordFlight;
       return event;
     default:
       return std::nullopt;
@@ -122,7 +126,8 @@ bool SupervisorMembership::Receive() {
     listener_({.kind = MembershipEvent::Kind::kLauncherLost,
                .rank = -1,
                .host = {},
-               .text = "the supervisor of this rank has ended"});
+               .text = "the supervisor of this rank has ended",
+               .number = 0});
     return false;
   }
   try {

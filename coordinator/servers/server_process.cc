@@ -23,8 +23,10 @@ class News {
   void SetRanks(int ranks) { ranks_ = ranks; }
   void Tell(const MembershipEvent& event) {
     using enum MembershipEvent::Kind;
-    // A server waits for nobody, so nobody asks it what it waits for.
-    if (event.kind == kStatusRequest || event.kind == kStatus) return;
+    // A server waits for nobody, so nobody asks it what it waits for, or for recordings.
+    const bool asks =
+        event.kind == kStatusRequest || event.kind == kStatus || event.kind == kRecordFlight;
+    if (asks) return;
     {
       std::lock_guard lock(mutex_);
       if (!text_) {

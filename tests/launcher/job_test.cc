@@ -168,6 +168,21 @@ TEST_F(JobTest, StatusGoesToAllAndComesToRankZero) {
   EXPECT_EQ(Last().text, "idle");
 }
 
+TEST_F(JobTest, FlightRecordingsAreAskedOfRanksWithAnEngineAndCounted) {
+  Say(0, MessageType::kHello);
+  EXPECT_EQ(job_.RecordFlights(), "") << "nobody has joined";
+  EXPECT_THAT(Told(MessageType::kRecordFlight), IsEmpty());
+  StartAll();
+  EXPECT_EQ(job_.RecordFlights(), "ranks 0-1 on a, rank 2 on b");
+  EXPECT_EQ(Told(MessageType::kRecordFlight), (Ranks{0, 1, 2}));
+  EXPECT_EQ(Last().code, 2);
+  Say(1, MessageType::kLeave);
+  Say(2, MessageType::kExited, Exit(0));
+  EXPECT_EQ(job_.RecordFlights(), "rank 0 on a");
+  EXPECT_EQ(Last().code, 3);
+  EXPECT_EQ(job_.exit_code(), 0);
+}
+
 TEST_F(JobTest, InterruptTerminatesThenKills) {
   StartAll();
   job_.OnInterrupt(SIGINT, now_);

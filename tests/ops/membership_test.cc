@@ -119,6 +119,17 @@ TEST(SupervisorMembership, ALossNamesRankHostAndCause) {
   EXPECT_EQ(event.text, "signal 9 (Killed)");
 }
 
+TEST(SupervisorMembership, ARequestForAFlightRecordingHasItsNumber) {
+  FakeSupervisor supervisor;
+  SupervisorMembership membership(supervisor.TakeEngineEnd());
+  Mailbox mailbox;
+  membership.Listen(mailbox.listener());
+  supervisor.Tell({.type = MessageType::kRecordFlight, .code = 3});
+  const MembershipEvent event = mailbox.Next();
+  EXPECT_EQ(event.kind, Kind::kRecordFlight);
+  EXPECT_EQ(event.number, 3);
+}
+
 TEST(SupervisorMembership, EventsWaitForAListener) {
   FakeSupervisor supervisor;
   SupervisorMembership membership(supervisor.TakeEngineEnd());

@@ -57,7 +57,8 @@ class Flight(unittest.TestCase):
         self.assertEqual(log.ranks, [0, 2])
         for rank in log.ranks:
             stages = log.stages(rank)
-            self.assertIn(5, stages["step"])
+            # A survivor may be a step behind the one that died in step 5.
+            self.assertGreaterEqual(max(stages["step"]), 4)
             self.assertTrue(all(log.buckets(rank)[number]["name"].startswith("model")
                                 for number in stages["bucket"]))
 
@@ -88,6 +89,106 @@ class Flight(unittest.TestCase):
         self.assertRegex(text, r"'allreduce.late' had been ready for \d+.* on ranks 0, 2, and was not under way "
                                r"on rank 1")
         self.assertIn("the last it finished was 'allreduce.early'", text)
+
+    def ask(self, job, before=()):
+        """Has every rank of a running job write its recording; what they wrote. `before`: what they
+        had written before."""
+        job.send_signal(signal.SIGUSR1)
+        ranks = []
+        while len(ranks) < 3 or ranks == list(before):
+            self.assertIsNone(job.poll(), "the job has ended")
+            try:
+                ranks = flight.read([str(self.path)])
+            except (OSError, ValueError):
+                pass  # Not yet.
+            self.let_run(job)
+        return ranks
+
+    def let_run(self, job):
+        try:
+            job.wait(0.05)
+        except subprocess.TimeoutExpired:
+            pass
+
+    def processes(self, program, variable=None):
+        """Pids of a program in this test's job, which is the one in its folder."""
+        pids = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if ((process / "cwd").resolve() == self.folder.resolve()
+                        and (process / "exe").resolve() == pathlib.Path(program).resolve()
+                        and (variable is None
+                             or variable in (process / "environ").read_bytes().split(b"\0"))):
+                    pids.append(int(process.name))
+            except OSError:
+                pass  # It has ended, or is another user's.
+        return pids
+
+    def launch(self, *command, path=None):
+        """A job of three ranks that goes on; its output is on a pipe."""
+        job = subprocess.Popen(
+            [WEIRRUN, "-np", "3", "--flight-recording", path or self.path, *map(str, command)],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True, cwd=self.folder)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.wait)
+        self.addCleanup(lambda: job.poll() is None and os.killpg(job.pid, signal.SIGTERM))
+        return job
+
+    def line(self, job, part):
+        for line in job.stdout:
+            if part in line:
+                return line
+        raise AssertionError(f"the job has ended without {part!r}")
+
+    def test_a_signal_to_weirrun_has_every_rank_write_while_the_job_goes_on(self):
+        job = self.launch(DOOMED_RANK, "1", "dgc", "go-on")
+        self.line(job, "goes on")
+        first = self.ask(job)
+        self.assertIn("ranks 0-2 on localhost write flight recordings", self.line(job, "flight"))
+        self.assertEqual([(rank.rank, rank.event, rank.request) for rank in first],
+                         [(0, "request", 1), (1, "request", 1), (2, "request", 1)])
+        # Supervisors have weirrun's name: whoever signals all of them hurts nobody.
+        supervisors = [pid for pid in self.processes(WEIRRUN) if pid != job.pid]
+        self.assertGreaterEqual(len(supervisors), 3)
+        for pid in supervisors:
+            os.kill(pid, signal.SIGUSR1)
+        second = self.ask(job, first)
+        self.assertEqual([rank.request for rank in second], [2, 2, 2])
+        for before, after in zip(first, second):
+            self.assertLess(before.time_ns, after.time_ns)
+        self.assertIsNone(job.poll(), "it goes on")
+        self.assertRegex(flight.explain(second), r"(?m)^rank 2 on .*: request: weirrun was asked for it\n"
+                                                 r"  its last stage was \w+ of '.*' in step \d+, ")
+
+    def test_a_rank_that_does_not_answer_the_signal_is_named(self):
+        job = self.launch(DOOMED_RANK, "1", "dgc", "go-on")
+        self.line(job, "goes on")
+        self.ask(job)
+        stopped = self.path.with_name("job.rank1.weirflight")
+        before = stopped.read_bytes()
+        [pid] = self.processes(DOOMED_RANK, b"PMI_RANK=1")
+        os.kill(pid, signal.SIGSTOP)
+        # Its threads stop one after the other.
+        while any(" T " not in stat.read_text() for stat in
+                  pathlib.Path(f"/proc/{pid}/task").glob("*/stat")):
+            self.let_run(job)
+        self.addCleanup(lambda: job.poll() is None and os.kill(pid, signal.SIGKILL))
+        job.send_signal(signal.SIGUSR1)
+        ranks = []
+        while [rank.rank for rank in ranks] != [0, 2]:
+            self.assertIsNone(job.poll(), "the job has ended")
+            ranks = flight.read([str(self.path)])
+            self.let_run(job)
+        self.assertEqual(stopped.read_bytes(), before)
+        text = flight.explain(ranks)
+        self.assertTrue(text.startswith("Look at rank 1 first: no recording was left."), text)
+
+    def test_where_none_are_kept_the_signal_says_so(self):
+        job = self.launch(DOOMED_RANK, "1", "dgc", "go-on", path="none")
+        self.line(job, "goes on")
+        job.send_signal(signal.SIGUSR1)
+        self.assertIn("--flight-recording none keeps nothing", self.line(job, "flight"))
 
     def test_a_recording_of_an_earlier_job_is_not_taken_for_one_of_this(self):
         self.fail_with("unwind")

@@ -1,4 +1,5 @@
-"""weir-flight: says in words who held a job up, from what its ranks wrote when it failed or stalled.
+"""weir-flight: says in words who held a job up, from what its ranks wrote when it failed or stalled, or
+when somebody sent weirrun a SIGUSR1.
 
 Give it rank 0's file (weir.weirflight), and the other ranks' are read from beside it, or all of them.
 """
@@ -23,6 +24,8 @@ class Rank(NamedTuple):
     event: str
     reason: str
     time_ns: int
+    wall_ns: int
+    request: int  # The how manieth of the job's, where it was asked for.
     under_way: Dict[Tuple[int, str], Any]  # By process set and name.
     last_finished: str
     last_stage: str
@@ -54,7 +57,17 @@ def _rank(log: RunLog, rank: int, path: str) -> Rank:
         raise ValueError(f"{path} is damaged: the block that says which job it is of is gone") from None
     under_way = {(one["process_set"], one["name"]): one for one in flight["under_way"]}
     return Rank(rank, run["host"], run["size"], flight["event"], flight["reason"], flight["time_ns"],
-                under_way, flight["last_finished"], _last_stage(log, rank, flight["time_ns"]))
+                run["unix_time_at_0_ns"] + flight["time_ns"], flight.get("request", 0), under_way,
+                flight["last_finished"], _last_stage(log, rank, flight["time_ns"]))
+
+
+def _of_one_event(ranks: Sequence[Rank]) -> List[Rank]:
+    """Those that recorded what the others did: who has only an earlier event's did not live to see, or
+    answer, the last one."""
+    if any(rank.event == "failure" for rank in ranks):
+        return [rank for rank in ranks if rank.event == "failure"]
+    newest = max(ranks, key=lambda rank: rank.wall_ns)
+    return [rank for rank in ranks if (rank.event, rank.request) == (newest.event, newest.request)]
 
 
 def read(paths: Sequence[str]) -> List[Rank]:
@@ -70,10 +83,7 @@ def read(paths: Sequence[str]) -> List[Rank]:
         if not mine:
             raise ValueError(f"{path} is a run log and no flight recording: a *.weirflight is meant")
         ranks += [_rank(log, rank, path) for rank in mine]
-    # A rank that recorded an earlier stall and no failure did not live to see it.
-    if any(rank.event == "failure" for rank in ranks):
-        ranks = [rank for rank in ranks if rank.event == "failure"]
-    return sorted(ranks)
+    return sorted(_of_one_event(ranks))
 
 
 def _list(ranks: Sequence[int]) -> str:
@@ -137,6 +147,8 @@ def explain(ranks: Sequence[Rank]) -> str:
         lines.append(_parted(ranks, open_))
     elif not waited:
         lines.append("No rank was waiting for another one.")
+    elif all(rank.event == "request" for rank in ranks) and not open_:
+        lines.append("No rank held the others up: all were exchanging what was ready.")
     else:
         lines.append("All ranks had the same under way: look at the network between their hosts.")
     lines.append("")

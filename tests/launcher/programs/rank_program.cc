@@ -41,6 +41,9 @@ void OnEvent(const MembershipEvent& event, weir::Membership& membership, int ran
     case Kind::kStatusRequest:
       membership.SendStatus("status of " + std::to_string(rank));
       break;
+    case Kind::kRecordFlight:
+      Say("asked for flight recording " + std::to_string(event.number));
+      break;
     case Kind::kStatus:
       Say("got " + event.text + " from " + std::to_string(event.rank));
       break;

@@ -13,7 +13,7 @@ find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(yaml-cpp REQUIRED)  # weirrun only: its config file.
-find_package(civetweb REQUIRED)
+find_package(OpenSSL 3 REQUIRED)  # Headers only.
 find_package(ZLIB REQUIRED)  # Checksums of run logs.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)

@@ -61,7 +61,8 @@ std::vector<std::string> Lines(const std::string& text) {
 UniqueFd WatchSignals() {
   sigset_t set;
   sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGCHLD}) sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1, SIGCHLD})
+    sigaddset(&set, signal);
   sigprocmask(SIG_BLOCK, &set, nullptr);
   std::signal(SIGTSTP, SIG_IGN);  // A stopped weirrun would look like a lost one.
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));

@@ -64,8 +64,9 @@ std::string HomePage(const RunInfo& info, const std::vector<Target>& targets) {
   if (targets.size() > 1) {
     page += "<h1>Ranks</h1>\n<ul>\n";
     for (const Target& target : targets) {
-      page += fmt::format("<li><a href=\"http://{0}/\">rank {1} on {2}</a></li>\n",
-                          Escaped(target.address), target.rank, Escaped(target.host));
+      page += fmt::format("<li><a href=\"{3}://{0}/\">rank {1} on {2}</a></li>\n",
+                          Escaped(target.address), target.rank, Escaped(target.host),
+                          target.tls ? "https" : "http");
     }
     page += "</ul>\n";
   }

@@ -1,144 +1,242 @@
 #include "metrics/http_server.h"
 
-#include <arpa/inet.h>
-#include <civetweb.h>
-#include <fmt/core.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 
-#include <array>
-#include <chrono>
-#include <exception>
-#include <future>
-#include <string_view>
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
 
-#include "common/log.h"
+#include "common/clock.h"
+#include "common/thread_name.h"
+#include "metrics/http/connection.h"
+#include "metrics/http/listener.h"
+#include "metrics/http/pages.h"
+#include "metrics/http/tls.h"
 #include "weir/error.h"
 
 namespace weir {
 namespace {
 
-/// civetweb takes the numbers of 999.1.1.1 modulo 256.
-void CheckAddress(const std::string& address) {
-  in_addr parsed{};
-  const bool numeric = address.find_first_not_of("0123456789.") == std::string::npos;
-  if (numeric && inet_pton(AF_INET, address.c_str(), &parsed) != 1) {
-    throw InvalidArgument("cannot listen on '" + address +
-                          "', which is no address; give one of this host, or 0.0.0.0 for all "
-                          "(WEIR_METRICS_ADDRESS)");
-  }
-}
-
-/// Compares in a time that does not tell how much of the token was right.
-bool SameSecret(std::string_view a, std::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (std::size_t i = 0; i < a.size() && !b.empty(); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i % b.size()]);
-  }
-  return difference == 0;
-}
-
-std::string_view OrEmpty(const char* text) { return text == nullptr ? "" : text; }
-
-void Send(mg_connection* connection, const HttpResponse& response) {
-  const std::string_view authenticate =
-      response.status == 401 ? "WWW-Authenticate: Bearer\r\n" : "";
-  const std::string text = fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}"
-      "Cache-Control: no-store\r\nConnection: close\r\n\r\n{}",
-      response.status, mg_get_response_code_text(connection, response.status),
-      response.content_type, response.body.size(), authenticate, response.body);
-  mg_write(connection, text.data(), text.size());
-}
+constexpr int kWorkers = 8;          // Twice those that may wait for news (LongPoll).
+constexpr int kAcceptedAtOnce = 64;  // Whoever connects without end holds up no reader.
+constexpr std::int64_t kPauseNs = 100'000'000;
 
 }  // namespace
 
-/// What civetweb calls; the context's user data is the server.
-struct HttpServer::Callbacks {
-  static HttpServer* ServerOf(const mg_connection* connection) {
-    return static_cast<HttpServer*>(mg_get_user_data(mg_get_context(connection)));
-  }
-
-  static int BeginRequest(mg_connection* connection) {
-    const HttpResponse response = ServerOf(connection)->Answer(connection);
-    Send(connection, response);
-    return response.status;
-  }
-
-  static int LogMessage(const mg_connection* connection, const char* message) {
-    LogDebug("civetweb: {}", message);
-    // What goes wrong while starting is told from the constructor's own thread.
-    HttpServer* const server = ServerOf(connection);
-    if (server != nullptr && server->starter_ == std::this_thread::get_id()) {
-      server->start_error_ += (server->start_error_.empty() ? "" : "; ") + std::string(message);
+class HttpServer::Loop {
+ public:
+  Loop(const Options& options, std::map<std::string, Handler> handlers, UniqueFd listener)
+      : pages_(options.token, std::move(handlers)),
+        listener_(std::move(listener)),
+        wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (!wake_) throw InvalidArgument("cannot serve metrics: the process is out of descriptors");
+    if (!options.certificate.empty()) tls_.emplace(options.certificate, options.key);
+    for (int i = 0; i < kWorkers; ++i) {
+      workers_.emplace_back([this](const std::stop_token& stop) { Work(stop); });
     }
-    return 1;
+    thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
   }
+  ~Loop() {
+    thread_.request_stop();
+    eventfd_write(wake_.get(), 1);
+  }
+
+ private:
+  struct Reader {
+    Reader(std::uint64_t its, std::unique_ptr<HttpStream> stream, std::int64_t now_ns)
+        : number(its), connection(std::move(stream), HttpConnection::Patience{}, now_ns) {}
+    std::uint64_t number;
+    HttpConnection connection;
+  };
+  struct Question {
+    std::uint64_t reader;
+    HttpPages::Question what;
+  };
+  struct Answer {
+    std::uint64_t reader;
+    std::string text;
+  };
+
+  void Run(const std::stop_token& stop);
+  void Wait();
+  void DropClosed();
+  void Accept(std::int64_t now_ns);
+  void OnReady(Reader& reader, std::int64_t now_ns);
+  void Deliver(std::int64_t now_ns);
+  bool GiveUpIdlest(const Reader* but = nullptr);
+  void Reply(Reader& reader, std::string text, std::int64_t now_ns);
+  void Work(const std::stop_token& stop);
+
+  const HttpPages pages_;
+  const UniqueFd listener_;
+  const UniqueFd wake_;
+  std::optional<Tls> tls_;
+
+  // Of thread_.
+  std::list<Reader> readers_;
+  std::uint64_t next_number_ = 0;
+  std::int64_t accepts_from_ns_ = 0;  ///< While the process is out of descriptors: later.
+
+  std::mutex mutex_;  // Guards what follows.
+  std::condition_variable_any asked_;
+  std::deque<Question> questions_;
+  std::vector<Answer> answers_;
+
+  std::vector<std::jthread> workers_;
+  std::jthread thread_;  ///< Last: ends first.
 };
 
-HttpServer::HttpServer(const Options& options, std::map<std::string, Handler> handlers)
-    : address_(options.address),
-      token_(options.token),
-      handlers_(std::move(handlers)),
-      context_(nullptr, mg_stop) {
-  CheckAddress(options.address);
-  const std::string where = fmt::format("{}:{}", options.address, options.port);
-  const std::array settings = {"listening_ports",
-                               where.c_str(),
-                               "num_threads",
-                               "8",  // Twice those that may wait for news (LongPoll).
-                               "request_timeout_ms",
-                               "10000",
-                               static_cast<const char*>(nullptr)};
-  mg_callbacks callbacks{};
-  callbacks.begin_request = Callbacks::BeginRequest;
-  callbacks.log_message = Callbacks::LogMessage;
-  auto settings_copy = settings;
-  context_.reset(mg_start(&callbacks, this, settings_copy.data()));
-  if (context_ == nullptr) {
-    throw InvalidArgument(fmt::format(
-        "cannot listen on {}{}{}; another program may use port {}, or {} is not an address of this "
-        "host",
-        where, start_error_.empty() ? "" : ": ", start_error_, options.port, options.address));
-  }
-  mg_server_port port{};
-  mg_get_server_ports(context_.get(), 1, &port);
-  port_ = port.port;
-}
-
-HttpServer::~HttpServer() {
-  // civetweb looks for the end of its life every two seconds, and whenever somebody connects. A
-  // connection that comes too early changes nothing, hence the repetition.
-  auto stopped = std::async(std::launch::async, [this] { context_.reset(); });
-  while (stopped.wait_for(std::chrono::milliseconds(5)) != std::future_status::ready) {
-    std::array<char, 128> error{};
-    mg_connection* const wake =
-        mg_connect_client(address_.c_str(), port_, 0, error.data(), error.size());
-    if (wake == nullptr) break;
-    mg_close_connection(wake);
+void HttpServer::Loop::Run(const std::stop_token& stop) {
+  NameThread("weir-http");
+  // OpenSSL writes without asking for no SIGPIPE; and the program's signals are none of this.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+  while (!stop.stop_requested()) {
+    Wait();
+    const std::int64_t now_ns = NowNs();
+    Deliver(now_ns);
+    for (Reader& reader : readers_) reader.connection.OnTime(now_ns);
+    DropClosed();
+    Accept(now_ns);
   }
 }
 
-HttpResponse HttpServer::Answer(const mg_connection* connection) const {
-  const mg_request_info& request = *mg_get_request_info(connection);
-  if (!token_.empty() &&
-      !SameSecret(OrEmpty(mg_get_header(connection, "Authorization")), "Bearer " + token_)) {
-    return {.status = 401,
-            .body = "this endpoint wants the header \"Authorization: Bearer TOKEN\"\n"};
+void HttpServer::Loop::DropClosed() {
+  std::erase_if(readers_, [](const Reader& reader) {
+    return reader.connection.state() == HttpConnection::State::kClosed;
+  });
+}
+
+void HttpServer::Loop::Wait() {
+  const std::int64_t before_ns = NowNs();
+  std::int64_t until_ns = before_ns + 60'000'000'000;
+  const bool accepts = accepts_from_ns_ <= before_ns;
+  if (!accepts) until_ns = std::min(until_ns, accepts_from_ns_);
+  std::vector<pollfd> fds = {{wake_.get(), POLLIN, 0}, {accepts ? listener_.get() : -1, POLLIN, 0}};
+  for (const Reader& reader : readers_) {
+    const short events = reader.connection.events();
+    // With no event asked for, poll would still report a hang-up, over and over.
+    fds.push_back({events == 0 ? -1 : reader.connection.fd(), events, 0});
+    until_ns = std::min(until_ns, reader.connection.deadline_ns());
   }
-  const auto handler = handlers_.find(std::string(OrEmpty(request.local_uri)));
-  if (handler == handlers_.end()) {
-    std::string paths;
-    for (const auto& [path, unused] : handlers_) paths += " " + path;
-    return {.status = 404, .body = "there is only:" + paths + "\n"};
-  }
-  if (OrEmpty(request.request_method) != "GET") return {.status = 405, .body = "only GET\n"};
-  try {
-    return handler->second(std::string(OrEmpty(request.query_string)));
-  } catch (const InvalidArgument& error) {
-    return {.status = 400, .body = std::string(error.what()) + "\n"};
-  } catch (const std::exception& error) {
-    return {.status = 500, .body = std::string(error.what()) + "\n"};
+  const std::int64_t milliseconds =
+      std::clamp<std::int64_t>((until_ns - before_ns + 999'999) / 1'000'000, 0, 60'000);
+  if (poll(fds.data(), fds.size(), static_cast<int>(milliseconds)) <= 0) return;
+  const std::int64_t now_ns = NowNs();
+  auto ready = fds.begin() + 2;
+  for (Reader& reader : readers_) {
+    if ((ready++)->revents != 0) OnReady(reader, now_ns);
   }
 }
+
+void HttpServer::Loop::OnReady(Reader& reader, std::int64_t now_ns) {
+  const std::optional<std::string> head = reader.connection.OnReady(now_ns);
+  if (!head) return;
+  auto next = pages_.Look(*head);
+  if (const auto* response = std::get_if<HttpResponse>(&next)) {
+    return Reply(reader, HttpText(*response), now_ns);
+  }
+  const std::lock_guard lock(mutex_);
+  questions_.push_back({reader.number, std::get<HttpPages::Question>(std::move(next))});
+  asked_.notify_one();
+}
+
+void HttpServer::Loop::Work(const std::stop_token& stop) {
+  NameThread("weir-http-work");
+  std::unique_lock lock(mutex_);
+  while (asked_.wait(lock, stop, [this] { return !questions_.empty(); })) {
+    if (stop.stop_requested()) return;
+    const Question question = std::move(questions_.front());
+    questions_.pop_front();
+    lock.unlock();
+    std::string text = HttpText(HttpPages::Answer(question.what));
+    lock.lock();
+    answers_.push_back({question.reader, std::move(text)});
+    eventfd_write(wake_.get(), 1);
+  }
+}
+
+void HttpServer::Loop::Deliver(std::int64_t now_ns) {
+  eventfd_t ignored = 0;
+  eventfd_read(wake_.get(), &ignored);
+  std::vector<Answer> answers;
+  {
+    const std::lock_guard lock(mutex_);
+    answers.swap(answers_);
+  }
+  for (Answer& answer : answers) {
+    const auto reader = std::ranges::find(readers_, answer.reader, &Reader::number);
+    if (reader != readers_.end()) Reply(*reader, std::move(answer.text), now_ns);
+  }
+}
+
+void HttpServer::Loop::Reply(Reader& reader, std::string text, std::int64_t now_ns) {
+  reader.connection.Answer(std::move(text), now_ns);
+  const auto unread = [this] {
+    std::size_t bytes = 0;
+    for (const Reader& one : readers_) bytes += one.connection.waiting_bytes();
+    return bytes;
+  };
+  while (unread() > kMostUnreadBytes && GiveUpIdlest(&reader)) {
+  }
+}
+
+void HttpServer::Loop::Accept(std::int64_t now_ns) {
+  if (now_ns < accepts_from_ns_) return;
+  for (int i = 0; i < kAcceptedAtOnce; ++i) {
+    UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+      const bool exhausted =
+          errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      if (exhausted && !GiveUpIdlest()) accepts_from_ns_ = now_ns + kPauseNs;
+      return DropClosed();
+    }
+    if (readers_.size() >= kMostReaders && !GiveUpIdlest()) continue;
+    DropClosed();
+    auto stream = tls_ ? tls_->MakeStream(std::move(socket)) : MakePlainStream(std::move(socket));
+    if (stream == nullptr) continue;
+    readers_.emplace_back(next_number_++, std::move(stream), now_ns);
+  }
+}
+
+/// Closes the connection that has been idle for longest: of those that were not asked for anything
+/// yet or were answered, if there are any. False when all others are being worked for.
+bool HttpServer::Loop::GiveUpIdlest(const Reader* but) {
+  const auto rank = [](const Reader& reader) {
+    const bool takes = reader.connection.state() == HttpConnection::State::kWriting;
+    return std::pair(takes, reader.connection.progress_ns());
+  };
+  auto idlest = readers_.end();
+  for (auto one = readers_.begin(); one != readers_.end(); ++one) {
+    const HttpConnection::State state = one->connection.state();
+    const bool keeps = state == HttpConnection::State::kAnswering ||
+                       state == HttpConnection::State::kClosed || &*one == but;
+    if (keeps) continue;
+    if (idlest == readers_.end() || rank(*one) < rank(*idlest)) idlest = one;
+  }
+  if (idlest == readers_.end()) return false;
+  idlest->connection.Close();
+  return true;
+}
+
+HttpServer::HttpServer(const Options& options, std::map<std::string, Handler> handlers) {
+  UniqueFd listener = HttpListener(options.address, options.port);
+  port_ = BoundPort(listener);
+  loop_ = std::make_unique<Loop>(options, std::move(handlers), std::move(listener));
+}
+
+HttpServer::~HttpServer() = default;
 
 }  // namespace weir

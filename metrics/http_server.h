@@ -4,10 +4,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
-
-struct mg_context;
-struct mg_connection;
 
 namespace weir {
 
@@ -17,8 +13,11 @@ struct HttpResponse {
   std::string body;
 };
 
-/// Answers GET requests for a few paths from threads of its own (civetweb). A reader that stops
-/// reading holds up one of these threads until a time-out, and never the program.
+/// Answers GET requests for a few paths, over TLS where it has a certificate. One thread
+/// ("weir-http") moves the bytes of all readers and never waits for one; eight make the answers. So
+/// who sends half a request, or does not read, costs a little memory until a time-out, and nobody
+/// else anything. There are at most 128 readers: the next one takes the place of the one that has
+/// been idle for longest. Thread-safe.
 class HttpServer {
  public:
   /// Gets the part of the URL after '?'. Called from several threads at once.
@@ -26,12 +25,18 @@ class HttpServer {
 
   struct Options {
     std::string address = "127.0.0.1";
-    int port = 0;       ///< 0: any free one.
-    std::string token;  ///< Not empty: readers must send "Authorization: Bearer <token>".
+    int port = 0;               ///< 0: any free one.
+    std::string token{};        ///< Not empty: readers must send "Authorization: Bearer <token>".
+    std::string certificate{};  ///< A file in PEM; empty: no TLS. `key` is its key.
+    std::string key{};
   };
+  static constexpr std::size_t kMostReaders = 128;
+  /// Of answers that are not read; beyond that the reader that has been idle for longest goes.
+  static constexpr std::size_t kMostUnreadBytes = std::size_t{32} << 20;
 
-  /// Serves until destroyed. Throws InvalidArgument that names address and port when it cannot
-  /// listen there, above all when another program does.
+  /// Serves until destroyed, which ends all connections. Throws InvalidArgument that names address
+  /// and port when it cannot listen there, above all when another program does, and what Tls
+  /// throws.
   HttpServer(const Options& options, std::map<std::string, Handler> handlers);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
@@ -40,16 +45,9 @@ class HttpServer {
   int port() const { return port_; }
 
  private:
-  struct Callbacks;
-  HttpResponse Answer(const mg_connection* connection) const;
-
-  const std::string address_;
-  const std::string token_;
-  const std::map<std::string, Handler> handlers_;
-  const std::thread::id starter_ = std::this_thread::get_id();
-  std::string start_error_;
-  std::unique_ptr<mg_context, void (*)(mg_context*)> context_;
+  class Loop;
   int port_ = 0;
+  std::unique_ptr<Loop> loop_;
 };
 
 }  // namespace weir

@@ -95,6 +95,10 @@ std::map<std::string, HttpServer::Handler> Monitor::Pages(const Settings& settin
 }
 
 void Monitor::OpenExporter(const Settings& settings) {
+  if (settings.metrics_certificate.empty() != settings.metrics_key.empty()) {
+    throw InvalidArgument(
+        "of WEIR_METRICS_CERTIFICATE and WEIR_METRICS_KEY only one is set; TLS needs both");
+  }
   const int port = settings.metrics_port + info_.local_rank;
   if (port > kMaxPort) {
     throw InvalidArgument(
@@ -107,8 +111,11 @@ void Monitor::OpenExporter(const Settings& settings) {
       recorder_, names_);
   try {
     exporter_ = std::make_unique<Exporter>(
-        HttpServer::Options{
-            .address = settings.metrics_address, .port = port, .token = settings.metrics_token},
+        HttpServer::Options{.address = settings.metrics_address,
+                            .port = port,
+                            .token = settings.metrics_token,
+                            .certificate = settings.metrics_certificate,
+                            .key = settings.metrics_key},
         registry_, GaugeCollector(info_, gauges_), Pages(settings), [this] { Drain(); });
   } catch (const InvalidArgument& error) {
     throw InvalidArgument(

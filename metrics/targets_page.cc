@@ -26,7 +26,8 @@ std::vector<Target> Targets(const Settings& settings, const RunInfo& info) {
     for (int local = 0; local < ranks; ++local) {
       targets.push_back({.rank = static_cast<int>(targets.size()),
                          .host = host,
-                         .address = host + ":" + std::to_string(settings.metrics_port + local)});
+                         .address = host + ":" + std::to_string(settings.metrics_port + local),
+                         .tls = !settings.metrics_certificate.empty()});
     }
   }
   return targets;
@@ -35,8 +36,9 @@ std::vector<Target> Targets(const Settings& settings, const RunInfo& info) {
 std::string TargetsPage(const std::vector<Target>& targets) {
   nlohmann::ordered_json page = nlohmann::ordered_json::array();
   for (const Target& target : targets) {
-    page.push_back({{"targets", {target.address}},
-                    {"labels", {{"rank", std::to_string(target.rank)}, {"host", target.host}}}});
+    nlohmann::ordered_json labels = {{"rank", std::to_string(target.rank)}, {"host", target.host}};
+    if (target.tls) labels["__scheme__"] = "https";  // Prometheus's own label for it.
+    page.push_back({{"targets", {target.address}}, {"labels", std::move(labels)}});
   }
   return JsonText(page, 2) + "\n";
 }

@@ -13,6 +13,7 @@ struct Target {
   int rank = 0;
   std::string host;     ///< As the launcher calls it.
   std::string address;  ///< "host:port"
+  bool tls = false;
 };
 
 /// Of every rank, in their order. Empty when no launcher has told the job's hosts, unless this rank

@@ -52,7 +52,9 @@ struct Settings {
   bool log_timestamps = true;
   int metrics_port = 0;  ///< Port of local rank 0, the others count up from it; 0: no endpoint.
   std::string metrics_address = "127.0.0.1";
-  std::string metrics_token;  ///< Bearer token that readers must send; empty: none.
+  std::string metrics_token;        ///< Bearer token that readers must send; empty: none.
+  std::string metrics_certificate;  ///< A file in PEM: the metrics are served over TLS; empty: not.
+  std::string metrics_key;          ///< Its key, a file in PEM.
   bool metrics_per_tensor = false;
 
   bool strict = false;  ///< What would be ignored, or done otherwise than asked, is an error.

@@ -24,9 +24,9 @@ def free_ports(count):
 
 
 class Job:
-    """byte-lm with DGC, for ever. `token`: what readers have to show."""
+    """byte-lm with DGC, for ever. `token`: what readers have to show; `environment`: more variables."""
 
-    def __init__(self, test_case, ranks, token=""):
+    def __init__(self, test_case, ranks, token="", environment=None):
         """Ends with the test case, a class or an object. Takes weirrun and byte-lm from sys.argv."""
         weirrun, byte_lm = sys.argv[1:3]
         self.port = free_ports(ranks)
@@ -35,7 +35,7 @@ class Job:
             [weirrun, "-np", str(ranks), "--metrics-port", str(self.port), byte_lm, "--steps", "1000000",
              "--compressor", "dgc", "--quiet"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
-            env={**os.environ, "WEIR_METRICS_TOKEN": token})
+            env={**os.environ, "WEIR_METRICS_TOKEN": token, **(environment or {})})
         add = getattr(test_case, "addClassCleanup", None) or test_case.addCleanup
         add(self.process.wait)
         add(lambda: self.process.poll() is None

@@ -118,4 +118,6 @@ def ranks_of(url: str, token: str = "") -> List[Rank]:
     found = [(int(group["labels"]["rank"]), address)
              for group in groups for address in group["targets"]]
     # A rank knows its host by a name that may mean nothing here.
-    return [Rank(first if rank == 0 else Endpoint(address, token), rank) for rank, address in found]
+    scheme = urllib.parse.urlsplit(first.url).scheme
+    return [Rank(first if rank == 0 else Endpoint(f"{scheme}://{address}", token), rank)
+            for rank, address in found]

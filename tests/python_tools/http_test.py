@@ -1,0 +1,87 @@
+"""The endpoint of a running job, with readers that a job would be better off without, and over TLS.
+Arguments: weirrun, byte-lm."""
+
+import os
+import pathlib
+import re
+import shutil
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import unittest
+import urllib.error
+import urllib.request
+
+from job import Job
+
+
+def get(url, token="", context=None):
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20,
+                                context=context) as reply:
+        return reply.read().decode()
+
+
+def steps(text):
+    return int(re.search(r"^weir_step_duration_seconds_count (\d+)$", text, re.M).group(1))
+
+
+class HostileReaders(unittest.TestCase):
+    def setUp(self):
+        self.job = Job(self, 1)
+        self.job.until(lambda: steps(get(self.job.url + "/metrics")) > 0)
+
+    def connect(self, text=b"", receive_bytes=None):
+        reader = socket.socket()
+        self.addCleanup(reader.close)
+        if receive_bytes:
+            reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        reader.connect(("127.0.0.1", self.job.port))
+        reader.send(text)
+
+    def test_the_job_takes_its_steps_and_scrapes_are_answered_beside_all_of_them(self):
+        for _ in range(500):
+            self.connect()
+        for _ in range(60):
+            self.connect(b"GET /metrics HTTP/1.1\r\nHost")
+        for _ in range(60):
+            self.connect(b"GET /log HTTP/1.1\r\n\r\n", receive_bytes=2048)
+        before = steps(get(self.job.url + "/metrics"))
+        for _ in range(60):
+            self.connect(b"GET /" + b"x" * 100000)
+        self.job.until(lambda: steps(get(self.job.url + "/metrics")) >= before + 5)
+
+
+@unittest.skipUnless(shutil.which("openssl"), "there is no openssl to make a certificate with")
+class Tls(unittest.TestCase):
+    def test_a_job_with_a_certificate_is_watched_over_tls(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        certificate, key = (str(pathlib.Path(folder.name) / name) for name in ("cert.pem", "key.pem"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                        "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1", "-addext",
+                        "subjectAltName=IP:127.0.0.1", "-out", certificate, "-keyout", key],
+                       check=True, capture_output=True)
+        job = Job(self, 2, "secret", {"WEIR_METRICS_CERTIFICATE": certificate, "WEIR_METRICS_KEY": key})
+        url = job.url.replace("http:", "https:")
+        trusting = ssl.create_default_context(cafile=certificate)
+        job.until(lambda: steps(get(url + "/metrics", "secret", trusting)) > 0)
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            get(url + "/metrics", "guess", trusting)
+        self.assertEqual(refused.exception.code, 401)
+        with self.assertRaises(urllib.error.URLError):
+            get(url + "/metrics", "secret")  # Whom nobody has told to trust it.
+        self.assertIn('"__scheme__": "https"', get(url + "/targets", "secret", trusting))
+
+        done = subprocess.run([sys.executable, "-m", "weir.top", "--once", url], text=True,
+                              capture_output=True, check=False, timeout=60,
+                              env={**os.environ, "WEIR_METRICS_TOKEN": "secret",
+                                   "SSL_CERT_FILE": certificate})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout.count(" live"), 2, done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -110,10 +110,11 @@ Transport& Coordinator::ConnectRanks() {
         "start the job with weirrun --servers, which runs weir-server there",
         transport_->rank(), transport_->size(), settings_.servers));
   }
+  gauges_.last_heard.SetPeers(transport_->size());
   meter_ = std::make_unique<MeteredTransport>(
       *transport_,
       LinksOf(environment_.hosts, transport_->rank(), transport_->size(), environment_.local_size),
-      MeteredTransport::Use{.bytes = &gauges_.traffic_of(TrafficOp::kOther)});
+      MeteredTransport::Use{.bytes = &gauges_.traffic_of(TrafficOp::kOther)}, &gauges_.last_heard);
   server_links_ =
       std::make_unique<ServerLinks>(*meter_, settings_.servers, [this] { waiter_.Wake(); });
   if (settings_.servers == 0) return *meter_;

@@ -60,7 +60,10 @@ void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
   const std::uint32_t number = active.next_number;
   active.next_number = (number + 1) % kExchangeNumbers;
   if (active.collective == nullptr) return Finish(index);
-  if (meter_.network != nullptr) active.use = meter_.use_of(*active.bucket);
+  if (meter_.network != nullptr) {
+    active.use = meter_.use_of(*active.bucket);
+    CountPayload(active, static_cast<std::int64_t>(active.bucket->traffic().wire_bytes));
+  }
   Count(active);
   active.collective->Start(kFirstExchange + number);
 }
@@ -73,13 +76,20 @@ void Exchanger::Finish(std::size_t index) {
   Active& active = active_[index];
   Bucket* bucket = active.bucket;
   active.collective = nullptr;
+  CountPayload(active, 0);
   if (--active.exchanges_left == 0)
     active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
   finished_(bucket);
 }
 
+void Exchanger::CountPayload(Active& active, std::int64_t bytes) {
+  if (meter_.under_way_bytes == nullptr) return;
+  *meter_.under_way_bytes += bytes - std::exchange(active.bytes, bytes);
+}
+
 void Exchanger::Cancel() {
-  for (const Active& active : active_) {
+  for (Active& active : active_) {
+    CountPayload(active, 0);
     if (active.collective != nullptr) active.collective->Cancel();
   }
   active_.clear();

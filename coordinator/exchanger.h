@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -14,6 +15,7 @@ namespace weir {
 struct ExchangeMeter {
   MeteredTransport* network = nullptr;
   std::function<MeteredTransport::Use(const Bucket&)> use_of;
+  std::atomic<std::int64_t>* under_way_bytes = nullptr;  ///< Payload; kept as long as it is.
 };
 
 /// The exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded number
@@ -46,6 +48,7 @@ class Exchanger {
     std::uint32_t next_number;
     Collective* collective = nullptr;  ///< Of the exchange under way, if one is.
     MeteredTransport::Use use{};       ///< Of its messages.
+    std::int64_t bytes = 0;            ///< Of its payload.
   };
   bool StartNext(std::int64_t now_ns);
   // Of the entry at `index`, which is gone once its last exchange has finished.
@@ -53,6 +56,7 @@ class Exchanger {
   void Start(std::size_t index, std::int64_t now_ns);
   void Finish(std::size_t index);
   void Count(const Active& active);
+  void CountPayload(Active& active, std::int64_t bytes);
 
   const std::size_t most_at_once_;
   const std::function<void(Bucket*)> finished_;

@@ -41,7 +41,8 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
     *exchanger = std::make_unique<Exchanger>(
         kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); },
         ExchangeMeter{.network = &shared_.meter,
-                      .use_of = [this](const Bucket& bucket) { return UseOf(bucket); }});
+                      .use_of = [this](const Bucket& bucket) { return UseOf(bucket); },
+                      .under_way_bytes = &shared_.gauges.credit_bytes});
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/last_heard.h"
 #include "common/link_bytes.h"
 #include "metrics/record.h"
 #include "metrics/traffic.h"
@@ -42,6 +43,10 @@ class EngineGauges {
   std::atomic<std::uint64_t> checksum_failures{0};
   std::array<std::atomic<std::uint64_t>, kAbortReasonCount> aborts{};  ///< By AbortReason.
 
+  LastHeard last_heard;  ///< By process of the job.
+
+  /// Payload of the exchanges that are under way.
+  std::atomic<std::int64_t> credit_bytes{0};
   std::atomic<std::int64_t> stalled_tensors{0};
   /// Buckets that wait for a stage, by Stage; for kQueue, tensors whose bucket is incomplete.
   std::array<std::atomic<std::int64_t>, kBucketStageCount> queue_depth{};

@@ -1,9 +1,12 @@
 #include "metrics/gauge_collector.h"
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
 
+#include "metrics/process_metrics.h"
 #include "weir/version.h"
 
 namespace weir {
@@ -73,6 +76,20 @@ FamilyOf TargetDensities(const EngineGauges& gauges) {
   return family;
 }
 
+/// Of itself a rank does not hear over the network worth telling.
+FamilyOf LastHeardOf(const EngineGauges& gauges, int rank) {
+  constexpr int kMostPeers = 256;  // Of more, each rank would have more series than a server likes.
+  FamilyOf family(MetricType::Gauge, "weir_peer_last_heartbeat_timestamp_seconds",
+                  "When a message of the peer last arrived, since 1970.");
+  const LastHeard& heard = gauges.last_heard;
+  if (heard.peers() > kMostPeers) return family;
+  for (int peer = 0; peer < heard.peers(); ++peer) {
+    const double seconds = heard.Seconds(peer);
+    if (peer != rank && seconds > 0) family.Value({{"peer", std::to_string(peer)}}, seconds);
+  }
+  return family;
+}
+
 FamilyOf Aborts(const EngineGauges& gauges) {
   FamilyOf family(MetricType::Counter, "weir_aborts_total", "Jobs ended before their time.");
   for (int i = 0; i < kAbortReasonCount; ++i) {
@@ -114,10 +131,14 @@ std::vector<MetricFamily> GaugeCollector::Collect() const {
   add(QueueDepth(gauges_));
   add(One(kGauge, "weir_stalled_tensors", "Tensors that some ranks submitted and others did not.",
           Load(gauges_.stalled_tensors)));
+  FamilyOf credit(kGauge, "weir_credit_bytes", "Payload of the exchanges that are under way.");
+  add(credit.Value({{"stage", Name(Stage::kExchange)}}, Load(gauges_.credit_bytes)));
+  add(LastHeardOf(gauges_, info_.rank));
   add(TargetDensities(gauges_));
   add(Aborts(gauges_));
   add(One(kCounter, "weir_checksum_failures_total", "Frames whose checksum was wrong.",
           Load(gauges_.checksum_failures)));
+  std::ranges::move(ProcessMetrics(), std::back_inserter(families));
   return families;
 }
 

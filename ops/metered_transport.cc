@@ -6,8 +6,9 @@
 
 namespace weir {
 
-MeteredTransport::MeteredTransport(Transport& network, std::vector<Link> links, Use first)
-    : network_(network), links_(std::move(links)), use_(first) {
+MeteredTransport::MeteredTransport(Transport& network, std::vector<Link> links, Use first,
+                                   LastHeard* heard)
+    : network_(network), links_(std::move(links)), use_(first), heard_(heard) {
   WEIR_CHECK(links_.size() == static_cast<std::size_t>(network.size()));
 }
 
@@ -22,7 +23,8 @@ Transport::Request MeteredTransport::Receive(int peer, Tag tag, std::span<std::b
 Transport::Request MeteredTransport::Remember(Request request, int peer, bool sending) {
   if (messages_.size() <= request) messages_.resize(request + 1);
   const Link link = links_[static_cast<std::size_t>(peer)];
-  messages_[request] = {.use = use_, .link = static_cast<std::size_t>(link), .sending = sending};
+  messages_[request] = {
+      .use = use_, .link = static_cast<std::size_t>(link), .peer = peer, .sending = sending};
   return request;
 }
 
@@ -30,6 +32,7 @@ std::optional<std::size_t> MeteredTransport::Test(Request request) {
   const std::optional<std::size_t> bytes = network_.Test(request);
   if (!bytes) return bytes;
   const Message& message = messages_[request];
+  if (!message.sending && heard_ != nullptr) heard_->Note(message.peer);
   for (LinkBytes* counter : {message.use.bytes, message.use.also}) {
     if (counter == nullptr) continue;
     (message.sending ? counter->sent : counter->received)[message.link].fetch_add(

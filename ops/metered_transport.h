@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/last_heard.h"
 #include "common/link_bytes.h"
 #include "ops/transport.h"
 
@@ -21,7 +22,9 @@ class MeteredTransport final : public Transport {
   };
 
   /// `links`: to each peer. `first`: for what starts before anything was said.
-  MeteredTransport(Transport& network, std::vector<Link> links, Use first);
+  /// `heard`: when what arrives does, unless it is null.
+  MeteredTransport(Transport& network, std::vector<Link> links, Use first,
+                   LastHeard* heard = nullptr);
 
   /// What starts from now on is for this.
   void Begin(Use use) { use_ = use; }
@@ -41,6 +44,7 @@ class MeteredTransport final : public Transport {
   struct Message {
     Use use;
     std::size_t link = 0;
+    int peer = 0;
     bool sending = false;
   };
   Request Remember(Request request, int peer, bool sending);
@@ -48,6 +52,7 @@ class MeteredTransport final : public Transport {
   Transport& network_;
   const std::vector<Link> links_;
   Use use_;
+  LastHeard* const heard_;
   std::vector<Message> messages_;  ///< By request: those of a network are small and used again.
 };
 

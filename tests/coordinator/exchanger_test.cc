@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "coordinator/operation_numbers.h"
+#include "ops/local/transport.h"
 
 namespace weir {
 namespace {
@@ -48,7 +52,7 @@ class FakeBucket : public Bucket {
   }
   void Done() override {}
   void Failed(const std::exception_ptr&) override {}
-  Traffic traffic() const override { return {}; }
+  Traffic traffic() const override { return {.wire_bytes = payload}; }
 
   /// The worker has done what lies between two exchanges.
   void Relay() {
@@ -58,6 +62,7 @@ class FakeBucket : public Bucket {
 
   FakeCollective collective;
   bool agreement_alone = false;
+  std::uint64_t payload = 0;
   std::vector<std::size_t> bound;
 
  private:
@@ -157,6 +162,71 @@ TEST_F(ExchangerTest, AgreementAloneIsOverAtOnce) {
   EXPECT_TRUE(exchanger_.Poll(0));
   EXPECT_EQ(finished_, std::vector<Bucket*>{&agreement});
   EXPECT_FALSE(exchanger_.under_way());
+}
+
+/// Sends a byte to its own rank when it starts, and one whenever it is polled.
+class SendingCollective : public FakeCollective {
+ public:
+  explicit SendingCollective(Transport& network) : network_(network) {}
+  void Start(std::uint32_t operation) override {
+    FakeCollective::Start(operation);
+    SendByte();
+  }
+  bool Poll() override {
+    SendByte();
+    return over;
+  }
+
+ private:
+  void SendByte() {
+    const auto received = network_.Receive(0, {1, 0}, received_);
+    const auto sent = network_.Send(0, {1, 0}, sent_);
+    while (!network_.Test(sent)) std::this_thread::yield();
+    while (!network_.Test(received)) std::this_thread::yield();
+  }
+  Transport& network_;
+  std::array<std::byte, 1> sent_{}, received_{};
+};
+
+class SendingBucket : public FakeBucket {
+ public:
+  explicit SendingBucket(Transport& network) : FakeBucket(1), sending(network) {}
+  Collective* BindExchange() override { return &sending; }
+  SendingCollective sending;
+};
+
+TEST(MeteredExchanger, CountsEachBucketsMessagesAndThePayloadUnderWay) {
+  local::Network network(1);
+  const auto endpoint = network.Endpoint(0);
+  LinkBytes others, first_bytes, second_bytes;
+  MeteredTransport metered(*endpoint, {Link::kIntra}, {.bytes = &others});
+  SendingBucket first(metered), second(metered);
+  first.payload = 12;
+  second.payload = 5;
+  std::atomic<std::int64_t> under_way = 0;
+  Exchanger exchanger(
+      2, [](Bucket*) {},
+      ExchangeMeter{.network = &metered,
+                    .use_of =
+                        [&](const Bucket& bucket) {
+                          return MeteredTransport::Use{.bytes = &bucket == &first ? &first_bytes
+                                                                                  : &second_bytes};
+                        },
+                    .under_way_bytes = &under_way});
+  exchanger.Enqueue(&first);
+  exchanger.Enqueue(&second);
+  exchanger.Poll(0);
+  EXPECT_EQ(under_way, 17);
+  exchanger.Poll(0);
+  first.sending.over = true;
+  exchanger.Poll(0);
+  EXPECT_EQ(under_way, 5);
+  exchanger.Poll(0);
+  EXPECT_EQ(first_bytes.total_sent(), 4U) << "started, and polled three times";
+  EXPECT_EQ(second_bytes.total_sent(), 5U);
+  EXPECT_EQ(others.total_sent(), 0U);
+  exchanger.Cancel();
+  EXPECT_EQ(under_way, 0);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::int64_t kMs = 1'000'000;
 
@@ -86,6 +87,10 @@ TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
   gauges_.traffic_of(TrafficOp::kAllgather).sent[0] = 300;
   gauges_.traffic_of(TrafficOp::kNegotiation).received[1] = 8;
   gauges_.CountAbort(AbortReason::kCorrupt);
+  gauges_.credit_bytes = 77;
+  gauges_.last_heard.SetPeers(4);
+  gauges_.last_heard.Note(3);  // Itself.
+  gauges_.last_heard.Note(1);
   gauges_.SetTargetDensity("default", 0.001);
   const HttpReply reply = HttpGet(monitor->port(), "/metrics");
   EXPECT_EQ(reply.status, 200);
@@ -96,6 +101,7 @@ TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
            "weir_step_duration_seconds_count 5\n",
            "weir_bytes_sent_total{link=\"intra\",op=\"allgather\"} 300\n",
            "weir_bytes_received_total{link=\"inter\",op=\"negotiation\"} 8\n",
+           "weir_credit_bytes{stage=\"exchange\"} 77\n",
            "weir_payload_bytes_total{compressor=\"dgc\"} 300\n",
            "weir_dense_equivalent_bytes_total{compressor=\"dgc\"} 20000\n",
            "weir_aborts_total{reason=\"corrupt\"} 1\n",
@@ -103,6 +109,16 @@ TEST_F(MonitorTest, AScrapeShowsWhatWasRecordedBeforeIt) {
        }) {
     EXPECT_THAT(reply.body, HasSubstr(line));
   }
+  const std::string heard = "\nweir_peer_last_heartbeat_timestamp_seconds{peer=\"";
+  EXPECT_THAT(reply.body, AllOf(HasSubstr(heard + "1\"} "), Not(HasSubstr(heard + "0")),
+                                Not(HasSubstr(heard + "3"))));
+  EXPECT_THAT(reply.body, HasSubstr("\nprocess_open_fds "));
+}
+
+TEST_F(MonitorTest, InLargeJobsPeersHaveNoSeries) {
+  gauges_.last_heard.SetPeers(257);
+  gauges_.last_heard.Note(1);
+  EXPECT_THAT(HttpGet(Start()->port(), "/metrics").body, Not(HasSubstr("last_heartbeat")));
 }
 
 TEST_F(MonitorTest, RunShowsEverySettingAndItsSource) {
@@ -156,6 +172,9 @@ TEST_F(MonitorTest, PromtoolFindsNothingToCriticise) {
   const auto monitor = Start();
   AddStep(0);
   recorder_.Add({.stage = Stage::kExchange, .ok = false});
+  gauges_.traffic_of(TrafficOp::kAllgather).sent[0] = 1;
+  gauges_.last_heard.SetPeers(2);
+  gauges_.last_heard.Note(1);
   gauges_.SetTargetDensity("default", 0.001);
   EXPECT_EQ(PromtoolComplaints(HttpGet(monitor->port(), "/metrics").body), "");
 }
@@ -165,6 +184,10 @@ TEST_F(MonitorTest, EveryMetricIsInTheReference) {
   const auto monitor = Start();
   AddStep(0);
   gauges_.SetTargetDensity("default", 0.001);
+  gauges_.traffic_of(TrafficOp::kAllgather).sent[0] = 1;
+  gauges_.traffic_of(TrafficOp::kAllgather).received[0] = 1;
+  gauges_.last_heard.SetPeers(2);
+  gauges_.last_heard.Note(1);
   std::ifstream file(WEIR_MONITORING_PAGE);
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   std::istringstream body(HttpGet(monitor->port(), "/metrics").body);

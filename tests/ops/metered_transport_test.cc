@@ -71,5 +71,25 @@ TEST_F(MeteredTransportTest, WhatHasNotCompletedOrWasCancelledDoesNotCount) {
   EXPECT_EQ(first_.sent[kIntra], 3U);
 }
 
+TEST_F(MeteredTransportTest, KnowsWhenItLastHeardOfAPeer) {
+  LastHeard heard;
+  heard.SetPeers(3);
+  MeteredTransport hears(*own_, {Link::kIntra, Link::kIntra, Link::kInter}, {.bytes = &first_},
+                         &heard);
+  const auto sent = hears.Send(1, {1, 0}, std::span(sent_).first(1));
+  Await(*others_[0], others_[0]->Receive(0, {1, 0}, received_));
+  Await(hears, sent);
+  EXPECT_EQ(heard.Seconds(1), 0) << "what was sent says nothing";
+  const auto said = others_[1]->Send(0, {2, 0}, std::span(sent_).first(1));
+  timespec before{};
+  clock_gettime(CLOCK_REALTIME_COARSE, &before);
+  Await(hears, hears.Receive(2, {2, 0}, received_));
+  Await(*others_[1], said);
+  EXPECT_GE(heard.Seconds(2), static_cast<double>(before.tv_sec));
+  EXPECT_LE(heard.Seconds(2), static_cast<double>(time(nullptr) + 1));
+  EXPECT_EQ(heard.Seconds(0), 0);
+  EXPECT_EQ(heard.Seconds(1), 0);
+}
+
 }  // namespace
 }  // namespace weir

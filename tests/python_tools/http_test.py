@@ -53,6 +53,12 @@ class HostileReaders(unittest.TestCase):
             self.connect(b"GET /" + b"x" * 100000)
         self.job.until(lambda: steps(get(self.job.url + "/metrics")) >= before + 5)
 
+    def test_it_holds_as_few_descriptors_as_it_says(self):
+        for _ in range(500):
+            self.connect()
+        open_ = float(re.search(r"^process_open_fds (\d+)$", get(self.job.url + "/metrics"), re.M).group(1))
+        self.assertLess(open_, 128 + 100)
+
 
 @unittest.skipUnless(shutil.which("openssl"), "there is no openssl to make a certificate with")
 class Tls(unittest.TestCase):

@@ -1,0 +1,68 @@
+#include "metrics/process_metrics.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <list>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/unique_fd.h"
+
+namespace weir {
+namespace {
+
+std::map<std::string, double> Values() {
+  std::map<std::string, double> values;
+  for (const auto& family : ProcessMetrics()) {
+    const auto& metric = family.metric.at(0);
+    values[family.name] =
+        family.type == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value;
+  }
+  return values;
+}
+
+TEST(ProcessMetrics, AllOfThemAreThere) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : Values()) names.push_back(name);
+  EXPECT_EQ(names, (std::vector<std::string>{"process_cpu_seconds_total", "process_max_fds",
+                                             "process_open_fds", "process_resident_memory_bytes",
+                                             "process_start_time_seconds",
+                                             "process_virtual_memory_bytes"}));
+}
+
+TEST(ProcessMetrics, OpenFilesAreCounted) {
+  const double before = Values().at("process_open_fds");
+  std::list<UniqueFd> opened;
+  for (int i = 0; i < 7; ++i) opened.emplace_back(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_EQ(Values().at("process_open_fds"), before + 7);
+}
+
+TEST(ProcessMetrics, MemoryGrowsWithWhatIsTouched) {
+  const double before = Values().at("process_resident_memory_bytes");
+  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  std::vector<char> memory(kBytes, 'x');
+  const auto after = Values();
+  EXPECT_GE(after.at("process_resident_memory_bytes"), before + kBytes / 2);
+  EXPECT_GE(after.at("process_virtual_memory_bytes"), after.at("process_resident_memory_bytes"));
+  EXPECT_EQ(memory.back(), 'x');
+}
+
+TEST(ProcessMetrics, CpuTimePassesWithWork) {
+  const double before = Values().at("process_cpu_seconds_total");
+  volatile unsigned work = 0;
+  while (Values().at("process_cpu_seconds_total") < before + 0.02) work = work + 1;
+}
+
+TEST(ProcessMetrics, TheProcessStartedNotLongAgo) {
+  const double now =
+      std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  const double start = Values().at("process_start_time_seconds");
+  EXPECT_LE(start, now + 1);
+  EXPECT_GE(start, now - 24 * 60 * 60);
+}
+
+}  // namespace
+}  // namespace weir

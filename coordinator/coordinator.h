@@ -191,6 +191,8 @@ class Coordinator {
   void EndLate(const std::string& deadline);
   std::vector<StallInspector::Waiting> WaitingForAgreement() const;
   StallInspector::Doing Doing() const;
+  /// Process sets in which this rank has no more data.
+  std::vector<int> Joined() const;
   void SetEnded(const std::exception_ptr& error);
 
   const Settings settings_;

@@ -137,6 +137,7 @@ void Coordinator::RecordFlight(const char* event, const std::string& reason, int
   }
   report.last_finished = last_finished_;
   report.request = request;
+  report.joined = Joined();
   environment_.record_flight(rank_, size_, report);
 }
 

@@ -56,7 +56,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, host_);
-  if (RecordsFlights(settings)) RemoveFlightRecording(settings, rank_);
+  PrepareFlight(settings);
   try {
     if (Monitor::IsAskedFor(settings)) MakeMonitor(settings);
   } catch (...) {
@@ -72,6 +72,18 @@ void EngineImpl::ReportTotals(const Settings& settings) {
   parts_->totals = std::make_unique<TotalsReporter>(
       parts_->recorder, parts_->names, parts_->coordinator->gauges(),
       [parts = parts_.get()](const std::string& text) { parts->membership->SendTotals(text); });
+}
+
+void EngineImpl::PrepareFlight(const Settings& settings) const {
+  if (!RecordsFlights(settings)) return;
+  const std::string trouble = PrepareFlightRecording(settings, rank_);
+  // One voice for each host: its ranks share the folder.
+  if (trouble.empty() || local_rank_ != 0) return;
+  LogWarning(
+      "no flight recording could be kept should this job fail: {}; --flight-recording names "
+      "another "
+      "file, or none",
+      trouble);
 }
 
 bool EngineImpl::RecordsFlights(const Settings& settings) const {

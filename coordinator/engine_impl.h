@@ -98,6 +98,7 @@ class EngineImpl final : public Engine {
   void MakeMonitor(const Settings& settings);
   /// For the summary of a job that somebody launched.
   void ReportTotals(const Settings& settings);
+  void PrepareFlight(const Settings& settings) const;
   bool RecordsFlights(const Settings& settings) const;
   std::function<void(int rank, int size, const FlightReport&)> FlightWriter(
       const Settings& settings);

@@ -117,12 +117,20 @@ std::vector<StallInspector::Waiting> Coordinator::WaitingForAgreement() const {
   return waiting;
 }
 
-StallInspector::Doing Coordinator::Doing() const {
+std::vector<int> Coordinator::Joined() const {
   std::vector<int> joined;
   for (const ProcessSet* set : sets_->own()) {
-    if (set->joining().joined()) joined.push_back(set->id());
+    // The others may not know it yet: somebody who is late holds up that round, too.
+    const bool waits_to_join = std::ranges::any_of(live_.all(), [&](const Bucket* bucket) {
+      return bucket->process_set == set && bucket->name() == kJoinName;
+    });
+    if (waits_to_join || set->joining().joined()) joined.push_back(set->id());
   }
-  return {WaitingForAgreement(), last_finished_, std::move(joined)};
+  return joined;
+}
+
+StallInspector::Doing Coordinator::Doing() const {
+  return {WaitingForAgreement(), last_finished_, Joined()};
 }
 
 void Coordinator::InspectStalls(std::int64_t now_ns) {

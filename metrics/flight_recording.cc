@@ -17,9 +17,16 @@
 #include "metrics/run_log/block.h"
 #include "metrics/run_log/log_blocks.h"
 #include "metrics/run_page.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
+
+/// Where it is written before it takes its place. A rank may be killed in the middle: the file of
+/// an earlier event is better than half a one. Another job may fail in the same folder.
+std::string Beside(const std::string& path) {
+  return path + "." + std::to_string(getpid()) + ".part";
+}
 
 std::string Describe(const FlightReport& report) {
   nlohmann::ordered_json under_way = nlohmann::ordered_json::array();
@@ -34,7 +41,8 @@ std::string Describe(const FlightReport& report) {
                    {"time_ns", report.time_ns},
                    {"under_way", std::move(under_way)},
                    {"last_finished", report.last_finished},
-                   {"request", report.request}});
+                   {"request", report.request},
+                   {"joined", report.joined}});
 }
 
 void Write(const Settings& settings, const RunInfo& info, const Recorder& recorder,
@@ -50,9 +58,7 @@ void Write(const Settings& settings, const RunInfo& info, const Recorder& record
     bytes += block.bytes;
   }
   const std::string path = RankPath(settings.flight_filename, info.rank);
-  // A rank may be killed in the middle: the file of an earlier event is better than half a one.
-  // Another job may fail in the same folder.
-  const std::string beside = path + "." + std::to_string(getpid()) + ".part";
+  const std::string beside = Beside(path);
   try {
     OutputFile(beside, O_TRUNC).Write(bytes);
     if (std::rename(beside.c_str(), path.c_str()) != 0) OutputFile::Fail(path, errno);
@@ -73,8 +79,21 @@ void WriteFlightRecording(const Settings& settings, const RunInfo& info, const R
   }
 }
 
-void RemoveFlightRecording(const Settings& settings, int rank) {
-  std::remove(RankPath(settings.flight_filename, rank).c_str());
+std::string PrepareFlightRecording(const Settings& settings, int rank) {
+  const std::string path = RankPath(settings.flight_filename, rank);
+  std::remove(path.c_str());
+  const std::string beside = Beside(path);
+  std::string trouble;
+  try {
+    OutputFile(beside, O_TRUNC).Write("");
+  } catch (const InvalidArgument& error) {
+    trouble = error.what();
+    if (const auto at = trouble.find(beside); at != std::string::npos) {
+      trouble.replace(at, beside.size(), path);
+    }
+  }
+  std::remove(beside.c_str());
+  return trouble;
 }
 
 }  // namespace weir

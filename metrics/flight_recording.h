@@ -26,6 +26,7 @@ struct FlightReport {
   std::vector<UnderWay> under_way;
   std::string last_finished;  ///< "": nothing yet.
   int request = 0;            ///< Of a request: the how manieth.
+  std::vector<int> joined;  ///< Process sets in which the rank has no more data, and lacks nothing.
 };
 
 /// Stages and gradients that a recording holds at most.
@@ -38,7 +39,8 @@ inline constexpr std::size_t kFlightRecords = 8192;
 void WriteFlightRecording(const Settings& settings, const RunInfo& info, const Recorder& recorder,
                           const BucketNames& names, const FlightReport& report) noexcept;
 
-/// Removes a recording of an earlier job: who finds one should know that it is of this one.
-void RemoveFlightRecording(const Settings& settings, int rank);
+/// Removes a recording of an earlier job: who finds one should know that it is of this one. Returns
+/// why none could be written in its place; "": one could.
+std::string PrepareFlightRecording(const Settings& settings, int rank);
 
 }  // namespace weir

@@ -63,15 +63,8 @@ class Flight(unittest.TestCase):
                                 for number in stages["bucket"]))
 
     def test_a_tensor_that_one_rank_does_not_submit_is_named_with_the_rank(self):
-        job = subprocess.Popen(
-            [WEIRRUN, "-np", "3", "--flight-recording", self.path,
-             "--stall-check-warning-time-seconds", "0.2", sys.executable,
-             HERE / "stalled_rank.py", "1"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            start_new_session=True, cwd=self.folder)
-        self.addCleanup(job.stdout.close)
-        self.addCleanup(job.wait)
-        self.addCleanup(lambda: job.poll() is None and os.killpg(job.pid, signal.SIGTERM))
+        job = self.launch("--stall-check-warning-time-seconds", "0.2", sys.executable,
+                          HERE / "stalled_rank.py", "1")
         ranks = []
         # As soon as both have been asked while they waited.
         while len(ranks) < 3 or not (ranks[0].under_way and ranks[2].under_way):
@@ -80,10 +73,7 @@ class Flight(unittest.TestCase):
                 ranks = flight.read([str(self.path)])
             except OSError:
                 pass
-            try:
-                job.wait(0.05)
-            except subprocess.TimeoutExpired:
-                pass
+            self.let_run(job)
         text = flight.explain(ranks)
         self.assertIn("Rank 1 held the others up", text.splitlines()[0])
         self.assertRegex(text, r"'allreduce.late' had been ready for \d+.* on ranks 0, 2, and was not under way "
@@ -196,6 +186,48 @@ class Flight(unittest.TestCase):
         self.fail_with("kill")
         self.assertFalse((self.folder / "job.rank1.weirflight").exists())
         self.assertIn("Look at rank 1 first", explained(self.path).stdout)
+
+    def test_any_ranks_file_finds_the_others_beside_it(self):
+        self.fail_with("kill")
+        whole = explained(self.path)
+        self.assertEqual(explained(self.folder / "job.rank2.weirflight").stdout, whole.stdout)
+        self.path.unlink()
+        alone = explained(self.folder / "job.rank2.weirflight")
+        self.assertIn("Look at ranks 0, 1 first", alone.stdout)
+
+    def test_rank_0s_file_may_be_called_like_another_ranks(self):
+        self.path = self.folder / "job.rank1.weirflight"
+        self.fail_with("kill")
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()),
+                         ["job.rank1.rank2.weirflight", "job.rank1.weirflight"])
+        self.assertEqual([rank.rank for rank in flight.read([str(self.path)])], [0, 2])
+
+    def test_a_folder_that_takes_no_recording_is_named_at_the_start(self):
+        self.path = self.folder / "missing" / "job.weirflight"
+        done = subprocess.run([WEIRRUN, "-np", "2", "--flight-recording", self.path, sys.executable, "-c",
+                               "import weir.torch as hvd; hvd.init()"],
+                              text=True, capture_output=True, check=False, timeout=120, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("no flight recording could be kept"), 1, done.stderr)
+        self.assertIn(f"cannot write {self.path}: No such file", done.stderr)
+
+    def test_a_rank_that_has_joined_holds_nobody_up(self):
+        job = self.launch("--stall-check-warning-time-seconds", "0.2", sys.executable,
+                          HERE / "stalled_rank.py", "1", "2")
+        ranks = []
+        while len(ranks) < 3 or not (ranks[0].under_way and ranks[2].joined):
+            self.assertIsNone(job.poll(), "the job has ended")
+            try:
+                ranks = flight.read([str(self.path)])
+            except OSError:
+                pass
+            self.let_run(job)
+        text = flight.explain(ranks)
+        self.assertTrue(text.startswith("Rank 1 held the others up"), text)
+        self.assertRegex(text, r"on rank 0, and was not under way on rank 1\n")
+        # So do the warnings, once they know.
+        self.assertIn("submitted by ranks [0] ", self.line(job, "but not by ranks [1] ("))
+        self.assertRegex(text, r"(?m)^rank 2 on .*\n.*\n  it had joined: it had no more data")
 
     def test_none_keeps_nothing(self):
         self.fail_with("kill", "--flight-recording", "none")

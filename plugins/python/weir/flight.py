@@ -1,11 +1,12 @@
 """weir-flight: says in words who held a job up, from what its ranks wrote when it failed or stalled, or
 when somebody sent weirrun a SIGUSR1.
 
-Give it rank 0's file (weir.weirflight), and the other ranks' are read from beside it, or all of them.
+Give it any rank's file (weir.weirflight), and the other ranks' are read from beside it, or all of them.
 """
 
 import argparse
 import os
+import re
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -27,8 +28,13 @@ class Rank(NamedTuple):
     wall_ns: int
     request: int  # The how manieth of the job's, where it was asked for.
     under_way: Dict[Tuple[int, str], Any]  # By process set and name.
+    joined: Tuple[int, ...]  # Process sets in which it had no more data.
     last_finished: str
     last_stage: str
+
+    def lacks(self, tensor: Tuple[int, str]) -> bool:
+        """Whether others waited for it."""
+        return tensor not in self.under_way and tensor[0] not in self.joined
 
 
 def _age(nanoseconds: float) -> str:
@@ -58,7 +64,7 @@ def _rank(log: RunLog, rank: int, path: str) -> Rank:
     under_way = {(one["process_set"], one["name"]): one for one in flight["under_way"]}
     return Rank(rank, run["host"], run["size"], flight["event"], flight["reason"], flight["time_ns"],
                 run["unix_time_at_0_ns"] + flight["time_ns"], flight.get("request", 0), under_way,
-                flight["last_finished"], _last_stage(log, rank, flight["time_ns"]))
+                tuple(flight.get("joined", ())), flight["last_finished"], _last_stage(log, rank, flight["time_ns"]))
 
 
 def _of_one_event(ranks: Sequence[Rank]) -> List[Rank]:
@@ -70,12 +76,27 @@ def _of_one_event(ranks: Sequence[Rank]) -> List[Rank]:
     return [rank for rank in ranks if (rank.event, rank.request) == (newest.event, newest.request)]
 
 
+def _rank_0s(path: str) -> str:
+    """Where rank 0's file is, or would be, beside one that may be any rank's."""
+    match = re.fullmatch(r"(.+)\.rank(\d+)(\.[^./]*)?", path)
+    if match is None or not os.path.exists(path):
+        return path
+    # Rank 0's own file may be called so, too.
+    is_its = int(match.group(2)) in RunLog([path]).ranks
+    return match.group(1) + (match.group(3) or "") if is_its else path
+
+
+def _files(path: str) -> List[str]:
+    """A recording of any rank's, and those beside it."""
+    first = _rank_0s(path)
+    found = list(rank_files(first).values())
+    # Rank 0 may be the one that left none.
+    return found[1:] if len(found) > 1 and not os.path.exists(first) else found
+
+
 def read(paths: Sequence[str]) -> List[Rank]:
     """What the ranks wrote, by rank. Raises OSError, and ValueError for what is no recording."""
-    found = paths if len(paths) > 1 else [path for path in rank_files(paths[0]).values()
-                                         if path == paths[0] or os.path.exists(path)]
-    if len(paths) == 1 and len(found) > 1 and not os.path.exists(paths[0]):
-        found = found[1:]  # Rank 0 may be the one that left none.
+    found = paths if len(paths) > 1 else _files(paths[0])
     ranks = []
     for path in found:
         log = RunLog([path])
@@ -99,7 +120,7 @@ def _without_recording(ranks: Sequence[Rank]) -> List[int]:
 def _tensor(ranks: Sequence[Rank], tensor: Tuple[int, str]) -> str:
     """Where a tensor that is under way somewhere has got to."""
     having = [rank for rank in ranks if tensor in rank.under_way]
-    others = [rank.rank for rank in ranks if tensor not in rank.under_way]
+    others = [rank.rank for rank in ranks if rank.lacks(tensor)]
     exchanged = [rank for rank in having if rank.under_way[tensor]["phase"] == "exchange"]
     longest = max(rank.time_ns - rank.under_way[tensor]["since_ns"] for rank in having)
     name = f"'{tensor[1]}'" + (f" of process set {tensor[0]}" if tensor[0] else "")
@@ -135,7 +156,7 @@ def explain(ranks: Sequence[Rank]) -> str:
     # has finished it. With sets that a rank is no member of it says little.
     open_ = [tensor for tensor in waited if tensor[0] == 0
              and not any(rank.under_way.get(tensor, {}).get("phase") == "exchange" for rank in ranks)]
-    lacking = [rank for rank in ranks if any(tensor not in rank.under_way for tensor in open_)]
+    lacking = [rank for rank in ranks if any(rank.lacks(tensor) for tensor in open_)]
     lines = []
     if missing:
         lines.append(f"Look at {_list(missing)} first: no recording was left. Such a rank was killed, "
@@ -161,6 +182,8 @@ def explain(ranks: Sequence[Rank]) -> str:
         finished = f"; the last it finished was '{rank.last_finished}'" if rank.last_finished else ""
         lines.append(f"rank {rank.rank} on {rank.host}: {rank.event}: {rank.reason}")
         lines.append(f"  {rank.last_stage}{finished}")
+        if rank.joined:
+            lines.append("  it had joined: it had no more data, and the others went on without it")
     lines += [f"rank {rank} of {size}: no recording" for rank in missing]
     return "\n".join(lines) + "\n"
 

@@ -2,6 +2,7 @@
 #include <QCommandLineParser>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "monitor_gui/window/appearance.h"
 #include "monitor_gui/window/main_window.h"
@@ -47,7 +48,9 @@ int Main(int argc, char** argv) {
   const QCommandLineOption screenshot("screenshot", "Write a picture of the window and end.",
                                       "PNG");
   const QCommandLineOption size("size", "Of the window, in pixels.", "WIDTHxHEIGHT");
-  parser.addOptions({page, screenshot, size});
+  const QCommandLineOption step("step", "With --screenshot: shows the run as it was at this step.",
+                                "NUMBER");
+  parser.addOptions({page, screenshot, size, step});
   parser.process(application);
   const QStringList places = parser.positionalArguments();
   if (places.size() > 1) return Refuse("one RUN, not " + places.join(" "));
@@ -67,10 +70,18 @@ int Main(int argc, char** argv) {
     }
     window.resize(width, height);
   }
+  std::optional<std::int64_t> at_step;
+  if (parser.isSet(step)) {
+    bool well = false;
+    at_step = parser.value(step).toLongLong(&well);
+    if (!well || *at_step < 0 || !parser.isSet(screenshot)) {
+      return Refuse("--step " + parser.value(step) + ": a step's number, and --screenshot with it");
+    }
+  }
   std::unique_ptr<Screenshot> shot;
   if (parser.isSet(screenshot)) {
     if (places.isEmpty()) return Refuse("--screenshot: of which RUN?");
-    shot = std::make_unique<Screenshot>(window, parser.value(screenshot));
+    shot = std::make_unique<Screenshot>(window, parser.value(screenshot), at_step);
   }
   window.show();
   return QApplication::exec();

@@ -49,12 +49,25 @@ void LayerHistory::Add(const RankRun& rank, const Block& block) {
 
 Statistic LayerHistory::Newest(Metric metric, std::size_t layer) const {
   // Of the very newest step some ranks have not told yet.
-  const int last = std::max(columns_ - 2, 0);
-  for (int column = last; column >= std::max(0, last - kLookedBack); --column) {
+  const Statistic found = NewestUntil(metric, layer, std::max(columns_ - 2, 0));
+  if (found.count > 0 || columns_ == 0) return found;
+  return At(metric, layer, columns_ - 1);
+}
+
+Statistic LayerHistory::Newest(Metric metric, std::size_t layer, std::int64_t until_step) const {
+  if (until_step < first_step_) return {};
+  const std::int64_t column = (until_step - first_step_) / steps_per_column_;
+  if (column >= columns_) return Newest(metric, layer);
+  return NewestUntil(metric, layer, static_cast<int>(column));
+}
+
+Statistic LayerHistory::NewestUntil(Metric metric, std::size_t layer, int last_column) const {
+  if (columns_ == 0) return {};
+  for (int column = last_column; column >= std::max(0, last_column - kLookedBack); --column) {
     const Statistic& cell = At(metric, layer, column);
     if (cell.count > 0) return cell;
   }
-  return columns_ > 0 ? At(metric, layer, columns_ - 1) : Statistic{};
+  return {};
 }
 
 std::size_t LayerHistory::LayerOf(const NameInfo& info) {

@@ -50,6 +50,8 @@ class LayerHistory {
   /// Of the newest column that is likely to have all ranks, and knows anything. `count` is 0 where
   /// none of the newest does.
   Statistic Newest(Metric metric, std::size_t layer) const;
+  /// The same of the column that has this step, and those before it.
+  Statistic Newest(Metric metric, std::size_t layer, std::int64_t until_step) const;
   const Statistic& At(Metric metric, std::size_t layer, int column) const {
     return cells_[static_cast<std::size_t>(metric)][Index(layer, column)];
   }
@@ -58,6 +60,7 @@ class LayerHistory {
   static std::size_t Index(std::size_t layer, int column) {
     return layer * kMostColumns + static_cast<std::size_t>(column);
   }
+  Statistic NewestUntil(Metric metric, std::size_t layer, int last_column) const;
   std::size_t LayerOf(const NameInfo& info);
   /// -1: before the first step that is kept.
   int ColumnOf(std::int64_t step);

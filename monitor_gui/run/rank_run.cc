@@ -41,6 +41,21 @@ const NameInfo& RankRun::NameOf(std::uint32_t number) const {
   return found == names_.end() ? kUnknown : found->second;
 }
 
+std::span<const StepRow> RankRun::StepsUntil(std::int64_t step, std::size_t most) const {
+  const auto behind = std::ranges::upper_bound(steps_, step, {}, &StepRow::step);
+  const auto until = std::span(steps_).first(static_cast<std::size_t>(behind - steps_.begin()));
+  return until.last(std::min(until.size(), most));
+}
+
+std::ptrdiff_t RankRun::StagesUntil(std::int64_t time_ns) const {
+  return std::ranges::upper_bound(stages_, time_ns, {}, &StageRow::end_ns) - stages_.begin();
+}
+
+std::span<const StateRow> RankRun::StatesUntil(std::int64_t time_ns) const {
+  const auto behind = std::ranges::upper_bound(states_, time_ns, {}, &StateRow::time_ns);
+  return std::span(states_).first(static_cast<std::size_t>(behind - states_.begin()));
+}
+
 void RankRun::SetRun(const Block& block) {
   *this = RankRun();  // A run that began anew, or the first one.
   run_ = Json(block.text()).object();

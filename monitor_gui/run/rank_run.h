@@ -4,6 +4,7 @@
 #include <QString>
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <span>
@@ -86,12 +87,13 @@ class RankRun {
   const std::unordered_map<std::uint32_t, NameInfo>& names() const { return names_; }
 
   const std::vector<StepRow>& steps() const { return steps_; }
-  /// The last `most` of them, or all.
-  std::span<const StepRow> NewestSteps(std::size_t most) const {
-    return std::span(steps_).last(std::min(steps_.size(), most));
-  }
+  /// The last `most` of those up to a step, or all.
+  std::span<const StepRow> StepsUntil(std::int64_t step, std::size_t most) const;
   const std::deque<StageRow>& stages() const { return stages_; }
+  /// How many of them had ended by then.
+  std::ptrdiff_t StagesUntil(std::int64_t time_ns) const;
   const std::vector<StateRow>& states() const { return states_; }
+  std::span<const StateRow> StatesUntil(std::int64_t time_ns) const;
   /// Records that the rank lost, and blocks that were gone before they were read.
   std::uint64_t lost() const { return lost_; }
   /// End of the newest thing that is known.

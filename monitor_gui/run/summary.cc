@@ -23,8 +23,7 @@ double StepSeconds(std::span<const StepRow> steps) {
          static_cast<double>(steps.size() - 1);
 }
 
-double SentPerSecond(const RankRun& rank) {
-  const auto& states = rank.states();
+double SentPerSecond(std::span<const StateRow> states) {
   if (states.size() < 2) return 0.0;
   const StateRow& now = states.back();
   const StateRow& before = states[states.size() - std::min<std::size_t>(states.size(), 5)];
@@ -40,7 +39,7 @@ void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
   summary.slowest_excess = median > 0 ? ranks.back().own_seconds / median - 1.0 : 0.0;
 }
 
-void FindTroubles(const Run& run, std::int64_t now_ms, Summary& summary) {
+void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary& summary) {
   using State = RankLink::State;
   for (const auto& [rank, link] : run.links()) {
     if (link.state == State::kLost) {
@@ -54,12 +53,13 @@ void FindTroubles(const Run& run, std::int64_t now_ms, Summary& summary) {
     }
   }
   for (const auto& [rank, known] : run.ranks()) {
-    if (known.states().empty() || known.states().back().stalled_tensors == 0) continue;
+    const auto states = known.StatesUntil(at.end_ns);
+    if (states.empty() || states.back().stalled_tensors == 0) continue;
     summary.troubles += QObject::tr(
                             "rank %1 knows %2 tensors that some ranks submitted and others "
                             "did not")
                             .arg(rank)
-                            .arg(known.states().back().stalled_tensors);
+                            .arg(states.back().stalled_tensors);
     summary.health = std::max(summary.health, Summary::Health::kWarning);
   }
   if (summary.slowest_excess > kSlow) {
@@ -72,7 +72,7 @@ void FindTroubles(const Run& run, std::int64_t now_ms, Summary& summary) {
 
 }  // namespace
 
-Summary Summarise(const Run& run, std::int64_t now_ms) {
+Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
   Summary summary;
   std::int64_t time = 0;
   std::int64_t communication = 0;
@@ -82,8 +82,9 @@ Summary Summarise(const Run& run, std::int64_t now_ms) {
   std::vector<OfRank> own;
   for (const auto& [rank, known] : run.ranks()) {
     summary.ranks = std::max({summary.ranks, known.size(), rank + 1});
-    summary.sent_per_second = std::max(summary.sent_per_second, SentPerSecond(known));
-    const auto steps = known.NewestSteps(Summary::kSteps);
+    summary.sent_per_second =
+        std::max(summary.sent_per_second, SentPerSecond(known.StatesUntil(at.end_ns)));
+    const auto steps = known.StepsUntil(at.step, Summary::kSteps);
     if (steps.empty()) continue;
     summary.step = std::max(summary.step, steps.back().step);
     summary.step_seconds = std::max(summary.step_seconds, StepSeconds(steps));
@@ -105,7 +106,7 @@ Summary Summarise(const Run& run, std::int64_t now_ms) {
   }
   if (payload > 0) summary.wire_ratio = dense / payload;
   FindSlowest(std::move(own), summary);
-  FindTroubles(run, now_ms, summary);
+  FindTroubles(run, now_ms, at, summary);
   return summary;
 }
 

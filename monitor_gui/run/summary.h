@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "monitor_gui/run/run.h"
+#include "monitor_gui/run/moment.h"
 
 namespace weir::monitor {
 
-/// The few numbers that say how a run does: of the newest steps of all ranks.
+/// The few numbers that say how a run does: of the newest steps of all ranks, up to a moment.
 struct Summary {
   static constexpr std::size_t kSteps = 50;
 
@@ -17,21 +17,22 @@ struct Summary {
 
   int ranks = 0;
   std::int64_t step = -1;
-  double step_seconds =
-      0.0;  ///< From the end of a step to that of the next, mean of the slowest rank.
+  /// From the end of a step to that of the next, mean of the slowest rank.
+  double step_seconds = 0.0;
   double exposed_communication = 0.0;  ///< Fraction of the steps' time, mean over ranks.
   double exposed_compression = 0.0;
   double wire_ratio = 1.0;  ///< Dense bytes over payload.
-  double sent_per_second =
-      0.0;  ///< Bytes that the newest states say a rank sends, the most of all.
-  std::optional<int>
-      slowest_rank{};           ///< Whose own work in a step takes longest; nothing with one rank.
+  /// Bytes that the newest states say a rank sends, the most of all.
+  double sent_per_second = 0.0;
+  /// Whose own work in a step takes longest; nothing with one rank.
+  std::optional<int> slowest_rank{};
   double slowest_excess = 0.0;  ///< How much longer than the median rank's, as a fraction.
   Health health = Health::kWaiting;
   QStringList troubles{};  ///< What is wrong, one sentence each.
 };
 
-/// `now_ms`: the wall clock, for ranks that went silent.
-Summary Summarise(const Run& run, std::int64_t now_ms);
+/// `now_ms`: the wall clock, for ranks that went silent: how a rank is followed is always that of
+/// now.
+Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at = {});
 
 }  // namespace weir::monitor

@@ -93,13 +93,16 @@ void BandwidthPage::ListRanks(const Run& run) {
   rank_->setCurrentIndex(std::max(0, rank_->findData(chosen)));
 }
 
-void BandwidthPage::Refresh(const Run& run) {
+void BandwidthPage::Refresh(const Look& look) {
+  const Run& run = look.run;
   ListRanks(run);
   const auto found = run.ranks().find(rank_->currentData().toInt());
   if (found == run.ranks().end()) return;
   const RankRun& rank = found->second;
   const std::int64_t origin_ns = run.oldest_ns();
   const Theme theme = Theme::Of(palette());
+  for (LineChart* chart : {rate_, waiting_}) chart->Mark(MarkOf(look.at, origin_ns));
+  step_bytes_->Mark(MarkOf(look.at));
   rate_->Show({{tr("sent"), theme.accent, RateOf(rank, &StateRow::sent_bytes, origin_ns)},
                {tr("received"), theme.merge, RateOf(rank, &StateRow::received_bytes, origin_ns)}});
   step_bytes_->Show({{tr("payload"), theme.accent, BytesOf(rank, &StepRow::payload_bytes)},

@@ -12,7 +12,7 @@ class BandwidthPage final : public Page {
   Q_OBJECT
  public:
   explicit BandwidthPage(QWidget* parent = nullptr);
-  void Refresh(const Run& run) override;
+  void Refresh(const Look& look) override;
 
  private:
   void ListRanks(const Run& run);

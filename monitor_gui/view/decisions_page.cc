@@ -22,11 +22,11 @@ struct Measured {
   double dense = 0;
 };
 
-std::map<std::uint32_t, Measured> MeasuredOf(const RankRun& rank) {
+std::map<std::uint32_t, Measured> MeasuredOf(const RankRun& rank, std::int64_t until_ns) {
   std::map<std::uint32_t, Measured> buckets;
-  const auto& stages = rank.stages();
-  const auto count = std::min<std::ptrdiff_t>(std::ssize(stages), kStagesLookedAt);
-  for (auto row = stages.end() - count; row != stages.end(); ++row) {
+  const auto end = rank.stages().begin() + rank.StagesUntil(until_ns);
+  const auto count = std::min(end - rank.stages().begin(), kStagesLookedAt);
+  for (auto row = end - count; row != end; ++row) {
     if (row->step < 0) continue;
     Measured& bucket = buckets[row->bucket];
     const double seconds = static_cast<double>(row->end_ns - row->start_ns) * 1e-9;
@@ -69,11 +69,11 @@ DecisionsPage::DecisionsPage(QWidget* parent)
   layout->addWidget(table_.MakeView(0, this), 1);
 }
 
-void DecisionsPage::Refresh(const Run& run) {
+void DecisionsPage::Refresh(const Look& look) {
   std::vector<QStringList> rows;
-  if (!run.ranks().empty()) {
-    const RankRun& rank = run.ranks().begin()->second;
-    for (const auto& [number, bucket] : MeasuredOf(rank)) {
+  if (!look.run.ranks().empty()) {
+    const RankRun& rank = look.run.ranks().begin()->second;
+    for (const auto& [number, bucket] : MeasuredOf(rank, look.at.end_ns)) {
       if (bucket.exchanges == 0) continue;
       const NameInfo& info = rank.NameOf(number);
       const QString route =

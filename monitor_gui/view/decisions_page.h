@@ -10,7 +10,7 @@ class DecisionsPage final : public Page {
   Q_OBJECT
  public:
   explicit DecisionsPage(QWidget* parent = nullptr);
-  void Refresh(const Run& run) override;
+  void Refresh(const Look& look) override;
 
  private:
   TextTable table_;

@@ -103,6 +103,7 @@ void HeatMap::paintEvent(QPaintEvent* /*event*/) {
   painter.save();
   painter.setClipRect(viewport()->rect().adjusted(0, kLegendHeight, 0, 0));
   painter.drawImage(Area(), cells_);
+  PaintMark(painter);
   PaintNames(painter);
   painter.restore();
   PaintLegend(painter);
@@ -122,6 +123,20 @@ void HeatMap::PaintNames(QPainter& painter) const {
     painter.drawText(at, Qt::AlignRight | Qt::AlignVCenter,
                      metrics.elidedText(names_[row], Qt::ElideLeft, at.width()));
   }
+}
+
+void HeatMap::PaintMark(QPainter& painter) const {
+  const std::int64_t column = (marked_step_ - first_step_) / steps_per_column_;
+  if (marked_step_ < first_step_ || column >= cells_.width()) return;
+  const QRect area = Area();
+  const double width = static_cast<double>(area.width()) / cells_.width();
+  const QRectF mark(area.left() + static_cast<double>(column) * width, area.top(),
+                    std::max(width, 1.0), area.height());
+  // Seen on every colour of the map: light within dark.
+  painter.setPen(QPen(Qt::black, 3));
+  painter.drawRect(mark);
+  painter.setPen(QPen(Qt::white, 1));
+  painter.drawRect(mark);
 }
 
 void HeatMap::PaintLegend(QPainter& painter) const {

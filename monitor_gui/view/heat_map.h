@@ -17,6 +17,8 @@ class HeatMap final : public QAbstractScrollArea {
 
   /// `order`: the layers to show, from above.
   void Show(const LayerHistory& history, Metric metric, const std::vector<std::size_t>& order);
+  /// Points out a step from the next Show() on; none when it is not among those that are shown.
+  void Mark(std::int64_t step) { marked_step_ = step; }
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -32,6 +34,7 @@ class HeatMap final : public QAbstractScrollArea {
   QRect Area() const;
   void PaintNames(QPainter& painter) const;
   void PaintLegend(QPainter& painter) const;
+  void PaintMark(QPainter& painter) const;
   QString Describe(const QPoint& at) const;
   void SetBars();
 
@@ -44,6 +47,7 @@ class HeatMap final : public QAbstractScrollArea {
   std::vector<QString> names_;
   std::int64_t first_step_ = 0;
   std::int64_t steps_per_column_ = 1;
+  std::int64_t marked_step_ = -1;
   Range range_;
 };
 

@@ -21,10 +21,10 @@ constexpr std::size_t kStepsAtFirst = 10;
 constexpr double kZoomOfKey = 1.5;
 constexpr double kMoveOfKey = 100;  // Pixels.
 
-/// Of the newest steps of the first rank, so long that each can be made out.
-std::int64_t LengthOfSteps(const Run& run) {
-  for (const auto& [rank, known] : run.ranks()) {
-    const auto steps = known.NewestSteps(kStepsAtFirst);
+/// Of the last steps of the first rank, so long that each can be made out.
+std::int64_t LengthOfSteps(const Look& look) {
+  for (const auto& [rank, known] : look.run.ranks()) {
+    const auto steps = known.StepsUntil(look.at.step, kStepsAtFirst);
     if (!steps.empty()) return steps.back().end_ns - steps.front().start_ns;
   }
   return kAtFirst;
@@ -54,33 +54,28 @@ LanesPage::LanesPage(const SharedRun& run, QWidget* parent)
   setFocusProxy(list_);
 }
 
-void LanesPage::Refresh(const Run& run) {
-  origin_ns_ = run.oldest_ns();
-  if (following_ && run.newest_ns() > 0) {
-    const std::int64_t length = zoomed_ ? window_.length_ns() : LengthOfSteps(run);
-    window_ = {run.newest_ns() - length, run.newest_ns()};
+void LanesPage::Refresh(const Look& look) {
+  origin_ns_ = look.run.oldest_ns();
+  at_ = look.at;
+  const std::int64_t end = look.at.is_newest() ? look.run.newest_ns() : look.at.end_ns;
+  if (goes_with_step_ && end > 0) {
+    const std::int64_t length = zoomed_ ? window_.length_ns() : LengthOfSteps(look);
+    window_ = {end - length, end};
   }
-  model_.Refresh(run, window_, LaneWidth());
+  model_.Refresh(look.run, window_, LaneWidth());
   axis_->Show(window_, origin_ns_);
   list_->viewport()->update();
 }
 
 void LanesPage::Update() {
-  run_.Read([this](const Run& run) { Refresh(run); });
+  run_.Read([this](const Run& run) { Refresh({.run = run, .at = at_}); });
 }
 
 void LanesPage::SetWindow(TimeWindow window) {
   zoomed_ = true;
+  goes_with_step_ = false;
   window_ = window;
-  SetFollowing(false);
-  Update();
-}
-
-void LanesPage::SetFollowing(bool following) {
-  if (following == following_) return;
-  following_ = following;
-  emit FollowingChanged(following);
-  if (following) Update();
+  emit Moved(window.end_ns);
 }
 
 int LanesPage::LaneWidth() const {
@@ -98,8 +93,8 @@ void LanesPage::Zoom(double factor, double x) {
   const auto length =
       std::clamp(static_cast<std::int64_t>(static_cast<double>(window_.length_ns()) * factor),
                  kShortest, kLongest);
-  // What is under the mouse stays there; the newest stays at the edge while it is followed.
-  const std::int64_t fixed = following_ ? window_.end_ns : TimeAt(x);
+  // What is under the mouse stays there; the step that is looked at stays at the edge.
+  const std::int64_t fixed = goes_with_step_ ? window_.end_ns : TimeAt(x);
   const double part =
       static_cast<double>(fixed - window_.start_ns) / static_cast<double>(window_.length_ns());
   const std::int64_t start = fixed - static_cast<std::int64_t>(part * static_cast<double>(length));
@@ -161,6 +156,7 @@ void LanesPage::ShowToolTip(const QPoint& at, const QPoint& global) {
 
 void LanesPage::keyPressEvent(QKeyEvent* event) {
   const double middle = LaneDelegate::kNameWidth + LaneWidth() / 2.0;
+  const bool moves = event->modifiers().testFlag(Qt::ShiftModifier);
   event->accept();
   switch (event->key()) {
     case Qt::Key_Plus:
@@ -169,11 +165,9 @@ void LanesPage::keyPressEvent(QKeyEvent* event) {
     case Qt::Key_Minus:
       return Zoom(kZoomOfKey, middle);
     case Qt::Key_Left:
-      return Move(-kMoveOfKey);
+      return moves ? Move(-kMoveOfKey) : event->ignore();
     case Qt::Key_Right:
-      return Move(kMoveOfKey);
-    case Qt::Key_End:
-      return SetFollowing(true);
+      return moves ? Move(kMoveOfKey) : event->ignore();
     default:
       event->ignore();
   }

@@ -9,23 +9,22 @@
 
 namespace weir::monitor {
 
-/// What every rank did when: lanes over time. The wheel zooms at the mouse, dragging moves, and so
-/// do
-/// + - and the arrows; End, or "follow", goes with the newest.
+/// What every rank did when: lanes over time. They end with the step that is looked at, until a
+/// person moves them. The wheel zooms at the mouse, dragging moves, and so do + - and the arrows
+/// with Shift.
 class LanesPage final : public Page {
   Q_OBJECT
  public:
   explicit LanesPage(const SharedRun& run, QWidget* parent = nullptr);
-  void Refresh(const Run& run) override;
+  void Refresh(const Look& look) override;
 
-  /// Shows this part of the time, and follows no more.
-  void SetWindow(TimeWindow window);
   TimeWindow window() const { return window_; }
-  void SetFollowing(bool following);
-  bool following() const { return following_; }
+  /// From the next Refresh() on they end with the step that is looked at.
+  void GoWithStep() { goes_with_step_ = true; }
 
  signals:
-  void FollowingChanged(bool following);
+  /// A person moved them: so the step to look at is what was finished by then.
+  void Moved(std::int64_t end_ns);
 
  protected:
   bool eventFilter(QObject* watched, QEvent* event) override;
@@ -34,6 +33,7 @@ class LanesPage final : public Page {
  private:
   int LaneWidth() const;
   std::int64_t TimeAt(double x) const;
+  void SetWindow(TimeWindow window);
   void Zoom(double factor, double x);
   void Move(double pixels);
   void ShowToolTip(const QPoint& at, const QPoint& global);
@@ -46,7 +46,8 @@ class LanesPage final : public Page {
   TimeWindow window_{0, 1'000'000'000};
   bool zoomed_ = false;  // By a person; until then some steps are shown.
   std::int64_t origin_ns_ = 0;
-  bool following_ = true;
+  Moment at_;
+  bool goes_with_step_ = true;
   std::optional<double> drag_x_;
 };
 

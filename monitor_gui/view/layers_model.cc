@@ -24,12 +24,12 @@ Metric MetricOf(int column) {
 
 }  // namespace
 
-void LayersModel::Refresh(const LayerHistory& history) {
+void LayersModel::Refresh(const LayerHistory& history, const Moment& at) {
   std::vector<Row> rows;
   for (std::size_t layer = 0; layer < history.layers().size(); ++layer) {
     Row& row = rows.emplace_back(Row{history.layers()[layer], {}});
     for (std::size_t m = 0; m < kMetrics; ++m)
-      row.newest[m] = history.Newest(static_cast<Metric>(m), layer);
+      row.newest[m] = history.Newest(static_cast<Metric>(m), layer, at.step);
   }
   if (rows.size() == rows_.size()) {
     rows_ = std::move(rows);

@@ -4,11 +4,11 @@
 #include <array>
 #include <vector>
 
-#include "monitor_gui/run/layer_history.h"
+#include "monitor_gui/run/moment.h"
 
 namespace weir::monitor {
 
-/// A row for each layer, with what its newest step was like: means over ranks.
+/// A row for each layer, with what its newest step was like, or another: means over ranks.
 class LayersModel final : public QAbstractTableModel {
   Q_OBJECT
  public:
@@ -27,7 +27,7 @@ class LayersModel final : public QAbstractTableModel {
   static constexpr int kSortRole = Qt::UserRole;
 
   using QAbstractTableModel::QAbstractTableModel;
-  void Refresh(const LayerHistory& history);
+  void Refresh(const LayerHistory& history, const Moment& at = {});
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

@@ -63,9 +63,10 @@ LayersPage::LayersPage(const SharedRun& run, QWidget* parent)
 
 Metric LayersPage::metric() const { return static_cast<Metric>(metric_->currentIndex()); }
 
-void LayersPage::Refresh(const Run& run) {
-  model_.Refresh(run.layers());
-  ShowHeatMap(run);
+void LayersPage::Refresh(const Look& look) {
+  model_.Refresh(look.run.layers(), look.at);
+  heat_map_->Mark(look.at.step);
+  ShowHeatMap(look.run);
 }
 
 void LayersPage::ShowHeatMap(const Run& run) {

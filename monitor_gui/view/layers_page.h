@@ -16,7 +16,7 @@ class LayersPage final : public Page {
   Q_OBJECT
  public:
   explicit LayersPage(const SharedRun& run, QWidget* parent = nullptr);
-  void Refresh(const Run& run) override;
+  void Refresh(const Look& look) override;
 
  private:
   Metric metric() const;

@@ -96,6 +96,7 @@ void LineChart::Show(const std::vector<Line>& lines) {
     series->setPen(QPen(shown[i].color, 2, shown[i].dashed ? Qt::DashLine : Qt::SolidLine));
     series->replace(Decimated(shown[i].points, kMostPoints));
   }
+  viewport()->update();
   x_->setVisible(!empty_);
   y_->setVisible(!empty_);
   FitAxes(lines);
@@ -142,9 +143,27 @@ void LineChart::FitAxes(const std::vector<Line>& lines) {
 
 void LineChart::drawForeground(QPainter* painter, const QRectF& rect) {
   QChartView::drawForeground(painter, rect);
-  if (!empty_) return;
+  if (!empty_) return PaintMark(*painter);
   painter->setPen(Theme::Of(palette()).faint);
   painter->drawText(rect, Qt::AlignCenter | Qt::TextWordWrap, empty_text_);
+}
+
+void LineChart::PaintMark(QPainter& painter) const {
+  if (!mark_ || *mark_ < x_->min() || *mark_ > x_->max()) return;
+  const QRectF area = chart()->plotArea();
+  const double x = area.left() + (*mark_ - x_->min()) / (x_->max() - x_->min()) * area.width();
+  painter.setPen(QPen(Theme::Of(palette()).accent, 1));
+  painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
+}
+
+std::optional<double> MarkOf(const Moment& at) {
+  if (at.is_newest() || at.step < 0) return std::nullopt;
+  return static_cast<double>(at.step);
+}
+
+std::optional<double> MarkOf(const Moment& at, std::int64_t origin_ns) {
+  if (at.is_newest() || at.step < 0) return std::nullopt;
+  return static_cast<double>(at.end_ns - origin_ns) * 1e-9;
 }
 
 }  // namespace weir::monitor

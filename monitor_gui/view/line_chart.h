@@ -4,7 +4,10 @@
 #include <QColor>
 #include <QList>
 #include <QPointF>
+#include <optional>
 #include <vector>
+
+#include "monitor_gui/run/moment.h"
 
 class QLineSeries;
 class QValueAxis;
@@ -29,6 +32,8 @@ class LineChart final : public QChartView {
   LineChart(const QString& title, const QString& x_title, const QString& unit, Scale scale,
             QWidget* parent);
   void Show(const std::vector<Line>& lines);
+  /// Points out a place of the x axis from the next Show() on, or none.
+  void Mark(std::optional<double> x) { mark_ = x; }
 
   /// What the chart says where it has no points.
   void SetEmptyText(const QString& text) { empty_text_ = text; }
@@ -39,13 +44,20 @@ class LineChart final : public QChartView {
  private:
   QLineSeries* AddSeries(const QString& name);
   void FitAxes(const std::vector<Line>& lines);
+  void PaintMark(QPainter& painter) const;
 
   QAbstractAxis* y_ = nullptr;
   QValueAxis* x_ = nullptr;
   const Scale scale_;
   QString empty_text_;
   bool empty_ = true;
+  std::optional<double> mark_;
 };
+
+/// Where a moment is marked on an axis of steps, and on one of seconds since `origin_ns`. Nothing
+/// while the newest is looked at.
+std::optional<double> MarkOf(const Moment& at);
+std::optional<double> MarkOf(const Moment& at, std::int64_t origin_ns);
 
 /// Not more than `most` of the points: the smallest and the largest of each part of the line, so
 /// that no peak is lost. `points` by x.

@@ -3,6 +3,7 @@
 #include <QDateTime>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <span>
 
 #include "monitor_gui/run/summary.h"
 #include "monitor_gui/view/units.h"
@@ -39,9 +40,8 @@ struct Times {
   double compression = 0;
 };
 
-Times TimesOf(const RankRun& rank) {
+Times TimesOf(std::span<const StepRow> steps) {
   Times times;
-  const auto steps = rank.NewestSteps(Summary::kSteps);
   const double weight = 1e-9 / static_cast<double>(steps.size());
   for (const StepRow& step : steps) {
     times.step += weight * static_cast<double>(step.duration_ns());
@@ -52,30 +52,33 @@ Times TimesOf(const RankRun& rank) {
   return times;
 }
 
-QString LastOperation(const RankRun& rank) {
-  if (rank.stages().empty()) return "–";
-  const StageRow& last = rank.stages().back();
+QString LastOperation(const RankRun& rank, std::int64_t until_ns) {
+  const std::ptrdiff_t count = rank.StagesUntil(until_ns);
+  if (count == 0) return "–";
+  const StageRow& last = rank.stages()[static_cast<std::size_t>(count - 1)];
   const QString name = rank.NameOf(last.bucket).name;
   return last.ok ? QObject::tr("%1 of %2").arg(Name(last.stage), name)
                  : QObject::tr("%1 of %2, failed").arg(Name(last.stage), name);
 }
 
-QString Stalled(const RankRun& rank) {
-  if (rank.states().empty()) return "–";
-  return QString::number(rank.states().back().stalled_tensors);
+QString Stalled(const RankRun& rank, std::int64_t until_ns) {
+  const auto states = rank.StatesUntil(until_ns);
+  return states.empty() ? "–" : QString::number(states.back().stalled_tensors);
 }
 
-QStringList RowOf(int rank, const RankLink& link, const RankRun* known) {
+QStringList RowOf(int rank, const RankLink& link, const RankRun* known, const Moment& at) {
   QStringList row = {QString::number(rank), known == nullptr ? "–" : known->host(), StateOf(link),
                      HeardOf(link)};
-  if (known == nullptr || known->steps().empty()) {
+  const auto steps =
+      known == nullptr ? std::span<const StepRow>() : known->StepsUntil(at.step, Summary::kSteps);
+  if (steps.empty()) {
     while (row.size() < 11) row += "–";
     return row;
   }
-  const Times times = TimesOf(*known);
-  return row << QString::number(known->steps().back().step) << Seconds(times.step)
-             << Seconds(times.own) << Seconds(times.communication) << Seconds(times.compression)
-             << LastOperation(*known) << Stalled(*known);
+  const Times times = TimesOf(steps);
+  return row << QString::number(steps.back().step) << Seconds(times.step) << Seconds(times.own)
+             << Seconds(times.communication) << Seconds(times.compression)
+             << LastOperation(*known, at.end_ns) << Stalled(*known, at.end_ns);
 }
 
 }  // namespace
@@ -110,11 +113,13 @@ RanksPage::RanksPage(QWidget* parent)
   layout->addWidget(table_.MakeView(9, this));
 }
 
-void RanksPage::Refresh(const Run& run) {
+void RanksPage::Refresh(const Look& look) {
+  const Run& run = look.run;
   std::vector<QStringList> rows;
   for (const auto& [rank, link] : run.links()) {
     const auto known = run.ranks().find(rank);
-    rows.push_back(RowOf(rank, link, known == run.ranks().end() ? nullptr : &known->second));
+    rows.push_back(
+        RowOf(rank, link, known == run.ranks().end() ? nullptr : &known->second, look.at));
   }
   table_.Show(std::move(rows));
 }

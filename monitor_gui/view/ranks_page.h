@@ -10,7 +10,7 @@ class RanksPage final : public Page {
   Q_OBJECT
  public:
   explicit RanksPage(QWidget* parent = nullptr);
-  void Refresh(const Run& run) override;
+  void Refresh(const Look& look) override;
 
  private:
   TextTable table_;

@@ -63,12 +63,14 @@ SparsityPage::SparsityPage(QWidget* parent)
   layout->addWidget(residual_, 1);
 }
 
-void SparsityPage::Refresh(const Run& run) {
+void SparsityPage::Refresh(const Look& look) {
+  const Run& run = look.run;
   const Theme theme = Theme::Of(palette());
   const auto same = [](double value) { return value; };
   density_->Show(
       {{tr("configured"), theme.faint, Configured(run), true},
        {tr("achieved"), theme.accent, OverLayers(run.layers(), Metric::kDensity, same)}});
+  for (LineChart* chart : {density_, residual_}) chart->Mark(MarkOf(look.at));
   const auto square = [](double value) { return value * value; };
   QList<QPointF> residual = OverLayers(run.layers(), Metric::kResidual, square);
   for (QPointF& point : residual) point.setY(std::sqrt(point.y()));

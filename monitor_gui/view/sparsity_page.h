@@ -10,7 +10,7 @@ class SparsityPage final : public Page {
   Q_OBJECT
  public:
   explicit SparsityPage(QWidget* parent = nullptr);
-  void Refresh(const Run& run) override;
+  void Refresh(const Look& look) override;
 
  private:
   LineChart* const density_;

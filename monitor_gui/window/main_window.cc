@@ -25,7 +25,7 @@ namespace {
 constexpr int kRefreshMs = 100;
 constexpr const char* kLayoutKey = "window/layout";
 constexpr const char* kGeometryKey = "window/geometry";
-constexpr int kLayoutVersion = 1;  // Of the docks and bars: another one when they change.
+constexpr int kLayoutVersion = 2;  // Of the docks and bars: another one when they change.
 
 }  // namespace
 
@@ -36,6 +36,7 @@ QStringList MainWindow::PageNames() {
 MainWindow::MainWindow(const QString& place, const QString& token)
     : token_(token),
       session_(place, token),
+      replay_(session_, *this),
       strip_(new Strip(this)),
       status_(
           new QLabel(tr("Nothing is open: File has a job to connect to, or a run log."), this)) {
@@ -46,6 +47,11 @@ MainWindow::MainWindow(const QString& place, const QString& token)
   bar->setObjectName("strip");
   bar->setMovable(false);
   bar->addWidget(strip_);
+  auto* replay = new QToolBar(tr("Replay"), this);
+  replay->setObjectName("replay");
+  replay->setMovable(false);
+  replay->addWidget(replay_.bar());
+  addToolBar(Qt::BottomToolBarArea, replay);
   statusBar()->addWidget(status_, 1);
   resize(1280, 800);
   MakePages();
@@ -58,8 +64,14 @@ MainWindow::MainWindow(const QString& place, const QString& token)
   connect(&session_, &Session::Failed, status_, &QLabel::setText);
   connect(&session_, &Session::RecordingEnded, this, &MainWindow::OnRecordingEnded);
   connect(&timer_, &QTimer::timeout, this, [this] {
-    if (session_.is_live() || session_.run().generation() != seen_generation_) Refresh();
+    const bool moves = session_.is_live() || replay_.replay().playing();
+    if (moves || session_.run().generation() != seen_generation_) Refresh();
   });
+  connect(&replay_, &ReplayControl::Moved, this, [this] {
+    lanes_->GoWithStep();
+    Refresh();
+  });
+  connect(lanes_, &LanesPage::Moved, this, &MainWindow::OnLanesMoved);
   timer_.start(kRefreshMs);
   session_.Start();
 }
@@ -120,11 +132,9 @@ void MainWindow::MakeMenus() {
   QMenu* const view = menuBar()->addMenu(tr("&View"));
   view->addActions(actions());
   view->addSeparator();
-  QAction* const follow = view->addAction(tr("&Follow the newest"));
-  follow->setCheckable(true);
-  follow->setChecked(lanes_->following());
-  connect(follow, &QAction::toggled, lanes_, &LanesPage::SetFollowing);
-  connect(lanes_, &LanesPage::FollowingChanged, follow, &QAction::setChecked);
+  follow_ = view->addAction(tr("&Follow the newest"));
+  follow_->setCheckable(true);
+  connect(follow_, &QAction::triggered, &replay_, &ReplayControl::SetFollowing);
   QAction* const dark = view->addAction(tr("&Dark"), this, &SetDark);
   dark->setCheckable(true);
   dark->setChecked(IsDark());
@@ -144,11 +154,19 @@ bool MainWindow::ShowPage(const QString& name) {
 void MainWindow::Refresh() {
   seen_generation_ = session_.run().generation();
   session_.run().Read([this](const Run& run) {
-    strip_->Show(Summarise(run, QDateTime::currentMSecsSinceEpoch()));
+    const Look look{.run = run, .at = replay_.Update(run)};
+    strip_->Show(Summarise(run, QDateTime::currentMSecsSinceEpoch(), look.at));
     for (const auto& [dock, page] : pages_) {
-      if (page->isVisible()) page->Refresh(run);  // Not those behind other tabs.
+      if (page->isVisible()) page->Refresh(look);  // Not those behind other tabs.
     }
   });
+  follow_->setChecked(replay_.replay().following());
+}
+
+void MainWindow::OnLanesMoved(std::int64_t end_ns) {
+  replay_.GoToTime(end_ns);
+  if (replay_.replay().following()) lanes_->GoWithStep();
+  Refresh();
 }
 
 void MainWindow::OpenInNewWindow(const QString& place) {

@@ -11,6 +11,7 @@
 #include "monitor_gui/view/lanes_page.h"
 #include "monitor_gui/view/page.h"
 #include "monitor_gui/view/strip.h"
+#include "monitor_gui/window/replay_control.h"
 #include "monitor_gui/window/session.h"
 
 namespace weir::monitor {
@@ -31,6 +32,7 @@ class MainWindow final : public QMainWindow {
   /// Brings the strip and all pages that can be seen up to date.
   void Refresh();
   Session& session() { return session_; }
+  ReplayControl& replay() { return replay_; }
 
  protected:
   void closeEvent(QCloseEvent* event) override;
@@ -47,15 +49,18 @@ class MainWindow final : public QMainWindow {
   void AskForUrl();
   void ToggleRecording(bool wanted);
   void ExportPng();
+  void OnLanesMoved(std::int64_t end_ns);
   void OnRecordingEnded(const QString& why);
 
   const QString token_;
   Session session_;
   std::uint64_t seen_generation_ = UINT64_MAX;
+  ReplayControl replay_;
   Strip* const strip_;
   QLabel* const status_;
   LanesPage* lanes_ = nullptr;
   QAction* record_ = nullptr;
+  QAction* follow_ = nullptr;
   std::vector<std::pair<QDockWidget*, Page*>> pages_;
   QTimer timer_;
 };

@@ -13,7 +13,8 @@ constexpr std::size_t kSteps = 8;  // Of a live run, before it is worth a pictur
 
 }  // namespace
 
-Screenshot::Screenshot(MainWindow& window, QString path) : window_(window), path_(std::move(path)) {
+Screenshot::Screenshot(MainWindow& window, QString path, std::optional<std::int64_t> step)
+    : window_(window), path_(std::move(path)), step_(step) {
   connect(&window.session(), &Session::Finished, this, [this] { loaded_ = true; });
   connect(&window.session(), &Session::Failed, this, &Screenshot::GiveUp);
   connect(&timer_, &QTimer::timeout, this, &Screenshot::Look);
@@ -33,6 +34,7 @@ void Screenshot::Look() {
 void Screenshot::Take() {
   timer_.stop();
   window_.Refresh();
+  if (step_) window_.replay().GoTo(*step_);
   QApplication::processEvents();  // Charts lay themselves out in events of their own.
   window_.Refresh();
   if (!window_.grab().save(path_, "PNG")) return GiveUp(tr("cannot write %1").arg(path_));

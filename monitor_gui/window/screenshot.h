@@ -2,17 +2,19 @@
 
 #include <QObject>
 #include <QString>
+#include <cstdint>
+#include <optional>
 
 #include "monitor_gui/window/main_window.h"
 
 namespace weir::monitor {
 
-/// Takes a picture of a window as soon as it shows something, and ends the program: with 0, or with
-/// 1 and a reason on stderr.
+/// Takes a picture of a window as soon as it shows something, perhaps at a step of its run, and
+/// ends the program: with 0, or with 1 and a reason on stderr.
 class Screenshot final : public QObject {
   Q_OBJECT
  public:
-  Screenshot(MainWindow& window, QString path);
+  Screenshot(MainWindow& window, QString path, std::optional<std::int64_t> step);
 
  private:
   void Look();
@@ -21,6 +23,7 @@ class Screenshot final : public QObject {
 
   MainWindow& window_;
   const QString path_;
+  const std::optional<std::int64_t> step_;
   QTimer timer_;
   int looks_ = 0;
   bool loaded_ = false;

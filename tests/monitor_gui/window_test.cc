@@ -1,20 +1,16 @@
 // The window itself, driven as a person would: pages, filter, zoom, pictures.
 #include <QAbstractItemView>
 #include <QComboBox>
-#include <QFile>
 #include <QLineEdit>
 #include <QSettings>
-#include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "monitor_gui/view/line_chart.h"
 #include "monitor_gui/view/units.h"
-#include "monitor_gui/window/appearance.h"
 #include "monitor_gui/window/main_window.h"
-#include "tests/monitor_gui/made_blocks.h"
+#include "tests/monitor_gui/made_run.h"
 
 namespace weir::monitor {
 
@@ -42,17 +38,6 @@ class WindowTest : public QObject {
 
 namespace {
 
-/// Of a window, whose run has been read.
-void Load(MainWindow& window) {
-  window.resize(1000, 700);
-  window.show();
-  QVERIFY(QTest::qWaitForWindowExposed(&window));
-  QTRY_VERIFY(window.session().run().Read([](const Run& run) {
-    return run.ranks().size() == 2 && !run.ranks().at(1).stages().empty();
-  }));
-  window.Refresh();
-}
-
 /// How many different colours a widget shows.
 qsizetype Colors(QWidget& widget) {
   const QImage image = widget.grab().toImage();
@@ -66,47 +51,9 @@ qsizetype Colors(QWidget& widget) {
 }  // namespace
 
 void WindowTest::initTestCase() {
-  QStandardPaths::setTestModeEnabled(true);
-  QCoreApplication::setOrganizationName("weir-window-test");
-  InitialiseAppearance();
-  QByteArray bytes;
-  for (int rank = 0; rank < 2; ++rank) {
-    std::vector<MadeStep> steps;
-    std::vector<MadeGradient> gradients;
-    std::vector<MadeStage> stages;
-    for (qint64 step = 0; step < 40; ++step) {
-      steps.push_back({.step = step,
-                       .exposed_communication_ms = 20,
-                       .payload_bytes = 1000,
-                       .dense_bytes = 100'000,
-                       .target_density = step < 10 ? 0.1f : 0.01f});
-      for (quint32 gradient = 0; gradient < 3; ++gradient) {
-        gradients.push_back({.step = step,
-                             .gradient = gradient,
-                             .latency_ms = 5 * (gradient + 1),
-                             .payload_bytes = 900 * (gradient + 1),
-                             .density = 0.01f * static_cast<float>(gradient + 1),
-                             .residual_ratio = 2.0f});
-      }
-      for (quint8 stage : {quint8{3}, quint8{4}, quint8{5}}) {
-        const qint64 start = step * 100'000 + stage * 10'000;
-        stages.push_back(
-            {.start_us = start, .end_us = start + 8'000, .stage = stage, .bytes_in = 64});
-      }
-    }
-    bytes += RunBlock(rank, 2) +
-             NamesBlock(rank, {"conv1.weight", "conv2.weight", "fc.weight"}, 5000) +
-             StepsBlock(rank, steps) + GradientsBlock(rank, gradients) + StagesBlock(rank, stages);
-    bytes += MadeBlock("state", rank)
-                 .Column<qint64>("time_ns", "<i8", {0, 1'000'000'000, 2'000'000'000})
-                 .Column<quint64>("sent_bytes", "<u8", {0, 5'000'000, 6'000'000})
-                 .Column<quint64>("received_bytes", "<u8", {0, 5'000'000, 6'000'000})
-                 .Bytes();
-  }
+  PrepareWindows("window-test");
   path_ = folder_.filePath("run.weirlog");
-  QFile file(path_);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  QCOMPARE(file.write(bytes), bytes.size());
+  WriteFile(path_, MadeRun());
 }
 
 void WindowTest::init() { QSettings().clear(); }
@@ -152,7 +99,7 @@ void WindowTest::EveryPageShowsSomething() {
   QFETCH(QString, page);
   MainWindow window(path_, {});
   QVERIFY(window.ShowPage(page));
-  Load(window);
+  ShowLoaded(window);
   auto* const dock = window.findChild<QDockWidget*>(page);
   QTRY_VERIFY(dock->widget()->isVisible());
   window.Refresh();
@@ -169,7 +116,7 @@ void WindowTest::EveryPageShowsSomething() {
 
 void WindowTest::TheStripShowsTheRun() {
   MainWindow window(path_, {});
-  Load(window);
+  ShowLoaded(window);
   QStringList values;
   for (const Tile* tile : window.findChildren<Tile*>()) values += tile->value();
   QVERIFY2(values.contains("39"), qPrintable(values.join("|")));
@@ -181,7 +128,7 @@ void WindowTest::TheStripShowsTheRun() {
 void WindowTest::TheFilterLeavesTheLayersOfItsName() {
   MainWindow window(path_, {});
   window.ShowPage("layers");
-  Load(window);
+  ShowLoaded(window);
   auto* const dock = window.findChild<QDockWidget*>("layers");
   auto* const table = dock->findChild<QTableView*>();
   QTRY_COMPARE(table->model()->rowCount(), 3);
@@ -195,7 +142,7 @@ void WindowTest::TheFilterLeavesTheLayersOfItsName() {
 void WindowTest::LayersSortByTheNumberBehindTheText() {
   MainWindow window(path_, {});
   window.ShowPage("layers");
-  Load(window);
+  ShowLoaded(window);
   auto* const table = window.findChild<QDockWidget*>("layers")->findChild<QTableView*>();
   QTRY_COMPARE(table->model()->rowCount(), 3);
   constexpr int kPayload = 5;  // 900 B, 1.80 kB, 2.70 kB: as texts they sort in another order.
@@ -207,20 +154,25 @@ void WindowTest::LayersSortByTheNumberBehindTheText() {
 void WindowTest::LanesZoomAndMoveByKeysAndWheel() {
   MainWindow window(path_, {});
   window.ShowPage("lanes");
-  Load(window);
+  ShowLoaded(window);
   auto* const lanes = window.findChild<LanesPage*>();
   auto* const list = lanes->findChild<QAbstractItemView*>();
-  QVERIFY(lanes->following());
+  const Replay& replay = window.replay().replay();
+  QVERIFY(replay.following());
   const std::int64_t newest = lanes->window().end_ns;
   const std::int64_t length = lanes->window().length_ns();
   QTest::keyClick(list, Qt::Key_Plus);
   QVERIFY(lanes->window().length_ns() < length);
   QCOMPARE(lanes->window().end_ns, newest);  // Which is followed.
-  QTest::keyClick(list, Qt::Key_Left);
-  QVERIFY(!lanes->following());
+  QTest::keyClick(list, Qt::Key_Left, Qt::ShiftModifier);
   QVERIFY(lanes->window().end_ns < newest);
+  // All pages go to the step that had ended by then.
+  QVERIFY(!replay.following());
+  const Moment at =
+      window.session().run().Read([&](const Run& run) { return MomentOf(run, replay.step()); });
+  QVERIFY(at.end_ns <= lanes->window().end_ns);
   QTest::keyClick(list, Qt::Key_End);
-  QVERIFY(lanes->following());
+  QVERIFY(replay.following());
   QCOMPARE(lanes->window().end_ns, newest);
 }
 

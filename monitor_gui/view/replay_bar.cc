@@ -1,0 +1,100 @@
+#include "monitor_gui/view/replay_bar.h"
+
+#include <QHBoxLayout>
+#include <QSignalBlocker>
+#include <QStyle>
+#include <algorithm>
+#include <limits>
+
+#include "monitor_gui/view/theme.h"
+#include "monitor_gui/view/units.h"
+
+namespace weir::monitor {
+namespace {
+
+void Color(QLabel& label, const QColor& color) {
+  QPalette palette = label.palette();
+  palette.setColor(QPalette::WindowText, color);
+  label.setPalette(palette);
+}
+
+}  // namespace
+
+ReplayBar::ReplayBar(QWidget* parent)
+    : QWidget(parent),
+      play_(new QToolButton(this)),
+      slider_(new QSlider(Qt::Horizontal, this)),
+      place_(new QLabel(this)),
+      state_(new QLabel(this)),
+      newest_(new QToolButton(this)) {
+  play_->setAutoRaise(true);
+  slider_->setAccessibleName(tr("step that all pages show"));
+  slider_->setToolTip(
+      tr("The step that all pages show. Left and Right go a step, Home to the first, End to the "
+         "newest."));
+  place_->setToolTip(
+      tr("The step that is shown, and the seconds from the begin of the first to its end."));
+  newest_->setText(tr("Back to live"));
+  newest_->setToolTip(tr("Follows the newest step again (End)."));
+  auto* layout = new QHBoxLayout(this);
+  layout->setContentsMargins(8, 2, 8, 2);
+  layout->setSpacing(8);
+  layout->addWidget(play_);
+  layout->addWidget(slider_, 1);
+  for (QLabel* label : {place_, state_}) layout->addWidget(label);
+  layout->addWidget(newest_);
+  connect(play_, &QToolButton::clicked, this, &ReplayBar::PlayingToggled);
+  connect(newest_, &QToolButton::clicked, this, &ReplayBar::NewestWanted);
+  connect(slider_, &QSlider::valueChanged, this,
+          [this](int value) { emit StepChosen(first_step_ + value); });
+  Show(Replay(), {});
+}
+
+void ReplayBar::Show(const Replay& replay, const Times& times) {
+  const StepSpan& steps = replay.steps();
+  setEnabled(!steps.is_empty());
+  first_step_ = steps.first;
+  {
+    const QSignalBlocker block(slider_);  // It is shown, not chosen.
+    const std::int64_t length = std::max<std::int64_t>(steps.last - steps.first, 0);
+    slider_->setRange(
+        0, static_cast<int>(std::min<std::int64_t>(length, std::numeric_limits<int>::max())));
+    slider_->setPageStep(std::max(1, slider_->maximum() / 20));
+    slider_->setValue(static_cast<int>(replay.step() - steps.first));
+  }
+  place_->setText(steps.is_empty()
+                      ? tr("no step yet")
+                      : tr("step %1 of %2   %3 of %4")
+                            .arg(replay.step())
+                            .arg(steps.last)
+                            .arg(Seconds(times.chosen_seconds), Seconds(times.last_seconds)));
+  ShowState(replay, times.is_live);
+}
+
+void ReplayBar::ShowState(const Replay& replay, bool is_live) {
+  const Theme theme = Theme::Of(palette());
+  const bool runs = replay.playing() || (is_live && replay.following());
+  play_->setIcon(style()->standardIcon(runs ? QStyle::SP_MediaPause : QStyle::SP_MediaPlay));
+  play_->setAccessibleName(runs ? tr("pause") : tr("play"));
+  play_->setToolTip(runs ? tr("Holds this step (Space).")
+                         : tr("Plays at recorded speed (Space), from the begin when at the end."));
+  newest_->setVisible(is_live && !replay.following());
+  if (replay.steps().is_empty()) return state_->clear();
+  if (replay.playing()) {
+    state_->setText(tr("Playing"));
+    Color(*state_, theme.accent);
+  } else if (is_live && replay.following()) {
+    state_->setText(tr("Live"));
+    Color(*state_, theme.good);
+  } else if (is_live) {
+    state_->setText(tr("Not following: %n steps behind", nullptr,
+                       static_cast<int>(std::min<std::int64_t>(replay.steps().last - replay.step(),
+                                                               std::numeric_limits<int>::max()))));
+    Color(*state_, theme.warning);
+  } else {
+    state_->setText(replay.following() ? tr("Recorded, at its end") : tr("Recorded"));
+    Color(*state_, theme.faint);
+  }
+}
+
+}  // namespace weir::monitor

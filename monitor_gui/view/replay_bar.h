@@ -1,0 +1,42 @@
+#pragma once
+
+#include <QLabel>
+#include <QSlider>
+#include <QToolButton>
+#include <QWidget>
+
+#include "monitor_gui/run/replay.h"
+
+namespace weir::monitor {
+
+/// The row below all pages that says which step they show, and chooses another one.
+class ReplayBar final : public QWidget {
+  Q_OBJECT
+ public:
+  /// Of the run, beside what the Replay knows.
+  struct Times {
+    double chosen_seconds = 0.0;  ///< Since the begin of the first step.
+    double last_seconds = 0.0;
+    bool is_live = false;
+  };
+
+  explicit ReplayBar(QWidget* parent = nullptr);
+  void Show(const Replay& replay, const Times& times);
+
+ signals:
+  void StepChosen(std::int64_t step);
+  void PlayingToggled();
+  void NewestWanted();
+
+ private:
+  void ShowState(const Replay& replay, bool is_live);
+
+  QToolButton* const play_;
+  QSlider* const slider_;
+  QLabel* const place_;
+  QLabel* const state_;
+  QToolButton* const newest_;
+  std::int64_t first_step_ = 0;
+};
+
+}  // namespace weir::monitor

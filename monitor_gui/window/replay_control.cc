@@ -1,0 +1,66 @@
+#include "monitor_gui/window/replay_control.h"
+
+#include "monitor_gui/window/replay_keys.h"
+
+namespace weir::monitor {
+
+ReplayControl::ReplayControl(Session& session, QWidget& window)
+    : QObject(&window), session_(session), bar_(new ReplayBar(&window)) {
+  clock_.start();
+  auto* const keys = new ReplayKeys(window);
+  connect(keys, &ReplayKeys::Stepped, this, &ReplayControl::StepBy);
+  connect(keys, &ReplayKeys::FirstWanted, this, [this] { GoTo(replay_.steps().first); });
+  connect(keys, &ReplayKeys::NewestWanted, this, [this] { SetFollowing(true); });
+  connect(keys, &ReplayKeys::PlayingToggled, this, &ReplayControl::TogglePlaying);
+  connect(bar_, &ReplayBar::StepChosen, this, &ReplayControl::GoTo);
+  connect(bar_, &ReplayBar::NewestWanted, this, [this] { SetFollowing(true); });
+  connect(bar_, &ReplayBar::PlayingToggled, this, &ReplayControl::TogglePlaying);
+}
+
+Moment ReplayControl::Update(const Run& run) {
+  replay_.SetSteps(StepsOf(run));
+  replay_.Advance(run, clock_.nsecsElapsed());
+  const auto seconds = [&](const Moment& moment) {
+    return static_cast<double>(moment.end_ns - run.oldest_ns()) * 1e-9;
+  };
+  ReplayBar::Times times{.is_live = session_.is_live()};
+  if (!replay_.steps().is_empty()) {
+    times.chosen_seconds = seconds(MomentOf(run, replay_.step()));
+    times.last_seconds = seconds(MomentOf(run, replay_.steps().last));
+  }
+  bar_->Show(replay_, times);
+  return MomentOf(run, replay_.step_or_newest());
+}
+
+void ReplayControl::GoTo(std::int64_t step) {
+  replay_.GoTo(step);
+  emit Moved();
+}
+
+void ReplayControl::GoToTime(std::int64_t time_ns) {
+  replay_.GoTo(session_.run().Read([&](const Run& run) { return StepAt(run, time_ns); }));
+}
+
+void ReplayControl::StepBy(std::int64_t by) {
+  GoTo(session_.run().Read([&](const Run& run) { return StepFrom(run, replay_.step(), by); }));
+}
+
+void ReplayControl::SetFollowing(bool following) {
+  if (following) {
+    replay_.Follow();
+  } else {
+    replay_.Hold();
+  }
+  emit Moved();
+}
+
+void ReplayControl::TogglePlaying() {
+  if (replay_.playing() || (session_.is_live() && replay_.following())) {
+    replay_.Hold();
+  } else {
+    session_.run().Read([this](const Run& run) { replay_.Play(run, clock_.nsecsElapsed()); });
+  }
+  emit Moved();
+}
+
+}  // namespace weir::monitor

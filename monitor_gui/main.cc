@@ -42,7 +42,9 @@ int Main(int argc, char** argv) {
       "as it was recorded (a file of weirrun --record).");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("RUN", "URL of rank 0, or the path of a run log.", "[RUN]");
+  parser.addPositionalArgument(
+      "RUN", "URL of rank 0, or the path of a run log. With a second one, the two are compared.",
+      "[RUN [RUN]]");
   const QCommandLineOption page(
       "page", "Begin with this page: " + MainWindow::PageNames().join(", "), "NAME", "lanes");
   const QCommandLineOption screenshot("screenshot", "Write a picture of the window and end.",
@@ -53,10 +55,10 @@ int Main(int argc, char** argv) {
   parser.addOptions({page, screenshot, size, step});
   parser.process(application);
   const QStringList places = parser.positionalArguments();
-  if (places.size() > 1) return Refuse("one RUN, not " + places.join(" "));
+  if (places.size() > 2) return Refuse("one RUN, or two to compare, not " + places.join(" "));
 
   InitialiseAppearance();
-  MainWindow window(places.value(0), qEnvironmentVariable("WEIR_METRICS_TOKEN"));
+  MainWindow window(places.value(0), qEnvironmentVariable("WEIR_METRICS_TOKEN"), places.value(1));
   if (!window.ShowPage(parser.value(page))) {
     return Refuse("--page " + parser.value(page) + ": pages are " +
                   MainWindow::PageNames().join(", "));

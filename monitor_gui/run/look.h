@@ -1,13 +1,37 @@
 #pragma once
 
+#include <QString>
+#include <vector>
+
 #include "monitor_gui/run/moment.h"
 
 namespace weir::monitor {
 
-/// What pages show: a run, as it was at a moment.
+/// A run as it was at a moment, and what it is called beside another one.
+struct Side {
+  const Run& run;
+  Moment at{};
+  QString label{};  ///< "A" or "B"; empty: it is alone.
+  bool is_other = false;
+
+  /// The end of what is looked at.
+  std::int64_t end_ns() const { return at.is_newest() ? run.newest_ns() : at.end_ns; }
+};
+
+/// What pages show: a run at a moment, and perhaps another one that it is compared with.
 struct Look {
   const Run& run;
   Moment at{};
+  const Run* other = nullptr;
+  Moment other_at{};
+
+  std::vector<Side> sides() const {
+    std::vector<Side> sides{{.run = run, .at = at, .label = other == nullptr ? "" : "A"}};
+    if (other != nullptr) {
+      sides.push_back({.run = *other, .at = other_at, .label = "B", .is_other = true});
+    }
+    return sides;
+  }
 };
 
 }  // namespace weir::monitor

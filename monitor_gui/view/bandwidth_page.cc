@@ -94,23 +94,36 @@ void BandwidthPage::ListRanks(const Run& run) {
 }
 
 void BandwidthPage::Refresh(const Look& look) {
-  const Run& run = look.run;
-  ListRanks(run);
-  const auto found = run.ranks().find(rank_->currentData().toInt());
-  if (found == run.ranks().end()) return;
-  const RankRun& rank = found->second;
-  const std::int64_t origin_ns = run.oldest_ns();
+  ListRanks(look.run);
   const Theme theme = Theme::Of(palette());
-  for (LineChart* chart : {rate_, waiting_}) chart->Mark(MarkOf(look.at, origin_ns));
+  std::vector<LineChart::Line> rate;
+  std::vector<LineChart::Line> bytes;
+  std::vector<LineChart::Line> waiting;
+  for (const Side& side : look.sides()) {
+    const auto found = side.run.ranks().find(rank_->currentData().toInt());
+    if (found == side.run.ranks().end()) continue;
+    const RankRun& rank = found->second;
+    const std::int64_t origin_ns = side.run.oldest_ns();
+    rate.push_back(
+        LineOf(side, tr("sent"), theme.accent, RateOf(rank, &StateRow::sent_bytes, origin_ns)));
+    rate.push_back(LineOf(side, tr("received"), theme.merge,
+                          RateOf(rank, &StateRow::received_bytes, origin_ns)));
+    bytes.push_back(
+        LineOf(side, tr("payload"), theme.accent, BytesOf(rank, &StepRow::payload_bytes)));
+    bytes.push_back(LineOf(side, tr("dense"), theme.faint, BytesOf(rank, &StepRow::dense_bytes),
+                           Part::kReference));
+    waiting.push_back(LineOf(side, tr("for compression"), theme.compress,
+                             WaitingOf(rank, Stage::kCompress, origin_ns)));
+    waiting.push_back(LineOf(side, tr("for the exchange"), theme.exchange,
+                             WaitingOf(rank, Stage::kExchange, origin_ns)));
+    waiting.push_back(LineOf(side, tr("in the queue"), theme.faint,
+                             WaitingOf(rank, Stage::kQueue, origin_ns), Part::kReference));
+  }
+  for (LineChart* chart : {rate_, waiting_}) chart->Mark(MarkOf(look.at, look.run.oldest_ns()));
   step_bytes_->Mark(MarkOf(look.at));
-  rate_->Show({{tr("sent"), theme.accent, RateOf(rank, &StateRow::sent_bytes, origin_ns)},
-               {tr("received"), theme.merge, RateOf(rank, &StateRow::received_bytes, origin_ns)}});
-  step_bytes_->Show({{tr("payload"), theme.accent, BytesOf(rank, &StepRow::payload_bytes)},
-                     {tr("dense"), theme.faint, BytesOf(rank, &StepRow::dense_bytes), true}});
-  waiting_->Show(
-      {{tr("for compression"), theme.compress, WaitingOf(rank, Stage::kCompress, origin_ns)},
-       {tr("for the exchange"), theme.exchange, WaitingOf(rank, Stage::kExchange, origin_ns)},
-       {tr("in the queue"), theme.faint, WaitingOf(rank, Stage::kQueue, origin_ns), true}});
+  rate_->Show(rate);
+  step_bytes_->Show(bytes);
+  waiting_->Show(waiting);
 }
 
 }  // namespace weir::monitor

@@ -46,7 +46,8 @@ std::map<std::uint32_t, Measured> MeasuredOf(const RankRun& rank, std::int64_t u
 
 DecisionsPage::DecisionsPage(QWidget* parent)
     : Page(parent),
-      table_({{tr("Bucket"), tr("Gradients that are negotiated and exchanged as one.")},
+      table_({{tr("Run"), tr("A, or B that it is compared with.")},
+              {tr("Bucket"), tr("Gradients that are negotiated and exchanged as one.")},
               {tr("Compressor"), tr("What makes its payload.")},
               {tr("Route"), tr("How its newest exchange went.")},
               {tr("Why"), tr("Who decided that.")},
@@ -66,25 +67,28 @@ DecisionsPage::DecisionsPage(QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(note);
-  layout->addWidget(table_.MakeView(0, this), 1);
+  view_ = table_.MakeView(1, this);
+  layout->addWidget(view_, 1);
 }
 
 void DecisionsPage::Refresh(const Look& look) {
   std::vector<QStringList> rows;
-  if (!look.run.ranks().empty()) {
-    const RankRun& rank = look.run.ranks().begin()->second;
-    for (const auto& [number, bucket] : MeasuredOf(rank, look.at.end_ns)) {
+  for (const Side& side : look.sides()) {
+    if (side.run.ranks().empty()) continue;
+    const RankRun& rank = side.run.ranks().begin()->second;
+    for (const auto& [number, bucket] : MeasuredOf(rank, side.at.end_ns)) {
       if (bucket.exchanges == 0) continue;
       const NameInfo& info = rank.NameOf(number);
       const QString route =
           bucket.route < info.routes.size() ? info.routes[bucket.route].second : QString("?");
-      rows.push_back({info.name, info.compressor, route, tr("options"),
+      rows.push_back({side.label, info.name, info.compressor, route, tr("options"),
                       Bytes(bucket.payload / bucket.exchanges),
                       bucket.payload > 0 ? Times(bucket.dense / bucket.payload) : "–",
                       Seconds(bucket.compress_seconds / bucket.exchanges),
                       Seconds(bucket.exchange_seconds / bucket.exchanges), "–"});
     }
   }
+  view_->setColumnHidden(0, look.other == nullptr);
   table_.Show(std::move(rows));
 }
 

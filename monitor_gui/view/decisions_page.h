@@ -14,6 +14,7 @@ class DecisionsPage final : public Page {
 
  private:
   TextTable table_;
+  QTableView* view_ = nullptr;
 };
 
 }  // namespace weir::monitor

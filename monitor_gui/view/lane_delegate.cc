@@ -49,7 +49,7 @@ void LaneDelegate::paint(QPainter* painter, const QStyleOptionViewItem& option,
   painter->setPen(theme.faint);
   const QRect name(option.rect.left() + 8, area.top(), kNameWidth - 16, kRowHeight);
   if (row.lane == Lane::kBackprop) {
-    painter->drawText(name, Qt::AlignLeft | Qt::AlignVCenter, tr("rank %1").arg(row.rank));
+    painter->drawText(name, Qt::AlignLeft | Qt::AlignVCenter, LanesModel::NameOf(row));
   }
   painter->drawText(name, Qt::AlignRight | Qt::AlignVCenter, Name(row.lane));
 

@@ -4,14 +4,18 @@
 #include <vector>
 
 #include "monitor_gui/run/lanes.h"
+#include "monitor_gui/run/look.h"
 
 namespace weir::monitor {
 
-/// A row for each lane of each rank, with what it shows of a window of time.
+/// A row for each lane of each rank, with what it shows of a window of time. Of two runs that are
+/// compared the steps that are looked at end at the same place.
 class LanesModel final : public QAbstractListModel {
   Q_OBJECT
  public:
   struct Row {
+    QString label{};        ///< Of the run, when there are two.
+    bool is_other = false;  ///< Of the run that is compared.
     int rank = 0;
     Lane lane = Lane::kBackprop;
     std::vector<LaneInterval> intervals{};
@@ -20,18 +24,22 @@ class LanesModel final : public QAbstractListModel {
   using QAbstractListModel::QAbstractListModel;
 
   /// `width`: pixels that the window takes.
-  void Refresh(const Run& run, TimeWindow window, int width);
+  void Refresh(const Look& look, TimeWindow window, int width);
 
   int rowCount(const QModelIndex& parent = {}) const override;
-  /// Qt::DisplayRole: "rank 3, exchange".
+  /// Qt::DisplayRole: "rank 3, exchange"; "rank 3 B, exchange".
   QVariant data(const QModelIndex& index, int role) const override;
   const Row& row(int number) const { return rows_[static_cast<std::size_t>(number)]; }
+  /// "rank 3", with the run's label where there are two.
+  static QString NameOf(const Row& row);
   TimeWindow window() const { return window_; }
 
-  /// What lies at a moment of a row, for people; empty: nothing. Needs the run for names.
-  QString Describe(int row, std::int64_t time_ns, const Run& run) const;
+  /// What lies at a moment of a row, for people; empty: nothing. Needs the runs for names.
+  QString Describe(int row, std::int64_t time_ns, const Look& look) const;
 
  private:
+  static std::vector<Row> RowsOf(const Side& side, TimeWindow window, std::int64_t shift_ns,
+                                 std::int64_t least_ns);
   std::vector<Row> rows_;
   TimeWindow window_;
 };

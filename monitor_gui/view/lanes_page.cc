@@ -8,6 +8,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "monitor_gui/view/lane_delegate.h"
 
@@ -32,9 +33,9 @@ std::int64_t LengthOfSteps(const Look& look) {
 
 }  // namespace
 
-LanesPage::LanesPage(const SharedRun& run, QWidget* parent)
+LanesPage::LanesPage(Looking looking, QWidget* parent)
     : Page(parent),
-      run_(run),
+      looking_(std::move(looking)),
       list_(new QListView(this)),
       axis_(new TimeAxis(LaneDelegate::kNameWidth, this)) {
   list_->setModel(&model_);
@@ -56,19 +57,14 @@ LanesPage::LanesPage(const SharedRun& run, QWidget* parent)
 
 void LanesPage::Refresh(const Look& look) {
   origin_ns_ = look.run.oldest_ns();
-  at_ = look.at;
-  const std::int64_t end = look.at.is_newest() ? look.run.newest_ns() : look.at.end_ns;
+  const std::int64_t end = look.sides().front().end_ns();
   if (goes_with_step_ && end > 0) {
     const std::int64_t length = zoomed_ ? window_.length_ns() : LengthOfSteps(look);
     window_ = {end - length, end};
   }
-  model_.Refresh(look.run, window_, LaneWidth());
+  model_.Refresh(look, window_, LaneWidth());
   axis_->Show(window_, origin_ns_);
   list_->viewport()->update();
-}
-
-void LanesPage::Update() {
-  run_.Read([this](const Run& run) { Refresh({.run = run, .at = at_}); });
 }
 
 void LanesPage::SetWindow(TimeWindow window) {
@@ -99,7 +95,7 @@ void LanesPage::Zoom(double factor, double x) {
       static_cast<double>(fixed - window_.start_ns) / static_cast<double>(window_.length_ns());
   const std::int64_t start = fixed - static_cast<std::int64_t>(part * static_cast<double>(length));
   window_ = {start, start + length};
-  Update();
+  emit RefreshWanted();
 }
 
 void LanesPage::Move(double pixels) {
@@ -148,8 +144,7 @@ void LanesPage::ShowToolTip(const QPoint& at, const QPoint& global) {
   const QModelIndex index = list_->indexAt(at);
   QString text;
   if (index.isValid() && at.x() > LaneDelegate::kNameWidth) {
-    text = run_.Read(
-        [&](const Run& run) { return model_.Describe(index.row(), TimeAt(at.x()), run); });
+    looking_([&](const Look& look) { text = model_.Describe(index.row(), TimeAt(at.x()), look); });
   }
   QToolTip::showText(global, text, list_);
 }

@@ -15,7 +15,7 @@ namespace weir::monitor {
 class LanesPage final : public Page {
   Q_OBJECT
  public:
-  explicit LanesPage(const SharedRun& run, QWidget* parent = nullptr);
+  explicit LanesPage(Looking looking, QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
 
   TimeWindow window() const { return window_; }
@@ -37,16 +37,14 @@ class LanesPage final : public Page {
   void Zoom(double factor, double x);
   void Move(double pixels);
   void ShowToolTip(const QPoint& at, const QPoint& global);
-  void Update();
 
-  const SharedRun& run_;
+  const Looking looking_;
   LanesModel model_;
   QListView* const list_;
   TimeAxis* const axis_;
   TimeWindow window_{0, 1'000'000'000};
   bool zoomed_ = false;  // By a person; until then some steps are shown.
   std::int64_t origin_ns_ = 0;
-  Moment at_;
   bool goes_with_step_ = true;
   std::optional<double> drag_x_;
 };

@@ -5,16 +5,18 @@
 #include <QLabel>
 #include <QSplitter>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "monitor_gui/view/metric_text.h"
 #include "monitor_gui/view/table_style.h"
 
 namespace weir::monitor {
 
-LayersPage::LayersPage(const SharedRun& run, QWidget* parent)
+LayersPage::LayersPage(bool compares, QWidget* parent)
     : Page(parent),
-      run_(run),
+      compares_(compares),
       metric_(new QComboBox(this)),
+      side_(new QComboBox(this)),
       filter_(new QLineEdit(this)),
       heat_map_(new HeatMap(this)),
       table_(new QTableView(this)) {
@@ -27,7 +29,11 @@ LayersPage::LayersPage(const SharedRun& run, QWidget* parent)
   filter_->setPlaceholderText(tr("Filter layers by a part of their name"));
   filter_->setClearButtonEnabled(true);
 
-  sorted_.setSourceModel(&model_);
+  side_->addItems({tr("of A"), tr("of B")});
+  side_->setAccessibleName(tr("which run the heat map shows"));
+  side_->setVisible(compares);
+
+  sorted_.setSourceModel(compares ? static_cast<QAbstractItemModel*>(&compared_) : &model_);
   sorted_.setSortRole(LayersModel::kSortRole);
   sorted_.setFilterCaseSensitivity(Qt::CaseInsensitive);
   table_->setModel(&sorted_);
@@ -41,6 +47,7 @@ LayersPage::LayersPage(const SharedRun& run, QWidget* parent)
   label->setBuddy(metric_);
   bar->addWidget(label);
   bar->addWidget(metric_);
+  bar->addWidget(side_);
   bar->addWidget(filter_, 1);
   auto* splitter = new QSplitter(Qt::Vertical, this);
   splitter->addWidget(heat_map_);
@@ -52,8 +59,8 @@ LayersPage::LayersPage(const SharedRun& run, QWidget* parent)
   layout->addLayout(bar);
   layout->addWidget(splitter, 1);
 
-  const auto show = [this] { run_.Read([this](const Run& known) { ShowHeatMap(known); }); };
-  connect(metric_, &QComboBox::currentIndexChanged, this, show);
+  const auto show = [this] { emit RefreshWanted(); };
+  for (QComboBox* box : {metric_, side_}) connect(box, &QComboBox::currentIndexChanged, this, show);
   connect(filter_, &QLineEdit::textChanged, this, [this, show](const QString& text) {
     sorted_.setFilterFixedString(text);
     show();
@@ -64,19 +71,33 @@ LayersPage::LayersPage(const SharedRun& run, QWidget* parent)
 Metric LayersPage::metric() const { return static_cast<Metric>(metric_->currentIndex()); }
 
 void LayersPage::Refresh(const Look& look) {
-  model_.Refresh(look.run.layers(), look.at);
-  heat_map_->Mark(look.at.step);
-  ShowHeatMap(look.run);
+  if (compares_ && look.other != nullptr) {
+    compared_.Refresh(look);
+  } else {
+    model_.Refresh(look.run.layers(), look.at);
+  }
+  const std::vector<Side> sides = look.sides();
+  ShowHeatMap(sides[std::min(static_cast<std::size_t>(side_->currentIndex()), sides.size() - 1)]);
 }
 
-void LayersPage::ShowHeatMap(const Run& run) {
+std::optional<std::size_t> LayersPage::LayerOf(int row, const Side& side) const {
+  const int source = sorted_.mapToSource(sorted_.index(row, 0)).row();
+  if (compares_) {
+    const ComparedLayer& layer = compared_.layer(source);
+    return side.is_other ? layer.in_b : layer.in_a;
+  }
+  return static_cast<std::size_t>(source);
+}
+
+void LayersPage::ShowHeatMap(const Side& side) {
+  const LayerHistory& layers = side.run.layers();
   std::vector<std::size_t> order;
   for (int row = 0; row < sorted_.rowCount(); ++row) {
-    const int layer = sorted_.mapToSource(sorted_.index(row, 0)).row();
-    if (static_cast<std::size_t>(layer) < run.layers().layers().size())
-      order.push_back(static_cast<std::size_t>(layer));
+    const auto layer = LayerOf(row, side);
+    if (layer && *layer < layers.layers().size()) order.push_back(*layer);
   }
-  heat_map_->Show(run.layers(), metric(), order);
+  heat_map_->Mark(side.at.step);
+  heat_map_->Show(layers, metric(), order);
 }
 
 }  // namespace weir::monitor

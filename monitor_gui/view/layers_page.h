@@ -4,28 +4,36 @@
 #include <QLineEdit>
 #include <QSortFilterProxyModel>
 #include <QTableView>
+#include <optional>
 
+#include "monitor_gui/view/compared_layers_model.h"
 #include "monitor_gui/view/heat_map.h"
 #include "monitor_gui/view/layers_model.h"
 #include "monitor_gui/view/page.h"
 
 namespace weir::monitor {
 
-/// The layers: a heat map over steps, and a table that sorts and filters both.
+/// The layers: a heat map over steps, and a table that sorts and filters both. Of two runs the
+/// table has the differences, and the map either of them.
 class LayersPage final : public Page {
   Q_OBJECT
  public:
-  explicit LayersPage(const SharedRun& run, QWidget* parent = nullptr);
+  /// `compares`: it is to show two runs.
+  explicit LayersPage(bool compares, QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
 
  private:
   Metric metric() const;
-  void ShowHeatMap(const Run& run);
+  void ShowHeatMap(const Side& side);
+  /// The number of a row's layer in a run; nothing: that does not have it.
+  std::optional<std::size_t> LayerOf(int row, const Side& side) const;
 
-  const SharedRun& run_;
+  const bool compares_;
   LayersModel model_;
+  ComparedLayersModel compared_;
   QSortFilterProxyModel sorted_;
   QComboBox* const metric_;
+  QComboBox* const side_;  // Which run the map shows.
   QLineEdit* const filter_;
   HeatMap* const heat_map_;
   QTableView* const table_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "monitor_gui/view/round_step.h"
 #include "monitor_gui/view/theme.h"
@@ -41,6 +42,17 @@ QList<QPointF> Decimated(const QList<QPointF>& points, qsizetype most) {
     if (low != high) kept.append(*std::max(low, high));
   }
   return kept;
+}
+
+LineChart::Line LineOf(const Side& side, const QString& name, const QColor& color,
+                       QList<QPointF> points, Part part) {
+  const bool is_reference = part == Part::kReference;
+  const Qt::PenStyle own = is_reference ? Qt::DotLine : Qt::SolidLine;
+  const Qt::PenStyle others = is_reference ? Qt::DashDotLine : Qt::DashLine;
+  return {.name = side.label.isEmpty() ? name : name + " " + side.label,
+          .color = color,
+          .points = std::move(points),
+          .style = side.is_other ? others : own};
 }
 
 LineChart::LineChart(const QString& title, const QString& x_title, const QString& unit, Scale scale,
@@ -93,7 +105,7 @@ void LineChart::Show(const std::vector<Line>& lines) {
   for (std::size_t i = 0; i < shown.size(); ++i) {
     auto* const series = same ? static_cast<QLineSeries*>(known[static_cast<qsizetype>(i)])
                               : AddSeries(shown[i].name);
-    series->setPen(QPen(shown[i].color, 2, shown[i].dashed ? Qt::DashLine : Qt::SolidLine));
+    series->setPen(QPen(shown[i].color, 2, shown[i].style));
     series->replace(Decimated(shown[i].points, kMostPoints));
   }
   viewport()->update();

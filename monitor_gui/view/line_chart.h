@@ -4,10 +4,11 @@
 #include <QColor>
 #include <QList>
 #include <QPointF>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "monitor_gui/run/moment.h"
+#include "monitor_gui/run/look.h"
 
 class QLineSeries;
 class QValueAxis;
@@ -25,7 +26,7 @@ class LineChart final : public QChartView {
     QString name;
     QColor color;
     QList<QPointF> points;
-    bool dashed = false;
+    Qt::PenStyle style = Qt::SolidLine;
   };
 
   /// `unit`: of the values, for the axis.
@@ -58,6 +59,13 @@ class LineChart final : public QChartView {
 /// while the newest is looked at.
 std::optional<double> MarkOf(const Moment& at);
 std::optional<double> MarkOf(const Moment& at, std::int64_t origin_ns);
+
+/// What lines are of: what a chart is about, or what that is to be held against.
+enum class Part : std::uint8_t { kSubject, kReference };
+/// A line of one of the runs that are looked at. The other run's are dashed, what is held against
+/// is dotted, so that colours need not be told apart.
+LineChart::Line LineOf(const Side& side, const QString& name, const QColor& color,
+                       QList<QPointF> points, Part part = Part::kSubject);
 
 /// Not more than `most` of the points: the smallest and the largest of each part of the line, so
 /// that no peak is lost. `points` by x.

@@ -53,4 +53,17 @@ QString Text(Metric metric, double value) {
   return {};
 }
 
+QString Unit(Metric metric) {
+  switch (metric) {
+    case Metric::kLatency:
+      return "s";
+    case Metric::kPayload:
+      return "B";
+    case Metric::kDensity:
+    case Metric::kResidual:
+      return "ratio";
+  }
+  return {};
+}
+
 }  // namespace weir::monitor

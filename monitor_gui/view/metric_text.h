@@ -10,5 +10,7 @@ namespace weir::monitor {
 QString Name(Metric metric);
 QString Explanation(Metric metric);
 QString Text(Metric metric, double value);
+/// Of its values as numbers: "s", "B", "ratio".
+QString Unit(Metric metric);
 
 }  // namespace weir::monitor

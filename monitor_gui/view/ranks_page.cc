@@ -66,13 +66,16 @@ QString Stalled(const RankRun& rank, std::int64_t until_ns) {
   return states.empty() ? "–" : QString::number(states.back().stalled_tensors);
 }
 
-QStringList RowOf(int rank, const RankLink& link, const RankRun* known, const Moment& at) {
-  QStringList row = {QString::number(rank), known == nullptr ? "–" : known->host(), StateOf(link),
-                     HeardOf(link)};
+QStringList RowOf(const Side& side, int rank, const RankLink& link) {
+  const auto found = side.run.ranks().find(rank);
+  const RankRun* const known = found == side.run.ranks().end() ? nullptr : &found->second;
+  const Moment& at = side.at;
+  QStringList row = {side.label, QString::number(rank), known == nullptr ? "–" : known->host(),
+                     StateOf(link), HeardOf(link)};
   const auto steps =
       known == nullptr ? std::span<const StepRow>() : known->StepsUntil(at.step, Summary::kSteps);
   if (steps.empty()) {
-    while (row.size() < 11) row += "–";
+    while (row.size() < 12) row += "–";
     return row;
   }
   const Times times = TimesOf(steps);
@@ -86,7 +89,8 @@ QStringList RowOf(int rank, const RankLink& link, const RankRun* known, const Mo
 RanksPage::RanksPage(QWidget* parent)
     : Page(parent),
       table_(
-          {{tr("Rank"), tr("Its number in the job."), true},
+          {{tr("Run"), tr("A, or B that it is compared with.")},
+           {tr("Rank"), tr("Its number in the job."), true},
            {tr("Host"), tr("Where it runs, as it calls itself.")},
            {tr("State"), tr("How it is followed. A lost rank does not answer: it has ended, or the "
                             "network to it is down.")},
@@ -110,17 +114,15 @@ RanksPage::RanksPage(QWidget* parent)
           this) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->addWidget(table_.MakeView(9, this));
+  view_ = table_.MakeView(10, this);
+  layout->addWidget(view_);
 }
 
 void RanksPage::Refresh(const Look& look) {
-  const Run& run = look.run;
   std::vector<QStringList> rows;
-  for (const auto& [rank, link] : run.links()) {
-    const auto known = run.ranks().find(rank);
-    rows.push_back(
-        RowOf(rank, link, known == run.ranks().end() ? nullptr : &known->second, look.at));
-  }
+  for (const Side& side : look.sides())
+    for (const auto& [rank, link] : side.run.links()) rows.push_back(RowOf(side, rank, link));
+  view_->setColumnHidden(0, look.other == nullptr);
   table_.Show(std::move(rows));
 }
 

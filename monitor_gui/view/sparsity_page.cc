@@ -12,9 +12,10 @@ double StepOf(const LayerHistory& history, int column) {
   return static_cast<double>(history.first_step() + column * history.steps_per_column());
 }
 
+enum class Mean : bool { kPlain, kOfSquares };  // Of squares: its root, as of norms.
+
 /// A mean over layers, by their entries, of each column in which one is known.
-template <typename Take>
-QList<QPointF> OverLayers(const LayerHistory& history, Metric metric, Take take) {
+QList<QPointF> OverLayers(const LayerHistory& history, Metric metric, Mean mean = Mean::kPlain) {
   QList<QPointF> points;
   for (int column = 0; column < history.columns(); ++column) {
     double weight = 0;
@@ -23,10 +24,13 @@ QList<QPointF> OverLayers(const LayerHistory& history, Metric metric, Take take)
       const Statistic& cell = history.At(metric, layer, column);
       if (cell.count == 0) continue;
       const auto entries = static_cast<double>(history.layers()[layer].elements);
+      const auto value = static_cast<double>(cell.mean());
       weight += entries;
-      sum += entries * take(static_cast<double>(cell.mean()));
+      sum += entries * (mean == Mean::kOfSquares ? value * value : value);
     }
-    if (weight > 0) points.append({StepOf(history, column), sum / weight});
+    if (weight <= 0) continue;
+    points.append({StepOf(history, column),
+                   mean == Mean::kOfSquares ? std::sqrt(sum / weight) : sum / weight});
   }
   return points;
 }
@@ -64,17 +68,21 @@ SparsityPage::SparsityPage(QWidget* parent)
 }
 
 void SparsityPage::Refresh(const Look& look) {
-  const Run& run = look.run;
   const Theme theme = Theme::Of(palette());
-  const auto same = [](double value) { return value; };
-  density_->Show(
-      {{tr("configured"), theme.faint, Configured(run), true},
-       {tr("achieved"), theme.accent, OverLayers(run.layers(), Metric::kDensity, same)}});
+  std::vector<LineChart::Line> density;
+  std::vector<LineChart::Line> residual;
+  for (const Side& side : look.sides()) {
+    const LayerHistory& layers = side.run.layers();
+    density.push_back(
+        LineOf(side, tr("configured"), theme.faint, Configured(side.run), Part::kReference));
+    density.push_back(
+        LineOf(side, tr("achieved"), theme.accent, OverLayers(layers, Metric::kDensity)));
+    residual.push_back(LineOf(side, tr("measured layers"), theme.accent,
+                              OverLayers(layers, Metric::kResidual, Mean::kOfSquares)));
+  }
   for (LineChart* chart : {density_, residual_}) chart->Mark(MarkOf(look.at));
-  const auto square = [](double value) { return value * value; };
-  QList<QPointF> residual = OverLayers(run.layers(), Metric::kResidual, square);
-  for (QPointF& point : residual) point.setY(std::sqrt(point.y()));
-  residual_->Show({{tr("measured layers"), theme.accent, residual}});
+  density_->Show(density);
+  residual_->Show(residual);
 }
 
 }  // namespace weir::monitor

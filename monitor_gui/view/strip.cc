@@ -2,12 +2,15 @@
 
 #include <QHBoxLayout>
 #include <QVBoxLayout>
+#include <algorithm>
 
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/units.h"
 
 namespace weir::monitor {
 namespace {
+
+constexpr double kShortest = 1e-9;  // Seconds: a step is no shorter.
 
 QLabel* Text(QWidget* parent, double scale, QFont::Weight weight) {
   auto* label = new QLabel(parent);
@@ -43,9 +46,8 @@ Tile::Tile(const QString& name, const QString& explanation, QWidget* parent)
   for (QLabel* faint : {label, remark_}) faint->setForegroundRole(QPalette::PlaceholderText);
 }
 
-void Tile::Show(const QString& value, const QString& remark, const QColor& color) {
+void Tile::Show(const QString& value, const QColor& color) {
   value_->setText(value);
-  remark_->setText(remark);
   Color(value_, color.isValid() ? color : palette().color(QPalette::WindowText));
 }
 
@@ -89,38 +91,87 @@ Tile* Strip::Add(const QString& name, const QString& explanation) {
   return new Tile(name, explanation, this);
 }
 
-void Strip::Show(const Summary& summary) {
-  const Theme theme = Theme::Of(palette());
+void Strip::Show(const Summary& summary, const Summary* other) {
+  ShowNumbers(summary);
+  if (other == nullptr) {
+    ShowRemarks(summary);
+  } else {
+    ShowOther(summary, *other);
+  }
+  ShowHealth(summary, other);
+}
+
+void Strip::ShowNumbers(const Summary& summary) {
   if (summary.step < 0) {
     for (Tile* tile : {step_, step_time_, communication_, compression_, ratio_, sent_, slowest_})
-      tile->Show("–", " ");
-    const bool bad = summary.health == Summary::Health::kBad;
-    health_->Show(bad ? tr("Lost") : tr("No step yet"), summary.troubles.join("; "),
-                  bad ? theme.bad : theme.faint);
+      tile->Show("–");
     return;
   }
-  step_->Show(QString::number(summary.step), tr("%n ranks", nullptr, summary.ranks));
-  step_time_->Show(Seconds(summary.step_seconds),
-                   tr("%1 steps/s").arg(1.0 / std::max(summary.step_seconds, 1e-9), 0, 'g', 3));
-  communication_->Show(Percent(summary.exposed_communication),
-                       Seconds(summary.exposed_communication * summary.step_seconds));
-  compression_->Show(Percent(summary.exposed_compression),
-                     Seconds(summary.exposed_compression * summary.step_seconds));
-  ratio_->Show(Times(summary.wire_ratio), tr("of dense"));
-  sent_->Show(BytesPerSecond(summary.sent_per_second), tr("per rank"));
-  slowest_->Show(summary.slowest_rank ? QString::number(*summary.slowest_rank) : "–",
-                 summary.slowest_rank ? "+" + Percent(summary.slowest_excess) : " ");
-  switch (summary.health) {
+  step_->Show(QString::number(summary.step));
+  step_time_->Show(Seconds(summary.step_seconds));
+  communication_->Show(Percent(summary.exposed_communication));
+  compression_->Show(Percent(summary.exposed_compression));
+  ratio_->Show(Times(summary.wire_ratio));
+  sent_->Show(BytesPerSecond(summary.sent_per_second));
+  slowest_->Show(summary.slowest_rank ? QString::number(*summary.slowest_rank) : "–");
+}
+
+void Strip::ShowRemarks(const Summary& summary) {
+  if (summary.step < 0) {
+    for (Tile* tile : {step_, step_time_, communication_, compression_, ratio_, sent_, slowest_})
+      tile->Remark(" ");
+    return;
+  }
+  step_->Remark(summary.ranks == 1 ? tr("1 rank") : tr("%1 ranks").arg(summary.ranks));
+  step_time_->Remark(
+      tr("%1 steps/s").arg(1.0 / std::max(summary.step_seconds, kShortest), 0, 'g', 3));
+  communication_->Remark(Seconds(summary.exposed_communication * summary.step_seconds));
+  compression_->Remark(Seconds(summary.exposed_compression * summary.step_seconds));
+  ratio_->Remark(tr("of dense"));
+  sent_->Remark(tr("per rank"));
+  slowest_->Remark(summary.slowest_rank ? "+" + Percent(summary.slowest_excess) : " ");
+}
+
+void Strip::ShowOther(const Summary& summary, const Summary& other) {
+  if (other.step < 0) {
+    for (Tile* tile : {step_, step_time_, communication_, compression_, ratio_, sent_, slowest_})
+      tile->Remark(tr("B –"));
+    return;
+  }
+  const auto both = [](const QString& text, double ours, double others) {
+    return ours > 0 ? tr("B %1, %2").arg(text, Times(others / ours)) : tr("B %1").arg(text);
+  };
+  step_->Remark(tr("B %1").arg(other.step));
+  step_time_->Remark(both(Seconds(other.step_seconds), summary.step_seconds, other.step_seconds));
+  communication_->Remark(both(Percent(other.exposed_communication), summary.exposed_communication,
+                              other.exposed_communication));
+  compression_->Remark(both(Percent(other.exposed_compression), summary.exposed_compression,
+                            other.exposed_compression));
+  ratio_->Remark(both(Times(other.wire_ratio), summary.wire_ratio, other.wire_ratio));
+  sent_->Remark(
+      both(BytesPerSecond(other.sent_per_second), summary.sent_per_second, other.sent_per_second));
+  slowest_->Remark(other.slowest_rank
+                       ? tr("B %1, +%2").arg(*other.slowest_rank).arg(Percent(other.slowest_excess))
+                       : tr("B –"));
+}
+
+void Strip::ShowHealth(const Summary& summary, const Summary* other) {
+  const Theme theme = Theme::Of(palette());
+  QStringList troubles = summary.troubles;
+  if (other != nullptr) {
+    for (QString& trouble : troubles) trouble.prepend(tr("A: "));
+    for (const QString& trouble : other->troubles) troubles += tr("B: %1").arg(trouble);
+  }
+  health_->Remark(troubles.isEmpty() ? " " : troubles.join("; "));
+  switch (other == nullptr ? summary.health : std::max(summary.health, other->health)) {
     case Summary::Health::kWaiting:
+      return health_->Show(tr("No step yet"), theme.faint);
     case Summary::Health::kGood:
-      health_->Show(tr("Good"), " ", theme.good);
-      break;
+      return health_->Show(tr("Good"), theme.good);
     case Summary::Health::kWarning:
-      health_->Show(tr("Look"), summary.troubles.join("; "), theme.warning);
-      break;
+      return health_->Show(tr("Look"), theme.warning);
     case Summary::Health::kBad:
-      health_->Show(tr("Trouble"), summary.troubles.join("; "), theme.bad);
-      break;
+      return health_->Show(summary.step < 0 ? tr("Lost") : tr("Trouble"), theme.bad);
   }
 }
 

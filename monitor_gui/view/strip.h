@@ -13,7 +13,9 @@ class Tile final : public QFrame {
  public:
   /// `explanation`: the tooltip, what the number means and its unit.
   Tile(const QString& name, const QString& explanation, QWidget* parent);
-  void Show(const QString& value, const QString& remark, const QColor& color = {});
+  void Show(const QString& value, const QColor& color = {});
+  void Remark(const QString& remark) { remark_->setText(remark); }
+  QString remark() const { return remark_->text(); }
   QString value() const { return value_->text(); }
 
  private:
@@ -26,9 +28,15 @@ class Strip final : public QWidget {
   Q_OBJECT
  public:
   explicit Strip(QWidget* parent = nullptr);
-  void Show(const Summary& summary);
+  /// `other`: of a run that it is compared with: remarks give its numbers, and what they are in
+  /// parts of the first one's.
+  void Show(const Summary& summary, const Summary* other = nullptr);
 
  private:
+  void ShowNumbers(const Summary& summary);
+  void ShowRemarks(const Summary& summary);
+  void ShowOther(const Summary& summary, const Summary& other);
+  void ShowHealth(const Summary& summary, const Summary* other);
   Tile* Add(const QString& name, const QString& explanation);
 
   Tile* const step_;

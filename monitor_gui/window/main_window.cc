@@ -12,6 +12,7 @@
 #include <QStatusBar>
 #include <QToolBar>
 
+#include "monitor_gui/run/comparison.h"
 #include "monitor_gui/view/bandwidth_page.h"
 #include "monitor_gui/view/decisions_page.h"
 #include "monitor_gui/view/layers_page.h"
@@ -33,20 +34,36 @@ QStringList MainWindow::PageNames() {
   return {"lanes", "layers", "sparsity", "bandwidth", "decisions", "ranks"};
 }
 
-MainWindow::MainWindow(const QString& place, const QString& token)
+MainWindow::MainWindow(const QString& place, const QString& token, const QString& other)
     : token_(token),
       session_(place, token),
-      replay_(session_, *this),
+      other_(other.isEmpty() ? nullptr : std::make_unique<Session>(other, token)),
+      replay_(session_, other_.get(), *this),
       strip_(new Strip(this)),
       status_(
           new QLabel(tr("Nothing is open: File has a job to connect to, or a run log."), this)) {
-  setWindowTitle(place.isEmpty() ? tr("Weir") : tr("%1 – Weir").arg(place));
+  setWindowTitle(place.isEmpty()   ? tr("Weir")
+                 : other.isEmpty() ? tr("%1 – Weir").arg(place)
+                                   : tr("%1 beside %2 – Weir").arg(place, other));
   setDockNestingEnabled(true);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   auto* bar = addToolBar(tr("Strip"));
   bar->setObjectName("strip");
   bar->setMovable(false);
   bar->addWidget(strip_);
+  if (other_ != nullptr) {
+    addToolBarBreak();
+    auto* const compared = addToolBar(tr("Comparison"));
+    compared->setObjectName("comparison");
+    compared->setMovable(false);
+    fit_ = new QLabel(this);
+    fit_->setContentsMargins(16, 0, 16, 4);
+    fit_->setTextFormat(Qt::RichText);
+    fit_->setToolTip(tr(
+        "Layers are compared by name. Numbers of B come with what they are in parts of A's; both "
+        "are looked at after as many steps."));
+    compared->addWidget(fit_);
+  }
   auto* replay = new QToolBar(tr("Replay"), this);
   replay->setObjectName("replay");
   replay->setMovable(false);
@@ -60,12 +77,13 @@ MainWindow::MainWindow(const QString& place, const QString& token)
   restoreGeometry(settings.value(kGeometryKey).toByteArray());
   restoreState(settings.value(kLayoutKey).toByteArray(), kLayoutVersion);
 
-  connect(&session_, &Session::Said, status_, &QLabel::setText);
-  connect(&session_, &Session::Failed, status_, &QLabel::setText);
+  Watch(session_);
+  if (other_ != nullptr) Watch(*other_);
   connect(&session_, &Session::RecordingEnded, this, &MainWindow::OnRecordingEnded);
   connect(&timer_, &QTimer::timeout, this, [this] {
-    const bool moves = session_.is_live() || replay_.replay().playing();
-    if (moves || session_.run().generation() != seen_generation_) Refresh();
+    const bool moves = session_.is_live() || (other_ != nullptr && other_->is_live()) ||
+                       replay_.replay().playing();
+    if (moves || Generation() != seen_generation_) Refresh();
   });
   connect(&replay_, &ReplayControl::Moved, this, [this] {
     lanes_->GoWithStep();
@@ -74,12 +92,35 @@ MainWindow::MainWindow(const QString& place, const QString& token)
   connect(lanes_, &LanesPage::Moved, this, &MainWindow::OnLanesMoved);
   timer_.start(kRefreshMs);
   session_.Start();
+  if (other_ != nullptr) other_->Start();
+}
+
+void MainWindow::Watch(Session& session) {
+  connect(&session, &Session::Said, status_, &QLabel::setText);
+  connect(&session, &Session::Failed, status_, &QLabel::setText);
+}
+
+std::uint64_t MainWindow::Generation() const {
+  return session_.run().generation() + (other_ == nullptr ? 0 : other_->run().generation());
+}
+
+void MainWindow::WithLook(const std::function<void(const Look&)>& look) {
+  session_.run().Read([&](const Run& run) {
+    const std::int64_t step = replay_.replay().step_or_newest();
+    if (other_ == nullptr) return look({.run = run, .at = MomentOf(run, step)});
+    other_->run().Read([&](const Run& other) {
+      look({.run = run,
+            .at = MomentOf(run, step),
+            .other = &other,
+            .other_at = MomentOf(other, step)});
+    });
+  });
 }
 
 void MainWindow::MakePages() {
-  lanes_ = new LanesPage(session_.run(), this);
+  lanes_ = new LanesPage([this](const auto& look) { WithLook(look); }, this);
   AddPage("lanes", tr("&Lanes"), "Ctrl+1", lanes_);
-  AddPage("layers", tr("La&yers"), "Ctrl+2", new LayersPage(session_.run(), this));
+  AddPage("layers", tr("La&yers"), "Ctrl+2", new LayersPage(other_ != nullptr, this));
   AddPage("sparsity", tr("&Sparsity"), "Ctrl+3", new SparsityPage(this));
   AddPage("bandwidth", tr("&Bandwidth"), "Ctrl+4", new BandwidthPage(this));
   AddPage("decisions", tr("&Decisions"), "Ctrl+5", new DecisionsPage(this));
@@ -107,6 +148,7 @@ void MainWindow::AddPage(const QString& name, const QString& title, const QStrin
   show->setShortcut(QKeySequence(keys));
   connect(show, &QAction::triggered, this, [this, name] { ShowPage(name); });
   addAction(show);
+  connect(page, &Page::RefreshWanted, this, &MainWindow::Refresh);
   // A page is not kept up to date while nobody sees it.
   connect(dock, &QDockWidget::visibilityChanged, this, [this](bool visible) {
     if (visible) seen_generation_ = UINT64_MAX;
@@ -120,6 +162,9 @@ void MainWindow::MakeMenus() {
   QMenu* const file = menuBar()->addMenu(tr("&File"));
   file->addAction(tr("&Connect to a job…"), QKeySequence("Ctrl+N"), this, &MainWindow::AskForUrl);
   file->addAction(tr("&Open a run log…"), QKeySequence::Open, this, &MainWindow::AskForFile);
+  file->addAction(tr("Co&mpare with a run log…"), QKeySequence("Ctrl+M"), this,
+                  &MainWindow::AskForOther)
+      ->setEnabled(!session_.place().isEmpty());
   record_ = file->addAction(tr("&Record to a file…"), QKeySequence("Ctrl+R"), this,
                             &MainWindow::ToggleRecording);
   record_->setCheckable(true);
@@ -152,15 +197,30 @@ bool MainWindow::ShowPage(const QString& name) {
 }
 
 void MainWindow::Refresh() {
-  seen_generation_ = session_.run().generation();
-  session_.run().Read([this](const Run& run) {
-    const Look look{.run = run, .at = replay_.Update(run)};
-    strip_->Show(Summarise(run, QDateTime::currentMSecsSinceEpoch(), look.at));
+  seen_generation_ = Generation();
+  replay_.Update();
+  const std::int64_t now_ms = QDateTime::currentMSecsSinceEpoch();
+  WithLook([&](const Look& look) {
+    const Summary summary = Summarise(look.run, now_ms, look.at);
+    if (look.other == nullptr) {
+      strip_->Show(summary);
+    } else {
+      const Summary other = Summarise(*look.other, now_ms, look.other_at);
+      strip_->Show(summary, &other);
+      ShowFit(look);
+    }
     for (const auto& [dock, page] : pages_) {
       if (page->isVisible()) page->Refresh(look);  // Not those behind other tabs.
     }
   });
   follow_->setChecked(replay_.replay().following());
+}
+
+void MainWindow::ShowFit(const Look& look) {
+  const QStringList fit = DescribeFit(look.run, *look.other);
+  fit_->setText(tr("<b>A</b> %1 &nbsp; <b>B</b> %2 (dashed) &nbsp; %3")
+                    .arg(session_.place().toHtmlEscaped(), other_->place().toHtmlEscaped(),
+                         fit.join(" ").toHtmlEscaped()));
 }
 
 void MainWindow::OnLanesMoved(std::int64_t end_ns) {
@@ -169,8 +229,8 @@ void MainWindow::OnLanesMoved(std::int64_t end_ns) {
   Refresh();
 }
 
-void MainWindow::OpenInNewWindow(const QString& place) {
-  auto* const window = new MainWindow(place, token_);
+void MainWindow::OpenInNewWindow(const QString& place, const QString& other) {
+  auto* const window = new MainWindow(place, token_, other);
   window->setAttribute(Qt::WA_DeleteOnClose);
   window->show();
   if (session_.place().isEmpty()) close();
@@ -180,6 +240,12 @@ void MainWindow::AskForFile() {
   const QString path = QFileDialog::getOpenFileName(this, tr("Open a run log"), {},
                                                     tr("Run logs (*.weirlog);;All files (*)"));
   if (!path.isEmpty()) OpenInNewWindow(path);
+}
+
+void MainWindow::AskForOther() {
+  const QString path = QFileDialog::getOpenFileName(this, tr("Compare with a run log"), {},
+                                                    tr("Run logs (*.weirlog);;All files (*)"));
+  if (!path.isEmpty()) OpenInNewWindow(session_.place(), path);
 }
 
 void MainWindow::AskForUrl() {

@@ -5,6 +5,8 @@
 #include <QMainWindow>
 #include <QTimer>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -24,14 +26,16 @@ class MainWindow final : public QMainWindow {
   /// As --page takes them.
   static QStringList PageNames();
 
-  /// `place`: as Session takes it; empty: nothing is open.
-  MainWindow(const QString& place, const QString& token);
+  /// `place`: as Session takes it; empty: nothing is open. `other`: of a run to compare it with.
+  MainWindow(const QString& place, const QString& token, const QString& other = {});
 
   /// Brings a page to the front. False: there is none of this name.
   bool ShowPage(const QString& name);
   /// Brings the strip and all pages that can be seen up to date.
   void Refresh();
   Session& session() { return session_; }
+  /// Of the run that it is compared with, or nullptr.
+  Session* other_session() { return other_.get(); }
   ReplayControl& replay() { return replay_; }
 
  protected:
@@ -44,8 +48,15 @@ class MainWindow final : public QMainWindow {
   void AddPage(const QString& name, const QString& title, const QString& keys, Page* page);
   /// Above the pages that are no tabs.
   void ShowTitles();
-  void OpenInNewWindow(const QString& place);
+  /// Calls it with what there is to look at.
+  void WithLook(const std::function<void(const Look&)>& look);
+  void Watch(Session& session);
+  void ShowFit(const Look& look);
+  /// Another number after each change of what is shown.
+  std::uint64_t Generation() const;
+  void OpenInNewWindow(const QString& place, const QString& other = {});
   void AskForFile();
+  void AskForOther();
   void AskForUrl();
   void ToggleRecording(bool wanted);
   void ExportPng();
@@ -54,10 +65,12 @@ class MainWindow final : public QMainWindow {
 
   const QString token_;
   Session session_;
+  const std::unique_ptr<Session> other_;
   std::uint64_t seen_generation_ = UINT64_MAX;
   ReplayControl replay_;
   Strip* const strip_;
   QLabel* const status_;
+  QLabel* fit_ = nullptr;  // What is compared, and how the runs fit.
   LanesPage* lanes_ = nullptr;
   QAction* record_ = nullptr;
   QAction* follow_ = nullptr;

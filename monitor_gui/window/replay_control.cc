@@ -4,8 +4,8 @@
 
 namespace weir::monitor {
 
-ReplayControl::ReplayControl(Session& session, QWidget& window)
-    : QObject(&window), session_(session), bar_(new ReplayBar(&window)) {
+ReplayControl::ReplayControl(Session& session, Session* other, QWidget& window)
+    : QObject(&window), session_(session), other_(other), bar_(new ReplayBar(&window)) {
   clock_.start();
   auto* const keys = new ReplayKeys(window);
   connect(keys, &ReplayKeys::Stepped, this, &ReplayControl::StepBy);
@@ -17,19 +17,28 @@ ReplayControl::ReplayControl(Session& session, QWidget& window)
   connect(bar_, &ReplayBar::PlayingToggled, this, &ReplayControl::TogglePlaying);
 }
 
-Moment ReplayControl::Update(const Run& run) {
-  replay_.SetSteps(StepsOf(run));
-  replay_.Advance(run, clock_.nsecsElapsed());
-  const auto seconds = [&](const Moment& moment) {
-    return static_cast<double>(moment.end_ns - run.oldest_ns()) * 1e-9;
-  };
-  ReplayBar::Times times{.is_live = session_.is_live()};
-  if (!replay_.steps().is_empty()) {
-    times.chosen_seconds = seconds(MomentOf(run, replay_.step()));
-    times.last_seconds = seconds(MomentOf(run, replay_.steps().last));
-  }
-  bar_->Show(replay_, times);
-  return MomentOf(run, replay_.step_or_newest());
+void ReplayControl::WithRun(const std::function<void(const Run&)>& look) {
+  session_.run().Read([&](const Run& run) {
+    if (other_ == nullptr) return look(run);
+    other_->run().Read(
+        [&](const Run& other) { look(StepsOf(other).last > StepsOf(run).last ? other : run); });
+  });
+}
+
+void ReplayControl::Update() {
+  WithRun([this](const Run& run) {
+    replay_.SetSteps(StepsOf(run));
+    replay_.Advance(run, clock_.nsecsElapsed());
+    const auto seconds = [&](std::int64_t step) {
+      return static_cast<double>(MomentOf(run, step).end_ns - run.oldest_ns()) * 1e-9;
+    };
+    ReplayBar::Times times{.is_live = session_.is_live()};
+    if (!replay_.steps().is_empty()) {
+      times.chosen_seconds = seconds(replay_.step());
+      times.last_seconds = seconds(replay_.steps().last);
+    }
+    bar_->Show(replay_, times);
+  });
 }
 
 void ReplayControl::GoTo(std::int64_t step) {
@@ -38,11 +47,14 @@ void ReplayControl::GoTo(std::int64_t step) {
 }
 
 void ReplayControl::GoToTime(std::int64_t time_ns) {
+  // Of the first run: the lanes' time is its.
   replay_.GoTo(session_.run().Read([&](const Run& run) { return StepAt(run, time_ns); }));
 }
 
 void ReplayControl::StepBy(std::int64_t by) {
-  GoTo(session_.run().Read([&](const Run& run) { return StepFrom(run, replay_.step(), by); }));
+  std::int64_t step = replay_.step();
+  WithRun([&](const Run& run) { step = StepFrom(run, step, by); });
+  GoTo(step);
 }
 
 void ReplayControl::SetFollowing(bool following) {
@@ -58,7 +70,7 @@ void ReplayControl::TogglePlaying() {
   if (replay_.playing() || (session_.is_live() && replay_.following())) {
     replay_.Hold();
   } else {
-    session_.run().Read([this](const Run& run) { replay_.Play(run, clock_.nsecsElapsed()); });
+    WithRun([this](const Run& run) { replay_.Play(run, clock_.nsecsElapsed()); });
   }
   emit Moved();
 }

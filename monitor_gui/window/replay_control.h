@@ -2,6 +2,7 @@
 
 #include <QElapsedTimer>
 #include <QObject>
+#include <functional>
 
 #include "monitor_gui/run/replay.h"
 #include "monitor_gui/view/replay_bar.h"
@@ -13,14 +14,15 @@ namespace weir::monitor {
 class ReplayControl final : public QObject {
   Q_OBJECT
  public:
-  /// Both outlive it; the keys are those of the window.
-  ReplayControl(Session& session, QWidget& window);
+  /// All outlive it; the keys are those of the window. `other`: a run to compare with, or nullptr:
+  /// the steps are those of the run that has come farther.
+  ReplayControl(Session& session, Session* other, QWidget& window);
 
   ReplayBar* bar() const { return bar_; }
   const Replay& replay() const { return replay_; }
 
-  /// Learns of the run's steps, moves on while playing, and shows that. Returns what to look at.
-  Moment Update(const Run& run);
+  /// Learns of the steps that there are, moves on while playing, and shows that.
+  void Update();
 
   void GoTo(std::int64_t step);
   /// To the last step that was finished by then, without a word: who says so shows it already.
@@ -34,7 +36,10 @@ class ReplayControl final : public QObject {
   void Moved();
 
  private:
+  void WithRun(const std::function<void(const Run&)>& look);
+
   Session& session_;
+  Session* const other_;
   Replay replay_;
   QElapsedTimer clock_;
   ReplayBar* const bar_;

@@ -15,8 +15,12 @@ constexpr std::size_t kSteps = 8;  // Of a live run, before it is worth a pictur
 
 Screenshot::Screenshot(MainWindow& window, QString path, std::optional<std::int64_t> step)
     : window_(window), path_(std::move(path)), step_(step) {
-  connect(&window.session(), &Session::Finished, this, [this] { loaded_ = true; });
-  connect(&window.session(), &Session::Failed, this, &Screenshot::GiveUp);
+  for (Session* session : {&window.session(), window.other_session()}) {
+    if (session == nullptr) continue;
+    if (!session->is_live()) ++unread_;
+    connect(session, &Session::Finished, this, [this] { --unread_; });
+    connect(session, &Session::Failed, this, &Screenshot::GiveUp);
+  }
   connect(&timer_, &QTimer::timeout, this, &Screenshot::Look);
   timer_.start(kLookMs);
 }
@@ -27,7 +31,7 @@ void Screenshot::Look() {
     const auto has_steps = [](const auto& rank) { return rank.second.steps().size() >= kSteps; };
     return !run.ranks().empty() && std::all_of(run.ranks().begin(), run.ranks().end(), has_steps);
   });
-  if (loaded_ || (live && enough)) return Take();
+  if (unread_ == 0 && (!live || enough)) return Take();
   if (++looks_ == kMostLooks) GiveUp(tr("nothing came from %1").arg(window_.session().place()));
 }
 

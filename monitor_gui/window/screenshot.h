@@ -26,7 +26,7 @@ class Screenshot final : public QObject {
   const std::optional<std::int64_t> step_;
   QTimer timer_;
   int looks_ = 0;
-  bool loaded_ = false;
+  int unread_ = 0;  // Files that are still being read.
 };
 
 }  // namespace weir::monitor

@@ -18,6 +18,7 @@ class Session final : public QObject {
   const QString& place() const { return place_; }
   bool is_live() const { return is_live_; }
   SharedRun& run() { return run_; }
+  const SharedRun& run() const { return run_; }
 
   void Start();
   /// Of a live run: all that comes goes to a file, too.

@@ -108,6 +108,7 @@ void WindowTest::EveryPageShowsSomething() {
   for (auto* view : dock->findChildren<QTableView*>()) {
     QVERIFY(view->model()->rowCount() > 0);
     for (int column = 0; column < view->model()->columnCount(); ++column) {
+      if (view->isColumnHidden(column)) continue;  // Which of two runs.
       QVERIFY(!view->model()->headerData(column, Qt::Horizontal).toString().isEmpty());
       QVERIFY(!view->model()->index(0, column).data().toString().isEmpty());
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "monitor_gui/view/theme.h"
+#include "monitor_gui/view/view_table.h"
 
 namespace weir::monitor {
 namespace {
@@ -47,12 +48,12 @@ QList<QPointF> WaitingOf(const RankRun& rank, Stage stage, std::int64_t origin_n
 BandwidthPage::BandwidthPage(QWidget* parent)
     : Page(parent),
       rank_(new QComboBox(this)),
-      rate_(
-          new LineChart(tr("Network"), tr("seconds"), tr("MB/s"), LineChart::Scale::kLinear, this)),
+      rate_(new LineChart(tr("Network"), tr("time [s]"), tr("MB/s"), LineChart::Scale::kLinear,
+                          this)),
       step_bytes_(new LineChart(tr("A step's bytes"), tr("step"), tr("MB"),
                                 LineChart::Scale::kLogarithmic, this)),
-      waiting_(new LineChart(tr("Waiting"), tr("seconds"), tr("buckets"), LineChart::Scale::kLinear,
-                             this)) {
+      waiting_(new LineChart(tr("Waiting"), tr("time [s]"), tr("buckets"),
+                             LineChart::Scale::kLinear, this)) {
   rate_->setToolTip(
       tr("What the rank hands to the network and takes from it, negotiation included, "
          "looked at once a second. Algorithm bandwidth is the dense bytes of a step over "
@@ -124,6 +125,10 @@ void BandwidthPage::Refresh(const Look& look) {
   rate_->Show(rate);
   step_bytes_->Show(bytes);
   waiting_->Show(waiting);
+}
+
+Table BandwidthPage::Export(const Look& /*look*/) const {
+  return TableOf({rate_, step_bytes_, waiting_});
 }
 
 }  // namespace weir::monitor

@@ -13,6 +13,7 @@ class BandwidthPage final : public Page {
  public:
   explicit BandwidthPage(QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
+  Table Export(const Look& look) const override;
 
  private:
   void ListRanks(const Run& run);

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <map>
 
-#include "monitor_gui/view/units.h"
+#include "monitor_gui/view/view_table.h"
 
 namespace weir::monitor {
 namespace {
@@ -46,17 +46,18 @@ std::map<std::uint32_t, Measured> MeasuredOf(const RankRun& rank, std::int64_t u
 
 DecisionsPage::DecisionsPage(QWidget* parent)
     : Page(parent),
-      table_({{tr("Run"), tr("A, or B that it is compared with.")},
-              {tr("Bucket"), tr("Gradients that are negotiated and exchanged as one.")},
-              {tr("Compressor"), tr("What makes its payload.")},
-              {tr("Route"), tr("How its newest exchange went.")},
-              {tr("Why"), tr("Who decided that.")},
-              {tr("Payload"), tr("Bytes that rank 0 puts into one exchange of it, mean."), true},
-              {tr("Wire ratio"), tr("Dense bytes over payload."), true},
-              {tr("Compress"), tr("Time of compression a step, mean."), true},
-              {tr("Exchange"), tr("Time of an exchange, measured, mean."), true},
-              {tr("Predicted"), tr("Time of an exchange as a cost model would have it."), true}},
-             this) {
+      table_(
+          {{tr("Run"), tr("A, or B that it is compared with.")},
+           {tr("Bucket"), tr("Gradients that are negotiated and exchanged as one.")},
+           {tr("Compressor"), tr("What makes its payload.")},
+           {tr("Route"), tr("How its newest exchange went.")},
+           {tr("Why"), tr("Who decided that.")},
+           {tr("Payload"), tr("Bytes that rank 0 puts into one exchange of it, mean."), true, "B"},
+           {tr("Wire ratio"), tr("Dense bytes over payload."), true, "ratio"},
+           {tr("Compress"), tr("Time of compression a step, mean."), true, "s"},
+           {tr("Exchange"), tr("Time of an exchange, measured, mean."), true, "s"},
+           {tr("Predicted"), tr("Time of an exchange as a cost model would have it."), true, "s"}},
+          this) {
   auto* note =
       new QLabel(tr("Ways are decided by options, and never carry more than dense would. There is "
                     "no cost model "
@@ -72,7 +73,7 @@ DecisionsPage::DecisionsPage(QWidget* parent)
 }
 
 void DecisionsPage::Refresh(const Look& look) {
-  std::vector<QStringList> rows;
+  std::vector<Cells> rows;
   for (const Side& side : look.sides()) {
     if (side.run.ranks().empty()) continue;
     const RankRun& rank = side.run.ranks().begin()->second;
@@ -82,14 +83,16 @@ void DecisionsPage::Refresh(const Look& look) {
       const QString route =
           bucket.route < info.routes.size() ? info.routes[bucket.route].second : QString("?");
       rows.push_back({side.label, info.name, info.compressor, route, tr("options"),
-                      Bytes(bucket.payload / bucket.exchanges),
-                      bucket.payload > 0 ? Times(bucket.dense / bucket.payload) : "–",
-                      Seconds(bucket.compress_seconds / bucket.exchanges),
-                      Seconds(bucket.exchange_seconds / bucket.exchanges), "–"});
+                      BytesCell(bucket.payload / bucket.exchanges),
+                      bucket.payload > 0 ? TimesCell(bucket.dense / bucket.payload) : UnknownCell(),
+                      SecondsCell(bucket.compress_seconds / bucket.exchanges),
+                      SecondsCell(bucket.exchange_seconds / bucket.exchanges), UnknownCell()});
     }
   }
   view_->setColumnHidden(0, look.other == nullptr);
   table_.Show(std::move(rows));
 }
+
+Table DecisionsPage::Export(const Look& /*look*/) const { return TableOf(*view_); }
 
 }  // namespace weir::monitor

@@ -11,6 +11,7 @@ class DecisionsPage final : public Page {
  public:
   explicit DecisionsPage(QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
+  Table Export(const Look& look) const override;
 
  private:
   TextTable table_;

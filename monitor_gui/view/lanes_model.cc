@@ -68,6 +68,12 @@ QString LanesModel::NameOf(const Row& row) {
                              : tr("rank %1 %2").arg(row.rank).arg(row.label);
 }
 
+const RankRun* LanesModel::RankOf(const Row& row, const Look& look) {
+  const Run& run = row.is_other && look.other != nullptr ? *look.other : look.run;
+  const auto rank = run.ranks().find(row.rank);
+  return rank == run.ranks().end() ? nullptr : &rank->second;
+}
+
 QString LanesModel::Describe(int number, std::int64_t time_ns, const Look& look) const {
   const Row& of = row(number);
   const auto at = std::ranges::find_if(of.intervals, [&](const LaneInterval& interval) {
@@ -87,13 +93,34 @@ QString LanesModel::Describe(int number, std::int64_t time_ns, const Look& look)
         .arg(at->step)
         .arg(NameOf(of), time);
   }
-  const Run& run = of.is_other && look.other != nullptr ? *look.other : look.run;
-  const auto rank = run.ranks().find(of.rank);
-  if (rank == run.ranks().end()) return {};
+  const RankRun* const rank = RankOf(of, look);
+  if (rank == nullptr) return {};
   return tr("%1 of %2\n%3, step %4\n%5, %6%7")
-      .arg(Name(at->stage), rank->second.NameOf(at->bucket).name, NameOf(of))
+      .arg(Name(at->stage), rank->NameOf(at->bucket).name, NameOf(of))
       .arg(at->step)
       .arg(time, bytes, at->ok ? QString() : tr(", failed"));
+}
+
+Table LanesModel::Export(const Look& look, std::int64_t origin_ns) const {
+  const auto seconds = [](std::int64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  Table table{.header = {tr("Rank"), tr("Lane"), tr("Stage"), tr("Bucket"), tr("Step"),
+                         tr("Operations"), WithUnit(tr("Start"), "s"), WithUnit(tr("Time"), "s"),
+                         WithUnit(tr("Bytes"), "B"), tr("Well")},
+              .rows = {}};
+  for (const Row& row : rows_) {
+    const RankRun* const rank = RankOf(row, look);
+    const bool is_stage = row.lane != Lane::kBackprop;
+    for (const LaneInterval& interval : row.intervals) {
+      const bool is_one = is_stage && interval.count == 1 && rank != nullptr;
+      table.rows.push_back(
+          {NameOf(row), Name(row.lane), is_one ? QVariant(Name(interval.stage)) : QVariant(),
+           is_one ? QVariant(rank->NameOf(interval.bucket).name) : QVariant(),
+           static_cast<qlonglong>(interval.step), interval.count,
+           seconds(interval.start_ns - origin_ns), seconds(interval.end_ns - interval.start_ns),
+           is_stage ? QVariant(static_cast<qulonglong>(interval.bytes)) : QVariant(), interval.ok});
+    }
+  }
+  return table;
 }
 
 }  // namespace weir::monitor

@@ -3,6 +3,7 @@
 #include <QAbstractListModel>
 #include <vector>
 
+#include "monitor_gui/export/csv.h"
 #include "monitor_gui/run/lanes.h"
 #include "monitor_gui/run/look.h"
 
@@ -37,7 +38,11 @@ class LanesModel final : public QAbstractListModel {
   /// What lies at a moment of a row, for people; empty: nothing. Needs the runs for names.
   QString Describe(int row, std::int64_t time_ns, const Look& look) const;
 
+  /// The intervals that are shown. Times are seconds since `origin_ns`.
+  Table Export(const Look& look, std::int64_t origin_ns) const;
+
  private:
+  static const RankRun* RankOf(const Row& row, const Look& look);
   static std::vector<Row> RowsOf(const Side& side, TimeWindow window, std::int64_t shift_ns,
                                  std::int64_t least_ns);
   std::vector<Row> rows_;

@@ -168,4 +168,6 @@ void LanesPage::keyPressEvent(QKeyEvent* event) {
   }
 }
 
+Table LanesPage::Export(const Look& look) const { return model_.Export(look, origin_ns_); }
+
 }  // namespace weir::monitor

@@ -17,6 +17,7 @@ class LanesPage final : public Page {
  public:
   explicit LanesPage(Looking looking, QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
+  Table Export(const Look& look) const override;
 
   TimeWindow window() const { return window_; }
   /// From the next Refresh() on they end with the step that is looked at.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "monitor_gui/view/metric_text.h"
+#include "monitor_gui/view/roles.h"
 #include "monitor_gui/view/units.h"
 
 namespace weir::monitor {
@@ -70,7 +71,7 @@ QVariant LayersModel::data(const QModelIndex& index, int role) const {
   const Row& row = rows_[static_cast<std::size_t>(index.row())];
   QVariant value = Value(row, index.column());
   switch (role) {
-    case kSortRole:
+    case kValueRole:
       return value;
     case Qt::TextAlignmentRole:
       return index.column() == kName || index.column() == kCompressor
@@ -98,6 +99,7 @@ QVariant LayersModel::headerData(int section, Qt::Orientation orientation, int r
             : tr(" Mean over ranks, of the newest steps that are drawn as one column.");
     return Explanation(MetricOf(section)) + over;
   }
+  if (role == kUnitRole && section >= kLatency) return Unit(MetricOf(section));
   if (role != Qt::DisplayRole) return {};
   switch (section) {
     case kName:

@@ -23,9 +23,6 @@ class LayersModel final : public QAbstractTableModel {
     kResidual,
     kColumns
   };
-  /// Of data(): the number behind the text, to sort by.
-  static constexpr int kSortRole = Qt::UserRole;
-
   using QAbstractTableModel::QAbstractTableModel;
   void Refresh(const LayerHistory& history, const Moment& at = {});
 

@@ -8,7 +8,9 @@
 #include <algorithm>
 
 #include "monitor_gui/view/metric_text.h"
+#include "monitor_gui/view/roles.h"
 #include "monitor_gui/view/table_style.h"
+#include "monitor_gui/view/view_table.h"
 
 namespace weir::monitor {
 
@@ -34,7 +36,7 @@ LayersPage::LayersPage(bool compares, QWidget* parent)
   side_->setVisible(compares);
 
   sorted_.setSourceModel(compares ? static_cast<QAbstractItemModel*>(&compared_) : &model_);
-  sorted_.setSortRole(LayersModel::kSortRole);
+  sorted_.setSortRole(kValueRole);
   sorted_.setFilterCaseSensitivity(Qt::CaseInsensitive);
   table_->setModel(&sorted_);
   table_->setSortingEnabled(true);
@@ -99,5 +101,7 @@ void LayersPage::ShowHeatMap(const Side& side) {
   heat_map_->Mark(side.at.step);
   heat_map_->Show(layers, metric(), order);
 }
+
+Table LayersPage::Export(const Look& /*look*/) const { return TableOf(*table_); }
 
 }  // namespace weir::monitor

@@ -21,6 +21,7 @@ class LayersPage final : public Page {
   /// `compares`: it is to show two runs.
   explicit LayersPage(bool compares, QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
+  Table Export(const Look& look) const override;
 
  private:
   Metric metric() const;

@@ -57,7 +57,7 @@ LineChart::Line LineOf(const Side& side, const QString& name, const QColor& colo
 
 LineChart::LineChart(const QString& title, const QString& x_title, const QString& unit, Scale scale,
                      QWidget* parent)
-    : QChartView(parent), scale_(scale) {
+    : QChartView(parent), scale_(scale), title_(title), x_title_(x_title), unit_(unit) {
   auto* const chart = new QChart;
   chart->setTitle(unit.isEmpty() ? title : tr("%1 [%2]").arg(title, unit));
   chart->setMargins(QMargins(4, 0, 8, 0));
@@ -88,6 +88,7 @@ LineChart::LineChart(const QString& title, const QString& x_title, const QString
 }
 
 void LineChart::Show(const std::vector<Line>& lines) {
+  lines_ = lines;
   const Theme theme = Theme::Of(palette());
   chart()->setBackgroundBrush(palette().color(QPalette::Base));
   chart()->setTitleBrush(palette().color(QPalette::Text));

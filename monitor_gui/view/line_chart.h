@@ -33,6 +33,10 @@ class LineChart final : public QChartView {
   LineChart(const QString& title, const QString& x_title, const QString& unit, Scale scale,
             QWidget* parent);
   void Show(const std::vector<Line>& lines);
+  const std::vector<Line>& lines() const { return lines_; }  ///< As they came, all points.
+  const QString& title() const { return title_; }
+  const QString& x_title() const { return x_title_; }
+  const QString& unit() const { return unit_; }
   /// Points out a place of the x axis from the next Show() on, or none.
   void Mark(std::optional<double> x) { mark_ = x; }
 
@@ -50,6 +54,10 @@ class LineChart final : public QChartView {
   QAbstractAxis* y_ = nullptr;
   QValueAxis* x_ = nullptr;
   const Scale scale_;
+  const QString title_;
+  const QString x_title_;
+  const QString unit_;
+  std::vector<Line> lines_;
   QString empty_text_;
   bool empty_ = true;
   std::optional<double> mark_;

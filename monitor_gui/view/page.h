@@ -3,6 +3,7 @@
 #include <QWidget>
 #include <functional>
 
+#include "monitor_gui/export/csv.h"
 #include "monitor_gui/run/look.h"
 
 namespace weir::monitor {
@@ -15,6 +16,8 @@ class Page : public QWidget {
  public:
   using QWidget::QWidget;
   virtual void Refresh(const Look& look) = 0;
+  /// The numbers that it shows since the last Refresh, which was of this.
+  virtual Table Export(const Look& look) const = 0;
 
  signals:
   /// A person wants to see something else of it.

@@ -6,10 +6,12 @@
 #include <span>
 
 #include "monitor_gui/run/summary.h"
-#include "monitor_gui/view/units.h"
+#include "monitor_gui/view/view_table.h"
 
 namespace weir::monitor {
 namespace {
+
+constexpr std::size_t kColumns = 12;
 
 QString StateOf(const RankLink& link) {
   switch (link.state) {
@@ -25,23 +27,23 @@ QString StateOf(const RankLink& link) {
   return {};
 }
 
-QString HeardOf(const RankLink& link) {
-  if (link.heard_ms == 0) return "–";
-  const std::int64_t ago = QDateTime::currentMSecsSinceEpoch() - link.heard_ms;
-  return QObject::tr("%1 s ago")
-      .arg(static_cast<double>(std::max<std::int64_t>(ago, 0)) / 1e3, 0, 'f', 0);
+Cell HeardOf(const RankLink& link) {
+  if (link.heard_ms == 0) return UnknownCell();
+  const std::int64_t ago_ms = QDateTime::currentMSecsSinceEpoch() - link.heard_ms;
+  const double ago = static_cast<double>(std::max<std::int64_t>(ago_ms, 0)) / 1e3;
+  return {QObject::tr("%1 s ago").arg(ago, 0, 'f', 0), ago};
 }
 
 /// Means over the newest steps, in seconds.
-struct Times {
+struct MeanTimes {
   double step = 0;
   double own = 0;
   double communication = 0;
   double compression = 0;
 };
 
-Times TimesOf(std::span<const StepRow> steps) {
-  Times times;
+MeanTimes TimesOf(std::span<const StepRow> steps) {
+  MeanTimes times;
   const double weight = 1e-9 / static_cast<double>(steps.size());
   for (const StepRow& step : steps) {
     times.step += weight * static_cast<double>(step.duration_ns());
@@ -52,36 +54,39 @@ Times TimesOf(std::span<const StepRow> steps) {
   return times;
 }
 
-QString LastOperation(const RankRun& rank, std::int64_t until_ns) {
+Cell LastOperation(const RankRun& rank, std::int64_t until_ns) {
   const std::ptrdiff_t count = rank.StagesUntil(until_ns);
-  if (count == 0) return "–";
+  if (count == 0) return UnknownCell();
   const StageRow& last = rank.stages()[static_cast<std::size_t>(count - 1)];
   const QString name = rank.NameOf(last.bucket).name;
   return last.ok ? QObject::tr("%1 of %2").arg(Name(last.stage), name)
                  : QObject::tr("%1 of %2, failed").arg(Name(last.stage), name);
 }
 
-QString Stalled(const RankRun& rank, std::int64_t until_ns) {
+Cell Stalled(const RankRun& rank, std::int64_t until_ns) {
   const auto states = rank.StatesUntil(until_ns);
-  return states.empty() ? "–" : QString::number(states.back().stalled_tensors);
+  return states.empty() ? UnknownCell() : NumberCell(states.back().stalled_tensors);
 }
 
-QStringList RowOf(const Side& side, int rank, const RankLink& link) {
+Cells RowOf(const Side& side, int rank, const RankLink& link) {
   const auto found = side.run.ranks().find(rank);
   const RankRun* const known = found == side.run.ranks().end() ? nullptr : &found->second;
-  const Moment& at = side.at;
-  QStringList row = {side.label, QString::number(rank), known == nullptr ? "–" : known->host(),
-                     StateOf(link), HeardOf(link)};
-  const auto steps =
-      known == nullptr ? std::span<const StepRow>() : known->StepsUntil(at.step, Summary::kSteps);
+  Cells row = {side.label, NumberCell(rank), known == nullptr ? UnknownCell() : known->host(),
+               StateOf(link), HeardOf(link)};
+  const auto steps = known == nullptr ? std::span<const StepRow>()
+                                      : known->StepsUntil(side.at.step, Summary::kSteps);
   if (steps.empty()) {
-    while (row.size() < 12) row += "–";
+    row.resize(kColumns, UnknownCell());
     return row;
   }
-  const Times times = TimesOf(steps);
-  return row << QString::number(steps.back().step) << Seconds(times.step) << Seconds(times.own)
-             << Seconds(times.communication) << Seconds(times.compression)
-             << LastOperation(*known, at.end_ns) << Stalled(*known, at.end_ns);
+  const MeanTimes times = TimesOf(steps);
+  for (const Cell& cell :
+       {NumberCell(steps.back().step), SecondsCell(times.step), SecondsCell(times.own),
+        SecondsCell(times.communication), SecondsCell(times.compression),
+        LastOperation(*known, side.at.end_ns), Stalled(*known, side.at.end_ns)}) {
+    row.push_back(cell);
+  }
+  return row;
 }
 
 }  // namespace
@@ -94,18 +99,18 @@ RanksPage::RanksPage(QWidget* parent)
            {tr("Host"), tr("Where it runs, as it calls itself.")},
            {tr("State"), tr("How it is followed. A lost rank does not answer: it has ended, or the "
                             "network to it is down.")},
-           {tr("Heard"), tr("When it answered last."), true},
+           {tr("Heard"), tr("When it answered last."), true, "s"},
            {tr("Step"), tr("The newest one that it has finished."), true},
            {tr("Step time"), tr("From BeginStep to the end of WaitStep, mean of the newest steps."),
-            true},
+            true, "s"},
            {tr("Own work"),
             tr("That without exposed communication: a rank whose own work takes "
                "longer than the others' holds them up."),
-            true},
+            true, "s"},
            {tr("Exposed comm."), tr("Time of a step in which it only waited for the exchange."),
-            true},
-           {tr("Exposed compr."), tr("Time of a step in which it only compressed or merged."),
-            true},
+            true, "s"},
+           {tr("Exposed compr."), tr("Time of a step in which it only compressed or merged."), true,
+            "s"},
            {tr("Last operation"), tr("The newest stage that it has finished.")},
            {tr("Stalled"),
             tr("Tensors that some ranks submitted and others did not, as far as this "
@@ -119,11 +124,13 @@ RanksPage::RanksPage(QWidget* parent)
 }
 
 void RanksPage::Refresh(const Look& look) {
-  std::vector<QStringList> rows;
+  std::vector<Cells> rows;
   for (const Side& side : look.sides())
     for (const auto& [rank, link] : side.run.links()) rows.push_back(RowOf(side, rank, link));
   view_->setColumnHidden(0, look.other == nullptr);
   table_.Show(std::move(rows));
 }
+
+Table RanksPage::Export(const Look& /*look*/) const { return TableOf(*view_); }
 
 }  // namespace weir::monitor

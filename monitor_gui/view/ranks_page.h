@@ -11,6 +11,7 @@ class RanksPage final : public Page {
  public:
   explicit RanksPage(QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
+  Table Export(const Look& look) const override;
 
  private:
   TextTable table_;

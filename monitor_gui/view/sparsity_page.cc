@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "monitor_gui/view/theme.h"
+#include "monitor_gui/view/view_table.h"
 
 namespace weir::monitor {
 namespace {
@@ -84,5 +85,7 @@ void SparsityPage::Refresh(const Look& look) {
   density_->Show(density);
   residual_->Show(residual);
 }
+
+Table SparsityPage::Export(const Look& /*look*/) const { return TableOf({density_, residual_}); }
 
 }  // namespace weir::monitor

@@ -11,6 +11,7 @@ class SparsityPage final : public Page {
  public:
   explicit SparsityPage(QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
+  Table Export(const Look& look) const override;
 
  private:
   LineChart* const density_;

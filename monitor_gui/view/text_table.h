@@ -1,11 +1,30 @@
 #pragma once
 
 #include <QAbstractTableModel>
-#include <QStringList>
+#include <QString>
 #include <QTableView>
+#include <QVariant>
+#include <cstdint>
 #include <vector>
 
 namespace weir::monitor {
+
+/// A text of a table, and the number behind it, in the column's unit: to sort by and to export.
+struct Cell {
+  QString text;
+  QVariant value;  ///< Invalid: not known.
+
+  Cell(const QString& plain) : text(plain), value(plain) {}
+  Cell(const QString& shown, const QVariant& behind) : text(shown), value(behind) {}
+  bool operator==(const Cell&) const = default;
+};
+using Cells = std::vector<Cell>;
+/// "–".
+Cell UnknownCell();
+Cell NumberCell(std::int64_t number);
+Cell SecondsCell(double seconds);
+Cell BytesCell(double bytes);
+Cell TimesCell(double ratio);
 
 /// A small table of texts that are made anew each time.
 class TextTable final : public QAbstractTableModel {
@@ -15,11 +34,12 @@ class TextTable final : public QAbstractTableModel {
     QString title;
     QString explanation;
     bool is_number = false;
+    QString unit{};  ///< Of the numbers behind the texts.
   };
   TextTable(std::vector<Column> columns, QObject* parent);
 
-  void Show(std::vector<QStringList> rows);
-  /// A view of it, that stretches this column.
+  void Show(std::vector<Cells> rows);
+  /// A view of it, that stretches this column, and that sorts.
   QTableView* MakeView(int stretched, QWidget* parent);
 
   int rowCount(const QModelIndex& parent = {}) const override;
@@ -29,7 +49,7 @@ class TextTable final : public QAbstractTableModel {
 
  private:
   const std::vector<Column> columns_;
-  std::vector<QStringList> rows_;
+  std::vector<Cells> rows_;
 };
 
 }  // namespace weir::monitor

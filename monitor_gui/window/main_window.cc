@@ -11,6 +11,7 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <QToolBar>
+#include <stdexcept>
 
 #include "monitor_gui/run/comparison.h"
 #include "monitor_gui/view/bandwidth_page.h"
@@ -19,6 +20,7 @@
 #include "monitor_gui/view/ranks_page.h"
 #include "monitor_gui/view/sparsity_page.h"
 #include "monitor_gui/window/appearance.h"
+#include "monitor_gui/window/exports.h"
 
 namespace weir::monitor {
 namespace {
@@ -169,7 +171,16 @@ void MainWindow::MakeMenus() {
                             &MainWindow::ToggleRecording);
   record_->setCheckable(true);
   record_->setEnabled(session_.is_live());
-  file->addAction(tr("&Export as PNG…"), QKeySequence("Ctrl+E"), this, &MainWindow::ExportPng);
+  QMenu* const exports = file->addMenu(tr("&Export"));
+  const auto add_export = [&](const QString& title, const QString& keys, const QString& ending,
+                              const QString& filter) {
+    exports->addAction(title, QKeySequence(keys), this, [this, title, ending, filter] {
+      AskForExport(QString(title).remove('&').remove("…"), ending, filter);
+    });
+  };
+  add_export(tr("Window as &PNG…"), "Ctrl+E", "png", tr("Images (*.png)"));
+  add_export(tr("Numbers of the page as &CSV…"), "Ctrl+Shift+E", "csv", tr("Tables (*.csv)"));
+  add_export(tr("Run as Perfetto &trace…"), "Ctrl+T", "json", tr("Chrome traces (*.json)"));
   file->addSeparator();
   file->addAction(tr("Close the &window"), QKeySequence::Close, this, &QWidget::close);
   file->addAction(tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
@@ -269,12 +280,37 @@ void MainWindow::OnRecordingEnded(const QString& why) {
   if (!why.isEmpty()) QMessageBox::warning(this, tr("The recording has ended"), why);
 }
 
-void MainWindow::ExportPng() {
-  const QString path =
-      QFileDialog::getSaveFileName(this, tr("Export as PNG"), "weir.png", tr("Images (*.png)"));
+void MainWindow::AskForExport(const QString& title, const QString& ending, const QString& filter) {
+  const QString path = QFileDialog::getSaveFileName(this, title, "weir." + ending, filter);
   if (path.isEmpty()) return;
-  if (!grab().save(path, "PNG"))
-    QMessageBox::warning(this, tr("Export as PNG"), tr("cannot write %1").arg(path));
+  try {
+    ExportTo(path.endsWith("." + ending) ? path : path + "." + ending);
+  } catch (const std::runtime_error& why) {
+    QMessageBox::warning(this, title, QString::fromUtf8(why.what()));
+  }
+}
+
+void MainWindow::ExportTo(const QString& path) {
+  Refresh();
+  if (path.endsWith(".csv")) {
+    Table table;
+    WithLook([&](const Look& look) { table = CurrentPage().Export(look); });
+    ExportCsv(table, path);
+  } else if (path.endsWith(".json")) {
+    session_.run().Read([&](const Run& run) { ExportTrace(run, path); });
+  } else {
+    ExportPng(*this, path);
+  }
+  status_->setText(tr("wrote %1").arg(path));
+}
+
+Page& MainWindow::CurrentPage() const {
+  Page* seen = nullptr;
+  for (const auto& [dock, page] : pages_) {
+    if (page->isAncestorOf(focusWidget())) return *page;
+    if (seen == nullptr && page->isVisible()) seen = page;
+  }
+  return seen == nullptr ? *pages_.front().second : *seen;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

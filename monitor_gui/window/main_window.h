@@ -33,6 +33,9 @@ class MainWindow final : public QMainWindow {
   bool ShowPage(const QString& name);
   /// Brings the strip and all pages that can be seen up to date.
   void Refresh();
+  /// What is shown, by the file's ending: .png the window, .csv the numbers of the current page,
+  /// .json a trace of the whole run for Perfetto. Throws std::runtime_error: which file, and why.
+  void ExportTo(const QString& path);
   Session& session() { return session_; }
   /// Of the run that it is compared with, or nullptr.
   Session* other_session() { return other_.get(); }
@@ -59,7 +62,9 @@ class MainWindow final : public QMainWindow {
   void AskForOther();
   void AskForUrl();
   void ToggleRecording(bool wanted);
-  void ExportPng();
+  /// Asks for a file of this ending, and exports to it.
+  void AskForExport(const QString& title, const QString& ending, const QString& filter);
+  Page& CurrentPage() const;
   void OnLanesMoved(std::int64_t end_ns);
   void OnRecordingEnded(const QString& why);
 

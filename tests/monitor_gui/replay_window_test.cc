@@ -64,7 +64,7 @@ void ReplayWindowTest::TheSliderMovesAllPages() {
   window.ShowPage("layers");
   window.Refresh();
   QCOMPARE(TextOf(window, "layers", 0, kDensity), "10.0 %");  // While it warmed up.
-  constexpr int kStep = 5;  // Behind the run, which is hidden.
+  constexpr int kStep = 5;                                    // Behind the run, which is hidden.
   window.ShowPage("ranks");
   window.Refresh();
   QCOMPARE(TextOf(window, "ranks", 0, kStep), "5");

@@ -1,17 +1,12 @@
 #include "monitor_gui/window/main_window.h"
 
 #include <QAction>
-#include <QApplication>
 #include <QCloseEvent>
 #include <QDateTime>
-#include <QFileDialog>
-#include <QInputDialog>
 #include <QMenuBar>
-#include <QMessageBox>
 #include <QSettings>
 #include <QStatusBar>
 #include <QToolBar>
-#include <stdexcept>
 
 #include "monitor_gui/run/comparison.h"
 #include "monitor_gui/view/bandwidth_page.h"
@@ -21,6 +16,7 @@
 #include "monitor_gui/view/sparsity_page.h"
 #include "monitor_gui/window/appearance.h"
 #include "monitor_gui/window/exports.h"
+#include "monitor_gui/window/file_menu.h"
 
 namespace weir::monitor {
 namespace {
@@ -41,6 +37,7 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
       session_(place, token),
       other_(other.isEmpty() ? nullptr : std::make_unique<Session>(other, token)),
       replay_(session_, other_.get(), *this),
+      pages_(*this),
       strip_(new Strip(this)),
       status_(
           new QLabel(tr("Nothing is open: File has a job to connect to, or a run log."), this)) {
@@ -49,28 +46,7 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
                                    : tr("%1 beside %2 – Weir").arg(place, other));
   setDockNestingEnabled(true);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
-  auto* bar = addToolBar(tr("Strip"));
-  bar->setObjectName("strip");
-  bar->setMovable(false);
-  bar->addWidget(strip_);
-  if (other_ != nullptr) {
-    addToolBarBreak();
-    auto* const compared = addToolBar(tr("Comparison"));
-    compared->setObjectName("comparison");
-    compared->setMovable(false);
-    fit_ = new QLabel(this);
-    fit_->setContentsMargins(16, 0, 16, 4);
-    fit_->setTextFormat(Qt::RichText);
-    fit_->setToolTip(tr(
-        "Layers are compared by name. Numbers of B come with what they are in parts of A's; both "
-        "are looked at after as many steps."));
-    compared->addWidget(fit_);
-  }
-  auto* replay = new QToolBar(tr("Replay"), this);
-  replay->setObjectName("replay");
-  replay->setMovable(false);
-  replay->addWidget(replay_.bar());
-  addToolBar(Qt::BottomToolBarArea, replay);
+  MakeBars();
   statusBar()->addWidget(status_, 1);
   resize(1280, 800);
   MakePages();
@@ -81,7 +57,6 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
 
   Watch(session_);
   if (other_ != nullptr) Watch(*other_);
-  connect(&session_, &Session::RecordingEnded, this, &MainWindow::OnRecordingEnded);
   connect(&timer_, &QTimer::timeout, this, [this] {
     const bool moves = session_.is_live() || (other_ != nullptr && other_->is_live()) ||
                        replay_.replay().playing();
@@ -95,6 +70,29 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
   timer_.start(kRefreshMs);
   session_.Start();
   if (other_ != nullptr) other_->Start();
+}
+
+void MainWindow::MakeBars() {
+  const auto add = [this](const QString& name, const QString& title, Qt::ToolBarArea area,
+                          QWidget* widget) {
+    auto* const bar = new QToolBar(title, this);
+    bar->setObjectName(name);
+    bar->setMovable(false);
+    bar->addWidget(widget);
+    addToolBar(area, bar);
+  };
+  add("strip", tr("Strip"), Qt::TopToolBarArea, strip_);
+  if (other_ != nullptr) {
+    fit_ = new QLabel(this);
+    fit_->setContentsMargins(16, 0, 16, 4);
+    fit_->setTextFormat(Qt::RichText);
+    fit_->setToolTip(tr(
+        "Layers are compared by name. Numbers of B come with what they are in parts of A's; both "
+        "are looked at after as many steps."));
+    addToolBarBreak();
+    add("comparison", tr("Comparison"), Qt::TopToolBarArea, fit_);
+  }
+  add("replay", tr("Replay"), Qt::BottomToolBarArea, replay_.bar());
 }
 
 void MainWindow::Watch(Session& session) {
@@ -121,70 +119,20 @@ void MainWindow::WithLook(const std::function<void(const Look&)>& look) {
 
 void MainWindow::MakePages() {
   lanes_ = new LanesPage([this](const auto& look) { WithLook(look); }, this);
-  AddPage("lanes", tr("&Lanes"), "Ctrl+1", lanes_);
-  AddPage("layers", tr("La&yers"), "Ctrl+2", new LayersPage(other_ != nullptr, this));
-  AddPage("sparsity", tr("&Sparsity"), "Ctrl+3", new SparsityPage(this));
-  AddPage("bandwidth", tr("&Bandwidth"), "Ctrl+4", new BandwidthPage(this));
-  AddPage("decisions", tr("&Decisions"), "Ctrl+5", new DecisionsPage(this));
-  AddPage("ranks", tr("&Ranks"), "Ctrl+6", new RanksPage(this));
-  pages_.front().first->raise();
-}
-
-void MainWindow::ShowTitles() {
-  // A tab has the title already.
-  for (const auto& [dock, page] : pages_) {
-    const bool tabbed = !dock->isFloating() && !tabifiedDockWidgets(dock).isEmpty();
-    const bool hidden = dock->titleBarWidget() != nullptr;
-    if (tabbed != hidden) dock->setTitleBarWidget(tabbed ? new QWidget(dock) : nullptr);
-  }
-}
-
-void MainWindow::AddPage(const QString& name, const QString& title, const QString& keys,
-                         Page* page) {
-  auto* dock = new QDockWidget(QString(title).remove('&'), this);
-  dock->setObjectName(name);
-  dock->setWidget(page);
-  addDockWidget(Qt::TopDockWidgetArea, dock);
-  if (!pages_.empty()) tabifyDockWidget(pages_.back().first, dock);
-  auto* show = new QAction(title, this);
-  show->setShortcut(QKeySequence(keys));
-  connect(show, &QAction::triggered, this, [this, name] { ShowPage(name); });
-  addAction(show);
-  connect(page, &Page::RefreshWanted, this, &MainWindow::Refresh);
+  pages_.Add("lanes", tr("&Lanes"), {tr("Ctrl+1")}, lanes_);
+  pages_.Add("layers", tr("La&yers"), {tr("Ctrl+2")}, new LayersPage(other_ != nullptr, this));
+  pages_.Add("sparsity", tr("&Sparsity"), {tr("Ctrl+3")}, new SparsityPage(this));
+  pages_.Add("bandwidth", tr("&Bandwidth"), {tr("Ctrl+4")}, new BandwidthPage(this));
+  pages_.Add("decisions", tr("&Decisions"), {tr("Ctrl+5")}, new DecisionsPage(this));
+  pages_.Add("ranks", tr("&Ranks"), {tr("Ctrl+6")}, new RanksPage(this));
+  pages_.Show("lanes");
+  connect(&pages_, &PageDocks::RefreshWanted, this, &MainWindow::Refresh);
   // A page is not kept up to date while nobody sees it.
-  connect(dock, &QDockWidget::visibilityChanged, this, [this](bool visible) {
-    if (visible) seen_generation_ = UINT64_MAX;
-  });
-  for (const auto& changed : {&QDockWidget::topLevelChanged, &QDockWidget::visibilityChanged})
-    connect(dock, changed, this, &MainWindow::ShowTitles, Qt::QueuedConnection);
-  pages_.emplace_back(dock, page);
+  connect(&pages_, &PageDocks::Uncovered, this, [this] { seen_generation_ = UINT64_MAX; });
 }
 
 void MainWindow::MakeMenus() {
-  QMenu* const file = menuBar()->addMenu(tr("&File"));
-  file->addAction(tr("&Connect to a job…"), QKeySequence("Ctrl+N"), this, &MainWindow::AskForUrl);
-  file->addAction(tr("&Open a run log…"), QKeySequence::Open, this, &MainWindow::AskForFile);
-  file->addAction(tr("Co&mpare with a run log…"), QKeySequence("Ctrl+M"), this,
-                  &MainWindow::AskForOther)
-      ->setEnabled(!session_.place().isEmpty());
-  record_ = file->addAction(tr("&Record to a file…"), QKeySequence("Ctrl+R"), this,
-                            &MainWindow::ToggleRecording);
-  record_->setCheckable(true);
-  record_->setEnabled(session_.is_live());
-  QMenu* const exports = file->addMenu(tr("&Export"));
-  const auto add_export = [&](const QString& title, const QString& keys, const QString& ending,
-                              const QString& filter) {
-    exports->addAction(title, QKeySequence(keys), this, [this, title, ending, filter] {
-      AskForExport(QString(title).remove('&').remove("…"), ending, filter);
-    });
-  };
-  add_export(tr("Window as &PNG…"), "Ctrl+E", "png", tr("Images (*.png)"));
-  add_export(tr("Numbers of the page as &CSV…"), "Ctrl+Shift+E", "csv", tr("Tables (*.csv)"));
-  add_export(tr("Run as Perfetto &trace…"), "Ctrl+T", "json", tr("Chrome traces (*.json)"));
-  file->addSeparator();
-  file->addAction(tr("Close the &window"), QKeySequence::Close, this, &QWidget::close);
-  file->addAction(tr("&Quit"), QKeySequence::Quit, qApp, &QApplication::closeAllWindows);
-
+  new FileMenu(*this);
   QMenu* const view = menuBar()->addMenu(tr("&View"));
   view->addActions(actions());
   view->addSeparator();
@@ -194,17 +142,6 @@ void MainWindow::MakeMenus() {
   QAction* const dark = view->addAction(tr("&Dark"), this, &SetDark);
   dark->setCheckable(true);
   dark->setChecked(IsDark());
-}
-
-bool MainWindow::ShowPage(const QString& name) {
-  for (const auto& [dock, page] : pages_) {
-    if (dock->objectName() != name) continue;
-    dock->show();
-    dock->raise();
-    page->setFocus();
-    return true;
-  }
-  return false;
 }
 
 void MainWindow::Refresh() {
@@ -220,9 +157,7 @@ void MainWindow::Refresh() {
       strip_->Show(summary, &other);
       ShowFit(look);
     }
-    for (const auto& [dock, page] : pages_) {
-      if (page->isVisible()) page->Refresh(look);  // Not those behind other tabs.
-    }
+    pages_.Refresh(look);
   });
   follow_->setChecked(replay_.replay().following());
 }
@@ -247,54 +182,11 @@ void MainWindow::OpenInNewWindow(const QString& place, const QString& other) {
   if (session_.place().isEmpty()) close();
 }
 
-void MainWindow::AskForFile() {
-  const QString path = QFileDialog::getOpenFileName(this, tr("Open a run log"), {},
-                                                    tr("Run logs (*.weirlog);;All files (*)"));
-  if (!path.isEmpty()) OpenInNewWindow(path);
-}
-
-void MainWindow::AskForOther() {
-  const QString path = QFileDialog::getOpenFileName(this, tr("Compare with a run log"), {},
-                                                    tr("Run logs (*.weirlog);;All files (*)"));
-  if (!path.isEmpty()) OpenInNewWindow(session_.place(), path);
-}
-
-void MainWindow::AskForUrl() {
-  bool well = false;
-  const QString url = QInputDialog::getText(
-      this, tr("Connect to a job"), tr("Address of rank 0 (weirrun --metrics-port 9400 opens it):"),
-      QLineEdit::Normal, "http://localhost:9400", &well);
-  if (well && !url.isEmpty()) OpenInNewWindow(url);
-}
-
-void MainWindow::ToggleRecording(bool wanted) {
-  if (!wanted) return session_.StopRecording();
-  const QString path = QFileDialog::getSaveFileName(this, tr("Record to a file"), "run.weirlog",
-                                                    tr("Run logs (*.weirlog)"));
-  record_->setChecked(!path.isEmpty());
-  if (!path.isEmpty()) session_.Record(path);
-}
-
-void MainWindow::OnRecordingEnded(const QString& why) {
-  record_->setChecked(false);
-  if (!why.isEmpty()) QMessageBox::warning(this, tr("The recording has ended"), why);
-}
-
-void MainWindow::AskForExport(const QString& title, const QString& ending, const QString& filter) {
-  const QString path = QFileDialog::getSaveFileName(this, title, "weir." + ending, filter);
-  if (path.isEmpty()) return;
-  try {
-    ExportTo(path.endsWith("." + ending) ? path : path + "." + ending);
-  } catch (const std::runtime_error& why) {
-    QMessageBox::warning(this, title, QString::fromUtf8(why.what()));
-  }
-}
-
 void MainWindow::ExportTo(const QString& path) {
   Refresh();
   if (path.endsWith(".csv")) {
     Table table;
-    WithLook([&](const Look& look) { table = CurrentPage().Export(look); });
+    WithLook([&](const Look& look) { table = pages_.current().Export(look); });
     ExportCsv(table, path);
   } else if (path.endsWith(".json")) {
     session_.run().Read([&](const Run& run) { ExportTrace(run, path); });
@@ -302,15 +194,6 @@ void MainWindow::ExportTo(const QString& path) {
     ExportPng(*this, path);
   }
   status_->setText(tr("wrote %1").arg(path));
-}
-
-Page& MainWindow::CurrentPage() const {
-  Page* seen = nullptr;
-  for (const auto& [dock, page] : pages_) {
-    if (page->isAncestorOf(focusWidget())) return *page;
-    if (seen == nullptr && page->isVisible()) seen = page;
-  }
-  return seen == nullptr ? *pages_.front().second : *seen;
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

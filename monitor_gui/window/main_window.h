@@ -1,18 +1,15 @@
 #pragma once
 
-#include <QDockWidget>
 #include <QLabel>
 #include <QMainWindow>
 #include <QTimer>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <utility>
-#include <vector>
 
 #include "monitor_gui/view/lanes_page.h"
-#include "monitor_gui/view/page.h"
 #include "monitor_gui/view/strip.h"
+#include "monitor_gui/window/page_docks.h"
 #include "monitor_gui/window/replay_control.h"
 #include "monitor_gui/window/session.h"
 
@@ -30,12 +27,14 @@ class MainWindow final : public QMainWindow {
   MainWindow(const QString& place, const QString& token, const QString& other = {});
 
   /// Brings a page to the front. False: there is none of this name.
-  bool ShowPage(const QString& name);
+  bool ShowPage(const QString& name) { return pages_.Show(name); }
   /// Brings the strip and all pages that can be seen up to date.
   void Refresh();
   /// What is shown, by the file's ending: .png the window, .csv the numbers of the current page,
   /// .json a trace of the whole run for Perfetto. Throws std::runtime_error: which file, and why.
   void ExportTo(const QString& path);
+  /// The window closes if nothing is open in it.
+  void OpenInNewWindow(const QString& place, const QString& other = {});
   Session& session() { return session_; }
   /// Of the run that it is compared with, or nullptr.
   Session* other_session() { return other_.get(); }
@@ -46,40 +45,28 @@ class MainWindow final : public QMainWindow {
   void changeEvent(QEvent* event) override;
 
  private:
+  void MakeBars();
   void MakePages();
   void MakeMenus();
-  void AddPage(const QString& name, const QString& title, const QString& keys, Page* page);
-  /// Above the pages that are no tabs.
-  void ShowTitles();
   /// Calls it with what there is to look at.
   void WithLook(const std::function<void(const Look&)>& look);
   void Watch(Session& session);
   void ShowFit(const Look& look);
   /// Another number after each change of what is shown.
   std::uint64_t Generation() const;
-  void OpenInNewWindow(const QString& place, const QString& other = {});
-  void AskForFile();
-  void AskForOther();
-  void AskForUrl();
-  void ToggleRecording(bool wanted);
-  /// Asks for a file of this ending, and exports to it.
-  void AskForExport(const QString& title, const QString& ending, const QString& filter);
-  Page& CurrentPage() const;
   void OnLanesMoved(std::int64_t end_ns);
-  void OnRecordingEnded(const QString& why);
 
   const QString token_;
   Session session_;
   const std::unique_ptr<Session> other_;
   std::uint64_t seen_generation_ = UINT64_MAX;
   ReplayControl replay_;
+  PageDocks pages_;
   Strip* const strip_;
   QLabel* const status_;
   QLabel* fit_ = nullptr;  // What is compared, and how the runs fit.
   LanesPage* lanes_ = nullptr;
-  QAction* record_ = nullptr;
   QAction* follow_ = nullptr;
-  std::vector<std::pair<QDockWidget*, Page*>> pages_;
   QTimer timer_;
 };
 

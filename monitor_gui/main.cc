@@ -52,7 +52,11 @@ int Main(int argc, char** argv) {
   const QCommandLineOption size("size", "Of the window, in pixels.", "WIDTHxHEIGHT");
   const QCommandLineOption step("step", "With --screenshot: shows the run as it was at this step.",
                                 "NUMBER");
-  parser.addOptions({page, screenshot, size, step});
+  const QCommandLineOption samples(
+      "samples-per-step",
+      "Samples that all ranks take in a step together, for samples a second: a job does not say.",
+      "NUMBER");
+  parser.addOptions({page, screenshot, size, step, samples});
   parser.process(application);
   const QStringList places = parser.positionalArguments();
   if (places.size() > 2) return Refuse("one RUN, or two to compare, not " + places.join(" "));
@@ -71,6 +75,14 @@ int Main(int argc, char** argv) {
       return Refuse("--size " + parser.value(size) + ": such as 1280x800, at least 200x200");
     }
     window.resize(width, height);
+  }
+  if (parser.isSet(samples)) {
+    bool well = false;
+    const double number = parser.value(samples).toDouble(&well);
+    if (!well || number <= 0) {
+      return Refuse("--samples-per-step " + parser.value(samples) + ": a number above 0");
+    }
+    window.SetSamplesPerStep(number);
   }
   std::optional<std::int64_t> at_step;
   if (parser.isSet(step)) {

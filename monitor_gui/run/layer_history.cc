@@ -1,11 +1,18 @@
 #include "monitor_gui/run/layer_history.h"
 
 #include <algorithm>
+#include <span>
 
 namespace weir::monitor {
 namespace {
 
 constexpr int kLookedBack = 256;  // Columns; a residual is not measured in every step.
+
+/// Below 0: there is none. Logs of compressors that have none say 0.
+float ThresholdAt(std::span<const float> thresholds, std::size_t row) {
+  if (row >= thresholds.size() || thresholds[row] <= 0.0f) return -1.0f;
+  return thresholds[row];
+}
 
 }  // namespace
 
@@ -31,6 +38,7 @@ void LayerHistory::Add(const RankRun& rank, const Block& block) {
   const auto gradient = block.Column<std::uint32_t>("gradient");
   const auto density = block.Column<float>("density");
   const auto residual = block.Column<float>("residual_ratio");
+  const auto threshold = block.Column<float>("threshold");
   const std::size_t rows = std::min({step.size(), start.size(), end.size(), payload.size(),
                                      gradient.size(), density.size(), residual.size()});
   for (std::size_t i = 0; i < rows; ++i) {
@@ -39,7 +47,7 @@ void LayerHistory::Add(const RankRun& rank, const Block& block) {
     const std::size_t l = LayerOf(rank.NameOf(gradient[i]));
     const std::array<float, kMetrics> values = {static_cast<float>(end[i] - start[i]) * 1e-9f,
                                                 static_cast<float>(payload[i]), density[i],
-                                                residual[i]};
+                                                residual[i], ThresholdAt(threshold, i)};
     for (std::size_t m = 0; m < kMetrics; ++m) {
       if (values[m] < 0.0f) continue;  // Not measured.
       cells_[m][Index(l, column)].Add(values[m]);

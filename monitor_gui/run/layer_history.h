@@ -11,8 +11,8 @@
 namespace weir::monitor {
 
 /// What is shown of a gradient's way through a step.
-enum class Metric : std::uint8_t { kLatency, kPayload, kDensity, kResidual };
-inline constexpr int kMetrics = 4;
+enum class Metric : std::uint8_t { kLatency, kPayload, kDensity, kResidual, kThreshold };
+inline constexpr int kMetrics = 5;
 
 /// A statistic of a metric over ranks, and over the steps of a column. `count` 0: nothing known.
 struct Statistic {
@@ -28,7 +28,8 @@ struct Statistic {
 
 /// Every gradient ("layer") of a run over its steps, in bounded memory: neighbouring steps share a
 /// column as soon as there are more of them than kMostColumns. Latency is in seconds, payload in
-/// bytes a rank and step, the others are ratios. Not thread-safe.
+/// bytes a rank and step, the threshold a magnitude of gradient entries; the others are ratios. Not
+/// thread-safe.
 class LayerHistory {
  public:
   static constexpr int kMostColumns = 2048;

@@ -16,6 +16,8 @@ QString Name(Metric metric) {
       return QObject::tr("Density");
     case Metric::kResidual:
       return QObject::tr("Residual");
+    case Metric::kThreshold:
+      return QObject::tr("Threshold");
   }
   return {};
 }
@@ -35,6 +37,10 @@ QString Explanation(Metric metric) {
       return QObject::tr(
           "Norm of what the layer keeps back over that of its gradient, estimated now "
           "and then on a part of it.");
+    case Metric::kThreshold:
+      return QObject::tr(
+          "Magnitude from which an entry of the layer's gradient is sent, what was kept back "
+          "included. In the gradient's own unit.");
   }
   return {};
 }
@@ -49,6 +55,8 @@ QString Text(Metric metric, double value) {
       return Percent(value);
     case Metric::kResidual:
       return Times(value);
+    case Metric::kThreshold:
+      return QString::number(value, 'g', 3);
   }
   return {};
 }
@@ -62,6 +70,8 @@ QString Unit(Metric metric) {
     case Metric::kDensity:
     case Metric::kResidual:
       return "ratio";
+    case Metric::kThreshold:
+      break;  // That of the gradient.
   }
   return {};
 }

@@ -51,7 +51,9 @@ SparsityPage::SparsityPage(QWidget* parent)
       density_(new LineChart(tr("Density: part of the gradient entries that are sent"), tr("step"),
                              tr("ratio"), LineChart::Scale::kLogarithmic, this)),
       residual_(new LineChart(tr("Residual: norm of what is kept back over that of the gradient"),
-                              tr("step"), tr("ratio"), LineChart::Scale::kLinear, this)) {
+                              tr("step"), tr("ratio"), LineChart::Scale::kLinear, this)),
+      threshold_(new LineChart(tr("Threshold: magnitude from which a gradient entry is sent"),
+                               tr("step"), {}, LineChart::Scale::kLogarithmic, this)) {
   density_->setToolTip(tr(
       "Configured: what the schedule asks for, warm-up included. Achieved: what the newest "
       "frames hold, mean over ranks and layers by their entries; biases and small tensors travel "
@@ -62,16 +64,22 @@ SparsityPage::SparsityPage(QWidget* parent)
   density_->SetEmptyText(tr("No step has ended yet."));
   residual_->SetEmptyText(
       tr("Nothing is kept back: the gradients travel whole, or no step has ended."));
+  threshold_->setToolTip(
+      tr("Mean over ranks and layers by their entries, in the unit of the gradients. What was kept "
+         "back counts: it falls where gradients become smaller, and rises with what waits."));
+  threshold_->SetEmptyText(tr("No compressor here has a threshold, or no step has ended."));
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(density_, 1);
   layout->addWidget(residual_, 1);
+  layout->addWidget(threshold_, 1);
 }
 
 void SparsityPage::Refresh(const Look& look) {
   const Theme theme = Theme::Of(palette());
   std::vector<LineChart::Line> density;
   std::vector<LineChart::Line> residual;
+  std::vector<LineChart::Line> threshold;
   for (const Side& side : look.sides()) {
     const LayerHistory& layers = side.run.layers();
     density.push_back(
@@ -80,12 +88,17 @@ void SparsityPage::Refresh(const Look& look) {
         LineOf(side, tr("achieved"), theme.accent, OverLayers(layers, Metric::kDensity)));
     residual.push_back(LineOf(side, tr("measured layers"), theme.accent,
                               OverLayers(layers, Metric::kResidual, Mean::kOfSquares)));
+    threshold.push_back(
+        LineOf(side, tr("all layers"), theme.accent, OverLayers(layers, Metric::kThreshold)));
   }
-  for (LineChart* chart : {density_, residual_}) chart->Mark(MarkOf(look.at));
+  for (LineChart* chart : {density_, residual_, threshold_}) chart->Mark(MarkOf(look.at));
   density_->Show(density);
   residual_->Show(residual);
+  threshold_->Show(threshold);
 }
 
-Table SparsityPage::Export(const Look& /*look*/) const { return TableOf({density_, residual_}); }
+Table SparsityPage::Export(const Look& /*look*/) const {
+  return TableOf({density_, residual_, threshold_});
+}
 
 }  // namespace weir::monitor

@@ -5,7 +5,7 @@
 
 namespace weir::monitor {
 
-/// What is sent of the gradients, and what is kept back, over the steps.
+/// What is sent of the gradients, from which magnitude on, and what is kept back, over the steps.
 class SparsityPage final : public Page {
   Q_OBJECT
  public:
@@ -16,6 +16,7 @@ class SparsityPage final : public Page {
  private:
   LineChart* const density_;
   LineChart* const residual_;
+  LineChart* const threshold_;
 };
 
 }  // namespace weir::monitor

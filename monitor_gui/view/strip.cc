@@ -59,6 +59,10 @@ Strip::Strip(QWidget* parent)
               tr("Seconds from the end of one step to the end of the next, mean of the newest "
                  "%1 steps of the slowest rank.")
                   .arg(Summary::kSteps))),
+      samples_(
+          Add(tr("Samples"),
+              tr("Samples a second of all ranks together. A job does not say how many it takes "
+                 "in a step: View, \"Samples in a step\" does, or --samples-per-step."))),
       communication_(
           Add(tr("Exposed communication"),
               tr("Part of a step in which a rank only waited for the exchange: after its "
@@ -81,7 +85,8 @@ Strip::Strip(QWidget* parent)
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->setSpacing(4);
-  for (Tile* tile : {step_, step_time_, communication_, compression_, ratio_, sent_, slowest_})
+  for (Tile* tile :
+       {step_, step_time_, samples_, communication_, compression_, ratio_, sent_, slowest_})
     layout->addWidget(tile);
   layout->addWidget(health_, 1);
   Show(Summary{});
@@ -103,12 +108,14 @@ void Strip::Show(const Summary& summary, const Summary* other) {
 
 void Strip::ShowNumbers(const Summary& summary) {
   if (summary.step < 0) {
-    for (Tile* tile : {step_, step_time_, communication_, compression_, ratio_, sent_, slowest_})
+    for (Tile* tile :
+         {step_, step_time_, samples_, communication_, compression_, ratio_, sent_, slowest_})
       tile->Show("–");
     return;
   }
   step_->Show(QString::number(summary.step));
   step_time_->Show(Seconds(summary.step_seconds));
+  samples_->Show(summary.samples_per_second ? PerSecond(*summary.samples_per_second) : "–");
   communication_->Show(Percent(summary.exposed_communication));
   compression_->Show(Percent(summary.exposed_compression));
   ratio_->Show(Times(summary.wire_ratio));
@@ -118,13 +125,15 @@ void Strip::ShowNumbers(const Summary& summary) {
 
 void Strip::ShowRemarks(const Summary& summary) {
   if (summary.step < 0) {
-    for (Tile* tile : {step_, step_time_, communication_, compression_, ratio_, sent_, slowest_})
+    for (Tile* tile :
+         {step_, step_time_, samples_, communication_, compression_, ratio_, sent_, slowest_})
       tile->Remark(" ");
     return;
   }
   step_->Remark(summary.ranks == 1 ? tr("1 rank") : tr("%1 ranks").arg(summary.ranks));
   step_time_->Remark(
       tr("%1 steps/s").arg(1.0 / std::max(summary.step_seconds, kShortest), 0, 'g', 3));
+  samples_->Remark(summary.samples_per_second ? tr("all ranks") : tr("not told"));
   communication_->Remark(Seconds(summary.exposed_communication * summary.step_seconds));
   compression_->Remark(Seconds(summary.exposed_compression * summary.step_seconds));
   ratio_->Remark(tr("of dense"));
@@ -134,7 +143,8 @@ void Strip::ShowRemarks(const Summary& summary) {
 
 void Strip::ShowOther(const Summary& summary, const Summary& other) {
   if (other.step < 0) {
-    for (Tile* tile : {step_, step_time_, communication_, compression_, ratio_, sent_, slowest_})
+    for (Tile* tile :
+         {step_, step_time_, samples_, communication_, compression_, ratio_, sent_, slowest_})
       tile->Remark(tr("B –"));
     return;
   }
@@ -143,6 +153,10 @@ void Strip::ShowOther(const Summary& summary, const Summary& other) {
   };
   step_->Remark(tr("B %1").arg(other.step));
   step_time_->Remark(both(Seconds(other.step_seconds), summary.step_seconds, other.step_seconds));
+  samples_->Remark(summary.samples_per_second && other.samples_per_second
+                       ? both(PerSecond(*other.samples_per_second), *summary.samples_per_second,
+                              *other.samples_per_second)
+                       : tr("not told"));
   communication_->Remark(both(Percent(other.exposed_communication), summary.exposed_communication,
                               other.exposed_communication));
   compression_->Remark(both(Percent(other.exposed_compression), summary.exposed_compression,

@@ -41,6 +41,7 @@ class Strip final : public QWidget {
 
   Tile* const step_;
   Tile* const step_time_;
+  Tile* const samples_;
   Tile* const communication_;
   Tile* const compression_;
   Tile* const ratio_;

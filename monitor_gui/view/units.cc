@@ -42,6 +42,11 @@ QString Bytes(double bytes) {
 
 QString BytesPerSecond(double rate) { return Bytes(rate) + "/s"; }
 
+QString PerSecond(double rate) {
+  constexpr std::array<Unit, 4> kUnits = {{{1e9, "G/s"}, {1e6, "M/s"}, {1e3, "k/s"}, {1.0, "/s"}}};
+  return Scaled(rate, kUnits);
+}
+
 QString Percent(double fraction) { return Digits(fraction * 100) + " %"; }
 
 QString Times(double ratio) { return Digits(ratio) + "×"; }

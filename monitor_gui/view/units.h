@@ -8,6 +8,8 @@ namespace weir::monitor {
 QString Seconds(double seconds);
 QString Bytes(double bytes);
 QString BytesPerSecond(double rate);
+/// "12.3 k/s", "840 /s".
+QString PerSecond(double rate);
 QString Percent(double fraction);
 /// "96x".
 QString Times(double ratio);

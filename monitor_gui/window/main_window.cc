@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QCloseEvent>
 #include <QDateTime>
+#include <QInputDialog>
 #include <QMenuBar>
 #include <QSettings>
 #include <QStatusBar>
@@ -139,6 +140,7 @@ void MainWindow::MakeMenus() {
   follow_ = view->addAction(tr("&Follow the newest"));
   follow_->setCheckable(true);
   connect(follow_, &QAction::triggered, &replay_, &ReplayControl::SetFollowing);
+  view->addAction(tr("S&amples in a step…"), this, &MainWindow::AskForSamples);
   QAction* const dark = view->addAction(tr("&Dark"), this, &SetDark);
   dark->setCheckable(true);
   dark->setChecked(IsDark());
@@ -147,19 +149,39 @@ void MainWindow::MakeMenus() {
 void MainWindow::Refresh() {
   seen_generation_ = Generation();
   replay_.Update();
-  const std::int64_t now_ms = QDateTime::currentMSecsSinceEpoch();
   WithLook([&](const Look& look) {
-    const Summary summary = Summarise(look.run, now_ms, look.at);
+    const Summary summary = SummaryOf(look.run, look.at);
     if (look.other == nullptr) {
       strip_->Show(summary);
     } else {
-      const Summary other = Summarise(*look.other, now_ms, look.other_at);
+      const Summary other = SummaryOf(*look.other, look.other_at);
       strip_->Show(summary, &other);
       ShowFit(look);
     }
     pages_.Refresh(look);
   });
   follow_->setChecked(replay_.replay().following());
+}
+
+Summary MainWindow::SummaryOf(const Run& run, const Moment& at) const {
+  Summary summary = Summarise(run, QDateTime::currentMSecsSinceEpoch(), at);
+  if (samples_per_step_ > 0 && summary.step_seconds > 0)
+    summary.samples_per_second = samples_per_step_ / summary.step_seconds;
+  return summary;
+}
+
+void MainWindow::SetSamplesPerStep(double samples) {
+  samples_per_step_ = samples;
+  Refresh();
+}
+
+void MainWindow::AskForSamples() {
+  bool well = false;
+  const double samples = QInputDialog::getDouble(
+      this, tr("Samples in a step"),
+      tr("How many samples all ranks take in a step together (0: not known):"), samples_per_step_,
+      0, 1e12, 0, &well);
+  if (well) SetSamplesPerStep(samples);
 }
 
 void MainWindow::ShowFit(const Look& look) {

@@ -33,6 +33,8 @@ class MainWindow final : public QMainWindow {
   /// What is shown, by the file's ending: .png the window, .csv the numbers of the current page,
   /// .json a trace of the whole run for Perfetto. Throws std::runtime_error: which file, and why.
   void ExportTo(const QString& path);
+  /// How many samples all ranks take in a step together: a job does not say. 0: not known.
+  void SetSamplesPerStep(double samples);
   /// The window closes if nothing is open in it.
   void OpenInNewWindow(const QString& place, const QString& other = {});
   Session& session() { return session_; }
@@ -54,6 +56,8 @@ class MainWindow final : public QMainWindow {
   void ShowFit(const Look& look);
   /// Another number after each change of what is shown.
   std::uint64_t Generation() const;
+  void AskForSamples();
+  Summary SummaryOf(const Run& run, const Moment& at) const;
   void OnLanesMoved(std::int64_t end_ns);
 
   const QString token_;
@@ -67,6 +71,7 @@ class MainWindow final : public QMainWindow {
   QLabel* fit_ = nullptr;  // What is compared, and how the runs fit.
   LanesPage* lanes_ = nullptr;
   QAction* follow_ = nullptr;
+  double samples_per_step_ = 0.0;
   QTimer timer_;
 };
 

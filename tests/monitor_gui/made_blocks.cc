@@ -92,7 +92,7 @@ QByteArray GradientsBlock(int rank, const std::vector<MadeGradient>& gradients) 
       .Column("payload_bytes", "<u8", Taken(gradients, [](const G& g) { return g.payload_bytes; }))
       .Column("gradient", "<u4", Taken(gradients, [](const G& g) { return g.gradient; }))
       .Column("density", "<f4", Taken(gradients, [](const G& g) { return g.density; }))
-      .Column("threshold", "<f4", Taken(gradients, [](const G&) { return 0.5f; }))
+      .Column("threshold", "<f4", Taken(gradients, [](const G& g) { return g.threshold; }))
       .Column("residual_ratio", "<f4",
               Taken(gradients, [](const G& g) { return g.residual_ratio; }))
       .Bytes();

@@ -71,6 +71,7 @@ struct MadeGradient {
   quint64 payload_bytes = 8;
   float density = 1.0f;
   float residual_ratio = -1.0f;
+  float threshold = 0.5f;
 };
 QByteArray GradientsBlock(int rank, const std::vector<MadeGradient>& gradients);
 

@@ -32,6 +32,7 @@ class RunTest : public QObject {
   void ALayersCellCountsAllRanks();
   void ColumnsAreSharedWhenThereAreMoreSteps();
   void ResidualsStandUntilTheyAreMeasuredAgain();
+  void AThresholdOfZeroIsNone();
   void LanesShowWhatTouchesTheWindow();
   void IntervalsShorterThanAPixelBecomeOne();
   void TheSummaryIsThatOfTheNewestSteps();
@@ -84,6 +85,15 @@ void RunTest::ResidualsStandUntilTheyAreMeasuredAgain() {
   QCOMPARE(run.layers().Newest(Metric::kResidual, 0).mean(), 7.0f);
   // Not of the very newest step, which other ranks may not have told yet.
   QCOMPARE(run.layers().Newest(Metric::kDensity, 0).mean(), 1.0f);
+}
+
+void RunTest::AThresholdOfZeroIsNone() {
+  const Run run =
+      RunOf(RunBlock(0, 1) + NamesBlock(0, {"conv"}, 100) +
+            GradientsBlock(0, {{.step = 0, .threshold = 0.25f}, {.step = 1, .threshold = 0.0f}}));
+  QCOMPARE(Cell(run, Metric::kThreshold, 0, 0).mean(), 0.25f);
+  QCOMPARE(Cell(run, Metric::kThreshold, 0, 1).count, 0u);
+  QCOMPARE(Cell(run, Metric::kDensity, 0, 1).count, 1u);
 }
 
 void RunTest::LanesShowWhatTouchesTheWindow() {

@@ -26,6 +26,8 @@ class WindowTest : public QObject {
   void EveryPageShowsSomething_data();  // NOLINT(readability-identifier-naming): Qt calls it so
   void EveryPageShowsSomething();
   void TheStripShowsTheRun();
+  void SamplesAreShownOnceSomebodySaysHowMany();
+  void TheThresholdIsDrawnOverSteps();
   void TheFilterLeavesTheLayersOfItsName();
   void LayersSortByTheNumberBehindTheText();
   void LanesZoomAndMoveByKeysAndWheel();
@@ -124,6 +126,33 @@ void WindowTest::TheStripShowsTheRun() {
   QVERIFY2(values.contains("100 ms"), qPrintable(values.join("|")));
   QVERIFY2(values.contains("20.0 %"), qPrintable(values.join("|")));
   QVERIFY2(values.contains(QString::fromUtf8("100×")), qPrintable(values.join("|")));
+}
+
+void WindowTest::SamplesAreShownOnceSomebodySaysHowMany() {
+  MainWindow window(path_, {});
+  ShowLoaded(window);
+  const QList<Tile*> tiles = window.findChildren<Tile*>();
+  const auto samples =
+      std::ranges::find(tiles, "Samples", [](auto* t) { return t->accessibleName(); });
+  QVERIFY(samples != tiles.end());
+  QCOMPARE((*samples)->value(), QString("–"));
+  QCOMPARE((*samples)->remark(), "not told");
+  window.SetSamplesPerStep(256);  // Steps take 100 ms.
+  QCOMPARE((*samples)->value(), "2.56 k/s");
+}
+
+void WindowTest::TheThresholdIsDrawnOverSteps() {
+  MainWindow window(path_, {});
+  window.ShowPage("sparsity");
+  ShowLoaded(window);
+  const QList<LineChart*> charts =
+      window.findChild<QDockWidget*>("sparsity")->findChildren<LineChart*>();
+  const auto chart = std::ranges::find_if(
+      charts, [](const LineChart* c) { return c->title().startsWith("Threshold"); });
+  QVERIFY(chart != charts.end());
+  QCOMPARE((*chart)->lines().size(), 1u);
+  QCOMPARE((*chart)->lines()[0].points.size(), 40);
+  QCOMPARE((*chart)->lines()[0].points[7], QPointF(7, 0.5));
 }
 
 void WindowTest::TheFilterLeavesTheLayersOfItsName() {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "monitor_gui/window/appearance.h"
+#include "monitor_gui/window/demo.h"
 #include "monitor_gui/window/main_window.h"
 #include "monitor_gui/window/screenshot.h"
 
@@ -56,9 +57,11 @@ int Main(int argc, char** argv) {
       "samples-per-step",
       "Samples that all ranks take in a step together, for samples a second: a job does not say.",
       "NUMBER");
-  parser.addOptions({page, screenshot, size, step, samples});
+  const QCommandLineOption demo("demo", "Plays a recording that comes with the program.");
+  parser.addOptions({demo, page, screenshot, size, step, samples});
   parser.process(application);
-  const QStringList places = parser.positionalArguments();
+  QStringList places = parser.positionalArguments();
+  if (parser.isSet(demo)) places.prepend(kDemoPlace);
   if (places.size() > 2) return Refuse("one RUN, or two to compare, not " + places.join(" "));
 
   InitialiseAppearance();

@@ -16,12 +16,18 @@ Metric MetricOf(int column) {
 
 bool IsDifference(int column) { return (column - ComparedLayersModel::kFirstMetric) % 2 == 1; }
 
+QVariant AlignmentOf(int column) {
+  const bool is_text = column < ComparedLayersModel::kFirstMetric;
+  return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+}
+
 QString InText(const ComparedLayer& layer) {
   if (layer.in_a && layer.in_b) return QObject::tr("both");
   return layer.in_a ? QObject::tr("only A") : QObject::tr("only B");
 }
 
 QString Signed(Metric metric, double difference, double of) {
+  if (difference == 0) return Text(metric, 0);
   const QString sign = difference < 0 ? "−" : "+";
   const QString size = sign + Text(metric, std::abs(difference));
   if (of <= 0) return size;
@@ -109,8 +115,7 @@ QVariant ComparedLayersModel::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole:
       return Text(row, index.column());
     case Qt::TextAlignmentRole:
-      return QVariant((index.column() < kFirstMetric ? Qt::AlignLeft : Qt::AlignRight) |
-                      Qt::AlignVCenter);
+      return AlignmentOf(index.column());
     default:
       return {};
   }
@@ -118,6 +123,7 @@ QVariant ComparedLayersModel::data(const QModelIndex& index, int role) const {
 
 QVariant ComparedLayersModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
+  if (role == Qt::TextAlignmentRole) return AlignmentOf(section);
   if (section >= kFirstMetric) {
     const Metric metric = MetricOf(section);
     switch (role) {

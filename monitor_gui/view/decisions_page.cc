@@ -68,7 +68,7 @@ DecisionsPage::DecisionsPage(QWidget* parent)
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addWidget(note);
-  view_ = table_.MakeView(1, this);
+  view_ = table_.MakeView(1, tr("No bucket has been exchanged in a step yet."), this);
   layout->addWidget(view_, 1);
 }
 

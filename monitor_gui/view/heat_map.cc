@@ -127,7 +127,8 @@ void HeatMap::PaintNames(QPainter& painter) const {
 
 void HeatMap::PaintMark(QPainter& painter) const {
   const std::int64_t column = (marked_step_ - first_step_) / steps_per_column_;
-  if (marked_step_ < first_step_ || column >= cells_.width()) return;
+  // The end is no mark.
+  if (marked_step_ < first_step_ || column >= cells_.width() - 1) return;
   const QRect area = Area();
   const double width = static_cast<double>(area.width()) / cells_.width();
   const QRectF mark(area.left() + static_cast<double>(column) * width, area.top(),

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "monitor_gui/view/empty_text.h"
 #include "monitor_gui/view/lane_delegate.h"
 
 namespace weir::monitor {
@@ -39,6 +40,7 @@ LanesPage::LanesPage(Looking looking, QWidget* parent)
       list_(new QListView(this)),
       axis_(new TimeAxis(LaneDelegate::kNameWidth, this)) {
   list_->setModel(&model_);
+  new EmptyText(*list_, tr("No rank is known yet."));
   list_->setItemDelegate(new LaneDelegate(list_));
   list_->setSelectionMode(QAbstractItemView::NoSelection);
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);

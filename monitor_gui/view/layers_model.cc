@@ -23,6 +23,11 @@ Metric MetricOf(int column) {
   }
 }
 
+QVariant AlignmentOf(int column) {
+  const bool is_text = column == LayersModel::kName || column == LayersModel::kCompressor;
+  return QVariant((is_text ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+}
+
 }  // namespace
 
 void LayersModel::Refresh(const LayerHistory& history, const Moment& at) {
@@ -74,9 +79,7 @@ QVariant LayersModel::data(const QModelIndex& index, int role) const {
     case kValueRole:
       return value;
     case Qt::TextAlignmentRole:
-      return index.column() == kName || index.column() == kCompressor
-                 ? QVariant(Qt::AlignLeft | Qt::AlignVCenter)
-                 : QVariant(Qt::AlignRight | Qt::AlignVCenter);
+      return AlignmentOf(index.column());
     case Qt::DisplayRole:
       if (!value.isValid()) return QString("–");
       if (index.column() == kEntries) return QLocale::c().toString(value.toULongLong());
@@ -92,6 +95,7 @@ QVariant LayersModel::data(const QModelIndex& index, int role) const {
 
 QVariant LayersModel::headerData(int section, Qt::Orientation orientation, int role) const {
   if (orientation != Qt::Horizontal) return {};
+  if (role == Qt::TextAlignmentRole) return AlignmentOf(section);
   if (role == Qt::ToolTipRole && section >= kLatency) {
     const QString over =
         section == kWorst

@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "monitor_gui/view/empty_text.h"
 #include "monitor_gui/view/metric_text.h"
 #include "monitor_gui/view/roles.h"
 #include "monitor_gui/view/table_style.h"
@@ -42,6 +43,12 @@ LayersPage::LayersPage(bool compares, QWidget* parent)
   table_->setSortingEnabled(true);
   table_->sortByColumn(-1, Qt::AscendingOrder);  // As they were registered.
   StyleTable(*table_, LayersModel::kName);
+  // Of two runs there are more columns than fit.
+  if (compares) {
+    table_->horizontalHeader()->setSectionResizeMode(LayersModel::kName,
+                                                     QHeaderView::ResizeToContents);
+  }
+  new EmptyText(*table_, tr("No layer of this name has sent a gradient yet."));
 
   auto* bar = new QHBoxLayout;
   bar->setContentsMargins(8, 8, 8, 4);

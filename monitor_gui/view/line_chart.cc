@@ -23,6 +23,7 @@ constexpr int kTicks = 16;
 void Paint(QAbstractAxis* axis, const Theme& theme) {
   axis->setLabelsColor(theme.faint);
   axis->setTitleBrush(theme.faint);
+  axis->setTitleFont(axis->labelsFont());
   axis->setGridLineColor(theme.grid);
   axis->setLinePenColor(theme.grid);
 }
@@ -107,7 +108,9 @@ void LineChart::Show(const std::vector<Line>& lines) {
     auto* const series = same ? static_cast<QLineSeries*>(known[static_cast<qsizetype>(i)])
                               : AddSeries(shown[i].name);
     series->setPen(QPen(shown[i].color, 2, shown[i].style));
-    series->replace(Decimated(shown[i].points, kMostPoints));
+    QList<QPointF> points = shown[i].points;
+    if (scale_ == Scale::kLogarithmic) points.removeIf([](const QPointF& p) { return p.y() <= 0; });
+    series->replace(Decimated(points, kMostPoints));
   }
   viewport()->update();
   x_->setVisible(!empty_);
@@ -147,7 +150,8 @@ void LineChart::FitAxes(const std::vector<Line>& lines) {
     constexpr double kRounding = 1e-6;
     const double bottom = std::floor(std::log10(low) + kRounding);
     const double top = std::ceil(std::log10(high) - kRounding);
-    y_->setRange(std::pow(10, bottom), std::pow(10, std::max(top, bottom + 1)));
+    // A little less, so that rounding does not take the lowest label away.
+    y_->setRange(std::pow(10, bottom) * (1 - kRounding), std::pow(10, std::max(top, bottom + 1)));
   } else {
     y_->setRange(std::min(low, 0.0), high > 0 ? high * 1.08 : 1.0);
     static_cast<QValueAxis*>(y_)->applyNiceNumbers();
@@ -162,7 +166,7 @@ void LineChart::drawForeground(QPainter* painter, const QRectF& rect) {
 }
 
 void LineChart::PaintMark(QPainter& painter) const {
-  if (!mark_ || *mark_ < x_->min() || *mark_ > x_->max()) return;
+  if (!mark_ || *mark_ < x_->min() || *mark_ >= x_->max()) return;  // The end is no mark.
   const QRectF area = chart()->plotArea();
   const double x = area.left() + (*mark_ - x_->min()) / (x_->max() - x_->min()) * area.width();
   painter.setPen(QPen(Theme::Of(palette()).accent, 1));

@@ -18,6 +18,8 @@ class Page : public QWidget {
   virtual void Refresh(const Look& look) = 0;
   /// The numbers that it shows since the last Refresh, which was of this.
   virtual Table Export(const Look& look) const = 0;
+  /// It has drawn all it wants to draw.
+  virtual bool IsReady() const { return true; }
 
  signals:
   /// A person wants to see something else of it.

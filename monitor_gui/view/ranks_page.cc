@@ -119,7 +119,7 @@ RanksPage::RanksPage(QWidget* parent)
           this) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
-  view_ = table_.MakeView(10, this);
+  view_ = table_.MakeView(10, tr("No rank is known yet."), this);
   layout->addWidget(view_);
 }
 

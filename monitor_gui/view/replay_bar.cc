@@ -68,11 +68,12 @@ void ReplayBar::Show(const Replay& replay, const Times& times) {
                             .arg(replay.step())
                             .arg(steps.last)
                             .arg(Seconds(times.chosen_seconds), Seconds(times.last_seconds)));
-  ShowState(replay, times.is_live);
+  ShowState(replay, times);
 }
 
-void ReplayBar::ShowState(const Replay& replay, bool is_live) {
+void ReplayBar::ShowState(const Replay& replay, const Times& times) {
   const Theme theme = Theme::Of(palette());
+  const bool is_live = times.is_live;
   const bool runs = replay.playing() || (is_live && replay.following());
   play_->setIcon(style()->standardIcon(runs ? QStyle::SP_MediaPause : QStyle::SP_MediaPlay));
   play_->setAccessibleName(runs ? tr("pause") : tr("play"));
@@ -83,6 +84,9 @@ void ReplayBar::ShowState(const Replay& replay, bool is_live) {
   if (replay.playing()) {
     state_->setText(tr("Playing"));
     Color(*state_, theme.accent);
+  } else if (times.is_lost && replay.following()) {
+    state_->setText(tr("No rank answers"));
+    Color(*state_, theme.bad);
   } else if (is_live && replay.following()) {
     state_->setText(tr("Live"));
     Color(*state_, theme.good);

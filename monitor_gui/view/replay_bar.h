@@ -18,6 +18,7 @@ class ReplayBar final : public QWidget {
     double chosen_seconds = 0.0;  ///< Since the begin of the first step.
     double last_seconds = 0.0;
     bool is_live = false;
+    bool is_lost = false;  ///< It is live, and no rank answers.
   };
 
   explicit ReplayBar(QWidget* parent = nullptr);
@@ -29,7 +30,7 @@ class ReplayBar final : public QWidget {
   void NewestWanted();
 
  private:
-  void ShowState(const Replay& replay, bool is_live);
+  void ShowState(const Replay& replay, const Times& times);
 
   QToolButton* const play_;
   QSlider* const slider_;

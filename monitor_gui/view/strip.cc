@@ -41,6 +41,8 @@ Tile::Tile(const QString& name, const QString& explanation, QWidget* parent)
   layout->addWidget(label);
   layout->addWidget(value_);
   layout->addWidget(remark_);
+  // Numbers of usual length do not push their neighbours about.
+  value_->setMinimumWidth(value_->fontMetrics().horizontalAdvance("000 ms"));
   setToolTip(explanation);
   setAccessibleName(name);
   for (QLabel* faint : {label, remark_}) faint->setForegroundRole(QPalette::PlaceholderText);

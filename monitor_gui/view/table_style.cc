@@ -1,10 +1,30 @@
 #include "monitor_gui/view/table_style.h"
 
 #include <QHeaderView>
+#include <QProxyStyle>
 
 namespace weir::monitor {
+namespace {
+
+/// Room between a text and the edge of its cell.
+class RoomyStyle final : public QProxyStyle {
+ public:
+  RoomyStyle() : QProxyStyle("Fusion") {}
+  int pixelMetric(PixelMetric metric, const QStyleOption* option,
+                  const QWidget* widget) const override {
+    constexpr int kRoom = 7;
+    if (metric == PM_FocusFrameHMargin || metric == PM_HeaderMargin) return kRoom;
+    return QProxyStyle::pixelMetric(metric, option, widget);
+  }
+};
+
+}  // namespace
 
 void StyleTable(QTableView& view, int stretched_column) {
+  auto* const style = new RoomyStyle;
+  style->setParent(&view);
+  view.setStyle(style);
+  view.horizontalHeader()->setStyle(style);
   view.setSelectionBehavior(QAbstractItemView::SelectRows);
   view.setShowGrid(false);
   view.setAlternatingRowColors(true);

@@ -3,6 +3,7 @@
 #include <QSortFilterProxyModel>
 #include <utility>
 
+#include "monitor_gui/view/empty_text.h"
 #include "monitor_gui/view/roles.h"
 #include "monitor_gui/view/table_style.h"
 #include "monitor_gui/view/units.h"
@@ -32,7 +33,7 @@ void TextTable::Show(std::vector<Cells> rows) {
   endResetModel();
 }
 
-QTableView* TextTable::MakeView(int stretched, QWidget* parent) {
+QTableView* TextTable::MakeView(int stretched, const QString& empty_text, QWidget* parent) {
   auto* view = new QTableView(parent);
   auto* sorted = new QSortFilterProxyModel(view);
   sorted->setSourceModel(this);
@@ -41,6 +42,7 @@ QTableView* TextTable::MakeView(int stretched, QWidget* parent) {
   view->setSortingEnabled(true);
   view->sortByColumn(-1, Qt::AscendingOrder);  // As they come.
   StyleTable(*view, stretched);
+  new EmptyText(*view, empty_text);
   return view;
 }
 
@@ -68,6 +70,9 @@ QVariant TextTable::headerData(int section, Qt::Orientation orientation, int rol
   if (orientation != Qt::Horizontal) return {};
   const Column& column = columns_[static_cast<std::size_t>(section)];
   if (role == Qt::DisplayRole) return column.title;
+  if (role == Qt::TextAlignmentRole) {
+    return QVariant((column.is_number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+  }
   if (role == kUnitRole) return column.unit;
   return role == Qt::ToolTipRole ? QVariant(column.explanation) : QVariant();
 }

@@ -39,8 +39,8 @@ class TextTable final : public QAbstractTableModel {
   TextTable(std::vector<Column> columns, QObject* parent);
 
   void Show(std::vector<Cells> rows);
-  /// A view of it, that stretches this column, and that sorts.
-  QTableView* MakeView(int stretched, QWidget* parent);
+  /// A view of it, that stretches this column, and sorts. `empty_text`: while it has no rows.
+  QTableView* MakeView(int stretched, const QString& empty_text, QWidget* parent);
 
   int rowCount(const QModelIndex& parent = {}) const override;
   int columnCount(const QModelIndex& parent = {}) const override;

@@ -20,6 +20,17 @@ QPalette Made(const QColor& window, const QColor& base, const QColor& text, cons
   palette.setColor(QPalette::ToolTipText, text);
   palette.setColor(QPalette::Highlight, accent);
   palette.setColor(QPalette::HighlightedText, Qt::white);
+  // Lines of frames and tabs, from the quietest on.
+  const auto mixed = [&](double part) {
+    const auto channel = [&](int from, int to) {
+      return static_cast<int>(std::lround(from + part * (to - from)));
+    };
+    return QColor(channel(window.red(), text.red()), channel(window.green(), text.green()),
+                  channel(window.blue(), text.blue()));
+  };
+  palette.setColor(QPalette::Mid, mixed(0.15));
+  palette.setColor(QPalette::Dark, mixed(0.25));
+  palette.setColor(QPalette::Shadow, mixed(0.35));
   QColor faint = text;
   faint.setAlphaF(0.65f);
   palette.setColor(QPalette::PlaceholderText, faint);

@@ -7,6 +7,7 @@
 #include <QMessageBox>
 #include <stdexcept>
 
+#include "monitor_gui/window/demo.h"
 #include "monitor_gui/window/main_window.h"
 
 namespace weir::monitor {
@@ -18,6 +19,8 @@ FileMenu::FileMenu(MainWindow& window) : QObject(&window), window_(window) {
   menu.addAction(tr("Co&mpare with a run log…"), QKeySequence("Ctrl+M"), this,
                  &FileMenu::AskForOther)
       ->setEnabled(!window.session().place().isEmpty());
+  menu.addAction(tr("Play the &demo"), QKeySequence("Ctrl+D"), this,
+                 [this] { window_.OpenInNewWindow(kDemoPlace); });
   record_ = menu.addAction(tr("&Record to a file…"), QKeySequence("Ctrl+R"), this,
                            &FileMenu::ToggleRecording);
   record_->setCheckable(true);

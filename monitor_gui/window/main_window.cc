@@ -12,10 +12,13 @@
 #include "monitor_gui/run/comparison.h"
 #include "monitor_gui/view/bandwidth_page.h"
 #include "monitor_gui/view/decisions_page.h"
+#include "monitor_gui/view/help_page.h"
 #include "monitor_gui/view/layers_page.h"
 #include "monitor_gui/view/ranks_page.h"
 #include "monitor_gui/view/sparsity_page.h"
+#include "monitor_gui/view/theme.h"
 #include "monitor_gui/window/appearance.h"
+#include "monitor_gui/window/demo.h"
 #include "monitor_gui/window/exports.h"
 #include "monitor_gui/window/file_menu.h"
 
@@ -30,7 +33,7 @@ constexpr int kLayoutVersion = 2;  // Of the docks and bars: another one when th
 }  // namespace
 
 QStringList MainWindow::PageNames() {
-  return {"lanes", "layers", "sparsity", "bandwidth", "decisions", "ranks"};
+  return {"lanes", "layers", "sparsity", "bandwidth", "decisions", "ranks", "help"};
 }
 
 MainWindow::MainWindow(const QString& place, const QString& token, const QString& other)
@@ -40,11 +43,11 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
       replay_(session_, other_.get(), *this),
       pages_(*this),
       strip_(new Strip(this)),
-      status_(
-          new QLabel(tr("Nothing is open: File has a job to connect to, or a run log."), this)) {
-  setWindowTitle(place.isEmpty()   ? tr("Weir")
-                 : other.isEmpty() ? tr("%1 – Weir").arg(place)
-                                   : tr("%1 beside %2 – Weir").arg(place, other));
+      status_(new QLabel(this)) {
+  setWindowTitle(place.isEmpty() ? tr("Weir")
+                 : other_ == nullptr
+                     ? tr("%1 – Weir").arg(session_.title())
+                     : tr("%1 beside %2 – Weir").arg(session_.title(), other_->title()));
   setDockNestingEnabled(true);
   setTabPosition(Qt::AllDockWidgetAreas, QTabWidget::North);
   MakeBars();
@@ -54,7 +57,7 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
   MakeMenus();
   const QSettings settings;
   restoreGeometry(settings.value(kGeometryKey).toByteArray());
-  restoreState(settings.value(kLayoutKey).toByteArray(), kLayoutVersion);
+  if (!restoreState(settings.value(kLayoutKey).toByteArray(), kLayoutVersion)) pages_.Show("lanes");
 
   Watch(session_);
   if (other_ != nullptr) Watch(*other_);
@@ -69,6 +72,18 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
   });
   connect(lanes_, &LanesPage::Moved, this, &MainWindow::OnLanesMoved);
   timer_.start(kRefreshMs);
+  Begin();
+}
+
+void MainWindow::Begin() {
+  if (session_.place().isEmpty()) {
+    return Notice(
+        tr("Nothing is open. Ctrl+N connects to a job, Ctrl+O opens a run log, Ctrl+D "
+           "plays the demo, F1 explains what there is to see."));
+  }
+  Notice(session_.is_live() ? QString() : tr("Reading the run…"));
+  if (session_.is_demo())
+    connect(&session_, &Session::Finished, &replay_, &ReplayControl::TogglePlaying);
   session_.Start();
   if (other_ != nullptr) other_->Start();
 }
@@ -81,6 +96,7 @@ void MainWindow::MakeBars() {
     bar->setMovable(false);
     bar->addWidget(widget);
     addToolBar(area, bar);
+    return bar;
   };
   add("strip", tr("Strip"), Qt::TopToolBarArea, strip_);
   if (other_ != nullptr) {
@@ -93,10 +109,31 @@ void MainWindow::MakeBars() {
     addToolBarBreak();
     add("comparison", tr("Comparison"), Qt::TopToolBarArea, fit_);
   }
+  notice_ = new QLabel(this);
+  notice_->setContentsMargins(16, 4, 16, 8);
+  notice_->setWordWrap(true);
+  addToolBarBreak();
+  notice_bar_ = add("notice", tr("Notice"), Qt::TopToolBarArea, notice_);
   add("replay", tr("Replay"), Qt::BottomToolBarArea, replay_.bar());
 }
 
+void MainWindow::Notice(const QString& text, bool is_bad) {
+  const Theme theme = Theme::Of(palette());
+  QPalette colors = notice_->palette();
+  colors.setColor(QPalette::WindowText, is_bad ? theme.bad : palette().color(QPalette::WindowText));
+  notice_->setPalette(colors);
+  notice_->setText(text);
+  notice_bar_->setVisible(!text.isEmpty());
+}
+
 void MainWindow::Watch(Session& session) {
+  connect(&session, &Session::Finished, this, [this] {
+    if (!has_failed_) Notice({});
+  });
+  connect(&session, &Session::Failed, this, [this](const QString& why) {
+    has_failed_ = true;
+    Notice(why, true);
+  });
   connect(&session, &Session::Said, status_, &QLabel::setText);
   connect(&session, &Session::Failed, status_, &QLabel::setText);
 }
@@ -107,7 +144,7 @@ std::uint64_t MainWindow::Generation() const {
 
 void MainWindow::WithLook(const std::function<void(const Look&)>& look) {
   session_.run().Read([&](const Run& run) {
-    const std::int64_t step = replay_.replay().step_or_newest();
+    const std::int64_t step = replay_.step_to_show();
     if (other_ == nullptr) return look({.run = run, .at = MomentOf(run, step)});
     other_->run().Read([&](const Run& other) {
       look({.run = run,
@@ -118,15 +155,34 @@ void MainWindow::WithLook(const std::function<void(const Look&)>& look) {
   });
 }
 
+std::unique_ptr<Page> MainWindow::MakePage(const QString& name, bool compares) {
+  if (name == "lanes")
+    return std::make_unique<LanesPage>([this](const auto& look) { WithLook(look); });
+  if (name == "layers") return std::make_unique<LayersPage>(compares);
+  if (name == "sparsity") return std::make_unique<SparsityPage>();
+  if (name == "bandwidth") return std::make_unique<BandwidthPage>();
+  if (name == "decisions") return std::make_unique<DecisionsPage>();
+  if (name == "ranks") return std::make_unique<RanksPage>();
+  return std::make_unique<HelpPage>([this](const QString& page) { return MakePage(page, false); },
+                                    ReadDemo);
+}
+
 void MainWindow::MakePages() {
-  lanes_ = new LanesPage([this](const auto& look) { WithLook(look); }, this);
-  pages_.Add("lanes", tr("&Lanes"), {tr("Ctrl+1")}, lanes_);
-  pages_.Add("layers", tr("La&yers"), {tr("Ctrl+2")}, new LayersPage(other_ != nullptr, this));
-  pages_.Add("sparsity", tr("&Sparsity"), {tr("Ctrl+3")}, new SparsityPage(this));
-  pages_.Add("bandwidth", tr("&Bandwidth"), {tr("Ctrl+4")}, new BandwidthPage(this));
-  pages_.Add("decisions", tr("&Decisions"), {tr("Ctrl+5")}, new DecisionsPage(this));
-  pages_.Add("ranks", tr("&Ranks"), {tr("Ctrl+6")}, new RanksPage(this));
-  pages_.Show("lanes");
+  const std::vector<std::pair<QString, QList<QKeySequence>>> titles = {
+      {tr("&Lanes"), {QKeySequence("Ctrl+1")}},
+      {tr("La&yers"), {QKeySequence("Ctrl+2")}},
+      {tr("&Sparsity"), {QKeySequence("Ctrl+3")}},
+      {tr("&Bandwidth"), {QKeySequence("Ctrl+4")}},
+      {tr("&Decisions"), {QKeySequence("Ctrl+5")}},
+      {tr("&Ranks"), {QKeySequence("Ctrl+6")}},
+      {tr("&Help"), {QKeySequence("F1"), QKeySequence("?")}}};
+  for (std::size_t i = 0; i < titles.size(); ++i) {
+    const QString name = PageNames().at(static_cast<qsizetype>(i));
+    Page* const page =
+        MakePage(name, other_ != nullptr).release();  // The dock has it from here on.
+    if (name == "lanes") lanes_ = static_cast<LanesPage*>(page);
+    pages_.Add(name, titles[i].first, titles[i].second, page);
+  }
   connect(&pages_, &PageDocks::RefreshWanted, this, &MainWindow::Refresh);
   // A page is not kept up to date while nobody sees it.
   connect(&pages_, &PageDocks::Uncovered, this, [this] { seen_generation_ = UINT64_MAX; });
@@ -187,7 +243,7 @@ void MainWindow::AskForSamples() {
 void MainWindow::ShowFit(const Look& look) {
   const QStringList fit = DescribeFit(look.run, *look.other);
   fit_->setText(tr("<b>A</b> %1 &nbsp; <b>B</b> %2 (dashed) &nbsp; %3")
-                    .arg(session_.place().toHtmlEscaped(), other_->place().toHtmlEscaped(),
+                    .arg(session_.title().toHtmlEscaped(), other_->title().toHtmlEscaped(),
                          fit.join(" ").toHtmlEscaped()));
 }
 

@@ -3,6 +3,7 @@
 #include <QLabel>
 #include <QMainWindow>
 #include <QTimer>
+#include <QToolBar>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -30,6 +31,8 @@ class MainWindow final : public QMainWindow {
   bool ShowPage(const QString& name) { return pages_.Show(name); }
   /// Brings the strip and all pages that can be seen up to date.
   void Refresh();
+  /// The current page has drawn all it wants to draw.
+  bool IsReady() const { return pages_.current().IsReady(); }
   /// What is shown, by the file's ending: .png the window, .csv the numbers of the current page,
   /// .json a trace of the whole run for Perfetto. Throws std::runtime_error: which file, and why.
   void ExportTo(const QString& path);
@@ -50,6 +53,12 @@ class MainWindow final : public QMainWindow {
   void MakeBars();
   void MakePages();
   void MakeMenus();
+  /// Reads what there is to read, or says that there is nothing.
+  void Begin();
+  /// `compares`: of two runs.
+  std::unique_ptr<Page> MakePage(const QString& name, bool compares);
+  /// What nothing else says: nothing is open, a file is being read, or cannot be.
+  void Notice(const QString& text, bool is_bad = false);
   /// Calls it with what there is to look at.
   void WithLook(const std::function<void(const Look&)>& look);
   void Watch(Session& session);
@@ -68,6 +77,9 @@ class MainWindow final : public QMainWindow {
   PageDocks pages_;
   Strip* const strip_;
   QLabel* const status_;
+  bool has_failed_ = false;
+  QLabel* notice_ = nullptr;
+  QToolBar* notice_bar_ = nullptr;
   QLabel* fit_ = nullptr;  // What is compared, and how the runs fit.
   LanesPage* lanes_ = nullptr;
   QAction* follow_ = nullptr;

@@ -3,6 +3,16 @@
 #include <QAction>
 
 namespace weir::monitor {
+namespace {
+
+/// Docks behind other tabs count as visible: they are moved out of the window.
+bool IsSeen(const QWidget& page) {
+  const QWidget& window = *page.window();
+  return page.isVisible() &&
+         window.rect().intersects(QRect(page.mapTo(&window, QPoint()), page.size()));
+}
+
+}  // namespace
 
 void PageDocks::Add(const QString& name, const QString& title, const QList<QKeySequence>& keys,
                     Page* page) {
@@ -46,7 +56,7 @@ bool PageDocks::Show(const QString& name) {
 
 void PageDocks::Refresh(const Look& look) {
   for (const auto& [dock, page] : pages_) {
-    if (page->isVisible()) page->Refresh(look);
+    if (IsSeen(*page)) page->Refresh(look);
   }
 }
 
@@ -54,7 +64,7 @@ Page& PageDocks::current() const {
   Page* seen = nullptr;
   for (const auto& [dock, page] : pages_) {
     if (page->isAncestorOf(window_.focusWidget())) return *page;
-    if (seen == nullptr && page->isVisible()) seen = page;
+    if (seen == nullptr && IsSeen(*page)) seen = page;
   }
   return seen == nullptr ? *pages_.front().second : *seen;
 }

@@ -1,5 +1,7 @@
 #include "monitor_gui/window/replay_control.h"
 
+#include <algorithm>
+
 #include "monitor_gui/window/replay_keys.h"
 
 namespace weir::monitor {
@@ -17,6 +19,11 @@ ReplayControl::ReplayControl(Session& session, Session* other, QWidget& window)
   connect(bar_, &ReplayBar::PlayingToggled, this, &ReplayControl::TogglePlaying);
 }
 
+std::int64_t ReplayControl::step_to_show() const {
+  const bool is_recorded = !session_.is_live() && !replay_.steps().is_empty();
+  return is_recorded ? replay_.step() : replay_.step_or_newest();
+}
+
 void ReplayControl::WithRun(const std::function<void(const Run&)>& look) {
   session_.run().Read([&](const Run& run) {
     if (other_ == nullptr) return look(run);
@@ -32,7 +39,12 @@ void ReplayControl::Update() {
     const auto seconds = [&](std::int64_t step) {
       return static_cast<double>(MomentOf(run, step).end_ns - run.oldest_ns()) * 1e-9;
     };
-    ReplayBar::Times times{.is_live = session_.is_live()};
+    const auto is_lost = [](const auto& link) {
+      return link.second.state == RankLink::State::kLost;
+    };
+    ReplayBar::Times times{
+        .is_live = session_.is_live(),
+        .is_lost = !run.links().empty() && std::ranges::all_of(run.links(), is_lost)};
     if (!replay_.steps().is_empty()) {
       times.chosen_seconds = seconds(replay_.step());
       times.last_seconds = seconds(replay_.steps().last);
@@ -67,6 +79,7 @@ void ReplayControl::SetFollowing(bool following) {
 }
 
 void ReplayControl::TogglePlaying() {
+  Update();  // Of a run that has just been read.
   if (replay_.playing() || (session_.is_live() && replay_.following())) {
     replay_.Hold();
   } else {

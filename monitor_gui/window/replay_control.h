@@ -20,6 +20,8 @@ class ReplayControl final : public QObject {
 
   ReplayBar* bar() const { return bar_; }
   const Replay& replay() const { return replay_; }
+  /// As MomentOf takes it. Of a recording the newest is its last step, not what came behind it.
+  std::int64_t step_to_show() const;
 
   /// Learns of the steps that there are, moves on while playing, and shows that.
   void Update();

@@ -38,8 +38,15 @@ void Screenshot::Look() {
 void Screenshot::Take() {
   timer_.stop();
   window_.Refresh();
-  if (step_) window_.replay().GoTo(*step_);
-  QApplication::processEvents();  // Charts lay themselves out in events of their own.
+  if (step_) {
+    window_.replay().GoTo(*step_);
+  } else {
+    window_.replay().SetFollowing(true);  // The demo plays.
+  }
+  do {
+    QApplication::processEvents();  // Charts lay themselves out in events of their own.
+  } while (!window_.IsReady());
+  QApplication::processEvents();
   window_.Refresh();
   if (!window_.grab().save(path_, "PNG")) return GiveUp(tr("cannot write %1").arg(path_));
   QApplication::exit(0);

@@ -4,6 +4,7 @@
 
 #include "monitor_gui/source/file_source.h"
 #include "monitor_gui/source/live_source.h"
+#include "monitor_gui/window/demo.h"
 
 namespace weir::monitor {
 namespace {
@@ -20,12 +21,18 @@ Session::Session(const QString& place, const QString& token)
     auto* live = new LiveSource(QUrl(place), token, run_);
     connect(live, &LiveSource::RecordingEnded, this, &Session::RecordingEnded);
     source_ = live;
+  } else if (place == kDemoPlace) {
+    demo_folder_ = std::make_unique<QTemporaryDir>();
+    source_ = new FileSource(WriteDemo(demo_folder_->path()), run_);
   } else {
     source_ = new FileSource(place, run_);
   }
   source_->moveToThread(&thread_);
   connect(&thread_, &QThread::finished, source_, &QObject::deleteLater);
-  connect(source_, &Source::Said, this, &Session::Said);
+  connect(source_, &Source::Said, this, [this](const QString& what) {
+    emit Said(is_demo() ? tr("A recording of examples/01-byte-lm on 4 ranks: DGC and its warm-up")
+                        : what);
+  });
   connect(source_, &Source::Finished, this, &Session::Finished);
   connect(source_, &Source::Failed, this, &Session::Failed);
 }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <QTemporaryDir>
 #include <QThread>
+#include <memory>
 
 #include "monitor_gui/run/run.h"
 #include "monitor_gui/source/source.h"
@@ -11,12 +13,15 @@ namespace weir::monitor {
 class Session final : public QObject {
   Q_OBJECT
  public:
-  /// `place`: the URL of an endpoint or the path of a run log. `token`: for URLs.
+  /// `place`: the URL of an endpoint, the path of a run log, or kDemoPlace. `token`: for URLs.
   Session(const QString& place, const QString& token);
   ~Session() override;
 
   const QString& place() const { return place_; }
+  /// The place, for people.
+  QString title() const { return is_demo() ? tr("Demo") : place_; }
   bool is_live() const { return is_live_; }
+  bool is_demo() const { return demo_folder_ != nullptr; }
   SharedRun& run() { return run_; }
   const SharedRun& run() const { return run_; }
 
@@ -34,6 +39,7 @@ class Session final : public QObject {
  private:
   const QString place_;
   const bool is_live_;
+  std::unique_ptr<QTemporaryDir> demo_folder_;
   SharedRun run_;
   QThread thread_;
   Source* source_ = nullptr;  // Lives, and ends, on the thread.

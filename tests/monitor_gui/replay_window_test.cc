@@ -153,6 +153,8 @@ void ReplayWindowTest::ALiveViewThatWasScrubbedBackSaysSo() {
   QVERIFY(Says(bar, "Live"));
   add_steps({5});
   QTRY_COMPARE(FirstTile(window), "5");
+  endpoint.Close();
+  QTRY_VERIFY(Says(bar, "No rank answers"));
 }
 
 }  // namespace weir::monitor

@@ -31,7 +31,6 @@ class WindowTest : public QObject {
   void TheFilterLeavesTheLayersOfItsName();
   void LayersSortByTheNumberBehindTheText();
   void LanesZoomAndMoveByKeysAndWheel();
-  void AWindowWithoutARunSaysWhatToDo();
 
  private:
   QTemporaryDir folder_;
@@ -106,7 +105,7 @@ void WindowTest::EveryPageShowsSomething() {
   QTRY_VERIFY(dock->widget()->isVisible());
   window.Refresh();
   QCoreApplication::processEvents();
-  QVERIFY(Colors(*dock->widget()) > 8);
+  QTRY_VERIFY(Colors(*dock->widget()) > 8);
   for (auto* view : dock->findChildren<QTableView*>()) {
     QVERIFY(view->model()->rowCount() > 0);
     for (int column = 0; column < view->model()->columnCount(); ++column) {
@@ -204,14 +203,6 @@ void WindowTest::LanesZoomAndMoveByKeysAndWheel() {
   QTest::keyClick(list, Qt::Key_End);
   QVERIFY(replay.following());
   QCOMPARE(lanes->window().end_ns, newest);
-}
-
-void WindowTest::AWindowWithoutARunSaysWhatToDo() {
-  MainWindow window({}, {});
-  window.show();
-  QVERIFY(QTest::qWaitForWindowExposed(&window));
-  window.Refresh();
-  for (const Tile* tile : window.findChildren<Tile*>()) QVERIFY(!tile->value().isEmpty());
 }
 
 }  // namespace weir::monitor

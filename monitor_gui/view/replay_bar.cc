@@ -1,21 +1,35 @@
 #include "monitor_gui/view/replay_bar.h"
 
 #include <QHBoxLayout>
+#include <QIcon>
+#include <QPainter>
 #include <QSignalBlocker>
-#include <QStyle>
 #include <algorithm>
 #include <limits>
 
+#include "monitor_gui/view/text_color.h"
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/units.h"
 
 namespace weir::monitor {
 namespace {
 
-void Color(QLabel& label, const QColor& color) {
-  QPalette palette = label.palette();
-  palette.setColor(QPalette::WindowText, color);
-  label.setPalette(palette);
+/// In the colour of texts, which the icons of styles do not take.
+QIcon PlayIcon(bool pauses, const QColor& color) {
+  constexpr int kSize = 32;
+  QPixmap pixmap(kSize, kSize);
+  pixmap.fill(Qt::transparent);
+  QPainter painter(&pixmap);
+  painter.setRenderHint(QPainter::Antialiasing);
+  painter.setPen(Qt::NoPen);
+  painter.setBrush(color);
+  if (pauses) {
+    painter.drawRect(8, 6, 6, 20);
+    painter.drawRect(18, 6, 6, 20);
+  } else {
+    painter.drawPolygon(QPolygon({{9, 5}, {27, 16}, {9, 27}}));
+  }
+  return QIcon(pixmap);
 }
 
 }  // namespace
@@ -75,7 +89,7 @@ void ReplayBar::ShowState(const Replay& replay, const Times& times) {
   const Theme theme = Theme::Of(palette());
   const bool is_live = times.is_live;
   const bool runs = replay.playing() || (is_live && replay.following());
-  play_->setIcon(style()->standardIcon(runs ? QStyle::SP_MediaPause : QStyle::SP_MediaPlay));
+  play_->setIcon(PlayIcon(runs, palette().color(QPalette::WindowText)));
   play_->setAccessibleName(runs ? tr("pause") : tr("play"));
   play_->setToolTip(runs ? tr("Holds this step (Space).")
                          : tr("Plays at recorded speed (Space), from the begin when at the end."));
@@ -83,21 +97,21 @@ void ReplayBar::ShowState(const Replay& replay, const Times& times) {
   if (replay.steps().is_empty()) return state_->clear();
   if (replay.playing()) {
     state_->setText(tr("Playing"));
-    Color(*state_, theme.accent);
+    SetTextColor(*state_, theme.accent);
   } else if (times.is_lost && replay.following()) {
     state_->setText(tr("No rank answers"));
-    Color(*state_, theme.bad);
+    SetTextColor(*state_, theme.bad);
   } else if (is_live && replay.following()) {
     state_->setText(tr("Live"));
-    Color(*state_, theme.good);
+    SetTextColor(*state_, theme.good);
   } else if (is_live) {
     state_->setText(tr("Not following: %n steps behind", nullptr,
                        static_cast<int>(std::min<std::int64_t>(replay.steps().last - replay.step(),
                                                                std::numeric_limits<int>::max()))));
-    Color(*state_, theme.warning);
+    SetTextColor(*state_, theme.warning);
   } else {
     state_->setText(replay.following() ? tr("Recorded, at its end") : tr("Recorded"));
-    Color(*state_, theme.faint);
+    SetTextColor(*state_, theme.faint);
   }
 }
 

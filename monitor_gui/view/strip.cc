@@ -4,6 +4,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "monitor_gui/view/text_color.h"
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/units.h"
 
@@ -19,12 +20,6 @@ QLabel* Text(QWidget* parent, double scale, QFont::Weight weight) {
   font.setWeight(weight);
   label->setFont(font);
   return label;
-}
-
-void Color(QLabel* label, const QColor& color) {
-  QPalette palette = label->palette();
-  palette.setColor(QPalette::WindowText, color);
-  label->setPalette(palette);
 }
 
 }  // namespace
@@ -50,7 +45,7 @@ Tile::Tile(const QString& name, const QString& explanation, QWidget* parent)
 
 void Tile::Show(const QString& value, const QColor& color) {
   value_->setText(value);
-  Color(value_, color.isValid() ? color : palette().color(QPalette::WindowText));
+  SetTextColor(*value_, color.isValid() ? color : palette().color(QPalette::WindowText));
 }
 
 Strip::Strip(QWidget* parent)

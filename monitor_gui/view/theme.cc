@@ -28,6 +28,8 @@ QPalette Made(const QColor& window, const QColor& base, const QColor& text, cons
     return QColor(channel(window.red(), text.red()), channel(window.green(), text.green()),
                   channel(window.blue(), text.blue()));
   };
+  palette.setColor(QPalette::Light, mixed(0.06));
+  palette.setColor(QPalette::Midlight, mixed(0.1));
   palette.setColor(QPalette::Mid, mixed(0.15));
   palette.setColor(QPalette::Dark, mixed(0.25));
   palette.setColor(QPalette::Shadow, mixed(0.35));

@@ -16,6 +16,7 @@
 #include "monitor_gui/view/layers_page.h"
 #include "monitor_gui/view/ranks_page.h"
 #include "monitor_gui/view/sparsity_page.h"
+#include "monitor_gui/view/text_color.h"
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/window/appearance.h"
 #include "monitor_gui/window/demo.h"
@@ -119,9 +120,7 @@ void MainWindow::MakeBars() {
 
 void MainWindow::Notice(const QString& text, bool is_bad) {
   const Theme theme = Theme::Of(palette());
-  QPalette colors = notice_->palette();
-  colors.setColor(QPalette::WindowText, is_bad ? theme.bad : palette().color(QPalette::WindowText));
-  notice_->setPalette(colors);
+  SetTextColor(*notice_, is_bad ? theme.bad : palette().color(QPalette::WindowText));
   notice_->setText(text);
   notice_bar_->setVisible(!text.isEmpty());
 }

@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include "monitor_gui/view/line_chart.h"
+#include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/units.h"
 #include "monitor_gui/window/main_window.h"
 #include "tests/monitor_gui/made_run.h"
@@ -26,6 +27,7 @@ class WindowTest : public QObject {
   void EveryPageShowsSomething_data();  // NOLINT(readability-identifier-naming): Qt calls it so
   void EveryPageShowsSomething();
   void TheStripShowsTheRun();
+  void HealthIsShownInItsColour();
   void SamplesAreShownOnceSomebodySaysHowMany();
   void TheThresholdIsDrawnOverSteps();
   void TheFilterLeavesTheLayersOfItsName();
@@ -125,6 +127,21 @@ void WindowTest::TheStripShowsTheRun() {
   QVERIFY2(values.contains("100 ms"), qPrintable(values.join("|")));
   QVERIFY2(values.contains("20.0 %"), qPrintable(values.join("|")));
   QVERIFY2(values.contains(QString::fromUtf8("100×")), qPrintable(values.join("|")));
+}
+
+void WindowTest::HealthIsShownInItsColour() {
+  MainWindow window(path_, {});
+  ShowLoaded(window);
+  const QList<Tile*> tiles = window.findChildren<Tile*>();
+  const auto health =
+      std::ranges::find(tiles, "Health", [](const Tile* t) { return t->accessibleName(); });
+  QVERIFY(health != tiles.end());
+  const QImage image = (*health)->grab().toImage();
+  const QRgb good = Theme::Of(window.palette()).good.rgb();
+  bool found = false;
+  for (int y = 0; y < image.height(); ++y)
+    for (int x = 0; x < image.width(); ++x) found = found || image.pixel(x, y) == good;
+  QVERIFY(found);
 }
 
 void WindowTest::SamplesAreShownOnceSomebodySaysHowMany() {

@@ -1,0 +1,12 @@
+#include "monitor_gui/view/text_color.h"
+
+namespace weir::monitor {
+
+void SetTextColor(QLabel& label, const QColor& color) {
+  label.setForegroundRole(QPalette::WindowText);
+  QPalette palette = label.palette();
+  palette.setColor(QPalette::WindowText, color);
+  label.setPalette(palette);
+}
+
+}  // namespace weir::monitor

@@ -29,7 +29,7 @@ QString InText(const ComparedLayer& layer) {
 QString Signed(Metric metric, double difference, double of) {
   if (difference == 0) return Text(metric, 0);
   const QString sign = difference < 0 ? "−" : "+";
-  const QString size = sign + Text(metric, std::abs(difference));
+  QString size = sign + Text(metric, std::abs(difference));
   if (of <= 0) return size;
   return QObject::tr("%1 (%2%3)").arg(size, sign, Percent(std::abs(difference) / of));
 }

@@ -27,7 +27,7 @@ std::string Bytes(std::uint64_t bytes) {
 }
 
 std::string SentLine(const Summary& summary) {
-  const std::string sent = "sent " + Bytes(summary.sent_bytes) + " for gradients";
+  std::string sent = "sent " + Bytes(summary.sent_bytes) + " for gradients";
   if (summary.sent_bytes == 0) return sent;
   const double ratio =
       static_cast<double>(summary.dense_bytes) / static_cast<double>(summary.sent_bytes);
@@ -80,7 +80,7 @@ std::vector<std::string> SummaryLines(const Summary& summary) {
   for (const Summary::Warning& warning : summary.warnings) {
     lines.push_back("unusual: " + warning.text);
   }
-  for (std::string& line : lines) line += "\n";
+  for (std::string& line : lines) line += '\n';
   return lines;
 }
 

@@ -10,6 +10,7 @@ namespace weir {
 /// The functions of OpenSSL 3 that are needed, from the library of the machine: loaded once, when
 /// first asked for, and never unloaded. libweir itself does not depend on it.
 struct OpenSsl {
+  // NOLINTBEGIN(readability-identifier-naming): the library's own names.
   decltype(&::TLS_server_method) TLS_server_method;
   decltype(&::SSL_CTX_new) SSL_CTX_new;
   decltype(&::SSL_CTX_free) SSL_CTX_free;
@@ -29,6 +30,7 @@ struct OpenSsl {
   decltype(&::ERR_get_error) ERR_get_error;
   decltype(&::ERR_clear_error) ERR_clear_error;
   decltype(&::ERR_error_string_n) ERR_error_string_n;
+  // NOLINTEND(readability-identifier-naming)
 
   /// Throws InvalidArgument when the machine has none. Thread-safe.
   static const OpenSsl& Get();

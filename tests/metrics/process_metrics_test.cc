@@ -42,10 +42,10 @@ TEST(ProcessMetrics, OpenFilesAreCounted) {
 
 TEST(ProcessMetrics, MemoryGrowsWithWhatIsTouched) {
   const double before = Values().at("process_resident_memory_bytes");
-  constexpr std::size_t kBytes = std::size_t{64} << 20;
+  constexpr std::size_t kBytes = std::size_t{64} << 20, kHalf = kBytes / 2;
   std::vector<char> memory(kBytes, 'x');
   const auto after = Values();
-  EXPECT_GE(after.at("process_resident_memory_bytes"), before + kBytes / 2);
+  EXPECT_GE(after.at("process_resident_memory_bytes"), before + kHalf);
   EXPECT_GE(after.at("process_virtual_memory_bytes"), after.at("process_resident_memory_bytes"));
   EXPECT_EQ(memory.back(), 'x');
 }

@@ -7,17 +7,12 @@
 #include "monitor_gui/view/lanes_model.h"
 #include "monitor_gui/view/roles.h"
 #include "tests/monitor_gui/made_blocks.h"
+#include "tests/monitor_gui/run_of.h"
 
 namespace weir::monitor {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
-
-Run RunOf(const QByteArray& bytes) {
-  Run run;
-  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
-  return run;
-}
 
 /// Of one rank, whose layers have had a step each: so many bytes of the first one, twice as many of
 /// the second, and so on.

@@ -9,15 +9,10 @@
 #include "monitor_gui/export/csv.h"
 #include "monitor_gui/export/trace.h"
 #include "tests/monitor_gui/made_blocks.h"
+#include "tests/monitor_gui/run_of.h"
 
 namespace weir::monitor {
 namespace {
-
-Run RunOf(const QByteArray& bytes) {
-  Run run;
-  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
-  return run;
-}
 
 QByteArray TraceOf(const Run& run) {
   QBuffer buffer;

@@ -6,17 +6,12 @@
 #include "monitor_gui/run/summary.h"
 #include "monitor_gui/view/layers_model.h"
 #include "tests/monitor_gui/made_blocks.h"
+#include "tests/monitor_gui/run_of.h"
 
 namespace weir::monitor {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
-
-Run RunOf(const QByteArray& bytes) {
-  Run run;
-  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
-  return run;
-}
 
 /// Steps from 0 on, each of which begins at 100 ms times its number.
 std::vector<MadeStep> Steps(qint64 count) {

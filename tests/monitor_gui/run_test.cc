@@ -6,16 +6,10 @@
 #include "monitor_gui/run/lanes.h"
 #include "monitor_gui/run/summary.h"
 #include "tests/monitor_gui/made_blocks.h"
+#include "tests/monitor_gui/run_of.h"
 
 namespace weir::monitor {
 namespace {
-
-/// Blocks stay in memory as long as the run is filled.
-Run RunOf(const QByteArray& bytes) {
-  Run run;
-  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
-  return run;
-}
 
 const Statistic& Cell(const Run& run, Metric metric, std::size_t layer, int column) {
   return run.layers().At(metric, layer, column);

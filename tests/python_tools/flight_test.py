@@ -62,18 +62,23 @@ class Flight(unittest.TestCase):
             self.assertTrue(all(log.buckets(rank)[number]["name"].startswith("model")
                                 for number in stages["bucket"]))
 
-    def test_a_tensor_that_one_rank_does_not_submit_is_named_with_the_rank(self):
-        job = self.launch("--stall-check-warning-time-seconds", "0.2", sys.executable,
-                          HERE / "stalled_rank.py", "1")
+    def recorded(self, job, enough):
+        """What the three ranks of a running job have written, once that is enough."""
         ranks = []
-        # As soon as both have been asked while they waited.
-        while len(ranks) < 3 or not (ranks[0].under_way and ranks[2].under_way):
+        while len(ranks) < 3 or not enough(ranks):
             self.assertIsNone(job.poll(), "the job has ended")
             try:
                 ranks = flight.read([str(self.path)])
             except OSError:
                 pass
             self.let_run(job)
+        return ranks
+
+    def test_a_tensor_that_one_rank_does_not_submit_is_named_with_the_rank(self):
+        job = self.launch("--stall-check-warning-time-seconds", "0.2", sys.executable,
+                          HERE / "stalled_rank.py", "1")
+        # As soon as both have been asked while they waited.
+        ranks = self.recorded(job, lambda ranks: ranks[0].under_way and ranks[2].under_way)
         text = flight.explain(ranks)
         self.assertIn("Rank 1 held the others up", text.splitlines()[0])
         self.assertRegex(text, r"'allreduce.late' had been ready for \d+.* on ranks 0, 2, and was not under way "
@@ -214,14 +219,7 @@ class Flight(unittest.TestCase):
     def test_a_rank_that_has_joined_holds_nobody_up(self):
         job = self.launch("--stall-check-warning-time-seconds", "0.2", sys.executable,
                           HERE / "stalled_rank.py", "1", "2")
-        ranks = []
-        while len(ranks) < 3 or not (ranks[0].under_way and ranks[2].joined):
-            self.assertIsNone(job.poll(), "the job has ended")
-            try:
-                ranks = flight.read([str(self.path)])
-            except OSError:
-                pass
-            self.let_run(job)
+        ranks = self.recorded(job, lambda ranks: ranks[0].under_way and ranks[2].joined)
         text = flight.explain(ranks)
         self.assertTrue(text.startswith("Rank 1 held the others up"), text)
         self.assertRegex(text, r"on rank 0, and was not under way on rank 1\n")

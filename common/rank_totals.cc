@@ -7,39 +7,31 @@
 namespace weir {
 namespace {
 
-/// One list of the numbers serves writing and reading.
-template <typename Totals, typename Visit>
-void ForEachNumber(Totals& totals, const Visit& visit) {
-  visit("duration_ns", totals.duration_ns);
-  visit("communication_ns", totals.communication_ns);
-  visit("compression_ns", totals.compression_ns);
-  visit("exchange_ns", totals.exchange_ns);
-  visit("payload_bytes", totals.payload_bytes);
-  visit("dense_bytes", totals.dense_bytes);
-  visit("sent_bytes", totals.sent_bytes);
-  visit("lost_records", totals.lost_records);
-  visit("stalled_tensors", totals.stalled_tensors);
+/// One list of the numbers serves writing, reading and adding. Calls visit(name, member).
+template <typename Visit>
+void ForEachNumber(const Visit& visit) {
+  visit("duration_ns", &RankTotals::duration_ns);
+  visit("communication_ns", &RankTotals::communication_ns);
+  visit("compression_ns", &RankTotals::compression_ns);
+  visit("exchange_ns", &RankTotals::exchange_ns);
+  visit("payload_bytes", &RankTotals::payload_bytes);
+  visit("dense_bytes", &RankTotals::dense_bytes);
+  visit("sent_bytes", &RankTotals::sent_bytes);
+  visit("lost_records", &RankTotals::lost_records);
+  visit("stalled_tensors", &RankTotals::stalled_tensors);
 }
 
 }  // namespace
 
 void RankTotals::Merge(const RankTotals& later) {
   durations.Merge(later.durations);
-  duration_ns += later.duration_ns;
-  communication_ns += later.communication_ns;
-  compression_ns += later.compression_ns;
-  exchange_ns += later.exchange_ns;
-  payload_bytes += later.payload_bytes;
-  dense_bytes += later.dense_bytes;
-  sent_bytes += later.sent_bytes;
-  lost_records += later.lost_records;
-  stalled_tensors += later.stalled_tensors;
+  ForEachNumber([&](const char*, auto number) { this->*number += later.*number; });
   stalled.insert(stalled.end(), later.stalled.begin(), later.stalled.end());
 }
 
 std::string ToText(const RankTotals& totals) {
   nlohmann::json json;
-  ForEachNumber(totals, [&](const char* name, const auto& number) { json[name] = number; });
+  ForEachNumber([&](const char* name, auto number) { json[name] = totals.*number; });
   auto& classes = json["durations"] = nlohmann::json::array();
   for (const auto& [number, count] : totals.durations.classes()) {
     classes.push_back({number, count});
@@ -53,7 +45,7 @@ RankTotals ParseRankTotals(std::string_view text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
     RankTotals totals;
-    ForEachNumber(totals, [&](const char* name, auto& number) { json.at(name).get_to(number); });
+    ForEachNumber([&](const char* name, auto number) { json.at(name).get_to(totals.*number); });
     for (const auto& entry : json.at("durations")) {
       totals.durations.AddToClass(entry.at(0).get<int>(), entry.at(1).get<std::uint64_t>());
     }

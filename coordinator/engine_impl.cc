@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "common/flight_filename.h"
 #include "common/log.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
@@ -81,15 +82,13 @@ void EngineImpl::PrepareFlight(const Settings& settings) const {
   if (trouble.empty() || local_rank_ != 0) return;
   LogWarning(
       "no flight recording could be kept should this job fail: {}; --flight-recording names "
-      "another "
-      "file, or none",
+      "another file, or none",
       trouble);
 }
 
 bool EngineImpl::RecordsFlights(const Settings& settings) const {
   // Where nobody has started several ranks, whoever runs the program sees its one error.
-  const std::string& file = settings.flight_filename;
-  return !hosts_.empty() && !file.empty() && file != "none";
+  return !hosts_.empty() && KeepsFlightRecordings(settings.flight_filename);
 }
 
 std::function<void(int, int, const FlightReport&)> EngineImpl::FlightWriter(

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/flight_filename.h"
 #include "launcher/heartbeat.h"
 #include "launcher/network.h"
 #include "launcher/program.h"
@@ -169,9 +170,10 @@ void Launcher::SumUp() const {
   for (const std::string& line : SummaryLines(*summary)) {
     std::fprintf(stderr, "weirrun: %s", line.c_str());
   }
-  if (summary_file_ && !summary_file_->Write(SummaryJson(*summary, job_->exit_code()))) {
+  if (!summary_file_) return;
+  if (const int error = summary_file_->Write(SummaryJson(*summary, job_->exit_code()))) {
     std::fprintf(stderr, "weirrun: cannot write %s: %s\n", summary_file_->path().c_str(),
-                 std::strerror(errno));
+                 std::strerror(error));
   }
 }
 
@@ -276,7 +278,7 @@ void Launcher::OnSignals() {
 }
 
 void Launcher::OnRecordFlights() {
-  if (flight_filename_ == "none") {
+  if (!KeepsFlightRecordings(flight_filename_)) {
     std::fputs("weirrun: no flight recordings: --flight-recording none keeps nothing\n", stderr);
     return;
   }

@@ -1,7 +1,6 @@
 #include "launcher/output_writer.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,6 +10,7 @@
 #include <ctime>
 #include <utility>
 
+#include "common/write_all.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -21,22 +21,6 @@ std::string FolderName(int rank, int ranks) {
   const std::size_t width = std::to_string(ranks - 1).size();
   const std::string number = std::to_string(rank);
   return std::string("rank.").append(width - number.size(), '0').append(number);
-}
-
-/// Errno of the first failure, 0 for success.
-int WriteAll(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t n = write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // Whoever shares the terminal has made it non-blocking.
-      pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
-      poll(&wait, 1, -1);
-      continue;
-    }
-    if (n < 0) return errno;
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return 0;
 }
 
 }  // namespace

@@ -4,11 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <string_view>
 #include <utility>
 
+#include "common/write_all.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -21,15 +20,7 @@ SummaryFile::SummaryFile(std::string path)
                         std::strerror(errno) + "; give a file in a folder that can be written");
 }
 
-bool SummaryFile::Write(const std::string& text) const {
-  for (std::string_view rest = text; !rest.empty();) {
-    const ssize_t n = write(fd_.get(), rest.data(), rest.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    rest.remove_prefix(static_cast<std::size_t>(n));
-  }
-  return true;
-}
+int SummaryFile::Write(const std::string& text) const { return WriteAll(fd_.get(), text); }
 
 void SummaryFile::Remove() const { unlink(path_.c_str()); }
 

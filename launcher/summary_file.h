@@ -13,8 +13,8 @@ class SummaryFile {
   /// Throws InvalidArgument that names the file and the reason when it cannot be written.
   explicit SummaryFile(std::string path);
 
-  /// All of it; false, with errno, when the disk refuses.
-  bool Write(const std::string& text) const;
+  /// All of it. Returns errno when the disk refuses, else 0.
+  int Write(const std::string& text) const;
   /// There is nothing to be written.
   void Remove() const;
   const std::string& path() const { return path_; }

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <exception>
@@ -49,8 +48,7 @@ void Write(const Settings& settings, const RunInfo& info, const Recorder& record
            const BucketNames& names, const FlightReport& report) {
   LogBlocks blocks(info, names, RunPage(settings, info), {});
   std::vector<StageRecord> records(kFlightRecords);
-  const std::uint64_t added = recorder.added();
-  const auto read = recorder.Read(added - std::min<std::uint64_t>(added, records.size()), records);
+  const auto read = recorder.ReadNewest(records);
   for (std::size_t i = 0; i < read.count; ++i) blocks.Add(records[i]);
 
   std::string bytes = RunLogBlock("flight", info.rank).Text(Describe(report)).Bytes();

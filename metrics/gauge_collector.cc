@@ -6,36 +6,15 @@
 #include <string>
 #include <utility>
 
+#include "metrics/family_of.h"
 #include "metrics/process_metrics.h"
 #include "weir/version.h"
 
 namespace weir {
 namespace {
 
-using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
-
-/// A family under construction: Value(labels, value) adds a series.
-class FamilyOf {
- public:
-  FamilyOf(MetricType type, std::string name, std::string help) {
-    family_.type = type;
-    family_.name = std::move(name);
-    family_.help = std::move(help);
-  }
-  FamilyOf& Value(Labels labels, double value) {
-    ClientMetric& metric = family_.metric.emplace_back();
-    metric.label = std::move(labels);
-    (family_.type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
-    return *this;
-  }
-  operator MetricFamily() && { return std::move(family_); }  // NOLINT(google-explicit-constructor)
-
- private:
-  MetricFamily family_;
-};
 
 template <typename T>
 double Load(const std::atomic<T>& value) {
@@ -99,12 +78,6 @@ FamilyOf Aborts(const EngineGauges& gauges) {
   return family;
 }
 
-FamilyOf One(MetricType type, std::string name, std::string help, double value) {
-  FamilyOf family(type, std::move(name), std::move(help));
-  family.Value({}, value);
-  return family;
-}
-
 }  // namespace
 
 std::vector<MetricFamily> GaugeCollector::Collect() const {
@@ -120,7 +93,7 @@ std::vector<MetricFamily> GaugeCollector::Collect() const {
                   {"local_rank", std::to_string(info_.local_rank)},
                   {"host", info_.host}},
                  1));
-  add(One(kGauge, "weir_world_size", "Number of ranks.", info_.size));
+  add(FamilyOf::One(kGauge, "weir_world_size", "Number of ranks.", info_.size));
 
   add(Traffic(gauges_, "weir_bytes_sent_total", "Bytes handed to the network.", &LinkBytes::sent));
   add(Traffic(gauges_, "weir_bytes_received_total", "Bytes taken from the network.",
@@ -129,15 +102,16 @@ std::vector<MetricFamily> GaugeCollector::Collect() const {
   rounds.Value({{"path", "fast"}}, Load(gauges_.fast_rounds));
   add(rounds.Value({{"path", "slow"}}, Load(gauges_.slow_rounds)));
   add(QueueDepth(gauges_));
-  add(One(kGauge, "weir_stalled_tensors", "Tensors that some ranks submitted and others did not.",
-          Load(gauges_.stalled_tensors)));
+  add(FamilyOf::One(kGauge, "weir_stalled_tensors",
+                    "Tensors that some ranks submitted and others did not.",
+                    Load(gauges_.stalled_tensors)));
   FamilyOf credit(kGauge, "weir_credit_bytes", "Payload of the exchanges that are under way.");
   add(credit.Value({{"stage", Name(Stage::kExchange)}}, Load(gauges_.credit_bytes)));
   add(LastHeardOf(gauges_, info_.rank));
   add(TargetDensities(gauges_));
   add(Aborts(gauges_));
-  add(One(kCounter, "weir_checksum_failures_total", "Frames whose checksum was wrong.",
-          Load(gauges_.checksum_failures)));
+  add(FamilyOf::One(kCounter, "weir_checksum_failures_total", "Frames whose checksum was wrong.",
+                    Load(gauges_.checksum_failures)));
   std::ranges::move(ProcessMetrics(), std::back_inserter(families));
   return families;
 }

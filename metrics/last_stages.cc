@@ -25,9 +25,8 @@ std::string Describe(const StageRecord& record, const BucketNames& names, std::i
 }  // namespace
 
 std::string LastStages(const Recorder& recorder, const BucketNames& names, std::int64_t now_ns) {
-  const std::uint64_t added = recorder.added();
   std::array<StageRecord, kLookedAt> records;
-  const auto read = recorder.Read(added - std::min<std::uint64_t>(added, kLookedAt), records);
+  const auto read = recorder.ReadNewest(records);
   const auto newest = std::span(records).first(read.count);
   const auto stages = newest.first(static_cast<std::size_t>(
       std::ranges::remove_if(newest, IsOfGradient, &StageRecord::stage).begin() - newest.begin()));

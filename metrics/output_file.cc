@@ -1,11 +1,11 @@
 #include "metrics/output_file.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "common/write_all.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -16,12 +16,7 @@ OutputFile::OutputFile(const std::string& path, int flags)
 }
 
 void OutputFile::Write(std::string_view text) const {
-  while (!text.empty()) {
-    const ssize_t written = write(fd_.get(), text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) Fail(path_, errno);
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (const int error = WriteAll(fd_.get(), text)) Fail(path_, error);
 }
 
 void OutputFile::Fail(const std::string& path, int error) {

@@ -11,7 +11,8 @@
 #include <sstream>
 #include <string>
 #include <system_error>
-#include <utility>
+
+#include "metrics/family_of.h"
 
 namespace weir {
 namespace {
@@ -65,26 +66,17 @@ std::optional<double> OpenFiles() {
   return static_cast<double>(std::ranges::distance(files) - 1);
 }
 
-MetricFamily One(MetricType type, std::string name, std::string help, double value) {
-  MetricFamily family;
-  family.type = type;
-  family.name = std::move(name);
-  family.help = std::move(help);
-  auto& metric = family.metric.emplace_back();
-  (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
-  return family;
-}
-
 }  // namespace
 
 std::vector<MetricFamily> ProcessMetrics() {
   std::vector<MetricFamily> families;
   const auto gauge = [&](const char* name, const char* help, double value) {
-    families.push_back(One(MetricType::Gauge, name, help, value));
+    families.push_back(FamilyOf::One(MetricType::Gauge, name, help, value));
   };
   if (const auto stat = ReadStat()) {
-    families.push_back(One(MetricType::Counter, "process_cpu_seconds_total",
-                           "User and system CPU time of the rank's process.", stat->cpu_seconds));
+    families.push_back(FamilyOf::One(MetricType::Counter, "process_cpu_seconds_total",
+                                     "User and system CPU time of the rank's process.",
+                                     stat->cpu_seconds));
     gauge("process_start_time_seconds", "When the process started, since 1970.",
           BootTime() + stat->start_seconds);
     gauge("process_virtual_memory_bytes", "Virtual memory of the process.", stat->virtual_bytes);

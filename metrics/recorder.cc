@@ -75,4 +75,9 @@ Recorder::ReadResult Recorder::Read(std::uint64_t from, std::span<StageRecord> o
   return result;
 }
 
+Recorder::ReadResult Recorder::ReadNewest(std::span<StageRecord> out) const {
+  const std::uint64_t end = added();
+  return Read(end - std::min<std::uint64_t>(end, out.size()), out);
+}
+
 }  // namespace weir

@@ -32,6 +32,8 @@ class Recorder {
 
   /// Copies records into `out`, oldest first, beginning with number `from` (0: the first one ever).
   ReadResult Read(std::uint64_t from, std::span<StageRecord> out) const;
+  /// The same of the newest ones, as many as `out` holds.
+  ReadResult ReadNewest(std::span<StageRecord> out) const;
 
   /// How many records have been added.
   std::uint64_t added() const { return next_.load(std::memory_order_relaxed); }

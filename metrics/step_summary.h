@@ -31,9 +31,9 @@ class StepSummaries {
   std::optional<StepSummary> Add(const StageRecord& record);
 
  private:
-  const BucketNames& names_;
   std::int64_t ExchangeNs(const StageRecord& step);
 
+  const BucketNames& names_;
   ExposedTime exposed_time_;
   std::vector<Interval> exchanges_;  // Since the last step's end.
   // Of exchanges since the last step's end.

@@ -136,7 +136,7 @@ def _tensor(ranks: Sequence[Rank], tensor: Tuple[int, str]) -> str:
 def _parted(ranks: Sequence[Rank], open_: Sequence[Tuple[int, str]]) -> str:
     """Of ranks each of which lacks something: who went another way than most."""
     def lacking(tensor: Tuple[int, str]) -> List[int]:
-        return [rank.rank for rank in ranks if tensor not in rank.under_way]
+        return [rank.rank for rank in ranks if rank.lacks(tensor)]
 
     most = min(open_, key=lambda tensor: len(lacking(tensor)))  # The oldest of those.
     few = lacking(most)

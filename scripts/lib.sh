@@ -6,9 +6,9 @@ set -euo pipefail
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 
-# Everything the project makes lives in the tree.
-export CCACHE_DIR="${CCACHE_DIR:-$ROOT/.cache/ccache}"
-export CCACHE_BASEDIR="$ROOT" CCACHE_NOHASHDIR=1
+# Everything the project makes lives in the tree, but what is known of compiled files (ccache) and of files
+# that passed clang-tidy, which all clones of a user share.
+export CCACHE_BASEDIR="$ROOT" CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros
 export PATH="$ROOT/.venv/bin:$PATH"
 
 say() { printf '%s\n' "$*" >&2; }

@@ -1,0 +1,2 @@
+// Compiled for its precompiled headers alone (CMakeLists.txt).
+int main() { return 0; }

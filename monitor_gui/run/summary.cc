@@ -9,7 +9,9 @@ namespace weir::monitor {
 namespace {
 
 constexpr std::int64_t kSilentMs = 5000;
-constexpr double kSlow = 0.2;  // More own work than the median: worth a word.
+// Worth a word.
+constexpr double kSlow = 0.2;    // More own work than the median.
+constexpr double kCostly = 0.1;  // Of a step, for compression that nothing hides.
 
 struct OfRank {
   int rank;
@@ -55,11 +57,17 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
   for (const auto& [rank, known] : run.ranks()) {
     const auto states = known.StatesUntil(at.end_ns);
     if (states.empty() || states.back().stalled_tensors == 0) continue;
-    summary.troubles += QObject::tr(
-                            "rank %1 knows %2 tensors that some ranks submitted and others "
-                            "did not")
-                            .arg(rank)
-                            .arg(states.back().stalled_tensors);
+    const auto tensors = states.back().stalled_tensors;
+    summary.troubles +=
+        (tensors == 1 ? QObject::tr("rank %1 waits with %2 tensor that others have not submitted")
+                      : QObject::tr("rank %1 waits with %2 tensors that others have not submitted"))
+            .arg(rank)
+            .arg(tensors);
+    summary.health = std::max(summary.health, Summary::Health::kWarning);
+  }
+  if (summary.exposed_compression > kCostly) {
+    summary.troubles += QObject::tr("steps wait for compression for %1 % of their time")
+                            .arg(qRound(summary.exposed_compression * 100));
     summary.health = std::max(summary.health, Summary::Health::kWarning);
   }
   if (summary.slowest_excess > kSlow) {

@@ -19,8 +19,10 @@ namespace {
 
 constexpr qsizetype kMostPoints = 2000;
 constexpr int kTicks = 16;
+constexpr int kRoomForTitle = 180;  // Pixels: height of a chart.
 
 void Paint(QAbstractAxis* axis, const Theme& theme) {
+  axis->setTruncateLabels(false);  // Qt would make dots of numbers in charts that are low.
   axis->setLabelsColor(theme.faint);
   axis->setTitleBrush(theme.faint);
   axis->setTitleFont(axis->labelsFont());
@@ -156,6 +158,12 @@ void LineChart::FitAxes(const std::vector<Line>& lines) {
     y_->setRange(std::min(low, 0.0), high > 0 ? high * 1.08 : 1.0);
     static_cast<QValueAxis*>(y_)->applyNiceNumbers();
   }
+}
+
+void LineChart::resizeEvent(QResizeEvent* event) {
+  QChartView::resizeEvent(event);
+  // Qt would make dots of a title that it has no room for.
+  x_->setTitleVisible(height() >= kRoomForTitle);
 }
 
 void LineChart::drawForeground(QPainter* painter, const QRectF& rect) {

@@ -44,6 +44,7 @@ class LineChart final : public QChartView {
   void SetEmptyText(const QString& text) { empty_text_ = text; }
 
  protected:
+  void resizeEvent(QResizeEvent* event) override;
   void drawForeground(QPainter* painter, const QRectF& rect) override;
 
  private:

@@ -4,6 +4,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "monitor_gui/view/elided_label.h"
 #include "monitor_gui/view/text_color.h"
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/units.h"
@@ -11,10 +12,12 @@
 namespace weir::monitor {
 namespace {
 
+constexpr double kSmall = 0.9;      // Of the usual size of text.
 constexpr double kShortest = 1e-9;  // Seconds: a step is no shorter.
 
-QLabel* Text(QWidget* parent, double scale, QFont::Weight weight) {
-  auto* label = new QLabel(parent);
+template <typename Label>
+Label* Text(QWidget* parent, double scale, QFont::Weight weight) {
+  auto* label = new Label(parent);
   QFont font = label->font();
   font.setPointSizeF(font.pointSizeF() * scale);
   font.setWeight(weight);
@@ -24,11 +27,12 @@ QLabel* Text(QWidget* parent, double scale, QFont::Weight weight) {
 
 }  // namespace
 
-Tile::Tile(const QString& name, const QString& explanation, QWidget* parent)
+Tile::Tile(const QString& name, const QString& explanation, bool is_wordy, QWidget* parent)
     : QFrame(parent),
-      value_(Text(this, 1.6, QFont::DemiBold)),
-      remark_(Text(this, 0.9, QFont::Normal)) {
-  auto* label = Text(this, 0.9, QFont::Normal);
+      value_(Text<QLabel>(this, 1.6, QFont::DemiBold)),
+      remark_(is_wordy ? Text<ElidedLabel>(this, kSmall, QFont::Normal)
+                       : Text<QLabel>(this, kSmall, QFont::Normal)) {
+  auto* label = Text<QLabel>(this, kSmall, QFont::Normal);
   label->setText(name);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(12, 6, 12, 6);
@@ -76,9 +80,10 @@ Strip::Strip(QWidget* parent)
           Add(tr("Slowest rank"),
               tr("The rank whose own work in a step takes longest: the others wait for it. Below, "
                  "how much longer than the median rank's."))),
-      health_(
-          Add(tr("Health"), tr("What is wrong, if anything: ranks that are lost or silent, stalled "
-                               "tensors, a slow rank."))) {
+      health_(Add(tr("Health"),
+                  tr("What is wrong, if anything: ranks that are lost or silent, stalled "
+                     "tensors, a slow rank, compression that takes long."),
+                  true)) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
   layout->setSpacing(4);
@@ -89,8 +94,8 @@ Strip::Strip(QWidget* parent)
   Show(Summary{});
 }
 
-Tile* Strip::Add(const QString& name, const QString& explanation) {
-  return new Tile(name, explanation, this);
+Tile* Strip::Add(const QString& name, const QString& explanation, bool is_wordy) {
+  return new Tile(name, explanation, is_wordy, this);
 }
 
 void Strip::Show(const Summary& summary, const Summary* other) {

@@ -11,8 +11,9 @@ namespace weir::monitor {
 class Tile final : public QFrame {
   Q_OBJECT
  public:
-  /// `explanation`: the tooltip, what the number means and its unit.
-  Tile(const QString& name, const QString& explanation, QWidget* parent);
+  /// `explanation`: the tooltip, what the number means and its unit. `is_wordy`: its remark may be
+  /// longer than there is room.
+  Tile(const QString& name, const QString& explanation, bool is_wordy, QWidget* parent);
   void Show(const QString& value, const QColor& color = {});
   void Remark(const QString& remark) { remark_->setText(remark); }
   QString remark() const { return remark_->text(); }
@@ -37,7 +38,7 @@ class Strip final : public QWidget {
   void ShowRemarks(const Summary& summary);
   void ShowOther(const Summary& summary, const Summary& other);
   void ShowHealth(const Summary& summary, const Summary* other);
-  Tile* Add(const QString& name, const QString& explanation);
+  Tile* Add(const QString& name, const QString& explanation, bool is_wordy = false);
 
   Tile* const step_;
   Tile* const step_time_;

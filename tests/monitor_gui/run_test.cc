@@ -31,6 +31,8 @@ class RunTest : public QObject {
   void IntervalsShorterThanAPixelBecomeOne();
   void TheSummaryIsThatOfTheNewestSteps();
   void ASlowRankIsNamed();
+  void CompressionThatTakesLongIsATrouble();
+  void TensorsThatWaitForOthersAreATrouble();
   void RanksThatAreLostOrSilentAreTroubles();
   void ARunThatBeginsAnewForgetsTheOneBefore();
 };
@@ -153,6 +155,32 @@ void RunTest::ASlowRankIsNamed() {
   QCOMPARE(summary.slowest_excess, 1.0);
   QCOMPARE(summary.health, Summary::Health::kWarning);
   QVERIFY(summary.troubles.join("").contains("rank 2"));
+}
+
+void RunTest::CompressionThatTakesLongIsATrouble() {
+  const auto of = [](qint64 compression_ms) {
+    return Summarise(RunOf(RunBlock(0, 1) +
+                           StepsBlock(0, {{.step = 0, .exposed_compression_ms = compression_ms}})),
+                     0);
+  };
+  QCOMPARE(of(9).health, Summary::Health::kGood);  // Of 100.
+  QCOMPARE(of(12).health, Summary::Health::kWarning);
+  QCOMPARE(of(12).troubles, QStringList("steps wait for compression for 12 % of their time"));
+}
+
+void RunTest::TensorsThatWaitForOthersAreATrouble() {
+  const auto of = [](qint64 tensors) {
+    return Summarise(RunOf(RunBlock(3, 4) + MadeBlock("state", 3)
+                                                .Column<qint64>("time_ns", "<i8", {1})
+                                                .Column<qint64>("stalled_tensors", "<i8", {tensors})
+                                                .Bytes()),
+                     0);
+  };
+  QCOMPARE(of(0).troubles, QStringList());
+  QCOMPARE(of(1).troubles,
+           QStringList("rank 3 waits with 1 tensor that others have not submitted"));
+  QCOMPARE(of(2).troubles,
+           QStringList("rank 3 waits with 2 tensors that others have not submitted"));
 }
 
 void RunTest::RanksThatAreLostOrSilentAreTroubles() {

@@ -7,6 +7,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "monitor_gui/view/elided_label.h"
 #include "monitor_gui/view/line_chart.h"
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/units.h"
@@ -28,6 +29,7 @@ class WindowTest : public QObject {
   void EveryPageShowsSomething();
   void TheStripShowsTheRun();
   void HealthIsShownInItsColour();
+  void ALongTroubleTakesNoMoreRoomThanThereIs();
   void SamplesAreShownOnceSomebodySaysHowMany();
   void TheThresholdIsDrawnOverSteps();
   void TheFilterLeavesTheLayersOfItsName();
@@ -142,6 +144,23 @@ void WindowTest::HealthIsShownInItsColour() {
   for (int y = 0; y < image.height(); ++y)
     for (int x = 0; x < image.width(); ++x) found = found || image.pixel(x, y) == good;
   QVERIFY(found);
+}
+
+void WindowTest::ALongTroubleTakesNoMoreRoomThanThereIs() {
+  Strip strip;
+  Summary summary{.step = 7};
+  strip.Show(summary);
+  const int least = strip.minimumSizeHint().width();
+  summary.troubles = {QString("rank 2 is lost, ").repeated(100)};
+  strip.Show(summary);
+  QCOMPARE(strip.minimumSizeHint().width(), least);
+  strip.resize(1200, strip.height());
+  strip.grab();  // Draws it.
+  auto* const text = strip.findChild<ElidedLabel*>();
+  QCOMPARE(text->toolTip(), summary.troubles[0]);
+  strip.Show({.step = 8});
+  strip.grab();
+  QCOMPARE(text->toolTip(), QString());
 }
 
 void WindowTest::SamplesAreShownOnceSomebodySaysHowMany() {

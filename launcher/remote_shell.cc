@@ -12,10 +12,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string_view>
 #include <utility>
 
+#include "common/supervision.h"
 #include "common/unique_fd.h"
 #include "launcher/start_trouble.h"
 #include "launcher/wait_status.h"
@@ -34,6 +37,19 @@ void RunSsh(const std::vector<char*>& argv, int errors, pid_t parent) {
   execvp(argv[0], argv.data());
   dprintf(STDERR_FILENO, "cannot run '%s': %s\n", argv[0], std::strerror(errno));
   _exit(127);
+}
+
+/// Whether the parent is of this job. Where it is not, mpiexec had ended before we asked to be
+/// told, and another process has taken us in.
+bool ParentIsOfTheJob() {
+  const char* const token = std::getenv(supervision::kTokenVariable);
+  const std::string path = "/proc/" + std::to_string(getppid()) + "/environ";
+  if (token == nullptr) return true;
+  if (access(path.c_str(), R_OK) != 0) return errno != EACCES;  // Of another user: not mpiexec.
+  std::ifstream file(path, std::ios::binary);
+  const std::string environment(std::istreambuf_iterator<char>(file), {});
+  return environment.find(std::string(supervision::kTokenVariable) + "=" + token) !=
+         std::string::npos;
 }
 
 /// Makes mpiexec's stderr, a pipe to weirrun, ours too. Hydra, which reads the one it gave us, may
@@ -95,6 +111,7 @@ std::size_t HostIndex(const std::vector<std::string>& arguments) {
 
 int RunRemoteShell(std::vector<std::string> arguments) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // Not to outlive the mpiexec that wants it.
+  if (!ParentIsOfTheJob()) return 1;
   std::string seconds;
   std::string ssh;
   std::istringstream value(std::getenv(kRemoteShellVariable));

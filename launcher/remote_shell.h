@@ -20,7 +20,8 @@ bool IsRemoteShellCall(const std::vector<std::string>& arguments);
 /// `arguments` when there is none.
 std::size_t HostIndex(const std::vector<std::string>& arguments);
 
-/// Runs ssh with these arguments. Returns its exit code, 128 + n when signal n ended it.
+/// Runs ssh with these arguments. Returns its exit code, 128 + n when signal n ended it; 1 without
+/// running it where the mpiexec that wanted it has ended.
 int RunRemoteShell(std::vector<std::string> arguments);
 
 }  // namespace weir::launcher

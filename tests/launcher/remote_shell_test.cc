@@ -1,7 +1,12 @@
 #include "launcher/remote_shell.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cstdlib>
+
+#include "common/supervision.h"
 #include "launcher/start_trouble.h"
 
 namespace weir::launcher {
@@ -18,6 +23,39 @@ TEST(RemoteShell, SshGivesUpBeforeTheStartTimesOut) {
   EXPECT_EQ(RemoteShellValue(30, "/usr/bin/ssh"), "29 /usr/bin/ssh");
   EXPECT_EQ(RemoteShellValue(0.2, "s"), "1 s");
   EXPECT_EQ(RemoteShellValue(1e9, "s"), "86399 s");
+}
+
+/// What RunRemoteShell returns in a process whose parent ended before; -1: it was killed.
+int CodeOfAnOrphan() {
+  int lifetime[2];
+  int code[2];
+  EXPECT_EQ(pipe(lifetime), 0);
+  EXPECT_EQ(pipe(code), 0);
+  const pid_t parent = fork();
+  if (parent == 0) {
+    if (fork() != 0) _exit(0);
+    close(lifetime[1]);
+    char byte = 0;
+    while (read(lifetime[0], &byte, 1) > 0) {
+    }  // The parent had the other end, and so has ended.
+    const int result = RunRemoteShell({"-x", "node-a"});
+    _exit(write(code[1], &result, sizeof result) == sizeof result ? 0 : 1);
+  }
+  for (const int fd : {lifetime[0], lifetime[1], code[1]}) close(fd);
+  waitpid(parent, nullptr, 0);
+  int result = -1;
+  EXPECT_EQ(read(code[0], &result, sizeof result), static_cast<ssize_t>(sizeof result));
+  close(code[0]);
+  return result;
+}
+
+TEST(RemoteShell, RunsNothingForAnMpiexecThatHasEnded) {
+  setenv(kRemoteShellVariable, "1 true", 1);
+  setenv(supervision::kTokenVariable, "of this test", 1);
+  EXPECT_EQ(CodeOfAnOrphan(), 1);
+  unsetenv(supervision::kTokenVariable);
+  EXPECT_EQ(CodeOfAnOrphan(), 0);  // No job: nobody to belong to.
+  unsetenv(kRemoteShellVariable);
 }
 
 TEST(StartTrouble, IsReadBackAsItWasWritten) {

@@ -85,6 +85,21 @@ void ShowLoaded(MainWindow& window) {
   window.Refresh();
 }
 
+Tile& TileOf(MainWindow& window, const QString& name) {
+  for (Tile* tile : window.findChildren<Tile*>())
+    if (tile->accessibleName() == name) return *tile;
+  qFatal("there is no tile %s", qPrintable(name));
+}
+
+qsizetype Colors(QWidget& widget) {
+  const QImage image = widget.grab().toImage();
+  QSet<QRgb> colors;
+  for (int y = 0; y < image.height(); ++y) {
+    for (int x = 0; x < image.width(); ++x) colors.insert(image.pixel(x, y));
+  }
+  return colors.size();
+}
+
 void PrepareWindows(const QString& name) {
   QStandardPaths::setTestModeEnabled(true);
   QCoreApplication::setOrganizationName("weir-" + name);

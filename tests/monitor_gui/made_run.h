@@ -13,6 +13,10 @@ QByteArray MadeRun();
 void WriteFile(const QString& path, const QByteArray& bytes);
 /// Waits until a window has read such a run, and brings it up to date.
 void ShowLoaded(MainWindow& window);
+/// The tile of the strip that has this name; the test ends when there is none.
+Tile& TileOf(MainWindow& window, const QString& name);
+/// How many different colours a widget shows.
+qsizetype Colors(QWidget& widget);
 /// Settings of the test alone, and the appearance that programs have.
 void PrepareWindows(const QString& name);
 

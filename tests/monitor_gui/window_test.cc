@@ -41,20 +41,6 @@ class WindowTest : public QObject {
   QString path_;
 };
 
-namespace {
-
-/// How many different colours a widget shows.
-qsizetype Colors(QWidget& widget) {
-  const QImage image = widget.grab().toImage();
-  QSet<QRgb> colors;
-  for (int y = 0; y < image.height(); ++y) {
-    for (int x = 0; x < image.width(); ++x) colors.insert(image.pixel(x, y));
-  }
-  return colors.size();
-}
-
-}  // namespace
-
 void WindowTest::initTestCase() {
   PrepareWindows("window-test");
   path_ = folder_.filePath("run.weirlog");
@@ -134,11 +120,7 @@ void WindowTest::TheStripShowsTheRun() {
 void WindowTest::HealthIsShownInItsColour() {
   MainWindow window(path_, {});
   ShowLoaded(window);
-  const QList<Tile*> tiles = window.findChildren<Tile*>();
-  const auto health =
-      std::ranges::find(tiles, "Health", [](const Tile* t) { return t->accessibleName(); });
-  QVERIFY(health != tiles.end());
-  const QImage image = (*health)->grab().toImage();
+  const QImage image = TileOf(window, "Health").grab().toImage();
   const QRgb good = Theme::Of(window.palette()).good.rgb();
   bool found = false;
   for (int y = 0; y < image.height(); ++y)
@@ -166,14 +148,11 @@ void WindowTest::ALongTroubleTakesNoMoreRoomThanThereIs() {
 void WindowTest::SamplesAreShownOnceSomebodySaysHowMany() {
   MainWindow window(path_, {});
   ShowLoaded(window);
-  const QList<Tile*> tiles = window.findChildren<Tile*>();
-  const auto samples =
-      std::ranges::find(tiles, "Samples", [](auto* t) { return t->accessibleName(); });
-  QVERIFY(samples != tiles.end());
-  QCOMPARE((*samples)->value(), QString("–"));
-  QCOMPARE((*samples)->remark(), "not told");
+  const Tile& samples = TileOf(window, "Samples");
+  QCOMPARE(samples.value(), QString("–"));
+  QCOMPARE(samples.remark(), "not told");
   window.SetSamplesPerStep(256);  // Steps take 100 ms.
-  QCOMPARE((*samples)->value(), "2.56 k/s");
+  QCOMPARE(samples.value(), "2.56 k/s");
 }
 
 void WindowTest::TheThresholdIsDrawnOverSteps() {

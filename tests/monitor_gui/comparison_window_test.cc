@@ -53,13 +53,6 @@ void ShowBoth(MainWindow& window) {
   window.Refresh();
 }
 
-const Tile& TileOf(MainWindow& window, const QString& name) {
-  const QList<Tile*> tiles = window.findChildren<Tile*>();
-  const auto found =
-      std::ranges::find(tiles, name, [](const Tile* t) { return t->accessibleName(); });
-  return **found;
-}
-
 }  // namespace
 
 void ComparisonWindowTest::initTestCase() {

@@ -2,13 +2,27 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
+
 #include "metrics/rank_path.h"
 
 namespace weir {
+namespace {
+
+constexpr std::size_t kMebi = std::size_t{1} << 20;
+constexpr std::size_t kDetailOfJob = 256 * kMebi;
+constexpr std::size_t kLeastDetail = 4 * kMebi;
+constexpr std::size_t kMostDetail = 64 * kMebi;
+
+}  // namespace
+
+std::size_t RunLog::DetailBytes(int ranks) {
+  return std::clamp(kDetailOfJob / static_cast<std::size_t>(ranks), kLeastDetail, kMostDetail);
+}
 
 RunLog::RunLog(const std::string& path, const RunInfo& info, const BucketNames& names,
                const std::string& run_page)
-    : blocks_(info, names, run_page, {.detail_bytes = kDetailBytes}),
+    : blocks_(info, names, run_page, {.detail_bytes = DetailBytes(info.size)}),
       file_(RankPath(path, info.rank), O_TRUNC) {
   Flush(0);
 }

@@ -12,8 +12,10 @@ namespace weir {
 /// however it ends. Not thread-safe.
 class RunLog {
  public:
-  /// A log grows with the logarithm of the steps but for 70 bytes a step.
-  static constexpr std::size_t kDetailBytes = std::size_t{64} << 20;
+  /// Of detail, before half as many steps of it are kept (LogBlocks::Options). A log grows with the
+  /// logarithm of the steps but for 70 bytes a step; and since who looks at a job wants the logs of
+  /// all its ranks, those together are bounded: a large job's ranks have less each.
+  static std::size_t DetailBytes(int ranks);
 
   /// Creates the rank's file (RankPath). `run_page` and `names` as in LogBlocks. Throws
   /// InvalidArgument when that fails.

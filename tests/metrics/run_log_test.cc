@@ -99,10 +99,19 @@ TEST_F(RunLogTest, LostRecordsAreCountedOnce) {
   EXPECT_EQ(heads.back()["lost"], 0);
 }
 
+TEST_F(RunLogTest, TheMoreRanksAJobHasTheLessDetailEachKeeps) {
+  constexpr std::size_t kMebi = std::size_t{1} << 20;
+  EXPECT_EQ(RunLog::DetailBytes(1), 64 * kMebi);
+  EXPECT_EQ(RunLog::DetailBytes(4), 64 * kMebi);
+  EXPECT_EQ(RunLog::DetailBytes(8), 32 * kMebi);
+  EXPECT_EQ(RunLog::DetailBytes(64), 4 * kMebi);
+  EXPECT_EQ(RunLog::DetailBytes(10'000), 4 * kMebi) << "some is worth having of every rank";
+}
+
 TEST_F(RunLogTest, DetailGetsThinnerAsTheLogGrows) {
   constexpr std::int64_t kRowBytes = 8 * 5 + 4 * 3 + 3;
-  constexpr auto kRows = static_cast<std::int64_t>(RunLog::kDetailBytes) / kRowBytes + 1;
-  for (std::int64_t i = 0; i < kRows; ++i) log_.Add(StageRecord{.step = 4});
+  const auto rows = static_cast<std::int64_t>(RunLog::DetailBytes(2)) / kRowBytes + 1;
+  for (std::int64_t i = 0; i < rows; ++i) log_.Add(StageRecord{.step = 4});
   log_.Flush(0, true);
   for (std::int64_t step = 5; step < 15; ++step) {
     log_.Add(StageRecord{.step = step});
@@ -111,7 +120,7 @@ TEST_F(RunLogTest, DetailGetsThinnerAsTheLogGrows) {
   }
   log_.Flush(0, true);
   const auto heads = Written();
-  EXPECT_EQ(heads[2]["rows"], kRows);
+  EXPECT_EQ(heads[2]["rows"], rows);
   EXPECT_EQ(heads[2]["every"], 1);
   EXPECT_EQ(heads[3]["every"], 2);
   EXPECT_EQ(heads[3]["rows"], 5 + 10) << "even steps, and what belongs to none";

@@ -21,4 +21,10 @@ inline std::int64_t UnixTimeAtZeroNs() {
   return std::int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec - NowNs();
 }
 
+/// How a rank's clock (NowNs) stands to rank 0's, as it was measured when the job began.
+struct ClockOffset {
+  std::int64_t offset_ns = 0;  ///< To be added to the rank's times for those of rank 0's clock.
+  std::int64_t error_ns = 0;   ///< So far from the truth it is at most, at that moment.
+};
+
 }  // namespace weir

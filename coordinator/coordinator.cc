@@ -12,6 +12,8 @@
 #include "common/log.h"
 #include "common/thread_name.h"
 #include "coordinator/hosts.h"
+#include "coordinator/operation_numbers.h"
+#include "ops/counted_transport.h"
 #include "ops/subset_transport.h"
 #include "weir/error.h"
 
@@ -139,8 +141,17 @@ void Coordinator::ConnectNetwork() {
                                                               .meter = *meter_,
                                                               .recorder = *environment_.recorder,
                                                               .marks_cycles = marks_cycles_});
+  clock_transport_ = std::make_unique<CountedTransport>(ranks, gauges_.negotiation_bytes);
+  clocks_ = std::make_unique<ClockExchange>(*clock_transport_, kClockOperation);
+  meter_->Begin(negotiation());
+  clocks_->Start();
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership,
                                              [this](int id) { return sets_->RanksOf(id); });
+}
+
+std::optional<ClockOffset> Coordinator::AwaitClockOffset(std::chrono::milliseconds patience) const {
+  if (clock_offset_.wait_for(patience) != std::future_status::ready) return std::nullopt;
+  return clock_offset_.get();
 }
 
 void Coordinator::SetEnded(const std::exception_ptr& error) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <future>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -24,6 +26,7 @@
 #include "metrics/engine_gauges.h"
 #include "metrics/flight_recording.h"
 #include "metrics/recorder.h"
+#include "ops/clock_exchange.h"
 #include "ops/membership.h"
 #include "ops/metered_transport.h"
 #include "weir/error.h"
@@ -67,6 +70,9 @@ class Coordinator {
   Recorder& recorder() { return *environment_.recorder; }
   /// Shares the work of a stage (WEIR_WORKER_THREADS).
   ThreadPool& pool() { return pool_; }
+  /// How this rank's clock stands to rank 0's, which is measured at the start: waits until it is,
+  /// not longer than `patience`. Nothing: it is not known in time.
+  std::optional<ClockOffset> AwaitClockOffset(std::chrono::milliseconds patience) const;
   /// Whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
   ProcessSets& process_sets() { return *sets_; }
@@ -151,6 +157,11 @@ class Coordinator {
   bool HandleInbox();
   void OnEvent(const InboxEvent& event);
   void OnMembership(const MembershipEvent& event);
+  MeteredTransport::Use negotiation() {
+    return {.bytes = &gauges_.traffic_of(TrafficOp::kNegotiation)};
+  }
+  /// Until it is known how this rank's clock stands to rank 0's, and those of others too.
+  bool PollClocks();
   /// Every set of this rank moves on.
   bool PollSets(std::int64_t now_ns);
   /// All that was agreed on is done, and nothing more will be agreed on.
@@ -224,7 +235,12 @@ class Coordinator {
   std::atomic<bool> ended_ = false;
   std::exception_ptr ended_error_;
 
+  std::promise<ClockOffset> clock_measured_;
+  const std::shared_future<ClockOffset> clock_offset_ = clock_measured_.get_future().share();
+
   // Network thread only.
+  std::unique_ptr<Transport> clock_transport_;  ///< Its bytes count as those of rounds do.
+  std::unique_ptr<ClockExchange> clocks_;
   bool ending_ = false;  ///< Out of the loop.
   LiveRuns live_{gauges_};
   std::unique_ptr<ProcessSets> sets_;

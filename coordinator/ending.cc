@@ -212,6 +212,7 @@ void Coordinator::Collapse(const std::exception_ptr& error) {
   RecordFlight("failure", WhatOf(error));
   for (ProcessSet* set : sets_->own()) set->Cancel();
   server_links_->Cancel();
+  clocks_->Cancel();
   EndRuns(error);
 }
 

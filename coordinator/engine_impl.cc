@@ -95,15 +95,18 @@ std::function<void(int, int, const FlightReport&)> EngineImpl::FlightWriter(
     const Settings& settings) {
   if (!RecordsFlights(settings)) return {};
   return [this, settings, parts = parts_.get()](int rank, int size, const FlightReport& report) {
-    WriteFlightRecording(settings, RunInfo{rank, size, local_rank_, host_, hosts_}, parts->recorder,
-                         parts->names, report);
+    WriteFlightRecording(settings, RunInfo{rank, size, local_rank_, host_, hosts_, {}},
+                         parts->recorder, parts->names, report);
   };
 }
 
 void EngineImpl::MakeMonitor(const Settings& settings) {
-  parts_->monitor =
-      std::make_unique<Monitor>(settings, RunInfo{rank_, size_, local_rank_, host_, hosts_},
-                                parts_->recorder, parts_->names, parts_->coordinator->gauges());
+  // Some round trips take no time to speak of; a rank that hangs is not waited for.
+  constexpr std::chrono::seconds kPatience{5};
+  const RunInfo info{rank_, size_,  local_rank_,
+                     host_, hosts_, parts_->coordinator->AwaitClockOffset(kPatience)};
+  parts_->monitor = std::make_unique<Monitor>(settings, info, parts_->recorder, parts_->names,
+                                              parts_->coordinator->gauges());
   parts_->coordinator->MarkCycles(parts_->monitor->marks_cycles());
 }
 

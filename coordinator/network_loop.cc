@@ -23,6 +23,7 @@ void Coordinator::Loop() {
     bool moved = HandleInbox();
     if (failure_) std::rethrow_exception(failure_);
     const std::int64_t now = NowNs();
+    moved = PollClocks() || moved;
     moved = PollSets(now) || moved;
     meter_->Begin(serving);
     moved = server_links_->Poll() || moved;
@@ -85,6 +86,14 @@ void Coordinator::OnEvent(const InboxEvent& event) {
   }
 }
 
+bool Coordinator::PollClocks() {
+  if (clocks_->done()) return false;
+  meter_->Begin(negotiation());
+  if (!clocks_->Poll()) return false;
+  clock_measured_.set_value(clocks_->offset());
+  return true;
+}
+
 bool Coordinator::PollSets(std::int64_t now_ns) {
   bool moved = false;
   // By index: agreement on a new set adds to the list.
@@ -104,6 +113,7 @@ bool Coordinator::PollSets(std::int64_t now_ns) {
 bool Coordinator::Quiet() const {
   if (!std::ranges::all_of(sets_->own(), &ProcessSet::closing) || !live_.none_agreed())
     return false;
+  if (!clocks_->done()) return false;  // Its answers may be under way.
   return server_links_->answered_all();
 }
 
@@ -157,7 +167,8 @@ NetworkTotals Coordinator::UpdateGauges() {
 
 void Coordinator::Pause(std::int64_t now_ns) {
   const NetworkTotals totals = UpdateGauges();
-  const bool busy = std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
+  // A pause while clocks are compared is taken for a long way.
+  const bool busy = !clocks_->done() || std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
   const bool outstanding = busy || server_links_->waits() ||
                            std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
   if (totals != totals_seen_ || !outstanding) {

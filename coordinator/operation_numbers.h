@@ -4,13 +4,15 @@
 
 namespace weir {
 
-/// How collective operations are numbered (Tag::operation): the three messages of a round have
-/// fixed numbers, exchanges count up from kFirstExchange in the order in which they were agreed and
-/// wrap around long after the window of those under way.
+/// How collective operations are numbered (Tag::operation): the three messages of a round, and
+/// those that compare clocks at the start, have fixed numbers, exchanges count up from
+/// kFirstExchange in the order in which they were agreed and wrap around long after the window of
+/// those under way.
 inline constexpr std::uint32_t kRoundOperation = 0;
 inline constexpr std::uint32_t kRequestsOperation = 1;
 inline constexpr std::uint32_t kResponsesOperation = 2;
-inline constexpr std::uint32_t kFirstExchange = 3;
+inline constexpr std::uint32_t kClockOperation = 3;
+inline constexpr std::uint32_t kFirstExchange = 4;
 inline constexpr std::uint32_t kExchangeNumbers = 512;
 
 }  // namespace weir

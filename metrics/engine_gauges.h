@@ -34,7 +34,8 @@ class EngineGauges {
   std::atomic<std::uint64_t> sent_messages{0};
   std::atomic<std::uint64_t> received_messages{0};
 
-  std::atomic<std::uint64_t> negotiation_bytes{0};   ///< Of sent_bytes, in rounds.
+  /// Of sent_bytes, in rounds, and at the start in comparing clocks.
+  std::atomic<std::uint64_t> negotiation_bytes{0};
   std::array<LinkBytes, kTrafficOpCount> traffic{};  ///< By TrafficOp.
   LinkBytes gradient_traffic;  ///< Of all that, what exchanges of optimizer steps moved.
 

@@ -24,6 +24,10 @@ std::string RunPage(const Settings& settings, const RunInfo& info) {
   nlohmann::ordered_json page = {{"version", Version()}, {"rank", info.rank},
                                  {"size", info.size},    {"local_rank", info.local_rank},
                                  {"host", info.host},    {"unix_time_at_0_ns", UnixTimeAtZeroNs()}};
+  if (info.clock) {
+    page["clock"] = {{"offset_to_rank_0_ns", info.clock->offset_ns},
+                     {"error_ns", info.clock->error_ns}};
+  }
   if (!info.hosts.empty()) page["hosts"] = Hosts(info.hosts);
   for (const Settings::Entry& entry : settings.Entries()) {
     page["settings"][entry.variable] = {{"value", entry.value}, {"source", entry.source}};

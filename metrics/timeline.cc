@@ -61,6 +61,12 @@ std::string Metadata(const char* what, int pid, std::uint64_t track, const std::
                      pid, track, JsonText(name));
 }
 
+std::string Clock(const std::optional<ClockOffset>& clock) {
+  if (!clock) return "";
+  return fmt::format(R"(,"clock_offset_ns":{},"clock_error_ns":{})", clock->offset_ns,
+                     clock->error_ns);
+}
+
 std::string Head(const RunInfo& info) {
   return "[\n" +
          Metadata("process_name", info.rank, kRankTrack,
@@ -68,8 +74,8 @@ std::string Head(const RunInfo& info) {
          ",\n" + Metadata("thread_name", info.rank, kRankTrack, "steps") + ",\n" +
          fmt::format(
              R"({{"name":"process_sort_index","ph":"M","pid":{0},"args":{{"sort_index":{0},)"
-             R"("unix_time_at_0_ns":{1}}}}})",
-             info.rank, UnixTimeAtZeroNs());
+             R"("unix_time_at_0_ns":{1}{2}}}}})",
+             info.rank, UnixTimeAtZeroNs(), Clock(info.clock));
 }
 
 std::string DurationEvent(const StageRecord& record, int pid, std::uint64_t track,

@@ -16,7 +16,7 @@ enum class TrafficOp : std::uint8_t {
   kSparseAllreduce,
   kBarrier,
   kPushPull,
-  kNegotiation,  ///< Agreeing on exchanges.
+  kNegotiation,  ///< Agreeing on exchanges, and comparing clocks at the start.
   kServing,      ///< Adding up for other ranks, and telling servers what there is.
   kOther,
 };

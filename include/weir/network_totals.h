@@ -11,8 +11,8 @@ struct NetworkTotals {
   std::uint64_t received_bytes = 0;
   std::uint64_t sent_messages = 0;
   std::uint64_t received_messages = 0;
-  /// Of sent_bytes, what went into agreeing on exchanges; the rest is what they carried. An engine
-  /// knows it, a transport alone does not.
+  /// Of sent_bytes, what went into agreeing on exchanges, and at the start into comparing clocks;
+  /// the rest is what exchanges carried. An engine knows it, a transport alone does not.
   std::uint64_t negotiation_bytes = 0;
 
   friend bool operator==(const NetworkTotals&, const NetworkTotals&) = default;

@@ -40,6 +40,13 @@ class Whole(unittest.TestCase):
             self.assertEqual(self.log.lost(rank), 0)
             self.assertEqual((self.log.run(rank)["rank"], self.log.run(rank)["size"]), (rank, RANKS))
 
+    def test_every_rank_says_how_its_clock_stands_to_that_of_rank_0(self):
+        # They are on one machine: what was measured is 0, but for the error.
+        for rank in range(RANKS):
+            clock = self.log.run(rank)["clock"]
+            self.assertLessEqual(abs(clock["offset_to_rank_0_ns"]), clock["error_ns"])
+            self.assertEqual(clock["error_ns"] > 0, rank > 0)
+
     def test_every_step_of_every_rank_is_there_once_and_in_order(self):
         for rank in self.log.ranks:
             steps = self.log.steps(rank)

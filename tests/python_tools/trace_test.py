@@ -15,14 +15,16 @@ from weir import trace
 RANKS, STEPS = 3, 4
 
 
-def made_up(rank, host, unix_time_at_0_ns, exchanges):
-    """A rank's trace; `exchanges`: [(name of the track, step, start in microseconds)]."""
+def made_up(rank, host, unix_time_at_0_ns, exchanges, clock=None):
+    """A rank's trace; `exchanges`: [(name of the track, step, start in microseconds)]; `clock`: what
+    it measured, (offset, error) in nanoseconds."""
+    measured = {} if clock is None else {"clock_offset_ns": clock[0], "clock_error_ns": clock[1]}
     tracks = {name: 2 * number + 1 for number, name in enumerate({e[0]: None for e in exchanges})}
     return [
         {"name": "process_name", "ph": "M", "pid": rank, "tid": 0,
          "args": {"name": f"rank {rank} of 2 on {host}"}},
         {"name": "process_sort_index", "ph": "M", "pid": rank,
-         "args": {"sort_index": rank, "unix_time_at_0_ns": unix_time_at_0_ns}},
+         "args": {"sort_index": rank, "unix_time_at_0_ns": unix_time_at_0_ns, **measured}},
         *({"name": "thread_name", "ph": "M", "pid": rank, "tid": tid, "args": {"name": name}}
           for name, tid in tracks.items()),
         *({"name": "ALLREDUCE", "cat": "exchange", "ph": "X", "ts": start, "dur": 5.0, "pid": rank,
@@ -59,6 +61,42 @@ class Merging(unittest.TestCase):
                             made_up(1, "a", 19_000_000, [("conv", 0, 11.0)]))
         self.assertEqual(self.starts(merged), {0: 10.0, 1: 11.0})
 
+    def labels(self, events):
+        return {event["pid"]: event["args"]["labels"] for event in events
+                if event["name"] == "process_labels"}
+
+    def test_measured_clocks_count_more_than_wall_clocks(self):
+        # The wall clocks of the hosts are 1 ms apart; what was measured says 2 ms.
+        merged = self.merge(made_up(0, "a", 10_000_000, [("conv", 0, 10.0)], (0, 0)),
+                            made_up(1, "b", 9_000_000, [("conv", 0, 2010.0)], (-2_000_000, 7_500)))
+        self.assertEqual(self.starts(merged), {0: 10.0, 1: 10.0})
+        self.assertEqual(self.labels(merged), {0: "clock +0.0 us ± 0.0 us",
+                                               1: "clock -2000.0 us ± 7.5 us"})
+
+    def test_the_first_trace_keeps_its_times_whichever_rank_wrote_it(self):
+        merged = self.merge(made_up(1, "b", 1, [("conv", 0, 2010.0)], (-2_000_000, 7_500)),
+                            made_up(0, "a", 1, [("conv", 0, 10.0)], (0, 0)))
+        self.assertEqual(self.starts(merged), {1: 2010.0, 0: 2010.0})
+        self.assertIn("± 7.5 us", self.labels(merged)[0])
+
+    def test_ranks_of_one_host_take_its_best_measurement(self):
+        merged = self.merge(made_up(0, "a", 1, [("conv", 0, 0.0)], (0, 0)),
+                            made_up(1, "b", 1, [("conv", 0, 0.0)], (5_000, 3_000)),
+                            made_up(2, "b", 1, [("conv", 0, 0.0)], (4_000, 1_000)),
+                            made_up(3, "a", 1, [("conv", 0, 0.0)], (900, 1_000)))
+        self.assertEqual(self.starts(merged), {0: 0.0, 1: 4.0, 2: 4.0, 3: 0.0})
+
+    def test_a_rank_whose_clock_cannot_be_that_of_its_host_keeps_its_own(self):
+        merged = self.merge(made_up(0, "a", 1, [("conv", 0, 0.0)], (0, 0)),
+                            made_up(1, "a", 1, [("conv", 0, 0.0)], (50_000, 2_000)))
+        self.assertEqual(self.starts(merged), {0: 0.0, 1: 50.0})
+
+    def test_where_a_rank_has_measured_nothing_wall_clocks_count(self):
+        merged = self.merge(made_up(0, "a", 10_000_000, [("conv", 0, 10.0)], (0, 0)),
+                            made_up(1, "b", 8_000_000, [("conv", 0, 2010.0)]))
+        self.assertEqual(self.starts(merged), {0: 10.0, 1: 10.0})
+        self.assertIn("by wall clocks", self.labels(merged)[1])
+
     def test_a_flow_joins_what_has_the_same_name_and_step(self):
         merged = self.merge(
             made_up(0, "a", 1, [("conv", 0, 10.0), ("conv", 1, 30.0), ("bias", 0, 12.0)]),
@@ -82,7 +120,8 @@ class Merging(unittest.TestCase):
         whole = "[\n" + ",\n".join(lines)
         for text, events in ((whole, len(lines)), (whole + ",\n", len(lines)),
                              (whole[:-20], len(lines) - 1)):
-            self.assertEqual(len(trace.merge([self.write("cut.json.part", text)])), events)
+            merged = trace.merge([self.write("cut.json.part", text)])
+            self.assertEqual(len(merged) - len(self.labels(merged)), events)
 
     def refused(self, *arguments):
         errors = io.StringIO()
@@ -104,6 +143,20 @@ class Merging(unittest.TestCase):
 
 
 class OfAJob(unittest.TestCase):
+    def check_clocks(self, merged, said):
+        """All ranks are on this machine and have its clock, so what they measured is 0, but for the
+        error."""
+        clocks = {event["pid"]: event["args"] for event in merged
+                  if event["name"] == "process_sort_index"}
+        self.assertEqual(set(clocks), set(range(RANKS)))
+        for rank, clock in clocks.items():
+            self.assertLessEqual(abs(clock["clock_offset_ns"]), clock["clock_error_ns"])
+            self.assertEqual(clock["clock_error_ns"] > 0, rank > 0)
+        labels = {event["pid"]: event["args"]["labels"] for event in merged
+                  if event["name"] == "process_labels"}
+        self.assertEqual(set(labels), set(range(RANKS)))
+        self.assertIn("clocks are aligned to ", said)
+
     def test_every_exchange_of_every_rank_is_joined_with_the_others(self):
         weirrun, byte_lm = sys.argv[1:3]
         with tempfile.TemporaryDirectory() as folder:
@@ -111,9 +164,11 @@ class OfAJob(unittest.TestCase):
             subprocess.run([weirrun, "-np", str(RANKS), "--timeline-filename", path, byte_lm,
                             "--steps", str(STEPS), "--compressor", "dgc", "--quiet"], check=True,
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-            with contextlib.redirect_stdout(io.StringIO()):
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
                 self.assertEqual(trace.main(["merge", str(path)]), 0)
             merged = json.loads((path.parent / "run.merged.json").read_text())
+        self.check_clocks(merged, said.getvalue())
         exchanges = [event for event in merged if event.get("cat") == "exchange"]
         self.assertGreaterEqual(len(exchanges), RANKS * STEPS)
         flows = collections.Counter((event["pid"], event["tid"], event["ts"])

@@ -4,7 +4,7 @@ import argparse
 import json
 import os
 import sys
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from weir._rank_files import rank_files
 
@@ -15,6 +15,17 @@ class Unreadable(Exception):
     """A file that is no trace of Weir's; the message names it and says why."""
 
 
+class Clock(NamedTuple):
+    """What a rank's clock has to be added for rank 0's, and how far off that is at most."""
+
+    offset_ns: int
+    error_ns: int
+
+    def may_be(self, other: "Clock") -> bool:
+        """Whether both may be measurements of one clock."""
+        return abs(self.offset_ns - other.offset_ns) <= self.error_ns + other.error_ns
+
+
 class Trace:
     """What one rank wrote."""
 
@@ -22,12 +33,16 @@ class Trace:
         self.path = path
         self.events = _read(path)
         self.rank, self.host, self.unix_time_at_0_ns = -1, "", 0
+        self.clock: Optional[Clock] = None
         for event in self.events:
             if event.get("name") == "process_name":
                 self.rank = event["pid"]
                 self.host = event["args"]["name"].partition(" on ")[2]
             if event.get("name") == "process_sort_index":
                 self.unix_time_at_0_ns = event["args"]["unix_time_at_0_ns"]
+                if "clock_offset_ns" in event["args"]:
+                    self.clock = Clock(event["args"]["clock_offset_ns"],
+                                       event["args"]["clock_error_ns"])
         if self.rank < 0 or self.unix_time_at_0_ns == 0:
             raise Unreadable(f"{path} is no trace of Weir's: it does not say which rank wrote it")
 
@@ -58,14 +73,46 @@ def _read(path: str) -> List[Event]:
     return events
 
 
-def shifts(traces: Sequence[Trace]) -> Dict[int, float]:
-    """{rank: microseconds that its times get added} for one time axis, that of the first trace. Ranks
-    of a host share a clock; hosts are lined up by their wall clocks."""
+class Shift(NamedTuple):
+    """What the times of a rank get added for the time axis of the first trace, in microseconds."""
+
+    by: float
+    error: Optional[float]  # At most; None: nobody knows.
+
+
+def shifts(traces: Sequence[Trace]) -> Dict[int, Shift]:
+    """{rank: its shift}. Goes by what the ranks measured of their clocks at the start; where one has
+    not, ranks of a host share a clock, and hosts are lined up by their wall clocks."""
+    measured = {trace.rank: trace.clock for trace in traces if trace.clock is not None}
+    if len(measured) == len(traces):
+        return _measured_shifts(traces, measured)
     clocks: Dict[str, int] = {}
     for trace in traces:
         clocks.setdefault(trace.host, trace.unix_time_at_0_ns)
     first = clocks[traces[0].host]
-    return {trace.rank: (clocks[trace.host] - first) / 1000 for trace in traces}
+    return {trace.rank: Shift((clocks[trace.host] - first) / 1000, None) for trace in traces}
+
+
+def _measured_shifts(traces: Sequence[Trace], measured: Dict[int, Clock]) -> Dict[int, Shift]:
+    # Ranks of a host have one clock: the best measurement of it is all of theirs, unless it cannot
+    # be, because what looks like one host is several.
+    best: Dict[str, Clock] = {}
+    for trace in traces:
+        known = best.setdefault(trace.host, measured[trace.rank])
+        best[trace.host] = min(known, measured[trace.rank], key=lambda clock: clock.error_ns)
+    used = {trace.rank: best[trace.host] if measured[trace.rank].may_be(best[trace.host])
+            else measured[trace.rank] for trace in traces}
+    first = used[traces[0].rank]
+    return {rank: Shift((clock.offset_ns - first.offset_ns) / 1000,
+                        0.0 if clock is first else (clock.error_ns + first.error_ns) / 1000)
+            for rank, clock in used.items()}
+
+
+def _label(rank: int, shift: Shift) -> Event:
+    """Shown beside the rank's name."""
+    known = "by wall clocks" if shift.error is None else f"± {shift.error:.1f} us"
+    return {"name": "process_labels", "ph": "M", "pid": rank,
+            "args": {"labels": f"clock {shift.by:+.1f} us {known}"}}
 
 
 def _exchanges(traces: Sequence[Trace]) -> Dict[Tuple[Any, ...], List[Event]]:
@@ -100,18 +147,37 @@ def _flows(traces: Sequence[Trace]) -> Iterator[Event]:
 
 def merge(paths: Sequence[str]) -> List[Event]:
     """The events of all files on one time axis, with flows. Raises OSError, and Unreadable."""
+    return _merge(_read_all(paths))[0]
+
+
+def _read_all(paths: Sequence[str]) -> List[Trace]:
     traces = [Trace(path) for path in paths]
     ranks = [trace.rank for trace in traces]
     for rank in ranks:
         if ranks.count(rank) > 1:
             same = [trace.path for trace in traces if trace.rank == rank]
             raise Unreadable(f"rank {rank} wrote {' and '.join(same)}: traces of one run are meant")
+    return traces
+
+
+def _merge(traces: Sequence[Trace]) -> Tuple[List[Event], Dict[int, Shift]]:
     added = shifts(traces)
     for trace in traces:
         for event in trace.events:
             if "ts" in event:
-                event["ts"] += added[trace.rank]
-    return [event for trace in traces for event in trace.events] + list(_flows(traces))
+                event["ts"] += added[trace.rank].by
+    events = [event for trace in traces for event in trace.events]
+    events += [_label(rank, shift) for rank, shift in added.items()]
+    return events + list(_flows(traces)), added
+
+
+def _how_well(added: Dict[int, Shift]) -> str:
+    """How well the clocks are aligned, for people."""
+    errors = {rank: shift.error for rank, shift in added.items() if shift.error is not None}
+    if len(errors) < len(added):
+        return "hosts are lined up by their wall clocks: their ranks have not measured more"
+    worst = max(errors, key=lambda rank: errors[rank])
+    return f"clocks are aligned to {errors[worst]:.1f} us or better (rank {worst})"
 
 
 def _parsed(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
@@ -131,13 +197,13 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     output = options.output or f"{stem}.merged{ending}"
     paths = [*rank_files(options.file).values(), *options.more]
     try:
-        events = merge(paths)
+        events, added = _merge(_read_all(paths))
         with open(output, "w", encoding="utf-8") as file:
             file.write("[\n" + ",\n".join(map(json.dumps, events)) + "\n]\n")
     except (OSError, Unreadable) as error:
         print(f"weir-trace: {error}", file=sys.stderr)
         return 1
-    print(f"weir-trace: {len(paths)} ranks, {len(events)} events in {output}")
+    print(f"weir-trace: {len(paths)} ranks, {len(events)} events in {output}; {_how_well(added)}")
     return 0
 
 

@@ -82,7 +82,7 @@ class Writer {
       Append(Event("STEP", "step", step.start_ns, step.end_ns) + Place(rank, kRankTrack) +
              ",\"args\":{\"step\":" + QByteArray::number(step.step) +
              ",\"payload_bytes\":" + QByteArray::number(step.payload_bytes) +
-             ",\"dense_bytes\":" + QByteArray::number(step.dense_bytes) + "}}");
+             ",\"dense_bytes\":" + QByteArray::number(step.dense_bytes) + Stands(step) + "}}");
     }
     std::set<std::uint32_t> named;
     for (const StageRow& row : known.stages()) {
@@ -106,6 +106,10 @@ class Writer {
   }
   static QByteArray Place(int rank, quint64 track) {
     return ",\"pid\":" + QByteArray::number(rank) + ",\"tid\":" + QByteArray::number(track);
+  }
+  /// An old event of a long run is that of several steps.
+  static QByteArray Stands(const StepRow& step) {
+    return step.count == 1 ? "" : ",\"steps\":" + QByteArray::number(step.count);
   }
   void NameTracks(int rank, std::uint32_t bucket, const QString& name) {
     Append(Metadata("thread_name", rank, TrackOf(bucket, false), name));

@@ -43,7 +43,7 @@ struct Attempt {
   std::optional<Block> block{};
 };
 
-Attempt BlockAt(QByteArrayView bytes) {
+Attempt BlockAt(QByteArrayView bytes, Check check) {
   Prefix prefix;
   if (bytes.size() < kPrefixBytes) {
     const qsizetype known = qMin<qsizetype>(bytes.size(), 4);
@@ -62,37 +62,44 @@ Attempt BlockAt(QByteArrayView bytes) {
   if (Crc32(head, Crc32(bytes.first(kCheckedPrefixBytes))) != prefix.head_crc) return {};
   if (bytes.size() < whole) return {Found::kNotWholeYet};
   const QByteArrayView body = bytes.sliced(kPrefixBytes + head_bytes, prefix.body_bytes);
-  if (Crc32(body) != prefix.body_crc) return {};
+  if (check == Check::kAll && Crc32(body) != prefix.body_crc) return {};
   const QByteArray json = QByteArray::fromRawData(head.data(), head.size());
   return {Found::kBlock, Block(QJsonDocument::fromJson(json).object(), body, bytes.first(whole))};
 }
 
 }  // namespace
 
-qsizetype Block::rows() const { return head_["rows"].toInteger(); }
-
-QByteArrayView Block::Find(const char* name, const char* type) const {
+Block::Block(QJsonObject head, QByteArrayView body, QByteArrayView bytes)
+    : head_(std::move(head)), body_(body), bytes_(bytes), rows_(head_["rows"].toInteger()) {
   qsizetype at = 0;
   const QJsonArray columns = head_["columns"].toArray();
+  columns_.reserve(static_cast<std::size_t>(columns.size()));
   for (const auto& column : columns) {
     const QJsonArray pair = column.toArray();
-    const QString column_type = pair.at(1).toString();
-    const qsizetype width = column_type.isEmpty() ? 0 : column_type.back().digitValue();
+    const QString type = pair.at(1).toString();
+    const qsizetype width = type.isEmpty() ? 0 : type.back().digitValue();
     // A head may say anything: what it multiplies to may overflow.
-    if (width < 0 || rows() < 0 || (width > 0 && rows() > (body_.size() - at) / width)) return {};
-    const qsizetype bytes = rows() * width;
-    if (pair.at(0).toString() == QLatin1StringView(name)) {
-      return column_type == QLatin1StringView(type) ? body_.sliced(at, bytes) : QByteArrayView();
-    }
-    at += Padded(bytes);
+    if (width < 0 || rows_ < 0 || at > body_.size() ||
+        (width > 0 && rows_ > (body_.size() - at) / width))
+      return;
+    const qsizetype length = rows_ * width;
+    columns_.push_back({pair.at(0).toString(), type, body_.sliced(at, length)});
+    at += Padded(length);
+  }
+}
+
+QByteArrayView Block::Find(const char* name, const char* type) const {
+  for (const Place& column : columns_) {
+    if (column.name != QLatin1StringView(name)) continue;
+    return column.type == QLatin1StringView(type) ? column.bytes : QByteArrayView();
   }
   return {};
 }
 
-BlockScan ScanBlocks(QByteArrayView bytes) {
+BlockScan ScanBlocks(QByteArrayView bytes, Check check) {
   BlockScan scan;
   while (scan.used < bytes.size()) {
-    Attempt attempt = BlockAt(bytes.sliced(scan.used));
+    Attempt attempt = BlockAt(bytes.sliced(scan.used), check);
     if (attempt.found == Found::kNotWholeYet) break;
     if (attempt.found == Found::kBlock) {
       scan.used += attempt.block->bytes().size();

@@ -14,14 +14,13 @@ namespace weir::monitor {
 /// and the endpoint /log speak the same blocks.
 class Block {
  public:
-  Block(QJsonObject head, QByteArrayView body, QByteArrayView bytes)
-      : head_(std::move(head)), body_(body), bytes_(bytes) {}
+  Block(QJsonObject head, QByteArrayView body, QByteArrayView bytes);
 
   QString kind() const { return head_["kind"].toString(); }
   int rank() const { return head_["rank"].toInt(-1); }
   /// What else the head says.
   const QJsonObject& head() const { return head_; }
-  qsizetype rows() const;
+  qsizetype rows() const { return rows_; }
   /// A column's values. Empty when the block has none of this name and type.
   template <typename T>
   std::span<const T> Column(const char* name) const {
@@ -39,12 +38,19 @@ class Block {
   static const char* TypeName(std::uint32_t) { return "<u4"; }
   static const char* TypeName(float) { return "<f4"; }
   static const char* TypeName(std::uint8_t) { return "|u1"; }
+  struct Place {
+    QString name;
+    QString type;
+    QByteArrayView bytes;
+  };
   QByteArrayView Find(const char* name, const char* type) const;
   qsizetype text_bytes() const { return head_["text_bytes"].toInteger(); }
 
   QJsonObject head_;
   QByteArrayView body_;
   QByteArrayView bytes_;
+  qsizetype rows_;
+  std::vector<Place> columns_;  // Looked up for every column of thousands of blocks.
 };
 
 /// What was found in some bytes.
@@ -54,9 +60,15 @@ struct BlockScan {
   qsizetype damaged = 0;      ///< Of these, bytes that are no block.
 };
 
+/// How much of a block is looked at to tell that it is one.
+enum class Check : bool {
+  kAll,
+  kHeads,  ///< Bodies are not read, and may be damaged.
+};
+
 /// Finds the whole blocks of a log, or of a part of one that begins at a block; `bytes` begins at
 /// an address that 8 divides, and outlives what is returned. Where bytes are no block it goes on at
 /// the next place that is one. A block that is not whole yet stays unused. Thread-safe.
-BlockScan ScanBlocks(QByteArrayView bytes);
+BlockScan ScanBlocks(QByteArrayView bytes, Check check = Check::kAll);
 
 }  // namespace weir::monitor

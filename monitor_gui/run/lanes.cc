@@ -37,31 +37,51 @@ std::vector<LaneInterval> Backprops(const RankRun& rank, TimeWindow window) {
     const std::int64_t exposed = step->exposed_communication_ns + step->exposed_compression_ns;
     intervals.push_back({.start_ns = step->start_ns,
                          .end_ns = std::max(step->start_ns, step->end_ns - exposed),
-                         .step = step->step});
+                         .step = step->step,
+                         .count = step->count});
   }
   return intervals;
 }
 
+bool IsTiny(const LaneInterval& interval, std::int64_t least_ns) {
+  return interval.count > 1 || interval.end_ns - interval.start_ns < least_ns;
+}
+
+/// Makes one of two.
+void Add(LaneInterval& first, const LaneInterval& second) {
+  first.start_ns = std::min(first.start_ns, second.start_ns);
+  first.end_ns = std::max(first.end_ns, second.end_ns);
+  first.bytes += second.bytes;
+  first.count += second.count;
+  first.ok = first.ok && second.ok;
+}
+
+/// `intervals` by time of start.
 void Join(std::vector<LaneInterval>& intervals, std::int64_t least_ns) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < intervals.size(); ++i) {
-    const LaneInterval& next = intervals[i];
-    if (kept > 0) {
-      LaneInterval& last = intervals[kept - 1];
-      const bool close = next.start_ns - last.end_ns < least_ns;
-      const bool tiny = next.end_ns - next.start_ns < least_ns;
-      const bool last_is_tiny = last.count > 1 || last.end_ns - last.start_ns < least_ns;
-      if (close && tiny && last_is_tiny) {
-        last.end_ns = std::max(last.end_ns, next.end_ns);
-        last.bytes += next.bytes;
-        last.count += next.count;
-        last.ok = last.ok && next.ok;
-        continue;
-      }
+  for (const LaneInterval& next : intervals) {
+    const bool joins = kept > 0 && next.start_ns - intervals[kept - 1].end_ns < least_ns &&
+                       IsTiny(next, least_ns) && IsTiny(intervals[kept - 1], least_ns);
+    if (joins) {
+      Add(intervals[kept - 1], next);
+    } else {
+      intervals[kept++] = next;
     }
-    intervals[kept++] = next;
   }
   intervals.resize(kept);
+}
+
+/// Behind the others, or to the last of them where both are in one pixel: there may be hundreds of
+/// intervals in one, and sorting them all would take long.
+void Append(std::vector<LaneInterval>& intervals, const LaneInterval& next, std::int64_t least_ns) {
+  const bool same_pixel = !intervals.empty() &&
+                          next.start_ns / least_ns == intervals.back().start_ns / least_ns &&
+                          IsTiny(next, least_ns) && IsTiny(intervals.back(), least_ns);
+  if (same_pixel) {
+    Add(intervals.back(), next);
+  } else {
+    intervals.push_back(next);
+  }
 }
 
 }  // namespace
@@ -71,30 +91,42 @@ QString Name(Lane lane) {
   return QString::fromLatin1(kNames[static_cast<std::size_t>(lane)]);
 }
 
-std::vector<LaneInterval> IntervalsOf(const RankRun& rank, Lane lane, TimeWindow window,
-                                      std::int64_t least_ns) {
-  if (lane == Lane::kBackprop) return Backprops(rank, window);
+std::array<std::vector<LaneInterval>, kLanes> IntervalsOf(const RankRun& rank, TimeWindow window,
+                                                          std::int64_t least_ns) {
+  least_ns = std::max<std::int64_t>(least_ns, 1);
+  std::array<std::vector<LaneInterval>, kLanes> lanes;
+  lanes[static_cast<std::size_t>(Lane::kBackprop)] = Backprops(rank, window);
   const auto& stages = rank.stages();
   const auto in_window = std::ranges::partition_point(
       stages, [&](const StageRow& row) { return row.end_ns < window.start_ns; });
-  std::vector<LaneInterval> intervals;
   const auto first = in_window - std::min(kSlack, in_window - stages.begin());
   std::ptrdiff_t beyond = 0;  // How many in a row begin behind the window.
   for (auto row = first; row != stages.end() && beyond < kSlack; ++row) {
     beyond = row->start_ns > window.end_ns ? beyond + 1 : 0;
     const bool touches = row->end_ns >= window.start_ns && row->start_ns <= window.end_ns;
-    if (!touches || LaneOf(row->stage) != lane) continue;
-    intervals.push_back({.start_ns = row->start_ns,
-                         .end_ns = row->end_ns,
-                         .step = row->step,
-                         .bytes = row->stage == Stage::kExchange ? row->bytes_in : row->bytes_out,
-                         .bucket = row->bucket,
-                         .stage = row->stage,
-                         .ok = row->ok});
+    if (!touches) continue;
+    const auto lane = LaneOf(row->stage);
+    if (!lane) continue;
+    Append(lanes[static_cast<std::size_t>(*lane)],
+           {.start_ns = row->start_ns,
+            .end_ns = row->end_ns,
+            .step = row->step,
+            .bytes = row->stage == Stage::kExchange ? row->bytes_in : row->bytes_out,
+            .bucket = row->bucket,
+            .stage = row->stage,
+            .ok = row->ok},
+           least_ns);
   }
-  std::ranges::sort(intervals, {}, &LaneInterval::start_ns);
-  Join(intervals, least_ns);
-  return intervals;
+  for (auto& intervals : lanes) {
+    std::ranges::sort(intervals, {}, &LaneInterval::start_ns);
+    Join(intervals, least_ns);
+  }
+  return lanes;
+}
+
+std::vector<LaneInterval> IntervalsOf(const RankRun& rank, Lane lane, TimeWindow window,
+                                      std::int64_t least_ns) {
+  return IntervalsOf(rank, window, least_ns)[static_cast<std::size_t>(lane)];
 }
 
 }  // namespace weir::monitor

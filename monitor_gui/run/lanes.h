@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -33,8 +34,12 @@ struct LaneInterval {
   bool ok = true;
 };
 
-/// The intervals of a rank's lane that touch the window, by time of start. Those shorter than
-/// `least_ns` and as close to each other become one, so that there are not more than pixels.
+/// The intervals of a rank that touch the window, by lane, and there by time of start. Those
+/// shorter than `least_ns` and as close to each other become one, so that there are not more than
+/// pixels.
+std::array<std::vector<LaneInterval>, kLanes> IntervalsOf(const RankRun& rank, TimeWindow window,
+                                                          std::int64_t least_ns);
+/// Of one lane.
 std::vector<LaneInterval> IntervalsOf(const RankRun& rank, Lane lane, TimeWindow window,
                                       std::int64_t least_ns);
 

@@ -3,6 +3,7 @@
 #include <QString>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct Statistic {
 
   void Add(float value);
   void Add(const Statistic& other);
+  bool operator==(const Statistic&) const = default;
   float mean() const { return count == 0 ? 0.0f : sum / static_cast<float>(count); }
 };
 
@@ -39,13 +41,19 @@ class LayerHistory {
     QString group;
     QString compressor;
     std::uint64_t elements = 0;
+
+    bool operator==(const Layer&) const = default;
   };
 
   /// Takes a block of kind "gradients" of a rank.
   void Add(const RankRun& rank, const Block& block);
+  /// Forgets all of it but how often it has changed.
+  void Clear();
+  /// The numbers of a rank's gradients mean something else from now on.
+  void ForgetNames(int rank) { layers_of_.erase(rank); }
 
   const std::vector<Layer>& layers() const { return layers_; }
-  int columns() const { return columns_; }
+  int columns() const { return static_cast<int>(columns_.size()); }
   std::int64_t first_step() const { return first_step_; }
   std::int64_t steps_per_column() const { return steps_per_column_; }
   /// Of the newest column that is likely to have all ranks, and knows anything. `count` is 0 where
@@ -54,23 +62,39 @@ class LayerHistory {
   /// The same of the column that has this step, and those before it.
   Statistic Newest(Metric metric, std::size_t layer, std::int64_t until_step) const;
   const Statistic& At(Metric metric, std::size_t layer, int column) const {
-    return cells_[static_cast<std::size_t>(metric)][Index(layer, column)];
+    static constexpr Statistic kNothing{};
+    const auto cells = Cells(metric, column);
+    return layer < cells.size() ? cells[layer] : kNothing;
+  }
+  /// A column, by layer. Layers beyond its end have nothing in it.
+  std::span<const Statistic> Cells(Metric metric, int column) const {
+    if (column >= columns()) return {};
+    return columns_[static_cast<std::size_t>(column)].cells[static_cast<std::size_t>(metric)];
+  }
+  /// Grows with each change of the column, so that what was made of it can be kept until then.
+  std::uint64_t RevisionOf(int column) const {
+    return columns_[static_cast<std::size_t>(column)].revision;
   }
 
  private:
-  static std::size_t Index(std::size_t layer, int column) {
-    return layer * kMostColumns + static_cast<std::size_t>(column);
-  }
+  /// By column, since a step's gradients come together.
+  struct Column {
+    std::array<std::vector<Statistic>, kMetrics> cells;
+    std::uint64_t revision = 0;
+  };
+  static constexpr std::uint32_t kUnknown = UINT32_MAX;
+
   Statistic NewestUntil(Metric metric, std::size_t layer, int last_column) const;
-  std::size_t LayerOf(const NameInfo& info);
-  /// -1: before the first step that is kept.
-  int ColumnOf(std::int64_t step);
+  std::uint32_t LayerOf(const NameInfo& info);
+  /// Null: before the first step that is kept.
+  Column* ColumnOf(std::int64_t step);
   void Halve();
 
   std::vector<Layer> layers_;
-  std::unordered_map<QString, std::size_t> by_name_;
-  std::array<std::vector<Statistic>, kMetrics> cells_;
-  int columns_ = 0;
+  std::unordered_map<QString, std::uint32_t> by_name_;
+  std::unordered_map<int, std::vector<std::uint32_t>> layers_of_;  ///< Of ranks, by gradient.
+  std::vector<Column> columns_;
+  std::uint64_t revision_ = 0;
   std::int64_t first_step_ = -1;
   std::int64_t steps_per_column_ = 1;
 };

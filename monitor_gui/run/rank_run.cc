@@ -3,6 +3,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <algorithm>
+#include <cmath>
 
 namespace weir::monitor {
 namespace {
@@ -25,6 +26,37 @@ QString Name(Stage stage) {
   return QString::fromLatin1(kNames[static_cast<std::size_t>(stage)]);
 }
 
+void StepRow::Join(const StepRow& later) {
+  const double part = static_cast<double>(later.count) / (count + later.count);
+  const auto mean = [part](double mine, double other) { return mine + part * (other - mine); };
+  const auto bytes = [&](std::uint64_t mine, std::uint64_t other) {
+    return static_cast<std::uint64_t>(
+        std::llround(mean(static_cast<double>(mine), static_cast<double>(other))));
+  };
+  end_ns = later.end_ns;
+  exposed_communication_ns += later.exposed_communication_ns;
+  exposed_compression_ns += later.exposed_compression_ns;
+  payload_bytes = bytes(payload_bytes, later.payload_bytes);
+  dense_bytes = bytes(dense_bytes, later.dense_bytes);
+  target_density = static_cast<float>(
+      mean(static_cast<double>(target_density), static_cast<double>(later.target_density)));
+  count += later.count;
+}
+
+std::size_t CountOf(std::span<const StepRow> rows) {
+  std::size_t count = 0;
+  for (const StepRow& row : rows) count += row.count;
+  return count;
+}
+
+void StateRow::Join(const StateRow& later) {
+  StateRow both = later;
+  for (std::size_t s = 0; s < kStages; ++s)
+    both.waiting[s] = std::max(waiting[s], later.waiting[s]);
+  both.count += count;
+  *this = both;
+}
+
 void RankRun::Add(const Block& block) {
   const QString kind = block.kind();
   if (kind == "run") SetRun(block);
@@ -42,8 +74,8 @@ const NameInfo& RankRun::NameOf(std::uint32_t number) const {
 }
 
 std::span<const StepRow> RankRun::StepsUntil(std::int64_t step, std::size_t most) const {
-  const auto behind = std::ranges::upper_bound(steps_, step, {}, &StepRow::step);
-  const auto until = std::span(steps_).first(static_cast<std::size_t>(behind - steps_.begin()));
+  const auto behind = std::ranges::upper_bound(steps(), step, {}, &StepRow::step);
+  const auto until = std::span(steps()).first(static_cast<std::size_t>(behind - steps().begin()));
   return until.last(std::min(until.size(), most));
 }
 
@@ -52,13 +84,21 @@ std::ptrdiff_t RankRun::StagesUntil(std::int64_t time_ns) const {
 }
 
 std::span<const StateRow> RankRun::StatesUntil(std::int64_t time_ns) const {
-  const auto behind = std::ranges::upper_bound(states_, time_ns, {}, &StateRow::time_ns);
-  return std::span(states_).first(static_cast<std::size_t>(behind - states_.begin()));
+  const auto behind = std::ranges::upper_bound(states(), time_ns, {}, &StateRow::time_ns);
+  return std::span(states()).first(static_cast<std::size_t>(behind - states().begin()));
+}
+
+std::size_t RankRun::most_stages() const {
+  constexpr std::size_t kOfRun = 2'000'000;
+  constexpr std::size_t kLeast = 32'768;
+  constexpr std::size_t kMost = 400'000;
+  return std::clamp(kOfRun / static_cast<std::size_t>(std::max(size_, 1)), kLeast, kMost);
 }
 
 void RankRun::SetRun(const Block& block) {
   *this = RankRun();  // A run that began anew, or the first one.
   run_ = Json(block.text()).object();
+  size_ = run_["size"].toInt();
   epoch_ns_ = run_["unix_time_at_0_ns"].toInteger();
 }
 
@@ -90,15 +130,15 @@ void RankRun::AddSteps(const Block& block) {
   const auto dense = block.Column<std::uint64_t>("dense_bytes");
   const auto density = block.Column<float>("target_density");
   for (std::size_t i = 0; i < step.size(); ++i) {
-    steps_.push_back({.step = step[i],
-                      .start_ns = At(start, i) + epoch_ns_,
-                      .end_ns = At(end, i) + epoch_ns_,
-                      .exposed_communication_ns = At(communication, i),
-                      .exposed_compression_ns = At(compression, i),
-                      .payload_bytes = At(payload, i),
-                      .dense_bytes = At(dense, i),
-                      .target_density = At(density, i, 1.0f)});
-    See(steps_.back().end_ns);
+    steps_.Add({.step = step[i],
+                .start_ns = At(start, i) + epoch_ns_,
+                .end_ns = At(end, i) + epoch_ns_,
+                .exposed_communication_ns = At(communication, i),
+                .exposed_compression_ns = At(compression, i),
+                .payload_bytes = At(payload, i),
+                .dense_bytes = At(dense, i),
+                .target_density = At(density, i, 1.0f)});
+    See(steps().back().end_ns);
   }
 }
 
@@ -126,7 +166,7 @@ void RankRun::AddStages(const Block& block) {
                        .ok = At<std::uint8_t>(ok, i, 1) != 0});
     See(stages_.back().end_ns);
   }
-  while (stages_.size() > kMostStages) stages_.pop_front();
+  while (stages_.size() > most_stages()) stages_.pop_front();
 }
 
 void RankRun::AddStates(const Block& block) {
@@ -146,13 +186,9 @@ void RankRun::AddStates(const Block& block) {
                  .received_bytes = At(received, i),
                  .stalled_tensors = At(stalled, i)};
     for (std::size_t s = 0; s < kStages; ++s) row.waiting[s] = At(waiting[s], i);
-    states_.push_back(row);
+    states_.Add(row);
     See(row.time_ns);
   }
-  if (states_.size() <= kMostStates) return;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < states_.size(); i += 2) states_[kept++] = states_[i];
-  states_.resize(kept);
 }
 
 }  // namespace weir::monitor

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "monitor_gui/log/block.h"
+#include "monitor_gui/run/bounded_rows.h"
 
 namespace weir::monitor {
 
@@ -37,7 +38,9 @@ struct NameInfo {
   std::uint64_t elements = 0;                       ///< 0: no gradient.
 };
 
-/// Times are nanoseconds of the wall clock where the rank has told it (RankRun::SetRun).
+/// Times are nanoseconds of the wall clock where the rank has told it (RankRun::SetRun). Of a long
+/// run an old row stands for several steps: it has the first one's number, means of bytes and
+/// density, and sums of times.
 struct StepRow {
   std::int64_t step = -1;
   std::int64_t start_ns = 0;
@@ -47,9 +50,14 @@ struct StepRow {
   std::uint64_t payload_bytes = 0;
   std::uint64_t dense_bytes = 0;
   float target_density = 1.0f;
+  std::uint32_t count = 1;
 
   std::int64_t duration_ns() const { return end_ns - start_ns; }
+  void Join(const StepRow& later);
 };
+
+/// How many steps these stand for.
+std::size_t CountOf(std::span<const StepRow> rows);
 
 struct StageRow {
   std::int64_t step = -1;
@@ -62,6 +70,7 @@ struct StageRow {
   std::uint8_t route = 0;
   bool ok = true;
 };
+static_assert(sizeof(StageRow) == 48);  // There are millions.
 
 struct StateRow {
   std::int64_t time_ns = 0;
@@ -69,30 +78,37 @@ struct StateRow {
   std::uint64_t received_bytes = 0;
   std::int64_t stalled_tensors = 0;
   std::array<std::int64_t, kStages> waiting{};  ///< Buckets, by the stage they wait for.
+  std::uint32_t count = 1;                      ///< An old row is the last of so many.
+
+  /// What waits is the most of all.
+  void Join(const StateRow& later);
 };
 
-/// What is known of one rank of a run: all of its steps, its newest stages. Not thread-safe.
+/// What is known of one rank of a run: its steps, old ones at a coarser level, and its newest
+/// stages. Not thread-safe.
 class RankRun {
  public:
-  /// Stages of older steps are dropped, and states beyond this number thinned out.
-  static constexpr std::size_t kMostStages = 400'000;
-  static constexpr std::size_t kMostStates = 40'000;
+  /// Of steps and states old ones are joined.
+  static constexpr std::size_t kMostSteps = 16'384;
+  static constexpr std::size_t kMostStates = 8'192;
 
   void Add(const Block& block);
 
   QString host() const { return run_["host"].toString(); }
-  int size() const { return run_["size"].toInt(); }
+  int size() const { return size_; }
   const QJsonObject& run() const { return run_; }
   const NameInfo& NameOf(std::uint32_t number) const;
   const std::unordered_map<std::uint32_t, NameInfo>& names() const { return names_; }
 
-  const std::vector<StepRow>& steps() const { return steps_; }
+  const std::vector<StepRow>& steps() const { return steps_.rows(); }
   /// The last `most` of those up to a step, or all.
   std::span<const StepRow> StepsUntil(std::int64_t step, std::size_t most) const;
   const std::deque<StageRow>& stages() const { return stages_; }
+  /// Older ones are dropped. The more ranks a run has the fewer are kept of each.
+  std::size_t most_stages() const;
   /// How many of them had ended by then.
   std::ptrdiff_t StagesUntil(std::int64_t time_ns) const;
-  const std::vector<StateRow>& states() const { return states_; }
+  const std::vector<StateRow>& states() const { return states_.rows(); }
   std::span<const StateRow> StatesUntil(std::int64_t time_ns) const;
   /// Records that the rank lost, and blocks that were gone before they were read.
   std::uint64_t lost() const { return lost_; }
@@ -110,11 +126,12 @@ class RankRun {
   void See(std::int64_t time_ns) { newest_ns_ = std::max(newest_ns_, time_ns); }
 
   QJsonObject run_;
+  int size_ = 0;
   std::int64_t epoch_ns_ = 0;
   std::unordered_map<std::uint32_t, NameInfo> names_;
-  std::vector<StepRow> steps_;
+  BoundedRows<StepRow> steps_{kMostSteps};
   std::deque<StageRow> stages_;
-  std::vector<StateRow> states_;
+  BoundedRows<StateRow> states_{kMostStates};
   std::uint64_t lost_ = 0;
   std::int64_t newest_ns_ = 0;
 };

@@ -9,7 +9,8 @@ void Run::Add(const Block& block) {
   RankRun& rank = ranks_[block.rank()];
   // A job that began anew at the same address.
   const bool anew = block.kind() == "run" && block.rank() == 0 && !rank.steps().empty();
-  if (anew) layers_ = {};
+  if (anew) layers_.Clear();
+  if (block.kind() == "run" || block.kind() == "names") layers_.ForgetNames(block.rank());
   rank.Add(block);
   if (block.kind() == "gradients") layers_.Add(rank, block);
 }

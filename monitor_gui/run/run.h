@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -37,32 +38,35 @@ class Run {
   LayerHistory layers_;
 };
 
-/// A run that a source fills on its thread and that views look at on theirs. Thread-safe.
+/// A run that a source fills on its thread and that views look at on theirs. Thread-safe; whoever
+/// came first is next, so that a source that never rests does not keep the window out.
 class SharedRun {
  public:
   /// Changes it: `change(Run&)`. Keep it short, the window waits.
   template <typename Change>
   void Write(Change change) {
-    const std::lock_guard lock(mutex_);
+    const auto lock = Enter();
     change(run_);
     ++generation_;
   }
   /// What `look(const Run&)` returns.
   template <typename Look>
   auto Read(Look look) const {
-    const std::lock_guard lock(mutex_);
+    const auto lock = Enter();
     return look(static_cast<const Run&>(run_));
   }
   /// Another number after each change.
-  std::uint64_t generation() const {
-    const std::lock_guard lock(mutex_);
-    return generation_;
-  }
+  std::uint64_t generation() const { return generation_; }
 
  private:
+  std::unique_lock<std::mutex> Enter() const {
+    const std::lock_guard next(next_);
+    return std::unique_lock(mutex_);
+  }
+  mutable std::mutex next_;  // Held by the one who waits for the other, so that one alone does.
   mutable std::mutex mutex_;
   Run run_;
-  std::uint64_t generation_ = 0;
+  std::atomic<std::uint64_t> generation_ = 0;
 };
 
 }  // namespace weir::monitor

@@ -20,9 +20,12 @@ struct OfRank {
 
 /// From end to end where there are two steps, else from start to end.
 double StepSeconds(std::span<const StepRow> steps) {
-  if (steps.size() < 2) return static_cast<double>(steps.back().duration_ns()) * 1e-9;
+  if (steps.size() < 2) {
+    return static_cast<double>(steps.back().duration_ns()) * 1e-9 /
+           static_cast<double>(steps.back().count);
+  }
   return static_cast<double>(steps.back().end_ns - steps.front().end_ns) * 1e-9 /
-         static_cast<double>(steps.size() - 1);
+         static_cast<double>(CountOf(steps.subspan(1)));
 }
 
 double SentPerSecond(std::span<const StateRow> states) {
@@ -101,11 +104,11 @@ Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
       time += step.duration_ns();
       communication += step.exposed_communication_ns;
       compression += step.exposed_compression_ns;
-      payload += static_cast<double>(step.payload_bytes);
-      dense += static_cast<double>(step.dense_bytes);
+      payload += step.count * static_cast<double>(step.payload_bytes);
+      dense += step.count * static_cast<double>(step.dense_bytes);
       own_ns += step.duration_ns() - step.exposed_communication_ns;
     }
-    own.push_back({rank, static_cast<double>(own_ns) * 1e-9 / static_cast<double>(steps.size())});
+    own.push_back({rank, static_cast<double>(own_ns) * 1e-9 / static_cast<double>(CountOf(steps))});
   }
   if (time > 0) {
     summary.health = Summary::Health::kGood;

@@ -1,21 +1,35 @@
 #include "monitor_gui/source/file_source.h"
 
 #include <QDir>
-#include <QFile>
 #include <QFileInfo>
 #include <QRegularExpression>
-#include <span>
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <ranges>
 #include <stdexcept>
 
 namespace weir::monitor {
 namespace {
 
-constexpr std::size_t kBlocksAtATime = 64;
+// Of a long run every so manieth block of gradients is read first, then those in their middle, ...
+constexpr std::size_t kCoarsest = 32;
 
-/// Why a file cannot be read.
-struct Unreadable : std::runtime_error {
-  explicit Unreadable(const QString& why) : std::runtime_error(why.toStdString()) {}
-};
+constexpr std::size_t kReaders = 2;  // One of a file.
+
+/// Calls `read` with 0, 1, ..., each on a thread of its own, and waits.
+void OnAllReaders(const std::function<void(std::size_t)>& read) {
+  std::vector<std::unique_ptr<QThread>> others;
+  for (std::size_t reader = 1; reader < kReaders; ++reader) {
+    auto& other = others.emplace_back(QThread::create(read, reader));
+    other->setObjectName("weir-reader");
+    other->start();
+  }
+  read(0);
+  for (const auto& other : others) other->wait();
+}
 
 }  // namespace
 
@@ -39,43 +53,120 @@ QStringList FilesOfRun(const QString& path) {
 }
 
 void FileSource::Start() {
+  const QStringList paths = FilesOfRun(path_);
+  if (!OpenFiles(paths)) return;
+  Read(Overview());
+  Read(NewestStages());
+  Read(Gradients());
   qsizetype damaged = 0;
-  const QStringList files = FilesOfRun(path_);
-  for (const QString& file : files) {
-    emit Said(tr("reading %1").arg(file));
-    try {
-      damaged += Read(file);
-    } catch (const Unreadable& why) {
-      emit Failed(tr("cannot read %1: %2").arg(file, QString::fromUtf8(why.what())));
-      return;
-    }
-  }
-  emit Said(damaged == 0 ? tr("%1, %2 files").arg(path_).arg(files.size())
+  for (const auto& file : files_) damaged += file->damaged();
+  places_.clear();
+  files_.clear();
+  emit Said(damaged == 0 ? tr("%1, %2 files").arg(path_).arg(paths.size())
                          : tr("%1: %2 bytes are damaged and left out").arg(path_).arg(damaged));
   emit Finished();
 }
 
-qsizetype FileSource::Read(const QString& path) {
-  QFile file(path);
-  if (!file.open(QIODevice::ReadOnly)) throw Unreadable(file.errorString());
-  if (file.size() == 0) throw Unreadable(tr("it is empty"));
-  const uchar* const bytes = file.map(0, file.size());
-  if (bytes == nullptr) throw Unreadable(file.errorString());
-  const BlockScan scan =
-      ScanBlocks(QByteArrayView(reinterpret_cast<const char*>(bytes), file.size()));
-  if (scan.blocks.empty()) throw Unreadable(tr("it is no run log (weirrun --record makes one)"));
-  std::span<const Block> rest(scan.blocks);
-  while (!rest.empty()) {
-    const auto some = rest.first(std::min(rest.size(), kBlocksAtATime));
-    rest = rest.subspan(some.size());
-    run_.Write([&](Run& run) {
-      for (const Block& block : some) {
+bool FileSource::OpenFiles(const QStringList& paths) {
+  emit Said(tr("reading %1").arg(path_));
+  files_.resize(static_cast<std::size_t>(paths.size()));
+  std::vector<QString> refusals(files_.size());
+  OnAllReaders([&](std::size_t reader) {
+    for (std::size_t i = reader; i < files_.size(); i += kReaders) {
+      try {
+        files_[i] = std::make_unique<LogFile>(paths[static_cast<qsizetype>(i)]);
+      } catch (const std::runtime_error& why) {
+        refusals[i] = QString::fromUtf8(why.what());
+      }
+    }
+  });
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (files_[i] == nullptr) {
+      emit Failed(tr("cannot read %1: %2").arg(paths[static_cast<qsizetype>(i)], refusals[i]));
+      return false;
+    }
+    const auto places = PlacesOf(*files_[i]);
+    places_.insert(places_.end(), places.begin(), places.end());
+  }
+  return true;
+}
+
+void FileSource::Read(const std::vector<Place>& places) {
+  std::map<const LogFile*, std::size_t> readers;
+  for (std::size_t i = 0; i < files_.size(); ++i) readers[files_[i].get()] = i % kReaders;
+  std::array<std::vector<Place>, kReaders> parts;
+  for (const Place& place : places) parts[readers[place.file]].push_back(place);
+  const QThread& thread = *QThread::currentThread();
+  OnAllReaders([&](std::size_t reader) { ReadPart(parts[reader], thread); });
+}
+
+void FileSource::ReadPart(const std::vector<Place>& places, const QThread& thread) {
+  LogFile* before = nullptr;
+  for (const auto& [file, entry] : places) {
+    if (before != nullptr && before != file) before->Release();
+    before = file;
+    if (thread.isInterruptionRequested()) return;  // The window is closed.
+    file->Read(*entry, [this](const Block& block) {
+      run_.Write([&](Run& run) {
         run.Add(block);
         run.SetLink(block.rank(), {.state = RankLink::State::kRecorded});
-      }
+      });
     });
   }
-  return scan.damaged + (file.size() - scan.used);
+  if (before != nullptr) before->Release();
+}
+
+std::vector<FileSource::Place> FileSource::PlacesOf(LogFile& file) {
+  std::map<int, const LogFile::Entry*> begins;  // By rank.
+  for (const auto& entry : file.entries()) {
+    if (entry.kind == "run") begins[entry.rank] = &entry;
+  }
+  std::vector<Place> places;
+  for (const auto& entry : file.entries()) {
+    const auto begin = begins.find(entry.rank);
+    if (begin == begins.end() || &entry >= begin->second) places.push_back({&file, &entry});
+  }
+  return places;
+}
+
+std::vector<FileSource::Place> FileSource::Overview() const {
+  std::vector<Place> overview;
+  std::ranges::copy_if(places_, std::back_inserter(overview), [](const Place& place) {
+    return place.entry->kind != "stages" && place.entry->kind != "gradients";
+  });
+  return overview;
+}
+
+std::vector<FileSource::Place> FileSource::NewestStages() const {
+  std::vector<Place> stages;
+  std::map<int, std::size_t> rows;  // By rank.
+  const std::size_t most = run_.Read([](const Run& run) {
+    return run.ranks().empty() ? 0 : run.ranks().begin()->second.most_stages();
+  });
+  for (const Place& place : std::views::reverse(places_)) {
+    const LogFile::Entry& entry = *place.entry;
+    const bool known = rows[entry.rank] >= most && entry.lost == 0;
+    if (entry.kind != "stages" || known) continue;
+    rows[entry.rank] += static_cast<std::size_t>(entry.rows);
+    stages.push_back(place);
+  }
+  std::ranges::reverse(stages);
+  return stages;
+}
+
+std::vector<FileSource::Place> FileSource::Gradients() const {
+  // A block is in the pass of the largest power of 2 that divides its number of its rank.
+  std::map<std::size_t, std::vector<Place>, std::greater<>> passes;
+  std::map<int, std::size_t> seen;
+  for (const Place& place : places_) {
+    if (place.entry->kind != "gradients") continue;
+    const std::size_t number = seen[place.entry->rank]++;
+    passes[number == 0 ? kCoarsest : std::min(kCoarsest, number & -number)].push_back(place);
+  }
+  std::vector<Place> gradients;
+  for (const auto& [pass, some] : passes)
+    gradients.insert(gradients.end(), some.begin(), some.end());
+  return gradients;
 }
 
 }  // namespace weir::monitor

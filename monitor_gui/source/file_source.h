@@ -1,7 +1,11 @@
 #pragma once
 
 #include <QStringList>
+#include <QThread>
+#include <memory>
+#include <vector>
 
+#include "monitor_gui/log/log_file.h"
 #include "monitor_gui/run/run.h"
 #include "monitor_gui/source/source.h"
 
@@ -11,7 +15,8 @@ namespace weir::monitor {
 /// itself when there are no others.
 QStringList FilesOfRun(const QString& path);
 
-/// Reads run logs.
+/// Reads run logs, level by level: what all ranks did in short, then the newest stages, then the
+/// gradients, some of all times first.
 class FileSource final : public Source {
   Q_OBJECT
  public:
@@ -22,11 +27,27 @@ class FileSource final : public Source {
   void Start() override;
 
  private:
-  /// Returns the bytes that are no blocks. Throws std::runtime_error: why it cannot be read.
-  qsizetype Read(const QString& path);
+  /// A block of a file.
+  struct Place {
+    LogFile* file;
+    const LogFile::Entry* entry;
+  };
+  /// False, and Failed is emitted: a file cannot be read.
+  bool OpenFiles(const QStringList& paths);
+  /// In their order, but for those of different files.
+  void Read(const std::vector<Place>& places);
+  void ReadPart(const std::vector<Place>& places, const QThread& thread);
+  /// Those of the newest run: a file may go on with another one.
+  static std::vector<Place> PlacesOf(LogFile& file);
+  std::vector<Place> Overview() const;
+  /// As many as a run keeps.
+  std::vector<Place> NewestStages() const;
+  std::vector<Place> Gradients() const;
 
   const QString path_;
   SharedRun& run_;
+  std::vector<std::unique_ptr<LogFile>> files_;
+  std::vector<Place> places_;
 };
 
 }  // namespace weir::monitor

@@ -2,10 +2,11 @@
 
 #include <QHelpEvent>
 #include <QPainter>
-#include <QScrollBar>
 #include <QToolTip>
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 #include "monitor_gui/view/metric_text.h"
 #include "monitor_gui/view/theme.h"
@@ -13,87 +14,87 @@
 namespace weir::monitor {
 namespace {
 
-constexpr int kLeastRowHeight = 3;
 constexpr int kLeastNamedHeight = 10;  // Of a row whose name can be read.
 constexpr int kNameWidth = 180;
 constexpr int kMostRowHeight = 22;
-constexpr double kSmallest = 1e-9;  // Of what a logarithm is taken.
+constexpr int kColors = 256;
+
+std::array<QRgb, kColors> Colors() {
+  std::array<QRgb, kColors> colors{};
+  for (int i = 0; i < kColors; ++i)
+    colors[static_cast<std::size_t>(i)] = HeatColor(static_cast<double>(i) / (kColors - 1)).rgb();
+  return colors;
+}
 
 }  // namespace
 
 HeatMap::HeatMap(QWidget* parent) : QAbstractScrollArea(parent) {
   setFrameShape(QFrame::NoFrame);
   setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   setMinimumHeight(120);
   setAccessibleName(tr("heat map of layers and steps"));
+}
+
+HeatGrid::Size HeatMap::MostCells() const {
+  return {.rows = std::max(1, viewport()->height() - kLegendHeight),
+          .columns = std::max(1, viewport()->width())};
 }
 
 void HeatMap::Show(const LayerHistory& history, Metric metric,
                    const std::vector<std::size_t>& order) {
   metric_ = metric;
-  first_step_ = history.first_step();
-  steps_per_column_ = history.steps_per_column();
-  const int columns = history.columns();
-  const auto width = static_cast<std::size_t>(columns);
-  means_.assign(order.size(), std::vector<float>(width, -1.0f));
-  maxima_ = means_;
   names_.clear();
-  range_ = {1e30, 0.0};
-  for (std::size_t row = 0; row < order.size(); ++row) {
-    names_.push_back(history.layers()[order[row]].name);
-    float last = -1.0f;
-    for (int column = 0; column < columns; ++column) {
-      const auto c = static_cast<std::size_t>(column);
-      const Statistic& cell = history.At(metric, order[row], column);
-      // A residual is measured now and then, and stands until it is measured again.
-      const bool stands = metric == Metric::kResidual && cell.count == 0 && last >= 0.0f;
-      if (cell.count == 0 && !stands) continue;
-      means_[row][c] = stands ? last : cell.mean();
-      maxima_[row][c] = stands ? last : cell.max;
-      last = means_[row][c];
-      const double value = std::max<double>(last, kSmallest);
-      range_ = {std::min(range_.low, value), std::max(range_.high, value)};
-    }
-  }
-  cells_ = QImage(std::max(columns, 1), std::max(static_cast<int>(order.size()), 1),
-                  QImage::Format_ARGB32);
-  cells_.fill(Qt::transparent);
-  const double length = std::log(std::max(range_.high, kSmallest)) - std::log(range_.low);
-  for (std::size_t row = 0; row < order.size(); ++row) {
-    auto* const line = reinterpret_cast<QRgb*>(cells_.scanLine(static_cast<int>(row)));
-    for (std::size_t column = 0; column < width; ++column) {
-      if (means_[row][column] < 0.0f) continue;
-      const double value = std::log(std::max<double>(means_[row][column], kSmallest));
-      line[column] = HeatColor(length > 0 ? (value - std::log(range_.low)) / length : 0.5).rgba();
-    }
-  }
-  SetBars();
+  for (const std::size_t layer : order) names_.push_back(history.layers()[layer].name);
+  grid_.Update(history, metric, order, MostCells());
+  Recolor();
   viewport()->update();
 }
 
+void HeatMap::Recolor() {
+  static const std::array<QRgb, kColors> kLut = Colors();
+  const auto [rows, columns] = grid_.size();
+  const QSize size(std::max(columns, 1), std::max(rows, 1));
+  const bool all = cells_.size() != size || colored_ != grid_.range();
+  if (cells_.size() != size) cells_ = QImage(size, QImage::Format_ARGB32_Premultiplied);
+  colored_ = grid_.range();
+  const double low = std::log(std::max(colored_.low, HeatGrid::kSmallest));
+  const double length = std::log(std::max(colored_.high, HeatGrid::kSmallest)) - low;
+  const auto color = [&](const Statistic& cell) -> QRgb {
+    if (cell.count == 0) return 0;  // Transparent.
+    const double value = std::log(std::max<double>(cell.mean(), HeatGrid::kSmallest)) - low;
+    const double part = length > 0 ? value / length : 0.5;
+    return kLut[static_cast<std::size_t>(std::clamp(part, 0.0, 1.0) * (kColors - 1))];
+  };
+  std::vector<int> anew = grid_.changed();
+  if (all) {
+    anew.resize(static_cast<std::size_t>(columns));
+    std::iota(anew.begin(), anew.end(), 0);
+  }
+  for (int row = 0; row < rows; ++row) {
+    auto* const line = reinterpret_cast<QRgb*>(cells_.scanLine(row));
+    for (const int column : anew) line[column] = color(grid_.At(row, column));
+  }
+}
+
 int HeatMap::RowHeight() const {
-  const int rows = std::max<int>(1, static_cast<int>(names_.size()));
-  return std::clamp((viewport()->height() - kLegendHeight) / rows, kLeastRowHeight, kMostRowHeight);
+  const int rows = std::max(1, grid_.size().rows);
+  return std::clamp((viewport()->height() - kLegendHeight) / rows, 1, kMostRowHeight);
 }
 
 QRect HeatMap::Area() const {
-  const int left = RowHeight() >= kLeastNamedHeight ? kNameWidth : 0;
-  return {left, kLegendHeight - verticalScrollBar()->value(), viewport()->width() - left,
-          RowHeight() * static_cast<int>(names_.size())};
+  const int room = viewport()->height() - kLegendHeight;
+  if (RowHeight() < kLeastNamedHeight) return {0, kLegendHeight, viewport()->width(), room};
+  return {kNameWidth, kLegendHeight, viewport()->width() - kNameWidth,
+          RowHeight() * grid_.size().rows};
 }
 
-void HeatMap::SetBars() {
-  const int room = std::max(0, viewport()->height() - kLegendHeight);
-  verticalScrollBar()->setPageStep(room);
-  verticalScrollBar()->setRange(0, std::max(0, Area().height() - room));
-}
-
-void HeatMap::resizeEvent(QResizeEvent* /*event*/) { SetBars(); }
+void HeatMap::resizeEvent(QResizeEvent* /*event*/) { emit Resized(); }
 
 void HeatMap::paintEvent(QPaintEvent* /*event*/) {
   QPainter painter(viewport());
   const Theme theme = Theme::Of(palette());
-  if (names_.empty() || range_.high == 0.0) {
+  if (names_.empty() || grid_.range().high == 0.0) {
     painter.setPen(theme.faint);
     painter.drawText(viewport()->rect(), Qt::AlignCenter | Qt::TextWordWrap,
                      names_.empty() ? tr("No layer has sent a gradient yet.")
@@ -126,11 +127,12 @@ void HeatMap::PaintNames(QPainter& painter) const {
 }
 
 void HeatMap::PaintMark(QPainter& painter) const {
-  const std::int64_t column = (marked_step_ - first_step_) / steps_per_column_;
+  const int columns = grid_.size().columns;
+  const std::int64_t column = (marked_step_ - grid_.StepOf(0)) / grid_.steps_per_column();
   // The end is no mark.
-  if (marked_step_ < first_step_ || column >= cells_.width() - 1) return;
+  if (marked_step_ < grid_.StepOf(0) || column >= columns - 1) return;
   const QRect area = Area();
-  const double width = static_cast<double>(area.width()) / cells_.width();
+  const double width = static_cast<double>(area.width()) / columns;
   const QRectF mark(area.left() + static_cast<double>(column) * width, area.top(),
                     std::max(width, 1.0), area.height());
   // Seen on every colour of the map: light within dark.
@@ -145,8 +147,8 @@ void HeatMap::PaintLegend(QPainter& painter) const {
   const int bar_width = 160;
   const int top = 6;
   const int height = 10;
-  const QString low = Text(metric_, range_.low);
-  const QString high = Text(metric_, range_.high);
+  const QString low = Text(metric_, grid_.range().low);
+  const QString high = Text(metric_, grid_.range().high);
   const QFontMetrics font(painter.font());
   const int left = font.horizontalAdvance(low) + 16;
   for (int x = 0; x < bar_width; ++x)
@@ -155,10 +157,10 @@ void HeatMap::PaintLegend(QPainter& painter) const {
   const int base = top + height;
   painter.drawText(8, base, low);
   painter.drawText(left + bar_width + 8, base, high);
-  const std::int64_t last =
-      first_step_ + steps_per_column_ * static_cast<std::int64_t>(means_.front().size()) - 1;
-  const QString steps =
-      tr("steps %1 to %2, %3 a column").arg(first_step_).arg(last).arg(steps_per_column_);
+  const QString steps = tr("steps %1 to %2, %3 a column")
+                            .arg(grid_.StepOf(0))
+                            .arg(grid_.StepOf(grid_.size().columns) - 1)
+                            .arg(grid_.steps_per_column());
   painter.drawText(QRect(0, 0, viewport()->width() - 8, kLegendHeight - 12),
                    Qt::AlignRight | Qt::AlignVCenter, steps);
 }
@@ -172,20 +174,27 @@ bool HeatMap::viewportEvent(QEvent* event) {
 
 QString HeatMap::Describe(const QPoint& at) const {
   const QRect area = Area();
-  if (at.y() < kLegendHeight || !area.contains(at) || cells_.width() == 0) return {};
-  const auto row = static_cast<std::size_t>((at.y() - area.top()) / RowHeight());
-  const auto column = static_cast<std::size_t>(static_cast<std::int64_t>(at.x() - area.left()) *
-                                               cells_.width() / area.width());
-  if (row >= means_.size() || column >= means_[row].size()) return {};
-  const std::int64_t step = first_step_ + static_cast<std::int64_t>(column) * steps_per_column_;
-  const QString steps = steps_per_column_ == 1
-                            ? tr("step %1").arg(step)
-                            : tr("steps %1 to %2").arg(step).arg(step + steps_per_column_ - 1);
-  if (means_[row][column] < 0.0f) return tr("%1\n%2: not known").arg(names_[row], steps);
-  return tr("%1\n%2: %3 %4, at most %5")
-      .arg(names_[row], steps, Name(metric_).toLower(),
-           Text(metric_, static_cast<double>(means_[row][column])),
-           Text(metric_, static_cast<double>(maxima_[row][column])));
+  const auto [rows, columns] = grid_.size();
+  if (!area.contains(at) || columns == 0) return {};
+  const int row = (at.y() - area.top()) * rows / area.height();
+  const auto column =
+      static_cast<int>(static_cast<std::int64_t>(at.x() - area.left()) * columns / area.width());
+  const std::int64_t step = grid_.StepOf(column);
+  const std::int64_t last = grid_.StepOf(column + 1) - 1;
+  const QString steps =
+      step == last ? tr("step %1").arg(step) : tr("steps %1 to %2").arg(step).arg(last);
+  const std::size_t begin = grid_.RowBegin(row);
+  const std::size_t end = grid_.RowBegin(row + 1);
+  const QString layers =
+      end == begin + 1
+          ? names_[begin]
+          : tr("%1 to %2, %3 layers").arg(names_[begin], names_[end - 1]).arg(end - begin);
+  const Statistic& cell = grid_.At(row, column);
+  if (cell.count == 0) return tr("%1\n%2: not known").arg(layers, steps);
+  return tr("%1\n%2: %3 %4, from %5 to %6")
+      .arg(layers, steps, Name(metric_).toLower(), Text(metric_, static_cast<double>(cell.mean())),
+           Text(metric_, static_cast<double>(cell.min)),
+           Text(metric_, static_cast<double>(cell.max)));
 }
 
 }  // namespace weir::monitor

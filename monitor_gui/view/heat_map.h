@@ -4,12 +4,13 @@
 #include <QImage>
 #include <vector>
 
-#include "monitor_gui/run/layer_history.h"
+#include "monitor_gui/view/heat_grid.h"
 
 namespace weir::monitor {
 
 /// Layers by steps, as colours on a logarithmic scale from the smallest to the largest value that
-/// is shown. The mouse tells a cell's values.
+/// is shown: all of them at once, several as one cell where there are more of them than pixels. The
+/// mouse tells a cell's values.
 class HeatMap final : public QAbstractScrollArea {
   Q_OBJECT
  public:
@@ -20,35 +21,34 @@ class HeatMap final : public QAbstractScrollArea {
   /// Points out a step from the next Show() on; none when it is not among those that are shown.
   void Mark(std::int64_t step) { marked_step_ = step; }
 
+ signals:
+  /// There are other pixels to show it on.
+  void Resized();
+
  protected:
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   bool viewportEvent(QEvent* event) override;
 
  private:
-  struct Range {
-    double low = 0;
-    double high = 0;
-  };
   int RowHeight() const;
   QRect Area() const;
+  /// Cells that there is room for.
+  HeatGrid::Size MostCells() const;
+  void Recolor();
   void PaintNames(QPainter& painter) const;
   void PaintLegend(QPainter& painter) const;
   void PaintMark(QPainter& painter) const;
   QString Describe(const QPoint& at) const;
-  void SetBars();
 
   static constexpr int kLegendHeight = 34;
 
   Metric metric_ = Metric::kLatency;
-  QImage cells_;                           // A pixel a cell.
-  std::vector<std::vector<float>> means_;  // What they show, for the mouse; negative: nothing.
-  std::vector<std::vector<float>> maxima_;
+  HeatGrid grid_;
+  HeatGrid::Range colored_;  // What the colours stand for.
+  QImage cells_;             // A pixel a cell.
   std::vector<QString> names_;
-  std::int64_t first_step_ = 0;
-  std::int64_t steps_per_column_ = 1;
   std::int64_t marked_step_ = -1;
-  Range range_;
 };
 
 }  // namespace weir::monitor

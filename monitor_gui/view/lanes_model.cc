@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <utility>
 
 #include "monitor_gui/view/units.h"
@@ -13,20 +14,20 @@ std::vector<LanesModel::Row> LanesModel::RowsOf(const Side& side, TimeWindow win
   const TimeWindow own{window.start_ns + shift_ns, window.end_ns + shift_ns};
   std::vector<Row> rows;
   for (const auto& [rank, known] : side.run.ranks()) {
+    auto lanes = IntervalsOf(known, own, least_ns);
+    for (LaneInterval& interval : lanes | std::views::join) {
+      interval.start_ns -= shift_ns;
+      interval.end_ns -= shift_ns;
+    }
     std::vector<std::int64_t> steps;
+    for (const LaneInterval& step : lanes[static_cast<std::size_t>(Lane::kBackprop)])
+      steps.push_back(step.start_ns);
     for (int l = 0; l < kLanes; ++l) {
-      const Lane lane = static_cast<Lane>(l);
-      std::vector<LaneInterval> intervals = IntervalsOf(known, lane, own, least_ns);
-      for (LaneInterval& interval : intervals) {
-        interval.start_ns -= shift_ns;
-        interval.end_ns -= shift_ns;
-        if (lane == Lane::kBackprop) steps.push_back(interval.start_ns);
-      }
       rows.push_back({.label = side.label,
                       .is_other = side.is_other,
                       .rank = rank,
-                      .lane = lane,
-                      .intervals = std::move(intervals),
+                      .lane = static_cast<Lane>(l),
+                      .intervals = std::move(lanes[static_cast<std::size_t>(l)]),
                       .step_starts = steps});
     }
   }

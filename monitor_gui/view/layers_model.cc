@@ -1,6 +1,7 @@
 #include "monitor_gui/view/layers_model.h"
 
 #include <QLocale>
+#include <algorithm>
 #include <utility>
 
 #include "monitor_gui/view/metric_text.h"
@@ -31,20 +32,30 @@ QVariant AlignmentOf(int column) {
 }  // namespace
 
 void LayersModel::Refresh(const LayerHistory& history, const Moment& at) {
-  std::vector<Row> rows;
-  for (std::size_t layer = 0; layer < history.layers().size(); ++layer) {
-    Row& row = rows.emplace_back(Row{history.layers()[layer], {}});
-    for (std::size_t m = 0; m < kMetrics; ++m)
-      row.newest[m] = history.Newest(static_cast<Metric>(m), layer, at.step);
-  }
-  if (rows.size() == rows_.size()) {
-    rows_ = std::move(rows);
-    if (!rows_.empty()) emit dataChanged(index(0, 0), index(rowCount() - 1, kColumns - 1));
+  const auto& layers = history.layers();
+  if (!std::ranges::equal(layers, rows_, {}, {}, &Row::layer)) {
+    beginResetModel();
+    rows_.clear();
+    for (const LayerHistory::Layer& layer : layers) rows_.push_back({.layer = layer, .newest = {}});
+    for (std::size_t layer = 0; layer < layers.size(); ++layer) Update(history, layer, at);
+    endResetModel();
     return;
   }
-  beginResetModel();
-  rows_ = std::move(rows);
-  endResetModel();
+  int first = -1;
+  int last = -1;
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    if (!Update(history, layer, at)) continue;
+    last = static_cast<int>(layer);
+    if (first < 0) first = last;
+  }
+  if (first >= 0) emit dataChanged(index(first, kLatency), index(last, kColumns - 1));
+}
+
+bool LayersModel::Update(const LayerHistory& history, std::size_t layer, const Moment& at) {
+  std::array<Statistic, kMetrics> newest;
+  for (std::size_t m = 0; m < kMetrics; ++m)
+    newest[m] = history.Newest(static_cast<Metric>(m), layer, at.step);
+  return std::exchange(rows_[layer].newest, newest) != newest;
 }
 
 int LayersModel::rowCount(const QModelIndex& parent) const {

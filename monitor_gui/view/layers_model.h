@@ -36,6 +36,8 @@ class LayersModel final : public QAbstractTableModel {
     LayerHistory::Layer layer;
     std::array<Statistic, kMetrics> newest;
   };
+  /// Whether the layer's row says something else now.
+  bool Update(const LayerHistory& history, std::size_t layer, const Moment& at);
   static QVariant Value(const Row& row, int column);
   std::vector<Row> rows_;
 };

@@ -71,10 +71,15 @@ LayersPage::LayersPage(bool compares, QWidget* parent)
   const auto show = [this] { emit RefreshWanted(); };
   for (QComboBox* box : {metric_, side_}) connect(box, &QComboBox::currentIndexChanged, this, show);
   connect(filter_, &QLineEdit::textChanged, this, [this, show](const QString& text) {
+    // Row by row the table would go through hundreds of changes of its layout.
+    QAbstractItemModel* const layers = sorted_.sourceModel();
+    sorted_.setSourceModel(nullptr);
     sorted_.setFilterFixedString(text);
+    sorted_.setSourceModel(layers);
     show();
   });
   connect(table_->horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, show);
+  connect(heat_map_, &HeatMap::Resized, this, show, Qt::QueuedConnection);
 }
 
 Metric LayersPage::metric() const { return static_cast<Metric>(metric_->currentIndex()); }

@@ -17,7 +17,6 @@
 namespace weir::monitor {
 namespace {
 
-constexpr qsizetype kMostPoints = 2000;
 constexpr int kTicks = 16;
 constexpr int kRoomForTitle = 180;  // Pixels: height of a chart.
 
@@ -90,14 +89,20 @@ LineChart::LineChart(const QString& title, const QString& x_title, const QString
   chart->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
 }
 
-void LineChart::Show(const std::vector<Line>& lines) {
-  lines_ = lines;
+void LineChart::TakeColors() {
+  if (colored_ == palette().cacheKey()) return;
+  colored_ = palette().cacheKey();
   const Theme theme = Theme::Of(palette());
   chart()->setBackgroundBrush(palette().color(QPalette::Base));
   chart()->setTitleBrush(palette().color(QPalette::Text));
   chart()->legend()->setLabelColor(theme.faint);
   Paint(x_, theme);
   Paint(y_, theme);
+}
+
+void LineChart::Show(const std::vector<Line>& lines) {
+  lines_ = lines;
+  TakeColors();
   // Series stay as long as their names do: a legend of new ones takes its time to appear.
   std::vector<Line> shown;
   std::ranges::copy_if(lines, std::back_inserter(shown),
@@ -112,7 +117,7 @@ void LineChart::Show(const std::vector<Line>& lines) {
     series->setPen(QPen(shown[i].color, 2, shown[i].style));
     QList<QPointF> points = shown[i].points;
     if (scale_ == Scale::kLogarithmic) points.removeIf([](const QPointF& p) { return p.y() <= 0; });
-    series->replace(Decimated(points, kMostPoints));
+    series->replace(Decimated(points, std::max(width(), 2)));
   }
   viewport()->update();
   x_->setVisible(!empty_);
@@ -144,19 +149,23 @@ void LineChart::FitAxes(const std::vector<Line>& lines) {
       high = std::max(high, point.y());
     }
   }
-  if (right <= left) right = left + 1;
-  x_->setRange(left, right);
-  x_->setTickInterval(2 * RoundStep((right - left) / kTicks));
+  last_x_ = right;
+  // A chart lays all of itself out when a range changes, which takes longer than all that is drawn
+  // here: so there is some room for what comes.
+  const double ahead = RoundStep(std::max(right - left, 1.0) / kTicks);
+  SetX({.low = left, .high = std::max(std::ceil(right / ahead) * ahead, left + ahead)});
   if (scale_ == Scale::kLogarithmic) {
     if (high < low) low = high = 1;
     constexpr double kRounding = 1e-6;
     const double bottom = std::floor(std::log10(low) + kRounding);
     const double top = std::ceil(std::log10(high) - kRounding);
     // A little less, so that rounding does not take the lowest label away.
-    y_->setRange(std::pow(10, bottom) * (1 - kRounding), std::pow(10, std::max(top, bottom + 1)));
+    SetY({.low = std::pow(10, bottom) * (1 - kRounding),
+          .high = std::pow(10, std::max(top, bottom + 1))});
   } else {
-    y_->setRange(std::min(low, 0.0), high > 0 ? high * 1.08 : 1.0);
-    static_cast<QValueAxis*>(y_)->applyNiceNumbers();
+    const double step = RoundStep(std::max(high, 1e-12) / kTicks);
+    SetY(
+        {.low = std::min(low, 0.0), .high = high > 0 ? std::ceil(high * 1.04 / step) * step : 1.0});
   }
 }
 
@@ -164,6 +173,20 @@ void LineChart::resizeEvent(QResizeEvent* event) {
   QChartView::resizeEvent(event);
   // Qt would make dots of a title that it has no room for.
   x_->setTitleVisible(height() >= kRoomForTitle);
+}
+
+void LineChart::SetX(const Range& range) {
+  if (range == shown_x_) return;
+  shown_x_ = range;
+  x_->setRange(range.low, range.high);
+  x_->setTickInterval(2 * RoundStep((range.high - range.low) / kTicks));
+}
+
+void LineChart::SetY(const Range& range) {
+  if (range == shown_y_) return;
+  shown_y_ = range;
+  y_->setRange(range.low, range.high);
+  if (scale_ == Scale::kLinear) static_cast<QValueAxis*>(y_)->applyNiceNumbers();
 }
 
 void LineChart::drawForeground(QPainter* painter, const QRectF& rect) {
@@ -174,7 +197,7 @@ void LineChart::drawForeground(QPainter* painter, const QRectF& rect) {
 }
 
 void LineChart::PaintMark(QPainter& painter) const {
-  if (!mark_ || *mark_ < x_->min() || *mark_ >= x_->max()) return;  // The end is no mark.
+  if (!mark_ || *mark_ < x_->min() || *mark_ >= last_x_) return;  // The end is no mark.
   const QRectF area = chart()->plotArea();
   const double x = area.left() + (*mark_ - x_->min()) / (x_->max() - x_->min()) * area.width();
   painter.setPen(QPen(Theme::Of(palette()).accent, 1));

@@ -48,10 +48,22 @@ class LineChart final : public QChartView {
   void drawForeground(QPainter* painter, const QRectF& rect) override;
 
  private:
+  struct Range {
+    double low = 0;
+    double high = 0;
+    bool operator==(const Range&) const = default;
+  };
   QLineSeries* AddSeries(const QString& name);
+  void TakeColors();
+  void SetX(const Range& range);
+  void SetY(const Range& range);
   void FitAxes(const std::vector<Line>& lines);
   void PaintMark(QPainter& painter) const;
 
+  qint64 colored_ = -1;  // The palette's key.
+  Range shown_x_;
+  Range shown_y_;
+  double last_x_ = 0;  // Of the points: the axis goes on.
   QAbstractAxis* y_ = nullptr;
   QValueAxis* x_ = nullptr;
   const Scale scale_;

@@ -44,7 +44,7 @@ struct MeanTimes {
 
 MeanTimes TimesOf(std::span<const StepRow> steps) {
   MeanTimes times;
-  const double weight = 1e-9 / static_cast<double>(steps.size());
+  const double weight = 1e-9 / static_cast<double>(CountOf(steps));
   for (const StepRow& step : steps) {
     times.step += weight * static_cast<double>(step.duration_ns());
     times.communication += weight * static_cast<double>(step.exposed_communication_ns);

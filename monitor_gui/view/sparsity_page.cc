@@ -1,7 +1,7 @@
 #include "monitor_gui/view/sparsity_page.h"
 
 #include <QVBoxLayout>
-#include <cmath>
+#include <optional>
 
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/view_table.h"
@@ -9,29 +9,14 @@
 namespace weir::monitor {
 namespace {
 
-double StepOf(const LayerHistory& history, int column) {
-  return static_cast<double>(history.first_step() + column * history.steps_per_column());
-}
+using Known = std::optional<double> LayerMeans::Mean::*;
 
-enum class Mean : bool { kPlain, kOfSquares };  // Of squares: its root, as of norms.
-
-/// A mean over layers, by their entries, of each column in which one is known.
-QList<QPointF> OverLayers(const LayerHistory& history, Metric metric, Mean mean = Mean::kPlain) {
+QList<QPointF> Line(const LayerMeans& means, Known what, const LayerHistory& history) {
   QList<QPointF> points;
-  for (int column = 0; column < history.columns(); ++column) {
-    double weight = 0;
-    double sum = 0;
-    for (std::size_t layer = 0; layer < history.layers().size(); ++layer) {
-      const Statistic& cell = history.At(metric, layer, column);
-      if (cell.count == 0) continue;
-      const auto entries = static_cast<double>(history.layers()[layer].elements);
-      const auto value = static_cast<double>(cell.mean());
-      weight += entries;
-      sum += entries * (mean == Mean::kOfSquares ? value * value : value);
-    }
-    if (weight <= 0) continue;
-    points.append({StepOf(history, column),
-                   mean == Mean::kOfSquares ? std::sqrt(sum / weight) : sum / weight});
+  auto step = static_cast<double>(history.first_step());
+  for (const LayerMeans::Mean& mean : means.means()) {
+    if (mean.*what) points.append({step, *(mean.*what)});
+    step += static_cast<double>(history.steps_per_column());
   }
   return points;
 }
@@ -82,14 +67,16 @@ void SparsityPage::Refresh(const Look& look) {
   std::vector<LineChart::Line> threshold;
   for (const Side& side : look.sides()) {
     const LayerHistory& layers = side.run.layers();
+    LayerMeans& means = means_[side.is_other ? 1 : 0];
+    means.Update(layers);
     density.push_back(
         LineOf(side, tr("configured"), theme.faint, Configured(side.run), Part::kReference));
-    density.push_back(
-        LineOf(side, tr("achieved"), theme.accent, OverLayers(layers, Metric::kDensity)));
+    density.push_back(LineOf(side, tr("achieved"), theme.accent,
+                             Line(means, &LayerMeans::Mean::density, layers)));
     residual.push_back(LineOf(side, tr("measured layers"), theme.accent,
-                              OverLayers(layers, Metric::kResidual, Mean::kOfSquares)));
-    threshold.push_back(
-        LineOf(side, tr("all layers"), theme.accent, OverLayers(layers, Metric::kThreshold)));
+                              Line(means, &LayerMeans::Mean::residual, layers)));
+    threshold.push_back(LineOf(side, tr("all layers"), theme.accent,
+                               Line(means, &LayerMeans::Mean::threshold, layers)));
   }
   for (LineChart* chart : {density_, residual_, threshold_}) chart->Mark(MarkOf(look.at));
   density_->Show(density);

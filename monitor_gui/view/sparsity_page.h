@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+
+#include "monitor_gui/run/layer_means.h"
 #include "monitor_gui/view/line_chart.h"
 #include "monitor_gui/view/page.h"
 
@@ -14,6 +17,7 @@ class SparsityPage final : public Page {
   Table Export(const Look& look) const override;
 
  private:
+  std::array<LayerMeans, 2> means_;  // Of the run, and of the one it is compared with.
   LineChart* const density_;
   LineChart* const residual_;
   LineChart* const threshold_;

@@ -4,6 +4,7 @@ namespace weir::monitor {
 
 void SetTextColor(QLabel& label, const QColor& color) {
   label.setForegroundRole(QPalette::WindowText);
+  if (label.palette().color(QPalette::WindowText) == color) return;  // It would be polished anew.
   QPalette palette = label.palette();
   palette.setColor(QPalette::WindowText, color);
   label.setPalette(palette);

@@ -38,6 +38,7 @@ Session::Session(const QString& place, const QString& token)
 }
 
 Session::~Session() {
+  thread_.requestInterruption();
   thread_.quit();
   thread_.wait();
 }

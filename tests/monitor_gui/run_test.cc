@@ -2,8 +2,10 @@
 #include "monitor_gui/run/run.h"
 
 #include <QTest>
+#include <cmath>
 
 #include "monitor_gui/run/lanes.h"
+#include "monitor_gui/run/layer_means.h"
 #include "monitor_gui/run/summary.h"
 #include "tests/monitor_gui/made_blocks.h"
 #include "tests/monitor_gui/run_of.h"
@@ -35,6 +37,12 @@ class RunTest : public QObject {
   void TensorsThatWaitForOthersAreATrouble();
   void RanksThatAreLostOrSilentAreTroubles();
   void ARunThatBeginsAnewForgetsTheOneBefore();
+  void ColumnsSayWhenTheyHaveChanged();
+  void MeansOfLayersAreByTheirEntries();
+  void OldStepsAreKeptAtACoarserLevel();
+  void ASummaryOfOldStepsIsThatOfEachOfThem();
+  void OldStatesAreKeptAtACoarserLevel();
+  void OfManyRanksFewerStagesAreKept();
 };
 
 void RunTest::ALayersCellCountsAllRanks() {
@@ -203,6 +211,138 @@ void RunTest::ARunThatBeginsAnewForgetsTheOneBefore() {
   QCOMPARE(run.layers().layers().size(), 1u);
   QCOMPARE(run.layers().layers()[0].name, "new");
   QCOMPARE(run.layers().first_step(), 0);
+}
+
+void RunTest::ColumnsSayWhenTheyHaveChanged() {
+  Run run = RunOf(RunBlock(0, 1) + NamesBlock(0, {"conv"}, 1) +
+                  GradientsBlock(0, {{.step = 0}, {.step = 1}}));
+  const auto add = [&](const QByteArray& bytes) {
+    for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+  };
+  const std::uint64_t first = run.layers().RevisionOf(0);
+  const std::uint64_t second = run.layers().RevisionOf(1);
+  add(GradientsBlock(0, {{.step = 1}}));
+  QCOMPARE(run.layers().RevisionOf(0), first);
+  QVERIFY(run.layers().RevisionOf(1) > second);
+  // The numbers go on with another run, so that nothing old is taken for new.
+  const std::uint64_t newest = run.layers().RevisionOf(1);
+  add(StepsBlock(0, {{.step = 1}}) + RunBlock(0, 1) + NamesBlock(0, {"conv"}, 1) +
+      GradientsBlock(0, {{.step = 0}}));
+  QVERIFY(run.layers().RevisionOf(0) > newest);
+}
+
+void RunTest::MeansOfLayersAreByTheirEntries() {
+  Run run = RunOf(RunBlock(0, 1) + NamesBlock(0, {"small"}, 1));
+  const QByteArray large =
+      MadeBlock("names", 0).Text(R"([{"bucket": 1, "name": "large", "elements": 3}])").Bytes();
+  const auto add = [&](const QByteArray& bytes) {
+    for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+  };
+  add(large + GradientsBlock(0, {{.step = 0, .gradient = 0, .density = 0.5f, .residual_ratio = 4},
+                                 {.step = 0, .gradient = 1, .density = 0.1f, .residual_ratio = 2},
+                                 {.step = 1, .gradient = 0, .density = 0.25f}}));
+  LayerMeans means;
+  means.Update(run.layers());
+  QCOMPARE(means.means().size(), 2u);
+  QVERIFY(qAbs(*means.means()[0].density - 0.2) < 1e-7);
+  QVERIFY(qAbs(*means.means()[0].residual - std::sqrt(7.0)) < 1e-7);
+  QCOMPARE(means.means()[1].density.value_or(0), 0.25);
+  QVERIFY(!means.means()[1].residual.has_value());
+  add(GradientsBlock(0, {{.step = 1, .gradient = 1, .density = 0.25f, .residual_ratio = 1}}));
+  means.Update(run.layers());
+  QCOMPARE(means.means()[1].residual.value_or(0), 1.0);
+}
+
+void RunTest::OldStepsAreKeptAtACoarserLevel() {
+  Run run = RunOf(RunBlock(0, 1));
+  constexpr qint64 kSteps = 1'000'000;
+  constexpr qint64 kABlock = 10'000;
+  for (qint64 from = 0; from < kSteps; from += kABlock) {
+    std::vector<MadeStep> steps;
+    for (qint64 step = from; step < from + kABlock; ++step) {
+      steps.push_back({.step = step,
+                       .exposed_communication_ms = step % 2 == 0 ? 10 : 30,
+                       .payload_bytes = step % 2 == 0 ? 100u : 300u});
+    }
+    const QByteArray bytes = StepsBlock(0, steps);
+    for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+    QVERIFY(run.ranks().at(0).steps().size() <= RankRun::kMostSteps);
+  }
+  const auto& rows = run.ranks().at(0).steps();
+  qint64 next = 0;
+  for (const StepRow& row : rows) {
+    QCOMPARE(row.step, next);
+    next += row.count;
+    QCOMPARE(row.start_ns, row.step * 100 * 1000 * kUs);
+    QCOMPARE(row.end_ns, next * 100 * 1000 * kUs);
+    if (row.count > 1) {
+      QCOMPARE(row.payload_bytes, 200u);
+      QCOMPARE(row.exposed_communication_ns, row.count * 20 * 1000 * kUs);
+    }
+  }
+  QCOMPARE(next, kSteps);
+  QVERIFY(rows.front().count > 1);
+  for (const StepRow& row : run.ranks().at(0).StepsUntil(kSteps, RankRun::kMostSteps / 4))
+    QCOMPARE(row.count, 1u);
+  // What is old is as coarse everywhere.
+  QVERIFY(rows.front().count <= 2 * rows[rows.size() / 8].count);
+}
+
+void RunTest::ASummaryOfOldStepsIsThatOfEachOfThem() {
+  Run run = RunOf(RunBlock(0, 1));
+  constexpr qint64 kSteps = 4 * RankRun::kMostSteps;
+  std::vector<MadeStep> steps;
+  for (qint64 step = 0; step < kSteps; ++step) steps.push_back({.step = step});
+  const QByteArray bytes = StepsBlock(0, steps);
+  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+  const Moment old = MomentOf(run, kSteps / 8);
+  QVERIFY(run.ranks().at(0).StepsUntil(old.step, 1).back().count > 1);
+  for (const std::int64_t step : {std::int64_t{0}, old.step}) {
+    const Summary of_old = Summarise(run, 0, MomentOf(run, step));
+    const Summary newest = Summarise(run, 0);
+    QVERIFY(qAbs(of_old.step_seconds - newest.step_seconds) < 1e-9);
+    QCOMPARE(of_old.wire_ratio, newest.wire_ratio);
+  }
+}
+
+void RunTest::OldStatesAreKeptAtACoarserLevel() {
+  Run run = RunOf(RunBlock(0, 1));
+  constexpr qint64 kStates = 20'000;
+  std::vector<qint64> times;
+  std::vector<quint64> sent;
+  std::vector<qint64> waiting;
+  for (qint64 state = 0; state < kStates; ++state) {
+    times.push_back(state);
+    sent.push_back(static_cast<quint64>(10 * state));
+    waiting.push_back(state == 100 ? 7 : 0);
+  }
+  const QByteArray bytes = MadeBlock("state", 0)
+                               .Column<qint64>("time_ns", "<i8", times)
+                               .Column<quint64>("sent_bytes", "<u8", sent)
+                               .Column<qint64>("waiting_for_compress", "<i8", waiting)
+                               .Bytes();
+  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+  const auto& states = run.ranks().at(0).states();
+  QVERIFY(states.size() <= RankRun::kMostStates);
+  std::int64_t most = 0;
+  for (const StateRow& state : states) {
+    QCOMPARE(state.sent_bytes, static_cast<quint64>(10 * state.time_ns));
+    most = std::max(most, state.waiting[static_cast<std::size_t>(Stage::kCompress)]);
+  }
+  QCOMPARE(most, 7);
+  QCOMPARE(states.back().time_ns, kStates - 1);
+}
+
+void RunTest::OfManyRanksFewerStagesAreKept() {
+  const std::size_t alone = RunOf(RunBlock(0, 1)).ranks().at(0).most_stages();
+  const std::size_t of_many = RunOf(RunBlock(0, 64)).ranks().at(0).most_stages();
+  QVERIFY(of_many * 64 < 6 * alone);
+  Run run = RunOf(RunBlock(0, 64));
+  const QByteArray bytes = StagesBlock(0, std::vector<MadeStage>(of_many));
+  for (int i = 0; i < 3; ++i) {
+    for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+  }
+  QCOMPARE(run.ranks().at(0).stages().size(), of_many);
 }
 
 }  // namespace weir::monitor

@@ -75,6 +75,9 @@ class SourceTest : public QObject {
   void ARecordingThatCannotBeWrittenIsSaid();
   void FilesOfAllRanksAreRead();
   void AFileThatIsNoneIsRefused();
+  void OfAFileOfTwoRunsTheNewestIsRead();
+  void AllGradientsAreReadOnce();
+  void OfTheStagesTheNewestAreRead();
 };
 
 void SourceTest::FollowsAllRanksThatRankZeroNames() {
@@ -211,6 +214,66 @@ void SourceTest::AFileThatIsNoneIsRefused() {
     QTRY_COMPARE(failed.size(), 1);
     QVERIFY(failed[0][0].toString().contains(folder.filePath(name)));
   }
+}
+
+void SourceTest::OfAFileOfTwoRunsTheNewestIsRead() {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath("run.weirlog");
+  Write(path, RunBlock(0, 1) + NamesBlock(0, {"old"}, 1) + StepsBlock(0, {{.step = 0}}) +
+                  GradientsBlock(0, {{.step = 0}}) + RunBlock(0, 1) + NamesBlock(0, {"new"}, 1) +
+                  StepsBlock(0, {{.step = 0}}) + GradientsBlock(0, {{.step = 0}}));
+  Session session(path, {});
+  QSignalSpy finished(&session, &Session::Finished);
+  session.Start();
+  QTRY_COMPARE(finished.size(), 1);
+  QCOMPARE(Steps(session, 0), 1u);
+  session.run().Read([](const Run& run) {
+    QCOMPARE(run.layers().layers().size(), 1u);
+    QCOMPARE(run.layers().layers()[0].name, "new");
+  });
+}
+
+void SourceTest::AllGradientsAreReadOnce() {
+  // So many blocks that they are not read in their order.
+  constexpr int kBlocks = 150;
+  const QTemporaryDir folder;
+  QByteArray bytes =
+      RunBlock(0, 2) + NamesBlock(0, {"conv"}, 1) + RunBlock(1, 2) + NamesBlock(1, {"conv"}, 1);
+  for (qint64 step = 0; step < kBlocks; ++step)
+    bytes += GradientsBlock(0, {{.step = step}}) + GradientsBlock(1, {{.step = step}});
+  const QString path = folder.filePath("run.weirlog");
+  Write(path, bytes);
+  Session session(path, {});
+  QSignalSpy finished(&session, &Session::Finished);
+  session.Start();
+  QTRY_COMPARE(finished.size(), 1);
+  session.run().Read([](const Run& run) {
+    QCOMPARE(run.layers().columns(), kBlocks);
+    for (int column = 0; column < kBlocks; ++column)
+      QCOMPARE(run.layers().At(Metric::kDensity, 0, column).count, 2u);
+  });
+}
+
+void SourceTest::OfTheStagesTheNewestAreRead() {
+  const QTemporaryDir folder;
+  constexpr int kABlock = 5'000;
+  QByteArray bytes = RunBlock(0, 64);
+  for (qint64 number = 0; number < 20; ++number) {
+    const MadeStage stage{.start_us = number, .end_us = number + 1};
+    bytes += StagesBlock(0, std::vector<MadeStage>(kABlock, stage));
+  }
+  const QString path = folder.filePath("run.weirlog");
+  Write(path, bytes);
+  Session session(path, {});
+  QSignalSpy finished(&session, &Session::Finished);
+  session.Start();
+  QTRY_COMPARE(finished.size(), 1);
+  session.run().Read([](const Run& run) {
+    const RankRun& rank = run.ranks().at(0);
+    QCOMPARE(rank.stages().size(), rank.most_stages());
+    QCOMPARE(rank.stages().back().end_ns, 20'000);
+    QVERIFY(rank.stages().front().end_ns < rank.stages().back().end_ns);
+  });
 }
 
 }  // namespace weir::monitor

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "metrics/bucket_names.h"
+#include "metrics/run_info.h"
+#include "metrics/run_log/log_blocks.h"
+#include "metrics/step_summary.h"
+
+namespace weir::bench {
+
+/// A training job that never ran.
+struct JobShape {
+  int layers = 1000;
+  int ranks = 64;
+  std::int64_t steps = 10'000;
+  double steps_per_second = 20;
+
+  std::int64_t step_ns() const { return static_cast<std::int64_t>(1e9 / steps_per_second); }
+};
+
+/// One rank of a made-up job: its records, alike in every run, turned into blocks by the engine's
+/// own code. Not thread-safe.
+class MadeRank {
+ public:
+  /// `start_ns`: when step 0 began, by the monotonic clock.
+  MadeRank(const JobShape& shape, int rank, std::int64_t start_ns,
+           const LogBlocks::Options& options);
+
+  /// Adds a step; without `detail` its summary alone.
+  void AddStep(std::int64_t step, bool detail);
+  /// The blocks that are due when this step has ended; `everything`: all.
+  std::vector<LogBlock> Take(std::int64_t step, bool everything);
+
+ private:
+  std::int64_t StartOf(std::int64_t step) const { return start_ns_ + step * shape_.step_ns(); }
+  void AddBucket(std::int64_t step, int bucket, bool detail);
+  void AddGradients(std::int64_t step, int bucket);
+  /// 0 to 1, of anything.
+  float Noise(std::int64_t step, std::int64_t what) const;
+
+  const JobShape shape_;
+  const RunInfo info_;
+  const std::int64_t start_ns_;
+  BucketNames names_;
+  LogBlocks blocks_;
+  StepSummaries summaries_;
+  EngineSample sample_;
+};
+
+/// Writes the run logs of all ranks, as weirrun --record would have. Returns rank 0's path. Throws
+/// InvalidArgument where that fails.
+std::string WriteRecording(const JobShape& shape, const std::string& folder);
+
+}  // namespace weir::bench

@@ -132,7 +132,7 @@ TEST_F(ClockExchangeTest, TheTruthLiesWithinTheStatedError) {
   std::vector<std::int64_t> usual(64);
   for (auto& delay : usual) delay = up_to(500'000);
   world_.delay_ns = [&](int from, int to) {
-    const auto pair = static_cast<std::size_t>(from * 8 + to);
+    const auto pair = static_cast<std::size_t>(from) * 8 + static_cast<std::size_t>(to);
     return usual[pair] + up_to(50'000) + (up_to(10) == 1 ? up_to(20'000'000) : 0);
   };
   MakeRanks({up_to(1'000'000'000'000), 0, up_to(1'000'000'000'000), 5, -up_to(1'000'000'000), 7});

@@ -24,7 +24,8 @@ void Coordinator::Loop() {
     if (failure_) std::rethrow_exception(failure_);
     const std::int64_t now = NowNs();
     moved = PollClocks() || moved;
-    moved = PollSets(now) || moved;
+    // Clocks first: bytes that compare them are not among those of an operation.
+    if (clocks_->done()) moved = PollSets(now) || moved;
     meter_->Begin(serving);
     moved = server_links_->Poll() || moved;
     if (stalls_->due(now)) InspectStalls(now);
@@ -90,6 +91,7 @@ bool Coordinator::PollClocks() {
   if (clocks_->done()) return false;
   meter_->Begin(negotiation());
   if (!clocks_->Poll()) return false;
+  UpdateGauges();  // Totals agree with each other from the first look on.
   clock_measured_.set_value(clocks_->offset());
   return true;
 }

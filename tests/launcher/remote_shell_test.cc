@@ -27,22 +27,25 @@ TEST(RemoteShell, SshGivesUpBeforeTheStartTimesOut) {
 
 /// What RunRemoteShell returns in a process whose parent ended before; -1: it was killed.
 int CodeOfAnOrphan() {
-  int lifetime[2];
+  int orphaned[2];
   int code[2];
-  EXPECT_EQ(pipe(lifetime), 0);
+  EXPECT_EQ(pipe(orphaned), 0);
   EXPECT_EQ(pipe(code), 0);
   const pid_t parent = fork();
   if (parent == 0) {
     if (fork() != 0) _exit(0);
-    close(lifetime[1]);
+    close(orphaned[1]);
     char byte = 0;
-    while (read(lifetime[0], &byte, 1) > 0) {
-    }  // The parent had the other end, and so has ended.
+    while (read(orphaned[0], &byte, 1) > 0) {
+    }
     const int result = RunRemoteShell({"-x", "node-a"});
     _exit(write(code[1], &result, sizeof result) == sizeof result ? 0 : 1);
   }
-  for (const int fd : {lifetime[0], lifetime[1], code[1]}) close(fd);
+  for (const int fd : {orphaned[0], code[1]}) close(fd);
   waitpid(parent, nullptr, 0);
+  // Not before: a process is a parent until it has ended whole, which is after its files are
+  // closed.
+  close(orphaned[1]);
   int result = -1;
   EXPECT_EQ(read(code[0], &result, sizeof result), static_cast<ssize_t>(sizeof result));
   close(code[0]);

@@ -13,6 +13,8 @@ namespace weir::monitor {
 struct ComparedLayer {
   std::optional<std::size_t> in_a;  ///< Its number there; nothing: only the other one has it.
   std::optional<std::size_t> in_b;
+
+  bool operator==(const ComparedLayer&) const = default;
 };
 
 /// The layers of A in their order, and behind them those that only B has.

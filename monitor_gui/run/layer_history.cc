@@ -87,6 +87,14 @@ Statistic LayerHistory::Newest(Metric metric, std::size_t layer, std::int64_t un
   return NewestUntil(metric, layer, static_cast<int>(column));
 }
 
+std::array<Statistic, kMetrics> LayerHistory::NewestOf(std::size_t layer,
+                                                       std::int64_t until_step) const {
+  std::array<Statistic, kMetrics> newest;
+  for (std::size_t m = 0; m < kMetrics; ++m)
+    newest[m] = Newest(static_cast<Metric>(m), layer, until_step);
+  return newest;
+}
+
 Statistic LayerHistory::NewestUntil(Metric metric, std::size_t layer, int last_column) const {
   if (columns() == 0) return {};
   for (int column = last_column; column >= std::max(0, last_column - kLookedBack); --column) {

@@ -61,6 +61,8 @@ class LayerHistory {
   Statistic Newest(Metric metric, std::size_t layer) const;
   /// The same of the column that has this step, and those before it.
   Statistic Newest(Metric metric, std::size_t layer, std::int64_t until_step) const;
+  /// Of all metrics.
+  std::array<Statistic, kMetrics> NewestOf(std::size_t layer, std::int64_t until_step) const;
   const Statistic& At(Metric metric, std::size_t layer, int column) const {
     static constexpr Statistic kNothing{};
     const auto cells = Cells(metric, column);

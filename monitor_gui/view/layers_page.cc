@@ -97,7 +97,7 @@ void LayersPage::Refresh(const Look& look) {
 std::optional<std::size_t> LayersPage::LayerOf(int row, const Side& side) const {
   const int source = sorted_.mapToSource(sorted_.index(row, 0)).row();
   if (compares_) {
-    const ComparedLayer& layer = compared_.layer(source);
+    const ComparedLayer& layer = compared_.rows()[static_cast<std::size_t>(source)].layer;
     return side.is_other ? layer.in_b : layer.in_a;
   }
   return static_cast<std::size_t>(source);

@@ -2,15 +2,18 @@
 
 #include <QChart>
 #include <QGraphicsLayout>
+#include <QHelpEvent>
 #include <QLegend>
 #include <QLineSeries>
 #include <QLogValueAxis>
+#include <QToolTip>
 #include <QValueAxis>
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <utility>
 
+#include "monitor_gui/view/chart_values.h"
 #include "monitor_gui/view/round_step.h"
 #include "monitor_gui/view/theme.h"
 
@@ -167,6 +170,16 @@ void LineChart::FitAxes(const std::vector<Line>& lines) {
     SetY(
         {.low = std::min(low, 0.0), .high = high > 0 ? std::ceil(high * 1.04 / step) * step : 1.0});
   }
+}
+
+bool LineChart::viewportEvent(QEvent* event) {
+  if (event->type() != QEvent::ToolTip) return QChartView::viewportEvent(event);
+  const auto* const help = static_cast<QHelpEvent*>(event);
+  const bool is_inside = chart()->plotArea().contains(mapToScene(help->pos()));
+  const double x = chart()->mapToValue(mapToScene(help->pos())).x();
+  // An empty text hides the one that is there.
+  QToolTip::showText(help->globalPos(), is_inside ? ValuesAt(*this, x) : QString(), viewport());
+  return true;
 }
 
 void LineChart::resizeEvent(QResizeEvent* event) {

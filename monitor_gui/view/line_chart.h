@@ -17,7 +17,7 @@ class QAbstractAxis;
 namespace weir::monitor {
 
 /// A few lines over a common axis. Draws itself in the colours of the palette; not more points a
-/// line than there are pixels.
+/// line than there are pixels. Its tool tip has the values at the mouse.
 class LineChart final : public QChartView {
   Q_OBJECT
  public:
@@ -44,6 +44,7 @@ class LineChart final : public QChartView {
   void SetEmptyText(const QString& text) { empty_text_ = text; }
 
  protected:
+  bool viewportEvent(QEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
   void drawForeground(QPainter* painter, const QRectF& rect) override;
 

@@ -18,20 +18,22 @@ Cell SecondsCell(double seconds) { return {Seconds(seconds), seconds}; }
 Cell BytesCell(double bytes) { return {Bytes(bytes), bytes}; }
 Cell TimesCell(double ratio) { return {Times(ratio), ratio}; }
 
-TextTable::TextTable(std::vector<Column> columns, QObject* parent)
-    : QAbstractTableModel(parent), columns_(std::move(columns)) {}
+namespace {
 
-void TextTable::Show(std::vector<Cells> rows) {
-  if (rows == rows_) return;
-  if (rows.size() == rows_.size()) {
-    rows_ = std::move(rows);
-    emit dataChanged(index(0, 0), index(rowCount() - 1, columnCount() - 1));
-    return;
+std::vector<RowColumn<Cells>> ColumnsOf(std::vector<ColumnHead> heads) {
+  std::vector<RowColumn<Cells>> columns;
+  for (std::size_t c = 0; c < heads.size(); ++c) {
+    columns.push_back({.head = std::move(heads[c]),
+                       .value = [c](const Cells& row) { return row[c].value; },
+                       .text = [c](const Cells& row) { return row[c].text; }});
   }
-  beginResetModel();
-  rows_ = std::move(rows);
-  endResetModel();
+  return columns;
 }
+
+}  // namespace
+
+TextTable::TextTable(std::vector<ColumnHead> heads, QObject* parent)
+    : RowTable(ColumnsOf(std::move(heads)), parent) {}
 
 QTableView* TextTable::MakeView(int stretched, const QString& empty_text, QWidget* parent) {
   auto* view = new QTableView(parent);
@@ -44,37 +46,6 @@ QTableView* TextTable::MakeView(int stretched, const QString& empty_text, QWidge
   StyleTable(*view, stretched);
   new EmptyText(*view, empty_text);
   return view;
-}
-
-int TextTable::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
-}
-
-int TextTable::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(columns_.size());
-}
-
-QVariant TextTable::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const auto column = static_cast<std::size_t>(index.column());
-  if (role == Qt::TextAlignmentRole) {
-    return QVariant((columns_[column].is_number ? Qt::AlignRight : Qt::AlignLeft) |
-                    Qt::AlignVCenter);
-  }
-  const Cell& cell = rows_[static_cast<std::size_t>(index.row())][column];
-  if (role == kValueRole) return cell.value;
-  return role == Qt::DisplayRole ? QVariant(cell.text) : QVariant();
-}
-
-QVariant TextTable::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  const Column& column = columns_[static_cast<std::size_t>(section)];
-  if (role == Qt::DisplayRole) return column.title;
-  if (role == Qt::TextAlignmentRole) {
-    return QVariant((column.is_number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-  }
-  if (role == kUnitRole) return column.unit;
-  return role == Qt::ToolTipRole ? QVariant(column.explanation) : QVariant();
 }
 
 }  // namespace weir::monitor

@@ -1,11 +1,12 @@
 #pragma once
 
-#include <QAbstractTableModel>
 #include <QString>
 #include <QTableView>
 #include <QVariant>
 #include <cstdint>
 #include <vector>
+
+#include "monitor_gui/view/row_table.h"
 
 namespace weir::monitor {
 
@@ -26,30 +27,13 @@ Cell SecondsCell(double seconds);
 Cell BytesCell(double bytes);
 Cell TimesCell(double ratio);
 
-/// A small table of texts that are made anew each time.
-class TextTable final : public QAbstractTableModel {
-  Q_OBJECT
+/// A small table, whose cells are written before anybody looks.
+class TextTable final : public RowTable<Cells> {
  public:
-  struct Column {
-    QString title;
-    QString explanation;
-    bool is_number = false;
-    QString unit{};  ///< Of the numbers behind the texts.
-  };
-  TextTable(std::vector<Column> columns, QObject* parent);
+  TextTable(std::vector<ColumnHead> heads, QObject* parent);
 
-  void Show(std::vector<Cells> rows);
   /// A view of it, that stretches this column, and sorts. `empty_text`: while it has no rows.
   QTableView* MakeView(int stretched, const QString& empty_text, QWidget* parent);
-
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role) const override;
-  QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
-
- private:
-  const std::vector<Column> columns_;
-  std::vector<Cells> rows_;
 };
 
 }  // namespace weir::monitor

@@ -1,0 +1,86 @@
+// What a chart says of the place that the mouse is at.
+#include <QChart>
+#include <QHelpEvent>
+#include <QTest>
+#include <QToolTip>
+
+#include "monitor_gui/view/chart_values.h"
+#include "monitor_gui/view/line_chart.h"
+#include "tests/monitor_gui/made_run.h"
+
+namespace weir::monitor {
+
+class ChartTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void initTestCase() { PrepareWindows("chart-test"); }
+  void EachLineHasThePointThatLiesNearest_data();
+  void EachLineHasThePointThatLiesNearest();
+  void WithoutPointsThereIsNothingToSay();
+  void TheToolTipIsOfTheMousesPlace();
+};
+
+namespace {
+
+LineChart* Chart(QWidget* parent, const std::vector<LineChart::Line>& lines) {
+  auto* const chart = new LineChart("Step time", "step", "ms", LineChart::Scale::kLinear, parent);
+  chart->Show(lines);
+  return chart;
+}
+
+const std::vector<LineChart::Line> kLines{
+    {.name = "mean", .color = Qt::blue, .points = {{10, 1.5}, {11, 2.5}, {20, 12345.678}}},
+    {.name = "nothing", .color = Qt::blue, .points = {}},
+    {.name = "worst", .color = Qt::red, .points = {{12, 4}}}};
+
+/// The tool tip at a part of the plot's width; empty: there is none.
+QString ToolTipAt(LineChart& chart, double part) {
+  const QRectF plot = chart.chart()->plotArea();
+  const QPoint place =
+      chart.mapFromScene(QPointF(plot.left() + part * plot.width(), plot.center().y()));
+  QHelpEvent event(QEvent::ToolTip, place, chart.viewport()->mapToGlobal(place));
+  QCoreApplication::sendEvent(chart.viewport(), &event);
+  return QToolTip::text();
+}
+
+}  // namespace
+
+void ChartTest::EachLineHasThePointThatLiesNearest_data() {
+  QTest::addColumn<double>("x");
+  QTest::addColumn<QString>("text");
+  QTest::newRow("before all") << 3.0 << "step 10\nmean: 1.5 ms\nworst: 4 ms";
+  QTest::newRow("at a point") << 11.0 << "step 11\nmean: 2.5 ms\nworst: 4 ms";
+  QTest::newRow("nearer to the left") << 10.4 << "step 10\nmean: 1.5 ms\nworst: 4 ms";
+  QTest::newRow("nearer to the right") << 16.0 << "step 20\nmean: 1.235e+04 ms\nworst: 4 ms";
+  QTest::newRow("behind all") << 99.0 << "step 20\nmean: 1.235e+04 ms\nworst: 4 ms";
+}
+
+void ChartTest::EachLineHasThePointThatLiesNearest() {
+  QFETCH(double, x);
+  QWidget parent;
+  QTEST(ValuesAt(*Chart(&parent, kLines), x), "text");
+}
+
+void ChartTest::WithoutPointsThereIsNothingToSay() {
+  QWidget parent;
+  QCOMPARE(ValuesAt(*Chart(&parent, {kLines[1]}), 1), QString());
+}
+
+void ChartTest::TheToolTipIsOfTheMousesPlace() {
+  QWidget parent;
+  LineChart* const chart = Chart(&parent, kLines);
+  chart->resize(600, 300);
+  parent.resize(600, 300);
+  parent.show();
+  QVERIFY(QTest::qWaitForWindowExposed(&parent));
+  QVERIFY(ToolTipAt(*chart, 0.01).startsWith("step 10\n"));
+  QVERIFY(ToolTipAt(*chart, 0.95).startsWith("step 20\n"));
+  ToolTipAt(*chart, -0.05);  // On the axis' labels. Hiding takes Qt a moment.
+  QTRY_VERIFY(!QToolTip::isVisible());
+}
+
+}  // namespace weir::monitor
+
+QTEST_MAIN(weir::monitor::ChartTest)
+#include <chart_test.moc>

@@ -90,7 +90,8 @@ travel finer, a pattern says so: `values[*norm*]=fp16`. `route=split` divides wh
 * `momentum=adam`: each rank keeps Adam's two moments of its own gradient; the step that follows from them, `lr * u / (sqrt(s) + epsilon)` without
   bias, is what is accumulated, selected and sent, and the weights are lessened by the mean of what was sent. Tensors that travel dense have
   moments of the mean gradient instead. What an exchange delivers has the learning rate in it, that of the step in which it was accumulated; whoever applies it must not
-  multiply by a learning rate again. Weight decay stays outside, as in AdamW. Moments are not dropped where an entry was sent, so `momentum_masking` and
+  multiply by a learning rate again. In C++ an SGD without momentum becomes AdamW by this option alone, and a rule of the program's own has to subtract what it
+  gets; in Python the option takes the place of a wrapped Adam or AdamW. Weight decay stays outside, as in AdamW. Moments are not dropped where an entry was sent, so `momentum_masking` and
   `gain_compensation` do not apply. In the first step Adam's steps are of one length in all entries: which of them are sent is then decided by rounding.
 * `look_ahead=c`, from 0 to 1: a rank computes its gradients at `w - lr * (c / N) * v`, where `v` is what it has not sent yet and N the number of ranks; with c = 1
   that is where the weights would be if it could send its part of all that. The weights themselves stay what they are on all ranks. In

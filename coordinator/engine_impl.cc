@@ -17,8 +17,11 @@ namespace {
 
 /// Checks what keys mean together.
 void CheckTogether(CompressionOptions given) {
-  // An optimizer may add its own coefficient.
-  if (given.contains("momentum")) given.try_emplace("momentum_mu", "0.9");
+  // An optimizer may add its own coefficient, where one is needed.
+  const auto momentum = given.find("momentum");
+  if (momentum != given.end() && momentum->second == "nesterov") {
+    given.try_emplace("momentum_mu", "0.9");
+  }
   const ParsedOptions options = ParseOptions(given);
   ScheduleOf(options);
   MakeCompressor(options, {"", Shape{1, 1}});

@@ -44,7 +44,9 @@ class UpdateRule {
 struct OptimizerOptions {
   /// Stochastic gradient descent. With the compressor "dgc" the momentum moves into the compressor
   /// (momentum correction), and weight decay keeps its own momentum beside it, so that the result
-  /// equals dense momentum SGD but for what compression holds back.
+  /// equals dense momentum SGD but for what compression holds back. With its option momentum=adam
+  /// the compressor takes Adam's steps, learning rate included, and the update is to subtract them:
+  /// AdamW, with this weight decay and no momentum here.
   float momentum = 0.0f;
   bool nesterov = false;
   float weight_decay = 0.0f;

@@ -79,11 +79,7 @@ MomentumShare ShareMomentum(const OptimizerOptions& options, CompressionOptions 
   }
   const ParsedOptions parsed = ParseOptions(share.compression);
   const std::string& kind = parsed.Choice("momentum");
-  if (kind == "adam" && !options.rule) {
-    throw InvalidArgument(
-        "momentum=adam delivers steps with the learning rate in them, which SGD would multiply by "
-        "it again: leave it out, or give a rule of your own that subtracts what it gets");
-  }
+  share.rate_inside = kind == "adam";
   share.momentum = Momentum::kNone;
   share.decay_momentum = kind == "nesterov"  ? Momentum::kNesterov
                          : kind == "vanilla" ? Momentum::kVanilla
@@ -143,16 +139,24 @@ SgdRule::SgdRule(const SgdPlan& plan, std::span<const Parameter> parameters)
     const std::size_t elements = parameters[i].value.size();
     if (share.momentum != Momentum::kNone) {
       momentum_[i].resize(elements);
-    } else if (decays) {
+    } else if (decays && !share.rate_inside) {
       decay_[i] = std::make_unique<WeightDecay>(share.decay_momentum, share.m, plan_.weight_decay,
                                                 elements);
     }
   }
 }
 
+void SgdRule::Subtract(std::span<float> value, std::span<const float> step,
+                       float learning_rate) const {
+  const float lambda = plan_.local_decay ? 0.0f : plan_.weight_decay;
+  const float kept = 1.0f - learning_rate * lambda;
+  for (std::size_t i = 0; i < value.size(); ++i) value[i] = kept * value[i] - step[i];
+}
+
 void SgdRule::Apply(std::size_t parameter, std::span<float> value, std::span<float> direction,
                     float learning_rate) {
   const MomentumShare& share = plan_.shares[parameter];
+  if (share.rate_inside) return Subtract(value, direction, learning_rate);
   if (decay_[parameter]) decay_[parameter]->Apply(value, direction);
   if (share.momentum == Momentum::kNone) {
     for (std::size_t i = 0; i < value.size(); ++i) value[i] -= learning_rate * direction[i];

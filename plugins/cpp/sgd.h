@@ -20,6 +20,8 @@ struct MomentumShare {
   Momentum momentum = Momentum::kNone;        ///< What the rule still has to do.
   Momentum decay_momentum = Momentum::kNone;  ///< Of the weight decay beside compression.
   float m = 0.0f;
+  /// What arrives is a step, learning rate included (momentum=adam): the rule only subtracts it.
+  bool rate_inside = false;
 };
 
 /// How SGD is shared between the compressors and the rule.
@@ -39,7 +41,8 @@ struct SgdPlan {
 SgdPlan PlanSgd(const OptimizerOptions& options, std::span<const Parameter> parameters);
 
 /// Momentum SGD on what compression delivers; plain SGD when the compressor corrects the momentum
-/// (Lin et al., ICLR 2018, section 3).
+/// (Lin et al., ICLR 2018, section 3). Where the compressor takes Adam's steps (momentum=adam) the
+/// rule subtracts them, with AdamW's weight decay beside them (Loshchilov and Hutter, ICLR 2019).
 class SgdRule final : public UpdateRule {
  public:
   SgdRule(const SgdPlan& plan, std::span<const Parameter> parameters);
@@ -49,6 +52,8 @@ class SgdRule final : public UpdateRule {
   std::vector<StateArray> State(std::size_t parameter) override;
 
  private:
+  void Subtract(std::span<float> value, std::span<const float> step, float learning_rate) const;
+
   const SgdPlan plan_;
   // By parameter; empty unless the rule does momentum, or decay is beside compression.
   std::vector<std::vector<float>> momentum_;

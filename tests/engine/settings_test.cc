@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 
 #include "tests/engine/job.h"
@@ -46,6 +47,19 @@ TEST_P(EngineSettings, ACompressionThatNoOptimizerCouldUseIsNamed) {
   settings.compression = {{"compressor", "dgc"}, {"densty", "0.1"}};
   EXPECT_THAT(Refusal(settings),
               AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"density\"")));
+}
+
+TEST_P(EngineSettings, AMomentumThatAnOptimizerCanUseIsTaken) {
+  using Options = std::map<std::string, std::string>;
+  for (const Options& compression : {Options{{"compressor", "dgc"}, {"momentum", "adam"}},
+                                     Options{{"compressor", "topk"}, {"momentum", "none"}},
+                                     Options{{"compressor", "topk"}, {"momentum", "nesterov"}}}) {
+    Settings settings;
+    settings.compression = compression;
+    EXPECT_FALSE(Results(
+                     RunJob, GetParam(), [](Engine& engine) { return engine.size(); }, settings)
+                     .empty());
+  }
 }
 
 TEST_P(EngineSettings, AJobMayFollowOneThatWasRefused) {

@@ -99,6 +99,13 @@ std::vector<std::string> Names() {
 INSTANTIATE_TEST_SUITE_P(, WeirrunCompression, testing::ValuesIn(Names()),
                          [](const auto& test) { return test.param; });
 
+// SGD that subtracts what it gets: Adam's steps have the learning rate in them.
+TEST(Weirrun, CompressionTurnsOnAdamInAProgramThatNamesNone) {
+  const auto [given, dense] = RunWith(WithDgc(",momentum=adam"));
+  EXPECT_NE(given.values, dense.values);
+  EXPECT_LT(given.wire_bytes, dense.wire_bytes / 10);
+}
+
 TEST(Weirrun, CompressionTurnsOnARouteTheProgramDoesNotName) {
   const auto [gathered, dense] = RunWith(WithDgc(",route=allgather"));
   EXPECT_EQ(gathered.routes, "gather");

@@ -131,10 +131,12 @@ TEST(Misuse, OptionsThatContradictEachOtherAreRefused) {
           o.compression = {{"compressor", "dgc"}, {"momentum", "nesterov"}};
         }),
         ThrowsMessage<InvalidArgument>(HasSubstr("momentum is given to the optimizer and")));
-    EXPECT_THAT(with([](OptimizerOptions& o) {
-                  o.compression = {{"compressor", "dgc"}, {"momentum", "adam"}};
-                }),
-                ThrowsMessage<InvalidArgument>(HasSubstr("multiply by it again")));
+    EXPECT_THAT(
+        with([](OptimizerOptions& o) {
+          o.momentum = 0.9f;
+          o.compression = {{"compressor", "dgc"}, {"momentum", "adam"}};
+        }),
+        ThrowsMessage<InvalidArgument>(HasSubstr("momentum is given to the optimizer and")));
     EXPECT_THAT(
         with([](OptimizerOptions& o) {
           o.momentum = 0.5f;

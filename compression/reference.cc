@@ -23,6 +23,10 @@ there in brackets: `sparsity=[0.75,0.999]`, or `dgc` alone. A key that the compr
 value that is not allowed, is an error that names the key, the value, what is allowed and the nearest key.
 Without a dictionary gradients are averaged as they are.
 
+Every compressor, route and mode below is turned on by options alone, in a program that knows nothing of it. The one exception is `look_ahead` in Python, where
+weights may be shifted while gradients are computed and at no other time: the program says when that is, `with optimizer.looking_ahead():`
+([below](#beyond-the-paper)).
+
 ## Tensors by name
 
 A key may carry a shell pattern of tensor names; its value then holds for the tensors it matches:

@@ -37,21 +37,33 @@ std::vector<Steps> StepsOf(const LaunchedJob& job, const std::string& what) {
   return found;
 }
 
-/// A job with the option, and what came of it: on all ranks the bits, bytes and routes of an
-/// optimizer that names the same itself. The program's rank 0 speaks for all.
-struct Outcome {
-  Steps given, dense;
+/// Where a job's ranks are.
+struct Place {
+  std::vector<std::string> arguments = {"-np", "2"};
+  std::map<std::string, std::string> environment;
 };
-Outcome RunWith(const std::string& compression, std::vector<std::string> arguments = {"-np", "2"},
-                const std::map<std::string, std::string>& environment = {}) {
+Place TwoHosts() {
+  return {{"-np", "4", "-H", "node-a:2,node-b:2", "--network-interface", "lo"},
+          {{"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/here_instead_of_ssh.sh"}}};
+}
+
+/// A job with the option, and what came of it: on all ranks the bits, bytes and routes of an
+/// optimizer that names the same itself. The program's rank 0 speaks for all. `other`: options to
+/// compare with, by default those of no compression.
+struct Outcome {
+  Steps given, other;
+};
+Outcome RunWith(const std::string& compression, const Place& place = {},
+                const std::string& other = "dense") {
+  std::vector<std::string> arguments = place.arguments;
   arguments.insert(arguments.end(),
-                   {"--compression", compression, WEIR_TEST_COMPRESSED_RANK, compression});
-  LaunchedJob job(arguments, environment);
+                   {"--compression", compression, WEIR_TEST_COMPRESSED_RANK, compression, other});
+  LaunchedJob job(arguments, place.environment);
   EXPECT_EQ(job.ExitCode(), 0) << job.output();
   const auto given = StepsOf(job, "given"), named = StepsOf(job, "named");
-  const auto dense = StepsOf(job, "dense");
+  const auto others = StepsOf(job, "other");
   const auto ranks = static_cast<std::size_t>(std::stoi(arguments[1]));
-  if (given.size() != ranks || named.size() != ranks || dense.size() != ranks) {
+  if (given.size() != ranks || named.size() != ranks || others.size() != ranks) {
     ADD_FAILURE() << job.output();
     return {};
   }
@@ -59,9 +71,11 @@ Outcome RunWith(const std::string& compression, std::vector<std::string> argumen
     EXPECT_EQ(given[r].values, named[r].values);
     EXPECT_EQ(given[r].values, given[0].values) << "replicas differ";
     EXPECT_EQ(given[r].routes, named[r].routes);
-    EXPECT_EQ(dense[r].wire_bytes, dense[r].dense_bytes);
+    if (other == "dense") {
+      EXPECT_EQ(others[r].wire_bytes, others[r].dense_bytes);
+    }
   }
-  return {given[0], dense[0]};
+  return {given[0], others[0]};
 }
 
 std::string WithDgc(const std::string& options) {
@@ -99,12 +113,43 @@ std::vector<std::string> Names() {
 INSTANTIATE_TEST_SUITE_P(, WeirrunCompression, testing::ValuesIn(Names()),
                          [](const auto& test) { return test.param; });
 
-// SGD that subtracts what it gets: Adam's steps have the learning rate in them.
-TEST(Weirrun, CompressionTurnsOnAdamInAProgramThatNamesNone) {
-  const auto [given, dense] = RunWith(WithDgc(",momentum=adam"));
-  EXPECT_NE(given.values, dense.values);
-  EXPECT_LT(given.wire_bytes, dense.wire_bytes / 10);
+/// What an option makes of a compressor.
+struct Mode {
+  std::string name;
+  std::string without;
+  std::string option;
+  Place place = {};
+};
+
+class WeirrunMode : public testing::TestWithParam<Mode> {};
+
+TEST_P(WeirrunMode, IsTurnedOnInAProgramThatDoesNotNameIt) {
+  const Mode& mode = GetParam();
+  const auto [given, without] = RunWith(mode.without + "," + mode.option, mode.place, mode.without);
+  EXPECT_NE(given.values, without.values);
 }
+
+std::vector<Mode> Modes() {
+  const std::string compressed = "min_elements=1,policy=always,";
+  const std::string dgc = "compressor=dgc," + compressed;
+  const std::string tenth = dgc + "density=0.1", masked = tenth + ",momentum=vanilla";
+  const std::string topk = "compressor=topk," + compressed + "density=0.1";
+  return {{"ValuesOf8Bits", tenth, "values=int8"},
+          {"ValuesOf4Bits", tenth, "values=int4"},
+          {"ValuesOf2Bits", tenth, "values=int2"},
+          {"OneSelection", tenth, "selection=bucket"},
+          {"DensityOfTheRun", dgc + "values=fp32", "density=auto,steps=100"},
+          {"GainCompensation", masked, "gain_compensation=true"},
+          {"LookAhead", tenth, "look_ahead=1"},
+          {"LocalAdam", tenth, "momentum=adam"},
+          {"NesterovCorrection", tenth, "momentum=nesterov"},
+          {"Nesterov", topk, "momentum=nesterov,momentum_mu=0.9"},
+          {"ErrorFeedback", topk, "ef=vanilla"},
+          {"HalvesInsideHosts", tenth + ",route=hierarchical", "host_values=fp16", TwoHosts()}};
+}
+
+INSTANTIATE_TEST_SUITE_P(, WeirrunMode, testing::ValuesIn(Modes()),
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Weirrun, CompressionTurnsOnARouteTheProgramDoesNotName) {
   const auto [gathered, dense] = RunWith(WithDgc(",route=allgather"));
@@ -118,16 +163,14 @@ TEST(Weirrun, CompressionTurnsOnARouteTheProgramDoesNotName) {
 }
 
 TEST(Weirrun, CompressionTurnsOnTheRouteOverHosts) {
-  const auto [given, dense] =
-      RunWith(WithDgc(",route=hierarchical"),
-              {"-np", "4", "-H", "node-a:2,node-b:2", "--network-interface", "lo"},
-              {{"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/here_instead_of_ssh.sh"}});
+  const auto [given, dense] = RunWith(WithDgc(",route=hierarchical"), TwoHosts());
   EXPECT_EQ(given.routes, "hierarchical");
   EXPECT_NE(given.values, dense.values);
 }
 
 TEST(Weirrun, CompressionTurnsOnServersOfTheirOwn) {
-  const auto [given, dense] = RunWith(WithDgc(",route=push_pull"), {"-np", "2", "--servers", "1"});
+  const auto [given, dense] =
+      RunWith(WithDgc(",route=push_pull"), {{"-np", "2", "--servers", "1"}, {}});
   EXPECT_EQ(given.routes, "servers");
   EXPECT_NE(given.values, dense.values);
 }

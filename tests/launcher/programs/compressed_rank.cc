@@ -1,9 +1,11 @@
 // A rank that takes two steps with the compression that the job was given, and says how they went:
-// "given: gather, 120 of 16384 bytes, values 81985529216486895".
+// "given: gather, 120 of 20480 bytes, values 81985529216486895".
 //
-// usage: compressed_rank NAMED    does the same again with these options, named by the program, and
-//                                 without compression: "named: ...", "dense: ..."
-//        compressed_rank apart    does it once; rank 1 begins when rank 0 has taken its steps
+// usage: compressed_rank NAMED [OTHER]    does the same again with these options, named by the
+//                                         program, and with others, or without compression:
+//                                         "named: ...", "other: ..."
+//        compressed_rank apart            does it once; rank 1 begins when rank 0 has taken its
+//                                         steps
 
 #include <functional>
 #include <map>
@@ -24,6 +26,7 @@ namespace {
 
 constexpr int kSteps = 2;
 const weir::Shape kShape{64, 64};
+const weir::Shape kSmallShape{64, 16};  // Of smaller gradients.
 
 /// The routes of the optimizer steps in the records from number `from` on, with commas.
 std::string RoutesSince(weir::Engine& engine, std::uint64_t from) {
@@ -42,22 +45,33 @@ std::string RoutesSince(weir::Engine& engine, std::uint64_t from) {
 
 void Train(weir::Engine& engine, const std::string& what,
            const std::map<std::string, std::string>& compression, bool apart = false) {
-  const auto elements = static_cast<std::size_t>(kShape.elements());
+  const auto large = static_cast<std::size_t>(kShape.elements());
+  const std::size_t elements = large + static_cast<std::size_t>(kSmallShape.elements());
   std::vector<float> value(elements), gradient(elements);
-  weir::DistributedOptimizer optimizer(
-      engine, {{.name = "w", .value = value, .gradient = gradient, .shape = kShape}},
-      {.compression = compression});
+  const std::span<float> values(value), gradients(gradient);
+  weir::DistributedOptimizer optimizer(engine,
+                                       {{.name = "w",
+                                         .value = values.first(large),
+                                         .gradient = gradients.first(large),
+                                         .shape = kShape},
+                                        {.name = "out",
+                                         .value = values.subspan(large),
+                                         .gradient = gradients.subspan(large),
+                                         .shape = kSmallShape}},
+                                       {.compression = compression});
   const std::uint64_t before = dynamic_cast<weir::EngineImpl&>(engine).recorder().added();
   const auto meet = [&engine] { engine.Wait(engine.Barrier("one after the other")); };
   if (apart && engine.rank() != 0) meet();
   weir::StepReport report;
   for (int step = 0; step < kSteps; ++step) {
     const std::size_t seed = 7 * static_cast<std::size_t>(engine.rank()) + 13 * step;
-    for (std::size_t i = 0; i < elements; ++i) {
-      gradient[i] = static_cast<float>((i * 31 + seed * 17) % 1009) / 80.0f - 6.0f;
-    }
     optimizer.BeginStep(0.1f);
+    for (std::size_t i = 0; i < elements; ++i) {
+      const float drawn = static_cast<float>((i * 31 + seed * 17) % 1009) / 80.0f - 6.0f;
+      gradient[i] = (i < large ? drawn : 0.5f * drawn) + value[i];  // So that it matters where.
+    }
     optimizer.GradientReady(0);
+    optimizer.GradientReady(1);
     report = optimizer.Step();
   }
   if (apart && engine.rank() == 0) meet();
@@ -77,7 +91,7 @@ int main(int argc, char** argv) {
   Train(*engine, "given", {}, named == "apart");
   if (named != "apart") {
     Train(*engine, "named", weir::CompressionFromText(named));
-    Train(*engine, "dense", {{"compressor", "dense"}});
+    Train(*engine, "other", weir::CompressionFromText(argc > 2 ? argv[2] : "dense"));
   }
   engine->Shutdown();
 }

@@ -181,6 +181,15 @@ std::string ShortRunWarningOf(const ParsedOptions& options, const std::string& o
                          schedule.final_density());
 }
 
+std::string EndedShortWarningOf(const ParsedOptions& options, const std::string& owner,
+                                std::int64_t done) {
+  if (!options.Has("schedule")) return {};  // It does not select by density.
+  if (options.Has("steps") || FixedCountOf(options) > 0) return {};
+  const Schedule schedule = ScheduleOf(options);
+  if (schedule.final_density() >= 1.0) return {};  // Nothing has to wait.
+  return EndedShortWarning(owner, done - schedule.begin_step(), schedule.final_density());
+}
+
 Schedule ScheduleOf(const ParsedOptions& options) {
   ScheduleSettings settings;
   if (options.Has("rampup_begin_step")) settings.begin_step = options.Integer("rampup_begin_step");

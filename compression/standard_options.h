@@ -51,8 +51,12 @@ struct WeightDecaySettings {
 /// Each of these may be called for any compressor; keys it does not have take their defaults.
 /// Throw InvalidArgument for keys that contradict each other.
 Schedule ScheduleOf(const ParsedOptions& options);
-/// What a user should hear about a run that is too short for its density, or nothing.
+/// What a user should hear about a run that is too short for its density, or nothing: before it,
+/// where "steps" says how long it will be; and after it, where nothing said so, once `done` steps
+/// are made.
 std::string ShortRunWarningOf(const ParsedOptions& options, const std::string& owner);
+std::string EndedShortWarningOf(const ParsedOptions& options, const std::string& owner,
+                                std::int64_t done);
 StepSettings StepSettingsOf(const ParsedOptions& options);
 WeightDecaySettings WeightDecayOf(const ParsedOptions& options);
 RouteSettings RouteOf(const ParsedOptions& options);

@@ -151,6 +151,8 @@ void Coordinator::Close() {
   const auto reason = std::make_exception_ptr(ShutDown(
       "Weir has been shut down: " + who +
       " called Shutdown or destroyed its engine. Nothing can be submitted any more" + During()));
+  // Before the program may find that the job has ended, and destroy its groups.
+  for (ProcessSet* set : sets_->own()) set->joining().Close();
   SetEnded(reason);
   EndRuns(reason);
   if (environment_.membership != nullptr) environment_.membership->Leave();

@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "compression/answer_options.h"
+#include "compression/standard_options.h"
 #include "coordinator/servers/group_description.h"
 #include "weir/error.h"
 
@@ -37,6 +38,7 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
 GradientGroupImpl::~GradientGroupImpl() {
   if (coordinator_.forked()) return;
   set_.joining().Remove(this);
+  if (!coordinator_.ended()) WarnOfShortRun();  // A job that failed has another trouble.
   if (phase_ == Phase::kClosed) {
     if (servers_) LeaveServers();
     coordinator_.Fence();
@@ -56,6 +58,13 @@ GradientGroupImpl::~GradientGroupImpl() {
 void GradientGroupImpl::WarnOfOptions() const {
   if (coordinator_.rank() != set_.ranks().front()) return;
   for (const std::string& warning : plan_.warnings) LogWarning("{}", warning);
+}
+
+void GradientGroupImpl::WarnOfShortRun() {
+  if (coordinator_.rank() != set_.ranks().front() || told_of_length_.exchange(true)) return;
+  const std::string warning =
+      EndedShortWarningOf(plan_.variants[plan_.sparsest].options, spec_.name, next_step_);
+  if (!warning.empty()) LogWarning("{}", warning);
 }
 
 GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {

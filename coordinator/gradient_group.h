@@ -49,6 +49,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
 
   const std::string& name() const override { return spec_.name; }
   bool stepping() const override { return phase_ != Phase::kClosed; }
+  void OnClose() override { WarnOfShortRun(); }
   std::vector<Bucket*> BeginEmptyStep() override;
   void EndEmptyStep(bool taken) override;
 
@@ -68,6 +69,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   GradientSlice MakeSlice(std::size_t part);
   void MakeBuckets();
   void WarnOfOptions() const;
+  /// Once, when no more steps will come: whichever ends first, the group or the job. Thread-safe.
+  void WarnOfShortRun();
   void Register();
   /// Tells the servers that are not ranks of the set alone, or do not wait for all of them, what to
   /// serve. Throws InvalidArgument without numbers for the buckets.
@@ -136,7 +139,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::vector<std::uint64_t> non_finite_;  ///< Entries by tensor, as far as they were looked at.
 
   std::atomic<Phase> phase_ = Phase::kClosed;
-  std::int64_t next_step_ = 0;
+  std::atomic<std::int64_t> next_step_ = 0;
+  std::atomic<bool> told_of_length_ = false;
   std::vector<float> rates_;           ///< Of this step, by parameter group.
   std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
   std::int64_t step_start_ns_ = 0;

@@ -149,15 +149,18 @@ std::vector<std::string> NamesOf(const GradientGroupSpec& spec) {
   return names;
 }
 
-std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorOptions& options,
-                                    const GroupPlan& plan, bool strict) {
-  std::vector<std::string> warnings = {options.CheckMatches(NamesOf(spec), spec.name, strict)};
-  // One is enough: that of the lowest density that a tensor has.
+std::size_t SparsestVariant(const GroupPlan& plan) {
   const auto density = [&](const Part& part) {
     return plan.variants[part.variant].schedule.final_density();
   };
-  const std::size_t lowest = std::ranges::min(plan.parts, {}, density).variant;
-  warnings.push_back(ShortRunWarningOf(plan.variants[lowest].options, spec.name));
+  return std::ranges::min(plan.parts, {}, density).variant;
+}
+
+std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorOptions& options,
+                                    const GroupPlan& plan, bool strict) {
+  std::vector<std::string> warnings = {options.CheckMatches(NamesOf(spec), spec.name, strict)};
+  // One is enough.
+  warnings.push_back(ShortRunWarningOf(plan.variants[plan.sparsest].options, spec.name));
   std::erase(warnings, "");
   return warnings;
 }
@@ -228,6 +231,7 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   plan.step_settings = StepSettingsOf(plan.variants.front().options);
   CheckClipping(plan);
   CheckGates(plan);
+  plan.sparsest = SparsestVariant(plan);
   plan.warnings = WarningsOf(spec, options, plan, settings.strict);
   CheckGroupReduction(spec, plan);
   std::vector<PlanTensor> tensors;

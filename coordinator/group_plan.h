@@ -46,6 +46,7 @@ struct GroupPlan {
   std::vector<std::size_t> first_part;                   ///< By tensor, and the number of all.
   std::vector<std::unique_ptr<Compressor>> compressors;  ///< By part.
   Plan plan;                                             ///< Of parts.
+  std::size_t sparsest = 0;           ///< The variant of a part whose density ends lowest.
   std::vector<std::string> warnings;  ///< About the options, for one rank to write.
 
   std::size_t VariantOfBucket(std::size_t bucket) const {

@@ -102,6 +102,11 @@ bool Joining::Taken(const Step& step) {
   });
 }
 
+void Joining::Close() {
+  std::lock_guard lock(mutex_);
+  for (JoinableGroup* group : groups_) group->OnClose();
+}
+
 bool Joining::End(Bucket* join) {
   joined_ = false;
   std::erase_if(steps_, [this](const Step& step) {

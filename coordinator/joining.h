@@ -23,6 +23,8 @@ class JoinableGroup {
   virtual const std::string& name() const = 0;
   /// Between BeginStep and the end of WaitStep, or in an empty step. Thread-safe.
   virtual bool stepping() const = 0;
+  /// The job ends in good order, and the group with it: network thread, between or in steps.
+  virtual void OnClose() = 0;
 
   // Network thread, while the program is in Join.
 
@@ -57,6 +59,9 @@ class Joining {
   Operation* TakePart(const Request& request);
   /// A run is over. True when it was one of TakePart's, which does not exist any more.
   bool OnDone(Bucket* bucket);
+  /// The job ends in good order: every group that is left hears of it.
+  void Close();
+
   /// All ranks have joined. False while something of the empty steps is still on its way; `join`
   /// is staged when it has come.
   bool End(Bucket* join);

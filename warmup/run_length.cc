@@ -18,6 +18,16 @@ double DensityForRun(std::int64_t steps) {
   return std::clamp(kEnoughSends / static_cast<double>(steps), kLowest, kHighest);
 }
 
+std::string EndedShortWarning(const std::string& owner, std::int64_t steps, double density) {
+  const double sends = static_cast<double>(steps) * density;
+  if (steps < 1 || sends >= kFewSends) return {};
+  return fmt::format(
+      "the run was short for '{}': in {} steps at density {:.2g} an entry was sent {:.2g} times, "
+      "and below {:.2g} times training stays clearly behind dense training. Give density=auto and "
+      "steps={} (that is {:.2g}), or make more steps",
+      owner, steps, density, sends, kFewSends, steps, DensityForRun(steps));
+}
+
 std::string ShortRunWarning(const std::string& owner, std::int64_t steps, double density) {
   const double sends = static_cast<double>(steps) * density;
   if (steps < 1 || sends >= kFewSends) return {};

@@ -15,7 +15,9 @@ namespace weir {
 /// at most 0.25, above which sparse frames save little. `steps` at least 1.
 double DensityForRun(std::int64_t steps);
 
-/// What a user should hear about '`owner`' where steps x density is below 3, or nothing.
+/// What a user should hear about '`owner`' where steps x density is below 3, or nothing: before a
+/// run of known length, and after one, of the steps that it made.
 std::string ShortRunWarning(const std::string& owner, std::int64_t steps, double density);
+std::string EndedShortWarning(const std::string& owner, std::int64_t steps, double density);
 
 }  // namespace weir

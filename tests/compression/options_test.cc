@@ -245,6 +245,30 @@ TEST(ScheduleOptions, ARunTooShortForItsDensityIsWarnedOf) {
   EXPECT_EQ(warning(late), "");
 }
 
+TEST(ScheduleOptions, ARunThatWasTooShortIsToldOfAfterwardsUnlessItsLengthWasGiven) {
+  const auto warning = [](CompressionOptions options, std::int64_t done) {
+    return EndedShortWarningOf(ParseOptions(options), "model", done);
+  };
+  CompressionOptions dgc = {{"compressor", "dgc"}, {"density", "0.001"}};
+  EXPECT_THAT(warning(dgc, 2999), HasSubstr("2999 steps"));
+  EXPECT_EQ(warning(dgc, 3000), "");
+  EXPECT_EQ(warning(dgc, 0), "");
+  EXPECT_EQ(warning({{"compressor", "topk"}, {"k", "8"}}, 10), "");
+  // What sends everything every time.
+  EXPECT_EQ(warning({{"compressor", "dgc"}, {"density", "1"}}, 1), "");
+  EXPECT_EQ(warning({}, 1), "");
+  for (const CompressorInfo& info : ListCompressors()) {
+    const bool selects = info.name == "dgc" || info.name == "topk" || info.name == "randomk";
+    EXPECT_EQ(warning({{"compressor", info.name}}, 1) != "", selects) << info.name;
+  }
+  // Steps of the dense phase do not count.
+  dgc["rampup_begin_step"] = "2000";
+  EXPECT_THAT(warning(dgc, 4000), HasSubstr("in 2000 steps"));
+  EXPECT_EQ(warning(dgc, 2000), "");
+  dgc["steps"] = "5000";
+  EXPECT_EQ(warning(dgc, 2500), "") << "of a run in several parts, this is one";
+}
+
 TEST(ScheduleOptions, PaddlesNamesMeanTheSame) {
   const Schedule schedule =
       ScheduleFor({{"rampup_begin_step", "5"}, {"rampup_step", "10"}, {"sparsity", "0.75,0.9375"}});

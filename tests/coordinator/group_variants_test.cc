@@ -173,6 +173,38 @@ TEST_P(GroupVariants, OneRankWarnsOnceOfARunThatIsTooShort) {
   }
 }
 
+// Whichever ends first, the group or the engine.
+TEST_P(GroupVariants, OneRankWarnsOnceOfARunThatWasTooShort) {
+  const Options options = {{"compressor", "dgc"}, {"density", "0.05"}, {"compressor[p0]", "dense"}};
+  for (const bool shut_down_first : {false, true}) {
+    for (const int steps : {0, 2, 60}) {
+      testing::internal::CaptureStderr();
+      RunLocal(GetParam(), [&](Engine& engine) {
+        const auto group = engine.Register(SpecOf(options));
+        for (int step = 0; step < steps; ++step) Step(*group, GradientOf(engine.rank(), step));
+        if (shut_down_first) engine.Shutdown();
+      });
+      const std::string log = testing::internal::GetCapturedStderr();
+      const std::size_t first = log.find("the run was short for 'model': in 2 steps");
+      EXPECT_EQ(first != std::string::npos, steps == 2) << log;
+      EXPECT_EQ(log.find("the run was short", first == std::string::npos ? 0 : first + 1),
+                std::string::npos)
+          << log;
+    }
+  }
+}
+
+TEST(GroupOfAFailedJob, IsNotToldThatItsRunWasShort) {
+  testing::internal::CaptureStderr();
+  RunLocal(1, [](Engine& engine) {
+    const auto group = engine.Register(SpecOf({{"compressor", "dgc"}, {"density", "0.05"}}));
+    Step(*group, GradientOf(0, 0));
+    engine.Abort("enough");
+    EXPECT_THROW(Step(*group, GradientOf(0, 1)), Error);
+  });
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("the run was short"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, GroupVariants, testing::Values(1, 2, 3),
                          testing::PrintToStringParamName());
 

@@ -1,5 +1,7 @@
 """Density and the length of a run."""
 
+import gc
+
 import pytest
 import torch
 
@@ -46,3 +48,17 @@ def test_auto_needs_the_number_of_steps():
 def test_one_rank_warns_of_a_run_too_short_for_its_density(rank, capfd, density, warned):
     density_of_a_step(rank, hvd.Compression.dgc(density, steps=1000))
     assert capfd.readouterr().err.count("the run is short") == (1 if warned and rank == 0 else 0)
+
+
+def test_one_rank_warns_of_a_run_that_was_too_short(rank, capfd):
+    """Where nothing said how long it would be: when the job ends, which it does for the test."""
+    gc.collect()  # The optimizers of other tests.
+    capfd.readouterr()
+    net = model()
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(net.parameters(), lr=0.1),
+                                         compression=hvd.Compression.dgc(0.001))
+    loss_of(net, 0, rank).backward()
+    optimizer.step()
+    hvd.shutdown()
+    hvd.init()
+    assert capfd.readouterr().err.count("the run was short") == (1 if rank == 0 else 0)

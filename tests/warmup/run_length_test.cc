@@ -27,6 +27,16 @@ TEST(RunLength, AShortRunIsToldWhatToDo) {
   EXPECT_EQ(ShortRunWarning("model", 12, 0.25), "");
 }
 
+TEST(RunLength, ARunThatWasShortIsToldWhatToDoNextTime) {
+  EXPECT_THAT(EndedShortWarning("model", 1'000, 0.001),
+              AllOf(HasSubstr("run was short for 'model'"),
+                    HasSubstr("1000 steps at density 0.001"), HasSubstr("was sent 1 times"),
+                    HasSubstr("density=auto and steps=1000 (that is 0.01)")));
+  EXPECT_NE(EndedShortWarning("model", 2'999, 0.001), "");
+  EXPECT_EQ(EndedShortWarning("model", 3'000, 0.001), "");
+  EXPECT_EQ(EndedShortWarning("model", 0, 0.001), "");
+}
+
 TEST(RunLength, ARunThatNeverCompressesIsNoMatter) {
   EXPECT_EQ(ShortRunWarning("model", 0, 0.001), "");
   EXPECT_EQ(ShortRunWarning("model", -5, 0.001), "");

@@ -21,6 +21,7 @@ In C++ it is `GradientGroupSpec::compression` or `OptimizerOptions::compression`
 an example and in `WEIR_COMPRESSION` the same is written `compressor=dgc,density=0.001`, a list of numbers
 there in brackets: `sparsity=[0.75,0.999]`, or `dgc` alone. A key that the compressor does not know, or a
 value that is not allowed, is an error that names the key, the value, what is allowed and the nearest key.
+Any key may have BytePS's prefix, which means nothing: `byteps_compressor=onebit` is `compressor=onebit`. A key given both ways is an error.
 Without a dictionary gradients are averaged as they are.
 
 Every compressor, route and mode below is turned on by options alone, in a program that knows nothing of it. The one exception is `look_ahead` in Python, where

@@ -151,6 +151,15 @@ std::vector<Mode> Modes() {
 INSTANTIATE_TEST_SUITE_P(, WeirrunMode, testing::ValuesIn(Modes()),
                          [](const auto& test) { return test.param.name; });
 
+TEST(Weirrun, CompressionMayHaveThePrefixOfBytePs) {
+  const auto [prefixed, plain] =
+      RunWith("byteps_compressor=onebit,byteps_scaling=true,byteps_min_compress_bytes=4", {},
+              "compressor=onebit,scaling=true,min_compress_bytes=4");
+  EXPECT_EQ(prefixed.values, plain.values);
+  EXPECT_EQ(prefixed.wire_bytes, plain.wire_bytes);
+  EXPECT_LT(prefixed.wire_bytes, prefixed.dense_bytes / 20);
+}
+
 TEST(Weirrun, CompressionTurnsOnARouteTheProgramDoesNotName) {
   const auto [gathered, dense] = RunWith(WithDgc(",route=allgather"));
   EXPECT_EQ(gathered.routes, "gather");

@@ -1,0 +1,52 @@
+// Dictionaries of BytePS, whose keys begin with "byteps_": a program that moves over keeps them.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "compression/registry.h"
+
+namespace weir {
+namespace {
+
+/// Something that the rule allows and that is nobody's default.
+struct SomeValue {
+  std::string operator()(const RealRule&) const { return "0.3125"; }
+  std::string operator()(const IntegerRule& rule) const { return std::to_string(rule.low + 5); }
+  std::string operator()(const FlagRule&) const { return "true"; }
+  std::string operator()(const ChoiceRule& rule) const { return rule.names.back(); }
+  std::string operator()(const RealListRule&) const { return "0.25,0.5"; }
+  std::string operator()(const RealOrAutoRule&) const { return "0.3125"; }
+  std::string operator()(const CountOrFractionRule&) const { return "12"; }
+};
+
+/// What an option was parsed as.
+struct ParsedValue {
+  const ParsedOptions& options;
+  const std::string& key;
+
+  OptionValue operator()(const RealRule&) const { return options.Real(key); }
+  OptionValue operator()(const IntegerRule&) const { return options.Integer(key); }
+  OptionValue operator()(const FlagRule&) const { return options.Flag(key); }
+  OptionValue operator()(const ChoiceRule&) const { return options.Choice(key); }
+  OptionValue operator()(const RealListRule&) const { return options.RealList(key); }
+  OptionValue operator()(const RealOrAutoRule&) const { return options.Real(key); }
+  OptionValue operator()(const CountOrFractionRule&) const { return options.Real(key); }
+};
+
+TEST(BytePsPrefix, MayStandBeforeEveryKeyOfEveryCompressor) {
+  for (const CompressorInfo& info : ListCompressors()) {
+    for (const OptionSpec& spec : info.options) {
+      SCOPED_TRACE(info.name + " " + spec.key);
+      const std::string value = std::visit(SomeValue{}, spec.rule);
+      const ParsedOptions parsed =
+          ParseOptions({{"byteps_compressor", info.name}, {"byteps_" + spec.key, value}});
+      EXPECT_EQ(parsed.compressor(), info.name);
+      EXPECT_TRUE(parsed.Given(spec.key));
+      EXPECT_EQ(std::visit(ParsedValue{parsed, spec.key}, spec.rule), ParseValue(spec.rule, value));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir

@@ -16,4 +16,10 @@ std::unique_ptr<Compressor> MakeCodecCompressor(std::unique_ptr<const Codec> cod
                                                 const ParsedOptions& options,
                                                 const TensorSpec& tensor);
 
+/// The same around a codec that takes no options: what a registration needs to make one.
+template <class CodecOfNoOptions>
+std::unique_ptr<Compressor> MakeAround(const ParsedOptions& options, const TensorSpec& tensor) {
+  return MakeCodecCompressor(std::make_unique<CodecOfNoOptions>(), options, tensor);
+}
+
 }  // namespace weir

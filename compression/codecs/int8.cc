@@ -66,10 +66,7 @@ const CompressorRegistration kInt8(
     {.name = "int8",
      .summary = "Every entry in 8 bits, with a scale for each block of 256.",
      .options = JoinSpecs({FamilySpecs(), MemorySpecs(), StepSpecs()}),
-     .make =
-         [](const ParsedOptions& options, const TensorSpec& tensor) {
-           return MakeCodecCompressor(std::make_unique<Int8Codec>(), options, tensor);
-         },
+     .make = MakeAround<Int8Codec>,
      .codec = CodecId::kInt8});
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include "compression/registry.h"
 #include "tests/compression/test_compressor.h"
+#include "weir/engine.h"
 #include "weir/error.h"
+#include "weir/optimizer.h"
 
 // The compressor of docs/how-to/add-a-compressor.md, through the interface that its users see.
 namespace weir {
@@ -22,6 +24,31 @@ TEST(ExampleCompressor, IsMadeByNameAndKeepsEveryEntryWithinHalfAStep) {
   for (std::size_t i = 0; i < gradient.size(); ++i) {
     EXPECT_NEAR(received[i], gradient[i], 0.005f + 1e-6f) << i;
   }
+}
+
+// In a training whose ranks send it to each other. The optimizer, which is SGD, subtracts the mean.
+TEST(ExampleCompressor, CanBeAskedForByAJobOfTwoRanks) {
+  RunLocal(2, [](Engine& engine) {
+    const bool second = engine.rank() == 1;
+    std::vector<float> value(6), gradient(6);
+    auto options = kByte;
+    options.insert({{"ef", "vanilla"}, {"policy", "always"}});
+    DistributedOptimizer optimizer(
+        engine, {{.name = "w", .value = value, .gradient = gradient, .shape = Shape{6}}},
+        {.compression = options});
+    const std::vector<float> first_rank = {1.27f, -0.5f, 0.004f, 0.0f, -1.27f, 0.9f};
+    for (int step = 0; step < 3; ++step) {
+      for (std::size_t i = 0; i < 6; ++i) gradient[i] = second ? 1.27f : first_rank[i];
+      optimizer.BeginStep(1.0f);
+      optimizer.GradientReady(0);
+      // A frame's header, how long its parts are, and 10 bytes for 24.
+      EXPECT_EQ(optimizer.Step().wire_bytes, 48u + 1u + 10u);
+    }
+    for (std::size_t i = 0; i < 6; ++i) {
+      // What is held back is half a step of 0.01 on each rank at most.
+      EXPECT_NEAR(value[i], -3.0f * (first_rank[i] + 1.27f) / 2.0f, 0.005f + 1e-5f) << i;
+    }
+  });
 }
 
 TEST(ExampleCompressor, ErrorFeedbackSendsLaterWhatRoundingLost) {

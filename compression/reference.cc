@@ -84,6 +84,18 @@ What rounding loses is kept and sent later: by `dgc` always, by the others with 
 network `int2` came out where `fp16` did, with a third of its bytes ([figures](../benchmarks.md#what-compression-puts-on-the-network-scriptsbench-wire)). Where single tensors should
 travel finer, a pattern says so: `values[*norm*]=fp16`. `route=split` divides what was sent and takes `fp16` and `fp32` only.
 
+## Gradient dropping
+
+Aji and Heafield's [gradient dropping](https://arxiv.org/abs/1704.05021), the method before Deep Gradient Compression, is no compressor of its own but options of `topk`:
+
+```text
+{"compressor": "topk", "density": "0.001", "ef": "vanilla", "values": "fp32", "min_elements": "0"}
+```
+
+The largest entries of gradient plus residual travel, and momentum stays with the optimizer, after the exchange. It departs from the paper in two ways: entries are selected in each tensor in place of
+over all of them by one threshold, and the residual is multiplied by the last learning rate over the present one, so that what was held back counts with the rate of its own time. With a constant rate that
+changes nothing. What it costs beside `dgc` is in the [benchmarks](../benchmarks.md#what-training-loses-scriptsbench-train-quality).
+
 ## Beyond the paper
 
 `dgc` has options that its paper has not. All are off by default, and none has been measured on more than small networks.

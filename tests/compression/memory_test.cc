@@ -44,6 +44,22 @@ TEST(NesterovMomentum, FollowsTheKnownSequence) {
   }
 }
 
+/// Two elements are below any min_compress_bytes but 0: they travel dense, and decorated.
+TEST(NesterovMomentum, IsThatOfSmallTensorsToo) {
+  for (const char* name : {"onebit", "dithering", "topk", "randomk"}) {
+    SCOPED_TRACE(name);
+    const auto compressor = MakeCompressor(
+        {{"compressor", name}, {"ef", "vanilla"}, {"momentum", "nesterov"}, {"momentum_mu", "0.9"}},
+        TensorSpec{"w", Shape{2}});
+    EXPECT_EQ(compressor->summable(), DType::kFloat32);
+    for (const float expected : {1.9f, 2.71f, 3.439f}) {
+      const Floats out = test::SendAndReceive(*compressor, {}, {1.0f, -2.0f});
+      EXPECT_FLOAT_EQ(out[0], expected);
+      EXPECT_FLOAT_EQ(out[1], -2.0f * expected);
+    }
+  }
+}
+
 TEST(NesterovMomentum, TheDensePhaseAndTheHandOffContinueOneRecursion) {
   const CompressionOptions options = {
       {"compressor", "dense"}, {"momentum", "nesterov"}, {"momentum_mu", "0.9"}};

@@ -75,10 +75,12 @@ TEST(OneBit, ThirtyTwoEntriesShareAWord) {
 TEST(OneBit, EncodingWhatWasDecodedGivesTheSameBytes) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(testing::Message() << "seed " << seed);
-  for (const std::size_t n : {1u, 7u, 31u, 32u, 33u, 1000u, 70000u}) {
-    const OneBitCodec codec(/*scaled=*/false);
-    const auto payload = Encoded(codec, Random(n, seed));
-    EXPECT_EQ(Encoded(codec, Decoded(codec, payload, n)), payload) << n;
+  for (const bool scaled : {false, true}) {
+    const OneBitCodec codec(scaled);
+    for (const std::size_t n : {1u, 7u, 31u, 32u, 33u, 1000u, 70000u}) {
+      const auto payload = Encoded(codec, Random(n, seed));
+      EXPECT_EQ(Encoded(codec, Decoded(codec, payload, n)), payload) << n << " " << scaled;
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include "compression/codecs/random_indices.h"
 #include "compression/registry.h"
 #include "tests/compression/test_compressor.h"
+#include "tests/compression/wire_page.h"
 
 namespace weir {
 namespace {
@@ -20,7 +21,7 @@ using testing::ElementsAre;
 constexpr std::size_t kValues = 40;  // Three words of each block of random numbers.
 
 /// What rank 3 sends in step 5: values from -1.25 to 1.25.
-std::vector<int> Sent(CompressionOptions options) {
+std::vector<std::byte> Sent(CompressionOptions options) {
   options["seed"] = "7";
   options["min_elements"] = "0";
   const auto compressor = MakeCompressor(options, TensorSpec{"w", Shape{kValues}});
@@ -28,11 +29,7 @@ std::vector<int> Sent(CompressionOptions options) {
   for (std::size_t i = 0; i < kValues; ++i) {
     values[i] = (static_cast<float>(i * 37 % 41) - 20.0f) / 16.0f;
   }
-  std::vector<int> bytes;
-  for (const std::byte byte : test::Send(*compressor, {.step = 5, .rank = 3}, values)) {
-    bytes.push_back(std::to_integer<int>(byte));
-  }
-  return bytes;
+  return test::Send(*compressor, {.step = 5, .rank = 3}, values);
 }
 
 TEST(GoldenBytes, RandomIndicesOfASeedAStepAndATensor) {
@@ -43,18 +40,14 @@ TEST(GoldenBytes, RandomIndicesOfASeedAStepAndATensor) {
 }
 
 TEST(GoldenBytes, ADitheredPayload) {
-  EXPECT_THAT(Sent({{"compressor", "dithering"}, {"k", "7"}}),
-              ElementsAre(0x00, 0x00, 0xa0, 0x3f,  // The scale, 1.25.
-                          0x00,                    // 4 bits a level.
-                          0x69, 0x34, 0x02, 0xef, 0xbc, 0x79, 0x45, 0x12, 0xef, 0xbc,  //
-                          0x79, 0x46, 0x23, 0xf0, 0xbd, 0x7a, 0x56, 0x23, 0xe0, 0xbd));
+  test::ExpectAsOnThePage(Sent({{"compressor", "dithering"}, {"k", "7"}}),
+                          "00 00 a0 3f 00 69 34 02 ef bc 79 45 12 ef bc 79 46 23 f0 bd 7a 56 23 e0 "
+                          "bd");
 }
 
 TEST(GoldenBytes, ATernGradPayload) {
-  EXPECT_THAT(Sent({{"compressor", "terngrad"}, {"clip_deviations", "0"}}),
-              ElementsAre(0x00, 0x00, 0xa0, 0x3f,  // The scale, 1.25.
-                          0x00,                    // 2 bits a level.
-                          0x07, 0x30, 0x7c, 0x45, 0xf0, 0x17, 0x04, 0x7c, 0x45, 0xc0));
+  test::ExpectAsOnThePage(Sent({{"compressor", "terngrad"}, {"clip_deviations", "0"}}),
+                          "00 00 a0 3f 00 07 30 7c 45 f0 17 04 7c 45 c0");
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -34,9 +35,7 @@ TEST(Int8, ValuesAreMultiplesOfTheLargest) {
 }
 
 TEST(Int8, TheBytesAreThoseOfTheWireFormatsPage) {
-  std::vector<int> numbers;
-  for (const std::byte byte : Encoded({254, -2, 3})) numbers.push_back(static_cast<int>(byte));
-  EXPECT_THAT(numbers, testing::ElementsAre(0x00, 0x00, 0x00, 0x40, 0x7f, 0xff, 0x02));
+  test::ExpectAsOnThePage(Encoded({254, -2, 3}), "00 00 00 40 7f ff 02");
 }
 
 TEST(Int8, NoEntryIsFurtherOffThanHalfAStepOfItsBlock) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compression/elias_delta.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -26,12 +27,6 @@ Levels Decoded(std::span<const std::byte> bytes, int s, std::size_t n) {
   Levels levels(n, 99);
   DecodeLevels(bytes, s, levels);
   return levels;
-}
-
-std::vector<int> Numbers(const std::vector<std::byte>& bytes) {
-  std::vector<int> numbers;
-  for (const std::byte byte : bytes) numbers.push_back(static_cast<int>(byte));
-  return numbers;
 }
 
 TEST(EliasDelta, HasTheLengthsOfThePaper) {
@@ -60,12 +55,10 @@ TEST(EliasDelta, EveryNumberComesBack) {
 }
 
 TEST(LevelCoding, FullArraysArePackedAndBareOnesAreGaps) {
-  EXPECT_EQ(Numbers(Encoded({1, -1, 0, 3, -4, 7, -7, 2}, 7)),
-            (std::vector<int>{0, 0xf1, 0x30, 0x7c, 0x29}));
+  test::ExpectAsOnThePage(Encoded({1, -1, 0, 3, -4, 7, -7, 2}, 7), "00 f1 30 7c 29");
   Levels bare(100, 0);
-  bare[2] =
-      -3;  // Gap 3 (0 1 0 1), sign 1, magnitude 3 (0 1 0 1), each least significant bit first.
-  EXPECT_EQ(Numbers(Encoded(bare, 7)), (std::vector<int>{1, 1, 0, 0, 0, 0b01011010, 0b1}));
+  bare[2] = -3;
+  test::ExpectAsOnThePage(Encoded(bare, 7), "01 01 00 00 00 5a 01");
   EXPECT_EQ(Decoded(Encoded(bare, 7), 7, 100), bare);
   EXPECT_EQ(Encoded(bare, 7, LevelForm::kPacked).size(), 51u);
   EXPECT_EQ(Decoded(Encoded(bare, 7, LevelForm::kPacked), 7, 100), bare);

@@ -12,6 +12,7 @@
 #include "common/thread_pool.h"
 #include "compression/registry.h"
 #include "tests/compression/test_compressor.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -57,10 +58,8 @@ TEST(OneBit, ScaledSendsTheMeanMagnitude) {
 }
 
 TEST(OneBit, TheBytesAreThoseOfTheWireFormatsPage) {
-  const auto bytes = Encoded(OneBitCodec(/*scaled=*/true), {1, -2, 3, -6});
-  const std::vector<int> expected = {0x00, 0x00, 0x40, 0x40, 0x0a, 0x00, 0x00, 0x00};
-  ASSERT_EQ(bytes.size(), expected.size());
-  for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(static_cast<int>(bytes[i]), expected[i]);
+  test::ExpectAsOnThePage(Encoded(OneBitCodec(/*scaled=*/true), {1, -2, 3, -6}),
+                          "00 00 40 40 0a 00 00 00");
 }
 
 TEST(OneBit, ThirtyTwoEntriesShareAWord) {

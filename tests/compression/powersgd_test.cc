@@ -7,9 +7,11 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "common/thread_pool.h"
 #include "tests/compression/factor_ranks.h"
+#include "tests/compression/wire_page.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -120,6 +122,15 @@ class PowerSgdTest : public testing::Test {
   std::mt19937 random_{seed_};
   const testing::ScopedTrace trace_{__FILE__, __LINE__, "seed " + std::to_string(seed_)};
 };
+
+TEST_F(PowerSgdTest, FactorsLookAsDocumented) {
+  FactorRanks job(1, Options("1"), Shape{3, 3});
+  Floats first(3), second(3);
+  job.factors(0).EncodeFirst({}, Floats{1, 2, 3, 4, 5, 6, 7, 8, 9}, first);
+  job.factors(0).EncodeSecond({}, first, second);
+  test::ExpectAsOnThePage(std::as_bytes(std::span(first)), "28 d2 36 c0 b0 d7 ad c0 26 23 00 c1");
+  test::ExpectAsOnThePage(std::as_bytes(std::span(second)), "fd c3 ff c0 ee b9 19 c1 de 91 33 c1");
+}
 
 TEST_F(PowerSgdTest, IsTheAlgorithmAsWrittenDown) {
   for (const std::size_t ranks : {1u, 2u, 3u}) {

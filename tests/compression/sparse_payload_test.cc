@@ -139,35 +139,20 @@ TEST(SparsePayload, PaperModelsShrinkAsPlanned) {
   EXPECT_GE(RatioAt999(test::AlexNet(), ValueType::kInt2), 1900.0);
 }
 
-/// The example of docs/wire-format.md.
 TEST(SparsePayload, LooksAsDocumented) {
   SparseSample sample{16, {3, 9, 14}, {1.0f, -0.5f, 0.25f}};
-  const std::vector<std::byte> payload = Encoded(sample, ValueType::kFloat32);
-  const std::vector<int> documented = {0x11, 0, 3,    0,    0, 0, 0x27, 0x29,  //
-                                       0,    0, 0x80, 0x3f, 0, 0, 0,    0xbf, 0, 0, 0x80, 0x3e};
-  ASSERT_EQ(payload.size(), documented.size());
-  for (std::size_t i = 0; i < documented.size(); ++i) {
-    EXPECT_EQ(std::to_integer<int>(payload[i]), documented[i]) << "byte " << i;
-  }
+  test::ExpectAsOnThePage(Encoded(sample, ValueType::kFloat32),
+                          "11 00 03 00 00 00 27 29 00 00 80 3f 00 00 00 bf 00 00 80 3e");
 }
 
-/// The second example of docs/wire-format.md.
 TEST(SparsePayload, LowBitPartsLookAsDocumented) {
-  const auto expect = [](ValueType type, const std::vector<int>& documented) {
+  const auto expect = [](ValueType type, const std::string& example) {
     SparseSample sample{1024, {3, 9, 14}, {1.0f, -0.5f, 0.25f}};
-    std::vector<int> found;
-    for (const std::byte byte : Encoded(sample, type)) found.push_back(std::to_integer<int>(byte));
-    EXPECT_EQ(found, documented) << Name(type);
+    test::ExpectAsOnThePage(Encoded(sample, type), example);
   };
-  // Kind, e = -15, k, r = 1, the low bits of gaps 3, 5 and 4, their rests in unary.
-  const auto part = [](int kind, const std::vector<int>& values) {
-    std::vector<int> bytes = {kind, 0xf1, 3, 0, 0, 0, 1, 0x03, 0x92};
-    bytes.insert(bytes.end(), values.begin(), values.end());
-    return bytes;
-  };
-  expect(ValueType::kInt8, part(0x23, {0x09, 0x5c, 0x7f, 0xc1, 0x20}));
-  expect(ValueType::kInt4, part(0x33, {0x93, 0x6c, 0xd7, 0x02}));
-  expect(ValueType::kInt2, part(0x43, {0x00, 0x72, 0x00, 0x78, 0x09}));
+  expect(ValueType::kInt8, "23 f1 03 00 00 00 01 03 92 09 5c 7f c1 20");
+  expect(ValueType::kInt4, "33 f1 03 00 00 00 01 03 92 93 6c d7 02");
+  expect(ValueType::kInt2, "43 f1 03 00 00 00 01 03 92 00 72 00 78 09");
 }
 
 TEST(DensePayload, LooksAsDocumented) {

@@ -13,10 +13,11 @@ find_package(nlohmann_json 3.11 REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(yaml-cpp REQUIRED)  # weirrun only: its config file.
-find_package(OpenSSL 3 REQUIRED)  # Headers only.
 find_package(ZLIB REQUIRED)  # Checksums of run logs.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(libmicrohttpd REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.75)
+pkg_check_modules(gnutls REQUIRED gnutls)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 if(WEIR_BUILD_MONITOR)
   find_package(Qt6 6.2 REQUIRED COMPONENTS Charts Network Widgets)
@@ -26,4 +27,5 @@ if(WEIR_BUILD_MONITOR)
 endif()
 if(WEIR_BUILD_TESTS)
   find_package(GTest REQUIRED)
+  find_package(OpenSSL 3 REQUIRED)  # Reads what the metrics' server encrypts.
 endif()

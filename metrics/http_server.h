@@ -13,11 +13,11 @@ struct HttpResponse {
   std::string body;
 };
 
-/// Answers GET requests for a few paths, over TLS where it has a certificate. One thread
-/// ("weir-http") moves the bytes of all readers and never waits for one; eight make the answers. So
-/// who sends half a request, or does not read, costs a little memory until a time-out, and nobody
-/// else anything. There are at most 128 readers: the next one takes the place of the one that has
-/// been idle for longest. Thread-safe.
+/// Answers GET requests for a few paths, over TLS where it has a certificate, by GNU libmicrohttpd.
+/// One thread ("weir-http") moves the bytes of all readers and never waits for one; eight make the
+/// answers. So who sends half a request, or does not read, costs a little memory until a time-out,
+/// and nobody else anything. There are at most 128 readers: the next one takes the place of the one
+/// that has been idle for longest. Thread-safe.
 class HttpServer {
  public:
   /// Gets the part of the URL after '?'. Called from several threads at once.
@@ -35,8 +35,8 @@ class HttpServer {
   static constexpr std::size_t kMostUnreadBytes = std::size_t{32} << 20;
 
   /// Serves until destroyed, which ends all connections. Throws InvalidArgument that names address
-  /// and port when it cannot listen there, above all when another program does, and what Tls
-  /// throws.
+  /// and port when it cannot listen there, above all when another program does, and what
+  /// HttpCertificate throws.
   HttpServer(const Options& options, std::map<std::string, Handler> handlers);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

@@ -1,7 +1,6 @@
 #include "metrics/http/pages.h"
 
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -20,50 +19,30 @@ bool SameSecret(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-const char* Phrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 503:
-      return "Service Unavailable";
-    default:
-      return "Internal Server Error";
-  }
-}
-
 }  // namespace
 
 HttpPages::HttpPages(std::string token, std::map<std::string, HttpServer::Handler> handlers)
     : token_(std::move(token)), handlers_(std::move(handlers)) {}
 
-std::variant<HttpPages::Question, HttpResponse> HttpPages::Look(const std::string& head) const {
-  if (!HttpHeadLength(head)) {
-    return HttpResponse{.status = 431, .body = "a request has a head of at most 8 KiB\n"};
+std::variant<HttpPages::Question, HttpResponse> HttpPages::Look(
+    std::string_view method, std::string_view target, std::string_view authorization) const {
+  if (!target.starts_with('/')) {
+    return HttpResponse{.status = 400, .body = "a request names a path that begins with '/'\n"};
   }
-  const std::optional<HttpRequest> request = ParseHttpRequest(head);
-  if (!request) return HttpResponse{.status = 400, .body = "this is no request of HTTP/1\n"};
-  if (!token_.empty() && !SameSecret(request->authorization, "Bearer " + token_)) {
+  if (!token_.empty() && !SameSecret(authorization, "Bearer " + token_)) {
     return HttpResponse{.status = 401,
                         .body = "this endpoint wants the header \"Authorization: Bearer TOKEN\"\n"};
   }
-  const auto handler = handlers_.find(request->path);
+  const std::size_t question = std::min(target.find('?'), target.size());
+  const auto handler = handlers_.find(std::string(target.substr(0, question)));
   if (handler == handlers_.end()) {
     std::string paths;
     for (const auto& [path, unused] : handlers_) paths += " " + path;
     return HttpResponse{.status = 404, .body = "there is only:" + paths + "\n"};
   }
-  if (request->method != "GET") return HttpResponse{.status = 405, .body = "only GET\n"};
-  return Question{.handler = &handler->second, .query = request->query};
+  if (method != "GET") return HttpResponse{.status = 405, .body = "only GET\n"};
+  target.remove_prefix(std::min(question + 1, target.size()));
+  return Question{.handler = &handler->second, .query = std::string(target)};
 }
 
 HttpResponse HttpPages::Answer(const Question& question) {
@@ -74,17 +53,6 @@ HttpResponse HttpPages::Answer(const Question& question) {
   } catch (const std::exception& error) {
     return {.status = 500, .body = std::string(error.what()) + "\n"};
   }
-}
-
-std::string HttpText(const HttpResponse& response) {
-  std::string_view more;
-  if (response.status == 401) more = "WWW-Authenticate: Bearer\r\n";
-  if (response.status == 405) more = "Allow: GET\r\n";
-  return fmt::format(
-      "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n{}"
-      "Cache-Control: no-store\r\nConnection: close\r\n\r\n{}",
-      response.status, Phrase(response.status), response.content_type, response.body.size(), more,
-      response.body);
 }
 
 }  // namespace weir

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 
-#include "metrics/http/request.h"
 #include "metrics/http_server.h"
 
 namespace weir {
@@ -20,9 +19,10 @@ class HttpPages {
     const HttpServer::Handler* handler;
     std::string query;
   };
-  /// What follows from the head of a request, or from what was received instead of one: the answer
-  /// where that is known at once.
-  std::variant<Question, HttpResponse> Look(const std::string& head) const;
+  /// What follows from a request: the answer where that is known at once. `target`: path and query,
+  /// not decoded; `authorization`: the header, or empty.
+  std::variant<Question, HttpResponse> Look(std::string_view method, std::string_view target,
+                                            std::string_view authorization) const;
 
   /// Calls the handler; what it throws becomes a status.
   static HttpResponse Answer(const Question& question);
@@ -31,8 +31,5 @@ class HttpPages {
   const std::string token_;
   const std::map<std::string, HttpServer::Handler> handlers_;
 };
-
-/// As it goes over the network.
-std::string HttpText(const HttpResponse& response);
 
 }  // namespace weir

@@ -77,7 +77,7 @@ TEST(HostileReaders, ARequestWithoutEndIsRefused) {
   const HttpServer server({}, Pages());
   RawReader line(server.port());
   line.Send("GET /" + std::string(20000, 'a'));
-  EXPECT_THAT(line.ReadAll(), HasSubstr("HTTP/1.1 431 "));
+  EXPECT_THAT(line.ReadAll(), HasSubstr("HTTP/1.1 414 "));
   RawReader headers(server.port());
   headers.Send("GET /small HTTP/1.1\r\n");
   for (int i = 0; i < 1000; ++i) headers.Send("X-Header: more and more\r\n");
@@ -88,12 +88,27 @@ TEST(HostileReaders, ARequestWithoutEndIsRefused) {
 TEST(HostileReaders, WhatIsNoRequestIsRefused) {
   const HttpServer server({}, Pages());
   for (const std::string text :
-       {"\r\n\r\n", "hello\r\n\r\n", "GET small HTTP/1.1\r\n\r\n", "GET /small\r\n\r\n",
+       {"GET small HTTP/1.1\r\n\r\n", "GET /small\r\n\r\n", "GET http://a/small HTTP/1.1\r\n\r\n",
+        "GET /small HTTP/1\r\n\r\n", "GET /small HTTP/1.1\r\nno colon\r\n\r\n",
         "\x16\x03\x01\x02 TLS to a server without\r\n\r\n"}) {
     RawReader reader(server.port());
     reader.Send(text);
     EXPECT_THAT(reader.ReadAll(), HasSubstr("HTTP/1.1 400 ")) << text;
   }
+}
+
+TEST(HostileReaders, ALineOfOneWordIsNotAnswered) {
+  const HttpServer server({}, Pages());
+  RawReader reader(server.port());
+  reader.Send("hello\r\n\r\n");
+  EXPECT_TRUE(reader.IsClosed());
+}
+
+TEST(HostileReaders, EmptyLinesBeforeARequestAreSkipped) {
+  const HttpServer server({}, Pages());
+  RawReader reader(server.port());
+  reader.Send("\r\n\r\nGET /small HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(reader.ReadAll(), HasSubstr("here"));
 }
 
 TEST(HostileReaders, WhoGoesInTheMiddleLeavesNothingBehind) {

@@ -96,6 +96,7 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
     case MembershipEvent::Kind::kStatus:
       if (const auto reason = stalls_->OnStatus(NowNs(), event.rank, event.text))
         EndStalled(*reason);
+      gauges_.SetStalls(stalls_->stalls());
       return;
   }
 }

@@ -152,6 +152,7 @@ void Coordinator::InspectStalls(std::int64_t now_ns) {
     if (stalls_->IsStalled(entry, now_ns)) gauges_.NoteStalled(entry.name);
   }
   gauges_.stalled_tensors = stalls_->stalled();
+  if (stalls_->owes_end()) stalls_->TellEnd(now_ns, Doing());
   if (reason) EndStalled(*reason);
 }
 
@@ -190,6 +191,7 @@ void Coordinator::Pause(std::int64_t now_ns) {
   // Deadlines are looked at now and then.
   if (outstanding && until_ns == 0) until_ns = now_ns + kLongestSleepNs;
   no_later_than(transport_->next_due_ns());
+  no_later_than(stalls_->must_check_ns());
   waiter_.Sleep(until_ns);
 }
 

@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <tuple>
 
 #include "common/log.h"
 
@@ -17,7 +15,6 @@ constexpr double kNanoseconds = 1e9;
 constexpr std::int64_t kCheckEveryNs = 50'000'000;
 // Ranks whose answer takes longer than this after the limit are busy elsewhere: end without them.
 constexpr std::int64_t kLateAnswerNs = 2'000'000'000;
-constexpr std::size_t kMostTensors = 100;
 
 std::int64_t Nanoseconds(double seconds) {
   return static_cast<std::int64_t>(seconds * kNanoseconds);
@@ -33,6 +30,7 @@ StallInspector::StallInspector(const Settings& settings, int rank, int size, Mem
           Nanoseconds(std::min(settings.stall_warning_seconds, settings.timeout_seconds / 2))),
       shutdown_ns_(Nanoseconds(settings.stall_shutdown_seconds)),
       first_limit_ns_(shutdown_ns_ > 0 ? std::min(warning_ns_, shutdown_ns_) : warning_ns_),
+      long_wait_ns_(first_limit_ns_ / 2),
       size_(size),
       membership_(membership),
       ranks_of_(std::move(ranks_of)),
@@ -41,6 +39,7 @@ StallInspector::StallInspector(const Settings& settings, int rank, int size, Mem
 std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
                                                  const std::vector<Waiting>& waiting) {
   next_check_ns_ = now_ns + kCheckEveryNs;
+  NoteLongWaits(now_ns, waiting);
   std::int64_t oldest = now_ns;
   std::string name;
   stalled_ = 0;
@@ -78,6 +77,7 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
       LogWarning("stalled: {}; {}", submitted(), silent);
     }
     statuses_.clear();
+    answered_.clear();
     asked_ = true;
     membership_->RequestStatus();
     next_request_ns_ = now_ns + std::max(over ? kLateAnswerNs : first_limit_ns_, kCheckEveryNs);
@@ -85,66 +85,99 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
   return std::nullopt;
 }
 
+void StallInspector::NoteLongWaits(std::int64_t now_ns, const std::vector<Waiting>& waiting) {
+  if (!enabled_) return;  // Nothing would look at it again.
+  std::set<LongWait> now;
+  for (const Waiting& entry : waiting) {
+    if (now_ns - entry.since_ns < long_wait_ns_) continue;
+    now.insert({{entry.process_set, entry.name}, entry.since_ns});
+  }
+  if (told_ && !std::ranges::includes(now, long_waits_)) owes_end_ = true;
+  if (now.empty()) told_ = false;
+  long_waits_ = std::move(now);
+}
+
 std::string StallInspector::Silent() const {
   if (rank_ != 0 || !asked_) return "";
   std::vector<int> silent;
   for (int rank = 0; rank < size_; ++rank) {
-    if (!statuses_.contains(rank)) silent.push_back(rank);
+    if (!answered_.contains(rank)) silent.push_back(rank);
   }
   return fmt::format("ranks [{}] did not answer what they are doing", fmt::join(silent, ", "));
 }
 
 void StallInspector::Answer(std::int64_t now_ns, const Doing& doing) {
-  std::map<Tensor, double> tensors;
+  NoteLongWaits(now_ns,
+                doing.waiting);  // Rank 0 looks at what is told here, not at the last Check.
+  told_ = !long_waits_.empty();
+  membership_->SendStatus(StatusText(now_ns, doing, /*is_answer=*/true));
+}
+
+void StallInspector::TellEnd(std::int64_t now_ns, const Doing& doing) {
+  owes_end_ = false;
+  membership_->SendStatus(StatusText(now_ns, doing, /*is_answer=*/false));
+}
+
+std::string StallInspector::StatusText(std::int64_t now_ns, const Doing& doing,
+                                       bool is_answer) const {
+  RankStatus status{.waiting_seconds = {},
+                    .last_finished = doing.last_finished,
+                    .joined = {doing.joined.begin(), doing.joined.end()},
+                    .is_answer = is_answer};
   for (const Waiting& entry : doing.waiting) {
-    tensors[{entry.process_set, entry.name}] =
-        static_cast<double>(now_ns - entry.since_ns) / kNanoseconds;
-    // The first ones by name, so that the reader knows what there was no room for.
-    if (tensors.size() > kMostTensors) tensors.erase(std::prev(tensors.end()));
+    status.AddWaiting({entry.process_set, entry.name},
+                      static_cast<double>(now_ns - entry.since_ns) / kNanoseconds);
   }
-  auto list = nlohmann::json::array();
-  for (const auto& [tensor, seconds] : tensors) {
-    list.push_back({tensor.first, tensor.second, seconds});
-  }
-  membership_->SendStatus(
-      // A name need not be UTF-8; what is not is shown replaced.
-      nlohmann::json{
-          {"waiting", list}, {"last_finished", doing.last_finished}, {"joined", doing.joined}}
-          .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return TextOf(status);
 }
 
 std::optional<std::string> StallInspector::OnStatus(std::int64_t now_ns, int rank,
                                                     const std::string& text) {
-  Status status;
-  try {
-    const nlohmann::json json = nlohmann::json::parse(text);
-    for (const auto& [set, name, seconds] :
-         json.at("waiting").get<std::vector<std::tuple<int, std::string, double>>>()) {
-      status.waiting_seconds[{set, name}] = seconds;
+  std::string trouble;
+  RankStatus status = ParseRankStatus(text, trouble);
+  if (!trouble.empty()) LogWarning("rank {} answered what cannot be read: {}", rank, trouble);
+  list_.OnStatus(rank, status);
+  DropOldAnswers(now_ns);
+  if (!status.is_answer) {
+    // It may overtake the answers that its own one waits for here.
+    if (const auto heard = statuses_.find(rank); heard != statuses_.end()) {
+      heard->second.status = std::move(status);
     }
-    status.last_finished = json.value("last_finished", "");
-    status.joined = json.value("joined", std::set<int>());
-  } catch (const nlohmann::json::exception& error) {
-    LogWarning("rank {} answered what cannot be read: {}", rank, error.what());
+    return std::nullopt;
   }
-  statuses_[rank] = std::move(status);
+  answered_.insert(rank);
+  statuses_[rank] = {std::move(status), now_ns};
   if (statuses_.size() < static_cast<std::size_t>(size_)) return std::nullopt;
   std::optional<std::string> report = Report(now_ns);
   statuses_.clear();
+  answered_.clear();
   asked_ = false;
   return report;
+}
+
+/// Several ranks ask, and all answer each of them: when the first ones are put together, some of
+/// the others are left over, and say nothing of a later request.
+void StallInspector::DropOldAnswers(std::int64_t now_ns) {
+  const std::int64_t oldest_ns = now_ns - std::max(kLateAnswerNs, first_limit_ns_ / 2);
+  std::erase_if(statuses_, [&](const auto& heard) { return heard.second.time_ns < oldest_ns; });
 }
 
 std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
   std::set<Tensor> tensors;
   double oldest = 0.0;
-  for (const auto& [rank, status] : statuses_) {
-    for (const auto& [tensor, seconds] : status.waiting_seconds) {
+  for (const auto& [rank, heard] : statuses_) {
+    for (const auto& [tensor, seconds] : heard.status.waiting_seconds) {
       if (EveryRankHas(tensor)) continue;  // Nobody holds it up: a round will find it.
       tensors.insert(tensor);
       oldest = std::max(oldest, seconds);
     }
   }
+  std::map<Tensor, StallList::Entry> entries;
+  for (const Tensor& tensor : tensors) {
+    StallList::Entry entry = EntryOf(tensor, now_ns);
+    if (now_ns - entry.tensor.since_ns >= long_wait_ns_) entries.emplace(tensor, std::move(entry));
+  }
+  list_.Set(std::move(entries));
   std::string text;
   for (const Tensor& tensor : tensors) text += (text.empty() ? "" : "; ") + Describe(tensor);
   if (text.empty()) return std::nullopt;
@@ -158,12 +191,24 @@ std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
 
 bool StallInspector::EveryRankHas(const Tensor& tensor) const {
   return std::ranges::all_of(ranks_of_(tensor.first),
-                             [&](int rank) { return statuses_.at(rank).MayHave(tensor); });
+                             [&](int rank) { return statuses_.at(rank).status.MayHave(tensor); });
 }
 
-bool StallInspector::Status::MayHave(const Tensor& tensor) const {
-  return waiting_seconds.contains(tensor) || joined.contains(tensor.first) ||
-         (waiting_seconds.size() >= kMostTensors && tensor > waiting_seconds.rbegin()->first);
+StallList::Entry StallInspector::EntryOf(const Tensor& tensor, std::int64_t now_ns) const {
+  StallList::Entry entry{
+      .tensor = {.name = tensor.second, .process_set = tensor.first, .since_ns = now_ns},
+      .waited_seconds = {}};
+  for (const int rank : ranks_of_(tensor.first)) {
+    const RankStatus& status = statuses_.at(rank).status;
+    const auto found = status.waiting_seconds.find(tensor);
+    if (found != status.waiting_seconds.end()) {
+      entry.waited_seconds[rank] = found->second;
+      entry.tensor.since_ns = std::min(entry.tensor.since_ns, now_ns - Nanoseconds(found->second));
+    } else if (!status.MayHave(tensor)) {
+      entry.tensor.missing.push_back(rank);
+    }
+  }
+  return entry;
 }
 
 std::string StallInspector::Describe(const Tensor& tensor) const {
@@ -172,7 +217,7 @@ std::string StallInspector::Describe(const Tensor& tensor) const {
   double seconds = 0.0;
   std::string doing;
   for (const int rank : ranks_of_(tensor.first)) {
-    const Status& status = statuses_.at(rank);
+    const RankStatus& status = statuses_.at(rank).status;
     const auto found = status.waiting_seconds.find(tensor);
     if (found != status.waiting_seconds.end()) {
       present.push_back(rank);

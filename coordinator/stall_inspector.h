@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "coordinator/rank_status.h"
+#include "coordinator/stall_list.h"
 #include "ops/membership.h"
 #include "weir/settings.h"
 
@@ -47,11 +49,20 @@ class StallInspector {
   };
   /// Another rank (or this one) wants to know.
   void Answer(std::int64_t now_ns, const Doing& doing);
-  /// Rank 0: an answer. Warns, however many ranks asked, once an interval. Returns the sentence the
-  /// job ends with when the limit has passed.
+  /// Whether Check found that a wait is over of which this rank has told in an answer.
+  bool owes_end() const { return owes_end_; }
+  /// When Check has to look, even if nothing else happens on this rank; 0: whenever.
+  std::int64_t must_check_ns() const { return long_waits_.empty() ? 0 : next_check_ns_; }
+  /// Tells rank 0 so.
+  void TellEnd(std::int64_t now_ns, const Doing& doing);
+  /// Rank 0: an answer, or what a rank tells unasked. Warns, however many ranks asked, once an
+  /// interval. Returns the sentence the job ends with when the limit has passed.
   std::optional<std::string> OnStatus(std::int64_t now_ns, int rank, const std::string& status);
 
+  /// How many tensors that wait on this rank are.
   std::int64_t stalled() const { return stalled_; }
+  /// Rank 0: what is stalled in the job, by the newest answers of all ranks.
+  Stalls stalls() const { return list_.stalls(); }
   /// Whether it has waited so long that Check counts it as stalled.
   bool IsStalled(const Waiting& entry, std::int64_t now_ns) const {
     return now_ns - entry.since_ns >= first_limit_ns_;
@@ -62,23 +73,25 @@ class StallInspector {
   std::string Silent() const;
 
  private:
-  /// A tensor of a process set.
-  using Tensor = std::pair<int, std::string>;
-  struct Status {
-    std::map<Tensor, double> waiting_seconds;
-    std::string last_finished;
-    std::set<int> joined;
-    /// Whether the tensor may wait there though the answer, which has no room for all, leaves it
-    /// out.
-    bool MayHave(const Tensor& tensor) const;
+  using Tensor = RankStatus::Tensor;
+  /// What waits here for so long that rank 0 may have put it on its list.
+  using LongWait = std::pair<Tensor, std::int64_t>;  // Since when.
+  struct Heard {
+    RankStatus status;
+    std::int64_t time_ns = 0;
   };
+  void NoteLongWaits(std::int64_t now_ns, const std::vector<Waiting>& waiting);
+  std::string StatusText(std::int64_t now_ns, const Doing& doing, bool is_answer) const;
+  void DropOldAnswers(std::int64_t now_ns);
   std::optional<std::string> Report(std::int64_t now_ns);
   bool EveryRankHas(const Tensor& tensor) const;
   std::string Describe(const Tensor& tensor) const;
+  StallList::Entry EntryOf(const Tensor& tensor, std::int64_t now_ns) const;
   const bool enabled_;
   const std::int64_t warning_ns_;
   const std::int64_t shutdown_ns_;
   const std::int64_t first_limit_ns_;  ///< The sooner of the two.
+  const std::int64_t long_wait_ns_;  ///< Once anything is stalled, the list has what waits so long.
   const int size_;
   Membership* const membership_;
   const RanksOf ranks_of_;
@@ -88,8 +101,13 @@ class StallInspector {
   std::int64_t over_since_ns_ = 0;  ///< When the limit was found to have passed; 0: it has not.
   std::int64_t next_warning_ns_ = 0;
   std::int64_t stalled_ = 0;
-  bool asked_ = false;              ///< The current request has not been answered by all.
-  std::map<int, Status> statuses_;  ///< Of the current request, by rank.
+  bool asked_ = false;             ///< The current request has not been answered by all.
+  std::map<int, Heard> statuses_;  ///< Of the current request, by rank.
+  std::set<int> answered_;         ///< Who has answered it.
+  StallList list_;
+  std::set<LongWait> long_waits_;
+  bool told_ = false;  ///< In an answer, of long_waits_.
+  bool owes_end_ = false;
 };
 
 }  // namespace weir

@@ -1,5 +1,7 @@
 #include "metrics/engine_gauges.h"
 
+#include <utility>
+
 #include "common/check.h"
 
 namespace weir {
@@ -38,6 +40,16 @@ std::vector<std::string> EngineGauges::stalled_names(std::uint64_t& count) const
     names.push_back(name);
   }
   return names;
+}
+
+void EngineGauges::SetStalls(Stalls stalls) {
+  const std::lock_guard lock(mutex_);
+  stalls_ = std::move(stalls);
+}
+
+Stalls EngineGauges::stalls() const {
+  const std::lock_guard lock(mutex_);
+  return stalls_;
 }
 
 }  // namespace weir

@@ -13,6 +13,7 @@
 #include "common/last_heard.h"
 #include "common/link_bytes.h"
 #include "metrics/record.h"
+#include "metrics/stalls.h"
 #include "metrics/traffic.h"
 
 namespace weir {
@@ -68,10 +69,15 @@ class EngineGauges {
   /// The first of those so far, and in `count` how many names that were, at most 1,024.
   std::vector<std::string> stalled_names(std::uint64_t& count) const;
 
+  /// Rank 0: what is stalled in the job now. Takes a lock.
+  void SetStalls(Stalls stalls);
+  Stalls stalls() const;
+
  private:
   mutable std::mutex mutex_;
   std::map<std::string, double> target_densities_;
   std::set<std::string> stalled_;
+  Stalls stalls_;
 };
 
 }  // namespace weir

@@ -51,6 +51,7 @@ td {{ padding: 0.1rem 1.5rem 0.1rem 0; vertical-align: top; }}
 <tr><td><a href="/metrics">/metrics</a></td><td>this rank's metrics, in Prometheus's text format</td></tr>
 <tr><td><a href="/run">/run</a></td><td>who this rank is, and every setting, as JSON</td></tr>
 <tr><td><a href="/targets">/targets</a></td><td>all ranks, for Prometheus's HTTP service discovery (rank 0)</td></tr>
+<tr><td><a href="/stalls">/stalls</a></td><td>tensors that wait for ranks that have not submitted them, as JSON (rank 0)</td></tr>
 <tr><td><a href="/events">/events</a></td><td>the newest records, a line of JSON each</td></tr>
 <tr><td><a href="/log">/log</a></td><td>the newest blocks of this rank's run log: what weir-monitor and weir-top follow</td></tr>
 <tr><td><a href="/healthz">/healthz</a></td><td>whether the process answers</td></tr>

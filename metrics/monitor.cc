@@ -11,6 +11,7 @@
 #include "common/thread_name.h"
 #include "metrics/home_page.h"
 #include "metrics/run_page.h"
+#include "metrics/stalls.h"
 #include "metrics/targets_page.h"
 #include "weir/error.h"
 
@@ -27,12 +28,16 @@ bool IsLoopback(const std::string& address) {
   return address.starts_with("127.") || address == "localhost" || address == "[::1]";
 }
 
+HttpResponse NotRankZero() {
+  return {.status = 404, .body = "rank 0 serves what is known of all ranks\n"};
+}
+
 HttpResponse Json(std::string body) {
   return {.content_type = "application/json", .body = std::move(body)};
 }
 
 HttpResponse TargetsResponse(const std::vector<Target>& targets, const RunInfo& info) {
-  if (info.rank != 0) return {.status = 404, .body = "rank 0 serves the list of all ranks\n"};
+  if (info.rank != 0) return NotRankZero();
   if (!targets.empty()) return Json(TargetsPage(targets));
   return {.status = 503, .body = "the hosts of this job are not known: weirrun would have told\n"};
 }
@@ -83,6 +88,11 @@ std::map<std::string, HttpServer::Handler> Monitor::Pages(const Settings& settin
                             .body = HomePage(info_, targets)})},
           {"/run", unchanging(Json(RunPage(settings, info_)))},
           {"/targets", unchanging(TargetsResponse(targets, info_))},
+          {"/stalls",
+           [this](const std::string&) {
+             return info_.rank == 0 ? Json(StallsPage(gauges_.stalls(), NowNs()) + "\n")
+                                    : NotRankZero();
+           }},
           {"/events",
            [this](const std::string& query) {
              return HttpResponse{.content_type = "application/x-ndjson",
@@ -168,6 +178,7 @@ void Monitor::DrainLocked() {
   if (any) aggregate_.Publish();
   const std::int64_t now_ns = NowNs();
   AddSample(now_ns);
+  AddStalls(now_ns);
   FlushRunLog(false);
   if (!followed_) return;
   followed_->log.Add(followed_->blocks.Take(now_ns));
@@ -196,6 +207,15 @@ void Monitor::AddSample(std::int64_t now_ns) {
   const EngineSample sample = Sample(gauges_, now_ns);
   if (run_log_) run_log_->Add(sample);
   if (followed_) followed_->blocks.Add(sample);
+}
+
+void Monitor::AddStalls(std::int64_t now_ns) {
+  Stalls stalls = gauges_.stalls();
+  if (stalls == stalls_) return;
+  stalls_ = std::move(stalls);
+  const std::string page = StallsPage(stalls_, now_ns);
+  if (run_log_) run_log_->AddStalls(page);
+  if (followed_) followed_->blocks.AddStalls(page);
 }
 
 void Monitor::FlushRunLog(bool everything) {

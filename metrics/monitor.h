@@ -76,6 +76,7 @@ class Monitor {
   void Add(std::span<const StageRecord> records);
   void AddToTimeline(std::span<const StageRecord> records);
   void AddSample(std::int64_t now_ns);
+  void AddStalls(std::int64_t now_ns);
   void FlushRunLog(bool everything);
   /// What the endpoint serves beside the metrics, by path.
   std::map<std::string, HttpServer::Handler> Pages(const Settings& settings);
@@ -94,6 +95,7 @@ class Monitor {
   std::optional<RunLog> run_log_;
   std::unique_ptr<Followed> followed_;  ///< Null without an endpoint.
   std::int64_t sampled_ns_ = 0;
+  Stalls stalls_;  ///< As the logs have it.
   std::vector<StageRecord> batch_;
   std::uint64_t next_ = 0;
 

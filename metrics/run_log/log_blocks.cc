@@ -54,6 +54,7 @@ std::vector<LogBlock> LogBlocks::Take(std::int64_t now_ns, bool everything) {
     EmitGradients();
     EmitSteps();
     EmitSamples();
+    EmitStalls();
     ThinOut();
   }
   return std::exchange(made_, {});
@@ -150,6 +151,12 @@ void LogBlocks::EmitSamples() {
   }
   Emit(LogBlock::Level::kOverview, block);
   samples_.clear();
+}
+
+void LogBlocks::EmitStalls() {
+  for (const std::string& page : stalls_)
+    Emit(LogBlock::Level::kOverview, Begin("stalls").Text(page));
+  stalls_.clear();
 }
 
 void LogBlocks::ThinOut() {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "metrics/bucket_names.h"
@@ -45,6 +46,8 @@ class LogBlocks {
   void Add(const StageRecord& record);
   void Add(const StepSummary& summary) { steps_.push_back(summary); }
   void Add(const EngineSample& sample) { samples_.push_back(sample); }
+  /// What is stalled from now on, JSON (StallsPage).
+  void AddStalls(std::string page) { stalls_.push_back(std::move(page)); }
   void AddLost(std::uint64_t records) { lost_ += records; }
 
   /// The blocks of what was added, if the pause is over since the last time; `everything`: now. The
@@ -64,6 +67,7 @@ class LogBlocks {
   void EmitGradients();
   void EmitSteps();
   void EmitSamples();
+  void EmitStalls();
   void ThinOut();
 
   const int rank_;
@@ -78,6 +82,7 @@ class LogBlocks {
   std::unordered_map<std::uint32_t, float> residuals_;  ///< By gradient whose record is to come.
   std::vector<StepSummary> steps_;
   std::vector<EngineSample> samples_;
+  std::vector<std::string> stalls_;
   std::uint64_t lost_ = 0;
   std::uint32_t named_ = 0;  ///< Buckets of smaller numbers are known by name.
   std::uint32_t seen_ = 0;   ///< Records have spoken of those.

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "metrics/output_file.h"
 #include "metrics/run_log/log_blocks.h"
@@ -27,6 +28,7 @@ class RunLog {
     blocks_.Add(what);
   }
   void AddLost(std::uint64_t records) { blocks_.AddLost(records); }
+  void AddStalls(std::string page) { blocks_.AddStalls(std::move(page)); }
   /// Writes what was added when a second has passed since the last time; `everything`: now. Throws
   /// InvalidArgument when the disk refuses; the log ends with what it had before.
   void Flush(std::int64_t now_ns, bool everything = false);

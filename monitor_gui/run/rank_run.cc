@@ -64,6 +64,7 @@ void RankRun::Add(const Block& block) {
   if (kind == "steps") AddSteps(block);
   if (kind == "stages") AddStages(block);
   if (kind == "state") AddStates(block);
+  if (kind == "stalls") AddStalls(block);
   if (kind == "gap") lost_ += static_cast<std::uint64_t>(block.head()["blocks"].toInteger());
 }
 
@@ -189,6 +190,12 @@ void RankRun::AddStates(const Block& block) {
     states_.Add(row);
     See(row.time_ns);
   }
+}
+
+void RankRun::AddStalls(const Block& block) {
+  stalls_.push_back(ParseStalls(block, epoch_ns_));
+  if (stalls_.size() > kMostStalls) stalls_.pop_front();
+  See(stalls_.back().time_ns);
 }
 
 }  // namespace weir::monitor

@@ -13,6 +13,7 @@
 
 #include "monitor_gui/log/block.h"
 #include "monitor_gui/run/bounded_rows.h"
+#include "monitor_gui/run/stalls.h"
 
 namespace weir::monitor {
 
@@ -91,6 +92,7 @@ class RankRun {
   /// Of steps and states old ones are joined.
   static constexpr std::size_t kMostSteps = 16'384;
   static constexpr std::size_t kMostStates = 8'192;
+  static constexpr std::size_t kMostStalls = 4'096;  ///< Older ones are dropped.
 
   void Add(const Block& block);
 
@@ -110,6 +112,8 @@ class RankRun {
   std::ptrdiff_t StagesUntil(std::int64_t time_ns) const;
   const std::vector<StateRow>& states() const { return states_.rows(); }
   std::span<const StateRow> StatesUntil(std::int64_t time_ns) const;
+  /// Whenever that changed: of rank 0 alone.
+  const std::deque<Stalls>& stalls() const { return stalls_; }
   /// Records that the rank lost, and blocks that were gone before they were read.
   std::uint64_t lost() const { return lost_; }
   /// End of the newest thing that is known.
@@ -123,6 +127,7 @@ class RankRun {
   void AddSteps(const Block& block);
   void AddStages(const Block& block);
   void AddStates(const Block& block);
+  void AddStalls(const Block& block);
   void See(std::int64_t time_ns) { newest_ns_ = std::max(newest_ns_, time_ns); }
 
   QJsonObject run_;
@@ -132,6 +137,7 @@ class RankRun {
   BoundedRows<StepRow> steps_{kMostSteps};
   std::deque<StageRow> stages_;
   BoundedRows<StateRow> states_{kMostStates};
+  std::deque<Stalls> stalls_;
   std::uint64_t lost_ = 0;
   std::int64_t newest_ns_ = 0;
 };

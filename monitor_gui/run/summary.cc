@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "monitor_gui/run/stalls.h"
+
 namespace weir::monitor {
 namespace {
 
@@ -44,6 +46,25 @@ void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
   summary.slowest_excess = median > 0 ? ranks.back().own_seconds / median - 1.0 : 0.0;
 }
 
+/// Who misses what, where rank 0 has found that out; how many tensors wait, where not (yet).
+QStringList StalledSentences(const Run& run, const Moment& at) {
+  const std::int64_t end_ns = StateEnd(run, at);
+  const QStringList named = SentencesOf(StallsAt(run, end_ns), end_ns);
+  if (!named.isEmpty()) return named;
+  QStringList counted;
+  for (const auto& [rank, known] : run.ranks()) {
+    const auto states = known.StatesUntil(end_ns);
+    const auto tensors = states.empty() ? 0 : states.back().stalled_tensors;
+    if (tensors == 0) continue;
+    counted +=
+        (tensors == 1 ? QObject::tr("rank %1 waits with %2 tensor that others have not submitted")
+                      : QObject::tr("rank %1 waits with %2 tensors that others have not submitted"))
+            .arg(rank)
+            .arg(tensors);
+  }
+  return counted;
+}
+
 void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary& summary) {
   using State = RankLink::State;
   for (const auto& [rank, link] : run.links()) {
@@ -57,15 +78,9 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
       summary.health = std::max(summary.health, Summary::Health::kWarning);
     }
   }
-  for (const auto& [rank, known] : run.ranks()) {
-    const auto states = known.StatesUntil(at.end_ns);
-    if (states.empty() || states.back().stalled_tensors == 0) continue;
-    const auto tensors = states.back().stalled_tensors;
-    summary.troubles +=
-        (tensors == 1 ? QObject::tr("rank %1 waits with %2 tensor that others have not submitted")
-                      : QObject::tr("rank %1 waits with %2 tensors that others have not submitted"))
-            .arg(rank)
-            .arg(tensors);
+  const QStringList stalled = StalledSentences(run, at);
+  if (!stalled.isEmpty()) {
+    summary.troubles += stalled;
     summary.health = std::max(summary.health, Summary::Health::kWarning);
   }
   if (summary.exposed_compression > kCostly) {
@@ -82,6 +97,11 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
 }
 
 }  // namespace
+
+std::int64_t StateEnd(const Run& run, const Moment& at) {
+  const bool is_last = at.is_newest() || at.step >= StepsOf(run).last;
+  return is_last ? run.newest_ns() : at.end_ns;
+}
 
 Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
   Summary summary;

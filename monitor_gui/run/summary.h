@@ -37,4 +37,8 @@ struct Summary {
 /// now.
 Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at = {});
 
+/// Until when what ranks say of themselves belongs to a moment: to the end of its step, and of the
+/// run's last step to all that came behind it, since a job that stalls finishes no further one.
+std::int64_t StateEnd(const Run& run, const Moment& at);
+
 }  // namespace weir::monitor

@@ -75,6 +75,8 @@ void LiveSource::Keep(const Block& block) {
   const QString kind = block.kind();
   if (kind == "run") lasting_[block.rank()].clear();
   if (kind == "run" || kind == "names") lasting_[block.rank()] += block.bytes();
+  if (kind == "run" && block.rank() == 0) stalls_.clear();
+  if (kind == "stalls") stalls_ = block.bytes().toByteArray();
   if (!recording_) return;
   if (recording_->write(block.bytes().data(), block.bytes().size()) != block.bytes().size()) {
     const QString why = recording_->errorString();
@@ -90,6 +92,7 @@ void LiveSource::Record(const QString& path) {
     return;
   }
   for (const auto& [rank, bytes] : lasting_) file->write(bytes);
+  file->write(stalls_);
   recording_ = std::move(file);
 }
 

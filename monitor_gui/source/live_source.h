@@ -46,6 +46,7 @@ class LiveSource final : public Source {
   std::unique_ptr<QNetworkAccessManager> network_;  // Made on the source's thread.
   std::vector<std::unique_ptr<RankFollower>> followers_;
   std::map<int, QByteArray> lasting_;  // What says who runs, by rank.
+  QByteArray stalls_;                  // What is stalled now.
   std::unique_ptr<QFile> recording_;
 };
 

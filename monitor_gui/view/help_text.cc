@@ -60,8 +60,9 @@ const std::vector<HelpTopic>& HelpTopics() {
           "itself.</p>"
           "<p><b>Look for</b> one rank with more own work than the others and less exposed "
           "communication, and for stalled tensors, which some ranks submitted and others did "
-          "not.</p>"),
-       130},
+          "not: <b>Not submitted</b>, which is there only then, names them in the row of the rank "
+          "that they wait for.</p>"),
+       150},
   };
   return kTopics;
 }

@@ -1,17 +1,22 @@
 #include "monitor_gui/view/ranks_page.h"
 
 #include <QDateTime>
+#include <QHeaderView>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <span>
 
+#include "monitor_gui/run/stalls.h"
 #include "monitor_gui/run/summary.h"
 #include "monitor_gui/view/view_table.h"
 
 namespace weir::monitor {
 namespace {
 
-constexpr std::size_t kColumns = 12;
+constexpr std::size_t kColumns = 13;
+constexpr int kNotSubmitted = kColumns - 1;
+constexpr std::size_t kTimes = 5;  // Of these, columns of steps.
+constexpr std::size_t kTensorsNamed = 2;
 
 QString StateOf(const RankLink& link) {
   switch (link.state) {
@@ -68,24 +73,53 @@ Cell Stalled(const RankRun& rank, std::int64_t until_ns) {
   return states.empty() ? UnknownCell() : NumberCell(states.back().stalled_tensors);
 }
 
+/// What others wait with, and this rank has not submitted.
+Cell NotSubmitted(const Side& side, int rank) {
+  const std::int64_t now_ns = StateEnd(side.run, side.at);
+  QStringList named;
+  qlonglong count = 0;
+  for (const StalledTensor& tensor : StallsAt(side.run, now_ns).tensors) {
+    if (std::ranges::find(tensor.missing, rank) == tensor.missing.end()) continue;
+    if (++count > static_cast<qlonglong>(kTensorsNamed)) continue;
+    named +=
+        QObject::tr("%1 (%2)").arg(tensor.FullName(), ShortSeconds(tensor.WaitedSeconds(now_ns)));
+  }
+  if (count == 0) return {QString(), 0};
+  const qlonglong more = count - named.size();
+  const QString text = named.join(", ");
+  return {more == 0 ? text : QObject::tr("%1 and %2 more").arg(text).arg(more), count};
+}
+
+QStringList StalledLines(const Look& look) {
+  QStringList lines;
+  for (const Side& side : look.sides()) {
+    const std::int64_t now_ns = StateEnd(side.run, side.at);
+    for (const QString& line : SentencesOf(StallsAt(side.run, now_ns), now_ns))
+      lines += side.label.isEmpty() ? line : QObject::tr("%1: %2").arg(side.label, line);
+  }
+  return lines;
+}
+
 Cells RowOf(const Side& side, int rank, const RankLink& link) {
   const auto found = side.run.ranks().find(rank);
   const RankRun* const known = found == side.run.ranks().end() ? nullptr : &found->second;
   Cells row = {side.label, NumberCell(rank), known == nullptr ? UnknownCell() : known->host(),
                StateOf(link), HeardOf(link)};
-  const auto steps = known == nullptr ? std::span<const StepRow>()
-                                      : known->StepsUntil(side.at.step, Summary::kSteps);
-  if (steps.empty()) {
+  if (known == nullptr) {
     row.resize(kColumns, UnknownCell());
     return row;
   }
-  const MeanTimes times = TimesOf(steps);
-  for (const Cell& cell :
-       {NumberCell(steps.back().step), SecondsCell(times.step), SecondsCell(times.own),
-        SecondsCell(times.communication), SecondsCell(times.compression),
-        LastOperation(*known, side.at.end_ns), Stalled(*known, side.at.end_ns)}) {
-    row.push_back(cell);
+  const auto steps = known->StepsUntil(side.at.step, Summary::kSteps);
+  if (steps.empty()) {
+    row.resize(row.size() + kTimes, UnknownCell());
+  } else {
+    const MeanTimes times = TimesOf(steps);
+    row.insert(row.end(),
+               {NumberCell(steps.back().step), SecondsCell(times.step), SecondsCell(times.own),
+                SecondsCell(times.communication), SecondsCell(times.compression)});
   }
+  row.insert(row.end(), {LastOperation(*known, side.at.end_ns),
+                         Stalled(*known, StateEnd(side.run, side.at)), NotSubmitted(side, rank)});
   return row;
 }
 
@@ -115,11 +149,22 @@ RanksPage::RanksPage(QWidget* parent)
            {tr("Stalled"),
             tr("Tensors that some ranks submitted and others did not, as far as this "
                "rank knows."),
-            true}},
-          this) {
+            true},
+           {tr("Not submitted"), tr("Tensors that other ranks wait with because this one has not "
+                                    "submitted them, and for "
+                                    "how long the first of them has waited.")}},
+          this),
+      stalls_(new QLabel(this)) {
+  stalls_->setMargin(8);
+  stalls_->setTextFormat(Qt::PlainText);  // Names are the program's.
+  stalls_->setWordWrap(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   view_ = table_.MakeView(10, tr("No rank is known yet."), this);
+  // Names are as long as they like: they get what the numbers leave, and their tooltips have it
+  // all.
+  view_->horizontalHeader()->setSectionResizeMode(kNotSubmitted, QHeaderView::Stretch);
+  layout->addWidget(stalls_);
   layout->addWidget(view_);
 }
 
@@ -128,6 +173,10 @@ void RanksPage::Refresh(const Look& look) {
   for (const Side& side : look.sides())
     for (const auto& [rank, link] : side.run.links()) rows.push_back(RowOf(side, rank, link));
   view_->setColumnHidden(0, look.other == nullptr);
+  const QStringList stalled = StalledLines(look);
+  view_->setColumnHidden(kNotSubmitted, stalled.isEmpty());
+  stalls_->setVisible(!stalled.isEmpty());
+  stalls_->setText(stalled.join('\n'));
   table_.Show(std::move(rows));
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <QLabel>
+
 #include "monitor_gui/view/page.h"
 #include "monitor_gui/view/text_table.h"
 
@@ -15,6 +17,7 @@ class RanksPage final : public Page {
 
  private:
   TextTable table_;
+  QLabel* const stalls_;  ///< What waits for whom, a line each; there is room for names.
   QTableView* view_ = nullptr;
 };
 

@@ -23,9 +23,11 @@ namespace {
 std::vector<RowColumn<Cells>> ColumnsOf(std::vector<ColumnHead> heads) {
   std::vector<RowColumn<Cells>> columns;
   for (std::size_t c = 0; c < heads.size(); ++c) {
+    const auto text = [c](const Cells& row) { return row[c].text; };
     columns.push_back({.head = std::move(heads[c]),
                        .value = [c](const Cells& row) { return row[c].value; },
-                       .text = [c](const Cells& row) { return row[c].text; }});
+                       .text = text,
+                       .tool_tip = text});  // It may be elided.
   }
   return columns;
 }

@@ -13,6 +13,7 @@ namespace weir {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using testing::internal::CaptureStderr;
@@ -67,13 +68,23 @@ class Job {
                                      const std::vector<std::vector<int>>& joined = {{}, {}, {}}) {
     std::optional<std::string> ends;
     for (int rank = 0; rank < 3; ++rank) {
-      const auto index = static_cast<std::size_t>(rank);
-      inspector(rank).Answer(
-          now, {waiting[index], rank == 2 ? "" : "layer " + std::to_string(rank), joined[index]});
       EXPECT_FALSE(ends) << "rank 0 decided before all had answered";
-      ends = inspector(0).OnStatus(now, rank, memberships_[rank].statuses.back());
+      const auto index = static_cast<std::size_t>(rank);
+      ends = Answer(rank, now, waiting[index], joined[index]);
     }
     return ends;
+  }
+  /// One of them does.
+  std::optional<std::string> Answer(int rank, std::int64_t now, const Waiting& waiting,
+                                    const std::vector<int>& joined = {}) {
+    inspector(rank).Answer(now,
+                           {waiting, rank == 2 ? "" : "layer " + std::to_string(rank), joined});
+    return inspector(0).OnStatus(now, rank, memberships_[rank].statuses.back());
+  }
+  /// A rank tells rank 0 that a wait is over, and what waits on it now.
+  void TellEnd(int rank, std::int64_t now, const Waiting& waiting) {
+    inspector(rank).TellEnd(now, {waiting, "", {}});
+    EXPECT_FALSE(inspector(0).OnStatus(now, rank, memberships_[rank].statuses.back()));
   }
 
  private:
@@ -281,6 +292,107 @@ TEST(StallInspector, ADeadlineBelowTheWarningIsWarnedOfInTime) {
   EXPECT_EQ(job.requests(0), 0);
   EXPECT_FALSE(job.inspector(0).Check(15 * kSecond, {{"w", 0}}));
   EXPECT_EQ(job.requests(0), 1);
+}
+
+/// The names of what rank 0 lists.
+std::vector<std::string> Listed(Job& job) {
+  std::vector<std::string> names;
+  for (const StalledTensor& tensor : job.inspector(0).stalls().tensors)
+    names.push_back(tensor.name);
+  return names;
+}
+
+TEST(StallInspector, TheListSaysWhatWaitsSinceWhenAndForWhom) {
+  Job job(Limits(60, 0));
+  EXPECT_TRUE(Listed(job).empty());
+  job.Answers(70 * kSecond, {{{"w", kSecond}, {"v", 5 * kSecond, 7}}, {}, {{"w", 3 * kSecond}}});
+  EXPECT_THAT(
+      job.inspector(0).stalls().tensors,
+      ElementsAre(
+          StalledTensor{.name = "w", .process_set = 0, .since_ns = kSecond, .missing = {1}},
+          StalledTensor{.name = "v", .process_set = 7, .since_ns = 5 * kSecond, .missing = {2}}));
+}
+
+TEST(StallInspector, WhatHasNotWaitedForLongIsNotListed) {
+  Job job(Limits(60, 0));
+  job.Answers(70 * kSecond,
+              {{{"w", kSecond}, {"half", 40 * kSecond}, {"young", 41 * kSecond}}, {}, {}});
+  EXPECT_THAT(Listed(job), ElementsAre("w", "half"));
+}
+
+TEST(StallInspector, TheListIsBoundedAndHasTheLongestWaits) {
+  Job job(Limits(60, 0));
+  Waiting waiting;
+  for (int i = 0; i < 20; ++i) waiting.push_back({"w" + std::to_string(i), (20 - i) * kSecond});
+  job.Answers(90 * kSecond, {waiting, {}, {}});
+  const Stalls stalls = job.inspector(0).stalls();
+  ASSERT_EQ(stalls.tensors.size(), 16u);
+  EXPECT_EQ(stalls.left_out, 4u);
+  EXPECT_EQ(stalls.tensors.front().name, "w19");
+  EXPECT_EQ(stalls.tensors.back().name, "w4");
+}
+
+TEST(StallInspector, ARankTellsThatAWaitIsOverAndTheListHasItNoMore) {
+  Job job(Limits(60, 0));
+  const Waiting both = {{"w", 0}, {"v", 0}};
+  EXPECT_FALSE(job.inspector(1).Check(70 * kSecond, both));
+  job.Answers(70 * kSecond, {{}, both, {}});
+  EXPECT_FALSE(job.inspector(1).Check(71 * kSecond, both));
+  EXPECT_FALSE(job.inspector(1).owes_end());
+  EXPECT_FALSE(job.inspector(1).Check(72 * kSecond, {{"v", 0}}));
+  ASSERT_TRUE(job.inspector(1).owes_end());
+  job.TellEnd(1, 72 * kSecond, {{"v", 0}});
+  EXPECT_FALSE(job.inspector(1).owes_end());
+  EXPECT_THAT(Listed(job), ElementsAre("v"));
+}
+
+TEST(StallInspector, WhatIsSubmittedAnewDoesNotWaitOn) {
+  Job job(Limits(60, 0));
+  EXPECT_FALSE(job.inspector(1).Check(70 * kSecond, {{"w", 0}}));
+  job.Answers(70 * kSecond, {{}, {{"w", 0}}, {}});
+  EXPECT_FALSE(job.inspector(1).Check(72 * kSecond, {{"w", 71 * kSecond}}));
+  ASSERT_TRUE(job.inspector(1).owes_end());
+  job.TellEnd(1, 72 * kSecond, {{"w", 71 * kSecond}});
+  EXPECT_TRUE(Listed(job).empty());
+}
+
+TEST(StallInspector, OfShortWaitsNobodyTells) {
+  Job job(Limits(60, 0));
+  for (int second = 0; second < 50; second += 25) {
+    EXPECT_FALSE(job.inspector(1).Check((second + 20) * kSecond, {{"w", second * kSecond}}));
+    job.Answers((second + 20) * kSecond, {{}, {{"w", second * kSecond}}, {}});
+    EXPECT_FALSE(job.inspector(1).Check((second + 21) * kSecond, {}));
+    EXPECT_FALSE(job.inspector(1).owes_end());
+  }
+}
+
+TEST(StallInspector, OfWaitsThatNobodyHasAskedAboutNobodyTells) {
+  Job job(Limits(60, 0));
+  EXPECT_FALSE(job.inspector(1).Check(50 * kSecond, {{"w", 0}}));
+  EXPECT_FALSE(job.inspector(1).Check(51 * kSecond, {}));
+  EXPECT_FALSE(job.inspector(1).owes_end());
+}
+
+TEST(StallInspector, AnEndThatOvertakesAnswersIsHeeded) {
+  Job job(Limits(60, 0));
+  EXPECT_FALSE(job.inspector(1).Check(70 * kSecond, {{"w", 0}}));
+  job.Answer(1, 70 * kSecond, {{"w", 0}});
+  job.TellEnd(1, 71 * kSecond, {});
+  job.Answer(0, 70 * kSecond, {});
+  job.Answer(2, 70 * kSecond, {});
+  EXPECT_TRUE(Listed(job).empty());
+}
+
+/// When several ranks ask, some answers to one of them are left over.
+TEST(StallInspector, AnAnswerThatIsLeftOverSaysNothingOfALaterRequest) {
+  Job job(Limits(60, 0));
+  CaptureStderr();
+  job.Answer(2, 60 * kSecond, {{"w", 0}});
+  job.Answer(0, 120 * kSecond, {{"v", 0}});
+  job.Answer(1, 120 * kSecond, {{"v", 0}});
+  EXPECT_EQ(GetCapturedStderr(), "") << "rank 2 has not answered this time";
+  job.Answer(2, 121 * kSecond, {{"v", 0}});
+  EXPECT_TRUE(Listed(job).empty());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "common/clock.h"
 #include "metrics/rank_path.h"
 #include "tests/metrics/http_get.h"
 #include "tests/metrics/promtool.h"
@@ -154,6 +155,28 @@ TEST_F(MonitorTest, RankZeroListsTheTargetsOfAllRanksIfItKnowsThem) {
   const HttpReply reply = HttpGet(Start()->port(), "/targets");
   EXPECT_THAT(reply.headers, HasSubstr("Content-Type: application/json"));
   EXPECT_EQ(nlohmann::json::parse(reply.body).size(), 4u);
+}
+
+TEST_F(MonitorTest, RankZeroSaysWhatIsStalledAndForHowLong) {
+  EXPECT_EQ(HttpGet(Start()->port(), "/stalls").status, 404) << "rank 3";
+  info_.rank = 0;
+  const auto monitor = Start();
+  const auto stalls = [&] {
+    return nlohmann::json::parse(HttpGet(monitor->port(), "/stalls").body);
+  };
+  EXPECT_EQ(stalls()["tensors"], nlohmann::json::array());
+  const std::int64_t since_ns = NowNs() - 12'000 * kMs;
+  gauges_.SetStalls(
+      {.tensors = {{.name = "w\xff", .since_ns = since_ns, .missing = {1, 3}}}, .left_out = 2});
+  const auto said = stalls();
+  EXPECT_EQ(said["left_out"], 2);
+  ASSERT_EQ(said["tensors"].size(), 1u);
+  const auto& tensor = said["tensors"][0];
+  EXPECT_EQ(tensor["name"], "w\xEF\xBF\xBD");
+  EXPECT_EQ(tensor["process_set"], 0);
+  EXPECT_EQ(tensor["missing_ranks"], nlohmann::json({1, 3}));
+  EXPECT_NEAR(tensor["waited_seconds"],
+              static_cast<double>(said["time_ns"].get<std::int64_t>() - since_ns) * 1e-9, 1e-6);
 }
 
 TEST_F(MonitorTest, TheFirstPageIsForPeople) {

@@ -57,8 +57,8 @@ TEST(TargetsPage, WithoutALauncherOnlyALoneRankIsKnown) {
 TEST(HomePage, LinksEveryPageAndEveryRank) {
   const RunInfo info{.rank = 1, .size = 2, .host = "a", .hosts = "a:1,b:1"};
   const std::string page = HomePage(info, Targets(OnPort(9400), info));
-  for (const char* link : {"\"/metrics\"", "\"/run\"", "\"/targets\"", "\"/healthz\"",
-                           "\"http://a:9400/\"", "\"http://b:9400/\""}) {
+  for (const char* link : {"\"/metrics\"", "\"/run\"", "\"/targets\"", "\"/stalls\"",
+                           "\"/healthz\"", "\"http://a:9400/\"", "\"http://b:9400/\""}) {
     EXPECT_THAT(page, HasSubstr(std::string("href=") + link));
   }
   EXPECT_THAT(page, HasSubstr("<h1>Rank 1 of 2 on a</h1>"));

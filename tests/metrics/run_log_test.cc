@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "metrics/run_log/block.h"
+#include "metrics/stalls.h"
 #include "tests/temporary_folder.h"
 #include "weir/error.h"
 
@@ -156,6 +157,15 @@ TEST_F(RunLogTest, ASampleIsARowOfTheState) {
   EXPECT_EQ(head["rows"], 1);
   EXPECT_EQ(head["columns"][0], json({"time_ns", "<i8"}));
   EXPECT_THAT(head["columns"].dump(), testing::HasSubstr("waiting_for_exchange"));
+}
+
+TEST_F(RunLogTest, WhatIsStalledIsABlockWheneverItChanges) {
+  log_.AddStalls(StallsPage({.tensors = {{.name = "w", .missing = {1}}}}, kSecond));
+  log_.AddStalls(StallsPage({}, 2 * kSecond));
+  log_.Flush(0, true);
+  log_.Flush(0, true);
+  EXPECT_THAT(Kinds(), testing::ElementsAre("run", "stalls", "stalls"));
+  EXPECT_THAT(ReadFile(path_), testing::HasSubstr(R"("name":"w")"));
 }
 
 TEST_F(RunLogTest, BlocksAreNumbered) {

@@ -114,4 +114,16 @@ QByteArray StagesBlock(int rank, const std::vector<MadeStage>& stages) {
       .Bytes();
 }
 
+QByteArray StallsBlock(qint64 time_ms, const std::vector<MadeStall>& stalls, int left_out) {
+  QJsonArray tensors;
+  for (const MadeStall& stall : stalls) {
+    tensors.append(QJsonObject{{"name", stall.name},
+                               {"process_set", stall.process_set},
+                               {"waited_seconds", stall.waited_seconds},
+                               {"missing_ranks", stall.missing}});
+  }
+  const QJsonObject all{{"time_ns", time_ms * kMs}, {"tensors", tensors}, {"left_out", left_out}};
+  return MadeBlock("stalls", 0).Text(QJsonDocument(all).toJson()).Bytes();
+}
+
 }  // namespace weir::monitor

@@ -84,4 +84,13 @@ struct MadeStage {
 };
 QByteArray StagesBlock(int rank, const std::vector<MadeStage>& stages);
 
+struct MadeStall {
+  QString name;
+  double waited_seconds = 0;
+  QJsonArray missing{};
+  int process_set = 0;
+};
+/// What rank 0 says is stalled at a time.
+QByteArray StallsBlock(qint64 time_ms, const std::vector<MadeStall>& stalls, int left_out = 0);
+
 }  // namespace weir::monitor

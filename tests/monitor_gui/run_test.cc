@@ -1,4 +1,4 @@
-// What the dashboard makes of a run's blocks: layers, lanes, summary.
+// What the dashboard makes of a run's blocks: layers, lanes, rows.
 #include "monitor_gui/run/run.h"
 
 #include <QTest>
@@ -6,7 +6,6 @@
 
 #include "monitor_gui/run/lanes.h"
 #include "monitor_gui/run/layer_means.h"
-#include "monitor_gui/run/summary.h"
 #include "tests/monitor_gui/made_blocks.h"
 #include "tests/monitor_gui/run_of.h"
 
@@ -31,16 +30,10 @@ class RunTest : public QObject {
   void AThresholdOfZeroIsNone();
   void LanesShowWhatTouchesTheWindow();
   void IntervalsShorterThanAPixelBecomeOne();
-  void TheSummaryIsThatOfTheNewestSteps();
-  void ASlowRankIsNamed();
-  void CompressionThatTakesLongIsATrouble();
-  void TensorsThatWaitForOthersAreATrouble();
-  void RanksThatAreLostOrSilentAreTroubles();
   void ARunThatBeginsAnewForgetsTheOneBefore();
   void ColumnsSayWhenTheyHaveChanged();
   void MeansOfLayersAreByTheirEntries();
   void OldStepsAreKeptAtACoarserLevel();
-  void ASummaryOfOldStepsIsThatOfEachOfThem();
   void OldStatesAreKeptAtACoarserLevel();
   void OfManyRanksFewerStagesAreKept();
 };
@@ -130,78 +123,6 @@ void RunTest::IntervalsShorterThanAPixelBecomeOne() {
   QCOMPARE(IntervalsOf(run.ranks().at(0), Lane::kExchange, window, 1).size(), 1001u);
 }
 
-void RunTest::TheSummaryIsThatOfTheNewestSteps() {
-  std::vector<MadeStep> steps;
-  for (qint64 step = 0; step < 200; ++step) {
-    const bool newest = step >= 200 - static_cast<qint64>(Summary::kSteps);
-    steps.push_back({.step = step,
-                     .exposed_communication_ms = newest ? 25 : 90,
-                     .exposed_compression_ms = newest ? 5 : 0,
-                     .payload_bytes = 10,
-                     .dense_bytes = newest ? 1000u : 10u});
-  }
-  const Summary summary = Summarise(RunOf(RunBlock(0, 1) + StepsBlock(0, steps)), 0);
-  QCOMPARE(summary.step, 199);
-  QCOMPARE(summary.ranks, 1);
-  QCOMPARE(summary.step_seconds, 0.1);
-  QCOMPARE(summary.exposed_communication, 0.25);
-  QCOMPARE(summary.exposed_compression, 0.05);
-  QCOMPARE(summary.wire_ratio, 100.0);
-  QVERIFY(!summary.slowest_rank.has_value());
-  QCOMPARE(summary.health, Summary::Health::kGood);
-}
-
-void RunTest::ASlowRankIsNamed() {
-  QByteArray bytes;
-  for (int rank = 0; rank < 4; ++rank) {
-    bytes += RunBlock(rank, 4);
-    // All take as long; rank 2 waits for nobody, the others for it.
-    bytes += StepsBlock(rank, {{.step = 0, .exposed_communication_ms = rank == 2 ? 0 : 50}});
-  }
-  const Summary summary = Summarise(RunOf(bytes), 0);
-  QCOMPARE(summary.slowest_rank.value_or(-1), 2);
-  QCOMPARE(summary.slowest_excess, 1.0);
-  QCOMPARE(summary.health, Summary::Health::kWarning);
-  QVERIFY(summary.troubles.join("").contains("rank 2"));
-}
-
-void RunTest::CompressionThatTakesLongIsATrouble() {
-  const auto of = [](qint64 compression_ms) {
-    return Summarise(RunOf(RunBlock(0, 1) +
-                           StepsBlock(0, {{.step = 0, .exposed_compression_ms = compression_ms}})),
-                     0);
-  };
-  QCOMPARE(of(9).health, Summary::Health::kGood);  // Of 100.
-  QCOMPARE(of(12).health, Summary::Health::kWarning);
-  QCOMPARE(of(12).troubles, QStringList("steps wait for compression for 12 % of their time"));
-}
-
-void RunTest::TensorsThatWaitForOthersAreATrouble() {
-  const auto of = [](qint64 tensors) {
-    return Summarise(RunOf(RunBlock(3, 4) + MadeBlock("state", 3)
-                                                .Column<qint64>("time_ns", "<i8", {1})
-                                                .Column<qint64>("stalled_tensors", "<i8", {tensors})
-                                                .Bytes()),
-                     0);
-  };
-  QCOMPARE(of(0).troubles, QStringList());
-  QCOMPARE(of(1).troubles,
-           QStringList("rank 3 waits with 1 tensor that others have not submitted"));
-  QCOMPARE(of(2).troubles,
-           QStringList("rank 3 waits with 2 tensors that others have not submitted"));
-}
-
-void RunTest::RanksThatAreLostOrSilentAreTroubles() {
-  Run run = RunOf(RunBlock(0, 2) + StepsBlock(0, {{.step = 0}}));
-  run.SetLink(0, {.state = RankLink::State::kLive, .heard_ms = 100'000});
-  QCOMPARE(Summarise(run, 101'000).health, Summary::Health::kGood);
-  QCOMPARE(Summarise(run, 107'000).health, Summary::Health::kWarning);
-  run.SetLink(1, {.state = RankLink::State::kLost, .detail = "connection refused"});
-  const Summary lost = Summarise(run, 101'000);
-  QCOMPARE(lost.health, Summary::Health::kBad);
-  QVERIFY(lost.troubles.join("").contains("rank 1 is lost: connection refused"));
-}
-
 void RunTest::ARunThatBeginsAnewForgetsTheOneBefore() {
   const Run run =
       RunOf(RunBlock(0, 1) + NamesBlock(0, {"old"}, 1) + StepsBlock(0, {{.step = 900}}) +
@@ -286,23 +207,6 @@ void RunTest::OldStepsAreKeptAtACoarserLevel() {
     QCOMPARE(row.count, 1u);
   // What is old is as coarse everywhere.
   QVERIFY(rows.front().count <= 2 * rows[rows.size() / 8].count);
-}
-
-void RunTest::ASummaryOfOldStepsIsThatOfEachOfThem() {
-  Run run = RunOf(RunBlock(0, 1));
-  constexpr qint64 kSteps = 4 * RankRun::kMostSteps;
-  std::vector<MadeStep> steps;
-  for (qint64 step = 0; step < kSteps; ++step) steps.push_back({.step = step});
-  const QByteArray bytes = StepsBlock(0, steps);
-  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
-  const Moment old = MomentOf(run, kSteps / 8);
-  QVERIFY(run.ranks().at(0).StepsUntil(old.step, 1).back().count > 1);
-  for (const std::int64_t step : {std::int64_t{0}, old.step}) {
-    const Summary of_old = Summarise(run, 0, MomentOf(run, step));
-    const Summary newest = Summarise(run, 0);
-    QVERIFY(qAbs(of_old.step_seconds - newest.step_seconds) < 1e-9);
-    QCOMPARE(of_old.wire_ratio, newest.wire_ratio);
-  }
 }
 
 void RunTest::OldStatesAreKeptAtACoarserLevel() {

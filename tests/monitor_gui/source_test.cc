@@ -71,7 +71,7 @@ class SourceTest : public QObject {
   void ALostRankIsShownAndFollowedAgain();
   void AnEndpointThatComesLaterIsFound();
   void TheTokenIsShown();
-  void ARecordingHasWhoRunsAndWhatComes();
+  void ARecordingHasWhoRunsWhatIsStalledAndWhatComes();
   void ARecordingThatCannotBeWrittenIsSaid();
   void FilesOfAllRanksAreRead();
   void AFileThatIsNoneIsRefused();
@@ -146,15 +146,18 @@ void SourceTest::TheTokenIsShown() {
   QTRY_COMPARE(Steps(with, 0), 1u);
 }
 
-void SourceTest::ARecordingHasWhoRunsAndWhatComes() {
+void SourceTest::ARecordingHasWhoRunsWhatIsStalledAndWhatComes() {
   const QTemporaryDir folder;
   const QString path = folder.filePath("copy.weirlog");
   FakeEndpoint zero;
   MakeRankZero(zero);
+  zero.Add(MadeBlock("stalls", 0).Text(R"({"tensors": [{"name": "loss", "missing_ranks": [1]}]})"));
   {
     Session session(zero.url(), {});
     session.Start();
     QTRY_COMPARE(Steps(session, 0), 1u);
+    QTRY_COMPARE(
+        session.run().Read([](const Run& run) { return run.ranks().at(0).stalls().size(); }), 1u);
     QSignalSpy ended(&session, &Session::RecordingEnded);
     session.Record(path);
     zero.Add(StepOf(0, 1));
@@ -171,6 +174,7 @@ void SourceTest::ARecordingHasWhoRunsAndWhatComes() {
   replay.run().Read([](const Run& run) {
     QCOMPARE(run.ranks().at(0).steps()[0].step, 1);
     QCOMPARE(run.ranks().at(0).host(), "h");
+    QCOMPARE(StallsAt(run, run.newest_ns()).tensors.size(), 1u);
   });
 }
 

@@ -1,17 +1,21 @@
 // The window itself, driven as a person would: pages, filter, zoom, pictures.
 #include <QAbstractItemView>
 #include <QComboBox>
+#include <QHeaderView>
 #include <QLineEdit>
 #include <QSettings>
+#include <QSlider>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "monitor_gui/view/elided_label.h"
 #include "monitor_gui/view/line_chart.h"
+#include "monitor_gui/view/ranks_page.h"
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/units.h"
 #include "monitor_gui/window/main_window.h"
+#include "tests/monitor_gui/made_blocks.h"
 #include "tests/monitor_gui/made_run.h"
 
 namespace weir::monitor {
@@ -34,6 +38,7 @@ class WindowTest : public QObject {
   void TheThresholdIsDrawnOverSteps();
   void TheFilterLeavesTheLayersOfItsName();
   void LayersSortByTheNumberBehindTheText();
+  void ARankSaysWhatItHasNotSubmittedWhileAnythingIsStalled();
   void LanesZoomAndMoveByKeysAndWheel();
 
  private:
@@ -193,6 +198,32 @@ void WindowTest::LayersSortByTheNumberBehindTheText() {
   table->sortByColumn(kPayload, Qt::DescendingOrder);
   QCOMPARE(table->model()->index(0, 0).data().toString(), "fc.weight");
   QCOMPARE(table->model()->index(2, kPayload).data().toString(), "900 B");
+}
+
+void WindowTest::ARankSaysWhatItHasNotSubmittedWhileAnythingIsStalled() {
+  const QString path = folder_.filePath("stalled.weirlog");
+  WriteFile(path, MadeRun() + StallsBlock(9000, {{.name = "loss", .missing = {1}},
+                                                 {.name = "norm", .missing = {1}},
+                                                 {.name = "more", .missing = {1}}}));
+  MainWindow window(path, {});
+  window.ShowPage("ranks");
+  ShowLoaded(window);
+  auto* const table = window.findChild<QDockWidget*>("ranks")->findChild<QTableView*>();
+  constexpr int kNotSubmitted = 12;
+  QCOMPARE(table->model()->headerData(kNotSubmitted, Qt::Horizontal).toString(), "Not submitted");
+  QTRY_COMPARE(table->model()->index(1, kNotSubmitted).data().toString(),
+               "'loss' (0.0 s), 'norm' (0.0 s) and 1 more");
+  QVERIFY(!table->isColumnHidden(kNotSubmitted));
+  QCOMPARE(table->horizontalHeader()->sectionResizeMode(kNotSubmitted), QHeaderView::Stretch);
+  QVERIFY(
+      table->model()->index(1, kNotSubmitted).data(Qt::ToolTipRole).toString().contains("norm"));
+  QCOMPARE(table->model()->index(0, kNotSubmitted).data().toString(), QString());
+  auto* const lines = window.findChild<RanksPage*>()->findChild<QLabel*>();
+  QVERIFY(lines->isVisible());
+  QCOMPARE(lines->text().split('\n').first(), "'loss' has waited 0.0 s for rank 1");
+  window.findChild<QSlider*>()->setValue(10);  // Nothing was stalled yet.
+  QTRY_VERIFY((window.Refresh(), table->isColumnHidden(kNotSubmitted)));
+  QVERIFY(!lines->isVisible());
 }
 
 void WindowTest::LanesZoomAndMoveByKeysAndWheel() {

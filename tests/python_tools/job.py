@@ -24,16 +24,17 @@ def free_ports(count):
 
 
 class Job:
-    """byte-lm with DGC, for ever. `token`: what readers have to show; `environment`: more variables."""
+    """byte-lm with DGC, for ever. `token`: what readers have to show; `environment`: more variables;
+    `arguments`: of another program in byte-lm's place."""
 
-    def __init__(self, test_case, ranks, token="", environment=None):
-        """Ends with the test case, a class or an object. Takes weirrun and byte-lm from sys.argv."""
-        weirrun, byte_lm = sys.argv[1:3]
+    def __init__(self, test_case, ranks, token="", environment=None,
+                 arguments=("--steps", "1000000", "--compressor", "dgc", "--quiet")):
+        """Ends with the test case, a class or an object. Takes weirrun and the program from sys.argv."""
+        weirrun, program = sys.argv[1:3]
         self.port = free_ports(ranks)
         self.url = f"http://127.0.0.1:{self.port}"
         self.process = subprocess.Popen(
-            [weirrun, "-np", str(ranks), "--metrics-port", str(self.port), byte_lm, "--steps", "1000000",
-             "--compressor", "dgc", "--quiet"],
+            [weirrun, "-np", str(ranks), "--metrics-port", str(self.port), program, *arguments],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
             env={**os.environ, "WEIR_METRICS_TOKEN": token, **(environment or {})})
         add = getattr(test_case, "addClassCleanup", None) or test_case.addCleanup

@@ -75,6 +75,9 @@ class Problems(unittest.TestCase):
                               text=True, capture_output=True, check=True, timeout=60).stdout
         self.assertTrue(told.startswith("Rank 1 went another way than the others: they waited for "
                                         "'metrics/loss', which was not submitted there.\n"), told)
+        stalls = runlog.read(self.folder / "stalled-tensor.weirlog").stalls()
+        loss = [tensor for tensor in stalls[-1]["tensors"] if tensor["name"] == "metrics/loss"]
+        self.assertEqual([tensor["missing_ranks"] for tensor in loss], [[1]], stalls)
         self.assertEqual(len(flight.read([str(self.folder / "job.weirflight")])), RANKS)
 
 

@@ -45,6 +45,7 @@ class Rank:
         self.steps: Deque[Dict[str, float]] = collections.deque(maxlen=STEPS_KEPT)
         self.states: Deque[Dict[str, float]] = collections.deque(maxlen=5)
         self.gradients: Dict[int, Dict[str, float]] = {}  # Of the newest step of each.
+        self.stalls: Dict[str, Any] = {"time_ns": 0, "tensors": [], "left_out": 0}
         self._after = 0
 
     def look(self) -> None:
@@ -71,6 +72,8 @@ class Rank:
             self.steps.extend(_rows(columns_of(block)))
         elif kind == "state":
             self.states.extend(_rows(columns_of(block)))
+        elif kind == "stalls":
+            self.stalls = text_of(block)
         elif kind == "gradients":
             for row in _rows(columns_of(block)):
                 self.gradients[int(row["gradient"])] = row

@@ -69,6 +69,7 @@ class RunLog:
         self._buckets: Dict[int, Dict[int, Any]] = {}
         self._tables: Dict[str, Dict[int, List[Table]]] = {}
         self._lost: Dict[int, int] = {}
+        self._stalls: List[Any] = []
         for path in paths:
             any_block = False
             for block in _blocks(path, self.damages):
@@ -84,6 +85,8 @@ class RunLog:
             self._runs[rank] = text_of(block)
         elif kind == "flight":
             self._flights[rank] = text_of(block)
+        elif kind == "stalls":
+            self._stalls.append(text_of(block))
         elif kind == "names":
             known = self._buckets.setdefault(rank, {})
             known.update((bucket["bucket"], bucket) for bucket in text_of(block))
@@ -115,6 +118,12 @@ class RunLog:
     def lost(self, rank: int = 0) -> int:
         """Records that the rank's monitor was too slow to see: they are missing everywhere."""
         return self._lost.get(rank, 0)
+
+    def stalls(self) -> List[Any]:
+        """Whenever it changed, what was stalled in the job, as rank 0 found out: {"time_ns",
+        "tensors": [{"name", "process_set", "waited_seconds", "missing_ranks"}], "left_out"}. When a
+        stall was over, "tensors" has it no more; [] at first, and of a job without a stall."""
+        return self._stalls
 
     def steps(self, rank: Optional[int] = None) -> Table:
         """A row for each step of the rank, or of all: "rank", "step", "start_ns", "end_ns"

@@ -95,6 +95,22 @@ def _rank_rows(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List
     return rows
 
 
+def _stall_lines(ranks: Sequence[Rank]) -> List[str]:
+    """What waits for whom, as rank 0 knows it."""
+    lines = []
+    for rank in ranks:
+        since = rank.stalls["time_ns"]
+        later = max(rank.states[-1]["time_ns"] - since, 0) / 1e9 if rank.states else 0.0
+        for tensor in rank.stalls["tensors"]:
+            of = f" of process set {tensor['process_set']}" if tensor["process_set"] else ""
+            missing = ", ".join(map(str, tensor["missing_ranks"]))
+            lines.append(f"stalled: '{tensor['name']}'{of} has waited "
+                         f"{tensor['waited_seconds'] + later:.0f} s; not submitted by ranks [{missing}]")
+        if rank.stalls["left_out"]:
+            lines.append(f"stalled: {rank.stalls['left_out']} more tensors")
+    return lines
+
+
 def _layer_rows(ranks: Sequence[Rank], most: int) -> List[Tuple[str, ...]]:
     """The layers that waited longest in their newest step, on the rank that waited longest."""
     worst: Dict[str, Tuple[float, Dict[str, float], str]] = {}
@@ -116,6 +132,9 @@ def page(ranks: Sequence[Rank], layers: int) -> str:
     lines = [_summary(times, newest) if times else "no step has ended yet", ""]
     lines += table(("rank", "host", "step", "time", "own work", "exposed", "sent", "stalled", "state"),
                    _rank_rows(ranks, times))
+    stalled = _stall_lines(ranks)
+    if stalled:
+        lines += ["", *stalled]
     rows = _layer_rows(ranks, layers)
     if rows:
         lines += ["", *table(("layer", "compressor", "latency", "payload", "density"), rows)]

@@ -1,0 +1,50 @@
+#include "coordinator/rank_status.h"
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <tuple>
+#include <vector>
+
+namespace weir {
+
+void RankStatus::AddWaiting(const Tensor& tensor, double seconds) {
+  waiting_seconds[tensor] = seconds;
+  if (waiting_seconds.size() > kMostTensors)
+    waiting_seconds.erase(std::prev(waiting_seconds.end()));
+}
+
+bool RankStatus::MayHave(const Tensor& tensor) const {
+  return waiting_seconds.contains(tensor) || joined.contains(tensor.first) ||
+         (waiting_seconds.size() >= kMostTensors && tensor > waiting_seconds.rbegin()->first);
+}
+
+std::string TextOf(const RankStatus& status) {
+  auto waiting = nlohmann::json::array();
+  for (const auto& [tensor, seconds] : status.waiting_seconds) {
+    waiting.push_back({tensor.first, tensor.second, seconds});
+  }
+  nlohmann::json json = {
+      {"waiting", waiting}, {"last_finished", status.last_finished}, {"joined", status.joined}};
+  if (!status.is_answer) json["is_answer"] = false;
+  // A name need not be UTF-8; what is not is shown replaced.
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+RankStatus ParseRankStatus(const std::string& text, std::string& trouble) {
+  RankStatus status;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    for (const auto& [set, name, seconds] :
+         json.at("waiting").get<std::vector<std::tuple<int, std::string, double>>>()) {
+      status.waiting_seconds[{set, name}] = seconds;
+    }
+    status.last_finished = json.value("last_finished", "");
+    status.joined = json.value("joined", std::set<int>());
+    status.is_answer = json.value("is_answer", true);
+  } catch (const nlohmann::json::exception& error) {
+    trouble = error.what();
+  }
+  return status;
+}
+
+}  // namespace weir

@@ -1,0 +1,169 @@
+// The few numbers and sentences that say how a run does.
+#include "monitor_gui/run/summary.h"
+
+#include <QTest>
+
+#include "tests/monitor_gui/made_blocks.h"
+#include "tests/monitor_gui/run_of.h"
+
+namespace weir::monitor {
+
+class SummaryTest : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void TheSummaryIsThatOfTheNewestSteps();
+  void ASlowRankIsNamed();
+  void CompressionThatTakesLongIsATrouble();
+  void TensorsThatWaitForOthersAreATrouble();
+  void AStalledTensorIsNamedWithTheRanksThatMissIt();
+  void OfManyStalledTensorsAFewAreNamed();
+  void AStallIsThereFromItsBeginningToItsEnd();
+  void RanksThatAreLostOrSilentAreTroubles();
+  void ASummaryOfOldStepsIsThatOfEachOfThem();
+};
+
+void SummaryTest::TheSummaryIsThatOfTheNewestSteps() {
+  std::vector<MadeStep> steps;
+  for (qint64 step = 0; step < 200; ++step) {
+    const bool newest = step >= 200 - static_cast<qint64>(Summary::kSteps);
+    steps.push_back({.step = step,
+                     .exposed_communication_ms = newest ? 25 : 90,
+                     .exposed_compression_ms = newest ? 5 : 0,
+                     .payload_bytes = 10,
+                     .dense_bytes = newest ? 1000u : 10u});
+  }
+  const Summary summary = Summarise(RunOf(RunBlock(0, 1) + StepsBlock(0, steps)), 0);
+  QCOMPARE(summary.step, 199);
+  QCOMPARE(summary.ranks, 1);
+  QCOMPARE(summary.step_seconds, 0.1);
+  QCOMPARE(summary.exposed_communication, 0.25);
+  QCOMPARE(summary.exposed_compression, 0.05);
+  QCOMPARE(summary.wire_ratio, 100.0);
+  QVERIFY(!summary.slowest_rank.has_value());
+  QCOMPARE(summary.health, Summary::Health::kGood);
+}
+
+void SummaryTest::ASlowRankIsNamed() {
+  QByteArray bytes;
+  for (int rank = 0; rank < 4; ++rank) {
+    bytes += RunBlock(rank, 4);
+    // All take as long; rank 2 waits for nobody, the others for it.
+    bytes += StepsBlock(rank, {{.step = 0, .exposed_communication_ms = rank == 2 ? 0 : 50}});
+  }
+  const Summary summary = Summarise(RunOf(bytes), 0);
+  QCOMPARE(summary.slowest_rank.value_or(-1), 2);
+  QCOMPARE(summary.slowest_excess, 1.0);
+  QCOMPARE(summary.health, Summary::Health::kWarning);
+  QVERIFY(summary.troubles.join("").contains("rank 2"));
+}
+
+void SummaryTest::CompressionThatTakesLongIsATrouble() {
+  const auto of = [](qint64 compression_ms) {
+    return Summarise(RunOf(RunBlock(0, 1) +
+                           StepsBlock(0, {{.step = 0, .exposed_compression_ms = compression_ms}})),
+                     0);
+  };
+  QCOMPARE(of(9).health, Summary::Health::kGood);  // Of 100.
+  QCOMPARE(of(12).health, Summary::Health::kWarning);
+  QCOMPARE(of(12).troubles, QStringList("steps wait for compression for 12 % of their time"));
+}
+
+void SummaryTest::TensorsThatWaitForOthersAreATrouble() {
+  const auto of = [](qint64 tensors) {
+    return Summarise(RunOf(RunBlock(3, 4) + MadeBlock("state", 3)
+                                                .Column<qint64>("time_ns", "<i8", {1})
+                                                .Column<qint64>("stalled_tensors", "<i8", {tensors})
+                                                .Bytes()),
+                     0);
+  };
+  QCOMPARE(of(0).troubles, QStringList());
+  QCOMPARE(of(1).troubles,
+           QStringList("rank 3 waits with 1 tensor that others have not submitted"));
+  QCOMPARE(of(2).troubles,
+           QStringList("rank 3 waits with 2 tensors that others have not submitted"));
+}
+
+void SummaryTest::AStalledTensorIsNamedWithTheRanksThatMissIt() {
+  const QByteArray waits = MadeBlock("state", 0)
+                               .Column<qint64>("time_ns", "<i8", {5'000'000'000})
+                               .Column<qint64>("stalled_tensors", "<i8", {2})
+                               .Bytes();
+  const Summary summary =
+      Summarise(RunOf(RunBlock(0, 8) +
+                      StallsBlock(3000, {{.name = "loss", .waited_seconds = 62, .missing = {1}},
+                                         {.name = "norm",
+                                          .waited_seconds = 1.5,
+                                          .missing = {1, 2, 3, 5, 6, 7},
+                                          .process_set = 4}}) +
+                      waits),
+                0);
+  // Two seconds later.
+  QCOMPARE(
+      summary.troubles,
+      QStringList({"'loss' has waited 64 s for rank 1",
+                   "'norm' of process set 4 has waited 3.5 s for ranks 1, 2, 3, 5 and 2 more"}));
+  QCOMPARE(summary.health, Summary::Health::kWarning);
+}
+
+void SummaryTest::OfManyStalledTensorsAFewAreNamed() {
+  std::vector<MadeStall> stalls(16, {.name = "w", .waited_seconds = 60, .missing = {1}});
+  const Summary summary = Summarise(RunOf(RunBlock(0, 2) + StallsBlock(0, stalls, 4)), 0);
+  QCOMPARE(summary.troubles.size(), 4);
+  QCOMPARE(summary.troubles[2], "'w' has waited 60 s for rank 1");
+  QCOMPARE(summary.troubles[3], "so have 17 more tensors");
+}
+
+void SummaryTest::AStallIsThereFromItsBeginningToItsEnd() {
+  std::vector<MadeStep> steps;
+  for (qint64 step = 0; step < 100; ++step) steps.push_back({.step = step});
+  const Run run = RunOf(RunBlock(0, 2) + StepsBlock(0, steps) +
+                        StallsBlock(5000, {{.name = "loss", .waited_seconds = 1, .missing = {1}}}) +
+                        StallsBlock(7000, {}));
+  const auto troubles = [&](qint64 step) {
+    return Summarise(run, 0, MomentOf(run, step)).troubles;
+  };
+  QCOMPARE(troubles(48), QStringList());  // It ends at 4.9 s.
+  QCOMPARE(troubles(59), QStringList("'loss' has waited 2.0 s for rank 1"));
+  QCOMPARE(troubles(70), QStringList());
+  QCOMPARE(Summarise(run, 0).troubles, QStringList());
+  // Behind the last step, which is the one that a recording shows in the end.
+  const Run stuck = RunOf(RunBlock(0, 2) + StepsBlock(0, {{.step = 0}, {.step = 1}}) +
+                          StallsBlock(9000, {{.name = "loss", .missing = {1}}}));
+  QCOMPARE(Summarise(stuck, 0, MomentOf(stuck, 0)).troubles, QStringList());
+  QCOMPARE(Summarise(stuck, 0, MomentOf(stuck, 1)).troubles,
+           QStringList("'loss' has waited 0.0 s for rank 1"));
+}
+
+void SummaryTest::RanksThatAreLostOrSilentAreTroubles() {
+  Run run = RunOf(RunBlock(0, 2) + StepsBlock(0, {{.step = 0}}));
+  run.SetLink(0, {.state = RankLink::State::kLive, .heard_ms = 100'000});
+  QCOMPARE(Summarise(run, 101'000).health, Summary::Health::kGood);
+  QCOMPARE(Summarise(run, 107'000).health, Summary::Health::kWarning);
+  run.SetLink(1, {.state = RankLink::State::kLost, .detail = "connection refused"});
+  const Summary lost = Summarise(run, 101'000);
+  QCOMPARE(lost.health, Summary::Health::kBad);
+  QVERIFY(lost.troubles.join("").contains("rank 1 is lost: connection refused"));
+}
+
+void SummaryTest::ASummaryOfOldStepsIsThatOfEachOfThem() {
+  Run run = RunOf(RunBlock(0, 1));
+  constexpr qint64 kSteps = 4 * RankRun::kMostSteps;
+  std::vector<MadeStep> steps;
+  for (qint64 step = 0; step < kSteps; ++step) steps.push_back({.step = step});
+  const QByteArray bytes = StepsBlock(0, steps);
+  for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);
+  const Moment old = MomentOf(run, kSteps / 8);
+  QVERIFY(run.ranks().at(0).StepsUntil(old.step, 1).back().count > 1);
+  for (const std::int64_t step : {std::int64_t{0}, old.step}) {
+    const Summary of_old = Summarise(run, 0, MomentOf(run, step));
+    const Summary newest = Summarise(run, 0);
+    QVERIFY(qAbs(of_old.step_seconds - newest.step_seconds) < 1e-9);
+    QCOMPARE(of_old.wire_ratio, newest.wire_ratio);
+  }
+}
+
+}  // namespace weir::monitor
+
+QTEST_GUILESS_MAIN(weir::monitor::SummaryTest)
+#include <summary_test.moc>

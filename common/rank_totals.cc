@@ -17,6 +17,7 @@ void ForEachNumber(const Visit& visit) {
   visit("payload_bytes", &RankTotals::payload_bytes);
   visit("dense_bytes", &RankTotals::dense_bytes);
   visit("sent_bytes", &RankTotals::sent_bytes);
+  visit("samples", &RankTotals::samples);
   visit("lost_records", &RankTotals::lost_records);
   visit("stalled_tensors", &RankTotals::stalled_tensors);
 }

@@ -22,6 +22,7 @@ struct RankTotals {
   std::uint64_t payload_bytes = 0;  ///< What the rank put into the exchanges.
   std::uint64_t dense_bytes = 0;    ///< What that would have been uncompressed.
   std::uint64_t sent_bytes = 0;     ///< What it sent for them, agreeing on them included.
+  std::uint64_t samples = 0;        ///< That the steps took; 0: not known.
   std::uint64_t lost_records = 0;   ///< Of stages: the times above lack them.
   std::uint64_t stalled_tensors = 0;  ///< By name: that waited for other ranks for too long.
   std::vector<std::string> stalled;   ///< The first of their names.

@@ -187,6 +187,13 @@ std::vector<SettingRow> MakeTable() {
        .member = &S::metrics_per_tensor,
        .allowed = kBoolean,
        .help = "Serves series for single buckets too."},
+      {.name = "BATCH_SIZE",
+       .alias = "",
+       .member = &S::batch_size,
+       .allowed = "a whole number, 0 to 1073741824",
+       .help = "Samples that this rank takes in a step, for the samples a second of the dashboard "
+               "and of weirrun's summary; 0: not known.",
+       .max = 1 << 30},
       {.name = "STRICT",
        .alias = "",
        .member = &S::strict,

@@ -75,7 +75,8 @@ void EngineImpl::ReportTotals(const Settings& settings) {
   if (hosts_.empty() || !settings.summary || parts_->membership == nullptr) return;
   parts_->totals = std::make_unique<TotalsReporter>(
       parts_->recorder, parts_->names, parts_->coordinator->gauges(),
-      [parts = parts_.get()](const std::string& text) { parts->membership->SendTotals(text); });
+      [parts = parts_.get()](const std::string& text) { parts->membership->SendTotals(text); },
+      settings.batch_size);
 }
 
 void EngineImpl::PrepareFlight(const Settings& settings) const {

@@ -25,6 +25,7 @@ std::vector<SettingFlag> MakeFlags() {
        "TIMELINE_MARK_CYCLES"},
       {"--record", "", "metrics", "record", "RECORD"},
       {"--flight-recording", "", "metrics", "flight-recording", "FLIGHT_RECORDING"},
+      {"--batch-size", "", "metrics", "batch-size", "BATCH_SIZE"},
       {"--summary", "--no-summary", "metrics", "summary", "SUMMARY"},
       {"--stall-check", "--no-stall-check", "stall-check", "enabled", "STALL_CHECK"},
       {"--stall-check-warning-time-seconds", "", "stall-check", "warning-time-seconds",

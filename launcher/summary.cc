@@ -31,6 +31,17 @@ void FindSlowest(Summary& summary) {
   summary.slowest_excess = median > 0 ? most / median - 1.0 : 0.0;
 }
 
+void CountSamples(Summary& summary) {
+  if (summary.ranks.size() < summary.job_ranks) return;
+  double per_second = 0.0;
+  for (const RankFigures& rank : summary.ranks) {
+    if (rank.totals.samples == 0 || rank.totals.duration_ns == 0) return;
+    per_second += static_cast<double>(rank.totals.samples) /
+                  (1e-9 * static_cast<double>(rank.totals.duration_ns));
+  }
+  summary.samples_per_second = per_second;
+}
+
 std::string NameOf(const RankFigures& rank) {
   return fmt::format("rank {} on {}", rank.rank, rank.host);
 }
@@ -126,6 +137,7 @@ std::optional<Summary> Summarize(const std::vector<RankTotals>& totals, const Ra
   if (summary.ranks.empty()) return std::nullopt;
   summary.dense_bytes = static_cast<std::uint64_t>(dense);
   FindSlowest(summary);
+  CountSamples(summary);
   WarnOfSlowRank(summary);
   WarnOfCompression(summary);
   WarnOfStalls(summary);

@@ -43,6 +43,8 @@ struct Summary {
   double slowest_excess = 0.0;
   std::uint64_t sent_bytes = 0;   ///< By all ranks, for gradients.
   std::uint64_t dense_bytes = 0;  ///< That a dense all-reduce would have sent.
+  /// Of all ranks together; nothing: not every rank has said how many its steps take.
+  std::optional<double> samples_per_second{};
   std::vector<Warning> warnings{};
 
   const RankFigures& pace() const { return ranks[slowest]; }

@@ -70,6 +70,11 @@ std::vector<std::string> SummaryLines(const Summary& summary) {
       pace.totals.steps(), Seconds(durations.QuantileSeconds(0.5)),
       Seconds(durations.QuantileSeconds(0.95)), 100 * pace.exposed_communication_ratio(),
       100 * pace.exposed_compression_ratio()));
+  if (summary.samples_per_second) {
+    const double samples = *summary.samples_per_second;
+    lines.back() += samples < 100 ? fmt::format("; {:.3g} samples/s", samples)
+                                  : fmt::format("; {:.0f} samples/s", samples);
+  }
   if (summary.job_ranks > 1) {
     lines.push_back(SentLine(summary));
     lines.push_back(fmt::format(
@@ -100,6 +105,7 @@ std::string SummaryJson(const Summary& summary, int exit_code) {
                  {"host", pace.host},
                  {"own_seconds", pace.own_seconds()},
                  {"excess_ratio", summary.slowest_excess}}}};
+  if (summary.samples_per_second) json["samples_per_second"] = *summary.samples_per_second;
   Json& warnings = json["warnings"] = Json::array();
   for (const Summary::Warning& warning : summary.warnings) {
     warnings.push_back({{"kind", warning.kind}, {"text", warning.text}});

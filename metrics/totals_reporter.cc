@@ -17,10 +17,11 @@ constexpr std::size_t kBatch = 512;
 
 TotalsReporter::TotalsReporter(const Recorder& recorder, const BucketNames& names,
                                const EngineGauges& gauges,
-                               std::function<void(const std::string&)> send)
+                               std::function<void(const std::string&)> send, int batch_size)
     : recorder_(recorder),
       gauges_(gauges),
       send_(std::move(send)),
+      batch_size_(static_cast<std::uint64_t>(batch_size)),
       steps_(names),
       batch_(kBatch),
       thread_([this](const std::stop_token& stop) { Run(stop); }) {}
@@ -52,6 +53,7 @@ void TotalsReporter::SendNews() {
   RankTotals totals = totals_.totals();
   if (totals.steps() == 0) return;
   totals.sent_bytes = gauges_.gradient_traffic.total_sent() + gauges_.negotiation_bytes;
+  totals.samples = totals.steps() * batch_size_;
   totals.lost_records = lost_;
   totals.stalled = gauges_.stalled_names(totals.stalled_tensors);
   std::string text = ToText(totals);

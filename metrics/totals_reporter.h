@@ -22,9 +22,10 @@ namespace weir {
 /// outlive it.
 class TotalsReporter {
  public:
-  /// `send` is called by one thread at a time, and may wait.
+  /// `send` is called by one thread at a time, and may wait. `batch_size`: samples of a step; 0:
+  /// not known.
   TotalsReporter(const Recorder& recorder, const BucketNames& names, const EngineGauges& gauges,
-                 std::function<void(const std::string&)> send);
+                 std::function<void(const std::string&)> send, int batch_size = 0);
   /// Reports for the last time.
   ~TotalsReporter();
   TotalsReporter(const TotalsReporter&) = delete;
@@ -41,6 +42,7 @@ class TotalsReporter {
   const Recorder& recorder_;
   const EngineGauges& gauges_;
   const std::function<void(const std::string&)> send_;
+  const std::uint64_t batch_size_;
 
   std::mutex mutex_;  // Guards what follows.
   StepSummaries steps_;

@@ -53,10 +53,11 @@ int Main(int argc, char** argv) {
   const QCommandLineOption size("size", "Of the window, in pixels.", "WIDTHxHEIGHT");
   const QCommandLineOption step("step", "With --screenshot: shows the run as it was at this step.",
                                 "NUMBER");
-  const QCommandLineOption samples(
-      "samples-per-step",
-      "Samples that all ranks take in a step together, for samples a second: a job does not say.",
-      "NUMBER");
+  const QCommandLineOption samples("samples-per-step",
+                                   "Samples that all ranks take in a step together, for samples a "
+                                   "second, where the job does not "
+                                   "say (WEIR_BATCH_SIZE) or means others.",
+                                   "NUMBER");
   const QCommandLineOption demo("demo", "Plays a recording that comes with the program.");
   parser.addOptions({demo, page, screenshot, size, step, samples});
   parser.process(application);

@@ -25,7 +25,9 @@ namespace {
 void Run(Options options) {
   const Text text = Text::Load(options.text);
   Model model(ModelShape{}, options.seed);
-  const std::unique_ptr<weir::Engine> engine = weir::Engine::Create();
+  weir::Settings settings = weir::Settings::FromEnvironment();
+  settings.batch_size = options.batch;  // For samples a second.
+  const std::unique_ptr<weir::Engine> engine = weir::Engine::Create(settings);
   if (!options.compressor.contains("compressor")) {
     options.compressor.merge(std::map(engine->settings().compression));
     options.compressor.try_emplace("compressor", "dense");

@@ -56,6 +56,7 @@ struct Settings {
   std::string metrics_certificate;  ///< A file in PEM: the metrics are served over TLS; empty: not.
   std::string metrics_key;          ///< Its key, a file in PEM.
   bool metrics_per_tensor = false;
+  int batch_size = 0;  ///< Samples that a rank takes in a step, for samples a second; 0: not known.
 
   bool strict = false;  ///< What would be ignored, or done otherwise than asked, is an error.
 

@@ -68,6 +68,10 @@ void RankRun::Add(const Block& block) {
   if (kind == "gap") lost_ += static_cast<std::uint64_t>(block.head()["blocks"].toInteger());
 }
 
+QString RankRun::setting(const char* variable) const {
+  return run_["settings"][QLatin1String(variable)]["value"].toString();
+}
+
 const NameInfo& RankRun::NameOf(std::uint32_t number) const {
   static const NameInfo kUnknown{.name = "?", .group = {}, .compressor = {}, .routes = {}};
   const auto found = names_.find(number);

@@ -99,6 +99,8 @@ class RankRun {
   QString host() const { return run_["host"].toString(); }
   int size() const { return size_; }
   const QJsonObject& run() const { return run_; }
+  /// A setting of the job, as text; empty: not known.
+  QString setting(const char* variable) const;
   const NameInfo& NameOf(std::uint32_t number) const;
   const std::unordered_map<std::uint32_t, NameInfo>& names() const { return names_; }
 

@@ -38,6 +38,17 @@ double SentPerSecond(std::span<const StateRow> states) {
   return seconds > 0 ? static_cast<double>(now.sent_bytes - before.sent_bytes) / seconds : 0.0;
 }
 
+/// Samples that all ranks take in a step, by those that are known; 0: one of them does not say.
+double SamplesPerStep(const Run& run, int ranks) {
+  double samples = 0.0;
+  for (const auto& [rank, known] : run.ranks()) {
+    const int batch = known.setting("WEIR_BATCH_SIZE").toInt();
+    if (batch <= 0) return 0.0;
+    samples += batch;
+  }
+  return samples * ranks / static_cast<double>(std::max<std::size_t>(run.ranks().size(), 1));
+}
+
 void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
   if (ranks.size() < 2) return;
   std::ranges::sort(ranks, {}, &OfRank::own_seconds);
@@ -136,6 +147,10 @@ Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
     summary.exposed_compression = static_cast<double>(compression) / static_cast<double>(time);
   }
   if (payload > 0) summary.wire_ratio = dense / payload;
+  const double samples = SamplesPerStep(run, summary.ranks);
+  if (samples > 0 && summary.step_seconds > 0) {
+    summary.samples_per_second = samples / summary.step_seconds;
+  }
   FindSlowest(std::move(own), summary);
   FindTroubles(run, now_ms, at, summary);
   return summary;

@@ -19,7 +19,7 @@ struct Summary {
   std::int64_t step = -1;
   /// From the end of a step to that of the next, mean of the slowest rank.
   double step_seconds = 0.0;
-  /// Of all ranks together; nothing: nobody says how many samples a step takes.
+  /// Of all ranks together; nothing: not all that are known say how many samples their steps take.
   std::optional<double> samples_per_second{};
   double exposed_communication = 0.0;  ///< Fraction of the steps' time, mean over ranks.
   double exposed_compression = 0.0;

@@ -62,8 +62,9 @@ Strip::Strip(QWidget* parent)
                   .arg(Summary::kSteps))),
       samples_(
           Add(tr("Samples"),
-              tr("Samples a second of all ranks together. A job does not say how many it takes "
-                 "in a step: View, \"Samples in a step\" does, or --samples-per-step."))),
+              tr("Samples a second of all ranks together. How many a step takes a job says where "
+                 "WEIR_BATCH_SIZE is set; View, \"Samples in a step\" or --samples-per-step say "
+                 "otherwise."))),
       communication_(
           Add(tr("Exposed communication"),
               tr("Part of a step in which a rank only waited for the exchange: after its "

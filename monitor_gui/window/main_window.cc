@@ -234,8 +234,8 @@ void MainWindow::AskForSamples() {
   bool well = false;
   const double samples = QInputDialog::getDouble(
       this, tr("Samples in a step"),
-      tr("How many samples all ranks take in a step together (0: not known):"), samples_per_step_,
-      0, 1e12, 0, &well);
+      tr("How many samples all ranks take in a step together (0: what the job says):"),
+      samples_per_step_, 0, 1e12, 0, &well);
   if (well) SetSamplesPerStep(samples);
 }
 

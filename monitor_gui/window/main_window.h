@@ -36,7 +36,7 @@ class MainWindow final : public QMainWindow {
   /// What is shown, by the file's ending: .png the window, .csv the numbers of the current page,
   /// .json a trace of the whole run for Perfetto. Throws std::runtime_error: which file, and why.
   void ExportTo(const QString& path);
-  /// How many samples all ranks take in a step together: a job does not say. 0: not known.
+  /// How many samples all ranks take in a step together, whatever the job says. 0: what it says.
   void SetSamplesPerStep(double samples);
   /// The window closes if nothing is open in it.
   void OpenInNewWindow(const QString& place, const QString& other = {});

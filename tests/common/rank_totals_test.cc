@@ -21,6 +21,7 @@ RankTotals Sample() {
   totals.dense_bytes = std::uint64_t{1} << 60;
   totals.sent_bytes = 8;
   totals.lost_records = 9;
+  totals.samples = 11;
   totals.stalled_tensors = 10;
   totals.stalled = {"a", "\"b\""};
   return totals;
@@ -36,6 +37,7 @@ void ExpectEqual(const RankTotals& a, const RankTotals& b) {
   EXPECT_EQ(a.dense_bytes, b.dense_bytes);
   EXPECT_EQ(a.sent_bytes, b.sent_bytes);
   EXPECT_EQ(a.lost_records, b.lost_records);
+  EXPECT_EQ(a.samples, b.samples);
   EXPECT_EQ(a.stalled_tensors, b.stalled_tensors);
   EXPECT_EQ(a.stalled, b.stalled);
 }
@@ -65,6 +67,7 @@ TEST(RankTotals, OfTwoEnginesAreAddedUp) {
   EXPECT_EQ(both.dense_bytes, std::uint64_t{1} << 61);
   EXPECT_EQ(both.sent_bytes, 16U);
   EXPECT_EQ(both.lost_records, 18U);
+  EXPECT_EQ(both.samples, 22U);
   EXPECT_EQ(both.stalled_tensors, 20U);
   EXPECT_THAT(both.stalled, testing::SizeIs(4));
 }

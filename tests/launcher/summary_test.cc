@@ -70,6 +70,31 @@ TEST(Summary, OneRankHasNobodyToWaitForNorToSendTo) {
   EXPECT_THAT(SummaryLines(*summary), testing::SizeIs(1));
 }
 
+TEST(Summary, SamplesASecondAreThoseOfAllRanksTogether) {
+  std::vector<RankTotals> ranks(3, Steps(100, 1));  // Of 10 ms.
+  for (RankTotals& rank : ranks) rank.samples = 3200;
+  const auto summary = Summarize(ranks, kPlaces);
+  EXPECT_NEAR(summary->samples_per_second.value_or(0), 9600, 1e-6);
+  EXPECT_THAT(SummaryLines(*summary)[0], HasSubstr("; 9600 samples/s\n"));
+  EXPECT_EQ(nlohmann::json::parse(SummaryJson(*summary, 0))["samples_per_second"],
+            *summary->samples_per_second);
+}
+
+TEST(Summary, SamplesASecondAreLeftOutWhereARankDoesNotSayHowMany) {
+  std::vector<RankTotals> ranks(3, Steps(100, 1));
+  for (RankTotals& rank : ranks) rank.samples = 3200;
+  std::vector<RankTotals> unknown = ranks;
+  unknown[1].samples = 0;
+  std::vector<RankTotals> silent = ranks;
+  silent[1] = {};
+  for (const auto& job : {unknown, silent}) {
+    const auto summary = Summarize(job, kPlaces);
+    EXPECT_FALSE(summary->samples_per_second);
+    EXPECT_THAT(SummaryLines(*summary)[0], testing::Not(HasSubstr("samples")));
+    EXPECT_FALSE(nlohmann::json::parse(SummaryJson(*summary, 0)).contains("samples_per_second"));
+  }
+}
+
 TEST(Summary, ThereIsNoneWhereNobodyTookAStep) { EXPECT_FALSE(Summarize({{}, {}, {}}, kPlaces)); }
 
 TEST(Summary, WarnsOfARankThatIsFarSlower) {

@@ -126,6 +126,7 @@ TEST_F(MonitorTest, RunShowsEverySettingAndItsSource) {
   settings_ = Settings::FromEnvironment({{"HOROVOD_CYCLE_TIME", "2.5"},
                                          {"WEIR_METRICS_PORT", std::to_string(FreePort())},
                                          {"WEIR_METRICS_TOKEN", "hunter2"},
+                                         {"WEIR_BATCH_SIZE", "32"},
                                          {"WEIR_TIMELINE", ""}});
   info_.hosts = "a:2,b:3";
   const auto monitor = Start();
@@ -141,6 +142,7 @@ TEST_F(MonitorTest, RunShowsEverySettingAndItsSource) {
   const auto& settings = page["settings"];
   EXPECT_EQ(settings["WEIR_CYCLE_TIME"]["value"], "2.5");
   EXPECT_EQ(settings["WEIR_CYCLE_TIME"]["source"], "HOROVOD_CYCLE_TIME");
+  EXPECT_EQ(settings["WEIR_BATCH_SIZE"]["value"], "32");
   EXPECT_EQ(settings["WEIR_CACHE_CAPACITY"]["source"], "default");
   EXPECT_EQ(settings["WEIR_METRICS_TOKEN"]["value"], "(not shown)");
   EXPECT_EQ(settings.size(), settings_.Entries().size());

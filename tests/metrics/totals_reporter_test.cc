@@ -43,7 +43,7 @@ class TotalsReporterTest : public testing::Test {
 
 TEST_F(TotalsReporterTest, SaysInTheEndWhatAllStepsTook) {
   {
-    const TotalsReporter reporter(recorder_, names_, gauges_, Keep());
+    const TotalsReporter reporter(recorder_, names_, gauges_, Keep(), /*batch_size=*/32);
     AddStep(0);
     AddStep(1);
     gauges_.gradient_traffic.sent[1] = 70;
@@ -59,6 +59,7 @@ TEST_F(TotalsReporterTest, SaysInTheEndWhatAllStepsTook) {
   EXPECT_EQ(last.payload_bytes, 20U);
   EXPECT_EQ(last.dense_bytes, 800U);
   EXPECT_EQ(last.sent_bytes, 75U);
+  EXPECT_EQ(last.samples, 64U);
   EXPECT_EQ(last.stalled_tensors, 1U);
   EXPECT_EQ(last.stalled, std::vector<std::string>{"late"});
 }

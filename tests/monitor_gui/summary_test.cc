@@ -1,6 +1,7 @@
 // The few numbers and sentences that say how a run does.
 #include "monitor_gui/run/summary.h"
 
+#include <QJsonDocument>
 #include <QTest>
 
 #include "tests/monitor_gui/made_blocks.h"
@@ -13,6 +14,7 @@ class SummaryTest : public QObject {
 
  private slots:
   void TheSummaryIsThatOfTheNewestSteps();
+  void SamplesASecondAreThoseOfAllRanks();
   void ASlowRankIsNamed();
   void CompressionThatTakesLongIsATrouble();
   void TensorsThatWaitForOthersAreATrouble();
@@ -42,6 +44,23 @@ void SummaryTest::TheSummaryIsThatOfTheNewestSteps() {
   QCOMPARE(summary.wire_ratio, 100.0);
   QVERIFY(!summary.slowest_rank.has_value());
   QCOMPARE(summary.health, Summary::Health::kGood);
+}
+
+void SummaryTest::SamplesASecondAreThoseOfAllRanks() {
+  const auto of = [](int rank, const QString& batch) {
+    const QJsonObject settings{{"WEIR_BATCH_SIZE", QJsonObject{{"value", batch}}}};
+    const QJsonObject run{{"rank", rank}, {"size", 3}, {"settings", settings}};
+    return MadeBlock("run", rank).Text(QJsonDocument(run).toJson()).Bytes() +
+           StepsBlock(rank, {{.step = 0}, {.step = 1}});  // Of 100 ms.
+  };
+  const auto per_second = [](const QByteArray& bytes) {
+    return Summarise(RunOf(bytes), 0).samples_per_second;
+  };
+  QCOMPARE(per_second(of(0, "32") + of(1, "16") + of(2, "16")).value_or(0), 640.0);
+  // Of a rank that cannot be followed nothing else is known.
+  QCOMPARE(per_second(of(0, "32") + of(1, "16")).value_or(0), 720.0);
+  QVERIFY(!per_second(of(0, "32") + of(1, "0") + of(2, "32")));
+  QVERIFY(!per_second(RunBlock(0, 1) + StepsBlock(0, {{.step = 0}})));
 }
 
 void SummaryTest::ASlowRankIsNamed() {

@@ -37,12 +37,16 @@ class Summary(unittest.TestCase):
         done, lines = self.launch("-np", "2", "--summary-filename", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(lines[0], rf"^weirrun: {STEPS} steps: \S+ [mu]?s each \(median\), \S+ [mu]?s at most "
-                                   r"in 95 %; exposed communication \S+ %, exposed compression \S+ % of the step$")
+                                   r"in 95 %; exposed communication \S+ %, exposed compression \S+ % of the step; "
+                                   r"\S+ samples/s$")
         self.assertRegex(lines[1], r"^weirrun: sent \S+ [kMG]?B for gradients, where dense all-reduce would "
                                    r"have sent \S+ [kMG]?B: \S+ times as much$")
         self.assertRegex(lines[2], r"^weirrun: slowest: rank [01] on localhost, ")
         found = self.summary()
         self.assertEqual((found["exit_code"], found["ranks"], found["steps"]), (0, 2, STEPS))
+        # byte-lm says that each rank takes 32 in a step.
+        self.assertAlmostEqual(found["samples_per_second"],
+                               sum(32 / rank["step_seconds"]["mean"] for rank in found["by_rank"]), places=3)
         self.assertEqual([(rank["rank"], rank["steps"]) for rank in found["by_rank"]],
                          [(0, STEPS), (1, STEPS)])
         for rank in found["by_rank"]:

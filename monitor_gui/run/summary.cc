@@ -60,7 +60,7 @@ void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
 /// Who misses what, where rank 0 has found that out; how many tensors wait, where not (yet).
 QStringList StalledSentences(const Run& run, const Moment& at) {
   const std::int64_t end_ns = StateEnd(run, at);
-  const QStringList named = SentencesOf(StallsAt(run, end_ns), end_ns);
+  QStringList named = SentencesOf(StallsAt(run, end_ns), end_ns);
   if (!named.isEmpty()) return named;
   QStringList counted;
   for (const auto& [rank, known] : run.ranks()) {

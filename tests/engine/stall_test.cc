@@ -33,7 +33,7 @@ int FreePorts() {
       const HttpServer second({.port = first.port() + 1}, {});
       const HttpServer third({.port = first.port() + 2}, {});
       return first.port();
-    } catch (const InvalidArgument&) {
+    } catch (const InvalidArgument&) {  // NOLINT(bugprone-empty-catch): tries others
     }
   }
 }

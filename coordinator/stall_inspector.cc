@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 
 #include "common/log.h"
@@ -107,8 +108,8 @@ std::string StallInspector::Silent() const {
 }
 
 void StallInspector::Answer(std::int64_t now_ns, const Doing& doing) {
-  NoteLongWaits(now_ns,
-                doing.waiting);  // Rank 0 looks at what is told here, not at the last Check.
+  // Rank 0 looks at what is told here, not at the last Check.
+  NoteLongWaits(now_ns, doing.waiting);
   told_ = !long_waits_.empty();
   membership_->SendStatus(StatusText(now_ns, doing, /*is_answer=*/true));
 }
@@ -163,23 +164,21 @@ void StallInspector::DropOldAnswers(std::int64_t now_ns) {
 }
 
 std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
-  std::set<Tensor> tensors;
+  std::map<Tensor, StallList::Entry> entries;
   double oldest = 0.0;
   for (const auto& [rank, heard] : statuses_) {
     for (const auto& [tensor, seconds] : heard.status.waiting_seconds) {
       if (EveryRankHas(tensor)) continue;  // Nobody holds it up: a round will find it.
-      tensors.insert(tensor);
+      if (!entries.contains(tensor)) entries.emplace(tensor, EntryOf(tensor, now_ns));
       oldest = std::max(oldest, seconds);
     }
   }
-  std::map<Tensor, StallList::Entry> entries;
-  for (const Tensor& tensor : tensors) {
-    StallList::Entry entry = EntryOf(tensor, now_ns);
-    if (now_ns - entry.tensor.since_ns >= long_wait_ns_) entries.emplace(tensor, std::move(entry));
-  }
-  list_.Set(std::move(entries));
   std::string text;
-  for (const Tensor& tensor : tensors) text += (text.empty() ? "" : "; ") + Describe(tensor);
+  for (const auto& [tensor, entry] : entries) text += (text.empty() ? "" : "; ") + Describe(entry);
+  std::erase_if(entries, [&](const auto& named) {
+    return now_ns - named.second.tensor.since_ns < long_wait_ns_;
+  });
+  list_.Set(std::move(entries));
   if (text.empty()) return std::nullopt;
   if (shutdown_ns_ > 0 && Nanoseconds(oldest) >= shutdown_ns_) return text;
   if (now_ns < next_warning_ns_) return std::nullopt;
@@ -211,30 +210,22 @@ StallList::Entry StallInspector::EntryOf(const Tensor& tensor, std::int64_t now_
   return entry;
 }
 
-std::string StallInspector::Describe(const Tensor& tensor) const {
-  std::vector<int> present;
-  std::vector<int> missing;
-  double seconds = 0.0;
+std::string StallInspector::Describe(const StallList::Entry& entry) const {
+  const auto& [name, process_set, since_ns, missing] = entry.tensor;
   std::string doing;
-  for (const int rank : ranks_of_(tensor.first)) {
-    const RankStatus& status = statuses_.at(rank).status;
-    const auto found = status.waiting_seconds.find(tensor);
-    if (found != status.waiting_seconds.end()) {
-      present.push_back(rank);
-      seconds = std::max(seconds, found->second);
-      continue;
-    }
-    if (status.MayHave(tensor)) continue;
-    missing.push_back(rank);
+  for (const int rank : missing) {
+    const std::string& last = statuses_.at(rank).status.last_finished;
     doing +=
         fmt::format("{}rank {} {}", doing.empty() ? "" : ", ", rank,
-                    status.last_finished.empty() ? "has finished nothing yet"
-                                                 : "last finished '" + status.last_finished + "'");
+                    last.empty() ? "has finished nothing yet" : "last finished '" + last + "'");
   }
+  double longest = 0.0;
+  for (const auto& [rank, seconds] : entry.waited_seconds) longest = std::max(longest, seconds);
   return fmt::format(
-      "tensor '{}'{} was submitted by ranks [{}] {:.1f} s ago but not by ranks [{}] ({})",
-      tensor.second, tensor.first == 0 ? "" : fmt::format(" of process set {}", tensor.first),
-      fmt::join(present, ", "), seconds, fmt::join(missing, ", "), doing);
+      "tensor '{}'{} was submitted by ranks [{}] {:.1f} s ago but not by ranks [{}] ({})", name,
+      process_set == 0 ? "" : fmt::format(" of process set {}", process_set),
+      fmt::join(entry.waited_seconds | std::views::keys, ", "), longest, fmt::join(missing, ", "),
+      doing);
 }
 
 }  // namespace weir

@@ -85,7 +85,7 @@ class StallInspector {
   void DropOldAnswers(std::int64_t now_ns);
   std::optional<std::string> Report(std::int64_t now_ns);
   bool EveryRankHas(const Tensor& tensor) const;
-  std::string Describe(const Tensor& tensor) const;
+  std::string Describe(const StallList::Entry& entry) const;
   StallList::Entry EntryOf(const Tensor& tensor, std::int64_t now_ns) const;
   const bool enabled_;
   const std::int64_t warning_ns_;

@@ -1,13 +1,9 @@
 // What a person sees of a job under weirrun: the metrics and the timeline of every rank.
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
@@ -16,9 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "common/unique_fd.h"
+#include "tests/free_ports.h"
 #include "tests/launcher/launched_job.h"
 #include "tests/metrics/promtool.h"
+#include "tests/read_file.h"
 
 namespace weir::launcher {
 namespace {
@@ -31,35 +28,6 @@ constexpr int kSteps = 30;
 // As in DgcOptions: dense before, and between them less and less dense.
 constexpr int kWarmUpBegins = 2;
 constexpr int kWarmUpEnds = 12;
-
-bool CanListen(int port, std::vector<UniqueFd>& sockets) {
-  sockets.emplace_back(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return bind(sockets.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-}
-
-/// The first of `count` ports in a row that were free a moment ago; below those that connections of
-/// other programs are given.
-int FreePorts(int count) {
-  // Tests that run at the same time have neighbouring process ids.
-  for (int base = 21000 + getpid() * 16 % 10000; base < 32000; base += count) {
-    std::vector<UniqueFd> sockets;
-    int free = 0;
-    while (free < count && CanListen(base + free, sockets)) ++free;
-    if (free == count) return base;
-  }
-  ADD_FAILURE() << "no free ports";
-  return 0;
-}
-
-std::string ReadFile(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  EXPECT_TRUE(file.is_open()) << path;
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// Sum of a metric's series whose labels contain `label`.
 double Sum(const std::string& scrape, const std::string& name, const std::string& label = "") {

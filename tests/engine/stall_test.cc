@@ -2,47 +2,27 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <iterator>
 #include <latch>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "metrics/http_server.h"
+#include "tests/free_ports.h"
 #include "tests/metrics/http_get.h"
+#include "tests/read_file.h"
 #include "tests/temporary_folder.h"
 #include "weir/engine.h"
-#include "weir/error.h"
 
 namespace weir {
 namespace {
 
 using nlohmann::json;
 
-std::string Bytes(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-/// The first of three ports in a row that were free a moment ago.
-int FreePorts() {
-  while (true) {
-    const HttpServer first({}, {});
-    try {
-      const HttpServer second({.port = first.port() + 1}, {});
-      const HttpServer third({.port = first.port() + 2}, {});
-      return first.port();
-    } catch (const InvalidArgument&) {  // NOLINT(bugprone-empty-catch): tries others
-    }
-  }
-}
-
 class Stall : public testing::Test {
  protected:
   Stall() {
     settings_.stall_warning_seconds = 0.1;
-    settings_.metrics_port = FreePorts();
+    settings_.metrics_port = FreePorts(3);
     settings_.record_filename = folder_ / "run.weirlog";
   }
   /// What rank 0 says, once it says what `is_so` wants.
@@ -91,7 +71,7 @@ TEST_F(Stall, IsNamedWithTheRanksThatMissItUntilItIsOver) {
         seen.wait();
       },
       settings_);
-  const std::string log = Bytes(settings_.record_filename);
+  const std::string log = ReadFile(settings_.record_filename);
   const std::size_t named = log.find(late);
   ASSERT_NE(named, std::string::npos);
   EXPECT_NE(log.find(R"("tensors":[])", named), std::string::npos) << "that it is over";

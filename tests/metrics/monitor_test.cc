@@ -15,6 +15,7 @@
 #include "metrics/rank_path.h"
 #include "tests/metrics/http_get.h"
 #include "tests/metrics/promtool.h"
+#include "tests/read_file.h"
 #include "tests/temporary_folder.h"
 #include "weir/error.h"
 
@@ -213,8 +214,7 @@ TEST_F(MonitorTest, EveryMetricIsInTheReference) {
   gauges_.traffic_of(TrafficOp::kAllgather).received[0] = 1;
   gauges_.last_heard.SetPeers(2);
   gauges_.last_heard.Note(1);
-  std::ifstream file(WEIR_MONITORING_PAGE);
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::string page = ReadFile(WEIR_MONITORING_PAGE);
   std::istringstream body(HttpGet(monitor->port(), "/metrics").body);
   int metrics = 0;
   for (std::string hash, kind, name, rest; body >> hash >> kind >> name; std::getline(body, rest)) {

@@ -5,14 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "metrics/run_log/block.h"
 #include "metrics/stalls.h"
+#include "tests/read_file.h"
 #include "tests/temporary_folder.h"
 #include "weir/error.h"
 
@@ -22,11 +21,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
-
-std::string ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// The heads of all blocks; fails where one is not at the end of the one before.
 std::vector<json> Heads(const std::string& bytes) {

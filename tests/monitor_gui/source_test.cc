@@ -60,6 +60,13 @@ void Write(const QString& path, const QByteArray& bytes) {
   QCOMPARE(file.write(bytes), bytes.size());
 }
 
+/// Reads a recording to its end.
+void ReadWhole(Session& session) {
+  QSignalSpy finished(&session, &Session::Finished);
+  session.Start();
+  QTRY_COMPARE(finished.size(), 1);
+}
+
 }  // namespace
 
 class SourceTest : public QObject {
@@ -167,9 +174,7 @@ void SourceTest::ARecordingHasWhoRunsWhatIsStalledAndWhatComes() {
     QVERIFY(ended[0][0].toString().isEmpty());
   }
   Session replay(path, {});
-  QSignalSpy finished(&replay, &Session::Finished);
-  replay.Start();
-  QTRY_COMPARE(finished.size(), 1);
+  ReadWhole(replay);
   QCOMPARE(Steps(replay, 0), 1u);
   replay.run().Read([](const Run& run) {
     QCOMPARE(run.ranks().at(0).steps()[0].step, 1);
@@ -197,9 +202,7 @@ void SourceTest::FilesOfAllRanksAreRead() {
   Write(folder.filePath("other.weirlog"), RunBlock(2, 2));
   for (const char* name : {"run.weirlog", "run.rank1.weirlog"}) {
     Session session(folder.filePath(name), {});
-    QSignalSpy finished(&session, &Session::Finished);
-    session.Start();
-    QTRY_COMPARE(finished.size(), 1);
+    ReadWhole(session);
     QCOMPARE(Steps(session, 0), 1u);
     QCOMPARE(Steps(session, 1), 1u);
     QCOMPARE(StateOf(session, 0), RankLink::State::kRecorded);
@@ -227,9 +230,7 @@ void SourceTest::OfAFileOfTwoRunsTheNewestIsRead() {
                   GradientsBlock(0, {{.step = 0}}) + RunBlock(0, 1) + NamesBlock(0, {"new"}, 1) +
                   StepsBlock(0, {{.step = 0}}) + GradientsBlock(0, {{.step = 0}}));
   Session session(path, {});
-  QSignalSpy finished(&session, &Session::Finished);
-  session.Start();
-  QTRY_COMPARE(finished.size(), 1);
+  ReadWhole(session);
   QCOMPARE(Steps(session, 0), 1u);
   session.run().Read([](const Run& run) {
     QCOMPARE(run.layers().layers().size(), 1u);
@@ -248,9 +249,7 @@ void SourceTest::AllGradientsAreReadOnce() {
   const QString path = folder.filePath("run.weirlog");
   Write(path, bytes);
   Session session(path, {});
-  QSignalSpy finished(&session, &Session::Finished);
-  session.Start();
-  QTRY_COMPARE(finished.size(), 1);
+  ReadWhole(session);
   session.run().Read([](const Run& run) {
     QCOMPARE(run.layers().columns(), kBlocks);
     for (int column = 0; column < kBlocks; ++column)
@@ -269,9 +268,7 @@ void SourceTest::OfTheStagesTheNewestAreRead() {
   const QString path = folder.filePath("run.weirlog");
   Write(path, bytes);
   Session session(path, {});
-  QSignalSpy finished(&session, &Session::Finished);
-  session.Start();
-  QTRY_COMPARE(finished.size(), 1);
+  ReadWhole(session);
   session.run().Read([](const Run& run) {
     const RankRun& rank = run.ranks().at(0);
     QCOMPARE(rank.stages().size(), rank.most_stages());

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "monitor_gui/source/trust.h"
 #include "monitor_gui/window/appearance.h"
 #include "monitor_gui/window/demo.h"
 #include "monitor_gui/window/main_window.h"
@@ -65,6 +66,10 @@ int Main(int argc, char** argv) {
   if (parser.isSet(demo)) places.prepend(kDemoPlace);
   if (places.size() > 2) return Refuse("one RUN, or two to compare, not " + places.join(" "));
 
+  // Where OpenSSL's own programs, curl and Python look.
+  if (const QString why = TrustAlso(qEnvironmentVariable("SSL_CERT_FILE")); !why.isEmpty()) {
+    return Refuse("SSL_CERT_FILE=" + why);
+  }
   InitialiseAppearance();
   MainWindow window(places.value(0), qEnvironmentVariable("WEIR_METRICS_TOKEN"), places.value(1));
   if (!window.ShowPage(parser.value(page))) {

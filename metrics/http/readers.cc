@@ -49,18 +49,20 @@ void HttpReaders::BoundUnread(const HttpReader* but) {
     }
     return bytes;
   };
-  while (unread() > HttpServer::kMostUnreadBytes && GiveUpIdlest(but)) {
+  // Whoever has not been answered takes none of it.
+  while (unread() > HttpServer::kMostUnreadBytes && GiveUpIdlestThat(State::kTaking, but)) {
   }
 }
 
 bool HttpReaders::GiveUpIdlest(const HttpReader* but) {
-  const auto rank = [](const HttpReader& reader) {
-    return std::pair(reader.state == State::kTaking, reader.progress_ns);
-  };
+  return GiveUpIdlestThat(State::kAsking, but) || GiveUpIdlestThat(State::kTaking, but);
+}
+
+bool HttpReaders::GiveUpIdlestThat(State state, const HttpReader* but) {
   HttpReader* idlest = nullptr;
   for (HttpReader& one : readers_) {
-    if (one.state == State::kAnswering || one.state == State::kLeaving || &one == but) continue;
-    if (idlest == nullptr || rank(one) < rank(*idlest)) idlest = &one;
+    if (one.state != state || &one == but) continue;
+    if (idlest == nullptr || one.progress_ns < idlest->progress_ns) idlest = &one;
   }
   if (idlest == nullptr) return false;
   GiveUp(*idlest);

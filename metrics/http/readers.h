@@ -22,7 +22,8 @@ class HttpReaders {
 
   /// Gives up those whose request has not come in time, however busily they send it.
   void GiveUpLate(std::int64_t now_ns);
-  /// Gives up others than `but` until what is not read fits into kMostUnreadBytes.
+  /// Gives up others than `but` that take an answer, until what is not read fits into
+  /// kMostUnreadBytes.
   void BoundUnread(const HttpReader* but);
   /// Gives up the one that has been idle for longest: of those that have not asked for anything, if
   /// there are any. False when all others are being worked for.
@@ -31,6 +32,7 @@ class HttpReaders {
   void ResumeAll();
 
  private:
+  bool GiveUpIdlestThat(HttpReader::State state, const HttpReader* but);
   static void GiveUp(HttpReader& reader);
 
   std::list<HttpReader> readers_;

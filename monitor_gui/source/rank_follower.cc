@@ -26,6 +26,9 @@ QNetworkRequest RequestOf(const QUrl& endpoint, const QString& path, const QStri
 QString TroubleOf(const QNetworkReply& reply) {
   const int status = reply.attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
   if (status == 401) return QObject::tr("it wants a token: set WEIR_METRICS_TOKEN");
+  if (reply.error() == QNetworkReply::SslHandshakeFailedError) {
+    return QObject::tr("%1; SSL_CERT_FILE names more to trust").arg(reply.errorString());
+  }
   return status == 0 ? reply.errorString() : QObject::tr("HTTP status %1").arg(status);
 }
 

@@ -20,6 +20,7 @@ Screenshot::Screenshot(MainWindow& window, QString path, std::optional<std::int6
     if (!session->is_live()) ++unread_;
     connect(session, &Session::Finished, this, [this] { --unread_; });
     connect(session, &Session::Failed, this, &Screenshot::GiveUp);
+    connect(session, &Session::Said, this, [this](const QString& what) { said_ = what; });
   }
   connect(&timer_, &QTimer::timeout, this, &Screenshot::Look);
   timer_.start(kLookMs);
@@ -32,7 +33,7 @@ void Screenshot::Look() {
     return !run.ranks().empty() && std::all_of(run.ranks().begin(), run.ranks().end(), has_steps);
   });
   if (unread_ == 0 && (!live || enough)) return Take();
-  if (++looks_ == kMostLooks) GiveUp(tr("nothing came from %1").arg(window_.session().place()));
+  if (++looks_ == kMostLooks) GiveUp(tr("there is too little to show: %1").arg(said_));
 }
 
 void Screenshot::Take() {

@@ -24,6 +24,7 @@ class Screenshot final : public QObject {
   MainWindow& window_;
   const QString path_;
   const std::optional<std::int64_t> step_;
+  QString said_;  // By a session, the last time.
   QTimer timer_;
   int looks_ = 0;
   int unread_ = 0;  // Files that are still being read.

@@ -73,6 +73,20 @@ TEST(HostileReaders, WhoStopsReadingCostsNobodyButItself) {
   EXPECT_GT(deaf.back().ReadAll().size(), kMegabyte) << "but not the last one";
 }
 
+TEST(HostileReaders, WhoStopsReadingTakesNobodyElsesPlace) {
+  const HttpServer server({}, Pages());
+  RawReader asking(server.port());
+  asking.Send("GET /small HTTP/1.1\r\n");
+  std::list<RawReader> deaf;
+  for (int i = 0; i < 100; ++i) {
+    deaf.emplace_back(server.port(), /*receive_bytes=*/4096).Send("GET /large HTTP/1.1\r\n\r\n");
+  }
+  ExpectAnswers(server);
+  EXPECT_LT(deaf.front().ReadAll().size(), kMegabyte);  // More is unread than is kept.
+  asking.Send("\r\n");
+  EXPECT_THAT(asking.ReadAll(), HasSubstr("here"));
+}
+
 TEST(HostileReaders, ARequestWithoutEndIsRefused) {
   const HttpServer server({}, Pages());
   RawReader line(server.port());

@@ -1,5 +1,5 @@
 """The endpoint of a running job, with readers that a job would be better off without, and over TLS.
-Arguments: weirrun, byte-lm."""
+Arguments: weirrun, byte-lm, and perhaps weir-monitor."""
 
 import os
 import pathlib
@@ -15,6 +15,8 @@ import urllib.error
 import urllib.request
 
 from job import Job
+
+MONITOR = sys.argv[3:4]
 
 
 def get(url, token="", context=None):
@@ -62,31 +64,57 @@ class HostileReaders(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("openssl"), "there is no openssl to make a certificate with")
 class Tls(unittest.TestCase):
-    def test_a_job_with_a_certificate_is_watched_over_tls(self):
+    @classmethod
+    def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        certificate, key = (str(pathlib.Path(folder.name) / name) for name in ("cert.pem", "key.pem"))
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.certificate, key = (str(cls.folder / name) for name in ("cert.pem", "key.pem"))
         subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
                         "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1", "-addext",
-                        "subjectAltName=IP:127.0.0.1", "-out", certificate, "-keyout", key],
+                        "subjectAltName=IP:127.0.0.1", "-out", cls.certificate, "-keyout", key],
                        check=True, capture_output=True)
-        job = Job(self, 2, "secret", {"WEIR_METRICS_CERTIFICATE": certificate, "WEIR_METRICS_KEY": key})
-        url = job.url.replace("http:", "https:")
-        trusting = ssl.create_default_context(cafile=certificate)
-        job.until(lambda: steps(get(url + "/metrics", "secret", trusting)) > 0)
-        with self.assertRaises(urllib.error.HTTPError) as refused:
-            get(url + "/metrics", "guess", trusting)
-        self.assertEqual(refused.exception.code, 401)
-        with self.assertRaises(urllib.error.URLError):
-            get(url + "/metrics", "secret")  # Whom nobody has told to trust it.
-        self.assertIn('"__scheme__": "https"', get(url + "/targets", "secret", trusting))
+        job = Job(cls, 2, "secret", {"WEIR_METRICS_CERTIFICATE": cls.certificate, "WEIR_METRICS_KEY": key})
+        cls.url = job.url.replace("http:", "https:")
+        cls.trusting = ssl.create_default_context(cafile=cls.certificate)
+        job.until(lambda: steps(get(cls.url + "/metrics", "secret", cls.trusting)) > 10)
 
-        done = subprocess.run([sys.executable, "-m", "weir.top", "--once", url], text=True,
-                              capture_output=True, check=False, timeout=60,
-                              env={**os.environ, "WEIR_METRICS_TOKEN": "secret",
-                                   "SSL_CERT_FILE": certificate})
+    def run_with(self, *command, trusted=None):
+        environment = {**os.environ, "WEIR_METRICS_TOKEN": "secret", "QT_QPA_PLATFORM": "offscreen",
+                       "SSL_CERT_FILE": str(trusted or self.certificate)}
+        return subprocess.run(command, text=True, capture_output=True, check=False, timeout=120,
+                              env=environment)
+
+    def test_who_trusts_the_certificate_reads_what_is_served(self):
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            get(self.url + "/metrics", "guess", self.trusting)
+        self.assertEqual(refused.exception.code, 401)
+        refused.exception.close()
+        with self.assertRaises(urllib.error.URLError):
+            get(self.url + "/metrics", "secret")  # Whom nobody has told to trust it.
+        self.assertIn('"__scheme__": "https"', get(self.url + "/targets", "secret", self.trusting))
+
+    def test_weir_top_watches(self):
+        done = self.run_with(sys.executable, "-m", "weir.top", "--once", self.url)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout.count(" live"), 2, done.stdout)
+
+    @unittest.skipUnless(MONITOR, "the dashboard is not built")
+    def test_the_dashboard_watches(self):
+        picture = self.folder / "ranks.png"
+        done = self.run_with(*MONITOR, "--page", "ranks", "--screenshot", str(picture), self.url)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(picture.stat().st_size, 1000)
+
+    @unittest.skipUnless(MONITOR, "the dashboard is not built")
+    def test_the_dashboard_says_of_a_file_that_it_has_no_certificate(self):
+        none = self.folder / "none.pem"
+        for text, why in ((None, "No such file"), ("nothing", "no certificate")):
+            if text is not None:
+                none.write_text(text)
+            done = self.run_with(*MONITOR, "--screenshot", str(self.folder / "no.png"), self.url, trusted=none)
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, f"SSL_CERT_FILE={none}: .*{why}")
 
 
 if __name__ == "__main__":

@@ -30,6 +30,9 @@ struct StepContext {
   float gradient_scale = 1.0f;
   /// Of this process in the job: random numbers that are not to be alike on all ranks take it in.
   int rank = 0;
+  /// As `rank`, of a server's answer: with the draws of a push it would round that push again, and
+  /// be wrong on average.
+  static constexpr int kAnswer = -1;
   /// Shares the work of this step's calls, if any. Results do not depend on it. This rank's own.
   ThreadPool* pool = nullptr;
 };

@@ -68,7 +68,21 @@ std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
                       .epsilon = options.Real("epsilon")};
 }
 
+/// Options of which one makes another one idle.
+void RefuseIdle(const ParsedOptions& options) {
+  if (options.Choice("momentum") == "none" && options.Given("momentum_mu")) {
+    options.Refuse("momentum_mu",
+                   "has no effect with \"momentum\" = \"none\": leave one of them out");
+  }
+  if (options.Flag("gain_compensation") && !options.Flag("momentum_masking")) {
+    options.Refuse("gain_compensation",
+                   "makes up for what masking drops, and has no effect with \"momentum_masking\" = "
+                   "\"false\": leave one of them out");
+  }
+}
+
 std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+  RefuseIdle(options);
   const std::size_t n = tensor.elements();
   const DgcSettings settings{
       .rule = {.momentum = MomentumOf(options),

@@ -13,7 +13,7 @@ namespace weir {
 /// payload. Its checksum covers the header's other fields and the payload.
 struct FrameHeader {
   CodecId codec = CodecId::kDense;  ///< Which kind of payload: CodecId (compression/codec_id.h).
-  DType dtype = DType::kFloat32;    ///< Of the gradient before encoding.
+  DType dtype = DType::kFloat32;    ///< Of what was encoded: gradients are compressed as fp32.
   std::uint32_t epoch = 0;          ///< Of the plan that shaped the bucket.
   std::uint32_t bucket = 0;
   std::uint64_t step = 0;

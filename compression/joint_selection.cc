@@ -12,10 +12,6 @@
 namespace weir {
 namespace {
 
-// As in cpu/dgc_step.cc: from this density on, and among few entries, candidates do not pay.
-constexpr std::size_t kDenseSelectionFactor = 16;
-constexpr std::size_t kFewElements = 4096;
-
 constexpr std::uint32_t kAboveAll = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
@@ -54,7 +50,7 @@ std::size_t JointSelection::MaxEncodedBytes(double density) const {
 
 void JointSelection::Begin(double density) {
   k_ = EntriesToSend(density);
-  const bool dense = elements_ <= kFewElements || k_ >= elements_ / kDenseSelectionFactor;
+  const bool dense = !cpu::CandidatesPay(elements_, k_);
   if (dense) tracker_.Forget();
   threshold_ = dense ? std::nullopt : tracker_.Next(k_);
 }

@@ -17,7 +17,7 @@ enum class Exchange {
 };
 
 /// Whether compressing is worth it: kAlways and kNever do as they say, kAuto takes the route that
-/// carries fewer bytes, but for kHostAllgather.
+/// carries fewer bytes, but for kHostAllgather and what is asynchronous (max_staleness).
 enum class RoutePolicy { kAuto, kAlways, kNever };
 
 /// What a user asks for (the options "policy", "route", "partition_bytes",

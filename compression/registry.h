@@ -38,8 +38,8 @@ class CompressorRegistration {
 };
 
 /// Checks a user's dictionary against the compressor it names; empty means "dense". Do it once for
-/// an optimizer, then make one compressor a tensor. Throws InvalidArgument (see ParseAgainst), for
-/// an unknown compressor too.
+/// an optimizer, then make one compressor a tensor. Throws InvalidArgument that names the key,
+/// for an unknown compressor too.
 ParsedOptions ParseOptions(const CompressionOptions& options);
 
 /// Throws InvalidArgument for options that contradict each other or do not suit the tensor.

@@ -100,7 +100,8 @@ std::vector<OptionSpec> ArrayRouteSpecs() {
 
 std::vector<OptionSpec> CountSpecs() {
   return {{"k", "", CountOrFractionRule{},
-           "Entries sent: a count for every tensor, or a fraction (the same as density)."}};
+           "Entries sent: a count for every tensor, of every part of it with route=push_pull, or a "
+           "fraction (the same as density)."}};
 }
 
 std::vector<OptionSpec> SeedSpecs() {
@@ -202,6 +203,12 @@ Schedule ScheduleOf(const ParsedOptions& options) {
                   : form == "exponential" ? ScheduleForm::kExponential
                                           : ScheduleForm::kConstant;
   settings.warmup_steps = EitherInteger(options, "warmup_steps", "rampup_step");
+  if (settings.form == ScheduleForm::kConstant) {
+    for (const char* key : {"warmup_steps", "rampup_step"}) {
+      if (!options.Given(key)) continue;
+      options.Refuse(key, "has no effect with \"schedule\" = \"constant\": leave one of them out");
+    }
+  }
   if (options.Given("density") && options.Given("k")) {
     options.Refuse("density", "and \"k\" both say how much is sent; leave one of them out");
   }
@@ -220,6 +227,11 @@ Schedule ScheduleOf(const ParsedOptions& options) {
     }
     for (double sparsity : options.RealList("sparsity")) settings.stages.push_back(1.0 - sparsity);
     settings.final_density = settings.stages.back();
+    if (settings.form == ScheduleForm::kConstant && settings.stages.size() > 1) {
+      options.Refuse("sparsity",
+                     "has more than one entry, of which \"schedule\" = \"constant\" "
+                     "takes the last: leave the others out");
+    }
   }
   return MakeSchedule(settings);
 }
@@ -248,6 +260,9 @@ RouteSettings RouteOf(const ParsedOptions& options) {
   if (policy == "always") route.policy = RoutePolicy::kAlways;
   if (policy == "never") route.policy = RoutePolicy::kNever;
   const std::string& way = options.Choice("route");
+  if (way != "hierarchical" && options.Given("host_values")) {
+    options.Refuse("host_values", "means something with route=hierarchical only: leave it out");
+  }
   if (way == "split") {
     if (const ValueType values = ValueTypeOf(options); IsLowBit(values)) {
       options.Refuse("route", "divides entries among the ranks, which would round \"values\" = \"" +
@@ -260,6 +275,13 @@ RouteSettings RouteOf(const ParsedOptions& options) {
     route.compressed = Exchange::kPushPull;
     route.partition_elements =
         static_cast<std::size_t>(options.Integer("partition_bytes")) / sizeof(float);
+    // A tensor that is one element longer is cut into halves.
+    if ((route.partition_elements + 1) / 2 < MinElementsOf(options)) {
+      options.Refuse(
+          "partition_bytes",
+          "cuts tensors into parts that are too small to be compressed (\"min_elements\", "
+          "\"min_compress_bytes\"): raise it, or lower those");
+    }
     route.max_staleness = options.Integer("max_staleness");
     if (route.max_staleness > 0 && route.policy == RoutePolicy::kNever) {
       options.Refuse("max_staleness",
@@ -270,8 +292,6 @@ RouteSettings RouteOf(const ParsedOptions& options) {
   if (way == "hierarchical") {
     route.compressed = Exchange::kHostAllgather;
     route.halves_inside = options.Choice("host_values") == "fp16";
-  } else if (options.Given("host_values")) {
-    options.Refuse("host_values", "means something with route=hierarchical only: leave it out");
   }
   for (const char* key : {"partition_bytes", "max_staleness"}) {
     if (!options.Given(key)) continue;

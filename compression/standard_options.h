@@ -19,12 +19,12 @@ namespace weir {
 /// Whether payloads list entries with their indices, so that they can be divided (route=split).
 enum class Payloads { kWhole, kOfEntries };
 
-/// min_elements, min_compress_bytes, policy, route, partition_bytes.
+/// min_elements, min_compress_bytes, policy, route, partition_bytes, max_staleness, host_values.
 std::vector<OptionSpec> CommonSpecs(Payloads payloads = Payloads::kWhole);
 /// The same with BytePS's default of 64 KiB.
 std::vector<OptionSpec> FamilySpecs(Payloads payloads = Payloads::kWhole);
 std::vector<OptionSpec> SizeSpecs();         ///< min_elements and min_compress_bytes alone.
-std::vector<OptionSpec> ArrayRouteSpecs();   ///< route and partition_bytes, of whole arrays.
+std::vector<OptionSpec> ArrayRouteSpecs();   ///< The keys of the route, of whole arrays.
 std::vector<OptionSpec> CountSpecs();        ///< k.
 std::vector<OptionSpec> SeedSpecs();         ///< seed.
 std::vector<OptionSpec> SelectionSpecs();    ///< density, steps.
@@ -65,10 +65,10 @@ ValueType ValueTypeOf(const ParsedOptions& options);
 std::size_t FixedCountOf(const ParsedOptions& options);
 /// The random numbers of "seed" for one tensor.
 CounterRandom RandomOf(const ParsedOptions& options, const TensorSpec& tensor);
-/// Tensors of fewer elements travel dense.
 /// Whether entries are selected among all tensors of a bucket (selection=bucket). Refuses that
 /// beside a route on which tensors travel to different places.
 bool SelectsByBucket(const ParsedOptions& options);
+/// Tensors of fewer elements travel dense.
 std::size_t MinElementsOf(const ParsedOptions& options);
 
 /// Throws InvalidArgument for a tensor with more elements than a sparse part can index.

@@ -28,6 +28,10 @@ struct SavedArray {
 struct SavedState {
   int ranks = 1;
   int rank = 0;
+  /// route=hierarchical: how many hosts there were, whose first ranks kept what was not sent, and
+  /// this rank's place on its own. No hosts: every rank kept its own.
+  int hosts = 0;
+  int place = 0;
   std::int64_t step = 0;  ///< Steps completed.
   std::vector<float>
       learning_rates;  ///< Of the last applied step, by parameter group; may be empty.

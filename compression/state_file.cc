@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x5441545352494557;  // "WEIRSTAT"
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 
 void WriteArray(const SavedArray& array, ByteWriter& writer) {
@@ -54,6 +54,8 @@ std::vector<std::byte> Serialize(const SavedState& state) {
   writer.Put(kVersion);
   writer.Put(static_cast<std::uint32_t>(state.ranks));
   writer.Put(static_cast<std::uint32_t>(state.rank));
+  writer.Put(static_cast<std::uint32_t>(state.hosts));
+  writer.Put(static_cast<std::uint32_t>(state.place));
   writer.Put(static_cast<std::uint32_t>(state.arrays.size()));
   writer.Put(state.step);
   writer.Put(static_cast<std::uint64_t>(state.learning_rates.size()));
@@ -71,12 +73,20 @@ SavedState Deserialize(std::span<const std::byte> bytes) {
   }
   const auto ranks = reader.Get<std::uint32_t>();
   const auto rank = reader.Get<std::uint32_t>();
+  const auto hosts = reader.Get<std::uint32_t>();
+  const auto place = reader.Get<std::uint32_t>();
   const auto count = reader.Get<std::uint32_t>();
   if (ranks > INT32_MAX || rank >= ranks) {
     reader.Fail("rank is " + std::to_string(rank) + " of " + std::to_string(ranks));
   }
+  if (hosts > ranks || place >= ranks) {
+    reader.Fail("place is " + std::to_string(place) + " on one of " + std::to_string(hosts) +
+                " hosts of " + std::to_string(ranks) + " ranks");
+  }
   SavedState state{.ranks = static_cast<int>(ranks),
                    .rank = static_cast<int>(rank),
+                   .hosts = static_cast<int>(hosts),
+                   .place = static_cast<int>(place),
                    .step = reader.Get<std::int64_t>(),
                    .learning_rates = {},
                    .arrays = {}};

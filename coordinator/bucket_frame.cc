@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include "common/check.h"
@@ -47,6 +48,7 @@ std::span<std::byte> BucketFrame::Writer::Next() {
 
 void BucketFrame::Writer::Put(std::size_t bytes) {
   WEIR_CHECK(bytes <= most_[lengths_.size()]);
+  WEIR_CHECK(bytes <= std::numeric_limits<std::uint32_t>::max());
   lengths_.push_back(static_cast<std::uint32_t>(bytes));
   at_ += bytes;
 }

@@ -82,6 +82,10 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   /// This rank's state from the files of former ranks. Throws what Load throws.
   SavedState ReadStates(std::span<std::istream* const> former_ranks) const;
   SavedState ReadOne(std::istream& one_rank) const;
+  /// The hosts whose first ranks keep what was not sent; null: every rank keeps its own.
+  const HostGrid* SharingHosts() const;
+  /// Throws InvalidArgument for states that others kept than would keep them now.
+  void CheckHosts(std::span<const SavedState> states) const;
   /// Throws InvalidArgument for a state of other tensors or parameter groups.
   void CheckState(const SavedState& state) const;
   /// Restores what `read` returns, once all ranks agree on the step. Throws what `read` throws, and

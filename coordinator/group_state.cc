@@ -94,6 +94,10 @@ void GradientGroupImpl::Save(std::ostream& out) const {
   SavedState state = Collect(compressors);
   state.ranks = set_.size();
   state.rank = set_.IndexOf(coordinator_.rank());
+  if (const HostGrid* const hosts = SharingHosts()) {
+    state.hosts = hosts->hosts();
+    state.place = hosts->place();
+  }
   state.step = next_step_;
   state.learning_rates = previous_rates_;
   const std::vector<std::byte> bytes = Serialize(state);
@@ -110,6 +114,7 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
   ReadEach(spec_.name, former_ranks,
            [&states](std::istream& in) { states.push_back(ReadState(in)); });
   CheckServersAreNew("Load");
+  CheckHosts(states);
   // Other servers may have been there.
   const std::vector<SavedArray> served = TakeServed(PartNames(), states);
   SavedState mine = states.front();
@@ -130,6 +135,31 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
   GiveServed(ServedCompressors(), served, mine);
   CheckState(mine);
   return mine;
+}
+
+const HostGrid* GradientGroupImpl::SharingHosts() const {
+  const bool by_host = std::ranges::any_of(plan_.variants, [](const Variant& variant) {
+    return variant.route.compressed == Exchange::kHostAllgather;
+  });
+  return by_host && hosts_ ? &*hosts_ : nullptr;
+}
+
+/// What a host's first rank has kept is sent by no other rank of it.
+void GradientGroupImpl::CheckHosts(std::span<const SavedState> states) const {
+  const HostGrid* const hosts = SharingHosts();
+  const int now = hosts == nullptr ? 0 : hosts->hosts();
+  const bool is_own = states.size() == 1 && states.front().ranks == set_.size();
+  for (const SavedState& state : states) {
+    const bool fits = is_own && hosts != nullptr && state.place == hosts->place();
+    if (state.hosts == now && (now == 0 || fits)) continue;
+    const auto kept = [](int count) {
+      return count == 0 ? "every rank"
+                        : "the first rank of each of " + std::to_string(count) + " hosts";
+    };
+    throw InvalidArgument("Load of '" + spec_.name + "': what was not sent yet was kept by " +
+                          kept(state.hosts) + " (route), and would be kept by " + kept(now) +
+                          ": start as many ranks as before, on as many hosts, with the same route");
+  }
 }
 
 SavedState GradientGroupImpl::ReadOne(std::istream& one_rank) const {

@@ -66,11 +66,12 @@ def check(options, rate):
             "hosts": options.hosts}
 
 
-def measure(options, rate, shape):
-    """Rows of all columns on one set of gradients."""
+def measure(options, rate, shape, columns, backprop):
+    """Rows of these columns on one set of gradients."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "options.json").write_text(json.dumps({**vars(options), "shape": shape}))
+        (folder / "options.json").write_text(json.dumps(
+            {**vars(options), "shape": shape, "columns": columns, "backprop": backprop}))
         netlab.run("slow-network", options.hosts, rate, "--", sys.executable,
                    HERE / "slow_network_ranks.py", folder)
         return json.loads((folder / "rows.json").read_text())
@@ -82,18 +83,21 @@ def set_of(row):
 
 
 def measure_missing(options, file):
-    """A set of gradients is measured as a whole, so that what is compared was measured in turn; it is
-    left alone where the file has all that is asked for of it."""
+    """A set of gradients is measured as a whole, with what the file has of it already, so that what is
+    compared was measured in turn; it is left alone where the file has all that is asked for."""
     asked = {(column, backprop) for column in options.columns for backprop in options.backprop}
     for rate in options.rates:
         about = None
         for shape in options.shapes:
             this = (rate, shape, options.hosts)
             rows = file.whole["rows"]
-            if asked <= {(row["column"], row["backprop"]) for row in rows if set_of(row) == this}:
+            there = {(row["column"], row["backprop"]) for row in rows if set_of(row) == this}
+            if asked <= there:
                 continue
             about = about or check(options, rate)
-            new = [{**about, **row} for row in measure(options, rate, shape)]
+            columns = [name for name in COLUMNS if name in {one for one, _ in asked | there}]
+            backprop = sorted({seconds for _, seconds in asked | there})
+            new = [{**about, **row} for row in measure(options, rate, shape, columns, backprop)]
             file.whole["rows"] = [row for row in rows if set_of(row) != this] + new
             file.write()
 

@@ -104,6 +104,16 @@ void Int8Codec::Check(std::span<const std::byte> payload, std::size_t n) const {
       throw Corrupt("int8 part: the scale of a block is " + std::to_string(step) +
                     ", which no sender writes");
     }
+    std::int8_t least = 0;
+    std::int8_t bits = 0;
+    for (const std::byte byte : payload.subspan(block.offset + kStepBytes, block.count)) {
+      const auto level = static_cast<std::int8_t>(byte);
+      least = std::min(least, level);
+      bits |= level;
+    }
+    if (least < -kLargest || (step == 0.0f && bits != 0)) {
+      throw Corrupt("int8 part: a level does not fit its block's scale, " + std::to_string(step));
+    }
   });
 }
 

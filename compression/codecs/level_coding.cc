@@ -166,10 +166,11 @@ std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm f
   return kForm + packed;
 }
 
-void DecodeLevels(std::span<const std::byte> bytes, int s, std::span<std::int8_t> levels) {
+void DecodeLevels(std::span<const std::byte> bytes, int s, LevelForm form,
+                  std::span<std::int8_t> levels) {
   if (bytes.empty()) ThrowCorrupt("there are none");
   const auto rest = bytes.subspan(kForm);
-  if (bytes[0] == kGaps) {
+  if (bytes[0] == kGaps && form == LevelForm::kShorter) {
     if (rest.size() >= PackedBytes(levels.size(), s)) ThrowCorrupt("the longer form was sent");
     return ReadGaps(rest, s, levels);
   }

@@ -22,8 +22,9 @@ enum class LevelForm { kShorter, kPacked };
 std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm form,
                          std::byte* out);
 
-/// Reads exactly levels.size() levels from exactly these bytes. Throws Corrupt for bytes that say
-/// anything else; `levels` then holds anything.
-void DecodeLevels(std::span<const std::byte> bytes, int s, std::span<std::int8_t> levels);
+/// Reads exactly levels.size() levels from exactly the bytes that EncodeLevels writes in this form.
+/// Throws Corrupt for bytes that say anything else; `levels` then holds anything.
+void DecodeLevels(std::span<const std::byte> bytes, int s, LevelForm form,
+                  std::span<std::int8_t> levels);
 
 }  // namespace weir

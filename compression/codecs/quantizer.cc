@@ -104,7 +104,11 @@ QuantizerCodec::Decoded QuantizerCodec::Read(std::span<const std::byte> payload,
     throw Corrupt("level part: the scale is " + std::to_string(scale) + ", which no sender writes");
   }
   Decoded decoded{std::vector<std::int8_t>(n), TableOf(scale)};
-  DecodeLevels(payload.subspan(kHeader), rule_.levels, decoded.levels);
+  DecodeLevels(payload.subspan(kHeader), rule_.levels, rule_.form, decoded.levels);
+  const auto is_zero = [](std::int8_t level) { return level == 0; };
+  if (scale == 0.0f && !std::ranges::all_of(decoded.levels, is_zero)) {
+    throw Corrupt("level part: there are levels of a scale of 0");
+  }
   return decoded;
 }
 

@@ -8,11 +8,6 @@
 namespace weir::cpu {
 namespace {
 
-// From this density on, and in short tensors, candidates do not pay: every block of the pass would
-// have one. The selection then reads v itself.
-constexpr std::size_t kDenseSelectionFactor = 16;
-constexpr std::size_t kShortTensor = 4096;
-
 // Parts below this size cost more to hand out than they gain. More parts than threads even out
 // what other programs take from a core.
 constexpr std::size_t kMinPart = std::size_t{1} << 16;
@@ -82,7 +77,7 @@ void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std:
   WEIR_CHECK(k >= 1 && k <= v_.size());
   const Accumulation step = Begin(gradient, gradient_scale, pool);
   SetCount(k);
-  const bool dense_selection = v_.size() <= kShortTensor || k >= v_.size() / kDenseSelectionFactor;
+  const bool dense_selection = !CandidatesPay(v_.size(), k);
   const RadixSelect::Result kth =
       dense_selection ? SelectAmongAll(step) : SelectAmongCandidates(step);
   kth_magnitude_ = MagnitudeOfKey(kth.key);

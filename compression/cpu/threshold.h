@@ -11,6 +11,11 @@
 /// pass's speed, never its result.
 namespace weir::cpu {
 
+/// Whether a pass over `n` entries that selects `k` is to collect candidates. Where many are sent,
+/// and among few, every block of the pass would have one, and the selection reads the entries
+/// itself.
+inline bool CandidatesPay(std::size_t n, std::size_t k) { return n > 4096 && k < n / 16; }
+
 /// Remembers a threshold from step to step by the rank rule: the magnitude of rank 2 k among a
 /// step's candidates, times the growth of the k-th magnitude. A fixed fraction of the k-th
 /// magnitude will not do: v is a random walk absorbed at the threshold, and its density rises

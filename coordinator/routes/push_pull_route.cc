@@ -92,6 +92,7 @@ std::size_t PushPullRoute::AnswerSlice(std::size_t i,
   ++answered_;
   StepContext context = gradients().ContextOf(slice);
   context.gradient_scale = 1.0f;  // It is in the payloads.
+  context.rank = StepContext::kAnswer;
   return slice.answering->Encode(context, mean, answer);
 }
 

@@ -65,7 +65,7 @@ ServedBucket::Pushed ServedBucket::Read(int worker, std::span<const std::byte> f
                                .density = about_.schedule.Density(pushed.step),
                                .learning_rate = rate(g),
                                .previous_learning_rate = rate(about_.parameter_groups + g),
-                               .rank = about_.rank});
+                               .rank = StepContext::kAnswer});
   }
   pushed.payloads.assign(payloads.begin() + 1, payloads.end());
   return pushed;

@@ -32,7 +32,6 @@ class ServedBucket {
     Schedule schedule;
     std::size_t parameter_groups = 1;
     int workers = 1;
-    int rank = 0;  ///< Of the server, for the random numbers of its answers.
     std::vector<Part> parts;
   };
   /// A frame that has to reach a worker before it may push this bucket again; it lies in the bucket

@@ -39,7 +39,6 @@ std::unique_ptr<ServedBucket> MakeBucket(const GroupPlan& plan, const GradientGr
                                    .schedule = variant.schedule,
                                    .parameter_groups = ParameterGroups(spec),
                                    .workers = place.workers,
-                                   .rank = place.rank,
                                    .parts = {}};
   for (const std::uint32_t p : planned.tensors) {
     bucket.identity.elements += plan.parts[p].elements;

@@ -47,7 +47,8 @@ struct GradientGroupSpec {
   std::map<std::string, std::string> also_equal{};
 };
 
-/// What holds for one step. Learning rate and step must be the same on all ranks.
+/// What holds for one step. Learning rates must be the same on all ranks, as steps are by
+/// themselves; the loss scale may differ.
 struct StepInfo {
   std::span<const float> learning_rates;  ///< By parameter group; empty: 0 for all.
   float loss_scale = 1.0f;                ///< Gradients carry this factor (mixed precision).
@@ -76,8 +77,9 @@ struct StepReport {
 /// momentum inside the compressor ("dgc") the whole update before the learning rate; with its
 /// momentum=adam the learning rate is in it.
 ///
-/// Submit is thread-safe; BeginStep, EndStep, WaitStep, Save and Load belong to one thread. Errors
-/// are the engine's (include/weir/engine.h).
+/// Submit is thread-safe; all other calls belong to one thread. Errors are the engine's
+/// (include/weir/engine.h). To destroy a group between BeginStep and WaitStep, as an exception may
+/// do, ends the job on all ranks: the others wait for its gradients.
 class GradientGroup {
  public:
   virtual ~GradientGroup() = default;
@@ -96,7 +98,9 @@ class GradientGroup {
                         std::shared_ptr<const void> owner = nullptr) = 0;
 
   /// Where the result of a tensor goes that this rank does not submit in a step (an unused
-  /// parameter still receives the other ranks' part). Null: it is dropped.
+  /// parameter still receives the other ranks' part): room for as many elements of its dtype as the
+  /// gradient has, until the next call for it or the end of the group. Null: it is dropped. Between
+  /// steps only. Throws InvalidArgument for a wrong index.
   virtual void SetDefaultUpdate(std::size_t index, void* data) = 0;
 
   /// Supplies zeros for every tensor that was not submitted. Every call of Submit, on whatever

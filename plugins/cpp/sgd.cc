@@ -73,7 +73,7 @@ MomentumShare ShareMomentum(const OptimizerOptions& options, CompressionOptions 
   }
   const auto compressor = share.compression.find("compressor");
   if (compressor == share.compression.end() || compressor->second != "dgc") return share;
-  if (!given && !options.rule) {
+  if (!given) {
     share.compression["momentum"] = OptionText(share.momentum);
     if (options.momentum != 0.0f) share.compression["momentum_mu"] = ExactText(options.momentum);
   }

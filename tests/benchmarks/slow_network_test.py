@@ -161,12 +161,11 @@ class Resuming(unittest.TestCase):
     def check(options, rate):
         return {"rate": rate, "TCP, Mb/s": 90.0, "reached": True, "hosts": options.hosts}
 
-    def measure(self, options, rate, shape):
+    def measure(self, options, rate, shape, columns, backprop):
         self.measured.append((rate, shape))
         if shape == "broken":
             raise SystemExit(1)
-        return [row(shape, backprop, column, 1.0) for column in options.columns
-                for backprop in options.backprop]
+        return [row(shape, seconds, column, 1.0) for column in columns for seconds in backprop]
 
     def run_all(self, file, shapes="vgg16,lstm", columns="ddp,weir-dgc"):
         """What this run measures."""
@@ -191,6 +190,15 @@ class Resuming(unittest.TestCase):
             self.run_all(file, "lstm", columns="ddp")
             self.assertEqual(self.run_all(file, "lstm"), [("100mbit", "lstm"), ("none", "lstm")])
             rows = RecordFile("slow-network", file).whole["rows"]
+            self.assertEqual(len(rows), 2 * 2 * 2)
+
+    def test_columns_that_are_not_asked_for_this_time_are_measured_again_and_not_lost(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "rows.json"
+            self.run_all(file, "lstm", columns="ddp")
+            self.run_all(file, "lstm", columns="weir-dgc")
+            rows = RecordFile("slow-network", file).whole["rows"]
+            self.assertEqual({row["column"] for row in rows}, {"ddp", "weir-dgc"})
             self.assertEqual(len(rows), 2 * 2 * 2)
 
 

@@ -70,5 +70,16 @@ TEST(Int8, AnOddScaleIsCorrupt) {
               ThrowsMessage<Corrupt>(HasSubstr("the scale of a block is")));
 }
 
+TEST(Int8, ALevelThatNoSenderWritesIsCorrupt) {
+  const auto corrupt = ThrowsMessage<Corrupt>(HasSubstr("a level does not fit"));
+  auto payload = Encoded(std::vector<float>(300, 1.0f));
+  payload.back() = std::byte{0x80};
+  EXPECT_THAT([&] { Int8Codec().Check(payload, 300); }, corrupt);
+  payload = Encoded(std::vector<float>(300, 0.0f));
+  EXPECT_NO_THROW(Int8Codec().Check(payload, 300));
+  payload.back() = std::byte{1};  // Of nothing.
+  EXPECT_THAT([&] { Int8Codec().Check(payload, 300); }, corrupt);
+}
+
 }  // namespace
 }  // namespace weir

@@ -23,9 +23,10 @@ std::vector<std::byte> Encoded(const Levels& levels, int s, LevelForm form = Lev
   return bytes;
 }
 
-Levels Decoded(std::span<const std::byte> bytes, int s, std::size_t n) {
+Levels Decoded(std::span<const std::byte> bytes, int s, std::size_t n,
+               LevelForm form = LevelForm::kShorter) {
   Levels levels(n, 99);
-  DecodeLevels(bytes, s, levels);
+  DecodeLevels(bytes, s, form, levels);
   return levels;
 }
 
@@ -61,7 +62,10 @@ TEST(LevelCoding, FullArraysArePackedAndBareOnesAreGaps) {
   test::ExpectAsOnThePage(Encoded(bare, 7), "01 01 00 00 00 5a 01");
   EXPECT_EQ(Decoded(Encoded(bare, 7), 7, 100), bare);
   EXPECT_EQ(Encoded(bare, 7, LevelForm::kPacked).size(), 51u);
-  EXPECT_EQ(Decoded(Encoded(bare, 7, LevelForm::kPacked), 7, 100), bare);
+  EXPECT_EQ(Decoded(Encoded(bare, 7, LevelForm::kPacked), 7, 100, LevelForm::kPacked), bare);
+  EXPECT_THAT([&] { Decoded(Encoded(bare, 7), 7, 100, LevelForm::kPacked); },
+              ThrowsMessage<Corrupt>(HasSubstr("form is unknown")))
+      << "who always packs sends no gaps";
 }
 
 TEST(LevelCoding, EverythingComesBack) {

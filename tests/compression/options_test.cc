@@ -130,6 +130,43 @@ TEST(Options, ContradictionsAreRefused) {
   EXPECT_THAT(WhyRefused({{"density", "0.1"}}), HasSubstr("without \"compressor\""));
 }
 
+TEST(Options, OnesThatWouldDoNothingAreRefused) {
+  const auto refused = [](CompressionOptions options) {
+    options.insert({"compressor", "dgc"});
+    return WhyRefused([&] {
+      const ParsedOptions parsed = ParseOptions(options);
+      MakeCompressor(parsed, {"w", Shape{100, 100}});
+      ScheduleOf(parsed);
+      RouteOf(parsed);
+    });
+  };
+  EXPECT_THAT(refused({{"momentum", "none"}, {"momentum_mu", "0.5"}}), HasSubstr("momentum_mu"));
+  EXPECT_THAT(refused({{"momentum_masking", "false"}, {"gain_compensation", "true"}}),
+              HasSubstr("gain_compensation"));
+  EXPECT_THAT(refused({{"schedule", "constant"}, {"warmup_steps", "9"}}),
+              HasSubstr("warmup_steps"));
+  EXPECT_THAT(refused({{"schedule", "constant"}, {"sparsity", "0.9, 0.99"}}),
+              HasSubstr("sparsity"));
+  EXPECT_EQ(refused({{"schedule", "constant"}, {"sparsity", "0.99"}}), "accepted");
+  for (const char* route : {"allgather", "split", "push_pull"}) {
+    EXPECT_THAT(refused({{"route", route}, {"host_values", "fp16"}}), HasSubstr("host_values"));
+  }
+  EXPECT_EQ(refused({{"route", "hierarchical"}, {"host_values", "fp16"}}), "accepted");
+}
+
+TEST(Options, PartsOfATensorThatAreTooSmallToBeCompressedAreRefused) {
+  const auto refused = [](CompressionOptions options) {
+    options.insert({{"compressor", "onebit"}, {"route", "push_pull"}});
+    return WhyRefused([&] { RouteOf(ParseOptions(options)); });
+  };
+  EXPECT_THAT(refused({{"partition_bytes", "32768"}}),  // Below min_compress_bytes itself.
+              AllOf(HasSubstr("partition_bytes"), HasSubstr("min_compress_bytes")));
+  EXPECT_THAT(refused({{"partition_bytes", "131064"}}), HasSubstr("partition_bytes"));
+  EXPECT_EQ(refused({{"partition_bytes", "131068"}}), "accepted");
+  EXPECT_EQ(refused({{"partition_bytes", "4"}, {"min_compress_bytes", "0"}}), "accepted");
+  EXPECT_EQ(refused({}), "accepted");
+}
+
 TEST(Options, TheBytePsPrefixIsAccepted) {
   const ParsedOptions options =
       ParseOptions({{"byteps_compressor", "topk"}, {"byteps_k", "0.01"}, {"ef", "vanilla"}});

@@ -214,6 +214,11 @@ TEST(Quantizer, AScaleThatNoSenderWritesIsCorrupt) {
               ThrowsMessage<Corrupt>(HasSubstr("the scale is -1")));
   EXPECT_THAT([&] { Codec(7).Check(std::span(payload).first(3), 8); },
               ThrowsMessage<Corrupt>(HasSubstr("there is no scale")));
+  payload = std::vector<std::byte>(Codec(7).MaxEncodedBytes(8, 1.0));
+  EXPECT_NO_THROW(Codec(7).Check(payload, 8));
+  payload.back() = std::byte{0x10};
+  EXPECT_THAT([&] { Codec(7).Check(payload, 8); },
+              ThrowsMessage<Corrupt>(HasSubstr("levels of a scale of 0")));
 }
 
 }  // namespace

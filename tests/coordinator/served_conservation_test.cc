@@ -51,7 +51,6 @@ class Service {
                                      .identity = Identity(0),
                                      .schedule = schedule_,
                                      .workers = kWorkers,
-                                     .rank = kWorkers,
                                      .parts = {}};
     bucket.parts.push_back(std::move(part));
     return bucket;

@@ -142,6 +142,66 @@ TEST(CompressedByHost, NorDoesAWarmUpLeaveAnythingOnTheOthers) {
               ElementsAre(Gt(0.0), 0.0, Gt(0.0), 0.0, Gt(0.0), 0.0, Gt(0.0), 0.0));
 }
 
+Options Dgc(const std::string& route) {
+  return {{"compressor", "dgc"}, {"density", "0.01"}, {"route", route}};
+}
+
+/// What the ranks save after a few steps.
+std::vector<std::string> Saved(int ranks, int ranks_per_host, const Options& options) {
+  std::vector<std::string> saved(static_cast<std::size_t>(ranks));
+  JobOnHosts(ranks, ranks_per_host)
+      .Run(
+          [&](Engine& engine) {
+            Training training(engine, options);
+            training.Steps(3);
+            std::ostringstream out;
+            training.group().Save(out);
+            saved[static_cast<std::size_t>(engine.rank())] = out.str();
+          },
+          {});
+  return saved;
+}
+
+/// Why every rank of a job refuses it: its own file, or all of them where the ranks are others.
+std::string WhyNotLoaded(const std::vector<std::string>& saved, int ranks, int ranks_per_host,
+                         const Options& options) {
+  std::vector<std::string> why(static_cast<std::size_t>(ranks));
+  JobOnHosts(ranks, ranks_per_host)
+      .Run(
+          [&](Engine& engine) {
+            const auto rank = static_cast<std::size_t>(engine.rank());
+            std::vector<std::istringstream> files;
+            for (std::size_t i = 0; i < saved.size(); ++i)
+              if (saved.size() != why.size() || i == rank) files.emplace_back(saved[i]);
+            std::vector<std::istream*> streams;
+            for (std::istringstream& file : files) streams.push_back(&file);
+            Training training(engine, options);
+            try {
+              training.group().Load(streams);
+              why[rank] = "loaded";
+            } catch (const InvalidArgument& error) {
+              why[rank] = error.what();
+            }
+          },
+          {});
+  EXPECT_THAT(why, Each(why.front()));
+  return why.front();
+}
+
+// With others compressing, a part of what was kept would never be sent, or be sent too strongly.
+TEST(CompressedByHost, WhatWasKeptIsLoadedWhereTheSameRanksKeepIt) {
+  const auto by_host = Saved(8, 2, Dgc("hierarchical"));
+  EXPECT_EQ(WhyNotLoaded(by_host, 8, 2, Dgc("hierarchical")), "loaded");
+  EXPECT_THAT(WhyNotLoaded(by_host, 8, 4, Dgc("hierarchical")),
+              testing::AllOf(HasSubstr("kept by the first rank of each of 4 hosts"),
+                             HasSubstr("would be kept by the first rank of each of 2 hosts")));
+  EXPECT_THAT(WhyNotLoaded(by_host, 4, 2, Dgc("hierarchical")), HasSubstr("as many ranks"));
+  EXPECT_THAT(WhyNotLoaded(by_host, 8, 8, Dgc("hierarchical")), HasSubstr("by every rank"));
+  EXPECT_THAT(WhyNotLoaded(by_host, 8, 2, Dgc("allgather")), HasSubstr("by every rank"));
+  EXPECT_THAT(WhyNotLoaded(Saved(8, 2, Dgc("allgather")), 8, 2, Dgc("hierarchical")),
+              HasSubstr("kept by every rank"));
+}
+
 // Each asks where the ranks are; on every rank in an order of its own.
 TEST(CompressedByHost, GroupsMayBeRegisteredSideBySide) {
   JobOnHosts job(4, 2);

@@ -175,8 +175,8 @@ TEST(CorruptFrame, PartsAndSumsAreChecked) {
 
 TEST(CorruptFrame, PushesAndAnswersAreChecked) {
   // Four parts of the matrix, so that the sender, the victim and the third rank serve some.
-  const std::map<std::string, std::string> way = {{"route", "push_pull"},
-                                                  {"partition_bytes", "1600"}};
+  const std::map<std::string, std::string> way = {
+      {"route", "push_pull"}, {"partition_bytes", "1600"}, {"min_elements", "100"}};
   constexpr std::size_t kStepAt = 16;
   for (const int number : {3, 4}) {  // The push of the second step, and its answer.
     SCOPED_TRACE(number);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "tests/engine/job.h"
@@ -30,6 +31,33 @@ TEST_P(RandomDraws, OfAStochasticQuantiserDifferFromRankToRank) {
     const auto disagreed =
         std::ranges::count_if(update, [](float mean) { return mean != 0.0f && mean != 1.0f; });
     EXPECT_EQ(disagreed > 1000, ranks > 1) << disagreed << " of " << update.size();
+  });
+}
+
+// On push_pull the average is rounded, too: with draws of its own.
+TEST_P(RandomDraws, OfAStochasticQuantiserAreRightOnAverageThoughServersRoundAgain) {
+  const int ranks = GetParam();
+  RunJob(ranks, [&](Engine& engine) {
+    const auto group = engine.Register({.name = "g",
+                                        .tensors = {{.name = "w", .shape = Shape{100, 100}}},
+                                        .compression = {{"compressor", "dithering"},
+                                                        {"k", "1"},
+                                                        {"min_elements", "1"},
+                                                        {"policy", "always"},
+                                                        {"route", "push_pull"}}});
+    // Rank 0, which serves the one part, has halves, the others nothing; the first entry is the
+    // scale.
+    std::vector<float> gradient(10000, engine.rank() == 0 ? 0.5f : 0.0f);
+    gradient.front() = 1.0f;
+    std::vector<float> update(gradient.size());
+    group->BeginStep({});
+    group->Submit(0, {gradient.data(), DType::kFloat32, Shape{100, 100}},
+                  {update.data(), DType::kFloat32, Shape{100, 100}});
+    group->EndStep();
+    group->WaitStep();
+    const auto sent = static_cast<double>(std::ranges::count(update, 1.0f));
+    const double expected = 10000.0 / (2 * ranks);
+    EXPECT_NEAR(sent, expected, 5 * std::sqrt(expected));  // Five standard deviations, or more.
   });
 }
 

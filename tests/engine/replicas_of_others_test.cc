@@ -76,6 +76,7 @@ TEST_P(ReplicasOfOthers, AreIdenticalAfterEveryStepWhereHostsCompress) {
 TEST_P(ReplicasOfOthers, AreIdenticalAfterEveryStepBesideServersOfTheirOwn) {
   Kind kind = GetParam();
   kind.compression.insert({{"route", "push_pull"}, {"partition_bytes", "1200"}});
+  kind.compression.try_emplace("min_elements", "100");  // Of parts of at most 300.
   Settings settings;
   settings.servers = 2;
   ExpectReplicas(Results(

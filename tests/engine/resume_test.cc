@@ -28,7 +28,8 @@ std::vector<Kind> Kinds() {
   Options clipped = DgcOptions("nesterov", 40);
   clipped["clip_norm"] = "1";
   Options with_servers = DgcOptions("vanilla", 40);
-  with_servers.insert({{"route", "push_pull"}, {"partition_bytes", "1200"}});
+  with_servers.insert(
+      {{"route", "push_pull"}, {"partition_bytes", "1200"}, {"min_elements", "100"}});
   return {{"DgcVanilla", DgcOptions("vanilla", 40)},
           {"DgcNesterovClipped", clipped},
           {"TopK",

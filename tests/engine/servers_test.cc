@@ -101,6 +101,8 @@ TEST_P(ServersTest, GiveTheBitsThatTheRanksGiveAsServers) {
       {{"compressor", "randomk"}, {"k", "9"}, {"ef", "vanilla"}},
       {{"compressor", "threshold"}, {"threshold", "2"}, {"max_density", "0.2"}, {"ef", "vanilla"}},
       {{"compressor", "quant3"}, {"ef", "vanilla"}},
+      {{"compressor", "dithering"}, {"ef", "vanilla"}},
+      {{"compressor", "terngrad"}, {"ef", "vanilla"}},
       {{"compressor", "int8"}, {"ef", "vanilla"}},
       {{"compressor", "fp16"}, {"ef", "vanilla"}},
       {{"compressor", "bf16"}, {"ef", "vanilla"}},

@@ -26,7 +26,7 @@ void Run(std::span<const std::byte> bytes) {
   const int s = 1 + static_cast<int>(input.Number(kMostLevels - 1));
   std::vector<std::int8_t> levels(input.Number(kMostElements));
   const auto received = input.Rest();
-  if (!Accepts<Corrupt>([&] { DecodeLevels(received, s, levels); })) return;
+  if (!Accepts<Corrupt>([&] { DecodeLevels(received, s, LevelForm::kShorter, levels); })) return;
   for (const std::int8_t level : levels) WEIR_CHECK(std::abs(int{level}) <= s);
   const LevelForm form = received[0] == std::byte{0} ? LevelForm::kPacked : LevelForm::kShorter;
   WEIR_CHECK_MSG(std::ranges::equal(Encoded(levels, s, form), received), "no sender writes this");

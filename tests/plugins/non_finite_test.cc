@@ -27,11 +27,11 @@ std::map<std::string, std::string> Compression(const std::string& compressor) {
 
 /// A step's number in a checkpoint moves on when the step is skipped; nothing else does.
 std::string WithoutStepNumbers(std::string file) {
-  // Each of the two parts: 8 magic, 4 version, 4 ranks, 4 rank, 4 arrays, 8 step; 8 hash at its
-  // end (docs/wire-format.md, "Saved state").
+  // Each of the two parts: 8 magic, 4 version, ranks, rank, hosts, place and arrays, 8 step; 8
+  // hash at its end (docs/wire-format.md, "Saved state").
   for (std::size_t at = file.find("WEIRSTAT"); at != std::string::npos;
        at = file.find("WEIRSTAT", at + 1)) {
-    file.replace(at + 24, 8, 8, '\0');
+    file.replace(at + 32, 8, 8, '\0');
     if (at > 8) file.replace(at - 8, 8, 8, '\0');
   }
   return file.substr(0, file.size() - 8);

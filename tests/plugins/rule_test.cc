@@ -75,17 +75,23 @@ TEST(Rule, ItsStateIsSavedAndRestored) {
   EXPECT_TRUE(resumed.files == whole.files);
 }
 
-TEST(Rule, WorksOnWhatACompressorDelivers) {
-  const Checkpoint end = Train(
-      3,
-      [] {
-        OptimizerOptions options = Options();
-        options.compression = {{"compressor", "dgc"}, {"density", "0.1"}, {"min_elements", "0"}};
-        return options;
-      },
-      0, 8);
+TEST(Rule, WorksOnWhatACompressorDeliversWithoutAMomentumThatNobodyAskedFor) {
+  const auto trained = [](const std::map<std::string, std::string>& more) {
+    return Train(
+        3,
+        [&more] {
+          OptimizerOptions options = Options();
+          options.compression = {{"compressor", "dgc"}, {"density", "0.1"}, {"min_elements", "0"}};
+          options.compression.insert(more.begin(), more.end());
+          return options;
+        },
+        0, 8);
+  };
+  const Checkpoint end = trained({});
   for (const auto& values : end.values) EXPECT_EQ(values, end.values.front());
   EXPECT_NE(end.values.front(), Model().Values());
+  EXPECT_EQ(end.values, trained({{"momentum", "none"}}).values);
+  EXPECT_NE(end.values, trained({{"momentum", "vanilla"}}).values);
 }
 
 TEST(Rule, LeavesNoRoomForTheOptionsOfSgd) {

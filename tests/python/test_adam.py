@@ -113,7 +113,7 @@ SPARSE = {"density": 0.05, "min_elements": 100, "momentum": "adam"}
 
 @pytest.mark.parametrize("options", [
     {}, {"policy": "never"}, {"route": "split", "policy": "always"}, {"selection": "bucket"},
-    {"route": "push_pull", "partition_bytes": 400}, {"rampup_begin_step": 3, "warmup_steps": 5},
+    {"route": "push_pull", "partition_bytes": 1000}, {"rampup_begin_step": 3, "warmup_steps": 5},
     {"clip_norm": 0.5}, {"values": "int4"}], ids=str)
 def test_it_trains_and_replicas_stay_equal(rank, options):
     net = model()

@@ -1,5 +1,6 @@
 """Every compressor by its dictionary, and who does the momentum beside it."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -126,3 +127,14 @@ def test_a_changed_momentum_is_noticed(rank):
     loss_of(net, 0, rank).backward()
     with pytest.raises(ValueError, match="momentum of parameter group 0 has changed"):
         optimizer.step()
+
+
+def test_numbers_may_be_numpys(rank):
+    def losses(**compression):
+        return trained(rank, **compression, **SMALL)[1]
+
+    for given, plain in ((np.float64(0.3), 0.3), (np.float32(0.25), 0.25)):
+        assert losses(compressor="topk", density=given) == losses(compressor="topk", density=plain)
+    sparsity = list(1 - 0.25 ** np.arange(1, 3))
+    assert losses(compressor="dgc", sparsity=sparsity, warmup_steps=4) == \
+        losses(compressor="dgc", sparsity=[0.75, 0.9375], warmup_steps=4)

@@ -91,7 +91,7 @@ def train(net, optimizer, steps, rank):
 
 @pytest.mark.parametrize("options", [
     {}, {"weight_decay_form": "local"}, {"rampup_begin_step": 3, "warmup_steps": 4},
-    {"route": "push_pull", "partition_bytes": 400}, {"selection": "bucket"}], ids=str)
+    {"route": "push_pull", "partition_bytes": 1000}, {"selection": "bucket"}], ids=str)
 def test_it_trains_and_replicas_stay_equal(rank, options):
     net = model()
     optimizer = made(net, **options)

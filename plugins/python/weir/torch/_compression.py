@@ -69,7 +69,8 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(_text(item) for item in value)
-    return repr(value) if isinstance(value, float) else str(value)
+    # NumPy's is one, with another repr.
+    return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def _flat(given: Mapping[Any, Any]) -> Options:

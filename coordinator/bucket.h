@@ -116,6 +116,7 @@ class Bucket {
   std::int64_t ready_ns = 0;       ///< When this rank had all of it.
   std::int64_t agreed_ns = 0;      ///< When all ranks had.
   std::int64_t exchange_ns = 0;    ///< When the exchange under way started; 0: none.
+  Traffic recorded;  ///< What records of this run's exchanges have; a run may make several.
   bool agreed = false;
   bool staged = false;         ///< Waits for its exchange.
   bool patient = false;        ///< The other ranks may take as long as they like (Joining).

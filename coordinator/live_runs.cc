@@ -6,6 +6,7 @@ namespace weir {
 
 void LiveRuns::Add(Bucket* bucket) {
   bucket->agreed = false;
+  bucket->recorded = {};
   ++gauges_.depth(Stage::kNegotiate);
   bucket->live_index = runs_.size();
   runs_.push_back(bucket);

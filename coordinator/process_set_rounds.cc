@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "common/check.h"
 #include "common/clock.h"
@@ -223,7 +224,11 @@ void ProcessSet::Agree(Bucket* bucket) {
 }
 
 void ProcessSet::Exchanged(Bucket* bucket) {
-  shared_.recorder.Add(bucket->RecordOfWork(Stage::kExchange, bucket->exchange_ns, NowNs()));
+  StageRecord record = bucket->RecordOfWork(Stage::kExchange, bucket->exchange_ns, NowNs());
+  // What the run's exchanges before this one were for has been counted.
+  record.bytes_in -= std::exchange(bucket->recorded.wire_bytes, record.bytes_in);
+  record.bytes_out -= std::exchange(bucket->recorded.dense_bytes, record.bytes_out);
+  shared_.recorder.Add(record);
   bucket->exchange_ns = 0;
   shared_.pipeline.Resume(bucket);
 }

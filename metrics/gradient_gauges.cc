@@ -1,10 +1,24 @@
 #include "metrics/gradient_gauges.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 #include <string>
 
 namespace weir {
+namespace {
+
+/// The number with the float's shortest digits: a scrape says 0.001, not 0.0010000000474974513.
+double AsWritten(float value) {
+  std::array<char, 32> text{};
+  const char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  double number = 0.0;
+  std::from_chars(text.data(), end, number);
+  return number;
+}
+
+}  // namespace
 
 void GradientGauges::Add(const StageRecord& record) {
   if (gradients_.size() <= record.bucket) gradients_.resize(record.bucket + 1);
@@ -58,8 +72,8 @@ void GradientGauges::PublishTensor(Gradient& gradient) {
     gradient.density = &families_.tensor_density.Add(labels);
     gradient.threshold = &families_.tensor_threshold.Add(labels);
   }
-  gradient.density->Set(static_cast<double>(gradient.newest.density));
-  gradient.threshold->Set(static_cast<double>(gradient.newest.threshold));
+  gradient.density->Set(AsWritten(gradient.newest.density));
+  gradient.threshold->Set(AsWritten(gradient.newest.threshold));
 }
 
 }  // namespace weir

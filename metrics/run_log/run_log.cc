@@ -3,6 +3,8 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <utility>
 
 #include "metrics/rank_path.h"
 
@@ -14,6 +16,16 @@ constexpr std::size_t kDetailOfJob = 256 * kMebi;
 constexpr std::size_t kLeastDetail = 4 * kMebi;
 constexpr std::size_t kMostDetail = 64 * kMebi;
 
+/// A file that is not there yet: readers may have mapped that of an earlier job, and keep it.
+std::string Vacated(std::string path) {
+  std::error_code ignored;  // Whatever is wrong, opening it says so.
+  if (std::filesystem::symlink_status(path, ignored).type() ==
+      std::filesystem::file_type::regular) {
+    std::filesystem::remove(path, ignored);
+  }
+  return path;
+}
+
 }  // namespace
 
 std::size_t RunLog::DetailBytes(int ranks) {
@@ -23,7 +35,7 @@ std::size_t RunLog::DetailBytes(int ranks) {
 RunLog::RunLog(const std::string& path, const RunInfo& info, const BucketNames& names,
                const std::string& run_page)
     : blocks_(info, names, run_page, {.detail_bytes = DetailBytes(info.size)}),
-      file_(RankPath(path, info.rank), O_TRUNC) {
+      file_(Vacated(RankPath(path, info.rank)), O_TRUNC) {
   Flush(0);
 }
 

@@ -1,5 +1,6 @@
 #include "monitor_gui/source/live_source.h"
 
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -77,23 +78,29 @@ void LiveSource::Keep(const Block& block) {
   if (kind == "run" || kind == "names") lasting_[block.rank()] += block.bytes();
   if (kind == "run" && block.rank() == 0) stalls_.clear();
   if (kind == "stalls") stalls_ = block.bytes().toByteArray();
-  if (!recording_) return;
-  if (recording_->write(block.bytes().data(), block.bytes().size()) != block.bytes().size()) {
-    const QString why = recording_->errorString();
-    recording_.reset();
-    emit RecordingEnded(why);
-  }
+  Put(block.bytes());
+}
+
+void LiveSource::Put(QByteArrayView bytes) {
+  if (!recording_ || recording_->write(bytes.data(), bytes.size()) == bytes.size()) return;
+  const QString why =
+      tr("cannot write %1: %2").arg(recording_->fileName(), recording_->errorString());
+  recording_.reset();
+  emit RecordingEnded(why);
 }
 
 void LiveSource::Record(const QString& path) {
+  // Who has mapped what was there before keeps it.
+  if (const QFileInfo there(path); there.isFile() && !there.isSymLink()) QFile::remove(path);
   auto file = std::make_unique<QFile>(path);
-  if (!file->open(QIODevice::WriteOnly | QIODevice::Truncate)) {
+  // Unbuffered: what cannot be written is known at once.
+  if (!file->open(QIODevice::WriteOnly | QIODevice::Truncate | QIODevice::Unbuffered)) {
     emit RecordingEnded(tr("cannot write %1: %2").arg(path, file->errorString()));
     return;
   }
-  for (const auto& [rank, bytes] : lasting_) file->write(bytes);
-  file->write(stalls_);
   recording_ = std::move(file);
+  for (const auto& [rank, bytes] : lasting_) Put(bytes);
+  Put(stalls_);
 }
 
 void LiveSource::StopRecording() {

@@ -39,6 +39,8 @@ class LiveSource final : public Source {
   void OnTargets(QNetworkReply* reply);
   void Follow(const QUrl& url, int rank);
   void Keep(const Block& block);
+  /// Into the recording, if there is one; it ends where that fails.
+  void Put(QByteArrayView bytes);
 
   const QUrl url_;
   const QString token_;

@@ -4,6 +4,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "monitor_gui/view/view_table.h"
 
@@ -15,7 +16,7 @@ constexpr std::ptrdiff_t kStagesLookedAt = 20'000;
 struct Measured {
   std::uint8_t route = 0;
   std::int64_t step = -1;
-  double exchanges = 0;
+  double steps = 0;
   double exchange_seconds = 0;
   double compress_seconds = 0;
   double payload = 0;
@@ -33,8 +34,7 @@ std::map<std::uint32_t, Measured> MeasuredOf(const RankRun& rank, std::int64_t u
     if (row->stage == Stage::kCompress) bucket.compress_seconds += seconds;
     if (row->stage != Stage::kExchange) continue;
     bucket.route = row->route;
-    bucket.step = row->step;
-    bucket.exchanges += 1;
+    if (std::exchange(bucket.step, row->step) != row->step) bucket.steps += 1;
     bucket.exchange_seconds += seconds;
     bucket.payload += static_cast<double>(row->bytes_in);
     bucket.dense += static_cast<double>(row->bytes_out);
@@ -52,10 +52,11 @@ DecisionsPage::DecisionsPage(QWidget* parent)
            {tr("Compressor"), tr("What makes its payload.")},
            {tr("Route"), tr("How its newest exchange went.")},
            {tr("Why"), tr("Who decided that.")},
-           {tr("Payload"), tr("Bytes that rank 0 puts into one exchange of it, mean."), true, "B"},
+           {tr("Payload"), tr("Bytes that rank 0 puts into its exchanges in a step, mean."), true,
+            "B"},
            {tr("Wire ratio"), tr("Dense bytes over payload."), true, "ratio"},
            {tr("Compress"), tr("Time of compression a step, mean."), true, "s"},
-           {tr("Exchange"), tr("Time of an exchange, measured, mean."), true, "s"},
+           {tr("Exchange"), tr("Time of its exchanges in a step, measured, mean."), true, "s"},
            {tr("Predicted"), tr("Time of an exchange as a cost model would have it."), true, "s"}},
           this) {
   auto* note =
@@ -78,15 +79,15 @@ void DecisionsPage::Refresh(const Look& look) {
     if (side.run.ranks().empty()) continue;
     const RankRun& rank = side.run.ranks().begin()->second;
     for (const auto& [number, bucket] : MeasuredOf(rank, side.at.end_ns)) {
-      if (bucket.exchanges == 0) continue;
+      if (bucket.steps == 0) continue;
       const NameInfo& info = rank.NameOf(number);
       const QString route =
           bucket.route < info.routes.size() ? info.routes[bucket.route].second : QString("?");
       rows.push_back({side.label, info.name, info.compressor, route, tr("options"),
-                      BytesCell(bucket.payload / bucket.exchanges),
+                      BytesCell(bucket.payload / bucket.steps),
                       bucket.payload > 0 ? TimesCell(bucket.dense / bucket.payload) : UnknownCell(),
-                      SecondsCell(bucket.compress_seconds / bucket.exchanges),
-                      SecondsCell(bucket.exchange_seconds / bucket.exchanges), UnknownCell()});
+                      SecondsCell(bucket.compress_seconds / bucket.steps),
+                      SecondsCell(bucket.exchange_seconds / bucket.steps), UnknownCell()});
     }
   }
   view_->setColumnHidden(0, look.other == nullptr);

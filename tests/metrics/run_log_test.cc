@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -62,6 +64,16 @@ TEST_F(RunLogTest, WhatWasFlushedIsInTheFileAtOnce) {
   log_.Add(StepSummary{.step = 0});
   log_.Flush(kSecond);
   EXPECT_THAT(Kinds(), testing::ElementsAre("run", "names", "stages", "steps"));
+}
+
+TEST_F(RunLogTest, WhoReadsThatOfAnEarlierJobKeepsIt) {
+  std::ifstream reader(path_);
+  const std::string before = ReadFile(path_);
+  EXPECT_FALSE(before.empty());
+  const RunLog next(path_, {.rank = 0, .size = 2}, names_, R"({"job": 2})");
+  EXPECT_NE(ReadFile(path_), before);
+  const std::string kept{std::istreambuf_iterator<char>(reader), {}};
+  EXPECT_EQ(kept, before);
 }
 
 TEST_F(RunLogTest, ItWritesOnceASecondUnlessEverythingIsAskedFor) {

@@ -102,7 +102,7 @@ QByteArray StagesBlock(int rank, const std::vector<MadeStage>& stages) {
   using S = MadeStage;
   return MadeBlock("stages", rank)
       .Note("lost", 0)
-      .Column("step", "<i8", Taken(stages, [](const S&) { return qint64{0}; }))
+      .Column("step", "<i8", Taken(stages, [](const S& s) { return s.step; }))
       .Column("start_ns", "<i8", Taken(stages, [](const S& s) { return s.start_us * kUs; }))
       .Column("end_ns", "<i8", Taken(stages, [](const S& s) { return s.end_us * kUs; }))
       .Column("bytes_in", "<u8", Taken(stages, [](const S& s) { return s.bytes_in; }))

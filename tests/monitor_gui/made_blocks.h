@@ -81,6 +81,7 @@ struct MadeStage {
   quint8 stage = 4;  ///< Exchange.
   quint32 bucket = 0;
   quint64 bytes_in = 0;
+  qint64 step = 0;
 };
 QByteArray StagesBlock(int rank, const std::vector<MadeStage>& stages);
 

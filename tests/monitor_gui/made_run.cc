@@ -45,8 +45,11 @@ std::vector<MadeStage> Stages() {
   for (qint64 step = 0; step < kSteps; ++step) {
     for (quint8 stage : {quint8{3}, quint8{4}, quint8{5}}) {
       const qint64 start = step * 100'000 + stage * 10'000;
-      stages.push_back(
-          {.start_us = start, .end_us = start + 8'000, .stage = stage, .bytes_in = 64});
+      stages.push_back({.start_us = start,
+                        .end_us = start + 8'000,
+                        .stage = stage,
+                        .bytes_in = 64,
+                        .step = step});
     }
   }
   return stages;

@@ -80,6 +80,7 @@ class SourceTest : public QObject {
   void TheTokenIsShown();
   void ARecordingHasWhoRunsWhatIsStalledAndWhatComes();
   void ARecordingThatCannotBeWrittenIsSaid();
+  void ARecordingThatDoesNotFitEndsAndSaysSo();
   void FilesOfAllRanksAreRead();
   void AFileThatIsNoneIsRefused();
   void OfAFileOfTwoRunsTheNewestIsRead();
@@ -193,6 +194,19 @@ void SourceTest::ARecordingThatCannotBeWrittenIsSaid() {
   session.Record("/no/such/folder/run.weirlog");
   QTRY_COMPARE(ended.size(), 1);
   QVERIFY(ended[0][0].toString().contains("/no/such/folder/run.weirlog"));
+}
+
+void SourceTest::ARecordingThatDoesNotFitEndsAndSaysSo() {
+  FakeEndpoint zero;
+  MakeRankZero(zero);
+  Session session(zero.url(), {});
+  session.Start();
+  QTRY_COMPARE(Steps(session, 0), 1u);
+  QSignalSpy ended(&session, &Session::RecordingEnded);
+  session.Record("/dev/full");
+  QTRY_COMPARE(ended.size(), 1);
+  QVERIFY2(ended[0][0].toString().contains("cannot write /dev/full: No space left"),
+           qPrintable(ended[0][0].toString()));
 }
 
 void SourceTest::FilesOfAllRanksAreRead() {

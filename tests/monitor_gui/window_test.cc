@@ -102,7 +102,7 @@ void WindowTest::EveryPageShowsSomething() {
   QCoreApplication::processEvents();
   QTRY_VERIFY(Colors(*dock->widget()) > 8);
   for (auto* view : dock->findChildren<QTableView*>()) {
-    QVERIFY(view->model()->rowCount() > 0);
+    QTRY_VERIFY(view->model()->rowCount() > 0);
     for (int column = 0; column < view->model()->columnCount(); ++column) {
       if (view->isColumnHidden(column)) continue;  // Which of two runs.
       QVERIFY(!view->model()->headerData(column, Qt::Horizontal).toString().isEmpty());

@@ -2,8 +2,10 @@
 
 import os
 import re
+import socket
 import subprocess
 import sys
+import threading
 import unittest
 
 from job import Job
@@ -74,6 +76,21 @@ class Top(unittest.TestCase):
 
 
 class Lost(unittest.TestCase):
+    def test_a_rank_whose_answer_is_cut_off_is_shown_as_lost(self):
+        for answer in (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", b"hello\r\n"):
+            with socket.create_server(("127.0.0.1", 0)) as server:
+                def answer_once():
+                    connection = server.accept()[0]
+                    connection.recv(4096)
+                    connection.sendall(answer)
+                    connection.close()
+                thread = threading.Thread(target=answer_once)
+                thread.start()
+                rank = Rank(Endpoint(f"http://127.0.0.1:{server.getsockname()[1]}"), 7)
+                rank.look()
+                thread.join()
+            self.assertRegex(top.page([rank], 1), r"(?m)^7 .*lost: its answer is no whole one")
+
     def test_a_rank_that_does_not_answer_is_shown_as_lost(self):
         rank = Rank(Endpoint("http://127.0.0.1:1"), 7)
         rank.look()

@@ -123,6 +123,15 @@ class Merging(unittest.TestCase):
             merged = trace.merge([self.write("cut.json.part", text)])
             self.assertEqual(len(merged) - len(self.labels(merged)), events)
 
+    def test_what_killed_ranks_left_is_found_beside_that_of_rank_0(self):
+        first, _ = (self.write(name, "[\n" + ",\n".join(map(json.dumps, made_up(rank, "a", 1, [("x", 0, 1.0)]))))
+                    for rank, name in enumerate(("killed.json.part", "killed.rank1.json.part")))
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.assertEqual(trace.main(["merge", first]), 0)
+        self.assertIn("2 ranks", said.getvalue())
+        self.assertTrue((self.folder / "killed.merged.json").is_file())
+
     def refused(self, *arguments):
         errors = io.StringIO()
         with contextlib.redirect_stderr(errors):

@@ -1,6 +1,7 @@
 """Follows the ranks of a running job over HTTP (docs/reference/monitoring.md, /targets and /log)."""
 
 import collections
+import http.client
 import json
 import urllib.error
 import urllib.parse
@@ -26,8 +27,11 @@ class Endpoint:
     def get(self, path: str) -> bytes:
         """Raises OSError: urllib.error.HTTPError where there is an answer, with a status."""
         request = urllib.request.Request(self.url + path, headers=self._headers)
-        with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply:
-            answer: bytes = reply.read()
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply:
+                answer: bytes = reply.read()
+        except http.client.HTTPException as error:  # Cut off, or of another protocol.
+            raise OSError(f"its answer is no whole one of HTTP ({type(error).__name__})") from None
         return answer
 
 

@@ -3,12 +3,21 @@
 import glob
 import os
 import re
-from typing import Dict
+from typing import Dict, Tuple
+
+
+def stem_and_ending(path: str) -> Tuple[str, str]:
+    """Of run.json.part, which a job that was killed leaves behind: run and .json.part."""
+    stem, ending = os.path.splitext(path)
+    if ending == ".part":
+        stem, inner = os.path.splitext(stem)
+        ending = inner + ending
+    return stem, ending
 
 
 def rank_files(path: str) -> Dict[int, str]:
     """{rank: path}, ascending. `path` is rank 0's file, which need not be there."""
-    stem, ending = os.path.splitext(path)
+    stem, ending = stem_and_ending(path)
     found = {0: path}
     for name in glob.glob(f"{glob.escape(stem)}.rank*{glob.escape(ending)}"):
         match = re.fullmatch(r"\.rank(\d+)", name[len(stem):len(name) - len(ending)])

@@ -2,11 +2,10 @@
 
 import argparse
 import json
-import os
 import sys
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from weir._rank_files import rank_files
+from weir._rank_files import rank_files, stem_and_ending
 
 Event = Dict[str, Any]
 
@@ -193,8 +192,8 @@ def _parsed(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = _parsed(arguments)
-    stem, ending = os.path.splitext(options.file)
-    output = options.output or f"{stem}.merged{ending}"
+    stem, ending = stem_and_ending(options.file)
+    output = options.output or f"{stem}.merged{ending.removesuffix('.part')}"
     paths = [*rank_files(options.file).values(), *options.more]
     try:
         events, added = _merge(_read_all(paths))

@@ -1,0 +1,75 @@
+// What metrics count of the bytes of steps is what the steps report, whichever way buckets go: some
+// make several exchanges of a run. Ranks are threads here.
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <sstream>
+#include <string>
+
+#include "tests/engine/training.h"
+#include "tests/free_ports.h"
+#include "tests/metrics/http_get.h"
+#include "weir/engine.h"
+
+namespace weir {
+namespace {
+
+constexpr int kRanks = 3;
+constexpr int kSteps = 6;
+
+/// Sum of a metric's series.
+double Sum(const std::string& scrape, const std::string& name) {
+  double sum = 0.0;
+  std::istringstream lines(scrape);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.substr(0, line.find_first_of("{ ")) == name)
+      sum += std::stod(line.substr(line.rfind(' ')));
+  }
+  return sum;
+}
+
+struct Kind {
+  const char* name;
+  Options compression;
+
+  friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+};
+
+Options By(const std::string& route) {
+  return {{"compressor", "dgc"}, {"density", "0.01"}, {"policy", "always"}, {"route", route}};
+}
+
+class CountedBytes : public testing::TestWithParam<Kind> {};
+
+TEST_P(CountedBytes, AreThoseOfTheReports) {
+  Settings settings;
+  settings.metrics_port = FreePorts(kRanks);
+  RunLocal(
+      kRanks,
+      [&](Engine& engine) {
+        Training training(engine, GetParam().compression);
+        double payload = 0.0;
+        double dense = 0.0;
+        for (int step = 0; step < kSteps; ++step) {
+          const StepReport report = training.Step();
+          payload += static_cast<double>(report.wire_bytes);
+          dense += static_cast<double>(report.dense_bytes);
+        }
+        std::string scrape;
+        while (Sum(scrape, "weir_step_duration_seconds_count") < kSteps)
+          scrape = HttpGet(settings.metrics_port + engine.rank(), "/metrics").body;
+        EXPECT_EQ(Sum(scrape, "weir_payload_bytes_total"), payload);
+        EXPECT_EQ(Sum(scrape, "weir_dense_equivalent_bytes_total"), dense);
+      },
+      settings);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , CountedBytes,
+    testing::Values(Kind{"Dense", {{"compressor", "dense"}}}, Kind{"Allgather", By("allgather")},
+                    Kind{"Split", By("split")}, Kind{"PushPull", By("push_pull")},
+                    Kind{"PowerSgd", {{"compressor", "powersgd"}, {"min_elements", "100"}}}),
+    [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace weir

@@ -34,10 +34,9 @@ bool Choose(MainWindow& window, const QString& text,
     QWidget* const dialog = QApplication::activeModalWidget();
     if (dialog == nullptr || dialog == answered) return;
     answered = dialog;
-    if (next == answers.size() || !answers[next++](*dialog)) {
-      next = SIZE_MAX;
-      static_cast<QDialog*>(dialog)->reject();
-    }
+    const bool answers_it = next < answers.size() && answers[next](*dialog);
+    next = answers_it ? next + 1 : SIZE_MAX;
+    if (!answers_it) static_cast<QDialog*>(dialog)->reject();
   });
   timer.start(1);
   chosen->trigger();

@@ -170,10 +170,13 @@ void JobWindowTest::WhatWasRecordedIsReplayedAndCompared() {
   QCOMPARE(ended[0][0].toString(), QString());
 
   MainWindow replayed(path, {}, path);
+  QVERIFY(replayed.other_session() != nullptr);
+  const QSignalSpy read(&replayed.session(), &Session::Finished);
+  const QSignalSpy other_read(replayed.other_session(), &Session::Finished);
   replayed.show();
+  QTRY_COMPARE(read.count() + other_read.count(), 2);
   QTRY_VERIFY(NewestStep(replayed) > begun + 10);
   QTRY_COMPARE(RanksThatAre(RankLink::State::kRecorded, replayed), kRanks);
-  QVERIFY(replayed.other_session() != nullptr);
   replayed.Refresh();
   auto* const slider = replayed.findChild<QSlider*>();
   slider->setValue(slider->maximum() - 5);

@@ -150,8 +150,8 @@ void GradientGroupImpl::CheckHosts(std::span<const SavedState> states) const {
   const int now = hosts == nullptr ? 0 : hosts->hosts();
   const bool is_own = states.size() == 1 && states.front().ranks == set_.size();
   for (const SavedState& state : states) {
-    const bool fits = is_own && hosts != nullptr && state.place == hosts->place();
-    if (state.hosts == now && (now == 0 || fits)) continue;
+    const bool same_keeps = hosts == nullptr || (is_own && state.place == hosts->place());
+    if (state.hosts == now && same_keeps) continue;
     const auto kept = [](int count) {
       return count == 0 ? "every rank"
                         : "the first rank of each of " + std::to_string(count) + " hosts";

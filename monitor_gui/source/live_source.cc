@@ -12,6 +12,10 @@ namespace {
 
 constexpr int kRetryMs = 1000;
 
+QString CannotWrite(const QFile& file) {
+  return QObject::tr("cannot write %1: %2").arg(file.fileName(), file.errorString());
+}
+
 }  // namespace
 
 LiveSource::LiveSource(QUrl url, QString token, SharedRun& run)
@@ -83,8 +87,7 @@ void LiveSource::Keep(const Block& block) {
 
 void LiveSource::Put(QByteArrayView bytes) {
   if (!recording_ || recording_->write(bytes.data(), bytes.size()) == bytes.size()) return;
-  const QString why =
-      tr("cannot write %1: %2").arg(recording_->fileName(), recording_->errorString());
+  const QString why = CannotWrite(*recording_);
   recording_.reset();
   emit RecordingEnded(why);
 }
@@ -95,7 +98,7 @@ void LiveSource::Record(const QString& path) {
   auto file = std::make_unique<QFile>(path);
   // Unbuffered: what cannot be written is known at once.
   if (!file->open(QIODevice::WriteOnly | QIODevice::Truncate | QIODevice::Unbuffered)) {
-    emit RecordingEnded(tr("cannot write %1: %2").arg(path, file->errorString()));
+    emit RecordingEnded(CannotWrite(*file));
     return;
   }
   recording_ = std::move(file);

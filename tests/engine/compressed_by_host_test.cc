@@ -28,6 +28,10 @@ using testing::HasSubstr;
 
 constexpr std::size_t kElements = 12000;
 
+Options Dgc(const std::string& route) {
+  return {{"compressor", "dgc"}, {"density", "0.01"}, {"route", route}};
+}
+
 /// What one step sends between hosts, of a matrix whose frames have so many bytes at most.
 std::size_t CrossedByAStep(const std::string& route, std::vector<float>* mean = nullptr) {
   JobOnHosts job(4, 2);
@@ -130,7 +134,7 @@ std::vector<double> Kept(int ranks, const Options& options, int steps) {
 }
 
 TEST(CompressedByHost, WhatIsNotSentIsKeptByTheFirstRankOfAHost) {
-  const Options dgc = {{"compressor", "dgc"}, {"density", "0.01"}, {"route", "hierarchical"}};
+  const Options dgc = Dgc("hierarchical");
   EXPECT_THAT(Kept(4, dgc, 3), ElementsAre(Gt(0.0), 0.0, Gt(0.0), 0.0));
 }
 
@@ -140,10 +144,6 @@ TEST(CompressedByHost, NorDoesAWarmUpLeaveAnythingOnTheOthers) {
   warm_up["route"] = "hierarchical";
   EXPECT_THAT(Kept(8, warm_up, 10),
               ElementsAre(Gt(0.0), 0.0, Gt(0.0), 0.0, Gt(0.0), 0.0, Gt(0.0), 0.0));
-}
-
-Options Dgc(const std::string& route) {
-  return {{"compressor", "dgc"}, {"density", "0.01"}, {"route", route}};
 }
 
 /// What the ranks save after a few steps.
@@ -207,7 +207,7 @@ TEST(CompressedByHost, GroupsMayBeRegisteredSideBySide) {
   JobOnHosts job(4, 2);
   job.Run(
       [&](Engine& engine) {
-        const Options dgc = {{"compressor", "dgc"}, {"density", "0.01"}, {"route", "hierarchical"}};
+        const Options dgc = Dgc("hierarchical");
         std::vector<std::unique_ptr<Training>> trainings(4);
         {
           std::vector<std::jthread> threads;
@@ -250,7 +250,7 @@ TEST(CompressedByHost, NeedsHostsThatAreAlike) {
   JobOnHosts job(3, 2);
   job.Run(
       [](Engine& engine) {
-        const Options dgc = {{"compressor", "dgc"}, {"density", "0.01"}, {"route", "hierarchical"}};
+        const Options dgc = Dgc("hierarchical");
         Training training(engine, dgc, "by_host");
         EXPECT_THAT(TextOf<InvalidArgument>([&] { training.Steps(5); }),
                     HasSubstr("would not travel by route=hierarchical in step 0: that takes two "

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
-#include <sstream>
 #include <string>
 
 #include "tests/engine/training.h"
 #include "tests/free_ports.h"
 #include "tests/metrics/http_get.h"
+#include "tests/metrics/scrape_sum.h"
 #include "weir/engine.h"
 
 namespace weir {
@@ -16,17 +16,6 @@ namespace {
 
 constexpr int kRanks = 3;
 constexpr int kSteps = 6;
-
-/// Sum of a metric's series.
-double Sum(const std::string& scrape, const std::string& name) {
-  double sum = 0.0;
-  std::istringstream lines(scrape);
-  for (std::string line; std::getline(lines, line);) {
-    if (line.substr(0, line.find_first_of("{ ")) == name)
-      sum += std::stod(line.substr(line.rfind(' ')));
-  }
-  return sum;
-}
 
 struct Kind {
   const char* name;

@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "tests/free_ports.h"
 #include "tests/launcher/launched_job.h"
 #include "tests/metrics/promtool.h"
+#include "tests/metrics/scrape_sum.h"
 #include "tests/read_file.h"
 
 namespace weir::launcher {
@@ -28,18 +28,6 @@ constexpr int kSteps = 30;
 // As in DgcOptions: dense before, and between them less and less dense.
 constexpr int kWarmUpBegins = 2;
 constexpr int kWarmUpEnds = 12;
-
-/// Sum of a metric's series whose labels contain `label`.
-double Sum(const std::string& scrape, const std::string& name, const std::string& label = "") {
-  double sum = 0.0;
-  std::istringstream lines(scrape);
-  for (std::string line; std::getline(lines, line);) {
-    const std::size_t end = line.find_first_of("{ ");
-    if (line.substr(0, end) != name || line.find(label) == std::string::npos) continue;
-    sum += std::stod(line.substr(line.rfind(' ')));
-  }
-  return sum;
-}
 
 /// The names in the table of docs/reference/monitoring.md.
 std::set<std::string> DocumentedMetrics() {

@@ -10,6 +10,18 @@
 namespace weir {
 namespace {
 
+/// What becomes of the gradient of the one tensor, in one step.
+std::vector<float> StepOf(GradientGroup& group, const std::vector<float>& gradient) {
+  const Shape& shape = group.spec().tensors[0].shape;
+  std::vector<float> update(gradient.size());
+  group.BeginStep({});
+  group.Submit(0, {gradient.data(), DType::kFloat32, shape},
+               {update.data(), DType::kFloat32, shape});
+  group.EndStep();
+  group.WaitStep();
+  return update;
+}
+
 class RandomDraws : public testing::TestWithParam<int> {};
 
 TEST_P(RandomDraws, OfAStochasticQuantiserDifferFromRankToRank) {
@@ -22,12 +34,7 @@ TEST_P(RandomDraws, OfAStochasticQuantiserDifferFromRankToRank) {
          .compression = {{"compressor", "dithering"}, {"k", "1"}, {"min_elements", "1"}}});
     std::vector<float> gradient(10000, 0.5f);
     gradient.front() = 1.0f;
-    std::vector<float> update(gradient.size());
-    group->BeginStep({});
-    group->Submit(0, {gradient.data(), DType::kFloat32, Shape{100, 100}},
-                  {update.data(), DType::kFloat32, Shape{100, 100}});
-    group->EndStep();
-    group->WaitStep();
+    const std::vector<float> update = StepOf(*group, gradient);
     const auto disagreed =
         std::ranges::count_if(update, [](float mean) { return mean != 0.0f && mean != 1.0f; });
     EXPECT_EQ(disagreed > 1000, ranks > 1) << disagreed << " of " << update.size();
@@ -49,12 +56,7 @@ TEST_P(RandomDraws, OfAStochasticQuantiserAreRightOnAverageThoughServersRoundAga
     // scale.
     std::vector<float> gradient(10000, engine.rank() == 0 ? 0.5f : 0.0f);
     gradient.front() = 1.0f;
-    std::vector<float> update(gradient.size());
-    group->BeginStep({});
-    group->Submit(0, {gradient.data(), DType::kFloat32, Shape{100, 100}},
-                  {update.data(), DType::kFloat32, Shape{100, 100}});
-    group->EndStep();
-    group->WaitStep();
+    const std::vector<float> update = StepOf(*group, gradient);
     const auto sent = static_cast<double>(std::ranges::count(update, 1.0f));
     const double expected = 10000.0 / (2 * ranks);
     EXPECT_NEAR(sent, expected, 5 * std::sqrt(expected));  // Five standard deviations, or more.

@@ -1,18 +1,18 @@
 // What the window asks for in dialogs: answered as a person would, and called off.
 #include <QAction>
-#include <QFile>
-#include <QFileDialog>
+#include <QApplication>
+#include <QDialog>
+#include <QDir>
 #include <QFileInfo>
-#include <QImage>
-#include <QInputDialog>
 #include <QLineEdit>
 #include <QMessageBox>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <QTimer>
 #include <functional>
+#include <vector>
 
-#include "monitor_gui/window/demo.h"
 #include "tests/monitor_gui/fake_endpoint.h"
 #include "tests/monitor_gui/made_run.h"
 

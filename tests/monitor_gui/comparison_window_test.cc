@@ -14,7 +14,7 @@ class ComparisonWindowTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void initTestCase();
   void TheStripShowsBothRunsAndTheRatio();
   void OtherCurvesAreDashed();
   void WhatIsOnlyInOneRunIsSaidAboveThePages();

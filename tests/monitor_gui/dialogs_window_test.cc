@@ -93,14 +93,14 @@ class DialogsWindowTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void initTestCase();
   void AnAddressOpensAWindowOnAJob();
   void ARunLogOpensAWindow();
   void ARunLogIsComparedWithWhatIsShown();
   void TheDemoOpensAWindow();
-  void WhatIsCalledOffChangesNothing_data();  // NOLINT(readability-identifier-naming): Qt's
+  void WhatIsCalledOffChangesNothing_data();
   void WhatIsCalledOffChangesNothing();
-  void AnExportGoesWhereOneSays_data();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void AnExportGoesWhereOneSays_data();
   void AnExportGoesWhereOneSays();
   void AnExportThatCannotBeWrittenIsSaid();
   void ARecordingGoesWhereOneSaysUntilItIsChosenAgain();

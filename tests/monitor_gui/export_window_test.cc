@@ -16,8 +16,8 @@ class ExportWindowTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase();             // NOLINT(readability-identifier-naming): Qt calls it so
-  void EveryPageHasATable_data();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void initTestCase();
+  void EveryPageHasATable_data();
   void EveryPageHasATable();
   void ATableIsThatOfTheStepThatIsShown();
   void HiddenColumnsAreLeftOut();

@@ -14,11 +14,11 @@ class HelpWindowTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void init();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void init();
   void TheDemoPlaysWithoutAJob();
   void TheDemoHasAWarmUpOnFourRanks();
   void EveryPageIsExplainedWithAPicture();
-  void AKeyShowsTheHelp_data();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void AKeyShowsTheHelp_data();
   void AKeyShowsTheHelp();
   void AWindowWithoutARunSaysWhatToDo();
   void AFileThatCannotBeReadIsSaid();

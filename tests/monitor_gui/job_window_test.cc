@@ -78,10 +78,10 @@ class JobWindowTest : public QObject {
       : weirrun_(std::move(weirrun)), problems_(std::move(problems)) {}
 
  private slots:
-  void initTestCase();               // NOLINT(readability-identifier-naming): Qt calls it so
-  void init();                       // NOLINT(readability-identifier-naming): Qt calls it so
-  void cleanup();                    // NOLINT(readability-identifier-naming): Qt calls it so
-  void EveryPageShowsTheJob_data();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void initTestCase();
+  void init();
+  void cleanup();
+  void EveryPageShowsTheJob_data();
   void EveryPageShowsTheJob();
   void LayersAreFilteredAndLanesZoomed();
   void WhatWasRecordedIsReplayedAndCompared();

@@ -15,7 +15,7 @@ class ReplayWindowTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void initTestCase();
   void TheSliderMovesAllPages();
   void KeysChooseStepsWhateverHasTheFocus();
   void KeysOfATextStayWithIt();

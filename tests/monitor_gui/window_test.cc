@@ -24,12 +24,12 @@ class WindowTest : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase();               // NOLINT(readability-identifier-naming): Qt calls it so
-  void init();                       // NOLINT(readability-identifier-naming): Qt calls it so
-  void UnitsHaveThreeDigits_data();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void initTestCase();
+  void init();
+  void UnitsHaveThreeDigits_data();
   void UnitsHaveThreeDigits();
   void DecimatedLinesKeepTheirPeaks();
-  void EveryPageShowsSomething_data();  // NOLINT(readability-identifier-naming): Qt calls it so
+  void EveryPageShowsSomething_data();
   void EveryPageShowsSomething();
   void TheStripShowsTheRun();
   void HealthIsShownInItsColour();

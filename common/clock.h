@@ -21,10 +21,13 @@ inline std::int64_t UnixTimeAtZeroNs() {
   return std::int64_t{wall.tv_sec} * 1'000'000'000 + wall.tv_nsec - NowNs();
 }
 
-/// How a rank's clock (NowNs) stands to rank 0's, as it was measured when the job began.
-struct ClockOffset {
+/// The clock of a job is rank 0's: how this rank's (NowNs) stood to it when the job began, and what
+/// rank 0 told of it.
+struct JobClock {
   std::int64_t offset_ns = 0;  ///< To be added to the rank's times for those of rank 0's clock.
   std::int64_t error_ns = 0;   ///< So far from the truth it is at most, at that moment.
+  std::int64_t began_ns = 0;   ///< When the job began, by rank 0's clock.
+  std::int64_t unix_time_at_0_ns = 0;  ///< UnixTimeAtZeroNs of rank 0.
 };
 
 }  // namespace weir

@@ -1,7 +1,9 @@
 #include "common/rank_totals.h"
 
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
+#include "common/whole_number.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -46,9 +48,12 @@ RankTotals ParseRankTotals(std::string_view text) {
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
     RankTotals totals;
-    ForEachNumber([&](const char* name, auto number) { json.at(name).get_to(totals.*number); });
+    ForEachNumber([&](const char* name, auto number) {
+      totals.*number = WholeNumber<std::decay_t<decltype(totals.*number)>>(json.at(name));
+    });
     for (const auto& entry : json.at("durations")) {
-      totals.durations.AddToClass(entry.at(0).get<int>(), entry.at(1).get<std::uint64_t>());
+      totals.durations.AddToClass(WholeNumber<int>(entry.at(0)),
+                                  WholeNumber<std::uint64_t>(entry.at(1)));
     }
     json.at("stalled").get_to(totals.stalled);
     return totals;

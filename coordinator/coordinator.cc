@@ -149,9 +149,9 @@ void Coordinator::ConnectNetwork() {
                                              [this](int id) { return sets_->RanksOf(id); });
 }
 
-std::optional<ClockOffset> Coordinator::AwaitClockOffset(std::chrono::milliseconds patience) const {
-  if (clock_offset_.wait_for(patience) != std::future_status::ready) return std::nullopt;
-  return clock_offset_.get();
+std::optional<JobClock> Coordinator::AwaitClock(std::chrono::milliseconds patience) const {
+  if (job_clock_.wait_for(patience) != std::future_status::ready) return std::nullopt;
+  return job_clock_.get();
 }
 
 void Coordinator::SetEnded(const std::exception_ptr& error) {

@@ -21,6 +21,7 @@
 #include "coordinator/process_sets.h"
 #include "coordinator/servers/server_links.h"
 #include "coordinator/stall_inspector.h"
+#include "coordinator/step_recorder.h"
 #include "coordinator/waiter.h"
 #include "metrics/bucket_names.h"
 #include "metrics/engine_gauges.h"
@@ -68,11 +69,12 @@ class Coordinator {
   HandleTable& handles() { return handles_; }
   EngineGauges& gauges() { return gauges_; }
   Recorder& recorder() { return *environment_.recorder; }
+  StepRecorder& steps() { return steps_; }
   /// Shares the work of a stage (WEIR_WORKER_THREADS).
   ThreadPool& pool() { return pool_; }
-  /// How this rank's clock stands to rank 0's, which is measured at the start: waits until it is,
+  /// What this rank knows of the job's clock, which is measured at the start: waits until it is,
   /// not longer than `patience`. Nothing: it is not known in time.
-  std::optional<ClockOffset> AwaitClockOffset(std::chrono::milliseconds patience) const;
+  std::optional<JobClock> AwaitClock(std::chrono::milliseconds patience) const;
   /// Whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
   ProcessSets& process_sets() { return *sets_; }
@@ -220,6 +222,7 @@ class Coordinator {
   int rank_ = 0;
   int size_ = 1;
   EngineGauges gauges_;
+  StepRecorder steps_{*environment_.recorder};
   ThreadPool pool_;
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;
@@ -235,8 +238,8 @@ class Coordinator {
   std::atomic<bool> ended_ = false;
   std::exception_ptr ended_error_;
 
-  std::promise<ClockOffset> clock_measured_;
-  const std::shared_future<ClockOffset> clock_offset_ = clock_measured_.get_future().share();
+  std::promise<JobClock> clock_measured_;
+  const std::shared_future<JobClock> job_clock_ = clock_measured_.get_future().share();
 
   // Network thread only.
   std::unique_ptr<Transport> clock_transport_;  ///< Its bytes count as those of rounds do.

@@ -139,6 +139,7 @@ void Coordinator::RecordFlight(const char* event, const std::string& reason, int
   report.last_finished = last_finished_;
   report.request = request;
   report.joined = Joined();
+  if (clocks_ && clocks_->done()) report.clock = clocks_->job_clock();
   environment_.record_flight(rank_, size_, report);
 }
 

@@ -99,7 +99,7 @@ std::function<void(int, int, const FlightReport&)> EngineImpl::FlightWriter(
     const Settings& settings) {
   if (!RecordsFlights(settings)) return {};
   return [this, settings, parts = parts_.get()](int rank, int size, const FlightReport& report) {
-    WriteFlightRecording(settings, RunInfo{rank, size, local_rank_, host_, hosts_, {}},
+    WriteFlightRecording(settings, RunInfo{rank, size, local_rank_, host_, hosts_, report.clock},
                          parts->recorder, parts->names, report);
   };
 }
@@ -108,7 +108,7 @@ void EngineImpl::MakeMonitor(const Settings& settings) {
   // Some round trips take no time to speak of; a rank that hangs is not waited for.
   constexpr std::chrono::seconds kPatience{5};
   const RunInfo info{rank_, size_,  local_rank_,
-                     host_, hosts_, parts_->coordinator->AwaitClockOffset(kPatience)};
+                     host_, hosts_, parts_->coordinator->AwaitClock(kPatience)};
   parts_->monitor = std::make_unique<Monitor>(settings, info, parts_->recorder, parts_->names,
                                               parts_->coordinator->gauges());
   parts_->coordinator->MarkCycles(parts_->monitor->marks_cycles());

@@ -147,7 +147,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::atomic<bool> told_of_length_ = false;
   std::vector<float> rates_;           ///< Of this step, by parameter group.
   std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
-  std::int64_t step_start_ns_ = 0;
+  std::optional<StepRecorder::Part> step_part_;  ///< From BeginStep to the end of WaitStep.
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;
 };

@@ -77,7 +77,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   }
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
   coordinator_.gauges().SetTargetDensity(spec_.name, step().density);
-  step_start_ns_ = NowNs();
+  step_part_.emplace(coordinator_.steps(), NowNs());
   pushed_ = true;
   phase_ = Phase::kOpen;
 }
@@ -203,13 +203,12 @@ StepReport GradientGroupImpl::WaitStep() {
   phase_ = Phase::kClosed;
   CountNonFinite();
   const StepReport report = Report();
-  coordinator_.recorder().Add({.start_ns = step_start_ns_,
-                               .end_ns = NowNs(),
-                               .step = step().step,
-                               .bytes_in = report.dense_bytes,
-                               .bytes_out = report.wire_bytes,
-                               .density = static_cast<float>(report.density),
-                               .stage = Stage::kStep});
+  step_part_->End({.step = step().step,
+                   .bytes_in = report.dense_bytes,
+                   .bytes_out = report.wire_bytes,
+                   .density = static_cast<float>(report.density)},
+                  NowNs());
+  step_part_.reset();
   ++next_step_;
   if (!report.skipped) previous_rates_ = rates_;
   return report;

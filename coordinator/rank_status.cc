@@ -1,9 +1,10 @@
 #include "coordinator/rank_status.h"
 
+#include <exception>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <tuple>
-#include <vector>
+
+#include "common/whole_number.h"
 
 namespace weir {
 
@@ -34,14 +35,16 @@ RankStatus ParseRankStatus(const std::string& text, std::string& trouble) {
   RankStatus status;
   try {
     const nlohmann::json json = nlohmann::json::parse(text);
-    for (const auto& [set, name, seconds] :
-         json.at("waiting").get<std::vector<std::tuple<int, std::string, double>>>()) {
-      status.waiting_seconds[{set, name}] = seconds;
+    for (const auto& one : json.at("waiting")) {
+      status.waiting_seconds[{WholeNumber<int>(one.at(0)), one.at(1).get<std::string>()}] =
+          one.at(2).get<double>();
     }
     status.last_finished = json.value("last_finished", "");
-    status.joined = json.value("joined", std::set<int>());
+    for (const auto& set : json.value("joined", nlohmann::json::array())) {
+      status.joined.insert(WholeNumber<int>(set));
+    }
     status.is_answer = json.value("is_answer", true);
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const std::exception& error) {
     trouble = error.what();
   }
   return status;

@@ -48,11 +48,7 @@ Aggregate::BucketSeries& Aggregate::SeriesOf(std::uint32_t bucket) {
 }
 
 void Aggregate::Add(const StepSummary& step) {
-  const bool follows = step.step == last_step_ + 1 && last_step_end_ns_ != 0;
-  const std::int64_t start_ns = follows ? last_step_end_ns_ : step.start_ns;
-  last_step_ = step.step;
-  last_step_end_ns_ = step.end_ns;
-  families_.step_duration.Observe(Seconds(step.end_ns - start_ns));
+  families_.step_duration.Observe(Seconds(step.end_ns - step.start_ns));
   families_.exposed_communication.Increment(Seconds(step.exposed.communication_ns));
   families_.exposed_compression.Increment(Seconds(step.exposed.compression_ns));
 }

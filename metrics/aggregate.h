@@ -53,8 +53,6 @@ class Aggregate {
   GradientGauges gradients_;
   std::array<prometheus::Histogram*, kBucketStageCount> queue_waits_{};
   std::vector<BucketSeries> series_;  // By bucket.
-  std::int64_t last_step_ = -1;
-  std::int64_t last_step_end_ns_ = 0;
 };
 
 }  // namespace weir

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
+#include "metrics/follow_query.h"
 #include "metrics/json_text.h"
-#include "metrics/query.h"
 
 namespace weir {
 namespace {
@@ -39,11 +39,8 @@ ordered_json Describe(const StageRecord& record, const BucketNames& names) {
 }  // namespace
 
 std::string EventsPage::Answer(std::string_view query) {
-  std::uint64_t after = QueryNumber(query, "after", 0);
-  if (after > recorder_.added()) after = 0;  // Of a run before this one.
-  const std::chrono::seconds wait(
-      QueryNumber(query, "wait", 0, static_cast<std::uint64_t>(LongPoll::kLongest.count())));
-  poll_.Wait(wait, [&] { return recorder_.added() > after; });
+  const auto [after, wait] = ParseFollowQuery(query, job_, recorder_.added());
+  poll_.Wait(wait, [this, from = after] { return recorder_.added() > from; });
 
   std::vector<StageRecord> records(kMostRecords);
   const auto read = recorder_.Read(after, records);

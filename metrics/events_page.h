@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "metrics/bucket_names.h"
 #include "metrics/long_poll.h"
@@ -15,22 +16,19 @@ class EventsPage {
  public:
   static constexpr std::size_t kMostRecords = 4096;  ///< Of an answer.
 
-  /// Both must outlive it.
-  EventsPage(const Recorder& recorder, const BucketNames& names)
-      : recorder_(recorder), names_(names) {}
+  /// All must outlive it; whoever adds records wakes `poll`. `job`: JobId.
+  EventsPage(std::string job, const Recorder& recorder, const BucketNames& names, LongPoll& poll)
+      : job_(std::move(job)), recorder_(recorder), names_(names), poll_(poll) {}
 
-  /// "after=N&wait=SECONDS": a line {"next", "lost"}, and one for each record from number N on.
-  /// Waits so long for a first one. Throws InvalidArgument for a query that is none.
+  /// A FollowQuery: a line {"next", "lost"}, and one for each record from number `after` on. Waits
+  /// for a first one. Throws InvalidArgument for a query that is none.
   std::string Answer(std::string_view query);
-  /// There may be new records.
-  void Wake() { poll_.Wake(); }
-  /// Readers wait no longer.
-  void Close() { poll_.Close(); }
 
  private:
+  const std::string job_;
   const Recorder& recorder_;
   const BucketNames& names_;
-  LongPoll poll_;
+  LongPoll& poll_;
 };
 
 }  // namespace weir

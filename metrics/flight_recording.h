@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "common/clock.h"
 #include "metrics/bucket_names.h"
 #include "metrics/recorder.h"
 #include "metrics/run_info.h"
@@ -27,6 +29,7 @@ struct FlightReport {
   std::string last_finished;  ///< "": nothing yet.
   int request = 0;            ///< Of a request: the how manieth.
   std::vector<int> joined;  ///< Process sets in which the rank has no more data, and lacks nothing.
+  std::optional<JobClock> clock;  ///< Nothing: it was not measured in time.
 };
 
 /// Stages and gradients that a recording holds at most.

@@ -8,7 +8,7 @@
 namespace weir {
 
 /// Where requests wait for news, a few at a time: those beyond kMostWaiting are answered at once,
-/// so that there is always a thread for /metrics. Thread-safe.
+/// so that there is always a thread for others. Thread-safe.
 class LongPoll {
  public:
   static constexpr int kMostWaiting = 4;

@@ -69,10 +69,7 @@ Monitor::Monitor(const Settings& settings, const RunInfo& info, const Recorder& 
 }
 
 Monitor::~Monitor() {
-  if (followed_) {
-    followed_->log.Close();
-    followed_->events.Close();
-  }
+  if (followed_) followed_->poll.Close();
   exporter_.reset();
   thread_ = {};  // Stops and joins.
   StopTimeline();
@@ -117,7 +114,7 @@ void Monitor::OpenExporter(const Settings& settings) {
                     settings.metrics_port, info_.local_rank, port, kMaxPort));
   }
   followed_ = std::make_unique<Followed>(
-      LogBlocks(info_, names_, RunPage(settings, info_), {.pause_ns = kLivePauseNs}), info_.rank,
+      LogBlocks(info_, names_, RunPage(settings, info_), {.pause_ns = kLivePauseNs}), info_,
       recorder_, names_);
   try {
     exporter_ = std::make_unique<Exporter>(
@@ -182,7 +179,7 @@ void Monitor::DrainLocked() {
   FlushRunLog(false);
   if (!followed_) return;
   followed_->log.Add(followed_->blocks.Take(now_ns));
-  if (any) followed_->events.Wake();
+  if (any) followed_->poll.Wake();
 }
 
 void Monitor::Add(std::span<const StageRecord> records) {

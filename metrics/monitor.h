@@ -19,6 +19,7 @@
 #include "metrics/engine_gauges.h"
 #include "metrics/events_page.h"
 #include "metrics/exporter.h"
+#include "metrics/long_poll.h"
 #include "metrics/recorder.h"
 #include "metrics/run_info.h"
 #include "metrics/run_log/live_log.h"
@@ -65,9 +66,13 @@ class Monitor {
  private:
   /// For readers that follow the run over HTTP.
   struct Followed {
-    Followed(LogBlocks made, int rank, const Recorder& recorder, const BucketNames& names)
-        : blocks(std::move(made)), log(rank), events(recorder, names) {}
+    Followed(LogBlocks made, const RunInfo& info, const Recorder& recorder,
+             const BucketNames& names)
+        : blocks(std::move(made)),
+          log(info.rank, JobId(info), poll),
+          events(JobId(info), recorder, names, poll) {}
     LogBlocks blocks;
+    LongPoll poll;  ///< Of both, so that there is always a thread for /metrics.
     LiveLog log;
     EventsPage events;
   };

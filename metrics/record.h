@@ -14,7 +14,9 @@ enum class Stage : std::uint8_t {
   kExchange,
   kMerge,
   kUnpack,
-  kStep,   ///< BeginStep to the end of WaitStep. Added after all records of the step's buckets.
+  /// BeginStep to the end of WaitStep, of the first and the last group of gradients that take the
+  /// step together. Added after all records of the step's buckets.
+  kStep,
   kRound,  ///< One negotiation round; only recorded for a timeline that marks cycles.
   /// One gradient of a step, from its submission until it is delivered, and nothing of its stages.
   /// Added when its bucket is done.

@@ -2,7 +2,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "common/clock.h"
 #include "metrics/host_list.h"
 #include "metrics/json_text.h"
 #include "weir/version.h"
@@ -21,9 +20,11 @@ nlohmann::ordered_json Hosts(const std::string& text) {
 }  // namespace
 
 std::string RunPage(const Settings& settings, const RunInfo& info) {
-  nlohmann::ordered_json page = {{"version", Version()}, {"rank", info.rank},
-                                 {"size", info.size},    {"local_rank", info.local_rank},
-                                 {"host", info.host},    {"unix_time_at_0_ns", UnixTimeAtZeroNs()}};
+  nlohmann::ordered_json page = {
+      {"version", Version()}, {"rank", info.rank},
+      {"size", info.size},    {"local_rank", info.local_rank},
+      {"host", info.host},    {"unix_time_at_0_ns", JobTimeAtZeroNs(info)}};
+  if (const std::string job = JobId(info); !job.empty()) page["job"] = job;
   if (info.clock) {
     page["clock"] = {{"offset_to_rank_0_ns", info.clock->offset_ns},
                      {"error_ns", info.clock->error_ns}};

@@ -13,7 +13,8 @@ constexpr std::size_t kMostExchanges = 1 << 16;
 std::optional<StepSummary> StepSummaries::Add(const StageRecord& record) {
   if (record.stage == Stage::kStep) {
     return StepSummary{.step = record.step,
-                       .start_ns = record.start_ns,
+                       .start_ns = StartOf(record),
+                       .begin_ns = record.start_ns,
                        .end_ns = record.end_ns,
                        .exposed = exposed_time_.EndStep(record),
                        .exchange_ns = ExchangeNs(record),
@@ -31,6 +32,13 @@ std::optional<StepSummary> StepSummaries::Add(const StageRecord& record) {
     exchanges_.push_back({record.start_ns, record.end_ns});
   }
   return std::nullopt;
+}
+
+std::int64_t StepSummaries::StartOf(const StageRecord& step) {
+  const bool follows = step.step == last_step_ + 1 && last_end_ns_ != 0;
+  last_step_ = step.step;
+  const std::int64_t last_end_ns = std::exchange(last_end_ns_, step.end_ns);
+  return follows ? last_end_ns : step.start_ns;
 }
 
 std::int64_t StepSummaries::ExchangeNs(const StageRecord& step) {

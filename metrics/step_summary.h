@@ -13,7 +13,10 @@ namespace weir {
 /// What there is to say of one optimizer step on one rank.
 struct StepSummary {
   std::int64_t step = -1;
-  std::int64_t start_ns = 0;  ///< BeginStep; CLOCK_MONOTONIC.
+  /// When the step before ended, so that what lies between them counts; of the first step, and
+  /// behind a gap in the numbers, begin_ns. CLOCK_MONOTONIC.
+  std::int64_t start_ns = 0;
+  std::int64_t begin_ns = 0;  ///< BeginStep.
   std::int64_t end_ns = 0;    ///< End of WaitStep.
   Exposed exposed;
   std::int64_t exchange_ns = 0;     ///< In which something of it was exchanged, hidden or not.
@@ -31,6 +34,7 @@ class StepSummaries {
   std::optional<StepSummary> Add(const StageRecord& record);
 
  private:
+  std::int64_t StartOf(const StageRecord& step);
   std::int64_t ExchangeNs(const StageRecord& step);
 
   const BucketNames& names_;
@@ -39,6 +43,8 @@ class StepSummaries {
   // Of exchanges since the last step's end.
   std::uint64_t payload_bytes_ = 0;
   std::uint64_t dense_bytes_ = 0;
+  std::int64_t last_step_ = -1;
+  std::int64_t last_end_ns_ = 0;  // 0: there was none.
 };
 
 }  // namespace weir

@@ -61,10 +61,10 @@ std::string Metadata(const char* what, int pid, std::uint64_t track, const std::
                      pid, track, JsonText(name));
 }
 
-std::string Clock(const std::optional<ClockOffset>& clock) {
-  if (!clock) return "";
-  return fmt::format(R"(,"clock_offset_ns":{},"clock_error_ns":{})", clock->offset_ns,
-                     clock->error_ns);
+std::string Clock(const RunInfo& info) {
+  if (!info.clock) return "";
+  return fmt::format(R"(,"clock_offset_ns":{},"clock_error_ns":{},"job":"{}")",
+                     info.clock->offset_ns, info.clock->error_ns, JobId(info));
 }
 
 std::string Head(const RunInfo& info) {
@@ -75,7 +75,7 @@ std::string Head(const RunInfo& info) {
          fmt::format(
              R"({{"name":"process_sort_index","ph":"M","pid":{0},"args":{{"sort_index":{0},)"
              R"("unix_time_at_0_ns":{1}{2}}}}})",
-             info.rank, UnixTimeAtZeroNs(), Clock(info.clock));
+             info.rank, JobTimeAtZeroNs(info), Clock(info));
 }
 
 std::string DurationEvent(const StageRecord& record, int pid, std::uint64_t track,

@@ -43,14 +43,14 @@ void TotalsReporter::Drain() {
     next_ = result.next;
     lost_ += result.lost;
     for (const StageRecord& record : std::span(batch_).first(result.count)) {
-      if (const auto step = steps_.Add(record)) totals_.Add(*step);
+      if (const auto step = steps_.Add(record)) AddStep(*step, totals_);
     }
     if (result.count == 0) return;
   }
 }
 
 void TotalsReporter::SendNews() {
-  RankTotals totals = totals_.totals();
+  RankTotals totals = totals_;
   if (totals.steps() == 0) return;
   totals.sent_bytes = gauges_.gradient_traffic.total_sent() + gauges_.negotiation_bytes;
   totals.samples = totals.steps() * batch_size_;

@@ -46,7 +46,7 @@ class TotalsReporter {
 
   std::mutex mutex_;  // Guards what follows.
   StepSummaries steps_;
-  StepTotals totals_;
+  RankTotals totals_;  ///< Of steps alone.
   std::vector<StageRecord> batch_;
   std::uint64_t next_ = 0;
   std::uint64_t lost_ = 0;

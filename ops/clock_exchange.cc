@@ -18,6 +18,7 @@ ClockExchange::ClockExchange(Transport& transport, std::uint32_t operation,
 
 void ClockExchange::Start() {
   if (transport_.rank() != 0) return BeginTrip();
+  job_clock_ = {.began_ns = clock_(), .unix_time_at_0_ns = UnixTimeAtZeroNs()};
   for (std::size_t i = 0; i < peers_.size(); ++i)
     peers_[i].ping.Receive(transport_, static_cast<int>(i) + 1, tag_, {});
 }
@@ -44,18 +45,20 @@ bool ClockExchange::Serve(int rank, Peer& peer) {
   if (!peer.pong.Done(transport_)) return false;
   if (peer.trips == kTrips) return true;
   if (!peer.ping.Done(transport_)) return false;
-  peer.times[0] = clock_();
+  peer.times = {.arrived_ns = clock_(),
+                .began_ns = job_clock_.began_ns,
+                .unix_time_at_0_ns = job_clock_.unix_time_at_0_ns};
   ++peer.trips;
   if (peer.trips < kTrips) peer.ping.Receive(transport_, rank, tag_, {});
-  peer.times[1] = clock_();
-  peer.pong.Send(transport_, rank, tag_, std::as_bytes(std::span(peer.times)));
+  peer.times.leaves_ns = clock_();
+  peer.pong.Send(transport_, rank, tag_, std::as_bytes(std::span(&peer.times, 1)));
   return false;
 }
 
 void ClockExchange::BeginTrip() {
   answered_ = false;
   ++trips_;
-  pong_.Receive(transport_, 0, tag_, std::as_writable_bytes(std::span(times_)));
+  pong_.Receive(transport_, 0, tag_, std::as_writable_bytes(std::span(&times_, 1)));
   sent_ns_ = clock_();
   ping_.Send(transport_, 0, tag_, {});
 }
@@ -67,12 +70,15 @@ void ClockExchange::EndTrip(std::int64_t now_ns) {
                     pong_.bytes(), sizeof times_),
         {"", {0}, "start"});
   }
-  const std::int64_t there = times_[0] - sent_ns_;
-  const std::int64_t back = now_ns - times_[1];
+  const std::int64_t there = times_.arrived_ns - sent_ns_;
+  const std::int64_t back = now_ns - times_.leaves_ns;
   // Rounded up, and what the half of an odd number loses.
   const std::int64_t error = (there + back + 1) / 2 + 1;
-  if (trips_ > 1 && error >= offset_.error_ns) return;
-  offset_ = {.offset_ns = (there - back) / 2, .error_ns = error};
+  if (trips_ > 1 && error >= job_clock_.error_ns) return;
+  job_clock_ = {.offset_ns = (there - back) / 2,
+                .error_ns = error,
+                .began_ns = times_.began_ns,
+                .unix_time_at_0_ns = times_.unix_time_at_0_ns};
 }
 
 void ClockExchange::Cancel() {

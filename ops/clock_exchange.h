@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -15,7 +14,8 @@ namespace weir {
 /// sends a message, rank 0 answers with when it came and when the answer left, and half of what the
 /// way there took longer than the way back, as far as the two clocks tell, is the offset. How long
 /// each way really took nobody knows; but both together did not take longer than the round trip, so
-/// the error is at most half of that, and of several round trips the shortest counts.
+/// the error is at most half of that, and of several round trips the shortest counts. The answer
+/// also says what rank 0's wall clock was and when the job began: the same for all ranks.
 ///
 /// Never blocks. Network thread only.
 class ClockExchange {
@@ -32,15 +32,22 @@ class ClockExchange {
   bool Poll();
   void Cancel();
   bool done() const { return done_; }
-  /// Once it is done. On rank 0 both are 0.
-  const ClockOffset& offset() const { return offset_; }
+  /// Once it is done. On rank 0 offset and error are 0.
+  const JobClock& job_clock() const { return job_clock_; }
 
  private:
+  /// A pong, as it travels: little-endian words.
+  struct Times {
+    std::int64_t arrived_ns = 0;  ///< The ping, by rank 0's clock.
+    std::int64_t leaves_ns = 0;   ///< The pong.
+    std::int64_t began_ns = 0;
+    std::int64_t unix_time_at_0_ns = 0;
+  };
   /// What rank 0 knows of another one.
   struct Peer {
     Pending ping;
     Pending pong;
-    std::array<std::int64_t, 2> times{};  ///< When the ping came, and when the pong leaves.
+    Times times{};
     int trips = 0;
   };
   bool Serve(int rank, Peer& peer);
@@ -51,14 +58,14 @@ class ClockExchange {
   const Tag tag_;
   const std::function<std::int64_t()> clock_;
   bool done_ = false;
-  ClockOffset offset_;
+  JobClock job_clock_;
   std::vector<Peer> peers_;  ///< On rank 0: of rank 1, 2, ...
 
   // On other ranks.
   Pending ping_;
   Pending pong_;
   bool answered_ = false;
-  std::array<std::int64_t, 2> times_{};
+  Times times_{};
   std::int64_t sent_ns_ = 0;
   int trips_ = 0;
 };

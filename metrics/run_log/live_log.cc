@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "metrics/query.h"
+#include "metrics/follow_query.h"
 #include "metrics/run_log/block.h"
 
 namespace weir {
@@ -31,11 +31,8 @@ std::uint64_t LiveLog::newest() const {
 }
 
 std::string LiveLog::Answer(std::string_view query) {
-  std::uint64_t after = QueryNumber(query, "after", 0);
-  const std::chrono::seconds wait(
-      QueryNumber(query, "wait", 0, static_cast<std::uint64_t>(LongPoll::kLongest.count())));
-  if (after > newest()) after = 0;  // Of a run before this one.
-  poll_.Wait(wait, [&] { return newest() > after; });
+  const auto [after, wait] = ParseFollowQuery(query, job_, newest());
+  poll_.Wait(wait, [this, from = after] { return newest() > from; });
   return After(after);
 }
 

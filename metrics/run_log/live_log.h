@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "metrics/long_poll.h"
@@ -22,16 +23,16 @@ class LiveLog {
   /// Of an answer, unless its first block is larger.
   static constexpr std::size_t kAnswerBytes = std::size_t{4} << 20;
 
-  explicit LiveLog(int rank) : rank_(rank) {}
+  /// Wakes `poll`, which must outlive it, when there is news. `job`: JobId.
+  LiveLog(int rank, std::string job, LongPoll& poll)
+      : rank_(rank), job_(std::move(job)), poll_(poll) {}
 
   void Add(std::vector<LogBlock> blocks);
 
-  /// "after=N&wait=SECONDS": the blocks behind number N, which 0 and a number not reached yet make
-  /// all that are kept. Where blocks behind N were dropped, one of kind "gap" comes first. Waits so
-  /// long for a first one. Throws InvalidArgument for a query that is none.
+  /// A FollowQuery: the blocks behind number `after`, which 0 makes all that are kept. Where blocks
+  /// behind it were dropped, one of kind "gap" comes first. Waits for a first one. Throws
+  /// InvalidArgument for a query that is none.
   std::string Answer(std::string_view query);
-  /// Readers wait no longer.
-  void Close() { poll_.Close(); }
 
  private:
   struct Shelf {
@@ -43,7 +44,8 @@ class LiveLog {
   std::uint64_t newest() const;
 
   const int rank_;
-  LongPoll poll_;
+  const std::string job_;
+  LongPoll& poll_;
   mutable std::mutex mutex_;  // Guards what follows.
   std::map<LogBlock::Level, Shelf> shelves_ = {
       {LogBlock::Level::kLasting, {}},

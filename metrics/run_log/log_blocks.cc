@@ -123,6 +123,7 @@ void LogBlocks::EmitSteps() {
        Begin("steps")
            .Column("step", steps_, [](const S& s) { return s.step; })
            .Column("start_ns", steps_, [](const S& s) { return s.start_ns; })
+           .Column("begin_ns", steps_, [](const S& s) { return s.begin_ns; })
            .Column("end_ns", steps_, [](const S& s) { return s.end_ns; })
            .Column("exposed_communication_ns", steps_,
                    [](const S& s) { return s.exposed.communication_ns; })

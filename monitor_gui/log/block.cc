@@ -88,6 +88,12 @@ Block::Block(QJsonObject head, QByteArrayView body, QByteArrayView bytes)
   }
 }
 
+QString Block::job() const {
+  if (kind() != "run") return {};
+  const QByteArray json = QByteArray::fromRawData(text().data(), text().size());
+  return QJsonDocument::fromJson(json).object()["job"].toString();
+}
+
 QByteArrayView Block::Find(const char* name, const char* type) const {
   for (const Place& column : columns_) {
     if (column.name != QLatin1StringView(name)) continue;

@@ -28,6 +28,8 @@ class Block {
     return {reinterpret_cast<const T*>(found.data()),
             static_cast<std::size_t>(found.size()) / sizeof(T)};
   }
+  /// Of kind "run": what tells its job from others; empty: not known.
+  QString job() const;
   QByteArrayView text() const { return body_.first(qBound(0, text_bytes(), body_.size())); }
   /// All of it, as it came.
   QByteArrayView bytes() const { return bytes_; }

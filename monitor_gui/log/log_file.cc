@@ -29,6 +29,7 @@ LogFile::LogFile(const QString& path) : file_(path) {
       entries_.push_back({.kind = block.kind(),
                           .rank = block.rank(),
                           .rows = block.rows(),
+                          .job = block.job(),
                           .lost = block.head()["lost"].toInteger(),
                           .offset = block.bytes().data() - bytes_,
                           .bytes = block.bytes().size()});

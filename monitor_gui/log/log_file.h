@@ -19,6 +19,7 @@ class LogFile {
     QString kind;
     int rank = -1;
     qsizetype rows = 0;
+    QString job{};    ///< As runs have it.
     qint64 lost = 0;  ///< As stages have it.
     qsizetype offset = 0;
     qsizetype bytes = 0;

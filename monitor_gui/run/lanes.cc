@@ -27,16 +27,16 @@ std::optional<Lane> LaneOf(Stage stage) {
   return std::nullopt;
 }
 
-/// From the start of a step until the rank had its last gradient.
+/// From BeginStep until the rank had its last gradient.
 std::vector<LaneInterval> Backprops(const RankRun& rank, TimeWindow window) {
   std::vector<LaneInterval> intervals;
   const auto& steps = rank.steps();
   const auto first = std::ranges::partition_point(
       steps, [&](const StepRow& step) { return step.end_ns < window.start_ns; });
-  for (auto step = first; step != steps.end() && step->start_ns <= window.end_ns; ++step) {
+  for (auto step = first; step != steps.end() && step->begin_ns <= window.end_ns; ++step) {
     const std::int64_t exposed = step->exposed_communication_ns + step->exposed_compression_ns;
-    intervals.push_back({.start_ns = step->start_ns,
-                         .end_ns = std::max(step->start_ns, step->end_ns - exposed),
+    intervals.push_back({.start_ns = step->begin_ns,
+                         .end_ns = std::max(step->begin_ns, step->end_ns - exposed),
                          .step = step->step,
                          .count = step->count});
   }

@@ -43,10 +43,19 @@ void StepRow::Join(const StepRow& later) {
   count += later.count;
 }
 
-std::size_t CountOf(std::span<const StepRow> rows) {
-  std::size_t count = 0;
-  for (const StepRow& row : rows) count += row.count;
-  return count;
+MeanTimes MeanTimesOf(std::span<const StepRow> rows) {
+  MeanTimes sums;
+  double count = 0;
+  for (const StepRow& row : rows) {
+    sums.step += static_cast<double>(row.duration_ns());
+    sums.communication += static_cast<double>(row.exposed_communication_ns);
+    sums.compression += static_cast<double>(row.exposed_compression_ns);
+    count += row.count;
+  }
+  const double scale = count > 0 ? 1e-9 / count : 0;
+  return {.step = scale * sums.step,
+          .communication = scale * sums.communication,
+          .compression = scale * sums.compression};
 }
 
 void StateRow::Join(const StateRow& later) {
@@ -65,7 +74,7 @@ void RankRun::Add(const Block& block) {
   if (kind == "stages") AddStages(block);
   if (kind == "state") AddStates(block);
   if (kind == "stalls") AddStalls(block);
-  if (kind == "gap") lost_ += static_cast<std::uint64_t>(block.head()["blocks"].toInteger());
+  if (kind == "gap") lost_blocks_ += static_cast<std::uint64_t>(block.head()["blocks"].toInteger());
 }
 
 QString RankRun::setting(const char* variable) const {
@@ -128,6 +137,7 @@ void RankRun::AddNames(const Block& block) {
 void RankRun::AddSteps(const Block& block) {
   const auto step = block.Column<std::int64_t>("step");
   const auto start = block.Column<std::int64_t>("start_ns");
+  const auto begin = block.Column<std::int64_t>("begin_ns");
   const auto end = block.Column<std::int64_t>("end_ns");
   const auto communication = block.Column<std::int64_t>("exposed_communication_ns");
   const auto compression = block.Column<std::int64_t>("exposed_compression_ns");
@@ -137,6 +147,7 @@ void RankRun::AddSteps(const Block& block) {
   for (std::size_t i = 0; i < step.size(); ++i) {
     steps_.Add({.step = step[i],
                 .start_ns = At(start, i) + epoch_ns_,
+                .begin_ns = At(begin, i, At(start, i)) + epoch_ns_,
                 .end_ns = At(end, i) + epoch_ns_,
                 .exposed_communication_ns = At(communication, i),
                 .exposed_compression_ns = At(compression, i),
@@ -148,7 +159,7 @@ void RankRun::AddSteps(const Block& block) {
 }
 
 void RankRun::AddStages(const Block& block) {
-  lost_ += static_cast<std::uint64_t>(block.head()["lost"].toInteger());
+  lost_records_ += static_cast<std::uint64_t>(block.head()["lost"].toInteger());
   const auto step = block.Column<std::int64_t>("step");
   const auto start = block.Column<std::int64_t>("start_ns");
   const auto end = block.Column<std::int64_t>("end_ns");

@@ -44,7 +44,8 @@ struct NameInfo {
 /// density, and sums of times.
 struct StepRow {
   std::int64_t step = -1;
-  std::int64_t start_ns = 0;
+  std::int64_t start_ns = 0;  ///< The end of the step before, where there was one.
+  std::int64_t begin_ns = 0;  ///< BeginStep, with which backprop begins.
   std::int64_t end_ns = 0;
   std::int64_t exposed_communication_ns = 0;
   std::int64_t exposed_compression_ns = 0;
@@ -57,8 +58,16 @@ struct StepRow {
   void Join(const StepRow& later);
 };
 
-/// How many steps these stand for.
-std::size_t CountOf(std::span<const StepRow> rows);
+/// Means over steps, in seconds.
+struct MeanTimes {
+  double step = 0;
+  double communication = 0;  ///< Exposed.
+  double compression = 0;    ///< Exposed.
+
+  /// Without what it waited for others: who has most of it sets the pace.
+  double own() const { return step - communication; }
+};
+MeanTimes MeanTimesOf(std::span<const StepRow> rows);
 
 struct StageRow {
   std::int64_t step = -1;
@@ -97,6 +106,8 @@ class RankRun {
   void Add(const Block& block);
 
   QString host() const { return run_["host"].toString(); }
+  /// Tells its job from others; empty: not known.
+  QString job() const { return run_["job"].toString(); }
   int size() const { return size_; }
   const QJsonObject& run() const { return run_; }
   /// A setting of the job, as text; empty: not known.
@@ -116,8 +127,10 @@ class RankRun {
   std::span<const StateRow> StatesUntil(std::int64_t time_ns) const;
   /// Whenever that changed: of rank 0 alone.
   const std::deque<Stalls>& stalls() const { return stalls_; }
-  /// Records that the rank lost, and blocks that were gone before they were read.
-  std::uint64_t lost() const { return lost_; }
+  /// That were overwritten before the rank's monitor had read them.
+  std::uint64_t lost_records() const { return lost_records_; }
+  /// That the rank did not keep until they were asked for.
+  std::uint64_t lost_blocks() const { return lost_blocks_; }
   /// End of the newest thing that is known.
   std::int64_t newest_ns() const { return newest_ns_; }
   /// Of the wall clock, at 0 of the rank's own.
@@ -140,7 +153,8 @@ class RankRun {
   std::deque<StageRow> stages_;
   BoundedRows<StateRow> states_{kMostStates};
   std::deque<Stalls> stalls_;
-  std::uint64_t lost_ = 0;
+  std::uint64_t lost_records_ = 0;
+  std::uint64_t lost_blocks_ = 0;
   std::int64_t newest_ns_ = 0;
 };
 

@@ -6,13 +6,31 @@ namespace weir::monitor {
 
 void Run::Add(const Block& block) {
   if (block.rank() < 0) return;
+  if (block.kind() == "run") Begin(block);
+  // Who has not said so yet may be of a job that ran here before.
+  if (!job_.isEmpty() && block.kind() != "run" && !ranks_.contains(block.rank())) return;
   RankRun& rank = ranks_[block.rank()];
-  // A job that began anew at the same address.
-  const bool anew = block.kind() == "run" && block.rank() == 0 && !rank.steps().empty();
-  if (anew) layers_.Clear();
   if (block.kind() == "run" || block.kind() == "names") layers_.ForgetNames(block.rank());
   rank.Add(block);
   if (block.kind() == "gradients") layers_.Add(rank, block);
+}
+
+void Run::Begin(const Block& block) {
+  const QString job = block.job();
+  if (job != job_ && !job.isEmpty()) {
+    ranks_.clear();
+    layers_.Clear();
+    job_ = job;
+    return;
+  }
+  // One that does not say which it is has begun anew at the same address.
+  const auto known = ranks_.find(block.rank());
+  const bool anew = block.rank() == 0 && known != ranks_.end() && !known->second.steps().empty();
+  if (anew) layers_.Clear();
+}
+
+void Run::KeepLinks(const std::set<int>& ranks) {
+  std::erase_if(links_, [&](const auto& link) { return !ranks.contains(link.first); });
 }
 
 std::int64_t Run::newest_ns() const {

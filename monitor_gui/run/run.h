@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "monitor_gui/run/layer_history.h"
 #include "monitor_gui/run/rank_run.h"
@@ -22,8 +23,11 @@ struct RankLink {
 /// A run, as far as it is known: what the blocks of all ranks said. Not thread-safe (SharedRun is).
 class Run {
  public:
+  /// The first block of another job than before makes it that one's run.
   void Add(const Block& block);
   void SetLink(int rank, const RankLink& link) { links_[rank] = link; }
+  /// There are no others.
+  void KeepLinks(const std::set<int>& ranks);
 
   const std::map<int, RankRun>& ranks() const { return ranks_; }
   const std::map<int, RankLink>& links() const { return links_; }
@@ -33,6 +37,9 @@ class Run {
   std::int64_t oldest_ns() const;
 
  private:
+  void Begin(const Block& block);
+
+  QString job_;  ///< Empty: not known.
   std::map<int, RankRun> ranks_;
   std::map<int, RankLink> links_;
   LayerHistory layers_;

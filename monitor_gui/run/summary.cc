@@ -17,18 +17,8 @@ constexpr double kCostly = 0.1;  // Of a step, for compression that nothing hide
 
 struct OfRank {
   int rank;
-  double own_seconds;  ///< A step without what it waited for others.
+  MeanTimes times;
 };
-
-/// From end to end where there are two steps, else from start to end.
-double StepSeconds(std::span<const StepRow> steps) {
-  if (steps.size() < 2) {
-    return static_cast<double>(steps.back().duration_ns()) * 1e-9 /
-           static_cast<double>(steps.back().count);
-  }
-  return static_cast<double>(steps.back().end_ns - steps.front().end_ns) * 1e-9 /
-         static_cast<double>(CountOf(steps.subspan(1)));
-}
 
 double SentPerSecond(std::span<const StateRow> states) {
   if (states.size() < 2) return 0.0;
@@ -50,11 +40,19 @@ double SamplesPerStep(const Run& run, int ranks) {
 }
 
 void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
+  if (ranks.empty()) return;
+  const auto own = [](const OfRank& rank) { return rank.times.own(); };
+  std::ranges::sort(ranks, {}, own);
+  const MeanTimes& pace = ranks.back().times;
+  summary.step_seconds = pace.step;
+  if (pace.step > 0) {
+    summary.exposed_communication = pace.communication / pace.step;
+    summary.exposed_compression = pace.compression / pace.step;
+  }
   if (ranks.size() < 2) return;
-  std::ranges::sort(ranks, {}, &OfRank::own_seconds);
-  const double median = ranks[(ranks.size() - 1) / 2].own_seconds;
+  const double median = own(ranks[(ranks.size() - 1) / 2]);
   summary.slowest_rank = ranks.back().rank;
-  summary.slowest_excess = median > 0 ? ranks.back().own_seconds / median - 1.0 : 0.0;
+  summary.slowest_excess = median > 0 ? pace.own() / median - 1.0 : 0.0;
 }
 
 /// Who misses what, where rank 0 has found that out; how many tensors wait, where not (yet).
@@ -116,12 +114,9 @@ std::int64_t StateEnd(const Run& run, const Moment& at) {
 
 Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
   Summary summary;
-  std::int64_t time = 0;
-  std::int64_t communication = 0;
-  std::int64_t compression = 0;
   double payload = 0;
   double dense = 0;
-  std::vector<OfRank> own;
+  std::vector<OfRank> stepping;
   for (const auto& [rank, known] : run.ranks()) {
     summary.ranks = std::max({summary.ranks, known.size(), rank + 1});
     summary.sent_per_second =
@@ -129,29 +124,19 @@ Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
     const auto steps = known.StepsUntil(at.step, Summary::kSteps);
     if (steps.empty()) continue;
     summary.step = std::max(summary.step, steps.back().step);
-    summary.step_seconds = std::max(summary.step_seconds, StepSeconds(steps));
-    std::int64_t own_ns = 0;
+    stepping.push_back({rank, MeanTimesOf(steps)});
     for (const StepRow& step : steps) {
-      time += step.duration_ns();
-      communication += step.exposed_communication_ns;
-      compression += step.exposed_compression_ns;
       payload += step.count * static_cast<double>(step.payload_bytes);
       dense += step.count * static_cast<double>(step.dense_bytes);
-      own_ns += step.duration_ns() - step.exposed_communication_ns;
     }
-    own.push_back({rank, static_cast<double>(own_ns) * 1e-9 / static_cast<double>(CountOf(steps))});
   }
-  if (time > 0) {
-    summary.health = Summary::Health::kGood;
-    summary.exposed_communication = static_cast<double>(communication) / static_cast<double>(time);
-    summary.exposed_compression = static_cast<double>(compression) / static_cast<double>(time);
-  }
+  if (!stepping.empty()) summary.health = Summary::Health::kGood;
+  FindSlowest(std::move(stepping), summary);
   if (payload > 0) summary.wire_ratio = dense / payload;
   const double samples = SamplesPerStep(run, summary.ranks);
   if (samples > 0 && summary.step_seconds > 0) {
     summary.samples_per_second = samples / summary.step_seconds;
   }
-  FindSlowest(std::move(own), summary);
   FindTroubles(run, now_ms, at, summary);
   return summary;
 }

@@ -17,12 +17,13 @@ struct Summary {
 
   int ranks = 0;
   std::int64_t step = -1;
-  /// From the end of a step to that of the next, mean of the slowest rank.
-  double step_seconds = 0.0;
+  // Means of the slowest rank, which defines the step: the others' waiting for it says nothing
+  // about the network.
+  double step_seconds = 0.0;           ///< From the end of the step before.
+  double exposed_communication = 0.0;  ///< As a fraction of that.
+  double exposed_compression = 0.0;
   /// Of all ranks together; nothing: not all that are known say how many samples their steps take.
   std::optional<double> samples_per_second{};
-  double exposed_communication = 0.0;  ///< Fraction of the steps' time, mean over ranks.
-  double exposed_compression = 0.0;
   double wire_ratio = 1.0;  ///< Dense bytes over payload.
   /// Bytes that the newest states say a rank sends, the most of all.
   double sent_per_second = 0.0;

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <ranges>
+#include <set>
 #include <stdexcept>
 
 namespace weir::monitor {
@@ -18,6 +19,13 @@ namespace {
 constexpr std::size_t kCoarsest = 32;
 
 constexpr std::size_t kReaders = 2;  // One of a file.
+
+/// The newest that a file has.
+QString JobOf(const LogFile& file) {
+  for (const auto& entry : std::views::reverse(file.entries()))
+    if (entry.kind == "run") return entry.job;
+  return {};
+}
 
 /// Calls `read` with 0, 1, ..., each on a thread of its own, and waits.
 void OnAllReaders(const std::function<void(std::size_t)>& read) {
@@ -62,8 +70,10 @@ void FileSource::Start() {
   for (const auto& file : files_) damaged += file->damaged();
   places_.clear();
   files_.clear();
-  emit Said(damaged == 0 ? tr("%1, %2 files").arg(path_).arg(paths.size())
-                         : tr("%1: %2 bytes are damaged and left out").arg(path_).arg(damaged));
+  QStringList said{tr("%1, %2 files").arg(path_).arg(paths.size())};
+  if (damaged > 0) said += tr("%1 bytes are damaged and left out").arg(damaged);
+  if (others_ > 0) said += tr("%1 ranks of another job are left out").arg(others_);
+  emit Said(said.join("; "));
   emit Finished();
 }
 
@@ -85,7 +95,14 @@ bool FileSource::OpenFiles(const QStringList& paths) {
       emit Failed(tr("cannot read %1: %2").arg(paths[static_cast<qsizetype>(i)], refusals[i]));
       return false;
     }
-    const auto places = PlacesOf(*files_[i]);
+  }
+  const QFileInfo asked_for(path_);
+  const auto asked =
+      std::ranges::find(paths, asked_for, [](const QString& path) { return QFileInfo(path); });
+  const QString job =
+      asked == paths.end() ? "" : JobOf(*files_[static_cast<std::size_t>(asked - paths.begin())]);
+  for (const auto& file : files_) {
+    const auto places = PlacesOf(*file, job);
     places_.insert(places_.end(), places.begin(), places.end());
   }
   return true;
@@ -116,13 +133,22 @@ void FileSource::ReadPart(const std::vector<Place>& places, const QThread& threa
   if (before != nullptr) before->Release();
 }
 
-std::vector<FileSource::Place> FileSource::PlacesOf(LogFile& file) {
+std::vector<FileSource::Place> FileSource::PlacesOf(LogFile& file, const QString& job) {
   std::map<int, const LogFile::Entry*> begins;  // By rank.
   for (const auto& entry : file.entries()) {
     if (entry.kind == "run") begins[entry.rank] = &entry;
   }
+  const auto is_of_another = [&](const auto& begin) {
+    const QString& its = begin.second->job;
+    return !job.isEmpty() && !its.isEmpty() && its != job;
+  };
+  std::set<int> others;
+  for (const auto& begin : begins)
+    if (is_of_another(begin)) others.insert(begin.first);
+  others_ += static_cast<int>(others.size());
   std::vector<Place> places;
   for (const auto& entry : file.entries()) {
+    if (others.contains(entry.rank)) continue;
     const auto begin = begins.find(entry.rank);
     if (begin == begins.end() || &entry >= begin->second) places.push_back({&file, &entry});
   }

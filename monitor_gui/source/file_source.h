@@ -37,8 +37,9 @@ class FileSource final : public Source {
   /// In their order, but for those of different files.
   void Read(const std::vector<Place>& places);
   void ReadPart(const std::vector<Place>& places, const QThread& thread);
-  /// Those of the newest run: a file may go on with another one.
-  static std::vector<Place> PlacesOf(LogFile& file);
+  /// Those of the newest run of each rank: a file may go on with another one. And only where it is
+  /// of this job, if that is known.
+  std::vector<Place> PlacesOf(LogFile& file, const QString& job);
   std::vector<Place> Overview() const;
   /// As many as a run keeps.
   std::vector<Place> NewestStages() const;
@@ -48,6 +49,7 @@ class FileSource final : public Source {
   SharedRun& run_;
   std::vector<std::unique_ptr<LogFile>> files_;
   std::vector<Place> places_;
+  int others_ = 0;  // Ranks of other jobs, in files beside.
 };
 
 }  // namespace weir::monitor

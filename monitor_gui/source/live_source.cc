@@ -6,6 +6,7 @@
 #include <QJsonObject>
 #include <QNetworkReply>
 #include <QTimer>
+#include <set>
 
 namespace weir::monitor {
 namespace {
@@ -38,7 +39,7 @@ void LiveSource::OnTargets(QNetworkReply* reply) {
   reply->deleteLater();
   const int status = reply->attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
   if (status == 404 || status == 503) {  // Not rank 0, or started without weirrun.
-    Follow(url_, -1);
+    FollowAll({{-1, url_}});
     emit Said(
         tr("following the one rank at %1, which does not know the others").arg(url_.toString()));
     return;
@@ -48,6 +49,7 @@ void LiveSource::OnTargets(QNetworkReply* reply) {
     QTimer::singleShot(kRetryMs, this, [this] { AskForTargets(); });
     return;
   }
+  std::vector<std::pair<int, QUrl>> ranks;
   const QJsonArray groups = QJsonDocument::fromJson(reply->readAll()).array();
   for (const auto& group : groups) {
     const QJsonObject labels = group.toObject()["labels"].toObject();
@@ -57,32 +59,60 @@ void LiveSource::OnTargets(QNetworkReply* reply) {
       QUrl endpoint(url_.scheme() + "://" + address.toString());
       // Its ranks know their host by a name that may mean nothing here.
       if (rank == 0) endpoint = url_;
-      Follow(endpoint, rank);
+      ranks.emplace_back(rank, endpoint);
     }
   }
+  FollowAll(ranks);
   emit Said(tr("following %1 ranks at %2").arg(followers_.size()).arg(url_.toString()));
 }
 
-void LiveSource::Follow(const QUrl& url, int rank) {
+void LiveSource::FollowAll(const std::vector<std::pair<int, QUrl>>& ranks) {
+  std::vector<std::unique_ptr<RankFollower>> followers;
+  std::set<int> numbers;
+  for (const auto& [rank, url] : ranks) {
+    numbers.insert(rank);
+    followers.push_back(Follow(url, rank));
+  }
+  followers_ = std::move(followers);
+  // A rank that is followed alone tells its number itself.
+  if (!numbers.contains(-1)) run_.Write([&](Run& run) { run.KeepLinks(numbers); });
+}
+
+std::unique_ptr<RankFollower> LiveSource::Follow(const QUrl& url, int rank) {
+  for (auto& known : followers_) {
+    const bool is_same = known && known->endpoint() == url && (rank < 0 || known->rank() == rank);
+    if (is_same) return std::move(known);
+  }
   run_.Write([&](Run& run) {
     if (rank >= 0) run.SetLink(rank, {.state = RankLink::State::kConnecting});
   });
-  followers_.push_back(std::make_unique<RankFollower>(
+  auto follower = std::make_unique<RankFollower>(
       url, rank,
       RankFollower::Environment{
           .network = *network_, .run = run_, .token = token_, .keep = [this](const Block& block) {
             Keep(block);
-          }}));
-  followers_.back()->Start();
+          }});
+  follower->Start();
+  return follower;
 }
 
 void LiveSource::Keep(const Block& block) {
   const QString kind = block.kind();
+  if (kind == "run") Begin(block.job());
   if (kind == "run") lasting_[block.rank()].clear();
   if (kind == "run" || kind == "names") lasting_[block.rank()] += block.bytes();
   if (kind == "run" && block.rank() == 0) stalls_.clear();
   if (kind == "stalls") stalls_ = block.bytes().toByteArray();
   Put(block.bytes());
+}
+
+void LiveSource::Begin(const QString& job) {
+  const bool is_another = !job_.isEmpty() && job != job_;
+  job_ = job;
+  if (!is_another) return;
+  lasting_.clear();
+  // It may have other ranks. Not now: a follower waits for this to return.
+  QTimer::singleShot(0, this, [this] { AskForTargets(); });
 }
 
 void LiveSource::Put(QByteArrayView bytes) {

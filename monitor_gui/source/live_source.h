@@ -5,6 +5,7 @@
 #include <QUrl>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "monitor_gui/run/run.h"
@@ -14,7 +15,7 @@
 namespace weir::monitor {
 
 /// Follows the ranks of a running job, which rank 0 names (/targets). Goes on trying while a rank
-/// does not answer, and follows the next job at the same address.
+/// does not answer, and follows the next job at the same address, whatever its ranks.
 class LiveSource final : public Source {
   Q_OBJECT
  public:
@@ -37,8 +38,13 @@ class LiveSource final : public Source {
  private:
   void AskForTargets();
   void OnTargets(QNetworkReply* reply);
-  void Follow(const QUrl& url, int rank);
+  /// As before where it is followed already.
+  std::unique_ptr<RankFollower> Follow(const QUrl& url, int rank);
+  /// These alone, from now on.
+  void FollowAll(const std::vector<std::pair<int, QUrl>>& ranks);
   void Keep(const Block& block);
+  /// A rank is of this job.
+  void Begin(const QString& job);
   /// Into the recording, if there is one; it ends where that fails.
   void Put(QByteArrayView bytes);
 
@@ -47,6 +53,7 @@ class LiveSource final : public Source {
   SharedRun& run_;
   std::unique_ptr<QNetworkAccessManager> network_;  // Made on the source's thread.
   std::vector<std::unique_ptr<RankFollower>> followers_;
+  QString job_;                        // That they follow.
   std::map<int, QByteArray> lasting_;  // What says who runs, by rank.
   QByteArray stalls_;                  // What is stalled now.
   std::unique_ptr<QFile> recording_;

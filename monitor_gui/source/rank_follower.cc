@@ -10,6 +10,7 @@ namespace weir::monitor {
 namespace {
 
 constexpr int kWaitSeconds = 5;
+constexpr int kPauseMs = 200;        // Behind an answer without news: the rank could not wait.
 constexpr int kPatienceMs = 15'000;  // More than an answer may wait for news.
 constexpr int kRetryMs = 500;
 constexpr int kLongestRetryMs = 5'000;
@@ -36,9 +37,11 @@ RankFollower::RankFollower(const QUrl& endpoint, int rank, const Environment& en
     : endpoint_(endpoint), rank_(rank), environment_(environment) {}
 
 void RankFollower::Ask() {
-  const QString path = QString("/log?after=%1&wait=%2").arg(after_).arg(kWaitSeconds);
+  const QString path =
+      QString("/log?after=%1&wait=%2&job=%3").arg(after_).arg(kWaitSeconds).arg(job_);
   QNetworkReply* const reply =
       environment_.network.get(RequestOf(endpoint_, path, environment_.token));
+  reply->setParent(this);  // Ends with it.
   connect(reply, &QNetworkReply::finished, this, [this, reply] { OnAnswer(reply); });
 }
 
@@ -51,7 +54,10 @@ void RankFollower::OnAnswer(QNetworkReply* reply) {
   for (const Block& block : scan.blocks) {
     rank_ = block.rank();
     after_ = std::max(after_, static_cast<std::uint64_t>(block.head()["number"].toInteger()));
-    if (block.kind() == "run") after_ = 1;  // Perhaps of another job than before.
+    if (block.kind() == "run") {  // Perhaps of another job than before.
+      after_ = 1;
+      job_ = block.job();
+    }
     environment_.keep(block);
   }
   environment_.run.Write([&](Run& run) {
@@ -59,7 +65,11 @@ void RankFollower::OnAnswer(QNetworkReply* reply) {
     run.SetLink(rank_,
                 {.state = RankLink::State::kLive, .heard_ms = QDateTime::currentMSecsSinceEpoch()});
   });
-  Ask();
+  if (scan.blocks.empty()) {
+    QTimer::singleShot(kPauseMs, this, [this] { Ask(); });
+  } else {
+    Ask();
+  }
 }
 
 void RankFollower::OnTrouble(const QString& why) {

@@ -29,6 +29,8 @@ class RankFollower final : public QObject {
   RankFollower(const QUrl& endpoint, int rank, const Environment& environment);
 
   void Start() { Ask(); }
+  const QUrl& endpoint() const { return endpoint_; }
+  int rank() const { return rank_; }
 
  private:
   void Ask();
@@ -38,6 +40,7 @@ class RankFollower final : public QObject {
   const QUrl endpoint_;
   int rank_;
   const Environment environment_;
+  QString job_;  // That `after_` is of.
   std::uint64_t after_ = 0;
   int failures_ = 0;
 };

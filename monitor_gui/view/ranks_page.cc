@@ -13,7 +13,8 @@
 namespace weir::monitor {
 namespace {
 
-constexpr std::size_t kColumns = 13;
+constexpr std::size_t kColumns = 14;
+constexpr int kMissing = kColumns - 2;
 constexpr int kNotSubmitted = kColumns - 1;
 constexpr std::size_t kTimes = 5;  // Of these, columns of steps.
 constexpr std::size_t kTensorsNamed = 2;
@@ -39,26 +40,6 @@ Cell HeardOf(const RankLink& link) {
   return {QObject::tr("%1 s ago").arg(ago, 0, 'f', 0), ago};
 }
 
-/// Means over the newest steps, in seconds.
-struct MeanTimes {
-  double step = 0;
-  double own = 0;
-  double communication = 0;
-  double compression = 0;
-};
-
-MeanTimes TimesOf(std::span<const StepRow> steps) {
-  MeanTimes times;
-  const double weight = 1e-9 / static_cast<double>(CountOf(steps));
-  for (const StepRow& step : steps) {
-    times.step += weight * static_cast<double>(step.duration_ns());
-    times.communication += weight * static_cast<double>(step.exposed_communication_ns);
-    times.compression += weight * static_cast<double>(step.exposed_compression_ns);
-  }
-  times.own = times.step - times.communication;
-  return times;
-}
-
 Cell LastOperation(const RankRun& rank, std::int64_t until_ns) {
   const std::ptrdiff_t count = rank.StagesUntil(until_ns);
   if (count == 0) return UnknownCell();
@@ -71,6 +52,14 @@ Cell LastOperation(const RankRun& rank, std::int64_t until_ns) {
 Cell Stalled(const RankRun& rank, std::int64_t until_ns) {
   const auto states = rank.StatesUntil(until_ns);
   return states.empty() ? UnknownCell() : NumberCell(states.back().stalled_tensors);
+}
+
+/// What was lost before it could be shown.
+Cell Missing(const RankRun& rank) {
+  QStringList parts;
+  if (rank.lost_records() > 0) parts += QObject::tr("%1 records").arg(rank.lost_records());
+  if (rank.lost_blocks() > 0) parts += QObject::tr("%1 blocks").arg(rank.lost_blocks());
+  return {parts.join(", "), static_cast<qulonglong>(rank.lost_records() + rank.lost_blocks())};
 }
 
 /// What others wait with, and this rank has not submitted.
@@ -113,13 +102,14 @@ Cells RowOf(const Side& side, int rank, const RankLink& link) {
   if (steps.empty()) {
     row.resize(row.size() + kTimes, UnknownCell());
   } else {
-    const MeanTimes times = TimesOf(steps);
+    const MeanTimes times = MeanTimesOf(steps);
     row.insert(row.end(),
-               {NumberCell(steps.back().step), SecondsCell(times.step), SecondsCell(times.own),
+               {NumberCell(steps.back().step), SecondsCell(times.step), SecondsCell(times.own()),
                 SecondsCell(times.communication), SecondsCell(times.compression)});
   }
-  row.insert(row.end(), {LastOperation(*known, side.at.end_ns),
-                         Stalled(*known, StateEnd(side.run, side.at)), NotSubmitted(side, rank)});
+  row.insert(row.end(),
+             {LastOperation(*known, side.at.end_ns), Stalled(*known, StateEnd(side.run, side.at)),
+              Missing(*known), NotSubmitted(side, rank)});
   return row;
 }
 
@@ -135,8 +125,8 @@ RanksPage::RanksPage(QWidget* parent)
                             "network to it is down.")},
            {tr("Heard"), tr("When it answered last."), true, "s"},
            {tr("Step"), tr("The newest one that it has finished."), true},
-           {tr("Step time"), tr("From BeginStep to the end of WaitStep, mean of the newest steps."),
-            true, "s"},
+           {tr("Step time"), tr("From the end of the step before, mean of the newest steps."), true,
+            "s"},
            {tr("Own work"),
             tr("That without exposed communication: a rank whose own work takes "
                "longer than the others' holds them up."),
@@ -150,6 +140,9 @@ RanksPage::RanksPage(QWidget* parent)
             tr("Tensors that some ranks submitted and others did not, as far as this "
                "rank knows."),
             true},
+           {tr("Missing"),
+            tr("What these pages lack of it: records that were overwritten before its monitor had "
+               "read them, and blocks of its log that were gone before they were asked for.")},
            {tr("Not submitted"), tr("Tensors that other ranks wait with because this one has not "
                                     "submitted them, and for "
                                     "how long the first of them has waited.")}},
@@ -175,6 +168,9 @@ void RanksPage::Refresh(const Look& look) {
   view_->setColumnHidden(0, look.other == nullptr);
   const QStringList stalled = StalledLines(look);
   view_->setColumnHidden(kNotSubmitted, stalled.isEmpty());
+  view_->setColumnHidden(kMissing, std::ranges::all_of(rows, [](const Cells& row) {
+                           return row[kMissing].value.toULongLong() == 0;
+                         }));
   stalls_->setVisible(!stalled.isEmpty());
   stalls_->setText(stalled.join('\n'));
   table_.Show(std::move(rows));

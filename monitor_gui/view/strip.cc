@@ -68,7 +68,8 @@ Strip::Strip(QWidget* parent)
       communication_(
           Add(tr("Exposed communication"),
               tr("Part of a step in which a rank only waited for the exchange: after its "
-                 "last gradient, with nothing left to hide behind. Mean over ranks."))),
+                 "last gradient, with nothing left to hide behind. Of the slowest rank: the others "
+                 "wait for it as well."))),
       compression_(Add(tr("Exposed compression"),
                        tr("The same for packing, compressing and merging. A moment counts once."))),
       ratio_(

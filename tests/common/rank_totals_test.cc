@@ -78,8 +78,17 @@ TEST(RankTotals, WhatIsNoneIsCorrupt) {
   std::string beyond = ToText(Sample());
   const std::string list = R"("durations":[)";
   beyond.insert(beyond.find(list) + list.size(), "[99999,1],");
+  const auto with_duration = [](const std::string& number) {
+    std::string text = ToText(Sample());
+    const std::string member = R"("duration_ns":)";
+    const auto at = text.find(member) + member.size();
+    return text.replace(at, text.find(',', at) - at, number);
+  };
+  ASSERT_EQ(ParseRankTotals(with_duration("-7")).duration_ns, -7);
   for (const std::string& text :
-       {std::string(), cut, std::string("{}"), std::string("[1]"), beyond}) {
+       {std::string(), cut, std::string("{}"), std::string("[1]"), beyond, with_duration("1.5"),
+        with_duration("1e30"), with_duration("9223372036854775808"), with_duration("\"1\""),
+        with_duration("[1]")}) {
     EXPECT_THROW(ParseRankTotals(text), Corrupt) << text;
   }
 }

@@ -53,6 +53,38 @@ TEST_P(CountedBytes, AreThoseOfTheReports) {
       settings);
 }
 
+// As an optimizer with two kinds of compression takes its steps.
+TEST(CountedSteps, GroupsThatTakeAStepTogetherCountItOnce) {
+  Settings settings;
+  settings.metrics_port = FreePorts(kRanks);
+  RunLocal(
+      kRanks,
+      [&](Engine& engine) {
+        Training one(engine, By("allgather"), "one");
+        Training other(engine, {{"compressor", "dense"}}, "other");
+        double payload = 0.0;
+        for (int step = 0; step < kSteps; ++step) {
+          for (Training* training : {&one, &other}) {
+            training->Begin();
+            for (std::size_t i = 0; i < Training::tensors(); ++i) {
+              training->ComputeGradient(i);
+              training->Submit(i);
+            }
+          }
+          payload += static_cast<double>(one.End().wire_bytes);
+          payload += static_cast<double>(other.End().wire_bytes);
+        }
+        std::string scrape;
+        while (Sum(scrape, "weir_payload_bytes_total") < payload ||
+               Sum(scrape, "weir_step_duration_seconds_count") < kSteps)
+          scrape = HttpGet(settings.metrics_port + engine.rank(), "/metrics").body;
+        EXPECT_EQ(Sum(scrape, "weir_payload_bytes_total"), payload);
+        EXPECT_EQ(Sum(scrape, "weir_step_duration_seconds_count"), kSteps);
+        EXPECT_GT(Sum(scrape, "weir_exposed_communication_seconds_total"), 0.0);
+      },
+      settings);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     , CountedBytes,
     testing::Values(Kind{"Dense", {{"compressor", "dense"}}}, Kind{"Allgather", By("allgather")},

@@ -129,17 +129,21 @@ constexpr auto kOverview = LogBlock::Level::kOverview;
 constexpr auto kDetail = LogBlock::Level::kDetail;
 
 TEST(LiveLog, AnswersWithWhatComesAfterANumberInOrder) {
-  LiveLog log(3);
+  LongPoll poll;
+  LiveLog log(3, "ab12", poll);
   log.Add({Made(1, kLasting), Made(2, kDetail), Made(3, kOverview), Made(4, kDetail)});
   EXPECT_THAT(NumbersIn(log.Answer("")), ElementsAre(1, 2, 3, 4));
   EXPECT_THAT(NumbersIn(log.Answer("after=2")), ElementsAre(3, 4));
   EXPECT_EQ(log.Answer("after=4"), "");
   EXPECT_THAT(NumbersIn(log.Answer("after=900")), ElementsAre(1, 2, 3, 4))
       << "the number of a job before this one";
+  EXPECT_THAT(NumbersIn(log.Answer("after=2&job=ab12")), ElementsAre(3, 4));
+  EXPECT_THAT(NumbersIn(log.Answer("after=2&job=ab11")), ElementsAre(1, 2, 3, 4)) << "also one";
 }
 
 TEST(LiveLog, DetailIsDroppedFirstAndTheGapIsTold) {
-  LiveLog log(3);
+  LongPoll poll;
+  LiveLog log(3, "ab12", poll);
   log.Add({Made(1, kLasting), Made(2, kDetail, LiveLog::kDetailBytes / 2), Made(3, kOverview),
            Made(4, kDetail, LiveLog::kDetailBytes / 2), Made(5, kDetail)});
   const std::string answer = log.Answer("");
@@ -151,7 +155,8 @@ TEST(LiveLog, DetailIsDroppedFirstAndTheGapIsTold) {
 }
 
 TEST(LiveLog, AReaderWaitsForTheNextBlock) {
-  LiveLog log(0);
+  LongPoll poll;
+  LiveLog log(0, "ab12", poll);
   log.Add({Made(1, kLasting)});
   auto reader = std::async(std::launch::async, [&] { return log.Answer("after=1&wait=10"); });
   log.Add({Made(2, kOverview)});
@@ -162,7 +167,8 @@ TEST(EventsPage, HasALineForEveryRecordBehindANumber) {
   Recorder recorder(16);
   BucketNames names;
   names.Add({.name = "conv \"1\"", .routes = {{"allgather", "gather"}}, .compressor = "dgc"});
-  EventsPage page(recorder, names);
+  LongPoll poll;
+  EventsPage page("ab12", recorder, names, poll);
   recorder.Add({.start_ns = 5, .end_ns = 9, .step = 2, .bytes_in = 7, .stage = Stage::kExchange});
   recorder.Add({.step = 2, .stage = Stage::kStep});
   const auto lines = [&](const char* query) {
@@ -183,6 +189,7 @@ TEST(EventsPage, HasALineForEveryRecordBehindANumber) {
   EXPECT_EQ(lines("after=1").size(), 2u);
   EXPECT_EQ(lines("after=2").size(), 1u);
   EXPECT_EQ(lines("after=9").size(), 3u) << "the number of a job before this one";
+  EXPECT_EQ(lines("after=1&job=ab11").size(), 3u) << "also one";
   for (int i = 0; i < 20; ++i) recorder.Add({.step = i, .stage = Stage::kStep});
   EXPECT_EQ(lines("after=1")[0]["lost"], 5) << "22 records, of which 16 are kept";
 }
@@ -194,7 +201,8 @@ TEST(Following, AMonitorServesItsBlocksAndEvents) {
   names.Add({.name = "conv", .elements = 4});
   Settings settings;
   settings.metrics_port = HttpServer({}, {}).port();
-  Monitor monitor(settings, {.rank = 0, .size = 1}, recorder, names, gauges);
+  Monitor monitor(settings, {.rank = 0, .size = 1, .clock = JobClock{.began_ns = 7}}, recorder,
+                  names, gauges);
   EXPECT_THAT(HttpGet(monitor.port(), "/log?after=0&wait=10").body, HasSubstr(R"("kind":"run")"));
   recorder.Add({.step = 0, .bytes_in = 16, .bucket = 0, .stage = Stage::kGradient});
   recorder.Add({.step = 0, .stage = Stage::kStep});
@@ -206,6 +214,8 @@ TEST(Following, AMonitorServesItsBlocksAndEvents) {
   const HttpReply events = HttpGet(monitor.port(), "/events?after=0&wait=10");
   EXPECT_THAT(events.headers, HasSubstr("application/x-ndjson"));
   EXPECT_THAT(events.body, HasSubstr(R"("stage":"gradient")"));
+  const HttpReply of_another = HttpGet(monitor.port(), "/log?after=1&job=0");
+  EXPECT_THAT(of_another.body, HasSubstr(R"("kind":"run")"));
   const HttpReply refused = HttpGet(monitor.port(), "/log?after=x");
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(refused.body, HasSubstr("after is a number"));

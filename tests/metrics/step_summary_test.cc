@@ -38,5 +38,21 @@ TEST(StepSummaries, AStepHasWhatItsOwnExchangesSent) {
   EXPECT_EQ(next->dense_bytes, 0u);
 }
 
+TEST(StepSummaries, AStepLastsFromTheEndOfTheOneBeforeAndAGapFromItsBeginning) {
+  const BucketNames names;
+  StepSummaries summaries(names);
+  const auto step = [&](std::int64_t number, std::int64_t start_ns, std::int64_t end_ns) {
+    return *summaries.Add(
+        {.start_ns = start_ns, .end_ns = end_ns, .step = number, .stage = Stage::kStep});
+  };
+  EXPECT_EQ(step(0, 90, 100).start_ns, 90);
+  const StepSummary next = step(1, 115, 120);
+  EXPECT_EQ(next.start_ns, 100);
+  EXPECT_EQ(next.begin_ns, 115);
+  EXPECT_EQ(next.end_ns, 120);
+  EXPECT_EQ(step(7, 1000, 1005).start_ns, 1000) << "steps are missing in between";
+  EXPECT_EQ(step(0, 2000, 2010).start_ns, 2000) << "begun anew";
+}
+
 }  // namespace
 }  // namespace weir

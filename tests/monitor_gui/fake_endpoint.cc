@@ -23,6 +23,11 @@ void FakeEndpoint::Add(MadeBlock block) {
   blocks_.append(block.Note("number", blocks_.size() + 1).Bytes());
 }
 
+void FakeEndpoint::BeginJob(const QString& job) {
+  job_ = job;
+  blocks_.clear();
+}
+
 void FakeEndpoint::OnConnection() {
   while (QTcpSocket* const socket = server_.nextPendingConnection()) {
     connect(socket, &QTcpSocket::disconnected, socket, &QObject::deleteLater);
@@ -48,7 +53,9 @@ QByteArray FakeEndpoint::Answer(const QByteArray& request) {
   ++logs_asked_;
   const auto match = QRegularExpression("after=(\\d+)").match(QString::fromLatin1(request));
   qsizetype after = match.captured(1).toLongLong();
-  if (after > blocks_.size()) after = 0;
+  const auto job = QRegularExpression("job=([0-9a-f]+)").match(QString::fromLatin1(request));
+  const bool of_another = job.hasMatch() && !job_.isEmpty() && job.captured(1) != job_;
+  if (after > blocks_.size() || of_another) after = 0;
   QByteArray body;
   for (qsizetype i = after; i < blocks_.size(); ++i) body += blocks_[i];
   return response("200 OK", body);

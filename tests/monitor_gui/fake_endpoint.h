@@ -9,7 +9,7 @@
 namespace weir::monitor {
 
 /// A rank's HTTP endpoint for tests: answers /targets with a text, and /log with the blocks behind
-/// the number that is asked for.
+/// the number that is asked for, at once.
 class FakeEndpoint final : public QObject {
   Q_OBJECT
  public:
@@ -25,6 +25,8 @@ class FakeEndpoint final : public QObject {
   void SetToken(const QByteArray& token) { token_ = token; }
   /// Gives it the next number.
   void Add(MadeBlock block);
+  /// What follows is of this job, and what was before is gone.
+  void BeginJob(const QString& job);
   int logs_asked() const { return logs_asked_; }
 
  private:
@@ -36,6 +38,7 @@ class FakeEndpoint final : public QObject {
   QByteArray targets_;  // Empty: 404.
   QByteArray token_;
   QList<QByteArray> blocks_;  // Of numbers 1, 2, ...
+  QString job_;               // As JobId; empty: it does not say.
   int logs_asked_ = 0;
 };
 

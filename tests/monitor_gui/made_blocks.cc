@@ -41,14 +41,13 @@ QByteArray MadeBlock::Bytes() const {
   return bytes + head + body_;
 }
 
-QByteArray RunBlock(int rank, int size) {
-  return MadeBlock("run", rank)
-      .Text(QJsonDocument(QJsonObject{{"rank", rank},
-                                      {"size", size},
-                                      {"host", QString("node-%1").arg(rank)},
-                                      {"unix_time_at_0_ns", 0}})
-                .toJson())
-      .Bytes();
+QByteArray RunBlock(int rank, int size, const QString& job) {
+  QJsonObject run{{"rank", rank},
+                  {"size", size},
+                  {"host", QString("node-%1").arg(rank)},
+                  {"unix_time_at_0_ns", 0}};
+  if (!job.isEmpty()) run["job"] = job;
+  return MadeBlock("run", rank).Text(QJsonDocument(run).toJson()).Bytes();
 }
 
 QByteArray NamesBlock(int rank, const QStringList& gradients, qint64 elements) {
@@ -70,6 +69,8 @@ QByteArray StepsBlock(int rank, const std::vector<MadeStep>& steps) {
   return MadeBlock("steps", rank)
       .Column("step", "<i8", Taken(steps, [](const S& s) { return s.step; }))
       .Column("start_ns", "<i8", Taken(steps, [](const S& s) { return s.step * 100 * kMs; }))
+      .Column("begin_ns", "<i8",
+              Taken(steps, [](const S& s) { return (s.step * 100 + s.before_backprop_ms) * kMs; }))
       .Column("end_ns", "<i8",
               Taken(steps, [](const S& s) { return (s.step * 100 + s.duration_ms) * kMs; }))
       .Column("exposed_communication_ns", "<i8",

@@ -47,15 +47,17 @@ class MadeBlock {
   QByteArray body_;
 };
 
-/// What a rank says first; its clock is the wall clock.
-QByteArray RunBlock(int rank, int size);
+/// What a rank says first; its clock is the wall clock. `job`: which it is of; empty: it does not
+/// say.
+QByteArray RunBlock(int rank, int size, const QString& job = {});
 /// Names gradients 0, 1, ... of so many entries each.
 QByteArray NamesBlock(int rank, const QStringList& gradients, qint64 elements);
 
-/// A step that begins at 100 ms times its number and takes so long, in milliseconds.
+/// A step that starts at 100 ms times its number and takes so long, in milliseconds.
 struct MadeStep {
   qint64 step = 0;
   qint64 duration_ms = 100;
+  qint64 before_backprop_ms = 0;
   qint64 exposed_communication_ms = 0;
   qint64 exposed_compression_ms = 0;
   quint64 payload_bytes = 1;

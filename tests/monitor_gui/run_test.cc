@@ -29,6 +29,7 @@ class RunTest : public QObject {
   void ResidualsStandUntilTheyAreMeasuredAgain();
   void AThresholdOfZeroIsNone();
   void LanesShowWhatTouchesTheWindow();
+  void BackpropLastsFromBeginStepToTheLastGradient();
   void IntervalsShorterThanAPixelBecomeOne();
   void ARunThatBeginsAnewForgetsTheOneBefore();
   void ColumnsSayWhenTheyHaveChanged();
@@ -106,6 +107,17 @@ void RunTest::LanesShowWhatTouchesTheWindow() {
   QCOMPARE(exchange[1].end_ns, 90 * kUs);
   QCOMPARE(IntervalsOf(run.ranks().at(0), Lane::kCompress, window, 1).size(), 1u);
   QVERIFY(IntervalsOf(run.ranks().at(0), Lane::kMerge, window, 1).empty());
+}
+
+void RunTest::BackpropLastsFromBeginStepToTheLastGradient() {
+  const Run run = RunOf(RunBlock(0, 1) + StepsBlock(0, {{.step = 2,
+                                                         .before_backprop_ms = 30,
+                                                         .exposed_communication_ms = 15,
+                                                         .exposed_compression_ms = 5}}));
+  const auto backprop = IntervalsOf(run.ranks().at(0), Lane::kBackprop, {0, 300'000 * kUs}, 1);
+  QCOMPARE(backprop.size(), 1u);
+  QCOMPARE(backprop[0].start_ns, 230'000 * kUs);
+  QCOMPARE(backprop[0].end_ns, 280'000 * kUs);
 }
 
 void RunTest::IntervalsShorterThanAPixelBecomeOne() {

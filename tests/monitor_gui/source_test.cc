@@ -1,19 +1,23 @@
-// How the dashboard finds and follows ranks, against endpoints of the test's own, and reads files.
-#include <QFile>
+// How the dashboard finds and follows ranks, against endpoints of the test's own.
+#include <QElapsedTimer>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "monitor_gui/window/session.h"
 #include "tests/monitor_gui/fake_endpoint.h"
 #include "tests/monitor_gui/made_blocks.h"
+#include "tests/monitor_gui/session_facts.h"
 
 namespace weir::monitor {
 namespace {
 
-MadeBlock RunOf(int rank) {
+MadeBlock RunOf(int rank, const QString& job = {}) {
   MadeBlock block("run", rank);
-  return block.Text(QString("{\"rank\": %1, \"size\": 2, \"host\": \"h\"}").arg(rank).toUtf8());
+  QJsonObject run{{"rank", rank}, {"size", 2}, {"host", "h"}};
+  if (!job.isEmpty()) run["job"] = job;
+  return block.Text(QJsonDocument(run).toJson());
 }
 
 MadeBlock StepOf(int rank, qint64 step) {
@@ -40,31 +44,19 @@ void MakeRankZero(FakeEndpoint& endpoint) {
   endpoint.Add(StepOf(0, 0));
 }
 
-std::size_t Steps(Session& session, int rank) {
-  return session.run().Read([rank](const Run& run) {
-    const auto found = run.ranks().find(rank);
-    return found == run.ranks().end() ? std::size_t{0} : found->second.steps().size();
+/// So many steps of a rank of a job that begins.
+void Begin(FakeEndpoint& endpoint, const QString& job, int rank, qint64 steps) {
+  endpoint.BeginJob(job);
+  endpoint.Add(RunOf(rank, job));
+  for (qint64 step = 0; step < steps; ++step) endpoint.Add(StepOf(rank, step));
+}
+
+std::vector<int> LinkedRanks(Session& session) {
+  return session.run().Read([](const Run& run) {
+    std::vector<int> ranks;
+    for (const auto& [rank, link] : run.links()) ranks.push_back(rank);
+    return ranks;
   });
-}
-
-RankLink::State StateOf(Session& session, int rank) {
-  return session.run().Read([rank](const Run& run) {
-    const auto found = run.links().find(rank);
-    return found == run.links().end() ? RankLink::State::kConnecting : found->second.state;
-  });
-}
-
-void Write(const QString& path, const QByteArray& bytes) {
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  QCOMPARE(file.write(bytes), bytes.size());
-}
-
-/// Reads a recording to its end.
-void ReadWhole(Session& session) {
-  QSignalSpy finished(&session, &Session::Finished);
-  session.Start();
-  QTRY_COMPARE(finished.size(), 1);
 }
 
 }  // namespace
@@ -77,15 +69,13 @@ class SourceTest : public QObject {
   void FollowsOneRankThatKnowsNoOthers();
   void ALostRankIsShownAndFollowedAgain();
   void AnEndpointThatComesLaterIsFound();
+  void TheNextJobAtAnAddressHasItsOwnRanks();
+  void AJobThatIsMetLateIsNotMixedWithTheOneBefore();
+  void WhoIsAnsweredWithoutNewsAsksAgainLater();
   void TheTokenIsShown();
   void ARecordingHasWhoRunsWhatIsStalledAndWhatComes();
   void ARecordingThatCannotBeWrittenIsSaid();
   void ARecordingThatDoesNotFitEndsAndSaysSo();
-  void FilesOfAllRanksAreRead();
-  void AFileThatIsNoneIsRefused();
-  void OfAFileOfTwoRunsTheNewestIsRead();
-  void AllGradientsAreReadOnce();
-  void OfTheStagesTheNewestAreRead();
 };
 
 void SourceTest::FollowsAllRanksThatRankZeroNames() {
@@ -139,6 +129,64 @@ void SourceTest::AnEndpointThatComesLaterIsFound() {
   QTRY_VERIFY(!said.isEmpty() && said.last()[0].toString().contains("does not answer"));
   zero.Listen();
   QTRY_COMPARE(Steps(session, 0), 1u);
+}
+
+void SourceTest::TheNextJobAtAnAddressHasItsOwnRanks() {
+  FakeEndpoint zero;
+  FakeEndpoint one;
+  FakeEndpoint two;
+  zero.SetTargets(TargetsOf({&zero, &one, &two}));
+  Begin(zero, "a1", 0, 2);
+  Begin(one, "a1", 1, 2);
+  Begin(two, "a1", 2, 2);
+  Session session(zero.url(), {});
+  session.Start();
+  for (const int rank : {0, 1, 2}) QTRY_COMPARE(Steps(session, rank), 2u);
+  QCOMPARE(LinkedRanks(session), (std::vector{0, 1, 2}));
+
+  two.Close();
+  zero.SetTargets(TargetsOf({&zero, &one}));
+  Begin(zero, "b2", 0, 1);
+  Begin(one, "b2", 1, 1);
+  QTRY_COMPARE(LinkedRanks(session), (std::vector{0, 1}));
+  for (const int rank : {0, 1}) QTRY_COMPARE(Steps(session, rank), 1u);
+  QCOMPARE(Steps(session, 2), 0u);
+  const int asked_two = two.logs_asked();
+
+  FakeEndpoint new_two;
+  zero.SetTargets(TargetsOf({&zero, &one, &new_two}));
+  Begin(zero, "c3", 0, 3);
+  Begin(one, "c3", 1, 3);
+  Begin(new_two, "c3", 2, 3);
+  for (const int rank : {0, 1, 2}) QTRY_COMPARE(Steps(session, rank), 3u);
+  QCOMPARE(LinkedRanks(session), (std::vector{0, 1, 2}));
+  QCOMPARE(two.logs_asked(), asked_two);
+}
+
+void SourceTest::AJobThatIsMetLateIsNotMixedWithTheOneBefore() {
+  FakeEndpoint zero;
+  zero.SetTargets(TargetsOf({&zero}));
+  Begin(zero, "a1", 0, 3);
+  Session session(zero.url(), {});
+  session.Start();
+  QTRY_COMPARE(Steps(session, 0), 3u);
+  // It has said more by now than the one before had when it was asked last.
+  Begin(zero, "b2", 0, 10);
+  QTRY_COMPARE(Steps(session, 0), 10u);
+  QCOMPARE(session.run().Read([](const Run& run) { return run.ranks().at(0).job(); }), "b2");
+}
+
+void SourceTest::WhoIsAnsweredWithoutNewsAsksAgainLater() {
+  FakeEndpoint zero;  // Answers at once, as a rank does for whom too many wait.
+  MakeRankZero(zero);
+  Session session(zero.url(), {});
+  session.Start();
+  QTRY_COMPARE(Steps(session, 0), 1u);
+  QElapsedTimer time;
+  time.start();
+  const int asked = zero.logs_asked();
+  QTRY_VERIFY(zero.logs_asked() >= asked + 4);
+  QVERIFY2(time.elapsed() > 400, qPrintable(QString("4 times in %1 ms").arg(time.elapsed())));
 }
 
 void SourceTest::TheTokenIsShown() {
@@ -207,88 +255,6 @@ void SourceTest::ARecordingThatDoesNotFitEndsAndSaysSo() {
   QTRY_COMPARE(ended.size(), 1);
   QVERIFY2(ended[0][0].toString().contains("cannot write /dev/full: No space left"),
            qPrintable(ended[0][0].toString()));
-}
-
-void SourceTest::FilesOfAllRanksAreRead() {
-  const QTemporaryDir folder;
-  Write(folder.filePath("run.weirlog"), RunBlock(0, 2) + StepsBlock(0, {{.step = 0}}));
-  Write(folder.filePath("run.rank1.weirlog"), RunBlock(1, 2) + StepsBlock(1, {{.step = 0}}));
-  Write(folder.filePath("other.weirlog"), RunBlock(2, 2));
-  for (const char* name : {"run.weirlog", "run.rank1.weirlog"}) {
-    Session session(folder.filePath(name), {});
-    ReadWhole(session);
-    QCOMPARE(Steps(session, 0), 1u);
-    QCOMPARE(Steps(session, 1), 1u);
-    QCOMPARE(StateOf(session, 0), RankLink::State::kRecorded);
-    QVERIFY(!session.run().Read([](const Run& run) { return run.ranks().contains(2); }));
-  }
-}
-
-void SourceTest::AFileThatIsNoneIsRefused() {
-  const QTemporaryDir folder;
-  Write(folder.filePath("text"), "this is no run log, but a text of some length\n");
-  Write(folder.filePath("empty"), "");
-  for (const char* name : {"text", "empty", "missing"}) {
-    Session session(folder.filePath(name), {});
-    QSignalSpy failed(&session, &Session::Failed);
-    session.Start();
-    QTRY_COMPARE(failed.size(), 1);
-    QVERIFY(failed[0][0].toString().contains(folder.filePath(name)));
-  }
-}
-
-void SourceTest::OfAFileOfTwoRunsTheNewestIsRead() {
-  const QTemporaryDir folder;
-  const QString path = folder.filePath("run.weirlog");
-  Write(path, RunBlock(0, 1) + NamesBlock(0, {"old"}, 1) + StepsBlock(0, {{.step = 0}}) +
-                  GradientsBlock(0, {{.step = 0}}) + RunBlock(0, 1) + NamesBlock(0, {"new"}, 1) +
-                  StepsBlock(0, {{.step = 0}}) + GradientsBlock(0, {{.step = 0}}));
-  Session session(path, {});
-  ReadWhole(session);
-  QCOMPARE(Steps(session, 0), 1u);
-  session.run().Read([](const Run& run) {
-    QCOMPARE(run.layers().layers().size(), 1u);
-    QCOMPARE(run.layers().layers()[0].name, "new");
-  });
-}
-
-void SourceTest::AllGradientsAreReadOnce() {
-  // So many blocks that they are not read in their order.
-  constexpr int kBlocks = 150;
-  const QTemporaryDir folder;
-  QByteArray bytes =
-      RunBlock(0, 2) + NamesBlock(0, {"conv"}, 1) + RunBlock(1, 2) + NamesBlock(1, {"conv"}, 1);
-  for (qint64 step = 0; step < kBlocks; ++step)
-    bytes += GradientsBlock(0, {{.step = step}}) + GradientsBlock(1, {{.step = step}});
-  const QString path = folder.filePath("run.weirlog");
-  Write(path, bytes);
-  Session session(path, {});
-  ReadWhole(session);
-  session.run().Read([](const Run& run) {
-    QCOMPARE(run.layers().columns(), kBlocks);
-    for (int column = 0; column < kBlocks; ++column)
-      QCOMPARE(run.layers().At(Metric::kDensity, 0, column).count, 2u);
-  });
-}
-
-void SourceTest::OfTheStagesTheNewestAreRead() {
-  const QTemporaryDir folder;
-  constexpr int kABlock = 5'000;
-  QByteArray bytes = RunBlock(0, 64);
-  for (qint64 number = 0; number < 20; ++number) {
-    const MadeStage stage{.start_us = number, .end_us = number + 1};
-    bytes += StagesBlock(0, std::vector<MadeStage>(kABlock, stage));
-  }
-  const QString path = folder.filePath("run.weirlog");
-  Write(path, bytes);
-  Session session(path, {});
-  ReadWhole(session);
-  session.run().Read([](const Run& run) {
-    const RankRun& rank = run.ranks().at(0);
-    QCOMPARE(rank.stages().size(), rank.most_stages());
-    QCOMPARE(rank.stages().back().end_ns, 20'000);
-    QVERIFY(rank.stages().front().end_ns < rank.stages().back().end_ns);
-  });
 }
 
 }  // namespace weir::monitor

@@ -39,6 +39,7 @@ class WindowTest : public QObject {
   void TheFilterLeavesTheLayersOfItsName();
   void LayersSortByTheNumberBehindTheText();
   void ARankSaysWhatItHasNotSubmittedWhileAnythingIsStalled();
+  void WhatIsMissingOfARankIsShown();
   void LanesZoomAndMoveByKeysAndWheel();
 
  private:
@@ -209,7 +210,7 @@ void WindowTest::ARankSaysWhatItHasNotSubmittedWhileAnythingIsStalled() {
   window.ShowPage("ranks");
   ShowLoaded(window);
   auto* const table = window.findChild<QDockWidget*>("ranks")->findChild<QTableView*>();
-  constexpr int kNotSubmitted = 12;
+  constexpr int kNotSubmitted = 13;
   QCOMPARE(table->model()->headerData(kNotSubmitted, Qt::Horizontal).toString(), "Not submitted");
   QTRY_COMPARE(table->model()->index(1, kNotSubmitted).data().toString(),
                "'loss' (0.0 s), 'norm' (0.0 s) and 1 more");
@@ -224,6 +225,29 @@ void WindowTest::ARankSaysWhatItHasNotSubmittedWhileAnythingIsStalled() {
   window.findChild<QSlider*>()->setValue(10);  // Nothing was stalled yet.
   QTRY_VERIFY((window.Refresh(), table->isColumnHidden(kNotSubmitted)));
   QVERIFY(!lines->isVisible());
+}
+
+void WindowTest::WhatIsMissingOfARankIsShown() {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath("run.weirlog");
+  constexpr int kMissing = 12;
+  const auto shown = [&](const QByteArray& more, int rank) {
+    WriteFile(path, MadeRun() + more);
+    MainWindow window(path, {});
+    window.ShowPage("ranks");
+    ShowLoaded(window);
+    auto* const table = window.findChild<QDockWidget*>("ranks")->findChild<QTableView*>();
+    if (table->model()->headerData(kMissing, Qt::Horizontal) != "Missing") return QString("?");
+    return table->isColumnHidden(kMissing)
+               ? QString("hidden")
+               : table->model()->index(rank, kMissing).data().toString();
+  };
+  QCOMPARE(shown({}, 0), "hidden");
+  QByteArray lost = MadeBlock("stages", 0).Note("lost", 120).Bytes();
+  QCOMPARE(shown(lost, 0), "120 records");
+  lost += MadeBlock("gap", 0).Note("blocks", 3).Text("").Bytes();
+  QCOMPARE(shown(lost, 0), "120 records, 3 blocks");
+  QCOMPARE(shown(lost, 1), "");
 }
 
 void WindowTest::LanesZoomAndMoveByKeysAndWheel() {

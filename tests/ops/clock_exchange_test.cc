@@ -138,9 +138,13 @@ TEST_F(ClockExchangeTest, TheTruthLiesWithinTheStatedError) {
   MakeRanks({up_to(1'000'000'000'000), 0, up_to(1'000'000'000'000), 5, -up_to(1'000'000'000), 7});
   Run([&] { return up_to(30'000); });
   for (std::size_t rank = 1; rank < exchanges_.size(); ++rank) {
-    const ClockOffset& found = exchanges_[rank]->offset();
+    const JobClock& found = exchanges_[rank]->job_clock();
     EXPECT_LE(std::abs(found.offset_ns - TruthOf(rank)), found.error_ns) << "rank " << rank;
     EXPECT_LE(found.error_ns, 1'000'000) << "late messages count no more than the others";
+    const JobClock& of_rank_0 = exchanges_[0]->job_clock();
+    EXPECT_EQ(found.began_ns, of_rank_0.began_ns);
+    EXPECT_EQ(found.unix_time_at_0_ns, of_rank_0.unix_time_at_0_ns);
+    EXPECT_GT(found.unix_time_at_0_ns, 0);
   }
 }
 
@@ -154,24 +158,24 @@ TEST_F(ClockExchangeTest, TheShortestRoundTripCounts) {
   MakeRanks({7'000'000, 2'000'000});
   Run([] { return 10; });
   EXPECT_EQ(trip, ClockExchange::kTrips);
-  EXPECT_NEAR(static_cast<double>(exchanges_[1]->offset().offset_ns), 5'000'000, 20);
-  EXPECT_NEAR(static_cast<double>(exchanges_[1]->offset().error_ns), 1'000, 20);
+  EXPECT_NEAR(static_cast<double>(exchanges_[1]->job_clock().offset_ns), 5'000'000, 20);
+  EXPECT_NEAR(static_cast<double>(exchanges_[1]->job_clock().error_ns), 1'000, 20);
 }
 
 TEST_F(ClockExchangeTest, TheErrorOfALopsidedWayIsAllOfIt) {
   world_.delay_ns = [](int from, int /*to*/) -> std::int64_t { return from == 1 ? 100'000 : 0; };
   MakeRanks({0, 0});
   Run([] { return 10; });
-  EXPECT_NEAR(static_cast<double>(exchanges_[1]->offset().offset_ns), 50'000, 20);
-  EXPECT_GE(exchanges_[1]->offset().error_ns, exchanges_[1]->offset().offset_ns);
+  EXPECT_NEAR(static_cast<double>(exchanges_[1]->job_clock().offset_ns), 50'000, 20);
+  EXPECT_GE(exchanges_[1]->job_clock().error_ns, exchanges_[1]->job_clock().offset_ns);
 }
 
 TEST_F(ClockExchangeTest, RankZeroIsTheMeasure) {
   world_.delay_ns = [](int, int) -> std::int64_t { return 1'000; };
   MakeRanks({123, 456});
   Run([] { return 10; });
-  EXPECT_EQ(exchanges_[0]->offset().offset_ns, 0);
-  EXPECT_EQ(exchanges_[0]->offset().error_ns, 0);
+  EXPECT_EQ(exchanges_[0]->job_clock().offset_ns, 0);
+  EXPECT_EQ(exchanges_[0]->job_clock().error_ns, 0);
   for (const auto& transport : transports_) EXPECT_EQ(transport->open(), 0u);
   EXPECT_TRUE(world_.messages.empty());
 }

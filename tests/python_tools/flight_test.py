@@ -26,10 +26,10 @@ class Flight(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.path = self.folder / "job.weirflight"
 
-    def fail_with(self, deed, *options):
+    def fail_with(self, deed, *options, ranks=3):
         """A job of three ranks, of which rank 1 does the deed in the middle of a step."""
         return subprocess.run(
-            [WEIRRUN, "-np", "3", "--flight-recording", self.path, *options, DOOMED_RANK, "1", "dgc",
+            [WEIRRUN, "-np", str(ranks), "--flight-recording", self.path, *options, DOOMED_RANK, "1", "dgc",
              deed], text=True, capture_output=True, check=False, timeout=120, cwd=self.folder)
 
     def test_a_killed_rank_is_named_first(self):
@@ -44,6 +44,21 @@ class Flight(unittest.TestCase):
                              rf"(?m)^rank {survivor} on .*: failure: rank 1 on localhost is lost: "
                              r"signal 9 \(Killed\).*\n  its last stage was \w+ of '.*' in step \d+, ")
         self.assertIn("rank 1 of 3: no recording\n", done.stdout)
+
+    def test_what_a_larger_job_has_left_is_of_no_rank_of_this_one(self):
+        self.fail_with("unwind", ranks=4)
+        self.assertTrue((self.folder / "job.rank3.weirflight").exists())
+        self.fail_with("unwind")
+        self.assertTrue((self.folder / "job.rank3.weirflight").exists())
+        ranks = flight.read([str(self.path)])
+        self.assertEqual([(rank.rank, rank.size) for rank in ranks], [(0, 3), (1, 3), (2, 3)])
+        self.assertEqual(len({rank.job for rank in ranks}), 1)
+        every = sorted(map(str, self.folder.glob("*.weirflight")))
+        self.assertEqual([rank.rank for rank in flight.read(every)], [0, 1, 2])
+        self.assertEqual([rank.rank for rank in flight.read([str(self.folder / "job.rank3.weirflight")])], [3])
+        log = runlog.read(self.path)
+        self.assertEqual((log.ranks, log.left_out), ([0, 1, 2], [3]))
+        self.assertEqual(set(log.stages()["rank"]), {0, 1, 2})
 
     def test_a_rank_that_fails_by_itself_says_why(self):
         self.fail_with("unwind")

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import threading
 import unittest
+import unittest.mock
 
 from job import Job
-from weir import top
+from weir import _following, top
 from weir._following import Endpoint, Rank, ranks_of
 
 RANKS = 3
@@ -73,6 +74,33 @@ class Top(unittest.TestCase):
             self.assertIn(expected, done.stderr)
             self.assertNotIn("Traceback", done.stderr)
         self.assertIn("--every 0.0: a time above 0", run("--every", "0", self.url).stderr)
+
+
+class Scripted(Rank):
+    """A rank that says of which job it is."""
+
+    def __init__(self, rank, job):
+        super().__init__(Endpoint("http://127.0.0.1:1"), rank)
+        self.says = job
+
+    def look(self):
+        self.run = {"job": self.says, "host": "h"}
+
+
+class TheNextJob(unittest.TestCase):
+    def test_its_ranks_are_followed(self):
+        first, second = [Scripted(rank, "a1") for rank in range(3)], [Scripted(rank, "b2") for rank in range(2)]
+        with unittest.mock.patch("weir._following.ranks_of", side_effect=[first, OSError("not yet"), second]):
+            followed = _following.Job("http://127.0.0.1:1")
+            for _ in range(2):
+                followed.look()
+                self.assertIs(followed.ranks, first)
+            first[0].says = "b2"
+            followed.look()
+            self.assertIs(followed.ranks, first, "rank 0 could not say who the others are")
+            followed.look()
+            self.assertIs(followed.ranks, second)
+            self.assertEqual([rank.job for rank in followed.ranks], ["b2", "b2"])
 
 
 class Lost(unittest.TestCase):

@@ -15,10 +15,12 @@ from weir import trace
 RANKS, STEPS = 3, 4
 
 
-def made_up(rank, host, unix_time_at_0_ns, exchanges, clock=None):
+def made_up(rank, host, unix_time_at_0_ns, exchanges, clock=None, job=None):
     """A rank's trace; `exchanges`: [(name of the track, step, start in microseconds)]; `clock`: what
     it measured, (offset, error) in nanoseconds."""
     measured = {} if clock is None else {"clock_offset_ns": clock[0], "clock_error_ns": clock[1]}
+    if job is not None:
+        measured["job"] = job
     tracks = {name: 2 * number + 1 for number, name in enumerate({e[0]: None for e in exchanges})}
     return [
         {"name": "process_name", "ph": "M", "pid": rank, "tid": 0,
@@ -149,6 +151,19 @@ class Merging(unittest.TestCase):
         one = made_up(0, "a", 1, [])
         self.assertIn("rank 0 wrote", self.refused(self.write("a.json", one),
                                                    self.write("b.json", one)))
+        self.assertIn("a.json and " + self.write("b.json", made_up(1, "a", 1, [], job="b2")),
+                      self.refused(self.write("a.json", made_up(0, "a", 1, [], job="a1")),
+                                   str(self.folder / "b.json")))
+
+    def test_what_a_larger_job_has_left_is_not_of_this_one(self):
+        first = self.write("run.json", made_up(0, "a", 1, [("conv", 0, 1.0)], (0, 0), "b2"))
+        self.write("run.rank1.json", made_up(1, "a", 1, [("conv", 0, 2.0)], (0, 0), "b2"))
+        self.write("run.rank2.json", made_up(2, "a", 1, [("conv", 0, 3.0)], (0, 0), "a1"))
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertEqual(trace.main(["merge", first]), 0)
+        self.assertIn("2 ranks", said.getvalue())
+        merged = json.loads((self.folder / "run.merged.json").read_text())
+        self.assertEqual(set(self.starts(merged)), {0, 1})
 
 
 class OfAJob(unittest.TestCase):

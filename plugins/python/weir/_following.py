@@ -52,11 +52,16 @@ class Rank:
         self.stalls: Dict[str, Any] = {"time_ns": 0, "tensors": [], "left_out": 0}
         self._after = 0
 
+    @property
+    def job(self) -> str:
+        """What tells its job from others; "": not known."""
+        return str(self.run.get("job", ""))
+
     def look(self) -> None:
         """Takes what is new."""
         try:
             while True:
-                answer = self.endpoint.get(f"/log?after={self._after}")
+                answer = self.endpoint.get(f"/log?after={self._after}&job={self.job}")
                 for block in _blocks(answer):
                     self._take(block)
                 if not answer:
@@ -128,3 +133,27 @@ def ranks_of(url: str, token: str = "") -> List[Rank]:
     scheme = urllib.parse.urlsplit(first.url).scheme
     return [Rank(first if rank == 0 else Endpoint(f"{scheme}://{address}", token), rank)
             for rank, address in found]
+
+
+class Job:
+    """The ranks of the job at an address, and of the one that comes after it there."""
+
+    def __init__(self, url: str, token: str = ""):
+        """Raises what ranks_of raises."""
+        self._where = url, token
+        self.ranks = ranks_of(url, token)
+        self._job = ""  # That they are of.
+
+    def look(self) -> None:
+        """Takes what is new."""
+        for rank in self.ranks:
+            rank.look()
+        job = self.ranks[0].job
+        if self._job and job and job != self._job:  # It may have other ranks.
+            try:
+                self.ranks = ranks_of(*self._where)
+            except OSError:
+                return  # Perhaps the next time.
+            for rank in self.ranks:
+                rank.look()
+        self._job = job or self._job

@@ -59,17 +59,22 @@ def _blocks(path: str, damages: List[Damage]) -> Iterator[Block]:
 
 
 class RunLog:
-    """What one or several files of a run have. ``damages`` says what of them could not be read."""
+    """What one or several files of a run have. Where a file goes on with another job, it is the newest
+    one; ranks of other jobs than the first file's are left out. ``damages`` says what of the files
+    could not be read, ``left_out`` which ranks."""
 
     def __init__(self, paths: List[str]):
         """Raises OSError for a file that cannot be opened, ValueError for one that is no run log."""
         self.damages: List[Damage] = []
+        self.left_out: List[int] = []
         self._runs: Dict[int, Any] = {}
         self._flights: Dict[int, Any] = {}
         self._buckets: Dict[int, Dict[int, Any]] = {}
         self._tables: Dict[str, Dict[int, List[Table]]] = {}
         self._lost: Dict[int, int] = {}
         self._stalls: List[Any] = []
+        self._job = ""  # The newest that was seen.
+        job = ""
         for path in paths:
             any_block = False
             for block in _blocks(path, self.damages):
@@ -78,11 +83,26 @@ class RunLog:
             if not any_block:
                 raise ValueError(f"{path} is no run log: no block in it is whole; what weirrun --record "
                                  "writes is meant")
+            if path == paths[0]:
+                job = self._job
+        for rank in self.ranks:
+            if job and self.job(rank) not in ("", job):
+                self._forget(rank)
+                self.left_out.append(rank)
+
+    def _forget(self, rank: int) -> None:
+        for known in (self._runs, self._flights, self._buckets, self._lost, *self._tables.values()):
+            known.pop(rank, None)  # type: ignore[attr-defined]
+        if rank == 0:
+            self._stalls = []
 
     def _take(self, block: Block) -> None:
         kind, rank = block.head["kind"], block.head["rank"]
         if kind == "run":
-            self._runs[rank] = text_of(block)
+            run = text_of(block)
+            if self.job(rank) not in ("", run.get("job", "")):
+                self._forget(rank)
+            self._runs[rank], self._job = run, run.get("job", "")
         elif kind == "flight":
             self._flights[rank] = text_of(block)
         elif kind == "stalls":
@@ -105,6 +125,10 @@ class RunLog:
         rank without a file."""
         return self._runs[rank]
 
+    def job(self, rank: int = 0) -> str:
+        """What tells its job from others, the same on all ranks; "" where it is not known."""
+        return str(self._runs.get(rank, {}).get("job", ""))
+
     def flight(self, rank: int = 0) -> Any:
         """Of a flight recording: {"event", "reason", "time_ns", "under_way", "last_finished"}; None
         in a run log."""
@@ -126,8 +150,8 @@ class RunLog:
         return self._stalls
 
     def steps(self, rank: Optional[int] = None) -> Table:
-        """A row for each step of the rank, or of all: "rank", "step", "start_ns", "end_ns"
-        (nanoseconds of the host's monotonic clock), "exposed_communication_ns",
+        """A row for each step of the rank, or of all: "rank", "step", "start_ns" (when the one before
+        ended), "begin_ns" (BeginStep), "end_ns" (nanoseconds of the host's monotonic clock), "exposed_communication_ns",
         "exposed_compression_ns", "payload_bytes", "dense_bytes", "target_density"."""
         return self._table("steps", rank)
 
@@ -162,7 +186,7 @@ class RunLog:
 
 def read(path: Union[str, "os.PathLike[str]"]) -> RunLog:
     """The log of a run. For rank 0's file, ``run.weirlog``, the other ranks' files beside it,
-    ``run.rank1.weirlog`` and so on, are read too. Raises OSError and ValueError."""
+    ``run.rank1.weirlog`` and so on, are read too, as far as they are of the same job. Raises OSError and ValueError."""
     return RunLog(list(rank_files(os.fspath(path)).values()))
 
 

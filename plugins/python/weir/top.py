@@ -5,9 +5,9 @@ import os
 import statistics
 import sys
 import time
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
-from weir._following import Rank, ranks_of
+from weir._following import Job, Rank
 
 CLEAR = "\x1b[H\x1b[2J"
 
@@ -43,14 +43,14 @@ class Times:
 
     def __init__(self, rank: Rank):
         steps = list(rank.steps)
-        duration = [step["end_ns"] - step["start_ns"] for step in steps]
-        self.communication = sum(step["exposed_communication_ns"] for step in steps) / len(steps) / 1e9
-        self.compression = sum(step["exposed_compression_ns"] for step in steps) / len(steps) / 1e9
-        self.work = sum(duration) / len(steps) / 1e9
-        self.own = self.work - self.communication
-        # From end to end, so that what lies between two steps counts.
-        between = steps[-1]["end_ns"] - steps[0]["end_ns"]
-        self.step = between / (len(steps) - 1) / 1e9 if len(steps) > 1 else self.work
+
+        def mean(nanoseconds: Iterable[float]) -> float:
+            return sum(nanoseconds) / len(steps) / 1e9
+
+        self.step = mean(step["end_ns"] - step["start_ns"] for step in steps)
+        self.communication = mean(step["exposed_communication_ns"] for step in steps)
+        self.compression = mean(step["exposed_compression_ns"] for step in steps)
+        self.own = self.step - self.communication
         self.payload = sum(step["payload_bytes"] for step in steps)
         self.dense = sum(step["dense_bytes"] for step in steps)
 
@@ -64,16 +64,17 @@ def sent_per_second(rank: Rank) -> float:
 
 def _summary(times: Dict[Optional[int], Times], newest: int) -> str:
     dense, payload = sum(t.dense for t in times.values()), sum(t.payload for t in times.values())
-    work = sum(t.work for t in times.values())
-    texts = [f"step {newest}", f"{seconds(max(t.step for t in times.values()))} a step",
-             f"exposed communication {percent(sum(t.communication for t in times.values()) / work)}",
-             f"compression {percent(sum(t.compression for t in times.values()) / work)}"]
+    # The slowest rank defines the step: the others' waiting for it says nothing about the network.
+    slowest = max(times, key=lambda rank: times[rank].own)
+    pace = times[slowest]
+    texts = [f"step {newest}", f"{seconds(pace.step)} a step",
+             f"exposed communication {percent(pace.communication / pace.step)}",
+             f"compression {percent(pace.compression / pace.step)}"]
     if payload:
         texts.append(f"{dense / payload:.3g}x less than dense")
     if len(times) > 1:
-        slowest = max(times, key=lambda rank: times[rank].own)
         median = statistics.median_low([t.own for t in times.values()])
-        excess = times[slowest].own / median - 1 if median > 0 else 0.0
+        excess = pace.own / median - 1 if median > 0 else 0.0
         texts.append(f"slowest rank {slowest} (+{percent(excess)})")
     return ", ".join(texts)
 
@@ -89,7 +90,7 @@ def _rank_rows(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List
             continue
         of = times[rank.rank]
         stalled = rank.states[-1]["stalled_tensors"] if rank.states else 0
-        rows.append((name, host, f"{rank.steps[-1]['step']:.0f}", seconds(of.work), seconds(of.own),
+        rows.append((name, host, f"{rank.steps[-1]['step']:.0f}", seconds(of.step), seconds(of.own),
                      seconds(of.communication), size(sent_per_second(rank)) + "/s",
                      f"{stalled:.0f}", state))
     return rows
@@ -162,11 +163,10 @@ def _parsed(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = _parsed(arguments)
     try:
-        ranks = ranks_of(options.url, os.environ.get("WEIR_METRICS_TOKEN", ""))
+        job = Job(options.url, os.environ.get("WEIR_METRICS_TOKEN", ""))
         while True:
-            for rank in ranks:
-                rank.look()
-            text = page(ranks, options.layers)
+            job.look()
+            text = page(job.ranks, options.layers)
             if options.once:
                 print(text, end="")
                 return 0

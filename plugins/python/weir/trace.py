@@ -33,12 +33,14 @@ class Trace:
         self.events = _read(path)
         self.rank, self.host, self.unix_time_at_0_ns = -1, "", 0
         self.clock: Optional[Clock] = None
+        self.job = ""  # Tells it from others; "": not known.
         for event in self.events:
             if event.get("name") == "process_name":
                 self.rank = event["pid"]
                 self.host = event["args"]["name"].partition(" on ")[2]
             if event.get("name") == "process_sort_index":
                 self.unix_time_at_0_ns = event["args"]["unix_time_at_0_ns"]
+                self.job = event["args"].get("job", "")
                 if "clock_offset_ns" in event["args"]:
                     self.clock = Clock(event["args"]["clock_offset_ns"],
                                        event["args"]["clock_error_ns"])
@@ -146,11 +148,22 @@ def _flows(traces: Sequence[Trace]) -> Iterator[Event]:
 
 def merge(paths: Sequence[str]) -> List[Event]:
     """The events of all files on one time axis, with flows. Raises OSError, and Unreadable."""
-    return _merge(_read_all(paths))[0]
+    return _merge(_of_one_run([Trace(path) for path in paths]))[0]
 
 
-def _read_all(paths: Sequence[str]) -> List[Trace]:
-    traces = [Trace(path) for path in paths]
+def _read_all(path: str) -> List[Trace]:
+    """A rank's trace, and those of other ranks of its job that lie beside it."""
+    traces = [Trace(file) for file in rank_files(path).values()]
+    job = next(trace.job for trace in traces if trace.path == path)
+    return [trace for trace in traces if not job or trace.job in ("", job)]
+
+
+def _of_one_run(traces: List[Trace]) -> List[Trace]:
+    """The same. Raises Unreadable where they are of several."""
+    jobs = {trace.job: trace.path for trace in traces if trace.job}
+    if len(jobs) > 1:
+        one, other = list(jobs.values())[:2]
+        raise Unreadable(f"{one} and {other} are of different jobs: traces of one run are meant")
     ranks = [trace.rank for trace in traces]
     for rank in ranks:
         if ranks.count(rank) > 1:
@@ -194,15 +207,15 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = _parsed(arguments)
     stem, ending = stem_and_ending(options.file)
     output = options.output or f"{stem}.merged{ending.removesuffix('.part')}"
-    paths = [*rank_files(options.file).values(), *options.more]
     try:
-        events, added = _merge(_read_all(paths))
+        traces = _read_all(options.file) + [Trace(path) for path in options.more]
+        events, added = _merge(_of_one_run(traces))
         with open(output, "w", encoding="utf-8") as file:
             file.write("[\n" + ",\n".join(map(json.dumps, events)) + "\n]\n")
     except (OSError, Unreadable) as error:
         print(f"weir-trace: {error}", file=sys.stderr)
         return 1
-    print(f"weir-trace: {len(paths)} ranks, {len(events)} events in {output}; {_how_well(added)}")
+    print(f"weir-trace: {len(traces)} ranks, {len(events)} events in {output}; {_how_well(added)}")
     return 0
 
 

@@ -20,18 +20,28 @@ int Refuse(const QString& why) {
   return 2;
 }
 
-/// A picture needs no display.
-void DoWithoutDisplay(int argc, char** argv) {
-  const bool has_display =
-      qEnvironmentVariableIsSet("DISPLAY") || qEnvironmentVariableIsSet("WAYLAND_DISPLAY");
-  if (has_display || qEnvironmentVariableIsSet("QT_QPA_PLATFORM")) return;
+/// Pictures and texts need no display, and are made without one. False: what is asked for does, and
+/// there is none, for which Qt would abort.
+bool CanDisplay(int argc, char** argv) {
+  for (const char* variable : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
+    if (!qEnvironmentVariableIsEmpty(variable)) return true;
+  const QStringList without{"-h", "--help", "--help-all", "-v", "--version"};
   for (int i = 1; i < argc; ++i) {
-    if (QByteArray(argv[i]).startsWith("--screenshot")) qputenv("QT_QPA_PLATFORM", "offscreen");
+    const QString argument = QString::fromLocal8Bit(argv[i]);
+    if (!argument.startsWith("--screenshot") && !without.contains(argument)) continue;
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    return true;
   }
+  return false;
 }
 
 int Main(int argc, char** argv) {
-  DoWithoutDisplay(argc, argv);
+  if (!CanDisplay(argc, argv)) {
+    return Refuse(
+        "there is no display for a window: DISPLAY and WAYLAND_DISPLAY are not set. --screenshot "
+        "PNG "
+        "makes a picture without one, and weir-top shows the numbers in a terminal");
+  }
   const QApplication application(argc, argv);
   QApplication::setOrganizationName("weir");
   QApplication::setApplicationName("weir-monitor");

@@ -1,5 +1,6 @@
 #include "monitor_gui/view/replay_bar.h"
 
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QIcon>
 #include <QPainter>
@@ -61,7 +62,22 @@ ReplayBar::ReplayBar(QWidget* parent)
   connect(newest_, &QToolButton::clicked, this, &ReplayBar::NewestWanted);
   connect(slider_, &QSlider::valueChanged, this,
           [this](int value) { emit StepChosen(first_step_ + value); });
+  ColorSlider();
   Show(Replay(), {});
+}
+
+void ReplayBar::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::PaletteChange) ColorSlider();
+}
+
+// The style makes groove and handle of a window's colours, and their outlines darker: on a dark one
+// nobody would see them.
+void ReplayBar::ColorSlider() {
+  QPalette colors = palette();
+  colors.setColor(QPalette::Window, colors.color(QPalette::Shadow).lighter(140));
+  colors.setColor(QPalette::Button, colors.color(QPalette::Shadow));
+  slider_->setPalette(colors);
 }
 
 void ReplayBar::Show(const Replay& replay, const Times& times) {

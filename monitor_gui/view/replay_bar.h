@@ -29,7 +29,11 @@ class ReplayBar final : public QWidget {
   void PlayingToggled();
   void NewestWanted();
 
+ protected:
+  void changeEvent(QEvent* event) override;
+
  private:
+  void ColorSlider();
   void ShowState(const Replay& replay, const Times& times);
 
   QToolButton* const play_;

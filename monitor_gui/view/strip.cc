@@ -49,6 +49,9 @@ Tile::Tile(const QString& name, const QString& explanation, bool is_wordy, QWidg
 
 void Tile::Show(const QString& value, const QColor& color) {
   value_->setText(value);
+  // Longer ones are not cut off, and keep their room.
+  const int needed = value_->fontMetrics().horizontalAdvance(value);
+  if (needed > value_->minimumWidth()) value_->setMinimumWidth(needed);
   SetTextColor(*value_, color.isValid() ? color : palette().color(QPalette::WindowText));
 }
 

@@ -34,6 +34,7 @@ class WindowTest : public QObject {
   void TheStripShowsTheRun();
   void HealthIsShownInItsColour();
   void ALongTroubleTakesNoMoreRoomThanThereIs();
+  void LongNumbersOfTheStripAreNotCutOff();
   void SamplesAreShownOnceSomebodySaysHowMany();
   void TheThresholdIsDrawnOverSteps();
   void TheFilterLeavesTheLayersOfItsName();
@@ -149,6 +150,17 @@ void WindowTest::ALongTroubleTakesNoMoreRoomThanThereIs() {
   strip.Show({.step = 8});
   strip.grab();
   QCOMPARE(text->toolTip(), QString());
+}
+
+void WindowTest::LongNumbersOfTheStripAreNotCutOff() {
+  Strip strip;
+  strip.Show(Summary{.step = 1'000'000'000, .sent_per_second = 898'000});
+  strip.resize(strip.minimumSizeHint());
+  strip.grab();  // Lays it out.
+  for (const QLabel* label : strip.findChildren<QLabel*>())
+    QVERIFY2(label->width() >= label->fontMetrics().horizontalAdvance(label->text()) ||
+                 qobject_cast<const ElidedLabel*>(label) != nullptr,
+             qPrintable(label->text()));
 }
 
 void WindowTest::SamplesAreShownOnceSomebodySaysHowMany() {

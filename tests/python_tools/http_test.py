@@ -107,6 +107,17 @@ class Tls(unittest.TestCase):
         self.assertGreater(picture.stat().st_size, 1000)
 
     @unittest.skipUnless(MONITOR, "the dashboard is not built")
+    def test_the_dashboard_says_that_it_needs_a_display_for_a_window_alone(self):
+        environment = {key: value for key, value in os.environ.items()
+                       if key not in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")}
+        for argument, code, said in ((self.url, 2, "weir-top"), ("--help", 0, ""), ("--version", 0, "")):
+            done = subprocess.run([*MONITOR, argument], text=True, capture_output=True, check=False, timeout=60,
+                                  env=environment)
+            self.assertEqual(done.returncode, code, done)
+            self.assertIn(said, done.stderr)
+            self.assertNotIn("qt.qpa", done.stderr)
+
+    @unittest.skipUnless(MONITOR, "the dashboard is not built")
     def test_the_dashboard_says_of_a_file_that_it_has_no_certificate(self):
         none = self.folder / "none.pem"
         for text, why in ((None, "No such file"), ("nothing", "no certificate")):

@@ -145,6 +145,7 @@ void Coordinator::ConnectNetwork() {
   clocks_ = std::make_unique<ClockExchange>(*clock_transport_, kClockOperation);
   meter_->Begin(negotiation());
   clocks_->Start();
+  if (rank_ == 0) clock_measured_.set_value(clocks_->job_clock());
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership,
                                              [this](int id) { return sets_->RanksOf(id); });
 }

@@ -139,7 +139,7 @@ void Coordinator::RecordFlight(const char* event, const std::string& reason, int
   report.last_finished = last_finished_;
   report.request = request;
   report.joined = Joined();
-  if (clocks_ && clocks_->done()) report.clock = clocks_->job_clock();
+  report.clock = AwaitClock(std::chrono::milliseconds(0));
   environment_.record_flight(rank_, size_, report);
 }
 

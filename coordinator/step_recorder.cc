@@ -20,25 +20,25 @@ float DensityOf(const StageRecord& one, const StageRecord& other) {
 
 StepRecorder::Part::Part(StepRecorder& steps, std::int64_t start_ns)
     : steps_(steps), start_ns_(start_ns) {
-  steps_.Enter();
+  steps_.Open();
 }
 
-StepRecorder::Part::~Part() { steps_.Leave(); }
+StepRecorder::Part::~Part() { steps_.Close(); }
 
 void StepRecorder::Part::End(StageRecord part, std::int64_t end_ns) {
   part.stage = Stage::kStep;
   part.start_ns = start_ns_;
   part.end_ns = end_ns;
-  steps_.Join(part);
+  steps_.Add(part);
 }
 
-void StepRecorder::Enter() {
+void StepRecorder::Open() {
   const std::lock_guard lock(mutex_);
   ++open_;
   Write();
 }
 
-void StepRecorder::Join(const StageRecord& part) {
+void StepRecorder::Add(const StageRecord& part) {
   const std::lock_guard lock(mutex_);
   if (!step_) {
     step_ = part;
@@ -52,7 +52,7 @@ void StepRecorder::Join(const StageRecord& part) {
   step_->bytes_out += part.bytes_out;
 }
 
-void StepRecorder::Leave() {
+void StepRecorder::Close() {
   const std::lock_guard lock(mutex_);
   if (--open_ == 0) Write();
 }

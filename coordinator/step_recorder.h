@@ -36,9 +36,9 @@ class StepRecorder {
   };
 
  private:
-  void Enter();
-  void Join(const StageRecord& part);
-  void Leave();
+  void Open();
+  void Add(const StageRecord& part);
+  void Close();
   void Write();
 
   Recorder& recorder_;

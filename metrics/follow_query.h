@@ -8,7 +8,7 @@ namespace weir {
 
 /// What a reader that follows a run asks for: "after=N&wait=SECONDS&job=ID".
 struct FollowQuery {
-  std::uint64_t after = 0;  ///< Number of the last thing that it has.
+  std::uint64_t after = 0;  ///< Where it goes on: it has what comes before.
   std::chrono::seconds wait{0};
 };
 

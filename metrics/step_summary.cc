@@ -35,7 +35,9 @@ std::optional<StepSummary> StepSummaries::Add(const StageRecord& record) {
 }
 
 std::int64_t StepSummaries::StartOf(const StageRecord& step) {
-  const bool follows = step.step == last_step_ + 1 && last_end_ns_ != 0;
+  // Another optimizer's step of the same number follows, too.
+  const bool follows =
+      (step.step == last_step_ || step.step == last_step_ + 1) && last_end_ns_ != 0;
   last_step_ = step.step;
   const std::int64_t last_end_ns = std::exchange(last_end_ns_, step.end_ns);
   return follows ? last_end_ns : step.start_ns;

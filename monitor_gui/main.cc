@@ -21,13 +21,14 @@ int Refuse(const QString& why) {
 }
 
 /// Pictures and texts need no display, and are made without one. False: what is asked for does, and
-/// there is none, for which Qt would abort.
+/// there is none, for which Qt would abort. Qt's own -platform says what it is to be.
 bool CanDisplay(int argc, char** argv) {
   for (const char* variable : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
     if (!qEnvironmentVariableIsEmpty(variable)) return true;
   const QStringList without{"-h", "--help", "--help-all", "-v", "--version"};
   for (int i = 1; i < argc; ++i) {
     const QString argument = QString::fromLocal8Bit(argv[i]);
+    if (argument == "-platform" || argument == "--platform") return true;
     if (!argument.startsWith("--screenshot") && !without.contains(argument)) continue;
     qputenv("QT_QPA_PLATFORM", "offscreen");
     return true;

@@ -32,7 +32,7 @@ class ClockExchange {
   bool Poll();
   void Cancel();
   bool done() const { return done_; }
-  /// Once it is done. On rank 0 offset and error are 0.
+  /// Once it is done; on rank 0, which has nothing to find out, once it has started.
   const JobClock& job_clock() const { return job_clock_; }
 
  private:

@@ -56,7 +56,7 @@ std::string LiveLog::After(std::uint64_t number) const {
   }
   const std::uint64_t dropped = last - number - taken;
   if (dropped == 0) return answer;
-  return RunLogBlock("gap", rank_).Note("blocks", dropped).Text("").Bytes() + answer;
+  return answer + RunLogBlock("gap", rank_).Note("blocks", dropped).Text("").Bytes();
 }
 
 }  // namespace weir

@@ -30,8 +30,8 @@ class LiveLog {
   void Add(std::vector<LogBlock> blocks);
 
   /// A FollowQuery: the blocks behind number `after`, which 0 makes all that are kept. Where blocks
-  /// behind it were dropped, one of kind "gap" comes first. Waits for a first one. Throws
-  /// InvalidArgument for a query that is none.
+  /// behind it were dropped, one of kind "gap" comes last: a reader has to hear first whose they
+  /// were. Waits for a first one. Throws InvalidArgument for a query that is none.
   std::string Answer(std::string_view query);
 
  private:

@@ -61,7 +61,7 @@ QByteArray Metadata(const char* what, int rank, quint64 track, const QString& na
 std::int64_t OriginOf(const Run& run) {
   std::int64_t origin = std::numeric_limits<std::int64_t>::max();
   for (const auto& [rank, known] : run.ranks()) {
-    if (!known.steps().empty()) origin = std::min(origin, known.steps().front().start_ns);
+    if (!known.steps().empty()) origin = std::min(origin, known.steps().front().begin_ns);
     for (const StageRow& row : known.stages()) origin = std::min(origin, row.start_ns);
   }
   return origin == std::numeric_limits<std::int64_t>::max() ? 0 : origin;
@@ -79,7 +79,7 @@ class Writer {
            ",\"args\":{\"sort_index\":" + QByteArray::number(rank) +
            ",\"unix_time_at_0_ns\":" + QByteArray::number(origin_ns_) + "}}");
     for (const StepRow& step : known.steps()) {
-      Append(Event("STEP", "step", step.start_ns, step.end_ns) + Place(rank, kRankTrack) +
+      Append(Event("STEP", "step", step.begin_ns, step.end_ns) + Place(rank, kRankTrack) +
              ",\"args\":{\"step\":" + QByteArray::number(step.step) +
              ",\"payload_bytes\":" + QByteArray::number(step.payload_bytes) +
              ",\"dense_bytes\":" + QByteArray::number(step.dense_bytes) + Stands(step) + "}}");

@@ -2,8 +2,8 @@
 
 #include <zlib.h>
 
-#include <QJsonArray>
 #include <QJsonDocument>
+#include <QJsonObject>
 #include <cstring>
 #include <optional>
 
@@ -43,7 +43,7 @@ struct Attempt {
   std::optional<Block> block{};
 };
 
-Attempt BlockAt(QByteArrayView bytes, Check check) {
+Attempt BlockAt(QByteArrayView bytes, Check check, HeadReader& heads) {
   Prefix prefix;
   if (bytes.size() < kPrefixBytes) {
     const qsizetype known = qMin<qsizetype>(bytes.size(), 4);
@@ -63,27 +63,22 @@ Attempt BlockAt(QByteArrayView bytes, Check check) {
   if (bytes.size() < whole) return {Found::kNotWholeYet};
   const QByteArrayView body = bytes.sliced(kPrefixBytes + head_bytes, prefix.body_bytes);
   if (check == Check::kAll && Crc32(body) != prefix.body_crc) return {};
-  const QByteArray json = QByteArray::fromRawData(head.data(), head.size());
-  return {Found::kBlock, Block(QJsonDocument::fromJson(json).object(), body, bytes.first(whole))};
+  return {Found::kBlock, Block(heads.Read(head), body, bytes.first(whole))};
 }
 
 }  // namespace
 
-Block::Block(QJsonObject head, QByteArrayView body, QByteArrayView bytes)
-    : head_(std::move(head)), body_(body), bytes_(bytes), rows_(head_["rows"].toInteger()) {
+Block::Block(BlockHead head, QByteArrayView body, QByteArrayView bytes)
+    : head_(std::move(head)), body_(body), bytes_(bytes) {
   qsizetype at = 0;
-  const QJsonArray columns = head_["columns"].toArray();
-  columns_.reserve(static_cast<std::size_t>(columns.size()));
-  for (const auto& column : columns) {
-    const QJsonArray pair = column.toArray();
-    const QString type = pair.at(1).toString();
-    const qsizetype width = type.isEmpty() ? 0 : type.back().digitValue();
+  columns_.reserve(head_.columns->size());
+  for (const auto& [name, type, width] : *head_.columns) {
     // A head may say anything: what it multiplies to may overflow.
-    if (width < 0 || rows_ < 0 || at > body_.size() ||
-        (width > 0 && rows_ > (body_.size() - at) / width))
+    if (width < 0 || rows() < 0 || at > body_.size() ||
+        (width > 0 && rows() > (body_.size() - at) / width))
       return;
-    const qsizetype length = rows_ * width;
-    columns_.push_back({pair.at(0).toString(), type, body_.sliced(at, length)});
+    const qsizetype length = rows() * width;
+    columns_.push_back(body_.sliced(at, length));
     at += Padded(length);
   }
 }
@@ -95,17 +90,31 @@ QString Block::job() const {
 }
 
 QByteArrayView Block::Find(const char* name, const char* type) const {
-  for (const Place& column : columns_) {
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const BlockHead::Column& column = (*head_.columns)[i];
     if (column.name != QLatin1StringView(name)) continue;
-    return column.type == QLatin1StringView(type) ? column.bytes : QByteArrayView();
+    return column.type == QLatin1StringView(type) ? columns_[i] : QByteArrayView();
   }
   return {};
 }
 
+std::optional<Block> CheckedBlock(const BlockHead& head, QByteArrayView bytes) {
+  Prefix prefix;
+  std::memcpy(&prefix, bytes.data(), sizeof prefix);
+  // The file may have changed since.
+  if (kPrefixBytes + qsizetype{prefix.head_bytes} + qsizetype{prefix.body_bytes} != bytes.size()) {
+    return std::nullopt;
+  }
+  const QByteArrayView body = bytes.last(prefix.body_bytes);
+  if (Crc32(body) != prefix.body_crc) return std::nullopt;
+  return Block(head, body, bytes);
+}
+
 BlockScan ScanBlocks(QByteArrayView bytes, Check check) {
   BlockScan scan;
+  HeadReader heads;
   while (scan.used < bytes.size()) {
-    Attempt attempt = BlockAt(bytes.sliced(scan.used), check);
+    Attempt attempt = BlockAt(bytes.sliced(scan.used), check, heads);
     if (attempt.found == Found::kNotWholeYet) break;
     if (attempt.found == Found::kBlock) {
       scan.used += attempt.block->bytes().size();

@@ -2,11 +2,13 @@
 
 #include <QByteArray>
 #include <QByteArrayView>
-#include <QJsonObject>
 #include <QString>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
+
+#include "monitor_gui/log/block_head.h"
 
 namespace weir::monitor {
 
@@ -14,13 +16,14 @@ namespace weir::monitor {
 /// and the endpoint /log speak the same blocks.
 class Block {
  public:
-  Block(QJsonObject head, QByteArrayView body, QByteArrayView bytes);
+  /// `body` and `bytes`: the block's in all.
+  Block(BlockHead head, QByteArrayView body, QByteArrayView bytes);
 
-  QString kind() const { return head_["kind"].toString(); }
-  int rank() const { return head_["rank"].toInt(-1); }
+  const QString& kind() const { return head_.kind; }
+  int rank() const { return head_.rank; }
   /// What else the head says.
-  const QJsonObject& head() const { return head_; }
-  qsizetype rows() const { return rows_; }
+  const BlockHead& head() const { return head_; }
+  qsizetype rows() const { return head_.rows; }
   /// A column's values. Empty when the block has none of this name and type.
   template <typename T>
   std::span<const T> Column(const char* name) const {
@@ -40,19 +43,13 @@ class Block {
   static const char* TypeName(std::uint32_t) { return "<u4"; }
   static const char* TypeName(float) { return "<f4"; }
   static const char* TypeName(std::uint8_t) { return "|u1"; }
-  struct Place {
-    QString name;
-    QString type;
-    QByteArrayView bytes;
-  };
   QByteArrayView Find(const char* name, const char* type) const;
-  qsizetype text_bytes() const { return head_["text_bytes"].toInteger(); }
+  qsizetype text_bytes() const { return head_.text_bytes; }
 
-  QJsonObject head_;
+  BlockHead head_;
   QByteArrayView body_;
   QByteArrayView bytes_;
-  qsizetype rows_;
-  std::vector<Place> columns_;  // Looked up for every column of thousands of blocks.
+  std::vector<QByteArrayView> columns_;  // As the head has them, as far as they lie in the body.
 };
 
 /// What was found in some bytes.
@@ -72,5 +69,9 @@ enum class Check : bool {
 /// an address that 8 divides, and outlives what is returned. Where bytes are no block it goes on at
 /// the next place that is one. A block that is not whole yet stays unused. Thread-safe.
 BlockScan ScanBlocks(QByteArrayView bytes, Check check = Check::kAll);
+
+/// The block that has this head and these bytes, which ScanBlocks found with Check::kHeads.
+/// Nothing: its body is damaged. Thread-safe.
+std::optional<Block> CheckedBlock(const BlockHead& head, QByteArrayView bytes);
 
 }  // namespace weir::monitor

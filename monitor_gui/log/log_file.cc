@@ -26,11 +26,8 @@ LogFile::LogFile(const QString& path) : file_(path) {
   for (qsizetype end = kScanned; at < size; end += kScanned) {
     const BlockScan scan = ScanBlocks(Bytes(at, std::min(end, size) - at), Check::kHeads);
     for (const Block& block : scan.blocks) {
-      entries_.push_back({.kind = block.kind(),
-                          .rank = block.rank(),
-                          .rows = block.rows(),
+      entries_.push_back({.head = block.head(),
                           .job = block.job(),
-                          .lost = block.head()["lost"].toInteger(),
                           .offset = block.bytes().data() - bytes_,
                           .bytes = block.bytes().size()});
     }
@@ -52,14 +49,15 @@ QByteArrayView LogFile::Bytes(qsizetype offset, qsizetype bytes) const {
 }
 
 void LogFile::Read(const Entry& entry, const std::function<void(const Block&)>& use) {
-  BlockScan found = ScanBlocks(Bytes(entry.offset, entry.bytes));
-  if (found.damaged > 0 || found.used < entry.bytes) {
+  if (const auto block = CheckedBlock(entry.head, Bytes(entry.offset, entry.bytes))) {
+    use(*block);
+  } else {
     // Its head may promise more than was written, and other blocks follow.
-    found = ScanBlocks(Bytes(entry.offset, entry.extent));
+    const BlockScan found = ScanBlocks(Bytes(entry.offset, entry.extent));
     damaged_ += entry.bytes;
-    for (const Block& block : found.blocks) damaged_ -= block.bytes().size();
+    for (const Block& other : found.blocks) damaged_ -= other.bytes().size();
+    for (const Block& other : found.blocks) use(other);
   }
-  for (const Block& block : found.blocks) use(block);
   read_ += entry.extent;
   if (read_ > kKept) Release();
 }

@@ -14,13 +14,9 @@ namespace weir::monitor {
 /// Not thread-safe.
 class LogFile {
  public:
-  /// What a head says, so that one can choose.
   struct Entry {
-    QString kind;
-    int rank = -1;
-    qsizetype rows = 0;
-    QString job{};    ///< As runs have it.
-    qint64 lost = 0;  ///< As stages have it.
+    BlockHead head{};  ///< So that one can choose.
+    QString job{};     ///< As runs have it.
     qsizetype offset = 0;
     qsizetype bytes = 0;
     qsizetype extent = 0;  ///< Up to the next entry: where it is damaged, others may be in it.

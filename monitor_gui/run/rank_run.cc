@@ -74,7 +74,7 @@ void RankRun::Add(const Block& block) {
   if (kind == "stages") AddStages(block);
   if (kind == "state") AddStates(block);
   if (kind == "stalls") AddStalls(block);
-  if (kind == "gap") lost_blocks_ += static_cast<std::uint64_t>(block.head()["blocks"].toInteger());
+  if (kind == "gap") lost_blocks_ += static_cast<std::uint64_t>(block.head().blocks);
 }
 
 QString RankRun::setting(const char* variable) const {
@@ -159,7 +159,7 @@ void RankRun::AddSteps(const Block& block) {
 }
 
 void RankRun::AddStages(const Block& block) {
-  lost_records_ += static_cast<std::uint64_t>(block.head()["lost"].toInteger());
+  lost_records_ += static_cast<std::uint64_t>(block.head().lost);
   const auto step = block.Column<std::int64_t>("step");
   const auto start = block.Column<std::int64_t>("start_ns");
   const auto end = block.Column<std::int64_t>("end_ns");

@@ -17,10 +17,11 @@ void Run::Add(const Block& block) {
 
 void Run::Begin(const Block& block) {
   const QString job = block.job();
-  if (job != job_ && !job.isEmpty()) {
+  const bool is_another = !job.isEmpty() && !job_.isEmpty() && job != job_;
+  if (!job.isEmpty()) job_ = job;
+  if (is_another) {
     ranks_.clear();
     layers_.Clear();
-    job_ = job;
     return;
   }
   // One that does not say which it is has begun anew at the same address.

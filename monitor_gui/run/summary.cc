@@ -17,6 +17,7 @@ constexpr double kCostly = 0.1;  // Of a step, for compression that nothing hide
 
 struct OfRank {
   int rank;
+  std::int64_t step;  ///< Its newest.
   MeanTimes times;
 };
 
@@ -41,6 +42,11 @@ double SamplesPerStep(const Run& run, int ranks) {
 
 void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
   if (ranks.empty()) return;
+  // Who has joined, or is lost, says how it was then.
+  const std::int64_t newest = std::ranges::max(ranks, {}, &OfRank::step).step;
+  std::erase_if(ranks, [&](const OfRank& rank) {
+    return rank.step <= newest - static_cast<std::int64_t>(Summary::kSteps);
+  });
   const auto own = [](const OfRank& rank) { return rank.times.own(); };
   std::ranges::sort(ranks, {}, own);
   const MeanTimes& pace = ranks.back().times;
@@ -124,7 +130,7 @@ Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
     const auto steps = known.StepsUntil(at.step, Summary::kSteps);
     if (steps.empty()) continue;
     summary.step = std::max(summary.step, steps.back().step);
-    stepping.push_back({rank, MeanTimesOf(steps)});
+    stepping.push_back({rank, steps.back().step, MeanTimesOf(steps)});
     for (const StepRow& step : steps) {
       payload += step.count * static_cast<double>(step.payload_bytes);
       dense += step.count * static_cast<double>(step.dense_bytes);

@@ -1,5 +1,6 @@
 #include "monitor_gui/source/file_source.h"
 
+#include <QDateTime>
 #include <QDir>
 #include <QFileInfo>
 #include <QRegularExpression>
@@ -23,8 +24,25 @@ constexpr std::size_t kReaders = 2;  // One of a file.
 /// The newest that a file has.
 QString JobOf(const LogFile& file) {
   for (const auto& entry : std::views::reverse(file.entries()))
-    if (entry.kind == "run") return entry.job;
+    if (entry.head.kind == "run") return entry.job;
   return {};
+}
+
+/// That of the file that was asked for; where it does not say or is not there, of the newest one.
+QString JobOf(const QString& asked_for, const QStringList& paths,
+              const std::vector<std::unique_ptr<LogFile>>& files) {
+  QString newest;
+  QDateTime time;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const QString job = JobOf(*files[i]);
+    const QFileInfo info(paths[static_cast<qsizetype>(i)]);
+    if (job.isEmpty()) continue;
+    if (info == QFileInfo(asked_for)) return job;
+    if (time.isValid() && info.lastModified() <= time) continue;
+    newest = job;
+    time = info.lastModified();
+  }
+  return newest;
 }
 
 /// Calls `read` with 0, 1, ..., each on a thread of its own, and waits.
@@ -96,11 +114,7 @@ bool FileSource::OpenFiles(const QStringList& paths) {
       return false;
     }
   }
-  const QFileInfo asked_for(path_);
-  const auto asked =
-      std::ranges::find(paths, asked_for, [](const QString& path) { return QFileInfo(path); });
-  const QString job =
-      asked == paths.end() ? "" : JobOf(*files_[static_cast<std::size_t>(asked - paths.begin())]);
+  const QString job = JobOf(path_, paths, files_);
   for (const auto& file : files_) {
     const auto places = PlacesOf(*file, job);
     places_.insert(places_.end(), places.begin(), places.end());
@@ -136,7 +150,7 @@ void FileSource::ReadPart(const std::vector<Place>& places, const QThread& threa
 std::vector<FileSource::Place> FileSource::PlacesOf(LogFile& file, const QString& job) {
   std::map<int, const LogFile::Entry*> begins;  // By rank.
   for (const auto& entry : file.entries()) {
-    if (entry.kind == "run") begins[entry.rank] = &entry;
+    if (entry.head.kind == "run") begins[entry.head.rank] = &entry;
   }
   const auto is_of_another = [&](const auto& begin) {
     const QString& its = begin.second->job;
@@ -148,8 +162,8 @@ std::vector<FileSource::Place> FileSource::PlacesOf(LogFile& file, const QString
   others_ += static_cast<int>(others.size());
   std::vector<Place> places;
   for (const auto& entry : file.entries()) {
-    if (others.contains(entry.rank)) continue;
-    const auto begin = begins.find(entry.rank);
+    if (others.contains(entry.head.rank)) continue;
+    const auto begin = begins.find(entry.head.rank);
     if (begin == begins.end() || &entry >= begin->second) places.push_back({&file, &entry});
   }
   return places;
@@ -158,7 +172,7 @@ std::vector<FileSource::Place> FileSource::PlacesOf(LogFile& file, const QString
 std::vector<FileSource::Place> FileSource::Overview() const {
   std::vector<Place> overview;
   std::ranges::copy_if(places_, std::back_inserter(overview), [](const Place& place) {
-    return place.entry->kind != "stages" && place.entry->kind != "gradients";
+    return place.entry->head.kind != "stages" && place.entry->head.kind != "gradients";
   });
   return overview;
 }
@@ -171,9 +185,9 @@ std::vector<FileSource::Place> FileSource::NewestStages() const {
   });
   for (const Place& place : std::views::reverse(places_)) {
     const LogFile::Entry& entry = *place.entry;
-    const bool known = rows[entry.rank] >= most && entry.lost == 0;
-    if (entry.kind != "stages" || known) continue;
-    rows[entry.rank] += static_cast<std::size_t>(entry.rows);
+    const bool known = rows[entry.head.rank] >= most && entry.head.lost == 0;
+    if (entry.head.kind != "stages" || known) continue;
+    rows[entry.head.rank] += static_cast<std::size_t>(entry.head.rows);
     stages.push_back(place);
   }
   std::ranges::reverse(stages);
@@ -185,8 +199,8 @@ std::vector<FileSource::Place> FileSource::Gradients() const {
   std::map<std::size_t, std::vector<Place>, std::greater<>> passes;
   std::map<int, std::size_t> seen;
   for (const Place& place : places_) {
-    if (place.entry->kind != "gradients") continue;
-    const std::size_t number = seen[place.entry->rank]++;
+    if (place.entry->head.kind != "gradients") continue;
+    const std::size_t number = seen[place.entry->head.rank]++;
     passes[number == 0 ? kCoarsest : std::min(kCoarsest, number & -number)].push_back(place);
   }
   std::vector<Place> gradients;

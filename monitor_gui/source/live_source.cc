@@ -70,12 +70,11 @@ void LiveSource::FollowAll(const std::vector<std::pair<int, QUrl>>& ranks) {
   std::vector<std::unique_ptr<RankFollower>> followers;
   std::set<int> numbers;
   for (const auto& [rank, url] : ranks) {
-    numbers.insert(rank);
     followers.push_back(Follow(url, rank));
+    numbers.insert(followers.back()->rank());  // Who is followed alone may have told it.
   }
   followers_ = std::move(followers);
-  // A rank that is followed alone tells its number itself.
-  if (!numbers.contains(-1)) run_.Write([&](Run& run) { run.KeepLinks(numbers); });
+  run_.Write([&](Run& run) { run.KeepLinks(numbers); });
 }
 
 std::unique_ptr<RankFollower> LiveSource::Follow(const QUrl& url, int rank) {
@@ -107,6 +106,7 @@ void LiveSource::Keep(const Block& block) {
 }
 
 void LiveSource::Begin(const QString& job) {
+  if (job.isEmpty()) return;
   const bool is_another = !job_.isEmpty() && job != job_;
   job_ = job;
   if (!is_another) return;

@@ -53,18 +53,24 @@ void RankFollower::OnAnswer(QNetworkReply* reply) {
   const BlockScan scan = ScanBlocks(answer);
   for (const Block& block : scan.blocks) {
     rank_ = block.rank();
-    after_ = std::max(after_, static_cast<std::uint64_t>(block.head()["number"].toInteger()));
+    after_ = std::max(after_, static_cast<std::uint64_t>(block.head().number));
     if (block.kind() == "run") {  // Perhaps of another job than before.
       after_ = 1;
       job_ = block.job();
     }
     environment_.keep(block);
   }
+  bool is_known = false;
   environment_.run.Write([&](Run& run) {
     for (const Block& block : scan.blocks) run.Add(block);
+    is_known = run.ranks().contains(rank_);
     run.SetLink(rank_,
                 {.state = RankLink::State::kLive, .heard_ms = QDateTime::currentMSecsSinceEpoch()});
   });
+  if (!is_known) {  // Of two jobs' answers one came late: who is left out begins anew.
+    after_ = 0;
+    job_.clear();
+  }
   if (scan.blocks.empty()) {
     QTimer::singleShot(kPauseMs, this, [this] { Ask(); });
   } else {

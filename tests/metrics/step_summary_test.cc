@@ -50,6 +50,8 @@ TEST(StepSummaries, AStepLastsFromTheEndOfTheOneBeforeAndAGapFromItsBeginning) {
   EXPECT_EQ(next.start_ns, 100);
   EXPECT_EQ(next.begin_ns, 115);
   EXPECT_EQ(next.end_ns, 120);
+  EXPECT_EQ(step(1, 130, 140).start_ns, 120) << "another optimizer's, one after the other";
+  EXPECT_EQ(step(2, 150, 160).start_ns, 140);
   EXPECT_EQ(step(7, 1000, 1005).start_ns, 1000) << "steps are missing in between";
   EXPECT_EQ(step(0, 2000, 2010).start_ns, 2000) << "begun anew";
 }

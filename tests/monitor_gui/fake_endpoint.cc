@@ -1,7 +1,6 @@
 #include "tests/monitor_gui/fake_endpoint.h"
 
 #include <QRegularExpression>
-#include <QTcpSocket>
 
 namespace weir::monitor {
 
@@ -28,12 +27,28 @@ void FakeEndpoint::BeginJob(const QString& job) {
   blocks_.clear();
 }
 
+void FakeEndpoint::HoldAnswers(bool hold) {
+  hold_ = hold;
+  if (hold) return;
+  for (const auto& [socket, request] : std::exchange(held_, {}))
+    if (socket != nullptr) Send(*socket, Answer(request));
+}
+
+void FakeEndpoint::Send(QTcpSocket& socket, const QByteArray& answer) {
+  socket.write(answer);
+  socket.disconnectFromHost();
+}
+
 void FakeEndpoint::OnConnection() {
   while (QTcpSocket* const socket = server_.nextPendingConnection()) {
     connect(socket, &QTcpSocket::disconnected, socket, &QObject::deleteLater);
     connect(socket, &QTcpSocket::readyRead, this, [this, socket] {
-      socket->write(Answer(socket->readAll()));
-      socket->disconnectFromHost();
+      const QByteArray request = socket->readAll();
+      if (hold_ && request.startsWith("GET /log")) {
+        held_.emplace_back(socket, request);
+      } else {
+        Send(*socket, Answer(request));
+      }
     });
   }
 }

@@ -2,7 +2,11 @@
 
 #include <QByteArray>
 #include <QList>
+#include <QPointer>
 #include <QTcpServer>
+#include <QTcpSocket>
+#include <utility>
+#include <vector>
 
 #include "tests/monitor_gui/made_blocks.h"
 
@@ -27,11 +31,14 @@ class FakeEndpoint final : public QObject {
   void Add(MadeBlock block);
   /// What follows is of this job, and what was before is gone.
   void BeginJob(const QString& job);
+  /// Says nothing for now to who asks for /log, or answers all who wait.
+  void HoldAnswers(bool hold = true);
   int logs_asked() const { return logs_asked_; }
 
  private:
   void OnConnection();
   QByteArray Answer(const QByteArray& request);
+  static void Send(QTcpSocket& socket, const QByteArray& answer);
 
   QTcpServer server_;
   quint16 port_ = 0;
@@ -39,6 +46,8 @@ class FakeEndpoint final : public QObject {
   QByteArray token_;
   QList<QByteArray> blocks_;  // Of numbers 1, 2, ...
   QString job_;               // As JobId; empty: it does not say.
+  bool hold_ = false;
+  std::vector<std::pair<QPointer<QTcpSocket>, QByteArray>> held_;  // And their requests.
   int logs_asked_ = 0;
 };
 

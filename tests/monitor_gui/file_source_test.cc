@@ -1,4 +1,5 @@
 // How the dashboard reads recordings from files.
+#include <QDateTime>
 #include <QFile>
 #include <QSignalSpy>
 #include <QTemporaryDir>
@@ -62,6 +63,15 @@ void FileSourceTest::FilesOfAnotherJobAreLeftOut() {
   QCOMPARE(Steps(session, 2), 0u);
   QVERIFY2(said.last()[0].toString().contains("1 ranks of another job are left out"),
            qPrintable(said.last()[0].toString()));
+  Session of_nobody(folder.filePath("run.rank9.weirlog"), {});  // Only others are there.
+  QVERIFY(QFile::remove(path));
+  QFile newest(folder.filePath("run.rank2.weirlog"));
+  QVERIFY(newest.open(QIODevice::ReadWrite));
+  QVERIFY(newest.setFileTime(QDateTime::currentDateTime().addSecs(60),
+                             QFileDevice::FileModificationTime));
+  ReadWhole(of_nobody);
+  QCOMPARE(ranks(of_nobody), 1u);  // Of the newest.
+  QCOMPARE(Steps(of_nobody, 2), 2u);
   Session of_the_other(folder.filePath("run.rank2.weirlog"), {});
   ReadWhole(of_the_other);
   QCOMPARE(ranks(of_the_other), 1u);

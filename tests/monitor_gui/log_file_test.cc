@@ -46,10 +46,10 @@ void LogFileTest::EntriesSayWhatTheirHeadsDo() {
   const QByteArray first = RunBlock(3, 4);
   LogFile file(Written(first + StagesBlock(3, {{}, {}}) + StepsBlock(3, {{.step = 8}})));
   QCOMPARE(file.entries().size(), 3u);
-  QCOMPARE(file.entries()[0].kind, "run");
-  QCOMPARE(file.entries()[1].kind, "stages");
-  QCOMPARE(file.entries()[1].rank, 3);
-  QCOMPARE(file.entries()[1].rows, 2);
+  QCOMPARE(file.entries()[0].head.kind, "run");
+  QCOMPARE(file.entries()[1].head.kind, "stages");
+  QCOMPARE(file.entries()[1].head.rank, 3);
+  QCOMPARE(file.entries()[1].head.rows, 2);
   QCOMPARE(file.entries()[1].offset, first.size());
   QCOMPARE(StepsOf(file), (std::vector<std::int64_t>{0, 0, 8}));
   QCOMPARE(file.damaged(), 0);

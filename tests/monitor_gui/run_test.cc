@@ -31,6 +31,8 @@ class RunTest : public QObject {
   void LanesShowWhatTouchesTheWindow();
   void BackpropLastsFromBeginStepToTheLastGradient();
   void IntervalsShorterThanAPixelBecomeOne();
+  void ARankThatDoesNotKnowItsJobIsOfTheRun();
+  void AnotherJobTakesTheRunsPlace();
   void ARunThatBeginsAnewForgetsTheOneBefore();
   void ColumnsSayWhenTheyHaveChanged();
   void MeansOfLayersAreByTheirEntries();
@@ -133,6 +135,25 @@ void RunTest::IntervalsShorterThanAPixelBecomeOne() {
   QCOMPARE(joined[0].bytes, 2000u);
   QCOMPARE(joined[1].bytes, 1u);
   QCOMPARE(IntervalsOf(run.ranks().at(0), Lane::kExchange, window, 1).size(), 1001u);
+}
+
+void RunTest::ARankThatDoesNotKnowItsJobIsOfTheRun() {
+  const auto steps = [](int rank) { return StepsBlock(rank, {{.step = 0}}); };
+  for (const auto& [zero, one] : {std::pair("", "a1"), std::pair("a1", "")}) {
+    const Run run =
+        RunOf(RunBlock(0, 2, zero) + steps(0) + RunBlock(1, 2, one) + steps(1) + steps(0));
+    QCOMPARE(run.ranks().at(0).steps().size(), 2u);
+    QCOMPARE(run.ranks().at(1).steps().size(), 1u);
+  }
+}
+
+void RunTest::AnotherJobTakesTheRunsPlace() {
+  const Run run = RunOf(RunBlock(0, 2, "a1") + RunBlock(1, 2, "a1") + NamesBlock(0, {"old"}, 1) +
+                        GradientsBlock(0, {{.step = 900}}) + RunBlock(1, 2, "b2") +
+                        StepsBlock(0, {{.step = 900}}));
+  QCOMPARE(run.ranks().size(), 1u);  // Rank 0 has said nothing of the new one.
+  QVERIFY(run.ranks().contains(1));
+  QCOMPARE(run.layers().layers().size(), 0u);
 }
 
 void RunTest::ARunThatBeginsAnewForgetsTheOneBefore() {

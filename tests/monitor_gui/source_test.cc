@@ -71,6 +71,8 @@ class SourceTest : public QObject {
   void AnEndpointThatComesLaterIsFound();
   void TheNextJobAtAnAddressHasItsOwnRanks();
   void AJobThatIsMetLateIsNotMixedWithTheOneBefore();
+  void AJobWithoutOthersTakesTheOthersLinksAway();
+  void WhoComesLateOfTheJobBeforeCostsTheNewOneNothing();
   void WhoIsAnsweredWithoutNewsAsksAgainLater();
   void TheTokenIsShown();
   void ARecordingHasWhoRunsWhatIsStalledAndWhatComes();
@@ -144,13 +146,14 @@ void SourceTest::TheNextJobAtAnAddressHasItsOwnRanks() {
   for (const int rank : {0, 1, 2}) QTRY_COMPARE(Steps(session, rank), 2u);
   QCOMPARE(LinkedRanks(session), (std::vector{0, 1, 2}));
 
-  two.Close();
+  two.HoldAnswers();  // To what it is asked just now; nobody waits for them any more.
   zero.SetTargets(TargetsOf({&zero, &one}));
   Begin(zero, "b2", 0, 1);
   Begin(one, "b2", 1, 1);
   QTRY_COMPARE(LinkedRanks(session), (std::vector{0, 1}));
   for (const int rank : {0, 1}) QTRY_COMPARE(Steps(session, rank), 1u);
   QCOMPARE(Steps(session, 2), 0u);
+  two.HoldAnswers(false);
   const int asked_two = two.logs_asked();
 
   FakeEndpoint new_two;
@@ -174,6 +177,35 @@ void SourceTest::AJobThatIsMetLateIsNotMixedWithTheOneBefore() {
   Begin(zero, "b2", 0, 10);
   QTRY_COMPARE(Steps(session, 0), 10u);
   QCOMPARE(session.run().Read([](const Run& run) { return run.ranks().at(0).job(); }), "b2");
+}
+
+void SourceTest::AJobWithoutOthersTakesTheOthersLinksAway() {
+  FakeEndpoint zero;
+  FakeEndpoint one;
+  zero.SetTargets(TargetsOf({&zero, &one}));
+  Begin(zero, "a1", 0, 1);
+  Begin(one, "a1", 1, 1);
+  Session session(zero.url(), {});
+  session.Start();
+  QTRY_COMPARE(Steps(session, 1), 1u);
+  zero.SetTargets({});  // It was not started by weirrun.
+  Begin(zero, "b2", 0, 2);
+  QTRY_COMPARE(LinkedRanks(session), (std::vector{0}));
+  QTRY_COMPARE(Steps(session, 0), 2u);
+}
+
+void SourceTest::WhoComesLateOfTheJobBeforeCostsTheNewOneNothing() {
+  FakeEndpoint zero;
+  FakeEndpoint one;
+  zero.SetTargets(TargetsOf({&zero, &one}));
+  Begin(zero, "b2", 0, 2);
+  Begin(one, "a1", 1, 3);  // Still.
+  Session session(zero.url(), {});
+  session.Start();
+  QTRY_COMPARE(Steps(session, 1), 3u);
+  Begin(one, "b2", 1, 1);
+  QTRY_COMPARE(Steps(session, 1), 1u);
+  QTRY_COMPARE(Steps(session, 0), 2u);
 }
 
 void SourceTest::WhoIsAnsweredWithoutNewsAsksAgainLater() {

@@ -16,6 +16,7 @@ class SummaryTest : public QObject {
   void TheSummaryIsThatOfTheNewestSteps();
   void SamplesASecondAreThoseOfAllRanks();
   void ASlowRankIsNamed();
+  void ARankThatHasJoinedSetsNoPace();
   void CompressionThatTakesLongIsATrouble();
   void TensorsThatWaitForOthersAreATrouble();
   void AStalledTensorIsNamedWithTheRanksThatMissIt();
@@ -76,6 +77,17 @@ void SummaryTest::ASlowRankIsNamed() {
   QCOMPARE(summary.slowest_excess, 1.0);
   QCOMPARE(summary.health, Summary::Health::kWarning);
   QVERIFY(summary.troubles.join("").contains("rank 2"));
+}
+
+void SummaryTest::ARankThatHasJoinedSetsNoPace() {
+  // It was slow, and has taken no step for long.
+  QByteArray bytes =
+      RunBlock(0, 2) + RunBlock(1, 2) +
+      StepsBlock(1, {{.step = 0, .duration_ms = 900}, {.step = 10, .duration_ms = 900}});
+  for (qint64 step = 0; step < 100; ++step) bytes += StepsBlock(0, {{.step = step}});
+  const Summary summary = Summarise(RunOf(bytes), 0);
+  QCOMPARE(summary.step_seconds, 0.1);
+  QVERIFY(!summary.slowest_rank.has_value());
 }
 
 void SummaryTest::CompressionThatTakesLongIsATrouble() {

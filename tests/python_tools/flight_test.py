@@ -56,8 +56,10 @@ class Flight(unittest.TestCase):
         every = sorted(map(str, self.folder.glob("*.weirflight")))
         self.assertEqual([rank.rank for rank in flight.read(every)], [0, 1, 2])
         self.assertEqual([rank.rank for rank in flight.read([str(self.folder / "job.rank3.weirflight")])], [3])
+        self.assertIn("of another job, and left out: " + str(self.folder / "job.rank3.weirflight"),
+                      explained(*every).stderr)
         log = runlog.read(self.path)
-        self.assertEqual((log.ranks, log.left_out), ([0, 1, 2], [3]))
+        self.assertEqual((log.ranks, log.ranks_of_other_jobs), ([0, 1, 2], [3]))
         self.assertEqual(set(log.stages()["rank"]), {0, 1, 2})
 
     def test_a_rank_that_fails_by_itself_says_why(self):

@@ -152,7 +152,7 @@ class Job:
         if self._job and job and job != self._job:  # It may have other ranks.
             try:
                 self.ranks = ranks_of(*self._where)
-            except OSError:
+            except (OSError, ValueError):
                 return  # Perhaps the next time.
             for rank in self.ranks:
                 rank.look()

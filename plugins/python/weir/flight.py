@@ -20,6 +20,7 @@ class Rank(NamedTuple):
     """What one rank wrote."""
 
     rank: int
+    path: str
     host: str
     job: str  # Tells its job from others; "": not known.
     size: int
@@ -63,7 +64,7 @@ def _rank(log: RunLog, rank: int, path: str) -> Rank:
     except KeyError:
         raise ValueError(f"{path} is damaged: the block that says which job it is of is gone") from None
     under_way = {(one["process_set"], one["name"]): one for one in flight["under_way"]}
-    return Rank(rank, run["host"], run.get("job", ""), run["size"], flight["event"], flight["reason"], flight["time_ns"],
+    return Rank(rank, path, run["host"], run.get("job", ""), run["size"], flight["event"], flight["reason"], flight["time_ns"],
                 run["unix_time_at_0_ns"] + flight["time_ns"], flight.get("request", 0), under_way,
                 tuple(flight.get("joined", ())), flight["last_finished"], _last_stage(log, rank, flight["time_ns"]))
 
@@ -95,28 +96,30 @@ def _files(path: str) -> List[str]:
     return found[1:] if len(found) > 1 and not os.path.exists(first) else found
 
 
-def _of_one_job(ranks: Sequence[Rank], job: str) -> List[Rank]:
-    """Without what ranks of another job left in the same folder."""
+def _read_all(paths: Sequence[str]) -> List[Rank]:
+    """What is in these recordings, or in one and those beside it."""
+    ranks: List[Rank] = []
+    for path in paths if len(paths) > 1 else _files(paths[0]):
+        log = RunLog([path])
+        mine = [rank for rank in log.ranks if log.flight(rank) is not None]
+        if not mine:
+            raise ValueError(f"{path} is a run log and no flight recording: a *.weirflight is meant")
+        ranks += [_rank(log, rank, path) for rank in mine]
+    return ranks
+
+
+def _of_one_job(ranks: Sequence[Rank], paths: Sequence[str]) -> List[Rank]:
+    """Without what ranks of other jobs left in the same folder: the job is that of the one file that is
+    named, else the newest."""
+    named = [rank for rank in ranks if [rank.path] == list(paths)]
+    job = (named or [max(ranks, key=lambda rank: rank.wall_ns)])[0].job
     return [rank for rank in ranks if not job or rank.job in ("", job)]
 
 
 def read(paths: Sequence[str]) -> List[Rank]:
     """What the ranks wrote, by rank: of the job of the one file that is named, else of the newest.
     Raises OSError, and ValueError for what is no recording."""
-    found = paths if len(paths) > 1 else _files(paths[0])
-    ranks: List[Rank] = []
-    named = ""
-    for path in found:
-        log = RunLog([path])
-        mine = [rank for rank in log.ranks if log.flight(rank) is not None]
-        if not mine:
-            raise ValueError(f"{path} is a run log and no flight recording: a *.weirflight is meant")
-        of_file = [_rank(log, rank, path) for rank in mine]
-        ranks += of_file
-        if [path] == list(paths):
-            named = of_file[0].job
-    newest = max(ranks, key=lambda rank: rank.wall_ns)
-    return sorted(_of_one_event(_of_one_job(ranks, named or newest.job)))
+    return sorted(_of_one_event(_of_one_job(_read_all(paths), paths)))
 
 
 def _list(ranks: Sequence[int]) -> str:
@@ -205,7 +208,12 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     parser.add_argument("files", nargs="+", metavar="FILE", help="*.weirflight")
     options = parser.parse_args(arguments)
     try:
-        print(explain(read(options.files)), end="")
+        every = _read_all(options.files)
+        ranks = _of_one_job(every, options.files)
+        print(explain(sorted(_of_one_event(ranks))), end="")
+        others = [rank.path for rank in every if rank not in ranks]
+        if others:
+            print(f"weir-flight: of another job, and left out: {', '.join(others)}", file=sys.stderr)
     except (OSError, ValueError) as error:
         print(f"weir-flight: {error}", file=sys.stderr)
         return 1

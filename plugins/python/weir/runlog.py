@@ -61,12 +61,12 @@ def _blocks(path: str, damages: List[Damage]) -> Iterator[Block]:
 class RunLog:
     """What one or several files of a run have. Where a file goes on with another job, it is the newest
     one; ranks of other jobs than the first file's are left out. ``damages`` says what of the files
-    could not be read, ``left_out`` which ranks."""
+    could not be read, ``ranks_of_other_jobs`` whose were."""
 
     def __init__(self, paths: List[str]):
         """Raises OSError for a file that cannot be opened, ValueError for one that is no run log."""
         self.damages: List[Damage] = []
-        self.left_out: List[int] = []
+        self.ranks_of_other_jobs: List[int] = []
         self._runs: Dict[int, Any] = {}
         self._flights: Dict[int, Any] = {}
         self._buckets: Dict[int, Dict[int, Any]] = {}
@@ -88,7 +88,7 @@ class RunLog:
         for rank in self.ranks:
             if job and self.job(rank) not in ("", job):
                 self._forget(rank)
-                self.left_out.append(rank)
+                self.ranks_of_other_jobs.append(rank)
 
     def _forget(self, rank: int) -> None:
         for known in (self._runs, self._flights, self._buckets, self._lost, *self._tables.values()):

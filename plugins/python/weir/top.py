@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
-from weir._following import Job, Rank
+from weir._following import STEPS_KEPT, Job, Rank
 
 CLEAR = "\x1b[H\x1b[2J"
 
@@ -51,6 +51,7 @@ class Times:
         self.communication = mean(step["exposed_communication_ns"] for step in steps)
         self.compression = mean(step["exposed_compression_ns"] for step in steps)
         self.own = self.step - self.communication
+        self.newest = int(steps[-1]["step"])
         self.payload = sum(step["payload_bytes"] for step in steps)
         self.dense = sum(step["dense_bytes"] for step in steps)
 
@@ -62,7 +63,9 @@ def sent_per_second(rank: Rank) -> float:
     return 1e9 * (last["sent_bytes"] - first["sent_bytes"]) / (last["time_ns"] - first["time_ns"])
 
 
-def _summary(times: Dict[Optional[int], Times], newest: int) -> str:
+def _summary(every: Dict[Optional[int], Times], newest: int) -> str:
+    # Who has joined, or is lost, says how it was then.
+    times = {rank: of for rank, of in every.items() if of.newest > newest - STEPS_KEPT}
     dense, payload = sum(t.dense for t in times.values()), sum(t.payload for t in times.values())
     # The slowest rank defines the step: the others' waiting for it says nothing about the network.
     slowest = max(times, key=lambda rank: times[rank].own)

@@ -148,7 +148,7 @@ def _flows(traces: Sequence[Trace]) -> Iterator[Event]:
 
 def merge(paths: Sequence[str]) -> List[Event]:
     """The events of all files on one time axis, with flows. Raises OSError, and Unreadable."""
-    return _merge(_of_one_run([Trace(path) for path in paths]))[0]
+    return _merge(_checked([Trace(path) for path in paths]))[0]
 
 
 def _read_all(path: str) -> List[Trace]:
@@ -158,8 +158,8 @@ def _read_all(path: str) -> List[Trace]:
     return [trace for trace in traces if not job or trace.job in ("", job)]
 
 
-def _of_one_run(traces: List[Trace]) -> List[Trace]:
-    """The same. Raises Unreadable where they are of several."""
+def _checked(traces: List[Trace]) -> List[Trace]:
+    """The traces. Raises Unreadable where they are not of one run, or two of one rank."""
     jobs = {trace.job: trace.path for trace in traces if trace.job}
     if len(jobs) > 1:
         one, other = list(jobs.values())[:2]
@@ -209,7 +209,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     output = options.output or f"{stem}.merged{ending.removesuffix('.part')}"
     try:
         traces = _read_all(options.file) + [Trace(path) for path in options.more]
-        events, added = _merge(_of_one_run(traces))
+        events, added = _merge(_checked(traces))
         with open(output, "w", encoding="utf-8") as file:
             file.write("[\n" + ",\n".join(map(json.dumps, events)) + "\n]\n")
     except (OSError, Unreadable) as error:

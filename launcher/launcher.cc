@@ -144,11 +144,11 @@ int Launcher::Run() {
     Wait();
     OnTime(Clock::now());
   }
-  const bool all_written = output_->Finish(kOutputPatience);
+  bool all_written = output_->Finish(kOutputPatience);
   // An ssh that waits for a host that does not answer does so for minutes. Supervisors end by
   // themselves, and clean up.
   KillDescendants(OwnPath());
-  SumUp();
+  all_written = SumUp() && all_written;
   if (job_->exit_code() != 0) {
     std::fprintf(stderr, "weirrun: %s; ended the job (exit code %d)\n", job_->verdict().c_str(),
                  job_->exit_code());
@@ -157,7 +157,7 @@ int Launcher::Run() {
   return job_->exit_code() == 0 && !all_written ? 1 : job_->exit_code();
 }
 
-void Launcher::SumUp() const {
+bool Launcher::SumUp() const {
   const std::optional<Summary> summary = Summarize(totals_.All(), places_);
   if (!summary) {
     if (summary_file_) {
@@ -165,16 +165,18 @@ void Launcher::SumUp() const {
       std::fprintf(stderr, "weirrun: no %s: no rank has taken a step of Weir's\n",
                    summary_file_->path().c_str());
     }
-    return;
+    return true;
   }
   for (const std::string& line : SummaryLines(*summary)) {
     std::fprintf(stderr, "weirrun: %s", line.c_str());
   }
-  if (!summary_file_) return;
-  if (const int error = summary_file_->Write(SummaryJson(*summary, job_->exit_code()))) {
+  if (!summary_file_) return true;
+  const int error = summary_file_->Write(SummaryJson(*summary, job_->exit_code()));
+  if (error != 0) {
     std::fprintf(stderr, "weirrun: cannot write %s: %s\n", summary_file_->path().c_str(),
                  std::strerror(error));
   }
+  return error == 0;
 }
 
 void Launcher::Wait() {

@@ -54,7 +54,7 @@ class Launcher {
   void OnPeer(int rank);
   void OnMessage(int rank, const supervision::Message& message);
   /// What the ranks' steps took, for people and into the file that was asked for.
-  void SumUp() const;
+  [[nodiscard]] bool SumUp() const;
   void Send(int rank, const supervision::Message& message);
   void FinishRanks(Time now);
   bool Done() const;

@@ -10,7 +10,8 @@ namespace {
 
 // The dashboard's thresholds are the same (monitor_gui/run/summary.cc).
 constexpr double kSlow = 0.2;
-// Compression that nothing hides is worth a word from this part of the step on.
+constexpr double kCostly = 0.1;
+// From this part of the step on, compression that nothing hides is looked at.
 constexpr double kNoticeable = 0.01;
 
 /// What a dense all-reduce among `ranks` sends for arrays of so many bytes: a reduce-scatter and an
@@ -64,8 +65,17 @@ void WarnOfCompression(Summary& summary) {
   const double not_sent = std::max(0.0, dense - static_cast<double>(totals.sent_bytes));
   const double saved_ns =
       not_sent * static_cast<double>(totals.exchange_ns) / static_cast<double>(totals.sent_bytes);
-  if (static_cast<double>(totals.compression_ns) <= saved_ns) return;
   const auto steps = static_cast<double>(totals.steps());
+  if (static_cast<double>(totals.compression_ns) <= saved_ns) {
+    if (pace.exposed_compression_ratio() <= kCostly) return;
+    summary.warnings.push_back(
+        {"exposed_compression",
+         fmt::format("steps wait for compression for {:.0f} % of their time, {:.3g} ms; a run that "
+                     "compresses less, or not at all, tells whether that is worth it here",
+                     100 * pace.exposed_compression_ratio(),
+                     static_cast<double>(totals.compression_ns) / steps * 1e-6)});
+    return;
+  }
   summary.warnings.push_back(
       {"compression_too_slow",
        fmt::format("compression took longer than it saved: {:.3g} ms of a step, where sending all "

@@ -134,7 +134,9 @@ void Supervisor::OnTime(Time now) {
   }
   if (!launcher_lost_ && (!launcher_.open() || now > last_heard_ + kSilence)) {
     launcher_lost_ = true;
-    TellEngine({.type = MessageType::kLauncherLost});
+    TellEngine(
+        {.type = MessageType::kLauncherLost,
+         .text = launcher_.open() ? "it says nothing any more" : "it ended before its ranks"});
     BeginEnding(config_.grace);
   }
   if (ending_ && now >= ending_due_ && running_) {

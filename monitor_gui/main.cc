@@ -1,5 +1,7 @@
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QFileInfo>
+#include <QRegularExpression>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -75,6 +77,10 @@ int Main(int argc, char** argv) {
   parser.process(application);
   QStringList places = parser.positionalArguments();
   if (parser.isSet(demo)) places.prepend(kDemoPlace);
+  for (QString& place : places) {
+    static const QRegularExpression address("^[\\w.-]+:\\d+$");
+    if (address.match(place).hasMatch() && !QFileInfo::exists(place)) place.prepend("http://");
+  }
   if (places.size() > 2) return Refuse("one RUN, or two to compare, not " + places.join(" "));
 
   // Where OpenSSL's own programs, curl and Python look.

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::int64_t kSilentMs = 5000;
 // Worth a word.
+constexpr double kStuckSeconds = 10;  // Without a step, and so many times longer than one takes.
+constexpr double kStuckSteps = 20;
 constexpr double kSlow = 0.2;    // More own work than the median.
 constexpr double kCostly = 0.1;  // Of a step, for compression that nothing hides.
 
@@ -80,6 +82,28 @@ QStringList StalledSentences(const Run& run, const Moment& at) {
   return counted;
 }
 
+/// From the end of the newest step to the newest sign of life.
+double SecondsWithoutStep(const Run& run) {
+  std::int64_t end_ns = 0;
+  for (const auto& [rank, known] : run.ranks()) {
+    if (!known.steps().empty()) end_ns = std::max(end_ns, known.steps().back().end_ns);
+  }
+  return end_ns == 0 ? 0.0 : static_cast<double>(run.newest_ns() - end_ns) * 1e-9;
+}
+
+/// Ranks of a recording that is not whole.
+QStringList MissingRanks(const Run& run, int ranks) {
+  QStringList missing;
+  const bool is_recorded =
+      !run.links().empty() && std::ranges::all_of(run.links(), [](const auto& link) {
+        return link.second.state == RankLink::State::kRecorded;
+      });
+  for (int rank = 0; is_recorded && rank < ranks; ++rank) {
+    if (!run.ranks().contains(rank)) missing += QString::number(rank);
+  }
+  return missing;
+}
+
 void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary& summary) {
   using State = RankLink::State;
   for (const auto& [rank, link] : run.links()) {
@@ -93,7 +117,18 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
       summary.health = std::max(summary.health, Summary::Health::kWarning);
     }
   }
-  const QStringList stalled = StalledSentences(run, at);
+  if (const QStringList missing = MissingRanks(run, summary.ranks); !missing.isEmpty()) {
+    summary.troubles +=
+        missing.size() == 1
+            ? QObject::tr("there is nothing here of rank %1").arg(missing[0])
+            : QObject::tr("there is nothing here of ranks %1").arg(missing.join(", "));
+    summary.health = std::max(summary.health, Summary::Health::kWarning);
+  }
+  QStringList stalled = StalledSentences(run, at);
+  const double without_step = SecondsWithoutStep(run);
+  const double stuck = std::max(kStuckSeconds, kStuckSteps * summary.step_seconds);
+  if (stalled.isEmpty() && at.is_newest() && without_step > stuck)
+    stalled += QObject::tr("no step has ended for %1 s").arg(without_step, 0, 'f', 0);
   if (!stalled.isEmpty()) {
     summary.troubles += stalled;
     summary.health = std::max(summary.health, Summary::Health::kWarning);

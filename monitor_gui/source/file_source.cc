@@ -81,6 +81,10 @@ QStringList FilesOfRun(const QString& path) {
 void FileSource::Start() {
   const QStringList paths = FilesOfRun(path_);
   if (!OpenFiles(paths)) return;
+  run_.Write([this](Run& run) {  // Whose are there, though nothing of them has been read.
+    for (const Place& place : places_)
+      run.SetLink(place.entry->head.rank, {.state = RankLink::State::kConnecting});
+  });
   Read(Overview());
   Read(NewestStages());
   Read(Gradients());

@@ -111,6 +111,11 @@ void LiveSource::Begin(const QString& job) {
   job_ = job;
   if (!is_another) return;
   lasting_.clear();
+  if (recording_) {  // Of a file with several jobs readers show the last one.
+    const QString path = recording_->fileName();
+    recording_.reset();
+    emit RecordingEnded(tr("%1 is complete: another job has begun here").arg(path));
+  }
   // It may have other ranks. Not now: a follower waits for this to return.
   QTimer::singleShot(0, this, [this] { AskForTargets(); });
 }

@@ -86,8 +86,8 @@ Strip::Strip(QWidget* parent)
               tr("The rank whose own work in a step takes longest: the others wait for it. Below, "
                  "how much longer than the median rank's."))),
       health_(Add(tr("Health"),
-                  tr("What is wrong, if anything: ranks that are lost or silent, stalled "
-                     "tensors, a slow rank, compression that takes long."),
+                  tr("What is wrong, if anything: ranks that are lost or silent, no step for long, "
+                     "stalled tensors, a slow rank, compression that takes long."),
                   true)) {
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(4, 4, 4, 4);
@@ -143,7 +143,7 @@ void Strip::ShowRemarks(const Summary& summary) {
   samples_->Remark(summary.samples_per_second ? tr("all ranks") : tr("not told"));
   communication_->Remark(Seconds(summary.exposed_communication * summary.step_seconds));
   compression_->Remark(Seconds(summary.exposed_compression * summary.step_seconds));
-  ratio_->Remark(tr("of dense"));
+  ratio_->Remark(tr("less than dense"));
   sent_->Remark(tr("per rank"));
   slowest_->Remark(summary.slowest_rank ? "+" + Percent(summary.slowest_excess) : " ");
 }

@@ -107,8 +107,12 @@ TEST(Summary, WarnsOfARankThatIsFarSlower) {
 TEST(Summary, WarnsOfCompressionThatTookLongerThanItSaved) {
   // 10 bytes a step took 1 ms, so that the 1,323 bytes that were not sent are worth 132 ms.
   std::vector<RankTotals> ranks(3, Steps(100, 1));
-  for (RankTotals& rank : ranks) rank.compression_ns = 100 * 2 * kMs;
+  for (RankTotals& rank : ranks) rank.compression_ns = 100 * 9 * kMs / 10;
   EXPECT_THAT(Kinds(*Summarize(ranks, kPlaces)), testing::IsEmpty());
+  for (RankTotals& rank : ranks) rank.compression_ns = 100 * 2 * kMs;
+  const auto costly = Summarize(ranks, kPlaces);
+  EXPECT_THAT(Kinds(*costly), ElementsAre("exposed_compression"));
+  EXPECT_THAT(costly->warnings[0].text, HasSubstr("for 20 % of their time, 2 ms"));
   for (RankTotals& rank : ranks) rank.exchange_ns = 100 * kMs / 100;
   const auto summary = Summarize(ranks, kPlaces);
   EXPECT_THAT(Kinds(*summary), ElementsAre("compression_too_slow"));

@@ -76,6 +76,7 @@ class SourceTest : public QObject {
   void WhoIsAnsweredWithoutNewsAsksAgainLater();
   void TheTokenIsShown();
   void ARecordingHasWhoRunsWhatIsStalledAndWhatComes();
+  void ARecordingEndsWithItsJob();
   void ARecordingThatCannotBeWrittenIsSaid();
   void ARecordingThatDoesNotFitEndsAndSaysSo();
 };
@@ -262,6 +263,30 @@ void SourceTest::ARecordingHasWhoRunsWhatIsStalledAndWhatComes() {
     QCOMPARE(run.ranks().at(0).host(), "h");
     QCOMPARE(StallsAt(run, run.newest_ns()).tensors.size(), 1u);
   });
+}
+
+void SourceTest::ARecordingEndsWithItsJob() {
+  const QTemporaryDir folder;
+  const QString path = folder.filePath("copy.weirlog");
+  FakeEndpoint zero;
+  zero.SetTargets(TargetsOf({&zero}));
+  Begin(zero, "a1", 0, 2);
+  {
+    Session session(zero.url(), {});
+    session.Start();
+    QTRY_COMPARE(Steps(session, 0), 2u);
+    QSignalSpy ended(&session, &Session::RecordingEnded);
+    session.Record(path);
+    zero.Add(StepOf(0, 2));
+    QTRY_COMPARE(Steps(session, 0), 3u);
+    Begin(zero, "b2", 0, 5);
+    QTRY_COMPARE(ended.size(), 1);
+    QVERIFY(ended[0][0].toString().contains(path + " is complete"));
+  }
+  Session replay(path, {});
+  ReadWhole(replay);
+  QCOMPARE(replay.run().Read([](const Run& run) { return run.ranks().at(0).job(); }), "a1");
+  QCOMPARE(Steps(replay, 0), 1u);
 }
 
 void SourceTest::ARecordingThatCannotBeWrittenIsSaid() {

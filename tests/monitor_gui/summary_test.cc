@@ -17,6 +17,8 @@ class SummaryTest : public QObject {
   void SamplesASecondAreThoseOfAllRanks();
   void ASlowRankIsNamed();
   void ARankThatHasJoinedSetsNoPace();
+  void AJobThatTakesNoStepAnyMoreIsATrouble();
+  void RanksOfWhichThereIsNothingAreATrouble();
   void CompressionThatTakesLongIsATrouble();
   void TensorsThatWaitForOthersAreATrouble();
   void AStalledTensorIsNamedWithTheRanksThatMissIt();
@@ -88,6 +90,32 @@ void SummaryTest::ARankThatHasJoinedSetsNoPace() {
   const Summary summary = Summarise(RunOf(bytes), 0);
   QCOMPARE(summary.step_seconds, 0.1);
   QVERIFY(!summary.slowest_rank.has_value());
+}
+
+void SummaryTest::AJobThatTakesNoStepAnyMoreIsATrouble() {
+  const auto seen_after = [](qint64 seconds) {
+    // Its state is told each second, its steps take 100 ms.
+    const QByteArray state =
+        MadeBlock("state", 0)
+            .Column<qint64>("time_ns", "<i8", {200'000'000 + seconds * 1'000'000'000})
+            .Bytes();
+    return Summarise(RunOf(RunBlock(0, 1) + StepsBlock(0, {{.step = 0}, {.step = 1}}) + state), 0);
+  };
+  QCOMPARE(seen_after(9).health, Summary::Health::kGood);
+  const Summary stuck = seen_after(24);
+  QCOMPARE(stuck.health, Summary::Health::kWarning);
+  QVERIFY(stuck.troubles.contains("no step has ended for 24 s"));
+}
+
+void SummaryTest::RanksOfWhichThereIsNothingAreATrouble() {
+  const auto one = [](int rank) { return RunBlock(rank, 3) + StepsBlock(rank, {{.step = 0}}); };
+  Run part = RunOf(one(0) + one(2));
+  for (const int rank : {0, 2}) part.SetLink(rank, {.state = RankLink::State::kRecorded});
+  const Summary summary = Summarise(part, 0);
+  QCOMPARE(summary.health, Summary::Health::kWarning);
+  QVERIFY(summary.troubles.contains("there is nothing here of rank 1"));
+  part.SetLink(1, {.state = RankLink::State::kConnecting});  // It is followed, and will say more.
+  QVERIFY(Summarise(part, 0).troubles.isEmpty());
 }
 
 void SummaryTest::CompressionThatTakesLongIsATrouble() {

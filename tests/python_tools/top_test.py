@@ -103,6 +103,18 @@ class TheNextJob(unittest.TestCase):
             self.assertEqual([rank.job for rank in followed.ranks], ["b2", "b2"])
 
 
+class Stuck(unittest.TestCase):
+    def test_it_is_said_that_no_step_has_ended_for_long(self):
+        def page(seconds):
+            rank = Scripted(0, "a1")
+            rank.steps.append({"step": 3, "start_ns": 0, "end_ns": 1e8, "exposed_communication_ns": 0,
+                               "exposed_compression_ns": 0, "payload_bytes": 1, "dense_bytes": 1})
+            rank.states.append({"time_ns": 1e8 + seconds * 1e9, "sent_bytes": 0, "stalled_tensors": 0})
+            return top.page([rank], 0)
+        self.assertIn("no step has ended for 24 s", page(24))
+        self.assertNotIn("no step", page(9))
+
+
 class Lost(unittest.TestCase):
     def test_a_rank_whose_answer_is_cut_off_is_shown_as_lost(self):
         for answer in (b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf", b"hello\r\n"):

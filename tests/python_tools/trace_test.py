@@ -144,6 +144,9 @@ class Merging(unittest.TestCase):
         self.assertIn("gone.json", self.refused(str(self.folder / "gone.json")))
         self.assertIn("text.json is no trace: it is not JSON",
                       self.refused(self.write("text.json", "hello")))
+        binary = self.folder / "run.weirlog"
+        binary.write_bytes(b"WLOG\xff\xfe")
+        self.assertIn("run.weirlog is no trace: it is no text", self.refused(str(binary)))
         self.assertIn("object.json is no trace: an array",
                       self.refused(self.write("object.json", {"a": 1})))
         self.assertIn("does not say which rank wrote it",

@@ -14,6 +14,7 @@ from weir._rank_files import rank_files
 from weir.runlog import STAGES, RunLog
 
 _SHOWN = 8  # Tensors; a job that hangs in one place usually waits for many.
+_LONG_NS = 1e9  # For others. Less is what ranks wait for each other in every step.
 
 
 class Rank(NamedTuple):
@@ -33,6 +34,7 @@ class Rank(NamedTuple):
     joined: Tuple[int, ...]  # Process sets in which it had no more data.
     last_finished: str
     last_stage: str
+    damaged: int  # Bytes of its file.
 
     def lacks(self, tensor: Tuple[int, str]) -> bool:
         """Whether others waited for it."""
@@ -66,7 +68,8 @@ def _rank(log: RunLog, rank: int, path: str) -> Rank:
     under_way = {(one["process_set"], one["name"]): one for one in flight["under_way"]}
     return Rank(rank, path, run["host"], run.get("job", ""), run["size"], flight["event"], flight["reason"], flight["time_ns"],
                 run["unix_time_at_0_ns"] + flight["time_ns"], flight.get("request", 0), under_way,
-                tuple(flight.get("joined", ())), flight["last_finished"], _last_stage(log, rank, flight["time_ns"]))
+                tuple(flight.get("joined", ())), flight["last_finished"], _last_stage(log, rank, flight["time_ns"]),
+                sum(damage.bytes for damage in log.damages))
 
 
 def _of_one_event(ranks: Sequence[Rank]) -> List[Rank]:
@@ -99,6 +102,7 @@ def _files(path: str) -> List[str]:
 def _read_all(paths: Sequence[str]) -> List[Rank]:
     """What is in these recordings, or in one and those beside it."""
     ranks: List[Rank] = []
+    paths = list(dict.fromkeys(paths))  # Each once.
     for path in paths if len(paths) > 1 else _files(paths[0]):
         log = RunLog([path])
         mine = [rank for rank in log.ranks if log.flight(rank) is not None]
@@ -111,7 +115,7 @@ def _read_all(paths: Sequence[str]) -> List[Rank]:
 def _of_one_job(ranks: Sequence[Rank], paths: Sequence[str]) -> List[Rank]:
     """Without what ranks of other jobs left in the same folder: the job is that of the one file that is
     named, else the newest."""
-    named = [rank for rank in ranks if [rank.path] == list(paths)]
+    named = [rank for rank in ranks if {rank.path} == set(paths)]
     job = (named or [max(ranks, key=lambda rank: rank.wall_ns)])[0].job
     return [rank for rank in ranks if not job or rank.job in ("", job)]
 
@@ -172,10 +176,14 @@ def explain(ranks: Sequence[Rank]) -> str:
     open_ = [tensor for tensor in waited if tensor[0] == 0
              and not any(rank.under_way.get(tensor, {}).get("phase") == "exchange" for rank in ranks)]
     lacking = [rank for rank in ranks if any(rank.lacks(tensor) for tensor in open_)]
+    longest = max((rank.time_ns - rank.under_way[tensor]["since_ns"] for rank in ranks for tensor in open_
+                   if tensor in rank.under_way), default=0)
     lines = []
     if missing:
         lines.append(f"Look at {_list(missing)} first: no recording was left. Such a rank was killed, "
                      "hangs outside of Weir, or its host is gone.")
+    elif lacking and longest < _LONG_NS and all(rank.event == "request" for rank in ranks):
+        lines.append(f"No rank held the others up: none had waited for another one for longer than {_age(longest)}.")
     elif lacking and len(lacking) < len(ranks):
         lines.append(f"{_list([rank.rank for rank in lacking]).capitalize()} held the others up: what "
                      "they waited for was not submitted there.")
@@ -197,6 +205,8 @@ def explain(ranks: Sequence[Rank]) -> str:
         finished = f"; the last it finished was '{rank.last_finished}'" if rank.last_finished else ""
         lines.append(f"rank {rank.rank} on {rank.host}: {rank.event}: {rank.reason}")
         lines.append(f"  {rank.last_stage}{finished}")
+        if rank.damaged:
+            lines.append(f"  {rank.path} is damaged: {rank.damaged} bytes of it could not be read")
         if rank.joined:
             lines.append("  it had joined: it had no more data, and the others went on without it")
     lines += [f"rank {rank} of {size}: no recording" for rank in missing]

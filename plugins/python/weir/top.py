@@ -9,6 +9,7 @@ from typing import Dict, Iterable, List, Optional, Sequence, Tuple
 
 from weir._following import STEPS_KEPT, Job, Rank
 
+STUCK_SECONDS, STUCK_STEPS = 10.0, 20
 CLEAR = "\x1b[H\x1b[2J"
 
 
@@ -99,6 +100,16 @@ def _rank_rows(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List
     return rows
 
 
+def _stuck_lines(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List[str]:
+    """That no step has ended for much longer than one takes, as the dashboard says it."""
+    since = [(rank.states[-1]["time_ns"] - rank.steps[-1]["end_ns"]) / 1e9
+             for rank in ranks if rank.steps and rank.states]
+    longest = max((of.step for of in times.values()), default=0.0)
+    if not since or min(since) <= max(STUCK_SECONDS, STUCK_STEPS * longest):
+        return []
+    return [f"no step has ended for {min(since):.0f} s"]
+
+
 def _stall_lines(ranks: Sequence[Rank]) -> List[str]:
     """What waits for whom, as rank 0 knows it."""
     lines = []
@@ -136,7 +147,7 @@ def page(ranks: Sequence[Rank], layers: int) -> str:
     lines = [_summary(times, newest) if times else "no step has ended yet", ""]
     lines += table(("rank", "host", "step", "time", "own work", "exposed", "sent", "stalled", "state"),
                    _rank_rows(ranks, times))
-    stalled = _stall_lines(ranks)
+    stalled = _stall_lines(ranks) or _stuck_lines(ranks, times)
     if stalled:
         lines += ["", *stalled]
     rows = _layer_rows(ranks, layers)

@@ -55,7 +55,10 @@ class Trace:
 
 def _read(path: str) -> List[Event]:
     with open(path, encoding="utf-8") as file:
-        text = file.read()
+        try:
+            text = file.read()
+        except UnicodeDecodeError:
+            raise Unreadable(f"{path} is no trace: it is no text") from None
     try:
         events = json.loads(text)
     except ValueError:

@@ -115,7 +115,8 @@ int Main(int argc, char** argv) {
     bool well = false;
     at_step = parser.value(step).toLongLong(&well);
     if (!well || *at_step < 0 || !parser.isSet(screenshot)) {
-      return Refuse("--step " + parser.value(step) + ": a step's number, and --screenshot with it");
+      return Refuse("--step " + parser.value(step) +
+                    ": a step's number is meant, beside --screenshot");
     }
   }
   std::unique_ptr<Screenshot> shot;

@@ -43,9 +43,12 @@ std::int64_t Run::newest_ns() const {
 std::int64_t Run::oldest_ns() const {
   std::int64_t oldest = 0;
   for (const auto& [rank, known] : ranks_) {
-    if (known.steps().empty()) continue;
-    const std::int64_t start = known.steps().front().start_ns;
-    oldest = oldest == 0 ? start : std::min(oldest, start);
+    std::int64_t start = 0;
+    if (!known.steps().empty()) start = known.steps().front().start_ns;
+    // As in a flight recording, which has no steps.
+    else if (!known.stages().empty())
+      start = known.stages().front().start_ns;
+    if (start != 0) oldest = oldest == 0 ? start : std::min(oldest, start);
   }
   return oldest;
 }

@@ -92,9 +92,10 @@ void FileSource::Start() {
   for (const auto& file : files_) damaged += file->damaged();
   places_.clear();
   files_.clear();
-  QStringList said{tr("%1, %2 files").arg(path_).arg(paths.size())};
+  QStringList said{paths.size() == 1 ? path_ : tr("%1, %2 files").arg(path_).arg(paths.size())};
   if (damaged > 0) said += tr("%1 bytes are damaged and left out").arg(damaged);
-  if (others_ > 0) said += tr("%1 ranks of another job are left out").arg(others_);
+  if (others_ == 1) said += tr("a rank of another job is left out");
+  if (others_ > 1) said += tr("%1 ranks of other jobs are left out").arg(others_);
   emit Said(said.join("; "));
   emit Finished();
 }

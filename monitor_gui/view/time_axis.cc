@@ -1,6 +1,7 @@
 #include "monitor_gui/view/time_axis.h"
 
 #include <QPainter>
+#include <algorithm>
 #include <cmath>
 
 #include "monitor_gui/view/round_step.h"
@@ -41,8 +42,10 @@ void TimeAxis::paintEvent(QPaintEvent* /*event*/) {
     painter.setPen(theme.grid);
     painter.drawLine(QPointF(x, height() - 5), QPointF(x, height()));
     painter.setPen(theme.faint);
-    painter.drawText(QRectF(x - 50, 0, 100, height() - 5), Qt::AlignCenter,
-                     QString::number(mark, 'f', decimals) + " s");
+    const QString text = QString::number(mark, 'f', decimals) + " s";
+    const double half = painter.fontMetrics().horizontalAdvance(text) / 2.0 + 1;
+    const double middle = std::min(x, this->width() - half);  // The last one is not cut off.
+    painter.drawText(QRectF(middle - half, 0, 2 * half, height() - 5), Qt::AlignCenter, text);
   }
 }
 

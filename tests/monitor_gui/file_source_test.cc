@@ -61,7 +61,7 @@ void FileSourceTest::FilesOfAnotherJobAreLeftOut() {
   ReadWhole(session);
   QCOMPARE(ranks(session), 2u);
   QCOMPARE(Steps(session, 2), 0u);
-  QVERIFY2(said.last()[0].toString().contains("1 ranks of another job are left out"),
+  QVERIFY2(said.last()[0].toString().contains("a rank of another job is left out"),
            qPrintable(said.last()[0].toString()));
   Session of_nobody(folder.filePath("run.rank9.weirlog"), {});  // Only others are there.
   QVERIFY(QFile::remove(path));

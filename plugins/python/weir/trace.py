@@ -31,13 +31,14 @@ class Trace:
     def __init__(self, path: str):
         self.path = path
         self.events = _read(path)
-        self.rank, self.host, self.unix_time_at_0_ns = -1, "", 0
+        self.rank, self.host, self.size, self.unix_time_at_0_ns = -1, "", 0, 0
         self.clock: Optional[Clock] = None
         self.job = ""  # Tells it from others; "": not known.
         for event in self.events:
             if event.get("name") == "process_name":
                 self.rank = event["pid"]
-                self.host = event["args"]["name"].partition(" on ")[2]
+                who, _, self.host = event["args"]["name"].partition(" on ")
+                self.size = int(who.rpartition(" of ")[2])
             if event.get("name") == "process_sort_index":
                 self.unix_time_at_0_ns = event["args"]["unix_time_at_0_ns"]
                 self.job = event["args"].get("job", "")
@@ -218,7 +219,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     except (OSError, Unreadable) as error:
         print(f"weir-trace: {error}", file=sys.stderr)
         return 1
-    print(f"weir-trace: {len(traces)} ranks, {len(events)} events in {output}; {_how_well(added)}")
+    size = max(trace.size for trace in traces)
+    ranks = f"{size} ranks" if len(traces) == size else f"{len(traces)} of {size} ranks"
+    print(f"weir-trace: {ranks}, {len(events)} events in {output}; {_how_well(added)}")
     return 0
 
 

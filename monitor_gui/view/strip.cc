@@ -15,9 +15,8 @@ namespace {
 constexpr double kSmall = 0.9;      // Of the usual size of text.
 constexpr double kShortest = 1e-9;  // Seconds: a step is no shorter.
 
-template <typename Label>
-Label* Text(QWidget* parent, double scale, QFont::Weight weight) {
-  auto* label = new Label(parent);
+QLabel* Text(QWidget* parent, double scale, QFont::Weight weight) {
+  auto* label = new QLabel(parent);
   QFont font = label->font();
   font.setPointSizeF(font.pointSizeF() * scale);
   font.setWeight(weight);
@@ -27,12 +26,11 @@ Label* Text(QWidget* parent, double scale, QFont::Weight weight) {
 
 }  // namespace
 
-Tile::Tile(const QString& name, const QString& explanation, bool is_wordy, QWidget* parent)
+Tile::Tile(const QString& name, const QString& explanation, QWidget* parent)
     : QFrame(parent),
-      value_(Text<QLabel>(this, 1.6, QFont::DemiBold)),
-      remark_(is_wordy ? Text<ElidedLabel>(this, kSmall, QFont::Normal)
-                       : Text<QLabel>(this, kSmall, QFont::Normal)) {
-  auto* label = Text<QLabel>(this, kSmall, QFont::Normal);
+      value_(Text(this, 1.6, QFont::DemiBold)),
+      remark_(Text(this, kSmall, QFont::Normal)) {
+  auto* label = Text(this, kSmall, QFont::Normal);
   label->setText(name);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(12, 6, 12, 6);
@@ -87,20 +85,29 @@ Strip::Strip(QWidget* parent)
                  "how much longer than the median rank's."))),
       health_(Add(tr("Health"),
                   tr("What is wrong, if anything: ranks that are lost or silent, no step for long, "
-                     "stalled tensors, a slow rank, compression that takes long."),
-                  true)) {
-  auto* layout = new QHBoxLayout(this);
-  layout->setContentsMargins(4, 4, 4, 4);
+                     "stalled tensors, a slow rank, compression that takes long. The line below "
+                     "says what."))),
+      troubles_(new ElidedLabel(this)) {
+  auto* rows = new QVBoxLayout(this);
+  rows->setContentsMargins(4, 4, 4, 8);
+  rows->setSpacing(0);
+  auto* layout = new QHBoxLayout;
   layout->setSpacing(4);
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(12, 0, 12, 0);  // Under the tiles' texts.
+  line->addWidget(troubles_);
+  rows->addLayout(layout);
+  rows->addLayout(line);
   for (Tile* tile :
        {step_, step_time_, samples_, communication_, compression_, ratio_, sent_, slowest_})
     layout->addWidget(tile);
-  layout->addWidget(health_, 1);
+  layout->addWidget(health_);
+  layout->addStretch(1);
   Show(Summary{});
 }
 
-Tile* Strip::Add(const QString& name, const QString& explanation, bool is_wordy) {
-  return new Tile(name, explanation, is_wordy, this);
+Tile* Strip::Add(const QString& name, const QString& explanation) {
+  return new Tile(name, explanation, this);
 }
 
 void Strip::Show(const Summary& summary, const Summary* other) {
@@ -183,7 +190,9 @@ void Strip::ShowHealth(const Summary& summary, const Summary* other) {
     for (QString& trouble : troubles) trouble.prepend(tr("A: "));
     for (const QString& trouble : other->troubles) troubles += tr("B: %1").arg(trouble);
   }
-  health_->Remark(troubles.isEmpty() ? " " : troubles.join("; "));
+  health_->Remark(troubles.size() < 2 ? " " : tr("%1 things").arg(troubles.size()));
+  // Always there, so that the pages do not jump.
+  troubles_->setText(troubles.isEmpty() ? " " : troubles.join("; "));
   switch (other == nullptr ? summary.health : std::max(summary.health, other->health)) {
     case Summary::Health::kWaiting:
       return health_->Show(tr("No step yet"), theme.faint);

@@ -7,13 +7,14 @@
 
 namespace weir::monitor {
 
+class ElidedLabel;
+
 /// A number with its name above and a remark below.
 class Tile final : public QFrame {
   Q_OBJECT
  public:
-  /// `explanation`: the tooltip, what the number means and its unit. `is_wordy`: its remark may be
-  /// longer than there is room.
-  Tile(const QString& name, const QString& explanation, bool is_wordy, QWidget* parent);
+  /// `explanation`: the tooltip, what the number means and its unit.
+  Tile(const QString& name, const QString& explanation, QWidget* parent);
   void Show(const QString& value, const QColor& color = {});
   void Remark(const QString& remark) { remark_->setText(remark); }
   QString remark() const { return remark_->text(); }
@@ -24,7 +25,7 @@ class Tile final : public QFrame {
   QLabel* const remark_;
 };
 
-/// The row of numbers above all pages.
+/// The row of numbers above all pages, and a line of what is wrong.
 class Strip final : public QWidget {
   Q_OBJECT
  public:
@@ -38,7 +39,7 @@ class Strip final : public QWidget {
   void ShowRemarks(const Summary& summary);
   void ShowOther(const Summary& summary, const Summary& other);
   void ShowHealth(const Summary& summary, const Summary* other);
-  Tile* Add(const QString& name, const QString& explanation, bool is_wordy = false);
+  Tile* Add(const QString& name, const QString& explanation);
 
   Tile* const step_;
   Tile* const step_time_;
@@ -49,6 +50,7 @@ class Strip final : public QWidget {
   Tile* const sent_;
   Tile* const slowest_;
   Tile* const health_;
+  ElidedLabel* const troubles_;
 };
 
 }  // namespace weir::monitor

@@ -67,7 +67,7 @@ void StateRow::Join(const StateRow& later) {
 }
 
 void RankRun::Add(const Block& block) {
-  const QString kind = block.kind();
+  const QString& kind = block.kind();
   if (kind == "run") SetRun(block);
   if (kind == "names") AddNames(block);
   if (kind == "steps") AddSteps(block);

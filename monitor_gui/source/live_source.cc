@@ -96,7 +96,7 @@ std::unique_ptr<RankFollower> LiveSource::Follow(const QUrl& url, int rank) {
 }
 
 void LiveSource::Keep(const Block& block) {
-  const QString kind = block.kind();
+  const QString& kind = block.kind();
   if (kind == "run") Begin(block.job());
   if (kind == "run") lasting_[block.rank()].clear();
   if (kind == "run" || kind == "names") lasting_[block.rank()] += block.bytes();

@@ -26,7 +26,8 @@ class LogFile {
   explicit LogFile(const QString& path);
 
   const std::vector<Entry>& entries() const { return entries_; }
-  /// Shows the whole blocks of an entry, which is one unless it is damaged, for so long.
+  /// Shows the whole blocks of an entry, which is one unless it is damaged. They are good as long
+  /// as the file is there.
   void Read(const Entry& entry, const std::function<void(const Block&)>& use);
   /// Gives the memory back that reading took; Read does so now and then.
   void Release();

@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kCoarsest = 32;
 
 constexpr std::size_t kReaders = 2;  // One of a file.
+// Readers and the window hand the run to each other, which takes as long as some blocks do.
+constexpr std::size_t kBlocksAtOnce = 8;
 
 /// The newest that a file has.
 QString JobOf(const LogFile& file) {
@@ -138,17 +140,24 @@ void FileSource::Read(const std::vector<Place>& places) {
 
 void FileSource::ReadPart(const std::vector<Place>& places, const QThread& thread) {
   LogFile* before = nullptr;
+  std::vector<Block> read;
+  const auto add = [&] {
+    run_.Write([&](Run& run) {
+      for (const Block& block : read) {
+        run.Add(block);
+        run.SetLink(block.rank(), {.state = RankLink::State::kRecorded});
+      }
+    });
+    read.clear();
+  };
   for (const auto& [file, entry] : places) {
     if (before != nullptr && before != file) before->Release();
     before = file;
     if (thread.isInterruptionRequested()) return;  // The window is closed.
-    file->Read(*entry, [this](const Block& block) {
-      run_.Write([&](Run& run) {
-        run.Add(block);
-        run.SetLink(block.rank(), {.state = RankLink::State::kRecorded});
-      });
-    });
+    file->Read(*entry, [&](const Block& block) { read.push_back(block); });
+    if (read.size() >= kBlocksAtOnce) add();
   }
+  add();
   if (before != nullptr) before->Release();
 }
 

@@ -11,12 +11,15 @@ namespace {
 
 using Known = std::optional<double> LayerMeans::Mean::*;
 
-QList<QPointF> Line(const LayerMeans& means, Known what, const LayerHistory& history) {
+/// Of a step that no rank has finished some layers have told nothing yet: it is left out.
+QList<QPointF> Line(const LayerMeans& means, Known what, const Run& run) {
   QList<QPointF> points;
-  auto step = static_cast<double>(history.first_step());
+  const StepSpan finished = StepsOf(run);
+  std::int64_t step = run.layers().first_step();
   for (const LayerMeans::Mean& mean : means.means()) {
-    if (mean.*what) points.append({step, *(mean.*what)});
-    step += static_cast<double>(history.steps_per_column());
+    if (!finished.is_empty() && step > finished.last) break;
+    if (mean.*what) points.append({static_cast<double>(step), *(mean.*what)});
+    step += run.layers().steps_per_column();
   }
   return points;
 }
@@ -66,17 +69,16 @@ void SparsityPage::Refresh(const Look& look) {
   std::vector<LineChart::Line> residual;
   std::vector<LineChart::Line> threshold;
   for (const Side& side : look.sides()) {
-    const LayerHistory& layers = side.run.layers();
     LayerMeans& means = means_[side.is_other ? 1 : 0];
-    means.Update(layers);
+    means.Update(side.run.layers());
     density.push_back(
         LineOf(side, tr("configured"), theme.faint, Configured(side.run), Part::kReference));
     density.push_back(LineOf(side, tr("achieved"), theme.accent,
-                             Line(means, &LayerMeans::Mean::density, layers)));
+                             Line(means, &LayerMeans::Mean::density, side.run)));
     residual.push_back(LineOf(side, tr("measured layers"), theme.accent,
-                              Line(means, &LayerMeans::Mean::residual, layers)));
+                              Line(means, &LayerMeans::Mean::residual, side.run)));
     threshold.push_back(LineOf(side, tr("all layers"), theme.accent,
-                               Line(means, &LayerMeans::Mean::threshold, layers)));
+                               Line(means, &LayerMeans::Mean::threshold, side.run)));
   }
   for (LineChart* chart : {density_, residual_, threshold_}) chart->Mark(MarkOf(look.at));
   density_->Show(density);

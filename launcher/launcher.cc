@@ -144,11 +144,11 @@ int Launcher::Run() {
     Wait();
     OnTime(Clock::now());
   }
-  bool all_written = output_->Finish(kOutputPatience);
+  const bool output_written = output_->Finish(kOutputPatience);
   // An ssh that waits for a host that does not answer does so for minutes. Supervisors end by
   // themselves, and clean up.
   KillDescendants(OwnPath());
-  all_written = SumUp() && all_written;
+  const bool all_written = SumUp() && output_written;
   if (job_->exit_code() != 0) {
     std::fprintf(stderr, "weirrun: %s; ended the job (exit code %d)\n", job_->verdict().c_str(),
                  job_->exit_code());

@@ -53,7 +53,8 @@ class Launcher {
   bool Introduce(Peer& stranger);
   void OnPeer(int rank);
   void OnMessage(int rank, const supervision::Message& message);
-  /// What the ranks' steps took, for people and into the file that was asked for.
+  /// What the ranks' steps took, for people and into the file that was asked for. False: that could
+  /// not be written, which has been said.
   [[nodiscard]] bool SumUp() const;
   void Send(int rank, const supervision::Message& message);
   void FinishRanks(Time now);

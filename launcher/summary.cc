@@ -65,24 +65,22 @@ void WarnOfCompression(Summary& summary) {
   const double not_sent = std::max(0.0, dense - static_cast<double>(totals.sent_bytes));
   const double saved_ns =
       not_sent * static_cast<double>(totals.exchange_ns) / static_cast<double>(totals.sent_bytes);
-  const auto steps = static_cast<double>(totals.steps());
-  if (static_cast<double>(totals.compression_ns) <= saved_ns) {
-    if (pace.exposed_compression_ratio() <= kCostly) return;
+  const auto took_ns = static_cast<double>(totals.compression_ns);
+  const double ms_a_step = 1e-6 / static_cast<double>(totals.steps());
+  if (took_ns > saved_ns) {
+    summary.warnings.push_back(
+        {"compression_too_slow",
+         fmt::format("compression took longer than it saved: {:.3g} ms of a step, where sending "
+                     "all would have taken about {:.3g} ms more; on a network this fast, compress "
+                     "less or not at all",
+                     took_ns * ms_a_step, saved_ns * ms_a_step)});
+  } else if (pace.exposed_compression_ratio() > kCostly) {
     summary.warnings.push_back(
         {"exposed_compression",
          fmt::format("steps wait for compression for {:.0f} % of their time, {:.3g} ms; a run that "
                      "compresses less, or not at all, tells whether that is worth it here",
-                     100 * pace.exposed_compression_ratio(),
-                     static_cast<double>(totals.compression_ns) / steps * 1e-6)});
-    return;
+                     100 * pace.exposed_compression_ratio(), took_ns * ms_a_step)});
   }
-  summary.warnings.push_back(
-      {"compression_too_slow",
-       fmt::format("compression took longer than it saved: {:.3g} ms of a step, where sending all "
-                   "would have taken about {:.3g} ms more; on a network this fast, compress less "
-                   "or not at all",
-                   static_cast<double>(totals.compression_ns) / steps * 1e-6,
-                   saved_ns / steps * 1e-6)});
 }
 
 void WarnOfStalls(Summary& summary) {

@@ -39,11 +39,11 @@ ordered_json Describe(const StageRecord& record, const BucketNames& names) {
 }  // namespace
 
 std::string EventsPage::Answer(std::string_view query) {
-  const auto [after, wait] = ParseFollowQuery(query, job_, recorder_.added());
-  poll_.Wait(wait, [this, from = after] { return recorder_.added() > from; });
+  const FollowQuery asked = ParseFollowQuery(query, job_, recorder_.added());
+  poll_.Wait(asked.wait, [&] { return recorder_.added() > asked.after; });
 
   std::vector<StageRecord> records(kMostRecords);
-  const auto read = recorder_.Read(after, records);
+  const auto read = recorder_.Read(asked.after, records);
   std::string text = JsonText({{"next", read.next}, {"lost", read.lost}}) + "\n";
   for (const StageRecord& record : std::span(records).first(read.count)) {
     text += JsonText(Describe(record, names_)) + "\n";

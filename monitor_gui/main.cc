@@ -41,9 +41,9 @@ bool CanDisplay(int argc, char** argv) {
 int Main(int argc, char** argv) {
   if (!CanDisplay(argc, argv)) {
     return Refuse(
-        "there is no display for a window: DISPLAY and WAYLAND_DISPLAY are not set. --screenshot "
-        "PNG "
-        "makes a picture without one, and weir-top shows the numbers in a terminal");
+        "there is no display for a window: DISPLAY and WAYLAND_DISPLAY are not set. "
+        "--screenshot PNG makes a picture without one, and weir-top shows the numbers in a "
+        "terminal");
   }
   const QApplication application(argc, argv);
   QApplication::setOrganizationName("weir");
@@ -77,8 +77,8 @@ int Main(int argc, char** argv) {
   parser.process(application);
   QStringList places = parser.positionalArguments();
   if (parser.isSet(demo)) places.prepend(kDemoPlace);
+  const QRegularExpression address("^[\\w.-]+:\\d+$");
   for (QString& place : places) {
-    static const QRegularExpression address("^[\\w.-]+:\\d+$");
     if (address.match(place).hasMatch() && !QFileInfo::exists(place)) place.prepend("http://");
   }
   if (places.size() > 2) return Refuse("one RUN, or two to compare, not " + places.join(" "));

@@ -31,9 +31,9 @@ std::uint64_t LiveLog::newest() const {
 }
 
 std::string LiveLog::Answer(std::string_view query) {
-  const auto [after, wait] = ParseFollowQuery(query, job_, newest());
-  poll_.Wait(wait, [this, from = after] { return newest() > from; });
-  return After(after);
+  const FollowQuery asked = ParseFollowQuery(query, job_, newest());
+  poll_.Wait(asked.wait, [&] { return newest() > asked.after; });
+  return After(asked.after);
 }
 
 std::string LiveLog::After(std::uint64_t number) const {

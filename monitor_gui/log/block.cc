@@ -2,8 +2,7 @@
 
 #include <zlib.h>
 
-#include <QJsonDocument>
-#include <QJsonObject>
+#include <QJsonValue>
 #include <cstring>
 #include <optional>
 
@@ -83,10 +82,10 @@ Block::Block(BlockHead head, QByteArrayView body, QByteArrayView bytes)
   }
 }
 
-QString Block::job() const {
-  if (kind() != "run") return {};
-  const QByteArray json = QByteArray::fromRawData(text().data(), text().size());
-  return QJsonDocument::fromJson(json).object()["job"].toString();
+QString Block::job() const { return kind() == "run" ? json()["job"].toString() : QString(); }
+
+QJsonDocument Block::json() const {
+  return QJsonDocument::fromJson(QByteArray::fromRawData(text().data(), text().size()));
 }
 
 QByteArrayView Block::Find(const char* name, const char* type) const {

@@ -2,6 +2,7 @@
 
 #include <QByteArray>
 #include <QByteArrayView>
+#include <QJsonDocument>
 #include <QString>
 #include <cstdint>
 #include <optional>
@@ -34,6 +35,8 @@ class Block {
   /// Of kind "run": what tells its job from others; empty: not known.
   QString job() const;
   QByteArrayView text() const { return body_.first(qBound(0, text_bytes(), body_.size())); }
+  /// What the text says; nothing where it is no JSON.
+  QJsonDocument json() const;
   /// All of it, as it came.
   QByteArrayView bytes() const { return bytes_; }
 

@@ -3,6 +3,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <utility>
 
 namespace weir::monitor {
 namespace {
@@ -27,14 +28,15 @@ std::shared_ptr<const BlockHead::Columns> ColumnsOf(const QJsonObject& head) {
   return columns;
 }
 
-BlockHead WithoutColumns(const QJsonObject& head) {
+BlockHead HeadOf(const QJsonObject& head, std::shared_ptr<const BlockHead::Columns> columns) {
   return {.kind = head["kind"].toString(),
           .rank = head["rank"].toInt(-1),
           .number = head["number"].toInteger(),
           .rows = head["rows"].toInteger(),
           .text_bytes = head["text_bytes"].toInteger(),
           .lost = head["lost"].toInteger(),
-          .blocks = head["blocks"].toInteger()};
+          .blocks = head["blocks"].toInteger(),
+          .columns = std::move(columns)};
 }
 
 }  // namespace
@@ -52,16 +54,10 @@ BlockHead HeadReader::Read(QByteArrayView json) {
         known = columns_.insert(text, ColumnsOf(last));
     }
     const QJsonObject first = Parse(json.first(at).toByteArray() + "}");
-    if (known != columns_.constEnd() && !first.isEmpty()) {
-      BlockHead head = WithoutColumns(first);
-      head.columns = *known;
-      return head;
-    }
+    if (known != columns_.constEnd() && !first.isEmpty()) return HeadOf(first, *known);
   }
   const QJsonObject whole = Parse(json);
-  BlockHead head = WithoutColumns(whole);
-  head.columns = ColumnsOf(whole);
-  return head;
+  return HeadOf(whole, ColumnsOf(whole));
 }
 
 }  // namespace weir::monitor

@@ -21,12 +21,12 @@ struct BlockHead {
 
   QString kind;
   int rank = -1;
-  qint64 number = 0;      ///< Of the block, by its rank.
-  qint64 rows = 0;        ///< Of a table.
-  qint64 text_bytes = 0;  ///< Of a text.
-  qint64 lost = 0;        ///< Of "stages": records.
-  qint64 blocks = 0;      ///< Of a "gap".
-  std::shared_ptr<const Columns> columns = std::make_shared<Columns>();
+  qint64 number = 0;                       ///< Of the block, by its rank.
+  qint64 rows = 0;                         ///< Of a table.
+  qint64 text_bytes = 0;                   ///< Of a text.
+  qint64 lost = 0;                         ///< Of "stages": records.
+  qint64 blocks = 0;                       ///< Of a "gap".
+  std::shared_ptr<const Columns> columns;  ///< Never null.
 };
 
 /// Reads heads. Those of a kind have the same columns, which are the most of a head: they are

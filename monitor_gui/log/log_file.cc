@@ -55,8 +55,10 @@ void LogFile::Read(const Entry& entry, const std::function<void(const Block&)>& 
     // Its head may promise more than was written, and other blocks follow.
     const BlockScan found = ScanBlocks(Bytes(entry.offset, entry.extent));
     damaged_ += entry.bytes;
-    for (const Block& other : found.blocks) damaged_ -= other.bytes().size();
-    for (const Block& other : found.blocks) use(other);
+    for (const Block& other : found.blocks) {
+      damaged_ -= other.bytes().size();
+      use(other);
+    }
   }
   read_ += entry.extent;
   if (read_ > kKept) Release();

@@ -1,7 +1,6 @@
 #include "monitor_gui/run/rank_run.h"
 
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <algorithm>
 #include <cmath>
 
@@ -12,10 +11,6 @@ namespace {
 template <typename T>
 T At(std::span<const T> column, std::size_t row, T otherwise = {}) {
   return row < column.size() ? column[row] : otherwise;
-}
-
-QJsonDocument Json(QByteArrayView text) {
-  return QJsonDocument::fromJson(QByteArray::fromRawData(text.data(), text.size()));
 }
 
 }  // namespace
@@ -111,13 +106,13 @@ std::size_t RankRun::most_stages() const {
 
 void RankRun::SetRun(const Block& block) {
   *this = RankRun();  // A run that began anew, or the first one.
-  run_ = Json(block.text()).object();
+  run_ = block.json().object();
   size_ = run_["size"].toInt();
   epoch_ns_ = run_["unix_time_at_0_ns"].toInteger();
 }
 
 void RankRun::AddNames(const Block& block) {
-  const QJsonArray entries = Json(block.text()).array();
+  const QJsonArray entries = block.json().array();
   for (const auto& value : entries) {
     const QJsonObject entry = value.toObject();
     NameInfo& info = names_[static_cast<std::uint32_t>(entry["bucket"].toInteger())];

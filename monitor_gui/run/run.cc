@@ -2,7 +2,19 @@
 
 #include <algorithm>
 
+#include "monitor_gui/log/job_id.h"
+
 namespace weir::monitor {
+namespace {
+
+/// 0: there is nothing.
+std::int64_t OldestOf(const RankRun& rank) {
+  if (!rank.steps().empty()) return rank.steps().front().start_ns;
+  // As in a flight recording, which has no steps.
+  return rank.stages().empty() ? 0 : rank.stages().front().start_ns;
+}
+
+}  // namespace
 
 void Run::Add(const Block& block) {
   if (block.rank() < 0) return;
@@ -17,7 +29,7 @@ void Run::Add(const Block& block) {
 
 void Run::Begin(const Block& block) {
   const QString job = block.job();
-  const bool is_another = !job.isEmpty() && !job_.isEmpty() && job != job_;
+  const bool is_another = AreOfDifferentJobs(job, job_);
   if (!job.isEmpty()) job_ = job;
   if (is_another) {
     ranks_.clear();
@@ -43,11 +55,7 @@ std::int64_t Run::newest_ns() const {
 std::int64_t Run::oldest_ns() const {
   std::int64_t oldest = 0;
   for (const auto& [rank, known] : ranks_) {
-    std::int64_t start = 0;
-    if (!known.steps().empty()) start = known.steps().front().start_ns;
-    // As in a flight recording, which has no steps.
-    else if (!known.stages().empty())
-      start = known.stages().front().start_ns;
+    const std::int64_t start = OldestOf(known);
     if (start != 0) oldest = oldest == 0 ? start : std::min(oldest, start);
   }
   return oldest;

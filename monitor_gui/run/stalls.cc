@@ -1,7 +1,6 @@
 #include "monitor_gui/run/stalls.h"
 
 #include <QJsonArray>
-#include <QJsonDocument>
 #include <QJsonObject>
 #include <QObject>
 #include <algorithm>
@@ -39,9 +38,7 @@ double StalledTensor::WaitedSeconds(std::int64_t now_ns) const {
 }
 
 Stalls ParseStalls(const Block& block, std::int64_t epoch_ns) {
-  const QByteArrayView text = block.text();
-  const QJsonObject said =
-      QJsonDocument::fromJson(QByteArray::fromRawData(text.data(), text.size())).object();
+  const QJsonObject said = block.json().object();
   Stalls stalls{.time_ns = said["time_ns"].toInteger() + epoch_ns,
                 .tensors = {},
                 .left_out = said["left_out"].toInt()};

@@ -104,6 +104,11 @@ QStringList MissingRanks(const Run& run, int ranks) {
   return missing;
 }
 
+void Warn(const QString& of, Summary& summary) {
+  summary.troubles += of;
+  summary.health = std::max(summary.health, Summary::Health::kWarning);
+}
+
 void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary& summary) {
   using State = RankLink::State;
   for (const auto& [rank, link] : run.links()) {
@@ -111,38 +116,34 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
       summary.troubles += QObject::tr("rank %1 is lost: %2").arg(rank).arg(link.detail);
       summary.health = Summary::Health::kBad;
     } else if (link.state == State::kLive && now_ms - link.heard_ms > kSilentMs) {
-      summary.troubles += QObject::tr("rank %1 has been silent for %2 s")
-                              .arg(rank)
-                              .arg((now_ms - link.heard_ms) / 1000);
-      summary.health = std::max(summary.health, Summary::Health::kWarning);
+      Warn(QObject::tr("rank %1 has been silent for %2 s")
+               .arg(rank)
+               .arg((now_ms - link.heard_ms) / 1000),
+           summary);
     }
   }
   if (const QStringList missing = MissingRanks(run, summary.ranks); !missing.isEmpty()) {
-    summary.troubles +=
-        missing.size() == 1
-            ? QObject::tr("there is nothing here of rank %1").arg(missing[0])
-            : QObject::tr("there is nothing here of ranks %1").arg(missing.join(", "));
-    summary.health = std::max(summary.health, Summary::Health::kWarning);
+    Warn((missing.size() == 1 ? QObject::tr("there is nothing here of rank %1")
+                              : QObject::tr("there is nothing here of ranks %1"))
+             .arg(missing.join(", ")),
+         summary);
   }
-  QStringList stalled = StalledSentences(run, at);
+  const QStringList stalled = StalledSentences(run, at);
+  for (const QString& sentence : stalled) Warn(sentence, summary);
   const double without_step = SecondsWithoutStep(run);
   const double stuck = std::max(kStuckSeconds, kStuckSteps * summary.step_seconds);
   if (stalled.isEmpty() && at.is_newest() && without_step > stuck)
-    stalled += QObject::tr("no step has ended for %1 s").arg(without_step, 0, 'f', 0);
-  if (!stalled.isEmpty()) {
-    summary.troubles += stalled;
-    summary.health = std::max(summary.health, Summary::Health::kWarning);
-  }
+    Warn(QObject::tr("no step has ended for %1 s").arg(without_step, 0, 'f', 0), summary);
   if (summary.exposed_compression > kCostly) {
-    summary.troubles += QObject::tr("steps wait for compression for %1 % of their time")
-                            .arg(qRound(summary.exposed_compression * 100));
-    summary.health = std::max(summary.health, Summary::Health::kWarning);
+    Warn(QObject::tr("steps wait for compression for %1 % of their time")
+             .arg(qRound(summary.exposed_compression * 100)),
+         summary);
   }
   if (summary.slowest_excess > kSlow) {
-    summary.troubles += QObject::tr("rank %1 works %2 % longer at a step than the median rank")
-                            .arg(*summary.slowest_rank)
-                            .arg(qRound(summary.slowest_excess * 100));
-    summary.health = std::max(summary.health, Summary::Health::kWarning);
+    Warn(QObject::tr("rank %1 works %2 % longer at a step than the median rank")
+             .arg(*summary.slowest_rank)
+             .arg(qRound(summary.slowest_excess * 100)),
+         summary);
   }
 }
 

@@ -13,6 +13,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "monitor_gui/log/job_id.h"
+
 namespace weir::monitor {
 namespace {
 
@@ -83,9 +85,10 @@ QStringList FilesOfRun(const QString& path) {
 void FileSource::Start() {
   const QStringList paths = FilesOfRun(path_);
   if (!OpenFiles(paths)) return;
-  run_.Write([this](Run& run) {  // Whose are there, though nothing of them has been read.
-    for (const Place& place : places_)
-      run.SetLink(place.entry->head.rank, {.state = RankLink::State::kConnecting});
+  std::set<int> ranks;
+  for (const Place& place : places_) ranks.insert(place.entry->head.rank);
+  run_.Write([&](Run& run) {  // Whose are there, though nothing of them has been read.
+    for (const int rank : ranks) run.SetLink(rank, {.state = RankLink::State::kConnecting});
   });
   Read(Overview());
   Read(NewestStages());
@@ -166,20 +169,15 @@ std::vector<FileSource::Place> FileSource::PlacesOf(LogFile& file, const QString
   for (const auto& entry : file.entries()) {
     if (entry.head.kind == "run") begins[entry.head.rank] = &entry;
   }
-  const auto is_of_another = [&](const auto& begin) {
-    const QString& its = begin.second->job;
-    return !job.isEmpty() && !its.isEmpty() && its != job;
-  };
-  std::set<int> others;
-  for (const auto& begin : begins)
-    if (is_of_another(begin)) others.insert(begin.first);
-  others_ += static_cast<int>(others.size());
   std::vector<Place> places;
   for (const auto& entry : file.entries()) {
-    if (others.contains(entry.head.rank)) continue;
     const auto begin = begins.find(entry.head.rank);
-    if (begin == begins.end() || &entry >= begin->second) places.push_back({&file, &entry});
+    const bool is_left_out = begin != begins.end() && (&entry < begin->second ||
+                                                       AreOfDifferentJobs(begin->second->job, job));
+    if (!is_left_out) places.push_back({&file, &entry});
   }
+  others_ += std::ranges::count_if(
+      begins, [&](const auto& begin) { return AreOfDifferentJobs(begin.second->job, job); });
   return places;
 }
 

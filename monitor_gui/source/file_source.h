@@ -2,6 +2,7 @@
 
 #include <QStringList>
 #include <QThread>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -49,7 +50,7 @@ class FileSource final : public Source {
   SharedRun& run_;
   std::vector<std::unique_ptr<LogFile>> files_;
   std::vector<Place> places_;
-  int others_ = 0;  // Ranks of other jobs, in files beside.
+  std::ptrdiff_t others_ = 0;  // Ranks of other jobs, in files beside.
 };
 
 }  // namespace weir::monitor

@@ -8,6 +8,8 @@
 #include <QTimer>
 #include <set>
 
+#include "monitor_gui/log/job_id.h"
+
 namespace weir::monitor {
 namespace {
 
@@ -106,9 +108,8 @@ void LiveSource::Keep(const Block& block) {
 }
 
 void LiveSource::Begin(const QString& job) {
-  if (job.isEmpty()) return;
-  const bool is_another = !job_.isEmpty() && job != job_;
-  job_ = job;
+  const bool is_another = AreOfDifferentJobs(job, job_);
+  if (!job.isEmpty()) job_ = job;
   if (!is_another) return;
   lasting_.clear();
   if (recording_) {  // Of a file with several jobs readers show the last one.

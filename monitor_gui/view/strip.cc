@@ -48,8 +48,8 @@ Tile::Tile(const QString& name, const QString& explanation, QWidget* parent)
 void Tile::Show(const QString& value, const QColor& color) {
   value_->setText(value);
   // Longer ones are not cut off, and keep their room.
-  const int needed = value_->fontMetrics().horizontalAdvance(value);
-  if (needed > value_->minimumWidth()) value_->setMinimumWidth(needed);
+  value_->setMinimumWidth(
+      std::max(value_->minimumWidth(), value_->fontMetrics().horizontalAdvance(value)));
   SetTextColor(*value_, color.isValid() ? color : palette().color(QPalette::WindowText));
 }
 

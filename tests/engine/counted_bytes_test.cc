@@ -28,6 +28,14 @@ Options By(const std::string& route) {
   return {{"compressor", "dgc"}, {"density", "0.01"}, {"policy", "always"}, {"route", route}};
 }
 
+/// What a rank's metrics say once all its steps are counted.
+std::string ScrapeAfterSteps(const Settings& settings, const Engine& engine) {
+  std::string scrape;
+  while (Sum(scrape, "weir_step_duration_seconds_count") < kSteps)
+    scrape = HttpGet(settings.metrics_port + engine.rank(), "/metrics").body;
+  return scrape;
+}
+
 class CountedBytes : public testing::TestWithParam<Kind> {};
 
 TEST_P(CountedBytes, AreThoseOfTheReports) {
@@ -44,9 +52,7 @@ TEST_P(CountedBytes, AreThoseOfTheReports) {
           payload += static_cast<double>(report.wire_bytes);
           dense += static_cast<double>(report.dense_bytes);
         }
-        std::string scrape;
-        while (Sum(scrape, "weir_step_duration_seconds_count") < kSteps)
-          scrape = HttpGet(settings.metrics_port + engine.rank(), "/metrics").body;
+        const std::string scrape = ScrapeAfterSteps(settings, engine);
         EXPECT_EQ(Sum(scrape, "weir_payload_bytes_total"), payload);
         EXPECT_EQ(Sum(scrape, "weir_dense_equivalent_bytes_total"), dense);
       },
@@ -74,10 +80,7 @@ TEST(CountedSteps, GroupsThatTakeAStepTogetherCountItOnce) {
           payload += static_cast<double>(one.End().wire_bytes);
           payload += static_cast<double>(other.End().wire_bytes);
         }
-        std::string scrape;
-        while (Sum(scrape, "weir_payload_bytes_total") < payload ||
-               Sum(scrape, "weir_step_duration_seconds_count") < kSteps)
-          scrape = HttpGet(settings.metrics_port + engine.rank(), "/metrics").body;
+        const std::string scrape = ScrapeAfterSteps(settings, engine);
         EXPECT_EQ(Sum(scrape, "weir_payload_bytes_total"), payload);
         EXPECT_EQ(Sum(scrape, "weir_step_duration_seconds_count"), kSteps);
         EXPECT_GT(Sum(scrape, "weir_exposed_communication_seconds_total"), 0.0);

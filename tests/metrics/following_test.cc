@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 #include <future>
+#include <latch>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -84,20 +86,26 @@ TEST(LongPoll, NobodyWaitsAfterTheEnd) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kLong / 2);
 }
 
-TEST(LongPoll, MoreThanAFewAreAnsweredAtOnce) {
-  LongPoll poll;
-  std::vector<std::promise<void>> asked(LongPoll::kMostWaiting);
-  std::vector<std::future<void>> waiters;
-  for (auto& one : asked) {
-    waiters.push_back(std::async(std::launch::async, [&poll, &one] {
+/// As many as may wait, once they do. They wait until the poll is closed.
+std::vector<std::future<void>> FillPlaces(LongPoll& poll) {
+  const auto asked = std::make_shared<std::latch>(LongPoll::kMostWaiting);
+  std::vector<std::future<void>> waiters(LongPoll::kMostWaiting);
+  for (auto& waiter : waiters) {
+    waiter = std::async(std::launch::async, [&poll, asked] {
       bool first = true;
       poll.Wait(kLong, [&] {
-        if (std::exchange(first, false)) one.set_value();
+        if (std::exchange(first, false)) asked->count_down();
         return false;
       });
-    }));
+    });
   }
-  for (auto& one : asked) one.get_future().wait();
+  asked->wait();
+  return waiters;
+}
+
+TEST(LongPoll, MoreThanAFewAreAnsweredAtOnce) {
+  LongPoll poll;
+  const auto waiters = FillPlaces(poll);
   const auto begin = std::chrono::steady_clock::now();
   poll.Wait(kLong, [] { return false; });
   EXPECT_LT(std::chrono::steady_clock::now() - begin, kLong / 2);
@@ -157,18 +165,7 @@ TEST(LiveLog, ItsReadersAndThoseOfEventsShareThePlacesToWait) {
   LongPoll poll;
   LiveLog log(0, "", poll);
   EventsPage page("", recorder, names, poll);
-  std::vector<std::promise<void>> asked(LongPoll::kMostWaiting);
-  std::vector<std::future<void>> waiters;
-  for (auto& one : asked) {
-    waiters.push_back(std::async(std::launch::async, [&poll, &one] {
-      bool first = true;
-      poll.Wait(kLong, [&] {
-        if (std::exchange(first, false)) one.set_value();
-        return false;
-      });
-    }));
-  }
-  for (auto& one : asked) one.get_future().wait();
+  const auto waiters = FillPlaces(poll);
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_EQ(log.Answer("wait=10"), "");
   page.Answer("wait=10");

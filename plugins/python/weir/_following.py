@@ -9,6 +9,7 @@ import urllib.request
 from typing import Any, Deque, Dict, Iterator, List, Optional
 
 from weir._log_blocks import Block, Damaged, Table, block_at, columns_of, text_of
+from weir._rank_files import may_be_same_job
 
 TIMEOUT_SECONDS = 5.0
 STEPS_KEPT = 50
@@ -149,7 +150,7 @@ class Job:
         for rank in self.ranks:
             rank.look()
         job = self.ranks[0].job
-        if self._job and job and job != self._job:  # It may have other ranks.
+        if not may_be_same_job(job, self._job):  # Another one may have other ranks.
             try:
                 self.ranks = ranks_of(*self._where)
             except (OSError, ValueError):

@@ -15,6 +15,11 @@ def stem_and_ending(path: str) -> Tuple[str, str]:
     return stem, ending
 
 
+def may_be_same_job(one: str, other: str) -> bool:
+    """Whether two ids, of /run or a file, may be of one job. "": not known."""
+    return not one or not other or one == other
+
+
 def rank_files(path: str) -> Dict[int, str]:
     """{rank: path}, ascending. `path` is rank 0's file, which need not be there."""
     stem, ending = stem_and_ending(path)

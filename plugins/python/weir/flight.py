@@ -10,7 +10,7 @@ import re
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from weir._rank_files import rank_files
+from weir._rank_files import may_be_same_job, rank_files
 from weir.runlog import STAGES, RunLog
 
 _SHOWN = 8  # Tensors; a job that hangs in one place usually waits for many.
@@ -66,10 +66,10 @@ def _rank(log: RunLog, rank: int, path: str) -> Rank:
     except KeyError:
         raise ValueError(f"{path} is damaged: the block that says which job it is of is gone") from None
     under_way = {(one["process_set"], one["name"]): one for one in flight["under_way"]}
-    return Rank(rank, path, run["host"], run.get("job", ""), run["size"], flight["event"], flight["reason"], flight["time_ns"],
-                run["unix_time_at_0_ns"] + flight["time_ns"], flight.get("request", 0), under_way,
-                tuple(flight.get("joined", ())), flight["last_finished"], _last_stage(log, rank, flight["time_ns"]),
-                sum(damage.bytes for damage in log.damages))
+    return Rank(rank, path, run["host"], log.job(rank), run["size"], flight["event"], flight["reason"],
+                flight["time_ns"], run["unix_time_at_0_ns"] + flight["time_ns"], flight.get("request", 0),
+                under_way, tuple(flight.get("joined", ())), flight["last_finished"],
+                _last_stage(log, rank, flight["time_ns"]), sum(damage.bytes for damage in log.damages))
 
 
 def _of_one_event(ranks: Sequence[Rank]) -> List[Rank]:
@@ -117,7 +117,7 @@ def _of_one_job(ranks: Sequence[Rank], paths: Sequence[str]) -> List[Rank]:
     named, else the newest."""
     named = [rank for rank in ranks if {rank.path} == set(paths)]
     job = (named or [max(ranks, key=lambda rank: rank.wall_ns)])[0].job
-    return [rank for rank in ranks if not job or rank.job in ("", job)]
+    return [rank for rank in ranks if may_be_same_job(rank.job, job)]
 
 
 def read(paths: Sequence[str]) -> List[Rank]:

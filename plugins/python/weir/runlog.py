@@ -18,7 +18,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
 import numpy
 
 from weir._log_blocks import Block, Damaged, Table, block_at, columns_of, next_magic, text_of
-from weir._rank_files import rank_files
+from weir._rank_files import may_be_same_job, rank_files
 
 __all__ = ["STAGES", "Damage", "RunLog", "read", "to_frame"]
 
@@ -86,7 +86,7 @@ class RunLog:
             if path == paths[0]:
                 job = self._job
         for rank in self.ranks:
-            if job and self.job(rank) not in ("", job):
+            if not may_be_same_job(self.job(rank), job):
                 self._forget(rank)
                 self.ranks_of_other_jobs.append(rank)
 
@@ -100,9 +100,11 @@ class RunLog:
         kind, rank = block.head["kind"], block.head["rank"]
         if kind == "run":
             run = text_of(block)
-            if self.job(rank) not in ("", run.get("job", "")):
+            former = self.job(rank)
+            self._job = run.get("job", "")
+            if former not in ("", self._job):
                 self._forget(rank)
-            self._runs[rank], self._job = run, run.get("job", "")
+            self._runs[rank] = run
         elif kind == "flight":
             self._flights[rank] = text_of(block)
         elif kind == "stalls":
@@ -151,8 +153,9 @@ class RunLog:
 
     def steps(self, rank: Optional[int] = None) -> Table:
         """A row for each step of the rank, or of all: "rank", "step", "start_ns" (when the one before
-        ended), "begin_ns" (BeginStep), "end_ns" (nanoseconds of the host's monotonic clock), "exposed_communication_ns",
-        "exposed_compression_ns", "payload_bytes", "dense_bytes", "target_density"."""
+        ended), "begin_ns" (BeginStep), "end_ns" (nanoseconds of the host's monotonic clock),
+        "exposed_communication_ns", "exposed_compression_ns", "payload_bytes", "dense_bytes",
+        "target_density"."""
         return self._table("steps", rank)
 
     def stages(self, rank: Optional[int] = None) -> Table:
@@ -186,7 +189,8 @@ class RunLog:
 
 def read(path: Union[str, "os.PathLike[str]"]) -> RunLog:
     """The log of a run. For rank 0's file, ``run.weirlog``, the other ranks' files beside it,
-    ``run.rank1.weirlog`` and so on, are read too, as far as they are of the same job. Raises OSError and ValueError."""
+    ``run.rank1.weirlog`` and so on, are read too, as far as they are of the same job. Raises OSError
+    and ValueError."""
     return RunLog(list(rank_files(os.fspath(path)).values()))
 
 

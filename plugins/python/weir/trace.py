@@ -5,7 +5,7 @@ import json
 import sys
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from weir._rank_files import rank_files, stem_and_ending
+from weir._rank_files import may_be_same_job, rank_files, stem_and_ending
 
 Event = Dict[str, Any]
 
@@ -159,7 +159,7 @@ def _read_all(path: str) -> List[Trace]:
     """A rank's trace, and those of other ranks of its job that lie beside it."""
     traces = [Trace(file) for file in rank_files(path).values()]
     job = next(trace.job for trace in traces if trace.path == path)
-    return [trace for trace in traces if not job or trace.job in ("", job)]
+    return [trace for trace in traces if may_be_same_job(trace.job, job)]
 
 
 def _checked(traces: List[Trace]) -> List[Trace]:

@@ -155,10 +155,11 @@ std::optional<JobClock> Coordinator::AwaitClock(std::chrono::milliseconds patien
   return job_clock_.get();
 }
 
-void Coordinator::SetEnded(const std::exception_ptr& error) {
+void Coordinator::SetEnded(const std::exception_ptr& error, bool failed) {
   std::lock_guard lock(ended_mutex_);
   if (ended_) return;
   ended_error_ = error;
+  failed_ = failed;
   ended_ = true;
 }
 

@@ -137,6 +137,8 @@ class Coordinator {
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   /// Why; null before.
   std::exception_ptr ended_error() const;
+  /// What went wrong, where it ended by that; empty: nothing did.
+  std::string failure() const;
   /// This process is a child of the rank's: none of its threads exist here.
   bool forked() const { return ForkGeneration() != fork_generation_; }
 
@@ -206,7 +208,7 @@ class Coordinator {
   StallInspector::Doing Doing() const;
   /// Process sets in which this rank has no more data.
   std::vector<int> Joined() const;
-  void SetEnded(const std::exception_ptr& error);
+  void SetEnded(const std::exception_ptr& error, bool failed);
 
   const Settings settings_;
   const Environment environment_;
@@ -237,6 +239,7 @@ class Coordinator {
   const std::shared_future<void> has_left_ = left_.get_future().share();
   std::atomic<bool> ended_ = false;
   std::exception_ptr ended_error_;
+  bool failed_ = false;  ///< It ended by ended_error_, not in good order.
 
   std::promise<JobClock> clock_measured_;
   const std::shared_future<JobClock> job_clock_ = clock_measured_.get_future().share();

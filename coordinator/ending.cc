@@ -55,6 +55,11 @@ AbortReason ReasonOf(const std::exception_ptr& error) {
 
 }  // namespace
 
+std::string Coordinator::failure() const {
+  const std::lock_guard lock(ended_mutex_);
+  return failed_ ? WhatOf(ended_error_) : "";
+}
+
 void Coordinator::EndStalled(const std::string& reason) {
   failure_ = std::make_exception_ptr(TimedOut(reason, {"", {}, "negotiate"}));
   failure_is_ours_ = true;
@@ -155,7 +160,7 @@ void Coordinator::Close() {
       " called Shutdown or destroyed its engine. Nothing can be submitted any more" + During()));
   // Before the program may find that the job has ended, and destroy its groups.
   for (ProcessSet* set : sets_->own()) set->joining().Close();
-  SetEnded(reason);
+  SetEnded(reason, false);
   EndRuns(reason);
   if (environment_.membership != nullptr) environment_.membership->Leave();
 }
@@ -202,7 +207,7 @@ void Coordinator::AbandonStart(const std::exception_ptr& error) {
 }
 
 void Coordinator::Collapse(const std::exception_ptr& error) {
-  SetEnded(error);
+  SetEnded(error, true);
   WriteLastWords(error);
   const AbortReason kind = ReasonOf(error);
   gauges_.CountAbort(kind);

@@ -137,7 +137,11 @@ void EngineImpl::StopTimeline() {
 
 EngineImpl::~EngineImpl() {
   // The threads exist in the parent only; joining them here would wait for ever.
-  if (parts_->coordinator->forked()) static_cast<void>(parts_.release());
+  if (parts_->coordinator->forked()) {
+    static_cast<void>(parts_.release());
+  } else if (parts_->monitor) {
+    parts_->monitor->End(parts_->coordinator->failure());
+  }
 }
 
 Coordinator& EngineImpl::coordinator() const {

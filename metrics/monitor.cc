@@ -19,6 +19,8 @@ namespace weir {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{100};
+// For the answers that are under way, and for followers that are between two requests.
+constexpr std::chrono::milliseconds kGoodbye{500};
 constexpr std::int64_t kSampleEveryNs = 1'000'000'000;
 constexpr std::int64_t kLivePauseNs = 200'000'000;
 constexpr std::size_t kBatch = 1024;
@@ -66,6 +68,25 @@ Monitor::Monitor(const Settings& settings, const RunInfo& info, const Recorder& 
   }
   if (settings.metrics_port != 0) OpenExporter(settings);
   thread_ = std::jthread([this](const std::stop_token& stop) { Run(stop); });
+}
+
+void Monitor::End(const std::string& failure) {
+  thread_ = {};  // Stops and joins.
+  const std::int64_t now_ns = NowNs();
+  bool is_followed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    DrainLocked();
+    has_ended_ = true;
+    if (run_log_) run_log_->AddEnd(now_ns, failure);
+    FlushRunLog(true);
+    if (followed_) {
+      followed_->blocks.AddEnd(now_ns, failure);
+      followed_->log.Add(followed_->blocks.Take(now_ns, true));
+      is_followed = followed_->log.IsFollowed(now_ns);
+    }
+  }
+  if (is_followed) std::this_thread::sleep_for(kGoodbye);
 }
 
 Monitor::~Monitor() {
@@ -159,6 +180,7 @@ void Monitor::Drain() {
 }
 
 void Monitor::DrainLocked() {
+  if (has_ended_) return;
   bool any = false;
   while (true) {
     const auto result = recorder_.Read(next_, batch_);

@@ -51,6 +51,10 @@ class Monitor {
   /// Reads what is left, and finishes the files.
   ~Monitor();
 
+  /// The rank has ended, in good order where `failure` is empty: the last block of its log says so.
+  /// Followers hear it, for which they are given a moment; nothing is recorded any more.
+  void End(const std::string& failure);
+
   /// Replaces a timeline that is being written. Throws InvalidArgument when it cannot be written.
   void StartTimeline(const std::string& path, bool mark_cycles);
   void StopTimeline();
@@ -103,6 +107,7 @@ class Monitor {
   Stalls stalls_;  ///< As the logs have it.
   std::vector<StageRecord> batch_;
   std::uint64_t next_ = 0;
+  bool has_ended_ = false;  ///< The logs have got their last block.
 
   std::atomic<bool> marks_cycles_{false};
   std::condition_variable_any wake_;

@@ -1,11 +1,18 @@
 #include "metrics/run_log/live_log.h"
 
 #include <algorithm>
+#include <chrono>
 
+#include "common/clock.h"
 #include "metrics/follow_query.h"
 #include "metrics/run_log/block.h"
 
 namespace weir {
+namespace {
+
+constexpr std::chrono::seconds kLongestPause{2};  // Of a follower, between two requests.
+
+}  // namespace
 
 void LiveLog::Add(std::vector<LogBlock> blocks) {
   if (blocks.empty()) return;
@@ -30,8 +37,21 @@ std::uint64_t LiveLog::newest() const {
   return newest_;
 }
 
+bool LiveLog::IsFollowed(std::int64_t now_ns) const {
+  using std::chrono::nanoseconds;
+  constexpr std::int64_t kPatienceNs = nanoseconds(LongPoll::kLongest + kLongestPause).count();
+  const std::lock_guard lock(mutex_);
+  return asked_ns_ != 0 && now_ns - asked_ns_ <= kPatienceNs;
+}
+
+void LiveLog::NoteAsked() {
+  const std::lock_guard lock(mutex_);
+  asked_ns_ = NowNs();
+}
+
 std::string LiveLog::Answer(std::string_view query) {
   const FollowQuery asked = ParseFollowQuery(query, job_, newest());
+  NoteAsked();
   poll_.Wait(asked.wait, [&] { return newest() > asked.after; });
   return After(asked.after);
 }

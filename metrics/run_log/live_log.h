@@ -33,6 +33,8 @@ class LiveLog {
   /// behind it were dropped, one of kind "gap" comes last: a reader has to hear first whose they
   /// were. Waits for a first one. Throws InvalidArgument for a query that is none.
   std::string Answer(std::string_view query);
+  /// Whether somebody has asked not long ago, and so will ask again.
+  bool IsFollowed(std::int64_t now_ns) const;
 
  private:
   struct Shelf {
@@ -42,6 +44,7 @@ class LiveLog {
   };
   std::string After(std::uint64_t number) const;
   std::uint64_t newest() const;
+  void NoteAsked();
 
   const int rank_;
   const std::string job_;
@@ -52,6 +55,7 @@ class LiveLog {
       {LogBlock::Level::kOverview, {.most_bytes = kOverviewBytes}},
       {LogBlock::Level::kDetail, {.most_bytes = kDetailBytes}}};
   std::uint64_t newest_ = 0;
+  std::int64_t asked_ns_ = 0;  ///< The last time; 0: never.
 };
 
 }  // namespace weir

@@ -43,6 +43,10 @@ void LogBlocks::Add(const StageRecord& record) {
   }
 }
 
+void LogBlocks::AddEnd(std::int64_t time_ns, const std::string& failure) {
+  end_ = JsonText({{"time_ns", time_ns}, {"failure", failure}});
+}
+
 std::vector<LogBlock> LogBlocks::Take(std::int64_t now_ns, bool everything) {
   if (!run_page_.empty()) {
     Emit(LogBlock::Level::kLasting, Begin("run").Text(std::exchange(run_page_, {})));
@@ -55,6 +59,7 @@ std::vector<LogBlock> LogBlocks::Take(std::int64_t now_ns, bool everything) {
     EmitSteps();
     EmitSamples();
     EmitStalls();
+    EmitEnd();
     ThinOut();
   }
   return std::exchange(made_, {});
@@ -158,6 +163,11 @@ void LogBlocks::EmitStalls() {
   for (const std::string& page : stalls_)
     Emit(LogBlock::Level::kOverview, Begin("stalls").Text(page));
   stalls_.clear();
+}
+
+void LogBlocks::EmitEnd() {
+  if (end_.empty()) return;
+  Emit(LogBlock::Level::kLasting, Begin("end").Text(std::exchange(end_, {})));
 }
 
 void LogBlocks::ThinOut() {

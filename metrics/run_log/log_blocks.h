@@ -49,6 +49,8 @@ class LogBlocks {
   /// What is stalled from now on, JSON (StallsPage).
   void AddStalls(std::string page) { stalls_.push_back(std::move(page)); }
   void AddLost(std::uint64_t records) { lost_ += records; }
+  /// The rank has ended, in good order where `failure` is empty. Nothing comes behind it.
+  void AddEnd(std::int64_t time_ns, const std::string& failure);
 
   /// The blocks of what was added, if the pause is over since the last time; `everything`: now. The
   /// first time, also the one that says what runs.
@@ -68,6 +70,7 @@ class LogBlocks {
   void EmitSteps();
   void EmitSamples();
   void EmitStalls();
+  void EmitEnd();
   void ThinOut();
 
   const int rank_;
@@ -83,6 +86,7 @@ class LogBlocks {
   std::vector<StepSummary> steps_;
   std::vector<EngineSample> samples_;
   std::vector<std::string> stalls_;
+  std::string end_;  ///< Empty: it goes on.
   std::uint64_t lost_ = 0;
   std::uint32_t named_ = 0;  ///< Buckets of smaller numbers are known by name.
   std::uint32_t seen_ = 0;   ///< Records have spoken of those.

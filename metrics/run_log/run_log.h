@@ -29,6 +29,9 @@ class RunLog {
   }
   void AddLost(std::uint64_t records) { blocks_.AddLost(records); }
   void AddStalls(std::string page) { blocks_.AddStalls(std::move(page)); }
+  void AddEnd(std::int64_t time_ns, const std::string& failure) {
+    blocks_.AddEnd(time_ns, failure);
+  }
   /// Writes what was added when a second has passed since the last time; `everything`: now. Throws
   /// InvalidArgument when the disk refuses; the log ends with what it had before.
   void Flush(std::int64_t now_ns, bool everything = false);

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "common/clock.h"
 #include "metrics/events_page.h"
 #include "metrics/long_poll.h"
 #include "metrics/monitor.h"
@@ -238,6 +239,44 @@ TEST(Following, AMonitorServesItsBlocksAndEvents) {
   const HttpReply refused = HttpGet(monitor.port(), "/log?after=x");
   EXPECT_EQ(refused.status, 400);
   EXPECT_THAT(refused.body, HasSubstr("after is a number"));
+}
+
+TEST(Following, WhoWaitsHearsTheLastStepAndTheEnd) {
+  Recorder recorder;
+  const BucketNames names;
+  const EngineGauges gauges;
+  Settings settings;
+  settings.metrics_port = HttpServer({}, {}).port();
+  auto monitor = std::make_unique<Monitor>(settings, RunInfo{.rank = 0, .size = 1}, recorder, names,
+                                           gauges);
+  const int port = monitor->port();
+  std::atomic<bool> has_asked = false;
+  auto follower = std::async(std::launch::async, [&] {
+    std::string log;
+    // An answer may have several blocks, so they may come more than once.
+    for (std::uint64_t after = 0; log.find(R"("kind":"end")") == std::string::npos; ++after) {
+      log += HttpGet(port, "/log?wait=10&after=" + std::to_string(after)).body;
+      has_asked = true;
+      has_asked.notify_all();
+    }
+    return log;
+  });
+  has_asked.wait(false);
+  recorder.Add({.step = 41, .stage = Stage::kStep});
+  monitor->End("the disk is full");
+  monitor.reset();
+  const std::string log = follower.get();
+  EXPECT_THAT(log, HasSubstr(R"("kind":"steps")"));
+  EXPECT_THAT(log, HasSubstr(R"("failure":"the disk is full")"));
+}
+
+TEST(Following, NobodyIsWaitedForAtTheEndWhereNobodyFollows) {
+  LongPoll poll;
+  LiveLog log(0, "ab12", poll);
+  EXPECT_FALSE(log.IsFollowed(NowNs()));
+  log.Answer("");
+  EXPECT_TRUE(log.IsFollowed(NowNs()));
+  EXPECT_FALSE(log.IsFollowed(NowNs() + 60'000'000'000));
 }
 
 }  // namespace

@@ -174,6 +174,16 @@ TEST_F(RunLogTest, WhatIsStalledIsABlockWheneverItChanges) {
   EXPECT_THAT(ReadFile(path_), testing::HasSubstr(R"("name":"w")"));
 }
 
+TEST_F(RunLogTest, TheEndIsTheLastBlockAndSaysWhy) {
+  log_.AddEnd(kSecond, "rank 1 is lost");
+  log_.Add(StepSummary{.step = 0});
+  log_.Flush(0, true);
+  log_.Flush(0, true);
+  EXPECT_THAT(Kinds(), testing::ElementsAre("run", "steps", "end"));
+  EXPECT_THAT(ReadFile(path_),
+              testing::HasSubstr(R"({"time_ns":1000000000,"failure":"rank 1 is lost"})"));
+}
+
 TEST_F(RunLogTest, BlocksAreNumbered) {
   log_.Add(StageRecord{.step = 0});
   log_.Add(StepSummary{.step = 0});

@@ -151,6 +151,10 @@ class Merging(unittest.TestCase):
                       self.refused(self.write("object.json", {"a": 1})))
         self.assertIn("does not say which rank wrote it",
                       self.refused(self.write("other.json", [{"name": "x", "ph": "i"}])))
+        # As a profiler of another program names its process.
+        foreign = {"name": "process_name", "ph": "M", "pid": 7, "args": {"name": "python 7 of me"}}
+        self.assertIn("foreign.json is no trace of Weir's",
+                      self.refused(self.write("foreign.json", [foreign])))
         one = made_up(0, "a", 1, [])
         self.assertIn("rank 0 wrote", self.refused(self.write("a.json", one),
                                                    self.write("b.json", one)))

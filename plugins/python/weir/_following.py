@@ -3,6 +3,7 @@
 import collections
 import http.client
 import json
+import threading
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -12,6 +13,9 @@ from weir._log_blocks import Block, Damaged, Table, block_at, columns_of, text_o
 from weir._rank_files import may_be_same_job
 
 TIMEOUT_SECONDS = 5.0
+WAIT_SECONDS = 2  # That a rank may wait for news before it answers.
+PAUSE_SECONDS = 0.2  # Behind an answer without news: the rank could not wait.
+RETRY_SECONDS = 1.0
 STEPS_KEPT = 50
 
 
@@ -37,11 +41,15 @@ class Endpoint:
 
 
 class Rank:
-    """What is known of a rank: its newest steps and their gradients."""
+    """What is known of a rank: its newest steps and their gradients. While it is followed, on a thread,
+    ``lock`` is for who reads that."""
 
     def __init__(self, endpoint: Endpoint, rank: Optional[int] = None):
         self.endpoint, self.rank = endpoint, rank
         self.trouble = ""  # Why it did not answer the last time.
+        self.lock = threading.Lock()
+        self._thread: Optional[threading.Thread] = None
+        self._given_up = threading.Event()
         self._forget()
 
     def _forget(self) -> None:
@@ -51,6 +59,7 @@ class Rank:
         self.states: Deque[Dict[str, float]] = collections.deque(maxlen=5)
         self.gradients: Dict[int, Dict[str, float]] = {}  # Of the newest step of each.
         self.stalls: Dict[str, Any] = {"time_ns": 0, "tensors": [], "left_out": 0}
+        self.end: Optional[Dict[str, Any]] = None  # What it said last; None: it goes on, or was killed.
         self._after = 0
 
     @property
@@ -60,16 +69,38 @@ class Rank:
 
     def look(self) -> None:
         """Takes what is new."""
+        while self._ask(0):
+            pass
+
+    def follow(self) -> None:
+        """Takes what is new as soon as it is there, on a thread, until it is given up."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._follow, daemon=True)
+            self._thread.start()
+
+    def give_up(self) -> None:
+        """Ends that; an answer that is under way still comes."""
+        self._given_up.set()
+
+    def _follow(self) -> None:
+        # There is always a request under way: a rank that ends tells those alone.
+        while not self._given_up.is_set():
+            if not self._ask(WAIT_SECONDS):
+                self._given_up.wait(RETRY_SECONDS if self.trouble else PAUSE_SECONDS)
+
+    def _ask(self, wait: int) -> bool:
+        """Whether there was something new."""
         try:
-            while True:
-                answer = self.endpoint.get(f"/log?after={self._after}&job={self.job}")
-                for block in _blocks(answer):
-                    self._take(block)
-                if not answer:
-                    break
-            self.trouble = ""
+            answer = self.endpoint.get(f"/log?after={self._after}&wait={wait}&job={self.job}")
+            blocks = list(_blocks(answer))
         except OSError as error:
             self.trouble = _why(error)
+            return False
+        with self.lock:
+            self.trouble = ""
+            for block in blocks:
+                self._take(block)
+        return bool(blocks)
 
     def _take(self, block: Block) -> None:
         kind = block.head["kind"]
@@ -84,6 +115,8 @@ class Rank:
             self.states.extend(_rows(columns_of(block)))
         elif kind == "stalls":
             self.stalls = text_of(block)
+        elif kind == "end":
+            self.end = text_of(block)
         elif kind == "gradients":
             for row in _rows(columns_of(block)):
                 self.gradients[int(row["gradient"])] = row
@@ -149,12 +182,27 @@ class Job:
         """Takes what is new."""
         for rank in self.ranks:
             rank.look()
-        job = self.ranks[0].job
-        if not may_be_same_job(job, self._job):  # Another one may have other ranks.
-            try:
-                self.ranks = ranks_of(*self._where)
-            except (OSError, ValueError):
-                return  # Perhaps the next time.
+        if self._renew():
             for rank in self.ranks:
                 rank.look()
+
+    def follow(self) -> None:
+        """From now on the ranks are followed; called again, those of a job that has begun since."""
+        self._renew()
+        for rank in self.ranks:
+            rank.follow()
+
+    def _renew(self) -> bool:
+        """Whether the ranks are others than before, since their job is."""
+        job = self.ranks[0].job
+        is_another = not may_be_same_job(job, self._job)
+        if is_another:
+            try:
+                ranks = ranks_of(*self._where)
+            except (OSError, ValueError):
+                return False  # Perhaps the next time.
+            for rank in self.ranks:
+                rank.give_up()
+            self.ranks = ranks
         self._job = job or self._job
+        return is_another

@@ -73,6 +73,7 @@ class RunLog:
         self._tables: Dict[str, Dict[int, List[Table]]] = {}
         self._lost: Dict[int, int] = {}
         self._stalls: List[Any] = []
+        self._ends: Dict[int, Any] = {}
         self._job = ""  # The newest that was seen.
         job = ""
         for path in paths:
@@ -91,7 +92,8 @@ class RunLog:
                 self.ranks_of_other_jobs.append(rank)
 
     def _forget(self, rank: int) -> None:
-        for known in (self._runs, self._flights, self._buckets, self._lost, *self._tables.values()):
+        for known in (self._runs, self._flights, self._buckets, self._lost, self._ends,
+                      *self._tables.values()):
             known.pop(rank, None)  # type: ignore[attr-defined]
         if rank == 0:
             self._stalls = []
@@ -109,6 +111,8 @@ class RunLog:
             self._flights[rank] = text_of(block)
         elif kind == "stalls":
             self._stalls.append(text_of(block))
+        elif kind == "end":
+            self._ends[rank] = text_of(block)
         elif kind == "names":
             known = self._buckets.setdefault(rank, {})
             known.update((bucket["bucket"], bucket) for bucket in text_of(block))
@@ -150,6 +154,11 @@ class RunLog:
         "tensors": [{"name", "process_set", "waited_seconds", "missing_ranks"}], "left_out"}. When a
         stall was over, "tensors" has it no more; [] at first, and of a job without a stall."""
         return self._stalls
+
+    def end(self, rank: int = 0) -> Any:
+        """How the rank ended: {"time_ns", "failure"}, the latter "" where that was in good order; None
+        for one that was killed, or that goes on."""
+        return self._ends.get(rank)
 
     def steps(self, rank: Optional[int] = None) -> Table:
         """A row for each step of the rank, or of all: "rank", "step", "start_ns" (when the one before

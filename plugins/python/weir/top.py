@@ -1,6 +1,7 @@
 """weir-top: a running job's ranks and layers in a terminal, as the dashboard shows them."""
 
 import argparse
+import contextlib
 import os
 import statistics
 import sys
@@ -83,27 +84,32 @@ def _summary(every: Dict[Optional[int], Times], newest: int) -> str:
     return ", ".join(texts)
 
 
+def _state(rank: Rank) -> str:
+    if rank.end is not None:
+        return f"failed: {rank.end['failure']}" if rank.end["failure"] else "ended"
+    return f"lost: {rank.trouble}" if rank.trouble else "live"
+
+
 def _rank_rows(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List[Tuple[str, ...]]:
     rows: List[Tuple[str, ...]] = []
     for rank in ranks:
         name = "?" if rank.rank is None else str(rank.rank)
         host = str(rank.run.get("host", ""))
-        state = f"lost: {rank.trouble}" if rank.trouble else "live"
         if rank.rank not in times:
-            rows.append((name, host, "-", "-", "-", "-", "-", "-", state))
+            rows.append((name, host, "-", "-", "-", "-", "-", "-", _state(rank)))
             continue
         of = times[rank.rank]
         stalled = rank.states[-1]["stalled_tensors"] if rank.states else 0
         rows.append((name, host, f"{rank.steps[-1]['step']:.0f}", seconds(of.step), seconds(of.own),
                      seconds(of.communication), size(sent_per_second(rank)) + "/s",
-                     f"{stalled:.0f}", state))
+                     f"{stalled:.0f}", _state(rank)))
     return rows
 
 
 def _stuck_lines(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List[str]:
     """That no step has ended for much longer than one takes, as the dashboard says it."""
     since = [(rank.states[-1]["time_ns"] - rank.steps[-1]["end_ns"]) / 1e9
-             for rank in ranks if rank.steps and rank.states]
+             for rank in ranks if rank.steps and rank.states and rank.end is None]
     longest = max((of.step for of in times.values()), default=0.0)
     if not since or min(since) <= max(STUCK_SECONDS, STUCK_STEPS * longest):
         return []
@@ -178,12 +184,16 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = _parsed(arguments)
     try:
         job = Job(options.url, os.environ.get("WEIR_METRICS_TOKEN", ""))
+        job.look()
+        if options.once:
+            print(page(job.ranks, options.layers), end="")
+            return 0
         while True:
-            job.look()
-            text = page(job.ranks, options.layers)
-            if options.once:
-                print(text, end="")
-                return 0
+            job.follow()
+            with contextlib.ExitStack() as held:
+                for rank in job.ranks:
+                    held.enter_context(rank.lock)
+                text = page(job.ranks, options.layers)
             print(CLEAR + text, end="", flush=True)
             time.sleep(options.every)
     except (OSError, ValueError) as error:

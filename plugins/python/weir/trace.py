@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 import sys
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -36,9 +37,9 @@ class Trace:
         self.job = ""  # Tells it from others; "": not known.
         for event in self.events:
             if event.get("name") == "process_name":
-                self.rank = event["pid"]
-                who, _, self.host = event["args"]["name"].partition(" on ")
-                self.size = int(who.rpartition(" of ")[2])
+                name = re.fullmatch(r"rank (\d+) of (\d+) on (.*)", str(event["args"].get("name")))
+                if name:
+                    self.rank, self.size, self.host = int(name[1]), int(name[2]), name[3]
             if event.get("name") == "process_sort_index":
                 self.unix_time_at_0_ns = event["args"]["unix_time_at_0_ns"]
                 self.job = event["args"].get("job", "")

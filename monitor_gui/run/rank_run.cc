@@ -69,6 +69,7 @@ void RankRun::Add(const Block& block) {
   if (kind == "stages") AddStages(block);
   if (kind == "state") AddStates(block);
   if (kind == "stalls") AddStalls(block);
+  if (kind == "end") SetEnd(block);
   if (kind == "gap") lost_blocks_ += static_cast<std::uint64_t>(block.head().blocks);
 }
 
@@ -206,6 +207,13 @@ void RankRun::AddStalls(const Block& block) {
   stalls_.push_back(ParseStalls(block, epoch_ns_));
   if (stalls_.size() > kMostStalls) stalls_.pop_front();
   See(stalls_.back().time_ns);
+}
+
+void RankRun::SetEnd(const Block& block) {
+  const QJsonObject said = block.json().object();
+  end_ = {.time_ns = said["time_ns"].toInteger() + epoch_ns_,
+          .failure = said["failure"].toString()};
+  See(end_->time_ns);
 }
 
 }  // namespace weir::monitor

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -94,6 +95,12 @@ struct StateRow {
   void Join(const StateRow& later);
 };
 
+/// The last thing that a rank says.
+struct RankEnd {
+  std::int64_t time_ns = 0;
+  QString failure{};  ///< Empty: in good order.
+};
+
 /// What is known of one rank of a run: its steps, old ones at a coarser level, and its newest
 /// stages. Not thread-safe.
 class RankRun {
@@ -127,6 +134,8 @@ class RankRun {
   std::span<const StateRow> StatesUntil(std::int64_t time_ns) const;
   /// Whenever that changed: of rank 0 alone.
   const std::deque<Stalls>& stalls() const { return stalls_; }
+  /// Nothing: it goes on, or could not say any more that it does not.
+  const std::optional<RankEnd>& end() const { return end_; }
   /// That were overwritten before the rank's monitor had read them.
   std::uint64_t lost_records() const { return lost_records_; }
   /// That the rank did not keep until they were asked for.
@@ -143,6 +152,7 @@ class RankRun {
   void AddStages(const Block& block);
   void AddStates(const Block& block);
   void AddStalls(const Block& block);
+  void SetEnd(const Block& block);
   void See(std::int64_t time_ns) { newest_ns_ = std::max(newest_ns_, time_ns); }
 
   QJsonObject run_;
@@ -153,6 +163,7 @@ class RankRun {
   std::deque<StageRow> stages_;
   BoundedRows<StateRow> states_{kMostStates};
   std::deque<Stalls> stalls_;
+  std::optional<RankEnd> end_;
   std::uint64_t lost_records_ = 0;
   std::uint64_t lost_blocks_ = 0;
   std::int64_t newest_ns_ = 0;

@@ -46,6 +46,17 @@ void Run::KeepLinks(const std::set<int>& ranks) {
   std::erase_if(links_, [&](const auto& link) { return !ranks.contains(link.first); });
 }
 
+bool Run::HasEnded(int rank) const {
+  const auto known = ranks_.find(rank);
+  return known != ranks_.end() && known->second.end().has_value();
+}
+
+bool Run::HasEnded() const {
+  return !ranks_.empty() && std::ranges::all_of(ranks_, [](const auto& rank) {
+    return rank.second.end().has_value();
+  });
+}
+
 std::int64_t Run::newest_ns() const {
   std::int64_t newest = 0;
   for (const auto& [rank, known] : ranks_) newest = std::max(newest, known.newest_ns());

@@ -31,6 +31,10 @@ class Run {
 
   const std::map<int, RankRun>& ranks() const { return ranks_; }
   const std::map<int, RankLink>& links() const { return links_; }
+  /// Whether that rank has said that it is at its end.
+  bool HasEnded(int rank) const;
+  /// Whether all have, of those that are known.
+  bool HasEnded() const;
   const LayerHistory& layers() const { return layers_; }
   /// End of the newest thing that is known of any rank; 0: nothing.
   std::int64_t newest_ns() const;

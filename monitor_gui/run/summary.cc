@@ -109,9 +109,25 @@ void Warn(const QString& of, Summary& summary) {
   summary.health = std::max(summary.health, Summary::Health::kWarning);
 }
 
+/// What ranks say that they ended by, until then: once where several say the same.
+QStringList Failures(const Run& run, std::int64_t until_ns) {
+  QStringList failures;
+  for (const auto& [rank, known] : run.ranks()) {
+    if (!known.end() || known.end()->failure.isEmpty() || known.end()->time_ns > until_ns) continue;
+    failures += QObject::tr("the job has failed: %1").arg(known.end()->failure);
+  }
+  failures.removeDuplicates();
+  return failures;
+}
+
 void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary& summary) {
   using State = RankLink::State;
+  if (const QStringList failures = Failures(run, StateEnd(run, at)); !failures.isEmpty()) {
+    summary.troubles += failures;
+    summary.health = Summary::Health::kBad;
+  }
   for (const auto& [rank, link] : run.links()) {
+    if (run.HasEnded(rank)) continue;  // Nobody expects it to answer.
     if (link.state == State::kLost) {
       summary.troubles += QObject::tr("rank %1 is lost: %2").arg(rank).arg(link.detail);
       summary.health = Summary::Health::kBad;
@@ -132,7 +148,7 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
   for (const QString& sentence : stalled) Warn(sentence, summary);
   const double without_step = SecondsWithoutStep(run);
   const double stuck = std::max(kStuckSeconds, kStuckSteps * summary.step_seconds);
-  if (stalled.isEmpty() && at.is_newest() && without_step > stuck)
+  if (stalled.isEmpty() && at.is_newest() && !run.HasEnded() && without_step > stuck)
     Warn(QObject::tr("no step has ended for %1 s").arg(without_step, 0, 'f', 0), summary);
   if (summary.exposed_compression > kCostly) {
     Warn(QObject::tr("steps wait for compression for %1 % of their time")
@@ -172,7 +188,10 @@ Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
       dense += step.count * static_cast<double>(step.dense_bytes);
     }
   }
-  if (!stepping.empty()) summary.health = Summary::Health::kGood;
+  if (!stepping.empty()) {
+    const bool is_over = run.HasEnded() && StateEnd(run, at) == run.newest_ns();
+    summary.health = is_over ? Summary::Health::kEnded : Summary::Health::kGood;
+  }
   FindSlowest(std::move(stepping), summary);
   if (payload > 0) summary.wire_ratio = dense / payload;
   const double samples = SamplesPerStep(run, summary.ranks);

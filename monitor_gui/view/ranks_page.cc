@@ -19,7 +19,12 @@ constexpr int kNotSubmitted = kColumns - 1;
 constexpr std::size_t kTimes = 5;  // Of these, columns of steps.
 constexpr std::size_t kTensorsNamed = 2;
 
-QString StateOf(const RankLink& link) {
+/// `known`: null where there is nothing of it.
+QString StateOf(const RankLink& link, const RankRun* known) {
+  if (known != nullptr && known->end()) {
+    const QString& failure = known->end()->failure;
+    return failure.isEmpty() ? QObject::tr("ended") : QObject::tr("failed: %1").arg(failure);
+  }
   switch (link.state) {
     case RankLink::State::kRecorded:
       return QObject::tr("recorded");
@@ -93,7 +98,7 @@ Cells RowOf(const Side& side, int rank, const RankLink& link) {
   const auto found = side.run.ranks().find(rank);
   const RankRun* const known = found == side.run.ranks().end() ? nullptr : &found->second;
   Cells row = {side.label, NumberCell(rank), known == nullptr ? UnknownCell() : known->host(),
-               StateOf(link), HeardOf(link)};
+               StateOf(link, known), HeardOf(link)};
   if (known == nullptr) {
     row.resize(kColumns, UnknownCell());
     return row;

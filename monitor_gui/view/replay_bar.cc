@@ -114,6 +114,9 @@ void ReplayBar::ShowState(const Replay& replay, const Times& times) {
   if (replay.playing()) {
     state_->setText(tr("Playing"));
     SetTextColor(*state_, theme.accent);
+  } else if (is_live && times.has_ended && replay.following()) {
+    state_->setText(tr("The job has ended"));
+    SetTextColor(*state_, theme.faint);
   } else if (times.is_lost && replay.following()) {
     state_->setText(tr("No rank answers"));
     SetTextColor(*state_, theme.bad);

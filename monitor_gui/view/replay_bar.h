@@ -18,7 +18,8 @@ class ReplayBar final : public QWidget {
     double chosen_seconds = 0.0;  ///< Since the begin of the first step.
     double last_seconds = 0.0;
     bool is_live = false;
-    bool is_lost = false;  ///< It is live, and no rank answers.
+    bool is_lost = false;    ///< It is live, and no rank answers.
+    bool has_ended = false;  ///< No rank will say any more.
   };
 
   explicit ReplayBar(QWidget* parent = nullptr);

@@ -196,6 +196,8 @@ void Strip::ShowHealth(const Summary& summary, const Summary* other) {
   switch (other == nullptr ? summary.health : std::max(summary.health, other->health)) {
     case Summary::Health::kWaiting:
       return health_->Show(tr("No step yet"), theme.faint);
+    case Summary::Health::kEnded:
+      return health_->Show(tr("Ended well"), theme.good);
     case Summary::Health::kGood:
       return health_->Show(tr("Good"), theme.good);
     case Summary::Health::kWarning:

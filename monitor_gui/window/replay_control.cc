@@ -44,7 +44,8 @@ void ReplayControl::Update() {
     };
     ReplayBar::Times times{
         .is_live = session_.is_live(),
-        .is_lost = !run.links().empty() && std::ranges::all_of(run.links(), is_lost)};
+        .is_lost = !run.links().empty() && std::ranges::all_of(run.links(), is_lost),
+        .has_ended = run.HasEnded()};
     if (!replay_.steps().is_empty()) {
       times.chosen_seconds = seconds(replay_.step());
       times.last_seconds = seconds(replay_.steps().last);

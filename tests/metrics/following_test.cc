@@ -247,8 +247,8 @@ TEST(Following, WhoWaitsHearsTheLastStepAndTheEnd) {
   const EngineGauges gauges;
   Settings settings;
   settings.metrics_port = HttpServer({}, {}).port();
-  auto monitor = std::make_unique<Monitor>(settings, RunInfo{.rank = 0, .size = 1}, recorder, names,
-                                           gauges);
+  auto monitor =
+      std::make_unique<Monitor>(settings, RunInfo{.rank = 0, .size = 1}, recorder, names, gauges);
   const int port = monitor->port();
   std::atomic<bool> has_asked = false;
   auto follower = std::async(std::launch::async, [&] {

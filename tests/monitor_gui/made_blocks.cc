@@ -115,6 +115,11 @@ QByteArray StagesBlock(int rank, const std::vector<MadeStage>& stages) {
       .Bytes();
 }
 
+QByteArray EndBlock(int rank, qint64 time_ms, const QString& failure) {
+  const QJsonObject all{{"time_ns", time_ms * kMs}, {"failure", failure}};
+  return MadeBlock("end", rank).Text(QJsonDocument(all).toJson()).Bytes();
+}
+
 QByteArray StallsBlock(qint64 time_ms, const std::vector<MadeStall>& stalls, int left_out) {
   QJsonArray tensors;
   for (const MadeStall& stall : stalls) {

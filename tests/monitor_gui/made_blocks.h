@@ -93,6 +93,9 @@ struct MadeStall {
   QJsonArray missing{};
   int process_set = 0;
 };
+/// The last of a rank. `failure`: empty where it ended in good order.
+QByteArray EndBlock(int rank, qint64 time_ms, const QString& failure = {});
+
 /// What rank 0 says is stalled at a time.
 QByteArray StallsBlock(qint64 time_ms, const std::vector<MadeStall>& stalls, int left_out = 0);
 

@@ -68,6 +68,7 @@ class SourceTest : public QObject {
   void FollowsAllRanksThatRankZeroNames();
   void FollowsOneRankThatKnowsNoOthers();
   void ALostRankIsShownAndFollowedAgain();
+  void ARankThatHasEndedIsFollowedAgainWhenAJobBegins();
   void AnEndpointThatComesLaterIsFound();
   void TheNextJobAtAnAddressHasItsOwnRanks();
   void AJobThatIsMetLateIsNotMixedWithTheOneBefore();
@@ -120,6 +121,25 @@ void SourceTest::ALostRankIsShownAndFollowedAgain() {
   zero.Add(StepOf(0, 1));
   QTRY_COMPARE(StateOf(session, 0), RankLink::State::kLive);
   QTRY_COMPARE(Steps(session, 0), 2u);
+}
+
+void SourceTest::ARankThatHasEndedIsFollowedAgainWhenAJobBegins() {
+  FakeEndpoint zero;
+  zero.SetTargets(TargetsOf({&zero}));
+  Begin(zero, "a1", 0, 1);
+  zero.Add(MadeBlock("end", 0).Text(R"({"time_ns": 9, "failure": ""})"));
+  Session session(zero.url(), {});
+  session.Start();
+  const auto has_ended = [&] {
+    return session.run().Read([](const Run& run) { return run.HasEnded(); });
+  };
+  QTRY_VERIFY(has_ended());
+  zero.Close();
+  QTRY_COMPARE(StateOf(session, 0), RankLink::State::kLost);
+  Begin(zero, "b2", 0, 1);
+  zero.Listen();
+  QTRY_VERIFY(!has_ended());
+  QTRY_COMPARE(StateOf(session, 0), RankLink::State::kLive);
 }
 
 void SourceTest::AnEndpointThatComesLaterIsFound() {

@@ -25,6 +25,8 @@ class SummaryTest : public QObject {
   void OfManyStalledTensorsAFewAreNamed();
   void AStallIsThereFromItsBeginningToItsEnd();
   void RanksThatAreLostOrSilentAreTroubles();
+  void AJobThatEndedWellIsNotLost();
+  void WhyAJobFailedIsSaidOnceAndFromThenOn();
   void ASummaryOfOldStepsIsThatOfEachOfThem();
 };
 
@@ -204,6 +206,30 @@ void SummaryTest::RanksThatAreLostOrSilentAreTroubles() {
   const Summary lost = Summarise(run, 101'000);
   QCOMPARE(lost.health, Summary::Health::kBad);
   QVERIFY(lost.troubles.join("").contains("rank 1 is lost: connection refused"));
+}
+
+void SummaryTest::AJobThatEndedWellIsNotLost() {
+  const QByteArray steps = RunBlock(0, 2) + StepsBlock(0, {{.step = 0}, {.step = 1}}) +
+                           RunBlock(1, 2) + StepsBlock(1, {{.step = 0}, {.step = 1}});
+  Run run = RunOf(steps + EndBlock(0, 90'000));  // Long after the last step.
+  run.SetLink(0, {.state = RankLink::State::kLost, .detail = "connection refused"});
+  run.SetLink(1, {.state = RankLink::State::kLive, .heard_ms = 100'000});
+  QCOMPARE(Summarise(run, 100'000).troubles, QStringList("no step has ended for 90 s"));
+  for (const Block& block : ScanBlocks(EndBlock(1, 90'000)).blocks) run.Add(block);
+  const Summary ended = Summarise(run, 120'000);
+  QCOMPARE(ended.troubles, QStringList());
+  QCOMPARE(ended.health, Summary::Health::kEnded);
+  QCOMPARE(Summarise(run, 120'000, MomentOf(run, 0)).health, Summary::Health::kGood);
+}
+
+void SummaryTest::WhyAJobFailedIsSaidOnceAndFromThenOn() {
+  const Run run =
+      RunOf(RunBlock(0, 2) + StepsBlock(0, {{.step = 0}, {.step = 1}}) + RunBlock(1, 2) +
+            EndBlock(0, 300, "rank 2 is lost") + EndBlock(1, 300, "rank 2 is lost"));
+  const Summary failed = Summarise(run, 0);
+  QCOMPARE(failed.troubles, QStringList("the job has failed: rank 2 is lost"));
+  QCOMPARE(failed.health, Summary::Health::kBad);
+  QCOMPARE(Summarise(run, 0, MomentOf(run, 0)).troubles, QStringList());
 }
 
 void SummaryTest::ASummaryOfOldStepsIsThatOfEachOfThem() {

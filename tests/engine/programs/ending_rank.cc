@@ -1,6 +1,7 @@
 // A rank that trains until a file is there, whose text says how it ends.
 //
-// usage: ending_rank FILE      "well": all in good order; anything else: rank 1 aborts for that reason
+// usage: ending_rank FILE      "well": all in good order; anything else: rank 1 aborts for that
+// reason
 
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,7 @@
 #include "launcher/hosts.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -109,6 +111,18 @@ std::vector<Host> HostsOfRanks(const std::vector<Host>& hosts, int ranks) {
     ranks -= here;
   }
   return used;
+}
+
+void CheckMetricsPorts(int port, const std::vector<Host>& hosts) {
+  constexpr int kLastPort = 65535;
+  if (port == 0) return;
+  for (const Host& host : hosts) {
+    if (host.slots <= kLastPort - port + 1) continue;
+    throw InvalidArgument(fmt::format(
+        "--metrics-port {} leaves ports for {} of the {} ranks on {}: each serves on one of its "
+        "own, and the last port is {}; give {} or less",
+        port, kLastPort - port + 1, host.slots, host.name, kLastPort, kLastPort - host.slots + 1));
+  }
 }
 
 std::vector<std::string> PlaceProcesses(const std::vector<Host>& hosts, int ranks, int servers) {

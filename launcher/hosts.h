@@ -28,6 +28,11 @@ std::string HostsText(const std::vector<Host>& hosts);
 /// The first of the hosts, with slots for just that many ranks. Throws as PlaceProcesses does.
 std::vector<Host> HostsOfRanks(const std::vector<Host>& hosts, int ranks);
 
+/// Every rank serves its metrics on `port`, of its host's first one, and those behind it; 0: none
+/// does. Throws InvalidArgument when a host has more ranks than there are ports. `hosts`: with
+/// slots for just the ranks.
+void CheckMetricsPorts(int port, const std::vector<Host>& hosts);
+
 /// The host of each rank, and of each server behind them: hosts are filled in their order. Throws
 /// InvalidArgument when there are more than slots.
 std::vector<std::string> PlaceProcesses(const std::vector<Host>& hosts, int ranks, int servers = 0);

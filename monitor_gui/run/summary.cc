@@ -2,6 +2,7 @@
 
 #include <QObject>
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,12 +24,13 @@ struct OfRank {
   MeanTimes times;
 };
 
-double SentPerSecond(std::span<const StateRow> states) {
-  if (states.size() < 2) return 0.0;
+std::optional<double> SentPerSecond(std::span<const StateRow> states) {
+  if (states.size() < 2) return std::nullopt;
   const StateRow& now = states.back();
   const StateRow& before = states[states.size() - std::min<std::size_t>(states.size(), 5)];
   const double seconds = static_cast<double>(now.time_ns - before.time_ns) * 1e-9;
-  return seconds > 0 ? static_cast<double>(now.sent_bytes - before.sent_bytes) / seconds : 0.0;
+  if (seconds <= 0) return std::nullopt;
+  return static_cast<double>(now.sent_bytes - before.sent_bytes) / seconds;
 }
 
 /// Samples that all ranks take in a step, by those that are known; 0: one of them does not say.

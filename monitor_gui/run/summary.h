@@ -25,8 +25,8 @@ struct Summary {
   /// Of all ranks together; nothing: not all that are known say how many samples their steps take.
   std::optional<double> samples_per_second{};
   double wire_ratio = 1.0;  ///< Dense bytes over payload.
-  /// Bytes that the newest states say a rank sends, the most of all.
-  double sent_per_second = 0.0;
+  /// Bytes that the newest states say a rank sends, the most of all; nothing before the second one.
+  std::optional<double> sent_per_second{};
   /// Whose own work in a step takes longest; nothing with one rank.
   std::optional<int> slowest_rank{};
   double slowest_excess = 0.0;  ///< How much longer than the median rank's, as a fraction.

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/view_table.h"
@@ -125,6 +126,7 @@ void BandwidthPage::Refresh(const Look& look) {
   rate_->Show(rate);
   step_bytes_->Show(bytes);
   waiting_->Show(waiting);
+  AlignPlots(std::array{rate_, step_bytes_, waiting_});
 }
 
 Table BandwidthPage::Export(const Look& /*look*/) const {

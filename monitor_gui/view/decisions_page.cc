@@ -4,14 +4,17 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <utility>
 
+#include "monitor_gui/run/summary.h"
 #include "monitor_gui/view/view_table.h"
 
 namespace weir::monitor {
 namespace {
 
 constexpr std::ptrdiff_t kStagesLookedAt = 20'000;
+constexpr std::int64_t kSteps = Summary::kSteps;  // The newest, as in the strip.
 
 struct Measured {
   std::uint8_t route = 0;
@@ -26,18 +29,21 @@ struct Measured {
 std::map<std::uint32_t, Measured> MeasuredOf(const RankRun& rank, std::int64_t until_ns) {
   std::map<std::uint32_t, Measured> buckets;
   const auto end = rank.stages().begin() + rank.StagesUntil(until_ns);
-  const auto count = std::min(end - rank.stages().begin(), kStagesLookedAt);
-  for (auto row = end - count; row != end; ++row) {
-    if (row->step < 0) continue;
-    Measured& bucket = buckets[row->bucket];
-    const double seconds = static_cast<double>(row->end_ns - row->start_ns) * 1e-9;
-    if (row->stage == Stage::kCompress) bucket.compress_seconds += seconds;
-    if (row->stage != Stage::kExchange) continue;
-    bucket.route = row->route;
-    if (std::exchange(bucket.step, row->step) != row->step) bucket.steps += 1;
+  const std::ranges::subrange looked_at(
+      end - std::min(end - rank.stages().begin(), kStagesLookedAt), end);
+  std::int64_t newest = -1;
+  for (const StageRow& row : looked_at) newest = std::max(newest, row.step);
+  for (const StageRow& row : looked_at) {
+    if (row.step < 0 || row.step <= newest - kSteps) continue;
+    Measured& bucket = buckets[row.bucket];
+    const double seconds = static_cast<double>(row.end_ns - row.start_ns) * 1e-9;
+    if (row.stage == Stage::kCompress) bucket.compress_seconds += seconds;
+    if (row.stage != Stage::kExchange) continue;
+    bucket.route = row.route;
+    if (std::exchange(bucket.step, row.step) != row.step) bucket.steps += 1;
     bucket.exchange_seconds += seconds;
-    bucket.payload += static_cast<double>(row->bytes_in);
-    bucket.dense += static_cast<double>(row->bytes_out);
+    bucket.payload += static_cast<double>(row.bytes_in);
+    bucket.dense += static_cast<double>(row.bytes_out);
   }
   return buckets;
 }
@@ -52,17 +58,20 @@ DecisionsPage::DecisionsPage(QWidget* parent)
            {tr("Compressor"), tr("What makes its payload.")},
            {tr("Route"), tr("How its newest exchange went.")},
            {tr("Why"), tr("Who decided that.")},
-           {tr("Payload"), tr("Bytes that rank 0 puts into its exchanges in a step, mean."), true,
-            "B"},
-           {tr("Wire ratio"), tr("Dense bytes over payload."), true, "ratio"},
-           {tr("Compress"), tr("Time of compression a step, mean."), true, "s"},
-           {tr("Exchange"), tr("Time of its exchanges in a step, measured, mean."), true, "s"},
+           {tr("Payload"),
+            tr("Bytes that rank 0 puts into its exchanges in a step, mean of the newest steps, of "
+               "50 at most."),
+            true, "B"},
+           {tr("Wire ratio"), tr("Dense bytes over payload, of the same steps."), true, "ratio"},
+           {tr("Compress"), tr("Time of compression in a step, mean of these."), true, "s"},
+           {tr("Exchange"), tr("Time of its exchanges in a step, measured, mean of these."), true,
+            "s"},
            {tr("Predicted"), tr("Time of an exchange as a cost model would have it."), true, "s"}},
           this) {
   auto* note =
       new QLabel(tr("Ways are decided by options, and never carry more than dense would. There is "
-                    "no cost model "
-                    "yet: nothing is predicted, and nothing planned anew while a job runs."),
+                    "no cost model yet: nothing is predicted, and nothing planned anew while a job "
+                    "runs."),
                  this);
   note->setWordWrap(true);
   note->setContentsMargins(12, 8, 12, 8);

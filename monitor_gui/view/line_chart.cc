@@ -160,11 +160,10 @@ void LineChart::FitAxes(const std::vector<Line>& lines) {
   if (scale_ == Scale::kLogarithmic) {
     if (high < low) low = high = 1;
     constexpr double kRounding = 1e-6;
-    const double bottom = std::floor(std::log10(low) + kRounding);
     const double top = std::ceil(std::log10(high) - kRounding);
+    const double bottom = std::min(std::floor(std::log10(low) + kRounding), top - 1);
     // A little less, so that rounding does not take the lowest label away.
-    SetY({.low = std::pow(10, bottom) * (1 - kRounding),
-          .high = std::pow(10, std::max(top, bottom + 1))});
+    SetY({.low = std::pow(10, bottom) * (1 - kRounding), .high = std::pow(10, top)});
   } else {
     const double step = RoundStep(std::max(high, 1e-12) / kTicks);
     SetY(
@@ -215,6 +214,19 @@ void LineChart::PaintMark(QPainter& painter) const {
   const double x = area.left() + (*mark_ - x_->min()) / (x_->max() - x_->min()) * area.width();
   painter.setPen(QPen(Theme::Of(palette()).accent, 1));
   painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
+}
+
+void AlignPlots(std::span<LineChart* const> charts) {
+  constexpr int kMargin = 4;
+  const auto labels = [](const LineChart* chart) {
+    return qRound(chart->chart()->plotArea().left()) - chart->chart()->margins().left();
+  };
+  const int widest = labels(*std::ranges::max_element(charts, {}, labels));
+  for (LineChart* chart : charts) {
+    QMargins margins = chart->chart()->margins();
+    margins.setLeft(kMargin + widest - labels(chart));
+    if (margins != chart->chart()->margins()) chart->chart()->setMargins(margins);
+  }
 }
 
 std::optional<double> MarkOf(const Moment& at) {

@@ -1,6 +1,7 @@
 #include "monitor_gui/view/sparsity_page.h"
 
 #include <QVBoxLayout>
+#include <array>
 #include <optional>
 
 #include "monitor_gui/view/theme.h"
@@ -84,6 +85,7 @@ void SparsityPage::Refresh(const Look& look) {
   density_->Show(density);
   residual_->Show(residual);
   threshold_->Show(threshold);
+  AlignPlots(std::array{density_, residual_, threshold_});
 }
 
 Table SparsityPage::Export(const Look& /*look*/) const {

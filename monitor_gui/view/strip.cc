@@ -133,7 +133,7 @@ void Strip::ShowNumbers(const Summary& summary) {
   communication_->Show(Percent(summary.exposed_communication));
   compression_->Show(Percent(summary.exposed_compression));
   ratio_->Show(Times(summary.wire_ratio));
-  sent_->Show(BytesPerSecond(summary.sent_per_second));
+  sent_->Show(summary.sent_per_second ? BytesPerSecond(*summary.sent_per_second) : "–");
   slowest_->Show(summary.slowest_rank ? QString::number(*summary.slowest_rank) : "–");
 }
 
@@ -176,8 +176,10 @@ void Strip::ShowOther(const Summary& summary, const Summary& other) {
   compression_->Remark(both(Percent(other.exposed_compression), summary.exposed_compression,
                             other.exposed_compression));
   ratio_->Remark(both(Times(other.wire_ratio), summary.wire_ratio, other.wire_ratio));
-  sent_->Remark(
-      both(BytesPerSecond(other.sent_per_second), summary.sent_per_second, other.sent_per_second));
+  sent_->Remark(other.sent_per_second
+                    ? both(BytesPerSecond(*other.sent_per_second),
+                           summary.sent_per_second.value_or(0), *other.sent_per_second)
+                    : tr("B –"));
   slowest_->Remark(other.slowest_rank
                        ? tr("B %1, +%2").arg(*other.slowest_rank).arg(Percent(other.slowest_excess))
                        : tr("B –"));

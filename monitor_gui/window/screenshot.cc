@@ -8,7 +8,8 @@ namespace weir::monitor {
 namespace {
 
 constexpr int kLookMs = 250;
-constexpr int kMostLooks = 120;    // Half a minute.
+constexpr int kMostLooks = 120;  // Half a minute.
+constexpr int kLooksAtNobody = 20;
 constexpr std::size_t kSteps = 8;  // Of a live run, before it is worth a picture.
 
 }  // namespace
@@ -17,23 +18,35 @@ Screenshot::Screenshot(MainWindow& window, QString path, std::optional<std::int6
     : window_(window), path_(std::move(path)), step_(step) {
   for (Session* session : {&window.session(), window.other_session()}) {
     if (session == nullptr) continue;
+    const std::size_t index = sources_.size();
+    sources_.push_back({.session = session, .said = {}});
     if (!session->is_live()) ++unread_;
     connect(session, &Session::Finished, this, [this] { --unread_; });
     connect(session, &Session::Failed, this, &Screenshot::GiveUp);
-    connect(session, &Session::Said, this, [this](const QString& what) { said_ = what; });
+    connect(session, &Session::Said, this,
+            [this, index](const QString& what) { sources_[index].said = what; });
   }
   connect(&timer_, &QTimer::timeout, this, &Screenshot::Look);
   timer_.start(kLookMs);
 }
 
 void Screenshot::Look() {
-  const bool live = window_.session().is_live();
-  const bool enough = window_.session().run().Read([](const Run& run) {
-    const auto has_steps = [](const auto& rank) { return rank.second.steps().size() >= kSteps; };
-    return !run.ranks().empty() && std::all_of(run.ranks().begin(), run.ranks().end(), has_steps);
-  });
-  if (unread_ == 0 && (!live || enough)) return Take();
-  if (++looks_ == kMostLooks) GiveUp(tr("there is too little to show: %1").arg(said_));
+  bool is_enough = unread_ == 0;
+  bool is_there = true;
+  for (const Source& source : sources_) {
+    if (!source.session->is_live()) continue;
+    source.session->run().Read([&](const Run& run) {
+      const auto has_steps = [](const auto& rank) { return rank.second.steps().size() >= kSteps; };
+      is_there = is_there && !run.ranks().empty();
+      is_enough = is_enough && !run.ranks().empty() && std::ranges::all_of(run.ranks(), has_steps);
+    });
+  }
+  if (is_enough) return Take();
+  if (++looks_ == (is_there ? kMostLooks : kLooksAtNobody)) {
+    QStringList said;
+    for (const Source& source : sources_) said += source.said;
+    GiveUp(tr("there is too little to show: %1").arg(said.join("; ")));
+  }
 }
 
 void Screenshot::Take() {

@@ -4,6 +4,7 @@
 #include <QString>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "monitor_gui/window/main_window.h"
 
@@ -24,7 +25,11 @@ class Screenshot final : public QObject {
   MainWindow& window_;
   const QString path_;
   const std::optional<std::int64_t> step_;
-  QString said_;  // By a session, the last time.
+  struct Source {
+    Session* session;
+    QString said;  // The last time.
+  };
+  std::vector<Source> sources_;
   QTimer timer_;
   int looks_ = 0;
   int unread_ = 0;  // Files that are still being read.

@@ -54,6 +54,16 @@ TEST(Hosts, MoreRanksThanSlotsAreRefused) {
       ThrowsMessage<InvalidArgument>(HasSubstr("-np 4 asks for more ranks than the 3 slots")));
 }
 
+TEST(Hosts, EveryRankNeedsAPortForItsMetrics) {
+  const std::vector<Host> hosts = ParseHosts("a:2,b:4");
+  EXPECT_NO_THROW(CheckMetricsPorts(0, hosts));
+  EXPECT_NO_THROW(CheckMetricsPorts(65532, hosts));
+  EXPECT_THAT([&] { CheckMetricsPorts(65533, hosts); },
+              ThrowsMessage<InvalidArgument>(HasSubstr(
+                  "--metrics-port 65533 leaves ports for 3 of the 4 ranks on b: each serves on one "
+                  "of its own, and the last port is 65535; give 65532 or less")));
+}
+
 TEST(Hosts, SlotsBeyondAllMemoryAreSlots) {
   EXPECT_THAT(PlaceProcesses(ParseHosts("a:2147483647,b:2147483647"), 2), ElementsAre("a", "a"));
 }

@@ -24,6 +24,13 @@ TEST(Weirrun, AMissingMpiexecIsNamed) {
   EXPECT_THAT(job.output(), HasSubstr("WEIR_MPIEXEC is '/no/such/mpiexec'"));
 }
 
+TEST(Weirrun, TooFewPortsForMetricsAreSaidBeforeAnythingStarts) {
+  LaunchedJob job({"-np", "2", "--metrics-port", "65535", "true"},
+                  {{"WEIR_MPIEXEC", "/no/such/mpiexec"}});
+  EXPECT_EQ(job.ExitCode(), 2);
+  EXPECT_THAT(job.output(), HasSubstr("--metrics-port 65535 leaves ports for 1 of the 2 ranks"));
+}
+
 TEST(Weirrun, AFailingMpiexecIsNoHang) {
   LaunchedJob job({"-np", "2", "true"}, {{"WEIR_MPIEXEC", "/bin/false"}});
   EXPECT_EQ(job.ExitCode(), 1);

@@ -1,8 +1,11 @@
 // What a chart says of the place that the mouse is at.
 #include <QChart>
 #include <QHelpEvent>
+#include <QLogValueAxis>
 #include <QTest>
 #include <QToolTip>
+#include <QVBoxLayout>
+#include <array>
 
 #include "monitor_gui/view/chart_values.h"
 #include "monitor_gui/view/line_chart.h"
@@ -19,6 +22,8 @@ class ChartTest : public QObject {
   void EachLineHasThePointThatLiesNearest();
   void WithoutPointsThereIsNothingToSay();
   void TheToolTipIsOfTheMousesPlace();
+  void ARatioOfOneIsAtTheTopOfItsAxis();
+  void PlotsAboveEachOtherBeginAtOnePlace();
 };
 
 namespace {
@@ -78,6 +83,36 @@ void ChartTest::TheToolTipIsOfTheMousesPlace() {
   QVERIFY(ToolTipAt(*chart, 0.95).startsWith("step 20\n"));
   ToolTipAt(*chart, -0.05);  // On the axis' labels. Hiding takes Qt a moment.
   QTRY_VERIFY(!QToolTip::isVisible());
+}
+
+void ChartTest::ARatioOfOneIsAtTheTopOfItsAxis() {
+  QWidget parent;
+  LineChart chart("Density", "step", "ratio", LineChart::Scale::kLogarithmic, &parent);
+  chart.Show({{.name = "all", .color = Qt::blue, .points = {{0, 1}, {1, 1}}}});
+  const auto axes = chart.chart()->axes(Qt::Vertical);
+  const auto* const axis = qobject_cast<QLogValueAxis*>(axes.at(0));
+  QVERIFY(axis != nullptr);
+  QCOMPARE(axis->max(), 1.0);
+  QVERIFY(axis->min() < 0.11 && axis->min() > 0.09);
+}
+
+void ChartTest::PlotsAboveEachOtherBeginAtOnePlace() {
+  QWidget parent;
+  QVBoxLayout layout(&parent);
+  LineChart* const narrow = Chart(&parent, {{.name = "a", .color = Qt::red, .points = {{0, 1}}}});
+  LineChart* const wide = Chart(&parent, {{.name = "a", .color = Qt::red, .points = {{0, 1e-7}}}});
+  layout.addWidget(narrow);
+  layout.addWidget(wide);
+  parent.resize(600, 600);
+  parent.show();
+  QVERIFY(QTest::qWaitForWindowExposed(&parent));
+  const auto left = [](const LineChart* chart) { return chart->chart()->plotArea().left(); };
+  QVERIFY(left(wide) > left(narrow) + 4);
+  const double widest = left(wide);
+  AlignPlots(std::array{narrow, wide});
+  QTRY_VERIFY(qAbs(left(narrow) - widest) <= 1);
+  AlignPlots(std::array{narrow, wide});
+  QVERIFY(qAbs(left(wide) - widest) <= 1);
 }
 
 }  // namespace weir::monitor

@@ -139,7 +139,8 @@ void ReplayTest::TheSummaryIsThatOfTheStepsUntilTheMoment() {
   const Summary then = Summarise(run, 0, MomentOf(run, 99));
   QCOMPARE(then.step, 99);
   QCOMPARE(then.exposed_communication, 0.6);
-  QCOMPARE(then.sent_per_second, 500.0);
+  QCOMPARE(then.sent_per_second, std::optional(500.0));
+  QCOMPARE(Summarise(run, 0, MomentOf(run, 2)).sent_per_second, std::nullopt);
   QCOMPARE(then.health, Summary::Health::kGood);
   const Summary now = Summarise(run, 0);
   QCOMPARE(now.exposed_communication, 0.2);

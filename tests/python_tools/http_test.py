@@ -107,6 +107,15 @@ class Tls(unittest.TestCase):
         self.assertGreater(picture.stat().st_size, 1000)
 
     @unittest.skipUnless(MONITOR, "the dashboard is not built")
+    def test_a_picture_of_two_runs_needs_both(self):
+        picture = self.folder / "two.png"
+        for runs in ((self.url, "http://127.0.0.1:1"), ("http://127.0.0.1:1", self.url)):
+            done = self.run_with(*MONITOR, "--screenshot", str(picture), *runs)
+            self.assertEqual(done.returncode, 1, done)
+            self.assertRegex(done.stderr, "too little to show: .*http://127.0.0.1:1 does not answer")
+            self.assertFalse(picture.exists())
+
+    @unittest.skipUnless(MONITOR, "the dashboard is not built")
     def test_the_dashboard_says_that_it_needs_a_display_for_a_window_alone(self):
         environment = {key: value for key, value in os.environ.items()
                        if key not in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")}

@@ -2,13 +2,15 @@
 # weirrun on real remote hosts: two network namespaces, each with a host name, a /dev/shm and an sshd of
 # its own, and a third one where weirrun runs. A bridge joins them.
 #
-#   remote_hosts_test.sh WEIRRUN RANK_PROGRAM
+#   remote_hosts_test.sh WEIRRUN RANK_PROGRAM GOING_PROGRAM
+#
+# GOING_PROGRAM: doomed_rank, which goes on for ever where it is not doomed.
 #
 # All of it, processes and files too, lives in namespaces of this script and goes with it. Exit code 77:
 # skipped, with the reason; it needs root, sshd, ip, and a kernel that lets root make namespaces.
 set -euo pipefail
 
-readonly weirrun=$1 program=$2
+readonly weirrun=$1 program=$2 going=$3
 readonly net=10.77.13 port=2222 device=weir0
 
 skip() {
@@ -134,6 +136,35 @@ echo "== a death on another host is named with its host, and ends the job"
 launch "${reach[@]}" sh -c '[ "$PMI_RANK" = 2 ] && kill -9 $$; exec sleep 600'
 expect_code 137
 expect "^weirrun: rank 2 on $net.2: signal 9 \(Killed\); "
+
+echo "== a request for flight recordings reaches the ranks of both hosts, and the job goes on"
+mkfifo "$work/said"
+: >"$work/output"
+"$weirrun" --network-interface "$device" --tcp "${reach[@]}" --flight-recording "$work/asked.weirflight" \
+  "$going" 0 dgc go-on >"$work/said" 2>&1 &
+job=$!
+exec {said}<"$work/said"
+await() {
+  local line
+  while read -r -t 60 line <&"$said"; do
+    echo "$line" >>"$work/output"
+    [[ ! $line =~ $1 ]] || return 0
+  done
+  fail "no line like: $1"
+}
+await "goes on"
+kill -USR1 "$job"
+await "ranks 0-1 on $net.1, rank 2 on $net.2 write flight recordings"
+for file in asked asked.rank1 asked.rank2; do
+  for ((i = 0; i < 300; ++i)); do
+    [[ ! -s $work/$file.weirflight ]] || break
+    sleep 0.1
+  done
+  grep -qa '"event":"request".*"request":1' "$work/$file.weirflight" || fail "$file.weirflight says nothing of it"
+done
+kill -0 "$job" || fail "the job has ended"
+kill -TERM "$job"
+wait "$job" || true
 
 echo "== the wrong port: the host and ssh's reason"
 launch -np 3 -H "$hosts" -p 2299 -i "$work/user" "$program"

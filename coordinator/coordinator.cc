@@ -163,12 +163,15 @@ void Coordinator::SetEnded(const std::exception_ptr& error, bool failed) {
   ended_ = true;
 }
 
-void Coordinator::ThrowIfEnded() const {
+void Coordinator::ThrowIfEnded() {
   ThrowIfForked();
   if (shutting_down_.load(std::memory_order_acquire)) {
     throw ShutDown("Shutdown was called on this rank; nothing can be submitted any more");
   }
-  if (ended_.load(std::memory_order_acquire)) std::rethrow_exception(ended_error());
+  if (!ended_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(ended_mutex_);
+  failed_ = true;  // In good order for others, perhaps: this rank's program wants to go on.
+  std::rethrow_exception(ended_error_);
 }
 
 void Coordinator::ThrowIfForked() const {

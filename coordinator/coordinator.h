@@ -132,12 +132,12 @@ class Coordinator {
   /// deadline. Nothing uses the network any more once it returns. Idempotent.
   void Shutdown();
   /// Throws why nothing can be submitted any more, if so.
-  void ThrowIfEnded() const;
+  void ThrowIfEnded();
   void ThrowIfForked() const;
   bool ended() const { return ended_.load(std::memory_order_acquire); }
   /// Why; null before.
   std::exception_ptr ended_error() const;
-  /// What went wrong, where it ended by that; empty: nothing did.
+  /// What kept the program from doing all that it wanted to; empty: nothing has.
   std::string failure() const;
   /// This process is a child of the rank's: none of its threads exist here.
   bool forked() const { return ForkGeneration() != fork_generation_; }

@@ -1,5 +1,7 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "common/clock.h"
 #include "common/log.h"
 #include "coordinator/abort_text.h"
@@ -160,7 +162,12 @@ void Coordinator::Close() {
       " called Shutdown or destroyed its engine. Nothing can be submitted any more" + During()));
   // Before the program may find that the job has ended, and destroy its groups.
   for (ProcessSet* set : sets_->own()) set->joining().Close();
-  SetEnded(reason, false);
+  // Where this rank has not called Shutdown, who waits for an exchange is disappointed.
+  const bool is_broken_off =
+      shutdown_deadline_ns_ == 0 && std::ranges::any_of(live_.all(), [](const Bucket* bucket) {
+        return !bucket->patient && bucket->negotiated();
+      });
+  SetEnded(reason, is_broken_off);
   EndRuns(reason);
   if (environment_.membership != nullptr) environment_.membership->Leave();
 }

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "common/flight_filename.h"
 #include "common/log.h"
@@ -68,7 +69,13 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
     throw;
   }
   ReportTotals(settings);
-  if (settings.hierarchical_allreduce || settings.hierarchical_allgather) GoByHosts(settings);
+  if (!settings.hierarchical_allreduce && !settings.hierarchical_allgather) return;
+  try {
+    GoByHosts(settings);
+  } catch (const std::exception& error) {
+    if (parts_->monitor) parts_->monitor->End(error.what());
+    throw;
+  }
 }
 
 void EngineImpl::ReportTotals(const Settings& settings) {
@@ -140,6 +147,7 @@ EngineImpl::~EngineImpl() {
   if (parts_->coordinator->forked()) {
     static_cast<void>(parts_.release());
   } else if (parts_->monitor) {
+    parts_->coordinator->Shutdown();  // Only now it is known how this ends.
     parts_->monitor->End(parts_->coordinator->failure());
   }
 }

@@ -123,7 +123,6 @@ Launcher::Launcher(const Options& options, const Settings& settings)
 }
 
 void Launcher::Prepare(const Settings& settings) {
-  CheckMetricsPorts(settings.metrics_port, HostsOfRanks(options_.hosts, options_.ranks));
   options_.policy.start_timeout =
       milliseconds(static_cast<milliseconds::rep>(settings.start_timeout_seconds * 1000));
   const std::string grace =

@@ -19,9 +19,10 @@ Settings PrepareEnvironment(const Options& options) {
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   for (const auto& [name, origin] : options.origins) origins += name + "=" + origin + "\n";
   setenv(supervision::kOriginsVariable, origins.c_str(), 1);
-  setenv(supervision::kHostsVariable, HostsText(HostsOfRanks(options.hosts, options.ranks)).c_str(),
-         1);
+  const std::vector<Host> hosts = HostsOfRanks(options.hosts, options.ranks);
+  setenv(supervision::kHostsVariable, HostsText(hosts).c_str(), 1);
   Settings settings = Settings::FromEnvironment();
+  CheckMetricsPorts(settings.metrics_port, hosts);
   if (settings.strict && !options.notices.empty()) {
     throw StrictError(fmt::format("{}", fmt::join(options.notices, "; ")));
   }

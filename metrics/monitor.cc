@@ -19,8 +19,6 @@ namespace weir {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{100};
-// For the answers that are under way, and for followers that are between two requests.
-constexpr std::chrono::milliseconds kGoodbye{500};
 constexpr std::int64_t kSampleEveryNs = 1'000'000'000;
 constexpr std::int64_t kLivePauseNs = 200'000'000;
 constexpr std::size_t kBatch = 1024;
@@ -73,7 +71,7 @@ Monitor::Monitor(const Settings& settings, const RunInfo& info, const Recorder& 
 void Monitor::End(const std::string& failure) {
   thread_ = {};  // Stops and joins.
   const std::int64_t now_ns = NowNs();
-  bool is_followed = false;
+  std::vector<LogBlock> last;
   {
     const std::lock_guard lock(mutex_);
     DrainLocked();
@@ -82,11 +80,12 @@ void Monitor::End(const std::string& failure) {
     FlushRunLog(true);
     if (followed_) {
       followed_->blocks.AddEnd(now_ns, failure);
-      followed_->log.Add(followed_->blocks.Take(now_ns, true));
-      is_followed = followed_->log.IsFollowed(now_ns);
+      last = followed_->blocks.Take(now_ns, true);
     }
   }
-  if (is_followed) std::this_thread::sleep_for(kGoodbye);
+  // Without the lock: scrapes go on.
+  if (followed_ && !followed_->log.End(std::move(last)))
+    LogInfo("somebody who follows this rank may not have heard of its end");
 }
 
 Monitor::~Monitor() {

@@ -48,11 +48,12 @@ class Monitor {
   /// before it trains.
   Monitor(const Settings& settings, const RunInfo& info, const Recorder& recorder,
           const BucketNames& names, const EngineGauges& gauges);
-  /// Reads what is left, and finishes the files.
+  /// Reads what is left, unless End has, and finishes the files.
   ~Monitor();
 
-  /// The rank has ended, in good order where `failure` is empty: the last block of its log says so.
-  /// Followers hear it, for which they are given a moment; nothing is recorded any more.
+  /// The rank has ended, in good order where `failure` is empty: the last block of its log says so,
+  /// which followers are given a moment to hear (LiveLog::End). Nothing is recorded any more. To be
+  /// called once, by who destroys it then.
   void End(const std::string& failure);
 
   /// Replaces a timeline that is being written. Throws InvalidArgument when it cannot be written.

@@ -10,7 +10,12 @@
 namespace weir {
 namespace {
 
-constexpr std::chrono::seconds kLongestPause{2};  // Of a follower, between two requests.
+using std::chrono::milliseconds;
+
+constexpr milliseconds kRest{300};   // Of a follower, between two requests: more than any takes.
+constexpr milliseconds kMost{2000};  // For the ends of slow networks.
+// Who has not asked for so long does not follow.
+constexpr milliseconds kLongAgo = LongPoll::kLongest + milliseconds(2000);
 
 }  // namespace
 
@@ -32,27 +37,46 @@ void LiveLog::Add(std::vector<LogBlock> blocks) {
   poll_.Wake();
 }
 
+bool LiveLog::End(std::vector<LogBlock> last) {
+  std::unique_lock lock(mutex_);
+  const int waiting = waiting_;
+  const bool is_followed =
+      asked_ns_ != 0 && std::chrono::nanoseconds(NowNs() - asked_ns_) < kLongAgo;
+  end_ = last.empty() ? newest_ : last.back().number;
+  lock.unlock();
+  Add(std::move(last));
+  if (!is_followed) return true;
+  const auto now = std::chrono::steady_clock::now();
+  lock.lock();
+  const bool all_told = any_told_.wait_until(lock, now + kMost, [&] { return told_ >= waiting; });
+  any_told_.wait_until(lock, now + kRest, [] { return false; });
+  return all_told;
+}
+
+int LiveLog::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_;
+}
+
 std::uint64_t LiveLog::newest() const {
   const std::lock_guard lock(mutex_);
   return newest_;
 }
 
-bool LiveLog::IsFollowed(std::int64_t now_ns) const {
-  using std::chrono::nanoseconds;
-  constexpr std::int64_t kPatienceNs = nanoseconds(LongPoll::kLongest + kLongestPause).count();
-  const std::lock_guard lock(mutex_);
-  return asked_ns_ != 0 && now_ns - asked_ns_ <= kPatienceNs;
-}
-
-void LiveLog::NoteAsked() {
-  const std::lock_guard lock(mutex_);
-  asked_ns_ = NowNs();
-}
-
 std::string LiveLog::Answer(std::string_view query) {
   const FollowQuery asked = ParseFollowQuery(query, job_, newest());
-  NoteAsked();
+  {
+    const std::lock_guard lock(mutex_);
+    asked_ns_ = NowNs();
+    ++waiting_;
+    if (end_ != 0 && asked.after >= end_) ++told_;
+  }
+  any_told_.notify_all();
   poll_.Wait(asked.wait, [&] { return newest() > asked.after; });
+  {
+    const std::lock_guard lock(mutex_);
+    --waiting_;
+  }
   return After(asked.after);
 }
 

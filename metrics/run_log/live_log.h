@@ -1,5 +1,6 @@
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -28,13 +29,17 @@ class LiveLog {
       : rank_(rank), job_(std::move(job)), poll_(poll) {}
 
   void Add(std::vector<LogBlock> blocks);
+  /// Adds the last ones, and waits until who follows has them: not at all where nobody has asked
+  /// for long, else at least as long as a follower rests between two requests, and at most two
+  /// seconds for those that waited to ask again, behind the last block. False: not all have.
+  bool End(std::vector<LogBlock> last);
+  /// Who waits for news.
+  int waiting() const;
 
   /// A FollowQuery: the blocks behind number `after`, which 0 makes all that are kept. Where blocks
   /// behind it were dropped, one of kind "gap" comes last: a reader has to hear first whose they
   /// were. Waits for a first one. Throws InvalidArgument for a query that is none.
   std::string Answer(std::string_view query);
-  /// Whether somebody has asked not long ago, and so will ask again.
-  bool IsFollowed(std::int64_t now_ns) const;
 
  private:
   struct Shelf {
@@ -44,7 +49,6 @@ class LiveLog {
   };
   std::string After(std::uint64_t number) const;
   std::uint64_t newest() const;
-  void NoteAsked();
 
   const int rank_;
   const std::string job_;
@@ -56,6 +60,10 @@ class LiveLog {
       {LogBlock::Level::kDetail, {.most_bytes = kDetailBytes}}};
   std::uint64_t newest_ = 0;
   std::int64_t asked_ns_ = 0;  ///< The last time; 0: never.
+  int waiting_ = 0;
+  std::uint64_t end_ = 0;  ///< Number of the last block; 0: there will be more.
+  int told_ = 0;           ///< Have asked behind that.
+  std::condition_variable any_told_;
 };
 
 }  // namespace weir

@@ -70,6 +70,7 @@ Attempt BlockAt(QByteArrayView bytes, Check check, HeadReader& heads) {
 Block::Block(BlockHead head, QByteArrayView body, QByteArrayView bytes)
     : head_(std::move(head)), body_(body), bytes_(bytes) {
   qsizetype at = 0;
+  if (head_.columns == nullptr) return;
   columns_.reserve(head_.columns->size());
   for (const auto& [name, type, width] : *head_.columns) {
     // A head may say anything: what it multiplies to may overflow.

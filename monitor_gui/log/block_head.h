@@ -26,7 +26,7 @@ struct BlockHead {
   qint64 text_bytes = 0;                   ///< Of a text.
   qint64 lost = 0;                         ///< Of "stages": records.
   qint64 blocks = 0;                       ///< Of a "gap".
-  std::shared_ptr<const Columns> columns;  ///< Never null.
+  std::shared_ptr<const Columns> columns;  ///< Null: none.
 };
 
 /// Reads heads. Those of a kind have the same columns, which are the most of a head: they are

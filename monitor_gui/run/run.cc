@@ -57,6 +57,12 @@ bool Run::HasEnded() const {
   });
 }
 
+bool Run::IsLost() const {
+  return !links_.empty() && std::ranges::all_of(links_, [](const auto& link) {
+    return link.second.state == RankLink::State::kLost;
+  });
+}
+
 std::int64_t Run::newest_ns() const {
   std::int64_t newest = 0;
   for (const auto& [rank, known] : ranks_) newest = std::max(newest, known.newest_ns());

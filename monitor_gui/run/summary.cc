@@ -111,21 +111,32 @@ void Warn(const QString& of, Summary& summary) {
   summary.health = std::max(summary.health, Summary::Health::kWarning);
 }
 
-/// What ranks say that they ended by, until then: once where several say the same.
-QStringList Failures(const Run& run, std::int64_t until_ns) {
-  QStringList failures;
+/// What the rank says that failed first, until then; empty: none did. Others say much the same,
+/// each in its own words.
+QString FirstFailure(const Run& run, std::int64_t until_ns) {
+  int ranks = 0;
+  int first = 0;
+  const RankEnd* its = nullptr;
   for (const auto& [rank, known] : run.ranks()) {
-    if (!known.end() || known.end()->failure.isEmpty() || known.end()->time_ns > until_ns) continue;
-    failures += QObject::tr("the job has failed: %1").arg(known.end()->failure);
+    const auto& end = known.end();
+    if (!end || end->failure.isEmpty() || end->time_ns > until_ns) continue;
+    ++ranks;
+    if (its != nullptr && its->time_ns <= end->time_ns) continue;
+    its = &*end;
+    first = rank;
   }
-  failures.removeDuplicates();
-  return failures;
+  if (ranks == 0) return {};
+  if (ranks == 1) return QObject::tr("rank %1 has failed: %2").arg(first).arg(its->failure);
+  return QObject::tr("%1 ranks have failed, rank %2 first: %3")
+      .arg(ranks)
+      .arg(first)
+      .arg(its->failure);
 }
 
 void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary& summary) {
   using State = RankLink::State;
-  if (const QStringList failures = Failures(run, StateEnd(run, at)); !failures.isEmpty()) {
-    summary.troubles += failures;
+  if (const QString failure = FirstFailure(run, StateEnd(run, at)); !failure.isEmpty()) {
+    summary.troubles += failure;
     summary.health = Summary::Health::kBad;
   }
   for (const auto& [rank, link] : run.links()) {

@@ -101,7 +101,7 @@ void LiveSource::Keep(const Block& block) {
   const QString& kind = block.kind();
   if (kind == "run") Begin(block.job());
   if (kind == "run") lasting_[block.rank()].clear();
-  if (kind == "run" || kind == "names") lasting_[block.rank()] += block.bytes();
+  if (kind == "run" || kind == "names" || kind == "end") lasting_[block.rank()] += block.bytes();
   if (kind == "run" && block.rank() == 0) stalls_.clear();
   if (kind == "stalls") stalls_ = block.bytes().toByteArray();
   Put(block.bytes());

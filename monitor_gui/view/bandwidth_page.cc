@@ -4,7 +4,6 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <array>
 
 #include "monitor_gui/view/theme.h"
 #include "monitor_gui/view/view_table.h"
@@ -81,6 +80,7 @@ BandwidthPage::BandwidthPage(QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addLayout(bar);
   for (LineChart* chart : {rate_, step_bytes_, waiting_}) layout->addWidget(chart, 1);
+  AlignPlots({rate_, step_bytes_, waiting_});
 }
 
 void BandwidthPage::ListRanks(const Run& run) {
@@ -126,7 +126,6 @@ void BandwidthPage::Refresh(const Look& look) {
   rate_->Show(rate);
   step_bytes_->Show(bytes);
   waiting_->Show(waiting);
-  AlignPlots(std::array{rate_, step_bytes_, waiting_});
 }
 
 Table BandwidthPage::Export(const Look& /*look*/) const {

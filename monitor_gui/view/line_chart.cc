@@ -6,10 +6,12 @@
 #include <QLegend>
 #include <QLineSeries>
 #include <QLogValueAxis>
+#include <QTimer>
 #include <QToolTip>
 #include <QValueAxis>
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -22,6 +24,7 @@ namespace {
 
 constexpr int kTicks = 16;
 constexpr int kRoomForTitle = 180;  // Pixels: height of a chart.
+constexpr QMargins kMargins(4, 0, 8, 0);
 
 void Paint(QAbstractAxis* axis, const Theme& theme) {
   axis->setTruncateLabels(false);  // Qt would make dots of numbers in charts that are low.
@@ -65,7 +68,7 @@ LineChart::LineChart(const QString& title, const QString& x_title, const QString
     : QChartView(parent), scale_(scale), title_(title), x_title_(x_title), unit_(unit) {
   auto* const chart = new QChart;
   chart->setTitle(unit.isEmpty() ? title : tr("%1 [%2]").arg(title, unit));
-  chart->setMargins(QMargins(4, 0, 8, 0));
+  chart->setMargins(kMargins);
   chart->setBackgroundRoundness(0);
   chart->layout()->setContentsMargins(0, 0, 0, 0);
   setChart(chart);
@@ -216,16 +219,29 @@ void LineChart::PaintMark(QPainter& painter) const {
   painter.drawLine(QPointF(x, area.top()), QPointF(x, area.bottom()));
 }
 
-void AlignPlots(std::span<LineChart* const> charts) {
-  constexpr int kMargin = 4;
-  const auto labels = [](const LineChart* chart) {
-    return qRound(chart->chart()->plotArea().left()) - chart->chart()->margins().left();
-  };
-  const int widest = labels(*std::ranges::max_element(charts, {}, labels));
-  for (LineChart* chart : charts) {
-    QMargins margins = chart->chart()->margins();
-    margins.setLeft(kMargin + widest - labels(chart));
-    if (margins != chart->chart()->margins()) chart->chart()->setMargins(margins);
+void AlignPlots(const std::vector<LineChart*>& charts) {
+  // Not at once: a chart that is being laid out is not changed, and what a change changes is not
+  // answered without end.
+  constexpr int kPauseMs = 50;
+  auto* const timer = new QTimer(charts.front());
+  timer->setSingleShot(true);
+  timer->setInterval(kPauseMs);
+  QObject::connect(timer, &QTimer::timeout, [charts] {
+    const auto labels = [](const LineChart* chart) {
+      return qRound(chart->chart()->plotArea().left()) - chart->chart()->margins().left();
+    };
+    const int widest = labels(*std::ranges::max_element(charts, {}, labels));
+    for (LineChart* chart : charts) {
+      QMargins margins = kMargins;
+      margins.setLeft(margins.left() + widest - labels(chart));
+      const int change = margins.left() - chart->chart()->margins().left();
+      if (std::abs(change) > 1) chart->chart()->setMargins(margins);  // 1: rounding.
+    }
+  });
+  for (const LineChart* chart : charts) {
+    QObject::connect(chart->chart(), &QChart::plotAreaChanged, timer, [timer] {
+      if (!timer->isActive()) timer->start();
+    });
   }
 }
 

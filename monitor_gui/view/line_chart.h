@@ -6,7 +6,6 @@
 #include <QPointF>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "monitor_gui/run/look.h"
@@ -78,9 +77,9 @@ class LineChart final : public QChartView {
   std::optional<double> mark_;
 };
 
-/// Makes the x axes of charts that lie above each other begin at one place, whatever the labels of
-/// their values take. As they are laid out now: to be called again when they were shown.
-void AlignPlots(std::span<LineChart* const> charts);
+/// From now on the x axes of these charts, which lie above each other, begin at one place, whatever
+/// the labels of their values take.
+void AlignPlots(const std::vector<LineChart*>& charts);
 
 /// Where a moment is marked on an axis of steps, and on one of seconds since `origin_ns`. Nothing
 /// while the newest is looked at.

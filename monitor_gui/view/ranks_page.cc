@@ -126,8 +126,9 @@ RanksPage::RanksPage(QWidget* parent)
           {{tr("Run"), tr("A, or B that it is compared with.")},
            {tr("Rank"), tr("Its number in the job."), true},
            {tr("Host"), tr("Where it runs, as it calls itself.")},
-           {tr("State"), tr("How it is followed. A lost rank does not answer: it has ended, or the "
-                            "network to it is down.")},
+           {tr("State"),
+            tr("How it is followed. One that has ended or failed has said so. A lost one does not "
+               "answer: it was killed, or the network to it is down.")},
            {tr("Heard"), tr("When it answered last."), true, "s"},
            {tr("Step"), tr("The newest one that it has finished."), true},
            {tr("Step time"), tr("From the end of the step before, mean of the newest steps."), true,

@@ -1,7 +1,6 @@
 #include "monitor_gui/view/sparsity_page.h"
 
 #include <QVBoxLayout>
-#include <array>
 #include <optional>
 
 #include "monitor_gui/view/theme.h"
@@ -62,6 +61,7 @@ SparsityPage::SparsityPage(QWidget* parent)
   layout->addWidget(density_, 1);
   layout->addWidget(residual_, 1);
   layout->addWidget(threshold_, 1);
+  AlignPlots({density_, residual_, threshold_});
 }
 
 void SparsityPage::Refresh(const Look& look) {
@@ -85,7 +85,6 @@ void SparsityPage::Refresh(const Look& look) {
   density_->Show(density);
   residual_->Show(residual);
   threshold_->Show(threshold);
-  AlignPlots(std::array{density_, residual_, threshold_});
 }
 
 Table SparsityPage::Export(const Look& /*look*/) const {

@@ -83,10 +83,12 @@ Strip::Strip(QWidget* parent)
           Add(tr("Slowest rank"),
               tr("The rank whose own work in a step takes longest: the others wait for it. Below, "
                  "how much longer than the median rank's."))),
-      health_(Add(tr("Health"),
-                  tr("What is wrong, if anything: ranks that are lost or silent, no step for long, "
-                     "stalled tensors, a slow rank, compression that takes long. The line below "
-                     "says what."))),
+      health_(
+          Add(tr("Health"),
+              tr("What is wrong, if anything: ranks that failed, are lost or silent, no step for "
+                 "long, "
+                 "stalled tensors, a slow rank, compression that takes long. The line below "
+                 "says what."))),
       troubles_(new ElidedLabel(this)) {
   auto* rows = new QVBoxLayout(this);
   rows->setContentsMargins(4, 4, 4, 8);

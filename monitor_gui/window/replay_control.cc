@@ -33,19 +33,17 @@ void ReplayControl::WithRun(const std::function<void(const Run&)>& look) {
 }
 
 void ReplayControl::Update() {
-  WithRun([this](const Run& run) {
+  ReplayBar::Times times{.is_live = session_.is_live()};
+  session_.run().Read([&](const Run& run) {
+    times.is_lost = run.IsLost();
+    times.has_ended = run.HasEnded();
+  });
+  WithRun([&](const Run& run) {
     replay_.SetSteps(StepsOf(run));
     replay_.Advance(run, clock_.nsecsElapsed());
     const auto seconds = [&](std::int64_t step) {
       return static_cast<double>(MomentOf(run, step).end_ns - run.oldest_ns()) * 1e-9;
     };
-    const auto is_lost = [](const auto& link) {
-      return link.second.state == RankLink::State::kLost;
-    };
-    ReplayBar::Times times{
-        .is_live = session_.is_live(),
-        .is_lost = !run.links().empty() && std::ranges::all_of(run.links(), is_lost),
-        .has_ended = run.HasEnded()};
     if (!replay_.steps().is_empty()) {
       times.chosen_seconds = seconds(replay_.step());
       times.last_seconds = seconds(replay_.steps().last);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kLookMs = 250;
 constexpr int kMostLooks = 120;  // Half a minute.
-constexpr int kLooksAtNobody = 20;
+constexpr int kLooksBeforeAWord = 12;
 constexpr std::size_t kSteps = 8;  // Of a live run, before it is worth a picture.
 
 }  // namespace
@@ -18,13 +18,13 @@ Screenshot::Screenshot(MainWindow& window, QString path, std::optional<std::int6
     : window_(window), path_(std::move(path)), step_(step) {
   for (Session* session : {&window.session(), window.other_session()}) {
     if (session == nullptr) continue;
-    const std::size_t index = sources_.size();
-    sources_.push_back({.session = session, .said = {}});
+    const std::size_t index = watched_.size();
+    watched_.push_back({.session = session, .said = {}});
     if (!session->is_live()) ++unread_;
     connect(session, &Session::Finished, this, [this] { --unread_; });
     connect(session, &Session::Failed, this, &Screenshot::GiveUp);
     connect(session, &Session::Said, this,
-            [this, index](const QString& what) { sources_[index].said = what; });
+            [this, index](const QString& what) { watched_[index].said = what; });
   }
   connect(&timer_, &QTimer::timeout, this, &Screenshot::Look);
   timer_.start(kLookMs);
@@ -32,21 +32,21 @@ Screenshot::Screenshot(MainWindow& window, QString path, std::optional<std::int6
 
 void Screenshot::Look() {
   bool is_enough = unread_ == 0;
-  bool is_there = true;
-  for (const Source& source : sources_) {
-    if (!source.session->is_live()) continue;
-    source.session->run().Read([&](const Run& run) {
+  for (const Watched& one : watched_) {
+    if (!one.session->is_live()) continue;
+    one.session->run().Read([&](const Run& run) {
       const auto has_steps = [](const auto& rank) { return rank.second.steps().size() >= kSteps; };
-      is_there = is_there && !run.ranks().empty();
       is_enough = is_enough && !run.ranks().empty() && std::ranges::all_of(run.ranks(), has_steps);
     });
   }
   if (is_enough) return Take();
-  if (++looks_ == (is_there ? kMostLooks : kLooksAtNobody)) {
-    QStringList said;
-    for (const Source& source : sources_) said += source.said;
-    GiveUp(tr("there is too little to show: %1").arg(said.join("; ")));
-  }
+  ++looks_;
+  if (looks_ != kLooksBeforeAWord && looks_ != kMostLooks) return;
+  QStringList said;
+  for (const Watched& one : watched_) said += one.said;
+  const QString why = tr("there is too little to show: %1").arg(said.join("; "));
+  if (looks_ == kMostLooks) return GiveUp(why);
+  std::fprintf(stderr, "weir-monitor: %s; waiting\n", qPrintable(why));
 }
 
 void Screenshot::Take() {

@@ -25,11 +25,11 @@ class Screenshot final : public QObject {
   MainWindow& window_;
   const QString path_;
   const std::optional<std::int64_t> step_;
-  struct Source {
+  struct Watched {
     Session* session;
     QString said;  // The last time.
   };
-  std::vector<Source> sources_;
+  std::vector<Watched> watched_;
   QTimer timer_;
   int looks_ = 0;
   int unread_ = 0;  // Files that are still being read.

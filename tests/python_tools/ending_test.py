@@ -75,6 +75,12 @@ class Recorded(unittest.TestCase):
             self.assertIn("the data set is gone", log.end(rank)["failure"])
         self.assertIsNone(log.end(RANKS), "there is no such rank")
 
+    def test_a_rank_that_still_wanted_something_has_failed(self):
+        log = self.record("early")
+        self.assertEqual(log.end(1)["failure"], "")
+        for rank in (0, 2):
+            self.assertIn("rank 1 called Shutdown or destroyed its engine", log.end(rank)["failure"])
+
 
 class Left(unittest.TestCase):
     def test_a_rank_that_says_nothing_at_the_end_is_lost(self):

@@ -93,7 +93,7 @@ class Rank:
         try:
             answer = self.endpoint.get(f"/log?after={self._after}&wait={wait}&job={self.job}")
             blocks = list(_blocks(answer))
-        except OSError as error:
+        except (OSError, ValueError) as error:  # The latter: blocks of another version.
             self.trouble = _why(error)
             return False
         with self.lock:
@@ -140,7 +140,7 @@ def _blocks(answer: bytes) -> Iterator[Block]:
         at = block.end
 
 
-def _why(error: OSError) -> str:
+def _why(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
         return ("it wants a token: set WEIR_METRICS_TOKEN" if error.code == 401
                 else f"HTTP status {error.code}")

@@ -157,7 +157,7 @@ class RunLog:
 
     def end(self, rank: int = 0) -> Any:
         """How the rank ended: {"time_ns", "failure"}, the latter "" where that was in good order; None
-        for one that was killed, or that goes on."""
+        for one whose process was ended before it could say so, or that goes on."""
         return self._ends.get(rank)
 
     def steps(self, rank: Optional[int] = None) -> Table:

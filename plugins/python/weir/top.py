@@ -168,7 +168,7 @@ def _parsed(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
         epilog="Where readers need a token it comes from WEIR_METRICS_TOKEN.")
     parser.add_argument("url", metavar="URL", help="rank 0's, such as http://localhost:9400")
     parser.add_argument("--every", type=float, default=1.0, metavar="SECONDS",
-                        help="between two looks (default: 1)")
+                        help="between two pages (default: 1); the ranks are asked whenever there is news")
     parser.add_argument("--layers", type=int, default=10, metavar="N",
                         help="show the N layers that wait longest (default: 10)")
     parser.add_argument("--once", action="store_true", help="look once, print it, and end")

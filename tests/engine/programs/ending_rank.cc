@@ -1,7 +1,7 @@
 // A rank that trains until a file is there, whose text says how it ends.
 //
-// usage: ending_rank FILE      "well": all in good order; anything else: rank 1 aborts for that
-// reason
+// usage: ending_rank FILE      "well": all in good order; "early": rank 1 ends while others wait
+// for it; anything else: rank 1 aborts for that reason
 
 #include <filesystem>
 #include <fstream>
@@ -37,7 +37,11 @@ int main(int, char** argv) {
   try {
     while (!IsThere(*engine, path)) training.Steps(1);
     const std::string text = TextOf(path);
-    if (text != "well" && engine->rank() == 1) engine->Abort(text);
+    if (engine->rank() == 1 && text == "early") return 0;
+    if (engine->rank() == 1 && text != "well") {
+      engine->Abort(text);
+      return 1;
+    }
     engine->Wait(engine->Barrier("end"));
   } catch (const weir::Error& error) {
     weir::Say(error.what());

@@ -1,113 +1,27 @@
 // An exchange of a factor that fails: the gradient counts as accumulated, and nothing as sent.
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <memory>
-#include <set>
-#include <sstream>
-#include <string>
 #include <vector>
 
-#include "compression/state.h"
-#include "coordinator/local_job.h"
-#include "coordinator/operation_numbers.h"
-#include "tests/ops/faulty_transport.h"
-#include "weir/error.h"
+#include "tests/engine/broken_exchange.h"
 
 namespace weir {
 namespace {
 
-using Floats = std::vector<float>;
-
-constexpr int kRanks = 3;
-constexpr int kSender = 1;
-constexpr int kVictim = 2;
-constexpr std::uint32_t kGoodSteps = 2;
-const Shape kShape{60, 50};
-constexpr std::size_t kElements = 60 * 50;
-constexpr float kUntouched = 777.0f;  // No update is that large.
-
-/// The state on the victim, before and after the step that fails.
-struct Outcome {
-  std::vector<SavedArray> before;
-  std::vector<SavedArray> after;
-  Floats gradient;
-  Floats update;
-};
-
-std::vector<SavedArray> StateOf(const GradientGroup& group) {
-  std::ostringstream out;
-  group.Save(out);
-  const std::string bytes = out.str();
-  return Deserialize(std::as_bytes(std::span(bytes))).arrays;
-}
-
-/// A rank that has its part of the last exchange may come to its end before it hears of the
-/// failure.
-Outcome TrainUntilItEnds(Engine& engine) {
-  // They outlive the group, which may read them until it is gone.
-  Outcome outcome{.gradient = Floats(kElements), .update = Floats(kElements)};
-  const auto group =
-      engine.Register({.tensors = {{.name = "w", .shape = kShape}},
-                       .compression = {{"compressor", "powersgd"}, {"min_elements", "0"}}});
-  for (std::uint32_t step = 0; step <= kGoodSteps; ++step) {
-    outcome.before = StateOf(*group);
-    for (std::size_t i = 0; i < kElements; ++i) {
-      outcome.gradient[i] = std::sin(static_cast<float>((i + step) * (i + 1)));
-    }
-    outcome.update.assign(kElements, kUntouched);
-    try {
-      group->BeginStep({});
-      group->Submit(0, {outcome.gradient.data(), DType::kFloat32, kShape},
-                    {outcome.update.data(), DType::kFloat32, kShape});
-      group->EndStep();
-      group->WaitStep();
-    } catch (const Corrupt&) {
-      EXPECT_EQ(step, kGoodSteps);
-      if (engine.rank() == kVictim) outcome.after = StateOf(*group);
-      return outcome;
-    }
-  }
-  return outcome;
-}
-
-/// The last step's exchange number `exchange` (0 or 1) breaks on its way to the victim.
-Outcome BreakExchange(std::uint32_t exchange) {
-  Settings settings;
-  settings.log_level = LogLevel::kFatal;  // What they end with is seen here.
-  LocalJob job(kRanks, [&](int rank, std::unique_ptr<Transport> direct) {
-    if (rank != kSender) return direct;
-    const auto rule = [exchange, seen = std::set<std::uint32_t>()](
-                          int peer, Tag tag, std::span<const std::byte>) mutable {
-      const bool of_exchange = peer == kVictim && tag.operation >= kFirstExchange;
-      if (of_exchange) seen.insert(tag.operation);
-      const bool hit = of_exchange && seen.size() == 2 * kGoodSteps + exchange + 1;
-      return hit ? FaultyTransport::Damage{.fault = Fault::kTruncate} : FaultyTransport::Damage{};
-    };
-    return std::unique_ptr<Transport>(std::make_unique<FaultyTransport>(std::move(direct), rule));
-  });
-  std::vector<Outcome> outcomes(kRanks);
-  job.Run(
-      [&](Engine& engine) {
-        outcomes[static_cast<std::size_t>(engine.rank())] = TrainUntilItEnds(engine);
-      },
-      settings);
-  return outcomes[kVictim];
-}
-
 class PowerSgdFailure : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(PowerSgdFailure, LeavesTheGradientAccumulatedAndTheFactorAsItWas) {
-  const Outcome outcome = BreakExchange(GetParam());
+  const BrokenExchange outcome =
+      BreakExchange(GetParam(), {{"compressor", "powersgd"}, {"min_elements", "0"}});
   ASSERT_EQ(outcome.before.size(), 2u);
   ASSERT_EQ(outcome.after.size(), 2u) << "nothing failed on the victim";
-  Floats expected = outcome.before[0].values;
-  for (std::size_t i = 0; i < kElements; ++i) expected[i] = outcome.gradient[i] + expected[i];
+  std::vector<float> expected = outcome.before[0].values;
+  for (std::size_t i = 0; i < kBrokenElements; ++i) expected[i] = outcome.gradient[i] + expected[i];
   EXPECT_EQ(outcome.after[0].name, "error");
   EXPECT_TRUE(outcome.after[0].values == expected);
   EXPECT_EQ(outcome.after[1].name, "factor");
   EXPECT_TRUE(outcome.after[1].values == outcome.before[1].values);
-  EXPECT_TRUE(outcome.update == Floats(kElements, kUntouched));
+  EXPECT_TRUE(outcome.update == std::vector<float>(kBrokenElements, kUntouched));
 }
 
 INSTANTIATE_TEST_SUITE_P(Exchange, PowerSgdFailure, testing::Values(0u, 1u),

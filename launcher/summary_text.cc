@@ -65,9 +65,9 @@ std::vector<std::string> SummaryLines(const Summary& summary) {
   const DurationHistogram& durations = pace.totals.durations;
   std::vector<std::string> lines;
   lines.push_back(fmt::format(
-      "{} steps: {} each (median), {} at most in 95 %; exposed communication {:.1f} %, exposed "
-      "compression {:.1f} % of the step",
-      pace.totals.steps(), Seconds(durations.QuantileSeconds(0.5)),
+      "{} steps: {} each (median; mean {}), {} at most in 95 %; exposed communication {:.1f} %, "
+      "exposed compression {:.1f} % of the mean step",
+      pace.totals.steps(), Seconds(durations.QuantileSeconds(0.5)), Seconds(pace.step_seconds()),
       Seconds(durations.QuantileSeconds(0.95)), 100 * pace.exposed_communication_ratio(),
       100 * pace.exposed_compression_ratio()));
   if (summary.samples_per_second) {

@@ -2,6 +2,7 @@
 #include <QCommandLineParser>
 #include <QFileInfo>
 #include <QRegularExpression>
+#include <QUrl>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -81,6 +82,10 @@ int Main(int argc, char** argv) {
   for (QString& place : places) {
     if (address.match(place).hasMatch() && !QFileInfo::exists(place)) place.prepend("http://");
   }
+  for (const QString& place : places) {
+    if (!Session::IsUrl(place) || QUrl(place).isValid()) continue;
+    return Refuse(place + " is no address: " + QUrl(place).errorString());
+  }
   if (places.size() > 2) return Refuse("one RUN, or two to compare, not " + places.join(" "));
 
   // Where OpenSSL's own programs, curl and Python look.
@@ -97,8 +102,15 @@ int Main(int argc, char** argv) {
     const QStringList sides = parser.value(size).split('x');
     const int width = sides.value(0).toInt();
     const int height = sides.value(1).toInt();
-    if (sides.size() != 2 || width < 200 || height < 200) {
-      return Refuse("--size " + parser.value(size) + ": such as 1280x800, at least 200x200");
+    const QSize least = window.minimumSizeHint();
+    constexpr int kMost = 16'384;
+    if (sides.size() != 2 || width < least.width() || height < least.height() || width > kMost ||
+        height > kMost) {
+      return Refuse(QString("--size %1: such as 1280x800; at least %2x%3, and no side above %4")
+                        .arg(parser.value(size))
+                        .arg(least.width())
+                        .arg(least.height())
+                        .arg(kMost));
     }
     window.resize(width, height);
   }

@@ -93,13 +93,23 @@ double SecondsWithoutStep(const Run& run) {
   return end_ns == 0 ? 0.0 : static_cast<double>(run.newest_ns() - end_ns) * 1e-9;
 }
 
+bool IsRecorded(const Run& run) {
+  return !run.links().empty() && std::ranges::all_of(run.links(), [](const auto& link) {
+    return link.second.state == RankLink::State::kRecorded;
+  });
+}
+
+/// Where there are steps, and no troubles.
+Summary::Health HealthAt(const Run& run, const Moment& at) {
+  if (StateEnd(run, at) != run.newest_ns()) return Summary::Health::kGood;
+  if (run.HasEnded()) return Summary::Health::kEnded;
+  return IsRecorded(run) ? Summary::Health::kCutOff : Summary::Health::kGood;
+}
+
 /// Ranks of a recording that is not whole.
 QStringList MissingRanks(const Run& run, int ranks) {
   QStringList missing;
-  const bool is_recorded =
-      !run.links().empty() && std::ranges::all_of(run.links(), [](const auto& link) {
-        return link.second.state == RankLink::State::kRecorded;
-      });
+  const bool is_recorded = IsRecorded(run);
   for (int rank = 0; is_recorded && rank < ranks; ++rank) {
     if (!run.ranks().contains(rank)) missing += QString::number(rank);
   }
@@ -114,23 +124,17 @@ void Warn(const QString& of, Summary& summary) {
 /// What the rank says that failed first, until then; empty: none did. Others say much the same,
 /// each in its own words.
 QString FirstFailure(const Run& run, std::int64_t until_ns) {
-  int ranks = 0;
   int first = 0;
   const RankEnd* its = nullptr;
   for (const auto& [rank, known] : run.ranks()) {
     const auto& end = known.end();
     if (!end || end->failure.isEmpty() || end->time_ns > until_ns) continue;
-    ++ranks;
     if (its != nullptr && its->time_ns <= end->time_ns) continue;
     its = &*end;
     first = rank;
   }
-  if (ranks == 0) return {};
-  if (ranks == 1) return QObject::tr("rank %1 has failed: %2").arg(first).arg(its->failure);
-  return QObject::tr("%1 ranks have failed, rank %2 first: %3")
-      .arg(ranks)
-      .arg(first)
-      .arg(its->failure);
+  if (its == nullptr) return {};
+  return QObject::tr("the job has failed, as rank %1 says: %2").arg(first).arg(its->failure);
 }
 
 void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary& summary) {
@@ -202,8 +206,7 @@ Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
     }
   }
   if (!stepping.empty()) {
-    const bool is_over = run.HasEnded() && StateEnd(run, at) == run.newest_ns();
-    summary.health = is_over ? Summary::Health::kEnded : Summary::Health::kGood;
+    summary.health = HealthAt(run, at);
   }
   FindSlowest(std::move(stepping), summary);
   if (payload > 0) summary.wire_ratio = dense / payload;

@@ -13,7 +13,7 @@ namespace weir::monitor {
 struct Summary {
   static constexpr std::size_t kSteps = 50;
 
-  enum class Health : std::uint8_t { kWaiting, kEnded, kGood, kWarning, kBad };
+  enum class Health : std::uint8_t { kWaiting, kCutOff, kEnded, kGood, kWarning, kBad };
 
   int ranks = 0;
   std::int64_t step = -1;

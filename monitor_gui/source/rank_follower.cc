@@ -26,7 +26,11 @@ QNetworkRequest RequestOf(const QUrl& endpoint, const QString& path, const QStri
 
 QString TroubleOf(const QNetworkReply& reply) {
   const int status = reply.attribute(QNetworkRequest::HttpStatusCodeAttribute).toInt();
-  if (status == 401) return QObject::tr("it wants a token: set WEIR_METRICS_TOKEN");
+  if (status == 401) {
+    return reply.request().hasRawHeader("Authorization")
+               ? QObject::tr("it wants another token than that in WEIR_METRICS_TOKEN")
+               : QObject::tr("it wants a token: set WEIR_METRICS_TOKEN");
+  }
   if (reply.error() == QNetworkReply::SslHandshakeFailedError) {
     return QObject::tr("%1; SSL_CERT_FILE names more to trust").arg(reply.errorString());
   }

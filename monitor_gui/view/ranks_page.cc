@@ -19,12 +19,11 @@ constexpr int kNotSubmitted = kColumns - 1;
 constexpr std::size_t kTimes = 5;  // Of these, columns of steps.
 constexpr std::size_t kTensorsNamed = 2;
 
-/// `known`: null where there is nothing of it.
-QString StateOf(const RankLink& link, const RankRun* known) {
-  if (known != nullptr && known->end()) {
-    const QString& failure = known->end()->failure;
-    return failure.isEmpty() ? QObject::tr("ended") : QObject::tr("failed: %1").arg(failure);
-  }
+/// At a moment. `known`: null where there is nothing of it.
+QString StateOf(const RankLink& link, const RankRun* known, std::int64_t now_ns) {
+  // Why it failed is above all pages.
+  if (known != nullptr && known->end() && known->end()->time_ns <= now_ns)
+    return known->end()->failure.isEmpty() ? QObject::tr("ended") : QObject::tr("failed");
   switch (link.state) {
     case RankLink::State::kRecorded:
       return QObject::tr("recorded");
@@ -98,7 +97,7 @@ Cells RowOf(const Side& side, int rank, const RankLink& link) {
   const auto found = side.run.ranks().find(rank);
   const RankRun* const known = found == side.run.ranks().end() ? nullptr : &found->second;
   Cells row = {side.label, NumberCell(rank), known == nullptr ? UnknownCell() : known->host(),
-               StateOf(link, known), HeardOf(link)};
+               StateOf(link, known, StateEnd(side.run, side.at)), HeardOf(link)};
   if (known == nullptr) {
     row.resize(kColumns, UnknownCell());
     return row;

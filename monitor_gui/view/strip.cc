@@ -86,9 +86,9 @@ Strip::Strip(QWidget* parent)
       health_(
           Add(tr("Health"),
               tr("What is wrong, if anything: ranks that failed, are lost or silent, no step for "
-                 "long, "
-                 "stalled tensors, a slow rank, compression that takes long. The line below "
-                 "says what."))),
+                 "long, stalled tensors, a slow rank, compression that takes long. The line "
+                 "below says what. No end: the recording stops before the job said how it "
+                 "ended, or the job was killed."))),
       troubles_(new ElidedLabel(this)) {
   auto* rows = new QVBoxLayout(this);
   rows->setContentsMargins(4, 4, 4, 8);
@@ -200,6 +200,8 @@ void Strip::ShowHealth(const Summary& summary, const Summary* other) {
   switch (other == nullptr ? summary.health : std::max(summary.health, other->health)) {
     case Summary::Health::kWaiting:
       return health_->Show(tr("No step yet"), theme.faint);
+    case Summary::Health::kCutOff:
+      return health_->Show(tr("No end"), theme.faint);
     case Summary::Health::kEnded:
       return health_->Show(tr("Ended well"), theme.good);
     case Summary::Health::kGood:

@@ -7,13 +7,9 @@
 #include "monitor_gui/window/demo.h"
 
 namespace weir::monitor {
-namespace {
-
-bool IsUrl(const QString& place) {
+bool Session::IsUrl(const QString& place) {
   return place.startsWith("http://") || place.startsWith("https://");
 }
-
-}  // namespace
 
 Session::Session(const QString& place, const QString& token)
     : place_(place), is_live_(IsUrl(place)) {

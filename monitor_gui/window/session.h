@@ -20,6 +20,8 @@ class Session final : public QObject {
   const QString& place() const { return place_; }
   /// The place, for people.
   QString title() const { return is_demo() ? tr("Demo") : place_; }
+  /// Whether a place is the address of a job, not the path of a recording.
+  static bool IsUrl(const QString& place);
   bool is_live() const { return is_live_; }
   bool is_demo() const { return demo_folder_ != nullptr; }
   SharedRun& run() { return run_; }

@@ -69,7 +69,7 @@ void ExportWindowTest::EveryPageHasATable_data() {
       << "conv1.weight,dgc,gather,options,64,1,0.008,0.008";
   QTest::newRow("ranks") << "ranks"
                          << "Rank,Host,State,Heard [s],Step,Step time [s],Own work [s]"
-                         << "1,node-1,recorded,,39,0.1,0.08,0.02,0,";
+                         << "1,node-1,ended,,39,0.1,0.08,0.02,0,";
 }
 
 void ExportWindowTest::EveryPageHasATable() {

@@ -61,9 +61,10 @@ std::vector<MadeStage> Stages() {
 QByteArray MadeRun() {
   QByteArray bytes;
   for (int rank = 0; rank < 2; ++rank) {
-    bytes +=
-        RunBlock(rank, 2) + NamesBlock(rank, {"conv1.weight", "conv2.weight", "fc.weight"}, 5000) +
-        StepsBlock(rank, Steps()) + GradientsBlock(rank, Gradients()) + StagesBlock(rank, Stages());
+    bytes += RunBlock(rank, 2) +
+             NamesBlock(rank, {"conv1.weight", "conv2.weight", "fc.weight"}, 5000) +
+             StepsBlock(rank, Steps()) + GradientsBlock(rank, Gradients()) +
+             StagesBlock(rank, Stages()) + EndBlock(rank, 4000);
     bytes += MadeBlock("state", rank)
                  .Column<qint64>("time_ns", "<i8", {0, 1'000'000'000, 2'000'000'000})
                  .Column<quint64>("sent_bytes", "<u8", {0, 5'000'000, 6'000'000})

@@ -26,6 +26,7 @@ class SummaryTest : public QObject {
   void AStallIsThereFromItsBeginningToItsEnd();
   void RanksThatAreLostOrSilentAreTroubles();
   void AJobThatEndedWellIsNotLost();
+  void ARecordingWithoutAnEndIsNotSaidToBeWell();
   void WhyAJobFailedFirstIsSaidFromThenOn();
   void ASummaryOfOldStepsIsThatOfEachOfThem();
 };
@@ -222,14 +223,21 @@ void SummaryTest::AJobThatEndedWellIsNotLost() {
   QCOMPARE(Summarise(run, 120'000, MomentOf(run, 0)).health, Summary::Health::kGood);
 }
 
+void SummaryTest::ARecordingWithoutAnEndIsNotSaidToBeWell() {
+  Run run = RunOf(RunBlock(0, 1) + StepsBlock(0, {{.step = 0}, {.step = 1}}));
+  run.SetLink(0, {.state = RankLink::State::kRecorded});
+  QCOMPARE(Summarise(run, 0).health, Summary::Health::kCutOff);
+  QCOMPARE(Summarise(run, 0, MomentOf(run, 0)).health, Summary::Health::kGood);
+}
+
 void SummaryTest::WhyAJobFailedFirstIsSaidFromThenOn() {
   const QByteArray one = RunBlock(0, 2) + StepsBlock(0, {{.step = 0}, {.step = 1}}) +
                          RunBlock(1, 2) + EndBlock(0, 301, "rank 1 ended the job: no data");
   QCOMPARE(Summarise(RunOf(one), 0).troubles,
-           QStringList("rank 0 has failed: rank 1 ended the job: no data"));
+           QStringList("the job has failed, as rank 0 says: rank 1 ended the job: no data"));
   const Run run = RunOf(one + EndBlock(1, 300, "no data"));
   const Summary failed = Summarise(run, 0);
-  QCOMPARE(failed.troubles, QStringList("2 ranks have failed, rank 1 first: no data"));
+  QCOMPARE(failed.troubles, QStringList("the job has failed, as rank 1 says: no data"));
   QCOMPARE(failed.health, Summary::Health::kBad);
   QCOMPARE(Summarise(run, 0, MomentOf(run, 0)).troubles, QStringList());
 }

@@ -67,6 +67,13 @@ class Flight(unittest.TestCase):
         ranks = flight.read([str(self.path)])
         self.assertEqual([rank.rank for rank in ranks], [0, 1, 2])
         self.assertIn("was destroyed in the middle of step 5", ranks[1].reason)
+        # And the ranks that had not submitted what others waited for had no time to.
+        self.assertRegex(explained(self.path).stdout, r"^Rank 1 ended the job: .* was destroyed in the middle of step 5")
+
+    def test_that_there_is_no_recording_is_said(self):
+        done = explained(self.folder / "none.weirflight")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"there is no {self.folder / 'none.weirflight'}: a rank leaves one when", done.stderr)
 
     def test_the_last_stages_of_every_rank_are_there(self):
         self.fail_with("kill")

@@ -36,8 +36,8 @@ class Summary(unittest.TestCase):
     def test_a_job_ends_with_what_its_steps_took_and_sent(self):
         done, lines = self.launch("-np", "2", "--summary-filename", self.path)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(lines[0], rf"^weirrun: {STEPS} steps: \S+ [mu]?s each \(median\), \S+ [mu]?s at most "
-                                   r"in 95 %; exposed communication \S+ %, exposed compression \S+ % of the step; "
+        self.assertRegex(lines[0], rf"^weirrun: {STEPS} steps: \S+ [mu]?s each \(median; mean \S+ [mu]?s\), \S+ [mu]?s at most "
+                                   r"in 95 %; exposed communication \S+ %, exposed compression \S+ % of the mean step; "
                                    r"\S+ samples/s$")
         self.assertRegex(lines[1], r"^weirrun: sent \S+ [kMG]?B for gradients, where dense all-reduce would "
                                    r"have sent \S+ [kMG]?B: \S+ times as much$")

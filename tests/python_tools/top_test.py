@@ -68,7 +68,9 @@ class Top(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         for arguments, expected in ((["--once", self.url], "set WEIR_METRICS_TOKEN"),
                                     (["--once", "http://127.0.0.1:1"], "Connection refused; is the job"),
-                                    (["--once", "ftp://x"], "'ftp://x' is no address")):
+                                    (["--once", "ftp://x"], "'ftp://x' is no address"),
+                                    (["--once", "../b.weirlog"], "'../b.weirlog' is no address"),
+                                    (["--once", "http://localhost:99999"], "'http://localhost:99999' is no")):
             done = run(*arguments)
             self.assertEqual(done.returncode, 1, done)
             self.assertIn(expected, done.stderr)

@@ -125,6 +125,13 @@ class Merging(unittest.TestCase):
             merged = trace.merge([self.write("cut.json.part", text)])
             self.assertEqual(len(merged) - len(self.labels(merged)), events)
 
+    def test_a_trace_that_was_cut_off_is_said_to_be(self):
+        text = json.dumps(made_up(0, "a", 1, [("x", 0, 1.0)]))
+        for given, said in ((text, False), (text[:-1] + ",", True)):
+            with contextlib.redirect_stdout(io.StringIO()) as output:
+                self.assertEqual(trace.main(["merge", self.write("cut.json", given)]), 0)
+            self.assertEqual("cut.json is cut off" in output.getvalue(), said)
+
     def test_what_killed_ranks_left_is_found_beside_that_of_rank_0(self):
         first, _ = (self.write(name, "[\n" + ",\n".join(map(json.dumps, made_up(rank, "a", 1, [("x", 0, 1.0)]))))
                     for rank, name in enumerate(("killed.json.part", "killed.rank1.json.part")))

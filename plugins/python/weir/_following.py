@@ -3,6 +3,7 @@
 import collections
 import http.client
 import json
+import os
 import threading
 import urllib.error
 import urllib.parse
@@ -24,7 +25,11 @@ class Endpoint:
 
     def __init__(self, url: str, token: str = ""):
         parts = urllib.parse.urlsplit(url if "//" in url else "//" + url, scheme="http")
-        if parts.scheme not in ("http", "https") or not parts.netloc:
+        try:
+            is_one = bool(parts.hostname and parts.hostname.encode("idna") and parts.port != 0)
+        except ValueError:  # Of names that no host has, and ports beyond 65535.
+            is_one = False
+        if parts.scheme not in ("http", "https") or not is_one:
             raise ValueError(f"{url!r} is no address; such as http://localhost:9400 is meant")
         self.url = f"{parts.scheme}://{parts.netloc}"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -142,8 +147,10 @@ def _blocks(answer: bytes) -> Iterator[Block]:
 
 def _why(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
-        return ("it wants a token: set WEIR_METRICS_TOKEN" if error.code == 401
-                else f"HTTP status {error.code}")
+        if error.code == 401:
+            return ("it wants another token than that in WEIR_METRICS_TOKEN"
+                    if os.environ.get("WEIR_METRICS_TOKEN") else "it wants a token: set WEIR_METRICS_TOKEN")
+        return f"HTTP status {error.code}"
     reason = getattr(error, "reason", error)
     return str(getattr(reason, "strerror", None) or reason)
 

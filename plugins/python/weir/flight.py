@@ -165,6 +165,17 @@ def _parted(ranks: Sequence[Rank], open_: Sequence[Tuple[int, str]]) -> str:
             f"'{most[1]}', which was not submitted there.")
 
 
+def _ended_by(ranks: Sequence[Rank]) -> Optional[Tuple[int, str]]:
+    """The rank that ended the job, as the others say, and its reason; None: none is blamed. What was
+    not submitted there had no time to be."""
+    for rank in ranks:
+        blamed = re.match(r"rank (\d+)(?: on \S+)? ended the job: (.*)", rank.reason, re.DOTALL)
+        if blamed:
+            own = [one.reason for one in ranks if one.rank == int(blamed[1])]
+            return int(blamed[1]), (own or [blamed[2]])[0]
+    return None
+
+
 def explain(ranks: Sequence[Rank]) -> str:
     """The whole story, as a text."""
     missing, size = _without_recording(ranks), ranks[0].size
@@ -179,7 +190,10 @@ def explain(ranks: Sequence[Rank]) -> str:
     longest = max((rank.time_ns - rank.under_way[tensor]["since_ns"] for rank in ranks for tensor in open_
                    if tensor in rank.under_way), default=0)
     lines = []
-    if missing:
+    ended_by = _ended_by(ranks)
+    if ended_by:
+        lines.append(f"Rank {ended_by[0]} ended the job: {ended_by[1]}")
+    elif missing:
         lines.append(f"Look at {_list(missing)} first: no recording was left. Such a rank was killed, "
                      "hangs outside of Weir, or its host is gone.")
     elif lacking and longest < _LONG_NS and all(rank.event == "request" for rank in ranks):
@@ -224,6 +238,10 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         others = [rank.path for rank in every if rank not in ranks]
         if others:
             print(f"weir-flight: of another job, and left out: {', '.join(others)}", file=sys.stderr)
+    except FileNotFoundError as error:
+        print(f"weir-flight: there is no {error.filename}: a rank leaves one when its job fails or stalls, and not "
+              "when it was killed, or when another rank left early and in good order", file=sys.stderr)
+        return 1
     except (OSError, ValueError) as error:
         print(f"weir-flight: {error}", file=sys.stderr)
         return 1

@@ -150,7 +150,8 @@ def page(ranks: Sequence[Rank], layers: int) -> str:
     """What is shown, as a text."""
     times = {rank.rank: Times(rank) for rank in ranks if rank.steps}
     newest = max((int(rank.steps[-1]["step"]) for rank in ranks if rank.steps), default=-1)
-    lines = [_summary(times, newest) if times else "no step has ended yet", ""]
+    head = _summary(times, newest) if times else "no step has ended yet"
+    lines = ["the job has ended; " + head if all(rank.end for rank in ranks) else head, ""]
     lines += table(("rank", "host", "step", "time", "own work", "exposed", "sent", "stalled", "state"),
                    _rank_rows(ranks, times))
     stalled = _stall_lines(ranks) or _stuck_lines(ranks, times)
@@ -194,7 +195,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
                 for rank in job.ranks:
                     held.enter_context(rank.lock)
                 text = page(job.ranks, options.layers)
-            print(CLEAR + text, end="", flush=True)
+            print((CLEAR if sys.stdout.isatty() else "") + text, end="", flush=True)
             time.sleep(options.every)
     except (OSError, ValueError) as error:
         print(f"weir-top: {error}", file=sys.stderr)

@@ -31,7 +31,7 @@ class Trace:
 
     def __init__(self, path: str):
         self.path = path
-        self.events = _read(path)
+        self.events, self.is_whole = _read(path)
         self.rank, self.host, self.size, self.unix_time_at_0_ns = -1, "", 0, 0
         self.clock: Optional[Clock] = None
         self.job = ""  # Tells it from others; "": not known.
@@ -55,7 +55,9 @@ class Trace:
                 if event.get("name") == "thread_name"}
 
 
-def _read(path: str) -> List[Event]:
+def _read(path: str) -> Tuple[List[Event], bool]:
+    """The events of a file, and whether those are all."""
+    is_whole = True
     with open(path, encoding="utf-8") as file:
         try:
             text = file.read()
@@ -65,6 +67,7 @@ def _read(path: str) -> List[Event]:
         events = json.loads(text)
     except ValueError:
         # A FILE.part of a job that was killed: it ends with a whole event, or in the middle of one.
+        is_whole = False
         lines = text.rstrip().split("\n")
         for end in (len(lines), len(lines) - 1):
             try:
@@ -76,7 +79,7 @@ def _read(path: str) -> List[Event]:
             raise Unreadable(f"{path} is no trace: it is not JSON") from None
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
         raise Unreadable(f"{path} is no trace: an array of events is meant")
-    return events
+    return events, is_whole
 
 
 class Shift(NamedTuple):
@@ -223,6 +226,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     size = max(trace.size for trace in traces)
     ranks = f"{size} ranks" if len(traces) == size else f"{len(traces)} of {size} ranks"
     print(f"weir-trace: {ranks}, {len(events)} events in {output}; {_how_well(added)}")
+    for trace in traces:
+        if not trace.is_whole:
+            print(f"weir-trace: {trace.path} is cut off: its last whole event is the last of rank {trace.rank}")
     return 0
 
 

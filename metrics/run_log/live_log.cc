@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "common/clock.h"
 #include "metrics/follow_query.h"
@@ -49,7 +50,8 @@ bool LiveLog::End(std::vector<LogBlock> last) {
   const auto now = std::chrono::steady_clock::now();
   lock.lock();
   const bool all_told = any_told_.wait_until(lock, now + kMost, [&] { return told_ >= waiting; });
-  any_told_.wait_until(lock, now + kRest, [] { return false; });
+  lock.unlock();
+  std::this_thread::sleep_until(now + kRest);
   return all_told;
 }
 

@@ -69,8 +69,8 @@ Attempt BlockAt(QByteArrayView bytes, Check check, HeadReader& heads) {
 
 Block::Block(BlockHead head, QByteArrayView body, QByteArrayView bytes)
     : head_(std::move(head)), body_(body), bytes_(bytes) {
-  qsizetype at = 0;
   if (head_.columns == nullptr) return;
+  qsizetype at = 0;
   columns_.reserve(head_.columns->size());
   for (const auto& [name, type, width] : *head_.columns) {
     // A head may say anything: what it multiplies to may overflow.

@@ -57,10 +57,9 @@ bool Run::HasEnded() const {
   });
 }
 
-bool Run::IsLost() const {
-  return !links_.empty() && std::ranges::all_of(links_, [](const auto& link) {
-    return link.second.state == RankLink::State::kLost;
-  });
+bool Run::AllAre(RankLink::State state) const {
+  return !links_.empty() &&
+         std::ranges::all_of(links_, [&](const auto& link) { return link.second.state == state; });
 }
 
 std::int64_t Run::newest_ns() const {

@@ -35,8 +35,8 @@ class Run {
   bool HasEnded(int rank) const;
   /// Whether all have, of those that are known.
   bool HasEnded() const;
-  /// Whether none of those that are followed answers.
-  bool IsLost() const;
+  /// Whether all ranks are followed so; false where none is followed.
+  bool AllAre(RankLink::State state) const;
   const LayerHistory& layers() const { return layers_; }
   /// End of the newest thing that is known of any rank; 0: nothing.
   std::int64_t newest_ns() const;

@@ -93,23 +93,17 @@ double SecondsWithoutStep(const Run& run) {
   return end_ns == 0 ? 0.0 : static_cast<double>(run.newest_ns() - end_ns) * 1e-9;
 }
 
-bool IsRecorded(const Run& run) {
-  return !run.links().empty() && std::ranges::all_of(run.links(), [](const auto& link) {
-    return link.second.state == RankLink::State::kRecorded;
-  });
-}
-
 /// Where there are steps, and no troubles.
 Summary::Health HealthAt(const Run& run, const Moment& at) {
   if (StateEnd(run, at) != run.newest_ns()) return Summary::Health::kGood;
   if (run.HasEnded()) return Summary::Health::kEnded;
-  return IsRecorded(run) ? Summary::Health::kCutOff : Summary::Health::kGood;
+  return run.AllAre(RankLink::State::kRecorded) ? Summary::Health::kCutOff : Summary::Health::kGood;
 }
 
 /// Ranks of a recording that is not whole.
 QStringList MissingRanks(const Run& run, int ranks) {
   QStringList missing;
-  const bool is_recorded = IsRecorded(run);
+  const bool is_recorded = run.AllAre(RankLink::State::kRecorded);
   for (int rank = 0; is_recorded && rank < ranks; ++rank) {
     if (!run.ranks().contains(rank)) missing += QString::number(rank);
   }
@@ -205,9 +199,7 @@ Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at) {
       dense += step.count * static_cast<double>(step.dense_bytes);
     }
   }
-  if (!stepping.empty()) {
-    summary.health = HealthAt(run, at);
-  }
+  if (!stepping.empty()) summary.health = HealthAt(run, at);
   FindSlowest(std::move(stepping), summary);
   if (payload > 0) summary.wire_ratio = dense / payload;
   const double samples = SamplesPerStep(run, summary.ranks);

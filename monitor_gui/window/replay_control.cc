@@ -35,7 +35,7 @@ void ReplayControl::WithRun(const std::function<void(const Run&)>& look) {
 void ReplayControl::Update() {
   ReplayBar::Times times{.is_live = session_.is_live()};
   session_.run().Read([&](const Run& run) {
-    times.is_lost = run.IsLost();
+    times.is_lost = run.AllAre(RankLink::State::kLost);
     times.has_ended = run.HasEnded();
   });
   WithRun([&](const Run& run) {

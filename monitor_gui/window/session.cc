@@ -7,6 +7,7 @@
 #include "monitor_gui/window/demo.h"
 
 namespace weir::monitor {
+
 bool Session::IsUrl(const QString& place) {
   return place.startsWith("http://") || place.startsWith("https://");
 }

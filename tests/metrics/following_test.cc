@@ -11,7 +11,6 @@
 #include <sstream>
 #include <thread>
 
-#include "common/clock.h"
 #include "metrics/events_page.h"
 #include "metrics/long_poll.h"
 #include "metrics/monitor.h"

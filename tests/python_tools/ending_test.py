@@ -7,9 +7,9 @@ import tempfile
 import time
 import unittest
 
-from job import Job, free_ports
+from job import Job
 from weir import runlog, top
-from weir._following import Endpoint, Rank, ranks_of
+from weir._following import ranks_of
 
 RANKS = 3
 
@@ -80,14 +80,6 @@ class Recorded(unittest.TestCase):
         self.assertEqual(log.end(1)["failure"], "")
         for rank in (0, 2):
             self.assertIn("rank 1 called Shutdown or destroyed its engine", log.end(rank)["failure"])
-
-
-class Left(unittest.TestCase):
-    def test_a_rank_that_says_nothing_at_the_end_is_lost(self):
-        rank = Rank(Endpoint(f"http://127.0.0.1:{free_ports(1)}"), 7)
-        rank.look()
-        self.assertIsNone(rank.end)
-        self.assertRegex(top.page([rank], 0), r"(?m)^7 .*lost: ")
 
 
 if __name__ == "__main__":

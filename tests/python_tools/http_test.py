@@ -1,6 +1,7 @@
 """The endpoint of a running job, with readers that a job would be better off without, and over TLS.
 Arguments: weirrun, byte-lm, and perhaps weir-monitor."""
 
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -109,8 +110,10 @@ class Tls(unittest.TestCase):
     @unittest.skipUnless(MONITOR, "the dashboard is not built")
     def test_a_picture_of_two_runs_needs_both(self):
         picture = self.folder / "two.png"
-        for runs in ((self.url, "http://127.0.0.1:1"), ("http://127.0.0.1:1", self.url)):
-            done = self.run_with(*MONITOR, "--screenshot", str(picture), *runs)
+        pairs = ((self.url, "http://127.0.0.1:1"), ("http://127.0.0.1:1", self.url))
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # Each gives up after half a minute.
+            every = list(pool.map(lambda runs: self.run_with(*MONITOR, "--screenshot", str(picture), *runs), pairs))
+        for done in every:
             self.assertEqual(done.returncode, 1, done)
             self.assertRegex(done.stderr, "too little to show: .*http://127.0.0.1:1 does not answer")
             self.assertFalse(picture.exists())

@@ -136,6 +136,7 @@ class Lost(unittest.TestCase):
     def test_a_rank_that_does_not_answer_is_shown_as_lost(self):
         rank = Rank(Endpoint("http://127.0.0.1:1"), 7)
         rank.look()
+        self.assertIsNone(rank.end)
         self.assertRegex(top.page([rank], 1), r"(?m)^7 .*lost: Connection refused$")
 
 

@@ -95,14 +95,15 @@ def _rank_rows(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List
     for rank in ranks:
         name = "?" if rank.rank is None else str(rank.rank)
         host = str(rank.run.get("host", ""))
+        state = _state(rank)
         if rank.rank not in times:
-            rows.append((name, host, "-", "-", "-", "-", "-", "-", _state(rank)))
+            rows.append((name, host, "-", "-", "-", "-", "-", "-", state))
             continue
         of = times[rank.rank]
         stalled = rank.states[-1]["stalled_tensors"] if rank.states else 0
         rows.append((name, host, f"{rank.steps[-1]['step']:.0f}", seconds(of.step), seconds(of.own),
                      seconds(of.communication), size(sent_per_second(rank)) + "/s",
-                     f"{stalled:.0f}", _state(rank)))
+                     f"{stalled:.0f}", state))
     return rows
 
 

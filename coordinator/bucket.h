@@ -8,6 +8,7 @@
 
 #include "coordinator/request.h"
 #include "metrics/record.h"
+#include "ops/chunk_stream.h"
 #include "ops/collective.h"
 
 namespace weir {
@@ -118,7 +119,8 @@ class Bucket {
   std::int64_t exchange_ns = 0;    ///< When the exchange under way started; 0: none.
   Traffic recorded;  ///< What records of this run's exchanges have; a run may make several.
   bool agreed = false;
-  bool staged = false;         ///< Waits for its exchange.
+  bool staged = false;                                        ///< Waits for its exchange.
+  std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes;  ///< Of this run, on all ranks.
   bool patient = false;        ///< The other ranks may take as long as they like (Joining).
   std::size_t live_index = 0;  ///< Place in the coordinator's list of runs under way.
 

@@ -139,6 +139,7 @@ void Coordinator::ConnectNetwork() {
                                                               .names = *environment_.names,
                                                               .gauges = gauges_,
                                                               .meter = *meter_,
+                                                              .speed = speed_,
                                                               .recorder = *environment_.recorder,
                                                               .marks_cycles = marks_cycles_});
   clock_transport_ = std::make_unique<CountedTransport>(ranks, gauges_.negotiation_bytes);

@@ -17,6 +17,7 @@
 #include "coordinator/handle_table.h"
 #include "coordinator/inbox.h"
 #include "coordinator/live_runs.h"
+#include "coordinator/network_speed.h"
 #include "coordinator/pipeline.h"
 #include "coordinator/process_sets.h"
 #include "coordinator/servers/server_links.h"
@@ -218,6 +219,7 @@ class Coordinator {
   Inbox inbox_{waiter_};
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<MeteredTransport> meter_;     ///< Over it, and below what follows.
+  NetworkSpeed speed_;                          ///< Of what goes through it.
   std::unique_ptr<Transport> ranks_transport_;  ///< Where there are servers beside the ranks.
   std::unique_ptr<ServerLinks> server_links_;
   std::atomic<bool> asynchronous_ = false;

@@ -48,7 +48,7 @@ bool Exchanger::PollActive(std::size_t index, std::int64_t now_ns) {
   }
   Count(active);
   if (!active.collective->Poll()) return false;
-  Finish(index);
+  Finish(index, now_ns);
   return true;
 }
 
@@ -59,12 +59,13 @@ void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
   active.collective = active.bucket->BindExchange();
   const std::uint32_t number = active.next_number;
   active.next_number = (number + 1) % kExchangeNumbers;
-  if (active.collective == nullptr) return Finish(index);
+  if (active.collective == nullptr) return Finish(index, now_ns);
   if (meter_.network != nullptr) {
     active.use = meter_.use_of(*active.bucket);
     CountPayload(active, static_cast<std::int64_t>(active.bucket->traffic().wire_bytes));
   }
   Count(active);
+  if (meter_.speed != nullptr) meter_.speed->Begin(now_ns, SentBytes());
   active.collective->Start(kFirstExchange + number);
 }
 
@@ -72,15 +73,20 @@ void Exchanger::Count(const Active& active) {
   if (meter_.network != nullptr) meter_.network->Begin(active.use);
 }
 
-void Exchanger::Finish(std::size_t index) {
+void Exchanger::Finish(std::size_t index, std::int64_t now_ns) {
   Active& active = active_[index];
   Bucket* bucket = active.bucket;
+  if (active.collective != nullptr && meter_.speed != nullptr) {
+    meter_.speed->End(now_ns, SentBytes());
+  }
   active.collective = nullptr;
   CountPayload(active, 0);
   if (--active.exchanges_left == 0)
     active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
   finished_(bucket);
 }
+
+std::uint64_t Exchanger::SentBytes() const { return meter_.network->totals().sent_bytes; }
 
 void Exchanger::CountPayload(Active& active, std::int64_t bytes) {
   if (meter_.under_way_bytes == nullptr) return;

@@ -7,15 +7,18 @@
 #include <vector>
 
 #include "coordinator/bucket.h"
+#include "coordinator/network_speed.h"
 #include "ops/metered_transport.h"
 
 namespace weir {
 
-/// Tells the network whose messages start.
+/// What is told of exchanges: the network, whose messages start; how much payload is under way; how
+/// fast it goes. Any of them may be null; without a network there is no speed.
 struct ExchangeMeter {
   MeteredTransport* network = nullptr;
   std::function<MeteredTransport::Use(const Bucket&)> use_of;
   std::atomic<std::int64_t>* under_way_bytes = nullptr;  ///< Payload; kept as long as it is.
+  NetworkSpeed* speed = nullptr;                         ///< Of the network.
 };
 
 /// The exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded number
@@ -54,8 +57,9 @@ class Exchanger {
   // Of the entry at `index`, which is gone once its last exchange has finished.
   bool PollActive(std::size_t index, std::int64_t now_ns);
   void Start(std::size_t index, std::int64_t now_ns);
-  void Finish(std::size_t index);
+  void Finish(std::size_t index, std::int64_t now_ns);
   void Count(const Active& active);
+  std::uint64_t SentBytes() const;
   void CountPayload(Active& active, std::int64_t bytes);
 
   const std::size_t most_at_once_;

@@ -44,7 +44,10 @@ class GradientBucket final : public Bucket {
   }
   std::span<const BucketStage> stages() const override { return stages_; }
   void Run(BucketStage stage) override;
-  Collective* BindExchange() override { return route_->Bind(exchanges_before()); }
+  Collective* BindExchange() override {
+    route_->UseChunksOf(chunk_bytes);
+    return route_->Bind(exchanges_before());
+  }
   void Done() override;
   void Failed(const std::exception_ptr& error) override;
   std::int64_t step() const override { return gradients_.step().step; }

@@ -13,9 +13,10 @@ namespace {
 // Flags are set unless a rank objects, so that the AND says "no rank objects".
 constexpr std::uint64_t kNobodyAsks = 1;
 constexpr std::uint64_t kNobodyShutsDown = 2;
+constexpr std::uint64_t kFastNetwork = 4;
 constexpr std::size_t kWordBits = 64;
 // The other bits of the first word belong to the first ranks: "this rank does not shut down".
-constexpr int kFirstRankBit = 2;
+constexpr int kFirstRankBit = 3;
 constexpr int kNamedRanks = static_cast<int>(kWordBits) - kFirstRankBit;
 // Registrations of models with hundreds of thousands of tensors stay far below this.
 constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;
@@ -94,6 +95,7 @@ void Negotiator::StartRound(std::int64_t now_ns) {
   outcome_.started_ns = now_ns;
   words_.assign(1, ~std::uint64_t{0});
   if (!asks_.empty()) words_[0] &= ~kNobodyAsks;
+  if (!fast_network_) words_[0] &= ~kFastNetwork;
   if (shutting_down_) {
     words_[0] &= ~kNobodyShutsDown;
     const int rank = transport_.rank();
@@ -115,6 +117,7 @@ void Negotiator::FinishAnd() {
   for (const std::uint32_t slot : outcome_.ready) Withdraw(slot);
   if (transport_.rank() == 0) arbiter_.BeginRound(outcome_.ready);
   outcome_.shutdown = (words_[0] & kNobodyShutsDown) == 0;
+  outcome_.fast_network = (words_[0] & kFastNetwork) != 0;
   const int leaving = std::countr_one(words_[0] >> kFirstRankBit);
   outcome_.leaving_rank =
       leaving < std::min(kNamedRanks, transport_.size()) ? transport_.JobRank(leaving) : -1;

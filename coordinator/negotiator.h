@@ -37,7 +37,8 @@ class Negotiator {
     std::vector<std::uint32_t> ready;  ///< Slots, ascending.
     std::vector<Response> responses;
     bool shutdown = false;  ///< Some rank announced it: nothing more will be agreed.
-    int leaving_rank = -1;  ///< Of the job, the first; -1: none here, or the 63rd or a later one.
+    int leaving_rank = -1;  ///< Of the job, the first; -1: none here, or the 62nd or a later one.
+    bool fast_network = false;  ///< Every rank finds it fast.
     bool slow_path = false;
     std::int64_t started_ns = 0;
   };
@@ -49,6 +50,8 @@ class Negotiator {
   void Withdraw(std::uint32_t slot);
   /// Asks on the slow path, once a name until its response.
   void Ask(Request request);
+  /// From the next round on: whether this rank finds the network fast (NetworkSpeed).
+  void SetFastNetwork(bool fast) { fast_network_ = fast; }
   /// From the next round on: the job ends. `leaves`: because of this rank.
   void AnnounceShutdown(bool leaves) {
     shutting_down_ = true;
@@ -90,6 +93,7 @@ class Negotiator {
   Phase phase_ = Phase::kIdle;
   bool shutting_down_ = false;
   bool leaves_ = false;
+  bool fast_network_ = false;
   bool joined_ = false;           ///< Answers may be about what only other ranks have asked.
   std::uint32_t slot_limit_ = 0;  ///< Slots below this exist; equal on all ranks.
   std::vector<std::uint64_t> ready_;

@@ -33,7 +33,7 @@ class Operation final : public Bucket {
   int priority() const override { return submission_.request.priority; }
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
-  Collective* BindExchange() override { return exchange_.Bind(submission_, rows_); }
+  Collective* BindExchange() override { return exchange_.Bind(submission_, rows_, chunk_bytes); }
   void Done() override { Finish(exchange_.TakeAllocationError()); }
   void Failed(const std::exception_ptr& error) override { Finish(error); }
   Traffic traffic() const override;

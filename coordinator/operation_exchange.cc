@@ -35,9 +35,10 @@ OperationExchange::OperationExchange(ProcessSet& set)
       self_(static_cast<std::size_t>(set.transport().rank())) {}
 
 Collective* OperationExchange::Bind(const Submission& submission,
-                                    std::span<const std::int64_t> rows) {
+                                    std::span<const std::int64_t> rows, std::size_t chunk_bytes) {
   submission_ = &submission;
   rows_ = rows;
+  chunk_bytes_ = chunk_bytes;
   switch (submission.request.kind) {
     case RequestKind::kAllreduce:
       return &BindAllreduce();
@@ -69,6 +70,7 @@ Collective& OperationExchange::BindAllreduce() {
   }
   if (!allreduce_)
     allreduce_ = std::make_unique<GroupedAllreduce>(set_.transport(), set_.allreduce_grid());
+  allreduce_->set_chunk_bytes(chunk_bytes_);
   allreduce_->Bind(submission_->tensors, reduction);
   return *allreduce_;
 }
@@ -142,6 +144,7 @@ Collective& OperationExchange::BindReducescatter() {
     parts_[t].out = Allocate(t, rows[self_], rows).data();
   }
   if (!reduce_scatter_) reduce_scatter_ = std::make_unique<GroupedReduceScatter>(set_.transport());
+  reduce_scatter_->set_chunk_bytes(chunk_bytes_);
   reduce_scatter_->Bind(parts_, offsets_, ReductionOf(submission_->request));
   return *reduce_scatter_;
 }

@@ -27,9 +27,10 @@ class OperationExchange {
   explicit OperationExchange(ProcessSet& set);
 
   /// The collective, ready to start; null where agreement was the operation. `rows` is the
-  /// answer's (Response). Asks for the memory of results: where that fails the run goes on all the
-  /// same, as the other ranks count on this one.
-  Collective* Bind(const Submission& submission, std::span<const std::int64_t> rows);
+  /// answer's (Response); reductions travel in chunks of `chunk_bytes`. Asks for the memory of
+  /// results: where that fails the run goes on all the same, as the other ranks count on this one.
+  Collective* Bind(const Submission& submission, std::span<const std::int64_t> rows,
+                   std::size_t chunk_bytes);
 
   /// Why the last Bind was given no memory; null if it was.
   std::exception_ptr TakeAllocationError();
@@ -62,6 +63,7 @@ class OperationExchange {
   const std::size_t self_;
   const Submission* submission_ = nullptr;  ///< During Bind.
   std::span<const std::int64_t> rows_;
+  std::size_t chunk_bytes_ = 0;
 
   std::exception_ptr allocation_error_;
   /// Take results for which the program gave no memory.

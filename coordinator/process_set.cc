@@ -42,7 +42,8 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
         kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); },
         ExchangeMeter{.network = &shared_.meter,
                       .use_of = [this](const Bucket& bucket) { return UseOf(bucket); },
-                      .under_way_bytes = &shared_.gauges.credit_bytes});
+                      .under_way_bytes = &shared_.gauges.credit_bytes,
+                      .speed = &shared_.speed});
   }
 }
 

@@ -14,6 +14,7 @@
 #include "coordinator/joining.h"
 #include "coordinator/live_runs.h"
 #include "coordinator/negotiator.h"
+#include "coordinator/network_speed.h"
 #include "coordinator/operation_table.h"
 #include "coordinator/pipeline.h"
 #include "metrics/bucket_names.h"
@@ -43,6 +44,7 @@ class ProcessSet {
     BucketNames& names;
     EngineGauges& gauges;
     MeteredTransport& meter;  ///< Below the networks of all sets.
+    NetworkSpeed& speed;      ///< Of that.
     Recorder& recorder;
     const std::atomic<bool>& marks_cycles;  ///< Each round is recorded.
   };

@@ -29,6 +29,7 @@ void ProcessSet::OnReady(Bucket* bucket) {
   shared_.live.Add(bucket);
   if (!bucket->negotiated() && !closing_) {
     bucket->agreed = true;
+    bucket->chunk_bytes = ChunkStream::kDefaultChunkBytes;
     return Agree(bucket);
   }
   if (bucket->gate() != nullptr) return;  // Negotiated once the gate has let it through.
@@ -94,6 +95,7 @@ void ProcessSet::Withdraw(Bucket* bucket) {
 bool ProcessSet::PollNegotiation(std::int64_t now_ns) {
   AskToJoin();
   shared_.meter.Begin({.bytes = &shared_.gauges.traffic_of(TrafficOp::kNegotiation)});
+  negotiator_->SetFastNetwork(shared_.speed.fast());
   if (closing_ || !negotiator_->Poll(now_ns, exchanging())) return false;
   OnRound();
   return true;
@@ -212,6 +214,8 @@ void ProcessSet::OnGate(StepGate& gate, bool pass) {
 
 void ProcessSet::Collect(Bucket* bucket) {
   bucket->agreed = true;
+  bucket->chunk_bytes = negotiator_->outcome().fast_network ? ChunkStream::kLargeChunkBytes
+                                                            : ChunkStream::kDefaultChunkBytes;
   agreed_.push_back(bucket);
 }
 

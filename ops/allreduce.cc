@@ -7,6 +7,11 @@ Allreduce::Allreduce(Transport& transport, const HostGrid* grid, std::size_t chu
   if (grid != nullptr) hierarchical_.emplace(transport, *grid, chunk_bytes);
 }
 
+void Allreduce::set_chunk_bytes(std::size_t bytes) {
+  chunked_.set_chunk_bytes(bytes);
+  if (hierarchical_) hierarchical_->set_chunk_bytes(bytes);
+}
+
 void Allreduce::Bind(const void* in, void* out, std::int64_t elements, DType dtype,
                      const Reduction& reduction) {
   CheckReduction(dtype, reduction);

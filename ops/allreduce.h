@@ -30,6 +30,9 @@ class Allreduce final : public Collective {
   explicit Allreduce(Transport& transport, const HostGrid* grid = nullptr,
                      std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
 
+  /// Of the next Bind: a multiple of 64, the same on all ranks.
+  void set_chunk_bytes(std::size_t bytes);
+
   /// `in` and `out` hold `elements` elements and are either the same memory or do not overlap.
   /// dtype, elements and reduction are the same on all ranks. Throws InvalidArgument for a
   /// reduction that `dtype` does not have. Allocates only when the scratch has to grow.

@@ -16,6 +16,9 @@ namespace weir {
 class ChunkStream {
  public:
   static constexpr std::size_t kDefaultChunkBytes = std::size_t{512} << 10;
+  /// On a fast network: weirrun has UCX move a message of that size from buffer to buffer, where
+  /// shorter ones are copied on arrival, but leave at once (launcher/options.cc).
+  static constexpr std::size_t kLargeChunkBytes = std::size_t{1} << 20;
   static constexpr std::size_t kInFlight = 4;
   static constexpr std::size_t kEverything = std::numeric_limits<std::size_t>::max();
 

@@ -10,7 +10,6 @@ constexpr std::uint32_t kResults = 1 - ReduceScatter::kMessageKind;  // see Chun
 
 ChunkedAllreduce::ChunkedAllreduce(Transport& transport, std::size_t chunk_bytes)
     : transport_(transport),
-      chunk_bytes_(chunk_bytes),
       reduce_(transport, chunk_bytes),
       offsets_(static_cast<std::size_t>(transport.size()) + 1),
       peers_(static_cast<std::size_t>(transport.size() - 1)) {
@@ -35,7 +34,7 @@ std::span<std::byte> ChunkedAllreduce::PartOf(int rank) const {
 
 void ChunkedAllreduce::Start(std::uint32_t operation) {
   reduce_.Start(operation);
-  const ChunkStream::Options results{.chunk_bytes = chunk_bytes_, .kind = kResults};
+  const ChunkStream::Options results{.chunk_bytes = reduce_.chunk_bytes(), .kind = kResults};
   for (Peer& peer : peers_) {
     peer.results_from.StartReceive(peer.rank, operation, PartOf(peer.rank), results);
     peer.results_to.StartSend(peer.rank, operation, PartOf(transport_.rank()), results);

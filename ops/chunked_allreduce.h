@@ -23,6 +23,8 @@ class ChunkedAllreduce final : public Collective {
   explicit ChunkedAllreduce(Transport& transport,
                             std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
 
+  /// Of the next Bind, as for the constructor.
+  void set_chunk_bytes(std::size_t bytes) { reduce_.set_chunk_bytes(bytes); }
   void Bind(const ReduceTask& task);
 
   void Start(std::uint32_t operation) override;
@@ -41,7 +43,6 @@ class ChunkedAllreduce final : public Collective {
   std::span<std::byte> PartOf(int rank) const;
 
   Transport& transport_;
-  const std::size_t chunk_bytes_;
   ReduceScatter reduce_;
   ReduceTask task_;
   std::vector<std::size_t> offsets_;  ///< Of the parts, in elements; size() + 1 entries.

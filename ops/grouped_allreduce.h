@@ -17,6 +17,9 @@ class GroupedAllreduce final : public GroupedCollective {
   explicit GroupedAllreduce(Transport& transport, const HostGrid* grid = nullptr)
       : allreduce_(transport, grid) {}
 
+  /// Of the next Bind: a multiple of 64, the same on all ranks.
+  void set_chunk_bytes(std::size_t bytes) { allreduce_.set_chunk_bytes(bytes); }
+
   /// The same numbers of elements, types and reduction on all ranks. Throws InvalidArgument for a
   /// reduction that a type does not have.
   void Bind(std::span<const Array> arrays, const Reduction& reduction);

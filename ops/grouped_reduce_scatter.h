@@ -19,6 +19,9 @@ class GroupedReduceScatter final : public GroupedCollective {
         self_(static_cast<std::size_t>(transport.rank())),
         scatter_(transport) {}
 
+  /// Of the next Bind: a multiple of 64, the same on all ranks.
+  void set_chunk_bytes(std::size_t bytes) { scatter_.set_chunk_bytes(bytes); }
+
   /// `offsets` are those of ReduceScatter::Bind, size() + 1 for each array; an array's `out` takes
   /// this rank's part alone. Everything but the memory is the same on all ranks. Throws
   /// InvalidArgument for other offsets and for a reduction that a type does not have.

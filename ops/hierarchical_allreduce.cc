@@ -23,6 +23,11 @@ bool HierarchicalAllreduce::Fits(DType dtype, const Reduction& reduction) {
          reduction.postscale == 1.0;
 }
 
+void HierarchicalAllreduce::set_chunk_bytes(std::size_t bytes) {
+  scatter_.set_chunk_bytes(bytes);
+  across_allreduce_.set_chunk_bytes(bytes);
+}
+
 void HierarchicalAllreduce::Bind(const ReduceTask& task) {
   AlignedParts(task.elements, task.dtype, offsets_);
   const auto place = static_cast<std::size_t>(local_network_.rank());

@@ -33,6 +33,8 @@ class HierarchicalAllreduce final : public Collective {
   /// host, and so may a minimum before its second factor.
   static bool Fits(DType dtype, const Reduction& reduction);
 
+  /// Of the next Bind, as for the constructor.
+  void set_chunk_bytes(std::size_t bytes);
   void Bind(const ReduceTask& task);
 
   void Start(std::uint32_t operation) override;

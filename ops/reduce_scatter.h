@@ -30,6 +30,10 @@ class ReduceScatter final : public Collective {
   explicit ReduceScatter(Transport& transport,
                          std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
 
+  /// Of the next Bind, as for the constructor.
+  void set_chunk_bytes(std::size_t bytes) { chunk_bytes_ = bytes; }
+  std::size_t chunk_bytes() const { return chunk_bytes_; }
+
   /// Throws InvalidArgument unless `offsets` divide that many elements among size() ranks.
   void CheckOffsets(std::span<const std::size_t> offsets, std::size_t elements) const;
 
@@ -69,7 +73,7 @@ class ReduceScatter final : public Collective {
   void ReduceChunk();
 
   Transport& transport_;
-  const std::size_t chunk_bytes_;
+  std::size_t chunk_bytes_;
   ReduceTask task_;
   std::vector<std::size_t> offsets_;
   /// In the order rank() + 1, rank() + 2, ...: no one is everybody's first.

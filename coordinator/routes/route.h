@@ -28,6 +28,8 @@ class Route {
   virtual std::span<const BucketStage> stages() const = 0;
   /// Runs a worker's stage.
   virtual void Run(BucketStage stage) = 0;
+  /// Before Bind: of what size are pieces of what travels in pieces.
+  virtual void UseChunksOf(std::size_t /*bytes*/) {}
   /// The collective of an exchange, counted from 0, with its buffers bound.
   virtual Collective* Bind(std::size_t exchange) = 0;
   /// The run failed: what this rank sent for others counts as not sent. What it sent of its own is

@@ -13,6 +13,7 @@
 
 #include "coordinator/operation_numbers.h"
 #include "ops/local/transport.h"
+#include "tests/ops/forwarding_transport.h"
 
 namespace weir {
 namespace {
@@ -227,6 +228,44 @@ TEST(MeteredExchanger, CountsEachBucketsMessagesAndThePayloadUnderWay) {
   EXPECT_EQ(others.total_sent(), 0U);
   exchanger.Cancel();
   EXPECT_EQ(under_way, 0);
+}
+
+/// A network that has sent what the test says.
+class CountingNetwork : public ForwardingTransport {
+ public:
+  using ForwardingTransport::ForwardingTransport;
+  NetworkTotals totals() const override { return {.sent_bytes = sent_bytes}; }
+  std::uint64_t sent_bytes = 0;
+};
+
+TEST(MeteredExchanger, MeasuresTheNetworkWhileItExchanges) {
+  local::Network network(1);
+  CountingNetwork counting(network.Endpoint(0));
+  LinkBytes bytes;
+  MeteredTransport metered(counting, {Link::kIntra}, {.bytes = &bytes});
+  NetworkSpeed speed;
+  Exchanger exchanger(
+      2, [](Bucket*) {},
+      ExchangeMeter{.network = &metered,
+                    .use_of = [&](const Bucket&) { return MeteredTransport::Use{.bytes = &bytes}; },
+                    .speed = &speed});
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  const auto exchange = [&](std::int64_t begin_ns, std::int64_t end_ns) {
+    FakeBucket bucket(1), agreement(1);
+    agreement.agreement_alone = true;
+    exchanger.Enqueue(&agreement);
+    exchanger.Enqueue(&bucket);
+    exchanger.Poll(begin_ns);
+    counting.sent_bytes += 300'000'000;
+    bucket.collective.over = true;
+    exchanger.Poll(end_ns);
+  };
+  exchange(0, kSecond);
+  EXPECT_TRUE(speed.fast());
+  exchange(kSecond, 3 * kSecond);
+  EXPECT_FALSE(speed.fast());
+  exchange(50 * kSecond, 51 * kSecond);
+  EXPECT_TRUE(speed.fast()) << "the pause before does not count";
 }
 
 }  // namespace

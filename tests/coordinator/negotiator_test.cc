@@ -115,6 +115,28 @@ TEST(Negotiator, ASlotIsReadyOnceEveryRankSaysSo) {
   }
 }
 
+TEST(Negotiator, TheNetworkIsFastOnceEveryRankFindsItFast) {
+  Job job(3);
+  const auto fast = [&job](const std::string& name) {
+    for (int rank = 0; rank < 3; ++rank) job[rank].Ask(Ask(name));
+    job.Settle();
+    std::vector<bool> found;
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_TRUE(Agreed(job, rank, name)) << rank;
+      found.push_back(job.outcomes(rank).back().fast_network);
+    }
+    return found;
+  };
+  EXPECT_EQ(fast("x"), std::vector<bool>(3, false));
+  job[0].SetFastNetwork(true);
+  job[2].SetFastNetwork(true);
+  EXPECT_EQ(fast("y"), std::vector<bool>(3, false));
+  job[1].SetFastNetwork(true);
+  EXPECT_EQ(fast("z"), std::vector<bool>(3, true));
+  job[2].SetFastNetwork(false);
+  EXPECT_EQ(fast("w"), std::vector<bool>(3, false));
+}
+
 TEST(Negotiator, AnIdleJobStartsNoRound) {
   Job job(2);
   job.Settle();

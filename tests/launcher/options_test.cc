@@ -270,7 +270,7 @@ TEST(Options, TheOldSpellingOfHiddenTimestampsIsKnown) {
 TEST(Options, TcpKeepsEveryNetworkLibraryOnTcp) {
   EXPECT_THAT(ParseOptions({"-np", "1", "--tcp", "x"}).environment,
               UnorderedElementsAre(Pair("NCCL_IB_DISABLE", "1"), Pair("UCX_TLS", "tcp,sm,self"),
-                                   Pair("FI_PROVIDER", "tcp"), Pair("UCX_RNDV_THRESH", "inf"),
+                                   Pair("FI_PROVIDER", "tcp"), Pair("UCX_RNDV_THRESH", "768k"),
                                    Pair("UCX_TCP_TX_SEG_SIZE", "256k"),
                                    Pair("UCX_TCP_RX_SEG_SIZE", "256k")));
 }

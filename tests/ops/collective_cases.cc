@@ -78,6 +78,20 @@ void LargeAllreduces(Transport& transport) {
   ExpectAllreduce(transport, allreduce, DType::kFloat16, {}, 2 * elements, false);
 }
 
+void ChunksOfEitherSize(Transport& transport) {
+  Allreduce allreduce(transport);
+  const auto ranks = static_cast<std::size_t>(transport.size());
+  // Results come in both halves of an all-reduce, a part from each other rank.
+  const std::uint64_t per_chunk = 2 * (ranks - 1);
+  constexpr std::size_t kPart = 2 * ChunkStream::kLargeChunkBytes;
+  for (const std::size_t chunk : {ChunkStream::kLargeChunkBytes, ChunkStream::kDefaultChunkBytes}) {
+    const std::uint64_t before = transport.totals().sent_messages;
+    allreduce.set_chunk_bytes(chunk);
+    ExpectAllreduce(transport, allreduce, DType::kFloat32, {}, ranks * kPart / sizeof(float), true);
+    EXPECT_EQ(transport.totals().sent_messages - before, per_chunk * kPart / chunk);
+  }
+}
+
 void Allgathers(Transport& transport) {
   Allgather allgather(transport);
   for (const std::size_t unit :

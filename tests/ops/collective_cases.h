@@ -13,6 +13,7 @@ void Allreduces(Transport& transport);
 void ScaledAllreduces(Transport& transport);
 /// With chunks of the default size, more of them than are in flight at once.
 void LargeAllreduces(Transport& transport);
+void ChunksOfEitherSize(Transport& transport);
 void Allgathers(Transport& transport);
 /// Even, uneven and empty parts, and messages of several chunks.
 void Alltoalls(Transport& transport);

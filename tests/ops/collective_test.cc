@@ -30,6 +30,7 @@ TEST_P(Collectives, AllreduceScalesBeforeAndAfter) {
   RunRanks(GetParam(), cases::ScaledAllreduces);
 }
 TEST_P(Collectives, AllreduceOfManyLargeChunks) { RunRanks(GetParam(), cases::LargeAllreduces); }
+TEST_P(Collectives, ChunksOfEitherSize) { RunRanks(GetParam(), cases::ChunksOfEitherSize); }
 TEST_P(Collectives, AllgatherConcatenatesInRankOrder) { RunRanks(GetParam(), cases::Allgathers); }
 TEST_P(Collectives, AlltoallSendsEachRankItsPart) { RunRanks(GetParam(), cases::Alltoalls); }
 TEST_P(Collectives, ReduceScatterLeavesEachRankItsPart) {

@@ -16,6 +16,7 @@ TEST(ParallelCollectives, AllreduceScalesBeforeAndAfter) {
   cases::ScaledAllreduces(JobTransport());
 }
 TEST(ParallelCollectives, AllreduceOfManyLargeChunks) { cases::LargeAllreduces(JobTransport()); }
+TEST(ParallelCollectives, ChunksOfEitherSize) { cases::ChunksOfEitherSize(JobTransport()); }
 TEST(ParallelCollectives, AllgatherConcatenatesInRankOrder) { cases::Allgathers(JobTransport()); }
 TEST(ParallelCollectives, AlltoallSendsEachRankItsPart) { cases::Alltoalls(JobTransport()); }
 TEST(ParallelCollectives, ReduceScatterLeavesEachRankItsPart) {

@@ -135,7 +135,14 @@ Every compressor with every route that it can take; `default` is the one it take
 
 )";
 
-/// The table of kRoutes. A compressor without the option sums what it makes by all-reduce.
+/// The route of a compressor that has no option for it.
+std::string OnlyRoute(const CompressorInfo& info) {
+  const auto made =
+      MakeCompressor(CompressionOptions{{"compressor", info.name}}, {"w", Shape{64, 64}});
+  return made->summable() ? "allreduce" : "allgather";
+}
+
+/// The table of kRoutes.
 std::string RouteTable(const std::vector<CompressorInfo>& compressors) {
   const std::vector<std::string> routes = {"allreduce", "allgather", "split", "hierarchical",
                                            "push_pull"};
@@ -143,13 +150,14 @@ std::string RouteTable(const std::vector<CompressorInfo>& compressors) {
   for (const std::string& route : routes) text += " `" + route + "` |";
   text += "\n|---|---|---|---|---|---|\n";
   for (const CompressorInfo& compressor : compressors) {
-    std::vector<std::string> taken = {"allreduce"};
-    std::string fallback = "allreduce";
+    std::vector<std::string> taken;
+    std::string fallback;
     for (const OptionSpec& option : compressor.options) {
       if (option.key != "route") continue;
       taken = std::get<ChoiceRule>(option.rule).names;
       fallback = option.default_text;
     }
+    if (taken.empty()) fallback = OnlyRoute(compressor);
     text += "| `" + compressor.name + "` |";
     for (const std::string& route : routes) {
       if (route == fallback) {

@@ -81,6 +81,12 @@ double AutoDensity(const ParsedOptions& options, std::int64_t begin_step) {
   return DensityForRun(std::max<std::int64_t>(options.Integer("steps") - begin_step, 1));
 }
 
+/// Sends some entries, and does not keep the others. What selects has a threshold, or warms up.
+bool ForgetsEntries(const ParsedOptions& options) {
+  const bool selects = options.Has("threshold") || options.Has("warmup_steps");
+  return selects && options.Has("ef") && options.Choice("ef") == "none";
+}
+
 }  // namespace
 
 std::vector<OptionSpec> CommonSpecs(Payloads payloads) {
@@ -286,6 +292,11 @@ RouteSettings RouteOf(const ParsedOptions& options) {
     if (route.max_staleness > 0 && route.policy == RoutePolicy::kNever) {
       options.Refuse("max_staleness",
                      "needs servers, which policy=never does without: leave one of them out");
+    }
+    if (route.max_staleness > 0 && ForgetsEntries(options)) {
+      options.Refuse("max_staleness",
+                     "is for compressors that keep what they do not send, because a server answers "
+                     "each rank with a part of what it holds for it: give ef=vanilla");
     }
     return route;
   }

@@ -315,7 +315,9 @@ void Coordinator::AwaitAsynchronousRanks() {
   submission.request = {
       .kind = RequestKind::kBarrier, .name = "weir:end of asynchronous training", .slots = 0};
   try {
-    Wait(Submit(sets_->global(), std::move(submission)));
+    // The others may train for as long as they like. Who waits for a step of one that is stuck
+    // ends the job in time.
+    handles_.Wait(Submit(sets_->global(), std::move(submission)), HandleTable::Deadline::max());
   } catch (const Error& error) {
     LogDebug("nobody trains on: {}", error.what());  // The job ends in another way, or has.
   }

@@ -54,6 +54,7 @@ class Coordinator {
     BucketNames* names = nullptr;
     int local_size = 1;   ///< Ranks that share this host's cores.
     std::string hosts{};  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
+    NetworkSpeed::Bounds speed_bounds{};
     /// Keeps what a rank was doing when it fails or stalls, on the network thread; may be empty.
     std::function<void(int rank, int size, const FlightReport&)> record_flight;
   };
@@ -218,9 +219,9 @@ class Coordinator {
   Waiter waiter_;
   Inbox inbox_{waiter_};
   std::unique_ptr<Transport> transport_;
-  std::unique_ptr<MeteredTransport> meter_;     ///< Over it, and below what follows.
-  NetworkSpeed speed_;                          ///< Of what goes through it.
-  std::unique_ptr<Transport> ranks_transport_;  ///< Where there are servers beside the ranks.
+  std::unique_ptr<MeteredTransport> meter_;        ///< Over it, and below what follows.
+  NetworkSpeed speed_{environment_.speed_bounds};  ///< Of what goes through it.
+  std::unique_ptr<Transport> ranks_transport_;     ///< Where there are servers beside the ranks.
   std::unique_ptr<ServerLinks> server_links_;
   std::atomic<bool> asynchronous_ = false;
   int rank_ = 0;

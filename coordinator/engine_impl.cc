@@ -57,6 +57,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
                                          .names = &parts_->names,
                                          .local_size = local_size_,
                                          .hosts = hosts_,
+                                         .speed_bounds = environment.speed_bounds,
                                          .record_flight = FlightWriter(settings)});
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();

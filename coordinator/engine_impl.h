@@ -22,7 +22,8 @@ struct EngineEnvironment {
   int local_rank = 0;
   int local_size = 1;
   std::string host;
-  std::string hosts;  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
+  std::string hosts{};  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
+  NetworkSpeed::Bounds speed_bounds{};
 };
 
 class Draft;

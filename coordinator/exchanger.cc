@@ -65,7 +65,7 @@ void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
     CountPayload(active, static_cast<std::int64_t>(active.bucket->traffic().wire_bytes));
   }
   Count(active);
-  if (meter_.speed != nullptr) meter_.speed->Begin(now_ns, SentBytes());
+  if (meter_.speed != nullptr) meter_.speed->Begin(now_ns, meter_.network->bytes_to_other_hosts());
   active.collective->Start(kFirstExchange + number);
 }
 
@@ -77,7 +77,7 @@ void Exchanger::Finish(std::size_t index, std::int64_t now_ns) {
   Active& active = active_[index];
   Bucket* bucket = active.bucket;
   if (active.collective != nullptr && meter_.speed != nullptr) {
-    meter_.speed->End(now_ns, SentBytes());
+    meter_.speed->End(now_ns, meter_.network->bytes_to_other_hosts());
   }
   active.collective = nullptr;
   CountPayload(active, 0);
@@ -85,8 +85,6 @@ void Exchanger::Finish(std::size_t index, std::int64_t now_ns) {
     active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
   finished_(bucket);
 }
-
-std::uint64_t Exchanger::SentBytes() const { return meter_.network->totals().sent_bytes; }
 
 void Exchanger::CountPayload(Active& active, std::int64_t bytes) {
   if (meter_.under_way_bytes == nullptr) return;

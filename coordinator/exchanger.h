@@ -59,7 +59,6 @@ class Exchanger {
   void Start(std::size_t index, std::int64_t now_ns);
   void Finish(std::size_t index, std::int64_t now_ns);
   void Count(const Active& active);
-  std::uint64_t SentBytes() const;
   void CountPayload(Active& active, std::int64_t bytes);
 
   const std::size_t most_at_once_;

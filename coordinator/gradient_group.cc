@@ -6,6 +6,7 @@
 #include "compression/answer_options.h"
 #include "compression/standard_options.h"
 #include "coordinator/servers/group_description.h"
+#include "ops/push_pull/server_messages.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -163,7 +164,15 @@ void GradientGroupImpl::JoinServers(std::optional<std::uint32_t> first_number) {
                          .tensors = spec_.tensors,
                          .compression = GivenOptions(spec_, coordinator_.settings())},
                 .fusion_threshold_bytes = coordinator_.settings().fusion_threshold_bytes}};
-  coordinator_.UseServers(coordinator_.rank() == 0 ? Serialize(message) : std::vector<std::byte>(),
+  const std::vector<std::byte> bytes = Serialize(message);
+  if (bytes.size() > server_messages::kMostControlBytes) {
+    throw InvalidArgument(
+        "the gradient group '" + spec_.name + "' takes " + std::to_string(bytes.size()) +
+        " bytes to describe, and servers take in " +
+        std::to_string(server_messages::kMostControlBytes) +
+        ": give fewer tensors a group, shorter names, or options by pattern and not by tensor");
+  }
+  coordinator_.UseServers(coordinator_.rank() == 0 ? bytes : std::vector<std::byte>(),
                           plan_.asynchronous());
 }
 

@@ -10,12 +10,14 @@ void NetworkSpeed::Begin(std::int64_t now_ns, std::uint64_t sent_bytes) {
 
 void NetworkSpeed::End(std::int64_t now_ns, std::uint64_t sent_bytes) {
   --under_way_;
-  const std::uint64_t bytes = sent_bytes - from_bytes_;
-  if (bytes < kLeastBytes) return;
-  fast_ =
-      static_cast<double>(bytes) * 8.0 >= kFastBitsPerNs * static_cast<double>(now_ns - from_ns_);
+  ns_ += now_ns - from_ns_;
+  bytes_ += sent_bytes - from_bytes_;
   from_ns_ = now_ns;
   from_bytes_ = sent_bytes;
+  if (bytes_ == 0 || bytes_ < bounds_.least_bytes) return;
+  fast_ = static_cast<double>(bytes_) * 8.0 >= bounds_.fast_bits_per_ns * static_cast<double>(ns_);
+  ns_ = 0;
+  bytes_ = 0;
 }
 
 }  // namespace weir

@@ -33,6 +33,9 @@ std::optional<std::size_t> MeteredTransport::Test(Request request) {
   if (!bytes) return bytes;
   const Message& message = messages_[request];
   if (!message.sending && heard_ != nullptr) heard_->Note(message.peer);
+  if (message.sending && message.link != static_cast<std::size_t>(Link::kIntra)) {
+    bytes_to_other_hosts_ += *bytes;
+  }
   for (LinkBytes* counter : {message.use.bytes, message.use.also}) {
     if (counter == nullptr) continue;
     (message.sending ? counter->sent : counter->received)[message.link].fetch_add(

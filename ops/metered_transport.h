@@ -39,6 +39,8 @@ class MeteredTransport final : public Transport {
   void Cancel(Request request) override { network_.Cancel(request); }
   std::int64_t next_due_ns() const override { return network_.next_due_ns(); }
   NetworkTotals totals() const override { return network_.totals(); }
+  /// Of what was sent, what left this host, as far as is known.
+  std::uint64_t bytes_to_other_hosts() const { return bytes_to_other_hosts_; }
 
  private:
   struct Message {
@@ -52,6 +54,7 @@ class MeteredTransport final : public Transport {
   Transport& network_;
   const std::vector<Link> links_;
   Use use_;
+  std::uint64_t bytes_to_other_hosts_ = 0;
   LastHeard* const heard_;
   std::vector<Message> messages_;  ///< By request: those of a network are small and used again.
 };

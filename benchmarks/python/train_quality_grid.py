@@ -110,6 +110,8 @@ CONFIGS = {
                              _dgc(look_ahead=1)),
     "dgc-unmasked": Config("dgc without momentum factor masking, with look-ahead",
                            _dgc(momentum_masking=False, look_ahead=1)),
+    "dgc-unmasked-2bit": Config("the same, values of 2 bits",
+                                _dgc(momentum_masking=False, look_ahead=1, values="int2")),
     "dgc-together": Config("dgc with compensated gain, one selection and look-ahead",
                            _dgc(gain_compensation=True, selection="bucket", look_ahead=1)),
     "dense-adamw": Config("AdamW", lambda density, steps: {"compressor": "dense"}, sparse=False,

@@ -16,6 +16,7 @@ class ArrayRoute final : public Route {
   void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
+  void UseChunksOf(std::size_t bytes) override { allreduce_.set_chunk_bytes(bytes); }
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override { return array_.size(); }
 

@@ -19,6 +19,7 @@ class FactorRoute final : public Route {
   void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
+  void UseChunksOf(std::size_t bytes) override { allreduce_.set_chunk_bytes(bytes); }
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override {
     return (first_.size() + second_.size()) * sizeof(float);

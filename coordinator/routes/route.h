@@ -28,7 +28,7 @@ class Route {
   virtual std::span<const BucketStage> stages() const = 0;
   /// Runs a worker's stage.
   virtual void Run(BucketStage stage) = 0;
-  /// Before Bind: of what size are pieces of what travels in pieces.
+  /// Before Bind, of a route that reduces: the chunks in which large arrays travel.
   virtual void UseChunksOf(std::size_t /*bytes*/) {}
   /// The collective of an exchange, counted from 0, with its buffers bound.
   virtual Collective* Bind(std::size_t exchange) = 0;

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "coordinator/routes/route.h"
-#include "coordinator/split_gather.h"
+#include "coordinator/routes/split_gather.h"
 
 namespace weir {
 

@@ -1,7 +1,8 @@
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <cstring>
 
+#include "common/byte_stream.h"
 #include "compression/codec_compressor.h"
 #include "compression/standard_options.h"
 #include "weir/error.h"
@@ -18,7 +19,7 @@ class ByteCodec : public Codec {
                      std::span<std::byte> payload) const override {
     float scale = FLT_MIN;
     for (const float value : values) scale = std::max(scale, std::fabs(value) / 127.0f);
-    std::memcpy(payload.data(), &scale, sizeof(float));
+    StoreLittleEndian(payload.data(), scale);
     for (std::size_t i = 0; i < values.size(); ++i) {
       payload[sizeof(float) + i] = static_cast<std::byte>(std::lround(values[i] / scale));
     }
@@ -26,8 +27,10 @@ class ByteCodec : public Codec {
   }
   void Check(std::span<const std::byte> payload, std::size_t n) const override {
     if (payload.size() != sizeof(float) + n) throw Corrupt("byte array: its length is wrong");
-    const float scale = Scale(payload);
-    if (!std::isfinite(scale) || scale <= 0) throw Corrupt("byte array: its scale is wrong");
+    const float largest = 127.0f * Scale(payload);
+    if (!std::isfinite(largest) || largest <= 0) throw Corrupt("byte array: its scale is wrong");
+    if (std::ranges::count(payload.subspan(sizeof(float)), std::byte{0x80}) == 0) return;
+    throw Corrupt("byte array: an entry is -128, which no sender writes");
   }
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override {
     Check(payload, sum.size());
@@ -40,9 +43,7 @@ class ByteCodec : public Codec {
 
  private:
   static float Scale(std::span<const std::byte> payload) {
-    float scale = 0.0f;
-    std::memcpy(&scale, payload.data(), sizeof(float));
-    return scale;
+    return LoadLittleEndian<float>(payload.data());
   }
   static float Entry(std::span<const std::byte> payload, std::size_t i) {
     return Scale(payload) * static_cast<std::int8_t>(payload[sizeof(float) + i]);

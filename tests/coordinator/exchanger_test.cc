@@ -13,7 +13,6 @@
 
 #include "coordinator/operation_numbers.h"
 #include "ops/local/transport.h"
-#include "tests/ops/forwarding_transport.h"
 
 namespace weir {
 namespace {
@@ -230,42 +229,33 @@ TEST(MeteredExchanger, CountsEachBucketsMessagesAndThePayloadUnderWay) {
   EXPECT_EQ(under_way, 0);
 }
 
-/// A network that has sent what the test says.
-class CountingNetwork : public ForwardingTransport {
- public:
-  using ForwardingTransport::ForwardingTransport;
-  NetworkTotals totals() const override { return {.sent_bytes = sent_bytes}; }
-  std::uint64_t sent_bytes = 0;
-};
-
-TEST(MeteredExchanger, MeasuresTheNetworkWhileItExchanges) {
+TEST(MeteredExchanger, MeasuresWhatItSendsToOtherHosts) {
   local::Network network(1);
-  CountingNetwork counting(network.Endpoint(0));
+  const auto endpoint = network.Endpoint(0);
   LinkBytes bytes;
-  MeteredTransport metered(counting, {Link::kIntra}, {.bytes = &bytes});
-  NetworkSpeed speed;
-  Exchanger exchanger(
-      2, [](Bucket*) {},
-      ExchangeMeter{.network = &metered,
-                    .use_of = [&](const Bucket&) { return MeteredTransport::Use{.bytes = &bytes}; },
-                    .speed = &speed});
-  constexpr std::int64_t kSecond = 1'000'000'000;
-  const auto exchange = [&](std::int64_t begin_ns, std::int64_t end_ns) {
-    FakeBucket bucket(1), agreement(1);
+  MeteredTransport intra(*endpoint, {Link::kIntra}, {.bytes = &bytes});
+  MeteredTransport inter(*endpoint, {Link::kInter}, {.bytes = &bytes});
+  const auto found_fast = [&](MeteredTransport& metered, std::int64_t ns) {
+    NetworkSpeed speed({.least_bytes = 1});
+    SendingBucket bucket(metered);
+    FakeBucket agreement(1);
     agreement.agreement_alone = true;
+    Exchanger exchanger(
+        2, [](Bucket*) {},
+        ExchangeMeter{
+            .network = &metered,
+            .use_of = [&](const Bucket&) { return MeteredTransport::Use{.bytes = &bytes}; },
+            .speed = &speed});
     exchanger.Enqueue(&agreement);
     exchanger.Enqueue(&bucket);
-    exchanger.Poll(begin_ns);
-    counting.sent_bytes += 300'000'000;
-    bucket.collective.over = true;
-    exchanger.Poll(end_ns);
+    exchanger.Poll(100);
+    bucket.sending.over = true;
+    exchanger.Poll(100 + ns);  // Three bytes by now: started, and polled twice.
+    return speed.fast();
   };
-  exchange(0, kSecond);
-  EXPECT_TRUE(speed.fast());
-  exchange(kSecond, 3 * kSecond);
-  EXPECT_FALSE(speed.fast());
-  exchange(50 * kSecond, 51 * kSecond);
-  EXPECT_TRUE(speed.fast()) << "the pause before does not count";
+  EXPECT_TRUE(found_fast(inter, 3 * 5));
+  EXPECT_FALSE(found_fast(inter, 3 * 6));
+  EXPECT_FALSE(found_fast(intra, 1));
 }
 
 }  // namespace

@@ -19,26 +19,30 @@ TEST(NetworkSpeed, IsFastFromOneAndAHalfGigabitsASecondOn) {
   EXPECT_FALSE(speed.fast());
 }
 
-TEST(NetworkSpeed, LittleSaysNothing) {
+TEST(NetworkSpeed, LittleSaysNothingUntilItIsEnough) {
   NetworkSpeed speed;
   speed.Begin(0, 0);
-  speed.End(1000, 32 * kMiB - 1);
+  speed.End(1000, 31 * kMiB);
   EXPECT_FALSE(speed.fast());
-  speed.Begin(kSecond, 0);
+  speed.Begin(kSecond, 31 * kMiB);
   speed.End(kSecond + 1000, 32 * kMiB);
   EXPECT_TRUE(speed.fast());
-  speed.Begin(2 * kSecond, 0);
-  speed.End(20 * kSecond, 32 * kMiB - 1);
-  EXPECT_TRUE(speed.fast());
+  speed.Begin(2 * kSecond, 32 * kMiB);
+  speed.End(20 * kSecond, 63 * kMiB);
+  EXPECT_TRUE(speed.fast()) << "what has led to a verdict is not counted again";
 }
 
 TEST(NetworkSpeed, TimeWithoutExchangesDoesNotCount) {
   NetworkSpeed speed;
   speed.Begin(0, 0);
-  speed.End(kSecond, kMiB);
-  speed.Begin(100 * kSecond, kMiB);
-  speed.End(100 * kSecond + kSecond / 10, 101 * kMiB);
-  EXPECT_TRUE(speed.fast());
+  speed.End(kSecond / 20, 16 * kMiB);
+  speed.Begin(100 * kSecond, 500 * kMiB);
+  speed.End(100 * kSecond + kSecond / 20, 516 * kMiB);
+  EXPECT_TRUE(speed.fast()) << "32 MiB in 0.1 s";
+  speed.Begin(200 * kSecond, 516 * kMiB);
+  speed.Begin(201 * kSecond, 516 * kMiB);
+  speed.End(202 * kSecond, 550 * kMiB);
+  EXPECT_FALSE(speed.fast()) << "34 MiB in 2 s";
 }
 
 TEST(NetworkSpeed, ExchangesBesideEachOtherAreMeasuredTogether) {

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -193,7 +195,8 @@ TEST(Asynchronous, WhatAllRanksWouldDecideTogetherIsRefused) {
   RunLocal(1, [](Engine& engine) {
     for (const auto& [key, value] :
          Options{{"clip_norm", "1"}, {"skip_nonfinite", "true"}, {"policy", "never"}}) {
-      Options options = PushPull({{"compressor", "topk"}, {"k", "3"}, {"max_staleness", "2"}});
+      Options options =
+          PushPull({{"compressor", "topk"}, {"k", "3"}, {"ef", "vanilla"}, {"max_staleness", "2"}});
       options[key] = value;
       EXPECT_THAT(TextOf<InvalidArgument>([&] { Trainer(engine, options); }),
                   HasSubstr("leave one of them out"))
@@ -204,6 +207,36 @@ TEST(Asynchronous, WhatAllRanksWouldDecideTogetherIsRefused) {
                 }),
                 HasSubstr("means something with route=push_pull only"));
   });
+}
+
+// A server empties a rank's box with every answer.
+TEST(Asynchronous, ACompressorThatForgetsEntriesIsRefused) {
+  RunLocal(1, [](Engine& engine) {
+    for (Options options : {Options{{"compressor", "topk"}}, Options{{"compressor", "randomk"}},
+                            Options{{"compressor", "threshold"}, {"threshold", "0.5"}}}) {
+      options.insert({{"route", "push_pull"}, {"max_staleness", "2"}, {"min_elements", "1"}});
+      EXPECT_THAT(TextOf<InvalidArgument>([&] { Trainer(engine, options); }),
+                  HasSubstr("give ef=vanilla"))
+          << options["compressor"];
+      options["ef"] = "vanilla";
+      EXPECT_NO_THROW(Trainer(engine, options)) << options["compressor"];
+    }
+    EXPECT_NO_THROW(Trainer(engine, PushPull({{"compressor", "onebit"}, {"max_staleness", "2"}})));
+  });
+}
+
+TEST(Asynchronous, WhoIsDoneWaitsForTheLastLongerThanForAnythingElse) {
+  Settings settings;
+  settings.timeout_seconds = 1;
+  RunLocal(
+      2,
+      [&](Engine& engine) {
+        Trainer trainer(engine, PushPull({{"compressor", "dense"}, {"max_staleness", "2"}}));
+        // Not to wait for the other rank: to take longer than the timeout.
+        if (engine.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(2));
+        trainer.Steps(2);
+      },
+      settings);
 }
 
 TEST(Asynchronous, NorMayATensorsOwnOptionsAskForIt) {

@@ -1,4 +1,4 @@
-#include "coordinator/split_gather.h"
+#include "coordinator/routes/split_gather.h"
 
 #include <algorithm>
 #include <string>

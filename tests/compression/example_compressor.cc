@@ -28,9 +28,8 @@ class ByteCodec : public Codec {
   void Check(std::span<const std::byte> payload, std::size_t n) const override {
     if (payload.size() != sizeof(float) + n) throw Corrupt("byte array: its length is wrong");
     const float largest = 127.0f * Scale(payload);
-    if (!std::isfinite(largest) || largest <= 0) throw Corrupt("byte array: its scale is wrong");
-    if (std::ranges::count(payload.subspan(sizeof(float)), std::byte{0x80}) == 0) return;
-    throw Corrupt("byte array: an entry is -128, which no sender writes");
+    const bool low = std::ranges::count(payload.subspan(sizeof(float)), std::byte{0x80}) > 0;
+    if (low || !std::isfinite(largest) || largest <= 0) throw Corrupt("byte array: out of range");
   }
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override {
     Check(payload, sum.size());

@@ -73,6 +73,13 @@ TEST(ExampleCompressor, RefusesWhatItCannotHaveWritten) {
   payload.push_back(std::byte{0});
   payload[3] = std::byte{0xff};  // The scale's sign and exponent.
   EXPECT_THROW(compressor->Merge(payload, sum), Corrupt);
+  payload[3] = std::byte{0x7f};  // Finite, but not 127 of it.
+  payload[2] = std::byte{0x7f};
+  EXPECT_THROW(compressor->Merge(payload, sum), Corrupt);
+  payload[3] = std::byte{0x3f};
+  EXPECT_NO_THROW(compressor->Check(payload));
+  payload[4] = std::byte{0x80};  // -128
+  EXPECT_THROW(compressor->Merge(payload, sum), Corrupt);
   EXPECT_EQ(sum, std::vector<float>(6, 7.0f));
 }
 

@@ -3,18 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "coordinator/corrupt_frame.h"
 #include "weir/error.h"
 
 namespace weir {
-namespace {
-
-[[noreturn]] void Rethrow(const Corrupt& error, const std::string& bucket, int rank) {
-  throw Corrupt("the frame of rank " + std::to_string(rank) + " for '" + bucket +
-                    "' is corrupt: " + error.what(),
-                {bucket, {rank}, "merge"});
-}
-
-}  // namespace
 
 std::size_t FrameCoder::MaxBytes(const GradientSlices& gradients, double density) {
   return BucketFrame::MaxBytes(gradients.all().size(), gradients.MaxEncodedBytes(density));
@@ -56,13 +48,14 @@ void FrameCoder::MergeMean(std::span<const std::span<const std::byte>> frames,
     try {
       Read(frames[sender], received_[sender]);
     } catch (const Corrupt& error) {
-      Rethrow(error, gradients_.bucket(), rank_of(sender));
+      throw CorruptFrame(FrameOf(rank_of(sender)), gradients_.bucket(), rank_of(sender),
+                         error.what());
     }
     for (std::size_t i = 0; i < slices.size(); ++i) {
       try {
         slices[i].compressor->Check(received_[sender][i]);
       } catch (const Corrupt& error) {
-        Rethrow(error, slices[i].name, rank_of(sender));
+        throw CorruptFrame(FrameOf(rank_of(sender)), slices[i].name, rank_of(sender), error.what());
       }
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "coordinator/corrupt_frame.h"
 #include "ops/frame_exchange.h"
 #include "weir/error.h"
 
@@ -87,8 +88,7 @@ PushFrames::Payloads PushFrames::Read(std::size_t server, std::span<const std::b
       slice.compressor->Check(payloads[i]);
     }
   } catch (const Corrupt& error) {
-    throw Corrupt(what + " for '" + *name + "' is corrupt: " + error.what(),
-                  {*name, {rank}, "merge"});
+    throw CorruptFrame(what, *name, rank, error.what());
   }
   return payloads;
 }

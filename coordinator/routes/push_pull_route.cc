@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "coordinator/corrupt_frame.h"
+
 namespace weir {
 
 PushPullRoute::PushPullRoute(GradientSlices& gradients, Transport& transport)
@@ -51,7 +53,7 @@ void PushPullRoute::Run(BucketStage stage) {
 }
 
 std::string PushPullRoute::FrameOf(std::size_t rank) const {
-  return "the frame of rank " + std::to_string(transport_.JobRank(static_cast<int>(rank)));
+  return weir::FrameOf(transport_.JobRank(static_cast<int>(rank)));
 }
 
 void PushPullRoute::Push() {

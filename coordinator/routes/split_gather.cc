@@ -7,6 +7,7 @@
 #include "common/check.h"
 #include "compression/entry_part.h"
 #include "compression/sparse_mean.h"
+#include "coordinator/corrupt_frame.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -186,9 +187,7 @@ std::vector<SparseEntries> SplitGather::ReadFrame(std::span<const std::byte> fra
     }
   } catch (const Corrupt& error) {
     const int rank = transport_.JobRank(from);
-    throw Corrupt("the frame of rank " + std::to_string(rank) + " for '" + bucket_ +
-                      "' is corrupt: " + error.what(),
-                  {bucket_, {rank}, "merge"});
+    throw CorruptFrame(FrameOf(rank), bucket_, rank, error.what());
   }
   return entries;
 }

@@ -5,6 +5,7 @@
 
 #include "common/byte_stream.h"
 #include "compression/frame.h"
+#include "coordinator/corrupt_frame.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -30,9 +31,7 @@ BucketFrame::Identity ServedBucket::Identity(std::int64_t step) const {
 }
 
 void ServedBucket::Refuse(int worker, const std::string& why) const {
-  throw Corrupt("what rank " + std::to_string(worker) + " pushed for '" + about_.name +
-                    "' is corrupt: " + why,
-                {about_.name, {worker}, "merge"});
+  throw CorruptFrame(PushOf(worker), about_.name, worker, why);
 }
 
 ServedBucket::Pushed ServedBucket::Read(int worker, std::span<const std::byte> frame) const {

@@ -6,6 +6,7 @@
 #include "common/background_thread.h"
 #include "common/thread_name.h"
 #include "compression/frame.h"
+#include "coordinator/corrupt_frame.h"
 #include "ops/frame_exchange.h"
 #include "ops/push_pull/server_messages.h"
 #include "weir/error.h"
@@ -138,11 +139,8 @@ bool SummationServer::PollWorker(Group& group, int w) {
 
 std::size_t SummationServer::BucketOf(const Group& group, int w) const {
   const Group::Worker& worker = group.workers[static_cast<std::size_t>(w)];
-  const ErrorContext where{group.served.name, {w}, "exchange"};
   const auto refuse = [&](const std::string& why) {
-    throw Corrupt("what rank " + std::to_string(w) + " pushed for '" + group.served.name +
-                      "' is corrupt: " + why,
-                  where);
+    throw CorruptFrame(PushOf(w), group.served.name, w, why, "exchange");
   };
   std::size_t bucket = 0;
   try {

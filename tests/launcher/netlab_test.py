@@ -50,6 +50,12 @@ class Options(unittest.TestCase):
                 ("--slots", "-1", "a number from 1 is meant"), ("--rate", "100", "100mbit is meant, say"),
                 ("--rate", "fast", "100mbit is meant, say"), ("--delay", "1", "0.2ms is meant, say"),
                 ("--delay", "-1ms", "0.2ms is meant, say"),
+                ("--rate", "0mbit", "100kbit to 100gbit is meant"),
+                ("--rate", "99kbit", "100kbit to 100gbit is meant"),
+                ("--rate", "99999999gbit", "100kbit to 100gbit is meant"),
+                ("--slow-host", "2=0kbit", "100kbit to 100gbit is meant"),
+                ("--servers", "4", "fewer than the 4 slots of the hosts are meant"),
+                ("--servers", "one", "fewer than the 4 slots of the hosts are meant"),
                 ("--slow-host", "2", "2=10mbit is meant, say"),
                 ("--slow-host", "2=fast", "2=10mbit is meant, say")]:
             self.assert_refused([option, value, "--", "true"], f"{option} {value}: {meant}")
@@ -57,6 +63,8 @@ class Options(unittest.TestCase):
     def test_a_value_or_command_that_is_missing_or_too_much_is_named(self):
         for option in ("--hosts", "--slots", "--rate", "--slow-host", "--delay"):
             self.assert_refused([option], f"{option} wants a value")
+        self.assert_refused(["--rate", "", "--", "true"],
+                            "--rate is empty: leave it out, or give a value")
         self.assert_refused(["--slow-host", "4=1mbit", "--", "true"],
                             "--slow-host 4: there are hosts 0 to 3")
         self.assert_refused([], "there is no COMMAND behind --")
@@ -126,6 +134,12 @@ class Ending(unittest.TestCase):
         if self.process.wait() == SKIPPED:
             raise Skipped(self.process.stderr.read())
         self.assert_ends_with(3)
+
+    def test_a_command_runs_where_netlab_was_called(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = able("--hosts", "2", "--", "pwd", cwd=folder)
+            lines = sorted(done.stdout.splitlines())
+            self.assertEqual(lines, [f"[{rank}] {os.path.realpath(folder)}" for rank in (0, 1)], done.stderr)
 
     def test_a_termination_leaves_nothing(self):
         self.start_one_that_goes_on()

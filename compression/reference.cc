@@ -64,7 +64,9 @@ What counts is how often an entry is sent: steps x density. The gap to dense tra
 * where `steps`, the optimizer steps of the whole run, is given and the product is below 3, a warning says so before the first step. Without `steps` it
   comes when the gradients' group or the job ends in good order, from the steps that were made, those before a checkpoint that was loaded included;
 * `density=auto` with `steps` stands for 10 / steps, where those figures put the gap near 0.015 nats: at least 0.001, which a run of 10,000 steps and more bears,
-  and at most 0.25, above which compression saves little. The warm-up ends at that density.
+  and at most 0.25, above which compression saves little. The warm-up ends at that density. With `dgc` give `momentum_masking=false` beside it: masking drops most of
+  the momentum of entries that are sent often, and can lose more than the density gains
+  ([measured](../benchmarks.md#what-training-loses-scriptsbench-train-quality)).
 
 Steps before `rampup_begin_step`, which are dense, do not count.
 

@@ -29,7 +29,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   /// Some of its buckets go from host to host, if the set's ranks are so: it has to know its hosts
   /// before the first step (SetHosts).
   bool goes_by_hosts() const;
-  void SetHosts(std::optional<HostGrid> hosts) { hosts_ = std::move(hosts); }
+  void SetHosts(std::optional<HostGrid> hosts);
   ProcessSet& process_set() const { return set_; }
 
   void BeginStep(const StepInfo& info) override;

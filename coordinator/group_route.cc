@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/log.h"
 #include "common/strict.h"
 #include "compression/policy.h"
 #include "coordinator/gradient_group.h"
@@ -59,6 +60,16 @@ Exchange GradientGroupImpl::Wanted(const GradientBucket& bucket) const {
   const GradientSlices& gradients = bucket.gradients();
   return ChooseExchange(route, set_.size(), bucket.dense_bytes(),
                         FrameCoder::MaxBytes(gradients, gradients.step().density));
+}
+
+void GradientGroupImpl::SetHosts(std::optional<HostGrid> hosts) {
+  hosts_ = std::move(hosts);
+  if (hosts_ || set_.size() == 1 || coordinator_.rank() != set_.ranks().front()) return;
+  LogWarning(
+      "'{}' asks for route=hierarchical, which takes two hosts or more with the same number of "
+      "ranks "
+      "on each, two or more; its gradients go from rank to rank, as with route=allgather",
+      spec_.name);
 }
 
 void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind route) const {

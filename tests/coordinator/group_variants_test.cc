@@ -173,6 +173,17 @@ TEST_P(GroupVariants, OneRankWarnsOnceOfARunThatIsTooShort) {
   }
 }
 
+TEST_P(GroupVariants, OneRankSaysThatThereIsNoHierarchyOfHosts) {
+  testing::internal::CaptureStderr();
+  RunLocal(GetParam(), [&](Engine& engine) {
+    engine.Register(SpecOf({{"compressor", "dgc"}, {"route", "hierarchical"}}));
+  });
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::size_t first = log.find("'model' asks for route=hierarchical, which takes two hosts");
+  EXPECT_EQ(first != std::string::npos, GetParam() > 1) << log;
+  EXPECT_EQ(log.rfind("asks for route"), log.find("asks for route")) << log;
+}
+
 // Whichever ends first, the group or the engine.
 TEST_P(GroupVariants, OneRankWarnsOnceOfARunThatWasTooShort) {
   const Options options = {{"compressor", "dgc"}, {"density", "0.05"}, {"compressor[p0]", "dense"}};

@@ -94,13 +94,13 @@ TEST(Asynchronous, ACompressorThatForgetsEntriesIsRefused) {
 
 TEST(Asynchronous, WhoIsDoneWaitsForTheLastLongerThanForAnythingElse) {
   Settings settings;
-  settings.timeout_seconds = 1;
+  settings.timeout_seconds = 2;
   RunLocal(
       2,
       [&](Engine& engine) {
         Trainer trainer(engine, PushPull({{"compressor", "dense"}, {"max_staleness", "2"}}));
         // Not to wait for the other rank: to take longer than the timeout.
-        if (engine.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(2));
+        if (engine.rank() == 1) std::this_thread::sleep_for(std::chrono::seconds(3));
         trainer.Steps(2);
       },
       settings);

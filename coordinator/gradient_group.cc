@@ -164,7 +164,7 @@ void GradientGroupImpl::JoinServers(std::optional<std::uint32_t> first_number) {
                          .tensors = spec_.tensors,
                          .compression = GivenOptions(spec_, coordinator_.settings())},
                 .fusion_threshold_bytes = coordinator_.settings().fusion_threshold_bytes}};
-  const std::vector<std::byte> bytes = Serialize(message);
+  std::vector<std::byte> bytes = Serialize(message);
   if (bytes.size() > server_messages::kMostControlBytes) {
     throw InvalidArgument(
         "the gradient group '" + spec_.name + "' takes " + std::to_string(bytes.size()) +
@@ -172,7 +172,7 @@ void GradientGroupImpl::JoinServers(std::optional<std::uint32_t> first_number) {
         std::to_string(server_messages::kMostControlBytes) +
         ": give fewer tensors a group, shorter names, or options by pattern and not by tensor");
   }
-  coordinator_.UseServers(coordinator_.rank() == 0 ? bytes : std::vector<std::byte>(),
+  coordinator_.UseServers(coordinator_.rank() == 0 ? std::move(bytes) : std::vector<std::byte>(),
                           plan_.asynchronous());
 }
 

@@ -14,6 +14,13 @@
 // How a group's buckets travel in a step, and in one that this rank has nothing for.
 
 namespace weir {
+namespace {
+
+/// What route=hierarchical takes.
+constexpr const char* kHierarchy =
+    "two hosts or more with the same number of ranks on each, two or more";
+
+}  // namespace
 
 RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
   const Variant& variant = VariantOf(bucket);
@@ -66,10 +73,10 @@ void GradientGroupImpl::SetHosts(std::optional<HostGrid> hosts) {
   hosts_ = std::move(hosts);
   if (hosts_ || set_.size() == 1 || coordinator_.rank() != set_.ranks().front()) return;
   LogWarning(
-      "'{}' asks for route=hierarchical, which takes two hosts or more with the same number of "
-      "ranks "
-      "on each, two or more; its gradients go from rank to rank, as with route=allgather",
-      spec_.name);
+      "'{}' asks for route=hierarchical, which takes {}; its gradients go from rank to rank, as "
+      "with "
+      "route=allgather",
+      spec_.name, kHierarchy);
 }
 
 void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind route) const {
@@ -78,10 +85,8 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind rout
   const std::string what = "a bucket of '" + spec_.name + "' would ";
   const std::string when = " in step " + std::to_string(next_step_);
   if (route == RouteKind::kGather && variant.route.compressed == Exchange::kHostAllgather) {
-    throw StrictError(
-        what + "not travel by route=hierarchical" + when +
-        ": that takes two hosts or more with the same number of ranks on each, two or "
-        "more. Leave it out, or start the ranks so");
+    throw StrictError(what + "not travel by route=hierarchical" + when + ": that takes " +
+                      kHierarchy + ". Leave it out, or start the ranks so");
   }
   if (route != RouteKind::kMasked) return;
   const bool asked_for =

@@ -14,7 +14,7 @@ void NetworkSpeed::End(std::int64_t now_ns, std::uint64_t sent_bytes) {
   bytes_ += sent_bytes - from_bytes_;
   from_ns_ = now_ns;
   from_bytes_ = sent_bytes;
-  if (bytes_ == 0 || bytes_ < bounds_.least_bytes) return;
+  if (bytes_ < bounds_.least_bytes) return;
   fast_ = static_cast<double>(bytes_) * 8.0 >= bounds_.fast_bits_per_ns * static_cast<double>(ns_);
   ns_ = 0;
   bytes_ = 0;

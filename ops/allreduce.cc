@@ -2,9 +2,9 @@
 
 namespace weir {
 
-Allreduce::Allreduce(Transport& transport, const HostGrid* grid, std::size_t chunk_bytes)
-    : whole_(transport), chunked_(transport, chunk_bytes) {
-  if (grid != nullptr) hierarchical_.emplace(transport, *grid, chunk_bytes);
+Allreduce::Allreduce(Transport& transport, const HostGrid* grid)
+    : whole_(transport), chunked_(transport) {
+  if (grid != nullptr) hierarchical_.emplace(transport, *grid);
 }
 
 void Allreduce::set_chunk_bytes(std::size_t bytes) {

@@ -27,8 +27,7 @@ class Allreduce final : public Collective {
   static constexpr std::size_t kWholeBytes = 4096;
 
   /// `grid`, where there is one, places the ranks of `transport`, and is read here alone.
-  explicit Allreduce(Transport& transport, const HostGrid* grid = nullptr,
-                     std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
+  explicit Allreduce(Transport& transport, const HostGrid* grid = nullptr);
 
   /// Of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes);

@@ -8,9 +8,9 @@ namespace {
 constexpr std::uint32_t kResults = 1 - ReduceScatter::kMessageKind;  // see ChunkStream
 }  // namespace
 
-ChunkedAllreduce::ChunkedAllreduce(Transport& transport, std::size_t chunk_bytes)
+ChunkedAllreduce::ChunkedAllreduce(Transport& transport)
     : transport_(transport),
-      reduce_(transport, chunk_bytes),
+      reduce_(transport),
       offsets_(static_cast<std::size_t>(transport.size()) + 1),
       peers_(static_cast<std::size_t>(transport.size() - 1)) {
   for (std::size_t i = 0; i < peers_.size(); ++i) {

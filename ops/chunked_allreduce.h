@@ -19,11 +19,9 @@ namespace weir {
 /// reduced. Nothing is copied but by the network. Scratch: that of the reduce-scatter.
 class ChunkedAllreduce final : public Collective {
  public:
-  /// `chunk_bytes` is a multiple of 64, the same on all ranks.
-  explicit ChunkedAllreduce(Transport& transport,
-                            std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
+  explicit ChunkedAllreduce(Transport& transport);
 
-  /// Of the next Bind, as for the constructor.
+  /// Of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes) { reduce_.set_chunk_bytes(bytes); }
   void Bind(const ReduceTask& task);
 

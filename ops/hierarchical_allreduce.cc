@@ -4,12 +4,11 @@
 
 namespace weir {
 
-HierarchicalAllreduce::HierarchicalAllreduce(Transport& transport, const HostGrid& grid,
-                                             std::size_t chunk_bytes)
+HierarchicalAllreduce::HierarchicalAllreduce(Transport& transport, const HostGrid& grid)
     : local_network_(transport, grid.local()),
       across_network_(transport, grid.Across()),
-      scatter_(local_network_, chunk_bytes),
-      across_allreduce_(across_network_, chunk_bytes),
+      scatter_(local_network_),
+      across_allreduce_(across_network_),
       gather_(local_network_),
       offsets_(grid.local().size() + 1),
       byte_offsets_(offsets_.size()) {}

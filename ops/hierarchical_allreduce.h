@@ -26,14 +26,14 @@ namespace weir {
 class HierarchicalAllreduce final : public Collective {
  public:
   /// Of an operation on `transport`, whose ranks are those of the grid.
-  HierarchicalAllreduce(Transport& transport, const HostGrid& grid, std::size_t chunk_bytes);
+  HierarchicalAllreduce(Transport& transport, const HostGrid& grid);
 
   /// False where two levels would give more than other roundings: integers that are scaled or
   /// averaged would be truncated twice; a product of fp16 or bf16 may leave its type's range on a
   /// host, and so may a minimum before its second factor.
   static bool Fits(DType dtype, const Reduction& reduction);
 
-  /// Of the next Bind, as for the constructor.
+  /// Of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes);
   void Bind(const ReduceTask& task);
 

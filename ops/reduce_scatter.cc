@@ -13,16 +13,19 @@ constexpr std::size_t kInFlight = ChunkStream::kInFlight;
 constexpr std::size_t kAlignment = 64;
 }  // namespace
 
-ReduceScatter::ReduceScatter(Transport& transport, std::size_t chunk_bytes)
+ReduceScatter::ReduceScatter(Transport& transport)
     : transport_(transport),
-      chunk_bytes_(chunk_bytes),
       offsets_(static_cast<std::size_t>(transport.size()) + 1),
       peers_(static_cast<std::size_t>(transport.size() - 1)),
       sources_(static_cast<std::size_t>(transport.size())) {
-  WEIR_CHECK(chunk_bytes > 0 && chunk_bytes % kAlignment == 0);
   for (std::size_t i = 0; i < peers_.size(); ++i) {
     peers_[i].rank = (transport.rank() + 1 + static_cast<int>(i)) % transport.size();
   }
+}
+
+void ReduceScatter::set_chunk_bytes(std::size_t bytes) {
+  WEIR_CHECK(bytes > 0 && bytes % kAlignment == 0);
+  chunk_bytes_ = bytes;
 }
 
 void ReduceScatter::CheckOffsets(std::span<const std::size_t> offsets, std::size_t elements) const {

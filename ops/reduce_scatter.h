@@ -26,12 +26,10 @@ class ReduceScatter final : public Collective {
   /// Of its messages (ChunkStream::Options); the other kind is free for who builds on it.
   static constexpr std::uint32_t kMessageKind = 0;
 
-  /// `chunk_bytes` is a multiple of 64, the same on all ranks.
-  explicit ReduceScatter(Transport& transport,
-                         std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes);
+  explicit ReduceScatter(Transport& transport);
 
-  /// Of the next Bind, as for the constructor.
-  void set_chunk_bytes(std::size_t bytes) { chunk_bytes_ = bytes; }
+  /// Of the next Bind: a multiple of 64, the same on all ranks.
+  void set_chunk_bytes(std::size_t bytes);
   std::size_t chunk_bytes() const { return chunk_bytes_; }
 
   /// Throws InvalidArgument unless `offsets` divide that many elements among size() ranks.
@@ -73,7 +71,7 @@ class ReduceScatter final : public Collective {
   void ReduceChunk();
 
   Transport& transport_;
-  std::size_t chunk_bytes_;
+  std::size_t chunk_bytes_ = ChunkStream::kDefaultChunkBytes;
   ReduceTask task_;
   std::vector<std::size_t> offsets_;
   /// In the order rank() + 1, rank() + 2, ...: no one is everybody's first.

@@ -8,37 +8,39 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
+/// One exchange, alone.
+struct Exchange {
+  std::int64_t from_ns, to_ns;
+  std::uint64_t from_bytes, to_bytes;
+};
+
+bool FastAfter(NetworkSpeed& speed, const Exchange& exchange) {
+  speed.Begin(exchange.from_ns, exchange.from_bytes);
+  speed.End(exchange.to_ns, exchange.to_bytes);
+  return speed.fast();
+}
+
 TEST(NetworkSpeed, IsFastFromOneAndAHalfGigabitsASecondOn) {
   NetworkSpeed speed;
   EXPECT_FALSE(speed.fast()) << "before anything was sent";
-  speed.Begin(5 * kSecond, 7);
-  speed.End(6 * kSecond, 7 + 187'500'000);
-  EXPECT_TRUE(speed.fast());
-  speed.Begin(7 * kSecond, 7 + 187'500'000);
-  speed.End(8 * kSecond, 7 + 374'999'999);
-  EXPECT_FALSE(speed.fast());
+  EXPECT_TRUE(FastAfter(speed, {5 * kSecond, 6 * kSecond, 7, 7 + 187'500'000}));
+  EXPECT_FALSE(FastAfter(speed, {7 * kSecond, 8 * kSecond, 7 + 187'500'000, 7 + 374'999'999}));
 }
 
 TEST(NetworkSpeed, LittleSaysNothingUntilItIsEnough) {
   NetworkSpeed speed;
-  speed.Begin(0, 0);
-  speed.End(1000, 31 * kMiB);
-  EXPECT_FALSE(speed.fast());
-  speed.Begin(kSecond, 31 * kMiB);
-  speed.End(kSecond + 1000, 32 * kMiB);
-  EXPECT_TRUE(speed.fast());
-  speed.Begin(2 * kSecond, 32 * kMiB);
-  speed.End(20 * kSecond, 63 * kMiB);
-  EXPECT_TRUE(speed.fast()) << "what has led to a verdict is not counted again";
+  EXPECT_FALSE(FastAfter(speed, {0, 1000, 0, 31 * kMiB}));
+  EXPECT_TRUE(FastAfter(speed, {kSecond, kSecond + 1000, 31 * kMiB, 32 * kMiB}));
+  EXPECT_TRUE(FastAfter(speed, {2 * kSecond, 20 * kSecond, 32 * kMiB, 63 * kMiB}))
+      << "what has led to a verdict is not counted again";
 }
 
 TEST(NetworkSpeed, TimeWithoutExchangesDoesNotCount) {
   NetworkSpeed speed;
-  speed.Begin(0, 0);
-  speed.End(kSecond / 20, 16 * kMiB);
-  speed.Begin(100 * kSecond, 500 * kMiB);
-  speed.End(100 * kSecond + kSecond / 20, 516 * kMiB);
-  EXPECT_TRUE(speed.fast()) << "32 MiB in 0.1 s";
+  FastAfter(speed, {0, kSecond / 20, 0, 16 * kMiB});
+  EXPECT_TRUE(
+      FastAfter(speed, {100 * kSecond, 100 * kSecond + kSecond / 20, 500 * kMiB, 516 * kMiB}))
+      << "32 MiB in 0.1 s";
   speed.Begin(200 * kSecond, 516 * kMiB);
   speed.Begin(201 * kSecond, 516 * kMiB);
   speed.End(202 * kSecond, 550 * kMiB);

@@ -39,7 +39,8 @@ void ExpectAllreduce(Transport& transport, Allreduce& allreduce, DType dtype,
 }  // namespace
 
 void Allreduces(Transport& transport) {
-  Allreduce allreduce(transport, nullptr, kSmallChunk);
+  Allreduce allreduce(transport);
+  allreduce.set_chunk_bytes(kSmallChunk);
   const auto ranks = static_cast<std::size_t>(transport.size());
   for (const DType dtype : AllDTypes()) {
     const std::size_t chunk = kSmallChunk / SizeOf(dtype);
@@ -58,7 +59,8 @@ void Allreduces(Transport& transport) {
 }
 
 void ScaledAllreduces(Transport& transport) {
-  Allreduce allreduce(transport, nullptr, kSmallChunk);
+  Allreduce allreduce(transport);
+  allreduce.set_chunk_bytes(kSmallChunk);
   for (const DType dtype : AllDTypes()) {
     if (dtype == DType::kBool) continue;
     for (const ReduceOp op : OpsOf(dtype)) {
@@ -228,7 +230,8 @@ void ManyAtOnce(Transport& transport) {
     run.operation = NextOperation();
     const std::size_t bytes = 4 * (i * 3000 + 5);
     if (i % 3 == 0) {
-      auto allreduce = std::make_unique<Allreduce>(transport, nullptr, kSmallChunk);
+      auto allreduce = std::make_unique<Allreduce>(transport);
+      allreduce->set_chunk_bytes(kSmallChunk);
       run.data = TestValues(DType::kFloat32, bytes / 4, transport.rank(), run.operation);
       run.expected = ReferenceAllreduce(DType::kFloat32, {}, bytes / 4, size, run.operation);
       allreduce->Bind(run.data.data(), run.data.data(), static_cast<std::int64_t>(bytes / 4),
@@ -272,7 +275,8 @@ void ManyAtOnce(Transport& transport) {
 }
 
 void Reuse(Transport& transport) {
-  Allreduce allreduce(transport, nullptr, kSmallChunk);
+  Allreduce allreduce(transport);
+  allreduce.set_chunk_bytes(kSmallChunk);
   for (const std::size_t elements : {50000, 10, 7000, 0, 60001, 1}) {
     ExpectAllreduce(transport, allreduce, DType::kFloat32, {}, elements, true);
     ExpectAllreduce(transport, allreduce, DType::kInt8, {}, elements, false);

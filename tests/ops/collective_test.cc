@@ -94,13 +94,15 @@ TEST(ReductionsOfOneRank, AreThroughAtOnceWhateverTheirLength) {
     constexpr std::size_t kElements = 100000;
     const std::vector<float> in(kElements, 3.0f);
     std::vector<float> out(kElements);
-    Allreduce allreduce(transport, nullptr, 256);
+    Allreduce allreduce(transport);
+    allreduce.set_chunk_bytes(256);
     allreduce.Bind(in.data(), out.data(), kElements, DType::kFloat32);
     allreduce.Start(1);
     EXPECT_TRUE(allreduce.Poll());
     EXPECT_EQ(out, in);
     out.assign(kElements, 0.0f);
-    ReduceScatter scatter(transport, 256);
+    ReduceScatter scatter(transport);
+    scatter.set_chunk_bytes(256);
     scatter.Bind({.in = reinterpret_cast<const std::byte*>(in.data()),
                   .out = reinterpret_cast<std::byte*>(out.data()),
                   .elements = kElements},

@@ -94,7 +94,8 @@ TEST_P(WrongKnownLength, SmallAllreduce) {
 TEST_P(WrongKnownLength, LargeAllreduce) {
   RunFrom(0, [](Transport& transport, Damage& damage) {
     constexpr std::size_t kElements = 100000;
-    Allreduce allreduce(transport, nullptr, 4096);
+    Allreduce allreduce(transport);
+    allreduce.set_chunk_bytes(4096);
     std::vector<float> values(kElements, 1.0f), sum(kElements);
     allreduce.Bind(values.data(), sum.data(), kElements, DType::kFloat32);
     damage.ExpectNoticed(allreduce);
@@ -140,7 +141,8 @@ TEST_P(WrongKnownLength, Alltoall) {
 TEST_P(WrongKnownLength, ReduceScatter) {
   RunFrom(0, [](Transport& transport, Damage& damage) {
     constexpr std::size_t kElements = 100000;
-    ReduceScatter scatter(transport, 4096);
+    ReduceScatter scatter(transport);
+    scatter.set_chunk_bytes(4096);
     const std::vector<float> values(kElements, 1.0f);
     std::vector<float> sum(kElements / 2);
     scatter.Bind({.in = reinterpret_cast<const std::byte*>(values.data()),
@@ -212,7 +214,8 @@ INSTANTIATE_TEST_SUITE_P(Fault, TooLong, testing::Values(Fault::kLengthen),
 TEST(CancelledAllreduce, LeavesItsBuffersAlone) {
   RunRanks(2, [](Transport& transport) {
     if (transport.rank() == 1) return;  // never takes part
-    Allreduce allreduce(transport, nullptr, 4096);
+    Allreduce allreduce(transport);
+    allreduce.set_chunk_bytes(4096);
     std::vector<float> values(100000);
     std::iota(values.begin(), values.end(), 0.0f);
     const std::vector<float> before = values;

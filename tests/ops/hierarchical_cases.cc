@@ -73,7 +73,8 @@ HostGrid GridOf(Transport& transport, const Hosts& hosts) {
 
 void HierarchicalAllreduces(Transport& transport, const Hosts& hosts) {
   const HostGrid grid = GridOf(transport, hosts);
-  Allreduce allreduce(transport, &grid, kSmallChunk);
+  Allreduce allreduce(transport, &grid);
+  allreduce.set_chunk_bytes(kSmallChunk);
   for (const DType dtype : AllDTypes()) {
     const std::size_t least = Allreduce::kWholeBytes / SizeOf(dtype);
     for (const ReduceOp op : OpsOf(dtype)) {
@@ -90,7 +91,8 @@ void HierarchicalAllreduces(Transport& transport, const Hosts& hosts) {
 
 void LongHierarchicalAllreduces(Transport& transport, const Hosts& hosts) {
   const HostGrid grid = GridOf(transport, hosts);
-  Allreduce allreduce(transport, &grid, kSmallChunk);
+  Allreduce allreduce(transport, &grid);
+  allreduce.set_chunk_bytes(kSmallChunk);
   const std::size_t elements = hosts.size() * 600 * kSmallChunk / sizeof(float);
   ExpectAllreduce(transport, hosts, allreduce, DType::kFloat32, {}, elements, true);
 }

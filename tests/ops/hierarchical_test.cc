@@ -142,7 +142,8 @@ TEST_P(Hierarchies, MayStartInAnyOrder) {
           in.push_back(TestValues(DType::kInt32, 3000 + i, transport.rank(), salt));
           if (i % 2 == 0) {
             data.push_back(in.back());
-            auto allreduce = std::make_unique<Allreduce>(transport, &grid, kSmallChunk);
+            auto allreduce = std::make_unique<Allreduce>(transport, &grid);
+            allreduce->set_chunk_bytes(kSmallChunk);
             allreduce->Bind(data.back().data(), data.back().data(),
                             static_cast<std::int64_t>(3000 + i), DType::kInt32,
                             {.op = ReduceOp::kSum});
@@ -193,7 +194,8 @@ Owned MakeAllreduce(Transport& transport, const HostGrid& grid) {
   Owned owned;
   owned.in.resize(3000);
   owned.out.resize(3000);
-  auto allreduce = std::make_unique<Allreduce>(transport, &grid, kSmallChunk);
+  auto allreduce = std::make_unique<Allreduce>(transport, &grid);
+  allreduce->set_chunk_bytes(kSmallChunk);
   allreduce->Bind(owned.in.data(), owned.out.data(), 3000, DType::kFloat32);
   owned.collective = std::move(allreduce);
   return owned;
@@ -293,7 +295,8 @@ TEST(HierarchyOfASubset, NumbersItsOwnRanksAndNamesThoseOfTheJob) {
     const int other = across.rank() == 0 ? 1 : 0;
     EXPECT_EQ(across.JobRank(other), set.rank() < 2 ? network.rank() + 2 : network.rank() - 2);
     std::vector<float> values(5000, static_cast<float>(network.rank()));
-    Allreduce allreduce(set, &grid, kSmallChunk);
+    Allreduce allreduce(set, &grid);
+    allreduce.set_chunk_bytes(kSmallChunk);
     allreduce.Bind(values.data(), values.data(), 5000, DType::kFloat32, {.op = ReduceOp::kSum});
     RunCollective(allreduce, 3);
     EXPECT_EQ(std::ranges::count(values, 10.0f), 5000);

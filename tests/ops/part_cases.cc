@@ -46,7 +46,8 @@ void Alltoalls(Transport& transport) {
 }
 
 void ReduceScatters(Transport& transport) {
-  ReduceScatter scatter(transport, kSmallChunk);
+  ReduceScatter scatter(transport);
+  scatter.set_chunk_bytes(kSmallChunk);
   const auto ranks = static_cast<std::size_t>(transport.size());
   for (const DType dtype : AllDTypes()) {
     const std::size_t size = SizeOf(dtype);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/clock.h"
 #include "coordinator/operation_numbers.h"
 
 namespace weir {
@@ -48,7 +49,7 @@ bool Exchanger::PollActive(std::size_t index, std::int64_t now_ns) {
   }
   Count(active);
   if (!active.collective->Poll()) return false;
-  Finish(index, now_ns);
+  Finish(index);
   return true;
 }
 
@@ -59,13 +60,13 @@ void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
   active.collective = active.bucket->BindExchange();
   const std::uint32_t number = active.next_number;
   active.next_number = (number + 1) % kExchangeNumbers;
-  if (active.collective == nullptr) return Finish(index, now_ns);
+  if (active.collective == nullptr) return Finish(index);
   if (meter_.network != nullptr) {
     active.use = meter_.use_of(*active.bucket);
     CountPayload(active, static_cast<std::int64_t>(active.bucket->traffic().wire_bytes));
   }
   Count(active);
-  if (meter_.speed != nullptr) meter_.speed->Begin(now_ns, meter_.network->bytes_to_other_hosts());
+  if (meter_.speed != nullptr) meter_.speed->Begin(NowNs(), meter_.network->bytes_to_other_hosts());
   active.collective->Start(kFirstExchange + number);
 }
 
@@ -73,11 +74,12 @@ void Exchanger::Count(const Active& active) {
   if (meter_.network != nullptr) meter_.network->Begin(active.use);
 }
 
-void Exchanger::Finish(std::size_t index, std::int64_t now_ns) {
+void Exchanger::Finish(std::size_t index) {
   Active& active = active_[index];
   Bucket* bucket = active.bucket;
   if (active.collective != nullptr && meter_.speed != nullptr) {
-    meter_.speed->End(now_ns, meter_.network->bytes_to_other_hosts());
+    // Read anew: what starts and ends within one poll would have taken no time at all.
+    meter_.speed->End(NowNs(), meter_.network->bytes_to_other_hosts());
   }
   active.collective = nullptr;
   CountPayload(active, 0);

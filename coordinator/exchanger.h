@@ -57,7 +57,7 @@ class Exchanger {
   // Of the entry at `index`, which is gone once its last exchange has finished.
   bool PollActive(std::size_t index, std::int64_t now_ns);
   void Start(std::size_t index, std::int64_t now_ns);
-  void Finish(std::size_t index, std::int64_t now_ns);
+  void Finish(std::size_t index);
   void Count(const Active& active);
   void CountPayload(Active& active, std::int64_t bytes);
 

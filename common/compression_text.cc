@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cctype>
 #include <string_view>
 
 #include "weir/error.h"
@@ -18,6 +20,21 @@ std::size_t FindOutsideBrackets(std::string_view text, char wanted) {
   return std::string_view::npos;
 }
 
+bool HasOpenBracket(std::string_view text) {
+  return std::ranges::count(text, '[') > std::ranges::count(text, ']');
+}
+
+/// What is wrong with an item of a list that is no option.
+std::string FaultOf(std::string_view item) {
+  const std::string quoted = "\"" + std::string(item) + "\"";
+  if (item.empty()) return "there is a comma with nothing before or behind it";
+  if (HasOpenBracket(item)) return "the bracket in " + quoted + " is not closed";
+  const bool number = std::isdigit(static_cast<unsigned char>(item.front())) != 0;
+  return quoted + " is not key=value" +
+         (number ? ": a list of numbers stands in brackets, as in sparsity=[0.75,0.999]"
+                 : ": where that is a compressor, write compressor=" + std::string(item));
+}
+
 }  // namespace
 
 std::map<std::string, std::string> CompressionFromText(const std::string& text) {
@@ -27,10 +44,8 @@ std::map<std::string, std::string> CompressionFromText(const std::string& text) 
   while (true) {
     const std::string_view item = rest.substr(0, FindOutsideBrackets(rest, ','));
     const std::size_t equals = FindOutsideBrackets(item, '=');
-    if (equals == std::string_view::npos || equals == 0) {
-      throw InvalidArgument("\"" + std::string(item) + "\" in \"" + text +
-                            "\" is not key=value; write a name, as in dgc, or a list, as in "
-                            "compressor=topk,k=0.01,ef=vanilla");
+    if (equals == std::string_view::npos || equals == 0 || HasOpenBracket(item)) {
+      throw InvalidArgument("\"" + text + "\" is no list of compression options: " + FaultOf(item));
     }
     const std::string key(item.substr(0, equals));
     if (!options.emplace(key, item.substr(equals + 1)).second) {
@@ -39,6 +54,15 @@ std::map<std::string, std::string> CompressionFromText(const std::string& text) 
     if (item.size() == rest.size()) return options;
     rest.remove_prefix(item.size() + 1);
   }
+}
+
+std::string CompressionText(const std::map<std::string, std::string>& options) {
+  std::string text;
+  for (const auto& [key, value] : options) {
+    const bool list = value.find(',') != std::string::npos && !value.starts_with('[');
+    text += (text.empty() ? "" : ",") + key + "=" + (list ? "[" + value + "]" : value);
+  }
+  return text;
 }
 
 }  // namespace weir

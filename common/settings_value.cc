@@ -78,12 +78,9 @@ std::optional<std::string> ParseValue(const SettingRow&, const std::string& text
   return text;
 }
 
+/// Throws InvalidArgument that says what is wrong.
 std::optional<StringMap> ParseValue(const SettingRow&, const std::string& text, const StringMap&) {
-  try {
-    return CompressionFromText(text);
-  } catch (const InvalidArgument&) {
-    return std::nullopt;
-  }
+  return CompressionFromText(text);
 }
 
 template <Named T>
@@ -101,14 +98,7 @@ std::string FormatValue(T value) {
 
 std::string FormatValue(const std::string& value) { return value; }
 
-std::string FormatValue(const StringMap& map) {
-  std::string text;
-  for (const auto& [key, value] : map) {
-    const bool list = value.find(',') != std::string::npos && !value.starts_with('[');
-    text += (text.empty() ? "" : ",") + key + "=" + (list ? "[" + value + "]" : value);
-  }
-  return text;
-}
+std::string FormatValue(const StringMap& map) { return CompressionText(map); }
 
 }  // namespace
 
@@ -116,11 +106,15 @@ void Parse(const SettingRow& row, const std::string& variable, const std::string
            Settings& settings) {
   std::visit(
       [&](auto member) {
-        auto value = ParseValue(row, text, settings.*member);
-        if (!value) {
-          throw InvalidArgument(variable + "=" + (row.secret ? "..." : text) +
-                                " is not allowed; allowed: " + row.allowed);
+        std::optional<std::remove_cvref_t<decltype(settings.*member)>> value;
+        std::string refused = variable + "=" + (row.secret ? "..." : text) +
+                              " is not allowed; allowed: " + row.allowed;
+        try {
+          value = ParseValue(row, text, settings.*member);
+        } catch (const InvalidArgument& error) {
+          refused += std::string(": ") + error.what();
         }
+        if (!value) throw InvalidArgument(refused);
         settings.*member = *std::move(value);
       },
       row.member);

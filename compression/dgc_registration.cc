@@ -70,9 +70,16 @@ std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
 
 /// Options of which one makes another one idle.
 void RefuseIdle(const ParsedOptions& options) {
-  if (options.Choice("momentum") == "none" && options.Given("momentum_mu")) {
+  const bool none = options.Choice("momentum") == "none";
+  if (none && options.Given("momentum_mu")) {
     options.Refuse("momentum_mu",
                    "has no effect with \"momentum\" = \"none\": leave one of them out");
+  }
+  for (const char* key : {"gain_compensation", "momentum_masking"}) {
+    if (!none || !options.Given(key) || !options.Flag(key)) continue;
+    options.Refuse(key,
+                   "is about the momentum that masking drops, of which there is none with "
+                   "\"momentum\" = \"none\": leave one of them out");
   }
   if (options.Flag("gain_compensation") && !options.Flag("momentum_masking")) {
     options.Refuse("gain_compensation",

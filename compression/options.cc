@@ -21,13 +21,33 @@ std::vector<std::string> KeysOf(const std::vector<OptionSpec>& specs) {
   return keys;
 }
 
+/// Of BytePS's core, which users meet beside those of its plugins.
+const std::map<std::string, std::string>& CoreNames() {
+  static const std::map<std::string, std::string> names = {
+      {"compressor_type", "compressor"},
+      {"compressor_k", "k"},
+      {"compressor_onebit_scaling", "scaling"},
+      {"dithering_normalize", "normalize"},
+      {"dithering_partition", "partition"},
+      {"ef_type", "ef"},
+      {"momentum_type", "momentum"},
+  };
+  return names;
+}
+
+/// The name behind BytePS's prefix, any pattern of tensors kept: "compressor_k[fc*]" is "k[fc*]".
+std::string PlainName(const std::string& name) {
+  const std::string bare = name.substr(0, name.find('['));
+  const auto known = CoreNames().find(bare);
+  return known == CoreNames().end() ? name : known->second + name.substr(bare.size());
+}
+
 [[noreturn]] void ThrowUnknownKey(const std::string& compressor, const std::string& key,
                                   const std::string& value, const std::vector<std::string>& keys) {
   std::string known;
   for (const std::string& name : keys) known += (known.empty() ? "" : ", ") + name;
   throw InvalidArgument(Quoted(key, value) + "is not understood by compressor \"" + compressor +
-                        "\"; did you mean \"" + Nearest(key, keys) +
-                        "\"? It understands: " + known + ".");
+                        "\", which understands: " + known + DidYouMean(key, keys));
 }
 
 }  // namespace
@@ -100,10 +120,10 @@ CompressionOptions WithoutPrefix(const CompressionOptions& options) {
   CompressionOptions plain;
   for (const auto& [key, value] : options) {
     const bool prefixed = key.starts_with(kBytePsPrefix);
-    const std::string name = prefixed ? key.substr(kBytePsPrefix.size()) : key;
+    const std::string name = prefixed ? PlainName(key.substr(kBytePsPrefix.size())) : key;
     if (!plain.emplace(name, value).second) {
       throw InvalidArgument(Quoted(name, value) +
-                            "is given twice, with and without the \"byteps_\" prefix; keep one.");
+                            "is given twice, in BytePS's words too (\"byteps_\"); keep one.");
     }
   }
   return plain;

@@ -61,7 +61,8 @@ class ParsedOptions {
   std::map<std::string, OptionValue> values_;
 };
 
-/// Removes the "byteps_" prefix from keys. Throws InvalidArgument when a key appears both ways.
+/// Removes the "byteps_" prefix from keys, and takes the names that BytePS's core has behind it
+/// ("byteps_compressor_type" is "compressor"). Throws InvalidArgument when a key appears both ways.
 CompressionOptions WithoutPrefix(const CompressionOptions& options);
 
 }  // namespace weir

@@ -21,7 +21,9 @@ In C++ it is `GradientGroupSpec::compression` or `OptimizerOptions::compression`
 an example and in `WEIR_COMPRESSION` the same is written `compressor=dgc,density=0.001`, a list of numbers
 there in brackets: `sparsity=[0.75,0.999]`, or `dgc` alone. A key that the compressor does not know, or a
 value that is not allowed, is an error that names the key, the value, what is allowed and the nearest key.
-Any key may have BytePS's prefix, which means nothing: `byteps_compressor=onebit` is `compressor=onebit`. A key given both ways is an error.
+Any key may have BytePS's prefix, which means nothing: `byteps_compressor=onebit` is `compressor=onebit`; behind it the names of BytePS's core are known, too
+(`byteps_compressor_type`, `byteps_compressor_k`, `byteps_compressor_onebit_scaling`, `byteps_ef_type`, `byteps_momentum_type`, `byteps_dithering_partition`,
+`byteps_dithering_normalize`). A key given both ways is an error.
 Without a dictionary gradients are averaged as they are.
 
 Every compressor, route and mode below is turned on by options alone, in a program that knows nothing of it. The one exception is `look_ahead` in Python, where
@@ -132,7 +134,7 @@ This page is generated from the compressors' own declarations; a test compares t
 constexpr const char* kRoutes = R"(
 ## Compressors and routes
 
-Every compressor with every route that it can take; `default` is the one it takes without `route`. What a route does, and what it changes, is in
+Every compressor with every route that it can take; `default` is the one it takes without `route`, `only` that of a compressor which has no such option. What a route does, and what it changes, is in
 [the design](../design.md), and how many bytes each of them carries in the [benchmarks](../benchmarks.md#bytes-and-seconds-of-each-route-scriptsbench-routes).
 
 )";
@@ -153,17 +155,20 @@ std::string RouteTable(const std::vector<CompressorInfo>& compressors) {
   text += "\n|---|---|---|---|---|---|\n";
   for (const CompressorInfo& compressor : compressors) {
     std::vector<std::string> taken;
-    std::string fallback;
+    std::string fallback, word = "default";
     for (const OptionSpec& option : compressor.options) {
       if (option.key != "route") continue;
       taken = std::get<ChoiceRule>(option.rule).names;
       fallback = option.default_text;
     }
-    if (taken.empty()) fallback = OnlyRoute(compressor);
+    if (taken.empty()) {
+      fallback = OnlyRoute(compressor);
+      word = "only";
+    }
     text += "| `" + compressor.name + "` |";
     for (const std::string& route : routes) {
       if (route == fallback) {
-        text += " default |";
+        text += " " + word + " |";
       } else {
         text += std::ranges::find(taken, route) != taken.end() ? " yes |" : "  |";
       }

@@ -35,8 +35,7 @@ const CompressorInfo& FindCompressor(const std::string& name) {
     known += (known.empty() ? "" : ", ") + key;
   }
   throw InvalidArgument("compression option \"compressor\" = \"" + name +
-                        "\" is not known; did you mean \"" + Nearest(name, names) +
-                        "\"? Known are: " + known + ".");
+                        "\" is not known; known are: " + known + DidYouMean(name, names));
 }
 
 ParsedOptions ParseOptions(const CompressionOptions& options) {
@@ -52,6 +51,11 @@ ParsedOptions ParseOptions(const CompressionOptions& options) {
   }
   const CompressorInfo& info = FindCompressor(plain.empty() ? "dense" : compressor->second);
   return ParsedOptions(info.name, info.options, plain);
+}
+
+std::string CautionOf(const ParsedOptions& options) {
+  const CompressorInfo& info = FindCompressor(options.compressor());
+  return info.caution ? info.caution(options) : "";
 }
 
 std::unique_ptr<Compressor> MakeCompressor(const ParsedOptions& options, const TensorSpec& tensor) {

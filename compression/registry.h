@@ -28,6 +28,9 @@ struct CompressorInfo {
   /// Makes one for one tensor. Checks what spans several keys (ParsedOptions::Refuse).
   std::function<std::unique_ptr<Compressor>(const ParsedOptions&, const TensorSpec&)> make;
   CodecId codec = CodecId::kUnlisted;  ///< Its number in frame headers.
+  /// What a user should hear, before training, of options that are allowed and seldom meant: one
+  /// sentence, or nothing.
+  std::function<std::string(const ParsedOptions&)> caution = {};
 };
 
 /// Makes `info` known for the life of the program. Every compressor has one file, which holds one
@@ -41,6 +44,9 @@ class CompressorRegistration {
 /// an optimizer, then make one compressor a tensor. Throws InvalidArgument that names the key,
 /// for an unknown compressor too.
 ParsedOptions ParseOptions(const CompressionOptions& options);
+
+/// CompressorInfo::caution of the compressor of `options`; "" where it has none.
+std::string CautionOf(const ParsedOptions& options);
 
 /// Throws InvalidArgument for options that contradict each other or do not suit the tensor.
 std::unique_ptr<Compressor> MakeCompressor(const ParsedOptions& options, const TensorSpec& tensor);

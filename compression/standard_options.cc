@@ -81,6 +81,18 @@ double AutoDensity(const ParsedOptions& options, std::int64_t begin_step) {
   return DensityForRun(std::max<std::int64_t>(options.Integer("steps") - begin_step, 1));
 }
 
+/// What is said of a warm-up that nothing makes last.
+void RefuseWarmupWithoutSteps(const ParsedOptions& options) {
+  const std::string give = ": give \"warmup_steps\", too, how many steps that takes";
+  if (options.Choice("schedule") == "exponential") {
+    options.Refuse("schedule", "lets the density fall during a warm-up" + give);
+  }
+  if (options.Choice("schedule") == "list" && options.Has("sparsity") &&
+      options.RealList("sparsity").size() > 1) {
+    options.Refuse("sparsity", "has the stages of a warm-up" + give + ", or the last entry alone");
+  }
+}
+
 /// Sends some entries, and does not keep the others. What selects has a threshold, or warms up.
 bool ForgetsEntries(const ParsedOptions& options) {
   const bool selects = options.Has("threshold") || options.Has("warmup_steps");
@@ -215,6 +227,8 @@ Schedule ScheduleOf(const ParsedOptions& options) {
       options.Refuse(key, "has no effect with \"schedule\" = \"constant\": leave one of them out");
     }
   }
+  if (!options.Given("warmup_steps") && !options.Given("rampup_step"))
+    RefuseWarmupWithoutSteps(options);
   if (options.Given("density") && options.Given("k")) {
     options.Refuse("density", "and \"k\" both say how much is sent; leave one of them out");
   }
@@ -319,7 +333,7 @@ ValueType ValueTypeOf(const ParsedOptions& options) {
 
 std::size_t FixedCountOf(const ParsedOptions& options) {
   if (!options.Has("k") || options.Real("k") < 1.0) return 0;
-  for (const char* key : {"warmup_steps", "rampup_step"}) {
+  for (const char* key : {"warmup_steps", "rampup_step", "schedule"}) {
     if (options.Given(key)) options.Refuse(key, "needs a density, but \"k\" is a count");
   }
   return static_cast<std::size_t>(options.Real("k"));
@@ -337,6 +351,13 @@ bool SelectsByBucket(const ParsedOptions& options) {
                    "some of them, in parts: leave one of the two out");
   }
   return true;
+}
+
+std::string CautionOfLoss(const ParsedOptions& options) {
+  if (!ForgetsEntries(options)) return {};
+  return "what " + options.compressor() +
+         " does not send is lost, and training suffers the more the less is sent: give ef=vanilla, "
+         "which keeps it for later steps";
 }
 
 std::size_t MinElementsOf(const ParsedOptions& options) {

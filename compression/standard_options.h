@@ -68,6 +68,8 @@ CounterRandom RandomOf(const ParsedOptions& options, const TensorSpec& tensor);
 /// Whether entries are selected among all tensors of a bucket (selection=bucket). Refuses that
 /// beside a route on which tensors travel to different places.
 bool SelectsByBucket(const ParsedOptions& options);
+/// For a compressor that selects entries: a caution where what it does not send is lost (ef=none).
+std::string CautionOfLoss(const ParsedOptions& options);
 /// Tensors of fewer elements travel dense.
 std::size_t MinElementsOf(const ParsedOptions& options);
 

@@ -1,6 +1,8 @@
 #include "coordinator/agreement.h"
 
+#include <algorithm>
 #include <functional>
+#include <utility>
 
 #include "common/exact_text.h"
 
@@ -184,21 +186,27 @@ std::optional<Disagreement> CompareRegistered(const std::string& stem, const Req
   return std::nullopt;
 }
 
+using Setting = std::pair<std::string, std::string>;
+
 std::optional<Disagreement> CompareSettings(const std::string& stem, const Request& a,
                                             const Request& b, int rank_a, int rank_b) {
-  for (std::size_t i = 0; i < std::min(a.settings.size(), b.settings.size()); ++i) {
-    if (a.settings[i] == b.settings[i]) continue;
-    const auto text = [](const auto& s) { return s.first + "=" + s.second; };
-    return Describe(stem + " the settings differ.", a.name, rank_a, rank_b, text(a.settings[i]),
-                    text(b.settings[i]));
+  if (a.settings == b.settings && a.slots == b.slots) return std::nullopt;
+  const auto value = [](const Request& request, const std::string& key) {
+    const auto found = std::ranges::find(request.settings, key, &Setting::first);
+    return found == request.settings.end() ? "no " + key : key + "=" + found->second;
+  };
+  // By key and not by place: of what one rank alone has, the other has the next one there.
+  for (const Request* request : {&a, &b}) {
+    for (const auto& [key, unused] : request->settings) {
+      const std::string of_a = value(a, key), of_b = value(b, key);
+      if (of_a == of_b) continue;
+      return Describe(stem + " the settings differ.", a.name, rank_a, rank_b, of_a, of_b);
+    }
   }
-  if (a.settings.size() != b.settings.size() || a.slots != b.slots) {
-    return Describe(
-        stem + " the settings differ in number.", a.name, rank_a, rank_b,
-        std::to_string(a.settings.size()) + " settings, " + std::to_string(a.slots) + " slots",
-        std::to_string(b.settings.size()) + " settings, " + std::to_string(b.slots) + " slots");
-  }
-  return std::nullopt;
+  return Describe(
+      stem + " the settings differ in number.", a.name, rank_a, rank_b,
+      std::to_string(a.settings.size()) + " settings, " + std::to_string(a.slots) + " slots",
+      std::to_string(b.settings.size()) + " settings, " + std::to_string(b.slots) + " slots");
 }
 
 }  // namespace

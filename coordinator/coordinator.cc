@@ -197,6 +197,7 @@ Handle Coordinator::Submit(ProcessSet& set, Submission submission) {
 
 void Coordinator::UseServers(std::vector<std::byte> message, bool asynchronous) {
   if (asynchronous) asynchronous_ = true;
+  uses_servers_ = true;
   inbox_.Post(
       {.kind = InboxEvent::Kind::kServers, .message = std::move(message), .serve = asynchronous});
 }
@@ -323,9 +324,17 @@ void Coordinator::AwaitAsynchronousRanks() {
   }
 }
 
+void Coordinator::WarnOfIdleServers() const {
+  if (rank_ != 0 || ended() || uses_servers_ || settings_.servers == 0) return;
+  LogWarning(
+      "no gradient went to the summation servers that were started (weirrun --servers {}): give "
+      "route=push_pull among the compression options, or leave --servers out",
+      settings_.servers);
+}
+
 void Coordinator::Shutdown() {
   AwaitAsynchronousRanks();
-  shutting_down_ = true;
+  if (!shutting_down_.exchange(true)) WarnOfIdleServers();
   inbox_.Post(InboxEvent::Kind::kShutdown, nullptr);
   has_left_.wait();
 }

@@ -159,6 +159,7 @@ class Coordinator {
   Transport& ConnectRanks();
   /// Nobody is to stop serving while others still train.
   void AwaitAsynchronousRanks();
+  void WarnOfIdleServers() const;
   void Loop();
   bool HandleInbox();
   void OnEvent(const InboxEvent& event);
@@ -223,6 +224,7 @@ class Coordinator {
   NetworkSpeed speed_{environment_.speed_bounds};  ///< Of what goes through it.
   std::unique_ptr<Transport> ranks_transport_;     ///< Where there are servers beside the ranks.
   std::unique_ptr<ServerLinks> server_links_;
+  std::atomic<bool> uses_servers_ = false;
   std::atomic<bool> asynchronous_ = false;
   int rank_ = 0;
   int size_ = 1;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/clock.h"
 #include "coordinator/operation_numbers.h"
 
 namespace weir {
@@ -66,7 +65,8 @@ void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
     CountPayload(active, static_cast<std::int64_t>(active.bucket->traffic().wire_bytes));
   }
   Count(active);
-  if (meter_.speed != nullptr) meter_.speed->Begin(NowNs(), meter_.network->bytes_to_other_hosts());
+  if (meter_.speed != nullptr)
+    meter_.speed->Begin(meter_.clock(), meter_.network->bytes_to_other_hosts());
   active.collective->Start(kFirstExchange + number);
 }
 
@@ -78,8 +78,7 @@ void Exchanger::Finish(std::size_t index) {
   Active& active = active_[index];
   Bucket* bucket = active.bucket;
   if (active.collective != nullptr && meter_.speed != nullptr) {
-    // Read anew: what starts and ends within one poll would have taken no time at all.
-    meter_.speed->End(NowNs(), meter_.network->bytes_to_other_hosts());
+    meter_.speed->End(meter_.clock(), meter_.network->bytes_to_other_hosts());
   }
   active.collective = nullptr;
   CountPayload(active, 0);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "common/clock.h"
 #include "coordinator/bucket.h"
 #include "coordinator/network_speed.h"
 #include "ops/metered_transport.h"
@@ -19,6 +20,9 @@ struct ExchangeMeter {
   std::function<MeteredTransport::Use(const Bucket&)> use_of;
   std::atomic<std::int64_t>* under_way_bytes = nullptr;  ///< Payload; kept as long as it is.
   NetworkSpeed* speed = nullptr;                         ///< Of the network.
+  /// Read when an exchange starts and ends: by the time of the poll, what starts and ends within
+  /// one would have taken no time at all.
+  std::function<std::int64_t()> clock = NowNs;
 };
 
 /// The exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded number

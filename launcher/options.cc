@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "common/nearest.h"
+#include "common/supervision.h"
 #include "launcher/allocation.h"
 #include "launcher/config_file.h"
 #include "launcher/horovod_flags.h"
@@ -316,6 +317,11 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
     if (app.count(flag.flag) != 0 && !flag.says.empty()) {
       options.notices.push_back(flag.flag + " has no effect: " + flag.says);
     }
+  }
+  // A job around this one has its own, which are nothing to this one.
+  if (std::getenv("WEIR_SERVERS") != nullptr &&
+      std::getenv(supervision::kOriginsVariable) == nullptr) {
+    options.notices.push_back("WEIR_SERVERS has no effect: give --servers, which starts them");
   }
   ReadHosts(raw, options);
   ReadSettings(raw, options);

@@ -28,6 +28,12 @@ cpu::ScaledSigns Read(std::span<const std::byte> payload) {
   return signs;
 }
 
+std::string CautionOfSigns(const ParsedOptions& options) {
+  if (options.Flag("scaling")) return {};
+  return "every entry that onebit sends is -1 or 1, however small the gradients are: give "
+         "scaling=true, or a learning rate for signs";
+}
+
 const CompressorRegistration kOneBit(
     {.name = "onebit",
      .summary = "The sign of each entry, and one magnitude for a tensor: 32 entries in 4 bytes.",
@@ -41,7 +47,8 @@ const CompressorRegistration kOneBit(
            return MakeCodecCompressor(std::make_unique<OneBitCodec>(options.Flag("scaling")),
                                       options, tensor);
          },
-     .codec = CodecId::kOneBit});
+     .codec = CodecId::kOneBit,
+     .caution = CautionOfSigns});
 
 }  // namespace
 

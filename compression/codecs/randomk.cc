@@ -59,7 +59,10 @@ const CompressorRegistration kRandomK(
                            MemorySpecs(),
                            StepSpecs()}),
      .make = Make,
-     .codec = CodecId::kRandomK});
+     .codec = CodecId::kRandomK,
+     .caution = [](const ParsedOptions& options) {
+       return options.Flag("unbiased") ? "" : CautionOfLoss(options);
+     }});
 
 }  // namespace
 

@@ -66,7 +66,8 @@ const CompressorRegistration kThreshold({.name = "threshold",
                                                                ThresholdSpecs(), ValueSpecs(),
                                                                MemorySpecs(), StepSpecs()}),
                                          .make = Make,
-                                         .codec = CodecId::kThreshold});
+                                         .codec = CodecId::kThreshold,
+                                         .caution = CautionOfLoss});
 
 }  // namespace
 }  // namespace weir

@@ -24,7 +24,8 @@ const CompressorRegistration kTopK(
      .options = JoinSpecs({FamilySpecs(Payloads::kOfEntries), CountSpecs(), SelectionSpecs(),
                            ValueSpecs(), WarmupSpecs(), MemorySpecs(), StepSpecs()}),
      .make = Make,
-     .codec = CodecId::kTopK});
+     .codec = CodecId::kTopK,
+     .caution = CautionOfLoss});
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compression/programs_choice.h"
 #include "compression/tensor_options.h"
 #include "plugins/cpp/optimizer_impl.h"
 
@@ -142,7 +143,11 @@ namespace {
 
 /// Here and not in the group: who does the momentum depends on the compressor.
 OptimizerOptions WithDefaults(OptimizerOptions options, const Engine& engine) {
-  if (options.compression.empty()) options.compression = engine.settings().compression;
+  if (options.compression.empty()) {
+    options.compression = engine.settings().compression;
+  } else {
+    CheckProgramsChoice(options.compression, engine.settings(), engine.rank());
+  }
   return options;
 }
 

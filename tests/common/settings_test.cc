@@ -124,7 +124,24 @@ TEST(Settings, ABadValueIsAnErrorThatNamesVariableValueAndWhatIsAllowed) {
             (std::map<std::string, std::string>{
                 {"k[a,b=[0-3]]", "1"}, {"sparsity[fc*]", "[0.5,0.75]"}, {"ef", "vanilla"}}));
   EXPECT_THAT(ErrorOf({{"WEIR_COMPRESSION", "k=1,k=2"}}), HasSubstr("each key once"));
-  EXPECT_THAT(ErrorOf({{"WEIR_COMPRESSION", "k=1,"}}), HasSubstr("key=value"));
+}
+
+TEST(Settings, WhatIsWrongWithAListOfCompressionOptionsIsNamed) {
+  const auto fault = [](const std::string& text) { return ErrorOf({{"WEIR_COMPRESSION", text}}); };
+  EXPECT_THAT(fault("k=1,"), HasSubstr("a comma with nothing before or behind it"));
+  EXPECT_THAT(fault("k=1,k=2"), HasSubstr("gives k twice; give each key once"));
+  EXPECT_THAT(fault("dgc,density=0.01"), HasSubstr("write compressor=dgc"));
+  EXPECT_THAT(fault("sparsity=0.75,0.9"), HasSubstr("\"0.9\" is not key=value: a list of numbers"));
+  EXPECT_THAT(fault("sparsity=[0.75,0.9,k=1"), HasSubstr("bracket in \"sparsity=[0.75,0.9,k=1\""));
+}
+
+TEST(Settings, TheTextOfCompressionOptionsGivesThemBack) {
+  for (const std::string text :
+       {"dgc", "compressor=dgc,density[a,b=[0-3]]=0.5,sparsity=[0.5,0.9]"}) {
+    const auto options = CompressionFromText(text);
+    EXPECT_EQ(CompressionFromText(CompressionText(options)), options) << CompressionText(options);
+  }
+  EXPECT_EQ(CompressionText({{"sparsity", "0.5,0.9"}, {"k", "1"}}), "k=1,sparsity=[0.5,0.9]");
 }
 
 TEST(Settings, AnUnknownVariableIsAnsweredWithTheNearestOne) {

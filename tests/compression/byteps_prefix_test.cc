@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "compression/registry.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
@@ -46,6 +47,31 @@ TEST(BytePsPrefix, MayStandBeforeEveryKeyOfEveryCompressor) {
       EXPECT_EQ(std::visit(ParsedValue{parsed, spec.key}, spec.rule), ParseValue(spec.rule, value));
     }
   }
+}
+
+TEST(BytePsPrefix, StandsBeforeTheNamesOfItsCore) {
+  EXPECT_EQ(WithoutPrefix({{"byteps_compressor_type", "topk"},
+                           {"byteps_compressor_k", "3"},
+                           {"byteps_compressor_k[fc*]", "0.5"},
+                           {"byteps_ef_type", "vanilla"},
+                           {"byteps_momentum_type", "nesterov"},
+                           {"byteps_momentum_mu", "0.9"},
+                           {"byteps_seed", "7"}}),
+            (CompressionOptions{{"compressor", "topk"},
+                                {"k", "3"},
+                                {"k[fc*]", "0.5"},
+                                {"ef", "vanilla"},
+                                {"momentum", "nesterov"},
+                                {"momentum_mu", "0.9"},
+                                {"seed", "7"}}));
+  EXPECT_EQ(
+      WithoutPrefix({{"byteps_compressor_onebit_scaling", "true"},
+                     {"byteps_dithering_partition", "natural"},
+                     {"byteps_dithering_normalize", "l2"}}),
+      (CompressionOptions{{"scaling", "true"}, {"partition", "natural"}, {"normalize", "l2"}}));
+  EXPECT_THROW(WithoutPrefix({{"byteps_compressor_k", "3"}, {"byteps_k", "3"}}), InvalidArgument);
+  // Without the prefix they are nobody's.
+  EXPECT_EQ(WithoutPrefix({{"compressor_k", "3"}}), (CompressionOptions{{"compressor_k", "3"}}));
 }
 
 }  // namespace

@@ -105,11 +105,11 @@ TEST(TensorOptions, WithoutAKeyForAllTensorsTheyAreAveraged) {
 TEST(TensorOptions, AMistakeInAPatternsOptionsNamesThePattern) {
   EXPECT_THAT(WhyRefused({{"compressor", "dgc"}, {"densty[fc*]", "0.1"}}),
               AllOf(StartsWith("for tensors \"fc*\": "), HasSubstr("\"densty\" = \"0.1\""),
-                    HasSubstr("did you mean \"density\"?")));
+                    HasSubstr("did you mean 'density'?")));
   EXPECT_THAT(WhyRefused({{"compressor", "dgc"}, {"density[nothing]", "2"}}),
               AllOf(StartsWith("for tensors \"nothing\": "), HasSubstr("above 0 and at most 1")));
   EXPECT_THAT(WhyRefused({{"compressor", "dgc"}, {"compressor[*]", "top-k"}}),
-              HasSubstr("did you mean \"topk\"?"));
+              HasSubstr("did you mean 'topk'?"));
   EXPECT_THAT(
       WhyRefused({{"compressor", "dgc"}, {"compressor[*]", "topk"}, {"momentum_masking[*]", "1"}}),
       AllOf(StartsWith("for tensors \"*\": "), HasSubstr("compressor \"topk\"")));

@@ -226,5 +226,20 @@ TEST(Agreement, GroupsNameTheFirstTensorOrSettingThatDiffers) {
   EXPECT_NE(TextFor(usual, other).find("numbers of tensors differ"), std::string::npos);
 }
 
+TEST(Agreement, AGroupsSettingThatOneRankAloneHasIsNamed) {
+  Request usual{.kind = RequestKind::kGroup, .name = "opt"};
+  usual.settings = {{"compressor", "dgc"}, {"density", "0.1"}};
+  Request more = usual;
+  more.settings.insert(more.settings.begin() + 1, {"compressor[*.bias]", "dense"});
+  EXPECT_NE(TextFor(usual, more)
+                .find("rank 0 has no compressor[*.bias], rank 2 has compressor[*.bias]=dense"),
+            std::string::npos)
+      << TextFor(usual, more);
+  EXPECT_NE(TextFor(more, usual)
+                .find("rank 0 has compressor[*.bias]=dense, rank 2 has no compressor[*.bias]"),
+            std::string::npos)
+      << TextFor(more, usual);
+}
+
 }  // namespace
 }  // namespace weir

@@ -236,6 +236,7 @@ TEST(MeteredExchanger, MeasuresWhatItSendsToOtherHosts) {
   MeteredTransport intra(*endpoint, {Link::kIntra}, {.bytes = &bytes});
   MeteredTransport inter(*endpoint, {Link::kInter}, {.bytes = &bytes});
   const auto found_fast = [&](MeteredTransport& metered, std::int64_t ns) {
+    std::int64_t now = 100;
     NetworkSpeed speed({.least_bytes = 1});
     SendingBucket bucket(metered);
     FakeBucket agreement(1);
@@ -245,12 +246,14 @@ TEST(MeteredExchanger, MeasuresWhatItSendsToOtherHosts) {
         ExchangeMeter{
             .network = &metered,
             .use_of = [&](const Bucket&) { return MeteredTransport::Use{.bytes = &bytes}; },
-            .speed = &speed});
+            .speed = &speed,
+            .clock = [&] { return now; }});
     exchanger.Enqueue(&agreement);
     exchanger.Enqueue(&bucket);
-    exchanger.Poll(100);
+    exchanger.Poll(0);
     bucket.sending.over = true;
-    exchanger.Poll(100 + ns);  // Three bytes by now: started, and polled twice.
+    now += ns;
+    exchanger.Poll(0);  // Three bytes by now: started, and polled twice.
     return speed.fast();
   };
   EXPECT_TRUE(found_fast(inter, 3 * 5));

@@ -173,6 +173,17 @@ TEST_P(GroupVariants, OneRankWarnsOnceOfARunThatIsTooShort) {
   }
 }
 
+TEST_P(GroupVariants, OneRankSaysOnceWhatIsAllowedAndSeldomMeant) {
+  testing::internal::CaptureStderr();
+  RunLocal(GetParam(), [&](Engine& engine) {
+    engine.Register(SpecOf({{"compressor", "topk"}, {"k", "4"}, {"k[p1]", "5"}}));
+  });
+  const std::string log = testing::internal::GetCapturedStderr();
+  const std::string said = "gradients of 'model': what topk does not send is lost";
+  EXPECT_NE(log.find(said), std::string::npos) << log;
+  EXPECT_EQ(log.find(said), log.rfind(said)) << log;
+}
+
 TEST_P(GroupVariants, OneRankSaysThatThereIsNoHierarchyOfHosts) {
   testing::internal::CaptureStderr();
   RunLocal(GetParam(), [&](Engine& engine) {

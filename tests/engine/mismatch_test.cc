@@ -162,7 +162,7 @@ std::vector<Disagreement> Disagreements() {
          spec.tensors[0].compression = {{"compressor", odd ? "topk" : "dgc"}};
          engine.Register(spec);
        }},
-      {"NumberOfSettings", "model", "compressor=dgc", "clip_norm=1",
+      {"NumberOfSettings", "model", "no clip_norm", "clip_norm=1",
        Registering([](GradientGroupSpec& spec) { spec.compression["clip_norm"] = "1"; })},
       {"NumberOfTensors", "model", "2", "1",
        Registering([](GradientGroupSpec& spec) { spec.tensors.pop_back(); })},

@@ -90,6 +90,25 @@ TEST_P(ServersTest, ServeAnyNumberOfGroups) {
 INSTANTIATE_TEST_SUITE_P(Sizes, ServersTest,
                          testing::Combine(testing::Values(1, 2, 3), testing::Values(1, 2, 3)));
 
+TEST(Servers, ThatNothingCameToAreSpokenOf) {
+  for (const bool used : {false, true}) {
+    testing::internal::CaptureStderr();
+    RunLocal(
+        2,
+        [&](Engine& engine) {
+          const Options plain = {{"compressor", "dense"}};
+          Trainer(engine, used ? PushPull(plain) : plain).Steps(1);
+          engine.Shutdown();
+          engine.Shutdown();
+        },
+        WithServers(1));
+    const std::string log = testing::internal::GetCapturedStderr();
+    const std::string said = "no gradient went to the summation servers";
+    EXPECT_EQ(log.find(said) != std::string::npos, !used) << log;
+    EXPECT_EQ(log.find(said), log.rfind(said)) << log;
+  }
+}
+
 TEST(Servers, AGroupThatTakesMoreToDescribeThanTheyTakeInIsRefused) {
   Settings settings;
   settings.servers = 1;

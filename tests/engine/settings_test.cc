@@ -36,7 +36,7 @@ TEST_P(EngineSettings, ACompressionThatNoOptimizerCouldUseIsNamed) {
   Settings settings;
   settings.compression = {{"compressor", "dcg"}};
   EXPECT_THAT(Refusal(settings),
-              AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"dgc\"")));
+              AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean 'dgc'")));
   settings.compression = {{"compressor", "topk"}, {"k", "8"}, {"warmup_steps", "10"}};
   EXPECT_THAT(Refusal(settings), HasSubstr("needs a density, but \"k\" is a count"));
   settings.compression = {{"compressor", "topk"}, {"momentum_mu", "0.9"}};
@@ -46,7 +46,7 @@ TEST_P(EngineSettings, ACompressionThatNoOptimizerCouldUseIsNamed) {
               HasSubstr("\"route\" = \"split\" must be allgather, hierarchical or push_pull"));
   settings.compression = {{"compressor", "dgc"}, {"densty", "0.1"}};
   EXPECT_THAT(Refusal(settings),
-              AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean \"density\"")));
+              AllOf(StartsWith("WEIR_COMPRESSION: "), HasSubstr("did you mean 'density'")));
 }
 
 TEST_P(EngineSettings, AMomentumThatAnOptimizerCanUseIsTaken) {

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launcher/horovod_flags.h"
 #include "launcher/setting_flags.h"
 #include "weir/error.h"
 #include "weir/settings.h"
@@ -150,29 +149,6 @@ TEST(Options, EverySettingFlagIsUnderstoodByTheEngine) {
   }
 }
 
-TEST(Options, OptionsOfOtherLibrariesSayWhatTheyDoHere) {
-  const Options options =
-      ParseOptions({"-np", "1", "--gloo", "--num-nccl-streams", "2", "--mpi-threads-disable", "x"});
-  EXPECT_THAT(options.notices,
-              UnorderedElementsAre(HasSubstr("--gloo has no effect: there is no Gloo"),
-                                   HasSubstr("--num-nccl-streams has no effect: "),
-                                   HasSubstr("--mpi-threads-disable has no effect: one thread")));
-}
-
-TEST(Options, EveryFlagThatSetsNothingIsTakenAndSaysWhatItHasToSay) {
-  for (const AcceptedFlag& flag : AcceptedFlags()) {
-    std::vector<std::string> words = {"-np", "1", flag.flag};
-    if (flag.values == 1) words.emplace_back("2");
-    words.emplace_back("x");
-    const Options options = ParseOptions(words);
-    EXPECT_EQ(options.command, std::vector<std::string>{"x"}) << flag.flag;
-    EXPECT_THAT(options.notices, flag.says.empty()
-                                     ? testing::Matcher<std::vector<std::string>>(IsEmpty())
-                                     : ElementsAre(HasSubstr(flag.says)))
-        << flag.flag;
-  }
-}
-
 TEST(Options, EverySettingFlagIsTakenOnTheCommandLine) {
   for (const SettingFlag& flag : SettingFlags()) {
     if (flag.is_switch()) {
@@ -238,13 +214,6 @@ TEST(Options, InterfacesAreForTheNetworkLibrariesToo) {
   EXPECT_THAT(options.environment, UnorderedElementsAre(Pair("NCCL_SOCKET_IFNAME", "eth0,eth1"),
                                                         Pair("UCX_NET_DEVICES", "eth0,eth1"),
                                                         Pair("FI_TCP_IFACE", "eth0")));
-}
-
-TEST(Options, OptionsThatAskForWhatIsDoneAnywaySayNothing) {
-  EXPECT_THAT(ParseOptions({"-np", "1", "--mpi", "--no-autotune", "--no-torus-allreduce",
-                            "--disable-cache", "x"})
-                  .notices,
-              IsEmpty());
 }
 
 TEST(Options, WhatWouldMakeItAnotherJobIsRefused) {

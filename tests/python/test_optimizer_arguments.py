@@ -156,6 +156,52 @@ def test_the_environment_gives_the_default_compression(rank, size, monkeypatch):
         hvd.init()
 
 
+def test_compression_may_be_the_text_of_its_options(size):
+    def sent(compression):
+        parameter = torch.nn.Parameter(torch.zeros(64, 32))
+        optimizer = hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1),
+                                             compression=compression)
+        return optimizer._weir_options
+
+    assert sent("dgc") == {"compressor": "dgc"}
+    assert sent("compressor=dgc,sparsity=[0.5,0.9],warmup_steps=4") == \
+        {"compressor": "dgc", "sparsity": "[0.5,0.9]", "warmup_steps": "4"}
+    with pytest.raises(ValueError, match="write compressor=dgc"):
+        sent("dgc,density=0.01")
+    with pytest.raises(ValueError, match="known are"):
+        sent("zip")
+
+
+def test_a_compressor_that_has_no_name_of_its_own_is_explained():
+    with pytest.raises(AttributeError, match='as in compression={"compressor": "onebit"}'):
+        hvd.Compression.onebit
+    assert not hasattr(hvd.Compression, "__wrapped__")
+
+
+def test_strict_settings_refuse_a_compression_that_the_program_overrides(monkeypatch):
+    def wrapped():
+        parameter = torch.nn.Parameter(torch.zeros(4))
+        return hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1),
+                                        compression=hvd.Compression.fp16)
+
+    monkeypatch.setenv("WEIR_COMPRESSION", "dgc")
+    for strict in ("0", "1"):
+        monkeypatch.setenv("WEIR_STRICT", strict)
+        hvd.shutdown()
+        hvd.init()
+        try:
+            if strict == "0":
+                wrapped()
+                continue
+            with pytest.raises(ValueError, match="strict settings .* compressor=dgc, has no effect"):
+                wrapped()
+        finally:
+            if strict == "1":
+                monkeypatch.undo()
+                hvd.shutdown()
+                hvd.init()
+
+
 @pytest.mark.filterwarnings("ignore:compression options for tensors")
 def test_strict_settings_refuse_what_has_no_effect(monkeypatch):
     def wrapped(**arguments):

@@ -112,7 +112,7 @@ def test_a_pattern_that_matches_nothing_is_told_once(rank):
 
 
 @pytest.mark.parametrize("compression, text", [
-    ({**EVERYTHING, "densty[2.*]": 0.1}, 'for tensors "2.\\*": .*did you mean "density"'),
+    ({**EVERYTHING, "densty[2.*]": 0.1}, 'for tensors "2.\\*": .*did you mean .density.'),
     ({**EVERYTHING, "overrides": {"*.bias": {"density": 2}}}, 'for tensors "\\*.bias": .*at most 1'),
     ({**EVERYTHING, "overrides": {"*": {"clip_norm": 2}}}, "all tensors together"),
     ({**EVERYTHING, "overrides": "*.bias"}, "overrides='\\*.bias' is not understood"),

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "compression/programs_choice.h"
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/gathered.h"
 #include "plugins/python/src/job.h"
@@ -145,6 +146,12 @@ void BindEngine(nb::module_& module) {
       .def_prop_ro("local_size", [](Job& job) { return job.engine()->local_size(); })
       .def_prop_ro("default_compression",
                    [](Job& job) { return job.engine()->settings().compression; })
+      .def(
+          "check_programs_choice",
+          [](Job& job, const CompressionOptions& choice) {
+            CheckProgramsChoice(choice, job.engine()->settings(), job.engine()->rank());
+          },
+          arg("choice"))
       .def_prop_ro("strict", [](Job& job) { return job.engine()->settings().strict; })
       .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),
            arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)

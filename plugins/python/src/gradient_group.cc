@@ -2,10 +2,12 @@
 
 #include <sstream>
 
+#include "compression/options.h"
 #include "compression/tensor_options.h"
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/job.h"
 #include "weir/engine.h"
+#include "weir/settings.h"
 
 namespace weir::python {
 namespace {
@@ -104,6 +106,8 @@ void BindReport(nb::module_& module) {
 }  // namespace
 
 void BindGradientGroup(nb::module_& module) {
+  module.def("compression_from_text", &CompressionFromText, arg("text"));
+  module.def("without_prefix", &WithoutPrefix, arg("options"));
   BindReport(module);
   nb::class_<GradientSpec>(module, "GradientSpec")
       .def("__init__", &MakeSpec, arg("name"), arg("shape"), arg("dtype"), arg("parameter_group"),

@@ -1,7 +1,7 @@
 """What makes gradients smaller on their way: ``Compression.none``, ``.fp16``, ``.bf16``,
 ``.topk(...)``, ``.powersgd(...)`` and ``.dgc(...)``."""
 
-from typing import Any, Dict, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Mapping, Optional, Sequence, Tuple, Union
 
 import torch
 
@@ -59,7 +59,6 @@ class BF16Compressor(CastCompressor):
     dtype, compressor = torch.bfloat16, "bf16"
 
 
-_PREFIX = "byteps_"  # BytePS's, without a meaning.
 _SUMMED = ("none", "dense", "fp16", "bf16", "powersgd")
 _CASTS = (NoneCompressor, FP16Compressor, BF16Compressor)
 
@@ -89,10 +88,9 @@ def _flat(given: Mapping[Any, Any]) -> Options:
 
 
 def _options(given: Mapping[Any, Any]) -> Options:
-    options = _flat(given)
-    plain = {key[len(_PREFIX):] if key.startswith(_PREFIX) else key: value
-             for key, value in options.items()}
-    return plain if len(plain) == len(options) else options  # The engine says which is there twice.
+    from weir import _core
+
+    return _core.without_prefix(_flat(given))
 
 
 def options_of(compression: Any) -> Optional[Options]:
@@ -102,6 +100,10 @@ def options_of(compression: Any) -> Optional[Options]:
 
     Raises ValueError for what is no compression.
     """
+    if isinstance(compression, str):
+        from weir import _core
+
+        return _core.without_prefix(_core.compression_from_text(compression))
     if isinstance(compression, Mapping):
         return _options(compression)
     if own_of(compression) is not None:
@@ -111,7 +113,8 @@ def options_of(compression: Any) -> Optional[Options]:
             return None if cast.compressor is None else {"compressor": cast.compressor}
     raise ValueError(
         f"compression={compression!r} is not known: give Compression.none, .fp16, .bf16, "
-        ".topk(...), .powersgd(...), .dgc(...), a dictionary of its options, or a Compressor of your own")
+        ".topk(...), .powersgd(...), .dgc(...), a dictionary of its options, their text as in "
+        "WEIR_COMPRESSION, or a Compressor of your own")
 
 
 def is_compressor(compression: Any) -> bool:
@@ -146,7 +149,17 @@ def averaging(options: Mapping[str, str]) -> Optional[str]:
     return next((name for name in compressors if name not in _SUMMED), None)
 
 
-class Compression:
+class _Hints(type):
+    if not TYPE_CHECKING:
+        def __getattr__(cls, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise AttributeError(
+                f"Compression has no {name!r}: it has none, fp16, bf16, topk, powersgd and dgc; any other "
+                f'compressor is given as a dictionary, as in compression={{"compressor": "{name}"}}')
+
+
+class Compression(metaclass=_Hints):
     """Compressors to choose from. ``topk``, ``powersgd`` and ``dgc`` are for ``DistributedOptimizer``; their
     options, with defaults and allowed values, are those of docs/reference/compression.md."""
 

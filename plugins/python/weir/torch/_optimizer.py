@@ -75,7 +75,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     The exchange of a gradient starts when its backward pass is complete, and runs beside the rest.
 
     compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.powersgd(...)``,
-        ``.dgc(...)``, or a dictionary of options, also of tensors by name: ``{"compressor": "dgc", "overrides":
+        ``.dgc(...)``, the text that ``WEIR_COMPRESSION`` takes, as ``"dgc"``, or a dictionary of options, also of tensors by name: ``{"compressor": "dgc", "overrides":
         {"*.bias": {"compressor": "dense"}}}``. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into
         the compressor; with ``momentum="adam"`` the moments of Adam and AdamW; with another
         optimizer what is not sent accumulates, without momentum correction. Other compressors take SGD's momentum over where ``momentum="nesterov"`` asks for
@@ -121,6 +121,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     options = options_of(compression)
     if options is None:
         options = options_of(_job.engine().default_compression) or {}
+    else:
+        _job.engine().check_programs_choice(options)
     compressor = averaging(options)
     if compressor and op != _reduce_op.Average:
         raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "

@@ -8,8 +8,7 @@ namespace {
 
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   // rows[i][j] is the distance of a's first i letters to b's first j.
-  std::vector<std::vector<std::size_t>> rows(a.size() + 1,
-                                             std::vector<std::size_t>(b.size() + 1));
+  std::vector<std::vector<std::size_t>> rows(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) rows[i][0] = i;
   for (std::size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i) {

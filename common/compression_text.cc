@@ -1,5 +1,6 @@
+#include "common/compression_text.h"
+
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include "weir/error.h"
@@ -29,7 +30,7 @@ std::string FaultOf(std::string_view item) {
   const std::string quoted = "\"" + std::string(item) + "\"";
   if (item.empty()) return "there is a comma with nothing before or behind it";
   if (HasOpenBracket(item)) return "the bracket in " + quoted + " is not closed";
-  const bool number = std::isdigit(static_cast<unsigned char>(item.front())) != 0;
+  const bool number = item.find_first_of("0123456789+-.") == 0;
   return quoted + " is not key=value" +
          (number ? ": a list of numbers stands in brackets, as in sparsity=[0.75,0.999]"
                  : ": where that is a compressor, write compressor=" + std::string(item));
@@ -45,7 +46,8 @@ std::map<std::string, std::string> CompressionFromText(const std::string& text) 
     const std::string_view item = rest.substr(0, FindOutsideBrackets(rest, ','));
     const std::size_t equals = FindOutsideBrackets(item, '=');
     if (equals == std::string_view::npos || equals == 0 || HasOpenBracket(item)) {
-      throw InvalidArgument("\"" + text + "\" is no list of compression options: " + FaultOf(item));
+      throw InvalidArgument("\"" + text + "\" is no list of compression options: " +
+                            (text.empty() ? "it is empty" : FaultOf(item)));
     }
     const std::string key(item.substr(0, equals));
     if (!options.emplace(key, item.substr(equals + 1)).second) {

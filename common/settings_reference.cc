@@ -29,8 +29,8 @@ they happen, instead of a line or nothing:
 * a variable of Horovod's that asks for something and has no effect here (`HOROVOD_AUTOTUNE=1`,
   `HOROVOD_CONTROLLER=gloo`); `0` and `false` ask for nothing;
 * an argument of the PyTorch optimizer that has no effect (`groups=`);
-* `WEIR_COMPRESSION` (`weirrun --compression`) where the program chooses another compression itself, and
-  compression options for tensors that an optimizer has not;
+* `WEIR_COMPRESSION` (`weirrun --compression`) where the program chooses another compression for an
+  optimizer itself, and compression options for tensors that it has not;
 * hierarchical exchanges between hosts that are not alike;
 * a stall that never ends the job (`WEIR_STALL_SHUTDOWN_TIME_SECONDS=0`);
 * a bucket that would travel uncompressed because `policy` chose so, unless the compression options say

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "common/compression_text.h"
 #include "common/exact_text.h"
 #include "common/settings_table.h"
 #include "weir/error.h"

@@ -70,16 +70,9 @@ std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
 
 /// Options of which one makes another one idle.
 void RefuseIdle(const ParsedOptions& options) {
-  const bool none = options.Choice("momentum") == "none";
-  if (none && options.Given("momentum_mu")) {
+  if (options.Choice("momentum") == "none" && options.Given("momentum_mu")) {
     options.Refuse("momentum_mu",
                    "has no effect with \"momentum\" = \"none\": leave one of them out");
-  }
-  for (const char* key : {"gain_compensation", "momentum_masking"}) {
-    if (!none || !options.Given(key) || !options.Flag(key)) continue;
-    options.Refuse(key,
-                   "is about the momentum that masking drops, of which there is none with "
-                   "\"momentum\" = \"none\": leave one of them out");
   }
   if (options.Flag("gain_compensation") && !options.Flag("momentum_masking")) {
     options.Refuse("gain_compensation",
@@ -111,13 +104,20 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
   return std::make_unique<Dgc>(settings, n);
 }
 
+/// An optimizer without momentum says so by momentum=none: not to be refused.
+std::string CautionOfGain(const ParsedOptions& options) {
+  if (options.Choice("momentum") != "none" || !options.Flag("gain_compensation")) return {};
+  return "gain_compensation makes up for the momentum that masking drops, and without momentum has "
+         "no effect";
+}
+
 const CompressorRegistration kRegistration(
     {"dgc",
      "Deep Gradient Compression: the largest accumulated velocities travel, with momentum "
      "correction and momentum factor masking.",
      JoinSpecs({CommonSpecs(Payloads::kOfEntries), SelectionSpecs(), ValueSpecs(), WarmupSpecs(),
                 StepSpecs(), WeightDecaySpecs(), DgcSpecs()}),
-     Make, CodecId::kDgc});
+     Make, CodecId::kDgc, CautionOfGain});
 
 }  // namespace
 }  // namespace weir

@@ -27,8 +27,6 @@ const std::map<std::string, std::string>& CoreNames() {
       {"compressor_type", "compressor"},
       {"compressor_k", "k"},
       {"compressor_onebit_scaling", "scaling"},
-      {"dithering_normalize", "normalize"},
-      {"dithering_partition", "partition"},
       {"ef_type", "ef"},
       {"momentum_type", "momentum"},
   };

@@ -30,7 +30,8 @@ std::vector<OptionSpec> JoinSpecs(const std::vector<std::vector<OptionSpec>>& li
 class ParsedOptions {
  public:
   /// Checks `options` against the keys a compressor declared. Throws InvalidArgument that names the
-  /// key, the value, what is allowed and the nearest key. "compressor" itself is always allowed.
+  /// key, the value, what is allowed and, for a slip, the one that was meant. "compressor" itself
+  /// is always allowed.
   ParsedOptions(const std::string& compressor, const std::vector<OptionSpec>& specs,
                 const CompressionOptions& options);
 

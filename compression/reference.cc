@@ -20,10 +20,9 @@ Compression is chosen by a dictionary of strings, the same in every binding, for
 In C++ it is `GradientGroupSpec::compression` or `OptimizerOptions::compression`. On the command line of
 an example and in `WEIR_COMPRESSION` the same is written `compressor=dgc,density=0.001`, a list of numbers
 there in brackets: `sparsity=[0.75,0.999]`, or `dgc` alone. A key that the compressor does not know, or a
-value that is not allowed, is an error that names the key, the value, what is allowed and the nearest key.
+value that is not allowed, is an error that names the key, the value, what is allowed and, for a slip, the key that was meant.
 Any key may have BytePS's prefix, which means nothing: `byteps_compressor=onebit` is `compressor=onebit`; behind it the names of BytePS's core are known, too
-(`byteps_compressor_type`, `byteps_compressor_k`, `byteps_compressor_onebit_scaling`, `byteps_ef_type`, `byteps_momentum_type`, `byteps_dithering_partition`,
-`byteps_dithering_normalize`). A key given both ways is an error.
+(`byteps_compressor_type`, `byteps_compressor_k`, `byteps_compressor_onebit_scaling`, `byteps_ef_type`, `byteps_momentum_type`). A key given both ways is an error.
 Without a dictionary gradients are averaged as they are.
 
 Every compressor, route and mode below is turned on by options alone, in a program that knows nothing of it. The one exception is `look_ahead` in Python, where

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <string_view>
 
 #include "warmup/run_length.h"
 #include "weir/error.h"
@@ -216,6 +217,10 @@ Schedule ScheduleOf(const ParsedOptions& options) {
     settings.final_density = 1.0;
     return MakeSchedule(settings);
   }
+  const bool counts = FixedCountOf(options) > 0;
+  if (!counts && !options.Given("warmup_steps") && !options.Given("rampup_step")) {
+    RefuseWarmupWithoutSteps(options);
+  }
   const std::string& form = options.Choice("schedule");
   settings.form = form == "list"          ? ScheduleForm::kList
                   : form == "exponential" ? ScheduleForm::kExponential
@@ -227,8 +232,6 @@ Schedule ScheduleOf(const ParsedOptions& options) {
       options.Refuse(key, "has no effect with \"schedule\" = \"constant\": leave one of them out");
     }
   }
-  if (!options.Given("warmup_steps") && !options.Given("rampup_step"))
-    RefuseWarmupWithoutSteps(options);
   if (options.Given("density") && options.Given("k")) {
     options.Refuse("density", "and \"k\" both say how much is sent; leave one of them out");
   }
@@ -334,7 +337,8 @@ ValueType ValueTypeOf(const ParsedOptions& options) {
 std::size_t FixedCountOf(const ParsedOptions& options) {
   if (!options.Has("k") || options.Real("k") < 1.0) return 0;
   for (const char* key : {"warmup_steps", "rampup_step", "schedule"}) {
-    if (options.Given(key)) options.Refuse(key, "needs a density, but \"k\" is a count");
+    const bool idle = key != std::string_view("schedule") || options.Choice(key) != "constant";
+    if (options.Given(key) && idle) options.Refuse(key, "needs a density, but \"k\" is a count");
   }
   return static_cast<std::size_t>(options.Real("k"));
 }
@@ -354,7 +358,10 @@ bool SelectsByBucket(const ParsedOptions& options) {
 }
 
 std::string CautionOfLoss(const ParsedOptions& options) {
-  if (!ForgetsEntries(options)) return {};
+  if (!ForgetsEntries(options) || options.Given("ef")) return {};
+  const bool sends_all = options.Has("schedule") && FixedCountOf(options) == 0 &&
+                         ScheduleOf(options).final_density() >= 1.0;
+  if (sends_all) return {};
   return "what " + options.compressor() +
          " does not send is lost, and training suffers the more the less is sent: give ef=vanilla, "
          "which keeps it for later steps";

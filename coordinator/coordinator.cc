@@ -325,7 +325,9 @@ void Coordinator::AwaitAsynchronousRanks() {
 }
 
 void Coordinator::WarnOfIdleServers() const {
-  if (rank_ != 0 || ended() || uses_servers_ || settings_.servers == 0) return;
+  // Whoever leaves first ends the engine for all, in good order; a job that failed has another
+  // trouble.
+  if (rank_ != 0 || settings_.servers == 0 || uses_servers_ || !failure().empty()) return;
   LogWarning(
       "no gradient went to the summation servers that were started (weirrun --servers {}): give "
       "route=push_pull among the compression options, or leave --servers out",

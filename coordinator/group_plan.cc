@@ -159,13 +159,13 @@ std::size_t SparsestVariant(const GroupPlan& plan) {
 std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorOptions& options,
                                     const GroupPlan& plan, bool strict) {
   std::vector<std::string> warnings = {options.CheckMatches(NamesOf(spec), spec.name, strict)};
-  std::set<std::size_t> used;
-  for (const Part& part : plan.parts) used.insert(part.variant);
-  for (const std::size_t variant : used) {
-    const std::string caution = CautionOf(plan.variants[variant].options);
-    if (caution.empty()) continue;
-    const std::string warning = "gradients of '" + spec.name + "': " + caution;
-    if (!std::ranges::count(warnings, warning)) warnings.push_back(warning);
+  std::set<std::string> cautions;
+  for (const Part& part : plan.parts) {
+    const ParsedOptions& of_part = plan.variants[part.variant].options;
+    if (part.elements >= MinElementsOf(of_part)) cautions.insert(CautionOf(of_part));
+  }
+  for (const std::string& caution : cautions) {
+    if (!caution.empty()) warnings.push_back("gradients of '" + spec.name + "': " + caution);
   }
   // One is enough.
   warnings.push_back(ShortRunWarningOf(plan.variants[plan.sparsest].options, spec.name));

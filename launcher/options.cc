@@ -319,8 +319,9 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
     }
   }
   // A job around this one has its own, which are nothing to this one.
-  if (std::getenv("WEIR_SERVERS") != nullptr &&
-      std::getenv(supervision::kOriginsVariable) == nullptr) {
+  const char* const servers = std::getenv("WEIR_SERVERS");
+  const bool asks = servers != nullptr && *servers != '\0' && servers != std::string_view("0");
+  if (asks && raw.servers.empty() && std::getenv(supervision::kOriginsVariable) == nullptr) {
     options.notices.push_back("WEIR_SERVERS has no effect: give --servers, which starts them");
   }
   ReadHosts(raw, options);

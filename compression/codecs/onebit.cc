@@ -29,7 +29,7 @@ cpu::ScaledSigns Read(std::span<const std::byte> payload) {
 }
 
 std::string CautionOfSigns(const ParsedOptions& options) {
-  if (options.Flag("scaling")) return {};
+  if (options.Given("scaling")) return {};
   return "every entry that onebit sends is -1 or 1, however small the gradients are: give "
          "scaling=true, or a learning rate for signs";
 }

@@ -52,8 +52,8 @@ void PushPullRoute::Run(BucketStage stage) {
   Pull();
 }
 
-std::string PushPullRoute::FrameOf(std::size_t rank) const {
-  return weir::FrameOf(transport_.JobRank(static_cast<int>(rank)));
+std::string PushPullRoute::FrameOfMember(std::size_t rank) const {
+  return FrameOf(transport_.JobRank(static_cast<int>(rank)));
 }
 
 void PushPullRoute::Push() {
@@ -67,7 +67,7 @@ void PushPullRoute::Answer() {
   if (!adds()) return;
   std::vector<PushFrames::Payloads> received;
   for (std::size_t rank = 0; rank < frames_.servers(); ++rank) {
-    received.push_back(frames_.Read(self_, push_->frames()[rank], FrameOf(rank),
+    received.push_back(frames_.Read(self_, push_->frames()[rank], FrameOfMember(rank),
                                     transport_.JobRank(static_cast<int>(rank))));
   }
   BucketFrame::Writer writer(answer_, frames_.most(self_));
@@ -100,7 +100,7 @@ std::size_t PushPullRoute::AnswerSlice(std::size_t i,
 
 void PushPullRoute::Pull() {
   frames_.Deliver(pull_->frames(), [this](std::size_t rank) -> PushFrames::Sender {
-    return {FrameOf(rank), transport_.JobRank(static_cast<int>(rank))};
+    return {FrameOfMember(rank), transport_.JobRank(static_cast<int>(rank))};
   });
 }
 

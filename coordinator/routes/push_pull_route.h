@@ -28,7 +28,7 @@ class PushPullRoute final : public Route {
 
  private:
   bool adds() const { return !own_.empty(); }
-  std::string FrameOf(std::size_t rank) const;
+  std::string FrameOfMember(std::size_t rank) const;
   void MakeExchanges(std::size_t most);
   void Push();
   /// Adds up what came.

@@ -105,7 +105,5 @@ struct Settings {
 /// "compressor=dgc,sparsity=[0.75,0.999]". Throws InvalidArgument for anything else, and for a key
 /// that comes twice. What keys and values mean is looked at when they are used.
 std::map<std::string, std::string> CompressionFromText(const std::string& text);
-/// The text that stands for these options: CompressionFromText gives them back.
-std::string CompressionText(const std::map<std::string, std::string>& options);
 
 }  // namespace weir

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compression/programs_choice.h"
 #include "compression/tensor_options.h"
+#include "coordinator/programs_choice.h"
 #include "plugins/cpp/optimizer_impl.h"
 
 namespace weir {
@@ -146,7 +146,7 @@ OptimizerOptions WithDefaults(OptimizerOptions options, const Engine& engine) {
   if (options.compression.empty()) {
     options.compression = engine.settings().compression;
   } else {
-    CheckProgramsChoice(options.compression, engine.settings(), engine.rank());
+    CheckProgramsChoice(options.compression, engine.settings(), engine.rank() == 0);
   }
   return options;
 }

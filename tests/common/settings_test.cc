@@ -9,6 +9,7 @@
 #include <sstream>
 #include <variant>
 
+#include "common/compression_text.h"
 #include "common/settings_table.h"
 #include "weir/error.h"
 
@@ -132,12 +133,13 @@ TEST(Settings, WhatIsWrongWithAListOfCompressionOptionsIsNamed) {
   EXPECT_THAT(fault("k=1,k=2"), HasSubstr("gives k twice; give each key once"));
   EXPECT_THAT(fault("dgc,density=0.01"), HasSubstr("write compressor=dgc"));
   EXPECT_THAT(fault("sparsity=0.75,0.9"), HasSubstr("\"0.9\" is not key=value: a list of numbers"));
+  EXPECT_THAT(fault("sparsity=0.75,.9"), HasSubstr("a list of numbers"));
   EXPECT_THAT(fault("sparsity=[0.75,0.9,k=1"), HasSubstr("bracket in \"sparsity=[0.75,0.9,k=1\""));
 }
 
 TEST(Settings, TheTextOfCompressionOptionsGivesThemBack) {
   for (const std::string text :
-       {"dgc", "compressor=dgc,density[a,b=[0-3]]=0.5,sparsity=[0.5,0.9]"}) {
+       {"compressor=dgc", "compressor=dgc,density[a,b=[0-3]]=0.5,sparsity=[0.5,0.9]"}) {
     const auto options = CompressionFromText(text);
     EXPECT_EQ(CompressionFromText(CompressionText(options)), options) << CompressionText(options);
   }

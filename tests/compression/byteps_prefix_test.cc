@@ -64,11 +64,8 @@ TEST(BytePsPrefix, StandsBeforeTheNamesOfItsCore) {
                                 {"momentum", "nesterov"},
                                 {"momentum_mu", "0.9"},
                                 {"seed", "7"}}));
-  EXPECT_EQ(
-      WithoutPrefix({{"byteps_compressor_onebit_scaling", "true"},
-                     {"byteps_dithering_partition", "natural"},
-                     {"byteps_dithering_normalize", "l2"}}),
-      (CompressionOptions{{"scaling", "true"}, {"partition", "natural"}, {"normalize", "l2"}}));
+  EXPECT_EQ(WithoutPrefix({{"byteps_compressor_onebit_scaling", "true"}}),
+            (CompressionOptions{{"scaling", "true"}}));
   EXPECT_THROW(WithoutPrefix({{"byteps_compressor_k", "3"}, {"byteps_k", "3"}}), InvalidArgument);
   // Without the prefix they are nobody's.
   EXPECT_EQ(WithoutPrefix({{"compressor_k", "3"}}), (CompressionOptions{{"compressor_k", "3"}}));

@@ -98,6 +98,7 @@ TEST(Servers, ThatNothingCameToAreSpokenOf) {
         [&](Engine& engine) {
           const Options plain = {{"compressor", "dense"}};
           Trainer(engine, used ? PushPull(plain) : plain).Steps(1);
+          // Whoever of the two leaves first.
           engine.Shutdown();
           engine.Shutdown();
         },

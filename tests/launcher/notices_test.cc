@@ -44,6 +44,10 @@ TEST(Notices, AVariableThatStartsNoServersIsSpokenOf) {
   setenv("WEIR_SERVERS", "2", 1);
   EXPECT_THAT(ParseOptions({"-np", "1", "x"}).notices,
               ElementsAre(HasSubstr("WEIR_SERVERS has no effect: give --servers")));
+  EXPECT_THAT(ParseOptions({"-np", "1", "--servers", "2", "x"}).notices, IsEmpty());
+  setenv("WEIR_SERVERS", "0", 1);
+  EXPECT_THAT(ParseOptions({"-np", "1", "x"}).notices, IsEmpty());
+  setenv("WEIR_SERVERS", "2", 1);
   // A job's within another, whose weirrun has set it.
   setenv("WEIR_LAUNCHER_ORIGINS", "", 1);
   EXPECT_THAT(ParseOptions({"-np", "1", "x"}).notices, IsEmpty());

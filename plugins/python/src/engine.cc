@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "compression/programs_choice.h"
+#include "coordinator/programs_choice.h"
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/gathered.h"
 #include "plugins/python/src/job.h"
@@ -148,10 +148,10 @@ void BindEngine(nb::module_& module) {
                    [](Job& job) { return job.engine()->settings().compression; })
       .def(
           "check_programs_choice",
-          [](Job& job, const CompressionOptions& choice) {
-            CheckProgramsChoice(choice, job.engine()->settings(), job.engine()->rank());
+          [](Job& job, const CompressionOptions& choice, bool speaks) {
+            CheckProgramsChoice(choice, job.engine()->settings(), speaks);
           },
-          arg("choice"))
+          arg("choice"), arg("speaks"))
       .def_prop_ro("strict", [](Job& job) { return job.engine()->settings().strict; })
       .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),
            arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)

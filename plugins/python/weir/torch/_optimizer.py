@@ -114,7 +114,9 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     passes = checked_passes(backward_passes_per_step)
     named = _check_names(optimizer, named_parameters)
     process_set._check_registered("DistributedOptimizer")
+    speaks = process_set.rank() == 0
     if op == _reduce_op.Adasum:
+        _job.engine().check_programs_choice({}, speaks)  # Nothing else combines moves.
         by_moves = _mixed(AdasumDistributed, optimizer)
         by_moves._weir_init(compression, passes, process_set)
         return by_moves
@@ -122,7 +124,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     if options is None:
         options = options_of(_job.engine().default_compression) or {}
     else:
-        _job.engine().check_programs_choice(options)
+        _job.engine().check_programs_choice(options, speaks)
     compressor = averaging(options)
     if compressor and op != _reduce_op.Average:
         raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "

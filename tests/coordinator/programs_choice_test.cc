@@ -1,4 +1,4 @@
-#include "compression/programs_choice.h"
+#include "coordinator/programs_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,12 +12,12 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What rank `rank` logs, where the settings ask for `asked`.
-std::string Said(const std::string& asked, const CompressionOptions& choice, int rank = 0) {
+/// What is logged where the settings ask for `asked`.
+std::string Said(const std::string& asked, const CompressionOptions& choice, bool speaks = true) {
   Settings settings;
   if (!asked.empty()) settings.compression = CompressionFromText(asked);
   testing::internal::CaptureStderr();
-  CheckProgramsChoice(choice, settings, rank);
+  CheckProgramsChoice(choice, settings, speaks);
   return testing::internal::GetCapturedStderr();
 }
 
@@ -26,23 +26,28 @@ TEST(ProgramsChoice, OverridesTheSettingsAloud) {
   EXPECT_THAT(Said("compressor=dgc,density=0.01", half),
               testing::AllOf(HasSubstr("which is compressor=dgc,density=0.01, has no effect"),
                              HasSubstr("compressor=fp16")));
-  EXPECT_THAT(Said("dgc", {}), HasSubstr("one of its own"));
-  EXPECT_EQ(Said("dgc", half, 1), "");
+  EXPECT_THAT(Said("dgc", {}), HasSubstr("another way"));
+  EXPECT_EQ(Said("dgc", half, false), "");
 }
 
 TEST(ProgramsChoice, ThatTheSettingsShareOrLeaveFreeIsNoNews) {
   EXPECT_EQ(Said("", {{"compressor", "fp16"}}), "");
   EXPECT_EQ(Said("fp16", {{"byteps_compressor", "fp16"}}), "");
+  EXPECT_EQ(Said("compressor=dgc,sparsity=[0.5,0.9]",
+                 {{"compressor", "dgc"}, {"sparsity", "0.5,9e-1"}, {"density[fc*]", "1"}}),
+            "");
+  EXPECT_NE(Said("compressor=dgc,sparsity=[0.5,0.9]", {{"compressor", "dgc"}, {"sparsity", "0.9"}}),
+            "");
 }
 
 TEST(ProgramsChoice, IsAnErrorUnderStrictSettingsOnEveryRank) {
   Settings settings;
   settings.strict = true;
   settings.compression = {{"compressor", "dgc"}};
-  for (const int rank : {0, 1}) {
+  for (const bool speaks : {false, true}) {
     EXPECT_THAT(
         [&] {
-          CheckProgramsChoice({{"compressor", "fp16"}}, settings, rank);
+          CheckProgramsChoice({{"compressor", "fp16"}}, settings, speaks);
         },
         testing::ThrowsMessage<InvalidArgument>(HasSubstr("strict settings")));
   }

@@ -1,7 +1,6 @@
 #include "launcher/check_build.h"
 
-#include <filesystem>
-
+#include "common/gpu_library.h"
 #include "launcher/mpiexec.h"
 #include "weir/error.h"
 #include "weir/version.h"
@@ -9,17 +8,8 @@
 namespace weir::launcher {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::string Line(bool there, const std::string& what) {
   return std::string("    [") + (there ? "X" : " ") + "] " + what + "\n";
-}
-
-/// The GPU part is a library of its own that the engine loads when it is there.
-bool HasCudaLibrary() {
-  const fs::path prefix = fs::path(OwnPath()).parent_path().parent_path();
-  return fs::exists(prefix / "lib" / "libweir_cuda.so") ||
-         fs::exists(prefix / "lib64" / "libweir_cuda.so");
 }
 
 std::string MpiexecOrNothing() {
@@ -34,10 +24,12 @@ std::string MpiexecOrNothing() {
 
 std::string CheckBuild() {
   const std::string mpiexec = MpiexecOrNothing();
+  const GpuSupport gpu = FindGpuSupport(GpuLibrary::Load());
   return std::string("Weir v") + Version() + ":\n\nAvailable Controllers:\n" +
          Line(!mpiexec.empty(),
               mpiexec.empty() ? "MPI (no mpiexec found)" : "MPI (" + mpiexec + ")") +
-         "\nAvailable Tensor Operations:\n" + Line(true, "MPI") + Line(HasCudaLibrary(), "NCCL");
+         "\nAvailable Tensor Operations:\n" + Line(true, "MPI") +
+         Line(gpu.usable, "CUDA (" + gpu.text + ")") + Line(false, "NCCL (not built yet)");
 }
 
 }  // namespace weir::launcher

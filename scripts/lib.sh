@@ -28,7 +28,7 @@ usage_error() { die "$*; see ${0##*/} --help"; }
 need_value() { [[ $2 -ge 2 ]] || usage_error "$1 wants a value"; }
 
 # The C++ files of the tree, tracked or new, one a line.
-cpp_files() { git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' | existing_files; }
+cpp_files() { git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' '*.cu' | existing_files; }
 
 existing_files() {
   local file

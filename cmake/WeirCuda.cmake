@@ -1,0 +1,36 @@
+# libweir_cuda.so: the kernels, which the engine loads at run time (common/gpu_library.h). Without nvcc
+# there is none, which is no error.
+
+include(CheckLanguage)
+check_language(CUDA)
+if(NOT CMAKE_CUDA_COMPILER)
+  message(STATUS "No nvcc: libweir_cuda.so is not built")
+  return()
+endif()
+find_package(CUDAToolkit 12.4 REQUIRED)
+# Native code for what people have, and PTX for what comes.
+set(CMAKE_CUDA_ARCHITECTURES 80-real 90-real)
+if(CUDAToolkit_VERSION VERSION_GREATER_EQUAL 12.8)
+  list(APPEND CMAKE_CUDA_ARCHITECTURES 100-real 100-virtual)
+else()
+  list(APPEND CMAKE_CUDA_ARCHITECTURES 90-virtual)
+endif()
+enable_language(CUDA)
+
+add_library(weir_cuda SHARED ${PROJECT_SOURCE_DIR}/compression/cuda/library.cu)
+target_include_directories(weir_cuda PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
+# The bits of the CPU: no implicit fused multiply-add, on the device either, and the same constexpr
+# functions. CMake 3.25 does not know that nvcc has C++20, which is why that is an option.
+set_property(TARGET weir_cuda PROPERTY CXX_STANDARD)
+target_compile_options(weir_cuda PRIVATE -std=c++20 --fmad=false --expt-relaxed-constexpr
+                       -Xcompiler=-ffp-contract=off,-Wall,-Wextra)
+if(WEIR_WERROR)
+  target_compile_options(weir_cuda PRIVATE -Werror=all-warnings)
+endif()
+# The driver is all that it takes where it runs.
+set_target_properties(weir_cuda PROPERTIES CUDA_RUNTIME_LIBRARY Static
+                      CUDA_VISIBILITY_PRESET default)
+include(GNUInstallDirs)
+if(NOT SKBUILD)
+  install(TARGETS weir_cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()

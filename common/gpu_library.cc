@@ -1,0 +1,70 @@
+#include "common/gpu_library.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+
+namespace weir {
+namespace {
+
+constexpr const char* kName = "libweir_cuda.so";
+
+/// The folder of the library, or the program, that has this function.
+std::filesystem::path OwnFolder() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&OwnFolder), &info) == 0) return {};
+  std::error_code trouble;
+  const std::filesystem::path own = std::filesystem::canonical(info.dli_fname, trouble);
+  return own.parent_path();
+}
+
+}  // namespace
+
+GpuLibrary GpuLibrary::Load() {
+  const std::filesystem::path own = OwnFolder();
+  for (const char* folder : {"../lib", "../lib64"}) {  // Of a program beside them.
+    const std::filesystem::path path = (own / folder / kName).lexically_normal();
+    if (std::filesystem::exists(path)) return Load(path.string());
+  }
+  return Load((own / kName).string());
+}
+
+GpuLibrary GpuLibrary::Load(const std::string& path) {
+  GpuLibrary library;
+  if (!std::filesystem::exists(path)) {
+    library.trouble_ = "there is no " + path + ": build it with the preset cuda, which takes nvcc";
+    return library;
+  }
+  void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    library.trouble_ = dlerror();
+    return library;
+  }
+  using Entry = const GpuApi* (*)();
+  const auto entry = reinterpret_cast<Entry>(dlsym(handle, "weir_gpu_api"));
+  const GpuApi* const api = entry == nullptr ? nullptr : entry();
+  if (api == nullptr || api->version != GpuApi::kVersion) {
+    library.trouble_ = path + " is of another version of Weir: build and install both together";
+    return library;
+  }
+  library.api_ = api;
+  return library;
+}
+
+GpuSupport FindGpuSupport(const GpuLibrary& library) {
+  if (library.api() == nullptr) return {false, library.trouble()};
+  return FindGpuSupport(*library.api());
+}
+
+GpuSupport FindGpuSupport(const GpuApi& api) {
+  std::string trouble;
+  const int count = api.count_devices(trouble);
+  if (count == 0) return {false, trouble};
+  std::string text;
+  for (int device = 0; device < count; ++device) {
+    text += (device == 0 ? "" : "; ") + api.describe_device(device);
+  }
+  return {true, text};
+}
+
+}  // namespace weir

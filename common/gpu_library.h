@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weir {
+
+/// What libweir_cuda.so does for the engine, as a table of functions: the engine itself links
+/// nothing of CUDA's, so one build runs with and without a GPU. Thread-safe.
+struct GpuApi {
+  /// Of this table: a library of another one is not used.
+  static constexpr std::uint32_t kVersion = 1;
+  std::uint32_t version = 0;
+
+  /// GPUs that this process can use; 0 where there are none, and `trouble` says why.
+  int (*count_devices)(std::string& trouble) = nullptr;
+  /// For people: name, compute capability and memory of a device, from 0.
+  std::string (*describe_device)(int device) = nullptr;
+};
+
+/// libweir_cuda.so, where there is one. Stays loaded for the life of the process.
+class GpuLibrary {
+ public:
+  /// The one of the same installation as the library or program that this code is in.
+  static GpuLibrary Load();
+  static GpuLibrary Load(const std::string& path);
+
+  /// Null where there is none that can be used; trouble() then says what is missing.
+  const GpuApi* api() const { return api_; }
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  const GpuApi* api_ = nullptr;
+  std::string trouble_;
+};
+
+/// What `weirrun --check-build` says of GPUs: those that there are, or what is missing.
+struct GpuSupport {
+  bool usable = false;
+  std::string text;
+};
+GpuSupport FindGpuSupport(const GpuLibrary& library);
+GpuSupport FindGpuSupport(const GpuApi& api);
+
+}  // namespace weir

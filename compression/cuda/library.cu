@@ -1,0 +1,52 @@
+// The entry of libweir_cuda.so (common/gpu_library.h).
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <string>
+
+#include "common/gpu_library.h"
+
+namespace weir::cuda {
+namespace {
+
+/// "13.0" of CUDA's 13000.
+std::string Version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+int CountDevices(std::string& trouble) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && count > 0) return count;
+  if (error == cudaSuccess || error == cudaErrorNoDevice) {
+    trouble = "there is a driver, and no GPU that this process may use (CUDA_VISIBLE_DEVICES?)";
+  } else if (error == cudaErrorInsufficientDriver) {
+    int driver = 0;
+    trouble = cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0
+                  ? "there is no NVIDIA driver"
+                  : "the NVIDIA driver is one for CUDA " + Version(driver) +
+                        ", and this was built with CUDA " + Version(CUDART_VERSION);
+  } else {
+    trouble = std::string("CUDA says: ") + cudaGetErrorString(error);
+  }
+  return 0;
+}
+
+std::string DescribeDevice(int device) {
+  cudaDeviceProp properties{};
+  const cudaError_t error = cudaGetDeviceProperties(&properties, device);
+  if (error != cudaSuccess) return std::string("CUDA says: ") + cudaGetErrorString(error);
+  char text[384];
+  std::snprintf(text, sizeof text, "%s, compute capability %d.%d, %.1f GiB", properties.name,
+                properties.major, properties.minor,
+                static_cast<double>(properties.totalGlobalMem) / (1024.0 * 1024.0 * 1024.0));
+  return text;
+}
+
+constexpr GpuApi kApi{
+    .version = GpuApi::kVersion, .count_devices = CountDevices, .describe_device = DescribeDevice};
+
+}  // namespace
+}  // namespace weir::cuda
+
+extern "C" const weir::GpuApi* weir_gpu_api() { return &weir::cuda::kApi; }

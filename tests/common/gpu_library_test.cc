@@ -1,0 +1,62 @@
+#include "common/gpu_library.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(GpuLibrary, ThatIsNotThereIsNamedWithWhatBuildsIt) {
+  const GpuLibrary library = GpuLibrary::Load(testing::TempDir() + "no/libweir_cuda.so");
+  EXPECT_EQ(library.api(), nullptr);
+  EXPECT_THAT(library.trouble(), AllOf(HasSubstr("no/libweir_cuda.so"), HasSubstr("preset cuda")));
+  const GpuSupport support = FindGpuSupport(library);
+  EXPECT_FALSE(support.usable);
+  EXPECT_EQ(support.text, library.trouble());
+}
+
+TEST(GpuLibrary, ThatIsNoLibraryIsNotUsed) {
+  const std::string path = testing::TempDir() + "libweir_no_library.so";
+  std::ofstream(path) << "text";
+  const GpuLibrary library = GpuLibrary::Load(path);
+  EXPECT_EQ(library.api(), nullptr);
+  EXPECT_THAT(library.trouble(), HasSubstr(path));
+}
+
+TEST(GpuLibrary, OfAnotherVersionIsNotUsed) {
+  // One without the entry, too: any other library.
+  for (const std::string path : {WEIR_TEST_OLD_GPU_LIBRARY, "/proc/self/exe"}) {
+    const GpuLibrary library = GpuLibrary::Load(path);
+    EXPECT_EQ(library.api(), nullptr) << path;
+    EXPECT_NE(library.trouble(), "") << path;
+  }
+  EXPECT_THAT(GpuLibrary::Load(WEIR_TEST_OLD_GPU_LIBRARY).trouble(), HasSubstr("another version"));
+}
+
+/// Of a machine with two GPUs, or none.
+GpuApi With(int (*count)(std::string&)) {
+  return {.version = GpuApi::kVersion, .count_devices = count, .describe_device = [](int device) {
+            return "GPU " + std::to_string(device);
+          }};
+}
+
+TEST(GpuSupport, NamesTheDevicesOrSaysWhyThereAreNone) {
+  const GpuApi two = With([](std::string&) { return 2; });
+  const GpuApi none = With([](std::string& trouble) {
+    trouble = "no driver";
+    return 0;
+  });
+  EXPECT_TRUE(FindGpuSupport(two).usable);
+  EXPECT_EQ(FindGpuSupport(two).text, "GPU 0; GPU 1");
+  EXPECT_FALSE(FindGpuSupport(none).usable);
+  EXPECT_EQ(FindGpuSupport(none).text, "no driver");
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,6 +1,8 @@
 #include "common/nearest.h"
 
 #include <algorithm>
+#include <cctype>
+#include <string>
 #include <vector>
 
 namespace weir {
@@ -22,17 +24,25 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return rows.back().back();
 }
 
+std::string Lower(std::string_view word) {
+  std::string lower(word);
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return lower;
+}
+
 }  // namespace
 
 std::string Nearest(std::string_view word, std::span<const std::string> candidates) {
-  const auto best = std::ranges::min_element(
-      candidates, {}, [&](const std::string& candidate) { return EditDistance(word, candidate); });
+  const auto best = std::ranges::min_element(candidates, {}, [&](const std::string& candidate) {
+    return EditDistance(Lower(word), Lower(candidate));
+  });
   return best == candidates.end() ? "" : *best;
 }
 
 std::string DidYouMean(std::string_view word, std::span<const std::string> candidates) {
   const std::string nearest = Nearest(word, candidates);
-  if (EditDistance(word, nearest) > std::max(word.size(), nearest.size()) / 3) return "";
+  if (EditDistance(Lower(word), Lower(nearest)) > std::max(word.size(), nearest.size()) / 3)
+    return "";
   return "; did you mean '" + nearest + "'?";
 }
 

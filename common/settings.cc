@@ -79,6 +79,14 @@ Settings Settings::FromEnvironment(const Environment& environment) {
       break;
     }
   }
+  // A rank that believed it alone would wait for ranks, or leave them waiting.
+  if (settings.servers > 0 && environment.contains(supervision::kOriginsVariable) &&
+      !origins.contains("WEIR_SERVERS")) {
+    throw InvalidArgument(
+        "WEIR_SERVERS is set by weirrun --servers, which starts them, and by nobody else: give "
+        "that "
+        "option, and leave the variable alone");
+  }
   settings.warnings_ = UnknownVariables(environment, known);
   const std::vector<std::string> ignored = IgnoredHorovodVariables(environment, known);
   if (!ignored.empty()) {

@@ -36,7 +36,8 @@ they happen, instead of a line or nothing:
 * a bucket that would travel uncompressed because `policy` chose so, unless the compression options say
   `policy=auto` themselves, or because its frame is too large for the compressed exchange.
 
-Everything else that can go wrong is an error without it.
+Everything else that can go wrong is an error without it. Summation servers (`--servers`) to which no gradient has
+gone are a warning when the job ends, strict or not: before, nobody knows.
 
 `weir::Settings` (`weir/settings.h`) holds the same values in C++. This page is generated from the
 table in `common/settings_table.cc`; a test compares the two.

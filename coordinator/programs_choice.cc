@@ -19,7 +19,8 @@ bool MeansTheSame(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-void CheckProgramsChoice(const CompressionOptions& choice, const Settings& settings, bool speaks) {
+void CheckProgramsChoice(const std::string& owner, const CompressionOptions& choice,
+                         const Settings& settings, bool speaks) {
   const CompressionOptions chosen = WithoutPrefix(choice);
   // A program may take what the settings ask for into its choice, and add to it.
   const bool heeded =
@@ -30,9 +31,10 @@ void CheckProgramsChoice(const CompressionOptions& choice, const Settings& setti
   if (heeded) return;
   const std::string warning =
       "WEIR_COMPRESSION (weirrun --compression), which is " +
-      CompressionText(settings.compression) +
-      ", has no effect on an optimizer for which the program itself chooses: " +
-      (chosen.empty() ? "another way" : CompressionText(chosen)) + "; leave one of the two out";
+      CompressionText(settings.compression) + ", has no effect on '" + owner +
+      "', for which the program itself chooses " +
+      (chosen.empty() ? "none of the engine's compressors" : CompressionText(chosen)) +
+      "; leave one of the two out";
   if (settings.strict) throw StrictError(warning);
   if (speaks) LogWarning("{}", warning);
 }

@@ -219,7 +219,10 @@ void ReadHosts(const Raw& raw, Options& options) {
   if (!raw.servers.empty()) {
     options.servers =
         Number("--servers", raw.servers, 0, kMostRanks, "the number of servers, 0 to 16384");
-    if (options.servers > 0) options.environment["WEIR_SERVERS"] = std::to_string(options.servers);
+    if (options.servers > 0) {
+      options.environment["WEIR_SERVERS"] = std::to_string(options.servers);
+      options.origins["WEIR_SERVERS"] = "--servers";
+    }
   }
   if (!raw.ranks.empty()) {
     options.ranks = Number("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
@@ -317,6 +320,10 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
     if (app.count(flag.flag) != 0 && !flag.says.empty()) {
       options.notices.push_back(flag.flag + " has no effect: " + flag.says);
     }
+  }
+  for (const SettingFlag& flag : SettingFlags()) {
+    if (app.count(flag.flag) == 0 || !raw.values.at(flag.flag).empty()) continue;
+    throw InvalidArgument("option '" + flag.flag + "' needs a value");
   }
   // A job around this one has its own, which are nothing to this one.
   const char* const servers = std::getenv("WEIR_SERVERS");

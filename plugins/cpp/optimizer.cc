@@ -146,7 +146,7 @@ OptimizerOptions WithDefaults(OptimizerOptions options, const Engine& engine) {
   if (options.compression.empty()) {
     options.compression = engine.settings().compression;
   } else {
-    CheckProgramsChoice(options.compression, engine.settings(), engine.rank() == 0);
+    CheckProgramsChoice(options.name, options.compression, engine.settings(), engine.rank() == 0);
   }
   return options;
 }

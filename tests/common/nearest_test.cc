@@ -27,6 +27,7 @@ TEST(DidYouMean, SuggestsWhatIsASlipAwayAndNothingElse) {
   EXPECT_EQ(DidYouMean("compresor", std::vector<std::string>{"compressor"}),
             "; did you mean 'compressor'?");
   EXPECT_EQ(DidYouMean("dcg", std::vector<std::string>{"dgc"}), "; did you mean 'dgc'?");
+  EXPECT_EQ(DidYouMean("DGC", std::vector<std::string>{"dgc"}), "; did you mean 'dgc'?");
   EXPECT_EQ(DidYouMean("--bogus", std::vector<std::string>{"--hosts", "--gloo"}), "");
   EXPECT_EQ(DidYouMean("", kKeys), "");
   EXPECT_EQ(DidYouMean("density", {}), "");

@@ -137,6 +137,16 @@ TEST(Settings, WhatIsWrongWithAListOfCompressionOptionsIsNamed) {
   EXPECT_THAT(fault("sparsity=[0.75,0.9,k=1"), HasSubstr("bracket in \"sparsity=[0.75,0.9,k=1\""));
 }
 
+TEST(Settings, ServersAreTheLaunchersToStart) {
+  using Variables = std::map<std::string, std::string>;
+  const Variables with_option = {{"WEIR_SERVERS", "2"},
+                                 {"WEIR_LAUNCHER_ORIGINS", "WEIR_SERVERS=--servers\n"}};
+  EXPECT_EQ(Settings::FromEnvironment(with_option).servers, 2);
+  EXPECT_EQ(Settings::FromEnvironment({{"WEIR_SERVERS", "2"}}).servers, 2) << "without weirrun";
+  EXPECT_THAT(ErrorOf({{"WEIR_SERVERS", "2"}, {"WEIR_LAUNCHER_ORIGINS", ""}}),
+              HasSubstr("WEIR_SERVERS is set by weirrun --servers"));
+}
+
 TEST(Settings, TheTextOfCompressionOptionsGivesThemBack) {
   for (const std::string text :
        {"compressor=dgc", "compressor=dgc,density[a,b=[0-3]]=0.5,sparsity=[0.5,0.9]"}) {

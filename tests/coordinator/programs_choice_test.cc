@@ -17,16 +17,17 @@ std::string Said(const std::string& asked, const CompressionOptions& choice, boo
   Settings settings;
   if (!asked.empty()) settings.compression = CompressionFromText(asked);
   testing::internal::CaptureStderr();
-  CheckProgramsChoice(choice, settings, speaks);
+  CheckProgramsChoice("opt", choice, settings, speaks);
   return testing::internal::GetCapturedStderr();
 }
 
 TEST(ProgramsChoice, OverridesTheSettingsAloud) {
   const CompressionOptions half = {{"compressor", "fp16"}};
-  EXPECT_THAT(Said("compressor=dgc,density=0.01", half),
-              testing::AllOf(HasSubstr("which is compressor=dgc,density=0.01, has no effect"),
-                             HasSubstr("compressor=fp16")));
-  EXPECT_THAT(Said("dgc", {}), HasSubstr("another way"));
+  EXPECT_THAT(
+      Said("compressor=dgc,density=0.01", half),
+      testing::AllOf(HasSubstr("which is compressor=dgc,density=0.01, has no effect on 'opt'"),
+                     HasSubstr("compressor=fp16")));
+  EXPECT_THAT(Said("dgc", {}), HasSubstr("none of the engine's"));
   EXPECT_EQ(Said("dgc", half, false), "");
 }
 
@@ -47,7 +48,7 @@ TEST(ProgramsChoice, IsAnErrorUnderStrictSettingsOnEveryRank) {
   for (const bool speaks : {false, true}) {
     EXPECT_THAT(
         [&] {
-          CheckProgramsChoice({{"compressor", "fp16"}}, settings, speaks);
+          CheckProgramsChoice("opt", {{"compressor", "fp16"}}, settings, speaks);
         },
         testing::ThrowsMessage<InvalidArgument>(HasSubstr("strict settings")));
   }

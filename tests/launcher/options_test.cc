@@ -288,6 +288,7 @@ TEST(Options, AConfigFileSetsWhatTheCommandLineDoesNot) {
 }
 
 TEST(Options, AnOptionHasOneValue) {
+  ExpectRefused({"-np", "1", "--compression", "", "x"}, "option '--compression' needs a value");
   ExpectRefused({"-np"}, "option '--num-proc' (-np) needs a value");
   ExpectRefused({"-np", "2", "-np", "3", "x"},
                 "option '--num-proc' (-np) is given more than once; give it once");

@@ -60,8 +60,9 @@ TEST(WeirrunHosts, ServersMakeNoDemandsOnPrograms) {
   LaunchedJob never({"-np", "2", "--servers", "1", "sh", "-c", "echo done"});
   EXPECT_EQ(never.ExitCode(), 0) << never.output();
   never.WaitForLastProcess();
-  LaunchedJob late({"-np", "2", "--servers", "1", "--start-timeout", "1", "sh", "-c",
-                    std::string("sleep 2; exec ") + WEIR_TEST_SUMMING_RANK});
+  // Enough for two ranks on a busy machine to meet, and less than they sleep.
+  LaunchedJob late({"-np", "2", "--servers", "1", "--start-timeout", "4", "sh", "-c",
+                    std::string("sleep 5; exec ") + WEIR_TEST_SUMMING_RANK});
   EXPECT_EQ(late.ExitCode(), 0) << late.output();
   LaunchedJob failing({"-np", "2", "--servers", "1", "sh", "-c", "exit 3"});
   EXPECT_EQ(failing.ExitCode(), 3) << failing.output();

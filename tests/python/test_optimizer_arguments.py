@@ -172,6 +172,27 @@ def test_compression_may_be_the_text_of_its_options(size):
         sent("zip")
 
 
+@pytest.mark.parametrize("key", ["compressor", "byteps_compressor", "byteps_compressor_type"])
+def test_a_named_compressor_is_no_other(key):
+    for named in (hvd.Compression.dgc, hvd.Compression.topk, hvd.Compression.powersgd):
+        with pytest.raises(ValueError, match=f"Compression.{named.__name__} got {key}='onebit'"):
+            named(**{key: "onebit"})
+
+
+def test_an_error_about_the_default_compression_says_where_that_is_from(monkeypatch):
+    monkeypatch.setenv("WEIR_COMPRESSION", "compressor=dgc,momentum_mu=0.9")
+    hvd.shutdown()
+    hvd.init()
+    try:
+        parameter = torch.nn.Parameter(torch.zeros(4))
+        with pytest.raises(ValueError, match="WEIR_COMPRESSION .*: momentum is given to the optim"):
+            hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=0.1, momentum=0.9))
+    finally:
+        monkeypatch.undo()
+        hvd.shutdown()
+        hvd.init()
+
+
 def test_a_compressor_that_has_no_name_of_its_own_is_explained():
     with pytest.raises(AttributeError, match='as in compression={"compressor": "onebit"}'):
         hvd.Compression.onebit
@@ -193,7 +214,7 @@ def test_strict_settings_refuse_a_compression_that_the_program_overrides(monkeyp
             if strict == "0":
                 wrapped()
                 continue
-            with pytest.raises(ValueError, match="strict settings .* compressor=dgc, has no effect"):
+            with pytest.raises(ValueError, match="strict settings .* compressor=dgc, has no effect on .Distributed"):
                 wrapped()
         finally:
             if strict == "1":

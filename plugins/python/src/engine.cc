@@ -148,10 +148,10 @@ void BindEngine(nb::module_& module) {
                    [](Job& job) { return job.engine()->settings().compression; })
       .def(
           "check_programs_choice",
-          [](Job& job, const CompressionOptions& choice, bool speaks) {
-            CheckProgramsChoice(choice, job.engine()->settings(), speaks);
+          [](Job& job, const std::string& owner, const CompressionOptions& choice, bool speaks) {
+            CheckProgramsChoice(owner, choice, job.engine()->settings(), speaks);
           },
-          arg("choice"), arg("speaks"))
+          arg("owner"), arg("choice"), arg("speaks"))
       .def_prop_ro("strict", [](Job& job) { return job.engine()->settings().strict; })
       .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),
            arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Dict, Iterator, List
 
 import torch
 
+from weir import _job
 from weir._process_sets import ProcessSet
 from weir.torch import _handles, _in_place, _reduce_op
 from weir.torch._compression import is_compressor
@@ -27,6 +28,8 @@ class AdasumDistributed(_Wrapped):
                              "combined; Compression.none, .fp16, .bf16 or a Compressor of your own "
                              "is meant")
         self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
+        # Moves are combined in no other way.
+        _job.engine().check_programs_choice(self._weir_name, {}, process_set.rank() == 0)
         self._weir_process_set = process_set
         self._weir_compression = compression
         self.set_backward_passes_per_step(passes)

@@ -93,6 +93,15 @@ def _options(given: Mapping[Any, Any]) -> Options:
     return _core.without_prefix(_flat(given))
 
 
+def _of(compressor: str, given: Mapping[str, Any]) -> Options:
+    """The options of a function that is called as its compressor is."""
+    for key in given:
+        if key in ("compressor", "byteps_compressor", "byteps_compressor_type"):
+            raise ValueError(f"Compression.{compressor} got {key}={given[key]!r}: it is {compressor}; give "
+                             "a dictionary for another one")
+    return _options({"compressor": compressor, **given})
+
+
 def options_of(compression: Any) -> Optional[Options]:
     """The engine's dictionary for what a program gives; None for ``Compression.none``, which leaves
     the choice to ``WEIR_COMPRESSION``; empty for a compressor of the program's own. Keys and values
@@ -177,7 +186,7 @@ class Compression(metaclass=_Hints):
         given = {"ef": "vanilla", **options}
         if k is not None:
             given["k"] = k
-        return _options({"compressor": "topk", **given})
+        return _of("topk", given)
 
     @staticmethod
     def powersgd(rank: Optional[int] = None, **options: Any) -> Options:
@@ -187,7 +196,7 @@ class Compression(metaclass=_Hints):
         given. Momentum stays with the wrapped optimizer.
         """
         given = {} if rank is None else {"rank": rank}
-        return _options({"compressor": "powersgd", **given, **options})
+        return _of("powersgd", {**given, **options})
 
     @staticmethod
     def dgc(density: Union[float, str, None] = None, warmup_steps: Optional[int] = None,
@@ -212,4 +221,4 @@ class Compression(metaclass=_Hints):
             steps = given.get(key)
             if isinstance(steps, float) and steps.is_integer():
                 given[key] = int(steps)  # 4 * len(loader) / 2
-        return _options({"compressor": "dgc", **given})
+        return _of("dgc", given)

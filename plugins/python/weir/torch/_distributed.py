@@ -42,11 +42,13 @@ class Distributed(_Wrapped):
     # Beside what the optimizer has: everything under names that begin with _weir.
 
     def _weir_init(self, named: Optional[List[Tuple[str, torch.Tensor]]], options: Dict[str, str],
-                   compressor: Any, passes: int, op: int, predivide: float, sparse_as_dense: bool,
+                   chosen: bool, compressor: Any, passes: int, op: int, predivide: float, sparse_as_dense: bool,
                    process_set: ProcessSet) -> None:
         from weir import _core
 
         self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
+        if chosen:
+            _job.engine().check_programs_choice(self._weir_name, options, process_set.rank() == 0)
         self._weir_process_set = process_set
         self._weir_is_member = bool(process_set.included())
         self._weir_options = options

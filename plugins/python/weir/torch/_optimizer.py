@@ -114,17 +114,14 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     passes = checked_passes(backward_passes_per_step)
     named = _check_names(optimizer, named_parameters)
     process_set._check_registered("DistributedOptimizer")
-    speaks = process_set.rank() == 0
     if op == _reduce_op.Adasum:
-        _job.engine().check_programs_choice({}, speaks)  # Nothing else combines moves.
         by_moves = _mixed(AdasumDistributed, optimizer)
         by_moves._weir_init(compression, passes, process_set)
         return by_moves
     options = options_of(compression)
+    chosen = options is not None
     if options is None:
         options = options_of(_job.engine().default_compression) or {}
-    else:
-        _job.engine().check_programs_choice(options, speaks)
     compressor = averaging(options)
     if compressor and op != _reduce_op.Average:
         raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "
@@ -133,6 +130,11 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         _refuse_if_strict("gradient_predivide_factor has no effect on gradients that are "
                           f"compressed by {compressor!r}")
     wrapped = _mixed(Distributed, optimizer)
-    wrapped._weir_init(named, options, own_of(compression), passes, op, gradient_predivide_factor,
-                       sparse_as_dense, process_set)
+    try:
+        wrapped._weir_init(named, options, chosen, own_of(compression), passes, op,
+                           gradient_predivide_factor, sparse_as_dense, process_set)
+    except ValueError as error:
+        if chosen or not options or type(error) is not ValueError:
+            raise
+        raise ValueError(f"with the options of WEIR_COMPRESSION (weirrun --compression): {error}") from None
     return wrapped

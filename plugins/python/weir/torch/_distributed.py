@@ -42,8 +42,8 @@ class Distributed(_Wrapped):
     # Beside what the optimizer has: everything under names that begin with _weir.
 
     def _weir_init(self, named: Optional[List[Tuple[str, torch.Tensor]]], options: Dict[str, str],
-                   chosen: bool, compressor: Any, passes: int, op: int, predivide: float, sparse_as_dense: bool,
-                   process_set: ProcessSet) -> None:
+                   chosen: bool, compressor: Any, passes: int, op: int, predivide: float,
+                   sparse_as_dense: bool, process_set: ProcessSet) -> None:
         from weir import _core
 
         self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
@@ -55,17 +55,15 @@ class Distributed(_Wrapped):
         self._weir_tensor_options = _core.TensorOptions(options)
         self._weir_compressor = compressor  # The program's own.
         self._weir_passes = passes
-        self._weir_reduction = (
-            Reduction(op, 1.0 / predivide, predivide) if op == _reduce_op.Average
-            else Reduction(op, 1.0, 1.0))
+        factor = predivide if op == _reduce_op.Average else 1.0
+        self._weir_reduction = Reduction(op, 1.0 / factor, factor)
         self._weir_sparse_as_dense = sparse_as_dense
         self._weir_given_names = {parameter: name for name, parameter in named or []}
         self._weir_slots: Dict[torch.Tensor, Slot] = {}
         self._weir_adoptions = 0
         self._weir_place = (0, 0, 0)  # In the set: rank, size; exchanges. Also after leaving.
         self._weir_exchanges: List[Any] = []
-        self._weir_sparse = SparseExchange(self._weir_name, self._weir_reduction,
-                                           self._weir_process_set)
+        self._weir_sparse = SparseExchange(self._weir_name, self._weir_reduction, process_set)
         self._weir_plans: List[_momentum.Plan] = []
         self._weir_compresses = False
         self._weir_holds_back = False  # Until all gradients are known to be finite, or not.

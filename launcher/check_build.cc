@@ -29,7 +29,7 @@ std::string CheckBuild() {
          Line(!mpiexec.empty(),
               mpiexec.empty() ? "MPI (no mpiexec found)" : "MPI (" + mpiexec + ")") +
          "\nAvailable Tensor Operations:\n" + Line(true, "MPI") +
-         Line(gpu.usable, "CUDA (" + gpu.text + ")") + Line(false, "NCCL (not built yet)");
+         Line(gpu.usable, "CUDA (" + gpu.text + ")") + Line(false, "NCCL");
 }
 
 }  // namespace weir::launcher

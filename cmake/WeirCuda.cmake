@@ -16,13 +16,19 @@ else()
   list(APPEND CMAKE_CUDA_ARCHITECTURES 90-virtual)
 endif()
 enable_language(CUDA)
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake before 3.26 does not know that nvcc has it.
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 
-add_library(weir_cuda SHARED ${PROJECT_SOURCE_DIR}/compression/cuda/library.cu)
+add_library(weir_cuda SHARED ${PROJECT_SOURCE_DIR}/compression/cuda/cast.cu
+                             ${PROJECT_SOURCE_DIR}/compression/cuda/library.cu)
 target_include_directories(weir_cuda PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 # The bits of the CPU: no implicit fused multiply-add, on the device either, and the same constexpr
-# functions. CMake 3.25 does not know that nvcc has C++20, which is why that is an option.
-set_property(TARGET weir_cuda PROPERTY CXX_STANDARD)
-target_compile_options(weir_cuda PRIVATE -std=c++20 --fmad=false --expt-relaxed-constexpr
+# functions.
+target_compile_options(weir_cuda PRIVATE --fmad=false --expt-relaxed-constexpr
                        -Xcompiler=-ffp-contract=off,-Wall,-Wextra)
 if(WEIR_WERROR)
   target_compile_options(weir_cuda PRIVATE -Werror=all-warnings)

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+
+#include "weir/dtype.h"
 
 namespace weir {
 
@@ -16,6 +19,19 @@ struct GpuApi {
   int (*count_devices)(std::string& trouble) = nullptr;
   /// For people: name, compute capability and memory of a device, from 0.
   std::string (*describe_device)(int device) = nullptr;
+
+  /// What follows works on the calling thread's current device, and returns what went wrong, or "".
+  std::string (*allocate)(std::size_t bytes, void*& memory) = nullptr;
+  std::string (*release)(void* memory) = nullptr;
+  /// Between host and device, either way; returns once it is done.
+  std::string (*copy)(void* to, const void* from, std::size_t bytes) = nullptr;
+
+  /// fp32 to 16 bits and back (common/half.h, the same bits), in `stream`, a cudaStream_t or null;
+  /// returns before it is done. All pointers are the device's.
+  std::string (*to_half)(const float* values, std::uint16_t* halves, std::size_t n, DType half,
+                         void* stream) = nullptr;
+  std::string (*from_half)(const std::uint16_t* halves, float* values, std::size_t n, DType half,
+                           void* stream) = nullptr;
 };
 
 /// libweir_cuda.so, where there is one. Stays loaded for the life of the process.

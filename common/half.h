@@ -6,10 +6,11 @@
 /// IEEE 754 binary16 and bfloat16 in software, one value at a time (arrays: common/half_array.h).
 /// Conversions to 16 bits round to nearest, ties to even, overflow to inf; a NaN stays a NaN, made
 /// quiet, with the upper bits of its payload. Bit for bit what F16C does, on every machine; the
-/// only assumption is the default rounding mode. Compiles without branches.
+/// only assumption is the default rounding mode. Compiles without branches. constexpr, so that nvcc
+/// compiles the same for the device (--expt-relaxed-constexpr).
 namespace weir {
 
-inline float HalfToFloat(std::uint16_t half) {
+constexpr float HalfToFloat(std::uint16_t half) {
   constexpr std::uint32_t kRebias = (127 - 15) << 23;
   constexpr std::uint32_t kTwoToMinus14 = (127 - 14) << 23;
   const std::uint32_t magnitude = half & 0x7fffu;
@@ -23,7 +24,7 @@ inline float HalfToFloat(std::uint16_t half) {
   return std::bit_cast<float>(bits | (half & 0x8000u) << 16);
 }
 
-inline std::uint16_t FloatToHalf(float value) {
+constexpr std::uint16_t FloatToHalf(float value) {
   constexpr std::uint32_t kRebias = (127 - 15) << 23;
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7fffffffu;
@@ -39,11 +40,11 @@ inline std::uint16_t FloatToHalf(float value) {
   return static_cast<std::uint16_t>(half | (bits >> 16 & 0x8000u));
 }
 
-inline float BFloat16ToFloat(std::uint16_t bfloat16) {
+constexpr float BFloat16ToFloat(std::uint16_t bfloat16) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bfloat16) << 16);
 }
 
-inline std::uint16_t FloatToBFloat16(float value) {
+constexpr std::uint16_t FloatToBFloat16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16;
   const bool is_nan = (bits & 0x7fffffffu) > 0x7f800000u;

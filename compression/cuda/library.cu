@@ -5,6 +5,8 @@
 #include <string>
 
 #include "common/gpu_library.h"
+#include "compression/cuda/cast.h"
+#include "compression/cuda/launch.h"
 
 namespace weir::cuda {
 namespace {
@@ -27,7 +29,7 @@ int CountDevices(std::string& trouble) {
                   : "the NVIDIA driver is one for CUDA " + Version(driver) +
                         ", and this was built with CUDA " + Version(CUDART_VERSION);
   } else {
-    trouble = std::string("CUDA says: ") + cudaGetErrorString(error);
+    trouble = TroubleOf(error);
   }
   return 0;
 }
@@ -35,7 +37,7 @@ int CountDevices(std::string& trouble) {
 std::string DescribeDevice(int device) {
   cudaDeviceProp properties{};
   const cudaError_t error = cudaGetDeviceProperties(&properties, device);
-  if (error != cudaSuccess) return std::string("CUDA says: ") + cudaGetErrorString(error);
+  if (error != cudaSuccess) return TroubleOf(error);
   char text[384];
   std::snprintf(text, sizeof text, "%s, compute capability %d.%d, %.1f GiB", properties.name,
                 properties.major, properties.minor,
@@ -43,8 +45,24 @@ std::string DescribeDevice(int device) {
   return text;
 }
 
-constexpr GpuApi kApi{
-    .version = GpuApi::kVersion, .count_devices = CountDevices, .describe_device = DescribeDevice};
+std::string Allocate(std::size_t bytes, void*& memory) {
+  return TroubleOf(cudaMalloc(&memory, bytes));
+}
+
+std::string Release(void* memory) { return TroubleOf(cudaFree(memory)); }
+
+std::string Copy(void* to, const void* from, std::size_t bytes) {
+  return TroubleOf(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+}
+
+constexpr GpuApi kApi{.version = GpuApi::kVersion,
+                      .count_devices = CountDevices,
+                      .describe_device = DescribeDevice,
+                      .allocate = Allocate,
+                      .release = Release,
+                      .copy = Copy,
+                      .to_half = ToHalf,
+                      .from_half = FromHalf};
 
 }  // namespace
 }  // namespace weir::cuda

@@ -23,6 +23,12 @@ double ValueOfHalf(std::uint32_t half) {
   return sign * std::ldexp(1024.0 + mantissa, exponent - 25);
 }
 
+// While compiling, too: that is how nvcc can take the same functions for the device.
+static_assert(FloatToHalf(1.0f) == 0x3c00 && FloatToHalf(0x1p-25f) == 0 &&
+              FloatToHalf(0x1.8p-25f) == 1 && FloatToHalf(65520.0f) == 0x7c00);
+static_assert(HalfToFloat(0x0001) == 0x1p-24f && HalfToFloat(0xfbff) == -65504.0f);
+static_assert(BFloat16ToFloat(0x3f80) == 1.0f && FloatToBFloat16(-1.00390625f) == 0xbf80);
+
 std::uint32_t Bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
 TEST(Half, EveryHalfHasItsDefinedValue) {

@@ -84,8 +84,7 @@ Settings Settings::FromEnvironment(const Environment& environment) {
       !origins.contains("WEIR_SERVERS")) {
     throw InvalidArgument(
         "WEIR_SERVERS is set by weirrun --servers, which starts them, and by nobody else: give "
-        "that "
-        "option, and leave the variable alone");
+        "that option, and leave the variable alone");
   }
   settings.warnings_ = UnknownVariables(environment, known);
   const std::vector<std::string> ignored = IgnoredHorovodVariables(environment, known);

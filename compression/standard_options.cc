@@ -337,8 +337,9 @@ ValueType ValueTypeOf(const ParsedOptions& options) {
 std::size_t FixedCountOf(const ParsedOptions& options) {
   if (!options.Has("k") || options.Real("k") < 1.0) return 0;
   for (const char* key : {"warmup_steps", "rampup_step", "schedule"}) {
-    const bool idle = key != std::string_view("schedule") || options.Choice(key) != "constant";
-    if (options.Given(key) && idle) options.Refuse(key, "needs a density, but \"k\" is a count");
+    const bool warms_up = key != std::string_view("schedule") || options.Choice(key) != "constant";
+    if (options.Given(key) && warms_up)
+      options.Refuse(key, "needs a density, but \"k\" is a count");
   }
   return static_cast<std::size_t>(options.Real("k"));
 }

@@ -1,6 +1,19 @@
 # libweir_cuda.so: the kernels, which the engine loads at run time (common/gpu_library.h). Without nvcc
 # there is none, which is no error.
 
+# What it is made of; tests compile the same for the CPU (tests/emulated_gpu/).
+set(WEIR_CUDA_SOURCES
+  compression/cuda/cast.cu
+  compression/cuda/dgc_accumulate.cu
+  compression/cuda/dgc_bucket.cu
+  compression/cuda/dgc_select.cu
+  compression/cuda/library.cu
+  compression/cuda/sparse_write.cu)
+list(TRANSFORM WEIR_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
+if(NOT WEIR_CUDA)
+  return()
+endif()
+
 include(CheckLanguage)
 check_language(CUDA)
 if(NOT CMAKE_CUDA_COMPILER)
@@ -23,8 +36,7 @@ endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 
-add_library(weir_cuda SHARED ${PROJECT_SOURCE_DIR}/compression/cuda/cast.cu
-                             ${PROJECT_SOURCE_DIR}/compression/cuda/library.cu)
+add_library(weir_cuda SHARED ${WEIR_CUDA_SOURCES})
 target_include_directories(weir_cuda PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 # The bits of the CPU: no implicit fused multiply-add, on the device either, and the same constexpr
 # functions.

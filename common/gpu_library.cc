@@ -47,8 +47,13 @@ GpuLibrary GpuLibrary::Load(const std::string& path) {
     library.trouble_ = path + " is of another version of Weir: build and install both together";
     return library;
   }
+  library.handle_ = handle;
   library.api_ = api;
   return library;
+}
+
+void* GpuLibrary::Find(const char* name) const {
+  return api_ == nullptr ? nullptr : dlsym(handle_, name);
 }
 
 GpuSupport FindGpuSupport(const GpuLibrary& library) {

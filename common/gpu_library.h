@@ -4,15 +4,14 @@
 #include <cstdint>
 #include <string>
 
-#include "weir/dtype.h"
-
 namespace weir {
 
-/// What libweir_cuda.so does for the engine, as a table of functions: the engine itself links
-/// nothing of CUDA's, so one build runs with and without a GPU. Thread-safe.
+/// What libweir_cuda.so does for the engine, as tables of functions, this one and those of other
+/// rooms (compression/gpu_kernels.h): the engine itself links nothing of CUDA's, so one build runs
+/// with and without a GPU. Thread-safe.
 struct GpuApi {
-  /// Of this table: a library of another one is not used.
-  static constexpr std::uint32_t kVersion = 1;
+  /// Of all tables: a library of another one is not used.
+  static constexpr std::uint32_t kVersion = 2;
   std::uint32_t version = 0;
 
   /// GPUs that this process can use; 0 where there are none, and `trouble` says why.
@@ -20,18 +19,12 @@ struct GpuApi {
   /// For people: name, compute capability and memory of a device, from 0.
   std::string (*describe_device)(int device) = nullptr;
 
-  /// What follows works on the calling thread's current device, and returns what went wrong, or "".
-  std::string (*allocate)(std::size_t bytes, void*& memory) = nullptr;
-  std::string (*release)(void* memory) = nullptr;
+  /// What follows works on the calling thread's current device, and throws std::runtime_error with
+  /// what CUDA says.
+  void* (*allocate)(std::size_t bytes) = nullptr;
+  void (*release)(void* memory) = nullptr;
   /// Between host and device, either way; returns once it is done.
-  std::string (*copy)(void* to, const void* from, std::size_t bytes) = nullptr;
-
-  /// fp32 to 16 bits and back (common/half.h, the same bits), in `stream`, a cudaStream_t or null;
-  /// returns before it is done. All pointers are the device's.
-  std::string (*to_half)(const float* values, std::uint16_t* halves, std::size_t n, DType half,
-                         void* stream) = nullptr;
-  std::string (*from_half)(const std::uint16_t* halves, float* values, std::size_t n, DType half,
-                           void* stream) = nullptr;
+  void (*copy)(void* to, const void* from, std::size_t bytes) = nullptr;
 };
 
 /// libweir_cuda.so, where there is one. Stays loaded for the life of the process.
@@ -45,7 +38,11 @@ class GpuLibrary {
   const GpuApi* api() const { return api_; }
   const std::string& trouble() const { return trouble_; }
 
+  /// The function of this name, or null. Null too where there is no api().
+  void* Find(const char* name) const;
+
  private:
+  void* handle_ = nullptr;
   const GpuApi* api_ = nullptr;
   std::string trouble_;
 };

@@ -8,8 +8,6 @@
 
 namespace weir {
 
-std::size_t BitmapBytes(std::size_t n) { return BytesForBits(n); }
-
 void EncodeBitmap(std::size_t n, std::span<const std::uint32_t> indices, std::byte* out) {
   BitWriter writer(out);
   std::size_t position = 0;

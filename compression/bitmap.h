@@ -8,7 +8,7 @@
 /// about a quarter. Pure functions, thread-safe.
 namespace weir {
 
-std::size_t BitmapBytes(std::size_t n);
+constexpr std::size_t BitmapBytes(std::size_t n) { return (n + 7) / 8; }
 
 /// Writes BitmapBytes(n) bytes.
 void EncodeBitmap(std::size_t n, std::span<const std::uint32_t> indices, std::byte* out);

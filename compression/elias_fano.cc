@@ -9,21 +9,7 @@
 namespace weir {
 namespace {
 
-/// Where the parts lie.
-struct Layout {
-  Layout(std::size_t n, std::size_t k)
-      : low_bits(static_cast<unsigned>(std::bit_width(n / k)) - 1),
-        high_bits(k + ((n - 1) >> low_bits)),
-        low_bytes(BytesForBits(k * low_bits)),
-        high_bytes(BytesForBits(high_bits)) {}
-
-  unsigned low_bits;      ///< Of one index.
-  std::size_t high_bits;  ///< Of all together.
-  std::size_t low_bytes;
-  std::size_t high_bytes;
-};
-
-void CheckHighPart(std::span<const std::byte> high, const Layout& layout, std::size_t k) {
+void CheckHighPart(std::span<const std::byte> high, const EliasFanoLayout& layout, std::size_t k) {
   if (const std::size_t ones = CountOnes(high); ones != k) {
     throw Corrupt("sparse part: the Elias-Fano high part marks " + std::to_string(ones) +
                   " indices, but the part holds " + std::to_string(k));
@@ -35,13 +21,8 @@ void CheckHighPart(std::span<const std::byte> high, const Layout& layout, std::s
 
 }  // namespace
 
-std::size_t EliasFanoBytes(std::size_t n, std::size_t k) {
-  const Layout layout(n, k);
-  return layout.low_bytes + layout.high_bytes;
-}
-
 void EncodeEliasFano(std::size_t n, std::span<const std::uint32_t> indices, std::byte* out) {
-  const Layout layout(n, indices.size());
+  const EliasFanoLayout layout(n, indices.size());
   const std::uint64_t low_mask = (std::uint64_t{1} << layout.low_bits) - 1;
   BitWriter low(out);
   BitWriter high(out + layout.low_bytes);
@@ -66,7 +47,7 @@ void EncodeEliasFano(std::size_t n, std::span<const std::uint32_t> indices, std:
 void DecodeEliasFano(std::size_t n, std::span<const std::byte> bytes,
                      std::span<std::uint32_t> indices) {
   const std::size_t k = indices.size();
-  const Layout layout(n, k);
+  const EliasFanoLayout layout(n, k);
   const std::span<const std::byte> low = bytes.first(layout.low_bytes);
   const std::span<const std::byte> high = bytes.subspan(layout.low_bytes);
   CheckHighPart(high, layout, k);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,7 +12,24 @@
 /// for each set. 1 <= k <= n < 2^32. Pure functions, thread-safe.
 namespace weir {
 
-std::size_t EliasFanoBytes(std::size_t n, std::size_t k);
+/// Where the parts lie.
+struct EliasFanoLayout {
+  constexpr EliasFanoLayout(std::size_t n, std::size_t k)
+      : low_bits(static_cast<unsigned>(std::bit_width(n / k)) - 1),
+        high_bits(k + ((n - 1) >> low_bits)),
+        low_bytes((k * low_bits + 7) / 8),
+        high_bytes((high_bits + 7) / 8) {}
+
+  unsigned low_bits;      ///< Of one index.
+  std::size_t high_bits;  ///< Of all together.
+  std::size_t low_bytes;
+  std::size_t high_bytes;
+};
+
+constexpr std::size_t EliasFanoBytes(std::size_t n, std::size_t k) {
+  const EliasFanoLayout layout(n, k);
+  return layout.low_bytes + layout.high_bytes;
+}
 
 /// Writes EliasFanoBytes(n, indices.size()) bytes.
 void EncodeEliasFano(std::size_t n, std::span<const std::uint32_t> indices, std::byte* out);

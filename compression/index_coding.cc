@@ -1,29 +1,13 @@
 #include "compression/index_coding.h"
 
-#include <algorithm>
 #include <string>
 
-#include "compression/bitmap.h"
-#include "compression/elias_fano.h"
 #include "compression/part_header.h"
 
 namespace weir {
-namespace {
-
-IndexCoding FixedCoding(std::size_t n, std::size_t k) {
-  if (k == 0) return IndexCoding::kEliasFano;
-  return BitmapBytes(n) < EliasFanoBytes(n, k) ? IndexCoding::kBitmap : IndexCoding::kEliasFano;
-}
-
-}  // namespace
-
-std::size_t MaxIndexBytes(std::size_t n, std::size_t k) {
-  return k == 0 ? 0 : std::min(BitmapBytes(n), EliasFanoBytes(n, k));
-}
-
 IndexPlan PlanIndices(std::size_t n, std::span<const std::uint32_t> indices, IndexSize size) {
   const std::size_t k = indices.size();
-  const IndexPlan fixed{FixedCoding(n, k), MaxIndexBytes(n, k), {}};
+  const IndexPlan fixed{FixedIndexCoding(n, k), MaxIndexBytes(n, k), {}};
   if (size == IndexSize::kFixed || k == 0) return fixed;
   const RiceCode rice = BestRiceCode(indices);
   return rice.bytes < fixed.bytes ? IndexPlan{IndexCoding::kRice, rice.bytes, rice} : fixed;
@@ -45,7 +29,7 @@ void EncodeIndices(std::size_t n, std::span<const std::uint32_t> indices, const 
 
 void CheckIndexCoding(unsigned coding, std::size_t n, std::size_t k, std::size_t bytes,
                       IndexSize size) {
-  const auto fixed = static_cast<unsigned>(FixedCoding(n, k));
+  const auto fixed = static_cast<unsigned>(FixedIndexCoding(n, k));
   const bool rice = coding == static_cast<unsigned>(IndexCoding::kRice);
   const std::size_t most = MaxIndexBytes(n, k);
   if (rice && size == IndexSize::kVariable && k > 0) {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "compression/bitmap.h"
+#include "compression/elias_fano.h"
 #include "compression/rice.h"
 
 /// The indices of a sparse part: k of n, strictly ascending, in the shortest of several codes. Pure
@@ -17,8 +20,16 @@ enum class IndexCoding : std::uint8_t { kNone = 0, kEliasFano = 1, kBitmap = 2, 
 /// that is shorter.
 enum class IndexSize : bool { kFixed, kVariable };
 
+/// The code with IndexSize::kFixed.
+constexpr IndexCoding FixedIndexCoding(std::size_t n, std::size_t k) {
+  if (k == 0) return IndexCoding::kEliasFano;
+  return BitmapBytes(n) < EliasFanoBytes(n, k) ? IndexCoding::kBitmap : IndexCoding::kEliasFano;
+}
+
 /// Most bytes that the indices take; exactly those with IndexSize::kFixed.
-std::size_t MaxIndexBytes(std::size_t n, std::size_t k);
+constexpr std::size_t MaxIndexBytes(std::size_t n, std::size_t k) {
+  return k == 0 ? 0 : std::min(BitmapBytes(n), EliasFanoBytes(n, k));
+}
 
 /// How one set of indices is written.
 struct IndexPlan {

@@ -50,7 +50,7 @@ std::size_t JointSelection::MaxEncodedBytes(double density) const {
 
 void JointSelection::Begin(double density) {
   k_ = EntriesToSend(density);
-  const bool dense = !cpu::CandidatesPay(elements_, k_);
+  const bool dense = !CandidatesPay(elements_, k_);
   if (dense) tracker_.Forget();
   threshold_ = dense ? std::nullopt : tracker_.Next(k_);
 }

@@ -8,8 +8,8 @@
 
 #include "compression/compressor.h"
 #include "compression/cpu/radix_select.h"
-#include "compression/cpu/threshold.h"
 #include "compression/joint_compressor.h"
+#include "compression/threshold_tracker.h"
 
 namespace weir {
 
@@ -54,7 +54,7 @@ class JointSelection {
   std::size_t elements_ = 0;
   std::size_t k_ = 0;  ///< Of the step.
   std::optional<float> threshold_;
-  cpu::ThresholdTracker tracker_;
+  ThresholdTracker tracker_;
   cpu::RadixSelect select_;
   std::vector<Largest> largest_;  ///< By tensor.
   std::vector<std::span<const float>> rest_;

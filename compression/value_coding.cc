@@ -66,8 +66,7 @@ int ScaleExponent(std::span<const float> values, ValueType type) {
     const std::int32_t finite = magnitude < kInfinityBits ? magnitude : 0;
     largest = finite > largest ? finite : largest;
   }
-  const int exponent = (largest >> 23) - 127 - 15;
-  return std::clamp(exponent, kMinScaleExponent, kMaxScaleExponent);
+  return ScaleExponentOfLargest(static_cast<std::uint32_t>(largest));
 }
 
 void EncodeValues(std::span<float> values, ValueType type, int exponent, std::byte* out) {

@@ -31,6 +31,13 @@ constexpr float Saturated(float value, float limit) {
   return std::clamp(number, -limit, limit);
 }
 
+/// ScaleExponent of values of which the largest finite one has these bits, without its sign; not of
+/// fp32.
+constexpr int ScaleExponentOfLargest(std::uint32_t bits) {
+  const int exponent = static_cast<int>(bits >> 23) - 127 - 15;
+  return std::clamp(exponent, kMinScaleExponent, kMaxScaleExponent);
+}
+
 /// The e for which the largest finite |value| * 2^-e lies in [2^15, 2^16), the upper end of fp16,
 /// within the limits above. 0 for fp32.
 int ScaleExponent(std::span<const float> values, ValueType type);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "common/check.h"
+#include "compression/cpu/sampled_threshold.h"
 
 namespace weir::cpu {
 namespace {

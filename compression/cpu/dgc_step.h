@@ -10,8 +10,8 @@
 #include "compression/cpu/candidate_list.h"
 #include "compression/cpu/dgc_kernel.h"
 #include "compression/cpu/radix_select.h"
-#include "compression/cpu/threshold.h"
 #include "compression/dgc_math.h"
+#include "compression/threshold_tracker.h"
 
 namespace weir::cpu {
 

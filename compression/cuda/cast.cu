@@ -1,5 +1,5 @@
 #include "common/half.h"
-#include "compression/cuda/cast.h"
+#include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
 
 namespace weir::cuda {
@@ -14,25 +14,18 @@ __global__ void Cast(const In* in, Out* out, std::size_t n) {
   }
 }
 
-template <auto kCast, typename In, typename Out>
-std::string Launch(const In* in, Out* out, std::size_t n, void* stream) {
-  if (n == 0) return {};
-  Cast<kCast><<<BlocksFor(n), kThreads, 0, static_cast<cudaStream_t>(stream)>>>(in, out, n);
-  return TroubleOf(cudaGetLastError());
-}
-
 }  // namespace
 
-std::string ToHalf(const float* values, std::uint16_t* halves, std::size_t n, DType half,
-                   void* stream) {
-  return half == DType::kFloat16 ? Launch<FloatToHalf>(values, halves, n, stream)
-                                 : Launch<FloatToBFloat16>(values, halves, n, stream);
+void ToHalf(const float* values, std::uint16_t* halves, std::size_t n, DType half, void* stream) {
+  const auto cast = half == DType::kFloat16 ? Cast<FloatToHalf, float, std::uint16_t>
+                                            : Cast<FloatToBFloat16, float, std::uint16_t>;
+  Launch(cast, BlocksFor(n), static_cast<cudaStream_t>(stream), values, halves, n);
 }
 
-std::string FromHalf(const std::uint16_t* halves, float* values, std::size_t n, DType half,
-                     void* stream) {
-  return half == DType::kFloat16 ? Launch<HalfToFloat>(halves, values, n, stream)
-                                 : Launch<BFloat16ToFloat>(halves, values, n, stream);
+void FromHalf(const std::uint16_t* halves, float* values, std::size_t n, DType half, void* stream) {
+  const auto cast = half == DType::kFloat16 ? Cast<HalfToFloat, std::uint16_t, float>
+                                            : Cast<BFloat16ToFloat, std::uint16_t, float>;
+  Launch(cast, BlocksFor(n), static_cast<cudaStream_t>(stream), halves, values, n);
 }
 
 }  // namespace weir::cuda

@@ -1,25 +1,42 @@
 #pragma once
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace weir::cuda {
 
-/// "" for success.
-inline std::string TroubleOf(cudaError_t error) {
-  return error == cudaSuccess ? "" : std::string("CUDA says: ") + cudaGetErrorString(error);
+/// Throws what CUDA says, unless that is success.
+inline void Check(cudaError_t error) {
+  if (error == cudaSuccess) return;
+  throw std::runtime_error(std::string("CUDA says: ") + cudaGetErrorString(error));
 }
 
 inline constexpr unsigned kThreads = 256;
+inline constexpr unsigned kWarp = 32;
+inline constexpr unsigned kAllLanes = ~0u;
+
+/// A launch of kernel<<<blocks, kThreads>>>(arguments...), of nothing with no blocks.
+template <typename... Parameters, typename... Arguments>
+void Launch(void (*kernel)(Parameters...), std::size_t blocks, cudaStream_t stream,
+            Arguments&&... arguments) {
+  if (blocks == 0) return;
+  cudaLaunchConfig_t config{};
+  config.gridDim.x = static_cast<unsigned>(blocks);
+  config.blockDim.x = kThreads;
+  config.stream = stream;
+  Check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
+}
 
 /// Blocks for kernels whose threads go through n elements in strides of the whole grid. Enough to
 /// fill a GPU of 160 processors with 8 blocks each: more would be launched in turns.
-inline unsigned BlocksFor(std::size_t n) {
+inline std::size_t BlocksFor(std::size_t n) {
   constexpr std::size_t kMost = 160 * 8;
-  return static_cast<unsigned>(std::clamp<std::size_t>((n + kThreads - 1) / kThreads, 1, kMost));
+  return std::min<std::size_t>((n + kThreads - 1) / kThreads, kMost);
 }
 
 }  // namespace weir::cuda

@@ -1,12 +1,11 @@
-// The entry of libweir_cuda.so (common/gpu_library.h).
-#include <cuda_runtime_api.h>
-
+// The entries of libweir_cuda.so (common/gpu_library.h, compression/gpu_kernels.h).
 #include <cstdio>
 #include <string>
 
 #include "common/gpu_library.h"
-#include "compression/cuda/cast.h"
+#include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
+#include "compression/gpu_kernels.h"
 
 namespace weir::cuda {
 namespace {
@@ -29,15 +28,14 @@ int CountDevices(std::string& trouble) {
                   : "the NVIDIA driver is one for CUDA " + Version(driver) +
                         ", and this was built with CUDA " + Version(CUDART_VERSION);
   } else {
-    trouble = TroubleOf(error);
+    trouble = std::string("CUDA says: ") + cudaGetErrorString(error);
   }
   return 0;
 }
 
 std::string DescribeDevice(int device) {
   cudaDeviceProp properties{};
-  const cudaError_t error = cudaGetDeviceProperties(&properties, device);
-  if (error != cudaSuccess) return TroubleOf(error);
+  Check(cudaGetDeviceProperties(&properties, device));
   char text[384];
   std::snprintf(text, sizeof text, "%s, compute capability %d.%d, %.1f GiB", properties.name,
                 properties.major, properties.minor,
@@ -45,14 +43,16 @@ std::string DescribeDevice(int device) {
   return text;
 }
 
-std::string Allocate(std::size_t bytes, void*& memory) {
-  return TroubleOf(cudaMalloc(&memory, bytes));
+void* Allocate(std::size_t bytes) {
+  void* memory = nullptr;
+  Check(cudaMalloc(&memory, bytes));
+  return memory;
 }
 
-std::string Release(void* memory) { return TroubleOf(cudaFree(memory)); }
+void Release(void* memory) { Check(cudaFree(memory)); }
 
-std::string Copy(void* to, const void* from, std::size_t bytes) {
-  return TroubleOf(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+void Copy(void* to, const void* from, std::size_t bytes) {
+  Check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
 }
 
 constexpr GpuApi kApi{.version = GpuApi::kVersion,
@@ -60,11 +60,11 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .describe_device = DescribeDevice,
                       .allocate = Allocate,
                       .release = Release,
-                      .copy = Copy,
-                      .to_half = ToHalf,
-                      .from_half = FromHalf};
+                      .copy = Copy};
+constexpr GpuKernels kKernels{.to_half = ToHalf, .from_half = FromHalf, .make_dgc = MakeDgc};
 
 }  // namespace
 }  // namespace weir::cuda
 
 extern "C" const weir::GpuApi* weir_gpu_api() { return &weir::cuda::kApi; }
+extern "C" const weir::GpuKernels* weir_gpu_kernels() { return &weir::cuda::kKernels; }

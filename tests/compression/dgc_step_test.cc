@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "compression/cpu/sampled_threshold.h"
 #include "tests/compression/dgc_reference.h"
 
 namespace weir::cpu {

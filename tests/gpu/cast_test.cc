@@ -6,24 +6,16 @@
 #include <string>
 #include <vector>
 
-#include "common/gpu_library.h"
 #include "common/half.h"
 #include "tests/gpu/device_array.h"
+#include "tests/gpu/tested_gpu.h"
 
 namespace weir {
 namespace {
 
-class GpuCast : public testing::TestWithParam<DType> {
+class GpuCast : public OnGpu<testing::TestWithParam<DType>> {
  protected:
-  void SetUp() override {
-    const GpuSupport support = FindGpuSupport(library_);
-    if (!support.usable) GTEST_SKIP() << support.text;
-  }
-  const GpuApi& api() const { return *library_.api(); }
   bool is_half() const { return GetParam() == DType::kFloat16; }
-
- private:
-  const GpuLibrary library_ = GpuLibrary::Load();
 };
 
 TEST_P(GpuCast, OfEveryPatternOfTheUpperBitsRoundsAsTheCpuDoes) {
@@ -37,7 +29,7 @@ TEST_P(GpuCast, OfEveryPatternOfTheUpperBitsRoundsAsTheCpuDoes) {
   values.resize(values.size() - 3);  // Not a multiple of anything.
   DeviceArray<float> in(api(), values);
   DeviceArray<std::uint16_t> out(api(), values.size());
-  Succeed(api().to_half(in.data(), out.data(), values.size(), GetParam(), nullptr));
+  kernels().to_half(in.data(), out.data(), values.size(), GetParam(), nullptr);
   const std::vector<std::uint16_t> found = out.Values();
   for (std::size_t i = 0; i < values.size(); ++i) {
     ASSERT_EQ(found[i], is_half() ? FloatToHalf(values[i]) : FloatToBFloat16(values[i]))
@@ -52,7 +44,7 @@ TEST_P(GpuCast, OfEveryHalfIsTheFloatOfTheCpu) {
   }
   DeviceArray<std::uint16_t> in(api(), halves);
   DeviceArray<float> out(api(), halves.size());
-  Succeed(api().from_half(in.data(), out.data(), halves.size(), GetParam(), nullptr));
+  kernels().from_half(in.data(), out.data(), halves.size(), GetParam(), nullptr);
   const std::vector<float> found = out.Values();
   for (std::size_t i = 0; i < halves.size(); ++i) {
     const float expected = is_half() ? HalfToFloat(halves[i]) : BFloat16ToFloat(halves[i]);
@@ -62,8 +54,8 @@ TEST_P(GpuCast, OfEveryHalfIsTheFloatOfTheCpu) {
 }
 
 TEST_P(GpuCast, OfNothingIsNothing) {
-  Succeed(api().to_half(nullptr, nullptr, 0, GetParam(), nullptr));
-  Succeed(api().from_half(nullptr, nullptr, 0, GetParam(), nullptr));
+  kernels().to_half(nullptr, nullptr, 0, GetParam(), nullptr);
+  kernels().from_half(nullptr, nullptr, 0, GetParam(), nullptr);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, GpuCast, testing::Values(DType::kFloat16, DType::kBFloat16),

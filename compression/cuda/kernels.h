@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "compression/gpu_kernels.h"
+
+/// The entries of GpuKernels.
+namespace weir::cuda {
+
+void ToHalf(const float* values, std::uint16_t* halves, std::size_t n, DType half, void* stream);
+void FromHalf(const std::uint16_t* halves, float* values, std::size_t n, DType half, void* stream);
+
+std::unique_ptr<GpuDgc> MakeDgc(std::span<const GpuDgcTensor> tensors);
+
+}  // namespace weir::cuda

@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <bit>
+
+#include "common/half.h"
+#include "compression/cuda/launch.h"
+#include "compression/cuda/sparse_write.h"
+#include "compression/index_bytes.h"
+#include "compression/index_coding.h"
+#include "compression/value_coding.h"
+
+namespace weir::cuda {
+namespace {
+
+constexpr unsigned kPerThread = 4;
+constexpr unsigned kPerBlock = kThreads * kPerThread;  // Bytes, or winners.
+constexpr std::size_t kHeaderBytes = 6;                // Of a sparse part: kind, exponent, count.
+
+/// A part, and the winners that go into it.
+struct Part {
+  const DgcTensor& tensor;
+  const DgcPart& part;
+  DgcStatus& status;
+  const DgcScratch& scratch;
+  std::uint32_t* indices;
+  float* values;
+
+  __device__ Part(const DgcBucketView& bucket, std::uint32_t i)
+      : tensor(bucket.tensors[i]),
+        part(bucket.parts[i]),
+        status(bucket.statuses[i]),
+        scratch(bucket.scratch),
+        indices(bucket.scratch.winner_indices + part.first_winner),
+        values(bucket.scratch.winner_values + part.first_winner) {}
+
+  __device__ int exponent() const {
+    return tensor.values == ValueType::kFloat32 ? 0 : ScaleExponentOfLargest(status.largest);
+  }
+  __device__ std::size_t index_bytes() const { return MaxIndexBytes(tensor.n, part.k); }
+  __device__ bool is_bitmap() const {
+    return FixedIndexCoding(tensor.n, part.k) == IndexCoding::kBitmap;
+  }
+};
+
+__device__ void WriteHeader(const Part& part) {
+  std::byte* const out = part.part.payload;
+  out[0] =
+      static_cast<std::byte>(static_cast<unsigned>(FixedIndexCoding(part.tensor.n, part.part.k)) |
+                             static_cast<unsigned>(part.tensor.values) << 4);
+  out[1] = static_cast<std::byte>(part.exponent());
+  for (unsigned i = 0; i < 4; ++i) out[2 + i] = static_cast<std::byte>(part.part.k >> 8 * i);
+}
+
+/// The magnitude of about this rank among what the selection read, from its first histogram, as if
+/// keys were spread evenly in a bin.
+__device__ float MagnitudeOfRank(const std::uint32_t* histogram, std::uint32_t rank) {
+  constexpr std::uint32_t kWidth = 1u << 20;
+  for (std::uint32_t bin = kBins; bin-- > 0;) {
+    const std::uint32_t count = histogram[bin];
+    if (rank <= count) {
+      const float part = static_cast<float>(rank) / static_cast<float>(count);
+      const auto below = static_cast<std::uint32_t>((1.0f - part) * static_cast<float>(kWidth - 1));
+      return MagnitudeOfKey(bin * kWidth + below);
+    }
+    rank -= count;
+  }
+  return 0.0f;
+}
+
+/// For the threshold of the next step.
+__device__ void Observe(const Part& part, const std::uint32_t* histogram) {
+  DgcStatus& status = part.status;
+  status.kth = status.cuts[kLevels - 1].prefix;
+  if (part.part.capacity == 0) return status.tracker.Forget();
+  const float threshold = ThresholdOf(status.tracker, part.part);
+  const auto n = static_cast<std::uint32_t>(part.tensor.n);
+  const std::uint32_t seen = status.all ? n : status.candidates;
+  const std::uint64_t rank = std::min<std::uint64_t>(2 * std::uint64_t{part.part.k}, seen);
+  status.tracker.Observe({.k = part.part.k,
+                          .candidates = seen,
+                          .threshold = threshold,
+                          .kth = MagnitudeOfKey(status.kth),
+                          .rank_2k = MagnitudeOfRank(histogram, static_cast<std::uint32_t>(rank))});
+}
+
+__device__ void WriteIndices(const Part& part, std::uint64_t first) {
+  const std::size_t bytes = part.index_bytes();
+  const std::size_t k = part.part.k;
+  std::byte* const out = part.part.payload + kHeaderBytes;
+  const EliasFanoLayout layout(part.tensor.n, k);
+  for (unsigned step = 0; step < kPerThread; ++step) {
+    const std::size_t at = first + step * kThreads + threadIdx.x;
+    if (at >= bytes) return;
+    out[at] = static_cast<std::byte>(part.is_bitmap() ? BitmapByte(part.indices, k, at)
+                                                      : EliasFanoByte(layout, part.indices, k, at));
+  }
+}
+
+/// Writes winner i and returns what a receiver decodes.
+__device__ float WriteValue(const Part& part, std::size_t i, float value, std::byte* values) {
+  if (part.tensor.values == ValueType::kFloat32) {
+    const float sent = Saturated(value, MagnitudeOfKey(kInfinityKey - 1));
+    const auto bits = std::bit_cast<std::uint32_t>(sent);
+    for (unsigned b = 0; b < 4; ++b) values[4 * i + b] = static_cast<std::byte>(bits >> 8 * b);
+    return sent;
+  }
+  const int exponent = part.exponent();
+  const float scaled = Saturated(value * PowerOfTwo(-exponent), kLargestHalf);
+  const std::uint16_t half = FloatToHalf(scaled);
+  values[2 * i] = static_cast<std::byte>(half);
+  values[2 * i + 1] = static_cast<std::byte>(half >> 8);
+  return HalfToFloat(half) * PowerOfTwo(exponent);
+}
+
+/// DgcStep::ClearNonFinite and DgcStep::Settle of winner i.
+__device__ void Settle(const Part& part, std::size_t i, std::byte* values) {
+  const std::uint32_t index = part.indices[i];
+  float value = part.values[i];
+  float* const u = part.tensor.u;
+  float* const v = part.tensor.v;
+  if (!IsFinite(value)) {
+    value = 0.0f;
+    v[index] = 0.0f;
+    if (u != nullptr && !IsFinite(u[index])) u[index] = 0.0f;
+    atomicAdd(&part.status.non_finite, 1ull);
+  }
+  const float sent = WriteValue(part, i, value, values);
+  const std::size_t logged = part.part.first_winner + i;
+  const float old_v = v[index];
+  part.scratch.old_v[logged] = old_v;
+  v[index] = old_v - sent;
+  if (!part.tensor.masking || u == nullptr) return;
+  part.scratch.old_u[logged] = u[index];
+  // Of what rounding made 0 nothing was sent.
+  if (sent != 0.0f || old_v == 0.0f) u[index] = 0.0f;
+}
+
+__global__ void __launch_bounds__(kThreads)
+    WritePartsKernel(DgcBucketView bucket, const WriteJob* jobs) {
+  const WriteJob job = jobs[blockIdx.x];
+  const Part part(bucket, job.tensor);
+  switch (job.kind) {
+    case WriteJob::Kind::kHeader:
+      if (threadIdx.x != 0) return;
+      WriteHeader(part);
+      Observe(part, bucket.scratch.histograms + std::size_t{job.tensor} * kLevels * kBins);
+      return;
+    case WriteJob::Kind::kIndices:
+      WriteIndices(part, job.first);
+      return;
+    case WriteJob::Kind::kValues:
+      std::byte* const values = part.part.payload + kHeaderBytes + part.index_bytes();
+      for (unsigned step = 0; step < kPerThread; ++step) {
+        const std::size_t i = job.first + step * kThreads + threadIdx.x;
+        if (i < part.part.k) Settle(part, i, values);
+      }
+      return;
+  }
+}
+
+__global__ void __launch_bounds__(kThreads)
+    PutBackKernel(DgcBucketView bucket, const WriteJob* jobs) {
+  const WriteJob job = jobs[blockIdx.x];
+  if (job.kind != WriteJob::Kind::kValues) return;
+  const Part part(bucket, job.tensor);
+  for (unsigned step = 0; step < kPerThread; ++step) {
+    const std::size_t i = job.first + step * kThreads + threadIdx.x;
+    if (i >= part.part.k) return;
+    const std::uint32_t index = part.indices[i];
+    const std::size_t logged = part.part.first_winner + i;
+    part.tensor.v[index] = part.scratch.old_v[logged];
+    if (part.tensor.masking && part.tensor.u != nullptr) {
+      part.tensor.u[index] = part.scratch.old_u[logged];
+    }
+  }
+}
+
+}  // namespace
+
+void AppendJobs(std::uint32_t tensor, std::size_t n, std::size_t k, std::vector<WriteJob>& jobs) {
+  jobs.push_back({tensor, WriteJob::Kind::kHeader, 0});
+  for (std::size_t first = 0; first < MaxIndexBytes(n, k); first += kPerBlock) {
+    jobs.push_back({tensor, WriteJob::Kind::kIndices, first});
+  }
+  for (std::size_t first = 0; first < k; first += kPerBlock) {
+    jobs.push_back({tensor, WriteJob::Kind::kValues, first});
+  }
+}
+
+void WriteParts(const DgcBucketView& bucket, const WriteJob* jobs, std::size_t count,
+                cudaStream_t stream) {
+  Launch(WritePartsKernel, count, stream, bucket, jobs);
+}
+
+void PutBack(const DgcBucketView& bucket, const WriteJob* jobs, std::size_t count,
+             cudaStream_t stream) {
+  Launch(PutBackKernel, count, stream, bucket, jobs);
+}
+
+}  // namespace weir::cuda

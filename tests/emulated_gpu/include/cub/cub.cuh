@@ -1,0 +1,77 @@
+#pragma once
+
+// What the kernels use of CUB, for the emulated GPU: the same results, by the shortest way.
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+namespace cub {
+
+template <typename T, int kThreads>
+class BlockScan {
+ public:
+  struct TempStorage {
+    T values[kThreads];
+  };
+  explicit BlockScan(TempStorage& storage) : storage_(storage) {}
+
+  void ExclusiveSum(T value, T& before, T& sum) {
+    storage_.values[threadIdx.x] = value;
+    __syncthreads();
+    before = 0;
+    sum = 0;
+    for (int t = 0; t < kThreads; ++t) {
+      if (t == static_cast<int>(threadIdx.x)) before = sum;
+      sum = static_cast<T>(sum + storage_.values[t]);
+    }
+  }
+  void ExclusiveSum(T value, T& before) {
+    T sum;
+    ExclusiveSum(value, before, sum);
+  }
+
+ private:
+  TempStorage& storage_;
+};
+
+template <typename T, int kThreads>
+class BlockReduce {
+ public:
+  struct TempStorage {
+    T values[kThreads];
+  };
+  explicit BlockReduce(TempStorage& storage) : storage_(storage) {}
+
+  /// In thread 0 alone.
+  T Sum(T value) {
+    storage_.values[threadIdx.x] = value;
+    __syncthreads();
+    T sum = 0;
+    for (int t = 0; t < kThreads; ++t) sum = static_cast<T>(sum + storage_.values[t]);
+    return threadIdx.x == 0 ? sum : T{};
+  }
+
+ private:
+  TempStorage& storage_;
+};
+
+struct DeviceScan {
+  template <typename In, typename Out, typename Count>
+  static cudaError_t ExclusiveSum(void* storage, std::size_t& bytes, In in, Out out, Count count,
+                                  cudaStream_t) {
+    if (storage == nullptr) {
+      bytes = 1;
+      return cudaSuccess;
+    }
+    std::remove_cvref_t<decltype(*out)> sum = 0;
+    for (Count i = 0; i < count; ++i) {
+      const auto value = in[i];
+      out[i] = sum;
+      sum += value;
+    }
+    return cudaSuccess;
+  }
+};
+
+}  // namespace cub

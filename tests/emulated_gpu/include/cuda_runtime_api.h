@@ -1,0 +1,3 @@
+#pragma once
+
+#include "tests/emulated_gpu/runtime.h"  // IWYU pragma: export

@@ -1,0 +1,374 @@
+// Deep Gradient Compression on the GPU: the bytes and the state of the CPU (compression/dgc.h), bit
+// for bit, step after step.
+#include "compression/dgc.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <ostream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/half.h"
+#include "tests/gpu/device_array.h"
+#include "tests/gpu/tested_gpu.h"
+
+namespace weir {
+namespace {
+
+using Bits = std::vector<std::uint32_t>;
+
+Bits BitsOf(std::span<const float> values) {
+  Bits bits;
+  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
+  return bits;
+}
+
+/// A gradient on the CPU, as fp32, and on the GPU, in its own type.
+struct Gradient {
+  std::vector<float> values;
+  std::vector<std::byte> bytes;
+};
+
+Gradient MakeGradient(std::vector<float> values, DType dtype) {
+  Gradient gradient;
+  for (float& value : values) {
+    std::byte raw[4];
+    if (dtype == DType::kFloat32) {
+      std::memcpy(raw, &value, 4);
+    } else {
+      const std::uint16_t half =
+          dtype == DType::kFloat16 ? FloatToHalf(value) : FloatToBFloat16(value);
+      value = dtype == DType::kFloat16 ? HalfToFloat(half) : BFloat16ToFloat(half);
+      std::memcpy(raw, &half, 2);
+    }
+    gradient.bytes.insert(gradient.bytes.end(), raw, raw + SizeOf(dtype));
+  }
+  gradient.values = std::move(values);
+  return gradient;
+}
+
+/// Tensors with DGC on the CPU and on the GPU, which take the same steps.
+class Twins {
+ public:
+  Twins(const GpuApi& api, const GpuKernels& kernels, std::vector<GpuDgcTensor> tensors)
+      : api_(api), tensors_(std::move(tensors)), gpu_(kernels.make_dgc(tensors_)) {
+    for (const GpuDgcTensor& tensor : tensors_) {
+      DgcSettings settings;
+      settings.rule = {.momentum = tensor.momentum, .m = tensor.m, .masking = tensor.masking};
+      settings.values = tensor.values;
+      cpu_.push_back(std::make_unique<Dgc>(settings, tensor.n));
+    }
+  }
+
+  /// How a step's payloads and gradients lie in memory: at multiples of 16 bytes, or not even at
+  /// those of a value.
+  enum class Place { kAligned, kOdd };
+
+  /// One step, compared.
+  void Step(const std::vector<std::vector<float>>& values, double density, float scale = 1.0f,
+            Place place = Place::kAligned) {
+    SCOPED_TRACE("step " + std::to_string(step_));
+    const std::size_t shift = place == Place::kOdd ? 1 : 0;
+    std::vector<std::unique_ptr<DeviceArray<std::byte>>> memory;
+    std::vector<GpuDgc::Part> parts;
+    std::vector<std::vector<std::byte>> expected;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const GpuDgcTensor& tensor = tensors_[i];
+      const Gradient gradient = MakeGradient(values[i], tensor.dtype);
+      const StepContext context{.step = step_, .density = density, .gradient_scale = scale};
+      expected.emplace_back(cpu_[i]->MaxEncodedBytes(density));
+      ASSERT_EQ(cpu_[i]->Encode(context, gradient.values, expected[i]), expected[i].size());
+
+      const std::size_t width = SizeOf(tensor.dtype);
+      std::vector<std::byte> on_gpu(shift * width + gradient.bytes.size());
+      std::ranges::copy(gradient.bytes, on_gpu.begin() + shift * width);
+      memory.push_back(std::make_unique<DeviceArray<std::byte>>(api_, on_gpu));
+      const std::byte* const from = memory.back()->data() + shift * width;
+      const std::vector<std::byte> untouched(expected[i].size() + shift + 1, std::byte{0x5a});
+      memory.push_back(std::make_unique<DeviceArray<std::byte>>(api_, untouched));
+      parts.push_back({.gradient = from,
+                       .scale = scale,
+                       .k = EntriesToSend(tensor.n, density),
+                       .payload = memory.back()->data() + shift});
+    }
+    gpu_->Encode(parts, nullptr);
+    reports_.resize(tensors_.size());
+    gpu_->Read(reports_, nullptr);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      SCOPED_TRACE("tensor " + std::to_string(i));
+      std::vector<std::byte> wanted = expected[i];
+      wanted.insert(wanted.begin(), shift, std::byte{0x5a});
+      wanted.push_back(std::byte{0x5a});  // Nothing is written behind it.
+      ASSERT_EQ(memory[2 * i + 1]->Values(), wanted);
+      ASSERT_EQ(reports_[i].kth_magnitude, cpu_[i]->threshold());
+      ASSERT_EQ(reports_[i].non_finite, cpu_[i]->non_finite_entries());
+    }
+    ++step_;
+    CompareState();
+  }
+
+  void CompareState() {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      for (const Compressor::StateArray& array : cpu_[i]->State()) {
+        float* const of_gpu = array.name == "velocity" ? gpu_->velocity(i) : gpu_->momentum(i);
+        std::vector<float> copy(array.values.size());
+        api_.copy(copy.data(), of_gpu, copy.size() * sizeof(float));
+        ASSERT_EQ(BitsOf(copy), BitsOf(array.values)) << array.name << " of tensor " << i;
+      }
+    }
+  }
+
+  void Undo() {
+    for (const auto& compressor : cpu_) compressor->Revert();
+    gpu_->Undo(nullptr);
+    CompareState();
+  }
+
+  GpuDgc& gpu() { return *gpu_; }
+  Dgc& cpu(std::size_t i) { return *cpu_[i]; }
+  const GpuDgc::Report& report(std::size_t i) const { return reports_[i]; }
+
+ private:
+  const GpuApi& api_;
+  const std::vector<GpuDgcTensor> tensors_;
+  std::unique_ptr<GpuDgc> gpu_;
+  std::vector<std::unique_ptr<Dgc>> cpu_;
+  std::vector<GpuDgc::Report> reports_;
+  std::int64_t step_ = 0;
+};
+
+/// Normally distributed numbers of a growing and falling scale.
+class Gradients {
+ public:
+  explicit Gradients(unsigned seed) : random_(seed) {}
+  std::vector<float> Of(std::size_t n, float deviation = 0.1f) {
+    std::normal_distribution<float> normal(0.0f, deviation);
+    std::vector<float> values(n);
+    for (float& value : values) value = normal(random_);
+    return values;
+  }
+  std::vector<std::vector<float>> Of(const std::vector<GpuDgcTensor>& tensors) {
+    std::vector<std::vector<float>> all;
+    for (const GpuDgcTensor& tensor : tensors) all.push_back(Of(tensor.n));
+    return all;
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+class GpuDgcTest : public OnGpu<testing::Test> {
+ protected:
+  Twins Make(const std::vector<GpuDgcTensor>& tensors) { return {api(), kernels(), tensors}; }
+};
+
+struct Case {
+  const char* name;
+  GpuDgcTensor tensor;
+  bool clipped = false;
+};
+
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
+class GpuDgcSteps : public OnGpu<testing::TestWithParam<Case>> {};
+
+// The warm-up of the paper, then its end.
+TEST_P(GpuDgcSteps, TwoHundredHaveTheBitsOfTheCpu) {
+  GpuDgcTensor tensor = GetParam().tensor;
+  std::vector<GpuDgcTensor> tensors;
+  for (const std::size_t n : {9000u, 5u, 1500u}) {
+    tensor.n = n;
+    tensors.push_back(tensor);
+  }
+  Twins twins(api(), kernels(), tensors);
+  Gradients gradients(7);
+  constexpr double kDensities[] = {0.25, 0.0625, 0.015625, 0.004, 0.001};
+  for (int step = 0; step < 200; ++step) {
+    const float scale = GetParam().clipped ? 1.0f / static_cast<float>(1 + step % 7) : 1.0f;
+    twins.Step(gradients.Of(tensors), kDensities[std::min(step / 20, 4)], scale);
+    if (HasFatalFailure()) return;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, GpuDgcSteps,
+    testing::Values(
+        Case{"vanilla", {.momentum = Momentum::kVanilla}},
+        Case{"nesterov", {.momentum = Momentum::kNesterov}},
+        Case{"without_momentum", {.momentum = Momentum::kNone}},
+        Case{"unmasked", {.momentum = Momentum::kVanilla, .masking = false}},
+        Case{"nesterov_unmasked", {.momentum = Momentum::kNesterov, .masking = false}},
+        Case{"clipped", {.momentum = Momentum::kVanilla}, true},
+        Case{"fp32_values", {.momentum = Momentum::kVanilla, .values = ValueType::kFloat32}},
+        Case{"fp16_gradients", {.momentum = Momentum::kVanilla, .dtype = DType::kFloat16}},
+        Case{"bf16_gradients", {.momentum = Momentum::kNesterov, .dtype = DType::kBFloat16}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST_F(GpuDgcTest, OfAwkwardSizesHasTheBitsOfTheCpu) {
+  for (const std::size_t n : {1u, 2u, 31u, 32u, 33u, 4095u, 4096u, 4097u, 65535u, 65537u}) {
+    SCOPED_TRACE(n);
+    const std::vector<GpuDgcTensor> tensors{{.n = n}};
+    Twins twins = Make(tensors);
+    Gradients gradients(static_cast<unsigned>(n));
+    for (int step = 0; step < 3; ++step) {
+      twins.Step(gradients.Of(tensors), 0.01);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_F(GpuDgcTest, ThatLiesAtOddPlacesHasTheBitsOfTheCpu) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 5001},
+                                          {.n = 777, .dtype = DType::kBFloat16},
+                                          {.n = 4099, .values = ValueType::kFloat32}};
+  Twins twins = Make(tensors);
+  Gradients gradients(3);
+  for (int step = 0; step < 4; ++step) {
+    twins.Step(gradients.Of(tensors), 0.01, 1.0f, Twins::Place::kOdd);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(GpuDgcTest, OfEqualValuesTakesTheLowerIndices) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 300'000}, {.n = 5000}};
+  Twins twins = Make(tensors);
+  for (int step = 0; step < 3; ++step) {
+    twins.Step({std::vector<float>(300'000, 0.5f), std::vector<float>(5000, -1.0f)}, 0.001);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(GpuDgcTest, OfNothingButZerosHasTheBitsOfTheCpu) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 20'000}};
+  Twins twins = Make(tensors);
+  for (int step = 0; step < 3; ++step) {
+    twins.Step({std::vector<float>(20'000, 0.0f)}, 0.001);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(GpuDgcTest, SendsEverythingOrOneEntry) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 6000}};
+  Twins twins = Make(tensors);
+  Gradients gradients(11);
+  for (const double density : {1.0, 1e-9, 0.5, 0.3, 1.0, 0.001, 0.06, 0.07}) {
+    twins.Step(gradients.Of(tensors), density);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(GpuDgcTest, SelectsAmongCandidatesOnceItKnowsAThreshold) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 400'000}};
+  Twins twins = Make(tensors);
+  Gradients gradients(5);
+  twins.Step(gradients.Of(tensors), 0.001);
+  EXPECT_TRUE(twins.report(0).reread);
+  for (int step = 1; step < 14; ++step) {
+    twins.Step(gradients.Of(tensors), 0.001);
+    if (HasFatalFailure()) return;
+    if (step < 10) continue;  // At first v grows fast.
+    EXPECT_FALSE(twins.report(0).reread) << step;
+    EXPECT_GE(twins.report(0).candidates, 400u);
+    EXPECT_LE(twins.report(0).candidates, 1600u);
+  }
+}
+
+TEST_F(GpuDgcTest, ReadsVAgainWhereTooFewOrTooManyReachTheThreshold) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 50'000, .momentum = Momentum::kNone}};
+  Twins twins = Make(tensors);
+  Gradients gradients(6);
+  for (const float deviation : {1.0f, 1.0f, 1e-3f, 1e3f, 1.0f, 1e-6f}) {
+    twins.Step({gradients.Of(50'000, deviation)}, 0.001);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(GpuDgcTest, CountsWhatIsNotFiniteAsZero) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 9000}, {.n = 100}};
+  Twins twins = Make(tensors);
+  Gradients gradients(8);
+  for (int step = 0; step < 4; ++step) {
+    std::vector<std::vector<float>> values = gradients.Of(tensors);
+    values[0][17] = std::numeric_limits<float>::quiet_NaN();
+    values[0][8999] = -std::numeric_limits<float>::infinity();
+    values[1][99] = std::numeric_limits<float>::max();
+    twins.Step(values, 0.01, 2.0f);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_EQ(twins.report(0).non_finite, 8u);
+}
+
+// Overflow in u or v, not in the gradient.
+TEST_F(GpuDgcTest, ClearsWhatHasOverflowed) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 9000}, {.n = 6000, .masking = false}};
+  Twins twins = Make(tensors);
+  Gradients gradients(9);
+  for (int step = 0; step < 6; ++step) {
+    std::vector<std::vector<float>> values = gradients.Of(tensors);
+    for (std::vector<float>& of_tensor : values) {
+      for (std::size_t i = 0; i < 50; ++i) of_tensor[i * 7] = 3e38f;
+    }
+    twins.Step(values, 0.001);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(twins.report(0).non_finite, 0u);
+}
+
+TEST_F(GpuDgcTest, UndoPutsBackWhatWasSent) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 9000}, {.n = 64, .momentum = Momentum::kNone}};
+  Twins twins = Make(tensors);
+  Gradients gradients(10);
+  for (int step = 0; step < 3; ++step) {
+    twins.Step(gradients.Of(tensors), 0.01);
+    twins.Undo();
+    twins.Undo();  // There is nothing left to undo.
+    if (HasFatalFailure()) return;
+  }
+  twins.Step(gradients.Of(tensors), 0.01);
+}
+
+TEST_F(GpuDgcTest, GoesOnFromStateOfTheCpu) {
+  const std::vector<GpuDgcTensor> tensors{{.n = 9000}};
+  Twins first = Make(tensors);
+  Gradients gradients(12);
+  for (int step = 0; step < 3; ++step) first.Step(gradients.Of(tensors), 0.01);
+  Twins second = Make(tensors);
+  for (int step = 0; step < 2; ++step) second.Step(gradients.Of(tensors), 0.01);
+  for (const Compressor::StateArray& array : first.cpu(0).State()) {
+    float* const to =
+        array.name == "velocity" ? second.gpu().velocity(0) : second.gpu().momentum(0);
+    api().copy(to, array.values.data(), array.values.size_bytes());
+    for (const Compressor::StateArray& other : second.cpu(0).State()) {
+      if (other.name == array.name) std::ranges::copy(array.values, other.values.begin());
+    }
+  }
+  second.gpu().Forget(nullptr);
+  second.cpu(0).Restored();
+  second.Step(gradients.Of(tensors), 0.01);
+}
+
+TEST_F(GpuDgcTest, TakesNoGradientAsZeros) {
+  Twins twins = Make({{.n = 5000}});
+  Gradients gradients(13);
+  twins.Step({gradients.Of(5000)}, 0.01);
+  const std::vector<float> zeros(5000, 0.0f);
+  std::vector<std::byte> expected(twins.cpu(0).MaxEncodedBytes(0.01));
+  twins.cpu(0).Encode({.step = 1, .density = 0.01}, zeros, expected);
+  DeviceArray<std::byte> payload(api(), expected.size());
+  const GpuDgc::Part part{.gradient = nullptr, .k = 50, .payload = payload.data()};
+  twins.gpu().Encode({&part, 1}, nullptr);
+  EXPECT_EQ(payload.Values(), expected);
+  twins.CompareState();
+}
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "common/gpu_library.h"
+#include "compression/gpu_kernels.h"
+
+namespace weir {
+
+/// The library under test: the emulated GPU's (tests/emulated_gpu/), or the one that was built.
+inline const GpuLibrary& TestedGpuLibrary() {
+#ifdef WEIR_TESTED_GPU_LIBRARY
+  static const GpuLibrary library = GpuLibrary::Load(WEIR_TESTED_GPU_LIBRARY);
+#else
+  static const GpuLibrary library = GpuLibrary::Load();
+#endif
+  return library;
+}
+
+/// A fixture of tests that take a GPU: skipped, with the reason, where there is none.
+template <typename Base>
+class OnGpu : public Base {
+ protected:
+  void SetUp() override {
+    const GpuSupport support = FindGpuSupport(TestedGpuLibrary());
+    if (!support.usable) GTEST_SKIP() << support.text;
+  }
+  const GpuApi& api() const { return *TestedGpuLibrary().api(); }
+  const GpuKernels& kernels() const { return *KernelsOf(TestedGpuLibrary()); }
+};
+
+}  // namespace weir

@@ -4,10 +4,12 @@
 # What it is made of; tests compile the same for the CPU (tests/emulated_gpu/).
 set(WEIR_CUDA_SOURCES
   compression/cuda/cast.cu
+  compression/cuda/dense_momentum.cu
   compression/cuda/dgc_accumulate.cu
   compression/cuda/dgc_bucket.cu
   compression/cuda/dgc_select.cu
   compression/cuda/library.cu
+  compression/cuda/sparse_merge.cu
   compression/cuda/sparse_write.cu)
 list(TRANSFORM WEIR_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
 if(NOT WEIR_CUDA)

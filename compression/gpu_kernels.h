@@ -16,9 +16,12 @@
 /// throw std::runtime_error with what CUDA says.
 namespace weir {
 
-/// One tensor of a GpuDgc.
+/// One tensor of a GpuDgc. Its u and v belong to the caller, begin at multiples of 16 bytes, and
+/// are written only between steps, with GpuDgc::Forget after it.
 struct GpuDgcTensor {
-  std::size_t n = 0;  ///< 1 <= n < 2^32.
+  std::size_t n = 0;   ///< 1 <= n < 2^32.
+  float* u = nullptr;  ///< Null with Momentum::kNone.
+  float* v = nullptr;
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;
   bool masking = true;
@@ -26,10 +29,22 @@ struct GpuDgcTensor {
   DType dtype = DType::kFloat32;           ///< Of the gradient: or kFloat16, kBFloat16.
 };
 
-/// Deep Gradient Compression of all tensors of a bucket (compression/dgc.h), with u and v in the
-/// memory of the GPU: one launch takes all gradients in. Nothing waits for the GPU, and nothing is
-/// allocated while the counts of entries stay as they are. Not thread-safe; all calls with one
-/// stream, or ordered by the caller.
+/// What was received of one tensor, and where its mean goes.
+struct GpuMean {
+  /// A sender's payload, which the caller has checked.
+  struct Payload {
+    const std::byte* bytes = nullptr;  ///< Null: this rank sent nothing.
+    std::uint32_t entries = 0;         ///< That it holds.
+  };
+  std::span<const Payload> payloads;  ///< Of all ranks, in their order; as many for each tensor.
+  float gain = 1.0f;                  ///< What the mean is divided by once more.
+  void* mean = nullptr;               ///< n values of the tensor's dtype; null: none is wanted.
+};
+
+/// Deep Gradient Compression of all tensors of a bucket (compression/dgc.h): one launch takes all
+/// gradients in. Nothing waits for the GPU, and nothing is allocated while the counts of entries
+/// stay as they are. Not thread-safe. Encode and MergeMean are called when the GPU has done what
+/// was asked for before.
 class GpuDgc {
  public:
   virtual ~GpuDgc() = default;
@@ -41,17 +56,17 @@ class GpuDgc {
     std::size_t k = 1;               ///< Entries to send, of n.
     std::byte* payload = nullptr;    ///< SparsePayloadBytes(n, k, values) bytes; any alignment.
   };
-  /// Not before the GPU has done the last one. Takes the gradients in, selects, writes the payloads
+  /// Takes the gradients in, selects, writes the payloads
   /// and takes out of u and v what they hold: Dgc::Encode. `parts` in the order of the tensors.
   virtual void Encode(std::span<const Part> parts, void* stream) = 0;
 
   /// Puts back what the last Encode took out; nothing if that was done already.
   virtual void Undo(void* stream) = 0;
 
-  /// Of tensor i, n entries; null without momentum. For saving and restoring, while no call is
-  /// under way; Forget after writing.
-  virtual float* momentum(std::size_t i) = 0;
-  virtual float* velocity(std::size_t i) = 0;
+  /// Dgc::MergeMean, and its Finish outside the dense phase. `means` in the order of the tensors.
+  virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
+
+  /// u and v were written from outside: forgets thresholds, and what Undo would put back.
   virtual void Forget(void* stream) = 0;
 
   /// Of one tensor, after its last Encode.
@@ -65,6 +80,51 @@ class GpuDgc {
   virtual void Read(std::span<Report> reports, void* stream) = 0;
 };
 
+/// One tensor of a GpuDenseMomentum, as in GpuDgcTensor.
+struct GpuDenseTensor {
+  std::size_t n = 0;
+  float* u = nullptr;      ///< Null with Momentum::kNone.
+  float* error = nullptr;  ///< What rounding has lost so far.
+  Momentum momentum = Momentum::kVanilla;
+  float m = 0.9f;
+  ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
+  DType dtype = DType::kFloat32;
+};
+
+/// What DGC does with the tensors of a bucket that stay dense (compression/dense_momentum.h). As
+/// GpuDgc in everything else.
+class GpuDenseMomentum {
+ public:
+  virtual ~GpuDenseMomentum() = default;
+
+  struct Part {
+    const void* gradient = nullptr;
+    float scale = 1.0f;
+    std::byte* payload = nullptr;  ///< DensePayloadBytes(n, values).
+  };
+  virtual void Encode(std::span<const Part> parts, void* stream) = 0;
+  virtual void Undo(void* stream) = 0;
+  /// DenseMomentum::MergeMean and its Finish; GpuMean::gain is not used.
+  virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
+  /// u and error were written from outside.
+  virtual void Forget(void* stream) = 0;
+  /// Copies to the host's memory how many entries of each tensor were not finite so far.
+  virtual void Read(std::span<std::uint64_t> non_finite, void* stream) = 0;
+};
+
+/// Momentum on a mean that came as it is: `out`, n values of `dtype`, becomes what ApplyMomentum
+/// makes of `mean`. Adds to `non_finite`, in the memory of the GPU, how many entries were not.
+struct GpuMomentum {
+  Momentum momentum = Momentum::kVanilla;
+  float m = 0.9f;
+  float* u = nullptr;
+  const float* mean = nullptr;
+  void* out = nullptr;
+  std::size_t n = 0;
+  DType dtype = DType::kFloat32;
+  unsigned long long* non_finite = nullptr;
+};
+
 /// The table of libweir_cuda.so's kernels.
 struct GpuKernels {
   /// fp32 to 16 bits and back (common/half.h, the same bits).
@@ -73,8 +133,11 @@ struct GpuKernels {
   void (*from_half)(const std::uint16_t* halves, float* values, std::size_t n, DType half,
                     void* stream) = nullptr;
 
-  /// With u = v = 0.
+  void (*apply_momentum)(const GpuMomentum& step, void* stream) = nullptr;
+
   std::unique_ptr<GpuDgc> (*make_dgc)(std::span<const GpuDgcTensor> tensors) = nullptr;
+  std::unique_ptr<GpuDenseMomentum> (*make_dense_momentum)(
+      std::span<const GpuDenseTensor> tensors) = nullptr;
 };
 
 /// Null where the library cannot be used (GpuLibrary::trouble).

@@ -10,11 +10,6 @@ void ThrowFound(const std::string& what, long long found, const std::string& wan
                 wanted);
 }
 
-void WritePartHeader(IndexCoding coding, ValueType type, int exponent, std::byte* out) {
-  out[0] = static_cast<std::byte>(static_cast<unsigned>(coding) | static_cast<unsigned>(type) << 4);
-  out[1] = static_cast<std::byte>(exponent);
-}
-
 unsigned CodingOf(std::span<const std::byte> part) {
   return std::to_integer<unsigned>(part.front()) & 15;
 }

@@ -17,7 +17,10 @@ inline constexpr std::size_t kPartHeaderBytes = 2;
 /// Throws Corrupt: "part of a frame: <what> is <found>, expected <wanted>".
 [[noreturn]] void ThrowFound(const std::string& what, long long found, const std::string& wanted);
 
-void WritePartHeader(IndexCoding coding, ValueType type, int exponent, std::byte* out);
+constexpr void WritePartHeader(IndexCoding coding, ValueType type, int exponent, std::byte* out) {
+  out[0] = static_cast<std::byte>(static_cast<unsigned>(coding) | static_cast<unsigned>(type) << 4);
+  out[1] = static_cast<std::byte>(exponent);
+}
 
 /// What a part says of its indices, which may be no IndexCoding at all. Not empty.
 unsigned CodingOf(std::span<const std::byte> part);

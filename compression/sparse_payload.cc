@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kMaxElements = UINT32_MAX;
 constexpr std::size_t kCountAt = kPartHeaderBytes;
-constexpr std::size_t kSparseHeaderBytes = kCountAt + sizeof(std::uint32_t);
 constexpr std::size_t kBlock = 512;  // Values decoded at a time, on the stack.
 
 IndexSize IndexSizeFor(ValueType type) {

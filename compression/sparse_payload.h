@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "compression/part_header.h"
 #include "compression/value_type.h"
 
 namespace weir {
@@ -15,6 +16,9 @@ namespace weir {
 /// is a function of (n, k, value type) alone. Low-bit values are all about size, so with them
 /// indices may be in Rice code, where that is smaller still, and the size depends on them. No
 /// alignment is assumed. Pure functions, thread-safe.
+
+/// What kind of part it is, the exponent of its scale, and how many entries it has.
+inline constexpr std::size_t kSparseHeaderBytes = kPartHeaderBytes + sizeof(std::uint32_t);
 
 /// Most bytes of a payload of k entries out of n, and with fp16 and fp32 its exact size.
 /// k <= n < 2^32.

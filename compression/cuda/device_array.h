@@ -21,7 +21,7 @@ class DeviceArray {
     Check(cudaMalloc(&memory, size * sizeof(T)));
     data_ = static_cast<T*>(memory);
   }
-  ~DeviceArray() { cudaFree(data_); }
+  ~DeviceArray() { cudaFree(static_cast<void*>(data_)); }
   DeviceArray(DeviceArray&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   DeviceArray& operator=(DeviceArray&& other) noexcept {
@@ -55,7 +55,7 @@ class UploadedArray {
     Check(cudaMallocHost(&memory, size * sizeof(T)));
     host_ = static_cast<T*>(memory);
   }
-  ~UploadedArray() { cudaFreeHost(host_); }
+  ~UploadedArray() { cudaFreeHost(static_cast<void*>(host_)); }
   UploadedArray(UploadedArray&& other) noexcept
       : host_(std::exchange(other.host_, nullptr)), device_(std::move(other.device_)) {}
   UploadedArray& operator=(UploadedArray&& other) noexcept {
@@ -70,8 +70,8 @@ class UploadedArray {
   /// What host() holds now may be written again once the stream has come past this.
   void Upload(cudaStream_t stream) {
     if (device_.size() == 0) return;
-    Check(cudaMemcpyAsync(device_.data(), host_, device_.size() * sizeof(T), cudaMemcpyDefault,
-                          stream));
+    Check(cudaMemcpyAsync(static_cast<void*>(device_.data()), static_cast<const void*>(host_),
+                          device_.size() * sizeof(T), cudaMemcpyDefault, stream));
   }
 
  private:

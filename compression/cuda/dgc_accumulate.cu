@@ -1,5 +1,5 @@
-#include "common/half.h"
 #include "compression/cuda/dgc_accumulate.h"
+#include "compression/cuda/gradient_types.h"
 #include "compression/cuda/launch.h"
 
 namespace weir::cuda {
@@ -12,28 +12,21 @@ struct Four {
   float x[kWidth];
 };
 
-/// Types of gradients, as they lie in memory.
-struct Float32 {
-  using Word = float;
-  using Vector = float4;
-  static __device__ float Value(float word) { return word; }
+/// Four words of a type, read at once.
+template <typename Word>
+struct VectorOf {
+  using Type = uint2;
 };
-struct Float16 {
-  using Word = std::uint16_t;
-  using Vector = uint2;
-  static __device__ float Value(std::uint16_t word) { return HalfToFloat(word); }
-};
-struct BFloat16 {
-  using Word = std::uint16_t;
-  using Vector = uint2;
-  static __device__ float Value(std::uint16_t word) { return BFloat16ToFloat(word); }
+template <>
+struct VectorOf<float> {
+  using Type = float4;
 };
 
 /// data[at] and the three that follow; 0 beyond n.
 template <typename Type>
 __device__ Four Load(const typename Type::Word* data, std::size_t at, std::size_t n) {
   using Word = typename Type::Word;
-  using Vector = typename Type::Vector;
+  using Vector = typename VectorOf<Word>::Type;
   static_assert(sizeof(Vector) == kWidth * sizeof(Word));
   union {
     Vector vector;

@@ -23,14 +23,6 @@ std::size_t CapacityFor(std::size_t n, std::size_t k) {
 
 DgcBucket::DgcBucket(std::span<const GpuDgcTensor> tensors)
     : tensors_(tensors.size()), parts_(tensors.size()), statuses_(tensors.size()) {
-  for (const GpuDgcTensor& tensor : tensors) {
-    State state;
-    if (tensor.momentum != Momentum::kNone) state.u = DeviceArray<float>(tensor.n);
-    state.v = DeviceArray<float>(tensor.n);
-    state.u.Clear(nullptr);
-    state.v.Clear(nullptr);
-    states_.push_back(std::move(state));
-  }
   DescribeTensors(tensors);
   AllocateByTiles();
   statuses_.Clear(nullptr);
@@ -43,8 +35,8 @@ void DgcBucket::DescribeTensors(std::span<const GpuDgcTensor> tensors) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const GpuDgcTensor& in = tensors[i];
     DgcTensor& tensor = out[i];
-    tensor = {.u = states_[i].u.data(),
-              .v = states_[i].v.data(),
+    tensor = {.u = in.u,
+              .v = in.v,
               .n = in.n,
               .first_tile = static_cast<std::uint32_t>(tiles_),
               .tiles = static_cast<std::uint32_t>(DividedUp(in.n, kTile)),
@@ -68,7 +60,7 @@ void DgcBucket::DescribeTensors(std::span<const GpuDgcTensor> tensors) {
 void DgcBucket::AllocateByTiles() {
   tile_tensors_ = UploadedArray<std::uint32_t>(tiles_);
   run_tensors_ = UploadedArray<std::uint32_t>(runs_);
-  for (std::size_t i = 0; i < states_.size(); ++i) {
+  for (std::size_t i = 0; i < count(); ++i) {
     const DgcTensor& tensor = tensors_.host()[i];
     std::ranges::fill(tile_tensors_.host().subspan(tensor.first_tile, tensor.tiles),
                       static_cast<std::uint32_t>(i));
@@ -80,7 +72,7 @@ void DgcBucket::AllocateByTiles() {
   marks_ = DeviceArray<std::uint32_t>(tiles_ * kTileWords);
   tile_counts_ = DeviceArray<std::uint32_t>(tiles_ + 1);
   tile_offsets_ = DeviceArray<std::uint32_t>(tiles_ + 1);
-  histograms_ = DeviceArray<std::uint32_t>(states_.size() * kLevels * kBins);
+  histograms_ = DeviceArray<std::uint32_t>(count() * kLevels * kBins);
   run_counts_ = DeviceArray<unsigned long long>(runs_ + 1);
   run_offsets_ = DeviceArray<unsigned long long>(runs_ + 1);
   tile_counts_.Clear(nullptr);
@@ -142,14 +134,14 @@ DgcBucketView DgcBucket::View() const {
                       .winner_values = winner_values_.data(),
                       .old_u = old_u_.data(),
                       .old_v = old_v_.data()},
-          .tensor_count = static_cast<std::uint32_t>(states_.size()),
+          .tensor_count = static_cast<std::uint32_t>(count()),
           .tiles = static_cast<std::uint32_t>(tiles_),
           .runs = static_cast<std::uint32_t>(runs_)};
 }
 
 void DgcBucket::Encode(std::span<const Part> parts, void* stream) {
   const auto in = static_cast<cudaStream_t>(stream);
-  if (parts.size() != states_.size()) throw std::runtime_error("not one part for each tensor");
+  if (parts.size() != count()) throw std::runtime_error("not one part for each tensor");
   SetCounts(parts, in);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     DgcPart& part = parts_.host()[i];
@@ -173,8 +165,12 @@ void DgcBucket::Undo(void* stream) {
   sent_ = false;
 }
 
+void DgcBucket::MergeMean(std::span<const GpuMean> means, void* stream) {
+  merge_.Run(View(), means, static_cast<cudaStream_t>(stream));
+}
+
 void DgcBucket::Forget(void* stream) {
-  read_.resize(states_.size());
+  read_.resize(count());
   const auto in = static_cast<cudaStream_t>(stream);
   const std::size_t bytes = read_.size() * sizeof(DgcStatus);
   Check(cudaMemcpyAsync(read_.data(), statuses_.data(), bytes, cudaMemcpyDefault, in));
@@ -186,7 +182,7 @@ void DgcBucket::Forget(void* stream) {
 }
 
 void DgcBucket::Read(std::span<Report> reports, void* stream) {
-  read_.resize(states_.size());
+  read_.resize(count());
   const auto in = static_cast<cudaStream_t>(stream);
   Check(cudaMemcpyAsync(read_.data(), statuses_.data(), read_.size() * sizeof(DgcStatus),
                         cudaMemcpyDefault, in));

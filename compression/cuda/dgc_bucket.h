@@ -8,6 +8,7 @@
 
 #include "compression/cuda/device_array.h"
 #include "compression/cuda/dgc_layout.h"
+#include "compression/cuda/sparse_merge.h"
 #include "compression/cuda/sparse_write.h"
 #include "compression/gpu_kernels.h"
 
@@ -20,24 +21,18 @@ class DgcBucket final : public GpuDgc {
 
   void Encode(std::span<const Part> parts, void* stream) override;
   void Undo(void* stream) override;
-  float* momentum(std::size_t i) override { return states_[i].u.data(); }
-  float* velocity(std::size_t i) override { return states_[i].v.data(); }
+  void MergeMean(std::span<const GpuMean> means, void* stream) override;
   void Forget(void* stream) override;
   void Read(std::span<Report> reports, void* stream) override;
 
  private:
-  struct State {
-    DeviceArray<float> u;
-    DeviceArray<float> v;
-  };
-
   void DescribeTensors(std::span<const GpuDgcTensor> tensors);
   void AllocateByTiles();
   /// Makes room for selections of these counts, if they are other ones than in the last step.
   void SetCounts(std::span<const Part> parts, cudaStream_t stream);
   DgcBucketView View() const;
+  std::size_t count() const { return statuses_.size(); }
 
-  std::vector<State> states_;
   UploadedArray<DgcTensor> tensors_;
   UploadedArray<DgcPart> parts_;
   DeviceArray<DgcStatus> statuses_;
@@ -63,6 +58,7 @@ class DgcBucket final : public GpuDgc {
   UploadedArray<WriteJob> jobs_;
   bool sent_ = false;  ///< Undo has something to put back.
   std::vector<DgcStatus> read_;
+  SparseMerge merge_;
 };
 
 }  // namespace weir::cuda

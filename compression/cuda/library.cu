@@ -61,7 +61,11 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .allocate = Allocate,
                       .release = Release,
                       .copy = Copy};
-constexpr GpuKernels kKernels{.to_half = ToHalf, .from_half = FromHalf, .make_dgc = MakeDgc};
+constexpr GpuKernels kKernels{.to_half = ToHalf,
+                              .from_half = FromHalf,
+                              .apply_momentum = ApplyMomentum,
+                              .make_dgc = MakeDgc,
+                              .make_dense_momentum = MakeDenseMomentum};
 
 }  // namespace
 }  // namespace weir::cuda

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <bit>
 
-#include "common/half.h"
 #include "compression/cuda/launch.h"
 #include "compression/cuda/sparse_write.h"
+#include "compression/cuda/value_bytes.h"
 #include "compression/index_bytes.h"
 #include "compression/index_coding.h"
+#include "compression/sparse_payload.h"
 #include "compression/value_coding.h"
 
 namespace weir::cuda {
@@ -13,7 +13,6 @@ namespace {
 
 constexpr unsigned kPerThread = 4;
 constexpr unsigned kPerBlock = kThreads * kPerThread;  // Bytes, or winners.
-constexpr std::size_t kHeaderBytes = 6;                // Of a sparse part: kind, exponent, count.
 
 /// A part, and the winners that go into it.
 struct Part {
@@ -32,9 +31,7 @@ struct Part {
         indices(bucket.scratch.winner_indices + part.first_winner),
         values(bucket.scratch.winner_values + part.first_winner) {}
 
-  __device__ int exponent() const {
-    return tensor.values == ValueType::kFloat32 ? 0 : ScaleExponentOfLargest(status.largest);
-  }
+  __device__ int exponent() const { return ExponentOf(tensor.values, status.largest); }
   __device__ std::size_t index_bytes() const { return MaxIndexBytes(tensor.n, part.k); }
   __device__ bool is_bitmap() const {
     return FixedIndexCoding(tensor.n, part.k) == IndexCoding::kBitmap;
@@ -43,11 +40,11 @@ struct Part {
 
 __device__ void WriteHeader(const Part& part) {
   std::byte* const out = part.part.payload;
-  out[0] =
-      static_cast<std::byte>(static_cast<unsigned>(FixedIndexCoding(part.tensor.n, part.part.k)) |
-                             static_cast<unsigned>(part.tensor.values) << 4);
-  out[1] = static_cast<std::byte>(part.exponent());
-  for (unsigned i = 0; i < 4; ++i) out[2 + i] = static_cast<std::byte>(part.part.k >> 8 * i);
+  WritePartHeader(FixedIndexCoding(part.tensor.n, part.part.k), part.tensor.values, part.exponent(),
+                  out);
+  for (unsigned i = 0; i < 4; ++i) {
+    out[kPartHeaderBytes + i] = static_cast<std::byte>(part.part.k >> 8 * i);
+  }
 }
 
 /// The magnitude of about this rank among what the selection read, from its first histogram, as if
@@ -85,7 +82,7 @@ __device__ void Observe(const Part& part, const std::uint32_t* histogram) {
 __device__ void WriteIndices(const Part& part, std::uint64_t first) {
   const std::size_t bytes = part.index_bytes();
   const std::size_t k = part.part.k;
-  std::byte* const out = part.part.payload + kHeaderBytes;
+  std::byte* const out = part.part.payload + kSparseHeaderBytes;
   const EliasFanoLayout layout(part.tensor.n, k);
   for (unsigned step = 0; step < kPerThread; ++step) {
     const std::size_t at = first + step * kThreads + threadIdx.x;
@@ -93,22 +90,6 @@ __device__ void WriteIndices(const Part& part, std::uint64_t first) {
     out[at] = static_cast<std::byte>(part.is_bitmap() ? BitmapByte(part.indices, k, at)
                                                       : EliasFanoByte(layout, part.indices, k, at));
   }
-}
-
-/// Writes winner i and returns what a receiver decodes.
-__device__ float WriteValue(const Part& part, std::size_t i, float value, std::byte* values) {
-  if (part.tensor.values == ValueType::kFloat32) {
-    const float sent = Saturated(value, MagnitudeOfKey(kInfinityKey - 1));
-    const auto bits = std::bit_cast<std::uint32_t>(sent);
-    for (unsigned b = 0; b < 4; ++b) values[4 * i + b] = static_cast<std::byte>(bits >> 8 * b);
-    return sent;
-  }
-  const int exponent = part.exponent();
-  const float scaled = Saturated(value * PowerOfTwo(-exponent), kLargestHalf);
-  const std::uint16_t half = FloatToHalf(scaled);
-  values[2 * i] = static_cast<std::byte>(half);
-  values[2 * i + 1] = static_cast<std::byte>(half >> 8);
-  return HalfToFloat(half) * PowerOfTwo(exponent);
 }
 
 /// DgcStep::ClearNonFinite and DgcStep::Settle of winner i.
@@ -123,7 +104,7 @@ __device__ void Settle(const Part& part, std::size_t i, std::byte* values) {
     if (u != nullptr && !IsFinite(u[index])) u[index] = 0.0f;
     atomicAdd(&part.status.non_finite, 1ull);
   }
-  const float sent = WriteValue(part, i, value, values);
+  const float sent = WriteValue(part.tensor.values, part.exponent(), value, i, values);
   const std::size_t logged = part.part.first_winner + i;
   const float old_v = v[index];
   part.scratch.old_v[logged] = old_v;
@@ -148,7 +129,7 @@ __global__ void __launch_bounds__(kThreads)
       WriteIndices(part, job.first);
       return;
     case WriteJob::Kind::kValues:
-      std::byte* const values = part.part.payload + kHeaderBytes + part.index_bytes();
+      std::byte* const values = part.part.payload + kSparseHeaderBytes + part.index_bytes();
       for (unsigned step = 0; step < kPerThread; ++step) {
         const std::size_t i = job.first + step * kThreads + threadIdx.x;
         if (i < part.part.k) Settle(part, i, values);

@@ -2,169 +2,21 @@
 // for bit, step after step.
 #include "compression/dgc.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <ostream>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "common/half.h"
 #include "tests/gpu/device_array.h"
+#include "tests/gpu/dgc_twins.h"
+#include "tests/gpu/gradients.h"
 #include "tests/gpu/tested_gpu.h"
 
 namespace weir {
 namespace {
-
-using Bits = std::vector<std::uint32_t>;
-
-Bits BitsOf(std::span<const float> values) {
-  Bits bits;
-  for (const float value : values) bits.push_back(std::bit_cast<std::uint32_t>(value));
-  return bits;
-}
-
-/// A gradient on the CPU, as fp32, and on the GPU, in its own type.
-struct Gradient {
-  std::vector<float> values;
-  std::vector<std::byte> bytes;
-};
-
-Gradient MakeGradient(std::vector<float> values, DType dtype) {
-  Gradient gradient;
-  for (float& value : values) {
-    std::byte raw[4];
-    if (dtype == DType::kFloat32) {
-      std::memcpy(raw, &value, 4);
-    } else {
-      const std::uint16_t half =
-          dtype == DType::kFloat16 ? FloatToHalf(value) : FloatToBFloat16(value);
-      value = dtype == DType::kFloat16 ? HalfToFloat(half) : BFloat16ToFloat(half);
-      std::memcpy(raw, &half, 2);
-    }
-    gradient.bytes.insert(gradient.bytes.end(), raw, raw + SizeOf(dtype));
-  }
-  gradient.values = std::move(values);
-  return gradient;
-}
-
-/// Tensors with DGC on the CPU and on the GPU, which take the same steps.
-class Twins {
- public:
-  Twins(const GpuApi& api, const GpuKernels& kernels, std::vector<GpuDgcTensor> tensors)
-      : api_(api), tensors_(std::move(tensors)), gpu_(kernels.make_dgc(tensors_)) {
-    for (const GpuDgcTensor& tensor : tensors_) {
-      DgcSettings settings;
-      settings.rule = {.momentum = tensor.momentum, .m = tensor.m, .masking = tensor.masking};
-      settings.values = tensor.values;
-      cpu_.push_back(std::make_unique<Dgc>(settings, tensor.n));
-    }
-  }
-
-  /// How a step's payloads and gradients lie in memory: at multiples of 16 bytes, or not even at
-  /// those of a value.
-  enum class Place { kAligned, kOdd };
-
-  /// One step, compared.
-  void Step(const std::vector<std::vector<float>>& values, double density, float scale = 1.0f,
-            Place place = Place::kAligned) {
-    SCOPED_TRACE("step " + std::to_string(step_));
-    const std::size_t shift = place == Place::kOdd ? 1 : 0;
-    std::vector<std::unique_ptr<DeviceArray<std::byte>>> memory;
-    std::vector<GpuDgc::Part> parts;
-    std::vector<std::vector<std::byte>> expected;
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      const GpuDgcTensor& tensor = tensors_[i];
-      const Gradient gradient = MakeGradient(values[i], tensor.dtype);
-      const StepContext context{.step = step_, .density = density, .gradient_scale = scale};
-      expected.emplace_back(cpu_[i]->MaxEncodedBytes(density));
-      ASSERT_EQ(cpu_[i]->Encode(context, gradient.values, expected[i]), expected[i].size());
-
-      const std::size_t width = SizeOf(tensor.dtype);
-      std::vector<std::byte> on_gpu(shift * width + gradient.bytes.size());
-      std::ranges::copy(gradient.bytes, on_gpu.begin() + shift * width);
-      memory.push_back(std::make_unique<DeviceArray<std::byte>>(api_, on_gpu));
-      const std::byte* const from = memory.back()->data() + shift * width;
-      const std::vector<std::byte> untouched(expected[i].size() + shift + 1, std::byte{0x5a});
-      memory.push_back(std::make_unique<DeviceArray<std::byte>>(api_, untouched));
-      parts.push_back({.gradient = from,
-                       .scale = scale,
-                       .k = EntriesToSend(tensor.n, density),
-                       .payload = memory.back()->data() + shift});
-    }
-    gpu_->Encode(parts, nullptr);
-    reports_.resize(tensors_.size());
-    gpu_->Read(reports_, nullptr);
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      SCOPED_TRACE("tensor " + std::to_string(i));
-      std::vector<std::byte> wanted = expected[i];
-      wanted.insert(wanted.begin(), shift, std::byte{0x5a});
-      wanted.push_back(std::byte{0x5a});  // Nothing is written behind it.
-      ASSERT_EQ(memory[2 * i + 1]->Values(), wanted);
-      ASSERT_EQ(reports_[i].kth_magnitude, cpu_[i]->threshold());
-      ASSERT_EQ(reports_[i].non_finite, cpu_[i]->non_finite_entries());
-    }
-    ++step_;
-    CompareState();
-  }
-
-  void CompareState() {
-    for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      for (const Compressor::StateArray& array : cpu_[i]->State()) {
-        float* const of_gpu = array.name == "velocity" ? gpu_->velocity(i) : gpu_->momentum(i);
-        std::vector<float> copy(array.values.size());
-        api_.copy(copy.data(), of_gpu, copy.size() * sizeof(float));
-        ASSERT_EQ(BitsOf(copy), BitsOf(array.values)) << array.name << " of tensor " << i;
-      }
-    }
-  }
-
-  void Undo() {
-    for (const auto& compressor : cpu_) compressor->Revert();
-    gpu_->Undo(nullptr);
-    CompareState();
-  }
-
-  GpuDgc& gpu() { return *gpu_; }
-  Dgc& cpu(std::size_t i) { return *cpu_[i]; }
-  const GpuDgc::Report& report(std::size_t i) const { return reports_[i]; }
-
- private:
-  const GpuApi& api_;
-  const std::vector<GpuDgcTensor> tensors_;
-  std::unique_ptr<GpuDgc> gpu_;
-  std::vector<std::unique_ptr<Dgc>> cpu_;
-  std::vector<GpuDgc::Report> reports_;
-  std::int64_t step_ = 0;
-};
-
-/// Normally distributed numbers of a growing and falling scale.
-class Gradients {
- public:
-  explicit Gradients(unsigned seed) : random_(seed) {}
-  std::vector<float> Of(std::size_t n, float deviation = 0.1f) {
-    std::normal_distribution<float> normal(0.0f, deviation);
-    std::vector<float> values(n);
-    for (float& value : values) value = normal(random_);
-    return values;
-  }
-  std::vector<std::vector<float>> Of(const std::vector<GpuDgcTensor>& tensors) {
-    std::vector<std::vector<float>> all;
-    for (const GpuDgcTensor& tensor : tensors) all.push_back(Of(tensor.n));
-    return all;
-  }
-
- private:
-  std::mt19937 random_;
-};
 
 class GpuDgcTest : public OnGpu<testing::Test> {
  protected:
@@ -343,16 +195,7 @@ TEST_F(GpuDgcTest, GoesOnFromStateOfTheCpu) {
   for (int step = 0; step < 3; ++step) first.Step(gradients.Of(tensors), 0.01);
   Twins second = Make(tensors);
   for (int step = 0; step < 2; ++step) second.Step(gradients.Of(tensors), 0.01);
-  for (const Compressor::StateArray& array : first.cpu(0).State()) {
-    float* const to =
-        array.name == "velocity" ? second.gpu().velocity(0) : second.gpu().momentum(0);
-    api().copy(to, array.values.data(), array.values.size_bytes());
-    for (const Compressor::StateArray& other : second.cpu(0).State()) {
-      if (other.name == array.name) std::ranges::copy(array.values, other.values.begin());
-    }
-  }
-  second.gpu().Forget(nullptr);
-  second.cpu(0).Restored();
+  second.Restore(first);
   second.Step(gradients.Of(tensors), 0.01);
 }
 

@@ -31,6 +31,7 @@ namespace weir::emulated {
 template <Size Place::*kSize>
 struct Looked {
   struct X {
+    // NOLINTNEXTLINE(google-explicit-constructor): threadIdx.x is a number.
     operator unsigned() const { return (Here().*kSize).x; }
   } x;
 };

@@ -1,0 +1,246 @@
+// Tensors that stay dense in DGC's buckets, and momentum on means (compression/dense_momentum.h).
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "compression/cuda/device_array.h"
+#include "compression/cuda/gradient_types.h"
+#include "compression/cuda/kernels.h"
+#include "compression/cuda/launch.h"
+#include "compression/cuda/value_bytes.h"
+
+namespace weir::cuda {
+namespace {
+
+constexpr unsigned kTile = 1024;  // Values of a block.
+
+/// One tensor in a step.
+struct Step {
+  GpuDenseTensor tensor;
+  std::uint64_t first = 0;  ///< Of its places in the log.
+  const void* gradient = nullptr;
+  float scale = 1.0f;
+  std::byte* payload = nullptr;
+  void* mean = nullptr;
+};
+struct Status {
+  std::uint32_t largest;  ///< Of the keys to send, the largest finite one.
+  unsigned long long non_finite;
+};
+struct TileOf {
+  std::uint32_t tensor;
+  std::uint32_t tile;
+};
+
+/// The values of a block: use(i) for each.
+template <typename Use>
+__device__ void ForEachOfTile(const TileOf& tile, std::size_t n, const Use& use) {
+  const std::size_t begin = std::size_t{tile.tile} * kTile;
+  const std::size_t end = std::min<std::size_t>(begin + kTile, n);
+  for (std::size_t i = begin + threadIdx.x; i < end; i += kThreads) use(i);
+}
+
+/// Takes the gradients into the errors, and logs what is to be sent.
+__global__ void __launch_bounds__(kThreads)
+    TakeKernel(const Step* steps, Status* statuses, const TileOf* tiles, float* log) {
+  const TileOf tile = tiles[blockIdx.x];
+  const Step& step = steps[tile.tensor];
+  Status& status = statuses[tile.tensor];
+  std::uint32_t largest = 0;
+  unsigned non_finite = 0;
+  ForEachOfTile(tile, step.tensor.n, [&](std::size_t i) {
+    const float gradient =
+        step.gradient == nullptr ? 0.0f : ValueAt(step.gradient, i, step.tensor.dtype);
+    const float scaled = gradient * step.scale;
+    const bool finite = IsFinite(scaled);
+    float error = step.tensor.error[i] + (finite ? scaled : 0.0f);
+    const bool overflow = !IsFinite(error);
+    if (overflow) error = 0.0f;
+    non_finite += finite && !overflow ? 0 : 1;
+    step.tensor.error[i] = error;
+    log[step.first + i] = error;
+    largest = std::max(largest, MagnitudeKey(error));
+  });
+  if (largest != 0) atomicMax(&status.largest, largest);
+  if (non_finite != 0) atomicAdd(&status.non_finite, static_cast<unsigned long long>(non_finite));
+}
+
+/// Writes the payloads and leaves what they lose in the errors.
+__global__ void __launch_bounds__(kThreads)
+    WriteKernel(const Step* steps, const Status* statuses, const TileOf* tiles) {
+  const TileOf tile = tiles[blockIdx.x];
+  const Step& step = steps[tile.tensor];
+  const ValueType type = step.tensor.values;
+  const int exponent = ExponentOf(type, statuses[tile.tensor].largest);
+  if (tile.tile == 0 && threadIdx.x == 0) {
+    WritePartHeader(IndexCoding::kNone, type, exponent, step.payload);
+  }
+  ForEachOfTile(tile, step.tensor.n, [&](std::size_t i) {
+    float& error = step.tensor.error[i];
+    error -= WriteValue(type, exponent, error, i, step.payload + kPartHeaderBytes);
+  });
+}
+
+__global__ void __launch_bounds__(kThreads)
+    PutBackKernel(const Step* steps, const TileOf* tiles, const float* log) {
+  const TileOf tile = tiles[blockIdx.x];
+  const Step& step = steps[tile.tensor];
+  ForEachOfTile(tile, step.tensor.n,
+                [&](std::size_t i) { step.tensor.error[i] = log[step.first + i]; });
+}
+
+/// What momentum makes of a mean, of which a value that is not finite counts as 0.
+__device__ float Direction(Momentum momentum, float m, float mean, float* u,
+                           unsigned long long* non_finite) {
+  const bool finite = IsFinite(mean);
+  if (!finite) atomicAdd(non_finite, 1ull);
+  float none = 0.0f;
+  return AdvanceMomentum(momentum, m, finite ? mean : 0.0f, u == nullptr ? none : *u);
+}
+
+/// Adds up the ranks' payloads, by tensor then rank, in rank order.
+__global__ void __launch_bounds__(kThreads)
+    MergeKernel(const Step* steps, Status* statuses, const TileOf* tiles,
+                const std::byte* const* payloads, std::uint32_t ranks) {
+  const TileOf tile = tiles[blockIdx.x];
+  const Step& step = steps[tile.tensor];
+  const GpuDenseTensor& tensor = step.tensor;
+  ForEachOfTile(tile, tensor.n, [&](std::size_t i) {
+    float sum = 0.0f;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      const std::byte* const payload = payloads[std::size_t{tile.tensor} * ranks + rank];
+      if (payload == nullptr) continue;
+      sum += DecodedValue(payload + kPartHeaderBytes, i, tensor.values,
+                          PowerOfTwo(ExponentIn(payload)));
+    }
+    const float direction =
+        Direction(tensor.momentum, tensor.m, sum / static_cast<float>(ranks),
+                  tensor.u == nullptr ? nullptr : tensor.u + i, &statuses[tile.tensor].non_finite);
+    if (step.mean != nullptr) SetValue(step.mean, i, tensor.dtype, direction);
+  });
+}
+
+__global__ void __launch_bounds__(kThreads) ApplyMomentumKernel(GpuMomentum step) {
+  const std::size_t stride = std::size_t{blockDim.x} * gridDim.x;
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < step.n;
+       i += stride) {
+    const float direction = Direction(step.momentum, step.m, step.mean[i],
+                                      step.u == nullptr ? nullptr : step.u + i, step.non_finite);
+    if (step.out != nullptr) SetValue(step.out, i, step.dtype, direction);
+  }
+}
+
+/// GpuDenseMomentum: what lies on the GPU, and the launches.
+class DenseMomentumBucket final : public GpuDenseMomentum {
+ public:
+  explicit DenseMomentumBucket(std::span<const GpuDenseTensor> tensors)
+      : steps_(tensors.size()), statuses_(tensors.size()) {
+    std::vector<TileOf> tiles;
+    std::uint64_t elements = 0;
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      steps_.host()[i] = {.tensor = tensors[i], .first = elements};
+      elements += tensors[i].n;
+      for (std::size_t first = 0; first < tensors[i].n; first += kTile) {
+        tiles.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(first / kTile)});
+      }
+    }
+    log_ = DeviceArray<float>(elements);
+    tiles_ = UploadedArray<TileOf>(tiles.size());
+    std::ranges::copy(tiles, tiles_.host().begin());
+    tiles_.Upload(nullptr);
+    statuses_.Clear(nullptr);
+    Check(cudaStreamSynchronize(nullptr));
+  }
+
+  void Encode(std::span<const Part> parts, void* stream) override {
+    const auto in = static_cast<cudaStream_t>(stream);
+    CheckCount(parts.size());
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      Step& step = steps_.host()[i];
+      step.gradient = parts[i].gradient;
+      step.scale = parts[i].scale;
+      step.payload = parts[i].payload;
+    }
+    steps_.Upload(in);
+    ClearLargest(in);
+    Launch(TakeKernel, tiles(), in, steps_.device(), statuses_.data(), tiles_.device(),
+           log_.data());
+    Launch(WriteKernel, tiles(), in, steps_.device(), statuses_.data(), tiles_.device());
+    sent_ = true;
+  }
+
+  void Undo(void* stream) override {
+    if (!sent_) return;
+    Launch(PutBackKernel, tiles(), static_cast<cudaStream_t>(stream), steps_.device(),
+           tiles_.device(), log_.data());
+    sent_ = false;
+  }
+
+  void MergeMean(std::span<const GpuMean> means, void* stream) override {
+    const auto in = static_cast<cudaStream_t>(stream);
+    CheckCount(means.size());
+    const std::size_t ranks = means.front().payloads.size();
+    if (payloads_.host().size() != means.size() * ranks) {
+      Check(cudaStreamSynchronize(in));
+      payloads_ = UploadedArray<const std::byte*>(means.size() * ranks);
+    }
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      steps_.host()[i].mean = means[i].mean;
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        payloads_.host()[i * ranks + rank] = means[i].payloads[rank].bytes;
+      }
+    }
+    steps_.Upload(in);
+    payloads_.Upload(in);
+    Launch(MergeKernel, tiles(), in, steps_.device(), statuses_.data(), tiles_.device(),
+           payloads_.device(), static_cast<std::uint32_t>(ranks));
+  }
+
+  void Forget(void*) override { sent_ = false; }
+
+  void Read(std::span<std::uint64_t> non_finite, void* stream) override {
+    const auto in = static_cast<cudaStream_t>(stream);
+    read_.resize(statuses_.size());
+    Check(cudaMemcpyAsync(read_.data(), statuses_.data(), read_.size() * sizeof(Status),
+                          cudaMemcpyDefault, in));
+    Check(cudaStreamSynchronize(in));
+    for (std::size_t i = 0; i < non_finite.size(); ++i) non_finite[i] = read_[i].non_finite;
+  }
+
+ private:
+  std::size_t tiles() { return tiles_.host().size(); }
+  void CheckCount(std::size_t count) {
+    if (count != statuses_.size()) throw std::runtime_error("not one part for each tensor");
+  }
+  void ClearLargest(cudaStream_t stream);
+
+  UploadedArray<Step> steps_;
+  DeviceArray<Status> statuses_;
+  UploadedArray<TileOf> tiles_;
+  DeviceArray<float> log_;  ///< What was to be sent.
+  UploadedArray<const std::byte*> payloads_;
+  bool sent_ = false;
+  std::vector<Status> read_;
+};
+
+__global__ void ClearLargestKernel(Status* statuses, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * kThreads + threadIdx.x;
+  if (i < count) statuses[i].largest = 0;
+}
+
+void DenseMomentumBucket::ClearLargest(cudaStream_t stream) {
+  Launch(ClearLargestKernel, BlocksFor(statuses_.size()), stream, statuses_.data(),
+         statuses_.size());
+}
+
+}  // namespace
+
+void ApplyMomentum(const GpuMomentum& step, void* stream) {
+  Launch(ApplyMomentumKernel, BlocksFor(step.n), static_cast<cudaStream_t>(stream), step);
+}
+
+std::unique_ptr<GpuDenseMomentum> MakeDenseMomentum(std::span<const GpuDenseTensor> tensors) {
+  return std::make_unique<DenseMomentumBucket>(tensors);
+}
+
+}  // namespace weir::cuda

@@ -3,22 +3,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+
+#include "tests/emulated_gpu/memory.h"
+#include "tests/emulated_gpu/streams.h"
 
 namespace {
 
-constexpr int kPattern = 0xa5;
+using namespace weir::emulated;  // NOLINT(google-build-using-namespace)
 
-/// Streams and events are only told apart by their addresses.
-struct Thing {
-  char byte;
-};
+using Lock = std::scoped_lock<std::recursive_mutex>;
 
-cudaError_t Allocate(void** memory, std::size_t bytes) {
-  *memory = std::malloc(bytes == 0 ? 1 : bytes);
-  if (*memory == nullptr) return cudaErrorMemoryAllocation;
-  std::memset(*memory, kPattern, bytes);
-  return cudaSuccess;
-}
+Event& EventOf(cudaEvent_t handle) { return *reinterpret_cast<Event*>(handle); }
+
+bool IsDevice(int device) { return device >= 0 && device < kDevices; }
 
 }  // namespace
 
@@ -28,20 +26,24 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "no error";
     case cudaErrorMemoryAllocation:
       return "out of memory";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
     default:
       return "an error of the emulated GPU";
   }
 }
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = kDevices;
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (device != 0) return cudaErrorInvalidValue;
+  if (!IsDevice(device)) return cudaErrorInvalidDevice;
   *properties = {};
-  std::snprintf(properties->name, sizeof properties->name, "emulated GPU");
+  std::snprintf(properties->name, sizeof properties->name, "emulated GPU %d", device);
   properties->major = 8;
   properties->multiProcessorCount = 2;
   properties->totalGlobalMem = std::size_t{1} << 30;
@@ -54,36 +56,58 @@ cudaError_t cudaDriverGetVersion(int* version) {
 }
 
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  *device = CurrentDevice();
   return cudaSuccess;
 }
 
-cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+cudaError_t cudaSetDevice(int device) {
+  if (!IsDevice(device)) return cudaErrorInvalidDevice;
+  CurrentDevice() = device;
+  return cudaSuccess;
+}
 
-cudaError_t cudaMalloc(void** memory, std::size_t bytes) { return Allocate(memory, bytes); }
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  const Lock lock(TheMutex());
+  *memory = AllocateMemory(bytes);
+  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
 
+// As CUDA does, both wait for all that is under way.
 cudaError_t cudaFree(void* memory) {
+  const Lock lock(TheMutex());
+  RunAll();
+  if (memory != nullptr) ReleaseMemory(memory);
+  return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void* memory) {
+  const Lock lock(TheMutex());
+  RunAll();
   std::free(memory);
   return cudaSuccess;
 }
 
-cudaError_t cudaMallocHost(void** memory, std::size_t bytes) { return Allocate(memory, bytes); }
-
-cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
-
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
-  if (bytes > 0) std::memmove(to, from, bytes);
-  return cudaSuccess;
+cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  *memory = std::calloc(bytes == 0 ? 1 : bytes, 1);
+  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t) {
-  return cudaMemcpy(to, from, bytes, kind);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t stream) {
+  return Enqueue(stream, [=] {
+    if (bytes > 0) std::memmove(to, from, bytes);
+  });
 }
 
-cudaError_t cudaMemsetAsync(void* memory, int byte, std::size_t bytes, cudaStream_t) {
-  if (bytes > 0) std::memset(memory, byte, bytes);
-  return cudaSuccess;
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  return error == cudaSuccess ? cudaStreamSynchronize(nullptr) : error;
+}
+
+cudaError_t cudaMemsetAsync(void* memory, int byte, std::size_t bytes, cudaStream_t stream) {
+  return Enqueue(stream, [=] {
+    if (bytes > 0) std::memset(memory, byte, bytes);
+  });
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
@@ -93,31 +117,60 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
-  *stream = reinterpret_cast<cudaStream_t>(new Thing);
+  const Lock lock(TheMutex());
+  *stream = HandleOf(MakeStream());
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  delete reinterpret_cast<Thing*>(stream);
+  const Lock lock(TheMutex());
+  Destroy(stream);
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const Lock lock(TheMutex());
+  const std::shared_ptr<Stream> one = StreamOf(stream);
+  if (one == nullptr) return cudaErrorInvalidResourceHandle;
+  RunUntil(*one, one->given);
+  return cudaSuccess;
+}
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  const Lock lock(TheMutex());
+  const std::shared_ptr<Stream> waits = StreamOf(stream);
+  if (waits == nullptr) return cudaErrorInvalidResourceHandle;
+  const Event recorded = EventOf(event);
+  if (recorded.stream == nullptr) return cudaSuccess;
+  waits->queue.push_back([recorded] { RunUntil(*recorded.stream, recorded.at); });
+  ++waits->given;
+  return cudaSuccess;
+}
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = reinterpret_cast<cudaEvent_t>(new Thing);
+  *event = reinterpret_cast<cudaEvent_t>(new Event{.device = CurrentDevice()});
   return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  delete reinterpret_cast<Thing*>(event);
+  delete &EventOf(event);
   return cudaSuccess;
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const Lock lock(TheMutex());
+  const std::shared_ptr<Stream> recorded = StreamOf(stream);
+  if (recorded == nullptr || recorded->device != EventOf(event).device) {
+    return cudaErrorInvalidResourceHandle;
+  }
+  EventOf(event).stream = recorded;
+  EventOf(event).at = recorded->given;
+  return cudaSuccess;
+}
 
-cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
-
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const Lock lock(TheMutex());
+  const Event recorded = EventOf(event);
+  if (recorded.stream != nullptr) RunUntil(*recorded.stream, recorded.at);
+  return cudaSuccess;
+}

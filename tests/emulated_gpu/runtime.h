@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-/// The functions of CUDA's runtime that libweir_cuda.so calls, with a part of the CPU's memory as
-/// the GPU's (tests/emulated_gpu/include/cuda_runtime.h).
+/// The functions of CUDA's runtime that libweir_cuda.so calls (tests/emulated_gpu/streams.h,
+/// memory.h), of two GPUs.
 
 enum cudaError_t {
   cudaSuccess = 0,
@@ -11,6 +11,8 @@ enum cudaError_t {
   cudaErrorMemoryAllocation = 2,
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
 };
 const char* cudaGetErrorString(cudaError_t error);
@@ -20,6 +22,10 @@ inline cudaError_t cudaGetLastError() { return cudaSuccess; }
 inline constexpr unsigned cudaEventDisableTiming = 2;
 inline constexpr unsigned cudaEventBlockingSync = 1;
 inline constexpr unsigned cudaStreamNonBlocking = 1;
+
+namespace weir::emulated {
+inline constexpr int kDevices = 2;
+}
 
 struct CUstream_st;
 using cudaStream_t = CUstream_st*;
@@ -52,7 +58,6 @@ cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 
-/// Memory is filled with a pattern that no test expects.
 cudaError_t cudaMalloc(void** memory, std::size_t bytes);
 cudaError_t cudaFree(void* memory);
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes);

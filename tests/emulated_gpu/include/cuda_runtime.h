@@ -1,8 +1,7 @@
 #pragma once
 
 // What the kernels use of CUDA, for the CPU's compiler (tests/emulated_gpu/grid.h): the language's
-// words as macros, the functions of threads, and the runtime with the CPU's memory for the GPU's.
-// Streams have no queue: all is done at once, in the order of the calls.
+// words as macros, the functions of threads, and the runtime (streams.h, memory.h).
 
 #include <algorithm>
 #include <bit>
@@ -14,6 +13,7 @@
 
 #include "tests/emulated_gpu/grid.h"
 #include "tests/emulated_gpu/runtime.h"
+#include "tests/emulated_gpu/streams.h"
 
 #define __global__
 #define __device__
@@ -138,8 +138,12 @@ struct alignas(16) uint4 {
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
-  [&](Parameters... values) {
-    weir::emulated::RunGrid(config->gridDim.x, config->blockDim.x, [&] { kernel(values...); });
-  }(std::forward<Arguments>(arguments)...);
-  return cudaSuccess;
+  const unsigned blocks = config->gridDim.x;
+  const unsigned threads = config->blockDim.x;
+  const auto launch = [=](Parameters... values) {
+    return weir::emulated::Enqueue(config->stream, [=] {
+      weir::emulated::RunGrid(blocks, threads, [&] { kernel(values...); });
+    });
+  };
+  return launch(std::forward<Arguments>(arguments)...);
 }

@@ -59,18 +59,19 @@ class BlockReduce {
 struct DeviceScan {
   template <typename In, typename Out, typename Count>
   static cudaError_t ExclusiveSum(void* storage, std::size_t& bytes, In in, Out out, Count count,
-                                  cudaStream_t) {
+                                  cudaStream_t stream) {
     if (storage == nullptr) {
       bytes = 1;
       return cudaSuccess;
     }
-    std::remove_cvref_t<decltype(*out)> sum = 0;
-    for (Count i = 0; i < count; ++i) {
-      const auto value = in[i];
-      out[i] = sum;
-      sum += value;
-    }
-    return cudaSuccess;
+    return weir::emulated::Enqueue(stream, [=] {
+      std::remove_cvref_t<decltype(*out)> sum = 0;
+      for (Count i = 0; i < count; ++i) {
+        const auto value = in[i];
+        out[i] = sum;
+        sum += value;
+      }
+    });
   }
 };
 

@@ -1,0 +1,88 @@
+#include "tests/emulated_gpu/streams.h"
+
+#include <array>
+#include <map>
+#include <utility>
+
+#include "tests/emulated_gpu/memory.h"
+
+namespace weir::emulated {
+namespace {
+
+/// By handle.
+std::map<cudaStream_t, std::shared_ptr<Stream>>& Streams() {
+  static auto* const streams = new std::map<cudaStream_t, std::shared_ptr<Stream>>;
+  return *streams;
+}
+
+std::array<std::shared_ptr<Stream>, kDevices>& DefaultStreams() {
+  static auto* const streams = [] {
+    auto* const made = new std::array<std::shared_ptr<Stream>, kDevices>;
+    for (int device = 0; device < kDevices; ++device) {
+      (*made)[static_cast<std::size_t>(device)] = std::make_shared<Stream>(Stream{device, {}});
+    }
+    return made;
+  }();
+  return *streams;
+}
+
+}  // namespace
+
+std::recursive_mutex& TheMutex() {
+  static auto* const mutex = new std::recursive_mutex;
+  return *mutex;
+}
+
+int& CurrentDevice() {
+  thread_local int device = 0;
+  return device;
+}
+
+cudaStream_t HandleOf(const std::shared_ptr<Stream>& stream) {
+  return reinterpret_cast<cudaStream_t>(stream.get());
+}
+
+std::shared_ptr<Stream> MakeStream() {
+  auto stream = std::make_shared<Stream>(Stream{CurrentDevice(), {}});
+  Streams().emplace(HandleOf(stream), stream);
+  return stream;
+}
+
+std::shared_ptr<Stream> StreamOf(cudaStream_t handle) {
+  if (handle == nullptr) return DefaultStreams()[static_cast<std::size_t>(CurrentDevice())];
+  const auto found = Streams().find(handle);
+  return found == Streams().end() ? nullptr : found->second;
+}
+
+void Destroy(cudaStream_t handle) {
+  const std::shared_ptr<Stream> stream = StreamOf(handle);
+  RunUntil(*stream, stream->given);
+  Streams().erase(handle);
+}
+
+cudaError_t Enqueue(cudaStream_t handle, std::function<void()> work) {
+  const std::scoped_lock lock(TheMutex());
+  const std::shared_ptr<Stream> stream = StreamOf(handle);
+  if (stream == nullptr || stream->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
+  stream->queue.push_back(std::move(work));
+  ++stream->given;
+  return cudaSuccess;
+}
+
+void RunUntil(Stream& stream, std::uint64_t done) {
+  while (stream.done < done) {
+    const std::function<void()> work = std::move(stream.queue.front());
+    stream.queue.pop_front();
+    const MemoryAccess access;
+    work();
+    ++stream.done;
+  }
+}
+
+void RunAll() {
+  const auto streams = Streams();
+  for (const auto& [handle, stream] : streams) RunUntil(*stream, stream->given);
+  for (const auto& stream : DefaultStreams()) RunUntil(*stream, stream->given);
+}
+
+}  // namespace weir::emulated

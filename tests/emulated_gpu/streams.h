@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include "tests/emulated_gpu/runtime.h"
+
+/// Streams that do their work as late as they may: when somebody waits for it. What forgets to wait
+/// sees nothing of it, and what is overwritten too early is seen as it is then.
+namespace weir::emulated {
+
+/// What is under way is all of one thread. Recursive.
+std::recursive_mutex& TheMutex();
+
+struct Stream {
+  int device = 0;
+  std::deque<std::function<void()>> queue;
+  std::uint64_t given = 0;
+  std::uint64_t done = 0;
+};
+
+struct Event {
+  int device = 0;
+  std::shared_ptr<Stream> stream{};  ///< Where it was recorded last; null: nowhere.
+  std::uint64_t at = 0;              ///< After so much of its work.
+};
+
+/// The device of this thread's calls.
+int& CurrentDevice();
+
+std::shared_ptr<Stream> MakeStream();
+/// Of a handle; null is the current device's default stream, which waits for no other.
+std::shared_ptr<Stream> StreamOf(cudaStream_t handle);
+cudaStream_t HandleOf(const std::shared_ptr<Stream>& stream);
+/// Once its work is done.
+void Destroy(cudaStream_t handle);
+
+/// cudaErrorInvalidResourceHandle for a stream of another device than the current one.
+cudaError_t Enqueue(cudaStream_t handle, std::function<void()> work);
+/// Does the stream's work until so much of it is done.
+void RunUntil(Stream& stream, std::uint64_t done);
+void RunAll();
+
+}  // namespace weir::emulated

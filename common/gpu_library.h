@@ -11,7 +11,7 @@ namespace weir {
 /// with and without a GPU. Thread-safe.
 struct GpuApi {
   /// Of all tables: a library of another one is not used.
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
   std::uint32_t version = 0;
 
   /// GPUs that this process can use; 0 where there are none, and `trouble` says why.
@@ -19,12 +19,33 @@ struct GpuApi {
   /// For people: name, compute capability and memory of a device, from 0.
   std::string (*describe_device)(int device) = nullptr;
 
-  /// What follows works on the calling thread's current device, and throws std::runtime_error with
-  /// what CUDA says.
+  /// The calling thread's current device, on which it works with all that follows. Everything from
+  /// here on throws std::runtime_error with what CUDA says.
+  int (*current_device)() = nullptr;
+  void (*make_current)(int device) = nullptr;
+
   void* (*allocate)(std::size_t bytes) = nullptr;
   void (*release)(void* memory) = nullptr;
+  /// Of the host, which copies to and from the device need not wait for.
+  void* (*allocate_pinned)(std::size_t bytes) = nullptr;
+  void (*release_pinned)(void* memory) = nullptr;
   /// Between host and device, either way; returns once it is done.
   void (*copy)(void* to, const void* from, std::size_t bytes) = nullptr;
+
+  /// Streams (cudaStream_t) go before those of programs, and wait for none.
+  void* (*make_stream)() = nullptr;
+  void (*release_stream)(void* stream) = nullptr;
+  /// As `copy`, in its turn; what of the host is not pinned may be waited for.
+  void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream) = nullptr;
+
+  /// Events (cudaEvent_t): places in the work of a stream.
+  void* (*make_event)() = nullptr;
+  void (*release_event)(void* event) = nullptr;
+  void (*record)(void* event, void* stream) = nullptr;
+  /// What is given to the stream from here on waits for what the event stands for now.
+  void (*wait_in)(void* stream, void* event) = nullptr;
+  /// Waits, asleep, for what the event stands for.
+  void (*await)(void* event) = nullptr;
 };
 
 /// libweir_cuda.so, where there is one. Stays loaded for the life of the process.

@@ -80,6 +80,13 @@ std::vector<SettingRow> MakeTable() {
        .help = "Of the job's processes the last ones so many are summation servers for "
                "route=push_pull; weirrun's `--servers` starts them and sets this.",
        .max = 16384},
+      {.name = "GPU_LIBRARY",
+       .alias = "",
+       .member = &S::gpu_library,
+       .allowed = "a file name",
+       .help =
+           "libweir_cuda.so, which tensors on GPUs take; by default the one beside the engine's "
+           "own library."},
       {.name = "STALL_CHECK",
        .alias = "STALL_CHECK_DISABLE",
        .member = &S::stall_check,

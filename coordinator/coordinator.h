@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/fork_generation.h"
+#include "common/gpu.h"
 #include "common/thread_pool.h"
 #include "coordinator/handle_table.h"
 #include "coordinator/inbox.h"
@@ -77,6 +78,7 @@ class Coordinator {
   /// What this rank knows of the job's clock, which is measured at the start: waits until it is,
   /// not longer than `patience`. Nothing: it is not known in time.
   std::optional<JobClock> AwaitClock(std::chrono::milliseconds patience) const;
+  Gpus& gpus() { return gpus_; }
   /// Whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
   ProcessSets& process_sets() { return *sets_; }
@@ -231,6 +233,7 @@ class Coordinator {
   EngineGauges gauges_;
   StepRecorder steps_{*environment_.recorder};
   ThreadPool pool_;
+  Gpus gpus_{settings_.gpu_library};
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;
 

@@ -12,9 +12,10 @@ namespace weir {
 
 GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priority,
                                std::vector<GradientSlice> slices, const GroupStep& step,
-                               ProcessSet& set, HandleTable& handles, StepGate* gate)
+                               ProcessSet& set, HandleTable& handles, StepGate* gate,
+                               const Gpu* gpu)
     : priority_(priority),
-      gradients_(std::move(name), index, std::move(slices), step),
+      gradients_(std::move(name), index, std::move(slices), step, gpu),
       set_(set),
       handles_(handles),
       gate_(gate) {
@@ -50,7 +51,13 @@ void GradientBucket::SetStages(bool empty) {
 
 void GradientBucket::Run(BucketStage stage) {
   if (gate_ != nullptr && stage == BucketStage::kPack) return Measure();
-  route_->Run(stage);
+  try {
+    route_->Run(stage);
+  } catch (...) {
+    gradients_.AwaitDelivery();  // The program may use its memory for something else.
+    throw;
+  }
+  gradients_.AwaitDelivery();
 }
 
 void GradientBucket::Measure() {

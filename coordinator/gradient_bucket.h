@@ -19,7 +19,7 @@ class GradientBucket final : public Bucket {
  public:
   GradientBucket(std::string name, std::uint32_t index, int priority,
                  std::vector<GradientSlice> slices, const GroupStep& step, ProcessSet& set,
-                 HandleTable& handles, StepGate* gate);
+                 HandleTable& handles, StepGate* gate, const Gpu* gpu);
 
   /// Between steps: how the next run travels, and makes the buffers that the route needs. `empty`:
   /// this rank contributes nothing in it and wants no result.

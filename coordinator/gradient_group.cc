@@ -23,6 +23,7 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       spec_(std::move(spec)),
       set_(coordinator.process_sets().FindOwn(spec_.process_set)),
       name_claim_(coordinator.ClaimGroup(set_, spec_.name)),
+      gpu_(FindGpu()),
       plan_(MakeGroupPlan(spec_, coordinator.settings())),
       steps_(plan_.variants.size(),
              {.reduction = {spec_.op, spec_.prescale, spec_.postscale}, .contexts = {}}),
@@ -68,6 +69,24 @@ void GradientGroupImpl::WarnOfShortRun() {
   if (!warning.empty()) LogWarning("{}", warning);
 }
 
+const Gpu* GradientGroupImpl::FindGpu() const {
+  const GradientSpec* first = nullptr;
+  const Gpu* gpu = nullptr;
+  for (const GradientSpec& tensor : spec_.tensors) {
+    if (!tensor.device.is_gpu() || (first != nullptr && first->device == tensor.device)) continue;
+    const ErrorContext where{tensor.name, {coordinator_.rank()}, "register"};
+    if (first != nullptr) {
+      throw InvalidArgument("gradient '" + tensor.name + "' is on " + tensor.device.ToString() +
+                                " and '" + first->name + "' on " + first->device.ToString() +
+                                ": a rank uses one GPU, so start one for each",
+                            where);
+    }
+    first = &tensor;
+    gpu = &coordinator_.gpus().At(tensor.device, "gradient '" + tensor.name + "'", where);
+  }
+  return gpu;
+}
+
 GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
   const Part& part = plan_.parts[p];
   const GradientSpec& tensor = spec_.tensors[part.tensor];
@@ -78,6 +97,7 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
   slice.dtype = tensor.dtype;
   slice.parameter_group = tensor.parameter_group;
   slice.compressor = plan_.compressors[p].get();
+  if (tensor.device.is_gpu()) slice.ready = std::make_unique<GpuEvent>(*gpu_);
   slice.record_index =
       coordinator_.NameGradient({.name = spec_.name + "/" + part.name + set_.Suffix(),
                                  .routes = RouteNames(),
@@ -112,7 +132,7 @@ void GradientGroupImpl::MakeBuckets() {
     buckets_.push_back(std::make_unique<GradientBucket>(
         spec_.name + "/" + plan_.NameOfBucket(b), static_cast<std::uint32_t>(b), planned.priority,
         std::move(slices), steps_[plan_.VariantOfBucket(b)], set_, coordinator_.handles(),
-        gate_.get()));
+        gate_.get(), gpu_));
     for (const std::uint32_t p : planned.tensors) slices_[p].bucket = buckets_.back().get();
     const Variant& variant = VariantOf(*buckets_.back());
     coordinator_.NameBucket(*buckets_.back(), {.routes = RouteNames(),

@@ -66,6 +66,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
     Handle handle = kNoHandle;
   };
 
+  /// Throws InvalidArgument for tensors on several GPUs, or on one that cannot be used.
+  const Gpu* FindGpu() const;
   GradientSlice MakeSlice(std::size_t part);
   void MakeBuckets();
   void WarnOfOptions() const;
@@ -109,7 +111,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void CheckStrict(const GradientBucket& bucket, RouteKind route) const;
   void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
                        const TensorView& update) const;
-  Handle Enter(std::size_t index, const void* gradient, void* update,
+  Handle Enter(std::size_t index, const void* gradient, void* update, void* stream,
                const std::shared_ptr<const void>& owner);
   /// Runs the bucket if that was its last gradient.
   void CountSubmission(GradientBucket& bucket, std::int64_t now_ns);
@@ -130,6 +132,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const GradientGroupSpec spec_;
   ProcessSet& set_;
   const std::shared_ptr<const void> name_claim_;
+  const Gpu* const gpu_;  ///< Where tensors lie that lie on one; null: there are none.
   GroupPlan plan_;
   std::optional<HostGrid> hosts_;        ///< Where a hierarchy of them means anything.
   std::optional<GroupServers> servers_;  ///< Where they are more than a route among its ranks.
@@ -148,6 +151,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::vector<float> rates_;           ///< Of this step, by parameter group.
   std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
   std::optional<StepRecorder::Part> step_part_;  ///< From BeginStep to the end of WaitStep.
+  void* step_stream_ = nullptr;                  ///< StepInfo::stream.
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;
 };

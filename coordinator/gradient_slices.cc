@@ -6,16 +6,33 @@
 #include "compression/memory/finite.h"
 #include "compression/residual_ratio.h"
 #include "coordinator/convert.h"
+#include "coordinator/gpu_slices.h"
 
 namespace weir {
+namespace {
+
+constexpr std::size_t kPinnedStep = 64;  // A line of the cache.
+
+}  // namespace
 
 GradientSlices::GradientSlices(std::string bucket, std::uint32_t index,
-                               std::vector<GradientSlice> slices, const GroupStep& step)
+                               std::vector<GradientSlice> slices, const GroupStep& step,
+                               const Gpu* gpu)
     : bucket_(std::move(bucket)), index_(index), slices_(std::move(slices)), step_(step) {
   for (GradientSlice& slice : slices_) {
     slice.offset = elements_;
     elements_ += slice.elements;
     largest_slice_ = std::max(largest_slice_, slice.elements);
+  }
+  if (gpu != nullptr) {
+    std::size_t pinned = 0;
+    for (GradientSlice& slice : slices_) {
+      if (OnHost(slice)) continue;
+      slice.pinned_at = pinned;
+      pinned +=
+          (slice.elements * SizeOf(slice.dtype) + kPinnedStep - 1) / kPinnedStep * kPinnedStep;
+    }
+    gpu_ = std::make_unique<GpuSlices>(*gpu, slices_);
   }
   std::vector<JointCompressor*> joint;
   for (const GradientSlice& slice : slices_) {
@@ -32,21 +49,23 @@ std::optional<DType> GradientSlices::summable() const {
 }
 
 std::span<const float> GradientSlices::Source(const GradientSlice& slice) {
-  if (slice.gradient != nullptr && slice.dtype == DType::kFloat32) {
-    return {static_cast<const float*>(slice.gradient), slice.elements};
+  const bool on_gpu = slice.gradient != nullptr && !OnHost(slice);
+  const void* const gradient = on_gpu ? gpu_->Gradient(slice) : slice.gradient;
+  if (gradient != nullptr && slice.dtype == DType::kFloat32) {
+    return {static_cast<const float*>(gradient), slice.elements};
   }
   if (converted_.size() < largest_slice_) converted_.resize(largest_slice_);
   const auto values = std::span<float>(converted_).first(slice.elements);
-  if (slice.gradient == nullptr) {
+  if (gradient == nullptr) {
     std::ranges::fill(values, 0.0f);
   } else {
-    ConvertToFloat(slice.gradient, slice.dtype, values);
+    ConvertToFloat(gradient, slice.dtype, values);
   }
   return values;
 }
 
 std::span<float> GradientSlices::Target(const GradientSlice& slice) {
-  if (slice.update != nullptr && slice.dtype == DType::kFloat32) {
+  if (slice.update != nullptr && slice.dtype == DType::kFloat32 && OnHost(slice)) {
     return {static_cast<float*>(slice.update), slice.elements};
   }
   return Staged(slice);
@@ -163,7 +182,20 @@ void GradientSlices::Finish(const GradientSlice& slice, std::span<float> mean) c
 
 void GradientSlices::Deliver(const GradientSlice& slice, std::span<const float> result) const {
   if (slice.update == nullptr || slice.update == result.data()) return;
-  ConvertFromFloat(result, slice.dtype, slice.update);
+  if (OnHost(slice)) {
+    ConvertFromFloat(result, slice.dtype, slice.update);
+  } else {
+    gpu_->Deliver(slice, result);
+  }
+}
+
+void GradientSlices::AwaitDelivery() {
+  if (gpu_) gpu_->AwaitResults();
+}
+
+void GradientSlices::Keep() {
+  encoded_ = 0;
+  if (gpu_) gpu_->Forget();
 }
 
 void GradientSlices::Revert() {

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/gpu_stream.h"
 #include "compression/compressor.h"
 #include "compression/joint_selection.h"
 #include "coordinator/bucket_frame.h"
+#include "coordinator/gpu_slices.h"
 #include "coordinator/handle_table.h"
 #include "ops/reduce.h"
 #include "ops/transport.h"
@@ -30,6 +32,9 @@ struct GradientSlice {
   Compressor* compressor = nullptr;
   int server = 0;                   ///< Who adds up, where the route has servers.
   Compressor* answering = nullptr;  ///< Where that is this rank: compresses the mean.
+  /// Of a gradient on a GPU: the program's work on it, and on its update, before the submission.
+  std::unique_ptr<GpuEvent> ready;
+  std::size_t pinned_at = 0;  ///< Its place among those of the bucket on the host, in bytes.
 
   // One step's submission.
   const void* gradient = nullptr;  ///< Null: zeros.
@@ -70,8 +75,9 @@ struct GroupStep {
 class GradientSlices {
  public:
   /// `bucket` is its name, `index` its number in the plan.
+  /// `gpu`: where those lie that lie on one.
   GradientSlices(std::string bucket, std::uint32_t index, std::vector<GradientSlice> slices,
-                 const GroupStep& step);
+                 const GroupStep& step, const Gpu* gpu = nullptr);
 
   const std::string& bucket() const { return bucket_; }
   std::uint32_t index() const { return index_; }
@@ -89,7 +95,7 @@ class GradientSlices {
   /// The type of their payloads, if all of them are arrays of the same type.
   std::optional<DType> summable() const;
 
-  /// The slice's gradient as fp32: in place, or converted into a buffer that the next call reuses.
+  /// The slice's gradient as fp32: in place, or in a buffer that the next call reuses.
   std::span<const float> Source(const GradientSlice& slice);
   /// Where the slice's fp32 result is computed: its update, or the staging buffer.
   std::span<float> Target(const GradientSlice& slice);
@@ -120,11 +126,15 @@ class GradientSlices {
   /// Lets the compressor finish the slice's mean, in place, and delivers it.
   void Finish(const GradientSlice& slice, std::span<float> mean) const;
 
+  /// False: routes may not touch the slice's gradient and update, but for what follows.
+  static bool OnHost(const GradientSlice& slice) { return slice.ready == nullptr; }
   /// Hands a result over to where the slice's belongs, unless it lies there.
   void Deliver(const GradientSlice& slice, std::span<const float> result) const;
+  /// What was handed over is there.
+  void AwaitDelivery();
 
   /// Nothing is encoded yet, or what was sent is sent.
-  void Keep() { encoded_ = 0; }
+  void Keep();
   /// The exchange failed: what was encoded counts as not sent.
   void Revert();
 
@@ -147,6 +157,7 @@ class GradientSlices {
   std::size_t encoded_ = 0;       ///< The first so many slices.
   std::vector<float> staging_;    ///< Fused, converted or summed gradients.
   std::vector<float> converted_;  ///< One slice as fp32, when gradients are not.
+  std::unique_ptr<GpuSlices> gpu_;
 };
 
 }  // namespace weir

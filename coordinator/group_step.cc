@@ -69,6 +69,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
                           "' while the step before is not finished: call EndStep and WaitStep");
   }
   SetContexts(info);
+  step_stream_ = info.stream;
   OpenStep();
   for (const auto& bucket : buckets_) {
     const RouteKind route = ChooseRoute(*bucket);
@@ -96,7 +97,14 @@ void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView
                               "BeginStep first",
                           where);
   }
-  const auto check = [&](const char* what, const void* data, DType dtype, const Shape& shape) {
+  const auto check = [&](const char* what, const void* data, DType dtype, const Shape& shape,
+                         Device device) {
+    if (device != tensor.device) {
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is on " +
+                                device.ToString() + ", but it was registered on " +
+                                tensor.device.ToString(),
+                            where);
+    }
     if (dtype != tensor.dtype || shape != tensor.shape) {
       throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is " +
                                 std::string(Name(dtype)) + " " + shape.ToString() +
@@ -109,8 +117,8 @@ void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView
                             where);
     }
   };
-  check("gradient", gradient.data, gradient.dtype, gradient.shape);
-  check("update", update.data, update.dtype, update.shape);
+  check("gradient", gradient.data, gradient.dtype, gradient.shape, gradient.device);
+  check("update", update.data, update.dtype, update.shape, update.device);
 }
 
 Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, TensorView update,
@@ -122,10 +130,10 @@ Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, Te
                               "' was already submitted in step " + std::to_string(step().step),
                           {spec_.tensors[index].name, {coordinator_.rank()}, "submit"});
   }
-  return Enter(index, gradient.data, update.data, owner);
+  return Enter(index, gradient.data, update.data, gradient.stream, owner);
 }
 
-Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update,
+Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update, void* stream,
                                 const std::shared_ptr<const void>& owner) {
   const Handle handle =
       coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
@@ -139,6 +147,7 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
     const std::size_t at = plan_.parts[p].begin * width;
     slice.gradient = gradient == nullptr ? nullptr : static_cast<const std::byte*>(gradient) + at;
     slice.update = update == nullptr ? nullptr : static_cast<std::byte*>(update) + at;
+    if (slice.ready) slice.ready->Record(stream);
     slice.owner = owner;
     slice.handle = handle;
     slice.trace.submitted_ns = now_ns;
@@ -177,7 +186,7 @@ void GradientGroupImpl::EndStep() {
   coordinator_.ThrowIfEnded();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (places_[i].submitted.exchange(true, std::memory_order_acq_rel)) continue;
-    Enter(i, nullptr, places_[i].default_update, nullptr);
+    Enter(i, nullptr, places_[i].default_update, step_stream_, nullptr);
   }
   phase_ = Phase::kEnded;
 }

@@ -43,6 +43,14 @@ std::string DescribeDevice(int device) {
   return text;
 }
 
+int CurrentDevice() {
+  int device = 0;
+  Check(cudaGetDevice(&device));
+  return device;
+}
+
+void MakeCurrent(int device) { Check(cudaSetDevice(device)); }
+
 void* Allocate(std::size_t bytes) {
   void* memory = nullptr;
   Check(cudaMalloc(&memory, bytes));
@@ -51,16 +59,71 @@ void* Allocate(std::size_t bytes) {
 
 void Release(void* memory) { Check(cudaFree(memory)); }
 
+void* AllocatePinned(std::size_t bytes) {
+  void* memory = nullptr;
+  Check(cudaMallocHost(&memory, bytes));
+  return memory;
+}
+
+void ReleasePinned(void* memory) { Check(cudaFreeHost(memory)); }
+
 void Copy(void* to, const void* from, std::size_t bytes) {
   Check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
 }
 
+cudaStream_t StreamOf(void* stream) { return static_cast<cudaStream_t>(stream); }
+cudaEvent_t EventOf(void* event) { return static_cast<cudaEvent_t>(event); }
+
+void* MakeStream() {
+  int least = 0;
+  int greatest = 0;
+  Check(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+  cudaStream_t stream = nullptr;
+  Check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest));
+  return stream;
+}
+
+void ReleaseStream(void* stream) { Check(cudaStreamDestroy(StreamOf(stream))); }
+
+void CopyIn(void* to, const void* from, std::size_t bytes, void* stream) {
+  Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, StreamOf(stream)));
+}
+
+// A thread that waits sleeps: there are more of them than cores.
+void* MakeEvent() {
+  cudaEvent_t event = nullptr;
+  Check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync));
+  return event;
+}
+
+void ReleaseEvent(void* event) { Check(cudaEventDestroy(EventOf(event))); }
+
+void Record(void* event, void* stream) { Check(cudaEventRecord(EventOf(event), StreamOf(stream))); }
+
+void WaitIn(void* stream, void* event) {
+  Check(cudaStreamWaitEvent(StreamOf(stream), EventOf(event)));
+}
+
+void Await(void* event) { Check(cudaEventSynchronize(EventOf(event))); }
+
 constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .count_devices = CountDevices,
                       .describe_device = DescribeDevice,
+                      .current_device = CurrentDevice,
+                      .make_current = MakeCurrent,
                       .allocate = Allocate,
                       .release = Release,
-                      .copy = Copy};
+                      .allocate_pinned = AllocatePinned,
+                      .release_pinned = ReleasePinned,
+                      .copy = Copy,
+                      .make_stream = MakeStream,
+                      .release_stream = ReleaseStream,
+                      .copy_in = CopyIn,
+                      .make_event = MakeEvent,
+                      .release_event = ReleaseEvent,
+                      .record = Record,
+                      .wait_in = WaitIn,
+                      .await = Await};
 constexpr GpuKernels kKernels{.to_half = ToHalf,
                               .from_half = FromHalf,
                               .apply_momentum = ApplyMomentum,

@@ -32,8 +32,9 @@ bool DenseRoute::IsLarge(const GradientSlice& slice) const {
 }
 
 bool DenseRoute::StaysInPlace(const GradientSlice& slice) const {
-  return IsLarge(slice) && !empty_ && slice.dtype == DType::kFloat32 && slice.gradient != nullptr &&
-         slice.update != nullptr && gradients().ContextOf(slice).gradient_scale == 1.0f;
+  return IsLarge(slice) && !empty_ && GradientSlices::OnHost(slice) &&
+         slice.dtype == DType::kFloat32 && slice.gradient != nullptr && slice.update != nullptr &&
+         gradients().ContextOf(slice).gradient_scale == 1.0f;
 }
 
 std::span<float> DenseRoute::Packed(std::size_t slice) {

@@ -22,6 +22,9 @@ struct GradientSpec {
   int parameter_group = 0;
   /// Higher goes first when several buckets are ready.
   int priority = 0;
+  /// Where this rank's gradient lies, and its update; other ranks may have them elsewhere. All that
+  /// lie on GPUs lie on one.
+  Device device{};
   /// Options for this tensor alone, without patterns, in place of the group's.
   std::map<std::string, std::string> compression{};
 };
@@ -52,6 +55,8 @@ struct GradientGroupSpec {
 struct StepInfo {
   std::span<const float> learning_rates;  ///< By parameter group; empty: 0 for all.
   float loss_scale = 1.0f;                ///< Gradients carry this factor (mixed precision).
+  /// As TensorView::stream, of the updates on a GPU of tensors that are not submitted.
+  void* stream = nullptr;
 };
 
 /// What one step did on this rank.
@@ -92,15 +97,15 @@ class GradientGroup {
   /// Hands over the gradient of tensor `index` of the registration: this rank's local mean, not
   /// divided by the number of ranks. `update` gets the result; it may be the gradient's own memory.
   /// Both must stay valid until the handle is fulfilled; `owner`, when given, is held until then.
-  /// Throws InvalidArgument, and changes nothing, for a wrong index, shape or type, a null pointer,
-  /// a second submission in the step, or outside a step.
+  /// Throws InvalidArgument, and changes nothing, for a wrong index, shape, type or device, a null
+  /// pointer, a second submission in the step, or outside a step.
   virtual Handle Submit(std::size_t index, ConstTensorView gradient, TensorView update,
                         std::shared_ptr<const void> owner = nullptr) = 0;
 
   /// Where the result of a tensor goes that this rank does not submit in a step (an unused
   /// parameter still receives the other ranks' part): room for as many elements of its dtype as the
-  /// gradient has, until the next call for it or the end of the group. Null: it is dropped. Between
-  /// steps only. Throws InvalidArgument for a wrong index.
+  /// gradient has, where it lies, until the next call for it or the end of the group. Null: it is
+  /// dropped. Between steps only. Throws InvalidArgument for a wrong index.
   virtual void SetDefaultUpdate(std::size_t index, void* data) = 0;
 
   /// Supplies zeros for every tensor that was not submitted. Every call of Submit, on whatever

@@ -34,6 +34,7 @@ struct Settings {
   /// Of the job's processes the last ones so many are summation servers for route=push_pull, which
   /// run weir-server in place of the program and count as no ranks (weirrun --servers).
   int servers = 0;
+  std::string gpu_library;  ///< Path of libweir_cuda.so; empty: the one beside the engine.
 
   // Deadlines, in seconds.
   bool stall_check = true;

@@ -10,6 +10,7 @@
 #include <string>
 #include <type_traits>
 
+#include "weir/device.h"
 #include "weir/dtype.h"
 
 namespace weir {
@@ -45,10 +46,17 @@ class Shape {
 };
 
 /// A dense, contiguous, row-major tensor that somebody else owns. Copying copies the description.
+///
+/// On a GPU, `data` is the device's address and `stream` the cudaStream_t (null: the default
+/// stream) in which the program works on the tensor: what that stream holds when the tensor is
+/// handed over is waited for, on the GPU, before it is read or written; and what the engine does to
+/// it is done when its handle is.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kFloat32;
   Shape shape;
+  Device device{};
+  void* stream = nullptr;
 
   std::int64_t elements() const { return shape.elements(); }
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * SizeOf(dtype); }
@@ -60,11 +68,15 @@ struct ConstTensorView {
   const void* data = nullptr;
   DType dtype = DType::kFloat32;
   Shape shape;
+  Device device{};
+  void* stream = nullptr;
 
   ConstTensorView() = default;
-  ConstTensorView(const void* d, DType t, Shape s) : data(d), dtype(t), shape(s) {}
+  ConstTensorView(const void* d, DType t, Shape s, Device where = {}, void* in_stream = nullptr)
+      : data(d), dtype(t), shape(s), device(where), stream(in_stream) {}
   // NOLINTNEXTLINE(google-explicit-constructor): a view that may write can be read.
-  ConstTensorView(const TensorView& v) : data(v.data), dtype(v.dtype), shape(v.shape) {}
+  ConstTensorView(const TensorView& v)
+      : data(v.data), dtype(v.dtype), shape(v.shape), device(v.device), stream(v.stream) {}
 
   std::int64_t elements() const { return shape.elements(); }
   std::size_t bytes() const { return static_cast<std::size_t>(elements()) * SizeOf(dtype); }

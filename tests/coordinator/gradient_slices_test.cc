@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compression/registry.h"
@@ -39,9 +40,9 @@ class Bucket {
       slice.elements = gradients_[t].size();
       slice.gradient = gradients_[t].data();
       slice.compressor = compressors_[t].get();
-      slices.push_back(slice);
+      slices.push_back(std::move(slice));
     }
-    slices_ = std::make_unique<GradientSlices>("bucket", 0, slices, step_);
+    slices_ = std::make_unique<GradientSlices>("bucket", 0, std::move(slices), step_);
   }
 
   GradientSlices& operator*() { return *slices_; }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compression/frame.h"
@@ -73,9 +74,9 @@ class Bucket {
       slice.compressor = compressors_[t].get();
       slice.server = static_cast<int>(t % 2);
       if (slice.server == rank) slice.answering = answering_[t].get();
-      slices.push_back(slice);
+      slices.push_back(std::move(slice));
     }
-    slices_ = std::make_unique<GradientSlices>("bucket", 2, slices, step_);
+    slices_ = std::make_unique<GradientSlices>("bucket", 2, std::move(slices), step_);
   }
   GradientSlices& operator*() { return *slices_; }
   /// Before a route is made.

@@ -31,9 +31,12 @@ struct Gradient {
 inline Gradient MakeGradient(std::vector<float> values, DType dtype) {
   Gradient gradient;
   for (float& value : values) {
-    std::byte raw[4];
+    std::byte raw[8];
     if (dtype == DType::kFloat32) {
       std::memcpy(raw, &value, 4);
+    } else if (dtype == DType::kFloat64) {
+      const double wide = value;
+      std::memcpy(raw, &wide, 8);
     } else {
       const std::uint16_t half =
           dtype == DType::kFloat16 ? FloatToHalf(value) : FloatToBFloat16(value);

@@ -8,12 +8,16 @@
 namespace weir {
 
 /// The library under test: the emulated GPU's (tests/emulated_gpu/), or the one that was built.
-inline const GpuLibrary& TestedGpuLibrary() {
+inline const char* TestedGpuLibraryPath() {
 #ifdef WEIR_TESTED_GPU_LIBRARY
-  static const GpuLibrary library = GpuLibrary::Load(WEIR_TESTED_GPU_LIBRARY);
+  return WEIR_TESTED_GPU_LIBRARY;
 #else
-  static const GpuLibrary library = GpuLibrary::Load();
+  return "";  // Settings::gpu_library.
 #endif
+}
+inline const GpuLibrary& TestedGpuLibrary() {
+  static const GpuLibrary library =
+      *TestedGpuLibraryPath() == 0 ? GpuLibrary::Load() : GpuLibrary::Load(TestedGpuLibraryPath());
   return library;
 }
 

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "common/gpu_library.h"
+#include "weir/device.h"
+#include "weir/error.h"
+
+/// GPUs as the engine uses them: whatever belongs to one, and is given back. All of it throws
+/// std::runtime_error with what CUDA says.
+namespace weir {
+
+/// A GPU that can be used. Thread-safe.
+class Gpu {
+ public:
+  Gpu(const GpuLibrary& library, int device) : library_(library), device_(device) {}
+
+  const GpuLibrary& library() const { return library_; }
+  const GpuApi& api() const { return *library_.api(); }
+  int device() const { return device_; }
+
+ private:
+  const GpuLibrary& library_;
+  const int device_;
+};
+
+/// Those of this process, found when one is first needed. Thread-safe.
+class Gpus {
+ public:
+  /// `path` of libweir_cuda.so; empty: the one of this installation.
+  explicit Gpus(std::string path) : path_(std::move(path)) {}
+  /// Lives as long as this. Throws InvalidArgument about `what`, which lies there, where there is
+  /// no such GPU or no library.
+  const Gpu& At(Device device, const std::string& what, const ErrorContext& where);
+
+ private:
+  const std::string path_;
+  std::mutex mutex_;
+  std::optional<GpuLibrary> library_;
+  std::map<int, std::unique_ptr<Gpu>> gpus_;
+};
+
+/// While one lives, the GPU is the calling thread's current device.
+class GpuScope {
+ public:
+  explicit GpuScope(const Gpu& gpu) : gpu_(gpu), before_(gpu.api().current_device()) {
+    if (before_ != gpu.device()) gpu.api().make_current(gpu.device());
+  }
+  ~GpuScope() {
+    if (before_ != gpu_.device()) gpu_.api().make_current(before_);
+  }
+  GpuScope(const GpuScope&) = delete;
+  GpuScope& operator=(const GpuScope&) = delete;
+
+ private:
+  const Gpu& gpu_;
+  const int before_;
+};
+
+/// Calls release(api) on the GPU. What cannot be given back, as the GPU has failed, has told its
+/// error before.
+template <typename Release>
+void GiveBack(const Gpu& gpu, const Release& release) {
+  try {
+    const GpuScope scope(gpu);
+    release(gpu.api());
+  } catch (const std::exception&) {
+    return;
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "common/gpu.h"
+
+namespace weir {
+
+/// Memory of a GPU, or of the host for copies to and from it; not initialised.
+class GpuMemory {
+ public:
+  enum class Kind : bool { kDevice, kPinned };
+
+  GpuMemory() = default;
+  GpuMemory(const Gpu& gpu, Kind kind, std::size_t bytes);
+  ~GpuMemory();
+  GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
+  GpuMemory& operator=(GpuMemory&& other) noexcept;
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  const Gpu* gpu_ = nullptr;
+  Kind kind_ = Kind::kDevice;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace weir

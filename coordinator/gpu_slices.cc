@@ -1,0 +1,58 @@
+#include "coordinator/gpu_slices.h"
+
+#include <algorithm>
+
+#include "coordinator/convert.h"
+#include "coordinator/gradient_slices.h"
+
+namespace weir {
+namespace {
+
+std::size_t BytesOf(const GradientSlice& slice) { return slice.elements * SizeOf(slice.dtype); }
+
+std::size_t PinnedBytes(std::span<const GradientSlice> slices) {
+  std::size_t bytes = 0;
+  for (const GradientSlice& slice : slices) {
+    if (slice.ready) bytes = std::max(bytes, slice.pinned_at + BytesOf(slice));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+GpuSlices::GpuSlices(const Gpu& gpu, std::span<const GradientSlice> slices)
+    : slices_(slices),
+      stream_(gpu),
+      gradients_(gpu, GpuMemory::Kind::kPinned, PinnedBytes(slices)),
+      results_(gpu, GpuMemory::Kind::kPinned, PinnedBytes(slices)) {}
+
+const void* GpuSlices::Gradient(const GradientSlice& slice) {
+  if (!fetched_) Fetch();
+  return gradients_.data() + slice.pinned_at;
+}
+
+void GpuSlices::Fetch() {
+  for (const GradientSlice& slice : slices_) {
+    if (!slice.ready || slice.gradient == nullptr) continue;
+    stream_.WaitFor(*slice.ready);
+    stream_.Copy(gradients_.data() + slice.pinned_at, slice.gradient, BytesOf(slice));
+  }
+  stream_.Await();
+  fetched_ = true;
+}
+
+void GpuSlices::Deliver(const GradientSlice& slice, std::span<const float> result) {
+  std::byte* const converted = results_.data() + slice.pinned_at;
+  ConvertFromFloat(result, slice.dtype, converted);
+  stream_.WaitFor(*slice.ready);
+  stream_.Copy(slice.update, converted, BytesOf(slice));
+  delivers_ = true;
+}
+
+void GpuSlices::AwaitResults() {
+  if (!delivers_) return;
+  stream_.Await();
+  delivers_ = false;
+}
+
+}  // namespace weir

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "common/gpu.h"
+#include "common/gpu_memory.h"
+#include "common/gpu_stream.h"
+
+namespace weir {
+
+struct GradientSlice;
+
+/// Those gradients of a bucket that lie on a GPU (GradientSlice::ready), on their way through the
+/// host's memory: what all routes can work with. Belongs to whoever holds the bucket.
+class GpuSlices {
+ public:
+  /// `slices`: all of the bucket, which live longer than this.
+  GpuSlices(const Gpu& gpu, std::span<const GradientSlice> slices);
+
+  /// The slice's gradient of this step, as it is, until the step ends. Those of the whole bucket
+  /// are copied when the first one is asked for.
+  const void* Gradient(const GradientSlice& slice);
+  /// Copies a result, converted, to where the slice's belongs. It is there after AwaitResults.
+  void Deliver(const GradientSlice& slice, std::span<const float> result);
+  void AwaitResults();
+  /// The step is over.
+  void Forget() { fetched_ = false; }
+
+ private:
+  void Fetch();
+
+  const std::span<const GradientSlice> slices_;
+  GpuStream stream_;
+  // Pinned; each slice at its pinned_at.
+  GpuMemory gradients_;
+  GpuMemory results_;
+  bool fetched_ = false;
+  bool delivers_ = false;  ///< Results are on their way.
+};
+
+}  // namespace weir

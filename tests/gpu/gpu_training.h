@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compression/options.h"
+#include "tests/engine/job_on_hosts.h"
+#include "weir/engine.h"
+
+namespace weir {
+
+/// A training whose tensors lie where a test wants them; all else depends on its numbers alone.
+struct GpuTraining {
+  struct Tensor {
+    std::string name;
+    Shape shape;
+    DType dtype = DType::kFloat32;
+  };
+  std::vector<Tensor> tensors;
+  CompressionOptions compression{};
+  int ranks = 2;
+  int ranks_per_host = 1;
+  int steps = 12;
+  float loss_scale = 1.0f;
+  std::size_t fusion_threshold_bytes = Settings().fusion_threshold_bytes;
+  /// Tensors of which this is true are not submitted, and have a default update instead.
+  std::function<bool(int rank, int step, std::size_t tensor)> unused = {};
+  /// Becomes every entry of a tensor, for those that are not finite.
+  std::function<void(int rank, int step, std::size_t tensor, std::span<float> gradient)> spoil = {};
+};
+
+/// Where each tensor of each rank lies.
+using Placement = std::function<Device(int rank, std::size_t tensor)>;
+inline Device OnCpu(int, std::size_t) { return {}; }
+inline Device OnGpu0(int, std::size_t) { return {0}; }
+
+/// What a rank has seen of it.
+struct Trained {
+  std::vector<std::vector<std::byte>> updates;  ///< By step, then tensor.
+  std::vector<StepReport> reports;
+  std::string state;  ///< Saved at the end.
+};
+
+/// Trains, on the GPUs of the tested library, and returns what each rank saw. `states`, where
+/// given: each rank goes on from its own.
+std::vector<Trained> Train(const GpuTraining& training, const Placement& placement,
+                           const std::vector<std::string>& states = {});
+
+}  // namespace weir

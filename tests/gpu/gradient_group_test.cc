@@ -1,0 +1,209 @@
+// Gradients on GPUs: the bits of those on the CPU, whatever compresses them and however they
+// travel.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/engine/keeping_cases.h"
+#include "tests/gpu/gpu_training.h"
+#include "tests/gpu/tested_gpu.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+void ExpectSame(const std::vector<Trained>& found, const std::vector<Trained>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t rank = 0; rank < found.size(); ++rank) {
+    SCOPED_TRACE("rank " + std::to_string(rank));
+    ASSERT_EQ(found[rank].updates.size(), expected[rank].updates.size());
+    for (std::size_t i = 0; i < found[rank].updates.size(); ++i) {
+      ASSERT_EQ(found[rank].updates[i], expected[rank].updates[i]) << "update " << i;
+    }
+    for (std::size_t step = 0; step < found[rank].reports.size(); ++step) {
+      const StepReport& report = found[rank].reports[step];
+      const StepReport& wanted = expected[rank].reports[step];
+      EXPECT_EQ(report.skipped, wanted.skipped);
+      EXPECT_EQ(report.gradient_norm, wanted.gradient_norm);
+      EXPECT_EQ(report.wire_bytes, wanted.wire_bytes);
+      EXPECT_EQ(report.non_finite_entries, wanted.non_finite_entries);
+    }
+    EXPECT_TRUE(found[rank].state == expected[rank].state) << "another state";
+  }
+}
+
+/// Small ones, which nothing may touch by mistake (tests/emulated_gpu/memory.h).
+std::vector<GpuTraining::Tensor> Tensors() {
+  return {{"w", Shape{30, 43}},
+          {"b", Shape{37}},
+          {"half", Shape{5, 77}, DType::kFloat16},
+          {"brain", Shape{3, 100}, DType::kBFloat16},
+          {"double", Shape{4, 5}, DType::kFloat64}};
+}
+
+const CompressionOptions kDgc = {{"compressor", "dgc"},  {"density", "0.02"},
+                                 {"momentum_mu", "0.9"}, {"min_elements", "100"},
+                                 {"policy", "always"},   {"warmup_steps", "5"}};
+
+using GpuGroup = OnGpu<testing::Test>;
+
+class GpuGroupOf : public OnGpu<testing::TestWithParam<KeepingCase>> {};
+
+TEST_P(GpuGroupOf, HasTheBitsOfTheCpu) {
+  const KeepingCase& what = GetParam();
+  const GpuTraining training{.tensors = Tensors(),
+                             .compression = what.options,
+                             .ranks = 2 * what.ranks_per_contributor,
+                             .ranks_per_host = what.ranks_per_contributor,
+                             .steps = 6};
+  ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
+}
+
+INSTANTIATE_TEST_SUITE_P(Keeping, GpuGroupOf, testing::ValuesIn(KeepingCases()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_F(GpuGroup, OfEveryOtherKindHasTheBitsOfTheCpu) {
+  const CompressionOptions kinds[] = {{},
+                                      {{"compressor", "fp16"}},
+                                      {{"compressor", "bf16"}},
+                                      {{"compressor", "powersgd"}},
+                                      {{"compressor", "dithering"}, {"policy", "always"}}};
+  for (const CompressionOptions& compression : kinds) {
+    SCOPED_TRACE(testing::PrintToString(compression));
+    const GpuTraining training{.tensors = Tensors(), .compression = compression};
+    ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
+  }
+}
+
+TEST_F(GpuGroup, OfLargeDenseTensorsHasTheBitsOfTheCpu) {
+  const GpuTraining training{
+      .tensors = {{"large", Shape{400, 300}}, {"b", Shape{37}}}, .steps = 3, .loss_scale = 2.0f};
+  ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
+  GpuTraining alone = training;
+  alone.fusion_threshold_bytes = 0;
+  alone.loss_scale = 1.0f;
+  ExpectSame(Train(alone, OnGpu0), Train(alone, OnCpu));
+}
+
+// Ranks need not be alike, nor a rank's tensors.
+TEST_F(GpuGroup, MayBeMixedWithOthersOnTheCpu) {
+  const GpuTraining training{.tensors = Tensors(), .compression = kDgc, .ranks = 3};
+  const std::vector<Trained> expected = Train(training, OnCpu);
+  ExpectSame(Train(training, [](int rank, std::size_t) { return Device{rank - 1}; }), expected);
+  ExpectSame(
+      Train(training,
+            [](int, std::size_t tensor) { return Device{tensor % 2 == 0 ? 1 : Device::kCpu}; }),
+      expected);
+}
+
+TEST_F(GpuGroup, ClippedAndScaledHasTheBitsOfTheCpu) {
+  GpuTraining training{.tensors = Tensors(), .compression = kDgc, .loss_scale = 128.0f};
+  training.compression["clip_norm"] = "0.5";
+  ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
+}
+
+TEST_F(GpuGroup, SkipsTheStepsThatTheCpuSkips) {
+  GpuTraining training{.tensors = Tensors(), .compression = kDgc};
+  training.compression["skip_nonfinite"] = "true";
+  training.spoil = [](int rank, int step, std::size_t tensor, std::span<float> gradient) {
+    if (rank == 1 && step % 3 == 1 && tensor == 2) {
+      gradient[7] = std::numeric_limits<float>::infinity();
+    }
+  };
+  const std::vector<Trained> found = Train(training, OnGpu0);
+  ExpectSame(found, Train(training, OnCpu));
+  EXPECT_TRUE(found[0].reports[1].skipped);
+}
+
+TEST_F(GpuGroup, UpdatesTensorsThatItDidNotUse) {
+  GpuTraining training{.tensors = Tensors(), .compression = kDgc};
+  training.unused = [](int rank, int step, std::size_t tensor) {
+    return (static_cast<std::size_t>(rank + step) + tensor) % 3 == 0;
+  };
+  ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
+  training.tensors.resize(1);  // No other one is waited for in its place.
+  ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
+}
+
+TEST_F(GpuGroup, GoesOnFromAStateOfTheCpuAndBack) {
+  GpuTraining training{.tensors = Tensors(), .compression = kDgc, .steps = 4};
+  const auto states = [](const std::vector<Trained>& trained) {
+    std::vector<std::string> all;
+    for (const Trained& one : trained) all.push_back(one.state);
+    return all;
+  };
+  const std::vector<std::string> begun = states(Train(training, OnCpu));
+  const std::vector<Trained> on_gpu = Train(training, OnGpu0, begun);
+  const std::vector<Trained> on_cpu = Train(training, OnCpu, begun);
+  ExpectSame(on_gpu, on_cpu);
+  ExpectSame(Train(training, OnCpu, states(on_gpu)), Train(training, OnGpu0, states(on_cpu)));
+}
+
+/// What an engine alone says to a group of these tensors.
+std::string RefusalOf(std::vector<GradientSpec> tensors, const std::string& library) {
+  Settings settings;
+  settings.gpu_library = library;
+  std::string text;
+  RunLocal(
+      1,
+      [&](Engine& engine) {
+        try {
+          engine.Register({.name = "g", .tensors = tensors});
+        } catch (const InvalidArgument& error) {
+          text = error.what();
+        }
+      },
+      settings);
+  return text;
+}
+
+TEST(GpuGroupWithoutALibrary, IsRefusedWithWhatIsMissing) {
+  EXPECT_THAT(RefusalOf({{.name = "w", .shape = Shape{3}, .device = {0}}}, "/no/such.so"),
+              AllOf(HasSubstr("gradient 'w' is on cuda:0"), HasSubstr("there is no /no/such.so")));
+}
+
+TEST_F(GpuGroup, OnAGpuThatThereIsNotIsRefused) {
+  EXPECT_THAT(RefusalOf({{.name = "w", .shape = Shape{3}, .device = {99}}}, TestedGpuLibraryPath()),
+              AllOf(HasSubstr("gradient 'w' is on cuda:99"), HasSubstr("GPUs, from cuda:0")));
+}
+
+TEST_F(GpuGroup, OnTwoGpusIsRefused) {
+  EXPECT_THAT(RefusalOf({{.name = "w", .shape = Shape{3}, .device = {0}},
+                         {.name = "b", .shape = Shape{3}, .device = {1}}},
+                        TestedGpuLibraryPath()),
+              AllOf(HasSubstr("'b' is on cuda:1"), HasSubstr("'w' on cuda:0")));
+}
+
+TEST_F(GpuGroup, TakesNoTensorOfAnotherDevice) {
+  Settings settings;
+  settings.gpu_library = TestedGpuLibraryPath();
+  RunLocal(
+      1,
+      [&](Engine& engine) {
+        const Shape shape{3};
+        const auto group = engine.Register(
+            {.name = "g", .tensors = {{.name = "w", .shape = shape, .device = {0}}}});
+        std::vector<float> values(3);
+        const TensorView view{values.data(), DType::kFloat32, shape};
+        group->BeginStep({});
+        try {
+          group->Submit(0, view, view);
+          ADD_FAILURE() << "taken";
+        } catch (const InvalidArgument& error) {
+          EXPECT_THAT(error.what(), AllOf(HasSubstr("gradient of 'w' is on cpu"),
+                                          HasSubstr("registered on cuda:0")));
+        }
+        group->EndStep();
+        group->WaitStep();
+      },
+      settings);
+}
+
+}  // namespace
+}  // namespace weir

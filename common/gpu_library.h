@@ -29,6 +29,8 @@ struct GpuApi {
   /// Of the host, which copies to and from the device need not wait for.
   void* (*allocate_pinned)(std::size_t bytes) = nullptr;
   void (*release_pinned)(void* memory) = nullptr;
+  /// Makes all bytes of the device's memory 0; returns once it is done.
+  void (*clear)(void* memory, std::size_t bytes) = nullptr;
   /// Between host and device, either way; returns once it is done.
   void (*copy)(void* to, const void* from, std::size_t bytes) = nullptr;
 

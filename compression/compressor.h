@@ -8,12 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "compression/gpu_rule.h"
 #include "compression/sparse_payload.h"
 #include "weir/dtype.h"
 
 namespace weir {
 
 class FactorCompressor;
+class GpuCompressor;
 class JointCompressor;
 class ThreadPool;
 
@@ -91,6 +93,11 @@ class Compressor {
   /// This compressor as one whose entries are to be selected together with those of the other
   /// tensors of its bucket, or null (compression/joint_compressor.h). Encode selects its own.
   virtual JointCompressor* joint() { return nullptr; }
+
+  /// Set where kernels can do this compressor's work; its memory is then this of GpuCompressor.
+  virtual std::optional<GpuRule> gpu_rule() const { return std::nullopt; }
+  /// This compressor as one whose memory lies on a GPU, or null (compression/gpu_compressor.h).
+  virtual GpuCompressor* gpu() { return nullptr; }
 
   /// Set when a payload is a list of entries which a route may divide by index (topk, dgc), to the
   /// type that holds their values however they are divided. Not with low-bit values.

@@ -99,6 +99,12 @@ void DenseMomentum::Revert() {
   sent_anything_ = false;
 }
 
+std::optional<GpuRule> DenseMomentum::gpu_rule() const {
+  if (adam_ || IsLowBit(type_) || sent_.empty()) return std::nullopt;
+  return GpuRule{
+      .kind = GpuRule::Kind::kDenseMomentum, .momentum = momentum_, .m = m_, .values = type_};
+}
+
 std::vector<Compressor::StateArray> DenseMomentum::State() {
   std::vector<StateArray> state;
   if (momentum_ != Momentum::kNone) state.push_back({"momentum", u_.values()});

@@ -38,6 +38,8 @@ class DenseMomentum final : public Compressor {
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override;
+  /// Not with Adam, nor with low-bit values.
+  std::optional<GpuRule> gpu_rule() const override;
   std::uint64_t non_finite_entries() const override { return non_finite_; }
   /// "momentum" (none with Momentum::kNone) or Adam's moments, and "error".
   std::vector<StateArray> State() override;

@@ -52,6 +52,8 @@ class Dgc final : public Compressor, private JointCompressor {
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override { step_.Undo(); }
+  /// Not with Adam, nor where entries are selected together or have low-bit values.
+  std::optional<GpuRule> gpu_rule() const override;
   JointCompressor* joint() override { return settings_.joint ? this : nullptr; }
   /// Gradient entries, means of the dense phase, and overflowed entries of v.
   std::uint64_t non_finite_entries() const override {

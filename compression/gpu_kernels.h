@@ -26,7 +26,6 @@ struct GpuDgcTensor {
   float m = 0.9f;
   bool masking = true;
   ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
-  DType dtype = DType::kFloat32;           ///< Of the gradient: or kFloat16, kBFloat16.
 };
 
 /// What was received of one tensor, and where its mean goes.
@@ -38,7 +37,8 @@ struct GpuMean {
   };
   std::span<const Payload> payloads;  ///< Of all ranks, in their order; as many for each tensor.
   float gain = 1.0f;                  ///< What the mean is divided by once more.
-  void* mean = nullptr;               ///< n values of the tensor's dtype; null: none is wanted.
+  void* mean = nullptr;               ///< n values; null: none is wanted.
+  DType dtype = DType::kFloat32;      ///< Of `mean`: or kFloat16, kBFloat16.
 };
 
 /// Deep Gradient Compression of all tensors of a bucket (compression/dgc.h): one launch takes all
@@ -52,6 +52,7 @@ class GpuDgc {
   /// One tensor in a step.
   struct Part {
     const void* gradient = nullptr;  ///< n entries; null for zeros.
+    DType dtype = DType::kFloat32;   ///< Of the gradient: or kFloat16, kBFloat16.
     float scale = 1.0f;              ///< StepContext::gradient_scale.
     std::size_t k = 1;               ///< Entries to send, of n.
     std::byte* payload = nullptr;    ///< SparsePayloadBytes(n, k, values) bytes; any alignment.
@@ -76,8 +77,9 @@ class GpuDgc {
     bool reread = false;           ///< Too few or too many of them: v was read again.
     std::uint64_t non_finite = 0;  ///< See DgcStep::non_finite_entries.
   };
-  /// Copies the reports of all tensors to the host's memory `reports`.
-  virtual void Read(std::span<Report> reports, void* stream) = 0;
+  /// Copies the reports of all tensors to the host, where they are once the stream has come so far.
+  virtual void FetchReports(void* stream) = 0;
+  virtual Report ReportOf(std::size_t tensor) const = 0;
 };
 
 /// One tensor of a GpuDenseMomentum, as in GpuDgcTensor.
@@ -88,7 +90,6 @@ struct GpuDenseTensor {
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;
   ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
-  DType dtype = DType::kFloat32;
 };
 
 /// What DGC does with the tensors of a bucket that stay dense (compression/dense_momentum.h). As
@@ -99,6 +100,7 @@ class GpuDenseMomentum {
 
   struct Part {
     const void* gradient = nullptr;
+    DType dtype = DType::kFloat32;
     float scale = 1.0f;
     std::byte* payload = nullptr;  ///< DensePayloadBytes(n, values).
   };
@@ -108,8 +110,9 @@ class GpuDenseMomentum {
   virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
   /// u and error were written from outside.
   virtual void Forget(void* stream) = 0;
-  /// Copies to the host's memory how many entries of each tensor were not finite so far.
-  virtual void Read(std::span<std::uint64_t> non_finite, void* stream) = 0;
+  /// Copies to the host how many entries of each tensor were not finite so far, as FetchReports.
+  virtual void FetchCounts(void* stream) = 0;
+  virtual std::uint64_t NonFinite(std::size_t tensor) const = 0;
 };
 
 /// Momentum on a mean that came as it is: `out`, n values of `dtype`, becomes what ApplyMomentum

@@ -1,14 +1,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <memory>
 #include <span>
 
 namespace weir {
 
 /// `n` floats, zero at first, that live as long as a compressor: aligned to cache lines and, when
-/// large, in huge pages where the system grants them (5-10 % faster to stream through).
+/// large, in huge pages where the system grants them (5-10 % faster to stream through), which take
+/// memory when they are first touched.
 class StateBuffer {
  public:
   /// Throws std::bad_alloc.
@@ -19,10 +19,11 @@ class StateBuffer {
 
  private:
   struct Free {
-    void operator()(float* data) const { std::free(data); }
+    std::size_t mapped;  ///< Bytes; 0: it was allocated.
+    void operator()(float* data) const;
   };
   std::size_t n_;
-  std::unique_ptr<float[], Free> data_;
+  std::unique_ptr<float[], Free> data_{nullptr, Free{0}};
 };
 
 }  // namespace weir

@@ -46,13 +46,6 @@ void GpuSlices::Deliver(const GradientSlice& slice, std::span<const float> resul
   ConvertFromFloat(result, slice.dtype, converted);
   stream_.WaitFor(*slice.ready);
   stream_.Copy(slice.update, converted, BytesOf(slice));
-  delivers_ = true;
-}
-
-void GpuSlices::AwaitResults() {
-  if (!delivers_) return;
-  stream_.Await();
-  delivers_ = false;
 }
 
 }  // namespace weir

@@ -21,9 +21,9 @@ class GpuSlices {
   /// The slice's gradient of this step, as it is, until the step ends. Those of the whole bucket
   /// are copied when the first one is asked for.
   const void* Gradient(const GradientSlice& slice);
-  /// Copies a result, converted, to where the slice's belongs. It is there after AwaitResults.
+  /// Copies a result, converted, to where the slice's belongs, once stream() has come so far.
   void Deliver(const GradientSlice& slice, std::span<const float> result);
-  void AwaitResults();
+  GpuStream& stream() { return stream_; }
   /// The step is over.
   void Forget() { fetched_ = false; }
 
@@ -36,7 +36,6 @@ class GpuSlices {
   GpuMemory gradients_;
   GpuMemory results_;
   bool fetched_ = false;
-  bool delivers_ = false;  ///< Results are on their way.
 };
 
 }  // namespace weir

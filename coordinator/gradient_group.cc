@@ -4,6 +4,7 @@
 
 #include "common/log.h"
 #include "compression/answer_options.h"
+#include "compression/gpu_compressor.h"
 #include "compression/standard_options.h"
 #include "coordinator/servers/group_description.h"
 #include "ops/push_pull/server_messages.h"
@@ -33,6 +34,7 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       non_finite_(spec_.tensors.size()) {
   coordinator_.ThrowIfEnded();  // There is no transport any more to make buckets for.
   WarnOfOptions();
+  MoveCompressorsToGpu();
   MakeBuckets();
   Register();
 }
@@ -85,6 +87,19 @@ const Gpu* GradientGroupImpl::FindGpu() const {
     gpu = &coordinator_.gpus().At(tensor.device, "gradient '" + tensor.name + "'", where);
   }
   return gpu;
+}
+
+void GradientGroupImpl::MoveCompressorsToGpu() {
+  for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
+    const GradientSpec& tensor = spec_.tensors[plan_.parts[p].tensor];
+    std::unique_ptr<Compressor>& compressor = plan_.compressors[p];
+    // Kernels read no fp64.
+    if (!tensor.device.is_gpu() || tensor.dtype == DType::kFloat64 || !compressor->gpu_rule()) {
+      continue;
+    }
+    compressor =
+        std::make_unique<GpuCompressor>(std::move(compressor), plan_.parts[p].elements, *gpu_);
+  }
 }
 
 GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {

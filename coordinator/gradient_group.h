@@ -68,6 +68,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
 
   /// Throws InvalidArgument for tensors on several GPUs, or on one that cannot be used.
   const Gpu* FindGpu() const;
+  /// Of the tensors that lie on the GPU, the compressors whose work kernels can do.
+  void MoveCompressorsToGpu();
   GradientSlice MakeSlice(std::size_t part);
   void MakeBuckets();
   void WarnOfOptions() const;

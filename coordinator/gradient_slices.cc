@@ -33,6 +33,7 @@ GradientSlices::GradientSlices(std::string bucket, std::uint32_t index,
           (slice.elements * SizeOf(slice.dtype) + kPinnedStep - 1) / kPinnedStep * kPinnedStep;
     }
     gpu_ = std::make_unique<GpuSlices>(*gpu, slices_);
+    gpu_compression_ = GpuCompression::Make(gpu_->stream(), slices_, step_);
   }
   std::vector<JointCompressor*> joint;
   for (const GradientSlice& slice : slices_) {
@@ -151,13 +152,32 @@ std::size_t GradientSlices::EncodeFrom(Origin origin, const GradientSlice& slice
                                        std::span<std::byte> payload) {
   if (joint_ && encoded_ == 0) SelectTogether(origin);
   const StepContext context = ContextOf(slice, origin);
-  JointCompressor* const one = slice.compressor->joint();
-  const std::size_t bytes =
-      one != nullptr ? one->EncodeTaken(context, payload)
-                     : slice.compressor->Encode(context, GradientOf(slice, origin), payload);
+  std::size_t bytes = 0;
+  if (slice.compressor->gpu() != nullptr) {
+    bytes = EncodeOnGpu(origin, slice, payload);
+  } else if (JointCompressor* const one = slice.compressor->joint()) {
+    bytes = one->EncodeTaken(context, payload);
+  } else {
+    bytes = slice.compressor->Encode(context, GradientOf(slice, origin), payload);
+  }
   LookAt(slices_[encoded_], payload.first(bytes), origin);
   CountEncoded();
   return bytes;
+}
+
+std::size_t GradientSlices::EncodeOnGpu(Origin origin, const GradientSlice& slice,
+                                        std::span<std::byte> payload) {
+  if (!gpu_encoded_) {
+    gpu_encoded_ = true;
+    if (origin == Origin::kStaged) {
+      gpu_compression_->EncodeStaged(staging());
+    } else {
+      gpu_compression_->Encode();
+    }
+  }
+  const std::span<const std::byte> made = gpu_compression_->PayloadOf(slice);
+  std::ranges::copy(made, payload.begin());
+  return made.size();
 }
 
 void GradientSlices::LookAt(GradientSlice& slice, std::span<const std::byte> payload,
@@ -176,8 +196,26 @@ void GradientSlices::LookAt(GradientSlice& slice, std::span<const std::byte> pay
 }
 
 void GradientSlices::Finish(const GradientSlice& slice, std::span<float> mean) const {
-  slice.compressor->Finish(ContextOf(slice), mean);
+  const StepContext& context = ContextOf(slice);
+  GpuCompressor* const on_gpu = slice.compressor->gpu();
+  if (on_gpu != nullptr && on_gpu->FinishesOnGpu(context)) {
+    return gpu_compression_->Finish(slice, mean);
+  }
+  slice.compressor->Finish(context, mean);
   Deliver(slice, mean);
+}
+
+void GradientSlices::MergeMeans(std::span<const Payloads> received) {
+  if (gpu_compression_) gpu_compression_->MergeMeans(received);
+  of_slice_.resize(received.size());
+  for (std::size_t i = 0; i < slices_.size(); ++i) {
+    if (slices_[i].compressor->gpu() != nullptr) continue;
+    const std::span<float> mean = Target(slices_[i]);
+    std::ranges::transform(received, of_slice_.begin(),
+                           [i](const Payloads& payloads) { return payloads[i]; });
+    slices_[i].compressor->MergeMean(of_slice_, mean);
+    Finish(slices_[i], mean);
+  }
 }
 
 void GradientSlices::Deliver(const GradientSlice& slice, std::span<const float> result) const {
@@ -190,17 +228,25 @@ void GradientSlices::Deliver(const GradientSlice& slice, std::span<const float> 
 }
 
 void GradientSlices::AwaitDelivery() {
-  if (gpu_) gpu_->AwaitResults();
+  if (!gpu_) return;
+  if (gpu_compression_) gpu_compression_->FetchFindings();
+  gpu_->stream().Await();
+  if (gpu_compression_) gpu_compression_->TellFindings();
 }
 
 void GradientSlices::Keep() {
   encoded_ = 0;
+  gpu_encoded_ = false;
   if (gpu_) gpu_->Forget();
 }
 
 void GradientSlices::Revert() {
-  for (std::size_t i = 0; i < encoded_; ++i) slices_[i].compressor->Revert();
+  for (std::size_t i = 0; i < encoded_; ++i) {
+    if (slices_[i].compressor->gpu() == nullptr) slices_[i].compressor->Revert();
+  }
+  if (gpu_encoded_) gpu_compression_->Undo();
   encoded_ = 0;
+  gpu_encoded_ = false;
 }
 
 }  // namespace weir

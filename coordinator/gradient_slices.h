@@ -11,6 +11,7 @@
 #include "compression/compressor.h"
 #include "compression/joint_selection.h"
 #include "coordinator/bucket_frame.h"
+#include "coordinator/gpu_compression.h"
 #include "coordinator/gpu_slices.h"
 #include "coordinator/handle_table.h"
 #include "ops/reduce.h"
@@ -123,8 +124,12 @@ class GradientSlices {
   std::size_t EncodeStaged(const GradientSlice& slice, std::span<std::byte> payload);
   /// Counts a slice, the next one in order, as encoded in another way.
   void CountEncoded() { ++encoded_; }
-  /// Lets the compressor finish the slice's mean, in place, and delivers it.
+  /// Lets the compressor finish the slice's mean, which it may do in place, and delivers it.
   void Finish(const GradientSlice& slice, std::span<float> mean) const;
+  /// Brings the means of what all senders' payloads decode to, by sender then slice, into the
+  /// updates, finished. The payloads are checked.
+  using Payloads = std::vector<std::span<const std::byte>>;
+  void MergeMeans(std::span<const Payloads> received);
 
   /// False: routes may not touch the slice's gradient and update, but for what follows.
   static bool OnHost(const GradientSlice& slice) { return slice.ready == nullptr; }
@@ -141,6 +146,8 @@ class GradientSlices {
  private:
   enum class Origin : bool { kSubmitted, kStaged };
   std::size_t EncodeFrom(Origin origin, const GradientSlice& slice, std::span<std::byte> payload);
+  /// The first one does the work of all (GpuCompression).
+  std::size_t EncodeOnGpu(Origin origin, const GradientSlice& slice, std::span<std::byte> payload);
   StepContext ContextOf(const GradientSlice& slice, Origin origin) const;
   std::span<const float> GradientOf(const GradientSlice& slice, Origin origin);
   void SelectTogether(Origin origin);
@@ -158,6 +165,9 @@ class GradientSlices {
   std::vector<float> staging_;    ///< Fused, converted or summed gradients.
   std::vector<float> converted_;  ///< One slice as fp32, when gradients are not.
   std::unique_ptr<GpuSlices> gpu_;
+  std::unique_ptr<GpuCompression> gpu_compression_;
+  bool gpu_encoded_ = false;  ///< In this step.
+  Payloads of_slice_;         ///< By sender.
 };
 
 }  // namespace weir

@@ -19,9 +19,11 @@ struct Step {
   GpuDenseTensor tensor;
   std::uint64_t first = 0;  ///< Of its places in the log.
   const void* gradient = nullptr;
+  DType dtype = DType::kFloat32;
   float scale = 1.0f;
   std::byte* payload = nullptr;
   void* mean = nullptr;
+  DType mean_dtype = DType::kFloat32;
 };
 struct Status {
   std::uint32_t largest;  ///< Of the keys to send, the largest finite one.
@@ -49,8 +51,7 @@ __global__ void __launch_bounds__(kThreads)
   std::uint32_t largest = 0;
   unsigned non_finite = 0;
   ForEachOfTile(tile, step.tensor.n, [&](std::size_t i) {
-    const float gradient =
-        step.gradient == nullptr ? 0.0f : ValueAt(step.gradient, i, step.tensor.dtype);
+    const float gradient = step.gradient == nullptr ? 0.0f : ValueAt(step.gradient, i, step.dtype);
     const float scaled = gradient * step.scale;
     const bool finite = IsFinite(scaled);
     float error = step.tensor.error[i] + (finite ? scaled : 0.0f);
@@ -116,7 +117,7 @@ __global__ void __launch_bounds__(kThreads)
     const float direction =
         Direction(tensor.momentum, tensor.m, sum / static_cast<float>(ranks),
                   tensor.u == nullptr ? nullptr : tensor.u + i, &statuses[tile.tensor].non_finite);
-    if (step.mean != nullptr) SetValue(step.mean, i, tensor.dtype, direction);
+    if (step.mean != nullptr) SetValue(step.mean, i, step.mean_dtype, direction);
   });
 }
 
@@ -145,7 +146,7 @@ class DenseMomentumBucket final : public GpuDenseMomentum {
       }
     }
     log_ = DeviceArray<float>(elements);
-    tiles_ = UploadedArray<TileOf>(tiles.size());
+    tiles_ = SharedArray<TileOf>(tiles.size());
     std::ranges::copy(tiles, tiles_.host().begin());
     tiles_.Upload(nullptr);
     statuses_.Clear(nullptr);
@@ -158,14 +159,15 @@ class DenseMomentumBucket final : public GpuDenseMomentum {
     for (std::size_t i = 0; i < parts.size(); ++i) {
       Step& step = steps_.host()[i];
       step.gradient = parts[i].gradient;
+      step.dtype = parts[i].dtype;
       step.scale = parts[i].scale;
       step.payload = parts[i].payload;
     }
     steps_.Upload(in);
     ClearLargest(in);
-    Launch(TakeKernel, tiles(), in, steps_.device(), statuses_.data(), tiles_.device(),
+    Launch(TakeKernel, tiles(), in, steps_.device(), statuses_.device(), tiles_.device(),
            log_.data());
-    Launch(WriteKernel, tiles(), in, steps_.device(), statuses_.data(), tiles_.device());
+    Launch(WriteKernel, tiles(), in, steps_.device(), statuses_.device(), tiles_.device());
     sent_ = true;
   }
 
@@ -182,29 +184,26 @@ class DenseMomentumBucket final : public GpuDenseMomentum {
     const std::size_t ranks = means.front().payloads.size();
     if (payloads_.host().size() != means.size() * ranks) {
       Check(cudaStreamSynchronize(in));
-      payloads_ = UploadedArray<const std::byte*>(means.size() * ranks);
+      payloads_ = SharedArray<const std::byte*>(means.size() * ranks);
     }
     for (std::size_t i = 0; i < means.size(); ++i) {
       steps_.host()[i].mean = means[i].mean;
+      steps_.host()[i].mean_dtype = means[i].dtype;
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         payloads_.host()[i * ranks + rank] = means[i].payloads[rank].bytes;
       }
     }
     steps_.Upload(in);
     payloads_.Upload(in);
-    Launch(MergeKernel, tiles(), in, steps_.device(), statuses_.data(), tiles_.device(),
+    Launch(MergeKernel, tiles(), in, steps_.device(), statuses_.device(), tiles_.device(),
            payloads_.device(), static_cast<std::uint32_t>(ranks));
   }
 
   void Forget(void*) override { sent_ = false; }
 
-  void Read(std::span<std::uint64_t> non_finite, void* stream) override {
-    const auto in = static_cast<cudaStream_t>(stream);
-    read_.resize(statuses_.size());
-    Check(cudaMemcpyAsync(read_.data(), statuses_.data(), read_.size() * sizeof(Status),
-                          cudaMemcpyDefault, in));
-    Check(cudaStreamSynchronize(in));
-    for (std::size_t i = 0; i < non_finite.size(); ++i) non_finite[i] = read_[i].non_finite;
+  void FetchCounts(void* stream) override { statuses_.Download(static_cast<cudaStream_t>(stream)); }
+  std::uint64_t NonFinite(std::size_t tensor) const override {
+    return statuses_.host()[tensor].non_finite;
   }
 
  private:
@@ -214,13 +213,12 @@ class DenseMomentumBucket final : public GpuDenseMomentum {
   }
   void ClearLargest(cudaStream_t stream);
 
-  UploadedArray<Step> steps_;
-  DeviceArray<Status> statuses_;
-  UploadedArray<TileOf> tiles_;
+  SharedArray<Step> steps_;
+  SharedArray<Status> statuses_;
+  SharedArray<TileOf> tiles_;
   DeviceArray<float> log_;  ///< What was to be sent.
-  UploadedArray<const std::byte*> payloads_;
+  SharedArray<const std::byte*> payloads_;
   bool sent_ = false;
-  std::vector<Status> read_;
 };
 
 __global__ void ClearLargestKernel(Status* statuses, std::size_t count) {
@@ -229,7 +227,7 @@ __global__ void ClearLargestKernel(Status* statuses, std::size_t count) {
 }
 
 void DenseMomentumBucket::ClearLargest(cudaStream_t stream) {
-  Launch(ClearLargestKernel, BlocksFor(statuses_.size()), stream, statuses_.data(),
+  Launch(ClearLargestKernel, BlocksFor(statuses_.size()), stream, statuses_.device(),
          statuses_.size());
 }
 

@@ -43,28 +43,30 @@ class DeviceArray {
   std::size_t size_ = 0;
 };
 
-/// Values that the host writes and the GPU reads, step by step: the host's side in pinned memory,
+/// Values that one side writes and the other one reads, step by step: the host's in pinned memory,
 /// so that copying waits for nothing.
 template <typename T>
-class UploadedArray {
+class SharedArray {
  public:
-  UploadedArray() = default;
-  explicit UploadedArray(std::size_t size) : device_(size) {
+  SharedArray() = default;
+  explicit SharedArray(std::size_t size) : device_(size) {
     if (size == 0) return;
     void* memory = nullptr;
     Check(cudaMallocHost(&memory, size * sizeof(T)));
     host_ = static_cast<T*>(memory);
   }
-  ~UploadedArray() { cudaFreeHost(static_cast<void*>(host_)); }
-  UploadedArray(UploadedArray&& other) noexcept
+  ~SharedArray() { cudaFreeHost(static_cast<void*>(host_)); }
+  SharedArray(SharedArray&& other) noexcept
       : host_(std::exchange(other.host_, nullptr)), device_(std::move(other.device_)) {}
-  UploadedArray& operator=(UploadedArray&& other) noexcept {
+  SharedArray& operator=(SharedArray&& other) noexcept {
     std::swap(host_, other.host_);
     device_ = std::move(other.device_);
     return *this;
   }
 
   std::span<T> host() { return {host_, device_.size()}; }
+  std::span<const T> host() const { return {host_, device_.size()}; }
+  std::size_t size() const { return device_.size(); }
   T* device() const { return device_.data(); }
 
   /// What host() holds now may be written again once the stream has come past this.
@@ -73,6 +75,14 @@ class UploadedArray {
     Check(cudaMemcpyAsync(static_cast<void*>(device_.data()), static_cast<const void*>(host_),
                           device_.size() * sizeof(T), cudaMemcpyDefault, stream));
   }
+  /// host() holds it once the stream has come past this.
+  void Download(cudaStream_t stream) {
+    if (device_.size() == 0) return;
+    Check(cudaMemcpyAsync(static_cast<void*>(host_), static_cast<const void*>(device_.data()),
+                          device_.size() * sizeof(T), cudaMemcpyDefault, stream));
+  }
+  /// Makes all bytes of the device's side 0, in the stream.
+  void Clear(cudaStream_t stream) { device_.Clear(stream); }
 
  private:
   T* host_ = nullptr;

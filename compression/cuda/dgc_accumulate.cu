@@ -114,7 +114,7 @@ __device__ Seen AccumulateTile(const DgcTensor& tensor, const DgcPart& part, std
 template <Momentum kMomentum>
 __device__ Seen AccumulateTile(const DgcTensor& tensor, const DgcPart& part, std::size_t begin,
                                float threshold, std::uint32_t* marks) {
-  switch (tensor.dtype) {
+  switch (part.dtype) {
     case DType::kFloat16:
       return AccumulateTile<kMomentum, Float16>(tensor, part, begin, threshold, marks);
     case DType::kBFloat16:

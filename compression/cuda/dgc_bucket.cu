@@ -45,8 +45,7 @@ void DgcBucket::DescribeTensors(std::span<const GpuDgcTensor> tensors) {
               .momentum = in.momentum,
               .m = in.m,
               .masking = in.masking,
-              .values = in.values,
-              .dtype = in.dtype};
+              .values = in.values};
     tensor.runs = static_cast<std::uint32_t>(DividedUp(tensor.tiles, kRunTiles));
     tiles_ += tensor.tiles;
     runs_ += tensor.runs;
@@ -58,8 +57,8 @@ void DgcBucket::DescribeTensors(std::span<const GpuDgcTensor> tensors) {
 }
 
 void DgcBucket::AllocateByTiles() {
-  tile_tensors_ = UploadedArray<std::uint32_t>(tiles_);
-  run_tensors_ = UploadedArray<std::uint32_t>(runs_);
+  tile_tensors_ = SharedArray<std::uint32_t>(tiles_);
+  run_tensors_ = SharedArray<std::uint32_t>(runs_);
   for (std::size_t i = 0; i < count(); ++i) {
     const DgcTensor& tensor = tensors_.host()[i];
     std::ranges::fill(tile_tensors_.host().subspan(tensor.first_tile, tensor.tiles),
@@ -111,7 +110,7 @@ void DgcBucket::SetCounts(std::span<const Part> parts, cudaStream_t stream) {
   winner_values_ = DeviceArray<float>(winners);
   old_u_ = DeviceArray<float>(winners);
   old_v_ = DeviceArray<float>(winners);
-  jobs_ = UploadedArray<WriteJob>(jobs.size());
+  jobs_ = SharedArray<WriteJob>(jobs.size());
   std::ranges::copy(jobs, jobs_.host().begin());
   jobs_.Upload(stream);
 }
@@ -119,7 +118,7 @@ void DgcBucket::SetCounts(std::span<const Part> parts, cudaStream_t stream) {
 DgcBucketView DgcBucket::View() const {
   return {.tensors = tensors_.device(),
           .parts = parts_.device(),
-          .statuses = statuses_.data(),
+          .statuses = statuses_.device(),
           .scratch = {.marks = marks_.data(),
                       .tile_counts = tile_counts_.data(),
                       .tile_offsets = tile_offsets_.data(),
@@ -146,6 +145,7 @@ void DgcBucket::Encode(std::span<const Part> parts, void* stream) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     DgcPart& part = parts_.host()[i];
     part.gradient = parts[i].gradient;
+    part.dtype = parts[i].dtype;
     part.scale = parts[i].scale;
     part.payload = parts[i].payload;
   }
@@ -170,29 +170,25 @@ void DgcBucket::MergeMean(std::span<const GpuMean> means, void* stream) {
 }
 
 void DgcBucket::Forget(void* stream) {
-  read_.resize(count());
   const auto in = static_cast<cudaStream_t>(stream);
-  const std::size_t bytes = read_.size() * sizeof(DgcStatus);
-  Check(cudaMemcpyAsync(read_.data(), statuses_.data(), bytes, cudaMemcpyDefault, in));
+  statuses_.Download(in);
   Check(cudaStreamSynchronize(in));
-  for (DgcStatus& status : read_) status.tracker.Forget();
-  Check(cudaMemcpyAsync(statuses_.data(), read_.data(), bytes, cudaMemcpyDefault, in));
+  for (DgcStatus& status : statuses_.host()) status.tracker.Forget();
+  statuses_.Upload(in);
   Check(cudaStreamSynchronize(in));
   sent_ = false;
 }
 
-void DgcBucket::Read(std::span<Report> reports, void* stream) {
-  read_.resize(count());
-  const auto in = static_cast<cudaStream_t>(stream);
-  Check(cudaMemcpyAsync(read_.data(), statuses_.data(), read_.size() * sizeof(DgcStatus),
-                        cudaMemcpyDefault, in));
-  Check(cudaStreamSynchronize(in));
-  for (std::size_t i = 0; i < reports.size(); ++i) {
-    reports[i] = {.kth_magnitude = MagnitudeOfKey(read_[i].kth),
-                  .candidates = read_[i].candidates,
-                  .reread = read_[i].all,
-                  .non_finite = read_[i].non_finite};
-  }
+void DgcBucket::FetchReports(void* stream) {
+  statuses_.Download(static_cast<cudaStream_t>(stream));
+}
+
+GpuDgc::Report DgcBucket::ReportOf(std::size_t tensor) const {
+  const DgcStatus& status = statuses_.host()[tensor];
+  return {.kth_magnitude = MagnitudeOfKey(status.kth),
+          .candidates = status.candidates,
+          .reread = status.all,
+          .non_finite = status.non_finite};
 }
 
 std::unique_ptr<GpuDgc> MakeDgc(std::span<const GpuDgcTensor> tensors) {

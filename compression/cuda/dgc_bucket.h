@@ -23,7 +23,8 @@ class DgcBucket final : public GpuDgc {
   void Undo(void* stream) override;
   void MergeMean(std::span<const GpuMean> means, void* stream) override;
   void Forget(void* stream) override;
-  void Read(std::span<Report> reports, void* stream) override;
+  void FetchReports(void* stream) override;
+  Report ReportOf(std::size_t tensor) const override;
 
  private:
   void DescribeTensors(std::span<const GpuDgcTensor> tensors);
@@ -33,13 +34,13 @@ class DgcBucket final : public GpuDgc {
   DgcBucketView View() const;
   std::size_t count() const { return statuses_.size(); }
 
-  UploadedArray<DgcTensor> tensors_;
-  UploadedArray<DgcPart> parts_;
-  DeviceArray<DgcStatus> statuses_;
+  SharedArray<DgcTensor> tensors_;
+  SharedArray<DgcPart> parts_;
+  SharedArray<DgcStatus> statuses_;
   std::size_t tiles_ = 0;
   std::size_t runs_ = 0;
-  UploadedArray<std::uint32_t> tile_tensors_;
-  UploadedArray<std::uint32_t> run_tensors_;
+  SharedArray<std::uint32_t> tile_tensors_;
+  SharedArray<std::uint32_t> run_tensors_;
   DeviceArray<std::uint32_t> marks_;
   DeviceArray<std::uint32_t> tile_counts_;
   DeviceArray<std::uint32_t> tile_offsets_;
@@ -55,9 +56,8 @@ class DgcBucket final : public GpuDgc {
   DeviceArray<float> winner_values_;
   DeviceArray<float> old_u_;
   DeviceArray<float> old_v_;
-  UploadedArray<WriteJob> jobs_;
+  SharedArray<WriteJob> jobs_;
   bool sent_ = false;  ///< Undo has something to put back.
-  std::vector<DgcStatus> read_;
   SparseMerge merge_;
 };
 

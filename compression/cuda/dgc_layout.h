@@ -37,12 +37,12 @@ struct DgcTensor {
   float m;
   bool masking;
   ValueType values;
-  DType dtype;
 };
 
 /// One tensor in a step.
 struct DgcPart {
   const void* gradient;
+  DType dtype;  ///< Of the gradient.
   float scale;
   std::uint32_t k;
   std::uint32_t first_candidate;  ///< Of its room in the lists of candidates.

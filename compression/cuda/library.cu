@@ -67,6 +67,11 @@ void* AllocatePinned(std::size_t bytes) {
 
 void ReleasePinned(void* memory) { Check(cudaFreeHost(memory)); }
 
+void Clear(void* memory, std::size_t bytes) {
+  Check(cudaMemsetAsync(memory, 0, bytes, nullptr));
+  Check(cudaStreamSynchronize(nullptr));
+}
+
 void Copy(void* to, const void* from, std::size_t bytes) {
   Check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
 }
@@ -115,6 +120,7 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .release = Release,
                       .allocate_pinned = AllocatePinned,
                       .release_pinned = ReleasePinned,
+                      .clear = Clear,
                       .copy = Copy,
                       .make_stream = MakeStream,
                       .release_stream = ReleaseStream,

@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(kThreads)
   for (std::size_t i = threadIdx.x; begin + i < end; i += kThreads) {
     float mean = sums[i] / divisor;
     if (target.gain != 1.0f) mean /= target.gain;
-    SetValue(target.mean, begin + i, tensor.dtype, mean);
+    SetValue(target.mean, begin + i, target.dtype, mean);
   }
 }
 
@@ -122,8 +122,8 @@ void SparseMerge::Run(const DgcBucketView& bucket, std::span<const GpuMean> mean
   const bool grows = sources_.host().size() != means.size() * ranks || indices_.size() < entries;
   if (grows) {
     Check(cudaStreamSynchronize(stream));
-    sources_ = UploadedArray<Source>(means.size() * ranks);
-    targets_ = UploadedArray<Target>(means.size());
+    sources_ = SharedArray<Source>(means.size() * ranks);
+    targets_ = SharedArray<Target>(means.size());
     indices_ = DeviceArray<std::uint32_t>(entries);
     values_ = DeviceArray<float>(entries);
   }
@@ -134,7 +134,7 @@ void SparseMerge::Run(const DgcBucketView& bucket, std::span<const GpuMean> mean
       sources_.host()[i * ranks + rank] = {payload.bytes, payload.entries, first};
       first += payload.entries;
     }
-    targets_.host()[i] = {means[i].mean, means[i].gain};
+    targets_.host()[i] = {means[i].mean, means[i].gain, means[i].dtype};
   }
   sources_.Upload(stream);
   targets_.Upload(stream);

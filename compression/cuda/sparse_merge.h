@@ -29,11 +29,12 @@ class SparseMerge {
   struct Target {
     void* mean;
     float gain;
+    DType dtype;
   };
 
  private:
-  UploadedArray<Source> sources_;  ///< By tensor, then rank.
-  UploadedArray<Target> targets_;
+  SharedArray<Source> sources_;  ///< By tensor, then rank.
+  SharedArray<Target> targets_;
   DeviceArray<std::uint32_t> indices_;  ///< Decoded.
   DeviceArray<float> values_;
 };

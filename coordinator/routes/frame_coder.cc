@@ -39,7 +39,6 @@ void FrameCoder::Read(std::span<const std::byte> frame, Payloads& payloads) cons
   BucketFrame::Read(frame, gradients_.FrameIdentity(), payload_most_, payloads);
 }
 
-// In the senders' order, so that all replicas hold the same bits.
 void FrameCoder::MergeMean(std::span<const std::span<const std::byte>> frames,
                            const std::function<int(std::size_t)>& rank_of) {
   const std::vector<GradientSlice>& slices = gradients_.all();
@@ -59,14 +58,7 @@ void FrameCoder::MergeMean(std::span<const std::span<const std::byte>> frames,
       }
     }
   }
-  of_slice_.resize(frames.size());
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    const std::span<float> mean = gradients_.Target(slices[i]);
-    std::ranges::transform(received_, of_slice_.begin(),
-                           [i](const Payloads& payloads) { return payloads[i]; });
-    slices[i].compressor->MergeMean(of_slice_, mean);
-    gradients_.Finish(slices[i], mean);
-  }
+  gradients_.MergeMeans(received_);
 }
 
 void FrameCoder::DecodeOwn() {

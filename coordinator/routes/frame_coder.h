@@ -35,7 +35,7 @@ class FrameCoder {
   void DecodeOwn();
 
  private:
-  using Payloads = std::vector<std::span<const std::byte>>;
+  using Payloads = GradientSlices::Payloads;
   void Read(std::span<const std::byte> frame, Payloads& payloads) const;
 
   GradientSlices& gradients_;
@@ -43,7 +43,6 @@ class FrameCoder {
   std::size_t bytes_ = 0;
   std::vector<std::size_t> payload_most_;  ///< Of each slice in this step.
   std::vector<Payloads> received_;         ///< By sender, then slice.
-  Payloads of_slice_;                      ///< By sender.
 };
 
 }  // namespace weir

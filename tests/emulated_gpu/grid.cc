@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>
 #include <cstdio>
@@ -143,6 +144,8 @@ class Block {
   unsigned ended_ = 0;
 };
 
+std::atomic<std::uint64_t> launches = 0;
+
 /// Lives as long as the process: its fibers never end.
 Block& TheBlock() {
   static Block* const block = new Block;
@@ -153,10 +156,9 @@ Block& TheBlock() {
 
 void RunGrid(unsigned blocks, unsigned threads, const std::function<void()>& kernel) {
   static std::mutex one_at_a_time;
-  static unsigned launches = 0;
   const std::scoped_lock lock(one_at_a_time);
   if (threads == 0 || threads > kMostThreads) Fail("a block of so many threads cannot be");
-  const unsigned order = launches++;
+  const std::uint64_t order = launches++;
   Place place;
   place.block_size.x = threads;
   place.grid_size.x = blocks;
@@ -165,6 +167,8 @@ void RunGrid(unsigned blocks, unsigned threads, const std::function<void()>& ker
     TheBlock().Run(place, order % 2 == 1, kernel);
   }
 }
+
+extern "C" std::uint64_t weir_emulated_gpu_launches() { return launches; }
 
 const Place& Here() { return TheBlock().here(); }
 

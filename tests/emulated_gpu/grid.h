@@ -24,6 +24,9 @@ inline constexpr unsigned kMostThreads = 1024;  // Of a block.
 /// Runs a grid to its end; one at a time in a process, the others wait. In one dimension.
 void RunGrid(unsigned blocks, unsigned threads, const std::function<void()>& kernel);
 
+/// How often this process has. In the library, for programs that have loaded it.
+extern "C" std::uint64_t weir_emulated_gpu_launches();
+
 /// What follows is called by kernels.
 struct Place {
   Size thread;

@@ -26,8 +26,10 @@ constexpr std::size_t kRanks = 3;
 /// something else.
 class Twins {
  public:
-  Twins(const GpuApi& api, const GpuKernels& kernels, std::vector<GpuDenseTensor> tensors)
-      : api_(api), tensors_(std::move(tensors)) {
+  /// Gradients and means are of type `dtype`.
+  Twins(const GpuApi& api, const GpuKernels& kernels, std::vector<GpuDenseTensor> tensors,
+        DType dtype = DType::kFloat32)
+      : api_(api), tensors_(std::move(tensors)), dtype_(dtype) {
     for (GpuDenseTensor& tensor : tensors_) {
       const std::vector<float> zeros(tensor.n);
       error_.push_back(std::make_unique<DeviceArray<float>>(api, zeros));
@@ -46,13 +48,14 @@ class Twins {
     payloads_.clear();
     std::vector<GpuDenseMomentum::Part> parts;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      const Gradient gradient = MakeGradient(values[i], tensors_[i].dtype);
+      const Gradient gradient = MakeGradient(values[i], dtype_);
       payloads_.emplace_back(cpu_[i]->MaxEncodedBytes(1.0));
       cpu_[i]->Encode({.gradient_scale = scale}, gradient.values, payloads_[i]);
       const std::byte* const from = Upload(gradient.bytes).data();
       // At an odd place.
       DeviceArray<std::byte>& payload = Upload(std::vector<std::byte>(payloads_[i].size() + 1));
-      parts.push_back({.gradient = from, .scale = scale, .payload = payload.data() + 1});
+      parts.push_back(
+          {.gradient = from, .dtype = dtype_, .scale = scale, .payload = payload.data() + 1});
     }
     gpu_->Encode(parts, nullptr);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -82,12 +85,12 @@ class Twins {
       const std::vector<std::span<const std::byte>> spans(payloads.begin(), payloads.end());
       cpu_[i]->MergeMean(spans, mean);
       cpu_[i]->Finish({}, mean);
-      wanted.push_back(MakeGradient(mean, tensor.dtype).bytes);
+      wanted.push_back(MakeGradient(mean, dtype_).bytes);
       for (const std::vector<std::byte>& payload : payloads) {
         sent[i].push_back({Upload(payload).data(), static_cast<std::uint32_t>(tensor.n)});
       }
       outs.push_back(&Upload(std::vector<std::byte>(wanted[i].size())));
-      means.push_back({.payloads = sent[i], .mean = outs.back()->data()});
+      means.push_back({.payloads = sent[i], .mean = outs.back()->data(), .dtype = dtype_});
     }
     gpu_->MergeMean(means, nullptr);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -108,15 +111,14 @@ class Twins {
   }
 
   void Compare() {
-    std::vector<std::uint64_t> non_finite(tensors_.size());
-    gpu_->Read(non_finite, nullptr);
+    gpu_->FetchCounts(nullptr);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       for (const Compressor::StateArray& array : cpu_[i]->State()) {
         DeviceArray<float>& of_gpu = array.name == "error" ? *error_[i] : *u_[i];
         ASSERT_EQ(BitsOf(of_gpu.Values()), BitsOf(array.values))
             << array.name << " of tensor " << i;
       }
-      ASSERT_EQ(non_finite[i], cpu_[i]->non_finite_entries()) << "tensor " << i;
+      ASSERT_EQ(gpu_->NonFinite(i), cpu_[i]->non_finite_entries()) << "tensor " << i;
     }
   }
 
@@ -130,6 +132,7 @@ class Twins {
 
   const GpuApi& api_;
   std::vector<GpuDenseTensor> tensors_;
+  const DType dtype_;
   std::vector<std::unique_ptr<DeviceArray<float>>> u_;
   std::vector<std::unique_ptr<DeviceArray<float>>> error_;
   std::unique_ptr<GpuDenseMomentum> gpu_;
@@ -146,6 +149,7 @@ class GpuDenseMomentumTest : public OnGpu<testing::Test> {
 struct Case {
   const char* name;
   GpuDenseTensor tensor;
+  DType dtype = DType::kFloat32;
 };
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
@@ -158,7 +162,7 @@ TEST_P(GpuDenseMomentumSteps, TwoHundredHaveTheBitsOfTheCpu) {
     tensors.push_back(GetParam().tensor);
     tensors.back().n = n;
   }
-  Twins twins(api(), kernels(), tensors);
+  Twins twins(api(), kernels(), tensors, GetParam().dtype);
   Gradients gradients(31);
   for (int step = 0; step < 200; ++step) {
     SCOPED_TRACE(step);
@@ -174,8 +178,8 @@ INSTANTIATE_TEST_SUITE_P(Rules, GpuDenseMomentumSteps,
                                          Case{"nesterov", {.momentum = Momentum::kNesterov}},
                                          Case{"without_momentum", {.momentum = Momentum::kNone}},
                                          Case{"fp32_values", {.values = ValueType::kFloat32}},
-                                         Case{"fp16_gradients", {.dtype = DType::kFloat16}},
-                                         Case{"bf16_gradients", {.dtype = DType::kBFloat16}}),
+                                         Case{"fp16_gradients", {}, DType::kFloat16},
+                                         Case{"bf16_gradients", {}, DType::kBFloat16}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(GpuDenseMomentumTest, CountsWhatIsNotFiniteAsZero) {

@@ -27,6 +27,7 @@ struct Case {
   const char* name;
   GpuDgcTensor tensor;
   bool clipped = false;
+  DType dtype = DType::kFloat32;
 };
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
@@ -41,7 +42,7 @@ TEST_P(GpuDgcSteps, TwoHundredHaveTheBitsOfTheCpu) {
     tensor.n = n;
     tensors.push_back(tensor);
   }
-  Twins twins(api(), kernels(), tensors);
+  Twins twins(api(), kernels(), tensors, std::vector<DType>(3, GetParam().dtype));
   Gradients gradients(7);
   constexpr double kDensities[] = {0.25, 0.0625, 0.015625, 0.004, 0.001};
   for (int step = 0; step < 200; ++step) {
@@ -61,8 +62,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"nesterov_unmasked", {.momentum = Momentum::kNesterov, .masking = false}},
         Case{"clipped", {.momentum = Momentum::kVanilla}, true},
         Case{"fp32_values", {.momentum = Momentum::kVanilla, .values = ValueType::kFloat32}},
-        Case{"fp16_gradients", {.momentum = Momentum::kVanilla, .dtype = DType::kFloat16}},
-        Case{"bf16_gradients", {.momentum = Momentum::kNesterov, .dtype = DType::kBFloat16}}),
+        Case{"fp16_gradients", {.momentum = Momentum::kVanilla}, false, DType::kFloat16},
+        Case{"bf16_gradients", {.momentum = Momentum::kNesterov}, false, DType::kBFloat16}),
     [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(GpuDgcTest, OfAwkwardSizesHasTheBitsOfTheCpu) {
@@ -79,10 +80,9 @@ TEST_F(GpuDgcTest, OfAwkwardSizesHasTheBitsOfTheCpu) {
 }
 
 TEST_F(GpuDgcTest, ThatLiesAtOddPlacesHasTheBitsOfTheCpu) {
-  const std::vector<GpuDgcTensor> tensors{{.n = 5001},
-                                          {.n = 777, .dtype = DType::kBFloat16},
-                                          {.n = 4099, .values = ValueType::kFloat32}};
-  Twins twins = Make(tensors);
+  const std::vector<GpuDgcTensor> tensors{
+      {.n = 5001}, {.n = 777}, {.n = 4099, .values = ValueType::kFloat32}};
+  Twins twins(api(), kernels(), tensors, {DType::kFloat32, DType::kBFloat16});
   Gradients gradients(3);
   for (int step = 0; step < 4; ++step) {
     twins.Step(gradients.Of(tensors), 0.01, 1.0f, Twins::Place::kOdd);

@@ -20,8 +20,11 @@ namespace weir {
 /// Tensors with DGC on the CPU and on the GPU, which take the same steps.
 class Twins {
  public:
-  Twins(const GpuApi& api, const GpuKernels& kernels, std::vector<GpuDgcTensor> tensors)
-      : api_(api), tensors_(std::move(tensors)) {
+  /// Gradients are fp32, but for those whose type is given, by tensor.
+  Twins(const GpuApi& api, const GpuKernels& kernels, std::vector<GpuDgcTensor> tensors,
+        std::vector<DType> dtypes = {})
+      : api_(api), tensors_(std::move(tensors)), dtypes_(std::move(dtypes)) {
+    dtypes_.resize(tensors_.size(), DType::kFloat32);
     for (GpuDgcTensor& tensor : tensors_) {
       const std::vector<float> zeros(tensor.n);
       v_.push_back(std::make_unique<DeviceArray<float>>(api, zeros));
@@ -50,12 +53,12 @@ class Twins {
     std::vector<std::vector<std::byte>> expected;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const GpuDgcTensor& tensor = tensors_[i];
-      const Gradient gradient = MakeGradient(values[i], tensor.dtype);
+      const Gradient gradient = MakeGradient(values[i], dtypes_[i]);
       const StepContext context{.step = step_, .density = density, .gradient_scale = scale};
       expected.emplace_back(cpu_[i]->MaxEncodedBytes(density));
       ASSERT_EQ(cpu_[i]->Encode(context, gradient.values, expected[i]), expected[i].size());
 
-      const std::size_t width = SizeOf(tensor.dtype);
+      const std::size_t width = SizeOf(dtypes_[i]);
       std::vector<std::byte> on_gpu(shift * width + gradient.bytes.size());
       std::ranges::copy(gradient.bytes, on_gpu.begin() + shift * width);
       memory.push_back(std::make_unique<DeviceArray<std::byte>>(api_, on_gpu));
@@ -63,21 +66,21 @@ class Twins {
       const std::vector<std::byte> untouched(expected[i].size() + shift + 1, std::byte{0x5a});
       memory.push_back(std::make_unique<DeviceArray<std::byte>>(api_, untouched));
       parts.push_back({.gradient = from,
+                       .dtype = dtypes_[i],
                        .scale = scale,
                        .k = EntriesToSend(tensor.n, density),
                        .payload = memory.back()->data() + shift});
     }
     gpu_->Encode(parts, nullptr);
-    reports_.resize(tensors_.size());
-    gpu_->Read(reports_, nullptr);
+    gpu_->FetchReports(nullptr);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       SCOPED_TRACE("tensor " + std::to_string(i));
       std::vector<std::byte> wanted = expected[i];
       wanted.insert(wanted.begin(), shift, std::byte{0x5a});
       wanted.push_back(std::byte{0x5a});  // Nothing is written behind it.
       ASSERT_EQ(memory[2 * i + 1]->Values(), wanted);
-      ASSERT_EQ(reports_[i].kth_magnitude, cpu_[i]->threshold());
-      ASSERT_EQ(reports_[i].non_finite, cpu_[i]->non_finite_entries());
+      ASSERT_EQ(gpu_->ReportOf(i).kth_magnitude, cpu_[i]->threshold());
+      ASSERT_EQ(gpu_->ReportOf(i).non_finite, cpu_[i]->non_finite_entries());
     }
     ++step_;
     CompareState();
@@ -114,7 +117,7 @@ class Twins {
 
   GpuDgc& gpu() { return *gpu_; }
   Dgc& cpu(std::size_t i) { return *cpu_[i]; }
-  const GpuDgc::Report& report(std::size_t i) const { return reports_[i]; }
+  GpuDgc::Report report(std::size_t i) const { return gpu_->ReportOf(i); }
 
  private:
   DeviceArray<float>& StateOf(const std::string& name, std::size_t tensor) {
@@ -123,11 +126,11 @@ class Twins {
 
   const GpuApi& api_;
   std::vector<GpuDgcTensor> tensors_;
+  std::vector<DType> dtypes_;
   std::vector<std::unique_ptr<DeviceArray<float>>> u_;
   std::vector<std::unique_ptr<DeviceArray<float>>> v_;
   std::unique_ptr<GpuDgc> gpu_;
   std::vector<std::unique_ptr<Dgc>> cpu_;
-  std::vector<GpuDgc::Report> reports_;
   std::int64_t step_ = 0;
 };
 

@@ -68,6 +68,25 @@ TEST_P(GpuGroupOf, HasTheBitsOfTheCpu) {
 INSTANTIATE_TEST_SUITE_P(Keeping, GpuGroupOf, testing::ValuesIn(KeepingCases()),
                          [](const auto& test) { return test.param.name; });
 
+TEST_F(GpuGroup, CompressesWithKernelsWhereThereAreKernels) {
+  void* const counter = TestedGpuLibrary().Find("weir_emulated_gpu_launches");
+  if (counter == nullptr) GTEST_SKIP() << "the emulated GPU's launches are counted";
+  const auto launches = [&](const CompressionOptions& compression, const Placement& placement) {
+    const auto count = reinterpret_cast<std::uint64_t (*)()>(counter);
+    const std::uint64_t before = count();
+    Train({.tensors = Tensors(), .compression = compression}, placement);
+    return count() - before;
+  };
+  EXPECT_GT(launches(kDgc, OnGpu0), 0u);
+  EXPECT_EQ(launches(kDgc, OnCpu), 0u);
+  for (const auto& [key, value] : {std::pair{"momentum", "adam"}, std::pair{"values", "int4"}}) {
+    CompressionOptions other = kDgc;
+    other.erase("momentum_mu");
+    other[key] = value;
+    EXPECT_EQ(launches(other, OnGpu0), 0u) << key;
+  }
+}
+
 TEST_F(GpuGroup, OfEveryOtherKindHasTheBitsOfTheCpu) {
   const CompressionOptions kinds[] = {{},
                                       {{"compressor", "fp16"}},

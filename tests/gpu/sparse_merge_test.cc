@@ -31,8 +31,11 @@ DgcSettings SettingsOf(const GpuDgcTensor& tensor, bool gain_compensation = fals
 
 class GpuSparseMerge : public OnGpu<testing::Test> {
  protected:
-  void Make(std::vector<GpuDgcTensor> tensors) {
+  /// Means are fp32, but for those whose type is given, by tensor.
+  void Make(std::vector<GpuDgcTensor> tensors, std::vector<DType> dtypes = {}) {
     tensors_ = std::move(tensors);
+    dtypes_ = std::move(dtypes);
+    dtypes_.resize(tensors_.size(), DType::kFloat32);
     for (GpuDgcTensor& tensor : tensors_) {
       state_.push_back(std::make_unique<DeviceArray<float>>(api(), 2 * tensor.n + 4));
       tensor.v = state_.back()->data();
@@ -73,46 +76,48 @@ class GpuSparseMerge : public OnGpu<testing::Test> {
               {memory.back()->data() + 1, static_cast<std::uint32_t>(SparseEntryCount(payload))});
         }
       }
-      const std::size_t bytes = tensors_[i].n * SizeOf(tensors_[i].dtype);
+      const std::size_t bytes = tensors_[i].n * SizeOf(dtypes_[i]);
       memory.push_back(
           std::make_unique<DeviceArray<std::byte>>(api(), Payload(bytes + 1, kUntouched)));
       const GpuDgcTensor& tensor = tensors_[i];
       const double gain =
           gain_compensation ? MaskingGain(tensor.momentum, tensor.m, 1.0 / density) : 1.0;
-      means.push_back(
-          {.payloads = sent[i], .gain = static_cast<float>(gain), .mean = memory.back()->data()});
+      means.push_back({.payloads = sent[i],
+                       .gain = static_cast<float>(gain),
+                       .mean = memory.back()->data(),
+                       .dtype = dtypes_[i]});
     }
     gpu_->MergeMean(means, nullptr);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      Payload wanted = MeanOnCpu(tensors_[i], payloads[i], density, gain_compensation);
+      Payload wanted = MeanOnCpu(i, payloads[i], density, gain_compensation);
       wanted.push_back(kUntouched);
       const std::size_t place = (payloads[i].size() + 1) * (i + 1) - 1;
       ASSERT_EQ(memory[place]->Values(), wanted) << "tensor " << i;
     }
   }
 
-  static Payload MeanOnCpu(const GpuDgcTensor& tensor, const std::vector<Payload>& payloads,
-                           double density, bool gain_compensation) {
+  Payload MeanOnCpu(std::size_t i, const std::vector<Payload>& payloads, double density,
+                    bool gain_compensation) const {
+    const GpuDgcTensor& tensor = tensors_[i];
     Dgc dgc(SettingsOf(tensor, gain_compensation), tensor.n);
     std::vector<float> mean(tensor.n);
     const std::vector<std::span<const std::byte>> spans(payloads.begin(), payloads.end());
     dgc.MergeMean(spans, mean);
     dgc.Finish({.density = density}, mean);
-    return MakeGradient(mean, tensor.dtype).bytes;
+    return MakeGradient(mean, dtypes_[i]).bytes;
   }
 
   std::vector<GpuDgcTensor> tensors_;
+  std::vector<DType> dtypes_;
   std::vector<std::unique_ptr<DeviceArray<float>>> state_;
   std::unique_ptr<GpuDgc> gpu_;
   Gradients gradients_{21};
 };
 
 TEST_F(GpuSparseMerge, HasTheBitsOfTheCpu) {
-  Make({{.n = 9000},
-        {.n = 1},
-        {.n = 4097, .dtype = DType::kFloat16},
-        {.n = 5000, .dtype = DType::kBFloat16},
-        {.n = 8192, .values = ValueType::kFloat32}});
+  Make(
+      {{.n = 9000}, {.n = 1}, {.n = 4097}, {.n = 5000}, {.n = 8192, .values = ValueType::kFloat32}},
+      {DType::kFloat32, DType::kFloat32, DType::kFloat16, DType::kBFloat16});
   // Elias-Fano codes, a bitmap, everything.
   for (const double density : {0.001, 0.05, 0.5, 1.0}) {
     for (const std::size_t ranks : {1u, 2u, 7u}) {
@@ -129,7 +134,8 @@ TEST_F(GpuSparseMerge, OfMoreRanksThanABlockHasThreads) {
 }
 
 TEST_F(GpuSparseMerge, CompensatesTheGain) {
-  Make({{.n = 5000}, {.n = 300, .momentum = Momentum::kNesterov, .dtype = DType::kFloat16}});
+  Make({{.n = 5000}, {.n = 300, .momentum = Momentum::kNesterov}},
+       {DType::kFloat32, DType::kFloat16});
   Compare(Send(3, 0.01), 0.01, true);
 }
 
@@ -153,7 +159,7 @@ TEST_F(GpuSparseMerge, LeavesOutWhoseMeanIsNotWanted) {
                            {.payloads = {&of_second, 1}, .mean = mean.data()}};
   gpu_->MergeMean(means, nullptr);
   EXPECT_EQ(MakeGradient(mean.Values(), DType::kFloat32).bytes,
-            MeanOnCpu(tensors_[1], payloads[1], 0.01, false));
+            MeanOnCpu(1, payloads[1], 0.01, false));
 }
 
 }  // namespace

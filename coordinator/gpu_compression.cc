@@ -1,0 +1,269 @@
+#include "coordinator/gpu_compression.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "common/check.h"
+#include "compression/sparse_payload.h"
+#include "coordinator/gradient_slices.h"
+
+namespace weir {
+namespace {
+
+using Kind = GpuMemory::Kind;
+using Count = unsigned long long;
+
+/// Where payloads begin, on the GPU: what its threads write side by side lies in one line.
+constexpr std::size_t kPayloadStep = 64;
+
+std::size_t RoundedUp(std::size_t bytes) {
+  return (bytes + kPayloadStep - 1) / kPayloadStep * kPayloadStep;
+}
+
+/// Makes room, if there is less; what was there is lost.
+void Reserve(GpuMemory& memory, const Gpu& gpu, Kind kind, std::size_t bytes) {
+  if (memory.size() < bytes) memory = GpuMemory(gpu, kind, bytes);
+}
+
+}  // namespace
+
+std::unique_ptr<GpuCompression> GpuCompression::Make(GpuStream& stream,
+                                                     std::span<const GradientSlice> slices,
+                                                     const GroupStep& step) {
+  std::vector<Member> members;
+  std::size_t sparse = 0;
+  std::size_t dense = 0;
+  for (const GradientSlice& slice : slices) {
+    GpuCompressor* const compressor = slice.compressor->gpu();
+    if (compressor == nullptr) continue;
+    Member member{.slice = &slice, .compressor = compressor, .number = 0};
+    member.number = IsSparse(member) ? sparse++ : dense++;
+    members.push_back(member);
+  }
+  if (members.empty()) return nullptr;
+  return std::unique_ptr<GpuCompression>(
+      new GpuCompression(stream, std::move(members), slices, step));
+}
+
+GpuCompression::GpuCompression(GpuStream& stream, std::vector<Member> members,
+                               std::span<const GradientSlice> slices, const GroupStep& step)
+    : stream_(stream),
+      slices_(slices),
+      step_(step),
+      kernels_(*KernelsOf(stream.gpu().library())),
+      members_(std::move(members)) {
+  const Gpu& gpu = stream.gpu();
+  const GpuScope scope(gpu);
+  std::vector<GpuDgcTensor> sparse;
+  std::vector<GpuDenseTensor> dense;
+  for (const Member& member : members_) {
+    const GpuRule& rule = member.compressor->rule();
+    float* const momentum = member.compressor->momentum();
+    float* const kept = member.compressor->kept();
+    const std::size_t n = member.slice->elements;
+    if (IsSparse(member)) {
+      sparse.push_back({.n = n,
+                        .u = momentum,
+                        .v = kept,
+                        .momentum = rule.momentum,
+                        .m = rule.m,
+                        .masking = rule.masking,
+                        .values = rule.values});
+    } else {
+      dense.push_back({.n = n,
+                       .u = momentum,
+                       .error = kept,
+                       .momentum = rule.momentum,
+                       .m = rule.m,
+                       .values = rule.values});
+    }
+  }
+  if (!sparse.empty()) dgc_ = kernels_.make_dgc(sparse);
+  if (!dense.empty()) momentum_ = kernels_.make_dense_momentum(dense);
+  const std::size_t bytes = members_.size() * sizeof(Count);
+  counts_ = GpuMemory(gpu, Kind::kPinned, bytes);
+  counts_on_gpu_ = GpuMemory(gpu, Kind::kDevice, bytes);
+  gpu.api().clear(counts_on_gpu_.data(), bytes);
+}
+
+const GpuCompression::Member& GpuCompression::MemberOf(const GradientSlice& slice) const {
+  const auto found = std::ranges::find(members_, &slice, &Member::slice);
+  WEIR_CHECK(found != members_.end());
+  return *found;
+}
+
+void GpuCompression::PlacePayloads() {
+  std::size_t bytes = 0;
+  for (Member& member : members_) {
+    member.payload_at = bytes;
+    member.payload_bytes = member.compressor->MaxEncodedBytes(step_.density);
+    bytes += RoundedUp(member.payload_bytes);
+  }
+  Reserve(on_gpu_, stream_.gpu(), Kind::kDevice, bytes);
+  Reserve(encoded_, stream_.gpu(), Kind::kPinned, bytes);
+}
+
+void GpuCompression::ForgetRestored() {
+  bool restored = false;
+  for (const Member& member : members_) restored |= member.compressor->TakeRestored();
+  if (!restored) return;
+  if (dgc_) dgc_->Forget(stream_.handle());
+  if (momentum_) momentum_->Forget(stream_.handle());
+}
+
+template <typename SourceOf>
+void GpuCompression::EncodeFrom(const SourceOf& source_of) {
+  const GpuScope scope(stream_.gpu());
+  ForgetRestored();
+  PlacePayloads();
+  std::vector<GpuDgc::Part> sparse;
+  std::vector<GpuDenseMomentum::Part> dense;
+  for (const Member& member : members_) {
+    const Source source = source_of(*member.slice);
+    std::byte* const payload = on_gpu_.data() + member.payload_at;
+    if (IsSparse(member)) {
+      sparse.push_back({.gradient = source.gradient,
+                        .dtype = source.dtype,
+                        .scale = source.scale,
+                        .k = EntriesToSend(member.slice->elements, step_.density),
+                        .payload = payload});
+    } else {
+      dense.push_back({.gradient = source.gradient,
+                       .dtype = source.dtype,
+                       .scale = source.scale,
+                       .payload = payload});
+    }
+  }
+  if (dgc_) dgc_->Encode(sparse, stream_.handle());
+  if (momentum_) momentum_->Encode(dense, stream_.handle());
+  const Member& last = members_.back();
+  stream_.Copy(encoded_.data(), on_gpu_.data(), last.payload_at + last.payload_bytes);
+  FetchFindings();
+  stream_.Await();
+  TellFindings();
+}
+
+void GpuCompression::Encode() {
+  for (const Member& member : members_) stream_.WaitFor(*member.slice->ready);
+  EncodeFrom([this](const GradientSlice& slice) {
+    const auto group = static_cast<std::size_t>(slice.parameter_group);
+    return Source{slice.gradient, slice.dtype, step_.contexts[group].gradient_scale};
+  });
+}
+
+void GpuCompression::EncodeStaged(std::span<const float> staged) {
+  Reserve(staged_, stream_.gpu(), Kind::kDevice, staged.size_bytes());
+  stream_.Copy(staged_.data(), staged.data(), staged.size_bytes());
+  EncodeFrom([this](const GradientSlice& slice) {
+    return Source{staged_.data() + slice.offset * sizeof(float), DType::kFloat32, 1.0f};
+  });
+}
+
+GpuCompression::Payload GpuCompression::PayloadOf(const GradientSlice& slice) const {
+  const Member& member = MemberOf(slice);
+  return {encoded_.data() + member.payload_at, member.payload_bytes};
+}
+
+void GpuCompression::Undo() {
+  const GpuScope scope(stream_.gpu());
+  ForgetRestored();
+  if (dgc_) dgc_->Undo(stream_.handle());
+  if (momentum_) momentum_->Undo(stream_.handle());
+  stream_.Await();
+}
+
+std::vector<std::vector<GpuMean::Payload>> GpuCompression::Upload(
+    std::span<const std::vector<Payload>> received) {
+  std::size_t bytes = 0;
+  for (const std::vector<Payload>& of_rank : received) {
+    for (const Payload payload : of_rank) bytes += RoundedUp(payload.size());
+  }
+  Reserve(arrived_, stream_.gpu(), Kind::kPinned, bytes);
+  Reserve(to_merge_, stream_.gpu(), Kind::kDevice, bytes);
+  std::vector<std::vector<GpuMean::Payload>> placed(members_.size());
+  std::size_t at = 0;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const auto slice = static_cast<std::size_t>(members_[m].slice - slices_.data());
+    for (const std::vector<Payload>& of_rank : received) {
+      const Payload payload = of_rank[slice];
+      GpuMean::Payload& one = placed[m].emplace_back();
+      if (payload.empty()) continue;  // It has sent nothing.
+      std::ranges::copy(payload, arrived_.data() + at);
+      one.bytes = to_merge_.data() + at;
+      if (IsSparse(members_[m])) {
+        one.entries = static_cast<std::uint32_t>(SparseEntryCount(payload));
+      }
+      at += RoundedUp(payload.size());
+    }
+  }
+  stream_.Copy(to_merge_.data(), arrived_.data(), at);
+  return placed;
+}
+
+void GpuCompression::MergeMeans(std::span<const std::vector<Payload>> received) {
+  const GpuScope scope(stream_.gpu());
+  const std::vector<std::vector<GpuMean::Payload>> placed = Upload(received);
+  std::vector<GpuMean> sparse;
+  std::vector<GpuMean> dense;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const GradientSlice& slice = *members_[m].slice;
+    const GpuRule& rule = members_[m].compressor->rule();
+    stream_.WaitFor(*slice.ready);
+    GpuMean mean{.payloads = placed[m], .mean = slice.update, .dtype = slice.dtype};
+    if (rule.gain_compensation) {
+      mean.gain = static_cast<float>(MaskingGain(rule.momentum, rule.m, 1.0 / step_.density));
+    }
+    (IsSparse(members_[m]) ? sparse : dense).push_back(mean);
+  }
+  if (dgc_) dgc_->MergeMean(sparse, stream_.handle());
+  if (momentum_) momentum_->MergeMean(dense, stream_.handle());
+}
+
+void GpuCompression::Finish(const GradientSlice& slice, std::span<const float> mean) {
+  const GpuScope scope(stream_.gpu());
+  const Member& member = MemberOf(slice);
+  std::size_t elements = 0;
+  for (const GradientSlice& one : slices_) elements += one.elements;
+  Reserve(means_, stream_.gpu(), Kind::kPinned, elements * sizeof(float));
+  Reserve(means_on_gpu_, stream_.gpu(), Kind::kDevice, elements * sizeof(float));
+  const std::size_t at = slice.offset * sizeof(float);
+  std::memcpy(means_.data() + at, mean.data(), mean.size_bytes());
+  stream_.Copy(means_on_gpu_.data() + at, means_.data() + at, mean.size_bytes());
+  stream_.WaitFor(*slice.ready);
+  const auto number = static_cast<std::size_t>(&member - members_.data());
+  kernels_.apply_momentum({.momentum = member.compressor->rule().momentum,
+                           .m = member.compressor->rule().m,
+                           .u = member.compressor->momentum(),
+                           .mean = reinterpret_cast<const float*>(means_on_gpu_.data() + at),
+                           .out = slice.update,
+                           .n = slice.elements,
+                           .dtype = slice.dtype,
+                           .non_finite = reinterpret_cast<Count*>(counts_on_gpu_.data()) + number},
+                          stream_.handle());
+}
+
+void GpuCompression::FetchFindings() {
+  const GpuScope scope(stream_.gpu());
+  if (dgc_) dgc_->FetchReports(stream_.handle());
+  if (momentum_) momentum_->FetchCounts(stream_.handle());
+  stream_.Copy(counts_.data(), counts_on_gpu_.data(), counts_.size());
+}
+
+void GpuCompression::TellFindings() {
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const Member& member = members_[m];
+    GpuCompressor::Findings findings;
+    findings.non_finite = reinterpret_cast<const Count*>(counts_.data())[m];
+    if (IsSparse(member)) {
+      const GpuDgc::Report report = dgc_->ReportOf(member.number);
+      findings.threshold = report.kth_magnitude;
+      findings.non_finite += report.non_finite;
+    } else {
+      findings.non_finite += momentum_->NonFinite(member.number);
+    }
+    member.compressor->Tell(findings);
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/gpu_memory.h"
+#include "common/gpu_stream.h"
+#include "compression/gpu_compressor.h"
+#include "compression/gpu_kernels.h"
+
+namespace weir {
+
+struct GradientSlice;
+struct GroupStep;
+
+/// The work of those of a bucket's compressors whose memory lies on a GPU (Compressor::gpu), done
+/// there for all of them at once. Payloads are made on the GPU and copied to the host; those of all
+/// ranks are copied back and merged straight into the updates. Belongs to whoever holds the bucket.
+class GpuCompression {
+ public:
+  using Payload = std::span<const std::byte>;
+
+  /// Null without such compressors. `slices`, all of the bucket, and the others live longer.
+  static std::unique_ptr<GpuCompression> Make(GpuStream& stream,
+                                              std::span<const GradientSlice> slices,
+                                              const GroupStep& step);
+
+  /// Takes the gradients of this step into the compressors' memory and makes all payloads, which
+  /// are there when this returns: the gradients as they were submitted, or those of `staged`, the
+  /// bucket's staging buffer, which are scaled already.
+  void Encode();
+  void EncodeStaged(std::span<const float> staged);
+  /// What the last one has made of a slice.
+  Payload PayloadOf(const GradientSlice& slice) const;
+  /// What was sent counts as not sent.
+  void Undo();
+
+  // Results are in the updates once the stream has come so far.
+  /// Brings the means of what all ranks have sent, by rank then slice, into the updates, and
+  /// finishes them. The payloads are checked.
+  void MergeMeans(std::span<const std::vector<Payload>> received);
+  /// Finishes the mean of a slice for which that is the kernels' work, and delivers it.
+  void Finish(const GradientSlice& slice, std::span<const float> mean);
+
+  /// Asks what the kernels have found out; and tells the compressors, once the stream has come so
+  /// far.
+  void FetchFindings();
+  void TellFindings();
+
+ private:
+  /// A slice with such a compressor.
+  struct Member {
+    const GradientSlice* slice;
+    GpuCompressor* compressor;
+    std::size_t number;             ///< Among those of its kind.
+    std::size_t payload_at = 0;     ///< In on_gpu_ and encoded_.
+    std::size_t payload_bytes = 0;  ///< In this step.
+  };
+  /// What a slice's memory takes in.
+  struct Source {
+    const void* gradient;
+    DType dtype;
+    float scale;
+  };
+
+  GpuCompression(GpuStream& stream, std::vector<Member> members,
+                 std::span<const GradientSlice> slices, const GroupStep& step);
+  static bool IsSparse(const Member& member) {
+    return member.compressor->rule().kind == GpuRule::Kind::kDgc;
+  }
+  const Member& MemberOf(const GradientSlice& slice) const;
+  void PlacePayloads();
+  void ForgetRestored();
+  template <typename SourceOf>
+  void EncodeFrom(const SourceOf& source_of);
+  /// Copies the payloads to the GPU, and returns where they lie there, by member then rank.
+  std::vector<std::vector<GpuMean::Payload>> Upload(std::span<const std::vector<Payload>> received);
+
+  GpuStream& stream_;
+  const std::span<const GradientSlice> slices_;
+  const GroupStep& step_;
+  const GpuKernels& kernels_;
+  std::vector<Member> members_;
+  std::unique_ptr<GpuDgc> dgc_;                 ///< Null: no member is sparse.
+  std::unique_ptr<GpuDenseMomentum> momentum_;  ///< Null: none is dense.
+
+  GpuMemory on_gpu_;    ///< This rank's payloads.
+  GpuMemory encoded_;   ///< The same on the host.
+  GpuMemory arrived_;   ///< All ranks' payloads, on the host.
+  GpuMemory to_merge_;  ///< The same on the GPU.
+  GpuMemory staged_;    ///< Gradients of the staging buffer.
+  GpuMemory means_;     ///< To be finished, on the host, each at its offset.
+  GpuMemory means_on_gpu_;
+  GpuMemory counts_;  ///< Of entries of means that were not finite, by member.
+  GpuMemory counts_on_gpu_;
+};
+
+}  // namespace weir

@@ -19,7 +19,8 @@ const Gpu& Gpus::At(Device device, const std::string& what, const ErrorContext& 
   if (device.gpu < 0 || device.gpu >= count) {
     refuse("this process can use " + std::to_string(count) + " GPUs, from cuda:0");
   }
-  return *gpus_.emplace(device.gpu, std::make_unique<Gpu>(*library_, device.gpu)).first->second;
+  return *gpus_.emplace(device.gpu, std::make_unique<Gpu>(*library_, device.gpu, wake_))
+              .first->second;
 }
 
 }  // namespace weir

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <exception>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,28 +20,36 @@ namespace weir {
 /// A GPU that can be used. Thread-safe.
 class Gpu {
  public:
-  Gpu(const GpuLibrary& library, int device) : library_(library), device_(device) {}
+  /// `wake`: called, by a thread of CUDA's, when a GpuSignal was given; may be empty.
+  Gpu(const GpuLibrary& library, int device, std::function<void()> wake = nullptr)
+      : library_(library), device_(device), wake_(std::move(wake)) {}
 
   const GpuLibrary& library() const { return library_; }
   const GpuApi& api() const { return *library_.api(); }
   int device() const { return device_; }
+  void Wake() const {
+    if (wake_) wake_();
+  }
 
  private:
   const GpuLibrary& library_;
   const int device_;
+  const std::function<void()> wake_;
 };
 
 /// Those of this process, found when one is first needed. Thread-safe.
 class Gpus {
  public:
-  /// `path` of libweir_cuda.so; empty: the one of this installation.
-  explicit Gpus(std::string path) : path_(std::move(path)) {}
+  /// `path` of libweir_cuda.so; empty: the one of this installation. `wake` as of each Gpu.
+  Gpus(std::string path, std::function<void()> wake)
+      : path_(std::move(path)), wake_(std::move(wake)) {}
   /// Lives as long as this. Throws InvalidArgument about `what`, which lies there, where there is
   /// no such GPU or no library.
   const Gpu& At(Device device, const std::string& what, const ErrorContext& where);
 
  private:
   const std::string path_;
+  const std::function<void()> wake_;
   std::mutex mutex_;
   std::optional<GpuLibrary> library_;
   std::map<int, std::unique_ptr<Gpu>> gpus_;

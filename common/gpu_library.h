@@ -40,6 +40,10 @@ struct GpuApi {
   /// As `copy`, in its turn; what of the host is not pinned may be waited for.
   void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream) = nullptr;
 
+  /// Calls call(data), from a thread of CUDA's, once the stream has come so far. It uses nothing of
+  /// this.
+  void (*call_in)(void* stream, void (*call)(void*), void* data) = nullptr;
+
   /// Events (cudaEvent_t): places in the work of a stream.
   void* (*make_event)() = nullptr;
   void (*release_event)(void* event) = nullptr;

@@ -47,4 +47,17 @@ void GpuStream::Await() {
   end_.Await();
 }
 
+void GpuSignal::Give(GpuStream& stream) {
+  gpu_ = &stream.gpu();
+  reached_.store(false, std::memory_order_relaxed);
+  const auto tell = [](void* self) {
+    auto& signal = *static_cast<GpuSignal*>(self);
+    const Gpu& gpu = *signal.gpu_;
+    signal.reached_.store(true, std::memory_order_release);
+    gpu.Wake();
+  };
+  const GpuScope scope(*gpu_);
+  gpu_->api().call_in(stream.handle(), tell, this);
+}
+
 }  // namespace weir

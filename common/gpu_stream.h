@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 
 #include "common/gpu.h"
@@ -46,6 +47,20 @@ class GpuStream {
   const Gpu& gpu_;
   void* const stream_;
   GpuEvent end_;
+};
+
+/// Tells, without waiting, whether a stream has come so far, and wakes who asks (Gpu::Wake). Given
+/// for one place at a time. Lives until that is reached: its stream must have been awaited.
+class GpuSignal {
+ public:
+  /// Reached once all is done that the stream holds now.
+  void Give(GpuStream& stream);
+  /// Thread-safe.
+  bool reached() const { return reached_.load(std::memory_order_acquire); }
+
+ private:
+  std::atomic<bool> reached_ = false;
+  const Gpu* gpu_ = nullptr;
 };
 
 }  // namespace weir

@@ -233,7 +233,7 @@ class Coordinator {
   EngineGauges gauges_;
   StepRecorder steps_{*environment_.recorder};
   ThreadPool pool_;
-  Gpus gpus_{settings_.gpu_library};
+  Gpus gpus_{settings_.gpu_library, [this] { waiter_.Wake(); }};
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;
 

@@ -64,6 +64,18 @@ void Draft::CheckTensor(const std::string& name, const char* what,
   }
 }
 
+void Draft::Place(const std::string& name, const ConstTensorView& tensor) {
+  if (!tensor.device.is_gpu()) return;
+  if (!device_.is_gpu()) {
+    device_ = tensor.device;
+    tensor_on_gpu_ = name;
+  } else if (device_ != tensor.device) {
+    Refuse(name, "'" + name + "' is on " + tensor.device.ToString() + " and '" + tensor_on_gpu_ +
+                     "' on " + device_.ToString() + ": a rank uses one GPU, so start one for each");
+  }
+  submission_.on_gpu.push_back({submission_.tensors.size(), tensor.stream});
+}
+
 void Draft::CheckCombination(const std::string& name, DType dtype) const {
   if (!combines_) return;
   const Request& asked = submission_.request;
@@ -92,7 +104,12 @@ void Draft::Add(const ConstTensorView& in, const TensorView& out) {
     Refuse(name, std::string(Name(request().kind)) + " of '" + name + "': the input is " +
                      Text(in) + " but the output is " + Text(out));
   }
+  if (in.device != out.device) {
+    Refuse(name, std::string(Name(request().kind)) + " of '" + name + "': the input is on " +
+                     in.device.ToString() + " but the output is on " + out.device.ToString());
+  }
   CheckCombination(name, in.dtype);
+  Place(name, in);
   submission_.tensors.push_back({in.data, out.data, in.shape.elements(), in.dtype});
 }
 
@@ -114,6 +131,7 @@ void Draft::AddRows(Engine::RowsTensor tensor, const std::string& label) {
   }
   // The values of a sparse tensor are combined, not its indices.
   if (label.empty() || submission_.tensors.size() == 1) CheckCombination(name, in.dtype);
+  Place(name, in);
   submission_.tensors.push_back({in.data, nullptr, in.shape.elements(), in.dtype});
   submission_.allocate.push_back(std::move(tensor.allocate));
 }

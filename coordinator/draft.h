@@ -36,7 +36,10 @@ class Draft {
   /// Of a broadcast.
   void SetRoot(int root) { request().root = root; }
 
-  /// What was put together.
+  /// Where those tensors lie that lie on a GPU, all on one, and the name of the first.
+  Device device() const { return device_; }
+  const std::string& tensor_on_gpu() const { return tensor_on_gpu_; }
+  /// What was put together, but for Submission::gpu.
   Submission Take();
 
  private:
@@ -45,12 +48,16 @@ class Draft {
   /// The name of the tensor that comes next, whose description is entered.
   std::string Describe(DType dtype, const Shape& shape, const std::string& label);
   void CheckTensor(const std::string& name, const char* what, const ConstTensorView& tensor) const;
+  /// Notes where the tensor lies that was just described.
+  void Place(const std::string& name, const ConstTensorView& tensor);
   void CheckCombination(const std::string& name, DType dtype) const;
   void AddRows(Engine::RowsTensor tensor, const std::string& label);
 
   const int rank_;
   const Form form_;
   bool combines_ = false;
+  Device device_;
+  std::string tensor_on_gpu_;
   Submission submission_;
 };
 

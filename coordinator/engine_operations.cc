@@ -6,7 +6,14 @@
 namespace weir {
 
 Handle EngineImpl::Submit(Draft& draft, int process_set) {
-  return coordinator().Submit(coordinator().process_sets().FindOwn(process_set), draft.Take());
+  ProcessSet& set = coordinator().process_sets().FindOwn(process_set);
+  Submission submission = draft.Take();
+  if (draft.device().is_gpu()) {
+    const std::string& name = draft.tensor_on_gpu();
+    submission.gpu = &coordinator().gpus().At(draft.device(), "tensor '" + name + "'",
+                                              {name, {rank_}, "submit"});
+  }
+  return coordinator().Submit(set, std::move(submission));
 }
 
 Handle EngineImpl::Allreduce(const std::string& name, ConstTensorView in, TensorView out,

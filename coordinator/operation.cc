@@ -17,6 +17,12 @@ Operation::Operation(std::string name, ProcessSet& set, HandleTable& handles)
 void Operation::Submit(Submission submission, Handle handle) {
   WEIR_CHECK(!busy());
   submission_ = std::move(submission);
+  if (submission_.gpu != nullptr) {
+    if (!gpu_ || &gpu_->gpu() != submission_.gpu) {
+      gpu_ = std::make_unique<GpuOperands>(*submission_.gpu);
+    }
+    gpu_->Bind(submission_);
+  }
   handle_ = handle;
   busy_.store(true, std::memory_order_release);
 }
@@ -36,6 +42,13 @@ std::span<const BucketStage> Operation::stages() const {
 }
 
 void Operation::Run(BucketStage) { WEIR_CHECK(false); }
+
+Collective* Operation::BindExchange() {
+  Collective* const on_host = exchange_.Bind(submission_, rows_, chunk_bytes);
+  if (submission_.gpu == nullptr) return on_host;
+  gpu_->Use(on_host);
+  return gpu_.get();
+}
 
 void Operation::Finish(const std::exception_ptr& error) {
   // Once it is not busy the network thread may forget it: nothing of it is looked at after that.

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "coordinator/bucket.h"
+#include "coordinator/gpu_operands.h"
 #include "coordinator/handle_table.h"
 #include "coordinator/operation_exchange.h"
 #include "coordinator/submission.h"
@@ -33,7 +35,7 @@ class Operation final : public Bucket {
   int priority() const override { return submission_.request.priority; }
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
-  Collective* BindExchange() override { return exchange_.Bind(submission_, rows_, chunk_bytes); }
+  Collective* BindExchange() override;
   void Done() override { Finish(exchange_.TakeAllocationError()); }
   void Failed(const std::exception_ptr& error) override { Finish(error); }
   Traffic traffic() const override;
@@ -59,6 +61,7 @@ class Operation final : public Bucket {
   std::optional<Request> agreed_request_;
   std::vector<std::int64_t> rows_;  ///< Of the last answer (Response::rows).
   OperationExchange exchange_;
+  std::unique_ptr<GpuOperands> gpu_;  ///< Where submissions had tensors on a GPU.
 };
 
 }  // namespace weir

@@ -12,6 +12,8 @@
 
 namespace weir {
 
+class Gpu;
+
 /// What a program brings to one run of an operation.
 struct Submission {
   Request request;
@@ -19,6 +21,13 @@ struct Submission {
   /// size comes with the agreement, is asked for: by `allocate`, one for each tensor.
   std::vector<Array> tensors;
   std::vector<AllocateOutput> allocate;
+  /// Those of the tensors that lie on `gpu`, and in which stream the program works on them.
+  struct OnGpu {
+    std::size_t tensor = 0;
+    void* stream = nullptr;
+  };
+  const Gpu* gpu = nullptr;
+  std::vector<OnGpu> on_gpu;
   std::shared_ptr<const void> owner;
   bool patient = false;  ///< The other ranks may take as long as they like: no stall.
 

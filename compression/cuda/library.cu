@@ -94,6 +94,10 @@ void CopyIn(void* to, const void* from, std::size_t bytes, void* stream) {
   Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, StreamOf(stream)));
 }
 
+void CallIn(void* stream, void (*call)(void*), void* data) {
+  Check(cudaLaunchHostFunc(StreamOf(stream), call, data));
+}
+
 // A thread that waits sleeps: there are more of them than cores.
 void* MakeEvent() {
   cudaEvent_t event = nullptr;
@@ -125,6 +129,7 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .make_stream = MakeStream,
                       .release_stream = ReleaseStream,
                       .copy_in = CopyIn,
+                      .call_in = CallIn,
                       .make_event = MakeEvent,
                       .release_event = ReleaseEvent,
                       .record = Record,

@@ -136,6 +136,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return cudaSuccess;
 }
 
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*call)(void*), void* data) {
+  const cudaError_t error = Enqueue(stream, [=] { call(data); });
+  if (error == cudaSuccess) RunSoon(StreamOf(stream));
+  return error;
+}
+
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   const Lock lock(TheMutex());
   const std::shared_ptr<Stream> waits = StreamOf(stream);

@@ -1,7 +1,10 @@
 #include "tests/emulated_gpu/streams.h"
 
 #include <array>
+#include <condition_variable>
 #include <map>
+#include <mutex>
+#include <thread>
 #include <utility>
 
 #include "tests/emulated_gpu/memory.h"
@@ -25,6 +28,39 @@ std::array<std::shared_ptr<Stream>, kDevices>& DefaultStreams() {
   }();
   return *streams;
 }
+
+/// Does the work of streams that nobody waits for in a call. Never ends.
+class Runner {
+ public:
+  Runner() {
+    std::thread([this] { Run(); }).detach();
+  }
+
+  void Add(std::shared_ptr<Stream> stream) {
+    {
+      const std::scoped_lock lock(mutex_);
+      streams_.push_back(std::move(stream));
+    }
+    added_.notify_one();
+  }
+
+ private:
+  void Run() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      added_.wait(lock, [this] { return !streams_.empty(); });
+      const std::shared_ptr<Stream> stream = std::move(streams_.front());
+      streams_.pop_front();
+      lock.unlock();
+      const std::scoped_lock working(TheMutex());
+      RunUntil(*stream, stream->given);
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable added_;
+  std::deque<std::shared_ptr<Stream>> streams_;
+};
 
 }  // namespace
 
@@ -83,6 +119,11 @@ void RunAll() {
   const auto streams = Streams();
   for (const auto& [handle, stream] : streams) RunUntil(*stream, stream->given);
   for (const auto& stream : DefaultStreams()) RunUntil(*stream, stream->given);
+}
+
+void RunSoon(const std::shared_ptr<Stream>& stream) {
+  static Runner* const runner = new Runner;
+  runner->Add(stream);
 }
 
 }  // namespace weir::emulated

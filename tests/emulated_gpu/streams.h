@@ -43,5 +43,7 @@ cudaError_t Enqueue(cudaStream_t handle, std::function<void()> work);
 /// Does the stream's work until so much of it is done.
 void RunUntil(Stream& stream, std::uint64_t done);
 void RunAll();
+/// Another thread does all that the stream holds now.
+void RunSoon(const std::shared_ptr<Stream>& stream);
 
 }  // namespace weir::emulated

@@ -1,0 +1,98 @@
+#include "coordinator/gpu_operands.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir {
+
+// A signal may still be on its way.
+GpuOperands::~GpuOperands() {
+  GiveBack(gpu_, [this](const GpuApi&) { stream_.Await(); });
+}
+
+std::byte* GpuOperands::Reserve(GpuMemory& memory, std::size_t bytes) const {
+  const std::size_t least = std::max<std::size_t>(bytes, 1);  // Null means that there is none.
+  if (memory.size() < least) memory = GpuMemory(gpu_, GpuMemory::Kind::kPinned, least);
+  return memory.data();
+}
+
+void GpuOperands::Bind(Submission& submission) {
+  count_ = submission.on_gpu.size();
+  while (operands_.size() < count_) operands_.push_back(std::make_unique<Operand>(gpu_));
+  for (std::size_t i = 0; i < count_; ++i) {
+    const Submission::OnGpu& place = submission.on_gpu[i];
+    Array& tensor = submission.tensors[place.tensor];
+    Operand& operand = *operands_[i];
+    operand.in = tensor.in;
+    operand.out = tensor.out;
+    operand.in_bytes = tensor.bytes();
+    operand.out_bytes = tensor.out == nullptr ? 0 : tensor.bytes();
+    operand.stream = place.stream;
+    operand.ready.Record(place.stream);
+    tensor.in = Reserve(operand.input, operand.in_bytes);
+    if (submission.allocate.empty()) {
+      tensor.out = operand.made_at = operand.input.data();
+      continue;
+    }
+    AllocateOutput& allocate = submission.allocate[place.tensor];
+    allocate = [this, &operand, dtype = tensor.dtype, ask = std::move(allocate)](
+                   const Shape& shape, std::span<const std::int64_t> rows) {
+      const std::size_t bytes = static_cast<std::size_t>(shape.elements()) * SizeOf(dtype);
+      return Take(operand, ask(shape, rows), bytes);
+    };
+  }
+}
+
+void* GpuOperands::Take(Operand& operand, void* given, std::size_t bytes) const {
+  if (given == nullptr) return nullptr;
+  operand.out = given;
+  operand.out_bytes = bytes;
+  operand.ready.Record(operand.stream);  // The memory may have been something else's.
+  operand.made_at = Reserve(operand.result, bytes);
+  return operand.made_at;
+}
+
+void GpuOperands::Start(std::uint32_t operation) {
+  operation_ = operation;
+  phase_ = Phase::kFetches;
+  Fetch();
+  copied_.Give(stream_);
+}
+
+bool GpuOperands::Poll() {
+  if (phase_ == Phase::kFetches && copied_.reached()) {
+    phase_ = Phase::kExchanges;
+    on_host_->Start(operation_);
+  }
+  if (phase_ == Phase::kExchanges && on_host_->Poll()) {
+    phase_ = Phase::kDelivers;
+    Deliver();
+    copied_.Give(stream_);
+  }
+  if (phase_ == Phase::kDelivers && copied_.reached()) phase_ = Phase::kIdle;
+  return phase_ == Phase::kIdle;
+}
+
+void GpuOperands::Cancel() {
+  if (phase_ == Phase::kExchanges) on_host_->Cancel();
+  stream_.Await();
+  phase_ = Phase::kIdle;
+}
+
+void GpuOperands::Fetch() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    Operand& operand = *operands_[i];
+    stream_.WaitFor(operand.ready);
+    stream_.Copy(operand.input.data(), operand.in, operand.in_bytes);
+  }
+}
+
+void GpuOperands::Deliver() {
+  for (std::size_t i = 0; i < count_; ++i) {
+    Operand& operand = *operands_[i];
+    if (operand.out == nullptr) continue;
+    stream_.Copy(operand.out, operand.made_at, operand.out_bytes);
+  }
+}
+
+}  // namespace weir

@@ -11,7 +11,7 @@ const Gpu& Gpus::At(Device device, const std::string& what, const ErrorContext& 
   const auto refuse = [&](const std::string& why) {
     throw InvalidArgument(what + " is on " + device.ToString() + ", but " + why, where);
   };
-  if (!library_) library_ = path_.empty() ? GpuLibrary::Load() : GpuLibrary::Load(path_);
+  if (!library_) library_ = GpuLibrary::Load(path_);
   if (library_->api() == nullptr) refuse(library_->trouble());
   std::string trouble;
   const int count = library_->api()->count_devices(trouble);

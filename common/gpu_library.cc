@@ -18,18 +18,19 @@ std::filesystem::path OwnFolder() {
   return own.parent_path();
 }
 
-}  // namespace
-
-GpuLibrary GpuLibrary::Load() {
+std::string OwnPath() {
   const std::filesystem::path own = OwnFolder();
   for (const char* folder : {"../lib", "../lib64"}) {  // Of a program beside them.
     const std::filesystem::path path = (own / folder / kName).lexically_normal();
-    if (std::filesystem::exists(path)) return Load(path.string());
+    if (std::filesystem::exists(path)) return path.string();
   }
-  return Load((own / kName).string());
+  return (own / kName).string();
 }
 
-GpuLibrary GpuLibrary::Load(const std::string& path) {
+}  // namespace
+
+GpuLibrary GpuLibrary::Load(const std::string& given) {
+  const std::string path = given.empty() ? OwnPath() : given;
   GpuLibrary library;
   if (!std::filesystem::exists(path)) {
     library.trouble_ = "there is no " + path + ": build it with the preset cuda, which takes nvcc";

@@ -57,9 +57,8 @@ struct GpuApi {
 /// libweir_cuda.so, where there is one. Stays loaded for the life of the process.
 class GpuLibrary {
  public:
-  /// The one of the same installation as the library or program that this code is in.
-  static GpuLibrary Load();
-  static GpuLibrary Load(const std::string& path);
+  /// `path` empty: the one of the same installation as the library or program that this code is in.
+  static GpuLibrary Load(const std::string& path = {});
 
   /// Null where there is none that can be used; trouble() then says what is missing.
   const GpuApi* api() const { return api_; }

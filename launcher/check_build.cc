@@ -3,6 +3,7 @@
 #include "common/gpu_library.h"
 #include "launcher/mpiexec.h"
 #include "weir/error.h"
+#include "weir/settings.h"
 #include "weir/version.h"
 
 namespace weir::launcher {
@@ -24,7 +25,7 @@ std::string MpiexecOrNothing() {
 
 std::string CheckBuild() {
   const std::string mpiexec = MpiexecOrNothing();
-  const GpuSupport gpu = FindGpuSupport(GpuLibrary::Load());
+  const GpuSupport gpu = FindGpuSupport(GpuLibrary::Load(Settings::FromEnvironment().gpu_library));
   return std::string("Weir v") + Version() + ":\n\nAvailable Controllers:\n" +
          Line(!mpiexec.empty(),
               mpiexec.empty() ? "MPI (no mpiexec found)" : "MPI (" + mpiexec + ")") +

@@ -55,6 +55,8 @@ TEST_F(EmulatedStreams, AnEventStandsForWhatCameBeforeIt) {
   EXPECT_EQ(to[1], 0);
   cudaEventSynchronize(event_);
   EXPECT_EQ(to[1], 0);
+  cudaStreamSynchronize(first_);
+  EXPECT_EQ(to[1], 1);
 }
 
 TEST_F(EmulatedStreams, BelongToTheDeviceOnWhichTheyWereMade) {

@@ -16,8 +16,7 @@ inline const char* TestedGpuLibraryPath() {
 #endif
 }
 inline const GpuLibrary& TestedGpuLibrary() {
-  static const GpuLibrary library =
-      *TestedGpuLibraryPath() == 0 ? GpuLibrary::Load() : GpuLibrary::Load(TestedGpuLibraryPath());
+  static const GpuLibrary library = GpuLibrary::Load(TestedGpuLibraryPath());
   return library;
 }
 

@@ -11,6 +11,7 @@ import weir.torch as hvd
 
 def pytest_configure(config):
     config.option.maxfail = 1
+    config.addinivalue_line("markers", "gpu: takes a CUDA device")
     config.addinivalue_line("filterwarnings", "ignore:Weir takes over")
     config.addinivalue_line("filterwarnings", "ignore:what rank . of . had not sent")
 

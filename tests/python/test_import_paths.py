@@ -129,5 +129,6 @@ def test_lists_are_split_evenly(length, pieces):
 def test_questions_about_what_there_is():
     from weir.common.util import gpu_available, is_iterable
 
-    assert gpu_available("torch") is hvd.cuda_built()
+    assert gpu_available("torch") is hvd.cuda_built()  # The emulated one can be used.
+    assert not gpu_available("tensorflow")
     assert is_iterable([]) and is_iterable("ab") and not is_iterable(torch.nn.Identity())

@@ -2,11 +2,13 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "weir/tensor.h"
@@ -22,8 +24,14 @@ using Dims = std::vector<std::int64_t>;
 inline void* PointerTo(std::uintptr_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): it came from one.
 }
-inline TensorView ViewOf(std::uintptr_t address, DType dtype, const Dims& dims) {
-  return {PointerTo(address), dtype, Shape(dims)};
+/// Where a tensor lies: the number of its GPU, or Device::kCpu, and the cudaStream_t in which the
+/// program works on it.
+using Place = std::pair<int, std::uintptr_t>;
+inline const Place kOnCpu{Device::kCpu, 0};
+
+inline TensorView ViewOf(std::uintptr_t address, DType dtype, const Dims& dims,
+                         const Place& place = kOnCpu) {
+  return {PointerTo(address), dtype, Shape(dims), Device{place.first}, PointerTo(place.second)};
 }
 
 void BindErrors(nanobind::module_& module);

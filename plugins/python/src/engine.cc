@@ -1,5 +1,6 @@
 #include "weir/engine.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -23,9 +24,10 @@ ReduceOptions OptionsOf(int op, double prescale, double postscale, int process_s
 
 Handle SubmitAllreduce(Job& job, const std::string& name, std::uintptr_t in, std::uintptr_t out,
                        int dtype, const Dims& dims, int op, double prescale, double postscale,
-                       int process_set) {
+                       int process_set, const Place& place) {
   const auto type = static_cast<DType>(dtype);
-  return job.engine()->Allreduce(name, ViewOf(in, type, dims), ViewOf(out, type, dims),
+  return job.engine()->Allreduce(name, ViewOf(in, type, dims, place),
+                                 ViewOf(out, type, dims, place),
                                  OptionsOf(op, prescale, postscale, process_set));
 }
 
@@ -33,11 +35,14 @@ Handle SubmitGroupedAllreduce(Job& job, const std::string& name,
                               const std::vector<std::uintptr_t>& in,
                               const std::vector<std::uintptr_t>& out,
                               const std::vector<int>& dtypes, const std::vector<Dims>& shapes,
-                              int op, double prescale, double postscale, int process_set) {
+                              int op, double prescale, double postscale, int process_set,
+                              std::vector<Place> places) {
+  places.resize(std::max(in.size(), places.size()), kOnCpu);
   std::vector<Engine::ReduceTensor> tensors;
   for (std::size_t i = 0; i < in.size(); ++i) {
     const auto type = static_cast<DType>(dtypes.at(i));
-    tensors.push_back({ViewOf(in[i], type, shapes.at(i)), ViewOf(out.at(i), type, shapes.at(i))});
+    tensors.push_back({ViewOf(in[i], type, shapes.at(i), places[i]),
+                       ViewOf(out.at(i), type, shapes.at(i), places[i])});
   }
   return job.engine()->GroupedAllreduce(name, tensors,
                                         OptionsOf(op, prescale, postscale, process_set));
@@ -129,9 +134,9 @@ Gathered SubmitReducescatter(Job& job, const std::string& name, std::uintptr_t i
 }
 
 Handle SubmitBroadcast(Job& job, const std::string& name, std::uintptr_t data, int dtype,
-                       const Dims& dims, int root, int process_set) {
-  return job.engine()->Broadcast(name, ViewOf(data, static_cast<DType>(dtype), dims), root, nullptr,
-                                 process_set);
+                       const Dims& dims, int root, int process_set, const Place& place) {
+  return job.engine()->Broadcast(name, ViewOf(data, static_cast<DType>(dtype), dims, place), root,
+                                 nullptr, process_set);
 }
 
 }  // namespace
@@ -154,10 +159,11 @@ void BindEngine(nb::module_& module) {
           arg("owner"), arg("choice"), arg("speaks"))
       .def_prop_ro("strict", [](Job& job) { return job.engine()->settings().strict; })
       .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),
-           arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)
+           arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0,
+           arg("place") = kOnCpu)
       .def("grouped_allreduce", &SubmitGroupedAllreduce, arg("name"), arg("inputs"), arg("outputs"),
            arg("dtypes"), arg("shapes"), arg("op"), arg("prescale"), arg("postscale"),
-           arg("process_set") = 0)
+           arg("process_set") = 0, arg("places") = std::vector<Place>())
       .def("allgather", &SubmitAllgather, arg("name"), arg("input"), arg("dtype"), arg("shape"),
            arg("process_set") = 0)
       .def("grouped_allgather", &SubmitGroupedAllgather, arg("name"), arg("inputs"), arg("dtypes"),
@@ -173,7 +179,7 @@ void BindEngine(nb::module_& module) {
            arg("indices_shape"), arg("values"), arg("dtype"), arg("values_shape"), arg("op"),
            arg("prescale"), arg("postscale"), arg("process_set") = 0)
       .def("broadcast", &SubmitBroadcast, arg("name"), arg("data"), arg("dtype"), arg("shape"),
-           arg("root"), arg("process_set") = 0)
+           arg("root"), arg("process_set") = 0, arg("place") = kOnCpu)
       .def(
           "barrier",
           [](Job& job, const std::string& name, int process_set) {

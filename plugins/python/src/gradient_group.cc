@@ -33,12 +33,15 @@ class Group {
     engine_.reset();
   }
 
-  Handle Submit(std::size_t index, std::uintptr_t gradient, std::uintptr_t update) {
+  Handle Submit(std::size_t index, std::uintptr_t gradient, std::uintptr_t update,
+                std::uintptr_t stream) {
     const std::vector<GradientSpec>& tensors = group().spec().tensors;
     if (index >= tensors.size()) throw InvalidArgument("no tensor has this number");
     const GradientSpec& tensor = tensors[index];
-    return group_->Submit(index, {PointerTo(gradient), tensor.dtype, tensor.shape},
-                          {PointerTo(update), tensor.dtype, tensor.shape});
+    void* const in = PointerTo(stream);
+    return group_->Submit(index,
+                          {PointerTo(gradient), tensor.dtype, tensor.shape, tensor.device, in},
+                          {PointerTo(update), tensor.dtype, tensor.shape, tensor.device, in});
   }
 
   nb::bytes Save() const {
@@ -82,12 +85,13 @@ std::unique_ptr<Group> Register(Job& job, std::string name, std::vector<Gradient
 }
 
 void MakeSpec(GradientSpec* self, std::string name, const Dims& dims, int dtype,
-              int parameter_group, int priority, Options compression) {
+              int parameter_group, int priority, Options compression, int gpu) {
   new (self) GradientSpec{.name = std::move(name),
                           .shape = Shape(dims),
                           .dtype = static_cast<DType>(dtype),
                           .parameter_group = parameter_group,
                           .priority = priority,
+                          .device = Device{gpu},
                           .compression = std::move(compression)};
 }
 
@@ -111,7 +115,7 @@ void BindGradientGroup(nb::module_& module) {
   BindReport(module);
   nb::class_<GradientSpec>(module, "GradientSpec")
       .def("__init__", &MakeSpec, arg("name"), arg("shape"), arg("dtype"), arg("parameter_group"),
-           arg("priority"), arg("compression") = Options());
+           arg("priority"), arg("compression") = Options(), arg("gpu") = Device::kCpu);
   nb::class_<TensorOptions>(module, "TensorOptions")
       .def(nb::init<const Options&>(), arg("options"))
       .def_prop_ro("base", &TensorOptions::base)
@@ -130,7 +134,8 @@ void BindGradientGroup(nb::module_& module) {
             self.group().BeginStep({.learning_rates = rates, .loss_scale = loss_scale});
           },
           arg("learning_rates"), arg("loss_scale"))
-      .def("submit", &Group::Submit, arg("index"), arg("gradient"), arg("update"))
+      .def("submit", &Group::Submit, arg("index"), arg("gradient"), arg("update"),
+           arg("stream") = 0)
       .def("end_step", [](Group& self) { self.group().EndStep(); })
       .def(
           "wait_step", [](Group& self) { return self.group().WaitStep(); },

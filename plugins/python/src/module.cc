@@ -1,7 +1,11 @@
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "common/gpu_library.h"
 #include "plugins/python/src/bindings.h"
 #include "weir/dtype.h"
+#include "weir/settings.h"
 #include "weir/version.h"
 
 namespace nb = nanobind;
@@ -17,6 +21,12 @@ NB_MODULE(_core, module) {
   }
   module.attr("DTYPES") = dtypes;
   module.def("version", &weir::Version);
+  // Whether the library for GPUs is there, and can be used.
+  module.def("gpu_support", [] {
+    const std::string path = weir::Settings::FromEnvironment().gpu_library;
+    const weir::GpuLibrary library = weir::GpuLibrary::Load(path);
+    return std::pair(library.api() != nullptr, weir::FindGpuSupport(library).usable);
+  });
   weir::python::BindErrors(module);
   weir::python::BindEngine(module);
   weir::python::BindGathered(module);

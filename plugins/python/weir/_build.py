@@ -55,12 +55,15 @@ def ccl_built() -> bool:
 
 
 def cuda_built() -> bool:
-    """False: this version exchanges tensors in the CPU's memory."""
-    return False
+    """Whether Weir's library for GPUs is there (``WEIR_GPU_LIBRARY``): then tensors of CUDA devices
+    are exchanged, where there are any."""
+    from weir import _core
+
+    return _core.gpu_support()[0]
 
 
 def rocm_built() -> bool:
-    """False, as ``cuda_built``."""
+    """False: AMD's GPUs are not supported."""
     return False
 
 

@@ -10,7 +10,9 @@ from weir._build import (  # noqa: F401
 
 def gpu_available(ext_base_name: str, verbose: bool = False) -> bool:
     """Whether the package of that framework, such as "torch", exchanges the tensors of a GPU."""
-    return cuda_built()
+    from weir import _core
+
+    return extension_available(ext_base_name) and _core.gpu_support()[1]
 
 
 def extension_available(ext_base_name: str, verbose: bool = False) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 def _submit(tensor: torch.Tensor, name: Optional[str],
             process_set: ProcessSet) -> "_core.Gathered":
+    """Of a tensor on the CPU."""
     dtype = _tensors.check(tensor)
     set_id = id_for(process_set, "ALLGATHER")
     return _job.engine().allgather(_names.of("allgather", name, process_set), tensor.data_ptr(),
@@ -30,9 +31,10 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
     Raises ValueError for a tensor that is not contiguous or of an unsupported type, and for a name
     that is under way.
     """
-    gathered = _submit(tensor, name, process_set)
-    return _handles.register([gathered.handle],
-                             lambda: _tensors.from_gathered(gathered, tensor.dtype), tensor)
+    crossing = _tensors.on_cpu(tensor)
+    gathered = _submit(crossing, name, process_set)
+    return _handles.register([gathered.handle], lambda: _tensors.from_gathered(gathered, tensor),
+                             crossing)
 
 
 def rows_before(gathered: "_core.Gathered", process_set: ProcessSet) -> int:
@@ -45,11 +47,12 @@ class _Allgather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, tensor, name, process_set):
-        gathered = _submit(tensor, name, process_set)
+        crossing = _tensors.on_cpu(tensor)
+        gathered = _submit(crossing, name, process_set)
         _handles.wait([gathered.handle])
         ctx.process_set = process_set
         ctx.own = rows_before(gathered, process_set), tensor.shape[0]
-        return _tensors.from_gathered(gathered, tensor.dtype)
+        return _tensors.from_gathered(gathered, tensor)
 
     @staticmethod
     def backward(ctx, gradient):

@@ -16,7 +16,8 @@ def _submit(tensor: torch.Tensor, output: torch.Tensor, name: Optional[str], op:
     set_id = id_for(process_set, "ALLREDUCE")
     operation = _job.engine().allreduce(
         _names.of("allreduce", name, process_set), tensor.data_ptr(), output.data_ptr(), dtype,
-        tensor.shape, op, _reduce_op.factor(prescale), _reduce_op.factor(postscale), set_id)
+        tensor.shape, op, _reduce_op.factor(prescale), _reduce_op.factor(postscale), set_id,
+        _tensors.place_of(tensor))
     return _handles.register([operation], lambda: output, (tensor, output))
 
 

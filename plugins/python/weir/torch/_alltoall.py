@@ -23,15 +23,17 @@ def _checked_splits(splits: Optional[torch.Tensor]) -> List[int]:
 
 def _submit(tensor: torch.Tensor, splits: Optional[torch.Tensor], name: Optional[str],
             process_set: ProcessSet) -> int:
-    dtype = _tensors.check(tensor)
+    crossing = _tensors.on_cpu(tensor)
+    dtype = _tensors.check(crossing)
     set_id = id_for(process_set, "ALLTOALL")
-    received = _job.engine().alltoall(_names.of("alltoall", name, process_set), tensor.data_ptr(),
-                                      dtype, tensor.shape, _checked_splits(splits), set_id)
+    received = _job.engine().alltoall(_names.of("alltoall", name, process_set),
+                                      crossing.data_ptr(), dtype, crossing.shape,
+                                      _checked_splits(splits), set_id)
     return _handles.register(
         [received.handle],
-        lambda: (_tensors.from_gathered(received, tensor.dtype),
+        lambda: (_tensors.from_gathered(received, tensor),
                  torch.tensor(received.rows, dtype=torch.int32)),
-        tensor)
+        crossing)
 
 
 class _Alltoall(torch.autograd.Function):

@@ -17,7 +17,8 @@ def _submit(tensor: torch.Tensor, output: torch.Tensor, root_rank: int, name: Op
     if output is not tensor and _job.rank() == root_rank:
         output.copy_(tensor)
     operation = _job.engine().broadcast(_names.of("broadcast", name, process_set),
-                                        output.data_ptr(), dtype, output.shape, root_rank, set_id)
+                                        output.data_ptr(), dtype, output.shape, root_rank, set_id,
+                                        _tensors.place_of(output))
     return _handles.register([operation], lambda: output, output)
 
 

@@ -82,7 +82,8 @@ class FusedExchange:
         self._rates: List[float] = []
         specs = [_core.GradientSpec(
             member.name, member.parameter.shape, _tensors.number_of(member.parameter.dtype),
-            numbers[id(member.group)], member.priority, member.compression) for member in members]
+            numbers[id(member.group)], member.priority, member.compression,
+            _tensors.place_of(member.parameter)[0]) for member in members]
         self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""
@@ -106,15 +107,16 @@ class FusedExchange:
 
     def copy_velocity(self, index: int, velocity: torch.Tensor) -> None:
         """Between steps: what this rank has not sent of a gradient yet, into a contiguous tensor of
-        float32."""
+        float32 on the CPU."""
         self._group.copy_velocity(index, velocity.data_ptr())
 
     def submit(self, index: int, gradient: torch.Tensor) -> None:
         """Hands over a complete gradient, into which the result comes."""
         if not self._open:
             self._begin()
-        address = self._loan.lend(gradient).data_ptr()
-        self._group.submit(index, address, address)
+        lent = self._loan.lend(gradient)
+        address = lent.data_ptr()
+        self._group.submit(index, address, address, _tensors.place_of(lent)[1])
 
     def finish(self) -> "_core.StepReport":
         """Waits until every gradient holds its result."""
@@ -206,7 +208,7 @@ class SingleExchange:
         name = f"allreduce.{self._name}/{self._members[index].name}"
         self._operations.append(_job.engine().allreduce(
             name, data.data_ptr(), data.data_ptr(), _tensors.check(data), data.shape,
-            *self._reduction))
+            *self._reduction, _tensors.place_of(data)))
 
     def give_up(self) -> None:
         """As FusedExchange's. Leaving ends the operations, and until then tensors are in use."""

@@ -18,7 +18,7 @@ def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
     operation = _job.engine().grouped_allreduce(
         _names.of("grouped_allreduce", name, process_set), inputs,
         [output.data_ptr() for output in outputs], dtypes, shapes, op, _reduce_op.factor(prescale),
-        _reduce_op.factor(postscale), set_id)
+        _reduce_op.factor(postscale), set_id, [_tensors.place_of(tensor) for tensor in tensors])
     results = tuple(outputs)
     return _handles.register([operation], lambda: results, (list(tensors), outputs))
 

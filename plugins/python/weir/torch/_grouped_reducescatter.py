@@ -32,10 +32,10 @@ def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[
     """``reducescatter_async`` of several tensors, perhaps of different types, as one operation: it
     begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
     tensors = _tensors.listed(tensors)
-    parts = _submit(tensors, name, op, prescale_factor, postscale_factor, process_set)
-    dtypes = [tensor.dtype for tensor in tensors]
+    crossing = [_tensors.on_cpu(tensor) for tensor in tensors]
+    parts = _submit(crossing, name, op, prescale_factor, postscale_factor, process_set)
     return _handles.register([parts[0].handle],
-                             lambda: _tensors.all_from_gathered(parts, dtypes), tensors)
+                             lambda: _tensors.all_from_gathered(parts, tensors), crossing)
 
 
 class _GroupedReducescatter(torch.autograd.Function):

@@ -29,14 +29,14 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
     among the ranks in their order; the first ones get one more where the number does not divide.
     Factors and types as in ``allreduce_async``; ``op`` is Average or Sum.
     """
-    dtype = _tensors.check_reduced(tensor)
+    crossing = _tensors.on_cpu(tensor)
+    dtype = _tensors.check_reduced(crossing)
     set_id = id_for(process_set, "REDUCESCATTER")
     part = _job.engine().reducescatter(
-        _names.of("reducescatter", name, process_set), tensor.data_ptr(), dtype, tensor.shape,
+        _names.of("reducescatter", name, process_set), crossing.data_ptr(), dtype, crossing.shape,
         checked_op(op), _reduce_op.factor(prescale_factor), _reduce_op.factor(postscale_factor),
         set_id)
-    return _handles.register([part.handle], lambda: _tensors.from_gathered(part, tensor.dtype),
-                             tensor)
+    return _handles.register([part.handle], lambda: _tensors.from_gathered(part, tensor), crossing)
 
 
 def gradient_factor(op: int, prescale: float, postscale: float, process_set: ProcessSet) -> float:

@@ -43,6 +43,24 @@ def listed(tensors: Any) -> Tuple[torch.Tensor, ...]:
     return every
 
 
+ON_CPU = (-1, 0)
+
+
+def place_of(tensor: torch.Tensor) -> Tuple[int, int]:
+    """Where the tensor lies: the number of its GPU, or -1, and the CUDA stream in which the program
+    works on it now."""
+    if tensor.device.type == "cpu":
+        return ON_CPU
+    stream = torch.cuda.current_stream(tensor.device)
+    return tensor.device.index, stream.cuda_stream
+
+
+def on_cpu(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor, or a copy on the CPU, for operations whose results have a size of their own."""
+    expect(tensor)
+    return tensor if place_of(tensor) == ON_CPU else tensor.detach().cpu()
+
+
 def crossing(kind: str, tensors: Sequence[torch.Tensor], checked: Callable[[torch.Tensor], int]
              ) -> Tuple[List[int], List[int], List[torch.Size]]:
     """Addresses, numbers of the data types and shapes of a group. Raises ValueError for one without
@@ -62,10 +80,9 @@ def check(tensor: torch.Tensor) -> int:
         raise ValueError(
             f"Tensor type {tensor.type()} is not supported. Supported are "
             f"{', '.join(str(dtype) for dtype in _numbers())}.")
-    if tensor.device.type != "cpu":
-        raise ValueError(
-            f"Weir exchanges CPU tensors in this version, and this one is on {tensor.device}: "
-            "move it with .cpu()")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise ValueError(f"Weir exchanges tensors of CPUs and CUDA devices, and this one is on "
+                         f"{tensor.device}: move it with .cpu()")
     if tensor.is_sparse:
         raise ValueError("A sparse tensor is exchanged with sparse_allreduce_async.")
     if not tensor.is_contiguous():
@@ -83,16 +100,17 @@ def check_reduced(tensor: torch.Tensor) -> int:
     return check(tensor)
 
 
-def from_gathered(gathered: "_core.Gathered", dtype: torch.dtype) -> torch.Tensor:
-    """The tensor in memory that the engine allocated; no copy."""
+def from_gathered(gathered: "_core.Gathered", given: torch.Tensor) -> torch.Tensor:
+    """The tensor in memory that the engine allocated, without a copy where that is on the device
+    of the tensor that was given for it, as its type is that one's."""
     shape = gathered.shape
     data = torch.from_dlpack(gathered.bytes())
     if data.numel() == 0:
-        return torch.empty(shape, dtype=dtype)
-    return data.view(dtype).view(shape)
+        return torch.empty(shape, dtype=given.dtype, device=given.device)
+    return data.view(given.dtype).view(shape).to(given.device)
 
 
 def all_from_gathered(gathered: "Sequence[_core.Gathered]",
-                      dtypes: Sequence[torch.dtype]) -> Tuple[torch.Tensor, ...]:
+                      given: Sequence[torch.Tensor]) -> Tuple[torch.Tensor, ...]:
     """The same of a group's."""
-    return tuple(from_gathered(*each) for each in zip(gathered, dtypes))
+    return tuple(from_gathered(*each) for each in zip(gathered, given))

@@ -1,0 +1,114 @@
+"""Tensors of CUDA devices. On a GPU where there is one; and on the emulated one (tests/emulated_gpu/),
+which WEIR_GPU_LIBRARY names: its memory is the CPU's, so that tensors need only be said to lie there."""
+
+import os
+
+import pytest
+import torch
+
+import weir.torch as hvd
+from weir.torch import _tensors
+
+
+@pytest.fixture(params=["emulated", pytest.param("cuda", marks=pytest.mark.gpu)])
+def on_gpu(request, monkeypatch):
+    """Brings a tensor of the CPU to the GPU."""
+    if request.param == "cuda":
+        if not torch.cuda.is_available():
+            pytest.skip("PyTorch finds no GPU here")
+        return lambda tensor: tensor.to("cuda")
+    if "WEIR_GPU_LIBRARY" not in os.environ:
+        pytest.skip("WEIR_GPU_LIBRARY names no emulated GPU")
+    monkeypatch.setattr(_tensors, "place_of", lambda tensor: (0, 0))
+    return lambda tensor: tensor.clone()
+
+
+def numbers(shape, dtype=torch.float32, step=0):
+    """Of this rank."""
+    count = torch.Size(shape).numel()
+    values = (torch.arange(count) * 7 + hvd.rank() * 3 + step * 5) % 11
+    return values.reshape(shape).to(dtype)
+
+
+def same(found, expected):
+    assert found.dtype == expected.dtype
+    assert torch.equal(found.cpu(), expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.int64])
+def test_allreduce(on_gpu, dtype, size):
+    tensor = on_gpu(numbers((5, 7), dtype))
+    expected = sum((((torch.arange(35) * 7 + rank * 3) % 11).reshape(5, 7).to(dtype)
+                    for rank in range(size)), torch.zeros(5, 7, dtype=dtype))
+    same(hvd.allreduce(tensor, op=hvd.Sum), expected)
+    hvd.allreduce_(tensor, op=hvd.Sum)
+    same(tensor, expected)
+
+
+def test_results_lie_where_inputs_do(on_gpu, size):
+    tensor = on_gpu(numbers((2 * size, 3)))
+    for result in (hvd.allreduce(tensor), hvd.allgather(tensor), hvd.alltoall(tensor),
+                   hvd.reducescatter(tensor), hvd.broadcast(tensor, 0),
+                   *hvd.grouped_allreduce([tensor]), *hvd.grouped_allgather([tensor]),
+                   *hvd.grouped_reducescatter([tensor])):
+        assert result.device == tensor.device
+
+
+def test_results_of_other_sizes(on_gpu, rank, size):
+    whole = torch.cat([torch.full((r + 1, 2), float(r)) for r in range(size)])
+    same(hvd.allgather(on_gpu(torch.full((rank + 1, 2), float(rank)))), whole)
+    one_each = torch.ones(size, dtype=torch.int32)
+    received, splits = hvd.alltoall(on_gpu(torch.full((size, 2), float(rank))), one_each)
+    same(received, torch.arange(size).float().unsqueeze(1).expand(size, 2))
+    assert splits.tolist() == [1] * size
+    same(hvd.reducescatter(on_gpu(torch.ones(size, 3)), op=hvd.Sum), torch.full((1, 3), float(size)))
+    entries = torch.sparse_coo_tensor([[rank]], [[1.0, 2.0]], (size, 2), check_invariants=True)
+    wait = hvd.sparse_allreduce_async(on_gpu(entries), op=hvd.Sum)
+    assert torch.equal(wait().to_dense().cpu(), torch.tensor([[1.0, 2.0]] * size))
+
+
+def test_broadcast(on_gpu, rank, size):
+    tensor = on_gpu(torch.full((4,), float(rank)))
+    same(hvd.broadcast(tensor, size - 1), torch.full((4,), float(size - 1)))
+    model = torch.nn.Linear(3, 2)
+    hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+
+
+def train(place, compression, steps=6):
+    """The gradients as each step leaves them. They do not depend on the weights, so that devices
+    may differ in how they compute those."""
+    torch.manual_seed(5)
+    parameters = [torch.nn.Parameter(place(torch.randn(shape))) for shape in ((40, 30), (17,))]
+    optimizer = hvd.DistributedOptimizer(
+        torch.optim.SGD(parameters, lr=0.1, momentum=0.9),
+        named_parameters=[("w", parameters[0]), ("b", parameters[1])], compression=compression)
+    seen = []
+    for step in range(steps):
+        optimizer.zero_grad()
+        sum((parameter * place(numbers(parameter.shape, step=step))).sum()
+            for parameter in parameters).backward()
+        optimizer.synchronize()
+        seen.append([parameter.grad.detach().cpu().clone() for parameter in parameters])
+        with optimizer.skip_synchronize():
+            optimizer.step()
+    return seen, optimizer.state_dict()
+
+
+def on_cpu(tensor):
+    return tensor
+
+
+@pytest.mark.parametrize("compression", [
+    hvd.Compression.none, hvd.Compression.fp16, hvd.Compression.dgc(density=0.05, warmup_steps=3),
+    hvd.Compression.dgc(density=0.05, momentum_masking=False), hvd.Compression.topk(density=0.1)],
+    ids=["none", "fp16", "dgc", "unmasked", "topk"])
+def test_training_has_the_bits_of_the_cpu(on_gpu, compression, monkeypatch):
+    found, state = train(on_gpu, compression)
+    with monkeypatch.context() as patch:
+        patch.setattr(_tensors, "place_of", lambda tensor: _tensors.ON_CPU)
+        expected, state_of_cpu = train(on_cpu, compression)
+    for step, (gradients, wanted) in enumerate(zip(found, expected)):
+        for gradient, one in zip(gradients, wanted):
+            assert torch.equal(gradient, one), step
+    for kept, wanted in zip(state["weir"]["exchanges"], state_of_cpu["weir"]["exchanges"]):
+        assert torch.equal(kept, wanted)

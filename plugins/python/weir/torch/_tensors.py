@@ -49,7 +49,7 @@ ON_CPU = (-1, 0)
 def place_of(tensor: torch.Tensor) -> Tuple[int, int]:
     """Where the tensor lies: the number of its GPU, or -1, and the CUDA stream in which the program
     works on it now."""
-    if tensor.device.type == "cpu":
+    if tensor.device.type != "cuda":  # Others are refused where they are to cross.
         return ON_CPU
     stream = torch.cuda.current_stream(tensor.device)
     return tensor.device.index, stream.cuda_stream

@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "benchmarks/main.h"
+#include "benchmarks/report.h"
+#include "common/gpu_memory.h"
+#include "common/gpu_stream.h"
+#include "common/half.h"
+#include "compression/gpu_kernels.h"
+#include "compression/sparse_payload.h"
+#include "weir/settings.h"
+
+/// How fast the fused DGC step of one tensor is on a GPU, payload and masking included, against the
+/// GPU's own copy of memory: a step has to read the gradient, u and v and to write u and v. Figures
+/// are medians over interleaved rounds, and ratios are taken round by round.
+namespace weir::bench {
+namespace {
+
+constexpr double kDensity = 0.001;
+constexpr std::size_t kMebi = std::size_t{1} << 20;
+constexpr std::size_t kElementsATiming = 64 * kMebi;
+constexpr std::size_t kPeriod = 16 * kMebi;  // Of the gradients' pool.
+constexpr std::size_t kShift = 4096;         // Between two gradients.
+constexpr std::size_t kGradients = 8;
+constexpr int kNotRun = 77;
+
+struct Options {
+  std::string library = Settings::FromEnvironment().gpu_library;
+  std::vector<std::size_t> elements = {kMebi, 16 * kMebi, 64 * kMebi, 256 * kMebi, 1024 * kMebi};
+  int warmup_steps = 200;
+  int rounds = 15;
+};
+
+/// Bytes that a step has to move for each element.
+double StepBytes(DType dtype) { return 16.0 + static_cast<double>(SizeOf(dtype)); }
+
+/// Normally distributed, on the GPU; every gradient a window that begins elsewhere.
+class Gradients {
+ public:
+  Gradients(const Gpu& gpu, std::size_t n, DType dtype)
+      : width_(SizeOf(dtype)),
+        pool_(gpu, GpuMemory::Kind::kDevice, (n + kGradients * kShift) * width_) {
+    const std::size_t period = std::min(kPeriod, n + kGradients * kShift);
+    std::vector<std::byte> values(period * width_);
+    std::mt19937 random(20180401);
+    std::normal_distribution<float> normal;
+    for (std::size_t i = 0; i < period; ++i) {
+      const float value = normal(random);
+      const std::uint16_t half = FloatToBFloat16(value);
+      const void* const from = dtype == DType::kFloat32 ? static_cast<const void*>(&value) : &half;
+      std::copy_n(static_cast<const std::byte*>(from), width_, values.data() + i * width_);
+    }
+    for (std::size_t at = 0; at < pool_.size(); at += values.size()) {
+      gpu.api().copy(pool_.data() + at, values.data(), std::min(values.size(), pool_.size() - at));
+    }
+  }
+
+  const void* Next() { return pool_.data() + (next_++ % kGradients) * kShift * width_; }
+
+ private:
+  const std::size_t width_;
+  GpuMemory pool_;
+  std::size_t next_ = 0;
+};
+
+class Bench {
+ public:
+  Bench(const Gpu& gpu, std::size_t n, DType dtype)
+      : n_(n),
+        dtype_(dtype),
+        k_(EntriesToSend(n, kDensity)),
+        stream_(gpu),
+        gradients_(gpu, n, dtype),
+        state_(gpu, GpuMemory::Kind::kDevice, 2 * n * sizeof(float)),
+        copy_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)),
+        payload_(gpu, GpuMemory::Kind::kDevice, SparsePayloadBytes(n, k_, ValueType::kFloat16)) {
+    gpu.api().clear(state_.data(), state_.size());
+    auto* const u = reinterpret_cast<float*>(state_.data());
+    const GpuDgcTensor tensor{.n = n, .u = u, .v = u + n};
+    dgc_ = KernelsOf(gpu.library())->make_dgc({&tensor, 1});
+  }
+
+  void Steps(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      scale_ *= std::exp(0.02f * drift_(random_));
+      const GpuDgc::Part part{.gradient = gradients_.Next(),
+                              .dtype = dtype_,
+                              .scale = scale_,
+                              .k = k_,
+                              .payload = payload_.data()};
+      dgc_->Encode({&part, 1}, stream_.handle());
+      stream_.Await();  // As the engine does.
+    }
+  }
+  /// Reads and writes 8 bytes an element together.
+  void Copies(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      stream_.Copy(copy_.data(), state_.data(), copy_.size());
+      stream_.Await();
+    }
+  }
+  std::size_t Repeats() const { return std::max<std::size_t>(1, kElementsATiming / n_); }
+
+ private:
+  const std::size_t n_;
+  const DType dtype_;
+  const std::size_t k_;
+  GpuStream stream_;
+  Gradients gradients_;
+  GpuMemory state_;  ///< u, then v.
+  GpuMemory copy_;
+  GpuMemory payload_;
+  std::unique_ptr<GpuDgc> dgc_;
+  std::mt19937 random_{7};
+  std::normal_distribution<float> drift_;
+  float scale_ = 1.0f;
+};
+
+Report Measure(const Gpu& gpu, const Options& options) {
+  const GpuScope scope(gpu);
+  Report report("dgc-step-gpu");
+  for (const std::size_t n : options.elements) {
+    for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+      Bench bench(gpu, n, dtype);
+      bench.Steps(static_cast<std::size_t>(options.warmup_steps));
+      const std::size_t repeats = bench.Repeats();
+      const auto seconds = Interleave(
+          options.rounds, {[&] { bench.Copies(repeats); }, [&] { bench.Steps(repeats); }});
+      const auto each = [&](std::size_t series) {
+        return Median(seconds[series]) / static_cast<double>(repeats);
+      };
+      const double elements = static_cast<double>(n);
+      // How much of the copy's bandwidth a step has that moves no more than it must.
+      const double share = StepBytes(dtype) / 8.0 / MedianRatio(seconds[1], seconds[0]);
+      report.AddRow({{"gpu", gpu.api().describe_device(gpu.device())},
+                     {"elements", n},
+                     {"gradients", std::string(Name(dtype))},
+                     {"step_us", each(1) * 1e6},
+                     {"step_gb_per_s", elements * StepBytes(dtype) / each(1) * 1e-9},
+                     {"copy_gb_per_s", elements * 8.0 / each(0) * 1e-9},
+                     {"share_of_copy", share}});
+      const std::string count = n >= kMebi ? std::to_string(n / kMebi) + " Mi" : std::to_string(n);
+      const std::string what = count + " elements, " + std::string(Name(dtype));
+      report.AddTarget("share of the copy's bandwidth, " + what, share, ">=", 0.85);
+    }
+  }
+  return report;
+}
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int argc, char** argv) {
+  weir::bench::Options options;
+  CLI::App app("The fused compression step on a GPU.");
+  app.add_option("--library", options.library, "libweir_cuda.so (WEIR_GPU_LIBRARY)");
+  app.add_option("--elements", options.elements, "of the tensor; several, one after the other");
+  app.add_option("--warmup", options.warmup_steps, "steps before the measured ones");
+  app.add_option("--rounds", options.rounds, "of each size");
+  int code = 0;
+  const int measured =
+      weir::bench::Main(app, argc, argv, [&]() -> std::optional<weir::bench::Report> {
+        const weir::GpuLibrary library = weir::GpuLibrary::Load(options.library);
+        const weir::GpuSupport support = weir::FindGpuSupport(library);
+        if (!support.usable) {
+          std::cerr << "dgc-step-gpu: not run: " << support.text << '\n';
+          code = weir::bench::kNotRun;
+          return std::nullopt;
+        }
+        return weir::bench::Measure(weir::Gpu(library, 0), options);
+      });
+  return code != 0 ? code : measured;
+}

@@ -128,6 +128,25 @@ struct GpuMomentum {
   unsigned long long* non_finite = nullptr;
 };
 
+/// A gradient of which a GpuNorms takes the norm.
+struct GpuNormPart {
+  const void* values = nullptr;   ///< Null for zeros.
+  DType dtype = DType::kFloat32;  ///< Or kFloat16, kBFloat16.
+  float scale = 1.0f;
+};
+
+/// The squared norms of all gradients of a bucket: the bits of cpu::SquaredNorm. As GpuDgc in
+/// everything else.
+class GpuNorms {
+ public:
+  virtual ~GpuNorms() = default;
+
+  /// `parts` in the order of the tensors.
+  virtual void Measure(std::span<const GpuNormPart> parts, void* stream) = 0;
+  /// Of one tensor, once the stream has come so far. Not finite when an entry is not.
+  virtual double SquaredNorm(std::size_t tensor) const = 0;
+};
+
 /// The table of libweir_cuda.so's kernels.
 struct GpuKernels {
   /// fp32 to 16 bits and back (common/half.h, the same bits).
@@ -138,6 +157,8 @@ struct GpuKernels {
 
   void (*apply_momentum)(const GpuMomentum& step, void* stream) = nullptr;
 
+  /// Of tensors of so many elements, at least one each.
+  std::unique_ptr<GpuNorms> (*make_norms)(std::span<const std::size_t> elements) = nullptr;
   std::unique_ptr<GpuDgc> (*make_dgc)(std::span<const GpuDgcTensor> tensors) = nullptr;
   std::unique_ptr<GpuDenseMomentum> (*make_dense_momentum)(
       std::span<const GpuDenseTensor> tensors) = nullptr;

@@ -48,4 +48,31 @@ void GpuSlices::Deliver(const GradientSlice& slice, std::span<const float> resul
   stream_.Copy(slice.update, converted, BytesOf(slice));
 }
 
+bool GpuSlices::IsMeasured(const GradientSlice& slice) {
+  return slice.ready != nullptr && slice.dtype != DType::kFloat64 && slice.elements > 0;
+}
+
+std::vector<double> GpuSlices::SquaredNorms(
+    const std::function<float(const GradientSlice&)>& scale) {
+  const GpuScope scope(stream_.gpu());
+  std::vector<std::size_t> elements;
+  std::vector<GpuNormPart> parts;
+  for (const GradientSlice& slice : slices_) {
+    if (!IsMeasured(slice)) continue;
+    stream_.WaitFor(*slice.ready);
+    elements.push_back(slice.elements);
+    parts.push_back({slice.gradient, slice.dtype, scale(slice)});
+  }
+  std::vector<double> norms(slices_.size());
+  if (parts.empty()) return norms;
+  if (!norms_) norms_ = KernelsOf(stream_.gpu().library())->make_norms(elements);
+  norms_->Measure(parts, stream_.handle());
+  stream_.Await();
+  std::size_t measured = 0;
+  for (std::size_t i = 0; i < slices_.size(); ++i) {
+    if (IsMeasured(slices_[i])) norms[i] = norms_->SquaredNorm(measured++);
+  }
+  return norms;
+}
+
 }  // namespace weir

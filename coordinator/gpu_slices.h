@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "common/gpu.h"
 #include "common/gpu_memory.h"
 #include "common/gpu_stream.h"
+#include "compression/gpu_kernels.h"
 
 namespace weir {
 
@@ -24,6 +28,12 @@ class GpuSlices {
   /// Copies a result, converted, to where the slice's belongs, once stream() has come so far.
   void Deliver(const GradientSlice& slice, std::span<const float> result);
   GpuStream& stream() { return stream_; }
+
+  /// The squared norms of all these gradients of this step, in the bucket's order, 0 for one that
+  /// is not the kernels' (IsMeasured); scale(slice) is what each is multiplied by.
+  std::vector<double> SquaredNorms(const std::function<float(const GradientSlice&)>& scale);
+  /// Kernels read no fp64.
+  static bool IsMeasured(const GradientSlice& slice);
   /// The step is over.
   void Forget() { fetched_ = false; }
 
@@ -35,6 +45,7 @@ class GpuSlices {
   // Pinned; each slice at its pinned_at.
   GpuMemory gradients_;
   GpuMemory results_;
+  std::unique_ptr<GpuNorms> norms_;  ///< Of those that IsMeasured; made when first asked for.
   bool fetched_ = false;
 };
 

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/clock.h"
-#include "compression/cpu/squared_norm.h"
 #include "coordinator/process_set.h"
 
 namespace weir {
@@ -62,15 +61,8 @@ void GradientBucket::Run(BucketStage stage) {
 
 void GradientBucket::Measure() {
   double squared_norm = 0.0;
-  bool finite = true;
-  for (const GradientSlice& slice : gradients_.all()) {
-    const StepContext& context = gradients_.ContextOf(slice);
-    const cpu::SquaredNormResult measured =
-        cpu::SquaredNorm(gradients_.Source(slice), context.gradient_scale, context.pool);
-    squared_norm += measured.sum;
-    finite = finite && measured.finite;
-  }
-  gate_->Measure(gradients_.index(), squared_norm, finite);
+  for (const double of_one : gradients_.SquaredNorms()) squared_norm += of_one;
+  gate_->Measure(gradients_.index(), squared_norm, std::isfinite(squared_norm));
 }
 
 void GradientBucket::Done() {

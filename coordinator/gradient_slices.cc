@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compression/cpu/squared_norm.h"
 #include "compression/memory/finite.h"
 #include "compression/residual_ratio.h"
 #include "coordinator/convert.h"
@@ -103,6 +104,20 @@ void GradientSlices::StageFinite() {
     for (float& value : Staged(slice)) value = FiniteOrZero(value, non_finite);
     slice.non_finite += non_finite;
   }
+}
+
+std::vector<double> GradientSlices::SquaredNorms() {
+  std::vector<double> norms(slices_.size());
+  if (gpu_) {
+    norms = gpu_->SquaredNorms(
+        [this](const GradientSlice& slice) { return ContextOf(slice).gradient_scale; });
+  }
+  for (std::size_t i = 0; i < slices_.size(); ++i) {
+    if (gpu_ && GpuSlices::IsMeasured(slices_[i])) continue;
+    const StepContext& context = ContextOf(slices_[i]);
+    norms[i] = cpu::SquaredNorm(Source(slices_[i]), context.gradient_scale, context.pool).sum;
+  }
+  return norms;
 }
 
 std::size_t GradientSlices::MaxEncodedBytes(const GradientSlice& slice, double density) const {

@@ -112,6 +112,9 @@ class GradientSlices {
   /// before a compressor sees it.
   void StageFinite();
 
+  /// The squared norms of the scaled gradients, slice by slice. Not finite where an entry is not.
+  std::vector<double> SquaredNorms();
+
   /// Upper bounds of what Encode writes: for one slice, and for all of them, which may be less than
   /// the sum.
   std::size_t MaxEncodedBytes(const GradientSlice& slice, double density) const;

@@ -1,10 +1,9 @@
 #include "compression/cpu/squared_norm.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
+
+#include "compression/squared_norm_tree.h"
 
 // Compiled once for each instruction set; without the scalable vectors, which cannot be kept in an
 // array.
@@ -20,10 +19,9 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block's leaves: sum j takes the entries j, j + 16, j + 32, ..., whatever the vector length.
-constexpr std::size_t kSums = 16;
+constexpr std::size_t kSums = kNormSums;
 
-/// One block: 16 running sums, then a tree over them.
+/// One block, whatever the vector length.
 double BlockImpl(const float* values, std::size_t count, float scale) {
   const hn::CappedTag<double, kSums> d;
   const hn::Rebind<float, decltype(d)> df;
@@ -45,10 +43,7 @@ double BlockImpl(const float* values, std::size_t count, float scale) {
     const double x = values[i] * scale;
     sums[j] += x * x;
   }
-  for (std::size_t width = kSums / 2; width > 0; width /= 2) {
-    for (std::size_t j = 0; j < width; ++j) sums[j] += sums[j + width];
-  }
-  return sums[0];
+  return NormTree<kSums>(sums);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -61,40 +56,22 @@ namespace {
 
 HWY_EXPORT(BlockImpl);
 
-constexpr std::size_t kBlock = 4096;
-// Subtrees that threads share out. A constant: the tree must not know the number of threads.
-constexpr std::size_t kSubtrees = 64;
-
-/// Blocks of up to `span` entries (a power of two) under one node; below kBlock, one block.
-double Subtree(std::span<const float> values, float scale, std::size_t span) {
-  if (span <= kBlock || values.size() <= kBlock) {
-    return HWY_DYNAMIC_DISPATCH(BlockImpl)(values.data(), values.size(), scale);
-  }
-  const std::size_t half = span / 2;
-  if (values.size() <= half) return Subtree(values, scale, half);
-  return Subtree(values.first(half), scale, half) + Subtree(values.subspan(half), scale, half);
-}
-
 }  // namespace
 
 SquaredNormResult SquaredNorm(std::span<const float> values, float scale, ThreadPool* pool) {
-  const std::size_t span = std::max(std::bit_ceil(values.size()) / kSubtrees, kBlock);
-  std::array<double, kSubtrees> sums{};
-  const std::size_t used = (values.size() + span - 1) / span;
-  const auto sum_one = [&](int part) {
-    const auto p = static_cast<std::size_t>(part);
-    const std::size_t begin = p * span;
-    sums[p] = Subtree(values.subspan(begin, std::min(span, values.size() - begin)), scale, span);
+  const auto block = [&](std::size_t begin, std::size_t count) {
+    return HWY_DYNAMIC_DISPATCH(BlockImpl)(values.data() + begin, count, scale);
   };
-  if (pool == nullptr) {
-    for (std::size_t p = 0; p < used; ++p) sum_one(static_cast<int>(p));
-  } else {
-    pool->ParallelFor(static_cast<int>(used), sum_one);
-  }
-  for (std::size_t width = kSubtrees / 2; width > 0; width /= 2) {
-    for (std::size_t p = 0; p < width; ++p) sums[p] += sums[p + width];
-  }
-  return {sums[0], std::isfinite(sums[0])};
+  const double sum =
+      SquaredNormTree(values.size(), block, [pool](std::size_t count, const auto& one) {
+        if (pool == nullptr) {
+          for (std::size_t i = 0; i < count; ++i) one(i);
+        } else {
+          pool->ParallelFor(static_cast<int>(count),
+                            [&](int i) { one(static_cast<std::size_t>(i)); });
+        }
+      });
+  return {sum, std::isfinite(sum)};
 }
 
 }  // namespace weir::cpu

@@ -138,6 +138,7 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
 constexpr GpuKernels kKernels{.to_half = ToHalf,
                               .from_half = FromHalf,
                               .apply_momentum = ApplyMomentum,
+                              .make_norms = MakeNorms,
                               .make_dgc = MakeDgc,
                               .make_dense_momentum = MakeDenseMomentum};
 

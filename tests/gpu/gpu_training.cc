@@ -27,7 +27,7 @@ std::vector<float> GradientOf(int rank, int step, std::size_t tensor, std::size_
 
 /// What an update has in it while the program still works on it.
 void* Spoil(ProgramMemory& update) {
-  return update.Write(std::vector<std::byte>(update.Read().size(), std::byte{0x11}));
+  return update.Write(std::vector<std::byte>(update.size(), std::byte{0x11}));
 }
 
 Trained TrainOne(Engine& engine, const GpuTraining& training, const Placement& placement,

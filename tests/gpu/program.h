@@ -26,6 +26,7 @@ class ProgramMemory {
     if (program != nullptr) on_gpu_ = {program->gpu, GpuMemory::Kind::kDevice, bytes};
   }
 
+  std::size_t size() const { return bytes_.size(); }
   void* data() { return program_ == nullptr ? bytes_.data() : on_gpu_.data(); }
   Device device() const { return program_ == nullptr ? Device() : Device{program_->gpu.device()}; }
   void* stream() const { return program_ == nullptr ? nullptr : program_->stream.handle(); }

@@ -77,12 +77,12 @@ class Bench {
         k_(EntriesToSend(n, kDensity)),
         stream_(gpu),
         gradients_(gpu, n, dtype),
-        state_(gpu, GpuMemory::Kind::kDevice, 2 * n * sizeof(float)),
+        state_(gpu, GpuMemory::Kind::kDevice, 2 * Rounded(n) * sizeof(float)),
         copy_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)),
         payload_(gpu, GpuMemory::Kind::kDevice, SparsePayloadBytes(n, k_, ValueType::kFloat16)) {
     gpu.api().clear(state_.data(), state_.size());
     auto* const u = reinterpret_cast<float*>(state_.data());
-    const GpuDgcTensor tensor{.n = n, .u = u, .v = u + n};
+    const GpuDgcTensor tensor{.n = n, .u = u, .v = u + Rounded(n)};
     dgc_ = KernelsOf(gpu.library())->make_dgc({&tensor, 1});
   }
 
@@ -108,6 +108,9 @@ class Bench {
   std::size_t Repeats() const { return std::max<std::size_t>(1, kElementsATiming / n_); }
 
  private:
+  /// u and v begin at multiples of 16 bytes.
+  static std::size_t Rounded(std::size_t n) { return (n + 3) / 4 * 4; }
+
   const std::size_t n_;
   const DType dtype_;
   const std::size_t k_;

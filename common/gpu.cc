@@ -3,6 +3,11 @@
 #include "weir/error.h"
 
 namespace weir {
+namespace {
+
+thread_local bool owned = false;
+
+}  // namespace
 
 const Gpu& Gpus::At(Device device, const std::string& what, const ErrorContext& where) {
   const std::scoped_lock lock(mutex_);
@@ -22,5 +27,20 @@ const Gpu& Gpus::At(Device device, const std::string& what, const ErrorContext& 
   return *gpus_.emplace(device.gpu, std::make_unique<Gpu>(*library_, device.gpu, wake_))
               .first->second;
 }
+
+GpuScope::GpuScope(const Gpu& gpu) : gpu_(gpu), before_(gpu.api().current_device()) {
+  if (before_ != gpu.device()) gpu.api().make_current(gpu.device());
+}
+
+GpuScope::~GpuScope() {
+  if (before_ == gpu_.device() || owned) return;
+  try {
+    gpu_.api().make_current(before_);
+  } catch (const std::exception&) {
+    return;  // The program's next call of CUDA's says the same.
+  }
+}
+
+void GpuScope::OwnThisThread() { owned = true; }
 
 }  // namespace weir

@@ -58,14 +58,15 @@ class Gpus {
 /// While one lives, the GPU is the calling thread's current device.
 class GpuScope {
  public:
-  explicit GpuScope(const Gpu& gpu) : gpu_(gpu), before_(gpu.api().current_device()) {
-    if (before_ != gpu.device()) gpu.api().make_current(gpu.device());
-  }
-  ~GpuScope() {
-    if (before_ != gpu_.device()) gpu_.api().make_current(before_);
-  }
+  explicit GpuScope(const Gpu& gpu);
+  /// What was current before is so again, but on the engine's own threads: they had chosen nothing,
+  /// and CUDA's default, GPU 0, would be given a context by it.
+  ~GpuScope();
   GpuScope(const GpuScope&) = delete;
   GpuScope& operator=(const GpuScope&) = delete;
+
+  /// The calling thread is the engine's own.
+  static void OwnThisThread();
 
  private:
   const Gpu& gpu_;

@@ -40,6 +40,8 @@ struct GpuApi {
   /// As `copy`, in its turn; what of the host is not pinned may be waited for.
   void (*copy_in)(void* to, const void* from, std::size_t bytes, void* stream) = nullptr;
 
+  /// Throws if the GPU has failed.
+  void (*check)(void* stream) = nullptr;
   /// Calls call(data), from a thread of CUDA's, once the stream has come so far. It uses nothing of
   /// this.
   void (*call_in)(void* stream, void (*call)(void*), void* data) = nullptr;

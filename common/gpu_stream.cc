@@ -47,6 +47,8 @@ void GpuStream::Await() {
   end_.Await();
 }
 
+void GpuStream::Check() const { gpu_.api().check(stream_); }
+
 void GpuSignal::Give(GpuStream& stream) {
   gpu_ = &stream.gpu();
   reached_.store(false, std::memory_order_relaxed);

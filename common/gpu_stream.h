@@ -42,6 +42,8 @@ class GpuStream {
   void Copy(void* to, const void* from, std::size_t bytes);
   /// Waits, asleep, until all is done that was given.
   void Await();
+  /// Throws what CUDA says if the GPU has failed; waits for nothing.
+  void Check() const;
 
  private:
   const Gpu& gpu_;

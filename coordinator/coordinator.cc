@@ -66,6 +66,7 @@ Coordinator::~Coordinator() {
 
 void Coordinator::ThreadMain(std::promise<void> connected) {
   NameThread("weir-network");
+  GpuScope::OwnThisThread();
   try {
     ConnectNetwork();
   } catch (...) {

@@ -108,6 +108,11 @@ void Draft::Add(const ConstTensorView& in, const TensorView& out) {
     Refuse(name, std::string(Name(request().kind)) + " of '" + name + "': the input is on " +
                      in.device.ToString() + " but the output is on " + out.device.ToString());
   }
+  if (in.device.is_gpu() && in.stream != out.stream) {
+    Refuse(name, std::string(Name(request().kind)) + " of '" + name +
+                     "': the input and the output are of different streams: give both the one "
+                     "that is to be waited for");
+  }
   CheckCombination(name, in.dtype);
   Place(name, in);
   submission_.tensors.push_back({in.data, out.data, in.shape.elements(), in.dtype});

@@ -45,10 +45,10 @@ void GpuOperands::Bind(Submission& submission) {
 
 void* GpuOperands::Take(Operand& operand, void* given, std::size_t bytes) const {
   if (given == nullptr) return nullptr;
-  operand.out = given;
-  operand.out_bytes = bytes;
   operand.ready.Record(operand.stream);  // The memory may have been something else's.
   operand.made_at = Reserve(operand.result, bytes);
+  operand.out_bytes = bytes;
+  operand.out = given;  // Last: what has failed is not delivered.
   return operand.made_at;
 }
 
@@ -60,6 +60,9 @@ void GpuOperands::Start(std::uint32_t operation) {
 }
 
 bool GpuOperands::Poll() {
+  const bool copies = phase_ == Phase::kFetches || phase_ == Phase::kDelivers;
+  // Of a GPU that fails no signal comes.
+  if (copies && !copied_.reached()) stream_.Check();
   if (phase_ == Phase::kFetches && copied_.reached()) {
     phase_ = Phase::kExchanges;
     on_host_->Start(operation_);
@@ -75,7 +78,8 @@ bool GpuOperands::Poll() {
 
 void GpuOperands::Cancel() {
   if (phase_ == Phase::kExchanges) on_host_->Cancel();
-  stream_.Await();
+  // A GPU that has failed touches nothing any more.
+  GiveBack(gpu_, [this](const GpuApi&) { stream_.Await(); });
   phase_ = Phase::kIdle;
 }
 

@@ -21,10 +21,11 @@ std::size_t PinnedBytes(std::span<const GradientSlice> slices) {
 }  // namespace
 
 GpuSlices::GpuSlices(const Gpu& gpu, std::span<const GradientSlice> slices)
-    : slices_(slices),
-      stream_(gpu),
-      gradients_(gpu, GpuMemory::Kind::kPinned, PinnedBytes(slices)),
-      results_(gpu, GpuMemory::Kind::kPinned, PinnedBytes(slices)) {}
+    : slices_(slices), stream_(gpu), bytes_(PinnedBytes(slices)) {}
+
+void GpuSlices::Reserve(GpuMemory& memory) const {
+  if (memory.size() == 0) memory = GpuMemory(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
+}
 
 const void* GpuSlices::Gradient(const GradientSlice& slice) {
   if (!fetched_) Fetch();
@@ -32,6 +33,7 @@ const void* GpuSlices::Gradient(const GradientSlice& slice) {
 }
 
 void GpuSlices::Fetch() {
+  Reserve(gradients_);
   for (const GradientSlice& slice : slices_) {
     if (!slice.ready || slice.gradient == nullptr) continue;
     stream_.WaitFor(*slice.ready);
@@ -42,6 +44,7 @@ void GpuSlices::Fetch() {
 }
 
 void GpuSlices::Deliver(const GradientSlice& slice, std::span<const float> result) {
+  Reserve(results_);
   std::byte* const converted = results_.data() + slice.pinned_at;
   ConvertFromFloat(result, slice.dtype, converted);
   stream_.WaitFor(*slice.ready);

@@ -39,10 +39,13 @@ class GpuSlices {
 
  private:
   void Fetch();
+  /// Makes room for all, where there is none.
+  void Reserve(GpuMemory& memory) const;
 
   const std::span<const GradientSlice> slices_;
   GpuStream stream_;
-  // Pinned; each slice at its pinned_at.
+  const std::size_t bytes_;  ///< Of all of them.
+  // Pinned, made when first needed; each slice at its pinned_at.
   GpuMemory gradients_;
   GpuMemory results_;
   std::unique_ptr<GpuNorms> norms_;  ///< Of those that IsMeasured; made when first asked for.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "coordinator/process_set.h"
 
 namespace weir {
@@ -73,7 +74,12 @@ void GradientBucket::Done() {
 }
 
 void GradientBucket::Failed(const std::exception_ptr& error) {
-  gradients_.Revert();
+  try {
+    gradients_.Revert();
+  } catch (const std::exception& trouble) {
+    // A GPU that has failed. Who waits must hear of the first error.
+    LogError("what '{}' had not sent is lost: {}", name(), trouble.what());
+  }
   route_->Revert();
   Fulfil(error);
 }

@@ -117,6 +117,12 @@ void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView
                             where);
     }
   };
+  if (tensor.device.is_gpu() && gradient.stream != update.stream) {
+    throw InvalidArgument("the gradient and the update of '" + tensor.name +
+                              "' are of different streams: give both the one that is to be waited "
+                              "for",
+                          where);
+  }
   check("gradient", gradient.data, gradient.dtype, gradient.shape, gradient.device);
   check("update", update.data, update.dtype, update.shape, update.device);
 }
@@ -130,11 +136,20 @@ Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, Te
                               "' was already submitted in step " + std::to_string(step().step),
                           {spec_.tensors[index].name, {coordinator_.rank()}, "submit"});
   }
-  return Enter(index, gradient.data, update.data, gradient.stream, owner);
+  try {
+    return Enter(index, gradient.data, update.data, gradient.stream, owner);
+  } catch (...) {
+    places_[index].submitted.store(false, std::memory_order_release);
+    throw;
+  }
 }
 
 Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update, void* stream,
                                 const std::shared_ptr<const void>& owner) {
+  // First what may fail: a stream of another device.
+  for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
+    if (GpuEvent* const ready = SliceAt(slices_[p]).ready.get()) ready->Record(stream);
+  }
   const Handle handle =
       coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
   places_[index].handle = handle;
@@ -147,7 +162,6 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
     const std::size_t at = plan_.parts[p].begin * width;
     slice.gradient = gradient == nullptr ? nullptr : static_cast<const std::byte*>(gradient) + at;
     slice.update = update == nullptr ? nullptr : static_cast<std::byte*>(update) + at;
-    if (slice.ready) slice.ready->Record(stream);
     slice.owner = owner;
     slice.handle = handle;
     slice.trace.submitted_ns = now_ns;

@@ -70,7 +70,7 @@ Operation* Joining::TakePart(const Request& request) {
   operation->ready_ns = NowNs();
   operation->staged = true;
   operation->cursor = 0;
-  operation->Submit(std::move(submission), kNoHandle);
+  operation->Submit(std::move(submission));
   operation->Agree(kNoSlot, {});
   Operation* run = operation.get();
   operations_[run] = std::move(operation);

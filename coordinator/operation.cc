@@ -14,7 +14,7 @@ Operation::Operation(std::string name, ProcessSet& set, HandleTable& handles)
   process_set = &set;
 }
 
-void Operation::Submit(Submission submission, Handle handle) {
+void Operation::Submit(Submission submission) {
   WEIR_CHECK(!busy());
   submission_ = std::move(submission);
   if (submission_.gpu != nullptr) {
@@ -23,7 +23,7 @@ void Operation::Submit(Submission submission, Handle handle) {
     }
     gpu_->Bind(submission_);
   }
-  handle_ = handle;
+  handle_ = kNoHandle;
   busy_.store(true, std::memory_order_release);
 }
 

@@ -22,8 +22,10 @@ class Operation final : public Bucket {
  public:
   Operation(std::string name, ProcessSet& set, HandleTable& handles);
 
-  /// Called only while the operation is idle.
-  void Submit(Submission submission, Handle handle);
+  /// Called only while the operation is idle, which it stays if this throws. Nobody waits for it,
+  /// unless it is given a handle before it is announced.
+  void Submit(Submission submission);
+  void set_handle(Handle handle) { handle_ = handle; }
 
   const Request& request() const { return submission_.request; }
   /// What the slot stands for: a submission that asks for the same takes the fast path.

@@ -23,8 +23,9 @@ std::pair<Operation*, Handle> OperationTable::Submit(Submission submission) {
             name + "'" + set_.Suffix() + ")",
         {name, {}, "submit"});
   }
+  entry->Submit(std::move(submission));
   const Handle handle = handles_.Create();
-  entry->Submit(std::move(submission), handle);
+  entry->set_handle(handle);
   return {entry.get(), handle};
 }
 

@@ -1,6 +1,7 @@
 #include "coordinator/stage_worker.h"
 
 #include "common/background_thread.h"
+#include "common/gpu.h"
 #include "common/thread_name.h"
 
 namespace weir {
@@ -36,6 +37,7 @@ StageWorker::StageWorker(int index, StageQueue* queue, std::function<void(Bucket
     : thread_([index, queue, run = std::move(run)] {
         NameThread("weir-stage-" + std::to_string(index));
         WorkInBackground();
+        GpuScope::OwnThisThread();
         while (Bucket* bucket = queue->Pop()) run(bucket);
       }) {}
 

@@ -156,6 +156,7 @@ class DenseMomentumBucket final : public GpuDenseMomentum {
   void Encode(std::span<const Part> parts, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
     CheckCount(parts.size());
+    sent_ = false;  // What fails has sent nothing.
     for (std::size_t i = 0; i < parts.size(); ++i) {
       Step& step = steps_.host()[i];
       step.gradient = parts[i].gradient;

@@ -21,7 +21,9 @@ class DeviceArray {
     Check(cudaMalloc(&memory, size * sizeof(T)));
     data_ = static_cast<T*>(memory);
   }
-  ~DeviceArray() { cudaFree(static_cast<void*>(data_)); }
+  ~DeviceArray() {
+    if (data_ != nullptr) cudaFree(static_cast<void*>(data_));  // Null would make a context.
+  }
   DeviceArray(DeviceArray&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
   DeviceArray& operator=(DeviceArray&& other) noexcept {
@@ -55,7 +57,9 @@ class SharedArray {
     Check(cudaMallocHost(&memory, size * sizeof(T)));
     host_ = static_cast<T*>(memory);
   }
-  ~SharedArray() { cudaFreeHost(static_cast<void*>(host_)); }
+  ~SharedArray() {
+    if (host_ != nullptr) cudaFreeHost(static_cast<void*>(host_));
+  }
   SharedArray(SharedArray&& other) noexcept
       : host_(std::exchange(other.host_, nullptr)), device_(std::move(other.device_)) {}
   SharedArray& operator=(SharedArray&& other) noexcept {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "compression/cuda/dgc_accumulate.h"
 #include "compression/cuda/dgc_bucket.h"
@@ -87,6 +88,7 @@ void DgcBucket::SetCounts(std::span<const Part> parts, cudaStream_t stream) {
   // What the stream still reads is freed below.
   Check(cudaStreamSynchronize(stream));
   counts_.clear();
+  std::vector<std::size_t> counts;
   std::size_t candidates = 0;
   std::size_t winners = 0;
   std::vector<WriteJob> jobs;
@@ -101,7 +103,7 @@ void DgcBucket::SetCounts(std::span<const Part> parts, cudaStream_t stream) {
     part.first_winner = static_cast<std::uint32_t>(winners);
     candidates += part.capacity;
     winners += k;
-    counts_.push_back(k);
+    counts.push_back(k);
     AppendJobs(static_cast<std::uint32_t>(i), n, k, jobs);
   }
   candidate_indices_ = DeviceArray<std::uint32_t>(candidates);
@@ -113,6 +115,7 @@ void DgcBucket::SetCounts(std::span<const Part> parts, cudaStream_t stream) {
   jobs_ = SharedArray<WriteJob>(jobs.size());
   std::ranges::copy(jobs, jobs_.host().begin());
   jobs_.Upload(stream);
+  counts_ = std::move(counts);  // There is room for them now.
 }
 
 DgcBucketView DgcBucket::View() const {
@@ -141,6 +144,7 @@ DgcBucketView DgcBucket::View() const {
 void DgcBucket::Encode(std::span<const Part> parts, void* stream) {
   const auto in = static_cast<cudaStream_t>(stream);
   if (parts.size() != count()) throw std::runtime_error("not one part for each tensor");
+  sent_ = false;  // What fails has sent nothing.
   SetCounts(parts, in);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     DgcPart& part = parts_.host()[i];

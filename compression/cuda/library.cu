@@ -74,6 +74,7 @@ void Clear(void* memory, std::size_t bytes) {
 
 void Copy(void* to, const void* from, std::size_t bytes) {
   Check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
+  Check(cudaStreamSynchronize(nullptr));  // From pageable memory it may still be on its way.
 }
 
 cudaStream_t StreamOf(void* stream) { return static_cast<cudaStream_t>(stream); }
@@ -92,6 +93,11 @@ void ReleaseStream(void* stream) { Check(cudaStreamDestroy(StreamOf(stream))); }
 
 void CopyIn(void* to, const void* from, std::size_t bytes, void* stream) {
   Check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, StreamOf(stream)));
+}
+
+void CheckStream(void* stream) {
+  const cudaError_t state = cudaStreamQuery(StreamOf(stream));
+  if (state != cudaErrorNotReady) Check(state);
 }
 
 void CallIn(void* stream, void (*call)(void*), void* data) {
@@ -129,6 +135,7 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .make_stream = MakeStream,
                       .release_stream = ReleaseStream,
                       .copy_in = CopyIn,
+                      .check = CheckStream,
                       .call_in = CallIn,
                       .make_event = MakeEvent,
                       .release_event = ReleaseEvent,

@@ -87,7 +87,8 @@ struct ConstTensorView {
 
 /// Gives the memory for a result whose shape is known only once the ranks have agreed. `rows[r]` is
 /// rank r's share of it, in rows of the first dimension (what exactly, says each operation); it is
-/// valid during the call.
+/// valid during the call. For an input on a GPU the memory is that GPU's, and counts as worked on
+/// by the input's stream.
 using AllocateOutput = std::function<void*(const Shape& shape, std::span<const std::int64_t> rows)>;
 
 /// Rows of rank `rank` when `rows` are dealt out evenly over `size` ranks, in rank order: the first

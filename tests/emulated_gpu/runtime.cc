@@ -128,6 +128,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const Lock lock(TheMutex());
+  const std::shared_ptr<Stream> one = StreamOf(stream);
+  if (one == nullptr) return cudaErrorInvalidResourceHandle;
+  return one->done == one->given ? cudaSuccess : cudaErrorNotReady;
+}
+
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Lock lock(TheMutex());
   const std::shared_ptr<Stream> one = StreamOf(stream);

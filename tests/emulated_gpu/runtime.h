@@ -70,6 +70,8 @@ cudaError_t cudaMemsetAsync(void* memory, int byte, std::size_t bytes, cudaStrea
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
+/// cudaSuccess or cudaErrorNotReady; nothing is done by it.
+cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 /// Somebody waits for it: all before it is done soon, by another thread.
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*call)(void*), void* data);

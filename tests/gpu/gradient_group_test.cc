@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "tests/engine/keeping_cases.h"
 #include "tests/gpu/gpu_training.h"
+#include "tests/gpu/gradients.h"
+#include "tests/gpu/program.h"
 #include "tests/gpu/tested_gpu.h"
 #include "weir/error.h"
 
@@ -197,6 +200,41 @@ TEST_F(GpuGroup, OnTwoGpusIsRefused) {
                          {.name = "b", .shape = Shape{3}, .device = {1}}},
                         TestedGpuLibraryPath()),
               AllOf(HasSubstr("'b' is on cuda:1"), HasSubstr("'w' on cuda:0")));
+}
+
+// What is wrong with a stream shows when it is handed over, and the step goes on.
+TEST_F(GpuGroup, TakesNoOtherStreams) {
+  Settings settings;
+  settings.gpu_library = TestedGpuLibraryPath();
+  RunLocal(
+      1,
+      [&](Engine& engine) {
+        const Shape shape{3};
+        const auto group = engine.Register(
+            {.name = "g", .tensors = {{.name = "w", .shape = shape, .device = {0}}}});
+        Program program(0);
+        ProgramMemory gradient(&program, 12);
+        ProgramMemory update(&program, 12);
+        gradient.Write(MakeGradient({1.0f, 2.0f, 3.0f}, DType::kFloat32).bytes);
+        const TensorView in{gradient.data(), DType::kFloat32, shape, {0}, program.stream.handle()};
+        const TensorView out{update.data(), DType::kFloat32, shape, {0}, program.stream.handle()};
+        TensorView other = out;
+        other.stream = nullptr;
+        group->BeginStep({});
+        EXPECT_THROW(group->Submit(0, in, other), InvalidArgument);
+        // CUDA knows no such stream: a pointer to something else.
+        if (TestedGpuLibrary().Find("weir_emulated_gpu_launches") != nullptr) {
+          TensorView wrong_in = in;
+          TensorView wrong_out = out;
+          wrong_in.stream = wrong_out.stream = &program;
+          EXPECT_THROW(group->Submit(0, wrong_in, wrong_out), std::runtime_error);
+        }
+        group->Submit(0, in, out);
+        group->EndStep();
+        group->WaitStep();
+        EXPECT_EQ(update.Read(), gradient.Read());
+      },
+      settings);
 }
 
 TEST_F(GpuGroup, TakesNoTensorOfAnotherDevice) {

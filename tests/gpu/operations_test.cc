@@ -244,6 +244,19 @@ TEST_F(GpuOperations, OfOneOnGpuAndCpuAreRefused) {
       AllOf(HasSubstr("'x'"), HasSubstr("input is on cuda:0"), HasSubstr("output is on cpu")));
 }
 
+TEST_F(GpuOperations, OfTwoStreamsAreRefused) {
+  EXPECT_THAT(RefusalOf([](Engine& engine) {
+                const Gpu gpu(TestedGpuLibrary(), 0);
+                const GpuStream stream(gpu);
+                float value = 0.0f;
+                const TensorView in{&value, DType::kFloat32, Shape{1}, Device{0}, nullptr};
+                TensorView out = in;
+                out.stream = stream.handle();
+                engine.Allreduce("x", in, out, {});
+              }),
+              AllOf(HasSubstr("'x'"), HasSubstr("different streams")));
+}
+
 TEST_F(GpuOperations, OnTwoGpusAreRefused) {
   EXPECT_THAT(RefusalOf([](Engine& engine) {
                 float value = 0.0f;

@@ -34,14 +34,14 @@ class Group {
   }
 
   Handle Submit(std::size_t index, std::uintptr_t gradient, std::uintptr_t update,
-                std::uintptr_t stream) {
+                const Place& place) {
     const std::vector<GradientSpec>& tensors = group().spec().tensors;
     if (index >= tensors.size()) throw InvalidArgument("no tensor has this number");
     const GradientSpec& tensor = tensors[index];
-    void* const in = PointerTo(stream);
-    return group_->Submit(index,
-                          {PointerTo(gradient), tensor.dtype, tensor.shape, tensor.device, in},
-                          {PointerTo(update), tensor.dtype, tensor.shape, tensor.device, in});
+    const Device device{place.first};
+    void* const stream = PointerTo(place.second);
+    return group_->Submit(index, {PointerTo(gradient), tensor.dtype, tensor.shape, device, stream},
+                          {PointerTo(update), tensor.dtype, tensor.shape, device, stream});
   }
 
   nb::bytes Save() const {
@@ -135,7 +135,7 @@ void BindGradientGroup(nb::module_& module) {
           },
           arg("learning_rates"), arg("loss_scale"))
       .def("submit", &Group::Submit, arg("index"), arg("gradient"), arg("update"),
-           arg("stream") = 0)
+           arg("place") = kOnCpu)
       .def("end_step", [](Group& self) { self.group().EndStep(); })
       .def(
           "wait_step", [](Group& self) { return self.group().WaitStep(); },

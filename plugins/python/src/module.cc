@@ -1,6 +1,4 @@
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "common/gpu_library.h"
 #include "plugins/python/src/bindings.h"
@@ -21,12 +19,12 @@ NB_MODULE(_core, module) {
   }
   module.attr("DTYPES") = dtypes;
   module.def("version", &weir::Version);
-  // Whether the library for GPUs is there, and can be used.
-  module.def("gpu_support", [] {
-    const std::string path = weir::Settings::FromEnvironment().gpu_library;
-    const weir::GpuLibrary library = weir::GpuLibrary::Load(path);
-    return std::pair(library.api() != nullptr, weir::FindGpuSupport(library).usable);
-  });
+  const auto library = [] {
+    return weir::GpuLibrary::Load(weir::Settings::FromEnvironment().gpu_library);
+  };
+  // Before a program has chosen its devices: asks CUDA nothing.
+  module.def("has_gpu_library", [library] { return library().api() != nullptr; });
+  module.def("can_use_gpus", [library] { return weir::FindGpuSupport(library()).usable; });
   weir::python::BindErrors(module);
   weir::python::BindEngine(module);
   weir::python::BindGathered(module);

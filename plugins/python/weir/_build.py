@@ -59,7 +59,7 @@ def cuda_built() -> bool:
     are exchanged, where there are any."""
     from weir import _core
 
-    return _core.gpu_support()[0]
+    return _core.has_gpu_library()
 
 
 def rocm_built() -> bool:

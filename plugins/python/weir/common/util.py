@@ -12,7 +12,7 @@ def gpu_available(ext_base_name: str, verbose: bool = False) -> bool:
     """Whether the package of that framework, such as "torch", exchanges the tensors of a GPU."""
     from weir import _core
 
-    return extension_available(ext_base_name) and _core.gpu_support()[1]
+    return extension_available(ext_base_name) and _core.can_use_gpus()
 
 
 def extension_available(ext_base_name: str, verbose: bool = False) -> bool:

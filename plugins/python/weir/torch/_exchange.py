@@ -116,7 +116,7 @@ class FusedExchange:
             self._begin()
         lent = self._loan.lend(gradient)
         address = lent.data_ptr()
-        self._group.submit(index, address, address, _tensors.place_of(lent)[1])
+        self._group.submit(index, address, address, _tensors.place_of(lent))
 
     def finish(self) -> "_core.StepReport":
         """Waits until every gradient holds its result."""

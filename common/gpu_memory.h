@@ -7,6 +7,9 @@
 
 namespace weir {
 
+/// Where one of several things in such memory begins behind others of so many bytes: at a line.
+constexpr std::size_t NextLine(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 /// Memory of a GPU, or of the host for copies to and from it; not initialised.
 class GpuMemory {
  public:
@@ -17,6 +20,11 @@ class GpuMemory {
   ~GpuMemory();
   GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
   GpuMemory& operator=(GpuMemory&& other) noexcept;
+
+  /// Makes room for so many bytes, if there is less; what was there is lost.
+  void Reserve(const Gpu& gpu, Kind kind, std::size_t bytes) {
+    if (size_ < bytes) *this = GpuMemory(gpu, kind, bytes);
+  }
 
   std::byte* data() const { return data_; }
   std::size_t size() const { return size_; }

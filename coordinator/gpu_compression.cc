@@ -14,18 +14,6 @@ namespace {
 using Kind = GpuMemory::Kind;
 using Count = unsigned long long;
 
-/// Where payloads begin, on the GPU: what its threads write side by side lies in one line.
-constexpr std::size_t kPayloadStep = 64;
-
-std::size_t RoundedUp(std::size_t bytes) {
-  return (bytes + kPayloadStep - 1) / kPayloadStep * kPayloadStep;
-}
-
-/// Makes room, if there is less; what was there is lost.
-void Reserve(GpuMemory& memory, const Gpu& gpu, Kind kind, std::size_t bytes) {
-  if (memory.size() < bytes) memory = GpuMemory(gpu, kind, bytes);
-}
-
 }  // namespace
 
 std::unique_ptr<GpuCompression> GpuCompression::Make(GpuStream& stream,
@@ -98,10 +86,10 @@ void GpuCompression::PlacePayloads() {
   for (Member& member : members_) {
     member.payload_at = bytes;
     member.payload_bytes = member.compressor->MaxEncodedBytes(step_.density);
-    bytes += RoundedUp(member.payload_bytes);
+    bytes += NextLine(member.payload_bytes);
   }
-  Reserve(on_gpu_, stream_.gpu(), Kind::kDevice, bytes);
-  Reserve(encoded_, stream_.gpu(), Kind::kPinned, bytes);
+  on_gpu_.Reserve(stream_.gpu(), Kind::kDevice, bytes);
+  encoded_.Reserve(stream_.gpu(), Kind::kPinned, bytes);
 }
 
 void GpuCompression::ForgetRestored() {
@@ -139,9 +127,7 @@ void GpuCompression::EncodeFrom(const SourceOf& source_of) {
   if (momentum_) momentum_->Encode(dense, stream_.handle());
   const Member& last = members_.back();
   stream_.Copy(encoded_.data(), on_gpu_.data(), last.payload_at + last.payload_bytes);
-  FetchFindings();
   stream_.Await();
-  TellFindings();
 }
 
 void GpuCompression::Encode() {
@@ -153,7 +139,7 @@ void GpuCompression::Encode() {
 }
 
 void GpuCompression::EncodeStaged(std::span<const float> staged) {
-  Reserve(staged_, stream_.gpu(), Kind::kDevice, staged.size_bytes());
+  staged_.Reserve(stream_.gpu(), Kind::kDevice, staged.size_bytes());
   stream_.Copy(staged_.data(), staged.data(), staged.size_bytes());
   EncodeFrom([this](const GradientSlice& slice) {
     return Source{staged_.data() + slice.offset * sizeof(float), DType::kFloat32, 1.0f};
@@ -177,10 +163,10 @@ std::vector<std::vector<GpuMean::Payload>> GpuCompression::Upload(
     std::span<const std::vector<Payload>> received) {
   std::size_t bytes = 0;
   for (const std::vector<Payload>& of_rank : received) {
-    for (const Payload payload : of_rank) bytes += RoundedUp(payload.size());
+    for (const Payload payload : of_rank) bytes += NextLine(payload.size());
   }
-  Reserve(arrived_, stream_.gpu(), Kind::kPinned, bytes);
-  Reserve(to_merge_, stream_.gpu(), Kind::kDevice, bytes);
+  arrived_.Reserve(stream_.gpu(), Kind::kPinned, bytes);
+  to_merge_.Reserve(stream_.gpu(), Kind::kDevice, bytes);
   std::vector<std::vector<GpuMean::Payload>> placed(members_.size());
   std::size_t at = 0;
   for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -194,7 +180,7 @@ std::vector<std::vector<GpuMean::Payload>> GpuCompression::Upload(
       if (IsSparse(members_[m])) {
         one.entries = static_cast<std::uint32_t>(SparseEntryCount(payload));
       }
-      at += RoundedUp(payload.size());
+      at += NextLine(payload.size());
     }
   }
   stream_.Copy(to_merge_.data(), arrived_.data(), at);
@@ -223,10 +209,9 @@ void GpuCompression::MergeMeans(std::span<const std::vector<Payload>> received) 
 void GpuCompression::Finish(const GradientSlice& slice, std::span<const float> mean) {
   const GpuScope scope(stream_.gpu());
   const Member& member = MemberOf(slice);
-  std::size_t elements = 0;
-  for (const GradientSlice& one : slices_) elements += one.elements;
-  Reserve(means_, stream_.gpu(), Kind::kPinned, elements * sizeof(float));
-  Reserve(means_on_gpu_, stream_.gpu(), Kind::kDevice, elements * sizeof(float));
+  const std::size_t elements = slices_.back().offset + slices_.back().elements;
+  means_.Reserve(stream_.gpu(), Kind::kPinned, elements * sizeof(float));
+  means_on_gpu_.Reserve(stream_.gpu(), Kind::kDevice, elements * sizeof(float));
   const std::size_t at = slice.offset * sizeof(float);
   std::memcpy(means_.data() + at, mean.data(), mean.size_bytes());
   stream_.Copy(means_on_gpu_.data() + at, means_.data() + at, mean.size_bytes());

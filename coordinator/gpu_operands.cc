@@ -11,8 +11,8 @@ GpuOperands::~GpuOperands() {
 }
 
 std::byte* GpuOperands::Reserve(GpuMemory& memory, std::size_t bytes) const {
-  const std::size_t least = std::max<std::size_t>(bytes, 1);  // Null means that there is none.
-  if (memory.size() < least) memory = GpuMemory(gpu_, GpuMemory::Kind::kPinned, least);
+  // Null means that there is none.
+  memory.Reserve(gpu_, GpuMemory::Kind::kPinned, std::max<std::size_t>(bytes, 1));
   return memory.data();
 }
 

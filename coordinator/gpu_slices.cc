@@ -1,7 +1,5 @@
 #include "coordinator/gpu_slices.h"
 
-#include <algorithm>
-
 #include "coordinator/convert.h"
 #include "coordinator/gradient_slices.h"
 
@@ -10,42 +8,39 @@ namespace {
 
 std::size_t BytesOf(const GradientSlice& slice) { return slice.elements * SizeOf(slice.dtype); }
 
-std::size_t PinnedBytes(std::span<const GradientSlice> slices) {
-  std::size_t bytes = 0;
-  for (const GradientSlice& slice : slices) {
-    if (slice.ready) bytes = std::max(bytes, slice.pinned_at + BytesOf(slice));
-  }
-  return bytes;
-}
-
 }  // namespace
 
 GpuSlices::GpuSlices(const Gpu& gpu, std::span<const GradientSlice> slices)
-    : slices_(slices), stream_(gpu), bytes_(PinnedBytes(slices)) {}
+    : slices_(slices), stream_(gpu) {
+  for (const GradientSlice& slice : slices) {
+    places_.push_back(bytes_);
+    if (slice.ready) bytes_ += NextLine(BytesOf(slice));
+  }
+}
 
-void GpuSlices::Reserve(GpuMemory& memory) const {
-  if (memory.size() == 0) memory = GpuMemory(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
+std::size_t GpuSlices::PlaceOf(const GradientSlice& slice) const {
+  return places_[static_cast<std::size_t>(&slice - slices_.data())];
 }
 
 const void* GpuSlices::Gradient(const GradientSlice& slice) {
   if (!fetched_) Fetch();
-  return gradients_.data() + slice.pinned_at;
+  return gradients_.data() + PlaceOf(slice);
 }
 
 void GpuSlices::Fetch() {
-  Reserve(gradients_);
+  gradients_.Reserve(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
   for (const GradientSlice& slice : slices_) {
     if (!slice.ready || slice.gradient == nullptr) continue;
     stream_.WaitFor(*slice.ready);
-    stream_.Copy(gradients_.data() + slice.pinned_at, slice.gradient, BytesOf(slice));
+    stream_.Copy(gradients_.data() + PlaceOf(slice), slice.gradient, BytesOf(slice));
   }
   stream_.Await();
   fetched_ = true;
 }
 
 void GpuSlices::Deliver(const GradientSlice& slice, std::span<const float> result) {
-  Reserve(results_);
-  std::byte* const converted = results_.data() + slice.pinned_at;
+  results_.Reserve(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
+  std::byte* const converted = results_.data() + PlaceOf(slice);
   ConvertFromFloat(result, slice.dtype, converted);
   stream_.WaitFor(*slice.ready);
   stream_.Copy(slice.update, converted, BytesOf(slice));

@@ -39,13 +39,14 @@ class GpuSlices {
 
  private:
   void Fetch();
-  /// Makes room for all, where there is none.
-  void Reserve(GpuMemory& memory) const;
+  /// In the pinned memory.
+  std::size_t PlaceOf(const GradientSlice& slice) const;
 
   const std::span<const GradientSlice> slices_;
   GpuStream stream_;
-  const std::size_t bytes_;  ///< Of all of them.
-  // Pinned, made when first needed; each slice at its pinned_at.
+  std::vector<std::size_t> places_;  ///< By slice.
+  std::size_t bytes_ = 0;            ///< Of all of them.
+  // Pinned, made when first needed; each slice at its place.
   GpuMemory gradients_;
   GpuMemory results_;
   std::unique_ptr<GpuNorms> norms_;  ///< Of those that IsMeasured; made when first asked for.

@@ -10,11 +10,6 @@
 #include "coordinator/gpu_slices.h"
 
 namespace weir {
-namespace {
-
-constexpr std::size_t kPinnedStep = 64;  // A line of the cache.
-
-}  // namespace
 
 GradientSlices::GradientSlices(std::string bucket, std::uint32_t index,
                                std::vector<GradientSlice> slices, const GroupStep& step,
@@ -26,13 +21,6 @@ GradientSlices::GradientSlices(std::string bucket, std::uint32_t index,
     largest_slice_ = std::max(largest_slice_, slice.elements);
   }
   if (gpu != nullptr) {
-    std::size_t pinned = 0;
-    for (GradientSlice& slice : slices_) {
-      if (OnHost(slice)) continue;
-      slice.pinned_at = pinned;
-      pinned +=
-          (slice.elements * SizeOf(slice.dtype) + kPinnedStep - 1) / kPinnedStep * kPinnedStep;
-    }
     gpu_ = std::make_unique<GpuSlices>(*gpu, slices_);
     gpu_compression_ = GpuCompression::Make(gpu_->stream(), slices_, step_);
   }

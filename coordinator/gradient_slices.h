@@ -35,7 +35,6 @@ struct GradientSlice {
   Compressor* answering = nullptr;  ///< Where that is this rank: compresses the mean.
   /// Of a gradient on a GPU: the program's work on it, and on its update, before the submission.
   std::unique_ptr<GpuEvent> ready;
-  std::size_t pinned_at = 0;  ///< Its place among those of the bucket on the host, in bytes.
 
   // One step's submission.
   const void* gradient = nullptr;  ///< Null: zeros.

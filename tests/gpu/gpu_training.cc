@@ -90,8 +90,7 @@ Trained TrainOne(Engine& engine, const GpuTraining& training, const Placement& p
 
 std::vector<Trained> Train(const GpuTraining& training, const Placement& placement,
                            const std::vector<std::string>& states) {
-  Settings settings;
-  settings.gpu_library = TestedGpuLibraryPath();
+  Settings settings = OnTestedGpu();
   settings.fusion_threshold_bytes = training.fusion_threshold_bytes;
   std::vector<Trained> all(static_cast<std::size_t>(training.ranks));
   JobOnHosts job(training.ranks, training.ranks_per_host);

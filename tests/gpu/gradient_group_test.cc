@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -202,64 +203,61 @@ TEST_F(GpuGroup, OnTwoGpusIsRefused) {
               AllOf(HasSubstr("'b' is on cuda:1"), HasSubstr("'w' on cuda:0")));
 }
 
-// What is wrong with a stream shows when it is handed over, and the step goes on.
-TEST_F(GpuGroup, TakesNoOtherStreams) {
-  Settings settings;
-  settings.gpu_library = TestedGpuLibraryPath();
+/// A group of one rank and one tensor, of 3 elements, on GPU 0.
+void OnOneGpuTensor(const std::function<void(GradientGroup&, const Shape&)>& act) {
   RunLocal(
       1,
       [&](Engine& engine) {
         const Shape shape{3};
         const auto group = engine.Register(
             {.name = "g", .tensors = {{.name = "w", .shape = shape, .device = {0}}}});
-        Program program(0);
-        ProgramMemory gradient(&program, 12);
-        ProgramMemory update(&program, 12);
-        gradient.Write(MakeGradient({1.0f, 2.0f, 3.0f}, DType::kFloat32).bytes);
-        const TensorView in{gradient.data(), DType::kFloat32, shape, {0}, program.stream.handle()};
-        const TensorView out{update.data(), DType::kFloat32, shape, {0}, program.stream.handle()};
-        TensorView other = out;
-        other.stream = nullptr;
-        group->BeginStep({});
-        EXPECT_THROW(group->Submit(0, in, other), InvalidArgument);
-        // CUDA knows no such stream: a pointer to something else.
-        if (TestedGpuLibrary().Find("weir_emulated_gpu_launches") != nullptr) {
-          TensorView wrong_in = in;
-          TensorView wrong_out = out;
-          wrong_in.stream = wrong_out.stream = &program;
-          EXPECT_THROW(group->Submit(0, wrong_in, wrong_out), std::runtime_error);
-        }
-        group->Submit(0, in, out);
-        group->EndStep();
-        group->WaitStep();
-        EXPECT_EQ(update.Read(), gradient.Read());
+        act(*group, shape);
       },
-      settings);
+      OnTestedGpu());
+}
+
+// What is wrong with a stream shows when it is handed over, and the step goes on.
+TEST_F(GpuGroup, TakesNoOtherStreams) {
+  OnOneGpuTensor([](GradientGroup& group, const Shape& shape) {
+    Program program(0);
+    ProgramMemory gradient(&program, 12);
+    ProgramMemory update(&program, 12);
+    gradient.Write(MakeGradient({1.0f, 2.0f, 3.0f}, DType::kFloat32).bytes);
+    const TensorView in{gradient.data(), DType::kFloat32, shape, {0}, program.stream.handle()};
+    const TensorView out{update.data(), DType::kFloat32, shape, {0}, program.stream.handle()};
+    TensorView other = out;
+    other.stream = nullptr;
+    group.BeginStep({});
+    EXPECT_THROW(group.Submit(0, in, other), InvalidArgument);
+    // CUDA knows no such stream: a pointer to something else.
+    if (TestedGpuLibrary().Find("weir_emulated_gpu_launches") != nullptr) {
+      TensorView wrong_in = in;
+      TensorView wrong_out = out;
+      wrong_in.stream = wrong_out.stream = &program;
+      EXPECT_THROW(group.Submit(0, wrong_in, wrong_out), std::runtime_error);
+    }
+    group.Submit(0, in, out);
+    group.EndStep();
+    group.WaitStep();
+    EXPECT_EQ(update.Read(), gradient.Read());
+  });
 }
 
 TEST_F(GpuGroup, TakesNoTensorOfAnotherDevice) {
-  Settings settings;
-  settings.gpu_library = TestedGpuLibraryPath();
-  RunLocal(
-      1,
-      [&](Engine& engine) {
-        const Shape shape{3};
-        const auto group = engine.Register(
-            {.name = "g", .tensors = {{.name = "w", .shape = shape, .device = {0}}}});
-        std::vector<float> values(3);
-        const TensorView view{values.data(), DType::kFloat32, shape};
-        group->BeginStep({});
-        try {
-          group->Submit(0, view, view);
-          ADD_FAILURE() << "taken";
-        } catch (const InvalidArgument& error) {
-          EXPECT_THAT(error.what(), AllOf(HasSubstr("gradient of 'w' is on cpu"),
-                                          HasSubstr("registered on cuda:0")));
-        }
-        group->EndStep();
-        group->WaitStep();
-      },
-      settings);
+  OnOneGpuTensor([](GradientGroup& group, const Shape& shape) {
+    std::vector<float> values(3);
+    const TensorView view{values.data(), DType::kFloat32, shape};
+    group.BeginStep({});
+    try {
+      group.Submit(0, view, view);
+      ADD_FAILURE() << "taken";
+    } catch (const InvalidArgument& error) {
+      EXPECT_THAT(error.what(),
+                  AllOf(HasSubstr("gradient of 'w' is on cpu"), HasSubstr("registered on cuda:0")));
+    }
+    group.EndStep();
+    group.WaitStep();
+  });
 }
 
 }  // namespace

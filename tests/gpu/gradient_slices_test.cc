@@ -112,6 +112,7 @@ class Bucket {
       payload.resize(staged ? slices_->EncodeStaged(slice, payload)
                             : slices_->Encode(slice, payload));
     }
+    slices_->AwaitDelivery();
     return payloads;
   }
   /// By sender, then tensor.

@@ -83,11 +83,6 @@ class GpuOperations : public OnGpu<testing::Test> {
  protected:
   using Act = std::function<void(Tensors&)>;
 
-  static Settings TestSettings() {
-    Settings settings;
-    settings.gpu_library = TestedGpuLibraryPath();
-    return settings;
-  }
   static auto Run(const Act& act, const std::function<Device(int rank)>& device) {
     return Results(
         RunLocal, kRanks,
@@ -96,7 +91,7 @@ class GpuOperations : public OnGpu<testing::Test> {
           act(tensors);
           return tensors.Read();
         },
-        TestSettings());
+        OnTestedGpu());
   }
   /// On GPUs, and on some ranks alone.
   static void ExpectSame(const Act& act) {
@@ -105,7 +100,7 @@ class GpuOperations : public OnGpu<testing::Test> {
     EXPECT_EQ(Run(act, [](int rank) { return Device{rank - 1}; }), expected);
   }
   static std::string RefusalOf(const std::function<void(Engine&)>& act,
-                               const Settings& settings = TestSettings()) {
+                               const Settings& settings = OnTestedGpu()) {
     std::string text;
     RunLocal(
         1,

@@ -4,6 +4,7 @@
 
 #include "common/gpu_library.h"
 #include "compression/gpu_kernels.h"
+#include "weir/settings.h"
 
 namespace weir {
 
@@ -14,6 +15,11 @@ inline const char* TestedGpuLibraryPath() {
 #else
   return "";  // Settings::gpu_library.
 #endif
+}
+inline Settings OnTestedGpu() {
+  Settings settings;
+  settings.gpu_library = TestedGpuLibraryPath();
+  return settings;
 }
 inline const GpuLibrary& TestedGpuLibrary() {
   static const GpuLibrary library = GpuLibrary::Load(TestedGpuLibraryPath());

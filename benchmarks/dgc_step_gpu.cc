@@ -26,8 +26,7 @@ constexpr double kDensity = 0.001;
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 constexpr std::size_t kElementsATiming = 64 * kMebi;
 constexpr std::size_t kPeriod = 16 * kMebi;  // Of the gradients' pool.
-constexpr std::size_t kShift = 4096;         // Between two gradients.
-constexpr std::size_t kGradients = 8;
+constexpr std::size_t kSlack = kMebi;        // Where a gradient may begin in it.
 constexpr int kNotRun = 77;
 
 struct Options {
@@ -40,18 +39,16 @@ struct Options {
 /// Bytes that a step has to move for each element.
 double StepBytes(DType dtype) { return 16.0 + static_cast<double>(SizeOf(dtype)); }
 
-/// Normally distributed, on the GPU; every gradient a window that begins elsewhere.
+/// Normally distributed, on the GPU; they look new in every step, as windows at random places.
 class Gradients {
  public:
   Gradients(const Gpu& gpu, std::size_t n, DType dtype)
-      : width_(SizeOf(dtype)),
-        pool_(gpu, GpuMemory::Kind::kDevice, (n + kGradients * kShift) * width_) {
-    const std::size_t period = std::min(kPeriod, n + kGradients * kShift);
+      : width_(SizeOf(dtype)), pool_(gpu, GpuMemory::Kind::kDevice, (n + kSlack) * width_) {
+    const std::size_t period = std::min(kPeriod, n + kSlack);
     std::vector<std::byte> values(period * width_);
-    std::mt19937 random(20180401);
     std::normal_distribution<float> normal;
     for (std::size_t i = 0; i < period; ++i) {
-      const float value = normal(random);
+      const float value = normal(random_);
       const std::uint16_t half = FloatToBFloat16(value);
       const void* const from = dtype == DType::kFloat32 ? static_cast<const void*>(&value) : &half;
       std::copy_n(static_cast<const std::byte*>(from), width_, values.data() + i * width_);
@@ -61,12 +58,13 @@ class Gradients {
     }
   }
 
-  const void* Next() { return pool_.data() + (next_++ % kGradients) * kShift * width_; }
+  /// Begins at a multiple of 16 bytes, as a framework's do.
+  const void* Next() { return pool_.data() + random_() % (kSlack / 16) * 16 * width_; }
 
  private:
+  std::mt19937 random_{20180401};
   const std::size_t width_;
   GpuMemory pool_;
-  std::size_t next_ = 0;
 };
 
 class Bench {
@@ -97,6 +95,17 @@ class Bench {
       dgc_->Encode({&part, 1}, stream_.handle());
       stream_.Await();  // As the engine does.
     }
+  }
+  /// Of so many steps, those in which the threshold was no good and v was read again.
+  double RereadShare(int count) {
+    int reread = 0;
+    for (int i = 0; i < count; ++i) {
+      Steps(1);
+      dgc_->FetchReports(stream_.handle());
+      stream_.Await();
+      reread += dgc_->ReportOf(0).reread ? 1 : 0;
+    }
+    return static_cast<double>(reread) / count;
   }
   /// Reads and writes 8 bytes an element together.
   void Copies(std::size_t count) {
@@ -147,6 +156,7 @@ Report Measure(const Gpu& gpu, const Options& options) {
                      {"step_us", each(1) * 1e6},
                      {"step_gb_per_s", elements * StepBytes(dtype) / each(1) * 1e-9},
                      {"copy_gb_per_s", elements * 8.0 / each(0) * 1e-9},
+                     {"reread_share", bench.RereadShare(options.rounds)},
                      {"share_of_copy", share}});
       const std::string count = n >= kMebi ? std::to_string(n / kMebi) + " Mi" : std::to_string(n);
       const std::string what = count + " elements, " + std::string(Name(dtype));

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,10 +11,22 @@
 /// for each set. 1 <= k <= n < 2^32. Pure functions, thread-safe.
 namespace weir {
 
+/// floor(log2(x)) of x > 0. std::bit_width is not for what GPUs compute too: of the builtin
+/// function that it calls nvcc makes 0, and says nothing.
+constexpr unsigned FloorLog2(std::uint64_t x) {
+  unsigned log = 0;
+  for (unsigned step = 32; step > 0; step /= 2) {
+    const bool above = x >> step != 0;
+    log += above ? step : 0;
+    x = above ? x >> step : x;
+  }
+  return log;
+}
+
 /// Where the parts lie.
 struct EliasFanoLayout {
   constexpr EliasFanoLayout(std::size_t n, std::size_t k)
-      : low_bits(static_cast<unsigned>(std::bit_width(n / k)) - 1),
+      : low_bits(FloorLog2(n / k)),
         high_bits(k + ((n - 1) >> low_bits)),
         low_bytes((k * low_bits + 7) / 8),
         high_bytes((high_bits + 7) / 8) {}

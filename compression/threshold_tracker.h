@@ -42,7 +42,8 @@ class ThresholdTracker {
     const float guess = seen.candidates >= 2 * seen.k ? seen.rank_2k : ExtrapolatedRank2k(seen);
     float growth = 1.0f;
     if (k_ == seen.k && kth_ > 0.0f) {
-      growth = std::clamp(seen.kth / kth_, 1.0f / kMaxGrowth, kMaxGrowth);
+      const float most = kMaxGrowth;  // By value, as a GPU has to have it.
+      growth = std::clamp(seen.kth / kth_, 1.0f / most, most);
     }
     k_ = seen.k;
     kth_ = seen.kth;

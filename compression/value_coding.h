@@ -34,8 +34,10 @@ constexpr float Saturated(float value, float limit) {
 /// ScaleExponent of values of which the largest finite one has these bits, without its sign; not of
 /// fp32.
 constexpr int ScaleExponentOfLargest(std::uint32_t bits) {
-  const int exponent = static_cast<int>(bits >> 23) - 127 - 15;
-  return std::clamp(exponent, kMinScaleExponent, kMaxScaleExponent);
+  // By value: a GPU has no namespace's constant to which std::clamp's references could point.
+  const int lowest = kMinScaleExponent;
+  const int highest = kMaxScaleExponent;
+  return std::clamp(static_cast<int>(bits >> 23) - 127 - 15, lowest, highest);
 }
 
 /// The e for which the largest finite |value| * 2^-e lies in [2^15, 2^16), the upper end of fp16,

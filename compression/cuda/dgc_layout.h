@@ -70,10 +70,16 @@ struct DgcStatus {
   ThresholdTracker tracker;
   unsigned long long non_finite;
   DgcCut cuts[kLevels];
+  float rank_2k;             ///< About the 2 k-th largest magnitude among those.
   std::uint32_t kth;         ///< Key of the k-th largest.
   std::uint32_t largest;     ///< Of the winners' keys, the largest finite one.
   std::uint32_t candidates;  ///< As the accumulating pass has counted them.
   bool all;                  ///< The selection reads v itself.
+
+  /// What the selection has read.
+  constexpr std::uint32_t seen(const DgcTensor& tensor) const {
+    return all ? static_cast<std::uint32_t>(tensor.n) : candidates;
+  }
 };
 
 /// The lists and counts between the kernels; all in the memory of the GPU.

@@ -150,6 +150,16 @@ __device__ DgcCut Narrowed(const std::uint32_t* histogram, const DgcCut& cut) {
   return found;
 }
 
+/// The magnitude of about this rank, as if keys were spread evenly in a bin of level 0. By all
+/// threads.
+__device__ float MagnitudeOfRank(const std::uint32_t* histogram, std::uint32_t rank) {
+  constexpr std::uint32_t kWidth = 1u << kShift<0>;
+  const DgcCut cut = Narrowed<0>(histogram, {0, rank});
+  const float part = static_cast<float>(cut.rank) / static_cast<float>(histogram[cut.prefix]);
+  const auto below = static_cast<std::uint32_t>((1.0f - part) * static_cast<float>(kWidth - 1));
+  return MagnitudeOfKey(cut.prefix * kWidth + below);
+}
+
 /// Gathers the candidates, and counts keys for level 0.
 __global__ void __launch_bounds__(kThreads) GatherKernel(DgcBucketView bucket) {
   const Run run = RunOfBlock(bucket);
@@ -173,6 +183,14 @@ __global__ void __launch_bounds__(kThreads) NarrowKernel(DgcBucketView bucket) {
   const DgcCut before = kLevel == 1 ? DgcCut{0, run.part.k} : status.cuts[kLevel - 2];
   const DgcCut cut = Narrowed<kLevel - 1>(HistogramOf(bucket, run, kLevel - 1), before);
   if (run.is_first && threadIdx.x == 0) status.cuts[kLevel - 1] = cut;
+  if (kLevel == 1 && run.is_first) {
+    const auto rank =
+        std::min<std::uint64_t>(2 * std::uint64_t{run.part.k}, status.seen(run.tensor));
+    __syncthreads();  // All have read what Narrowed has found before.
+    const float magnitude =
+        MagnitudeOfRank(HistogramOf(bucket, run, 0), static_cast<std::uint32_t>(rank));
+    if (threadIdx.x == 0) status.rank_2k = magnitude;
+  }
   CountKeys<kLevel>(SourceOf(bucket, run), cut.prefix, HistogramOf(bucket, run, kLevel));
 }
 

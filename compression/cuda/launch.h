@@ -13,6 +13,7 @@ namespace weir::cuda {
 /// Throws what CUDA says, unless that is success.
 inline void Check(cudaError_t error) {
   if (error == cudaSuccess) return;
+  cudaGetLastError();  // Or the next call of this thread that asks would be told of it again.
   throw std::runtime_error(std::string("CUDA says: ") + cudaGetErrorString(error));
 }
 

@@ -47,36 +47,17 @@ __device__ void WriteHeader(const Part& part) {
   }
 }
 
-/// The magnitude of about this rank among what the selection read, from its first histogram, as if
-/// keys were spread evenly in a bin.
-__device__ float MagnitudeOfRank(const std::uint32_t* histogram, std::uint32_t rank) {
-  constexpr std::uint32_t kWidth = 1u << 20;
-  for (std::uint32_t bin = kBins; bin-- > 0;) {
-    const std::uint32_t count = histogram[bin];
-    if (rank <= count) {
-      const float part = static_cast<float>(rank) / static_cast<float>(count);
-      const auto below = static_cast<std::uint32_t>((1.0f - part) * static_cast<float>(kWidth - 1));
-      return MagnitudeOfKey(bin * kWidth + below);
-    }
-    rank -= count;
-  }
-  return 0.0f;
-}
-
 /// For the threshold of the next step.
-__device__ void Observe(const Part& part, const std::uint32_t* histogram) {
+__device__ void Observe(const Part& part) {
   DgcStatus& status = part.status;
   status.kth = status.cuts[kLevels - 1].prefix;
   if (part.part.capacity == 0) return status.tracker.Forget();
   const float threshold = ThresholdOf(status.tracker, part.part);
-  const auto n = static_cast<std::uint32_t>(part.tensor.n);
-  const std::uint32_t seen = status.all ? n : status.candidates;
-  const std::uint64_t rank = std::min<std::uint64_t>(2 * std::uint64_t{part.part.k}, seen);
   status.tracker.Observe({.k = part.part.k,
-                          .candidates = seen,
+                          .candidates = status.seen(part.tensor),
                           .threshold = threshold,
                           .kth = MagnitudeOfKey(status.kth),
-                          .rank_2k = MagnitudeOfRank(histogram, static_cast<std::uint32_t>(rank))});
+                          .rank_2k = status.rank_2k});
 }
 
 __device__ void WriteIndices(const Part& part, std::uint64_t first) {
@@ -123,7 +104,7 @@ __global__ void __launch_bounds__(kThreads)
     case WriteJob::Kind::kHeader:
       if (threadIdx.x != 0) return;
       WriteHeader(part);
-      Observe(part, bucket.scratch.histograms + std::size_t{job.tensor} * kLevels * kBins);
+      Observe(part);
       return;
     case WriteJob::Kind::kIndices:
       WriteIndices(part, job.first);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -18,10 +19,7 @@ namespace {
 
 class GpuTest : public OnGpu<testing::Test> {
  protected:
-  int LastDevice() const {
-    std::string trouble;
-    return api().count_devices(trouble) - 1;
-  }
+  static int LastDevice() { return TestedDevice(INT_MAX).gpu; }
 };
 
 TEST_F(GpuTest, IsCurrentWithinAScope) {

@@ -118,11 +118,13 @@ TEST_F(GpuGroup, OfLargeDenseTensorsHasTheBitsOfTheCpu) {
 TEST_F(GpuGroup, MayBeMixedWithOthersOnTheCpu) {
   const GpuTraining training{.tensors = Tensors(), .compression = kDgc, .ranks = 3};
   const std::vector<Trained> expected = Train(training, OnCpu);
-  ExpectSame(Train(training, [](int rank, std::size_t) { return Device{rank - 1}; }), expected);
-  ExpectSame(
-      Train(training,
-            [](int, std::size_t tensor) { return Device{tensor % 2 == 0 ? 1 : Device::kCpu}; }),
-      expected);
+  ExpectSame(Train(training, [](int rank, std::size_t) { return TestedDevice(rank - 1); }),
+             expected);
+  ExpectSame(Train(training,
+                   [](int, std::size_t tensor) {
+                     return TestedDevice(tensor % 2 == 0 ? 1 : Device::kCpu);
+                   }),
+             expected);
 }
 
 TEST_F(GpuGroup, ClippedAndScaledHasTheBitsOfTheCpu) {

@@ -97,7 +97,7 @@ class GpuOperations : public OnGpu<testing::Test> {
   static void ExpectSame(const Act& act) {
     const auto expected = Run(act, [](int) { return Device(); });
     EXPECT_EQ(Run(act, [](int) { return Device{0}; }), expected);
-    EXPECT_EQ(Run(act, [](int rank) { return Device{rank - 1}; }), expected);
+    EXPECT_EQ(Run(act, [](int rank) { return TestedDevice(rank - 1); }), expected);
   }
   static std::string RefusalOf(const std::function<void(Engine&)>& act,
                                const Settings& settings = OnTestedGpu()) {

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "common/gpu_library.h"
 #include "compression/gpu_kernels.h"
+#include "weir/device.h"
 #include "weir/settings.h"
 
 namespace weir {
@@ -24,6 +28,12 @@ inline Settings OnTestedGpu() {
 inline const GpuLibrary& TestedGpuLibrary() {
   static const GpuLibrary library = GpuLibrary::Load(TestedGpuLibraryPath());
   return library;
+}
+
+/// This one, or the last that there is.
+inline Device TestedDevice(int index) {
+  std::string trouble;
+  return Device{std::min(index, TestedGpuLibrary().api()->count_devices(trouble) - 1)};
 }
 
 /// A fixture of tests that take a GPU: skipped, with the reason, where there is none.

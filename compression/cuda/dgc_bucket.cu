@@ -43,11 +43,14 @@ void DgcBucket::DescribeTensors(std::span<const GpuDgcTensor> tensors) {
               .tiles = static_cast<std::uint32_t>(DividedUp(in.n, kTile)),
               .first_run = static_cast<std::uint32_t>(runs_),
               .runs = 0,
+              .run_tiles = 0,
               .momentum = in.momentum,
               .m = in.m,
               .masking = in.masking,
               .values = in.values};
-    tensor.runs = static_cast<std::uint32_t>(DividedUp(tensor.tiles, kRunTiles));
+    tensor.run_tiles =
+        std::max(kMinRunTiles, static_cast<std::uint32_t>(DividedUp(tensor.tiles, kMostRuns)));
+    tensor.runs = static_cast<std::uint32_t>(DividedUp(tensor.tiles, tensor.run_tiles));
     tiles_ += tensor.tiles;
     runs_ += tensor.runs;
     elements += in.n;
@@ -72,7 +75,7 @@ void DgcBucket::AllocateByTiles() {
   marks_ = DeviceArray<std::uint32_t>(tiles_ * kTileWords);
   tile_counts_ = DeviceArray<std::uint32_t>(tiles_ + 1);
   tile_offsets_ = DeviceArray<std::uint32_t>(tiles_ + 1);
-  histograms_ = DeviceArray<std::uint32_t>(count() * kLevels * kBins);
+  histograms_ = DeviceArray<std::uint32_t>(count() * kHistograms * kBins);
   run_counts_ = DeviceArray<unsigned long long>(runs_ + 1);
   run_offsets_ = DeviceArray<unsigned long long>(runs_ + 1);
   tile_counts_.Clear(nullptr);

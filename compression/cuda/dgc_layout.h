@@ -16,13 +16,19 @@ namespace weir::cuda {
 inline constexpr unsigned kTile = 4096;
 inline constexpr unsigned kTileWords = kTile / 32;
 
-/// Tiles of a block in the selection. A run belongs to one tensor.
-inline constexpr unsigned kRunTiles = 64;
+/// A run is what a block of the selection takes: tiles of one tensor, so many that a GPU has all
+/// its blocks at once, and at least kMinRunTiles.
+inline constexpr unsigned kMostRuns = 1024;
+inline constexpr unsigned kMinRunTiles = 16;
 
 /// The selection finds the key (MagnitudeKey) of the k-th largest by histograms of its upper 11
 /// bits, of the next 10 and of the last 10.
 inline constexpr unsigned kLevels = 3;
 inline constexpr unsigned kBins = 2048;
+
+/// One histogram a level, and one more of level 1, in which the 2 k-th largest is looked for.
+inline constexpr unsigned kTwice = kLevels;
+inline constexpr unsigned kHistograms = kLevels + 1;
 
 /// One tensor, as long as it lives.
 struct DgcTensor {
@@ -33,6 +39,7 @@ struct DgcTensor {
   std::uint32_t tiles;
   std::uint32_t first_run;
   std::uint32_t runs;
+  std::uint32_t run_tiles;  ///< Of each run but the last.
   Momentum momentum;
   float m;
   bool masking;
@@ -70,7 +77,8 @@ struct DgcStatus {
   ThresholdTracker tracker;
   unsigned long long non_finite;
   DgcCut cuts[kLevels];
-  float rank_2k;             ///< About the 2 k-th largest magnitude among those.
+  DgcCut twice;              ///< The first of the 2 k-th largest.
+  float rank_2k;             ///< About its magnitude.
   std::uint32_t kth;         ///< Key of the k-th largest.
   std::uint32_t largest;     ///< Of the winners' keys, the largest finite one.
   std::uint32_t candidates;  ///< As the accumulating pass has counted them.
@@ -91,7 +99,7 @@ struct DgcScratch {
   std::uint32_t* run_tensors;   ///< The same of a run.
   std::uint32_t* candidate_indices;
   float* candidate_values;
-  std::uint32_t* histograms;        ///< kLevels * kBins for each tensor; 0 before a step.
+  std::uint32_t* histograms;        ///< kHistograms * kBins for each tensor; 0 before a step.
   unsigned long long* run_counts;   ///< Winners above the k-th << 32 | ties; a 0 follows the last.
   unsigned long long* run_offsets;  ///< The sums before each.
   std::uint32_t* winner_indices;

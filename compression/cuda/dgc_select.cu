@@ -49,8 +49,8 @@ __device__ Run RunOfBlock(const DgcBucketView& bucket) {
   const DgcTensor& tensor = run.tensor;
   const std::uint32_t number = blockIdx.x - tensor.first_run;
   const std::uint32_t end = tensor.first_tile + tensor.tiles;
-  run.first_tile = tensor.first_tile + number * kRunTiles;
-  run.end_tile = std::min(run.first_tile + kRunTiles, end);
+  run.first_tile = tensor.first_tile + number * tensor.run_tiles;
+  run.end_tile = std::min(run.first_tile + tensor.run_tiles, end);
   run.is_first = number == 0;
   const std::uint32_t candidates = CandidatesBefore(bucket, tensor, end);
   run.all = candidates < run.part.k || candidates > run.part.capacity;
@@ -72,7 +72,7 @@ __device__ Source SourceOf(const DgcBucketView& bucket, const Run& run) {
 }
 
 __device__ std::uint32_t* HistogramOf(const DgcBucketView& bucket, const Run& run, unsigned level) {
-  return bucket.scratch.histograms + (std::size_t{run.tensor_index} * kLevels + level) * kBins;
+  return bucket.scratch.histograms + (std::size_t{run.tensor_index} * kHistograms + level) * kBins;
 }
 
 /// Writes what a run's tiles have marked into the list of candidates, in index order: a warp a
@@ -132,6 +132,7 @@ __device__ void CountKeys(const Source& source, std::uint32_t prefix, std::uint3
 /// rank in the bin. By all threads.
 template <unsigned kLevel>
 __device__ DgcCut Narrowed(const std::uint32_t* histogram, const DgcCut& cut) {
+  __syncthreads();  // All have read what was found before.
   constexpr unsigned kBinsOfThread = kBinsOf<kLevel> / kThreads;
   __shared__ typename Scan::TempStorage storage;
   __shared__ DgcCut found;
@@ -150,14 +151,10 @@ __device__ DgcCut Narrowed(const std::uint32_t* histogram, const DgcCut& cut) {
   return found;
 }
 
-/// The magnitude of about this rank, as if keys were spread evenly in a bin of level 0. By all
-/// threads.
-__device__ float MagnitudeOfRank(const std::uint32_t* histogram, std::uint32_t rank) {
-  constexpr std::uint32_t kWidth = 1u << kShift<0>;
-  const DgcCut cut = Narrowed<0>(histogram, {0, rank});
-  const float part = static_cast<float>(cut.rank) / static_cast<float>(histogram[cut.prefix]);
-  const auto below = static_cast<std::uint32_t>((1.0f - part) * static_cast<float>(kWidth - 1));
-  return MagnitudeOfKey(cut.prefix * kWidth + below);
+/// Which rank about 2 k is, of what the selection reads.
+__device__ std::uint32_t TwiceK(const Run& run, const DgcStatus& status) {
+  const std::uint64_t twice = 2 * std::uint64_t{run.part.k};
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(twice, status.seen(run.tensor)));
 }
 
 /// Gathers the candidates, and counts keys for level 0.
@@ -175,23 +172,39 @@ __global__ void __launch_bounds__(kThreads) GatherKernel(DgcBucketView bucket) {
   CountKeys<0>(SourceOf(bucket, run), 0, HistogramOf(bucket, run, 0));
 }
 
-/// Narrows by the histogram of the level before, and counts for this one.
-template <unsigned kLevel>
-__global__ void __launch_bounds__(kThreads) NarrowKernel(DgcBucketView bucket) {
+/// Narrows by level 0's histogram, and counts for level 1: for the k-th and for the 2 k-th.
+__global__ void __launch_bounds__(kThreads) NarrowFirstKernel(DgcBucketView bucket) {
   const Run run = RunOfBlock(bucket);
   DgcStatus& status = bucket.statuses[run.tensor_index];
-  const DgcCut before = kLevel == 1 ? DgcCut{0, run.part.k} : status.cuts[kLevel - 2];
-  const DgcCut cut = Narrowed<kLevel - 1>(HistogramOf(bucket, run, kLevel - 1), before);
-  if (run.is_first && threadIdx.x == 0) status.cuts[kLevel - 1] = cut;
-  if (kLevel == 1 && run.is_first) {
-    const auto rank =
-        std::min<std::uint64_t>(2 * std::uint64_t{run.part.k}, status.seen(run.tensor));
-    __syncthreads();  // All have read what Narrowed has found before.
-    const float magnitude =
-        MagnitudeOfRank(HistogramOf(bucket, run, 0), static_cast<std::uint32_t>(rank));
-    if (threadIdx.x == 0) status.rank_2k = magnitude;
+  const std::uint32_t* const counted = HistogramOf(bucket, run, 0);
+  const DgcCut cut = Narrowed<0>(counted, {0, run.part.k});
+  const DgcCut twice = Narrowed<0>(counted, {0, TwiceK(run, status)});
+  if (run.is_first && threadIdx.x == 0) {
+    status.cuts[0] = cut;
+    status.twice = twice;
   }
-  CountKeys<kLevel>(SourceOf(bucket, run), cut.prefix, HistogramOf(bucket, run, kLevel));
+  const Source source = SourceOf(bucket, run);
+  CountKeys<1>(source, cut.prefix, HistogramOf(bucket, run, 1));
+  if (twice.prefix == cut.prefix) return;
+  __syncthreads();  // The counts of the k-th have been read.
+  CountKeys<1>(source, twice.prefix, HistogramOf(bucket, run, kTwice));
+}
+
+/// The same by level 1's, for level 2. Of the 2 k-th this is enough: its bin's lower end, to one in
+/// 2^13.
+__global__ void __launch_bounds__(kThreads) NarrowSecondKernel(DgcBucketView bucket) {
+  const Run run = RunOfBlock(bucket);
+  DgcStatus& status = bucket.statuses[run.tensor_index];
+  const DgcCut cut = Narrowed<1>(HistogramOf(bucket, run, 1), status.cuts[0]);
+  if (run.is_first) {
+    const bool apart = status.twice.prefix != status.cuts[0].prefix;
+    const DgcCut twice = Narrowed<1>(HistogramOf(bucket, run, apart ? kTwice : 1), status.twice);
+    if (threadIdx.x == 0) {
+      status.cuts[1] = cut;
+      status.rank_2k = MagnitudeOfKey(twice.prefix << kShift<1>);
+    }
+  }
+  CountKeys<2>(SourceOf(bucket, run), cut.prefix, HistogramOf(bucket, run, 2));
 }
 
 /// How a key stands to the k-th.
@@ -290,8 +303,8 @@ void SelectWinners(const DgcBucketView& bucket, void* storage, std::size_t& byte
   }
   ScanCounts(scratch.tile_counts, scratch.tile_offsets, bucket.tiles, storage, bytes, stream);
   Launch(GatherKernel, bucket.runs, stream, bucket);
-  Launch(NarrowKernel<1>, bucket.runs, stream, bucket);
-  Launch(NarrowKernel<2>, bucket.runs, stream, bucket);
+  Launch(NarrowFirstKernel, bucket.runs, stream, bucket);
+  Launch(NarrowSecondKernel, bucket.runs, stream, bucket);
   Launch(CountWinnersKernel, bucket.runs, stream, bucket);
   ScanCounts(scratch.run_counts, scratch.run_offsets, bucket.runs, storage, bytes, stream);
   Launch(TakeWinnersKernel, bucket.runs, stream, bucket);

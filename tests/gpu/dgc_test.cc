@@ -3,6 +3,7 @@
 #include "compression/dgc.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <limits>
@@ -10,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "common/gpu.h"
+#include "common/gpu_memory.h"
 #include "tests/gpu/device_array.h"
 #include "tests/gpu/dgc_twins.h"
 #include "tests/gpu/gradients.h"
@@ -87,6 +90,49 @@ TEST_F(GpuDgcTest, ThatLiesAtOddPlacesHasTheBitsOfTheCpu) {
   for (int step = 0; step < 4; ++step) {
     twins.Step(gradients.Of(tensors), 0.01, 1.0f, Twins::Place::kOdd);
     if (HasFatalFailure()) return;
+  }
+}
+
+// Indices that take all 32 bits. Zeros but for some entries: what is compared lies at the ends.
+TEST_F(GpuDgcTest, OfMoreThanTwoToThe31ElementsHasTheBitsOfTheCpu) {
+  constexpr std::size_t kHalf = std::size_t{1} << 31;
+  constexpr std::size_t kElements = kHalf + 5;
+  if (TestedGpuLibrary().Find("weir_emulated_gpu_launches") != nullptr) {
+    GTEST_SKIP() << "an emulated GPU would take hours";
+  }
+  const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
+  if (pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) < std::size_t{40} << 30) {
+    GTEST_SKIP() << "this takes 40 GiB of the host's memory, and of the GPU's";
+  }
+  std::vector<float> gradient(kElements);
+  const std::vector<std::size_t> places{0, 1, kHalf - 1, kHalf, kHalf + 1, kElements - 1};
+  for (const std::size_t at : places) gradient[at] = static_cast<float>(at % 7) - 9.5f;
+  const double density = static_cast<double>(places.size()) / kElements;
+  Dgc on_cpu(DgcSettings{}, kElements);
+
+  const Gpu gpu(TestedGpuLibrary(), 0);
+  constexpr std::size_t kBytes = kElements * sizeof(float);
+  const GpuMemory values(gpu, GpuMemory::Kind::kDevice, kBytes);
+  const GpuMemory u(gpu, GpuMemory::Kind::kDevice, kBytes);
+  const GpuMemory v(gpu, GpuMemory::Kind::kDevice, kBytes);
+  api().copy(values.data(), gradient.data(), kBytes);
+  api().clear(u.data(), kBytes);
+  api().clear(v.data(), kBytes);
+  const GpuDgcTensor tensor{.n = kElements,
+                            .u = reinterpret_cast<float*>(u.data()),
+                            .v = reinterpret_cast<float*>(v.data())};
+  const auto on_gpu = kernels().make_dgc({&tensor, 1});
+  for (int step = 0; step < 3; ++step) {
+    std::vector<std::byte> expected(on_cpu.MaxEncodedBytes(density));
+    const StepContext context{.step = step, .density = density};
+    ASSERT_EQ(on_cpu.Encode(context, gradient, expected), expected.size());
+    DeviceArray<std::byte> payload(api(), std::vector<std::byte>(expected.size()));
+    const GpuDgc::Part part{.gradient = values.data(),
+                            .k = EntriesToSend(kElements, density),
+                            .payload = payload.data()};
+    ASSERT_EQ(part.k, places.size());
+    on_gpu->Encode({&part, 1}, nullptr);
+    EXPECT_EQ(payload.Values(), expected) << "step " << step;
   }
 }
 

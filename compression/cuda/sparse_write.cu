@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "compression/cuda/launch.h"
 #include "compression/cuda/sparse_write.h"
 #include "compression/cuda/value_bytes.h"

@@ -11,13 +11,15 @@ namespace weir {
 /// with and without a GPU. Thread-safe.
 struct GpuApi {
   /// Of all tables: a library of another one is not used.
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
   std::uint32_t version = 0;
 
   /// GPUs that this process can use; 0 where there are none, and `trouble` says why.
   int (*count_devices)(std::string& trouble) = nullptr;
   /// For people: name, compute capability and memory of a device, from 0.
   std::string (*describe_device)(int device) = nullptr;
+  /// No other device of any machine has this name.
+  std::string (*identify_device)(int device) = nullptr;
 
   /// The calling thread's current device, on which it works with all that follows. Everything from
   /// here on throws std::runtime_error with what CUDA says.

@@ -87,6 +87,19 @@ std::vector<SettingRow> MakeTable() {
        .help =
            "libweir_cuda.so, which tensors on GPUs take; by default the one beside the engine's "
            "own library."},
+      {.name = "GPU_TRANSPORT",
+       .alias = "",
+       .member = &S::gpu_transport,
+       .allowed = "auto, nccl or mpi-staged",
+       .help = "What carries tensors on GPUs from rank to rank: auto is NCCL where every rank has "
+               "it and a GPU of its own, otherwise copies in the host's memory (mpi-staged); nccl "
+               "makes an error of that. The same on all ranks."},
+      {.name = "NCCL_LIBRARY",
+       .alias = "",
+       .member = &S::nccl_library,
+       .allowed = "a file name",
+       .help = "libnccl.so.2; by default the one that a framework has loaded, or that the system "
+               "finds."},
       {.name = "STALL_CHECK",
        .alias = "STALL_CHECK_DISABLE",
        .member = &S::stall_check,

@@ -12,9 +12,10 @@ using StringMap = std::map<std::string, std::string>;
 
 /// One setting: where it is read from, where it goes, and what may be in it.
 struct SettingRow {
-  using Member = std::variant<bool Settings::*, int Settings::*, std::size_t Settings::*,
-                              double Settings::*, std::string Settings::*, LogLevel Settings::*,
-                              PipelineMode Settings::*, StringMap Settings::*>;
+  using Member =
+      std::variant<bool Settings::*, int Settings::*, std::size_t Settings::*, double Settings::*,
+                   std::string Settings::*, LogLevel Settings::*, PipelineMode Settings::*,
+                   GpuTransport Settings::*, StringMap Settings::*>;
 
   std::string name;  ///< Read from "WEIR_" + name.
   std::string

@@ -42,10 +42,14 @@ constexpr Names<LogLevel, 6> kLogLevels = {{{"trace", LogLevel::kTrace},
                                             {"fatal", LogLevel::kFatal}}};
 constexpr Names<PipelineMode, 2> kPipelineModes = {
     {{"serial", PipelineMode::kSerial}, {"thread", PipelineMode::kThread}}};
+constexpr Names<GpuTransport, 3> kGpuTransports = {{{"auto", GpuTransport::kAuto},
+                                                    {"nccl", GpuTransport::kNccl},
+                                                    {"mpi-staged", GpuTransport::kMpiStaged}}};
 
 const auto& NamesOf(bool) { return kBooleans; }
 const auto& NamesOf(LogLevel) { return kLogLevels; }
 const auto& NamesOf(PipelineMode) { return kPipelineModes; }
+const auto& NamesOf(GpuTransport) { return kGpuTransports; }
 
 template <typename T>
 concept Named = requires(T value) {

@@ -9,6 +9,7 @@
 
 #include "common/check.h"
 #include "coordinator/agreement.h"
+#include "coordinator/gpu_agreement.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -134,10 +135,24 @@ void Arbiter::Decide(const std::string& name, ByMember by_member) {
     responses_.push_back(Unsupported(requests.front()));
     return;
   }
+  GpuAgreement gpus;
+  if (whole) gpus = AgreeOnGpus(requests, ranks);
+  if (gpus.refused) {
+    responses_.push_back({.kind = Response::Kind::kMismatch,
+                          .name = name,
+                          .slot = kNoSlot,
+                          .text = "'" + name + "' is to travel over NCCL, but " + gpus.trouble +
+                                  "; give each rank a GPU of its own, or leave "
+                                  "WEIR_GPU_TRANSPORT=nccl out",
+                          .ranks = std::move(ranks)});
+    return;
+  }
   Response response{.kind = Response::Kind::kReady,
                     .name = name,
                     .slot = Assign(requests.front()),
-                    .rows = RowsOf(requests)};
+                    .rows = RowsOf(requests),
+                    .text = std::move(gpus.trouble),
+                    .gpus = std::move(gpus.gpus)};
   if (!whole) response.request = std::move(requests.front());
   responses_.push_back(std::move(response));
 }

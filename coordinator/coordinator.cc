@@ -142,7 +142,8 @@ void Coordinator::ConnectNetwork() {
                                                               .meter = *meter_,
                                                               .speed = speed_,
                                                               .recorder = *environment_.recorder,
-                                                              .marks_cycles = marks_cycles_});
+                                                              .marks_cycles = marks_cycles_,
+                                                              .gpu_offers = gpu_offers_});
   clock_transport_ = std::make_unique<CountedTransport>(ranks, gauges_.negotiation_bytes);
   clocks_ = std::make_unique<ClockExchange>(*clock_transport_, kClockOperation);
   meter_->Begin(negotiation());

@@ -15,6 +15,7 @@
 #include "common/fork_generation.h"
 #include "common/gpu.h"
 #include "common/thread_pool.h"
+#include "coordinator/gpu_offers.h"
 #include "coordinator/handle_table.h"
 #include "coordinator/inbox.h"
 #include "coordinator/live_runs.h"
@@ -79,6 +80,7 @@ class Coordinator {
   /// not longer than `patience`. Nothing: it is not known in time.
   std::optional<JobClock> AwaitClock(std::chrono::milliseconds patience) const;
   Gpus& gpus() { return gpus_; }
+  GpuOffers& gpu_offers() { return gpu_offers_; }
   /// Whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
   ProcessSets& process_sets() { return *sets_; }
@@ -234,6 +236,7 @@ class Coordinator {
   StepRecorder steps_{*environment_.recorder};
   ThreadPool pool_;
   Gpus gpus_{settings_.gpu_library, [this] { waiter_.Wake(); }};
+  GpuOffers gpu_offers_{settings_};
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;
 

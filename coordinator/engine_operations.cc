@@ -12,6 +12,7 @@ Handle EngineImpl::Submit(Draft& draft, int process_set) {
     const std::string& name = draft.tensor_on_gpu();
     submission.gpu = &coordinator().gpus().At(draft.device(), "tensor '" + name + "'",
                                               {name, {rank_}, "submit"});
+    coordinator().gpu_offers().Offer(submission);
   }
   return coordinator().Submit(set, std::move(submission));
 }

@@ -13,20 +13,27 @@
 
 namespace weir {
 
-/// An operation whose tensors, or some of them, lie on a GPU: a collective of pinned copies on the
-/// host, with a copy from the GPU before it and one to the GPU after it. Keeps its memory from run
-/// to run. Bind belongs to who submits, the rest to the network thread.
+/// An operation whose tensors, or some of them, lie on a GPU: a collective of the tensors as they
+/// are, after the program's work on them; or one of pinned copies on the host, with a copy from the
+/// GPU before it and one to the GPU after it. Keeps its memory from run to run.
+///
+/// A run is Bind, then one of StageOnHost and ExchangeInPlace, then Use. Bind, and StageOnHost
+/// right after it, belong to who submits, the rest to the network thread.
 class GpuOperands final : public Collective {
  public:
   explicit GpuOperands(const Gpu& gpu) : gpu_(gpu), stream_(gpu) {}
   ~GpuOperands() override;
 
   const Gpu& gpu() const { return gpu_; }
-  /// Puts memory of the host in the place of the submission's tensors on the GPU, and of what it
-  /// asks for. The submission must live until the run is over.
+  /// Notes the program's work so far. The submission must live until the run is over.
   void Bind(Submission& submission);
+  /// Puts memory of the host in the place of the submission's tensors on the GPU, and of what it
+  /// asks for.
+  void StageOnHost(Submission& submission);
+  /// All tensors are on the GPU, and what works on them does it in `stream`.
+  void ExchangeInPlace(Submission& submission, GpuStream& stream);
   /// The collective of the run, whose buffers are those of the submission.
-  void Use(Collective* on_host) { on_host_ = on_host; }
+  void Use(Collective* exchange) { exchange_ = exchange; }
 
   void Start(std::uint32_t operation) override;
   bool Poll() override;
@@ -57,7 +64,8 @@ class GpuOperands final : public Collective {
   GpuSignal copied_;
   std::vector<std::unique_ptr<Operand>> operands_;  ///< As many as any run had.
   std::size_t count_ = 0;                           ///< That this one has.
-  Collective* on_host_ = nullptr;
+  GpuStream* in_place_ = nullptr;                   ///< Null: on the host.
+  Collective* exchange_ = nullptr;
   Phase phase_ = Phase::kIdle;
   std::uint32_t operation_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "coordinator/process_set.h"
 
 namespace weir {
 
@@ -22,14 +23,17 @@ void Operation::Submit(Submission submission) {
       gpu_ = std::make_unique<GpuOperands>(*submission_.gpu);
     }
     gpu_->Bind(submission_);
+    if (submission_.request.gpu.empty()) gpu_->StageOnHost(submission_);
   }
   handle_ = kNoHandle;
   busy_.store(true, std::memory_order_release);
 }
 
-void Operation::Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows) {
+void Operation::Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows,
+                      std::vector<std::string> gpus) {
   agreed_request_ = submission_.request;
   rows_ = std::move(rows);
+  gpus_ = std::move(gpus);
   // Those of a group are its buckets'. Its registration has none: on the fast path a rank that
   // registers something else under the name would wait for ever.
   if (submission_.request.kind != RequestKind::kGroup) slot = agreed_slot;
@@ -44,9 +48,15 @@ std::span<const BucketStage> Operation::stages() const {
 void Operation::Run(BucketStage) { WEIR_CHECK(false); }
 
 Collective* Operation::BindExchange() {
-  Collective* const on_host = exchange_.Bind(submission_, rows_, chunk_bytes);
-  if (submission_.gpu == nullptr) return on_host;
-  gpu_->Use(on_host);
+  if (submission_.gpu == nullptr) return exchange_.Bind(submission_, rows_, chunk_bytes);
+  nccl::Communicator* communicator = nullptr;
+  if (!gpus_.empty()) {
+    communicator = &process_set->gpu_network().Between(gpus_, *submission_.gpu);
+    gpu_->ExchangeInPlace(submission_, communicator->stream());
+  } else if (!submission_.request.gpu.empty()) {  // Not all ranks could.
+    gpu_->StageOnHost(submission_);
+  }
+  gpu_->Use(exchange_.Bind(submission_, rows_, chunk_bytes, communicator));
   return gpu_.get();
 }
 

@@ -31,7 +31,8 @@ class Operation final : public Bucket {
   /// What the slot stands for: a submission that asks for the same takes the fast path.
   bool MatchesSlot() const { return slot != kNoSlot && agreed_request_ == submission_.request; }
   /// The ranks agreed on this submission.
-  void Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows);
+  void Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows,
+             std::vector<std::string> gpus = {});
 
   const std::string& name() const override { return name_; }
   int priority() const override { return submission_.request.priority; }
@@ -61,7 +62,8 @@ class Operation final : public Bucket {
   Handle handle_ = kNoHandle;
   std::atomic<bool> busy_ = false;
   std::optional<Request> agreed_request_;
-  std::vector<std::int64_t> rows_;  ///< Of the last answer (Response::rows).
+  std::vector<std::int64_t> rows_;  ///< Of the last answer (Response).
+  std::vector<std::string> gpus_;
   OperationExchange exchange_;
   std::unique_ptr<GpuOperands> gpu_;  ///< Where submissions had tensors on a GPU.
 };

@@ -32,13 +32,16 @@ Reduction ReductionOf(const Request& request) {
 OperationExchange::OperationExchange(ProcessSet& set)
     : set_(set),
       ranks_(static_cast<std::size_t>(set.transport().size())),
-      self_(static_cast<std::size_t>(set.transport().rank())) {}
+      self_(static_cast<std::size_t>(set.transport().rank())),
+      on_host_(set) {}
 
 Collective* OperationExchange::Bind(const Submission& submission,
-                                    std::span<const std::int64_t> rows, std::size_t chunk_bytes) {
+                                    std::span<const std::int64_t> rows, std::size_t chunk_bytes,
+                                    nccl::Communicator* communicator) {
   submission_ = &submission;
   rows_ = rows;
-  chunk_bytes_ = chunk_bytes;
+  communicator_ = communicator;
+  on_host_.set_chunk_bytes(chunk_bytes);
   switch (submission.request.kind) {
     case RequestKind::kAllreduce:
       return &BindAllreduce();
@@ -61,6 +64,12 @@ Collective* OperationExchange::Bind(const Submission& submission,
   return nullptr;
 }
 
+Collectives& OperationExchange::collectives() {
+  if (communicator_ == nullptr) return on_host_;
+  if (!on_gpus_ || &on_gpus_->communicator() != communicator_) on_gpus_.emplace(*communicator_);
+  return *on_gpus_;
+}
+
 Collective& OperationExchange::BindAllreduce() {
   const Reduction reduction = ReductionOf(submission_->request);
   if (reduction.op == ReduceOp::kAdasum) {
@@ -68,19 +77,12 @@ Collective& OperationExchange::BindAllreduce() {
     adasum_->Bind(submission_->tensors, reduction);
     return *adasum_;
   }
-  if (!allreduce_)
-    allreduce_ = std::make_unique<GroupedAllreduce>(set_.transport(), set_.allreduce_grid());
-  allreduce_->set_chunk_bytes(chunk_bytes_);
-  allreduce_->Bind(submission_->tensors, reduction);
-  return *allreduce_;
+  return collectives().Allreduce(submission_->tensors, reduction);
 }
 
 Collective& OperationExchange::BindAllgather() {
   PrepareGathers();
-  if (!allgather_)
-    allgather_ = std::make_unique<GroupedAllgather>(set_.transport(), set_.allgather_grid());
-  allgather_->Bind(gathers_, bytes_);
-  return *allgather_;
+  return collectives().Allgather(gathers_, bytes_);
 }
 
 Collective& OperationExchange::BindSparseAllreduce() {
@@ -107,10 +109,8 @@ void OperationExchange::PrepareGathers() {
 
 Collective& OperationExchange::BindBroadcast() {
   const Array& tensor = submission_->tensors.front();
-  if (!broadcast_) broadcast_ = std::make_unique<Broadcast>(set_.transport());
-  broadcast_->Bind({static_cast<std::byte*>(tensor.out), tensor.bytes()},
-                   set_.IndexOf(submission_->request.root));
-  return *broadcast_;
+  return collectives().Broadcast({static_cast<std::byte*>(tensor.out), tensor.bytes()},
+                                 set_.IndexOf(submission_->request.root));
 }
 
 Collective& OperationExchange::BindAlltoall() {
@@ -122,10 +122,8 @@ Collective& OperationExchange::BindAlltoall() {
   const std::span<const std::byte> in{
       static_cast<const std::byte*>(submission_->tensors.front().in),
       static_cast<std::size_t>(Sum(sent)) * row};
-  if (!alltoall_) alltoall_ = std::make_unique<Alltoall>(set_.transport());
-  alltoall_->Bind(in, BytesOf(sent, row), Allocate(0, Sum(received), received),
-                  BytesOf(received, row));
-  return *alltoall_;
+  return collectives().Alltoall(in, BytesOf(sent, row), Allocate(0, Sum(received), received),
+                                BytesOf(received, row));
 }
 
 Collective& OperationExchange::BindReducescatter() {
@@ -143,10 +141,7 @@ Collective& OperationExchange::BindReducescatter() {
     offsets_.push_back(offset);
     parts_[t].out = Allocate(t, rows[self_], rows).data();
   }
-  if (!reduce_scatter_) reduce_scatter_ = std::make_unique<GroupedReduceScatter>(set_.transport());
-  reduce_scatter_->set_chunk_bytes(chunk_bytes_);
-  reduce_scatter_->Bind(parts_, offsets_, ReductionOf(submission_->request));
-  return *reduce_scatter_;
+  return collectives().ReduceScatter(parts_, offsets_, ReductionOf(submission_->request));
 }
 
 void OperationExchange::CheckAnswer(std::size_t rows) const {
@@ -195,6 +190,10 @@ std::span<std::byte> OperationExchange::Allocate(std::size_t tensor, std::int64_
 }
 
 std::span<std::byte> OperationExchange::Discard(std::size_t tensor, std::size_t bytes) try {
+  if (communicator_ != nullptr) {
+    discarded_on_gpu_.emplace_back(communicator_->gpu(), GpuMemory::Kind::kDevice, bytes);
+    return {discarded_on_gpu_.back().data(), bytes};
+  }
   discarded_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
   return {discarded_.back().get(), bytes};
 } catch (const std::bad_alloc&) {
@@ -211,6 +210,7 @@ std::exception_ptr OperationExchange::TakeAllocationError() {
 void OperationExchange::Release() {
   allocation_error_ = nullptr;
   discarded_.clear();
+  discarded_on_gpu_.clear();
 }
 
 }  // namespace weir

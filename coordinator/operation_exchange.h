@@ -4,16 +4,15 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "common/gpu_memory.h"
+#include "coordinator/host_collectives.h"
 #include "coordinator/submission.h"
 #include "ops/adasum.h"
-#include "ops/alltoall.h"
-#include "ops/broadcast.h"
-#include "ops/grouped_allgather.h"
-#include "ops/grouped_allreduce.h"
-#include "ops/grouped_reduce_scatter.h"
+#include "ops/nccl/collectives.h"
 #include "ops/sparse_allreduce.h"
 
 namespace weir {
@@ -29,8 +28,10 @@ class OperationExchange {
   /// The collective, ready to start; null where agreement was the operation. `rows` is the
   /// answer's (Response); reductions travel in chunks of `chunk_bytes`. Asks for the memory of
   /// results: where that fails the run goes on all the same, as the other ranks count on this one.
+  /// `communicator`: what carries them from GPU to GPU, where all memory is; null: it is the
+  /// host's.
   Collective* Bind(const Submission& submission, std::span<const std::int64_t> rows,
-                   std::size_t chunk_bytes);
+                   std::size_t chunk_bytes, nccl::Communicator* communicator = nullptr);
 
   /// Why the last Bind was given no memory; null if it was.
   std::exception_ptr TakeAllocationError();
@@ -39,6 +40,8 @@ class OperationExchange {
   void Release();
 
  private:
+  /// What carries the run, where operations are made of its collectives.
+  Collectives& collectives();
   Collective& BindAllreduce();
   Collective& BindAllgather();
   Collective& BindSparseAllreduce();
@@ -63,23 +66,21 @@ class OperationExchange {
   const std::size_t self_;
   const Submission* submission_ = nullptr;  ///< During Bind.
   std::span<const std::int64_t> rows_;
-  std::size_t chunk_bytes_ = 0;
+  nccl::Communicator* communicator_ = nullptr;
 
   std::exception_ptr allocation_error_;
   /// Take results for which the program gave no memory.
   std::vector<std::unique_ptr<std::byte[]>> discarded_;
-  std::vector<GroupedAllgather::GatheredArray> gathers_;
+  std::vector<GpuMemory> discarded_on_gpu_;
+  std::vector<GatheredArray> gathers_;
   std::vector<std::size_t> bytes_;
   std::vector<Array> parts_;
   std::vector<std::size_t> offsets_;
 
-  std::unique_ptr<GroupedAllreduce> allreduce_;
+  HostCollectives on_host_;
+  std::optional<nccl::Collectives> on_gpus_;  ///< Of the last run that had a communicator.
   std::unique_ptr<Adasum> adasum_;
-  std::unique_ptr<GroupedAllgather> allgather_;
   std::unique_ptr<SparseAllreduce> sparse_allreduce_;
-  std::unique_ptr<Broadcast> broadcast_;
-  std::unique_ptr<Alltoall> alltoall_;
-  std::unique_ptr<GroupedReduceScatter> reduce_scatter_;
 };
 
 }  // namespace weir

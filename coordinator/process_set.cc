@@ -12,6 +12,9 @@ namespace {
 // Exchanges under way at once: enough to keep the link busy while one of them ends.
 constexpr std::size_t kExchangesAtOnce = 4;
 
+// What other ranks are still to be sent over NCCL gets away meanwhile, or never will.
+constexpr std::chrono::seconds kCloseWait(5);
+
 Negotiator::Timing TimingOf(const Settings& settings) {
   Negotiator::Timing timing;
   timing.longest_pause_ns = static_cast<std::int64_t>(settings.cycle_time_ms * 1e6);
@@ -30,6 +33,7 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
     subset_ = std::make_unique<SubsetTransport>(network, ranks_, lane);
     transport_ = subset_.get();
   }
+  gpu_network_ = std::make_unique<GpuNetwork>(shared_.gpu_offers, *transport_);
   operations_ = std::make_unique<OperationTable>(*this, shared_.handles, shared_.names);
   round_network_ =
       std::make_unique<CountedTransport>(*transport_, shared_.gauges.negotiation_bytes);
@@ -87,6 +91,7 @@ void ProcessSet::Retire() {
   Cancel();  // Where the job ends at the same time, a last round may have begun.
   retired_ = true;
   if (negotiator_ == nullptr) return;
+  gpu_network_->Close(kCloseWait);
   negotiator_.reset();
   exchanger_.reset();
   free_exchanger_.reset();

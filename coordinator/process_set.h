@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "coordinator/exchanger.h"
+#include "coordinator/gpu_network.h"
 #include "coordinator/joining.h"
 #include "coordinator/live_runs.h"
 #include "coordinator/negotiator.h"
@@ -47,6 +48,7 @@ class ProcessSet {
     NetworkSpeed& speed;      ///< Of that.
     Recorder& recorder;
     const std::atomic<bool>& marks_cycles;  ///< Each round is recorded.
+    GpuOffers& gpu_offers;
   };
 
   /// `ranks` of the job, ascending. Lane 0 is that of the whole job; any other keeps the set's
@@ -70,6 +72,7 @@ class ProcessSet {
   OperationTable& operations() const { return *operations_; }
   Joining& joining() const { return *joining_; }
   Recorder& recorder() const { return shared_.recorder; }
+  GpuNetwork& gpu_network() const { return *gpu_network_; }
   /// For collectives that are to go host by host; null where they are not.
   const HostGrid* allreduce_grid() const {
     const Settings& settings = shared_.settings;
@@ -106,6 +109,8 @@ class ProcessSet {
 
   bool exchanging() const { return exchanger_->under_way() || free_exchanger_->under_way(); }
   bool round_under_way() const { return negotiator_->round_under_way(); }
+  /// Something goes on that wakes nobody when it is through.
+  bool must_poll() const { return gpu_network_->must_poll(); }
   std::size_t queued() const { return exchanger_->queued() + free_exchanger_->queued(); }
   /// When something was last agreed on. Any thread.
   std::int64_t last_agreed_ns() const { return last_agreed_ns_; }
@@ -149,6 +154,7 @@ class ProcessSet {
   Transport* transport_ = nullptr;
   std::unique_ptr<Transport> round_network_;  ///< The same network, for negotiation.
   std::optional<HostGrid> grid_;
+  std::unique_ptr<GpuNetwork> gpu_network_;  ///< Outlives what was bound to it.
   std::unique_ptr<OperationTable> operations_;
   std::unique_ptr<Negotiator> negotiator_;
   std::unique_ptr<Exchanger> exchanger_;

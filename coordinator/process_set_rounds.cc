@@ -3,6 +3,7 @@
 
 #include "common/check.h"
 #include "common/clock.h"
+#include "coordinator/gpu_offers.h"
 #include "coordinator/process_set.h"
 #include "coordinator/step_gate.h"
 #include "weir/error.h"
@@ -175,7 +176,9 @@ void ProcessSet::OnResponse(const Response& response) {
     operations_->Retire(operation);
     return;
   }
-  operation->Agree(response.slot, response.rows);
+  operation->Agree(response.slot, response.rows, response.gpus);
+  const bool tells = !response.text.empty() && transport_->rank() == 0;
+  if (tells) shared_.gpu_offers.TellWhyStaged(response.text);
   if (operation->slot != kNoSlot) Use(operation->slot).bucket = operation;
   if (response.kind == Response::Kind::kAllJoined) operation->staged = joining_->End(operation);
   Collect(operation);

@@ -10,8 +10,8 @@ namespace {
 
 // Least bytes an item takes, so that a count can be bounded before anything is allocated.
 constexpr std::size_t kLeastMember = 6;
-constexpr std::size_t kLeastRequest = 48;
-constexpr std::size_t kLeastResponse = 22;
+constexpr std::size_t kLeastRequest = 53;
+constexpr std::size_t kLeastResponse = 26;
 constexpr int kReduceOps = static_cast<int>(ReduceOp::kProduct) + 1;
 constexpr int kResponseKinds = static_cast<int>(Response::Kind::kAllJoined) + 1;
 
@@ -76,6 +76,8 @@ void PutRequest(ByteWriter& out, const Request& request) {
     out.PutString(value);
   }
   out.Put(request.slots);
+  out.PutString(request.gpu);
+  out.Put(static_cast<std::uint8_t>(request.gpu_alone));
 }
 
 Request GetRequest(ByteReader& in) {
@@ -103,6 +105,8 @@ Request GetRequest(ByteReader& in) {
   }
   request.slots = in.Get<std::uint32_t>();
   if (request.slots > kMostSlots) throw Corrupt("a negotiation message wants too many slots");
+  request.gpu = in.GetString();
+  request.gpu_alone = in.Get<std::uint8_t>() != 0;
   return request;
 }
 
@@ -114,6 +118,8 @@ void PutResponse(ByteWriter& out, const Response& response) {
   out.PutString(response.text);
   out.Put(static_cast<std::uint32_t>(response.ranks.size()));
   for (const int rank : response.ranks) out.Put(static_cast<std::int32_t>(rank));
+  out.Put(static_cast<std::uint32_t>(response.gpus.size()));
+  for (const std::string& gpu : response.gpus) out.PutString(gpu);
   out.Put(static_cast<std::uint8_t>(response.request.has_value()));
   if (response.request) PutRequest(out, *response.request);
 }
@@ -130,6 +136,8 @@ Response GetResponse(ByteReader& in) {
   response.text = in.GetString();
   response.ranks.resize(in.GetCount(sizeof(std::int32_t)));
   for (int& rank : response.ranks) rank = in.Get<std::int32_t>();
+  response.gpus.resize(in.GetCount(sizeof(std::uint32_t)));
+  for (std::string& gpu : response.gpus) gpu = in.GetString();
   const auto has_request = in.Get<std::uint8_t>();
   if (has_request > 1) in.Fail("neither a request nor none");
   if (has_request == 1) response.request = GetRequest(in);

@@ -69,6 +69,10 @@ struct Request {
   /// The member's name where it has one, otherwise "name[2]".
   std::string tensor_name(std::size_t tensor) const;
 
+  /// The GPU that all its tensors lie on, if NCCL can carry them; need not agree.
+  std::string gpu;
+  bool gpu_alone = false;  ///< Nothing else may carry them.
+
   friend bool operator==(const Request&, const Request&) = default;
 };
 
@@ -89,6 +93,8 @@ struct Response {
   std::vector<std::int64_t> rows;
   std::string text;
   std::vector<int> ranks;
+  /// kReady: every rank's GPU where NCCL is to carry the tensors, otherwise empty.
+  std::vector<std::string> gpus;
   /// kReady while some rank has joined: what it is, for who has not asked.
   std::optional<Request> request;
 

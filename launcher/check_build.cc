@@ -1,6 +1,7 @@
 #include "launcher/check_build.h"
 
 #include "common/gpu_library.h"
+#include "common/nccl_library.h"
 #include "launcher/mpiexec.h"
 #include "weir/error.h"
 #include "weir/settings.h"
@@ -25,12 +26,17 @@ std::string MpiexecOrNothing() {
 
 std::string CheckBuild() {
   const std::string mpiexec = MpiexecOrNothing();
-  const GpuSupport gpu = FindGpuSupport(GpuLibrary::Load(Settings::FromEnvironment().gpu_library));
+  const Settings settings = Settings::FromEnvironment();
+  const GpuSupport gpu = FindGpuSupport(GpuLibrary::Load(settings.gpu_library));
+  const NcclLibrary nccl = NcclLibrary::Load(settings.nccl_library);
   return std::string("Weir v") + Version() + ":\n\nAvailable Controllers:\n" +
          Line(!mpiexec.empty(),
               mpiexec.empty() ? "MPI (no mpiexec found)" : "MPI (" + mpiexec + ")") +
          "\nAvailable Tensor Operations:\n" + Line(true, "MPI") +
-         Line(gpu.usable, "CUDA (" + gpu.text + ")") + Line(false, "NCCL");
+         Line(gpu.usable, "CUDA (" + gpu.text + ")") +
+         Line(nccl.version() != 0,
+              "NCCL (" + (nccl.version() == 0 ? nccl.trouble() : NcclVersionText(nccl.version())) +
+                  ")");
 }
 
 }  // namespace weir::launcher

@@ -19,7 +19,7 @@ std::vector<AcceptedFlag> MakeAccepted() {
       {"--mpi-threads-disable", 0,
        "one thread of each rank makes all of Weir's calls of MPI anyway"},
       {"--no-mpi-threads-disable", 0, ""},
-      {"--num-nccl-streams", 1, "no gradient goes over NCCL"},
+      {"--num-nccl-streams", 1, "a rank has one stream for NCCL in each process set"},
       {"--thread-affinity", 1, "single threads are not bound; --binding-args binds ranks"},
       {"--gloo-timeout-seconds", 1, "there is no Gloo here; --start-timeout limits the start"},
   };

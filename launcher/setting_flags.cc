@@ -19,6 +19,7 @@ std::vector<SettingFlag> MakeFlags() {
        "hierarchical-allreduce", "HIERARCHICAL_ALLREDUCE"},
       {"--hierarchical-allgather", "--no-hierarchical-allgather", "params",
        "hierarchical-allgather", "HIERARCHICAL_ALLGATHER"},
+      {"--gpu-transport", "", "params", "gpu-transport", "GPU_TRANSPORT"},
       {"--compression", "", "params", "compression", "COMPRESSION"},
       {"--timeline-filename", "", "timeline", "filename", "TIMELINE"},
       {"--timeline-mark-cycles", "--no-timeline-mark-cycles", "timeline", "mark-cycles",

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/allgather.h"
+#include "ops/gathered_array.h"
 #include "ops/grouped_collective.h"
 
 namespace weir {
@@ -19,11 +20,6 @@ class GroupedAllgather final : public GroupedCollective {
         self_(static_cast<std::size_t>(transport.rank())),
         allgather_(transport, grid) {}
 
-  /// This rank's contribution, and what all ranks' go to. Allgather::Bind says what may overlap.
-  struct GatheredArray {
-    std::span<const std::byte> in;
-    std::span<std::byte> out;
-  };
   /// `bytes[i * size() + r]` is what rank r contributes to array i, the same on all ranks; for each
   /// array as Allgather::Bind says. Throws InvalidArgument when the lengths contradict each other.
   void Bind(std::span<const GatheredArray> arrays, std::span<const std::size_t> bytes);

@@ -19,7 +19,6 @@ class SparseAllreduce final : public Collective {
         self_(static_cast<std::size_t>(transport.rank())),
         gather_(transport, grid) {}
 
-  using GatheredArray = GroupedAllgather::GatheredArray;
   /// Indices and values are gathered as GroupedAllgather::Bind says, `bytes` being of the indices,
   /// then of the values. The reduction, a sum or an average, is done on the values, here already.
   void Bind(const GatheredArray& indices, const GatheredArray& values,

@@ -43,6 +43,18 @@ std::string DescribeDevice(int device) {
   return text;
 }
 
+std::string IdentifyDevice(int device) {
+  cudaDeviceProp properties{};
+  Check(cudaGetDeviceProperties(&properties, device));
+  std::string text = "GPU-";
+  for (const char byte : properties.uuid.bytes) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned char>(byte));
+    text += digits;
+  }
+  return text;
+}
+
 int CurrentDevice() {
   int device = 0;
   Check(cudaGetDevice(&device));
@@ -124,6 +136,7 @@ void Await(void* event) { Check(cudaEventSynchronize(EventOf(event))); }
 constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .count_devices = CountDevices,
                       .describe_device = DescribeDevice,
+                      .identify_device = IdentifyDevice,
                       .current_device = CurrentDevice,
                       .make_current = MakeCurrent,
                       .allocate = Allocate,

@@ -17,6 +17,13 @@ enum class PipelineMode {
   kThread,  ///< Compression and merging on worker threads, next to the exchange.
 };
 
+/// What carries tensors that lie on GPUs from rank to rank.
+enum class GpuTransport {
+  kAuto,       ///< NCCL where all ranks have it and each a GPU of its own, otherwise as kMpiStaged.
+  kNccl,       ///< What NCCL does not carry because of the ranks' libraries or GPUs is an error.
+  kMpiStaged,  ///< Copies in the host's memory, over MPI.
+};
+
 /// The settings of one rank. A program may also fill them by hand; `Describe` then says so.
 /// docs/reference/settings.md lists the variable, the allowed values and the meaning of each
 /// member. A plain value: not thread-safe to change, safe to read from many threads.
@@ -35,6 +42,8 @@ struct Settings {
   /// run weir-server in place of the program and count as no ranks (weirrun --servers).
   int servers = 0;
   std::string gpu_library;  ///< Path of libweir_cuda.so; empty: the one beside the engine.
+  GpuTransport gpu_transport = GpuTransport::kAuto;
+  std::string nccl_library;  ///< Path of libnccl.so.2; empty: the one that is loaded, or found.
 
   // Deadlines, in seconds.
   bool stall_check = true;

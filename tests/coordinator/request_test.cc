@@ -17,7 +17,9 @@ std::vector<Request> SomeRequests() {
                 .op = ReduceOp::kMax,
                 .prescale = 0.5,
                 .postscale = -2.0,
-                .root = 7};
+                .root = 7,
+                .gpu = "GPU-1",
+                .gpu_alone = true};
   Request group{.kind = RequestKind::kGroup, .name = "optimizer"};
   group.members = {{"a", DType::kFloat16, Shape{4}}, {"b", DType::kFloat32, Shape{}}};
   group.settings = {{"compressor", "dgc"}, {"density", "0.001"}};
@@ -36,7 +38,11 @@ TEST(Request, SurvivesTheWire) {
 
 TEST(Response, SurvivesTheWire) {
   const std::vector<Response> responses = {
-      {.kind = Response::Kind::kReady, .name = "x", .slot = 9, .rows = {1, 0, 3}},
+      {.kind = Response::Kind::kReady,
+       .name = "x",
+       .slot = 9,
+       .rows = {1, 0, 3},
+       .gpus = {"GPU-1", ""}},
       {.kind = Response::Kind::kMismatch,
        .name = "y",
        .slot = kNoSlot,

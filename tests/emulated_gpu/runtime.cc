@@ -44,6 +44,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (!IsDevice(device)) return cudaErrorInvalidDevice;
   *properties = {};
   std::snprintf(properties->name, sizeof properties->name, "emulated GPU %d", device);
+  properties->uuid.bytes[0] = static_cast<char>(device);
   properties->major = 8;
   properties->multiProcessorCount = 2;
   properties->totalGlobalMem = std::size_t{1} << 30;

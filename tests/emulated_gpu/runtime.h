@@ -3,7 +3,7 @@
 #include <cstddef>
 
 /// The functions of CUDA's runtime that libweir_cuda.so calls (tests/emulated_gpu/streams.h,
-/// memory.h), of two GPUs.
+/// memory.h), of three GPUs.
 
 enum cudaError_t {
   cudaSuccess = 0,
@@ -24,7 +24,7 @@ inline constexpr unsigned cudaEventBlockingSync = 1;
 inline constexpr unsigned cudaStreamNonBlocking = 1;
 
 namespace weir::emulated {
-inline constexpr int kDevices = 2;
+inline constexpr int kDevices = 3;
 }
 
 struct CUstream_st;
@@ -44,7 +44,11 @@ struct cudaLaunchConfig_t {
   std::size_t dynamicSmemBytes = 0;
   cudaStream_t stream = nullptr;
 };
+struct cudaUUID_t {
+  char bytes[16];
+};
 struct cudaDeviceProp {
+  cudaUUID_t uuid;
   char name[256];
   int major;
   int minor;

@@ -93,11 +93,12 @@ class GpuOperations : public OnGpu<testing::Test> {
         },
         OnTestedGpu());
   }
-  /// On GPUs, and on some ranks alone.
+  /// On GPUs, on one or on several, and on some ranks alone.
   static void ExpectSame(const Act& act) {
     const auto expected = Run(act, [](int) { return Device(); });
     EXPECT_EQ(Run(act, [](int) { return Device{0}; }), expected);
     EXPECT_EQ(Run(act, [](int rank) { return TestedDevice(rank - 1); }), expected);
+    EXPECT_EQ(Run(act, TestedDevice), expected);  // Each another one: over NCCL.
   }
   static std::string RefusalOf(const std::function<void(Engine&)>& act,
                                const Settings& settings = OnTestedGpu()) {

@@ -23,6 +23,7 @@ inline const char* TestedGpuLibraryPath() {
 inline Settings OnTestedGpu() {
   Settings settings;
   settings.gpu_library = TestedGpuLibraryPath();
+  settings.nccl_library = TestedGpuLibraryPath();  // The emulated GPU's own.
   return settings;
 }
 inline const GpuLibrary& TestedGpuLibrary() {

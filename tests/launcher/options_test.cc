@@ -137,12 +137,16 @@ TEST(Options, SettingsBecomeVariables) {
                   Pair("WEIR_HIERARCHICAL_ALLGATHER", "false")));
 }
 
+/// One that the flag, no switch, takes.
+std::string SomeValue(const SettingFlag& flag) {
+  if (flag.setting == "LOG_LEVEL") return "debug";
+  if (flag.setting == "GPU_TRANSPORT") return "mpi-staged";
+  return flag.setting == "TIMELINE" ? "file.json" : "3";
+}
+
 TEST(Options, EverySettingFlagIsUnderstoodByTheEngine) {
   for (const SettingFlag& flag : SettingFlags()) {
-    const std::string value = flag.is_switch()             ? "true"
-                              : flag.key == "level"        ? "info"
-                              : flag.setting == "TIMELINE" ? "file.json"
-                                                           : "3";
+    const std::string value = flag.is_switch() ? "true" : SomeValue(flag);
     const std::map<std::string, std::string> environment = {
         {flag.variable(), VariableValue(flag, flag.flag, value)}};
     EXPECT_THAT(Settings::FromEnvironment(environment).warnings(), IsEmpty()) << flag.flag;
@@ -158,9 +162,7 @@ TEST(Options, EverySettingFlagIsTakenOnTheCommandLine) {
                   ElementsAre(Pair(flag.variable(), "false")));
       continue;
     }
-    const std::string value = flag.key == "level"          ? "debug"
-                              : flag.setting == "TIMELINE" ? "file.json"
-                                                           : "3";
+    const std::string value = SomeValue(flag);
     EXPECT_THAT(ParseOptions({"-np", "1", flag.flag, value, "x"}).environment,
                 ElementsAre(Pair(flag.variable(), flag.megabytes ? "3145728" : value)));
   }

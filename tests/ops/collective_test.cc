@@ -153,7 +153,7 @@ TEST(GroupErrors, LengthsAndBordersMustFitTheArrays) {
   RunRanks(1, [](Transport& transport) {
     GroupedAllgather gather(transport);
     std::vector<std::byte> in(3), out(3);
-    const std::vector<GroupedAllgather::GatheredArray> items = {{in, out}, {in, out}};
+    const std::vector<GatheredArray> items = {{in, out}, {in, out}};
     for (const std::vector<std::size_t>& bytes :
          std::vector<std::vector<std::size_t>>{{}, {3}, {3, 4}, {3, 3, 3}}) {
       EXPECT_THROW(gather.Bind(items, bytes), InvalidArgument) << bytes.size();

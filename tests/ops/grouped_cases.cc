@@ -33,8 +33,8 @@ struct Gatherings {
     bytes.insert(bytes.end(), all.back().bytes.begin(), all.back().bytes.end());
     out.emplace_back(all.back().expected.size(), std::byte{0xcd});
   }
-  std::vector<GroupedAllgather::GatheredArray> Items() {
-    std::vector<GroupedAllgather::GatheredArray> items;
+  std::vector<GatheredArray> Items() {
+    std::vector<GatheredArray> items;
     for (std::size_t i = 0; i < all.size(); ++i) items.push_back({all[i].in, out[i]});
     return items;
   }

@@ -56,7 +56,7 @@ def test_what_is_built():
     assert hvd.mpi_built() is True
     assert hvd.mpi_enabled() is ("PMI_RANK" in os.environ)
     assert hvd.mpi_threads_supported() is hvd.mpi_enabled()
-    assert hvd.nccl_built() == 0 and type(hvd.nccl_built()) is int
+    assert type(hvd.nccl_built()) is int
     for name in ("gloo_built", "gloo_enabled", "ddl_built", "ccl_built", "rocm_built"):
         assert getattr(hvd, name)() is False
     assert hvd.cuda_built() is os.path.exists(os.environ.get("WEIR_GPU_LIBRARY", ""))

@@ -1,6 +1,7 @@
 #include <string_view>
 
 #include "common/gpu_library.h"
+#include "common/nccl_library.h"
 #include "plugins/python/src/bindings.h"
 #include "weir/dtype.h"
 #include "weir/settings.h"
@@ -25,6 +26,9 @@ NB_MODULE(_core, module) {
   // Before a program has chosen its devices: asks CUDA nothing.
   module.def("has_gpu_library", [library] { return library().api() != nullptr; });
   module.def("can_use_gpus", [library] { return weir::FindGpuSupport(library()).usable; });
+  module.def("nccl_version", [] {
+    return weir::NcclLibrary::Load(weir::Settings::FromEnvironment().nccl_library).version();
+  });
   weir::python::BindErrors(module);
   weir::python::BindEngine(module);
   weir::python::BindGathered(module);

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "common/gpu.h"
+#include "coordinator/submission.h"
+#include "ops/nccl/library.h"
+#include "weir/settings.h"
+
+namespace weir {
+
+/// What a rank says of its tensors on GPUs when it asks for an operation: whether NCCL may carry
+/// them (WEIR_GPU_TRANSPORT). Ranks decide together (coordinator/gpu_agreement.h). Thread-safe.
+class GpuOffers {
+ public:
+  explicit GpuOffers(const Settings& settings) : settings_(settings) {}
+
+  /// Fills Request::gpu and gpu_alone of a submission with tensors on a GPU, which stays empty
+  /// where NCCL cannot carry them. Throws InvalidArgument where it has to and there is none.
+  void Offer(Submission& submission);
+
+  /// Of the NCCL that this process uses. Only after Offer has offered something.
+  const nccl::Api& api() const { return *library_->api(); }
+
+  /// Tells people, once, why tensors that could have travelled over NCCL do not.
+  void TellWhyStaged(const std::string& why);
+
+ private:
+  bool Suits(const Submission& submission) const;
+  const nccl::Library& LoadedLibrary();
+
+  const Settings& settings_;
+  std::mutex mutex_;
+  std::optional<nccl::Library> library_;
+  std::atomic<bool> told_ = false;
+};
+
+}  // namespace weir

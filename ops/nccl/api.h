@@ -1,0 +1,96 @@
+#pragma once
+
+#include <climits>
+#include <cstddef>
+
+/// What Weir uses of NCCL's C interface, written down here because the library is found at run
+/// time: building takes none of NCCL's files. All of it is the same in every NCCL from 2.18 on
+/// (NCCL's user guide, "NCCL API").
+namespace weir::nccl {
+
+using Comm = struct CommTag*;
+using Stream = void*;  ///< A cudaStream_t.
+using RedOp = int;     ///< What CreatePreMulSum makes, or one of ops.
+
+struct UniqueId {
+  char internal[128];
+};
+
+enum class Result : int {
+  kSuccess = 0,
+  kUnhandledCudaError = 1,
+  kSystemError = 2,
+  kInternalError = 3,
+  kInvalidArgument = 4,
+  kInvalidUsage = 5,
+  kRemoteError = 6,
+  kInProgress = 7,
+};
+
+enum class DataType : int {
+  kInt8 = 0,
+  kUint8 = 1,
+  kInt32 = 2,
+  kUint32 = 3,
+  kInt64 = 4,
+  kUint64 = 5,
+  kFloat16 = 6,
+  kFloat32 = 7,
+  kFloat64 = 8,
+  kBFloat16 = 9,
+};
+
+inline constexpr RedOp kSum = 0;
+inline constexpr RedOp kProduct = 1;
+inline constexpr RedOp kMax = 2;
+inline constexpr RedOp kMin = 3;
+inline constexpr RedOp kAverage = 4;
+
+/// Where CreatePreMulSum reads its factor: of the host, during the call.
+enum class ScalarResidence : int { kHostImmediate = 1 };
+
+/// How a communicator behaves, as of NCCL 2.18; a newer NCCL takes the members that it does not
+/// find here for its defaults.
+struct Config {
+  std::size_t size = sizeof(Config);
+  unsigned magic = 0xcafebeef;
+  unsigned version = 21800;
+  int blocking = INT_MIN;  ///< As all others: NCCL's default.
+  int cga_cluster_size = INT_MIN;
+  int min_ctas = INT_MIN;
+  int max_ctas = INT_MIN;
+  const char* net_name = nullptr;
+  int split_share = INT_MIN;
+};
+
+/// Its functions, by the names that they have there but for "nccl".
+struct Api {
+  Result (*GetUniqueId)(UniqueId* id);
+  const char* (*GetErrorString)(Result result);
+  const char* (*GetLastError)(Comm comm);
+  Result (*CommInitRankConfig)(Comm* comm, int ranks, UniqueId id, int rank, Config* config);
+  Result (*CommFinalize)(Comm comm);
+  Result (*CommDestroy)(Comm comm);
+  Result (*CommAbort)(Comm comm);
+  Result (*CommGetAsyncError)(Comm comm, Result* error);
+  Result (*RedOpCreatePreMulSum)(RedOp* op, void* scalar, DataType type, ScalarResidence residence,
+                                 Comm comm);
+  Result (*RedOpDestroy)(RedOp op, Comm comm);
+  Result (*AllReduce)(const void* in, void* out, std::size_t count, DataType type, RedOp op,
+                      Comm comm, Stream stream);
+  Result (*Reduce)(const void* in, void* out, std::size_t count, DataType type, RedOp op, int root,
+                   Comm comm, Stream stream);
+  Result (*ReduceScatter)(const void* in, void* out, std::size_t out_count, DataType type, RedOp op,
+                          Comm comm, Stream stream);
+  Result (*AllGather)(const void* in, void* out, std::size_t in_count, DataType type, Comm comm,
+                      Stream stream);
+  Result (*Broadcast)(const void* in, void* out, std::size_t count, DataType type, int root,
+                      Comm comm, Stream stream);
+  Result (*Send)(const void* in, std::size_t count, DataType type, int peer, Comm comm,
+                 Stream stream);
+  Result (*Recv)(void* out, std::size_t count, DataType type, int peer, Comm comm, Stream stream);
+  Result (*GroupStart)();
+  Result (*GroupEnd)();
+};
+
+}  // namespace weir::nccl

@@ -1,0 +1,159 @@
+#include "ops/nccl/communicator.h"
+
+#include <cstring>
+#include <thread>
+
+#include "common/half.h"
+#include "ops/nccl/launch.h"
+#include "ops/nccl/reduction.h"
+#include "weir/error.h"
+
+namespace weir::nccl {
+namespace {
+
+// More operators are kept for no communicator: a factor that changes makes a new one.
+constexpr std::size_t kMostScaledSums = 32;
+
+/// Room for a value of any of NCCL's types.
+struct Scalar {
+  alignas(double) std::byte bytes[sizeof(double)];
+};
+
+template <typename T>
+Scalar ScalarOf(T value) {
+  Scalar scalar{};
+  std::memcpy(scalar.bytes, &value, sizeof value);
+  return scalar;
+}
+
+/// Of a floating-point type.
+Scalar ScalarOf(DataType type, double value) {
+  const auto single = static_cast<float>(value);
+  if (type == DataType::kFloat64) return ScalarOf(value);
+  if (type == DataType::kFloat16) return ScalarOf(FloatToHalf(single));
+  if (type == DataType::kBFloat16) return ScalarOf(FloatToBFloat16(single));
+  return ScalarOf(single);
+}
+
+}  // namespace
+
+Communicator::Communicator(const Api& api, Transport& transport, const Gpu& gpu)
+    : api_(api), transport_(transport), stream_(gpu), id_exchange_(transport, sizeof(UniqueId)) {}
+
+Communicator::~Communicator() { Abort(); }
+
+void Communicator::Check(Result result) const {
+  if (result == Result::kSuccess || result == Result::kInProgress) return;
+  std::string text = std::string("NCCL: ") + api_.GetErrorString(result);
+  const char* const last = comm_ == nullptr ? nullptr : api_.GetLastError(comm_);
+  if (last != nullptr && *last != '\0') text += std::string(": ") + last;
+  const bool others = result == Result::kRemoteError || result == Result::kSystemError;
+  if (others) throw PeerLost(text, {"", {}, "exchange"});
+  throw Error(text, {"", {transport_.JobRank(rank())}, "exchange"});
+}
+
+bool Communicator::in_progress() const {
+  Result state = Result::kSuccess;
+  Check(api_.CommGetAsyncError(comm_, &state));
+  Check(state);
+  return state == Result::kInProgress;
+}
+
+void Communicator::Enqueue(Launch& launch, std::uint32_t operation) {
+  queue_.push_back(&launch);
+  if (stage_ != Stage::kIdle) return;
+  if (rank() == 0) Check(api_.GetUniqueId(&id_));
+  id_exchange_.Bind(std::as_bytes(std::span(id_.internal)));
+  id_exchange_.Start(operation);
+  stage_ = Stage::kId;
+}
+
+void Communicator::Connect() {
+  const std::span<const std::byte> id = id_exchange_.message();
+  if (id.size() != sizeof id_) {
+    throw Corrupt("rank " + std::to_string(transport_.JobRank(0)) + " sent an id of " +
+                      std::to_string(id.size()) + " bytes for NCCL",
+                  {"", {transport_.JobRank(0)}, "exchange"});
+  }
+  std::memcpy(id_.internal, id.data(), id.size());
+  const GpuScope scope(gpu());
+  Config config;
+  config.blocking = 0;
+  config.max_ctas = kMostBlocks;
+  Check(api_.CommInitRankConfig(&comm_, size(), id_, rank(), &config));
+  stage_ = Stage::kConnects;
+}
+
+void Communicator::Poll() {
+  if (stage_ == Stage::kId && id_exchange_.Poll()) Connect();
+  if (comm_ == nullptr || in_progress()) return;
+  if (stage_ == Stage::kConnects) stage_ = Stage::kReady;
+  if (stage_ != Stage::kReady) return;
+  stream_.Check();  // Of a GPU that fails no signal comes.
+  if (launching_ != nullptr) std::exchange(launching_, nullptr)->Issued();
+  while (launching_ == nullptr && !queue_.empty()) IssueNext();
+}
+
+void Communicator::IssueNext() {
+  launching_ = queue_.front();
+  queue_.pop_front();
+  const GpuScope scope(gpu());
+  Check(api_.GroupStart());
+  try {
+    launching_->Issue();
+  } catch (...) {
+    static_cast<void>(api_.GroupEnd());  // In an open group, Abort would wait for its end.
+    throw;
+  }
+  Check(api_.GroupEnd());
+  if (!in_progress()) std::exchange(launching_, nullptr)->Issued();
+}
+
+RedOp Communicator::OperatorOf(DType dtype, const Reduction& reduction) {
+  const NativeReduction native = NativeOf(dtype, reduction, size());
+  if (!native.factor) return native.op;
+  const auto found = scaled_sums_.find({native.type, *native.factor});
+  if (found != scaled_sums_.end()) return found->second;
+  if (scaled_sums_.size() == kMostScaledSums) {
+    for (const auto& [key, op] : scaled_sums_) Check(api_.RedOpDestroy(op, comm_));
+    scaled_sums_.clear();
+  }
+  Scalar factor = ScalarOf(native.type, *native.factor);
+  RedOp op = 0;
+  Check(api_.RedOpCreatePreMulSum(&op, factor.bytes, native.type, ScalarResidence::kHostImmediate,
+                                  comm_));
+  scaled_sums_.emplace(std::pair(native.type, *native.factor), op);
+  return op;
+}
+
+void Communicator::Close(std::chrono::milliseconds patience) {
+  if (stage_ != Stage::kReady) return Abort();
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  try {
+    const GpuScope scope(gpu());
+    Check(api_.CommFinalize(comm_));
+    while (in_progress()) {
+      if (std::chrono::steady_clock::now() > deadline) return Abort();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    Check(api_.CommDestroy(std::exchange(comm_, nullptr)));
+  } catch (const std::exception&) {
+    return Abort();  // The job is over: what was to be told has been told.
+  }
+  stage_ = Stage::kClosed;
+}
+
+void Communicator::Abort() {
+  if (stage_ == Stage::kClosed) return;
+  id_exchange_.Cancel();
+  queue_.clear();
+  launching_ = nullptr;
+  GiveBack(gpu(), [this](const GpuApi&) {
+    if (comm_ != nullptr) static_cast<void>(api_.CommAbort(comm_));
+    stream_.Await();
+  });
+  comm_ = nullptr;
+  stage_ = Stage::kClosed;
+}
+
+}  // namespace weir::nccl

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "common/gpu.h"
+#include "common/gpu_stream.h"
+#include "ops/broadcast_bytes.h"
+#include "ops/nccl/api.h"
+#include "ops/reduce.h"
+#include "ops/transport.h"
+
+namespace weir::nccl {
+
+class Launch;
+
+/// NCCL between the GPUs of a group's ranks, one on each: a communicator and the stream in which
+/// all its operations run, one after the other. Nothing blocks, but Close and Abort. Not
+/// thread-safe: network thread only.
+///
+/// Every rank starts the same launches in the same order. The first one makes the communicator,
+/// whose id goes from rank 0 to all over the transport.
+///
+/// Kernels of several communicators on a GPU wait for those of other ranks, so all must fit on it
+/// together: each takes at most kMostBlocks blocks.
+class Communicator {
+ public:
+  static constexpr int kMostBlocks = 16;
+
+  /// `transport` is the group's. All must outlive this.
+  Communicator(const Api& api, Transport& transport, const Gpu& gpu);
+  /// Aborts what was not closed.
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  const Api& api() const { return api_; }
+  const Gpu& gpu() const { return stream_.gpu(); }
+  int rank() const { return transport_.rank(); }
+  int size() const { return transport_.size(); }
+  GpuStream& stream() { return stream_; }
+
+  /// Of a Launch. `operation` is its number; the ranks' messages that make the communicator have
+  /// it.
+  void Enqueue(Launch& launch, std::uint32_t operation);
+  /// Makes progress. Throws PeerLost for what another rank's end or the network may be the reason
+  /// of, otherwise Error, with NCCL's words; the communicator is then to be aborted.
+  void Poll();
+  /// Something goes on that wakes nobody when it is through.
+  bool must_poll() const {
+    return stage_ != Stage::kIdle && (launching_ != nullptr || !queue_.empty());
+  }
+
+  /// Of the launch that is being issued.
+  Comm handle() const { return comm_; }
+  void Check(Result result) const;
+  /// The operator of a reduction that suits (ops/nccl/reduction.h).
+  RedOp OperatorOf(DType dtype, const Reduction& reduction);
+
+  /// In good order, which takes all ranks: what they still have to send goes first. Not longer than
+  /// `patience`, then it aborts.
+  void Close(std::chrono::milliseconds patience);
+  /// Gives up all launches: no buffer is touched once this returns. Waits for no other rank.
+  void Abort();
+
+ private:
+  enum class Stage { kIdle, kId, kConnects, kReady, kClosed };
+
+  void Connect();
+  /// What NCCL says of the communicator; throws for an error.
+  bool in_progress() const;
+  void IssueNext();
+
+  const Api& api_;
+  Transport& transport_;
+  GpuStream stream_;
+  BroadcastBytes id_exchange_;
+  UniqueId id_{};
+  Comm comm_ = nullptr;
+  Stage stage_ = Stage::kIdle;
+  std::deque<Launch*> queue_;
+  Launch* launching_ = nullptr;
+  std::map<std::pair<DataType, double>, RedOp> scaled_sums_;
+};
+
+}  // namespace weir::nccl

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "ops/nccl/api.h"
+
+namespace weir::nccl {
+
+/// The functions of NCCL's library, where there is one that can be used (common/nccl_library.h).
+class Library {
+ public:
+  /// `path` as of NcclLibrary::Load.
+  static Library Load(const std::string& path);
+
+  /// Null where there is none; trouble() then says why.
+  const Api* api() const { return trouble_.empty() ? &api_ : nullptr; }
+  const std::string& trouble() const { return trouble_; }
+
+ private:
+  Api api_{};
+  std::string trouble_;
+};
+
+}  // namespace weir::nccl

@@ -10,6 +10,7 @@ set(WEIR_CUDA_SOURCES
   compression/cuda/dgc_select.cu
   compression/cuda/library.cu
   compression/cuda/norms.cu
+  compression/cuda/packing.cu
   compression/cuda/sparse_merge.cu
   compression/cuda/sparse_write.cu)
 list(TRANSFORM WEIR_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)

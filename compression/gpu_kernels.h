@@ -147,6 +147,27 @@ class GpuNorms {
   virtual double SquaredNorm(std::size_t tensor) const = 0;
 };
 
+/// Gradients of a bucket side by side as fp32, and back. As GpuDgc in everything else.
+class GpuPacking {
+ public:
+  virtual ~GpuPacking() = default;
+
+  struct Source {
+    const void* values = nullptr;   ///< Null for zeros.
+    DType dtype = DType::kFloat32;  ///< Or kFloat16, kBFloat16.
+    float scale = 1.0f;             ///< What they are multiplied by.
+    bool wanted = true;             ///< False: its place stays as it is.
+  };
+  /// `sources` in the order of the tensors, which lie so in `packed`.
+  virtual void Pack(std::span<const Source> sources, float* packed, void* stream) = 0;
+
+  struct Target {
+    void* values = nullptr;  ///< Null: nothing is wanted.
+    DType dtype = DType::kFloat32;
+  };
+  virtual void Unpack(const float* packed, std::span<const Target> targets, void* stream) = 0;
+};
+
 /// The table of libweir_cuda.so's kernels.
 struct GpuKernels {
   /// fp32 to 16 bits and back (common/half.h, the same bits).
@@ -159,6 +180,7 @@ struct GpuKernels {
 
   /// Of tensors of so many elements, at least one each.
   std::unique_ptr<GpuNorms> (*make_norms)(std::span<const std::size_t> elements) = nullptr;
+  std::unique_ptr<GpuPacking> (*make_packing)(std::span<const std::size_t> elements) = nullptr;
   std::unique_ptr<GpuDgc> (*make_dgc)(std::span<const GpuDgcTensor> tensors) = nullptr;
   std::unique_ptr<GpuDenseMomentum> (*make_dense_momentum)(
       std::span<const GpuDenseTensor> tensors) = nullptr;

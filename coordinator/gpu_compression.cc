@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "common/check.h"
@@ -81,16 +82,18 @@ const GpuCompression::Member& GpuCompression::MemberOf(const GradientSlice& slic
   return *found;
 }
 
-void GpuCompression::PlacePayloads() {
-  std::size_t bytes = 0;
+std::size_t GpuCompression::PlacePayloads() {
+  bytes_ = 0;
   for (Member& member : members_) {
-    member.payload_at = bytes;
+    member.payload_at = bytes_;
     member.payload_bytes = member.compressor->MaxEncodedBytes(step_.density);
-    bytes += NextLine(member.payload_bytes);
+    bytes_ += NextLine(member.payload_bytes);
   }
-  on_gpu_.Reserve(stream_.gpu(), Kind::kDevice, bytes);
-  encoded_.Reserve(stream_.gpu(), Kind::kPinned, bytes);
+  on_gpu_.Reserve(stream_.gpu(), Kind::kDevice, bytes_);
+  return bytes_;
 }
+
+std::span<const std::byte> GpuCompression::payloads() const { return {on_gpu_.data(), bytes_}; }
 
 void GpuCompression::ForgetRestored() {
   bool restored = false;
@@ -125,17 +128,25 @@ void GpuCompression::EncodeFrom(const SourceOf& source_of) {
   }
   if (dgc_) dgc_->Encode(sparse, stream_.handle());
   if (momentum_) momentum_->Encode(dense, stream_.handle());
-  const Member& last = members_.back();
-  stream_.Copy(encoded_.data(), on_gpu_.data(), last.payload_at + last.payload_bytes);
+}
+
+void GpuCompression::FetchPayloads() {
+  encoded_.Reserve(stream_.gpu(), Kind::kPinned, bytes_);
+  stream_.Copy(encoded_.data(), on_gpu_.data(), bytes_);
   stream_.Await();
 }
 
-void GpuCompression::Encode() {
+void GpuCompression::EncodeOnGpu() {
   for (const Member& member : members_) stream_.WaitFor(*member.slice->ready);
   EncodeFrom([this](const GradientSlice& slice) {
     const auto group = static_cast<std::size_t>(slice.parameter_group);
     return Source{slice.gradient, slice.dtype, step_.contexts[group].gradient_scale};
   });
+}
+
+void GpuCompression::Encode() {
+  EncodeOnGpu();
+  FetchPayloads();
 }
 
 void GpuCompression::EncodeStaged(std::span<const float> staged) {
@@ -144,6 +155,27 @@ void GpuCompression::EncodeStaged(std::span<const float> staged) {
   EncodeFrom([this](const GradientSlice& slice) {
     return Source{staged_.data() + slice.offset * sizeof(float), DType::kFloat32, 1.0f};
   });
+  FetchPayloads();
+}
+
+void GpuCompression::WriteZeros() {
+  const GpuScope scope(stream_.gpu());
+  std::vector<std::byte> payloads(bytes_);
+  for (const Member& member : members_) {
+    const std::size_t n = member.slice->elements;
+    const std::span<std::byte> out =
+        std::span(payloads).subspan(member.payload_at, member.payload_bytes);
+    const std::size_t k = IsSparse(member) ? EntriesToSend(n, step_.density) : n;
+    std::vector<float> zeros(k);
+    if (IsSparse(member)) {
+      std::vector<std::uint32_t> indices(k);
+      std::iota(indices.begin(), indices.end(), 0u);
+      EncodeSparse(n, indices, zeros, member.compressor->rule().values, out);
+    } else {
+      EncodeDense(zeros, member.compressor->rule().values, out);
+    }
+  }
+  stream_.gpu().api().copy(on_gpu_.data(), payloads.data(), payloads.size());
 }
 
 GpuCompression::Payload GpuCompression::PayloadOf(const GradientSlice& slice) const {
@@ -188,8 +220,25 @@ std::vector<std::vector<GpuMean::Payload>> GpuCompression::Upload(
 }
 
 void GpuCompression::MergeMeans(std::span<const std::vector<Payload>> received) {
+  MergePlaced(Upload(received));
+}
+
+void GpuCompression::MergeGathered(const std::byte* gathered, int ranks) {
+  std::vector<std::vector<GpuMean::Payload>> placed(members_.size());
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const Member& member = members_[m];
+    const std::size_t entries =
+        IsSparse(member) ? EntriesToSend(member.slice->elements, step_.density) : 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      placed[m].push_back({gathered + static_cast<std::size_t>(rank) * bytes_ + member.payload_at,
+                           static_cast<std::uint32_t>(entries)});
+    }
+  }
+  MergePlaced(placed);
+}
+
+void GpuCompression::MergePlaced(std::span<const std::vector<GpuMean::Payload>> placed) {
   const GpuScope scope(stream_.gpu());
-  const std::vector<std::vector<GpuMean::Payload>> placed = Upload(received);
   std::vector<GpuMean> sparse;
   std::vector<GpuMean> dense;
   for (std::size_t m = 0; m < members_.size(); ++m) {

@@ -33,15 +33,27 @@ class GpuCompression {
   /// bucket's staging buffer, which are scaled already.
   void Encode();
   void EncodeStaged(std::span<const float> staged);
+  /// As Encode, but the payloads are on the GPU, in payloads(), once the stream has come so far.
+  void EncodeOnGpu();
   /// What the last one has made of a slice.
   Payload PayloadOf(const GradientSlice& slice) const;
   /// What was sent counts as not sent.
   void Undo();
 
+  // All payloads of a step as one, in the GPU's memory.
+  /// Makes room for those of the step, and returns their bytes: the same on all ranks.
+  std::size_t PlacePayloads();
+  std::span<const std::byte> payloads() const;
+  /// Payloads that change nothing, of a rank that has no gradients.
+  void WriteZeros();
+
   // Results are in the updates once the stream has come so far.
   /// Brings the means of what all ranks have sent, by rank then slice, into the updates, and
   /// finishes them. The payloads are checked.
   void MergeMeans(std::span<const std::vector<Payload>> received);
+  /// The same of payloads(), of as many ranks, that lie one behind the other on the GPU. They are
+  /// not checked: what is none gives a wrong mean.
+  void MergeGathered(const std::byte* gathered, int ranks);
   /// Finishes the mean of a slice for which that is the kernels' work, and delivers it.
   void Finish(const GradientSlice& slice, std::span<const float> mean);
 
@@ -72,10 +84,12 @@ class GpuCompression {
     return member.compressor->rule().kind == GpuRule::Kind::kDgc;
   }
   const Member& MemberOf(const GradientSlice& slice) const;
-  void PlacePayloads();
   void ForgetRestored();
   template <typename SourceOf>
   void EncodeFrom(const SourceOf& source_of);
+  void FetchPayloads();
+  /// placed[m][r]: rank r's payload of member m.
+  void MergePlaced(std::span<const std::vector<GpuMean::Payload>> placed);
   /// Copies the payloads to the GPU, and returns where they lie there, by member then rank.
   std::vector<std::vector<GpuMean::Payload>> Upload(std::span<const std::vector<Payload>> received);
 
@@ -87,12 +101,13 @@ class GpuCompression {
   std::unique_ptr<GpuDgc> dgc_;                 ///< Null: no member is sparse.
   std::unique_ptr<GpuDenseMomentum> momentum_;  ///< Null: none is dense.
 
-  GpuMemory on_gpu_;    ///< This rank's payloads.
-  GpuMemory encoded_;   ///< The same on the host.
-  GpuMemory arrived_;   ///< All ranks' payloads, on the host.
-  GpuMemory to_merge_;  ///< The same on the GPU.
-  GpuMemory staged_;    ///< Gradients of the staging buffer.
-  GpuMemory means_;     ///< To be finished, on the host, each at its offset.
+  GpuMemory on_gpu_;       ///< This rank's payloads.
+  std::size_t bytes_ = 0;  ///< Of all of them.
+  GpuMemory encoded_;      ///< The same on the host.
+  GpuMemory arrived_;      ///< All ranks' payloads, on the host.
+  GpuMemory to_merge_;     ///< The same on the GPU.
+  GpuMemory staged_;       ///< Gradients of the staging buffer.
+  GpuMemory means_;        ///< To be finished, on the host, each at its offset.
   GpuMemory means_on_gpu_;
   GpuMemory counts_;  ///< Of entries of means that were not finite, by member.
   GpuMemory counts_on_gpu_;

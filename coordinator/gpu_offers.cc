@@ -49,14 +49,17 @@ bool GpuOffers::Suits(const Submission& submission) const {
 }
 
 void GpuOffers::Offer(Submission& submission) {
-  if (settings_.gpu_transport == GpuTransport::kMpiStaged || !Suits(submission)) return;
-  Request& request = submission.request;
+  if (Suits(submission)) Offer(*submission.gpu, submission.request);
+}
+
+void GpuOffers::Offer(const Gpu& gpu, Request& request) {
+  if (settings_.gpu_transport == GpuTransport::kMpiStaged) return;
   const nccl::Library& library = LoadedLibrary();
   request.gpu_alone = settings_.gpu_transport == GpuTransport::kNccl;
   if (library.api() != nullptr) {
-    request.gpu = NameOf(*submission.gpu);
+    request.gpu = NameOf(gpu);
   } else if (request.gpu_alone) {
-    throw InvalidArgument("tensor '" + request.name +
+    throw InvalidArgument("'" + request.name +
                               "' is to travel over NCCL (WEIR_GPU_TRANSPORT=nccl), but " +
                               library.trouble(),
                           {request.name, {}, "submit"});

@@ -21,6 +21,8 @@ class GpuOffers {
   /// Fills Request::gpu and gpu_alone of a submission with tensors on a GPU, which stays empty
   /// where NCCL cannot carry them. Throws InvalidArgument where it has to and there is none.
   void Offer(Submission& submission);
+  /// The same of a request that NCCL can carry, all tensors of which lie on the GPU.
+  void Offer(const Gpu& gpu, Request& request);
 
   /// Of the NCCL that this process uses. Only after Offer has offered something.
   const nccl::Api& api() const { return *library_->api(); }

@@ -164,8 +164,12 @@ void GradientGroupImpl::Register() {
   submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
   std::uint32_t slot = kNoSlot;
   std::optional<std::uint32_t> number;
+  const bool all_on_gpu = std::ranges::all_of(
+      spec_.tensors, [](const GradientSpec& tensor) { return tensor.device.is_gpu(); });
+  if (all_on_gpu) coordinator_.gpu_offers().Offer(*gpu_, submission.request);
   submission.on_agreed = [&](const Submission::Agreed& agreed) {
     slot = agreed.slot;
+    gpus_.assign(agreed.gpus.begin(), agreed.gpus.end());
     if (served) number = coordinator_.TakeServerNumbers(buckets_.size());
   };
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));

@@ -137,6 +137,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const Gpu* const gpu_;  ///< Where tensors lie that lie on one; null: there are none.
   GroupPlan plan_;
   std::optional<HostGrid> hosts_;        ///< Where a hierarchy of them means anything.
+  std::vector<std::string> gpus_;        ///< By rank, where NCCL is between them.
   std::optional<GroupServers> servers_;  ///< Where they are more than a route among its ranks.
   bool pushed_ = false;                  ///< They may have something of this rank.
   std::vector<GroupStep> steps_;         ///< By variant.

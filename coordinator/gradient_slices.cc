@@ -183,6 +183,19 @@ std::size_t GradientSlices::EncodeOnGpu(Origin origin, const GradientSlice& slic
   return made.size();
 }
 
+void GradientSlices::EncodeAllOnGpu() {
+  gpu_encoded_ = true;
+  gpu_compression_->EncodeOnGpu();
+  for (GradientSlice& slice : slices_) {
+    const std::size_t bytes = slice.compressor->MaxEncodedBytes(step_.density);
+    slice.trace.payload_bytes = bytes;
+    const bool sparse = slice.compressor->entry_values().has_value();
+    const std::size_t sent = sparse ? EntriesToSend(slice.elements, step_.density) : slice.elements;
+    slice.trace.density = static_cast<float>(sent) / static_cast<float>(slice.elements);
+    CountEncoded();
+  }
+}
+
 void GradientSlices::LookAt(GradientSlice& slice, std::span<const std::byte> payload,
                             Origin origin) {
   const Compressor& compressor = *slice.compressor;

@@ -66,8 +66,10 @@ struct GroupStep {
   const HostGrid* hosts = nullptr;        ///< The ranks by host, where the group goes by hosts.
   bool halves_inside_hosts = false;       ///< What they average there is fp16.
   const GroupServers* servers = nullptr;  ///< Where it has servers beside its ranks.
-  bool asynchronous = false;              ///< Ranks do not wait for each other (max_staleness).
-  std::vector<StepContext> contexts;      ///< By parameter group.
+  /// By rank, those on which all gradients lie, where NCCL is between them.
+  const std::vector<std::string>* gpus = nullptr;
+  bool asynchronous = false;          ///< Ranks do not wait for each other (max_staleness).
+  std::vector<StepContext> contexts;  ///< By parameter group.
 };
 
 /// The gradients of a bucket, as its routes work on them: where they lie, their compressors and the
@@ -124,6 +126,8 @@ class GradientSlices {
   std::size_t Encode(const GradientSlice& slice, std::span<std::byte> payload);
   /// The same of what lies in the staging buffer, scaled already.
   std::size_t EncodeStaged(const GradientSlice& slice, std::span<std::byte> payload);
+  /// Encodes all of them on the GPU, where kernels compress them all (GpuCompression::payloads).
+  void EncodeAllOnGpu();
   /// Counts a slice, the next one in order, as encoded in another way.
   void CountEncoded() { ++encoded_; }
   /// Lets the compressor finish the slice's mean, which it may do in place, and delivers it.
@@ -132,6 +136,11 @@ class GradientSlices {
   /// updates, finished. The payloads are checked.
   using Payloads = std::vector<std::span<const std::byte>>;
   void MergeMeans(std::span<const Payloads> received);
+
+  // Of gradients on a GPU.
+  GpuStream& gpu_stream() { return gpu_->stream(); }
+  /// Where kernels compress some of them.
+  GpuCompression& gpu_compression() { return *gpu_compression_; }
 
   /// False: routes may not touch the slice's gradient and update, but for what follows.
   static bool OnHost(const GradientSlice& slice) { return slice.ready == nullptr; }

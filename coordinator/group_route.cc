@@ -7,6 +7,8 @@
 #include "coordinator/gradient_group.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/frame_coder.h"
+#include "coordinator/routes/gpu_dense_route.h"
+#include "coordinator/routes/gpu_gather_route.h"
 #include "coordinator/routes/push_frames.h"
 #include "coordinator/routes/server_route.h"
 #include "coordinator/routes/split_route.h"
@@ -25,7 +27,12 @@ constexpr const char* kHierarchy =
 RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
   const Variant& variant = VariantOf(bucket);
   const GradientSlices& gradients = bucket.gradients();
-  if (variant.plain || variant.schedule.DensePhase(next_step_)) return RouteKind::kDense;
+  const bool over_nccl = gradients.step().gpus != nullptr;
+  if (variant.plain || variant.schedule.DensePhase(next_step_)) {
+    const bool suits = variant.plain && !coordinator_.settings().deterministic;
+    return over_nccl && suits && GpuDenseRoute::Suits(gradients) ? RouteKind::kGpuDense
+                                                                 : RouteKind::kDense;
+  }
   if (FactorRoute::Suits(gradients)) return RouteKind::kFactors;
   if (Wanted(bucket) == Exchange::kPushPull) {
     const bool by_links =
@@ -44,6 +51,8 @@ RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
       if (SplitRoute::Suits(gradients, set_.size())) return RouteKind::kSplit;
       break;
     case Exchange::kSparseAllgather:
+      if (over_nccl && GpuGatherRoute::Suits(gradients)) return RouteKind::kGpuGather;
+      break;
     case Exchange::kPushPull:
       break;
     case Exchange::kDenseAllreduce:

@@ -55,6 +55,7 @@ void GradientGroupImpl::OpenStep() {
     steps_[v].codec = plan_.variants[v].codec;
     steps_[v].hosts = hosts_ ? &*hosts_ : nullptr;
     steps_[v].halves_inside_hosts = plan_.variants[v].route.halves_inside;
+    steps_[v].gpus = gpus_.empty() ? nullptr : &gpus_;
     steps_[v].asynchronous = plan_.variants[v].route.max_staleness > 0;
   }
   skipped_ = false;

@@ -37,7 +37,8 @@ void Operation::Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows,
   // Those of a group are its buckets'. Its registration has none: on the fast path a rank that
   // registers something else under the name would wait for ever.
   if (submission_.request.kind != RequestKind::kGroup) slot = agreed_slot;
-  if (submission_.on_agreed) submission_.on_agreed({.slot = agreed_slot, .rows = rows_});
+  if (submission_.on_agreed)
+    submission_.on_agreed({.slot = agreed_slot, .rows = rows_, .gpus = gpus_});
 }
 
 std::span<const BucketStage> Operation::stages() const {

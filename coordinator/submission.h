@@ -35,6 +35,7 @@ struct Submission {
   struct Agreed {
     std::uint32_t slot = kNoSlot;
     std::span<const std::int64_t> rows;
+    std::span<const std::string> gpus;
   };
   /// Called by the network thread as soon as the ranks agree, in the order in which all ranks
   /// agree on operations. What it refers to must live until the handle is done.

@@ -159,6 +159,7 @@ constexpr GpuKernels kKernels{.to_half = ToHalf,
                               .from_half = FromHalf,
                               .apply_momentum = ApplyMomentum,
                               .make_norms = MakeNorms,
+                              .make_packing = MakePacking,
                               .make_dgc = MakeDgc,
                               .make_dense_momentum = MakeDenseMomentum};
 

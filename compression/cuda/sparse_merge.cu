@@ -60,6 +60,8 @@ __global__ void __launch_bounds__(kThreads)
       const std::size_t mark = at * 8 + static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
       const std::size_t index =
           is_bitmap ? mark : (mark - i) << layout.low_bits | LowBits(low, layout, i);
+      // A payload that came over NCCL nobody has checked.
+      if (i >= k || index >= tensor.n) break;
       out.indices[source.first + i] = static_cast<std::uint32_t>(index);
       out.values[source.first + i] = DecodedValue(values, i, tensor.values, factor);
     }
@@ -96,7 +98,8 @@ __global__ void __launch_bounds__(kThreads)
       const std::uint64_t from = sources[std::size_t{index} * ranks + rank].first;
       for (std::uint32_t i = bounds[0][rank - first] + threadIdx.x; i < bounds[1][rank - first];
            i += kThreads) {
-        sums[entries.indices[from + i] - begin] += entries.values[from + i];
+        const std::size_t place = entries.indices[from + i] - begin;
+        if (place < kTile) sums[place] += entries.values[from + i];
       }
     }
   }

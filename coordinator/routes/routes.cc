@@ -5,6 +5,8 @@
 #include "coordinator/routes/dense_route.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/gather_route.h"
+#include "coordinator/routes/gpu_dense_route.h"
+#include "coordinator/routes/gpu_gather_route.h"
 #include "coordinator/routes/host_route.h"
 #include "coordinator/routes/masked_route.h"
 #include "coordinator/routes/push_pull_route.h"
@@ -27,6 +29,8 @@ std::vector<RouteInfo> RouteNames() {
   name(RouteKind::kHosts) = {"allgather", "hierarchical"};
   name(RouteKind::kPushPull) = {"push_pull", "push_pull"};
   name(RouteKind::kServers) = {"push_pull", "servers"};
+  name(RouteKind::kGpuDense) = {"allreduce", "nccl_dense"};
+  name(RouteKind::kGpuGather) = {"allgather", "nccl_gather"};
   return names;
 }
 
@@ -51,6 +55,10 @@ std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, Proc
       return std::make_unique<PushPullRoute>(gradients, transport);
     case RouteKind::kServers:
       return std::make_unique<ServerRoute>(gradients);
+    case RouteKind::kGpuDense:
+      return std::make_unique<GpuDenseRoute>(gradients, set);
+    case RouteKind::kGpuGather:
+      return std::make_unique<GpuGatherRoute>(gradients, set);
   }
   WEIR_CHECK(false);
   return nullptr;

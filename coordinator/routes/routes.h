@@ -19,15 +19,17 @@ enum class RouteKind : std::uint8_t {
   kFactors,
   kHosts,
   kPushPull,
-  kServers
+  kServers,
+  kGpuDense,
+  kGpuGather
 };
-inline constexpr std::size_t kRouteKinds = 9;
+inline constexpr std::size_t kRouteKinds = 11;
 
 /// What they are called in records, by their value.
 std::vector<RouteInfo> RouteNames();
 
 /// A route for a bucket of `set`, which suits it: SplitRoute::Suits, FactorRoute::Suits, an array
-/// (GradientSlices::summable), hosts or servers that the step knows (GroupStep).
+/// (GradientSlices::summable), hosts, servers or GPUs that the step knows (GroupStep).
 std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, ProcessSet& set);
 
 }  // namespace weir

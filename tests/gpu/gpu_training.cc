@@ -83,6 +83,7 @@ Trained TrainOne(Engine& engine, const GpuTraining& training, const Placement& p
   std::ostringstream out;
   group->Save(out);
   trained.state = out.str();
+  trained.sent_bytes = engine.network_totals().sent_bytes;
   return trained;
 }
 

@@ -40,7 +40,8 @@ inline Device OnGpu0(int, std::size_t) { return {0}; }
 struct Trained {
   std::vector<std::vector<std::byte>> updates;  ///< By step, then tensor.
   std::vector<StepReport> reports;
-  std::string state;  ///< Saved at the end.
+  std::string state;             ///< Saved at the end.
+  std::uint64_t sent_bytes = 0;  ///< Over the host's network.
 };
 
 /// Trains, on the GPUs of the tested library, and returns what each rank saw. `states`, where

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/gpu_memory.h"
+#include "compression/gpu_kernels.h"
+#include "coordinator/routes/route.h"
+#include "ops/nccl/operations.h"
+
+namespace weir {
+
+class ProcessSet;
+
+/// What DenseRoute does, for gradients that all lie on a GPU, over NCCL: they are packed on the
+/// GPU, and reduced as fp32. A large one travels from where it lies to where its result belongs.
+class GpuDenseRoute final : public Route {
+ public:
+  /// The step knows the GPUs of all ranks (GroupStep::gpus).
+  GpuDenseRoute(GradientSlices& gradients, ProcessSet& set);
+
+  /// All of these gradients are of types that kernels read, and lie on the GPU.
+  static bool Suits(const GradientSlices& gradients);
+
+  void Prepare(bool empty) override;
+  std::span<const BucketStage> stages() const override;
+  void Run(BucketStage stage) override;
+  Collective* Bind(std::size_t exchange) override;
+  std::uint64_t wire_bytes() const override { return gradients().elements() * sizeof(float); }
+
+ private:
+  /// As in DenseRoute.
+  bool StaysInPlace(const GradientSlice& slice) const;
+  float* Packed(const GradientSlice& slice) const;
+  void Pack();
+  void Unpack();
+
+  ProcessSet& set_;
+  const std::unique_ptr<GpuPacking> packing_;
+  GpuMemory staging_;  ///< Made when the first one has to be packed.
+  std::optional<nccl::Allreduce> allreduce_;
+  std::vector<Array> arrays_;
+  bool empty_ = false;
+};
+
+}  // namespace weir

@@ -1,0 +1,159 @@
+// Gradients whose ranks have a GPU each: over NCCL, with the bits of the CPU.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "ops/nccl/library.h"
+#include "tests/engine/job.h"
+#include "tests/gpu/gpu_training.h"
+#include "tests/gpu/gradients.h"
+#include "tests/gpu/program.h"
+#include "tests/gpu/tested_gpu.h"
+
+namespace weir {
+namespace {
+
+// Two: what two ranks' numbers add up to does not depend on their order.
+constexpr int kRanks = 2;
+
+Device OwnGpu(int rank, std::size_t) { return {rank}; }
+
+std::vector<GpuTraining::Tensor> Tensors() {
+  return {{"w", Shape{300, 311}},  // Large enough to stay where it lies.
+          {"b", Shape{37}},
+          {"half", Shape{5, 77}, DType::kFloat16},
+          {"brain", Shape{3, 100}, DType::kBFloat16},
+          {"v", Shape{70, 3}}};
+}
+
+const CompressionOptions kDgc = {{"compressor", "dgc"},  {"density", "0.02"},
+                                 {"momentum_mu", "0.9"}, {"min_elements", "100"},
+                                 {"policy", "always"},   {"warmup_steps", "5"}};
+
+CompressionOptions DgcWith(const std::string& key, const std::string& value) {
+  CompressionOptions options = kDgc;
+  options[key] = value;
+  return options;
+}
+
+class GroupOverNccl : public OnGpu<testing::Test> {
+ protected:
+  void SetUp() override {
+    OnGpu::SetUp();
+    if (IsSkipped()) return;
+    std::string trouble;
+    const int gpus = api().count_devices(trouble);
+    if (gpus < kRanks) GTEST_SKIP() << "there are " << gpus << " GPUs, and NCCL takes one a rank";
+    const auto nccl = nccl::Library::Load(OnTestedGpu().nccl_library);
+    if (nccl.api() == nullptr) GTEST_SKIP() << nccl.trouble();
+  }
+
+  /// What crosses the host's network beside payloads, in the steps of these tests.
+  static constexpr std::uint64_t kFew = 60'000;
+
+  static void ExpectSame(const GpuTraining& training, bool over_nccl = true) {
+    const std::vector<Trained> found = Train(training, OwnGpu);
+    const std::vector<Trained> expected = Train(training, OnCpu);
+    for (std::size_t rank = 0; rank < found.size(); ++rank) {
+      SCOPED_TRACE("rank " + std::to_string(rank));
+      for (std::size_t i = 0; i < found[rank].updates.size(); ++i) {
+        ASSERT_EQ(found[rank].updates[i], expected[rank].updates[i]) << "update " << i;
+      }
+      for (std::size_t step = 0; step < found[rank].reports.size(); ++step) {
+        const StepReport& report = found[rank].reports[step];
+        const StepReport& wanted = expected[rank].reports[step];
+        EXPECT_EQ(report.gradient_norm, wanted.gradient_norm);
+        EXPECT_EQ(report.skipped, wanted.skipped);
+        EXPECT_EQ(report.non_finite_entries, wanted.non_finite_entries);
+        EXPECT_LE(report.wire_bytes, report.dense_bytes);
+      }
+      EXPECT_TRUE(found[rank].state == expected[rank].state) << "another state";
+      EXPECT_EQ(found[rank].sent_bytes < kFew, over_nccl) << found[rank].sent_bytes;
+    }
+  }
+};
+
+TEST_F(GroupOverNccl, WithoutCompressionHasTheBitsOfTheCpu) {
+  ExpectSame({.tensors = Tensors()});
+  ExpectSame({.tensors = Tensors(), .loss_scale = 4.0f});
+  ExpectSame({.tensors = Tensors(), .fusion_threshold_bytes = 0});
+}
+
+TEST_F(GroupOverNccl, OfDgcHasTheBitsOfTheCpu) {
+  for (const CompressionOptions& compression :
+       {kDgc, DgcWith("momentum", "nesterov"), DgcWith("values", "fp32"),
+        DgcWith("clip_norm", "0.5"), DgcWith("momentum_masking", "false")}) {
+    SCOPED_TRACE(testing::PrintToString(compression));
+    ExpectSame({.tensors = Tensors(), .compression = compression});
+  }
+}
+
+TEST_F(GroupOverNccl, UpdatesTensorsThatItDidNotUse) {
+  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc}) {
+    GpuTraining training{.tensors = Tensors(), .compression = compression};
+    training.unused = [](int rank, int step, std::size_t tensor) {
+      return (static_cast<std::size_t>(rank + step) + tensor) % 3 == 0;
+    };
+    ExpectSame(training);
+  }
+}
+
+TEST_F(GroupOverNccl, OfWhatKernelsDoNotDoTravelsThroughTheHost) {
+  std::vector<GpuTraining::Tensor> with_double = Tensors();
+  with_double.push_back({"double", Shape{4, 5}, DType::kFloat64});
+  ExpectSame({.tensors = with_double}, /*over_nccl=*/false);
+  ExpectSame({.tensors = Tensors(), .compression = DgcWith("values", "int4")},
+             /*over_nccl=*/false);
+  ExpectSame({.tensors = Tensors(), .compression = {{"compressor", "fp16"}}},
+             /*over_nccl=*/false);
+}
+
+/// The updates of rank 0, of which rank 1 gives gradients of `its_steps` steps.
+std::vector<std::vector<std::byte>> WithARankThatJoins(const CompressionOptions& compression,
+                                                       bool on_gpu, int its_steps) {
+  constexpr int kSteps = 5;
+  const Shape shape{400, 300};
+  const auto n = static_cast<std::size_t>(shape.elements());
+  return Results(
+      RunLocal, kRanks,
+      [&](Engine& engine) {
+        const Device device{on_gpu ? engine.rank() : Device::kCpu};
+        std::unique_ptr<Program> program;
+        if (on_gpu) program = std::make_unique<Program>(device.gpu);
+        ProgramMemory gradient(program.get(), n * sizeof(float));
+        ProgramMemory update(program.get(), n * sizeof(float));
+        const auto group =
+            engine.Register({.name = "g",
+                             .tensors = {{.name = "w", .shape = shape, .device = device}},
+                             .compression = compression});
+        std::vector<std::vector<std::byte>> updates;
+        for (int step = 0; step < (engine.rank() == 0 ? kSteps : its_steps); ++step) {
+          const float rate = 0.1f;
+          group->BeginStep({.learning_rates = {&rate, 1}, .stream = gradient.stream()});
+          std::vector<float> values(n);
+          for (std::size_t i = 0; i < n; ++i) {
+            values[i] = static_cast<float>((i * 31 + static_cast<std::size_t>(step)) % 1009) -
+                        static_cast<float>(engine.rank() * 500);
+          }
+          const void* const written = gradient.Write(MakeGradient(values, DType::kFloat32).bytes);
+          group->Submit(0, {written, DType::kFloat32, shape, device, gradient.stream()},
+                        {update.data(), DType::kFloat32, shape, device, gradient.stream()});
+          group->EndStep();
+          group->WaitStep();
+          updates.push_back(update.Read());
+        }
+        engine.Join();
+        return updates;
+      },
+      OnTestedGpu())[0];
+}
+
+TEST_F(GroupOverNccl, GoesOnWithoutARankThatHasJoined) {
+  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc}) {
+    EXPECT_EQ(WithARankThatJoins(compression, true, 2), WithARankThatJoins(compression, false, 2));
+  }
+}
+
+}  // namespace
+}  // namespace weir

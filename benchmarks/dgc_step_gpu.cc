@@ -1,20 +1,16 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <iostream>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "benchmarks/main.h"
+#include "benchmarks/gpu_bench.h"
 #include "benchmarks/report.h"
 #include "common/gpu_memory.h"
 #include "common/gpu_stream.h"
-#include "common/half.h"
 #include "compression/gpu_kernels.h"
 #include "compression/sparse_payload.h"
-#include "weir/settings.h"
 
 /// How fast the fused DGC step of one tensor is on a GPU, payload and masking included, against the
 /// GPU's own copy of memory: a step has to read the gradient, u and v and to write u and v. Figures
@@ -25,12 +21,8 @@ namespace {
 constexpr double kDensity = 0.001;
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 constexpr std::size_t kElementsATiming = 64 * kMebi;
-constexpr std::size_t kPeriod = 16 * kMebi;  // Of the gradients' pool.
-constexpr std::size_t kSlack = kMebi;        // Where a gradient may begin in it.
-constexpr int kNotRun = 77;
 
 struct Options {
-  std::string library = Settings::FromEnvironment().gpu_library;
   std::vector<std::size_t> elements = {kMebi, 16 * kMebi, 64 * kMebi, 256 * kMebi, 1024 * kMebi};
   int warmup_steps = 200;
   int rounds = 15;
@@ -38,34 +30,6 @@ struct Options {
 
 /// Bytes that a step has to move for each element.
 double StepBytes(DType dtype) { return 16.0 + static_cast<double>(SizeOf(dtype)); }
-
-/// Normally distributed, on the GPU; they look new in every step, as windows at random places.
-class Gradients {
- public:
-  Gradients(const Gpu& gpu, std::size_t n, DType dtype)
-      : width_(SizeOf(dtype)), pool_(gpu, GpuMemory::Kind::kDevice, (n + kSlack) * width_) {
-    const std::size_t period = std::min(kPeriod, n + kSlack);
-    std::vector<std::byte> values(period * width_);
-    std::normal_distribution<float> normal;
-    for (std::size_t i = 0; i < period; ++i) {
-      const float value = normal(random_);
-      const std::uint16_t half = FloatToBFloat16(value);
-      const void* const from = dtype == DType::kFloat32 ? static_cast<const void*>(&value) : &half;
-      std::copy_n(static_cast<const std::byte*>(from), width_, values.data() + i * width_);
-    }
-    for (std::size_t at = 0; at < pool_.size(); at += values.size()) {
-      gpu.api().copy(pool_.data() + at, values.data(), std::min(values.size(), pool_.size() - at));
-    }
-  }
-
-  /// Begins at a multiple of 16 bytes, as a framework's do.
-  const void* Next() { return pool_.data() + random_() % (kSlack / 16) * 16 * width_; }
-
- private:
-  std::mt19937 random_{20180401};
-  const std::size_t width_;
-  GpuMemory pool_;
-};
 
 class Bench {
  public:
@@ -124,7 +88,7 @@ class Bench {
   const DType dtype_;
   const std::size_t k_;
   GpuStream stream_;
-  Gradients gradients_;
+  GpuGradients gradients_;
   GpuMemory state_;  ///< u, then v.
   GpuMemory copy_;
   GpuMemory payload_;
@@ -172,21 +136,10 @@ Report Measure(const Gpu& gpu, const Options& options) {
 int main(int argc, char** argv) {
   weir::bench::Options options;
   CLI::App app("The fused compression step on a GPU.");
-  app.add_option("--library", options.library, "libweir_cuda.so (WEIR_GPU_LIBRARY)");
   app.add_option("--elements", options.elements, "of the tensor; several, one after the other");
   app.add_option("--warmup", options.warmup_steps, "steps before the measured ones");
   app.add_option("--rounds", options.rounds, "of each size");
-  int code = 0;
-  const int measured =
-      weir::bench::Main(app, argc, argv, [&]() -> std::optional<weir::bench::Report> {
-        const weir::GpuLibrary library = weir::GpuLibrary::Load(options.library);
-        const weir::GpuSupport support = weir::FindGpuSupport(library);
-        if (!support.usable) {
-          std::cerr << "dgc-step-gpu: not run: " << support.text << '\n';
-          code = weir::bench::kNotRun;
-          return std::nullopt;
-        }
-        return weir::bench::Measure(weir::Gpu(library, 0), options);
-      });
-  return code != 0 ? code : measured;
+  return weir::bench::GpuMain(
+      "dgc-step-gpu", app, argc, argv,
+      [&](const weir::Gpu& gpu, const std::string&) { return weir::bench::Measure(gpu, options); });
 }

@@ -13,7 +13,7 @@ import warnings
 
 import torch
 
-import gloo
+import torch_job
 import netlab
 import weir.torch as hvd
 from gradient_sets import SETS
@@ -136,13 +136,13 @@ def main():
     options = argparse.Namespace(**json.loads((folder / "options.json").read_text()))
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore", message="Weir takes over")
-    gloo.join()
+    torch_job.join("gloo")
     engine = Engine()
     rows = measure_set(options.shape, options, engine)
     engine.enter({})
     if hvd.rank() == 0:
         (folder / "rows.json").write_text(json.dumps(rows))
-    gloo.leave()
+    torch_job.leave()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import statistics
 
 import torch
 
-import gloo
+import torch_job
 import weir.torch as hvd
 from report import Report, arguments, interleave, median_ratio
 
@@ -19,7 +19,7 @@ def target_of(size):
 
 def main():
     options = arguments(__doc__).parse_args()
-    gloo.join()
+    torch_job.join("gloo")
     report = Report("torch-allreduce")
     for size in SIZES:
         tensor = torch.ones(size // 4)
@@ -48,7 +48,7 @@ def main():
                           target_of(size))
     if hvd.rank() == 0:
         report.end(options)
-    gloo.leave()
+    torch_job.leave()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import statistics
 
 import torch
 
-import gloo
+import torch_job
 import weir.torch as hvd
 from report import Report, arguments, interleave, median_ratio
 
@@ -31,7 +31,7 @@ def step_of(model, optimizer):
 
 def main():
     options = arguments(__doc__).parse_args()
-    gloo.join()
+    torch_job.join("gloo")
     report = Report("torch-overhead")
     for count in (200, 2000):
         ours, theirs = ManySmall(count), ManySmall(count)
@@ -54,7 +54,7 @@ def main():
         report.add_target(f"{count} parameters: step time / DDP's", ratio, "<=", 1.0)
     if hvd.rank() == 0:
         report.end(options)
-    gloo.leave()
+    torch_job.leave()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <random>
+#include <string>
+
+#include "benchmarks/main.h"
+#include "common/gpu.h"
+#include "common/gpu_memory.h"
+#include "weir/dtype.h"
+
+namespace weir::bench {
+
+/// Normally distributed gradients of a tensor, on the GPU; they look new in every step, as windows
+/// at random places of a pool.
+class GpuGradients {
+ public:
+  GpuGradients(const Gpu& gpu, std::size_t n, DType dtype);
+
+  /// Begins at a multiple of 16 bytes, as a framework's do.
+  const void* Next();
+
+ private:
+  std::mt19937 random_{20180401};
+  const std::size_t width_;
+  GpuMemory pool_;
+};
+
+/// Main of a benchmark on the first GPU: adds --library to the options. Where there is none it says
+/// why, and returns 77.
+int GpuMain(const std::string& name, CLI::App& app, int argc, char** argv,
+            const std::function<Report(const Gpu& gpu, const std::string& library)>& measure);
+
+}  // namespace weir::bench

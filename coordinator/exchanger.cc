@@ -77,6 +77,9 @@ void Exchanger::Count(const Active& active) {
 void Exchanger::Finish(std::size_t index) {
   Active& active = active_[index];
   Bucket* bucket = active.bucket;
+  if (active.collective != nullptr && meter_.network != nullptr) {
+    meter_.network->CountElsewhere(active.collective->bytes_elsewhere());
+  }
   if (active.collective != nullptr && meter_.speed != nullptr) {
     meter_.speed->End(meter_.clock(), meter_.network->bytes_to_other_hosts());
   }

@@ -38,6 +38,9 @@ class GpuOperands final : public Collective {
   void Start(std::uint32_t operation) override;
   bool Poll() override;
   void Cancel() override;
+  std::uint64_t bytes_elsewhere() const override {
+    return exchange_ == nullptr ? 0 : exchange_->bytes_elsewhere();
+  }
 
  private:
   enum class Phase { kIdle, kFetches, kExchanges, kDelivers };

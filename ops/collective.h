@@ -25,6 +25,10 @@ class Collective {
 
   /// Gives a run up after a failure: no buffer is touched once this returns.
   virtual void Cancel() = 0;
+
+  /// Bytes that each rank sends to others in a run, and receives, on another network than the
+  /// transport, which counts its own.
+  virtual std::uint64_t bytes_elsewhere() const { return 0; }
 };
 
 }  // namespace weir

@@ -1,5 +1,6 @@
 #include "ops/metered_transport.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/check.h"
@@ -26,6 +27,17 @@ Transport::Request MeteredTransport::Remember(Request request, int peer, bool se
   messages_[request] = {
       .use = use_, .link = static_cast<std::size_t>(link), .peer = peer, .sending = sending};
   return request;
+}
+
+// Over which links they went nobody says: they count for the farthest that there is.
+void MeteredTransport::CountElsewhere(std::uint64_t bytes) {
+  const Link link = std::ranges::max(links_);
+  for (LinkBytes* counter : {use_.bytes, use_.also}) {
+    if (counter == nullptr) continue;
+    for (auto* direction : {&counter->sent, &counter->received}) {
+      (*direction)[static_cast<std::size_t>(link)].fetch_add(bytes, std::memory_order_relaxed);
+    }
+  }
 }
 
 std::optional<std::size_t> MeteredTransport::Test(Request request) {

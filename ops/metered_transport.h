@@ -28,6 +28,8 @@ class MeteredTransport final : public Transport {
 
   /// What starts from now on is for this.
   void Begin(Use use) { use_ = use; }
+  /// So many bytes were sent, and as many received, for what was said last, on another network.
+  void CountElsewhere(std::uint64_t bytes);
 
   int rank() const override { return network_.rank(); }
   int size() const override { return network_.size(); }

@@ -10,7 +10,7 @@ namespace weir::nccl {
 
 using Comm = struct CommTag*;
 using Stream = void*;  ///< A cudaStream_t.
-using RedOp = int;     ///< What CreatePreMulSum makes, or one of ops.
+using RedOp = int;     ///< What red_op_create_pre_mul_sum makes, or one of ops.
 
 struct UniqueId {
   char internal[128];
@@ -46,7 +46,7 @@ inline constexpr RedOp kMax = 2;
 inline constexpr RedOp kMin = 3;
 inline constexpr RedOp kAverage = 4;
 
-/// Where CreatePreMulSum reads its factor: of the host, during the call.
+/// Where red_op_create_pre_mul_sum reads its factor: of the host, during the call.
 enum class ScalarResidence : int { kHostImmediate = 1 };
 
 /// How a communicator behaves, as of NCCL 2.18; a newer NCCL takes the members that it does not
@@ -63,34 +63,34 @@ struct Config {
   int split_share = INT_MIN;
 };
 
-/// Its functions, by the names that they have there but for "nccl".
+/// Its functions: comm_abort is ncclCommAbort.
 struct Api {
-  Result (*GetUniqueId)(UniqueId* id);
-  const char* (*GetErrorString)(Result result);
-  const char* (*GetLastError)(Comm comm);
-  Result (*CommInitRankConfig)(Comm* comm, int ranks, UniqueId id, int rank, Config* config);
-  Result (*CommFinalize)(Comm comm);
-  Result (*CommDestroy)(Comm comm);
-  Result (*CommAbort)(Comm comm);
-  Result (*CommGetAsyncError)(Comm comm, Result* error);
-  Result (*RedOpCreatePreMulSum)(RedOp* op, void* scalar, DataType type, ScalarResidence residence,
-                                 Comm comm);
-  Result (*RedOpDestroy)(RedOp op, Comm comm);
-  Result (*AllReduce)(const void* in, void* out, std::size_t count, DataType type, RedOp op,
-                      Comm comm, Stream stream);
-  Result (*Reduce)(const void* in, void* out, std::size_t count, DataType type, RedOp op, int root,
+  Result (*get_unique_id)(UniqueId* id);
+  const char* (*get_error_string)(Result result);
+  const char* (*get_last_error)(Comm comm);
+  Result (*comm_init_rank_config)(Comm* comm, int ranks, UniqueId id, int rank, Config* config);
+  Result (*comm_finalize)(Comm comm);
+  Result (*comm_destroy)(Comm comm);
+  Result (*comm_abort)(Comm comm);
+  Result (*comm_get_async_error)(Comm comm, Result* error);
+  Result (*red_op_create_pre_mul_sum)(RedOp* op, void* scalar, DataType type,
+                                      ScalarResidence residence, Comm comm);
+  Result (*red_op_destroy)(RedOp op, Comm comm);
+  Result (*all_reduce)(const void* in, void* out, std::size_t count, DataType type, RedOp op,
+                       Comm comm, Stream stream);
+  Result (*reduce)(const void* in, void* out, std::size_t count, DataType type, RedOp op, int root,
                    Comm comm, Stream stream);
-  Result (*ReduceScatter)(const void* in, void* out, std::size_t out_count, DataType type, RedOp op,
-                          Comm comm, Stream stream);
-  Result (*AllGather)(const void* in, void* out, std::size_t in_count, DataType type, Comm comm,
-                      Stream stream);
-  Result (*Broadcast)(const void* in, void* out, std::size_t count, DataType type, int root,
+  Result (*reduce_scatter)(const void* in, void* out, std::size_t out_count, DataType type,
+                           RedOp op, Comm comm, Stream stream);
+  Result (*all_gather)(const void* in, void* out, std::size_t in_count, DataType type, Comm comm,
+                       Stream stream);
+  Result (*broadcast)(const void* in, void* out, std::size_t count, DataType type, int root,
                       Comm comm, Stream stream);
-  Result (*Send)(const void* in, std::size_t count, DataType type, int peer, Comm comm,
+  Result (*send)(const void* in, std::size_t count, DataType type, int peer, Comm comm,
                  Stream stream);
-  Result (*Recv)(void* out, std::size_t count, DataType type, int peer, Comm comm, Stream stream);
-  Result (*GroupStart)();
-  Result (*GroupEnd)();
+  Result (*recv)(void* out, std::size_t count, DataType type, int peer, Comm comm, Stream stream);
+  Result (*group_start)();
+  Result (*group_end)();
 };
 
 }  // namespace weir::nccl

@@ -44,8 +44,8 @@ Communicator::~Communicator() { Abort(); }
 
 void Communicator::Check(Result result) const {
   if (result == Result::kSuccess || result == Result::kInProgress) return;
-  std::string text = std::string("NCCL: ") + api_.GetErrorString(result);
-  const char* const last = comm_ == nullptr ? nullptr : api_.GetLastError(comm_);
+  std::string text = std::string("NCCL: ") + api_.get_error_string(result);
+  const char* const last = comm_ == nullptr ? nullptr : api_.get_last_error(comm_);
   if (last != nullptr && *last != '\0') text += std::string(": ") + last;
   const bool others = result == Result::kRemoteError || result == Result::kSystemError;
   if (others) throw PeerLost(text, {"", {}, "exchange"});
@@ -54,7 +54,7 @@ void Communicator::Check(Result result) const {
 
 bool Communicator::in_progress() const {
   Result state = Result::kSuccess;
-  Check(api_.CommGetAsyncError(comm_, &state));
+  Check(api_.comm_get_async_error(comm_, &state));
   Check(state);
   return state == Result::kInProgress;
 }
@@ -62,7 +62,7 @@ bool Communicator::in_progress() const {
 void Communicator::Enqueue(Launch& launch, std::uint32_t operation) {
   queue_.push_back(&launch);
   if (stage_ != Stage::kIdle) return;
-  if (rank() == 0) Check(api_.GetUniqueId(&id_));
+  if (rank() == 0) Check(api_.get_unique_id(&id_));
   id_exchange_.Bind(std::as_bytes(std::span(id_.internal)));
   id_exchange_.Start(operation);
   stage_ = Stage::kId;
@@ -80,7 +80,7 @@ void Communicator::Connect() {
   Config config;
   config.blocking = 0;
   config.max_ctas = kMostBlocks;
-  Check(api_.CommInitRankConfig(&comm_, size(), id_, rank(), &config));
+  Check(api_.comm_init_rank_config(&comm_, size(), id_, rank(), &config));
   stage_ = Stage::kConnects;
 }
 
@@ -98,14 +98,14 @@ void Communicator::IssueNext() {
   launching_ = queue_.front();
   queue_.pop_front();
   const GpuScope scope(gpu());
-  Check(api_.GroupStart());
+  Check(api_.group_start());
   try {
     launching_->Issue();
   } catch (...) {
-    static_cast<void>(api_.GroupEnd());  // In an open group, Abort would wait for its end.
+    static_cast<void>(api_.group_end());  // In an open group, Abort would wait for its end.
     throw;
   }
-  Check(api_.GroupEnd());
+  Check(api_.group_end());
   if (!in_progress()) std::exchange(launching_, nullptr)->Issued();
 }
 
@@ -115,13 +115,13 @@ RedOp Communicator::OperatorOf(DType dtype, const Reduction& reduction) {
   const auto found = scaled_sums_.find({native.type, *native.factor});
   if (found != scaled_sums_.end()) return found->second;
   if (scaled_sums_.size() == kMostScaledSums) {
-    for (const auto& [key, op] : scaled_sums_) Check(api_.RedOpDestroy(op, comm_));
+    for (const auto& [key, op] : scaled_sums_) Check(api_.red_op_destroy(op, comm_));
     scaled_sums_.clear();
   }
   Scalar factor = ScalarOf(native.type, *native.factor);
   RedOp op = 0;
-  Check(api_.RedOpCreatePreMulSum(&op, factor.bytes, native.type, ScalarResidence::kHostImmediate,
-                                  comm_));
+  Check(api_.red_op_create_pre_mul_sum(&op, factor.bytes, native.type,
+                                       ScalarResidence::kHostImmediate, comm_));
   scaled_sums_.emplace(std::pair(native.type, *native.factor), op);
   return op;
 }
@@ -131,12 +131,12 @@ void Communicator::Close(std::chrono::milliseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   try {
     const GpuScope scope(gpu());
-    Check(api_.CommFinalize(comm_));
+    Check(api_.comm_finalize(comm_));
     while (in_progress()) {
       if (std::chrono::steady_clock::now() > deadline) return Abort();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    Check(api_.CommDestroy(std::exchange(comm_, nullptr)));
+    Check(api_.comm_destroy(std::exchange(comm_, nullptr)));
   } catch (const std::exception&) {
     return Abort();  // The job is over: what was to be told has been told.
   }
@@ -149,7 +149,7 @@ void Communicator::Abort() {
   queue_.clear();
   launching_ = nullptr;
   GiveBack(gpu(), [this](const GpuApi&) {
-    if (comm_ != nullptr) static_cast<void>(api_.CommAbort(comm_));
+    if (comm_ != nullptr) static_cast<void>(api_.comm_abort(comm_));
     stream_.Await();
   });
   comm_ = nullptr;

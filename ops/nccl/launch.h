@@ -23,6 +23,10 @@ class Launch : public Collective {
     if (issued_ && finished_.reached()) runs_ = false;
     return !runs_;
   }
+  std::uint64_t bytes_elsewhere() const final {
+    const auto ranks = static_cast<std::uint64_t>(communicator_.size());
+    return ranks == 1 ? 0 : SentBytes(ranks);
+  }
   void Cancel() final {
     if (runs_) communicator_.Abort();
     runs_ = false;
@@ -35,6 +39,8 @@ class Launch : public Collective {
   friend class Communicator;
   /// Makes the calls, inside a group.
   virtual void Issue() = 0;
+  /// What the bandwidth-optimal algorithm has each of so many ranks send, two or more.
+  virtual std::uint64_t SentBytes(std::uint64_t ranks) const = 0;
   /// They are in the stream.
   void Issued() {
     issued_ = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 
 #include "ops/nccl/reduction.h"
 
@@ -9,6 +10,16 @@ namespace weir::nccl {
 namespace {
 
 constexpr DataType kBytes = DataType::kUint8;
+
+std::uint64_t BytesOf(std::span<const Array> arrays) {
+  std::uint64_t bytes = 0;
+  for (const Array& array : arrays) bytes += array.bytes();
+  return bytes;
+}
+
+std::uint64_t Sum(std::span<const std::size_t> bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
+}
 
 bool AllEqual(std::span<const std::size_t> sizes) {
   return std::ranges::adjacent_find(sizes, std::not_equal_to()) == sizes.end();
@@ -26,10 +37,14 @@ void Allreduce::Issue() {
   for (const Array& array : arrays_) {
     if (array.elements == 0) continue;
     const DataType type = NativeOf(array.dtype, reduction_, all.size()).type;
-    all.Check(all.api().AllReduce(array.in, array.out, static_cast<std::size_t>(array.elements),
-                                  type, all.OperatorOf(array.dtype, reduction_), all.handle(),
-                                  all.stream().handle()));
+    all.Check(all.api().all_reduce(array.in, array.out, static_cast<std::size_t>(array.elements),
+                                   type, all.OperatorOf(array.dtype, reduction_), all.handle(),
+                                   all.stream().handle()));
   }
+}
+
+std::uint64_t Allreduce::SentBytes(std::uint64_t ranks) const {
+  return 2 * (ranks - 1) * BytesOf(arrays_) / ranks;
 }
 
 void Allgather::Bind(std::span<const GatheredArray> arrays, std::span<const std::size_t> bytes) {
@@ -46,19 +61,24 @@ void Allgather::Issue() {
     const auto bytes = std::span(bytes_).subspan(i * ranks, ranks);
     if (AllEqual(bytes)) {
       if (bytes[0] == 0) continue;
-      all.Check(all.api().AllGather(in.data(), out.data(), bytes[0], kBytes, all.handle(),
-                                    all.stream().handle()));
+      all.Check(all.api().all_gather(in.data(), out.data(), bytes[0], kBytes, all.handle(),
+                                     all.stream().handle()));
       continue;
     }
     std::byte* part = out.data();
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       if (bytes[rank] == 0) continue;
       const void* const from = rank == self ? in.data() : part;
-      all.Check(all.api().Broadcast(from, part, bytes[rank], kBytes, static_cast<int>(rank),
+      all.Check(all.api().broadcast(from, part, bytes[rank], kBytes, static_cast<int>(rank),
                                     all.handle(), all.stream().handle()));
       part += bytes[rank];
     }
   }
+}
+
+// Each passes on what it gets, around a ring.
+std::uint64_t Allgather::SentBytes(std::uint64_t ranks) const {
+  return (ranks - 1) * Sum(bytes_) / ranks;
 }
 
 void Broadcast::Bind(std::span<std::byte> data, int root) {
@@ -69,8 +89,12 @@ void Broadcast::Bind(std::span<std::byte> data, int root) {
 void Broadcast::Issue() {
   Communicator& all = communicator();
   if (data_.empty()) return;
-  all.Check(all.api().Broadcast(data_.data(), data_.data(), data_.size(), kBytes, root_,
+  all.Check(all.api().broadcast(data_.data(), data_.data(), data_.size(), kBytes, root_,
                                 all.handle(), all.stream().handle()));
+}
+
+std::uint64_t Broadcast::SentBytes(std::uint64_t ranks) const {
+  return (ranks - 1) * data_.size() / ranks;
 }
 
 void Alltoall::Bind(std::span<const std::byte> in, std::span<const std::size_t> send_bytes,
@@ -89,14 +113,18 @@ void Alltoall::Issue() {
     const std::size_t sent = send_bytes_[static_cast<std::size_t>(peer)];
     const std::size_t received = receive_bytes_[static_cast<std::size_t>(peer)];
     if (sent > 0) {
-      all.Check(all.api().Send(from, sent, kBytes, peer, all.handle(), all.stream().handle()));
+      all.Check(all.api().send(from, sent, kBytes, peer, all.handle(), all.stream().handle()));
     }
     if (received > 0) {
-      all.Check(all.api().Recv(to, received, kBytes, peer, all.handle(), all.stream().handle()));
+      all.Check(all.api().recv(to, received, kBytes, peer, all.handle(), all.stream().handle()));
     }
     from += sent;
     to += received;
   }
+}
+
+std::uint64_t Alltoall::SentBytes(std::uint64_t) const {
+  return Sum(send_bytes_) - send_bytes_[static_cast<std::size_t>(communicator().rank())];
 }
 
 void ReduceScatter::Bind(std::span<const Array> arrays, std::span<const std::size_t> offsets,
@@ -104,6 +132,10 @@ void ReduceScatter::Bind(std::span<const Array> arrays, std::span<const std::siz
   arrays_.assign(arrays.begin(), arrays.end());
   offsets_.assign(offsets.begin(), offsets.end());
   reduction_ = reduction;
+}
+
+std::uint64_t ReduceScatter::SentBytes(std::uint64_t ranks) const {
+  return (ranks - 1) * BytesOf(arrays_) / ranks;
 }
 
 void ReduceScatter::Issue() {
@@ -121,13 +153,13 @@ void ReduceScatter::IssueParts(const Array& array, std::span<const std::size_t> 
   for (std::size_t r = 1; r < borders.size(); ++r) parts.push_back(borders[r] - borders[r - 1]);
   if (AllEqual(parts)) {
     if (parts[0] == 0) return;
-    return all.Check(all.api().ReduceScatter(array.in, array.out, parts[0], type, op, all.handle(),
-                                             all.stream().handle()));
+    return all.Check(all.api().reduce_scatter(array.in, array.out, parts[0], type, op, all.handle(),
+                                              all.stream().handle()));
   }
   const auto* const in = static_cast<const std::byte*>(array.in);
   for (std::size_t rank = 0; rank < parts.size(); ++rank) {
     if (parts[rank] == 0) continue;
-    all.Check(all.api().Reduce(in + borders[rank] * SizeOf(array.dtype), array.out, parts[rank],
+    all.Check(all.api().reduce(in + borders[rank] * SizeOf(array.dtype), array.out, parts[rank],
                                type, op, static_cast<int>(rank), all.handle(),
                                all.stream().handle()));
   }

@@ -21,6 +21,7 @@ class Allreduce final : public Launch {
 
  private:
   void Issue() override;
+  std::uint64_t SentBytes(std::uint64_t ranks) const override;
   std::vector<Array> arrays_;
   Reduction reduction_;
 };
@@ -33,6 +34,7 @@ class Allgather final : public Launch {
 
  private:
   void Issue() override;
+  std::uint64_t SentBytes(std::uint64_t ranks) const override;
   std::vector<GatheredArray> arrays_;
   std::vector<std::size_t> bytes_;
 };
@@ -45,6 +47,7 @@ class Broadcast final : public Launch {
 
  private:
   void Issue() override;
+  std::uint64_t SentBytes(std::uint64_t ranks) const override;
   std::span<std::byte> data_;
   int root_ = 0;
 };
@@ -58,6 +61,7 @@ class Alltoall final : public Launch {
 
  private:
   void Issue() override;
+  std::uint64_t SentBytes(std::uint64_t ranks) const override;
   std::span<const std::byte> in_;
   std::span<std::byte> out_;
   std::vector<std::size_t> send_bytes_;
@@ -73,6 +77,7 @@ class ReduceScatter final : public Launch {
 
  private:
   void Issue() override;
+  std::uint64_t SentBytes(std::uint64_t ranks) const override;
   void IssueParts(const Array& array, std::span<const std::size_t> borders);
   std::vector<Array> arrays_;
   std::vector<std::size_t> offsets_;

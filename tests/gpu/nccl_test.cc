@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/engine_impl.h"
 #include "coordinator/local_job.h"
 #include "ops/nccl/library.h"
 #include "tests/coordinator/engine_calls.h"
@@ -87,6 +88,10 @@ TEST_F(OverNccl, NoPayloadIsAmongTheBytesOfTheHostsNetwork) {
           engine.Wait(engine.Allreduce("x", numbers.view(), numbers.view()));
           engine.Wait(engine.Broadcast("y", numbers.view(), 1));
           EXPECT_EQ(numbers.Values(), values);
+          // On whatever network: an all-reduce sends four thirds of them.
+          const EngineGauges& gauges = dynamic_cast<EngineImpl&>(engine).gauges();
+          EXPECT_GE(gauges.traffic[static_cast<std::size_t>(TrafficOp::kAllreduce)].total_sent(),
+                    values.size() * sizeof(float));
           return engine.network_totals().sent_bytes;
         },
         settings)[1];

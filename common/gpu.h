@@ -22,11 +22,16 @@ class Gpu {
  public:
   /// `wake`: called, by a thread of CUDA's, when a GpuSignal was given; may be empty.
   Gpu(const GpuLibrary& library, int device, std::function<void()> wake = nullptr)
-      : library_(library), device_(device), wake_(std::move(wake)) {}
+      : library_(library),
+        device_(device),
+        name_(library.api()->identify_device(device)),
+        wake_(std::move(wake)) {}
 
   const GpuLibrary& library() const { return library_; }
   const GpuApi& api() const { return *library_.api(); }
   int device() const { return device_; }
+  /// Of no other GPU of any machine (GpuApi::identify_device).
+  const std::string& name() const { return name_; }
   void Wake() const {
     if (wake_) wake_();
   }
@@ -34,6 +39,7 @@ class Gpu {
  private:
   const GpuLibrary& library_;
   const int device_;
+  const std::string name_;  ///< Kept, as CUDA takes its time to tell.
   const std::function<void()> wake_;
 };
 

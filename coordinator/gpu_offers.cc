@@ -14,7 +14,7 @@ namespace {
 /// NCCL_HOSTID of their own share no GPU.
 std::string NameOf(const Gpu& gpu) {
   const char* const host = std::getenv("NCCL_HOSTID");
-  return gpu.api().identify_device(gpu.device()) + (host == nullptr ? "" : std::string("@") + host);
+  return gpu.name() + (host == nullptr ? "" : std::string("@") + host);
 }
 
 }  // namespace

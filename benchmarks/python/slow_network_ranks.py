@@ -13,8 +13,8 @@ import warnings
 
 import torch
 
-import torch_job
 import netlab
+import torch_job
 import weir.torch as hvd
 from gradient_sets import SETS
 from replay import Gradients, Replay

@@ -104,4 +104,23 @@ std::vector<Trained> Train(const GpuTraining& training, const Placement& placeme
   return all;
 }
 
+void ExpectSameTraining(const std::vector<Trained>& found, const std::vector<Trained>& expected) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t rank = 0; rank < found.size(); ++rank) {
+    SCOPED_TRACE("rank " + std::to_string(rank));
+    ASSERT_EQ(found[rank].updates.size(), expected[rank].updates.size());
+    for (std::size_t i = 0; i < found[rank].updates.size(); ++i) {
+      ASSERT_EQ(found[rank].updates[i], expected[rank].updates[i]) << "update " << i;
+    }
+    for (std::size_t step = 0; step < found[rank].reports.size(); ++step) {
+      const StepReport& report = found[rank].reports[step];
+      const StepReport& wanted = expected[rank].reports[step];
+      EXPECT_EQ(report.skipped, wanted.skipped);
+      EXPECT_EQ(report.gradient_norm, wanted.gradient_norm);
+      EXPECT_EQ(report.non_finite_entries, wanted.non_finite_entries);
+    }
+    EXPECT_TRUE(found[rank].state == expected[rank].state) << "another state";
+  }
+}
+
 }  // namespace weir

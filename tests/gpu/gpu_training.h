@@ -49,4 +49,8 @@ struct Trained {
 std::vector<Trained> Train(const GpuTraining& training, const Placement& placement,
                            const std::vector<std::string>& states = {});
 
+/// Every rank has seen the same updates and reports, but for the bytes on the network, and ends
+/// with the same state.
+void ExpectSameTraining(const std::vector<Trained>& found, const std::vector<Trained>& expected);
+
 }  // namespace weir

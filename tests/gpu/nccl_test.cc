@@ -13,10 +13,10 @@
 
 #include "coordinator/engine_impl.h"
 #include "coordinator/local_job.h"
-#include "ops/nccl/library.h"
 #include "tests/coordinator/engine_calls.h"
 #include "tests/engine/job.h"
 #include "tests/gpu/gradients.h"
+#include "tests/gpu/over_nccl.h"
 #include "tests/gpu/program.h"
 #include "tests/gpu/tested_gpu.h"
 #include "weir/error.h"
@@ -59,18 +59,8 @@ class Numbers {
   ProgramMemory memory_;
 };
 
-/// Each rank with a GPU of its own.
-class OverNccl : public OnGpu<testing::Test> {
+class OverNccl : public OnGpuEach<kRanks> {
  protected:
-  void SetUp() override {
-    OnGpu::SetUp();
-    if (IsSkipped()) return;
-    std::string trouble;
-    const int gpus = api().count_devices(trouble);
-    if (gpus < kRanks) GTEST_SKIP() << "there are " << gpus << " GPUs, and NCCL takes one a rank";
-    const auto nccl = nccl::Library::Load(OnTestedGpu().nccl_library);
-    if (nccl.api() == nullptr) GTEST_SKIP() << nccl.trouble();
-  }
   static Settings With(GpuTransport transport) {
     Settings settings = OnTestedGpu();
     settings.gpu_transport = transport;

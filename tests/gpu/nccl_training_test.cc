@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "ops/nccl/library.h"
 #include "tests/engine/job.h"
 #include "tests/gpu/gpu_training.h"
 #include "tests/gpu/gradients.h"
+#include "tests/gpu/over_nccl.h"
 #include "tests/gpu/program.h"
 #include "tests/gpu/tested_gpu.h"
 
@@ -37,39 +37,20 @@ CompressionOptions DgcWith(const std::string& key, const std::string& value) {
   return options;
 }
 
-class GroupOverNccl : public OnGpu<testing::Test> {
+class GroupOverNccl : public OnGpuEach<kRanks> {
  protected:
-  void SetUp() override {
-    OnGpu::SetUp();
-    if (IsSkipped()) return;
-    std::string trouble;
-    const int gpus = api().count_devices(trouble);
-    if (gpus < kRanks) GTEST_SKIP() << "there are " << gpus << " GPUs, and NCCL takes one a rank";
-    const auto nccl = nccl::Library::Load(OnTestedGpu().nccl_library);
-    if (nccl.api() == nullptr) GTEST_SKIP() << nccl.trouble();
-  }
-
   /// What crosses the host's network beside payloads, in the steps of these tests.
   static constexpr std::uint64_t kFew = 60'000;
 
   static void ExpectSame(const GpuTraining& training, bool over_nccl = true) {
     const std::vector<Trained> found = Train(training, OwnGpu);
     const std::vector<Trained> expected = Train(training, OnCpu);
-    for (std::size_t rank = 0; rank < found.size(); ++rank) {
-      SCOPED_TRACE("rank " + std::to_string(rank));
-      for (std::size_t i = 0; i < found[rank].updates.size(); ++i) {
-        ASSERT_EQ(found[rank].updates[i], expected[rank].updates[i]) << "update " << i;
-      }
-      for (std::size_t step = 0; step < found[rank].reports.size(); ++step) {
-        const StepReport& report = found[rank].reports[step];
-        const StepReport& wanted = expected[rank].reports[step];
-        EXPECT_EQ(report.gradient_norm, wanted.gradient_norm);
-        EXPECT_EQ(report.skipped, wanted.skipped);
-        EXPECT_EQ(report.non_finite_entries, wanted.non_finite_entries);
+    ExpectSameTraining(found, expected);
+    for (const Trained& trained : found) {
+      for (const StepReport& report : trained.reports) {
         EXPECT_LE(report.wire_bytes, report.dense_bytes);
       }
-      EXPECT_TRUE(found[rank].state == expected[rank].state) << "another state";
-      EXPECT_EQ(found[rank].sent_bytes < kFew, over_nccl) << found[rank].sent_bytes;
+      EXPECT_EQ(trained.sent_bytes < kFew, over_nccl) << trained.sent_bytes;
     }
   }
 };

@@ -22,6 +22,13 @@ Enum GetEnum(ByteReader& in, int count) {
   return static_cast<Enum>(value);
 }
 
+// Strict, so that a message has one reading and one spelling.
+bool GetBool(ByteReader& in, const char* trouble) {
+  const auto value = in.Get<std::uint8_t>();
+  if (value > 1) in.Fail(trouble);
+  return value == 1;
+}
+
 void PutShape(ByteWriter& out, const Shape& shape) {
   out.Put(static_cast<std::uint8_t>(shape.rank()));
   for (const std::int64_t dim : shape.dims()) out.Put(dim);
@@ -106,7 +113,7 @@ Request GetRequest(ByteReader& in) {
   request.slots = in.Get<std::uint32_t>();
   if (request.slots > kMostSlots) throw Corrupt("a negotiation message wants too many slots");
   request.gpu = in.GetString();
-  request.gpu_alone = in.Get<std::uint8_t>() != 0;
+  request.gpu_alone = GetBool(in, "neither a demand for the GPU nor none");
   return request;
 }
 
@@ -138,9 +145,7 @@ Response GetResponse(ByteReader& in) {
   for (int& rank : response.ranks) rank = in.Get<std::int32_t>();
   response.gpus.resize(in.GetCount(sizeof(std::uint32_t)));
   for (std::string& gpu : response.gpus) gpu = in.GetString();
-  const auto has_request = in.Get<std::uint8_t>();
-  if (has_request > 1) in.Fail("neither a request nor none");
-  if (has_request == 1) response.request = GetRequest(in);
+  if (GetBool(in, "neither a request nor none")) response.request = GetRequest(in);
   return response;
 }
 

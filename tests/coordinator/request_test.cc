@@ -66,6 +66,14 @@ TEST(Request, NegativeRowsAreCorrupt) {
   EXPECT_THROW(DecodeResponses(Encode(std::span<const Response>(responses))), Corrupt);
 }
 
+TEST(Request, AFlagIsZeroOrOne) {
+  const std::vector<Request> requests = {{.name = "x", .gpu = "GPU-1", .gpu_alone = true}};
+  std::vector<std::byte> message = Encode(std::span<const Request>(requests));
+  EXPECT_EQ(message.back(), std::byte{1});  // A request ends with its flag.
+  message.back() = std::byte{2};
+  EXPECT_THROW(DecodeRequests(message), Corrupt);
+}
+
 TEST(Request, EveryKindHasItsName) {
   EXPECT_EQ(Name(RequestKind::kAllreduce), "ALLREDUCE");
   EXPECT_EQ(Name(RequestKind::kAllgather), "ALLGATHER");

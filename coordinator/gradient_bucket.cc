@@ -20,7 +20,8 @@ GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priori
       handles_(handles),
       gate_(gate) {
   process_set = &set;
-  handles_of_step_.reserve(gradients_.all().size());
+  gradients_.OnResultsQueued([this] { handles_.Complete(queued_); });
+  handles_of_step_.reserve(gradients_.all().size() + 1);
 }
 
 void GradientBucket::Prepare(RouteKind kind, bool empty) {
@@ -57,7 +58,7 @@ void GradientBucket::Run(BucketStage stage) {
     gradients_.AwaitDelivery();  // The program may use its memory for something else.
     throw;
   }
-  gradients_.AwaitDelivery();
+  if (route_->awaits_gpu(stage)) gradients_.AwaitDelivery();
 }
 
 void GradientBucket::Measure() {
@@ -75,6 +76,7 @@ void GradientBucket::Done() {
 
 void GradientBucket::Failed(const std::exception_ptr& error) {
   try {
+    gradients_.AwaitDelivery();  // Stages may have left work in its stream.
     gradients_.Revert();
   } catch (const std::exception& trouble) {
     // A GPU that has failed. Who waits must hear of the first error.
@@ -115,6 +117,7 @@ void GradientBucket::Fulfil(const std::exception_ptr& error) {
     slice.gradient = nullptr;
     if (slice.handle != kNoHandle) handles_of_step_.push_back(slice.handle);
   }
+  if (queued_ != kNoHandle) handles_of_step_.push_back(queued_);
   handles_.Complete(handles_of_step_, error);
 }
 

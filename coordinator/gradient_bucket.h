@@ -33,6 +33,11 @@ class GradientBucket final : public Bucket {
   bool delivered() const { return delivered_; }
   /// Counts a submission. True for the one that completes the bucket.
   bool CountSubmission() { return missing_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  /// Fulfilled once the run's results are there, or all that leads to them is in a GPU's stream.
+  /// Then what is given to `stream` from here on waits for them.
+  void SetQueued(Handle handle) { queued_ = handle; }
+  Handle queued() const { return queued_; }
+  void LetWait(void* stream) const { gradients_.LetWait(stream); }
   /// Time of the step's first submission, 0 before it.
   std::atomic<std::int64_t> first_ns = 0;
 
@@ -73,6 +78,7 @@ class GradientBucket final : public Bucket {
   std::atomic<std::size_t> missing_ = 0;
   bool delivered_ = false;
   std::vector<Handle> handles_of_step_;
+  Handle queued_ = kNoHandle;
 };
 
 }  // namespace weir

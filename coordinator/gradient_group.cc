@@ -41,6 +41,7 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
 
 GradientGroupImpl::~GradientGroupImpl() {
   if (coordinator_.forked()) return;
+  if (phase_ == Phase::kEnded) FinishStep();
   set_.joining().Remove(this);
   if (!coordinator_.ended()) WarnOfShortRun();  // A job that failed has another trouble.
   if (phase_ == Phase::kClosed) {
@@ -57,6 +58,14 @@ GradientGroupImpl::~GradientGroupImpl() {
   coordinator_.Fail(std::make_exception_ptr(
       ShutDown("the gradient group '" + spec_.name + "' was destroyed " + during)));
   coordinator_.Fence();
+}
+
+void GradientGroupImpl::FinishStep() {
+  try {
+    WaitStep();
+  } catch (const std::exception&) {
+    return;  // The engine has ended, and has said why.
+  }
 }
 
 void GradientGroupImpl::WarnOfOptions() const {

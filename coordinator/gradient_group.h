@@ -37,6 +37,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
                 std::shared_ptr<const void> owner) override;
   void SetDefaultUpdate(std::size_t index, void* data) override;
   void EndStep() override;
+  void WaitInStream(void* stream) override;
   StepReport WaitStep() override;
   std::int64_t next_step() const override { return next_step_; }
   double next_density() const override {
@@ -70,6 +71,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const Gpu* FindGpu() const;
   /// Of the tensors that lie on the GPU, the compressors whose work kernels can do.
   void MoveCompressorsToGpu();
+  /// The one that was ended: nothing of it is lacking, on this rank.
+  void FinishStep();
   GradientSlice MakeSlice(std::size_t part);
   void MakeBuckets();
   void WarnOfOptions() const;
@@ -117,6 +120,10 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
                const std::shared_ptr<const void>& owner);
   /// Runs the bucket if that was its last gradient.
   void CountSubmission(GradientBucket& bucket, std::int64_t now_ns);
+  /// Whoever waits for GradientBucket::queued hears how the engine ended.
+  void FailQueued();
+  /// Throws InvalidArgument about the call before EndStep.
+  void CheckEnded(const char* call) const;
   void OnGate(bool pass);
   StepReport Report() const;
   /// Of whatever this rank keeps.

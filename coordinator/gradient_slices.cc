@@ -250,6 +250,18 @@ void GradientSlices::AwaitDelivery() {
   if (gpu_compression_) gpu_compression_->TellFindings();
 }
 
+void GradientSlices::ResultsQueued() {
+  if (!results_) results_ = std::make_unique<GpuEvent>(gpu_->stream().gpu());
+  results_->Record(gpu_->stream().handle());
+  on_results_queued_();
+}
+
+void GradientSlices::LetWait(void* stream) const {
+  if (!results_) return;
+  const GpuScope scope(gpu_->stream().gpu());
+  gpu_->stream().gpu().api().wait_in(stream, results_->handle());
+}
+
 void GradientSlices::Keep() {
   encoded_ = 0;
   gpu_encoded_ = false;

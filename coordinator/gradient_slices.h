@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -148,6 +149,13 @@ class GradientSlices {
   void Deliver(const GradientSlice& slice, std::span<const float> result) const;
   /// What was handed over is there.
   void AwaitDelivery();
+  /// All that leads to the results is in gpu_stream(), though it may not be done: what waits for
+  /// them may be given to other streams.
+  void ResultsQueued();
+  /// Called then, by the network thread.
+  void OnResultsQueued(std::function<void()> call) { on_results_queued_ = std::move(call); }
+  /// What is given to the stream from here on waits for the results that were queued last.
+  void LetWait(void* stream) const;
 
   /// Nothing is encoded yet, or what was sent is sent.
   void Keep();
@@ -176,6 +184,8 @@ class GradientSlices {
   std::vector<float> staging_;    ///< Fused, converted or summed gradients.
   std::vector<float> converted_;  ///< One slice as fp32, when gradients are not.
   std::unique_ptr<GpuSlices> gpu_;
+  std::unique_ptr<GpuEvent> results_;  ///< Null: none were queued yet.
+  std::function<void()> on_results_queued_;
   std::unique_ptr<GpuCompression> gpu_compression_;
   bool gpu_encoded_ = false;  ///< In this step.
   Payloads of_slice_;         ///< By sender.

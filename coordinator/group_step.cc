@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -78,6 +79,8 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
     bucket->Prepare(route);
   }
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
+  for (const auto& bucket : buckets_) bucket->SetQueued(coordinator_.handles().Create());
+  if (coordinator_.ended()) FailQueued();  // As in Enter.
   coordinator_.gauges().SetTargetDensity(spec_.name, step().density);
   step_part_.emplace(coordinator_.steps(), NowNs());
   pushed_ = true;
@@ -206,18 +209,37 @@ void GradientGroupImpl::EndStep() {
   phase_ = Phase::kEnded;
 }
 
-StepReport GradientGroupImpl::WaitStep() {
-  if (phase_ != Phase::kEnded) {
-    throw InvalidArgument("WaitStep of '" + spec_.name + "' without EndStep");
+void GradientGroupImpl::FailQueued() {
+  for (const auto& bucket : buckets_) {
+    coordinator_.handles().Complete(bucket->queued(), coordinator_.ended_error());
   }
+}
+
+void GradientGroupImpl::CheckEnded(const char* call) const {
+  if (phase_ == Phase::kEnded) return;
+  throw InvalidArgument(std::string(call) + " of '" + spec_.name + "' without EndStep");
+}
+
+void GradientGroupImpl::WaitInStream(void* stream) {
+  CheckEnded("WaitInStream");
+  for (const auto& bucket : buckets_) coordinator_.WaitIfKnown(bucket->queued());
+  for (const auto& bucket : buckets_) bucket->LetWait(stream);
+}
+
+StepReport GradientGroupImpl::WaitStep() {
+  CheckEnded("WaitStep");
   std::exception_ptr first_error;
-  for (Place& place : places_) {
+  const auto wait = [&](Handle handle) {
     try {
-      coordinator_.WaitIfKnown(place.handle);
+      coordinator_.WaitIfKnown(handle);
     } catch (...) {
       if (!first_error) first_error = std::current_exception();
     }
-    place.handle = kNoHandle;
+  };
+  for (Place& place : places_) wait(std::exchange(place.handle, kNoHandle));
+  for (const auto& bucket : buckets_) {
+    wait(bucket->queued());
+    bucket->SetQueued(kNoHandle);
   }
   for (const SlicePlace& place : slices_) SliceAt(place).handle = kNoHandle;
   const bool whole = std::ranges::all_of(buckets_, &GradientBucket::delivered);

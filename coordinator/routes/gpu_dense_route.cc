@@ -55,12 +55,15 @@ float* GpuDenseRoute::Packed(const GradientSlice& slice) const {
 }
 
 void GpuDenseRoute::Run(BucketStage stage) {
+  if (stage == BucketStage::kUnpack) return;  // Was queued behind the exchange.
   const GpuScope scope(gradients().gpu_stream().gpu());
-  if (stage == BucketStage::kPack) {
-    Pack();
-  } else {
-    Unpack();
-  }
+  Pack();
+}
+
+void GpuDenseRoute::QueueResults() {
+  const GpuScope scope(gradients().gpu_stream().gpu());
+  if (!empty_) Unpack();
+  gradients().ResultsQueued();
 }
 
 void GpuDenseRoute::Pack() {
@@ -111,6 +114,7 @@ Collective* GpuDenseRoute::Bind(std::size_t) {
   if (!allreduce_) {
     allreduce_.emplace(
         set_.gpu_network().Between(*gradients().step().gpus, gradients().gpu_stream().gpu()));
+    allreduce_->Join(gradients().gpu_stream(), [this] { QueueResults(); });
   }
   allreduce_->Bind(arrays_, gradients().step().reduction);
   return &*allreduce_;

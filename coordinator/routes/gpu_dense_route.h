@@ -27,6 +27,7 @@ class GpuDenseRoute final : public Route {
   void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
+  bool awaits_gpu(BucketStage stage) const override { return stage == BucketStage::kUnpack; }
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override { return gradients().elements() * sizeof(float); }
 
@@ -36,6 +37,8 @@ class GpuDenseRoute final : public Route {
   float* Packed(const GradientSlice& slice) const;
   void Pack();
   void Unpack();
+  /// While the exchange is under way.
+  void QueueResults();
 
   ProcessSet& set_;
   const std::unique_ptr<GpuPacking> packing_;

@@ -14,6 +14,7 @@ bool GpuGatherRoute::Suits(const GradientSlices& gradients) {
 }
 
 void GpuGatherRoute::Prepare(bool empty) {
+  empty_ = empty;
   GpuCompression& compression = gradients().gpu_compression();
   bytes_ = compression.PlacePayloads();
   gathered_.Reserve(gradients().gpu_stream().gpu(), GpuMemory::Kind::kDevice,
@@ -28,14 +29,20 @@ std::span<const BucketStage> GpuGatherRoute::stages() const {
 }
 
 void GpuGatherRoute::Run(BucketStage stage) {
-  if (stage == BucketStage::kCompress) return gradients().EncodeAllOnGpu();
-  gradients().gpu_compression().MergeGathered(gathered_.data(), set_.size());
+  if (stage == BucketStage::kCompress) gradients().EncodeAllOnGpu();
+  // Merging was queued behind the exchange.
+}
+
+void GpuGatherRoute::QueueResults() {
+  if (!empty_) gradients().gpu_compression().MergeGathered(gathered_.data(), set_.size());
+  gradients().ResultsQueued();
 }
 
 Collective* GpuGatherRoute::Bind(std::size_t) {
   if (!allgather_) {
     allgather_.emplace(
         set_.gpu_network().Between(*gradients().step().gpus, gradients().gpu_stream().gpu()));
+    allgather_->Join(gradients().gpu_stream(), [this] { QueueResults(); });
   }
   const GatheredArray array{gradients().gpu_compression().payloads(),
                             {gathered_.data(), bytes_ * static_cast<std::size_t>(set_.size())}};

@@ -24,11 +24,16 @@ class GpuGatherRoute final : public Route {
   void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
+  bool awaits_gpu(BucketStage stage) const override { return stage == BucketStage::kMerge; }
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override { return bytes_; }
 
  private:
+  /// While the exchange is under way.
+  void QueueResults();
+
   ProcessSet& set_;
+  bool empty_ = false;
   std::size_t bytes_ = 0;  ///< Of each rank.
   GpuMemory gathered_;     ///< All ranks' payloads, by rank.
   std::optional<nccl::Allgather> allgather_;

@@ -28,6 +28,9 @@ class Route {
   virtual std::span<const BucketStage> stages() const = 0;
   /// Runs a worker's stage.
   virtual void Run(BucketStage stage) = 0;
+  /// What a worker's stage has given to a GPU is done before the next stage starts. Otherwise that
+  /// follows in the GPU's stream, and the host waits at the last stage alone.
+  virtual bool awaits_gpu(BucketStage /*stage*/) const { return true; }
   /// Before Bind, of a route that reduces: the chunks in which large arrays travel.
   virtual void UseChunksOf(std::size_t /*bytes*/) {}
   /// The collective of an exchange, counted from 0, with its buffers bound.

@@ -78,13 +78,17 @@ struct StepReport {
 ///     group->EndStep();
 ///     StepReport report = group->WaitStep();   // now every update holds its result
 ///
+/// Where gradients lie on a GPU, WaitInStream(stream) before WaitStep lets the program go on: its
+/// stream waits for the results, and WaitStep can come as late as the next BeginStep.
+///
 /// The result of a tensor is the direction the optimizer subtracts: the mean gradient, or with
 /// momentum inside the compressor ("dgc") the whole update before the learning rate; with its
 /// momentum=adam the learning rate is in it.
 ///
 /// Submit is thread-safe; all other calls belong to one thread. Errors are the engine's
-/// (include/weir/engine.h). To destroy a group between BeginStep and WaitStep, as an exception may
-/// do, ends the job on all ranks: the others wait for its gradients.
+/// (include/weir/engine.h). To destroy a group between BeginStep and EndStep, as an exception may
+/// do, ends the job on all ranks: the others wait for its gradients. After EndStep, that waits for
+/// the step.
 class GradientGroup {
  public:
   virtual ~GradientGroup() = default;
@@ -111,6 +115,13 @@ class GradientGroup {
   /// Supplies zeros for every tensor that was not submitted. Every call of Submit, on whatever
   /// thread, must have returned. Does not wait.
   virtual void EndStep() = 0;
+
+  /// What is given from here on to `stream`, a CUDA stream of the GPU on which the tensors lie,
+  /// waits for the step's results. Between EndStep and WaitStep, for as many streams as work with
+  /// them. Waits itself until all ranks have submitted theirs, and on a way through the host's
+  /// memory (docs/how-to/gpus.md) for the results. Throws the first error that it knows of; one
+  /// that comes later leaves results that are none, and WaitStep throws it.
+  virtual void WaitInStream(void* stream) = 0;
 
   /// Waits until every tensor of the step is done. Also forgets the step's handles that were not
   /// waited for. Throws the first error.

@@ -98,6 +98,7 @@ void Communicator::IssueNext() {
   launching_ = queue_.front();
   queue_.pop_front();
   const GpuScope scope(gpu());
+  launching_->BeforeIssue();
   Check(api_.group_start());
   try {
     launching_->Issue();

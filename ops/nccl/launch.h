@@ -1,5 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <utility>
+
 #include "common/gpu_stream.h"
 #include "ops/collective.h"
 #include "ops/nccl/communicator.h"
@@ -12,6 +16,13 @@ namespace weir::nccl {
 class Launch : public Collective {
  public:
   explicit Launch(Communicator& communicator) : communicator_(communicator) {}
+
+  /// Puts each run into another stream, which outlives this: behind what that stream holds when the
+  /// run goes to the GPU, and before all that it is given afterwards, first of all by `then`, whose
+  /// work is a part of the run. The host waits for none of it.
+  void Join(GpuStream& stream, std::function<void()> then) {
+    joined_ = std::make_unique<Joined>(stream, std::move(then));
+  }
 
   void Start(std::uint32_t operation) final {
     runs_ = true;
@@ -29,6 +40,9 @@ class Launch : public Collective {
   }
   void Cancel() final {
     if (runs_) communicator_.Abort();
+    if (runs_ && joined_) {
+      GiveBack(joined_->stream.gpu(), [this](const GpuApi&) { joined_->stream.Await(); });
+    }
     runs_ = false;
   }
 
@@ -41,13 +55,34 @@ class Launch : public Collective {
   virtual void Issue() = 0;
   /// What the bandwidth-optimal algorithm has each of so many ranks send, two or more.
   virtual std::uint64_t SentBytes(std::uint64_t ranks) const = 0;
+  /// They are about to go into the stream.
+  void BeforeIssue() {
+    if (!joined_) return;
+    joined_->before.Record(joined_->stream.handle());
+    communicator_.stream().WaitFor(joined_->before);
+  }
   /// They are in the stream.
   void Issued() {
     issued_ = true;
-    finished_.Give(communicator_.stream());
+    if (!joined_) return finished_.Give(communicator_.stream());
+    joined_->after.Record(communicator_.stream().handle());
+    joined_->stream.WaitFor(joined_->after);
+    joined_->then();
+    finished_.Give(joined_->stream);
   }
 
+  /// The stream that runs are put into, and their places in it.
+  struct Joined {
+    Joined(GpuStream& in, std::function<void()> next)
+        : stream(in), then(std::move(next)), before(in.gpu()), after(in.gpu()) {}
+    GpuStream& stream;
+    const std::function<void()> then;
+    GpuEvent before;
+    GpuEvent after;
+  };
+
   Communicator& communicator_;
+  std::unique_ptr<Joined> joined_;  ///< Null: runs are in the communicator's stream alone.
   GpuSignal finished_;
   bool runs_ = false;
   bool issued_ = false;

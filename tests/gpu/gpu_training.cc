@@ -77,8 +77,13 @@ Trained TrainOne(Engine& engine, const GpuTraining& training, const Placement& p
                     {Spoil(updates[t]), tensor.dtype, tensor.shape, device, stream});
     }
     group->EndStep();
-    trained.reports.push_back(group->WaitStep());
+    if (training.waits_in_stream && program) {
+      group->WaitInStream(stream);
+    } else {
+      trained.reports.push_back(group->WaitStep());
+    }
     for (ProgramMemory& update : updates) trained.updates.push_back(update.Read());
+    if (training.waits_in_stream && program) trained.reports.push_back(group->WaitStep());
   }
   std::ostringstream out;
   group->Save(out);

@@ -25,6 +25,8 @@ struct GpuTraining {
   int steps = 12;
   float loss_scale = 1.0f;
   std::size_t fusion_threshold_bytes = Settings().fusion_threshold_bytes;
+  /// The program's stream waits for results, and the program itself when it has read them.
+  bool waits_in_stream = false;
   /// Tensors of which this is true are not submitted, and have a default update instead.
   std::function<bool(int rank, int step, std::size_t tensor)> unused = {};
   /// Becomes every entry of a tensor, for those that are not finite.

@@ -70,6 +70,22 @@ TEST_F(GroupOverNccl, OfDgcHasTheBitsOfTheCpu) {
   }
 }
 
+TEST_F(GroupOverNccl, WithoutCompressionWaitsAtTheGate) {
+  ExpectSame(
+      {.tensors = Tensors(), .compression = {{"compressor", "dense"}, {"skip_nonfinite", "true"}}});
+}
+
+TEST_F(GroupOverNccl, HasItsResultsInTheOrderOfAStream) {
+  const CompressionOptions gated = {{"compressor", "dense"}, {"skip_nonfinite", "true"}};
+  for (const CompressionOptions& compression : {CompressionOptions{}, gated, kDgc}) {
+    SCOPED_TRACE(testing::PrintToString(compression));
+    ExpectSame({.tensors = Tensors(), .compression = compression, .waits_in_stream = true});
+  }
+  ExpectSame(
+      {.tensors = Tensors(), .compression = {{"compressor", "fp16"}}, .waits_in_stream = true},
+      /*over_nccl=*/false);
+}
+
 TEST_F(GroupOverNccl, UpdatesTensorsThatItDidNotUse) {
   for (const CompressionOptions& compression : {CompressionOptions{}, kDgc}) {
     GpuTraining training{.tensors = Tensors(), .compression = compression};

@@ -138,6 +138,12 @@ void BindGradientGroup(nb::module_& module) {
            arg("place") = kOnCpu)
       .def("end_step", [](Group& self) { self.group().EndStep(); })
       .def(
+          "wait_in_stream",
+          [](Group& self, std::uintptr_t stream) {
+            self.group().WaitInStream(reinterpret_cast<void*>(stream));
+          },
+          arg("stream"), nb::call_guard<nb::gil_scoped_release>())
+      .def(
           "wait_step", [](Group& self) { return self.group().WaitStep(); },
           nb::call_guard<nb::gil_scoped_release>())
       .def_prop_ro("next_step", [](Group& self) { return self.group().next_step(); })

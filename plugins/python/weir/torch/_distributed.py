@@ -75,7 +75,6 @@ class Distributed(_Wrapped):
         self._weir_scale = _loss_scale.StepScale()
         self._weir_pending: Optional[_state.State] = None  # Loaded; restored before the next step.
         self._weir_true_weights: Optional[Dict[torch.Tensor, torch.Tensor]] = None  # Looking ahead.
-        self.step_report = None
         self._weir_adopt_new_parameters()
         _all.add(self)
 
@@ -130,7 +129,6 @@ class Distributed(_Wrapped):
         for slot in self._weir_slots.values():
             slot.renew(self._weir_passes)
         self._weir_scale.end_step()
-        self.step_report = None
 
     def _weir_kind(self, slot: Slot) -> Any:
         """What the parameters of one exchange have in common; None: exchanged one by one."""
@@ -252,11 +250,9 @@ class Distributed(_Wrapped):
             for slot in self._weir_slots.values():
                 if not slot.submitted:
                     self._weir_submit(slot)
-            reports = [exchange.finish() for exchange in self._weir_exchanges]
+            for exchange in self._weir_exchanges:
+                exchange.finish()
             self._weir_sparse.finish()
-            reports = [report for report in reports if report is not None]
-            self.step_report = next((report for report in reports if report.skipped),
-                                    reports[-1] if reports else None)
             self._weir_decay_weights()
             if not self._weir_skipped():
                 _momentum_handover.forget(self)
@@ -278,8 +274,18 @@ class Distributed(_Wrapped):
                 self._weir_decay.apply(plan, slot.parameter, gradient,
                                        sign * self._weir_scale.factor)
 
+    @property
+    def step_report(self) -> Any:
+        """What the engine reports of the last step, of gradients that it fuses; None: nothing.
+        Waits until that step is done, where it goes on on a GPU."""
+        reports = [exchange.report() for exchange in self._weir_exchanges]
+        reports = [report for report in reports if report is not None]
+        return next((report for report in reports if report.skipped),
+                    reports[-1] if reports else None)
+
     def _weir_skipped(self) -> bool:
-        return self.step_report is not None and self.step_report.skipped
+        may_skip = any(exchange.skips_nonfinite for exchange in self._weir_exchanges)
+        return may_skip and self.step_report is not None and self.step_report.skipped
 
     @contextlib.contextmanager
     def skip_synchronize(self) -> Iterator[None]:

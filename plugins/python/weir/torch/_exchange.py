@@ -1,7 +1,7 @@
 """The exchange of one optimizer's gradients, step by step."""
 
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 import torch
 
@@ -76,6 +76,9 @@ class FusedExchange:
         self._lock = threading.Lock()
         self._open = False
         self._loan = _Loan()
+        self._report: Optional[_core.StepReport] = None
+        self._streams: Set[int] = set()  # In which gradients of this step were submitted.
+        self._waited_for = True  # The step that was finished last, by more than streams.
         groups = {id(member.group): member.group for member in members}
         numbers = {key: number for number, key in enumerate(groups)}
         self._groups = list(groups.values())
@@ -85,6 +88,9 @@ class FusedExchange:
             numbers[id(member.group)], member.priority, member.compression,
             _tensors.place_of(member.parameter)[0]) for member in members]
         self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
+        # Whether a step is skipped is to be known at its end.
+        self._runs_ahead = not self.skips_nonfinite and all(
+            member.parameter.device.type == "cuda" for member in members)
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""
         self._group: _core.GradientGroup = _core.register(
@@ -97,6 +103,7 @@ class FusedExchange:
     def _begin(self) -> None:
         with self._lock:
             if not self._open:
+                self._wait()
                 self._rates = [float(group["lr"]) for group in self._groups]
                 self._group.begin_step(self._rates, self._scale_in_engine())
                 self._open = True
@@ -108,6 +115,7 @@ class FusedExchange:
     def copy_velocity(self, index: int, velocity: torch.Tensor) -> None:
         """Between steps: what this rank has not sent of a gradient yet, into a contiguous tensor of
         float32 on the CPU."""
+        self._wait()
         self._group.copy_velocity(index, velocity.data_ptr())
 
     def submit(self, index: int, gradient: torch.Tensor) -> None:
@@ -116,22 +124,51 @@ class FusedExchange:
             self._begin()
         lent = self._loan.lend(gradient)
         address = lent.data_ptr()
-        self._group.submit(index, address, address, _tensors.place_of(lent))
+        place = _tensors.place_of(lent)
+        self._streams.add(place[1])
+        self._group.submit(index, address, address, place)
 
-    def finish(self) -> "_core.StepReport":
-        """Waits until every gradient holds its result."""
+    def finish(self) -> None:
+        """Every gradient holds its result when this returns; or on a GPU for what is given to the
+        current stream from here on, and to those in which gradients were submitted."""
         self._begin()
         try:
             self._group.end_step()
-            report = self._group.wait_step()
+            self._waited_for = False
+            if self._runs_ahead:
+                self._wait_in_streams()
+            else:
+                self._wait()
         except Exception:
             self._loan.forget()
             raise
         finally:
             self._open = False
         self._loan.give_back()
-        self._scale_results(report.skipped)
-        return report
+        self._scale_results(self.skips_nonfinite and self._skipped())
+
+    def _wait_in_streams(self) -> None:
+        # Where gradients were submitted, their memory may be used again.
+        current = _tensors.place_of(self._members[0].parameter)[1]
+        for stream in self._streams | {current}:
+            self._group.wait_in_stream(stream)
+        self._streams.clear()
+
+    def _wait(self) -> None:
+        if self._waited_for:
+            return
+        self._waited_for = True
+        self._report = self._group.wait_step()
+
+    def report(self) -> "Optional[_core.StepReport]":
+        """Of the step that was finished last, for which it waits. Raises what the step met with
+        after streams could wait for it."""
+        self._wait()
+        return self._report
+
+    def _skipped(self) -> bool:
+        report = self.report()
+        return report is not None and report.skipped
 
     def _scale_results(self, skipped: bool) -> None:
         """Whoever has scaled the loss will divide, and has to see that a step was skipped."""
@@ -152,18 +189,22 @@ class FusedExchange:
         kept = [member for i, member in enumerate(self._members) if i not in without]
         made: Any = (FusedExchange(name, kept, {**self.compression, **options}, *self._arguments)
                      if kept else SingleExchange(name, [], self._arguments[-1]))
+        self._wait()
         self.close()  # Not before: the ranks may not agree.
         return made
 
     @property
     def next_step(self) -> int:
+        self._wait()
         return self._group.next_step
 
     def save(self) -> bytes:
+        self._wait()
         return self._group.save()
 
     def load(self, state: bytes, own: bool) -> None:
         """Restores what ``save`` gave, on this rank (``own``) or another. Collective."""
+        self._wait()
         if own:
             self._group.load(state)
         else:
@@ -172,11 +213,12 @@ class FusedExchange:
     def give_up(self) -> None:
         """Ends a step that an error has interrupted, on all ranks, so that the job can be left in
         good order. Its results are lost."""
-        if self._open:
-            try:
+        try:
+            if self._open:
                 self.finish()
-            except HorovodInternalError:
-                pass  # Another rank has left already.
+            self._wait()
+        except HorovodInternalError:
+            pass  # Another rank has left already.
 
     def close(self) -> None:
         """Lets go of the engine."""
@@ -189,6 +231,9 @@ class SingleExchange:
     compression: Options = {}
     skips_nonfinite = False
     loss_scale: Optional[float] = None  # Stays on them.
+
+    def report(self) -> None:
+        """The engine reports of groups alone."""
 
     def __init__(self, name: str, members: Sequence[Member], reduction: Reduction) -> None:
         self._name = name

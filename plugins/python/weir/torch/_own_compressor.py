@@ -74,6 +74,9 @@ class OwnExchange:
                              f"'{name}', whose shape is {list(gradient.shape)}")
         gradient.copy_(found)
 
+    def report(self) -> None:
+        """The engine reports of groups alone."""
+
     def give_up(self) -> None:
         """Ends a step that an error has interrupted. Leaving the job ends its operations."""
         self.close()

@@ -24,6 +24,9 @@ class StateHandler:
         self.value = value
         self.save()
 
+    def before_save(self) -> None:
+        """Before any part is saved: raises what makes the state as a whole not worth saving."""
+
     def save(self) -> None:
         self._saved = copy.deepcopy(self.value.state_dict())
 
@@ -47,6 +50,11 @@ class ModelStateHandler(StateHandler):
 class OptimizerStateHandler(StateHandler):
     """What a compressing optimizer has not sent stays each rank's own, as long as all ranks have
     saved it in the same step."""
+
+    def before_save(self) -> None:
+        # A step on a GPU may have failed after the model was updated with what it gave.
+        for exchange in getattr(self.value, "_weir_exchanges", ()):
+            exchange.report()
 
     def restore(self) -> None:
         self._end_step()

@@ -68,7 +68,10 @@ class TorchState:
         self._hosts_updated = True
 
     def save(self) -> None:
-        """Keeps a copy of everything as it is now."""
+        """Keeps a copy of everything as it is now. Raises what the last step failed with, and keeps
+        nothing of it."""
+        for handler in self._handlers.values():
+            handler.before_save()
         for handler in self._handlers.values():
             handler.save()
 

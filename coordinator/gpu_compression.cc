@@ -137,7 +137,6 @@ void GpuCompression::FetchPayloads() {
 }
 
 void GpuCompression::EncodeOnGpu() {
-  for (const Member& member : members_) stream_.WaitFor(*member.slice->ready);
   EncodeFrom([this](const GradientSlice& slice) {
     const auto group = static_cast<std::size_t>(slice.parameter_group);
     return Source{slice.gradient, slice.dtype, step_.contexts[group].gradient_scale};
@@ -244,7 +243,6 @@ void GpuCompression::MergePlaced(std::span<const std::vector<GpuMean::Payload>> 
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const GradientSlice& slice = *members_[m].slice;
     const GpuRule& rule = members_[m].compressor->rule();
-    stream_.WaitFor(*slice.ready);
     GpuMean mean{.payloads = placed[m], .mean = slice.update, .dtype = slice.dtype};
     if (rule.gain_compensation) {
       mean.gain = static_cast<float>(MaskingGain(rule.momentum, rule.m, 1.0 / step_.density));
@@ -264,7 +262,6 @@ void GpuCompression::Finish(const GradientSlice& slice, std::span<const float> m
   const std::size_t at = slice.offset * sizeof(float);
   std::memcpy(means_.data() + at, mean.data(), mean.size_bytes());
   stream_.Copy(means_on_gpu_.data() + at, means_.data() + at, mean.size_bytes());
-  stream_.WaitFor(*slice.ready);
   const auto number = static_cast<std::size_t>(&member - members_.data());
   kernels_.apply_momentum({.momentum = member.compressor->rule().momentum,
                            .m = member.compressor->rule().m,

@@ -1,5 +1,7 @@
 #include "coordinator/gpu_slices.h"
 
+#include <utility>
+
 #include "coordinator/convert.h"
 #include "coordinator/gradient_slices.h"
 
@@ -22,6 +24,13 @@ std::size_t GpuSlices::PlaceOf(const GradientSlice& slice) const {
   return places_[static_cast<std::size_t>(&slice - slices_.data())];
 }
 
+void GpuSlices::WaitForProgram() {
+  if (std::exchange(waits_, true)) return;
+  for (const GradientSlice& slice : slices_) {
+    if (slice.ready) stream_.WaitFor(*slice.ready);
+  }
+}
+
 const void* GpuSlices::Gradient(const GradientSlice& slice) {
   if (!fetched_) Fetch();
   return gradients_.data() + PlaceOf(slice);
@@ -31,7 +40,6 @@ void GpuSlices::Fetch() {
   gradients_.Reserve(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
   for (const GradientSlice& slice : slices_) {
     if (!slice.ready || slice.gradient == nullptr) continue;
-    stream_.WaitFor(*slice.ready);
     stream_.Copy(gradients_.data() + PlaceOf(slice), slice.gradient, BytesOf(slice));
   }
   stream_.Await();
@@ -42,7 +50,6 @@ void GpuSlices::Deliver(const GradientSlice& slice, std::span<const float> resul
   results_.Reserve(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
   std::byte* const converted = results_.data() + PlaceOf(slice);
   ConvertFromFloat(result, slice.dtype, converted);
-  stream_.WaitFor(*slice.ready);
   stream_.Copy(slice.update, converted, BytesOf(slice));
 }
 
@@ -57,7 +64,6 @@ std::vector<double> GpuSlices::SquaredNorms(
   std::vector<GpuNormPart> parts;
   for (const GradientSlice& slice : slices_) {
     if (!IsMeasured(slice)) continue;
-    stream_.WaitFor(*slice.ready);
     elements.push_back(slice.elements);
     parts.push_back({slice.gradient, slice.dtype, scale(slice)});
   }

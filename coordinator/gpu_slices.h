@@ -22,6 +22,10 @@ class GpuSlices {
   /// `slices`: all of the bucket, which live longer than this.
   GpuSlices(const Gpu& gpu, std::span<const GradientSlice> slices);
 
+  /// What stream() is given from here on waits for the program's work on all of them before their
+  /// submissions: first of all in a step. Without effect when called again.
+  void WaitForProgram();
+
   /// The slice's gradient of this step, as it is, until the step ends. Those of the whole bucket
   /// are copied when the first one is asked for.
   const void* Gradient(const GradientSlice& slice);
@@ -35,7 +39,7 @@ class GpuSlices {
   /// Kernels read no fp64.
   static bool IsMeasured(const GradientSlice& slice);
   /// The step is over.
-  void Forget() { fetched_ = false; }
+  void Forget() { fetched_ = waits_ = false; }
 
  private:
   void Fetch();
@@ -51,6 +55,7 @@ class GpuSlices {
   GpuMemory results_;
   std::unique_ptr<GpuNorms> norms_;  ///< Of those that IsMeasured; made when first asked for.
   bool fetched_ = false;
+  bool waits_ = false;
 };
 
 }  // namespace weir

@@ -51,6 +51,7 @@ void GradientBucket::SetStages(bool empty) {
 }
 
 void GradientBucket::Run(BucketStage stage) {
+  gradients_.WaitForProgram();
   if (gate_ != nullptr && stage == BucketStage::kPack) return Measure();
   try {
     route_->Run(stage);

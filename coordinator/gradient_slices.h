@@ -139,6 +139,10 @@ class GradientSlices {
   void MergeMeans(std::span<const Payloads> received);
 
   // Of gradients on a GPU.
+  /// Before all else in a step: as of GpuSlices.
+  void WaitForProgram() {
+    if (gpu_) gpu_->WaitForProgram();
+  }
   GpuStream& gpu_stream() { return gpu_->stream(); }
   /// Where kernels compress some of them.
   GpuCompression& gpu_compression() { return *gpu_compression_; }

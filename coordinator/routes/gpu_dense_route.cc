@@ -71,7 +71,6 @@ void GpuDenseRoute::Pack() {
   std::vector<GpuPacking::Source> sources;
   bool packs = false;
   for (const GradientSlice& slice : gradients().all()) {
-    stream.WaitFor(*slice.ready);  // Also for those in place, which NCCL reads after this stage.
     sources.push_back({.values = slice.gradient,
                        .dtype = slice.dtype,
                        .scale = gradients().ContextOf(slice).gradient_scale,

@@ -1,6 +1,8 @@
 // Gradients whose ranks have a GPU each: over NCCL, with the bits of the CPU.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -149,6 +151,52 @@ std::vector<std::vector<std::byte>> WithARankThatJoins(const CompressionOptions&
 TEST_F(GroupOverNccl, GoesOnWithoutARankThatHasJoined) {
   for (const CompressionOptions& compression : {CompressionOptions{}, kDgc}) {
     EXPECT_EQ(WithARankThatJoins(compression, true, 2), WithARankThatJoins(compression, false, 2));
+  }
+}
+
+/// One rank, whose NCCL has nobody to wait for.
+using OneOverNccl = OnGpuEach<1>;
+
+TEST_F(OneOverNccl, LetsTheProgramGoOnBeforeItsGradientsAreThere) {
+  if (TestedGpuLibrary().Find("weir_emulated_gpu_launches") != nullptr) {
+    GTEST_SKIP() << "an emulated GPU does nothing while it calls the host";
+  }
+  const Shape shape{1000};
+  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc}) {
+    SCOPED_TRACE(testing::PrintToString(compression));
+    RunLocal(
+        1,
+        [&](Engine& engine) {
+          Program program(0);
+          ProgramMemory gradient(&program, 1000 * sizeof(float));
+          const auto group =
+              engine.Register({.name = "g",
+                               .tensors = {{.name = "w", .shape = shape, .device = {0}}},
+                               .compression = compression});
+          struct Gate {
+            std::promise<void> opens;
+            bool opened = false;
+          } gate;
+          const float rate = 0.1f;
+          group->BeginStep({.learning_rates = {&rate, 1}, .stream = gradient.stream()});
+          program.gpu.api().call_in(
+              gradient.stream(),
+              [](void* data) {
+                auto& held = *static_cast<Gate*>(data);
+                held.opened = held.opens.get_future().wait_for(std::chrono::seconds(20)) ==
+                              std::future_status::ready;
+              },
+              &gate);
+          void* const data = gradient.Write(std::vector<std::byte>(1000 * sizeof(float)));
+          group->Submit(0, {data, DType::kFloat32, shape, {0}, gradient.stream()},
+                        {data, DType::kFloat32, shape, {0}, gradient.stream()});
+          group->EndStep();
+          group->WaitInStream(gradient.stream());
+          gate.opens.set_value();
+          group->WaitStep();
+          EXPECT_TRUE(gate.opened) << "it waited for the gradient";
+        },
+        OnTestedGpu());
   }
 }
 

@@ -112,3 +112,29 @@ def test_training_has_the_bits_of_the_cpu(on_gpu, compression, monkeypatch):
             assert torch.equal(gradient, one), step
     for kept, wanted in zip(state["weir"]["exchanges"], state_of_cpu["weir"]["exchanges"]):
         assert torch.equal(kept, wanted)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no GPU here")
+@pytest.mark.skipif(os.environ.get("WEIR_GPU_TRANSPORT") == "mpi-staged",
+                    reason="through the host a step is waited for")
+@pytest.mark.parametrize("compression", [hvd.Compression.none, hvd.Compression.dgc(density=0.1)],
+                         ids=["none", "dgc"])
+def test_a_program_goes_on_while_its_gpu_works(compression):
+    parameter = torch.nn.Parameter(torch.ones(1000, device="cuda"))
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD([parameter], lr=1.0),
+                                         named_parameters=[("w", parameter)],
+                                         compression=compression)
+    done = torch.cuda.Event()
+    for step in range(3):
+        torch.cuda.synchronize()
+        optimizer.zero_grad()
+        if step > 0:  # In its first step an optimizer finds out what there is to exchange.
+            torch.cuda._sleep(1_000_000_000)
+        parameter.sum().backward()
+        optimizer.step()
+        done.record()
+        assert step == 0 or not done.query(), "it waited for the GPU"
+    assert optimizer.step_report.step == 2
+    if compression is hvd.Compression.none:
+        assert torch.equal(parameter.detach().cpu(), torch.full((1000,), -2.0))

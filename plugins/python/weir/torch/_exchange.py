@@ -90,7 +90,7 @@ class FusedExchange:
         self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
         # Whether a step is skipped is to be known at its end.
         self._runs_ahead = not self.skips_nonfinite and all(
-            member.parameter.device.type == "cuda" for member in members)
+            _tensors.place_of(member.parameter)[0] >= 0 for member in members)
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""
         self._group: _core.GradientGroup = _core.register(

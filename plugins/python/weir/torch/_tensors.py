@@ -45,14 +45,19 @@ def listed(tensors: Any) -> Tuple[torch.Tensor, ...]:
 
 ON_CPU = (-1, 0)
 
+# The second is public, and makes an object of it first: a step asks thousands of times.
+_stream_of: Callable[[int], int] = getattr(
+    torch._C, "_cuda_getCurrentRawStream",
+    lambda device: torch.cuda.current_stream(device).cuda_stream)
+
 
 def place_of(tensor: torch.Tensor) -> Tuple[int, int]:
     """Where the tensor lies: the number of its GPU, or -1, and the CUDA stream in which the program
     works on it now."""
-    if tensor.device.type != "cuda":  # Others are refused where they are to cross.
+    if not tensor.is_cuda:  # Others are refused where they are to cross.
         return ON_CPU
-    stream = torch.cuda.current_stream(tensor.device)
-    return tensor.device.index, stream.cuda_stream
+    device = tensor.get_device()
+    return device, _stream_of(device)
 
 
 def on_cpu(tensor: torch.Tensor) -> torch.Tensor:

@@ -1,5 +1,6 @@
 #include "coordinator/gpu_slices.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "coordinator/convert.h"
@@ -16,7 +17,7 @@ GpuSlices::GpuSlices(const Gpu& gpu, std::span<const GradientSlice> slices)
     : slices_(slices), stream_(gpu) {
   for (const GradientSlice& slice : slices) {
     places_.push_back(bytes_);
-    if (slice.ready) bytes_ += NextLine(BytesOf(slice));
+    if (slice.on_gpu) bytes_ += NextLine(BytesOf(slice));
   }
 }
 
@@ -24,11 +25,22 @@ std::size_t GpuSlices::PlaceOf(const GradientSlice& slice) const {
   return places_[static_cast<std::size_t>(&slice - slices_.data())];
 }
 
+// One event for a stream, not one for a tensor: each takes the program's thread a while.
+void GpuSlices::RecordProgram() {
+  for (const GradientSlice& slice : slices_) {
+    if (!slice.on_gpu || std::ranges::count(program_streams_, slice.stream) > 0) continue;
+    const std::size_t number = program_streams_.size();
+    if (number == program_work_.size()) {
+      program_work_.push_back(std::make_unique<GpuEvent>(stream_.gpu()));
+    }
+    program_work_[number]->Record(slice.stream);
+    program_streams_.push_back(slice.stream);
+  }
+}
+
 void GpuSlices::WaitForProgram() {
   if (std::exchange(waits_, true)) return;
-  for (const GradientSlice& slice : slices_) {
-    if (slice.ready) stream_.WaitFor(*slice.ready);
-  }
+  for (std::size_t i = 0; i < program_streams_.size(); ++i) stream_.WaitFor(*program_work_[i]);
 }
 
 const void* GpuSlices::Gradient(const GradientSlice& slice) {
@@ -39,7 +51,7 @@ const void* GpuSlices::Gradient(const GradientSlice& slice) {
 void GpuSlices::Fetch() {
   gradients_.Reserve(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
   for (const GradientSlice& slice : slices_) {
-    if (!slice.ready || slice.gradient == nullptr) continue;
+    if (!slice.on_gpu || slice.gradient == nullptr) continue;
     stream_.Copy(gradients_.data() + PlaceOf(slice), slice.gradient, BytesOf(slice));
   }
   stream_.Await();
@@ -54,7 +66,7 @@ void GpuSlices::Deliver(const GradientSlice& slice, std::span<const float> resul
 }
 
 bool GpuSlices::IsMeasured(const GradientSlice& slice) {
-  return slice.ready != nullptr && slice.dtype != DType::kFloat64 && slice.elements > 0;
+  return slice.on_gpu && slice.dtype != DType::kFloat64 && slice.elements > 0;
 }
 
 std::vector<double> GpuSlices::SquaredNorms(

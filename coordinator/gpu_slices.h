@@ -15,15 +15,17 @@ namespace weir {
 
 struct GradientSlice;
 
-/// Those gradients of a bucket that lie on a GPU (GradientSlice::ready), on their way through the
+/// Those gradients of a bucket that lie on a GPU (GradientSlice::on_gpu), on their way through the
 /// host's memory: what all routes can work with. Belongs to whoever holds the bucket.
 class GpuSlices {
  public:
   /// `slices`: all of the bucket, which live longer than this.
   GpuSlices(const Gpu& gpu, std::span<const GradientSlice> slices);
 
-  /// What stream() is given from here on waits for the program's work on all of them before their
-  /// submissions: first of all in a step. Without effect when called again.
+  /// All of the step are submitted: what their streams hold now is the program's work on them.
+  void RecordProgram();
+  /// What stream() is given from here on waits for that: first of all in a step. Without effect
+  /// when called again.
   void WaitForProgram();
 
   /// The slice's gradient of this step, as it is, until the step ends. Those of the whole bucket
@@ -39,7 +41,10 @@ class GpuSlices {
   /// Kernels read no fp64.
   static bool IsMeasured(const GradientSlice& slice);
   /// The step is over.
-  void Forget() { fetched_ = waits_ = false; }
+  void Forget() {
+    fetched_ = waits_ = false;
+    program_streams_.clear();
+  }
 
  private:
   void Fetch();
@@ -53,7 +58,9 @@ class GpuSlices {
   // Pinned, made when first needed; each slice at its place.
   GpuMemory gradients_;
   GpuMemory results_;
-  std::unique_ptr<GpuNorms> norms_;  ///< Of those that IsMeasured; made when first asked for.
+  std::unique_ptr<GpuNorms> norms_;     ///< Of those that IsMeasured; made when first asked for.
+  std::vector<void*> program_streams_;  ///< Of this step; usually one.
+  std::vector<std::unique_ptr<GpuEvent>> program_work_;  ///< In each of them, and perhaps more.
   bool fetched_ = false;
   bool waits_ = false;
 };

@@ -38,6 +38,8 @@ class GradientBucket final : public Bucket {
   void SetQueued(Handle handle) { queued_ = handle; }
   Handle queued() const { return queued_; }
   void LetWait(void* stream) const { gradients_.LetWait(stream); }
+  /// After the one that completes it: what streams of the program hold now comes before the run.
+  void RecordProgram() { gradients_.RecordProgram(); }
   /// Time of the step's first submission, 0 before it.
   std::atomic<std::int64_t> first_ns = 0;
 

@@ -121,7 +121,7 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
   slice.dtype = tensor.dtype;
   slice.parameter_group = tensor.parameter_group;
   slice.compressor = plan_.compressors[p].get();
-  if (tensor.device.is_gpu()) slice.ready = std::make_unique<GpuEvent>(*gpu_);
+  slice.on_gpu = tensor.device.is_gpu();
   slice.record_index =
       coordinator_.NameGradient({.name = spec_.name + "/" + part.name + set_.Suffix(),
                                  .routes = RouteNames(),

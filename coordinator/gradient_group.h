@@ -114,6 +114,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   Exchange Wanted(const GradientBucket& bucket) const;
   /// Throws InvalidArgument when strict settings forbid that the bucket travels like this.
   void CheckStrict(const GradientBucket& bucket, RouteKind route) const;
+  /// Throws what CUDA says of a stream of another device.
+  void CheckStream(void* stream);
   void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
                        const TensorView& update) const;
   Handle Enter(std::size_t index, const void* gradient, void* update, void* stream,
@@ -162,6 +164,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
   std::optional<StepRecorder::Part> step_part_;  ///< From BeginStep to the end of WaitStep.
   void* step_stream_ = nullptr;                  ///< StepInfo::stream.
+  std::atomic<void*> checked_stream_ = this;  ///< By CheckStream, the last one; no stream at first.
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;
 };

@@ -34,10 +34,10 @@ struct GradientSlice {
   Compressor* compressor = nullptr;
   int server = 0;                   ///< Who adds up, where the route has servers.
   Compressor* answering = nullptr;  ///< Where that is this rank: compresses the mean.
-  /// Of a gradient on a GPU: the program's work on it, and on its update, before the submission.
-  std::unique_ptr<GpuEvent> ready;
+  bool on_gpu = false;
 
   // One step's submission.
+  void* stream = nullptr;          ///< On a GPU: in which the program works on it and its update.
   const void* gradient = nullptr;  ///< Null: zeros.
   void* update = nullptr;          ///< Null: the result is dropped.
   std::shared_ptr<const void> owner;
@@ -139,7 +139,10 @@ class GradientSlices {
   void MergeMeans(std::span<const Payloads> received);
 
   // Of gradients on a GPU.
-  /// Before all else in a step: as of GpuSlices.
+  /// All are submitted, and then before all else in a step: as of GpuSlices.
+  void RecordProgram() {
+    if (gpu_) gpu_->RecordProgram();
+  }
   void WaitForProgram() {
     if (gpu_) gpu_->WaitForProgram();
   }
@@ -148,7 +151,7 @@ class GradientSlices {
   GpuCompression& gpu_compression() { return *gpu_compression_; }
 
   /// False: routes may not touch the slice's gradient and update, but for what follows.
-  static bool OnHost(const GradientSlice& slice) { return slice.ready == nullptr; }
+  static bool OnHost(const GradientSlice& slice) { return !slice.on_gpu; }
   /// Hands a result over to where the slice's belongs, unless it lies there.
   void Deliver(const GradientSlice& slice, std::span<const float> result) const;
   /// What was handed over is there.

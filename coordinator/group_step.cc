@@ -148,12 +148,15 @@ Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, Te
   }
 }
 
+void GradientGroupImpl::CheckStream(void* stream) {
+  if (checked_stream_.load(std::memory_order_relaxed) == stream) return;
+  GpuEvent(*gpu_).Record(stream);
+  checked_stream_.store(stream, std::memory_order_relaxed);
+}
+
 Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update, void* stream,
                                 const std::shared_ptr<const void>& owner) {
-  // First what may fail: a stream of another device.
-  for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
-    if (GpuEvent* const ready = SliceAt(slices_[p]).ready.get()) ready->Record(stream);
-  }
+  if (spec_.tensors[index].device.is_gpu()) CheckStream(stream);  // First what may fail.
   const Handle handle =
       coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
   places_[index].handle = handle;
@@ -166,6 +169,7 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
     const std::size_t at = plan_.parts[p].begin * width;
     slice.gradient = gradient == nullptr ? nullptr : static_cast<const std::byte*>(gradient) + at;
     slice.update = update == nullptr ? nullptr : static_cast<std::byte*>(update) + at;
+    slice.stream = stream;
     slice.owner = owner;
     slice.handle = handle;
     slice.trace.submitted_ns = now_ns;
@@ -186,6 +190,11 @@ void GradientGroupImpl::CountSubmission(GradientBucket& bucket, std::int64_t now
       bucket.RecordOf(Stage::kQueue, bucket.first_ns.load(std::memory_order_relaxed), NowNs());
   record.bytes_in = record.bytes_out = bucket.dense_bytes();
   coordinator_.recorder().Add(record);
+  try {
+    bucket.RecordProgram();
+  } catch (const std::exception&) {
+    return coordinator_.Fail(std::current_exception());  // A GPU that has failed.
+  }
   coordinator_.Run(&bucket);
 }
 

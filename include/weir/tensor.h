@@ -50,7 +50,7 @@ class Shape {
 /// On a GPU, `data` is the device's address and `stream` the cudaStream_t (null: the default
 /// stream) in which the program works on the tensor: what that stream holds when the tensor is
 /// handed over is waited for, on the GPU, before it is read or written; and what the engine does to
-/// it is done when its handle is.
+/// it is done when its handle is. A stream lives at least until then.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kFloat32;

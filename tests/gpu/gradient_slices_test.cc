@@ -34,6 +34,7 @@ const Tensor kTensors[] = {{"w", Shape{30, 43}, DType::kFloat32},
                            {"half", Shape{20, 50}, DType::kFloat16},
                            {"brain", Shape{9}, DType::kBFloat16}};
 constexpr std::size_t kCount = 4;
+constexpr std::size_t kStreams = 2;
 
 using Values = std::vector<std::vector<float>>;
 using Bytes = std::vector<std::byte>;
@@ -65,11 +66,13 @@ class Bucket {
         }
         slice.gradient = gradients_on_gpu_.back().data();
         slice.update = updates_on_gpu_.back().data();
-        slice.ready = std::make_unique<GpuEvent>(*gpu);
+        slice.on_gpu = true;
       }
       slice.compressor = compressors_.back().get();
     }
-    if (gpu != nullptr) program_ = std::make_unique<GpuStream>(*gpu);
+    for (std::size_t i = 0; gpu != nullptr && i < kStreams; ++i) {
+      program_.push_back(std::make_unique<GpuStream>(*gpu));
+    }
     slices_ = std::make_unique<GradientSlices>("bucket", 0, std::move(slices), step_, gpu);
   }
 
@@ -92,10 +95,12 @@ class Bucket {
         slice.gradient = gradients_[t].data();
         continue;
       }
-      program_->Copy(gradients_on_gpu_[t].data(), gradients_[t].data(), gradients_[t].size());
-      program_->Copy(updates_on_gpu_[t].data(), updates_[t].data(), updates_[t].size());
-      slice.ready->Record(program_->handle());
+      GpuStream& program = *program_[t % kStreams];
+      program.Copy(gradients_on_gpu_[t].data(), gradients_[t].data(), gradients_[t].size());
+      program.Copy(updates_on_gpu_[t].data(), updates_[t].data(), updates_[t].size());
+      slice.stream = program.handle();
     }
+    slices_->RecordProgram();
     slices_->WaitForProgram();
   }
   std::vector<Bytes> Encode(std::size_t count = kCount, bool staged = false) {
@@ -125,7 +130,7 @@ class Bucket {
 
   std::vector<Bytes> Updates() {
     if (gpu_ == nullptr) return updates_;
-    program_->Await();
+    for (const auto& program : program_) program->Await();
     for (std::size_t t = 0; t < kCount; ++t) {
       gpu_->api().copy(updates_[t].data(), updates_on_gpu_[t].data(), updates_[t].size());
     }
@@ -169,7 +174,7 @@ class Bucket {
   std::vector<Bytes> updates_;
   std::vector<GpuMemory> gradients_on_gpu_;
   std::vector<GpuMemory> updates_on_gpu_;
-  std::unique_ptr<GpuStream> program_;
+  std::vector<std::unique_ptr<GpuStream>> program_;  ///< Streams in which it works.
   std::unique_ptr<GradientSlices> slices_;
 };
 

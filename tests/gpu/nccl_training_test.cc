@@ -173,12 +173,20 @@ TEST_F(OneOverNccl, LetsTheProgramGoOnBeforeItsGradientsAreThere) {
               engine.Register({.name = "g",
                                .tensors = {{.name = "w", .shape = shape, .device = {0}}},
                                .compression = compression});
+          const float rate = 0.1f;
+          const auto submit = [&] {
+            group->BeginStep({.learning_rates = {&rate, 1}, .stream = gradient.stream()});
+            void* const data = gradient.Write(std::vector<std::byte>(1000 * sizeof(float)));
+            group->Submit(0, {data, DType::kFloat32, shape, {0}, gradient.stream()},
+                          {data, DType::kFloat32, shape, {0}, gradient.stream()});
+            group->EndStep();
+          };
+          submit();  // A GPU loads kernels and NCCL connects while nothing else runs.
+          group->WaitStep();
           struct Gate {
             std::promise<void> opens;
             bool opened = false;
           } gate;
-          const float rate = 0.1f;
-          group->BeginStep({.learning_rates = {&rate, 1}, .stream = gradient.stream()});
           program.gpu.api().call_in(
               gradient.stream(),
               [](void* data) {
@@ -187,10 +195,7 @@ TEST_F(OneOverNccl, LetsTheProgramGoOnBeforeItsGradientsAreThere) {
                               std::future_status::ready;
               },
               &gate);
-          void* const data = gradient.Write(std::vector<std::byte>(1000 * sizeof(float)));
-          group->Submit(0, {data, DType::kFloat32, shape, {0}, gradient.stream()},
-                        {data, DType::kFloat32, shape, {0}, gradient.stream()});
-          group->EndStep();
+          submit();
           group->WaitInStream(gradient.stream());
           gate.opens.set_value();
           group->WaitStep();

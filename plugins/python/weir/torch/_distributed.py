@@ -14,7 +14,7 @@ from weir.torch import (
     _adam, _by_name, _first_step, _in_place, _look_ahead, _loss_scale, _momentum,
     _momentum_handover, _nonfinite, _reduce_op, _state)
 from weir.torch._compression import averaging
-from weir.torch._exchange import FusedExchange, Member, Reduction, SingleExchange
+from weir.torch._exchange import FusedExchange, Member, Reduction, SingleExchange, report_of
 from weir.torch._own_compressor import OwnExchange
 from weir.torch._slot import Slot, checked_passes
 from weir.torch._sparse_exchange import SparseExchange
@@ -250,9 +250,8 @@ class Distributed(_Wrapped):
             for slot in self._weir_slots.values():
                 if not slot.submitted:
                     self._weir_submit(slot)
-            for exchange in self._weir_exchanges:
+            for exchange in (*self._weir_exchanges, self._weir_sparse):
                 exchange.finish()
-            self._weir_sparse.finish()
             self._weir_decay_weights()
             if not self._weir_skipped():
                 _momentum_handover.forget(self)
@@ -276,16 +275,11 @@ class Distributed(_Wrapped):
 
     @property
     def step_report(self) -> Any:
-        """What the engine reports of the last step, of gradients that it fuses; None: nothing.
-        Waits until that step is done, where it goes on on a GPU."""
-        reports = [exchange.report() for exchange in self._weir_exchanges]
-        reports = [report for report in reports if report is not None]
-        return next((report for report in reports if report.skipped),
-                    reports[-1] if reports else None)
+        """What the engine reports of the last step, None: nothing. Waits for what a GPU still does."""
+        return report_of(self._weir_exchanges)
 
     def _weir_skipped(self) -> bool:
-        may_skip = any(exchange.skips_nonfinite for exchange in self._weir_exchanges)
-        return may_skip and self.step_report is not None and self.step_report.skipped
+        return any(exchange.skipped() for exchange in self._weir_exchanges)
 
     @contextlib.contextmanager
     def skip_synchronize(self) -> Iterator[None]:

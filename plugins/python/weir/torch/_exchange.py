@@ -89,7 +89,7 @@ class FusedExchange:
             _tensors.place_of(member.parameter)[0]) for member in members]
         self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
         # Whether a step is skipped is to be known at its end.
-        self._runs_ahead = not self.skips_nonfinite and all(
+        self._runs_ahead = compression.get("skip_nonfinite", "false") == "false" and all(
             _tensors.place_of(member.parameter)[0] >= 0 for member in members)
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""
@@ -145,7 +145,7 @@ class FusedExchange:
         finally:
             self._open = False
         self._loan.give_back()
-        self._scale_results(self.skips_nonfinite and self._skipped())
+        self._scale_results(self.skipped())
 
     def _wait_in_streams(self) -> None:
         # Where gradients were submitted, their memory may be used again.
@@ -166,7 +166,10 @@ class FusedExchange:
         self._wait()
         return self._report
 
-    def _skipped(self) -> bool:
+    def skipped(self) -> bool:
+        """No rank applied that step."""
+        if self._runs_ahead:
+            return False
         report = self.report()
         return report is not None and report.skipped
 
@@ -235,6 +238,9 @@ class SingleExchange:
     def report(self) -> None:
         """The engine reports of groups alone."""
 
+    def skipped(self) -> bool:
+        return False
+
     def __init__(self, name: str, members: Sequence[Member], reduction: Reduction) -> None:
         self._name = name
         self._members = list(members)
@@ -270,3 +276,11 @@ class SingleExchange:
 
     def close(self) -> None:
         pass
+
+
+def report_of(exchanges: Sequence[Any]) -> Any:
+    """What the engine reports of a step of all of them: of one that was skipped, or else the last
+    report; None: there is none."""
+    reports = [report for report in (exchange.report() for exchange in exchanges)
+               if report is not None]
+    return next((report for report in reports if report.skipped), reports[-1] if reports else None)

@@ -77,6 +77,9 @@ class OwnExchange:
     def report(self) -> None:
         """The engine reports of groups alone."""
 
+    def skipped(self) -> bool:
+        return False
+
     def give_up(self) -> None:
         """Ends a step that an error has interrupted. Leaving the job ends its operations."""
         self.close()

@@ -66,6 +66,26 @@ def test_ranks_may_fail_at_different_places_of_a_step(rank):
     assert torch.equal(found, trained(rank, "dgc", lambda step, place: None)[0])
 
 
+def test_what_a_failed_step_left_is_not_saved(monkeypatch):
+    net = model(seed=3)
+    optimizer = distributed(net, COMPRESSIONS["dgc"])
+    state = hvd.elastic.TorchState(net, optimizer, step=0)
+    before = weights(net)
+    with torch.no_grad():
+        net[0].weight.add_(1.0)
+    exchange = optimizer._weir_exchanges[0]  # Whose step goes on, as it may on a GPU.
+
+    def fail():
+        raise hvd.HorovodInternalError("made up")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(exchange, "report", fail)
+        with pytest.raises(hvd.HorovodInternalError, match="made up"):
+            state.commit()
+    state.restore()
+    assert torch.equal(weights(net), before)
+
+
 def test_an_interrupt_restores_nothing(rank):
     failing = Once(5, "before", hvd.elastic.HostsUpdatedInterrupt())
     found, runs = trained(rank, "dgc", failing)

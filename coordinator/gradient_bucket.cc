@@ -71,6 +71,7 @@ void GradientBucket::Measure() {
 void GradientBucket::Done() {
   gradients_.Keep();
   delivered_ = true;
+  delivered_ns_ = NowNs();
   RecordGradients();
   Fulfil(nullptr);
 }

@@ -128,6 +128,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void CheckEnded(const char* call) const;
   void OnGate(bool pass);
   StepReport Report() const;
+  /// When the step was over: for a program that went on, when its results were there.
+  std::int64_t StepEndNs() const;
   /// Of whatever this rank keeps.
   std::vector<NamedCompressor> NamedCompressors() const;
   /// Of the parts that it serves.
@@ -163,6 +165,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::vector<float> rates_;           ///< Of this step, by parameter group.
   std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
   std::optional<StepRecorder::Part> step_part_;  ///< From BeginStep to the end of WaitStep.
+  std::int64_t went_on_ns_ = 0;                  ///< When WaitInStream returned; 0: it did not.
   void* step_stream_ = nullptr;                  ///< StepInfo::stream.
   std::atomic<void*> checked_stream_ = this;  ///< By CheckStream, the last one; no stream at first.
   bool skipped_ = false;

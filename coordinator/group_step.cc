@@ -72,6 +72,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   }
   SetContexts(info);
   step_stream_ = info.stream;
+  went_on_ns_ = 0;
   OpenStep();
   for (const auto& bucket : buckets_) {
     const RouteKind route = ChooseRoute(*bucket);
@@ -233,6 +234,14 @@ void GradientGroupImpl::WaitInStream(void* stream) {
   CheckEnded("WaitInStream");
   for (const auto& bucket : buckets_) coordinator_.WaitIfKnown(bucket->queued());
   for (const auto& bucket : buckets_) bucket->LetWait(stream);
+  went_on_ns_ = NowNs();
+}
+
+std::int64_t GradientGroupImpl::StepEndNs() const {
+  if (went_on_ns_ == 0) return NowNs();
+  std::int64_t end_ns = went_on_ns_;
+  for (const auto& bucket : buckets_) end_ns = std::max(end_ns, bucket->delivered_ns());
+  return end_ns;
 }
 
 StepReport GradientGroupImpl::WaitStep() {
@@ -262,7 +271,7 @@ StepReport GradientGroupImpl::WaitStep() {
                    .bytes_in = report.dense_bytes,
                    .bytes_out = report.wire_bytes,
                    .density = static_cast<float>(report.density)},
-                  NowNs());
+                  StepEndNs());
   step_part_.reset();
   ++next_step_;
   if (!report.skipped) previous_rates_ = rates_;

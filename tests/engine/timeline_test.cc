@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -67,6 +70,47 @@ TEST_P(Timelines, ThatCannotBeWrittenLeaveTheJobAsItIs) {
                 testing::ThrowsMessage<InvalidArgument>(HasSubstr("/nonexistent/t")));
     SumOne(engine, "x");
   });
+}
+
+/// The tracks of a rank's events, by number.
+std::map<int, std::string> TracksOf(const nlohmann::json& events) {
+  std::map<int, std::string> tracks;
+  for (const auto& event : events) {
+    if (event.at("name") == "thread_name") tracks[event.at("tid")] = event.at("args").at("name");
+  }
+  return tracks;
+}
+
+TEST(Timeline, EndsTheStepOfAProgramThatWentOnWhenItsResultsWereThere) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "run.json";
+  RunLocal(1, [&](Engine& engine) {
+    engine.StartTimeline(path);
+    const auto group =
+        engine.Register({.name = "g", .tensors = {{.name = "w", .shape = Shape{1}}}});
+    float value = 1.0f;
+    group->BeginStep({});
+    engine.Wait(
+        group->Submit(0, {&value, DType::kFloat32, Shape{1}}, {&value, DType::kFloat32, Shape{1}}));
+    group->EndStep();
+    group->WaitInStream(nullptr);
+    SumOne(engine, "later");
+    group->WaitStep();
+    engine.StopTimeline();
+  });
+  std::ifstream file(RankPath(path, 0));
+  const auto events = nlohmann::json::parse(file);
+  const auto tracks = TracksOf(events);
+  std::optional<double> step_end;
+  std::optional<double> later;
+  for (const auto& event : events) {
+    if (event.at("ph") != "X") continue;
+    const double start = event.at("ts");
+    if (event.at("name") == "STEP") step_end = start + event.at("dur").get<double>();
+    if (tracks.at(event.at("tid")) == "later") later = std::min(later.value_or(start), start);
+  }
+  ASSERT_TRUE(step_end && later);
+  EXPECT_LE(*step_end, *later);
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Timelines, testing::ValuesIn(JobSizes()),

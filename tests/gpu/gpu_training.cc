@@ -77,13 +77,16 @@ Trained TrainOne(Engine& engine, const GpuTraining& training, const Placement& p
                     {Spoil(updates[t]), tensor.dtype, tensor.shape, device, stream});
     }
     group->EndStep();
-    if (training.waits_in_stream && program) {
+    const auto read = [&] {
+      for (ProgramMemory& update : updates) trained.updates.push_back(update.Read());
+    };
+    const bool goes_on = training.waits_in_stream && program;
+    if (goes_on) {
       group->WaitInStream(stream);
-    } else {
-      trained.reports.push_back(group->WaitStep());
+      read();
     }
-    for (ProgramMemory& update : updates) trained.updates.push_back(update.Read());
-    if (training.waits_in_stream && program) trained.reports.push_back(group->WaitStep());
+    trained.reports.push_back(group->WaitStep());
+    if (!goes_on) read();
   }
   std::ostringstream out;
   group->Save(out);

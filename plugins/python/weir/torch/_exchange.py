@@ -228,10 +228,10 @@ class FusedExchange:
         self._group.close()
 
 
-class SingleExchange:
-    """Gradients that are all-reduced one by one: types and reductions that are not fused."""
+class Unfused:
+    """What exchanges have in common whose gradients the engine takes one by one."""
 
-    compression: Options = {}
+    compression: Options = {}  # The engine has no part in it.
     skips_nonfinite = False
     loss_scale: Optional[float] = None  # Stays on them.
 
@@ -240,6 +240,10 @@ class SingleExchange:
 
     def skipped(self) -> bool:
         return False
+
+
+class SingleExchange(Unfused):
+    """Gradients that are all-reduced one by one: types and reductions that are not fused."""
 
     def __init__(self, name: str, members: Sequence[Member], reduction: Reduction) -> None:
         self._name = name

@@ -9,19 +9,15 @@ from weir._process_sets import ProcessSet
 from weir.torch import _handles
 from weir.torch._allreduce import allreduce_async_
 from weir.torch._compression import Options
-from weir.torch._exchange import Member, Reduction
+from weir.torch._exchange import Member, Reduction, Unfused
 
 
-class OwnExchange:
+class OwnExchange(Unfused):
     """Gradients that are compressed here, all-reduced one by one and decompressed: what the
     program's code makes of them is not known before, so that the engine cannot fuse them.
 
     ``submit`` may come from any thread; the rest belongs to one.
     """
-
-    compression: Options = {}  # The engine has no part in it.
-    skips_nonfinite = False
-    loss_scale: Any = None     # Stays on them.
 
     def __init__(self, name: str, members: Sequence[Member], reduction: Reduction, compressor: Any,
                  process_set: ProcessSet) -> None:
@@ -73,12 +69,6 @@ class OwnExchange:
             raise ValueError(f"{self._own()}.decompress made {list(found.shape)} of the gradient of "
                              f"'{name}', whose shape is {list(gradient.shape)}")
         gradient.copy_(found)
-
-    def report(self) -> None:
-        """The engine reports of groups alone."""
-
-    def skipped(self) -> bool:
-        return False
 
     def give_up(self) -> None:
         """Ends a step that an error has interrupted. Leaving the job ends its operations."""

@@ -8,6 +8,16 @@
 #include "weir/error.h"
 
 namespace weir::fuzz {
+namespace {
+
+bool HasScalar(const Request& request) {
+  for (std::size_t i = 0; i < request.tensors(); ++i) {
+    if (request.shape_of(i).rank() == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 void Run(std::span<const std::byte> message) {
   std::vector<Request> requests;
@@ -24,7 +34,15 @@ void Run(std::span<const std::byte> message) {
   }
   if (requests.empty()) return;
   const auto disagreement = FindDisagreement(requests, ranks);
-  WEIR_CHECK(!disagreement || (!disagreement->text.empty() && disagreement->ranks.size() == 2));
+  if (!disagreement) return;
+  WEIR_CHECK(!disagreement->text.empty());
+  const std::vector<int>& named = disagreement->ranks;
+  WEIR_CHECK(named.front() == ranks.front());
+  if (named.size() == 1) {
+    WEIR_CHECK(GathersRows(requests.front().kind) && HasScalar(requests.front()));
+  } else {
+    WEIR_CHECK(named.size() == 2 && named[0] < named[1] && named[1] <= ranks.back());
+  }
 }
 
 std::vector<Bytes> Seeds() {
@@ -35,6 +53,8 @@ std::vector<Bytes> Seeds() {
     const std::vector<Request> twice = {request, request};
     seeds.push_back(Encode(std::span<const Request>(twice)));
   }
+  const std::vector<Request> scalar = {{.kind = RequestKind::kAllgather, .name = "scalar"}};
+  seeds.push_back(Encode(std::span<const Request>(scalar)));
   return seeds;
 }
 

@@ -21,6 +21,8 @@ inline std::vector<Request> SampleRequests() {
   group.members = {{"a", DType::kFloat16, Shape{4}}, {"b", DType::kFloat32, Shape{}}};
   group.settings = {{"compressor", "dgc"}, {"density", "0.001"}};
   group.slots = 4;
+  group.gpu = "GPU-1";
+  group.gpu_alone = true;
   return requests;
 }
 

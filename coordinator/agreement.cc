@@ -221,7 +221,8 @@ std::optional<Disagreement> FindDisagreement(std::span<const Request> requests,
   if (auto found = CompareAspects(requests, ranks)) return found;
   const Request& first = requests.front();
   const bool registers = first.kind == RequestKind::kGroup;
-  if (!registers) {
+  // Of other kinds nothing says that all ranks have as many members.
+  if (IsOperation(first)) {
     if (auto found = CompareTensors(requests, ranks)) return found;
   }
   std::string stem = "Mismatched settings:";

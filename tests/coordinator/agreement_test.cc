@@ -191,6 +191,15 @@ TEST(Agreement, AGroupWithoutRowsIsRefused) {
             "Process-set rank zero tried to ALLGATHER a rank-zero tensor. (tensor 'g[1]')");
 }
 
+// As no rank of ours sends it: read past its end before.
+TEST(Agreement, MembersOfWhatHasNoTensorsAreNotLookedAt) {
+  Request usual{.kind = RequestKind::kBarrier, .name = "b"};
+  usual.members = {{"", DType::kFloat32, Shape{4}}, {"", DType::kFloat32, Shape{2}}};
+  Request other = usual;
+  other.members.clear();
+  EXPECT_EQ(TextFor(usual, other), "agreed");
+}
+
 TEST(Agreement, SparseTensorsMayDifferInTheirEntriesAlone) {
   Request usual{.kind = RequestKind::kSparseAllreduce, .name = "s", .op = ReduceOp::kSum};
   usual.members = {{"s.indices", DType::kInt64, Shape{4, 1}},

@@ -51,11 +51,11 @@ class Bench {
   void Steps(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       scale_ *= std::exp(0.02f * drift_(random_));
-      const GpuDgc::Part part{.gradient = gradients_.Next(),
-                              .dtype = dtype_,
-                              .scale = scale_,
-                              .k = k_,
-                              .payload = payload_.data()};
+      const GpuBucketCompressor::Part part{.gradient = gradients_.Next(),
+                                           .dtype = dtype_,
+                                           .scale = scale_,
+                                           .k = k_,
+                                           .payload = payload_.data()};
       dgc_->Encode({&part, 1}, stream_.handle());
       stream_.Await();  // As the engine does.
     }
@@ -92,7 +92,7 @@ class Bench {
   GpuMemory state_;  ///< u, then v.
   GpuMemory copy_;
   GpuMemory payload_;
-  std::unique_ptr<GpuDgc> dgc_;
+  std::unique_ptr<GpuBucketCompressor> dgc_;
   std::mt19937 random_{7};
   std::normal_distribution<float> drift_;
   float scale_ = 1.0f;

@@ -40,7 +40,8 @@ class Pass {
     dgc_ = KernelsOf(gpu.library())->make_dgc({&tensor, 1});
   }
   void operator()() {
-    const GpuDgc::Part part{.gradient = gradients_.Next(), .k = k_, .payload = payload_.data()};
+    const GpuBucketCompressor::Part part{
+        .gradient = gradients_.Next(), .k = k_, .payload = payload_.data()};
     dgc_->Encode({&part, 1}, stream_.handle());
     stream_.Await();
   }
@@ -52,7 +53,7 @@ class Pass {
   GpuGradients gradients_;
   GpuMemory state_;
   GpuMemory payload_;
-  std::unique_ptr<GpuDgc> dgc_;
+  std::unique_ptr<GpuBucketCompressor> dgc_;
 };
 
 /// The engine's step.

@@ -9,6 +9,7 @@ set(WEIR_CUDA_SOURCES
   compression/cuda/dgc_bucket.cu
   compression/cuda/dgc_select.cu
   compression/cuda/library.cu
+  compression/cuda/mean_momentum.cu
   compression/cuda/norms.cu
   compression/cuda/packing.cu
   compression/cuda/sparse_merge.cu

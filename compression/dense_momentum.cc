@@ -101,8 +101,7 @@ void DenseMomentum::Revert() {
 
 std::optional<GpuRule> DenseMomentum::gpu_rule() const {
   if (adam_ || IsLowBit(type_) || sent_.empty()) return std::nullopt;
-  return GpuRule{
-      .kind = GpuRule::Kind::kDenseMomentum, .momentum = momentum_, .m = m_, .values = type_};
+  return GpuDenseRule{.momentum = momentum_, .m = m_, .values = type_};
 }
 
 std::vector<Compressor::StateArray> DenseMomentum::State() {

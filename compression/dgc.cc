@@ -93,12 +93,11 @@ void Dgc::Finish(const StepContext& context, std::span<float> mean) {
 
 std::optional<GpuRule> Dgc::gpu_rule() const {
   if (settings_.adam || settings_.joint || IsLowBit(settings_.values)) return std::nullopt;
-  return GpuRule{.kind = GpuRule::Kind::kDgc,
-                 .momentum = settings_.rule.momentum,
-                 .m = settings_.rule.m,
-                 .masking = settings_.rule.masking,
-                 .gain_compensation = settings_.gain_compensation && settings_.rule.masking,
-                 .values = settings_.values};
+  return GpuDgcRule{.momentum = settings_.rule.momentum,
+                    .m = settings_.rule.m,
+                    .masking = settings_.rule.masking,
+                    .gain_compensation = settings_.gain_compensation && settings_.rule.masking,
+                    .values = settings_.values};
 }
 
 std::vector<Compressor::StateArray> Dgc::State() {

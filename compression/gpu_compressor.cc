@@ -17,17 +17,11 @@ GpuCompressor::GpuCompressor(std::unique_ptr<Compressor> cpu, std::size_t n, con
   }
 }
 
-float* GpuCompressor::ArrayOf(const std::string& name) const {
+float* GpuCompressor::Array(std::string_view name) const {
   for (std::size_t i = 0; i < names_.size(); ++i) {
     if (names_[i] == name) return reinterpret_cast<float*>(arrays_[i].data());
   }
   return nullptr;
-}
-
-float* GpuCompressor::momentum() const { return ArrayOf("momentum"); }
-
-float* GpuCompressor::kept() const {
-  return ArrayOf(rule_.kind == GpuRule::Kind::kDgc ? "velocity" : "error");
 }
 
 bool GpuCompressor::TakeRestored() { return std::exchange(restored_, false); }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/gpu.h"
@@ -23,9 +25,8 @@ class GpuCompressor final : public Compressor {
   GpuCompressor(std::unique_ptr<Compressor> cpu, std::size_t n, const Gpu& gpu);
 
   const GpuRule& rule() const { return rule_; }
-  /// u, in the GPU's memory; null with Momentum::kNone. And v, or what rounding has lost.
-  float* momentum() const;
-  float* kept() const;
+  /// The state array of this name, in the GPU's memory; null where there is none.
+  float* Array(std::string_view name) const;
 
   /// Whether State was written since this was asked last.
   bool TakeRestored();
@@ -58,9 +59,10 @@ class GpuCompressor final : public Compressor {
   std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload) const override {
     return cpu_->EntriesIn(payload);
   }
+  std::optional<DType> summable() const override { return cpu_->summable(); }
   /// Whether Finish changes the memory: then it is the kernels' work.
   bool FinishesOnGpu(const StepContext& context) const {
-    return rule_.kind == GpuRule::Kind::kDenseMomentum || context.dense_phase;
+    return std::holds_alternative<GpuDenseRule>(rule_) || context.dense_phase;
   }
   void Finish(const StepContext& context, std::span<float> mean) override;
   /// Never called.
@@ -71,8 +73,6 @@ class GpuCompressor final : public Compressor {
   void Restored() override;
 
  private:
-  /// Of the CPU's state array of this name.
-  float* ArrayOf(const std::string& name) const;
   template <typename Copy>
   void CopyState(const Copy& copy);
 

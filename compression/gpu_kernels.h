@@ -16,8 +16,69 @@
 /// throw std::runtime_error with what CUDA says.
 namespace weir {
 
-/// One tensor of a GpuDgc. Its u and v belong to the caller, begin at multiples of 16 bytes, and
-/// are written only between steps, with GpuDgc::Forget after it.
+/// What was received of one tensor, and where its mean goes.
+struct GpuMean {
+  /// A sender's payload, which the caller has checked.
+  struct Payload {
+    const std::byte* bytes = nullptr;  ///< Null: this rank sent nothing.
+    std::uint32_t entries = 0;         ///< That it holds, where it is one of entries.
+  };
+  std::span<const Payload> payloads;  ///< Of all ranks, in their order; as many for each tensor.
+  float gain = 1.0f;                  ///< What a DGC's mean is divided by once more.
+  void* mean = nullptr;               ///< n values; null: none is wanted.
+  DType dtype = DType::kFloat32;      ///< Of `mean`: or kFloat16, kBFloat16.
+};
+
+/// What the compressors of a bucket's tensors do, for all tensors in one launch of each kernel.
+/// Nothing waits for the GPU, and nothing is allocated while the counts of entries stay as they
+/// are. Not thread-safe. Encode and MergeMean are called when the GPU has done what was asked for
+/// before. Spans are in the order of the tensors.
+class GpuBucketCompressor {
+ public:
+  virtual ~GpuBucketCompressor() = default;
+
+  /// One tensor in a step.
+  struct Part {
+    const void* gradient = nullptr;  ///< n entries; null for zeros.
+    DType dtype = DType::kFloat32;   ///< Of the gradient: or kFloat16, kBFloat16.
+    float scale = 1.0f;              ///< StepContext::gradient_scale.
+    std::size_t k = 1;               ///< Entries to send, of n, where some are selected.
+    std::byte* payload = nullptr;    ///< Compressor::MaxEncodedBytes bytes; any alignment.
+  };
+  /// Compressor::Encode: takes the gradients in, writes the payloads, and leaves in the memory what
+  /// they lack.
+  virtual void Encode(std::span<const Part> parts, void* stream) = 0;
+
+  /// Compressor::Revert of the last Encode; nothing if that was done already.
+  virtual void Undo(void* stream) = 0;
+
+  /// Compressor::MergeMean, and its Finish outside the dense phase.
+  virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
+
+  /// Compressor::Finish of one tensor's mean, n floats, in the dense phase. `out`: n values of
+  /// `dtype`, or null.
+  virtual void Finish(std::size_t tensor, const float* mean, void* out, DType dtype,
+                      void* stream) = 0;
+
+  /// The memory was written from outside: forgets thresholds, and what Undo would put back.
+  virtual void Forget(void* stream) = 0;
+
+  /// Of one tensor.
+  struct Report {
+    std::uint64_t non_finite = 0;  ///< Compressor::non_finite_entries.
+    // Of a DGC, after its last Encode.
+    float kth_magnitude = 0.0f;    ///< The smallest |v| that was sent.
+    std::uint32_t candidates = 0;  ///< Entries that reached the pass's threshold.
+    bool reread = false;           ///< Too few or too many of them: v was read again.
+  };
+  /// Copies the reports of all tensors to the host, where they are once the stream has come so far.
+  virtual void FetchReports(void* stream) = 0;
+  virtual Report ReportOf(std::size_t tensor) const = 0;
+};
+
+/// A tensor with Deep Gradient Compression (compression/dgc.h): one launch takes all gradients in.
+/// Its u and v belong to the caller, begin at multiples of 16 bytes, and are written only between
+/// steps, with Forget after it.
 struct GpuDgcTensor {
   std::size_t n = 0;   ///< 1 <= n < 2^32.
   float* u = nullptr;  ///< Null with Momentum::kNone.
@@ -28,61 +89,7 @@ struct GpuDgcTensor {
   ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
 };
 
-/// What was received of one tensor, and where its mean goes.
-struct GpuMean {
-  /// A sender's payload, which the caller has checked.
-  struct Payload {
-    const std::byte* bytes = nullptr;  ///< Null: this rank sent nothing.
-    std::uint32_t entries = 0;         ///< That it holds.
-  };
-  std::span<const Payload> payloads;  ///< Of all ranks, in their order; as many for each tensor.
-  float gain = 1.0f;                  ///< What the mean is divided by once more.
-  void* mean = nullptr;               ///< n values; null: none is wanted.
-  DType dtype = DType::kFloat32;      ///< Of `mean`: or kFloat16, kBFloat16.
-};
-
-/// Deep Gradient Compression of all tensors of a bucket (compression/dgc.h): one launch takes all
-/// gradients in. Nothing waits for the GPU, and nothing is allocated while the counts of entries
-/// stay as they are. Not thread-safe. Encode and MergeMean are called when the GPU has done what
-/// was asked for before.
-class GpuDgc {
- public:
-  virtual ~GpuDgc() = default;
-
-  /// One tensor in a step.
-  struct Part {
-    const void* gradient = nullptr;  ///< n entries; null for zeros.
-    DType dtype = DType::kFloat32;   ///< Of the gradient: or kFloat16, kBFloat16.
-    float scale = 1.0f;              ///< StepContext::gradient_scale.
-    std::size_t k = 1;               ///< Entries to send, of n.
-    std::byte* payload = nullptr;    ///< SparsePayloadBytes(n, k, values) bytes; any alignment.
-  };
-  /// Takes the gradients in, selects, writes the payloads
-  /// and takes out of u and v what they hold: Dgc::Encode. `parts` in the order of the tensors.
-  virtual void Encode(std::span<const Part> parts, void* stream) = 0;
-
-  /// Puts back what the last Encode took out; nothing if that was done already.
-  virtual void Undo(void* stream) = 0;
-
-  /// Dgc::MergeMean, and its Finish outside the dense phase. `means` in the order of the tensors.
-  virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
-
-  /// u and v were written from outside: forgets thresholds, and what Undo would put back.
-  virtual void Forget(void* stream) = 0;
-
-  /// Of one tensor, after its last Encode.
-  struct Report {
-    float kth_magnitude = 0.0f;    ///< The smallest |v| that was sent.
-    std::uint32_t candidates = 0;  ///< Entries that reached the pass's threshold.
-    bool reread = false;           ///< Too few or too many of them: v was read again.
-    std::uint64_t non_finite = 0;  ///< See DgcStep::non_finite_entries.
-  };
-  /// Copies the reports of all tensors to the host, where they are once the stream has come so far.
-  virtual void FetchReports(void* stream) = 0;
-  virtual Report ReportOf(std::size_t tensor) const = 0;
-};
-
-/// One tensor of a GpuDenseMomentum, as in GpuDgcTensor.
+/// A tensor that stays dense where others have DGC (compression/dense_momentum.h). As GpuDgcTensor.
 struct GpuDenseTensor {
   std::size_t n = 0;
   float* u = nullptr;      ///< Null with Momentum::kNone.
@@ -92,42 +99,6 @@ struct GpuDenseTensor {
   ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
 };
 
-/// What DGC does with the tensors of a bucket that stay dense (compression/dense_momentum.h). As
-/// GpuDgc in everything else.
-class GpuDenseMomentum {
- public:
-  virtual ~GpuDenseMomentum() = default;
-
-  struct Part {
-    const void* gradient = nullptr;
-    DType dtype = DType::kFloat32;
-    float scale = 1.0f;
-    std::byte* payload = nullptr;  ///< DensePayloadBytes(n, values).
-  };
-  virtual void Encode(std::span<const Part> parts, void* stream) = 0;
-  virtual void Undo(void* stream) = 0;
-  /// DenseMomentum::MergeMean and its Finish; GpuMean::gain is not used.
-  virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
-  /// u and error were written from outside.
-  virtual void Forget(void* stream) = 0;
-  /// Copies to the host how many entries of each tensor were not finite so far, as FetchReports.
-  virtual void FetchCounts(void* stream) = 0;
-  virtual std::uint64_t NonFinite(std::size_t tensor) const = 0;
-};
-
-/// Momentum on a mean that came as it is: `out`, n values of `dtype`, becomes what ApplyMomentum
-/// makes of `mean`. Adds to `non_finite`, in the memory of the GPU, how many entries were not.
-struct GpuMomentum {
-  Momentum momentum = Momentum::kVanilla;
-  float m = 0.9f;
-  float* u = nullptr;
-  const float* mean = nullptr;
-  void* out = nullptr;
-  std::size_t n = 0;
-  DType dtype = DType::kFloat32;
-  unsigned long long* non_finite = nullptr;
-};
-
 /// A gradient of which a GpuNorms takes the norm.
 struct GpuNormPart {
   const void* values = nullptr;   ///< Null for zeros.
@@ -135,8 +106,8 @@ struct GpuNormPart {
   float scale = 1.0f;
 };
 
-/// The squared norms of all gradients of a bucket: the bits of cpu::SquaredNorm. As GpuDgc in
-/// everything else.
+/// The squared norms of all gradients of a bucket: the bits of cpu::SquaredNorm. As
+/// GpuBucketCompressor in everything else.
 class GpuNorms {
  public:
   virtual ~GpuNorms() = default;
@@ -147,7 +118,7 @@ class GpuNorms {
   virtual double SquaredNorm(std::size_t tensor) const = 0;
 };
 
-/// Gradients of a bucket side by side as fp32, and back. As GpuDgc in everything else.
+/// Gradients of a bucket side by side as fp32, and back. As GpuBucketCompressor in everything else.
 class GpuPacking {
  public:
   virtual ~GpuPacking() = default;
@@ -176,13 +147,11 @@ struct GpuKernels {
   void (*from_half)(const std::uint16_t* halves, float* values, std::size_t n, DType half,
                     void* stream) = nullptr;
 
-  void (*apply_momentum)(const GpuMomentum& step, void* stream) = nullptr;
-
   /// Of tensors of so many elements, at least one each.
   std::unique_ptr<GpuNorms> (*make_norms)(std::span<const std::size_t> elements) = nullptr;
   std::unique_ptr<GpuPacking> (*make_packing)(std::span<const std::size_t> elements) = nullptr;
-  std::unique_ptr<GpuDgc> (*make_dgc)(std::span<const GpuDgcTensor> tensors) = nullptr;
-  std::unique_ptr<GpuDenseMomentum> (*make_dense_momentum)(
+  std::unique_ptr<GpuBucketCompressor> (*make_dgc)(std::span<const GpuDgcTensor> tensors) = nullptr;
+  std::unique_ptr<GpuBucketCompressor> (*make_dense_momentum)(
       std::span<const GpuDenseTensor> tensors) = nullptr;
 };
 

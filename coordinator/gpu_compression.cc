@@ -13,7 +13,6 @@ namespace weir {
 namespace {
 
 using Kind = GpuMemory::Kind;
-using Count = unsigned long long;
 
 }  // namespace
 
@@ -21,13 +20,12 @@ std::unique_ptr<GpuCompression> GpuCompression::Make(GpuStream& stream,
                                                      std::span<const GradientSlice> slices,
                                                      const GroupStep& step) {
   std::vector<Member> members;
-  std::size_t sparse = 0;
-  std::size_t dense = 0;
+  ByKind<std::size_t> counts{};
   for (const GradientSlice& slice : slices) {
     GpuCompressor* const compressor = slice.compressor->gpu();
     if (compressor == nullptr) continue;
     Member member{.slice = &slice, .compressor = compressor, .number = 0};
-    member.number = IsSparse(member) ? sparse++ : dense++;
+    member.number = counts[member.kind()]++;
     members.push_back(member);
   }
   if (members.empty()) return nullptr;
@@ -37,43 +35,37 @@ std::unique_ptr<GpuCompression> GpuCompression::Make(GpuStream& stream,
 
 GpuCompression::GpuCompression(GpuStream& stream, std::vector<Member> members,
                                std::span<const GradientSlice> slices, const GroupStep& step)
-    : stream_(stream),
-      slices_(slices),
-      step_(step),
-      kernels_(*KernelsOf(stream.gpu().library())),
-      members_(std::move(members)) {
-  const Gpu& gpu = stream.gpu();
-  const GpuScope scope(gpu);
+    : stream_(stream), slices_(slices), step_(step), members_(std::move(members)) {
+  const GpuScope scope(stream.gpu());
+  MakeKernels();
+}
+
+void GpuCompression::MakeKernels() {
   std::vector<GpuDgcTensor> sparse;
   std::vector<GpuDenseTensor> dense;
   for (const Member& member : members_) {
-    const GpuRule& rule = member.compressor->rule();
-    float* const momentum = member.compressor->momentum();
-    float* const kept = member.compressor->kept();
+    const GpuCompressor& compressor = *member.compressor;
     const std::size_t n = member.slice->elements;
-    if (IsSparse(member)) {
+    if (const auto* const dgc = std::get_if<GpuDgcRule>(&compressor.rule())) {
       sparse.push_back({.n = n,
-                        .u = momentum,
-                        .v = kept,
-                        .momentum = rule.momentum,
-                        .m = rule.m,
-                        .masking = rule.masking,
-                        .values = rule.values});
-    } else {
+                        .u = compressor.Array("momentum"),
+                        .v = compressor.Array("velocity"),
+                        .momentum = dgc->momentum,
+                        .m = dgc->m,
+                        .masking = dgc->masking,
+                        .values = dgc->values});
+    } else if (const auto* const rule = std::get_if<GpuDenseRule>(&compressor.rule())) {
       dense.push_back({.n = n,
-                       .u = momentum,
-                       .error = kept,
-                       .momentum = rule.momentum,
-                       .m = rule.m,
-                       .values = rule.values});
+                       .u = compressor.Array("momentum"),
+                       .error = compressor.Array("error"),
+                       .momentum = rule->momentum,
+                       .m = rule->m,
+                       .values = rule->values});
     }
   }
-  if (!sparse.empty()) dgc_ = kernels_.make_dgc(sparse);
-  if (!dense.empty()) momentum_ = kernels_.make_dense_momentum(dense);
-  const std::size_t bytes = members_.size() * sizeof(Count);
-  counts_ = GpuMemory(gpu, Kind::kPinned, bytes);
-  counts_on_gpu_ = GpuMemory(gpu, Kind::kDevice, bytes);
-  gpu.api().clear(counts_on_gpu_.data(), bytes);
+  const GpuKernels& kernels = *KernelsOf(stream_.gpu().library());
+  if (!sparse.empty()) kernels_[0] = kernels.make_dgc(sparse);
+  if (!dense.empty()) kernels_[1] = kernels.make_dense_momentum(dense);
 }
 
 const GpuCompression::Member& GpuCompression::MemberOf(const GradientSlice& slice) const {
@@ -99,8 +91,9 @@ void GpuCompression::ForgetRestored() {
   bool restored = false;
   for (const Member& member : members_) restored |= member.compressor->TakeRestored();
   if (!restored) return;
-  if (dgc_) dgc_->Forget(stream_.handle());
-  if (momentum_) momentum_->Forget(stream_.handle());
+  for (const auto& kernels : kernels_) {
+    if (kernels) kernels->Forget(stream_.handle());
+  }
 }
 
 template <typename SourceOf>
@@ -108,26 +101,18 @@ void GpuCompression::EncodeFrom(const SourceOf& source_of) {
   const GpuScope scope(stream_.gpu());
   ForgetRestored();
   PlacePayloads();
-  std::vector<GpuDgc::Part> sparse;
-  std::vector<GpuDenseMomentum::Part> dense;
+  ByKind<std::vector<GpuBucketCompressor::Part>> parts;
   for (const Member& member : members_) {
     const Source source = source_of(*member.slice);
-    std::byte* const payload = on_gpu_.data() + member.payload_at;
-    if (IsSparse(member)) {
-      sparse.push_back({.gradient = source.gradient,
-                        .dtype = source.dtype,
-                        .scale = source.scale,
-                        .k = EntriesToSend(member.slice->elements, step_.density),
-                        .payload = payload});
-    } else {
-      dense.push_back({.gradient = source.gradient,
-                       .dtype = source.dtype,
-                       .scale = source.scale,
-                       .payload = payload});
-    }
+    parts[member.kind()].push_back({.gradient = source.gradient,
+                                    .dtype = source.dtype,
+                                    .scale = source.scale,
+                                    .k = EntriesToSend(member.slice->elements, step_.density),
+                                    .payload = on_gpu_.data() + member.payload_at});
   }
-  if (dgc_) dgc_->Encode(sparse, stream_.handle());
-  if (momentum_) momentum_->Encode(dense, stream_.handle());
+  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
+    if (kernels_[kind]) kernels_[kind]->Encode(parts[kind], stream_.handle());
+  }
 }
 
 void GpuCompression::FetchPayloads() {
@@ -164,14 +149,15 @@ void GpuCompression::WriteZeros() {
     const std::size_t n = member.slice->elements;
     const std::span<std::byte> out =
         std::span(payloads).subspan(member.payload_at, member.payload_bytes);
-    const std::size_t k = IsSparse(member) ? EntriesToSend(n, step_.density) : n;
-    std::vector<float> zeros(k);
-    if (IsSparse(member)) {
-      std::vector<std::uint32_t> indices(k);
+    const GpuRule& rule = member.compressor->rule();
+    if (const auto* const dgc = std::get_if<GpuDgcRule>(&rule)) {
+      std::vector<std::uint32_t> indices(EntriesToSend(n, step_.density));
       std::iota(indices.begin(), indices.end(), 0u);
-      EncodeSparse(n, indices, zeros, member.compressor->rule().values, out);
-    } else {
-      EncodeDense(zeros, member.compressor->rule().values, out);
+      std::vector<float> zeros(indices.size());
+      EncodeSparse(n, indices, zeros, dgc->values, out);
+    } else if (const auto* const dense = std::get_if<GpuDenseRule>(&rule)) {
+      std::vector<float> zeros(n);
+      EncodeDense(zeros, dense->values, out);
     }
   }
   stream_.gpu().api().copy(on_gpu_.data(), payloads.data(), payloads.size());
@@ -185,8 +171,9 @@ GpuCompression::Payload GpuCompression::PayloadOf(const GradientSlice& slice) co
 void GpuCompression::Undo() {
   const GpuScope scope(stream_.gpu());
   ForgetRestored();
-  if (dgc_) dgc_->Undo(stream_.handle());
-  if (momentum_) momentum_->Undo(stream_.handle());
+  for (const auto& kernels : kernels_) {
+    if (kernels) kernels->Undo(stream_.handle());
+  }
   stream_.Await();
 }
 
@@ -208,7 +195,7 @@ std::vector<std::vector<GpuMean::Payload>> GpuCompression::Upload(
       if (payload.empty()) continue;  // It has sent nothing.
       std::ranges::copy(payload, arrived_.data() + at);
       one.bytes = to_merge_.data() + at;
-      if (IsSparse(members_[m])) {
+      if (members_[m].is_sparse()) {
         one.entries = static_cast<std::uint32_t>(SparseEntryCount(payload));
       }
       at += NextLine(payload.size());
@@ -227,7 +214,7 @@ void GpuCompression::MergeGathered(const std::byte* gathered, int ranks) {
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Member& member = members_[m];
     const std::size_t entries =
-        IsSparse(member) ? EntriesToSend(member.slice->elements, step_.density) : 0;
+        member.is_sparse() ? EntriesToSend(member.slice->elements, step_.density) : 0;
     for (int rank = 0; rank < ranks; ++rank) {
       placed[m].push_back({gathered + static_cast<std::size_t>(rank) * bytes_ + member.payload_at,
                            static_cast<std::uint32_t>(entries)});
@@ -238,19 +225,19 @@ void GpuCompression::MergeGathered(const std::byte* gathered, int ranks) {
 
 void GpuCompression::MergePlaced(std::span<const std::vector<GpuMean::Payload>> placed) {
   const GpuScope scope(stream_.gpu());
-  std::vector<GpuMean> sparse;
-  std::vector<GpuMean> dense;
+  ByKind<std::vector<GpuMean>> means;
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const GradientSlice& slice = *members_[m].slice;
-    const GpuRule& rule = members_[m].compressor->rule();
     GpuMean mean{.payloads = placed[m], .mean = slice.update, .dtype = slice.dtype};
-    if (rule.gain_compensation) {
-      mean.gain = static_cast<float>(MaskingGain(rule.momentum, rule.m, 1.0 / step_.density));
+    const auto* const dgc = std::get_if<GpuDgcRule>(&members_[m].compressor->rule());
+    if (dgc != nullptr && dgc->gain_compensation) {
+      mean.gain = static_cast<float>(MaskingGain(dgc->momentum, dgc->m, 1.0 / step_.density));
     }
-    (IsSparse(members_[m]) ? sparse : dense).push_back(mean);
+    means[members_[m].kind()].push_back(mean);
   }
-  if (dgc_) dgc_->MergeMean(sparse, stream_.handle());
-  if (momentum_) momentum_->MergeMean(dense, stream_.handle());
+  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
+    if (kernels_[kind]) kernels_[kind]->MergeMean(means[kind], stream_.handle());
+  }
 }
 
 void GpuCompression::Finish(const GradientSlice& slice, std::span<const float> mean) {
@@ -262,38 +249,22 @@ void GpuCompression::Finish(const GradientSlice& slice, std::span<const float> m
   const std::size_t at = slice.offset * sizeof(float);
   std::memcpy(means_.data() + at, mean.data(), mean.size_bytes());
   stream_.Copy(means_on_gpu_.data() + at, means_.data() + at, mean.size_bytes());
-  const auto number = static_cast<std::size_t>(&member - members_.data());
-  kernels_.apply_momentum({.momentum = member.compressor->rule().momentum,
-                           .m = member.compressor->rule().m,
-                           .u = member.compressor->momentum(),
-                           .mean = reinterpret_cast<const float*>(means_on_gpu_.data() + at),
-                           .out = slice.update,
-                           .n = slice.elements,
-                           .dtype = slice.dtype,
-                           .non_finite = reinterpret_cast<Count*>(counts_on_gpu_.data()) + number},
-                          stream_.handle());
+  kernels_[member.kind()]->Finish(member.number,
+                                  reinterpret_cast<const float*>(means_on_gpu_.data() + at),
+                                  slice.update, slice.dtype, stream_.handle());
 }
 
 void GpuCompression::FetchFindings() {
   const GpuScope scope(stream_.gpu());
-  if (dgc_) dgc_->FetchReports(stream_.handle());
-  if (momentum_) momentum_->FetchCounts(stream_.handle());
-  stream_.Copy(counts_.data(), counts_on_gpu_.data(), counts_.size());
+  for (const auto& kernels : kernels_) {
+    if (kernels) kernels->FetchReports(stream_.handle());
+  }
 }
 
 void GpuCompression::TellFindings() {
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    const Member& member = members_[m];
-    GpuCompressor::Findings findings;
-    findings.non_finite = reinterpret_cast<const Count*>(counts_.data())[m];
-    if (IsSparse(member)) {
-      const GpuDgc::Report report = dgc_->ReportOf(member.number);
-      findings.threshold = report.kth_magnitude;
-      findings.non_finite += report.non_finite;
-    } else {
-      findings.non_finite += momentum_->NonFinite(member.number);
-    }
-    member.compressor->Tell(findings);
+  for (const Member& member : members_) {
+    const auto report = kernels_[member.kind()]->ReportOf(member.number);
+    member.compressor->Tell({.threshold = report.kth_magnitude, .non_finite = report.non_finite});
   }
 }
 

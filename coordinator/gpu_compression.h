@@ -1,9 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "common/gpu_memory.h"
@@ -70,6 +71,10 @@ class GpuCompression {
     std::size_t number;             ///< Among those of its kind.
     std::size_t payload_at = 0;     ///< In on_gpu_ and encoded_.
     std::size_t payload_bytes = 0;  ///< In this step.
+
+    /// Which kernels do its work.
+    std::size_t kind() const { return compressor->rule().index(); }
+    bool is_sparse() const { return std::holds_alternative<GpuDgcRule>(compressor->rule()); }
   };
   /// What a slice's memory takes in.
   struct Source {
@@ -80,9 +85,7 @@ class GpuCompression {
 
   GpuCompression(GpuStream& stream, std::vector<Member> members,
                  std::span<const GradientSlice> slices, const GroupStep& step);
-  static bool IsSparse(const Member& member) {
-    return member.compressor->rule().kind == GpuRule::Kind::kDgc;
-  }
+  void MakeKernels();
   const Member& MemberOf(const GradientSlice& slice) const;
   void ForgetRestored();
   template <typename SourceOf>
@@ -96,10 +99,11 @@ class GpuCompression {
   GpuStream& stream_;
   const std::span<const GradientSlice> slices_;
   const GroupStep& step_;
-  const GpuKernels& kernels_;
   std::vector<Member> members_;
-  std::unique_ptr<GpuDgc> dgc_;                 ///< Null: no member is sparse.
-  std::unique_ptr<GpuDenseMomentum> momentum_;  ///< Null: none is dense.
+  /// By kind; null where no member is of it.
+  template <typename T>
+  using ByKind = std::array<T, std::variant_size_v<GpuRule>>;
+  ByKind<std::unique_ptr<GpuBucketCompressor>> kernels_;
 
   GpuMemory on_gpu_;       ///< This rank's payloads.
   std::size_t bytes_ = 0;  ///< Of all of them.
@@ -109,8 +113,6 @@ class GpuCompression {
   GpuMemory staged_;       ///< Gradients of the staging buffer.
   GpuMemory means_;        ///< To be finished, on the host, each at its offset.
   GpuMemory means_on_gpu_;
-  GpuMemory counts_;  ///< Of entries of means that were not finite, by member.
-  GpuMemory counts_on_gpu_;
 };
 
 }  // namespace weir

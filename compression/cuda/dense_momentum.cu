@@ -1,4 +1,4 @@
-// Tensors that stay dense in DGC's buckets, and momentum on means (compression/dense_momentum.h).
+// Tensors that stay dense in DGC's buckets (compression/dense_momentum.h).
 #include <algorithm>
 #include <stdexcept>
 #include <vector>
@@ -7,6 +7,7 @@
 #include "compression/cuda/gradient_types.h"
 #include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
+#include "compression/cuda/mean_momentum.h"
 #include "compression/cuda/value_bytes.h"
 
 namespace weir::cuda {
@@ -90,15 +91,6 @@ __global__ void __launch_bounds__(kThreads)
                 [&](std::size_t i) { step.tensor.error[i] = log[step.first + i]; });
 }
 
-/// What momentum makes of a mean, of which a value that is not finite counts as 0.
-__device__ float Direction(Momentum momentum, float m, float mean, float* u,
-                           unsigned long long* non_finite) {
-  const bool finite = IsFinite(mean);
-  if (!finite) atomicAdd(non_finite, 1ull);
-  float none = 0.0f;
-  return AdvanceMomentum(momentum, m, finite ? mean : 0.0f, u == nullptr ? none : *u);
-}
-
 /// Adds up the ranks' payloads, by tensor then rank, in rank order.
 __global__ void __launch_bounds__(kThreads)
     MergeKernel(const Step* steps, Status* statuses, const TileOf* tiles,
@@ -121,18 +113,8 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-__global__ void __launch_bounds__(kThreads) ApplyMomentumKernel(GpuMomentum step) {
-  const std::size_t stride = std::size_t{blockDim.x} * gridDim.x;
-  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < step.n;
-       i += stride) {
-    const float direction = Direction(step.momentum, step.m, step.mean[i],
-                                      step.u == nullptr ? nullptr : step.u + i, step.non_finite);
-    if (step.out != nullptr) SetValue(step.out, i, step.dtype, direction);
-  }
-}
-
-/// GpuDenseMomentum: what lies on the GPU, and the launches.
-class DenseMomentumBucket final : public GpuDenseMomentum {
+/// What lies on the GPU, and the launches.
+class DenseMomentumBucket final : public GpuBucketCompressor {
  public:
   explicit DenseMomentumBucket(std::span<const GpuDenseTensor> tensors)
       : steps_(tensors.size()), statuses_(tensors.size()) {
@@ -202,9 +184,24 @@ class DenseMomentumBucket final : public GpuDenseMomentum {
 
   void Forget(void*) override { sent_ = false; }
 
-  void FetchCounts(void* stream) override { statuses_.Download(static_cast<cudaStream_t>(stream)); }
-  std::uint64_t NonFinite(std::size_t tensor) const override {
-    return statuses_.host()[tensor].non_finite;
+  void Finish(std::size_t i, const float* mean, void* out, DType dtype, void* stream) override {
+    const GpuDenseTensor& tensor = steps_.host()[i].tensor;
+    ApplyMomentum({.momentum = tensor.momentum,
+                   .m = tensor.m,
+                   .u = tensor.u,
+                   .mean = mean,
+                   .out = out,
+                   .n = tensor.n,
+                   .dtype = dtype,
+                   .non_finite = &statuses_.device()[i].non_finite},
+                  static_cast<cudaStream_t>(stream));
+  }
+
+  void FetchReports(void* stream) override {
+    statuses_.Download(static_cast<cudaStream_t>(stream));
+  }
+  Report ReportOf(std::size_t tensor) const override {
+    return {.non_finite = statuses_.host()[tensor].non_finite};
   }
 
  private:
@@ -234,11 +231,7 @@ void DenseMomentumBucket::ClearLargest(cudaStream_t stream) {
 
 }  // namespace
 
-void ApplyMomentum(const GpuMomentum& step, void* stream) {
-  Launch(ApplyMomentumKernel, BlocksFor(step.n), static_cast<cudaStream_t>(stream), step);
-}
-
-std::unique_ptr<GpuDenseMomentum> MakeDenseMomentum(std::span<const GpuDenseTensor> tensors) {
+std::unique_ptr<GpuBucketCompressor> MakeDenseMomentum(std::span<const GpuDenseTensor> tensors) {
   return std::make_unique<DenseMomentumBucket>(tensors);
 }
 

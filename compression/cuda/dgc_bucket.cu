@@ -7,6 +7,7 @@
 #include "compression/cuda/dgc_select.h"
 #include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
+#include "compression/cuda/mean_momentum.h"
 
 namespace weir::cuda {
 namespace {
@@ -176,6 +177,19 @@ void DgcBucket::MergeMean(std::span<const GpuMean> means, void* stream) {
   merge_.Run(View(), means, static_cast<cudaStream_t>(stream));
 }
 
+void DgcBucket::Finish(std::size_t i, const float* mean, void* out, DType dtype, void* stream) {
+  const DgcTensor& tensor = tensors_.host()[i];
+  ApplyMomentum({.momentum = tensor.momentum,
+                 .m = tensor.m,
+                 .u = tensor.u,
+                 .mean = mean,
+                 .out = out,
+                 .n = tensor.n,
+                 .dtype = dtype,
+                 .non_finite = &statuses_.device()[i].non_finite},
+                static_cast<cudaStream_t>(stream));
+}
+
 void DgcBucket::Forget(void* stream) {
   const auto in = static_cast<cudaStream_t>(stream);
   statuses_.Download(in);
@@ -190,15 +204,15 @@ void DgcBucket::FetchReports(void* stream) {
   statuses_.Download(static_cast<cudaStream_t>(stream));
 }
 
-GpuDgc::Report DgcBucket::ReportOf(std::size_t tensor) const {
+DgcBucket::Report DgcBucket::ReportOf(std::size_t tensor) const {
   const DgcStatus& status = statuses_.host()[tensor];
-  return {.kth_magnitude = MagnitudeOfKey(status.kth),
+  return {.non_finite = status.non_finite,
+          .kth_magnitude = MagnitudeOfKey(status.kth),
           .candidates = status.candidates,
-          .reread = status.all,
-          .non_finite = status.non_finite};
+          .reread = status.all};
 }
 
-std::unique_ptr<GpuDgc> MakeDgc(std::span<const GpuDgcTensor> tensors) {
+std::unique_ptr<GpuBucketCompressor> MakeDgc(std::span<const GpuDgcTensor> tensors) {
   return std::make_unique<DgcBucket>(tensors);
 }
 

@@ -14,14 +14,15 @@
 
 namespace weir::cuda {
 
-/// GpuDgc: what lies on the GPU, and the order of the launches.
-class DgcBucket final : public GpuDgc {
+/// Deep Gradient Compression: what lies on the GPU, and the order of the launches.
+class DgcBucket final : public GpuBucketCompressor {
  public:
   explicit DgcBucket(std::span<const GpuDgcTensor> tensors);
 
   void Encode(std::span<const Part> parts, void* stream) override;
   void Undo(void* stream) override;
   void MergeMean(std::span<const GpuMean> means, void* stream) override;
+  void Finish(std::size_t tensor, const float* mean, void* out, DType dtype, void* stream) override;
   void Forget(void* stream) override;
   void FetchReports(void* stream) override;
   Report ReportOf(std::size_t tensor) const override;

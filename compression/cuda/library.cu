@@ -157,7 +157,6 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .await = Await};
 constexpr GpuKernels kKernels{.to_half = ToHalf,
                               .from_half = FromHalf,
-                              .apply_momentum = ApplyMomentum,
                               .make_norms = MakeNorms,
                               .make_packing = MakePacking,
                               .make_dgc = MakeDgc,

@@ -46,7 +46,7 @@ class Twins {
   void Encode(const std::vector<std::vector<float>>& values, float scale = 1.0f) {
     memory_.clear();
     payloads_.clear();
-    std::vector<GpuDenseMomentum::Part> parts;
+    std::vector<GpuBucketCompressor::Part> parts;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const Gradient gradient = MakeGradient(values[i], dtype_);
       payloads_.emplace_back(cpu_[i]->MaxEncodedBytes(1.0));
@@ -111,14 +111,14 @@ class Twins {
   }
 
   void Compare() {
-    gpu_->FetchCounts(nullptr);
+    gpu_->FetchReports(nullptr);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       for (const Compressor::StateArray& array : cpu_[i]->State()) {
         DeviceArray<float>& of_gpu = array.name == "error" ? *error_[i] : *u_[i];
         ASSERT_EQ(BitsOf(of_gpu.Values()), BitsOf(array.values))
             << array.name << " of tensor " << i;
       }
-      ASSERT_EQ(gpu_->NonFinite(i), cpu_[i]->non_finite_entries()) << "tensor " << i;
+      ASSERT_EQ(gpu_->ReportOf(i).non_finite, cpu_[i]->non_finite_entries()) << "tensor " << i;
     }
   }
 
@@ -135,7 +135,7 @@ class Twins {
   const DType dtype_;
   std::vector<std::unique_ptr<DeviceArray<float>>> u_;
   std::vector<std::unique_ptr<DeviceArray<float>>> error_;
-  std::unique_ptr<GpuDenseMomentum> gpu_;
+  std::unique_ptr<GpuBucketCompressor> gpu_;
   std::vector<std::unique_ptr<DenseMomentum>> cpu_;
   std::vector<std::vector<std::byte>> payloads_;
   std::vector<std::unique_ptr<DeviceArray<std::byte>>> memory_;
@@ -227,28 +227,27 @@ TEST_F(GpuDenseMomentumTest, OnAMeanThatCameAsItIsHasTheBitsOfTheCpu) {
       constexpr std::size_t kEntries = 1234;
       std::vector<float> u(kEntries);
       DeviceArray<float> gpu_u(api(), u);
-      DeviceArray<unsigned long long> non_finite(api(), std::vector<unsigned long long>(1));
+      DeviceArray<float> error(api(), std::vector<float>(kEntries));
+      const GpuDenseTensor tensor{.n = kEntries,
+                                  .u = momentum == Momentum::kNone ? nullptr : gpu_u.data(),
+                                  .error = error.data(),
+                                  .momentum = momentum};
+      const auto gpu = kernels().make_dense_momentum({&tensor, 1});
       DeviceArray<std::byte> out(api(), kEntries * SizeOf(dtype));
       Gradients gradients(34);
       for (int step = 0; step < 5; ++step) {
         std::vector<float> mean = gradients.Of(kEntries);
         mean[7] = std::numeric_limits<float>::infinity();
         DeviceArray<float> gpu_mean(api(), mean);
-        kernels().apply_momentum({.momentum = momentum,
-                                  .m = 0.9f,
-                                  .u = momentum == Momentum::kNone ? nullptr : gpu_u.data(),
-                                  .mean = gpu_mean.data(),
-                                  .out = out.data(),
-                                  .n = kEntries,
-                                  .dtype = dtype,
-                                  .non_finite = non_finite.data()},
-                                 nullptr);
+        gpu->Finish(0, gpu_mean.data(), out.data(), dtype, nullptr);
         const bool none = momentum == Momentum::kNone;
         ApplyMomentum(momentum, 0.9f, none ? std::span<float>() : std::span<float>(u), mean);
         ASSERT_EQ(out.Values(), MakeGradient(mean, dtype).bytes);
         ASSERT_EQ(BitsOf(gpu_u.Values()), BitsOf(u));
       }
-      EXPECT_EQ(non_finite.Values()[0], 5u);
+      gpu->FetchReports(nullptr);
+      DeviceArray<float>(api(), 1).Values();  // Waits for it.
+      EXPECT_EQ(gpu->ReportOf(0).non_finite, 5u);
     }
   }
 }

@@ -49,7 +49,7 @@ class Twins {
     SCOPED_TRACE("step " + std::to_string(step_));
     const std::size_t shift = place == Place::kOdd ? 1 : 0;
     std::vector<std::unique_ptr<DeviceArray<std::byte>>> memory;
-    std::vector<GpuDgc::Part> parts;
+    std::vector<GpuBucketCompressor::Part> parts;
     std::vector<std::vector<std::byte>> expected;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const GpuDgcTensor& tensor = tensors_[i];
@@ -115,9 +115,9 @@ class Twins {
     gpu_->Forget(nullptr);
   }
 
-  GpuDgc& gpu() { return *gpu_; }
+  GpuBucketCompressor& gpu() { return *gpu_; }
   Dgc& cpu(std::size_t i) { return *cpu_[i]; }
-  GpuDgc::Report report(std::size_t i) const { return gpu_->ReportOf(i); }
+  GpuBucketCompressor::Report report(std::size_t i) const { return gpu_->ReportOf(i); }
 
  private:
   DeviceArray<float>& StateOf(const std::string& name, std::size_t tensor) {
@@ -129,7 +129,7 @@ class Twins {
   std::vector<DType> dtypes_;
   std::vector<std::unique_ptr<DeviceArray<float>>> u_;
   std::vector<std::unique_ptr<DeviceArray<float>>> v_;
-  std::unique_ptr<GpuDgc> gpu_;
+  std::unique_ptr<GpuBucketCompressor> gpu_;
   std::vector<std::unique_ptr<Dgc>> cpu_;
   std::int64_t step_ = 0;
 };

@@ -110,7 +110,7 @@ class GpuSparseMerge : public OnGpu<testing::Test> {
   std::vector<GpuDgcTensor> tensors_;
   std::vector<DType> dtypes_;
   std::vector<std::unique_ptr<DeviceArray<float>>> state_;
-  std::unique_ptr<GpuDgc> gpu_;
+  std::unique_ptr<GpuBucketCompressor> gpu_;
   Gradients gradients_{21};
 };
 

@@ -4,6 +4,10 @@
 # What it is made of; tests compile the same for the CPU (tests/emulated_gpu/).
 set(WEIR_CUDA_SOURCES
   compression/cuda/cast.cu
+  compression/cuda/codec_bucket.cu
+  compression/cuda/codec_cast.cu
+  compression/cuda/codec_int8.cu
+  compression/cuda/codec_onebit.cu
   compression/cuda/dense_momentum.cu
   compression/cuda/dgc_accumulate.cu
   compression/cuda/dgc_bucket.cu

@@ -39,7 +39,9 @@ std::string FaultOf(std::string_view item) {
 }  // namespace
 
 std::map<std::string, std::string> CompressionFromText(const std::string& text) {
-  if (!text.empty() && text.find_first_of("=,") == std::string::npos) return {{"compressor", text}};
+  if (!text.empty() && text.find_first_of("=,") == std::string::npos && !HasOpenBracket(text)) {
+    return {{"compressor", text}};
+  }
   std::map<std::string, std::string> options;
   std::string_view rest = text;
   while (true) {

@@ -64,6 +64,9 @@ class Codec {
 
   /// See Compressor::summable.
   virtual std::optional<DType> summable() const { return std::nullopt; }
+
+  /// Set where kernels can do this codec's work, without a memory.
+  virtual std::optional<GpuCodecRule> gpu_rule() const { return std::nullopt; }
 };
 
 }  // namespace weir

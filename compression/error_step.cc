@@ -1,7 +1,7 @@
 #include "compression/error_step.h"
 
 #include "common/check.h"
-#include "compression/memory/finite.h"
+#include "compression/memory/step_math.h"
 
 namespace weir {
 
@@ -10,7 +10,7 @@ std::uint32_t Take(const ErrorStep& step, std::span<float> error) {
   std::uint32_t non_finite = 0;
   for (std::size_t i = 0; i < error.size(); ++i) {
     const float scaled = FiniteOrZero(step.scale * step.gradient[i], non_finite);
-    error[i] = FiniteOrZero(scaled + step.ratio * error[i], non_finite);
+    error[i] = WithError(scaled, step.ratio, error[i], non_finite);
   }
   return non_finite;
 }

@@ -7,6 +7,7 @@
 
 #include "common/gpu_library.h"
 #include "compression/dgc_math.h"
+#include "compression/gpu_rule.h"
 #include "compression/value_type.h"
 #include "weir/dtype.h"
 
@@ -42,6 +43,7 @@ class GpuBucketCompressor {
     const void* gradient = nullptr;  ///< n entries; null for zeros.
     DType dtype = DType::kFloat32;   ///< Of the gradient: or kFloat16, kBFloat16.
     float scale = 1.0f;              ///< StepContext::gradient_scale.
+    float ratio = 1.0f;              ///< ErrorRatio, where errors are fed back.
     std::size_t k = 1;               ///< Entries to send, of n, where some are selected.
     std::byte* payload = nullptr;    ///< Compressor::MaxEncodedBytes bytes; any alignment.
   };
@@ -99,6 +101,14 @@ struct GpuDenseTensor {
   ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
 };
 
+/// A tensor with a codec. As GpuDgcTensor, but payloads begin at multiples of 16 bytes.
+struct GpuCodecTensor {
+  std::size_t n = 0;
+  float* momentum = nullptr;  ///< Null with GpuCodecRule::Momentum::kNone.
+  float* error = nullptr;     ///< Null without feedback.
+  GpuCodecRule rule;
+};
+
 /// A gradient of which a GpuNorms takes the norm.
 struct GpuNormPart {
   const void* values = nullptr;   ///< Null for zeros.
@@ -153,6 +163,8 @@ struct GpuKernels {
   std::unique_ptr<GpuBucketCompressor> (*make_dgc)(std::span<const GpuDgcTensor> tensors) = nullptr;
   std::unique_ptr<GpuBucketCompressor> (*make_dense_momentum)(
       std::span<const GpuDenseTensor> tensors) = nullptr;
+  std::unique_ptr<GpuBucketCompressor> (*make_codecs)(std::span<const GpuCodecTensor> tensors) =
+      nullptr;
 };
 
 /// Null where the library cannot be used (GpuLibrary::trouble).

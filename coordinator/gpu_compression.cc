@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "compression/memory/error_feedback.h"
 #include "compression/sparse_payload.h"
 #include "coordinator/gradient_slices.h"
 
@@ -43,6 +44,7 @@ GpuCompression::GpuCompression(GpuStream& stream, std::vector<Member> members,
 void GpuCompression::MakeKernels() {
   std::vector<GpuDgcTensor> sparse;
   std::vector<GpuDenseTensor> dense;
+  std::vector<GpuCodecTensor> codecs;
   for (const Member& member : members_) {
     const GpuCompressor& compressor = *member.compressor;
     const std::size_t n = member.slice->elements;
@@ -61,11 +63,17 @@ void GpuCompression::MakeKernels() {
                        .momentum = rule->momentum,
                        .m = rule->m,
                        .values = rule->values});
+    } else {
+      codecs.push_back({.n = n,
+                        .momentum = compressor.Array("momentum"),
+                        .error = compressor.Array("error"),
+                        .rule = std::get<GpuCodecRule>(compressor.rule())});
     }
   }
   const GpuKernels& kernels = *KernelsOf(stream_.gpu().library());
   if (!sparse.empty()) kernels_[0] = kernels.make_dgc(sparse);
   if (!dense.empty()) kernels_[1] = kernels.make_dense_momentum(dense);
+  if (!codecs.empty()) kernels_[2] = kernels.make_codecs(codecs);
 }
 
 const GpuCompression::Member& GpuCompression::MemberOf(const GradientSlice& slice) const {
@@ -104,9 +112,11 @@ void GpuCompression::EncodeFrom(const SourceOf& source_of) {
   ByKind<std::vector<GpuBucketCompressor::Part>> parts;
   for (const Member& member : members_) {
     const Source source = source_of(*member.slice);
+    const auto group = static_cast<std::size_t>(member.slice->parameter_group);
     parts[member.kind()].push_back({.gradient = source.gradient,
                                     .dtype = source.dtype,
                                     .scale = source.scale,
+                                    .ratio = ErrorRatio(step_.contexts[group]),
                                     .k = EntriesToSend(member.slice->elements, step_.density),
                                     .payload = on_gpu_.data() + member.payload_at});
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -12,16 +11,15 @@
 #include "common/check.h"
 #include "common/half_array.h"
 #include "compression/codec_compressor.h"
+#include "compression/codecs/cast_math.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
-#include "compression/value_coding.h"
 #include "weir/error.h"
 
 namespace weir {
 namespace {
 
 constexpr std::size_t kBlock = 512;  // Values converted at a time, in the first-level cache.
-constexpr auto kLargestBFloat16 = std::bit_cast<float>(0x7f7f0000u);
 
 void NarrowBlock(DType dtype, std::span<const float> values, std::span<std::uint16_t> out) {
   std::array<float, kBlock> clamped;

@@ -21,6 +21,9 @@ class CastCodec : public Codec {
   std::optional<ValueType> entry_values() const override;
   SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const override;
   std::optional<DType> summable() const override { return dtype_; }
+  std::optional<GpuCodecRule> gpu_rule() const override {
+    return GpuCodecRule{.codec = GpuCodecRule::Codec::kCast, .dtype = dtype_};
+  }
 
  private:
   DType dtype_;

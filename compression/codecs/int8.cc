@@ -9,6 +9,7 @@
 #include "common/byte_stream.h"
 #include "common/check.h"
 #include "compression/codec_compressor.h"
+#include "compression/codecs/int8_math.h"
 #include "compression/cpu/dither.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
@@ -37,19 +38,6 @@ void ForEachBlock(std::size_t n, Use use) {
   }
 }
 
-/// The distance of two levels. Of subnormal values it would vanish.
-float StepOf(std::span<const float> block) {
-  const float largest = cpu::LargestMagnitude(block);
-  if (largest == 0.0f) return 0.0f;
-  return std::max(largest / kLargest, std::numeric_limits<float>::denorm_min());
-}
-
-/// level * step, which of the largest floats may round to infinity.
-float ValueOf(int level, float step) {
-  constexpr float kLimit = std::numeric_limits<float>::max();
-  return std::clamp(static_cast<float>(level) * step, -kLimit, kLimit);
-}
-
 /// Calls use(i, value) for every entry of a payload that was checked.
 template <class Use>
 void ForEachValue(std::span<const std::byte> payload, std::size_t n, Use use) {
@@ -57,7 +45,7 @@ void ForEachValue(std::span<const std::byte> payload, std::size_t n, Use use) {
     const auto step = LoadLittleEndian<float>(payload.data() + block.offset);
     const std::byte* levels = payload.data() + block.offset + kStepBytes;
     for (std::size_t i = 0; i < block.count; ++i) {
-      use(block.first + i, ValueOf(static_cast<std::int8_t>(levels[i]), step));
+      use(block.first + i, Int8Value(static_cast<std::int8_t>(levels[i]), step));
     }
   });
 }
@@ -81,13 +69,11 @@ std::size_t Int8Codec::Encode(const StepContext&, std::span<const float> values,
   WEIR_CHECK(payload.size() >= size);
   ForEachBlock(values.size(), [&](const Block& block) {
     const auto own = values.subspan(block.first, block.count);
-    const float step = StepOf(own);
+    const float step = Int8Step(cpu::LargestMagnitude(own));
     std::byte* out = payload.data() + block.offset;
     StoreLittleEndian(out, step);
     for (std::size_t i = 0; i < own.size(); ++i) {
-      const float level = step == 0.0f ? 0.0f : std::nearbyint(own[i] / step);
-      out[kStepBytes + i] = static_cast<std::byte>(
-          static_cast<std::int8_t>(std::clamp<float>(level, -kLargest, kLargest)));
+      out[kStepBytes + i] = static_cast<std::byte>(Int8Level(own[i], step));
     }
   });
   return size;

@@ -17,6 +17,9 @@ class Int8Codec : public Codec {
   void Check(std::span<const std::byte> payload, std::size_t n) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
+  std::optional<GpuCodecRule> gpu_rule() const override {
+    return GpuCodecRule{.codec = GpuCodecRule::Codec::kInt8};
+  }
 };
 
 }  // namespace weir

@@ -24,6 +24,9 @@ class OneBitCodec : public Codec {
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
+  std::optional<GpuCodecRule> gpu_rule() const override {
+    return GpuCodecRule{.codec = GpuCodecRule::Codec::kOneBit, .scaled = scaled_};
+  }
 
  private:
   /// Writes the header of n entries whose magnitudes have this sum; returns the payload's bytes.

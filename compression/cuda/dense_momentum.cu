@@ -8,6 +8,7 @@
 #include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
 #include "compression/cuda/mean_momentum.h"
+#include "compression/cuda/tile_table.h"
 #include "compression/cuda/value_bytes.h"
 
 namespace weir::cuda {
@@ -30,23 +31,19 @@ struct Status {
   std::uint32_t largest;  ///< Of the keys to send, the largest finite one.
   unsigned long long non_finite;
 };
-struct TileOf {
-  std::uint32_t tensor;
-  std::uint32_t tile;
-};
 
 /// The values of a block: use(i) for each.
 template <typename Use>
-__device__ void ForEachOfTile(const TileOf& tile, std::size_t n, const Use& use) {
-  const std::size_t begin = std::size_t{tile.tile} * kTile;
+__device__ void ForEachOfTile(const Tile& tile, std::size_t n, const Use& use) {
+  const std::size_t begin = std::size_t{tile.number} * kTile;
   const std::size_t end = std::min<std::size_t>(begin + kTile, n);
   for (std::size_t i = begin + threadIdx.x; i < end; i += kThreads) use(i);
 }
 
 /// Takes the gradients into the errors, and logs what is to be sent.
 __global__ void __launch_bounds__(kThreads)
-    TakeKernel(const Step* steps, Status* statuses, const TileOf* tiles, float* log) {
-  const TileOf tile = tiles[blockIdx.x];
+    TakeKernel(const Step* steps, Status* statuses, const Tile* tiles, float* log) {
+  const Tile tile = tiles[blockIdx.x];
   const Step& step = steps[tile.tensor];
   Status& status = statuses[tile.tensor];
   std::uint32_t largest = 0;
@@ -69,12 +66,12 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Writes the payloads and leaves what they lose in the errors.
 __global__ void __launch_bounds__(kThreads)
-    WriteKernel(const Step* steps, const Status* statuses, const TileOf* tiles) {
-  const TileOf tile = tiles[blockIdx.x];
+    WriteKernel(const Step* steps, const Status* statuses, const Tile* tiles) {
+  const Tile tile = tiles[blockIdx.x];
   const Step& step = steps[tile.tensor];
   const ValueType type = step.tensor.values;
   const int exponent = ExponentOf(type, statuses[tile.tensor].largest);
-  if (tile.tile == 0 && threadIdx.x == 0) {
+  if (tile.number == 0 && threadIdx.x == 0) {
     WritePartHeader(IndexCoding::kNone, type, exponent, step.payload);
   }
   ForEachOfTile(tile, step.tensor.n, [&](std::size_t i) {
@@ -84,8 +81,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    PutBackKernel(const Step* steps, const TileOf* tiles, const float* log) {
-  const TileOf tile = tiles[blockIdx.x];
+    PutBackKernel(const Step* steps, const Tile* tiles, const float* log) {
+  const Tile tile = tiles[blockIdx.x];
   const Step& step = steps[tile.tensor];
   ForEachOfTile(tile, step.tensor.n,
                 [&](std::size_t i) { step.tensor.error[i] = log[step.first + i]; });
@@ -93,9 +90,9 @@ __global__ void __launch_bounds__(kThreads)
 
 /// Adds up the ranks' payloads, by tensor then rank, in rank order.
 __global__ void __launch_bounds__(kThreads)
-    MergeKernel(const Step* steps, Status* statuses, const TileOf* tiles,
+    MergeKernel(const Step* steps, Status* statuses, const Tile* tiles,
                 const std::byte* const* payloads, std::uint32_t ranks) {
-  const TileOf tile = tiles[blockIdx.x];
+  const Tile tile = tiles[blockIdx.x];
   const Step& step = steps[tile.tensor];
   const GpuDenseTensor& tensor = step.tensor;
   ForEachOfTile(tile, tensor.n, [&](std::size_t i) {
@@ -118,19 +115,15 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
  public:
   explicit DenseMomentumBucket(std::span<const GpuDenseTensor> tensors)
       : steps_(tensors.size()), statuses_(tensors.size()) {
-    std::vector<TileOf> tiles;
+    std::vector<std::size_t> sizes;
     std::uint64_t elements = 0;
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       steps_.host()[i] = {.tensor = tensors[i], .first = elements};
       elements += tensors[i].n;
-      for (std::size_t first = 0; first < tensors[i].n; first += kTile) {
-        tiles.push_back({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(first / kTile)});
-      }
+      sizes.push_back(tensors[i].n);
     }
     log_ = DeviceArray<float>(elements);
-    tiles_ = SharedArray<TileOf>(tiles.size());
-    std::ranges::copy(tiles, tiles_.host().begin());
-    tiles_.Upload(nullptr);
+    tiles_ = TileTable(sizes, kTile);
     statuses_.Clear(nullptr);
     Check(cudaStreamSynchronize(nullptr));
   }
@@ -148,15 +141,15 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
     }
     steps_.Upload(in);
     ClearLargest(in);
-    Launch(TakeKernel, tiles(), in, steps_.device(), statuses_.device(), tiles_.device(),
+    Launch(TakeKernel, tiles_.size(), in, steps_.device(), statuses_.device(), tiles_.device(),
            log_.data());
-    Launch(WriteKernel, tiles(), in, steps_.device(), statuses_.device(), tiles_.device());
+    Launch(WriteKernel, tiles_.size(), in, steps_.device(), statuses_.device(), tiles_.device());
     sent_ = true;
   }
 
   void Undo(void* stream) override {
     if (!sent_) return;
-    Launch(PutBackKernel, tiles(), static_cast<cudaStream_t>(stream), steps_.device(),
+    Launch(PutBackKernel, tiles_.size(), static_cast<cudaStream_t>(stream), steps_.device(),
            tiles_.device(), log_.data());
     sent_ = false;
   }
@@ -178,7 +171,7 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
     }
     steps_.Upload(in);
     payloads_.Upload(in);
-    Launch(MergeKernel, tiles(), in, steps_.device(), statuses_.device(), tiles_.device(),
+    Launch(MergeKernel, tiles_.size(), in, steps_.device(), statuses_.device(), tiles_.device(),
            payloads_.device(), static_cast<std::uint32_t>(ranks));
   }
 
@@ -205,7 +198,6 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
   }
 
  private:
-  std::size_t tiles() { return tiles_.host().size(); }
   void CheckCount(std::size_t count) {
     if (count != statuses_.size()) throw std::runtime_error("not one part for each tensor");
   }
@@ -213,7 +205,7 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
 
   SharedArray<Step> steps_;
   SharedArray<Status> statuses_;
-  SharedArray<TileOf> tiles_;
+  TileTable tiles_;
   DeviceArray<float> log_;  ///< What was to be sent.
   SharedArray<const std::byte*> payloads_;
   bool sent_ = false;

@@ -1,58 +1,11 @@
 #include "compression/cuda/dgc_accumulate.h"
-#include "compression/cuda/gradient_types.h"
+#include "compression/cuda/four.h"
 #include "compression/cuda/launch.h"
 
 namespace weir::cuda {
 namespace {
 
-constexpr unsigned kWidth = 4;  // Elements that a thread takes at a time.
-constexpr unsigned kSteps = kTile / (kThreads * kWidth);
-
-struct Four {
-  float x[kWidth];
-};
-
-/// Four words of a type, read at once.
-template <typename Word>
-struct VectorOf {
-  using Type = uint2;
-};
-template <>
-struct VectorOf<float> {
-  using Type = float4;
-};
-
-/// data[at] and the three that follow; 0 beyond n.
-template <typename Type>
-__device__ Four Load(const typename Type::Word* data, std::size_t at, std::size_t n) {
-  using Word = typename Type::Word;
-  using Vector = typename VectorOf<Word>::Type;
-  static_assert(sizeof(Vector) == kWidth * sizeof(Word));
-  union {
-    Vector vector;
-    Word words[kWidth];
-  } loaded{};
-  const Word* const from = data + at;
-  if (at + kWidth <= n && reinterpret_cast<std::uintptr_t>(from) % sizeof(Vector) == 0) {
-    loaded.vector = *reinterpret_cast<const Vector*>(from);
-  } else {
-    for (unsigned i = 0; i < kWidth; ++i) {
-      loaded.words[i] = at + i < n ? from[i] : Word{};
-    }
-  }
-  Four four;
-  for (unsigned i = 0; i < kWidth; ++i) four.x[i] = Type::Value(loaded.words[i]);
-  return four;
-}
-
-/// `data` begins at a multiple of 16 bytes.
-__device__ void Store(const Four& four, float* data, std::size_t at, std::size_t n) {
-  if (at + kWidth <= n) {
-    *reinterpret_cast<float4*>(data + at) = float4{four.x[0], four.x[1], four.x[2], four.x[3]};
-    return;
-  }
-  for (unsigned i = 0; i < kWidth && at + i < n; ++i) data[at + i] = four.x[i];
-}
+constexpr unsigned kSteps = kTile / (kThreads * kFour);
 
 /// What a thread has seen in its tile.
 struct Seen {
@@ -62,7 +15,7 @@ struct Seen {
 
 /// Joins the marks of four elements a lane to words, in index order, and writes them.
 __device__ void WriteMarks(unsigned nibble, unsigned lane, std::uint32_t* words) {
-  std::uint32_t word = nibble << lane % 8 * kWidth;
+  std::uint32_t word = nibble << lane % 8 * kFour;
   if (__any_sync(kAllLanes, nibble != 0)) {
     for (int distance = 1; distance < 8; distance *= 2) {
       word |= __shfl_xor_sync(kAllLanes, word, distance);
@@ -77,7 +30,7 @@ __device__ Seen AccumulateTile(const DgcTensor& tensor, const DgcPart& part, std
   const auto* const gradient = static_cast<const typename Type::Word*>(part.gradient);
   const std::size_t n = tensor.n;
   const auto place = [&](unsigned step) {
-    return begin + step * kThreads * kWidth + threadIdx.x * kWidth;
+    return begin + step * kThreads * kFour + threadIdx.x * kFour;
   };
   // All that is read is asked for before the first of it is used.
   Four g[kSteps];
@@ -93,7 +46,7 @@ __device__ Seen AccumulateTile(const DgcTensor& tensor, const DgcPart& part, std
   for (unsigned step = 0; step < kSteps; ++step) {
     const std::size_t at = place(step);
     unsigned nibble = 0;
-    for (unsigned i = 0; i < kWidth; ++i) {
+    for (unsigned i = 0; i < kFour; ++i) {
       const float scaled = g[step].x[i] * part.scale;
       const bool finite = IsFinite(scaled);
       seen.non_finite += finite ? 0 : 1;
@@ -106,7 +59,7 @@ __device__ Seen AccumulateTile(const DgcTensor& tensor, const DgcPart& part, std
     Store(v[step], tensor.v, at, n);
     seen.marks += static_cast<unsigned>(__popc(nibble));
     const unsigned warp = threadIdx.x / kWarp;
-    WriteMarks(nibble, threadIdx.x % kWarp, marks + (step * kThreads + warp * kWarp) * kWidth / 32);
+    WriteMarks(nibble, threadIdx.x % kWarp, marks + (step * kThreads + warp * kWarp) * kFour / 32);
   }
   return seen;
 }

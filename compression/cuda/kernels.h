@@ -16,6 +16,7 @@ void FromHalf(const std::uint16_t* halves, float* values, std::size_t n, DType h
 std::unique_ptr<GpuNorms> MakeNorms(std::span<const std::size_t> elements);
 std::unique_ptr<GpuPacking> MakePacking(std::span<const std::size_t> elements);
 std::unique_ptr<GpuBucketCompressor> MakeDgc(std::span<const GpuDgcTensor> tensors);
+std::unique_ptr<GpuBucketCompressor> MakeCodecs(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeDenseMomentum(std::span<const GpuDenseTensor> tensors);
 
 }  // namespace weir::cuda

@@ -160,7 +160,8 @@ constexpr GpuKernels kKernels{.to_half = ToHalf,
                               .make_norms = MakeNorms,
                               .make_packing = MakePacking,
                               .make_dgc = MakeDgc,
-                              .make_dense_momentum = MakeDenseMomentum};
+                              .make_dense_momentum = MakeDenseMomentum,
+                              .make_codecs = MakeCodecs};
 
 }  // namespace
 }  // namespace weir::cuda

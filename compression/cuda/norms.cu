@@ -6,6 +6,7 @@
 #include "compression/cuda/gradient_types.h"
 #include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
+#include "compression/cuda/tile_table.h"
 #include "compression/squared_norm_tree.h"
 
 namespace weir::cuda {
@@ -17,20 +18,20 @@ constexpr unsigned kPerBlock = kThreads / kNormSums;  // Norm blocks of a block 
 struct Part {
   const void* values;
   std::uint64_t n;
-  std::uint64_t first;  ///< Of its norm blocks.
   DType dtype;
   float scale;
 };
 
 /// 16 threads a norm block, each with its running sum.
 __global__ void __launch_bounds__(kThreads)
-    NormKernel(const Part* parts, const std::uint32_t* tensors, std::uint64_t count, double* out) {
+    NormKernel(const Part* parts, const Tile* tiles, std::uint64_t count, double* out) {
   __shared__ double sums[kThreads];
   const std::uint64_t block = std::uint64_t{blockIdx.x} * kPerBlock + threadIdx.x / kNormSums;
   double sum = 0.0;
   if (block < count) {
-    const Part part = parts[tensors[block]];
-    const std::uint64_t begin = (block - part.first) * kNormBlock;
+    const Tile tile = tiles[block];
+    const Part part = parts[tile.tensor];
+    const std::uint64_t begin = std::uint64_t{tile.number} * kNormBlock;
     const std::uint64_t end = std::min<std::uint64_t>(begin + kNormBlock, part.n);
     if (part.values != nullptr) {
       for (std::uint64_t i = begin + threadIdx.x % kNormSums; i < end; i += kNormSums) {
@@ -49,22 +50,11 @@ __global__ void __launch_bounds__(kThreads)
 
 class Norms final : public GpuNorms {
  public:
-  explicit Norms(std::span<const std::size_t> elements) : parts_(elements.size()) {
-    std::uint64_t blocks = 0;
+  explicit Norms(std::span<const std::size_t> elements)
+      : parts_(elements.size()), blocks_(elements, kNormBlock), sums_(blocks_.size()) {
     for (std::size_t t = 0; t < elements.size(); ++t) {
-      parts_.host()[t] = {nullptr, elements[t], blocks, DType::kFloat32, 1.0f};
-      blocks += (elements[t] + kNormBlock - 1) / kNormBlock;
+      parts_.host()[t] = {nullptr, elements[t], DType::kFloat32, 1.0f};
     }
-    tensors_ = SharedArray<std::uint32_t>(blocks);
-    sums_ = SharedArray<double>(blocks);
-    for (std::size_t t = 0; t < elements.size(); ++t) {
-      const std::uint64_t end = t + 1 < elements.size() ? parts_.host()[t + 1].first : blocks;
-      std::ranges::fill(
-          tensors_.host().subspan(parts_.host()[t].first, end - parts_.host()[t].first),
-          static_cast<std::uint32_t>(t));
-    }
-    tensors_.Upload(nullptr);
-    Check(cudaStreamSynchronize(nullptr));
   }
 
   void Measure(std::span<const GpuNormPart> parts, void* stream) override {
@@ -78,14 +68,14 @@ class Norms final : public GpuNorms {
     const auto in = static_cast<cudaStream_t>(stream);
     parts_.Upload(in);
     const std::size_t count = sums_.size();
-    Launch(NormKernel, (count + kPerBlock - 1) / kPerBlock, in, parts_.device(), tensors_.device(),
+    Launch(NormKernel, (count + kPerBlock - 1) / kPerBlock, in, parts_.device(), blocks_.device(),
            count, sums_.device());
     sums_.Download(in);
   }
 
   double SquaredNorm(std::size_t tensor) const override {
     const Part& part = parts_.host()[tensor];
-    const double* const sums = sums_.host().data() + part.first;
+    const double* const sums = sums_.host().data() + blocks_.first(tensor);
     return SquaredNormTree(
         part.n, [sums](std::size_t begin, std::size_t) { return sums[begin / kNormBlock]; },
         [](std::size_t count, const auto& one) {
@@ -95,8 +85,8 @@ class Norms final : public GpuNorms {
 
  private:
   SharedArray<Part> parts_;
-  SharedArray<std::uint32_t> tensors_;  ///< By norm block.
-  SharedArray<double> sums_;            ///< The same.
+  TileTable blocks_;
+  SharedArray<double> sums_;  ///< By block.
 };
 
 }  // namespace

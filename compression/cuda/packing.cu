@@ -6,6 +6,7 @@
 #include "compression/cuda/gradient_types.h"
 #include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
+#include "compression/cuda/tile_table.h"
 
 namespace weir::cuda {
 namespace {
@@ -16,22 +17,17 @@ constexpr std::uint64_t kPackTile = 4096;
 struct Place {
   std::uint64_t first;  ///< Element.
   std::uint64_t n;
-  std::uint64_t first_tile;
 };
-
-__device__ std::uint64_t TileBegin(const Place& place, std::uint64_t tile) {
-  return (tile - place.first_tile) * kPackTile;
-}
 
 /// A block a tile, as all kernels here.
 __global__ void __launch_bounds__(kThreads)
-    PackKernel(const Place* places, const std::uint32_t* tensors, const GpuPacking::Source* sources,
+    PackKernel(const Place* places, const Tile* tiles, const GpuPacking::Source* sources,
                float* packed) {
-  const std::uint32_t tensor = tensors[blockIdx.x];
-  const GpuPacking::Source source = sources[tensor];
+  const Tile tile = tiles[blockIdx.x];
+  const GpuPacking::Source source = sources[tile.tensor];
   if (!source.wanted) return;
-  const Place place = places[tensor];
-  const std::uint64_t begin = TileBegin(place, blockIdx.x);
+  const Place place = places[tile.tensor];
+  const std::uint64_t begin = tile.number * kPackTile;
   const std::uint64_t end = std::min<std::uint64_t>(begin + kPackTile, place.n);
   for (std::uint64_t i = begin + threadIdx.x; i < end; i += kThreads) {
     float value = 0.0f;
@@ -44,13 +40,13 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    UnpackKernel(const Place* places, const std::uint32_t* tensors,
-                 const GpuPacking::Target* targets, const float* packed) {
-  const std::uint32_t tensor = tensors[blockIdx.x];
-  const GpuPacking::Target target = targets[tensor];
+    UnpackKernel(const Place* places, const Tile* tiles, const GpuPacking::Target* targets,
+                 const float* packed) {
+  const Tile tile = tiles[blockIdx.x];
+  const GpuPacking::Target target = targets[tile.tensor];
   if (target.values == nullptr) return;
-  const Place place = places[tensor];
-  const std::uint64_t begin = TileBegin(place, blockIdx.x);
+  const Place place = places[tile.tensor];
+  const std::uint64_t begin = tile.number * kPackTile;
   const std::uint64_t end = std::min<std::uint64_t>(begin + kPackTile, place.n);
   for (std::uint64_t i = begin + threadIdx.x; i < end; i += kThreads) {
     SetValue(target.values, i, target.dtype, packed[place.first + i]);
@@ -60,37 +56,30 @@ __global__ void __launch_bounds__(kThreads)
 class Packing final : public GpuPacking {
  public:
   explicit Packing(std::span<const std::size_t> elements)
-      : places_(elements.size()), sources_(elements.size()), targets_(elements.size()) {
+      : places_(elements.size()),
+        sources_(elements.size()),
+        targets_(elements.size()),
+        tiles_(elements, kPackTile) {
     std::uint64_t first = 0;
-    std::uint64_t tiles = 0;
-    const auto tiles_of = [](std::uint64_t n) { return (n + kPackTile - 1) / kPackTile; };
     for (std::size_t t = 0; t < elements.size(); ++t) {
-      places_.host()[t] = {first, elements[t], tiles};
+      places_.host()[t] = {first, elements[t]};
       first += elements[t];
-      tiles += tiles_of(elements[t]);
-    }
-    tensors_ = SharedArray<std::uint32_t>(tiles);
-    for (std::size_t t = 0; t < elements.size(); ++t) {
-      std::ranges::fill(
-          tensors_.host().subspan(places_.host()[t].first_tile, tiles_of(elements[t])),
-          static_cast<std::uint32_t>(t));
     }
     places_.Upload(nullptr);
-    tensors_.Upload(nullptr);
     Check(cudaStreamSynchronize(nullptr));
   }
 
   void Pack(std::span<const Source> sources, float* packed, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
     Enter(sources, sources_, in);
-    Launch(PackKernel, tensors_.size(), in, places_.device(), tensors_.device(), sources_.device(),
+    Launch(PackKernel, tiles_.size(), in, places_.device(), tiles_.device(), sources_.device(),
            packed);
   }
   void Unpack(const float* packed, std::span<const Target> targets, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
     Enter(targets, targets_, in);
-    Launch(UnpackKernel, tensors_.size(), in, places_.device(), tensors_.device(),
-           targets_.device(), packed);
+    Launch(UnpackKernel, tiles_.size(), in, places_.device(), tiles_.device(), targets_.device(),
+           packed);
   }
 
  private:
@@ -104,7 +93,7 @@ class Packing final : public GpuPacking {
   SharedArray<Place> places_;
   SharedArray<Source> sources_;
   SharedArray<Target> targets_;
-  SharedArray<std::uint32_t> tensors_;  ///< By tile.
+  TileTable tiles_;
 };
 
 }  // namespace

@@ -29,6 +29,13 @@ void ErrorFeedback::Revert() {
   sent_.clear();
 }
 
+std::optional<GpuRule> ErrorFeedback::gpu_rule() const {
+  std::optional<GpuCodecRule> rule = codec().gpu_rule();
+  if (!rule) return std::nullopt;
+  rule->feedback = true;
+  return *rule;
+}
+
 std::vector<Compressor::StateArray> ErrorFeedback::State() { return {{"error", error_}}; }
 
 }  // namespace weir

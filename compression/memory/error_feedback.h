@@ -28,6 +28,7 @@ class ErrorFeedback : public AroundCodec {
   /// Adds what was sent back to the error: exactly, when the codec rounds to nearest.
   void Revert() override;
   std::span<const float> residual() const override { return error_; }
+  std::optional<GpuRule> gpu_rule() const override;
   std::vector<StateArray> State() override;
   void Restored() override { sent_.clear(); }
 

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/check.h"
-#include "compression/memory/finite.h"
+#include "compression/memory/step_math.h"
 
 namespace weir {
 
@@ -19,8 +19,7 @@ void NesterovMomentum::Step(float scale, std::span<const float> gradient, std::s
   std::uint32_t non_finite = 0;
   for (std::size_t i = 0; i < momentum_.size(); ++i) {
     const float scaled = FiniteOrZero(scale * gradient[i], non_finite);
-    momentum_[i] = FiniteOrZero(mu_ * momentum_[i] + scaled, non_finite);
-    out[i] = scaled + mu_ * momentum_[i];
+    out[i] = AdvanceNesterov(mu_, scaled, momentum_[i], non_finite);
   }
   non_finite_ += non_finite;
 }
@@ -47,6 +46,16 @@ void NesterovMomentum::MergeMean(std::span<const std::span<const std::byte>> pay
 void NesterovMomentum::Finish(const StepContext& context, std::span<float> mean) {
   if (context.dense_phase) Step(1.0f, mean, mean);
   inner_->Finish(context, mean);
+}
+
+std::optional<GpuRule> NesterovMomentum::gpu_rule() const {
+  std::optional<GpuRule> rule = inner_->gpu_rule();
+  if (auto* const codec = rule ? std::get_if<GpuCodecRule>(&*rule) : nullptr) {
+    codec->momentum = GpuCodecRule::Momentum::kNesterov;
+    codec->mu = mu_;
+    return rule;
+  }
+  return std::nullopt;
 }
 
 std::uint64_t NesterovMomentum::non_finite_entries() const {

@@ -33,6 +33,7 @@ class NesterovMomentum : public Compressor {
     return inner_->Entries(payload);
   }
   std::optional<DType> summable() const override { return inner_->summable(); }
+  std::optional<GpuRule> gpu_rule() const override;
   std::uint64_t non_finite_entries() const override;
   float threshold() const override { return inner_->threshold(); }
   std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload) const override {

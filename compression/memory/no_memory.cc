@@ -21,4 +21,9 @@ std::size_t NoMemory::Encode(const StepContext& context, std::span<const float> 
   return codec().Encode(context, scaled_, payload);
 }
 
+std::optional<GpuRule> NoMemory::gpu_rule() const {
+  if (const std::optional<GpuCodecRule> rule = codec().gpu_rule()) return *rule;
+  return std::nullopt;
+}
+
 }  // namespace weir

@@ -15,6 +15,7 @@ class NoMemory : public AroundCodec {
 
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                      std::span<std::byte> payload) override;
+  std::optional<GpuRule> gpu_rule() const override;
   void Revert() override {}
   std::vector<StateArray> State() override { return {}; }
 

@@ -4,7 +4,7 @@
 
 #include "common/check.h"
 #include "compression/codecs/onebit.h"
-#include "compression/memory/finite.h"
+#include "compression/memory/step_math.h"
 #include "compression/registry.h"
 #include "compression/standard_options.h"
 
@@ -27,8 +27,6 @@ const CompressorRegistration kSignum(
      .make = Make,
      .codec = CodecId::kSignum});
 
-float SignOf(float value) { return value > 0.0f ? 1.0f : value < 0.0f ? -1.0f : 0.0f; }
-
 }  // namespace
 
 Signum::Signum(std::unique_ptr<const Codec> signs, std::size_t n, float mu)
@@ -39,7 +37,7 @@ void Signum::Advance(float scale, std::span<const float> gradient) {
   std::uint32_t non_finite = 0;
   for (std::size_t i = 0; i < momentum_.size(); ++i) {
     const float scaled = FiniteOrZero(scale * gradient[i], non_finite);
-    momentum_[i] = mu_ * momentum_[i] + (1.0f - mu_) * scaled;
+    AdvanceSignum(mu_, scaled, momentum_[i]);
   }
   CountNonFinite(non_finite);
 }
@@ -48,6 +46,14 @@ std::size_t Signum::Encode(const StepContext& context, std::span<const float> gr
                            std::span<std::byte> payload) {
   Advance(context.gradient_scale, gradient);
   return codec().Encode(context, momentum_, payload);
+}
+
+std::optional<GpuRule> Signum::gpu_rule() const {
+  std::optional<GpuCodecRule> rule = codec().gpu_rule();
+  if (!rule) return std::nullopt;
+  rule->momentum = GpuCodecRule::Momentum::kSignum;
+  rule->mu = mu_;
+  return *rule;
 }
 
 void Signum::Finish(const StepContext& context, std::span<float> mean) {

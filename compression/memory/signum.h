@@ -18,6 +18,7 @@ class Signum : public AroundCodec {
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                      std::span<std::byte> payload) override;
   void Finish(const StepContext& context, std::span<float> mean) override;
+  std::optional<GpuRule> gpu_rule() const override;
   void Revert() override {}  // The gradient stays in the momentum.
   std::vector<StateArray> State() override { return {{"momentum", momentum_}}; }
 

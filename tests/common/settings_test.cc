@@ -135,6 +135,7 @@ TEST(Settings, WhatIsWrongWithAListOfCompressionOptionsIsNamed) {
   EXPECT_THAT(fault("sparsity=0.75,0.9"), HasSubstr("\"0.9\" is not key=value: a list of numbers"));
   EXPECT_THAT(fault("sparsity=0.75,.9"), HasSubstr("a list of numbers"));
   EXPECT_THAT(fault("sparsity=[0.75,0.9,k=1"), HasSubstr("bracket in \"sparsity=[0.75,0.9,k=1\""));
+  EXPECT_THAT(fault("topk[fc"), HasSubstr("bracket in \"topk[fc\""));
 }
 
 TEST(Settings, ServersAreTheLaunchersToStart) {

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "compression/cuda/codec_layout.h"
+#include "compression/cuda/four.h"
+#include "compression/memory/step_math.h"
+
+/// The memory around a codec (compression/memory/), on its way to the codec.
+namespace weir::cuda {
+
+/// What the codec gets of one entry of the gradient. Advances `momentum`; `error` is what was left.
+__device__ inline float TakeEntry(const CodecTensor& tensor, const CodecPart& part, float gradient,
+                                  float& momentum, float error, std::uint32_t& non_finite) {
+  float value = FiniteOrZero(part.scale * gradient, non_finite);
+  const GpuCodecRule& rule = tensor.rule;
+  if (rule.momentum == GpuCodecRule::Momentum::kSignum) {
+    AdvanceSignum(rule.mu, value, momentum);
+    return momentum;
+  }
+  if (rule.momentum == GpuCodecRule::Momentum::kNesterov) {
+    value = FiniteOrZero(AdvanceNesterov(rule.mu, value, momentum, non_finite), non_finite);
+  }
+  return rule.feedback ? WithError(value, part.ratio, error, non_finite) : value;
+}
+
+/// Entries at, ..., at + 3; 0 beyond the tensor's end. The error stays as it is.
+__device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part, std::size_t at,
+                                std::uint32_t& non_finite) {
+  const Four gradient = LoadAny(part.gradient, part.dtype, at, tensor.n);
+  Four momentum{};
+  Four error{};
+  if (tensor.momentum != nullptr) momentum = Load<Float32>(tensor.momentum, at, tensor.n);
+  if (tensor.error != nullptr) error = Load<Float32>(tensor.error, at, tensor.n);
+  Four values;
+  for (unsigned i = 0; i < kFour; ++i) {
+    values.x[i] = TakeEntry(tensor, part, gradient.x[i], momentum.x[i], error.x[i], non_finite);
+  }
+  if (tensor.momentum != nullptr) Store(momentum, tensor.momentum, at, tensor.n);
+  return values;
+}
+
+/// Entry i, which becomes the error, if there is one.
+__device__ inline float TakeOne(const CodecTensor& tensor, const CodecPart& part, std::size_t i,
+                                std::uint32_t& non_finite) {
+  const float gradient = part.gradient == nullptr ? 0.0f : ValueAt(part.gradient, i, part.dtype);
+  float momentum = tensor.momentum == nullptr ? 0.0f : tensor.momentum[i];
+  const float error = tensor.error == nullptr ? 0.0f : tensor.error[i];
+  const float value = TakeEntry(tensor, part, gradient, momentum, error, non_finite);
+  if (tensor.momentum != nullptr) tensor.momentum[i] = momentum;
+  if (tensor.error != nullptr) tensor.error[i] = value;
+  return value;
+}
+
+/// What TakeOne has returned in this step.
+__device__ inline float TakenOne(const CodecTensor& tensor, const CodecPart& part, std::size_t i) {
+  if (tensor.error != nullptr) return tensor.error[i];
+  const GpuCodecRule& rule = tensor.rule;
+  if (rule.momentum == GpuCodecRule::Momentum::kSignum) return tensor.momentum[i];
+  std::uint32_t counted = 0;
+  const float gradient = part.gradient == nullptr ? 0.0f : ValueAt(part.gradient, i, part.dtype);
+  const float value = FiniteOrZero(part.scale * gradient, counted);
+  if (rule.momentum == GpuCodecRule::Momentum::kNone) return value;
+  return FiniteOrZero(value + rule.mu * tensor.momentum[i], counted);
+}
+
+/// Adds to the tensor's count what a thread has seen.
+__device__ inline void CountNonFinite(const CodecView& view, const Tile& tile,
+                                      std::uint32_t entries) {
+  if (entries == 0) return;
+  atomicAdd(view.non_finite + tile.tensor, static_cast<unsigned long long>(entries));
+}
+
+}  // namespace weir::cuda

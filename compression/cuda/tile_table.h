@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "compression/cuda/device_array.h"
+
+namespace weir::cuda {
+
+/// What a block of a kernel works on: tile `number` of a tensor.
+struct Tile {
+  std::uint32_t tensor;
+  std::uint32_t number;
+};
+
+/// The tiles of a bucket's tensors, of so many elements each; the last one of a tensor may be
+/// short. Lies on the GPU.
+class TileTable {
+ public:
+  TileTable() = default;
+  /// A tensor of 0 elements has none.
+  TileTable(std::span<const std::size_t> elements, std::size_t tile) {
+    std::vector<Tile> tiles;
+    for (std::size_t t = 0; t < elements.size(); ++t) {
+      first_.push_back(tiles.size());
+      for (std::size_t number = 0; number * tile < elements[t]; ++number) {
+        tiles.push_back({static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(number)});
+      }
+    }
+    tiles_ = SharedArray<Tile>(tiles.size());
+    std::ranges::copy(tiles, tiles_.host().begin());
+    tiles_.Upload(nullptr);
+    Check(cudaStreamSynchronize(nullptr));  // What comes next may be in another stream.
+  }
+
+  std::size_t size() const { return tiles_.size(); }
+  /// Of all tiles, the first one of a tensor.
+  std::size_t first(std::size_t tensor) const { return first_[tensor]; }
+  const Tile* device() const { return tiles_.device(); }
+
+ private:
+  SharedArray<Tile> tiles_;
+  std::vector<std::size_t> first_;
+};
+
+}  // namespace weir::cuda

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+
+#include "compression/memory/finite.h"
+
+/// What the memories around a codec do to single entries (compression/memory/), written once for
+/// the CPU and for kernels. `scaled` is an entry of the gradient, scaled and finite.
+namespace weir {
+
+/// NesterovMomentum: advances m, and returns the direction.
+constexpr float AdvanceNesterov(float mu, float scaled, float& m, std::uint32_t& non_finite) {
+  m = FiniteOrZero(mu * m + scaled, non_finite);
+  return scaled + mu * m;
+}
+
+/// Signum: advances m, of which it sends the sign.
+constexpr void AdvanceSignum(float mu, float scaled, float& m) {
+  m = mu * m + (1.0f - mu) * scaled;
+}
+constexpr float SignOf(float value) { return value > 0.0f ? 1.0f : value < 0.0f ? -1.0f : 0.0f; }
+
+/// ErrorFeedback: what is to be sent, for `ratio` see ErrorRatio.
+constexpr float WithError(float scaled, float ratio, float error, std::uint32_t& non_finite) {
+  return FiniteOrZero(scaled + ratio * error, non_finite);
+}
+
+}  // namespace weir

@@ -1,0 +1,132 @@
+// Kernels of codecs, and of the memories around them: the bits of the CPU.
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tests/gpu/codec_twins.h"
+
+namespace weir {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLargest = std::numeric_limits<float>::max();
+constexpr float kLeast = std::numeric_limits<float>::denorm_min();
+
+struct Case {
+  const char* name;
+  CompressionOptions options;
+  DType dtype = DType::kFloat32;
+};
+
+void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
+
+/// Learning rates that change.
+StepContext ContextOf(int step) {
+  StepContext context{.step = step};
+  context.learning_rate = step % 5 == 4 ? 0.0f : 0.1f / static_cast<float>(1 + step % 3);
+  context.previous_learning_rate = step % 5 == 0 ? 0.0f : 0.1f / static_cast<float>(3 - step % 3);
+  context.gradient_scale = 1.0f / static_cast<float>(1 + step % 4);
+  return context;
+}
+
+class GpuCodecSteps : public OnGpu<testing::TestWithParam<Case>> {
+ protected:
+  CodecTwins Make(std::vector<std::size_t> elements) {
+    return {api(), kernels(), GetParam().options, std::move(elements), GetParam().dtype};
+  }
+};
+
+TEST_P(GpuCodecSteps, TwoHundredHaveTheBitsOfTheCpu) {
+  CodecTwins twins = Make({1, 31, 773});
+  Gradients gradients(61);
+  for (int step = 0; step < 200; ++step) {
+    SCOPED_TRACE(step);
+    twins.Encode(twins.Random(gradients), ContextOf(step));
+    if (HasFatalFailure()) return;
+    twins.Merge(gradients, ContextOf(step));
+    if (HasFatalFailure()) return;
+    if (step % 7 == 3) twins.Finish(twins.Random(gradients));
+    if (step % 11 == 5) twins.Undo();
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(GpuCodecSteps, OfAwkwardSizesAndPlacesHaveTheBitsOfTheCpu) {
+  CodecTwins twins = Make({65535, 65536, 65537, 2 * 65536 + 33, 4096, 255});
+  Gradients gradients(62);
+  for (const std::size_t shift : {0, 1, 2}) {
+    twins.Encode(twins.Random(gradients), ContextOf(static_cast<int>(shift)), shift);
+    if (HasFatalFailure()) return;
+    twins.Merge(gradients, ContextOf(static_cast<int>(shift)));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(GpuCodecSteps, OfUnusualValuesHaveTheBitsOfTheCpu) {
+  CodecTwins twins = Make({300, 300, 300, 300, 5});
+  std::vector<float> broken(300, 0.5f);
+  broken[7] = std::numeric_limits<float>::quiet_NaN();
+  broken[299] = -kInfinity;
+  std::vector<float> large(300, kLargest);
+  for (std::size_t i = 0; i < large.size(); i += 3) large[i] = -kLargest;
+  std::vector<float> least(300, kLeast);
+  for (std::size_t i = 0; i < least.size(); ++i) least[i] *= static_cast<float>(i);
+  for (int step = 0; step < 4; ++step) {
+    SCOPED_TRACE(step);
+    twins.Encode({broken, std::vector<float>(300, -0.0f), large, least, {1, -2, 0, -0.0f, 3}},
+                 {.step = step});
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GE(twins.cpu(0).non_finite_entries(), 8u);
+  Gradients gradients(63);
+  twins.Merge(gradients, {.step = 3});
+}
+
+TEST_P(GpuCodecSteps, AreTakenBackOnceAndNotAfterALoad) {
+  CodecTwins twins = Make({700});
+  Gradients gradients(64);
+  twins.Undo();  // Of nothing.
+  for (int step = 0; step < 3; ++step) {
+    twins.Encode(twins.Random(gradients), ContextOf(step));
+    twins.Undo();
+    twins.Undo();
+    if (HasFatalFailure()) return;
+  }
+  twins.Encode(twins.Random(gradients), ContextOf(3));
+  twins.Forget();
+  twins.Undo();
+}
+
+const CompressionOptions kFeedback = {{"ef", "vanilla"}};
+const CompressionOptions kNesterov = {{"momentum", "nesterov"}, {"momentum_mu", "0.9"}};
+
+CompressionOptions With(CompressionOptions options, const CompressionOptions& more) {
+  options.insert(more.begin(), more.end());
+  return options;
+}
+
+const CompressionOptions kOneBit = {{"compressor", "onebit"}, {"scaling", "true"}};
+const CompressionOptions kInt8 = {{"compressor", "int8"}};
+const CompressionOptions kHalf = {{"compressor", "fp16"}};
+
+INSTANTIATE_TEST_SUITE_P(
+    Codecs, GpuCodecSteps,
+    testing::Values(Case{"fp16", kHalf}, Case{"bf16", {{"compressor", "bf16"}}},
+                    Case{"fp32", {{"compressor", "dense"}}},
+                    Case{"fp16_ef", With(kHalf, kFeedback)},
+                    Case{"bf16_nesterov", With({{"compressor", "bf16"}}, kNesterov)},
+                    Case{"int8", kInt8}, Case{"int8_ef", With(kInt8, kFeedback)},
+                    Case{"int8_both", With(With(kInt8, kFeedback), kNesterov)},
+                    Case{"int8_fp16_gradients", With(kInt8, kFeedback), DType::kFloat16},
+                    Case{"onebit", {{"compressor", "onebit"}}}, Case{"onebit_scaled", kOneBit},
+                    Case{"onebit_ef", With(kOneBit, kFeedback)},
+                    Case{"onebit_nesterov", With(kOneBit, kNesterov)},
+                    Case{"onebit_both", With(With(kOneBit, kFeedback), kNesterov)},
+                    Case{"onebit_bf16_gradients", With(kOneBit, kFeedback), DType::kBFloat16},
+                    Case{"signum", {{"compressor", "signum"}}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace weir

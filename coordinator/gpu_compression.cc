@@ -71,9 +71,10 @@ void GpuCompression::MakeKernels() {
     }
   }
   const GpuKernels& kernels = *KernelsOf(stream_.gpu().library());
-  if (!sparse.empty()) kernels_[0] = kernels.make_dgc(sparse);
-  if (!dense.empty()) kernels_[1] = kernels.make_dense_momentum(dense);
-  if (!codecs.empty()) kernels_[2] = kernels.make_codecs(codecs);
+  if (!sparse.empty()) kernels_[GpuRule(GpuDgcRule()).index()] = kernels.make_dgc(sparse);
+  if (!dense.empty())
+    kernels_[GpuRule(GpuDenseRule()).index()] = kernels.make_dense_momentum(dense);
+  if (!codecs.empty()) kernels_[GpuRule(GpuCodecRule()).index()] = kernels.make_codecs(codecs);
 }
 
 const GpuCompression::Member& GpuCompression::MemberOf(const GradientSlice& slice) const {
@@ -159,6 +160,7 @@ void GpuCompression::WriteZeros() {
     const std::size_t n = member.slice->elements;
     const std::span<std::byte> out =
         std::span(payloads).subspan(member.payload_at, member.payload_bytes);
+    // Of a codec, bytes that are all 0 decode to zeros.
     const GpuRule& rule = member.compressor->rule();
     if (const auto* const dgc = std::get_if<GpuDgcRule>(&rule)) {
       std::vector<std::uint32_t> indices(EntriesToSend(n, step_.density));

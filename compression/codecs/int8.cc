@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <string>
 
@@ -18,7 +17,6 @@
 namespace weir {
 namespace {
 
-constexpr int kLargest = 127;
 constexpr std::size_t kStepBytes = sizeof(float);
 
 /// Where a block and its part of the payload lie.
@@ -97,7 +95,7 @@ void Int8Codec::Check(std::span<const std::byte> payload, std::size_t n) const {
       least = std::min(least, level);
       bits |= level;
     }
-    if (least < -kLargest || (step == 0.0f && bits != 0)) {
+    if (least < -kLargestInt8 || (step == 0.0f && bits != 0)) {
       throw Corrupt("int8 part: a level does not fit its block's scale, " + std::to_string(step));
     }
   });

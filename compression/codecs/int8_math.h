@@ -6,13 +6,13 @@
 /// The arithmetic of Int8Codec on single numbers, written once for the CPU and for kernels.
 namespace weir {
 
-inline constexpr float kLargestInt8 = 127.0f;
+inline constexpr int kLargestInt8 = 127;
 
 /// The distance of two levels, where the largest magnitude is `largest`. Of subnormal values it
 /// would vanish.
 constexpr float Int8Step(float largest) {
   if (largest == 0.0f) return 0.0f;
-  const float step = largest / kLargestInt8;
+  const float step = largest / static_cast<float>(kLargestInt8);
   const float least = std::numeric_limits<float>::denorm_min();
   return step < least ? least : step;
 }
@@ -22,8 +22,9 @@ constexpr std::int8_t Int8Level(float value, float step) {
   if (step == 0.0f) return 0;
   constexpr float kNoFraction = 0x1.8p23f;  // Between 2^23 and 2^24 all numbers are whole.
   const float level = (value / step + kNoFraction) - kNoFraction;
-  const float above = level < -kLargestInt8 ? -kLargestInt8 : level;
-  return static_cast<std::int8_t>(above > kLargestInt8 ? kLargestInt8 : above);
+  constexpr float kLimit = kLargestInt8;
+  const float above = level < -kLimit ? -kLimit : level;
+  return static_cast<std::int8_t>(above > kLimit ? kLimit : above);
 }
 
 /// level * step, which of the largest floats may round to infinity.

@@ -8,6 +8,7 @@
 #include "compression/cuda/codec_layout.h"
 #include "compression/cuda/device_array.h"
 #include "compression/cuda/kernels.h"
+#include "compression/cuda/payload_table.h"
 #include "compression/cuda/tile_table.h"
 
 namespace weir::cuda {
@@ -123,20 +124,12 @@ class CodecBucket final : public GpuBucketCompressor {
   void MergeMean(std::span<const GpuMean> means, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
     CheckCount(means.size());
-    const std::size_t ranks = means.front().payloads.size();
-    if (payloads_.size() != means.size() * ranks) {
-      Check(cudaStreamSynchronize(in));
-      payloads_ = SharedArray<const std::byte*>(means.size() * ranks);
-    }
+    payloads_.Set(means, in);
     for (std::size_t i = 0; i < means.size(); ++i) {
       targets_.host()[i] = {means[i].mean, means[i].dtype};
-      for (std::size_t rank = 0; rank < ranks; ++rank) {
-        payloads_.host()[i * ranks + rank] = means[i].payloads[rank].bytes;
-      }
     }
     targets_.Upload(in);
-    payloads_.Upload(in);
-    const CodecMeans all{targets_.device(), payloads_.device(), static_cast<std::uint32_t>(ranks)};
+    const CodecMeans all{targets_.device(), payloads_.device(), payloads_.ranks()};
     ForEachCodec([in, &all](const CodecLaunches& launches, const CodecView& view) {
       launches.merge(view, all, in);
     });
@@ -185,7 +178,7 @@ class CodecBucket final : public GpuBucketCompressor {
   SharedArray<CodecPart> parts_;
   SharedArray<CodecMean> targets_;
   SharedArray<unsigned long long> non_finite_;
-  SharedArray<const std::byte*> payloads_;  ///< By tensor, then rank.
+  PayloadTable payloads_;
   std::array<Members, kLaunches.size()> members_;
   bool sent_ = false;
 };

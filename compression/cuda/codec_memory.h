@@ -12,6 +12,10 @@
 /// The memory around a codec (compression/memory/), on its way to the codec.
 namespace weir::cuda {
 
+__device__ inline float GradientAt(const CodecPart& part, std::size_t i) {
+  return part.gradient == nullptr ? 0.0f : ValueAt(part.gradient, i, part.dtype);
+}
+
 /// What the codec gets of one entry of the gradient. Advances `momentum`; `error` is what was left.
 __device__ inline float TakeEntry(const CodecTensor& tensor, const CodecPart& part, float gradient,
                                   float& momentum, float error, std::uint32_t& non_finite) {
@@ -46,10 +50,9 @@ __device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part
 /// Entry i, which becomes the error, if there is one.
 __device__ inline float TakeOne(const CodecTensor& tensor, const CodecPart& part, std::size_t i,
                                 std::uint32_t& non_finite) {
-  const float gradient = part.gradient == nullptr ? 0.0f : ValueAt(part.gradient, i, part.dtype);
   float momentum = tensor.momentum == nullptr ? 0.0f : tensor.momentum[i];
   const float error = tensor.error == nullptr ? 0.0f : tensor.error[i];
-  const float value = TakeEntry(tensor, part, gradient, momentum, error, non_finite);
+  const float value = TakeEntry(tensor, part, GradientAt(part, i), momentum, error, non_finite);
   if (tensor.momentum != nullptr) tensor.momentum[i] = momentum;
   if (tensor.error != nullptr) tensor.error[i] = value;
   return value;
@@ -61,8 +64,7 @@ __device__ inline float TakenOne(const CodecTensor& tensor, const CodecPart& par
   const GpuCodecRule& rule = tensor.rule;
   if (rule.momentum == GpuCodecRule::Momentum::kSignum) return tensor.momentum[i];
   std::uint32_t counted = 0;
-  const float gradient = part.gradient == nullptr ? 0.0f : ValueAt(part.gradient, i, part.dtype);
-  const float value = FiniteOrZero(part.scale * gradient, counted);
+  const float value = FiniteOrZero(part.scale * GradientAt(part, i), counted);
   if (rule.momentum == GpuCodecRule::Momentum::kNone) return value;
   return FiniteOrZero(value + rule.mu * tensor.momentum[i], counted);
 }

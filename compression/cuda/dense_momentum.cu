@@ -8,6 +8,7 @@
 #include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
 #include "compression/cuda/mean_momentum.h"
+#include "compression/cuda/payload_table.h"
 #include "compression/cuda/tile_table.h"
 #include "compression/cuda/value_bytes.h"
 
@@ -157,37 +158,21 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
   void MergeMean(std::span<const GpuMean> means, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
     CheckCount(means.size());
-    const std::size_t ranks = means.front().payloads.size();
-    if (payloads_.host().size() != means.size() * ranks) {
-      Check(cudaStreamSynchronize(in));
-      payloads_ = SharedArray<const std::byte*>(means.size() * ranks);
-    }
+    payloads_.Set(means, in);
     for (std::size_t i = 0; i < means.size(); ++i) {
       steps_.host()[i].mean = means[i].mean;
       steps_.host()[i].mean_dtype = means[i].dtype;
-      for (std::size_t rank = 0; rank < ranks; ++rank) {
-        payloads_.host()[i * ranks + rank] = means[i].payloads[rank].bytes;
-      }
     }
     steps_.Upload(in);
-    payloads_.Upload(in);
     Launch(MergeKernel, tiles_.size(), in, steps_.device(), statuses_.device(), tiles_.device(),
-           payloads_.device(), static_cast<std::uint32_t>(ranks));
+           payloads_.device(), payloads_.ranks());
   }
 
   void Forget(void*) override { sent_ = false; }
 
   void Finish(std::size_t i, const float* mean, void* out, DType dtype, void* stream) override {
-    const GpuDenseTensor& tensor = steps_.host()[i].tensor;
-    ApplyMomentum({.momentum = tensor.momentum,
-                   .m = tensor.m,
-                   .u = tensor.u,
-                   .mean = mean,
-                   .out = out,
-                   .n = tensor.n,
-                   .dtype = dtype,
-                   .non_finite = &statuses_.device()[i].non_finite},
-                  static_cast<cudaStream_t>(stream));
+    FinishMean(steps_.host()[i].tensor, mean, out, dtype, &statuses_.device()[i].non_finite,
+               stream);
   }
 
   void FetchReports(void* stream) override {
@@ -207,7 +192,7 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
   SharedArray<Status> statuses_;
   TileTable tiles_;
   DeviceArray<float> log_;  ///< What was to be sent.
-  SharedArray<const std::byte*> payloads_;
+  PayloadTable payloads_;
   bool sent_ = false;
 };
 

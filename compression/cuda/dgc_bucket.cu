@@ -178,16 +178,7 @@ void DgcBucket::MergeMean(std::span<const GpuMean> means, void* stream) {
 }
 
 void DgcBucket::Finish(std::size_t i, const float* mean, void* out, DType dtype, void* stream) {
-  const DgcTensor& tensor = tensors_.host()[i];
-  ApplyMomentum({.momentum = tensor.momentum,
-                 .m = tensor.m,
-                 .u = tensor.u,
-                 .mean = mean,
-                 .out = out,
-                 .n = tensor.n,
-                 .dtype = dtype,
-                 .non_finite = &statuses_.device()[i].non_finite},
-                static_cast<cudaStream_t>(stream));
+  FinishMean(tensors_.host()[i], mean, out, dtype, &statuses_.device()[i].non_finite, stream);
 }
 
 void DgcBucket::Forget(void* stream) {

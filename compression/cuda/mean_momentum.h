@@ -32,4 +32,19 @@ struct MeanMomentum {
 };
 void ApplyMomentum(const MeanMomentum& step, cudaStream_t stream);
 
+/// GpuBucketCompressor::Finish of a tensor that has momentum, m, u and n.
+template <typename Tensor>
+void FinishMean(const Tensor& tensor, const float* mean, void* out, DType dtype,
+                unsigned long long* non_finite, void* stream) {
+  ApplyMomentum({.momentum = tensor.momentum,
+                 .m = tensor.m,
+                 .u = tensor.u,
+                 .mean = mean,
+                 .out = out,
+                 .n = tensor.n,
+                 .dtype = dtype,
+                 .non_finite = non_finite},
+                static_cast<cudaStream_t>(stream));
+}
+
 }  // namespace weir::cuda

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "compression/cuda/device_array.h"
+#include "compression/gpu_kernels.h"
+
+namespace weir::cuda {
+
+/// Where the payloads of all ranks lie, by tensor, then rank; null of a rank that sent nothing.
+class PayloadTable {
+ public:
+  void Set(std::span<const GpuMean> means, cudaStream_t stream) {
+    const std::size_t ranks = means.front().payloads.size();
+    if (payloads_.size() != means.size() * ranks) {
+      Check(cudaStreamSynchronize(stream));  // It may still read what is freed here.
+      payloads_ = SharedArray<const std::byte*>(means.size() * ranks);
+    }
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      for (std::size_t rank = 0; rank < ranks; ++rank) {
+        payloads_.host()[i * ranks + rank] = means[i].payloads[rank].bytes;
+      }
+    }
+    payloads_.Upload(stream);
+    ranks_ = static_cast<std::uint32_t>(ranks);
+  }
+
+  const std::byte* const* device() const { return payloads_.device(); }
+  std::uint32_t ranks() const { return ranks_; }
+
+ private:
+  SharedArray<const std::byte*> payloads_;
+  std::uint32_t ranks_ = 0;
+};
+
+}  // namespace weir::cuda

@@ -8,15 +8,17 @@ set(WEIR_CUDA_SOURCES
   compression/cuda/codec_cast.cu
   compression/cuda/codec_int8.cu
   compression/cuda/codec_onebit.cu
+  compression/cuda/codec_topk.cu
   compression/cuda/dense_momentum.cu
   compression/cuda/dgc_accumulate.cu
   compression/cuda/dgc_bucket.cu
-  compression/cuda/dgc_select.cu
   compression/cuda/library.cu
   compression/cuda/mean_momentum.cu
   compression/cuda/norms.cu
   compression/cuda/packing.cu
+  compression/cuda/sparse_bucket.cu
   compression/cuda/sparse_merge.cu
+  compression/cuda/sparse_select.cu
   compression/cuda/sparse_write.cu)
 list(TRANSFORM WEIR_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
 if(NOT WEIR_CUDA)

@@ -1,13 +1,17 @@
 #include "compression/gpu_compressor.h"
 
+#include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "common/check.h"
+#include "compression/dgc_math.h"
+#include "compression/sparse_payload.h"
 
 namespace weir {
 
 GpuCompressor::GpuCompressor(std::unique_ptr<Compressor> cpu, std::size_t n, const Gpu& gpu)
-    : cpu_(std::move(cpu)), rule_(cpu_->gpu_rule().value()), gpu_(gpu) {
+    : cpu_(std::move(cpu)), n_(n), rule_(cpu_->gpu_rule().value()), gpu_(gpu) {
   const GpuScope scope(gpu_);
   for (const StateArray& array : cpu_->State()) {
     WEIR_CHECK(array.values.size() == n);
@@ -22,6 +26,30 @@ float* GpuCompressor::Array(std::string_view name) const {
     if (names_[i] == name) return reinterpret_cast<float*>(arrays_[i].data());
   }
   return nullptr;
+}
+
+std::size_t GpuCompressor::EntriesAt(double density) const {
+  if (std::holds_alternative<GpuDgcRule>(rule_)) return EntriesToSend(n_, density);
+  const auto* const rule = std::get_if<GpuCodecRule>(&rule_);
+  if (rule == nullptr || !rule->selects()) return n_;
+  return EntriesToSend(n_, density, rule->fixed_count);
+}
+
+void GpuCompressor::EncodeZeros(double density, std::span<std::byte> payload) const {
+  std::vector<float> zeros(EntriesAt(density));
+  if (const auto* const dense = std::get_if<GpuDenseRule>(&rule_)) {
+    EncodeDense(zeros, dense->values, payload);
+    return;
+  }
+  const auto* const codec = std::get_if<GpuCodecRule>(&rule_);
+  if (codec != nullptr && codec->codec != GpuCodecRule::Codec::kTopK) {
+    std::ranges::fill(payload, std::byte{0});  // Of the other codecs this is one.
+    return;
+  }
+  std::vector<std::uint32_t> indices(zeros.size());
+  std::iota(indices.begin(), indices.end(), 0u);
+  const ValueType values = codec == nullptr ? std::get<GpuDgcRule>(rule_).values : codec->values;
+  EncodeSparse(n_, indices, zeros, values, payload);
 }
 
 bool GpuCompressor::TakeRestored() { return std::exchange(restored_, false); }

@@ -25,6 +25,10 @@ class GpuCompressor final : public Compressor {
   GpuCompressor(std::unique_ptr<Compressor> cpu, std::size_t n, const Gpu& gpu);
 
   const GpuRule& rule() const { return rule_; }
+  /// How many entries of the tensor a payload holds at this density.
+  std::size_t EntriesAt(double density) const;
+  /// A payload that decodes to zeros, MaxEncodedBytes of it.
+  void EncodeZeros(double density, std::span<std::byte> payload) const;
   /// The state array of this name, in the GPU's memory; null where there is none.
   float* Array(std::string_view name) const;
 
@@ -77,6 +81,7 @@ class GpuCompressor final : public Compressor {
   void CopyState(const Copy& copy);
 
   const std::unique_ptr<Compressor> cpu_;
+  const std::size_t n_;
   const GpuRule rule_;
   const Gpu& gpu_;
   std::vector<std::string> names_;

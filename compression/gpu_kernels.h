@@ -45,7 +45,9 @@ class GpuBucketCompressor {
     float scale = 1.0f;              ///< StepContext::gradient_scale.
     float ratio = 1.0f;              ///< ErrorRatio, where errors are fed back.
     std::size_t k = 1;               ///< Entries to send, of n, where some are selected.
-    std::byte* payload = nullptr;    ///< Compressor::MaxEncodedBytes bytes; any alignment.
+    std::int64_t step = 0;           ///< Of StepContext, where numbers are drawn.
+    int rank = 0;
+    std::byte* payload = nullptr;  ///< Compressor::MaxEncodedBytes bytes; any alignment.
   };
   /// Compressor::Encode: takes the gradients in, writes the payloads, and leaves in the memory what
   /// they lack.
@@ -163,6 +165,7 @@ struct GpuKernels {
   std::unique_ptr<GpuBucketCompressor> (*make_dgc)(std::span<const GpuDgcTensor> tensors) = nullptr;
   std::unique_ptr<GpuBucketCompressor> (*make_dense_momentum)(
       std::span<const GpuDenseTensor> tensors) = nullptr;
+  /// All with the same codec.
   std::unique_ptr<GpuBucketCompressor> (*make_codecs)(std::span<const GpuCodecTensor> tensors) =
       nullptr;
 };

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <variant>
 
 #include "compression/dgc_math.h"
@@ -29,7 +31,8 @@ struct GpuDenseRule {
 
 /// A codec, and the memory around it (compression/memory/).
 struct GpuCodecRule {
-  enum class Codec : std::uint8_t { kCast, kOneBit, kInt8 };
+  enum class Codec : std::uint8_t { kCast, kOneBit, kInt8, kTopK };
+  static constexpr std::size_t kCodecs = 4;
   enum class Momentum : std::uint8_t {
     kNone,
     kNesterov,  ///< NesterovMomentum.
@@ -38,11 +41,26 @@ struct GpuCodecRule {
   Codec codec = Codec::kCast;
   DType dtype = DType::kFloat32;  ///< kCast: of the payload, or kFloat16, kBFloat16.
   bool scaled = false;            ///< kOneBit: the magnitude is the mean of the entries' own.
+  // Of those that select: how many, or 0 (EntriesToSend), and how their values travel.
+  std::size_t fixed_count = 0;
+  ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
   Momentum momentum = Momentum::kNone;
   float mu = 0.0f;
   bool feedback = false;  ///< ErrorFeedback, behind the momentum.
+
+  constexpr bool selects() const { return codec == Codec::kTopK; }
 };
 
 using GpuRule = std::variant<GpuDgcRule, GpuDenseRule, GpuCodecRule>;
+
+/// Tensors of a bucket whose rules are of one kind are one GpuBucketCompressor's: a kind for each
+/// alternative, and for each codec.
+inline constexpr std::size_t kGpuKinds = std::variant_size_v<GpuRule> - 1 + GpuCodecRule::kCodecs;
+constexpr std::size_t KindOf(const GpuRule& rule) {
+  const auto* const codec = std::get_if<GpuCodecRule>(&rule);
+  return rule.index() + (codec == nullptr ? 0 : static_cast<std::size_t>(codec->codec));
+}
+static_assert(std::is_same_v<std::variant_alternative_t<std::variant_size_v<GpuRule> - 1, GpuRule>,
+                             GpuCodecRule>);  // The last one.
 
 }  // namespace weir

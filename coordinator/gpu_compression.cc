@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
 #include "common/check.h"
 #include "compression/memory/error_feedback.h"
-#include "compression/sparse_payload.h"
 #include "coordinator/gradient_slices.h"
 
 namespace weir {
@@ -38,14 +36,15 @@ GpuCompression::GpuCompression(GpuStream& stream, std::vector<Member> members,
                                std::span<const GradientSlice> slices, const GroupStep& step)
     : stream_(stream), slices_(slices), step_(step), members_(std::move(members)) {
   const GpuScope scope(stream.gpu());
-  MakeKernels();
+  for (std::size_t kind = 0; kind < kGpuKinds; ++kind) kernels_[kind] = MakeKernels(kind);
 }
 
-void GpuCompression::MakeKernels() {
+std::unique_ptr<GpuBucketCompressor> GpuCompression::MakeKernels(std::size_t kind) const {
   std::vector<GpuDgcTensor> sparse;
   std::vector<GpuDenseTensor> dense;
   std::vector<GpuCodecTensor> codecs;
   for (const Member& member : members_) {
+    if (member.kind() != kind) continue;
     const GpuCompressor& compressor = *member.compressor;
     const std::size_t n = member.slice->elements;
     if (const auto* const dgc = std::get_if<GpuDgcRule>(&compressor.rule())) {
@@ -71,10 +70,9 @@ void GpuCompression::MakeKernels() {
     }
   }
   const GpuKernels& kernels = *KernelsOf(stream_.gpu().library());
-  if (!sparse.empty()) kernels_[GpuRule(GpuDgcRule()).index()] = kernels.make_dgc(sparse);
-  if (!dense.empty())
-    kernels_[GpuRule(GpuDenseRule()).index()] = kernels.make_dense_momentum(dense);
-  if (!codecs.empty()) kernels_[GpuRule(GpuCodecRule()).index()] = kernels.make_codecs(codecs);
+  if (!sparse.empty()) return kernels.make_dgc(sparse);
+  if (!dense.empty()) return kernels.make_dense_momentum(dense);
+  return codecs.empty() ? nullptr : kernels.make_codecs(codecs);
 }
 
 const GpuCompression::Member& GpuCompression::MemberOf(const GradientSlice& slice) const {
@@ -118,7 +116,9 @@ void GpuCompression::EncodeFrom(const SourceOf& source_of) {
                                     .dtype = source.dtype,
                                     .scale = source.scale,
                                     .ratio = ErrorRatio(step_.contexts[group]),
-                                    .k = EntriesToSend(member.slice->elements, step_.density),
+                                    .k = member.compressor->EntriesAt(step_.density),
+                                    .step = step_.contexts[group].step,
+                                    .rank = step_.contexts[group].rank,
                                     .payload = on_gpu_.data() + member.payload_at});
   }
   for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
@@ -157,20 +157,9 @@ void GpuCompression::WriteZeros() {
   const GpuScope scope(stream_.gpu());
   std::vector<std::byte> payloads(bytes_);
   for (const Member& member : members_) {
-    const std::size_t n = member.slice->elements;
     const std::span<std::byte> out =
         std::span(payloads).subspan(member.payload_at, member.payload_bytes);
-    // Of a codec, bytes that are all 0 decode to zeros.
-    const GpuRule& rule = member.compressor->rule();
-    if (const auto* const dgc = std::get_if<GpuDgcRule>(&rule)) {
-      std::vector<std::uint32_t> indices(EntriesToSend(n, step_.density));
-      std::iota(indices.begin(), indices.end(), 0u);
-      std::vector<float> zeros(indices.size());
-      EncodeSparse(n, indices, zeros, dgc->values, out);
-    } else if (const auto* const dense = std::get_if<GpuDenseRule>(&rule)) {
-      std::vector<float> zeros(n);
-      EncodeDense(zeros, dense->values, out);
-    }
+    member.compressor->EncodeZeros(step_.density, out);
   }
   stream_.gpu().api().copy(on_gpu_.data(), payloads.data(), payloads.size());
 }
@@ -207,9 +196,8 @@ std::vector<std::vector<GpuMean::Payload>> GpuCompression::Upload(
       if (payload.empty()) continue;  // It has sent nothing.
       std::ranges::copy(payload, arrived_.data() + at);
       one.bytes = to_merge_.data() + at;
-      if (members_[m].is_sparse()) {
-        one.entries = static_cast<std::uint32_t>(SparseEntryCount(payload));
-      }
+      one.entries = static_cast<std::uint32_t>(
+          members_[m].compressor->EntriesIn(payload).value_or(members_[m].slice->elements));
       at += NextLine(payload.size());
     }
   }
@@ -225,8 +213,7 @@ void GpuCompression::MergeGathered(const std::byte* gathered, int ranks) {
   std::vector<std::vector<GpuMean::Payload>> placed(members_.size());
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const Member& member = members_[m];
-    const std::size_t entries =
-        member.is_sparse() ? EntriesToSend(member.slice->elements, step_.density) : 0;
+    const std::size_t entries = member.compressor->EntriesAt(step_.density);
     for (int rank = 0; rank < ranks; ++rank) {
       placed[m].push_back({gathered + static_cast<std::size_t>(rank) * bytes_ + member.payload_at,
                            static_cast<std::uint32_t>(entries)});

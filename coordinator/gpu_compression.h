@@ -73,8 +73,7 @@ class GpuCompression {
     std::size_t payload_bytes = 0;  ///< In this step.
 
     /// Which kernels do its work.
-    std::size_t kind() const { return compressor->rule().index(); }
-    bool is_sparse() const { return std::holds_alternative<GpuDgcRule>(compressor->rule()); }
+    std::size_t kind() const { return KindOf(compressor->rule()); }
   };
   /// What a slice's memory takes in.
   struct Source {
@@ -85,7 +84,7 @@ class GpuCompression {
 
   GpuCompression(GpuStream& stream, std::vector<Member> members,
                  std::span<const GradientSlice> slices, const GroupStep& step);
-  void MakeKernels();
+  std::unique_ptr<GpuBucketCompressor> MakeKernels(std::size_t kind) const;
   const Member& MemberOf(const GradientSlice& slice) const;
   void ForgetRestored();
   template <typename SourceOf>
@@ -102,7 +101,7 @@ class GpuCompression {
   std::vector<Member> members_;
   /// By kind; null where no member is of it.
   template <typename T>
-  using ByKind = std::array<T, std::variant_size_v<GpuRule>>;
+  using ByKind = std::array<T, kGpuKinds>;
   ByKind<std::unique_ptr<GpuBucketCompressor>> kernels_;
 
   GpuMemory on_gpu_;       ///< This rank's payloads.

@@ -189,8 +189,7 @@ void GradientSlices::EncodeAllOnGpu() {
   for (GradientSlice& slice : slices_) {
     const std::size_t bytes = slice.compressor->MaxEncodedBytes(step_.density);
     slice.trace.payload_bytes = bytes;
-    const bool sparse = std::holds_alternative<GpuDgcRule>(slice.compressor->gpu()->rule());
-    const std::size_t sent = sparse ? EntriesToSend(slice.elements, step_.density) : slice.elements;
+    const std::size_t sent = slice.compressor->gpu()->EntriesAt(step_.density);
     slice.trace.density = static_cast<float>(sent) / static_cast<float>(slice.elements);
     CountEncoded();
   }

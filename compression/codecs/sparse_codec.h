@@ -32,6 +32,8 @@ class SparseCodec : public Codec {
  protected:
   explicit SparseCodec(ValueType values) : values_(values) {}
 
+  ValueType values() const { return values_; }
+
   /// How many of n entries are sent at most.
   virtual std::size_t CountOf(std::size_t n, double density) const = 0;
   /// The indices, ascending; `most` of them at most.

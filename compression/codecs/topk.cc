@@ -29,6 +29,12 @@ const CompressorRegistration kTopK(
 
 }  // namespace
 
+std::optional<GpuCodecRule> TopKCodec::gpu_rule() const {
+  if (IsLowBit(values())) return std::nullopt;
+  return GpuCodecRule{
+      .codec = GpuCodecRule::Codec::kTopK, .fixed_count = fixed_count_, .values = values()};
+}
+
 std::size_t TopKCodec::CountOf(std::size_t n, double density) const {
   return EntriesToSend(n, density, fixed_count_);
 }

@@ -11,6 +11,8 @@ class TopKCodec : public SparseCodec {
   TopKCodec(std::size_t fixed_count, ValueType values)
       : SparseCodec(values), fixed_count_(fixed_count) {}
 
+  std::optional<GpuCodecRule> gpu_rule() const override;
+
  private:
   std::size_t CountOf(std::size_t n, double density) const override;
   std::vector<std::uint32_t> Select(std::span<const float> values, std::size_t most) const override;

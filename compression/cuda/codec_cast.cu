@@ -28,7 +28,8 @@ struct Cast {
 
 }  // namespace
 
-const CodecLaunches kCastLaunches{
-    .encode = EncodeInOnePass<Cast>, .put_back = AddToErrors<Cast>, .merge = MergeMeans<Cast>};
+std::unique_ptr<GpuBucketCompressor> MakeCast(std::span<const GpuCodecTensor> tensors) {
+  return std::make_unique<OnePassBucket<Cast>>(tensors);
+}
 
 }  // namespace weir::cuda

@@ -73,7 +73,8 @@ struct Int8 {
 
 }  // namespace
 
-const CodecLaunches kInt8Launches{
-    .encode = EncodeInOnePass<Int8>, .put_back = AddToErrors<Int8>, .merge = MergeMeans<Int8>};
+std::unique_ptr<GpuBucketCompressor> MakeInt8(std::span<const GpuCodecTensor> tensors) {
+  return std::make_unique<OnePassBucket<Int8>>(tensors);
+}
 
 }  // namespace weir::cuda

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compression/cuda/codec_bucket.h"
 #include "compression/cuda/codec_layout.h"
 #include "compression/cuda/codec_memory.h"
 #include "compression/cuda/four.h"
@@ -40,8 +41,12 @@ __global__ void __launch_bounds__(kThreads) OnePassKernel(CodecView view) {
     const std::size_t begin = std::size_t{tile.number} * kCodecTile + share * kShare;
     if (begin >= tensor.n) break;
     const std::size_t at[2] = {begin + lane * kFour, begin + kHalfShare + lane * kFour};
+    FourToTake loaded[2];
+    for (unsigned h = 0; h < 2; ++h) loaded[h] = LoadFour(tensor, part, at[h]);
     Four values[2];
-    for (unsigned h = 0; h < 2; ++h) values[h] = TakeFour(tensor, part, at[h], non_finite);
+    for (unsigned h = 0; h < 2; ++h) {
+      values[h] = TakeFour(tensor, part, loaded[h], at[h], non_finite);
+    }
     Four sent[2];
     Codec::Write(tensor, part.payload, begin, values, sent);
     if (tensor.error == nullptr) continue;
@@ -50,7 +55,7 @@ __global__ void __launch_bounds__(kThreads) OnePassKernel(CodecView view) {
       Store(values[h], tensor.error, at[h], tensor.n);
     }
   }
-  CountNonFinite(view, tile, non_finite);
+  CountNonFinite(view, tile.tensor, non_finite);
 }
 
 /// The fours of a tile: use(at) for each of this thread's.
@@ -93,29 +98,40 @@ __global__ void __launch_bounds__(kThreads) MergeKernel(CodecView view, CodecMea
       for (unsigned i = 0; i < kFour; ++i) mean.x[i] += values.x[i];
     }
     const bool votes = tensor.rule.momentum == GpuCodecRule::Momentum::kSignum;
-    for (unsigned i = 0; i < kFour; ++i) {
-      mean.x[i] /= static_cast<float>(means.ranks);
-      if (votes) mean.x[i] = SignOf(mean.x[i]);
+    for (float& x : mean.x) {
+      x /= static_cast<float>(means.ranks);
+      if (votes) x = SignOf(x);
     }
     StoreAny(mean, target.mean, target.dtype, at, tensor.n);
   });
 }
 
 template <typename Codec>
-void EncodeInOnePass(const CodecView& view, cudaStream_t stream) {
-  Launch(OnePassKernel<Codec>, view.tile_count, stream, view);
+void AddToErrors(const CodecView& view, float sign, cudaStream_t stream) {
+  Launch(AddToErrorKernel<Codec>, view.tile_count, stream, view, sign);
 }
 template <typename Codec>
-void AddToErrors(const CodecView& view, cudaStream_t stream) {
-  Launch(AddToErrorKernel<Codec>, view.tile_count, stream, view, 1.0f);
+void MergeMeans(const CodecView& view, const CodecMeans& received, cudaStream_t stream) {
+  Launch(MergeKernel<Codec>, view.tile_count, stream, view, received);
 }
+
+/// A codec for which one pass is enough to encode.
 template <typename Codec>
-void SubtractFromErrors(const CodecView& view, cudaStream_t stream) {
-  Launch(AddToErrorKernel<Codec>, view.tile_count, stream, view, -1.0f);
-}
-template <typename Codec>
-void MergeMeans(const CodecView& view, const CodecMeans& means, cudaStream_t stream) {
-  Launch(MergeKernel<Codec>, view.tile_count, stream, view, means);
-}
+class OnePassBucket final : public CodecBucket {
+ public:
+  explicit OnePassBucket(std::span<const GpuCodecTensor> tensors) : CodecBucket(tensors) {}
+
+ private:
+  void Send(const CodecView& view, std::span<const Part>, cudaStream_t stream) override {
+    Launch(OnePassKernel<Codec>, view.tile_count, stream, view);
+  }
+  void PutBack(const CodecView& view, cudaStream_t stream) override {
+    AddToErrors<Codec>(view, 1.0f, stream);
+  }
+  void Merge(const CodecView& view, const CodecMeans& received, std::span<const GpuMean>,
+             cudaStream_t stream) override {
+    MergeMeans<Codec>(view, received, stream);
+  }
+};
 
 }  // namespace weir::cuda

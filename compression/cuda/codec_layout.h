@@ -14,8 +14,6 @@ namespace weir::cuda {
 
 /// Elements of a block, in most of them.
 inline constexpr unsigned kCodecTile = 4096;
-/// The same where a block adds up in a fixed order.
-inline constexpr unsigned kSumTile = 1u << 16;
 
 /// One tensor, as long as it lives.
 struct CodecTensor {
@@ -31,23 +29,19 @@ struct CodecPart {
   DType dtype;
   float scale;
   float ratio;
+  std::uint32_t k;
+  std::int64_t step;
+  std::int32_t rank;
   std::byte* payload;
 };
 
-/// The tensors of one codec in a step.
+/// The tensors of a bucket in a step.
 struct CodecView {
-  const CodecTensor* tensors;  ///< All of the bucket, and so with what lies by tensor.
+  const CodecTensor* tensors;
   const CodecPart* parts;
   unsigned long long* non_finite;  ///< Entries so far.
-  const Tile* tiles;               ///< Of this codec's, of kCodecTile.
+  const Tile* tiles;               ///< Of kCodecTile.
   std::size_t tile_count;
-  const std::uint32_t* members;  ///< Its tensors.
-  std::size_t member_count;
-  // Tiles of kSumTile, for those codecs that add up.
-  const Tile* sum_tiles;
-  std::size_t sum_tile_count;
-  const std::uint32_t* first_sums;  ///< By tensor, the place of its first tile's sum.
-  double* sums;
 };
 
 /// What was received, and where means go.
@@ -60,19 +54,5 @@ struct CodecMeans {
   const std::byte* const* payloads;  ///< By tensor, then rank; or null.
   std::uint32_t ranks;
 };
-
-/// What one codec does, for all tensors that have it.
-struct CodecLaunches {
-  /// Takes the gradients into the memory, writes the payloads, and leaves in the errors what these
-  /// lack.
-  void (*encode)(const CodecView& view, cudaStream_t stream);
-  /// Adds what the payloads decode to to the errors.
-  void (*put_back)(const CodecView& view, cudaStream_t stream);
-  /// Compressor::MergeMean, and its Finish outside the dense phase.
-  void (*merge)(const CodecView& view, const CodecMeans& means, cudaStream_t stream);
-};
-extern const CodecLaunches kCastLaunches;
-extern const CodecLaunches kInt8Launches;
-extern const CodecLaunches kOneBitLaunches;
 
 }  // namespace weir::cuda

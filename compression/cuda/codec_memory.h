@@ -31,19 +31,29 @@ __device__ inline float TakeEntry(const CodecTensor& tensor, const CodecPart& pa
   return rule.feedback ? WithError(value, part.ratio, error, non_finite) : value;
 }
 
-/// Entries at, ..., at + 3; 0 beyond the tensor's end. The error stays as it is.
-__device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part, std::size_t at,
-                                std::uint32_t& non_finite) {
-  const Four gradient = LoadAny(part.gradient, part.dtype, at, tensor.n);
+/// What the memory and the gradient hold of entries at, ..., at + 3; 0 beyond the tensor's end.
+struct FourToTake {
+  Four gradient{};
   Four momentum{};
   Four error{};
-  if (tensor.momentum != nullptr) momentum = Load<Float32>(tensor.momentum, at, tensor.n);
-  if (tensor.error != nullptr) error = Load<Float32>(tensor.error, at, tensor.n);
+};
+__device__ inline FourToTake LoadFour(const CodecTensor& tensor, const CodecPart& part,
+                                      std::size_t at) {
+  FourToTake four;
+  four.gradient = LoadAny(part.gradient, part.dtype, at, tensor.n);
+  if (tensor.momentum != nullptr) four.momentum = Load<Float32>(tensor.momentum, at, tensor.n);
+  if (tensor.error != nullptr) four.error = Load<Float32>(tensor.error, at, tensor.n);
+  return four;
+}
+/// What the codec gets of them. The error stays as it is.
+__device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part, FourToTake four,
+                                std::size_t at, std::uint32_t& non_finite) {
   Four values;
   for (unsigned i = 0; i < kFour; ++i) {
-    values.x[i] = TakeEntry(tensor, part, gradient.x[i], momentum.x[i], error.x[i], non_finite);
+    values.x[i] = TakeEntry(tensor, part, four.gradient.x[i], four.momentum.x[i], four.error.x[i],
+                            non_finite);
   }
-  if (tensor.momentum != nullptr) Store(momentum, tensor.momentum, at, tensor.n);
+  if (tensor.momentum != nullptr) Store(four.momentum, tensor.momentum, at, tensor.n);
   return values;
 }
 
@@ -70,10 +80,10 @@ __device__ inline float TakenOne(const CodecTensor& tensor, const CodecPart& par
 }
 
 /// Adds to the tensor's count what a thread has seen.
-__device__ inline void CountNonFinite(const CodecView& view, const Tile& tile,
+__device__ inline void CountNonFinite(const CodecView& view, std::uint32_t tensor,
                                       std::uint32_t entries) {
   if (entries == 0) return;
-  atomicAdd(view.non_finite + tile.tensor, static_cast<unsigned long long>(entries));
+  atomicAdd(view.non_finite + tensor, static_cast<unsigned long long>(entries));
 }
 
 }  // namespace weir::cuda

@@ -5,6 +5,7 @@ namespace weir::cuda {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(float);  // The magnitude.
+constexpr unsigned kSumTile = 1u << 16;         // Entries that a block packs, and adds up.
 constexpr unsigned kChunkWords = 128;  // That a block adds up while it packs the next ones.
 constexpr unsigned kChunk = kChunkWords * kWarp;
 constexpr unsigned kSums = 8;  // Of a word, as in compression/cpu/sign_bits.h.
@@ -50,9 +51,10 @@ __device__ void PackChunk(const CodecTensor& tensor, const CodecPart& part, std:
 
 /// Packs a tile, and adds up its magnitudes as cpu::PackSigns does: sum j of the words, one after
 /// the other, by thread j.
-__global__ void __launch_bounds__(kThreads) PackSignsKernel(CodecView view) {
+__global__ void __launch_bounds__(kThreads)
+    PackSignsKernel(CodecView view, const Tile* tiles, double* tile_sums) {
   __shared__ Sums sums;
-  const Tile tile = view.sum_tiles[blockIdx.x];
+  const Tile tile = tiles[blockIdx.x];
   const CodecTensor tensor = view.tensors[tile.tensor];
   const CodecPart part = view.parts[tile.tensor];
   const std::size_t begin = std::size_t{tile.number} * kSumTile;
@@ -74,7 +76,7 @@ __global__ void __launch_bounds__(kThreads) PackSignsKernel(CodecView view) {
       sum += static_cast<double>(sums.last[i]);
     }
   }
-  CountNonFinite(view, tile, non_finite);
+  CountNonFinite(view, tile.tensor, non_finite);
   if (threadIdx.x >= kWarp) return;
   for (unsigned width = kSums / 2; width > 0; width /= 2) {
     sum += __shfl_down_sync(kAllLanes, sum, width);
@@ -86,33 +88,55 @@ __global__ void __launch_bounds__(kThreads) PackSignsKernel(CodecView view) {
       sum += static_cast<double>(MagnitudeOfKey(MagnitudeKey(TakenOne(tensor, part, begin + i))));
     }
   }
-  view.sums[blockIdx.x] = sum;
+  tile_sums[blockIdx.x] = sum;
 }
 
-/// A block a tensor.
-__global__ void __launch_bounds__(kThreads) MagnitudeKernel(CodecView view) {
+/// A block a tensor. `first`: by tensor, the place of its first tile's sum.
+__global__ void __launch_bounds__(kThreads)
+    MagnitudeKernel(CodecView view, const std::uint32_t* first, const double* tile_sums) {
   if (threadIdx.x != 0) return;
-  const std::uint32_t index = view.members[blockIdx.x];
-  const CodecTensor tensor = view.tensors[index];
+  const CodecTensor& tensor = view.tensors[blockIdx.x];
   float magnitude = 1.0f;
   if (tensor.rule.scaled && tensor.n > 0) {
     double sum = 0.0;
-    const double* const sums = view.sums + view.first_sums[index];
+    const double* const sums = tile_sums + first[blockIdx.x];
     for (std::size_t t = 0; t * kSumTile < tensor.n; ++t) sum += sums[t];
     magnitude = static_cast<float>(sum / static_cast<double>(tensor.n));
   }
-  *reinterpret_cast<float*>(view.parts[index].payload) = magnitude;
+  *reinterpret_cast<float*>(view.parts[blockIdx.x].payload) = magnitude;
 }
 
-void Encode(const CodecView& view, cudaStream_t stream) {
-  Launch(PackSignsKernel, view.sum_tile_count, stream, view);
-  Launch(MagnitudeKernel, view.member_count, stream, view);
-  SubtractFromErrors<OneBit>(view, stream);
-}
+class OneBitBucket final : public CodecBucket {
+ public:
+  explicit OneBitBucket(std::span<const GpuCodecTensor> tensors)
+      : CodecBucket(tensors),
+        tiles_(ElementsOf(tensors), kSumTile),
+        first_(tiles_.FirstOfEach()),
+        sums_(tiles_.size()) {}
+
+ private:
+  void Send(const CodecView& view, std::span<const Part>, cudaStream_t stream) override {
+    Launch(PackSignsKernel, tiles_.size(), stream, view, tiles_.device(), sums_.data());
+    Launch(MagnitudeKernel, count(), stream, view, first_.device(), sums_.data());
+    AddToErrors<OneBit>(view, -1.0f, stream);
+  }
+  void PutBack(const CodecView& view, cudaStream_t stream) override {
+    AddToErrors<OneBit>(view, 1.0f, stream);
+  }
+  void Merge(const CodecView& view, const CodecMeans& received, std::span<const GpuMean>,
+             cudaStream_t stream) override {
+    MergeMeans<OneBit>(view, received, stream);
+  }
+
+  TileTable tiles_;
+  SharedArray<std::uint32_t> first_;
+  DeviceArray<double> sums_;  ///< By tile.
+};
 
 }  // namespace
 
-const CodecLaunches kOneBitLaunches{
-    .encode = Encode, .put_back = AddToErrors<OneBit>, .merge = MergeMeans<OneBit>};
+std::unique_ptr<GpuBucketCompressor> MakeOneBit(std::span<const GpuCodecTensor> tensors) {
+  return std::make_unique<OneBitBucket>(tensors);
+}
 
 }  // namespace weir::cuda

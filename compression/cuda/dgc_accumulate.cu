@@ -1,11 +1,8 @@
 #include "compression/cuda/dgc_accumulate.h"
-#include "compression/cuda/four.h"
-#include "compression/cuda/launch.h"
+#include "compression/cuda/sparse_mark.h"
 
 namespace weir::cuda {
 namespace {
-
-constexpr unsigned kSteps = kTile / (kThreads * kFour);
 
 /// What a thread has seen in its tile.
 struct Seen {
@@ -13,108 +10,80 @@ struct Seen {
   unsigned non_finite = 0;
 };
 
-/// Joins the marks of four elements a lane to words, in index order, and writes them.
-__device__ void WriteMarks(unsigned nibble, unsigned lane, std::uint32_t* words) {
-  std::uint32_t word = nibble << lane % 8 * kFour;
-  if (__any_sync(kAllLanes, nibble != 0)) {
-    for (int distance = 1; distance < 8; distance *= 2) {
-      word |= __shfl_xor_sync(kAllLanes, word, distance);
-    }
-  }
-  if (lane % 8 == 0) words[lane / 8] = word;
-}
-
 template <Momentum kMomentum, typename Type>
-__device__ Seen AccumulateTile(const DgcTensor& tensor, const DgcPart& part, std::size_t begin,
-                               float threshold, std::uint32_t* marks) {
+__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
+                               const MarkedTile& tile) {
   const auto* const gradient = static_cast<const typename Type::Word*>(part.gradient);
   const std::size_t n = tensor.n;
-  const auto place = [&](unsigned step) {
-    return begin + step * kThreads * kFour + threadIdx.x * kFour;
-  };
   // All that is read is asked for before the first of it is used.
-  Four g[kSteps];
-  Four u[kSteps];
-  Four v[kSteps];
-  for (unsigned step = 0; step < kSteps; ++step) {
-    const std::size_t at = place(step);
+  Four g[kMarkSteps];
+  Four u[kMarkSteps];
+  Four v[kMarkSteps];
+  for (unsigned step = 0; step < kMarkSteps; ++step) {
+    const std::size_t at = tile.place(step);
     g[step] = gradient == nullptr ? Four{} : Load<Type>(gradient, at, n);
     if (kMomentum != Momentum::kNone) u[step] = Load<Float32>(tensor.u, at, n);
     v[step] = Load<Float32>(tensor.v, at, n);
   }
   Seen seen;
-  for (unsigned step = 0; step < kSteps; ++step) {
-    const std::size_t at = place(step);
-    unsigned nibble = 0;
+  for (unsigned step = 0; step < kMarkSteps; ++step) {
+    const std::size_t at = tile.place(step);
     for (unsigned i = 0; i < kFour; ++i) {
       const float scaled = g[step].x[i] * part.scale;
       const bool finite = IsFinite(scaled);
       seen.non_finite += finite ? 0 : 1;
-      float& x = v[step].x[i];
-      x += AdvanceMomentum(kMomentum, tensor.m, finite ? scaled : 0.0f, u[step].x[i]);
-      const bool below = MagnitudeOfKey(MagnitudeKey(x)) < threshold;
-      nibble |= !below && at + i < n ? 1u << i : 0u;
+      v[step].x[i] += AdvanceMomentum(kMomentum, tensor.m, finite ? scaled : 0.0f, u[step].x[i]);
     }
     if (kMomentum != Momentum::kNone) Store(u[step], tensor.u, at, n);
     Store(v[step], tensor.v, at, n);
-    seen.marks += static_cast<unsigned>(__popc(nibble));
-    const unsigned warp = threadIdx.x / kWarp;
-    WriteMarks(nibble, threadIdx.x % kWarp, marks + (step * kThreads + warp * kWarp) * kFour / 32);
+    seen.marks += tile.Mark(v[step], step);
   }
   return seen;
 }
 
 template <Momentum kMomentum>
-__device__ Seen AccumulateTile(const DgcTensor& tensor, const DgcPart& part, std::size_t begin,
-                               float threshold, std::uint32_t* marks) {
+__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
+                               const MarkedTile& tile) {
   switch (part.dtype) {
     case DType::kFloat16:
-      return AccumulateTile<kMomentum, Float16>(tensor, part, begin, threshold, marks);
+      return AccumulateTile<kMomentum, Float16>(tensor, part, tile);
     case DType::kBFloat16:
-      return AccumulateTile<kMomentum, BFloat16>(tensor, part, begin, threshold, marks);
+      return AccumulateTile<kMomentum, BFloat16>(tensor, part, tile);
     default:
-      return AccumulateTile<kMomentum, Float32>(tensor, part, begin, threshold, marks);
+      return AccumulateTile<kMomentum, Float32>(tensor, part, tile);
   }
 }
 
-__device__ Seen AccumulateTile(const DgcTensor& tensor, const DgcPart& part, std::size_t begin,
-                               float threshold, std::uint32_t* marks) {
+__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
+                               const MarkedTile& tile) {
   switch (tensor.momentum) {
     case Momentum::kVanilla:
-      return AccumulateTile<Momentum::kVanilla>(tensor, part, begin, threshold, marks);
+      return AccumulateTile<Momentum::kVanilla>(tensor, part, tile);
     case Momentum::kNesterov:
-      return AccumulateTile<Momentum::kNesterov>(tensor, part, begin, threshold, marks);
+      return AccumulateTile<Momentum::kNesterov>(tensor, part, tile);
     default:
-      return AccumulateTile<Momentum::kNone>(tensor, part, begin, threshold, marks);
+      return AccumulateTile<Momentum::kNone>(tensor, part, tile);
   }
 }
 
-/// A block a tile.
-__global__ void __launch_bounds__(kThreads) AccumulateAndMarkKernel(DgcBucketView bucket) {
-  __shared__ unsigned marks_of_tile;
-  const unsigned tile = blockIdx.x;
-  const std::uint32_t index = bucket.scratch.tile_tensors[tile];
-  const DgcTensor tensor = bucket.tensors[index];
-  const DgcPart part = bucket.parts[index];
-  DgcStatus& status = bucket.statuses[index];
-  if (threadIdx.x == 0) marks_of_tile = 0;
-  __syncthreads();
-  const float threshold = ThresholdOf(status.tracker, part);
-  const std::size_t begin = std::size_t{tile - tensor.first_tile} * kTile;
-  const Seen seen = AccumulateTile(tensor, part, begin, threshold,
-                                   bucket.scratch.marks + std::size_t{tile} * kTileWords);
-  if (seen.marks != 0) atomicAdd(&marks_of_tile, seen.marks);
-  if (seen.non_finite != 0) {
-    atomicAdd(&status.non_finite, static_cast<unsigned long long>(seen.non_finite));
+struct Accumulate {
+  __device__ unsigned operator()(const SparseBucketView& bucket, std::uint32_t index,
+                                 const MarkedTile& tile) const {
+    const SparseTensor tensor = bucket.tensors[index];
+    const SparsePart part = bucket.parts[index];
+    const Seen seen = AccumulateTile(tensor, part, tile);
+    if (seen.non_finite != 0) {
+      atomicAdd(&bucket.statuses[index].non_finite,
+                static_cast<unsigned long long>(seen.non_finite));
+    }
+    return seen.marks;
   }
-  __syncthreads();
-  if (threadIdx.x == 0) bucket.scratch.tile_counts[tile] = marks_of_tile;
-}
+};
 
 }  // namespace
 
-void AccumulateAndMark(const DgcBucketView& bucket, cudaStream_t stream) {
-  Launch(AccumulateAndMarkKernel, bucket.tiles, stream, bucket);
+void AccumulateAndMark(const SparseBucketView& bucket, cudaStream_t stream) {
+  Launch(MarkKernel<Accumulate>, bucket.tiles, stream, bucket, Accumulate());
 }
 
 }  // namespace weir::cuda

@@ -2,13 +2,13 @@
 
 #include <cuda_runtime.h>
 
-#include "compression/cuda/dgc_layout.h"
+#include "compression/cuda/sparse_layout.h"
 
 namespace weir::cuda {
 
 /// The one pass over gradient, u and v of all tensors of a bucket: takes the gradients in, marks
 /// the entries of v that reach the threshold and counts them by tile. 20 bytes an element of fp32,
 /// and an eighth for the marks.
-void AccumulateAndMark(const DgcBucketView& bucket, cudaStream_t stream);
+void AccumulateAndMark(const SparseBucketView& bucket, cudaStream_t stream);
 
 }  // namespace weir::cuda

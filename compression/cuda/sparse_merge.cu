@@ -33,10 +33,10 @@ __device__ std::uint32_t LowBits(const std::byte* low, const EliasFanoLayout& la
 
 /// A block a part: marks are counted a word a thread, so that each knows which entries are its own.
 __global__ void __launch_bounds__(kThreads)
-    DecodeKernel(const DgcTensor* tensors, const SparseMerge::Source* sources, std::uint32_t ranks,
-                 Entries out) {
+    DecodeKernel(const SparseTensor* tensors, const SparseMerge::Source* sources,
+                 std::uint32_t ranks, Entries out) {
   __shared__ typename Scan::TempStorage storage;
-  const DgcTensor& tensor = tensors[blockIdx.x / ranks];
+  const SparseTensor& tensor = tensors[blockIdx.x / ranks];
   const SparseMerge::Source source = sources[blockIdx.x];
   if (source.entries == 0) return;
   const std::size_t k = source.entries;
@@ -72,13 +72,13 @@ __global__ void __launch_bounds__(kThreads)
 
 /// A block a tile.
 __global__ void __launch_bounds__(kThreads)
-    MergeKernel(const DgcTensor* tensors, const std::uint32_t* tile_tensors,
+    MergeKernel(const SparseTensor* tensors, const std::uint32_t* tile_tensors,
                 const SparseMerge::Source* sources, const SparseMerge::Target* targets,
                 std::uint32_t ranks, Entries entries) {
   __shared__ float sums[kTile];
   __shared__ std::uint32_t bounds[2][kThreads];  // Of the ranks' entries in this tile.
   const std::uint32_t index = tile_tensors[blockIdx.x];
-  const DgcTensor& tensor = tensors[index];
+  const SparseTensor& tensor = tensors[index];
   const SparseMerge::Target target = targets[index];
   if (target.mean == nullptr) return;
   const std::size_t begin = std::size_t{blockIdx.x - tensor.first_tile} * kTile;
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void SparseMerge::Run(const DgcBucketView& bucket, std::span<const GpuMean> means,
+void SparseMerge::Run(const SparseBucketView& bucket, std::span<const GpuMean> means,
                       cudaStream_t stream) {
   if (means.size() != bucket.tensor_count) throw std::runtime_error("not one mean for each tensor");
   const std::size_t ranks = means.front().payloads.size();

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "compression/cuda/device_array.h"
-#include "compression/cuda/dgc_layout.h"
+#include "compression/cuda/sparse_layout.h"
 #include "compression/gpu_kernels.h"
 
 namespace weir::cuda {
@@ -18,7 +18,7 @@ namespace weir::cuda {
 class SparseMerge {
  public:
   /// Of a bucket's tensors, in their order.
-  void Run(const DgcBucketView& bucket, std::span<const GpuMean> means, cudaStream_t stream);
+  void Run(const SparseBucketView& bucket, std::span<const GpuMean> means, cudaStream_t stream);
 
   /// A sender's part of a tensor.
   struct Source {

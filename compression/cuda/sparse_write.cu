@@ -14,14 +14,14 @@ constexpr unsigned kPerBlock = kThreads * kPerThread;  // Bytes, or winners.
 
 /// A part, and the winners that go into it.
 struct Part {
-  const DgcTensor& tensor;
-  const DgcPart& part;
-  DgcStatus& status;
-  const DgcScratch& scratch;
+  const SparseTensor& tensor;
+  const SparsePart& part;
+  SparseStatus& status;
+  const SparseScratch& scratch;
   std::uint32_t* indices;
   float* values;
 
-  __device__ Part(const DgcBucketView& bucket, std::uint32_t i)
+  __device__ Part(const SparseBucketView& bucket, std::uint32_t i)
       : tensor(bucket.tensors[i]),
         part(bucket.parts[i]),
         status(bucket.statuses[i]),
@@ -47,7 +47,7 @@ __device__ void WriteHeader(const Part& part) {
 
 /// For the threshold of the next step.
 __device__ void Observe(const Part& part) {
-  DgcStatus& status = part.status;
+  SparseStatus& status = part.status;
   status.kth = status.cuts[kLevels - 1].prefix;
   if (part.part.capacity == 0) return status.tracker.Forget();
   const float threshold = ThresholdOf(status.tracker, part.part);
@@ -95,7 +95,7 @@ __device__ void Settle(const Part& part, std::size_t i, std::byte* values) {
 }
 
 __global__ void __launch_bounds__(kThreads)
-    WritePartsKernel(DgcBucketView bucket, const WriteJob* jobs) {
+    WritePartsKernel(SparseBucketView bucket, const WriteJob* jobs) {
   const WriteJob job = jobs[blockIdx.x];
   const Part part(bucket, job.tensor);
   switch (job.kind) {
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __global__ void __launch_bounds__(kThreads)
-    PutBackKernel(DgcBucketView bucket, const WriteJob* jobs) {
+    PutBackKernel(SparseBucketView bucket, const WriteJob* jobs) {
   const WriteJob job = jobs[blockIdx.x];
   if (job.kind != WriteJob::Kind::kValues) return;
   const Part part(bucket, job.tensor);
@@ -127,7 +127,8 @@ __global__ void __launch_bounds__(kThreads)
     if (i >= part.part.k) return;
     const std::uint32_t index = part.indices[i];
     const std::size_t logged = part.part.first_winner + i;
-    part.tensor.v[index] = part.scratch.old_v[logged];
+    const float old_v = part.scratch.old_v[logged];
+    part.tensor.v[index] = part.tensor.adds_back ? old_v + 0.0f : old_v;
     if (part.tensor.masking && part.tensor.u != nullptr) {
       part.tensor.u[index] = part.scratch.old_u[logged];
     }
@@ -146,12 +147,12 @@ void AppendJobs(std::uint32_t tensor, std::size_t n, std::size_t k, std::vector<
   }
 }
 
-void WriteParts(const DgcBucketView& bucket, const WriteJob* jobs, std::size_t count,
+void WriteParts(const SparseBucketView& bucket, const WriteJob* jobs, std::size_t count,
                 cudaStream_t stream) {
   Launch(WritePartsKernel, count, stream, bucket, jobs);
 }
 
-void PutBack(const DgcBucketView& bucket, const WriteJob* jobs, std::size_t count,
+void PutBack(const SparseBucketView& bucket, const WriteJob* jobs, std::size_t count,
              cudaStream_t stream) {
   Launch(PutBackKernel, count, stream, bucket, jobs);
 }

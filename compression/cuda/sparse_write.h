@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compression/cuda/dgc_layout.h"
+#include "compression/cuda/sparse_layout.h"
 
 namespace weir::cuda {
 
@@ -23,11 +23,11 @@ void AppendJobs(std::uint32_t tensor, std::size_t n, std::size_t k, std::vector<
 
 /// Writes the winners as sparse parts (compression/sparse_payload.h; the same bytes), takes out of
 /// v and u what they hold, and logs that for PutBack.
-void WriteParts(const DgcBucketView& bucket, const WriteJob* jobs, std::size_t count,
+void WriteParts(const SparseBucketView& bucket, const WriteJob* jobs, std::size_t count,
                 cudaStream_t stream);
 
 /// Undoes what WriteParts took out.
-void PutBack(const DgcBucketView& bucket, const WriteJob* jobs, std::size_t count,
+void PutBack(const SparseBucketView& bucket, const WriteJob* jobs, std::size_t count,
              cudaStream_t stream);
 
 }  // namespace weir::cuda

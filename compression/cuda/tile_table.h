@@ -42,6 +42,15 @@ class TileTable {
   /// Of all tiles, the first one of a tensor.
   std::size_t first(std::size_t tensor) const { return first_[tensor]; }
   const Tile* device() const { return tiles_.device(); }
+  /// first() of all tensors, on the GPU.
+  SharedArray<std::uint32_t> FirstOfEach() const {
+    SharedArray<std::uint32_t> all(first_.size());
+    std::ranges::transform(first_, all.host().begin(),
+                           [](std::size_t first) { return static_cast<std::uint32_t>(first); });
+    all.Upload(nullptr);
+    Check(cudaStreamSynchronize(nullptr));
+    return all;
+  }
 
  private:
   SharedArray<Tile> tiles_;

@@ -62,6 +62,9 @@ class CodecTwins {
                        .dtype = dtype_,
                        .scale = context.gradient_scale,
                        .ratio = ErrorRatio(context),
+                       .k = EntriesOf(i, context),
+                       .step = context.step,
+                       .rank = context.rank,
                        .payload = Upload(untouched).data()});
     }
     gpu_->Encode(parts, nullptr);
@@ -94,7 +97,9 @@ class CodecTwins {
       cpu_[i]->Finish(context, mean);
       wanted.push_back(MakeGradient(mean, dtype_).bytes);
       for (const Bytes& payload : payloads) {
-        placed[i].push_back({payload.empty() ? nullptr : Upload(payload).data()});
+        GpuMean::Payload& one = placed[i].emplace_back();
+        if (payload.empty()) continue;
+        one = {Upload(payload).data(), static_cast<std::uint32_t>(EntriesOf(i, context))};
       }
       outs.push_back(&Upload(Bytes(wanted[i].size() + 1, kUntouched)));
       wanted.back().push_back(kUntouched);
@@ -161,6 +166,10 @@ class CodecTwins {
     }
     return MakeCompressor(options, TensorSpec{"w" + std::to_string(i),
                                               Shape{static_cast<std::int64_t>(elements_[i])}});
+  }
+  std::size_t EntriesOf(std::size_t i, const StepContext& context) const {
+    const std::optional<GpuRule> rule = cpu_[i]->gpu_rule();
+    return EntriesToSend(elements_[i], context.density, std::get<GpuCodecRule>(*rule).fixed_count);
   }
   DeviceArray<std::byte>& Upload(const Bytes& bytes) {
     memory_.push_back(std::make_unique<DeviceArray<std::byte>>(api_, bytes));

@@ -22,12 +22,15 @@ struct Case {
 
 void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
-/// Learning rates that change.
+/// Learning rates and densities that change.
 StepContext ContextOf(int step) {
   StepContext context{.step = step};
   context.learning_rate = step % 5 == 4 ? 0.0f : 0.1f / static_cast<float>(1 + step % 3);
   context.previous_learning_rate = step % 5 == 0 ? 0.0f : 0.1f / static_cast<float>(3 - step % 3);
   context.gradient_scale = 1.0f / static_cast<float>(1 + step % 4);
+  constexpr double kDensities[] = {0.01, 0.3, 1.0, 0.001};
+  context.density = kDensities[step / 3 % 4];
+  context.rank = 1;
   return context;
 }
 
@@ -99,6 +102,19 @@ TEST_P(GpuCodecSteps, AreTakenBackOnceAndNotAfterALoad) {
   twins.Undo();
 }
 
+/// What vanishes of an error leaves a -0, and that is sent and taken back.
+TEST_P(GpuCodecSteps, OfNegativeZerosAreTakenBackAsOnTheCpu) {
+  CodecTwins twins = Make({20});
+  std::vector<float> least(20, -kLeast);
+  least[0] = 1.0f;
+  twins.Encode({least}, {.density = 0.05});
+  if (HasFatalFailure()) return;
+  twins.Encode({std::vector<float>(20, -0.0f)},
+               {.step = 1, .learning_rate = 0.4f, .previous_learning_rate = 0.1f});
+  if (HasFatalFailure()) return;
+  twins.Undo();
+}
+
 const CompressionOptions kFeedback = {{"ef", "vanilla"}};
 const CompressionOptions kNesterov = {{"momentum", "nesterov"}, {"momentum_mu", "0.9"}};
 
@@ -109,6 +125,7 @@ CompressionOptions With(CompressionOptions options, const CompressionOptions& mo
 
 const CompressionOptions kOneBit = {{"compressor", "onebit"}, {"scaling", "true"}};
 const CompressionOptions kInt8 = {{"compressor", "int8"}};
+const CompressionOptions kTopK = {{"compressor", "topk"}};
 const CompressionOptions kHalf = {{"compressor", "fp16"}};
 
 INSTANTIATE_TEST_SUITE_P(
@@ -125,6 +142,12 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"onebit_nesterov", With(kOneBit, kNesterov)},
                     Case{"onebit_both", With(With(kOneBit, kFeedback), kNesterov)},
                     Case{"onebit_bf16_gradients", With(kOneBit, kFeedback), DType::kBFloat16},
+                    Case{"topk", kTopK}, Case{"topk_ef", With(kTopK, kFeedback)},
+                    Case{"topk_nesterov", With(kTopK, kNesterov)},
+                    Case{"topk_both", With(With(kTopK, kFeedback), kNesterov)},
+                    Case{"topk_fp32_of_five",
+                         With(With(kTopK, kFeedback), {{"values", "fp32"}, {"k", "5"}})},
+                    Case{"topk_bf16_gradients", With(kTopK, kFeedback), DType::kBFloat16},
                     Case{"signum", {{"compressor", "signum"}}}),
     [](const auto& test) { return std::string(test.param.name); });
 

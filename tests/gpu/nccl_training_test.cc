@@ -33,6 +33,9 @@ const CompressionOptions kDgc = {{"compressor", "dgc"},  {"density", "0.02"},
                                  {"momentum_mu", "0.9"}, {"min_elements", "100"},
                                  {"policy", "always"},   {"warmup_steps", "5"}};
 
+const CompressionOptions kTopK = {
+    {"compressor", "topk"}, {"density", "0.02"}, {"min_elements", "100"}, {"ef", "vanilla"}};
+
 CompressionOptions DgcWith(const std::string& key, const std::string& value) {
   CompressionOptions options = kDgc;
   options[key] = value;
@@ -72,6 +75,19 @@ TEST_F(GroupOverNccl, OfDgcHasTheBitsOfTheCpu) {
   }
 }
 
+TEST_F(GroupOverNccl, OfCodecsHasTheBitsOfTheCpu) {
+  const CompressionOptions others[] = {
+      {{"compressor", "topk"}, {"k", "25"}, {"momentum", "nesterov"}, {"momentum_mu", "0.9"}},
+      {{"compressor", "onebit"}, {"scaling", "true"}, {"ef", "vanilla"}},
+      {{"compressor", "int8"}},
+      {{"compressor", "signum"}}};
+  ExpectSame({.tensors = Tensors(), .compression = kTopK});
+  for (const CompressionOptions& compression : others) {
+    SCOPED_TRACE(testing::PrintToString(compression));
+    ExpectSame({.tensors = Tensors(), .compression = compression});
+  }
+}
+
 TEST_F(GroupOverNccl, WithoutCompressionWaitsAtTheGate) {
   ExpectSame(
       {.tensors = Tensors(), .compression = {{"compressor", "dense"}, {"skip_nonfinite", "true"}}});
@@ -89,7 +105,7 @@ TEST_F(GroupOverNccl, HasItsResultsInTheOrderOfAStream) {
 }
 
 TEST_F(GroupOverNccl, UpdatesTensorsThatItDidNotUse) {
-  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc}) {
+  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc, kTopK}) {
     GpuTraining training{.tensors = Tensors(), .compression = compression};
     training.unused = [](int rank, int step, std::size_t tensor) {
       return (static_cast<std::size_t>(rank + step) + tensor) % 3 == 0;
@@ -149,7 +165,8 @@ std::vector<std::vector<std::byte>> WithARankThatJoins(const CompressionOptions&
 }
 
 TEST_F(GroupOverNccl, GoesOnWithoutARankThatHasJoined) {
-  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc}) {
+  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc, kTopK}) {
+    SCOPED_TRACE(testing::PrintToString(compression));
     EXPECT_EQ(WithARankThatJoins(compression, true, 2), WithARankThatJoins(compression, false, 2));
   }
 }

@@ -37,12 +37,16 @@ inline Device TestedDevice(int index) {
   return Device{std::min(index, TestedGpuLibrary().api()->count_devices(trouble) - 1)};
 }
 
-/// A fixture of tests that take a GPU: skipped, with the reason, where there is none.
+/// A fixture of tests that take a GPU: skipped, with the reason, where there is none. The emulated
+/// one is always there.
 template <typename Base>
 class OnGpu : public Base {
  protected:
   void SetUp() override {
     const GpuSupport support = FindGpuSupport(TestedGpuLibrary());
+#ifdef WEIR_TESTED_GPU_LIBRARY
+    ASSERT_TRUE(support.usable) << support.text;
+#endif
     if (!support.usable) GTEST_SKIP() << support.text;
   }
   const GpuApi& api() const { return *TestedGpuLibrary().api(); }

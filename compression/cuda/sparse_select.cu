@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cub/cub.cuh>
 
-#include "compression/cuda/dgc_select.h"
 #include "compression/cuda/launch.h"
+#include "compression/cuda/sparse_select.h"
 
 namespace weir::cuda {
 namespace {
@@ -27,26 +27,26 @@ struct Source {
 /// A block's tensor and run.
 struct Run {
   std::uint32_t tensor_index;
-  DgcTensor tensor;
-  DgcPart part;
+  SparseTensor tensor;
+  SparsePart part;
   std::uint32_t first_tile;  ///< In the bucket.
   std::uint32_t end_tile;
   bool all;  ///< The selection reads v itself.
   bool is_first;
 };
 
-__device__ std::uint32_t CandidatesBefore(const DgcBucketView& bucket, const DgcTensor& tensor,
-                                          std::uint32_t tile) {
+__device__ std::uint32_t CandidatesBefore(const SparseBucketView& bucket,
+                                          const SparseTensor& tensor, std::uint32_t tile) {
   // The sums go over all tensors and may wrap: differences within one do not.
   return bucket.scratch.tile_offsets[tile] - bucket.scratch.tile_offsets[tensor.first_tile];
 }
 
-__device__ Run RunOfBlock(const DgcBucketView& bucket) {
+__device__ Run RunOfBlock(const SparseBucketView& bucket) {
   Run run;
   run.tensor_index = bucket.scratch.run_tensors[blockIdx.x];
   run.tensor = bucket.tensors[run.tensor_index];
   run.part = bucket.parts[run.tensor_index];
-  const DgcTensor& tensor = run.tensor;
+  const SparseTensor& tensor = run.tensor;
   const std::uint32_t number = blockIdx.x - tensor.first_run;
   const std::uint32_t end = tensor.first_tile + tensor.tiles;
   run.first_tile = tensor.first_tile + number * tensor.run_tiles;
@@ -57,8 +57,8 @@ __device__ Run RunOfBlock(const DgcBucketView& bucket) {
   return run;
 }
 
-__device__ Source SourceOf(const DgcBucketView& bucket, const Run& run) {
-  const DgcTensor& tensor = run.tensor;
+__device__ Source SourceOf(const SparseBucketView& bucket, const Run& run) {
+  const SparseTensor& tensor = run.tensor;
   if (run.all) {
     const std::size_t begin = std::size_t{run.first_tile - tensor.first_tile} * kTile;
     const std::size_t end = std::size_t{run.end_tile - tensor.first_tile} * kTile;
@@ -71,13 +71,14 @@ __device__ Source SourceOf(const DgcBucketView& bucket, const Run& run) {
           CandidatesBefore(bucket, tensor, run.end_tile) - before};
 }
 
-__device__ std::uint32_t* HistogramOf(const DgcBucketView& bucket, const Run& run, unsigned level) {
+__device__ std::uint32_t* HistogramOf(const SparseBucketView& bucket, const Run& run,
+                                      unsigned level) {
   return bucket.scratch.histograms + (std::size_t{run.tensor_index} * kHistograms + level) * kBins;
 }
 
 /// Writes what a run's tiles have marked into the list of candidates, in index order: a warp a
 /// tile.
-__device__ void Gather(const DgcBucketView& bucket, const Run& run) {
+__device__ void Gather(const SparseBucketView& bucket, const Run& run) {
   const unsigned lane = threadIdx.x % kWarp;
   constexpr unsigned kWordsOfLane = kTileWords / kWarp;
   for (std::uint32_t tile = run.first_tile + threadIdx.x / kWarp; tile < run.end_tile;
@@ -131,11 +132,11 @@ __device__ void CountKeys(const Source& source, std::uint32_t prefix, std::uint3
 /// The bin in which the key of this rank lies, 1 being the largest, appended to the prefix; and its
 /// rank in the bin. By all threads.
 template <unsigned kLevel>
-__device__ DgcCut Narrowed(const std::uint32_t* histogram, const DgcCut& cut) {
+__device__ SparseCut Narrowed(const std::uint32_t* histogram, const SparseCut& cut) {
   __syncthreads();  // All have read what was found before.
   constexpr unsigned kBinsOfThread = kBinsOf<kLevel> / kThreads;
   __shared__ typename Scan::TempStorage storage;
-  __shared__ DgcCut found;
+  __shared__ SparseCut found;
   const unsigned top = kBinsOf<kLevel> - 1 - threadIdx.x * kBinsOfThread;
   std::uint32_t sum = 0;
   for (unsigned b = 0; b < kBinsOfThread; ++b) sum += histogram[top - b];
@@ -152,15 +153,15 @@ __device__ DgcCut Narrowed(const std::uint32_t* histogram, const DgcCut& cut) {
 }
 
 /// Which rank about 2 k is, of what the selection reads.
-__device__ std::uint32_t TwiceK(const Run& run, const DgcStatus& status) {
+__device__ std::uint32_t TwiceK(const Run& run, const SparseStatus& status) {
   const std::uint64_t twice = 2 * std::uint64_t{run.part.k};
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(twice, status.seen(run.tensor)));
 }
 
 /// Gathers the candidates, and counts keys for level 0.
-__global__ void __launch_bounds__(kThreads) GatherKernel(DgcBucketView bucket) {
+__global__ void __launch_bounds__(kThreads) GatherKernel(SparseBucketView bucket) {
   const Run run = RunOfBlock(bucket);
-  DgcStatus& status = bucket.statuses[run.tensor_index];
+  SparseStatus& status = bucket.statuses[run.tensor_index];
   if (run.is_first && threadIdx.x == 0) {
     status.candidates =
         CandidatesBefore(bucket, run.tensor, run.tensor.first_tile + run.tensor.tiles);
@@ -173,12 +174,12 @@ __global__ void __launch_bounds__(kThreads) GatherKernel(DgcBucketView bucket) {
 }
 
 /// Narrows by level 0's histogram, and counts for level 1: for the k-th and for the 2 k-th.
-__global__ void __launch_bounds__(kThreads) NarrowFirstKernel(DgcBucketView bucket) {
+__global__ void __launch_bounds__(kThreads) NarrowFirstKernel(SparseBucketView bucket) {
   const Run run = RunOfBlock(bucket);
-  DgcStatus& status = bucket.statuses[run.tensor_index];
+  SparseStatus& status = bucket.statuses[run.tensor_index];
   const std::uint32_t* const counted = HistogramOf(bucket, run, 0);
-  const DgcCut cut = Narrowed<0>(counted, {0, run.part.k});
-  const DgcCut twice = Narrowed<0>(counted, {0, TwiceK(run, status)});
+  const SparseCut cut = Narrowed<0>(counted, {0, run.part.k});
+  const SparseCut twice = Narrowed<0>(counted, {0, TwiceK(run, status)});
   if (run.is_first && threadIdx.x == 0) {
     status.cuts[0] = cut;
     status.twice = twice;
@@ -192,13 +193,13 @@ __global__ void __launch_bounds__(kThreads) NarrowFirstKernel(DgcBucketView buck
 
 /// The same by level 1's, for level 2. Of the 2 k-th this is enough: its bin's lower end, to one in
 /// 2^13.
-__global__ void __launch_bounds__(kThreads) NarrowSecondKernel(DgcBucketView bucket) {
+__global__ void __launch_bounds__(kThreads) NarrowSecondKernel(SparseBucketView bucket) {
   const Run run = RunOfBlock(bucket);
-  DgcStatus& status = bucket.statuses[run.tensor_index];
-  const DgcCut cut = Narrowed<1>(HistogramOf(bucket, run, 1), status.cuts[0]);
+  SparseStatus& status = bucket.statuses[run.tensor_index];
+  const SparseCut cut = Narrowed<1>(HistogramOf(bucket, run, 1), status.cuts[0]);
   if (run.is_first) {
     const bool apart = status.twice.prefix != status.cuts[0].prefix;
-    const DgcCut twice = Narrowed<1>(HistogramOf(bucket, run, apart ? kTwice : 1), status.twice);
+    const SparseCut twice = Narrowed<1>(HistogramOf(bucket, run, apart ? kTwice : 1), status.twice);
     if (threadIdx.x == 0) {
       status.cuts[1] = cut;
       status.rank_2k = MagnitudeOfKey(twice.prefix << kShift<1>);
@@ -219,11 +220,11 @@ __device__ std::uint32_t Ties(unsigned long long counts) {
 }
 
 /// Knows the k-th at last, and counts what is above it and what equals it, by run.
-__global__ void __launch_bounds__(kThreads) CountWinnersKernel(DgcBucketView bucket) {
+__global__ void __launch_bounds__(kThreads) CountWinnersKernel(SparseBucketView bucket) {
   __shared__ typename PairScan::TempStorage storage;
   const Run run = RunOfBlock(bucket);
-  DgcStatus& status = bucket.statuses[run.tensor_index];
-  const DgcCut cut = Narrowed<2>(HistogramOf(bucket, run, 2), status.cuts[1]);
+  SparseStatus& status = bucket.statuses[run.tensor_index];
+  const SparseCut cut = Narrowed<2>(HistogramOf(bucket, run, 2), status.cuts[1]);
   if (run.is_first && threadIdx.x == 0) status.cuts[2] = cut;
   const Source source = SourceOf(bucket, run);
   unsigned long long counts = 0;
@@ -237,12 +238,12 @@ __global__ void __launch_bounds__(kThreads) CountWinnersKernel(DgcBucketView buc
 }
 
 /// Writes the winners of a run to their places.
-__global__ void __launch_bounds__(kThreads) TakeWinnersKernel(DgcBucketView bucket) {
+__global__ void __launch_bounds__(kThreads) TakeWinnersKernel(SparseBucketView bucket) {
   constexpr unsigned kItems = 8;  // A thread's, next to each other, at a time.
   __shared__ typename PairScan::TempStorage storage;
   const Run run = RunOfBlock(bucket);
-  DgcStatus& status = bucket.statuses[run.tensor_index];
-  const DgcScratch& scratch = bucket.scratch;
+  SparseStatus& status = bucket.statuses[run.tensor_index];
+  const SparseScratch& scratch = bucket.scratch;
   const Source source = SourceOf(bucket, run);
   const auto [kth, ties] = status.cuts[2];
   unsigned long long before =
@@ -290,9 +291,9 @@ void ScanCounts(const T* counts, T* offsets, std::size_t count, void* storage, s
 
 }  // namespace
 
-void SelectWinners(const DgcBucketView& bucket, void* storage, std::size_t& bytes,
+void SelectWinners(const SparseBucketView& bucket, void* storage, std::size_t& bytes,
                    cudaStream_t stream) {
-  const DgcScratch& scratch = bucket.scratch;
+  const SparseScratch& scratch = bucket.scratch;
   if (storage == nullptr) {
     std::size_t bytes_of_runs = 0;
     ScanCounts(scratch.tile_counts, scratch.tile_offsets, bucket.tiles, nullptr, bytes, stream);

@@ -8,7 +8,8 @@
 #include "compression/value_type.h"
 #include "weir/dtype.h"
 
-/// How the kernels of a bucket's DGC share its work out, and what they leave for each other.
+/// How the kernels that send the largest entries of a bucket share their work out, and what they
+/// leave for each other.
 namespace weir::cuda {
 
 /// Elements of a block in the pass over gradient, u and v. A tile belongs to one tensor; the last
@@ -31,9 +32,9 @@ inline constexpr unsigned kTwice = kLevels;
 inline constexpr unsigned kHistograms = kLevels + 1;
 
 /// One tensor, as long as it lives.
-struct DgcTensor {
-  float* u;  ///< Null without momentum.
-  float* v;
+struct SparseTensor {
+  float* u;  ///< DGC's momentum, or null.
+  float* v;  ///< What has gathered, of which the largest are sent.
   std::uint64_t n;
   std::uint32_t first_tile;  ///< In the bucket.
   std::uint32_t tiles;
@@ -43,11 +44,12 @@ struct DgcTensor {
   Momentum momentum;
   float m;
   bool masking;
+  bool adds_back;  ///< See SparseBucket.
   ValueType values;
 };
 
 /// One tensor in a step.
-struct DgcPart {
+struct SparsePart {
   const void* gradient;
   DType dtype;  ///< Of the gradient.
   float scale;
@@ -60,24 +62,24 @@ struct DgcPart {
 
 /// Where the pass begins to mark: without a guess, above all numbers, so that few are marked and
 /// the selection reads v itself.
-constexpr float ThresholdOf(const ThresholdTracker& tracker, const DgcPart& part) {
+constexpr float ThresholdOf(const ThresholdTracker& tracker, const SparsePart& part) {
   const float above_all = MagnitudeOfKey(kInfinityKey);
   return part.capacity == 0 ? above_all : tracker.Next(part.k).value_or(above_all);
 }
 
 /// What is still in question after a level: keys whose upper bits are `prefix`, and of those the
 /// `rank` largest win.
-struct DgcCut {
+struct SparseCut {
   std::uint32_t prefix;
   std::uint32_t rank;
 };
 
 /// What the kernels find out about one tensor.
-struct DgcStatus {
+struct SparseStatus {
   ThresholdTracker tracker;
   unsigned long long non_finite;
-  DgcCut cuts[kLevels];
-  DgcCut twice;              ///< The first of the 2 k-th largest.
+  SparseCut cuts[kLevels];
+  SparseCut twice;           ///< The first of the 2 k-th largest.
   float rank_2k;             ///< About its magnitude.
   std::uint32_t kth;         ///< Key of the k-th largest.
   std::uint32_t largest;     ///< Of the winners' keys, the largest finite one.
@@ -85,13 +87,13 @@ struct DgcStatus {
   bool all;                  ///< The selection reads v itself.
 
   /// What the selection has read.
-  constexpr std::uint32_t seen(const DgcTensor& tensor) const {
+  constexpr std::uint32_t seen(const SparseTensor& tensor) const {
     return all ? static_cast<std::uint32_t>(tensor.n) : candidates;
   }
 };
 
 /// The lists and counts between the kernels; all in the memory of the GPU.
-struct DgcScratch {
+struct SparseScratch {
   std::uint32_t* marks;         ///< One bit an element, tile after tile: it reaches the threshold.
   std::uint32_t* tile_counts;   ///< Of marks; a 0 follows the last.
   std::uint32_t* tile_offsets;  ///< The sums before each.
@@ -109,11 +111,11 @@ struct DgcScratch {
 };
 
 /// A bucket in a step, for kernels.
-struct DgcBucketView {
-  const DgcTensor* tensors;
-  const DgcPart* parts;
-  DgcStatus* statuses;
-  DgcScratch scratch;
+struct SparseBucketView {
+  const SparseTensor* tensors;
+  const SparsePart* parts;
+  SparseStatus* statuses;
+  SparseScratch scratch;
   std::uint32_t tensor_count;
   std::uint32_t tiles;
   std::uint32_t runs;

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "compression/cuda/dgc_layout.h"
+#include "compression/cuda/sparse_layout.h"
 
 namespace weir::cuda {
 
@@ -13,7 +13,7 @@ namespace weir::cuda {
 /// index order in the lists of winners.
 ///
 /// `storage` is for CUB's scans: a call with null says in `bytes` how much they need.
-void SelectWinners(const DgcBucketView& bucket, void* storage, std::size_t& bytes,
+void SelectWinners(const SparseBucketView& bucket, void* storage, std::size_t& bytes,
                    cudaStream_t stream);
 
 }  // namespace weir::cuda

@@ -7,6 +7,7 @@ set(WEIR_CUDA_SOURCES
   compression/cuda/codec_bucket.cu
   compression/cuda/codec_cast.cu
   compression/cuda/codec_int8.cu
+  compression/cuda/codec_levels.cu
   compression/cuda/codec_onebit.cu
   compression/cuda/codec_topk.cu
   compression/cuda/dense_momentum.cu

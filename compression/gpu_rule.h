@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <variant>
 
 #include "compression/dgc_math.h"
+#include "compression/level_rule.h"
 #include "compression/value_type.h"
 #include "weir/dtype.h"
 
@@ -31,8 +33,8 @@ struct GpuDenseRule {
 
 /// A codec, and the memory around it (compression/memory/).
 struct GpuCodecRule {
-  enum class Codec : std::uint8_t { kCast, kOneBit, kInt8, kTopK };
-  static constexpr std::size_t kCodecs = 4;
+  enum class Codec : std::uint8_t { kCast, kOneBit, kInt8, kTopK, kLevels };
+  static constexpr std::size_t kCodecs = 5;
   enum class Momentum : std::uint8_t {
     kNone,
     kNesterov,  ///< NesterovMomentum.
@@ -44,6 +46,8 @@ struct GpuCodecRule {
   // Of those that select: how many, or 0 (EntriesToSend), and how their values travel.
   std::size_t fixed_count = 0;
   ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
+  LevelRule levels{};                      ///< kLevels: QuantizerCodec's, kPacked.
+  std::array<std::uint32_t, 2> key{};      ///< Of CounterRandom, where numbers are drawn.
   Momentum momentum = Momentum::kNone;
   float mu = 0.0f;
   bool feedback = false;  ///< ErrorFeedback, behind the momentum.

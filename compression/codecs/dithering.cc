@@ -16,7 +16,8 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
       .levels = static_cast<int>(options.Integer("k")),
       .spacing =
           options.Choice("partition") == "natural" ? Q::Spacing::kPowersOfTwo : Q::Spacing::kLinear,
-      .scale = options.Choice("normalize") == "l2" ? Q::Scale::kNorm : Q::Scale::kLargest};
+      .scale = options.Choice("normalize") == "l2" ? Q::Scale::kNorm : Q::Scale::kLargest,
+      .form = options.Choice("coding") == "packed" ? LevelForm::kPacked : LevelForm::kShorter};
   return MakeCodecCompressor(std::make_unique<Q>(RandomOf(options, tensor), rule), options, tensor);
 }
 
@@ -31,7 +32,10 @@ const CompressorRegistration kDithering(
                      {"partition", "linear", ChoiceRule{{"linear", "natural"}},
                       "Levels evenly spaced, or powers of two."},
                      {"normalize", "max", ChoiceRule{{"max", "l2"}},
-                      "The highest level is the largest magnitude, or the L2 norm."}},
+                      "The highest level is the largest magnitude, or the L2 norm."},
+                     {"coding", "shorter", ChoiceRule{{"shorter", "packed"}},
+                      "Levels are sent in the shorter of two forms, or all in equally many bits, "
+                      "which is faster, and which kernels of a GPU do."}},
                     MemorySpecs(),
                     StepSpecs()}),
      .make = Make,

@@ -9,6 +9,7 @@
 
 #include "common/byte_stream.h"
 #include "compression/bit_stream.h"
+#include "compression/codecs/level_math.h"
 #include "compression/elias_delta.h"
 #include "weir/error.h"
 
@@ -21,12 +22,7 @@ constexpr std::size_t kForm = 1;                       // The first byte.
 constexpr std::size_t kCount = sizeof(std::uint32_t);  // Of non-zeros, in the form kGaps.
 constexpr std::size_t kGroup = 8;                      // Levels of b bits fill b bytes.
 
-/// Two's complement of b bits, without its lowest number.
-unsigned WidthOf(int s) {
-  return static_cast<unsigned>(std::bit_width(static_cast<unsigned>(s))) + 1;
-}
-
-std::size_t PackedBytes(std::size_t n, int s) { return BytesForBits(n * WidthOf(s)); }
+std::size_t PackedBytes(std::size_t n, int s) { return BytesForBits(n * LevelWidth(s)); }
 
 [[noreturn]] void ThrowCorrupt(const std::string& what) { throw Corrupt("levels: " + what); }
 
@@ -162,7 +158,7 @@ std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm f
     }
   }
   out[0] = kPacked;
-  Pack(levels, WidthOf(s), out + kForm);
+  Pack(levels, LevelWidth(s), out + kForm);
   return kForm + packed;
 }
 
@@ -175,7 +171,7 @@ void DecodeLevels(std::span<const std::byte> bytes, int s, LevelForm form,
     return ReadGaps(rest, s, levels);
   }
   if (bytes[0] != kPacked) ThrowCorrupt("their form is unknown");
-  const unsigned width = WidthOf(s);
+  const unsigned width = LevelWidth(s);
   if (rest.size() != PackedBytes(levels.size(), s)) {
     ThrowCorrupt("length is " + std::to_string(rest.size()) + ", expected " +
                  std::to_string(PackedBytes(levels.size(), s)));

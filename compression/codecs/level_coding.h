@@ -4,19 +4,16 @@
 #include <cstdint>
 #include <span>
 
+#include "compression/level_rule.h"
+
 /// Small signed numbers ("levels", -s to s with 1 <= s <= 127) as bytes, in whichever of two forms
 /// is shorter: all of them in equally many bits, or the non-zeros alone as (gap, sign, magnitude)
 /// in Elias' delta code (P. Elias, "Universal codeword sets", 1975; so QSGD, Alistarh et al. 2017).
 /// docs/wire-format.md, "Levels". Pure functions, thread-safe.
 namespace weir {
 
-inline constexpr int kMostLevels = 127;
-
 /// Bytes of n levels of at most `s`, in the form that always fits.
 std::size_t MaxLevelBytes(std::size_t n, int s);
-
-/// kPacked: always equally many bits, which is several times as fast to write and read.
-enum class LevelForm { kShorter, kPacked };
 
 /// Writes at most MaxLevelBytes and returns how many.
 std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm form,

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "common/byte_stream.h"
 #include "common/check.h"
+#include "compression/codecs/level_math.h"
 #include "compression/cpu/dither.h"
 #include "compression/cpu/squared_norm.h"
 #include "weir/error.h"
@@ -15,11 +15,6 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kHeader = sizeof(float);  // The scale.
-
-/// What is too large becomes the largest.
-float AsFloat(double value) {
-  return static_cast<float>(std::min<double>(value, std::numeric_limits<float>::max()));
-}
 
 /// Of a level, in a table that begins with -kMostLevels.
 std::size_t PlaceOf(int level) {
@@ -38,24 +33,24 @@ std::size_t QuantizerCodec::MaxEncodedBytes(std::size_t n, double) const {
   return kHeader + MaxLevelBytes(n, rule_.levels);
 }
 
+std::optional<GpuCodecRule> QuantizerCodec::gpu_rule() const {
+  // How long the shorter form is nobody knows beforehand, and one thread after the other reads it.
+  if (rule_.form != LevelForm::kPacked) return std::nullopt;
+  return GpuCodecRule{.codec = GpuCodecRule::Codec::kLevels, .levels = rule_, .key = random_.key()};
+}
+
 float QuantizerCodec::ScaleOf(std::span<const float> values) const {
-  if (rule_.scale == Scale::kLargest) return cpu::LargestMagnitude(values);
-  const double square = cpu::SquaredNorm(values, 1.0f).sum;
-  if (rule_.scale == Scale::kNorm) return AsFloat(std::sqrt(square));
-  const double mean_square = square / static_cast<double>(std::max<std::size_t>(values.size(), 1));
-  return std::min(AsFloat(rule_.deviations * std::sqrt(mean_square)),
-                  cpu::LargestMagnitude(values));
+  const bool needs_squares = rule_.scale != Scale::kLargest;
+  const bool needs_largest = rule_.scale != Scale::kNorm;
+  return LevelScale(rule_, values.size(), needs_largest ? cpu::LargestMagnitude(values) : 0.0f,
+                    needs_squares ? cpu::SquaredNorm(values, 1.0f).sum : 0.0,
+                    [](double x) { return std::sqrt(x); });
 }
 
 QuantizerCodec::Table QuantizerCodec::TableOf(float scale) const {
   Table table{};
-  for (int level = 1; level <= rule_.levels; ++level) {
-    const double fraction = rule_.spacing == Spacing::kLinear
-                                ? static_cast<double>(level) / rule_.levels
-                                : std::ldexp(1.0, level - rule_.levels);
-    const auto value = static_cast<float>(fraction * static_cast<double>(scale));
-    table[PlaceOf(level)] = value;
-    table[PlaceOf(-level)] = -value;
+  for (int level = -rule_.levels; level <= rule_.levels; ++level) {
+    table[PlaceOf(level)] = LevelValue(rule_, scale, level);
   }
   return table;
 }

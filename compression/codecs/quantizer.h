@@ -6,6 +6,7 @@
 #include "compression/codec.h"
 #include "compression/codecs/level_coding.h"
 #include "compression/counter_random.h"
+#include "compression/level_rule.h"
 
 namespace weir {
 
@@ -18,23 +19,10 @@ namespace weir {
 /// values give the same bytes everywhere.
 class QuantizerCodec : public Codec {
  public:
-  enum class Spacing { kLinear, kPowersOfTwo };
-  enum class Scale {
-    kLargest,  ///< |x|.
-    kNorm,     ///< L2.
-    /// The largest |x|, but at most so many standard deviations, as TernGrad clips (Wen et al.
-    /// 2017): what is above becomes the scale.
-    kClipped,
-  };
-  enum class Rounding { kRandom, kNearest };
-  struct Rule {
-    int levels = 1;  ///< s, 1 to kMostLevels.
-    Spacing spacing = Spacing::kLinear;
-    Scale scale = Scale::kLargest;
-    Rounding rounding = Rounding::kRandom;
-    double deviations = 2.5;  ///< For kClipped.
-    LevelForm form = LevelForm::kShorter;
-  };
+  using Rule = LevelRule;
+  using Spacing = Rule::Spacing;
+  using Scale = Rule::Scale;
+  using Rounding = Rule::Rounding;
 
   QuantizerCodec(CounterRandom random, const Rule& rule);
 
@@ -46,6 +34,7 @@ class QuantizerCodec : public Codec {
   void Check(std::span<const std::byte> payload, std::size_t n) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
+  std::optional<GpuCodecRule> gpu_rule() const override;
 
  private:
   /// What the levels -kMostLevels to kMostLevels stand for.

@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kBlocks = kDitherChunk / 4;  // Drawn side by side.
+constexpr std::size_t kBlocks = kDitherBlocks;  // Drawn side by side.
 using D = hn::CappedTag<float, kBlocks>;
 using DU = hn::RebindToUnsigned<D>;
 using DI = hn::RebindToSigned<D>;

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "common/thread_pool.h"
+#include "compression/codecs/level_math.h"
 #include "compression/counter_random.h"
 
 namespace weir::cpu {
@@ -25,8 +26,6 @@ struct DitherSource {
   std::int64_t step = 0;
   int rank = 0;
 };
-/// Values that share a set of blocks.
-inline constexpr std::size_t kDitherChunk = 64;
 
 /// levels[i] = values[i] rounded to one of the two levels beside it, to either so often that it is
 /// right on average, or to the nearer one. Entry i of a step has its own random number, another one

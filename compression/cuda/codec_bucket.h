@@ -30,6 +30,7 @@ class CodecBucket : public GpuBucketCompressor {
 
   const CodecTensor& tensor(std::size_t i) const { return tensors_.host()[i]; }
   std::size_t count() const { return tensors_.size(); }
+  const TileTable& tiles() const { return tiles_; }  ///< Those of CodecView.
 
  private:
   /// Takes the gradients into the memory, writes the payloads, and leaves in the errors what these
@@ -58,6 +59,7 @@ std::unique_ptr<GpuBucketCompressor> MakeCast(std::span<const GpuCodecTensor> te
 std::unique_ptr<GpuBucketCompressor> MakeOneBit(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeInt8(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeTopK(std::span<const GpuCodecTensor> tensors);
+std::unique_ptr<GpuBucketCompressor> MakeLevels(std::span<const GpuCodecTensor> tensors);
 
 /// The elements of each.
 std::vector<std::size_t> ElementsOf(std::span<const GpuCodecTensor> tensors);

@@ -125,30 +125,57 @@ CompressionOptions With(CompressionOptions options, const CompressionOptions& mo
 
 const CompressionOptions kOneBit = {{"compressor", "onebit"}, {"scaling", "true"}};
 const CompressionOptions kInt8 = {{"compressor", "int8"}};
+const CompressionOptions kDithering = {{"compressor", "dithering"}, {"coding", "packed"}};
+const CompressionOptions kNatural = {{"compressor", "dithering"},
+                                     {"coding", "packed"},
+                                     {"k", "15"},
+                                     {"partition", "natural"},
+                                     {"normalize", "l2"}};
+const CompressionOptions kTernGrad = {{"compressor", "terngrad"}};
 const CompressionOptions kTopK = {{"compressor", "topk"}};
 const CompressionOptions kHalf = {{"compressor", "fp16"}};
 
+using GpuCodecs = OnGpu<testing::Test>;
+
+/// More tiles than the tree of squares has subtrees.
+TEST_F(GpuCodecs, NormOfALargeTensorHasTheBitsOfTheCpu) {
+  for (const std::size_t n : {64 * 4096 + 1, 3 * 64 * 4096 - 5}) {
+    CodecTwins twins(api(), kernels(), kNatural, {n});
+    Gradients gradients(65);
+    twins.Encode(twins.Random(gradients), ContextOf(0));
+    if (HasFatalFailure()) return;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Codecs, GpuCodecSteps,
-    testing::Values(Case{"fp16", kHalf}, Case{"bf16", {{"compressor", "bf16"}}},
-                    Case{"fp32", {{"compressor", "dense"}}},
-                    Case{"fp16_ef", With(kHalf, kFeedback)},
-                    Case{"bf16_nesterov", With({{"compressor", "bf16"}}, kNesterov)},
-                    Case{"int8", kInt8}, Case{"int8_ef", With(kInt8, kFeedback)},
-                    Case{"int8_both", With(With(kInt8, kFeedback), kNesterov)},
-                    Case{"int8_fp16_gradients", With(kInt8, kFeedback), DType::kFloat16},
-                    Case{"onebit", {{"compressor", "onebit"}}}, Case{"onebit_scaled", kOneBit},
-                    Case{"onebit_ef", With(kOneBit, kFeedback)},
-                    Case{"onebit_nesterov", With(kOneBit, kNesterov)},
-                    Case{"onebit_both", With(With(kOneBit, kFeedback), kNesterov)},
-                    Case{"onebit_bf16_gradients", With(kOneBit, kFeedback), DType::kBFloat16},
-                    Case{"topk", kTopK}, Case{"topk_ef", With(kTopK, kFeedback)},
-                    Case{"topk_nesterov", With(kTopK, kNesterov)},
-                    Case{"topk_both", With(With(kTopK, kFeedback), kNesterov)},
-                    Case{"topk_fp32_of_five",
-                         With(With(kTopK, kFeedback), {{"values", "fp32"}, {"k", "5"}})},
-                    Case{"topk_bf16_gradients", With(kTopK, kFeedback), DType::kBFloat16},
-                    Case{"signum", {{"compressor", "signum"}}}),
+    testing::Values(
+        Case{"fp16", kHalf}, Case{"bf16", {{"compressor", "bf16"}}},
+        Case{"fp32", {{"compressor", "dense"}}}, Case{"fp16_ef", With(kHalf, kFeedback)},
+        Case{"bf16_nesterov", With({{"compressor", "bf16"}}, kNesterov)}, Case{"int8", kInt8},
+        Case{"int8_ef", With(kInt8, kFeedback)},
+        Case{"int8_both", With(With(kInt8, kFeedback), kNesterov)},
+        Case{"int8_fp16_gradients", With(kInt8, kFeedback), DType::kFloat16},
+        Case{"onebit", {{"compressor", "onebit"}}}, Case{"onebit_scaled", kOneBit},
+        Case{"onebit_ef", With(kOneBit, kFeedback)},
+        Case{"onebit_nesterov", With(kOneBit, kNesterov)},
+        Case{"onebit_both", With(With(kOneBit, kFeedback), kNesterov)},
+        Case{"onebit_bf16_gradients", With(kOneBit, kFeedback), DType::kBFloat16},
+        Case{"topk", kTopK}, Case{"topk_ef", With(kTopK, kFeedback)},
+        Case{"topk_nesterov", With(kTopK, kNesterov)},
+        Case{"topk_both", With(With(kTopK, kFeedback), kNesterov)},
+        Case{"topk_fp32_of_five", With(With(kTopK, kFeedback), {{"values", "fp32"}, {"k", "5"}})},
+        Case{"topk_bf16_gradients", With(kTopK, kFeedback), DType::kBFloat16},
+        Case{"dithering", kDithering}, Case{"dithering_ef", With(kDithering, kFeedback)},
+        Case{"dithering_nesterov", With(kDithering, kNesterov)}, Case{"natural_norm", kNatural},
+        Case{"natural_norm_ef", With(kNatural, kFeedback)},
+        Case{"dithering_127", With(kDithering, {{"k", "127"}})},
+        Case{"dithering_of_one", With(kDithering, {{"k", "1"}, {"normalize", "l2"}})},
+        Case{"terngrad", kTernGrad}, Case{"terngrad_ef", With(kTernGrad, kFeedback)},
+        Case{"quant3", {{"compressor", "quant3"}}},
+        Case{"quant3_both", With(With({{"compressor", "quant3"}}, kFeedback), kNesterov)},
+        Case{"dithering_fp16_gradients", With(kDithering, kFeedback), DType::kFloat16},
+        Case{"signum", {{"compressor", "signum"}}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -35,6 +35,7 @@ const CompressionOptions kDgc = {{"compressor", "dgc"},  {"density", "0.02"},
 
 const CompressionOptions kTopK = {
     {"compressor", "topk"}, {"density", "0.02"}, {"min_elements", "100"}, {"ef", "vanilla"}};
+const CompressionOptions kDithering = {{"compressor", "dithering"}, {"coding", "packed"}};
 
 CompressionOptions DgcWith(const std::string& key, const std::string& value) {
   CompressionOptions options = kDgc;
@@ -80,6 +81,7 @@ TEST_F(GroupOverNccl, OfCodecsHasTheBitsOfTheCpu) {
       {{"compressor", "topk"}, {"k", "25"}, {"momentum", "nesterov"}, {"momentum_mu", "0.9"}},
       {{"compressor", "onebit"}, {"scaling", "true"}, {"ef", "vanilla"}},
       {{"compressor", "int8"}},
+      {{"compressor", "dithering"}, {"coding", "packed"}, {"ef", "vanilla"}},
       {{"compressor", "signum"}}};
   ExpectSame({.tensors = Tensors(), .compression = kTopK});
   for (const CompressionOptions& compression : others) {
@@ -165,7 +167,7 @@ std::vector<std::vector<std::byte>> WithARankThatJoins(const CompressionOptions&
 }
 
 TEST_F(GroupOverNccl, GoesOnWithoutARankThatHasJoined) {
-  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc, kTopK}) {
+  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc, kTopK, kDithering}) {
     SCOPED_TRACE(testing::PrintToString(compression));
     EXPECT_EQ(WithARankThatJoins(compression, true, 2), WithARankThatJoins(compression, false, 2));
   }

@@ -9,6 +9,7 @@ set(WEIR_CUDA_SOURCES
   compression/cuda/codec_int8.cu
   compression/cuda/codec_levels.cu
   compression/cuda/codec_onebit.cu
+  compression/cuda/codec_randomk.cu
   compression/cuda/codec_topk.cu
   compression/cuda/dense_momentum.cu
   compression/cuda/dgc_accumulate.cu
@@ -17,6 +18,7 @@ set(WEIR_CUDA_SOURCES
   compression/cuda/mean_momentum.cu
   compression/cuda/norms.cu
   compression/cuda/packing.cu
+  compression/cuda/random_draw.cu
   compression/cuda/sparse_bucket.cu
   compression/cuda/sparse_merge.cu
   compression/cuda/sparse_select.cu

@@ -33,8 +33,8 @@ struct GpuDenseRule {
 
 /// A codec, and the memory around it (compression/memory/).
 struct GpuCodecRule {
-  enum class Codec : std::uint8_t { kCast, kOneBit, kInt8, kTopK, kLevels };
-  static constexpr std::size_t kCodecs = 5;
+  enum class Codec : std::uint8_t { kCast, kOneBit, kInt8, kTopK, kRandomK, kLevels };
+  static constexpr std::size_t kCodecs = 6;
   enum class Momentum : std::uint8_t {
     kNone,
     kNesterov,  ///< NesterovMomentum.
@@ -46,13 +46,14 @@ struct GpuCodecRule {
   // Of those that select: how many, or 0 (EntriesToSend), and how their values travel.
   std::size_t fixed_count = 0;
   ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
+  bool unbiased = false;                   ///< kRandomK: values are sent times n / k.
   LevelRule levels{};                      ///< kLevels: QuantizerCodec's, kPacked.
   std::array<std::uint32_t, 2> key{};      ///< Of CounterRandom, where numbers are drawn.
   Momentum momentum = Momentum::kNone;
   float mu = 0.0f;
   bool feedback = false;  ///< ErrorFeedback, behind the momentum.
 
-  constexpr bool selects() const { return codec == Codec::kTopK; }
+  constexpr bool selects() const { return codec == Codec::kTopK || codec == Codec::kRandomK; }
 };
 
 using GpuRule = std::variant<GpuDgcRule, GpuDenseRule, GpuCodecRule>;

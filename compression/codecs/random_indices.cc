@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "common/check.h"
+#include "compression/codecs/random_index_math.h"
 
 namespace weir {
 namespace {
@@ -38,11 +39,6 @@ class Marks {
   std::vector<std::uint64_t> words_;
 };
 
-/// 64 random bits as a number below `limit`; uneven by less than limit / 2^64.
-std::size_t Below(std::uint64_t bits, std::size_t limit) {
-  return static_cast<std::size_t>(static_cast<unsigned __int128>(bits) * limit >> 64);
-}
-
 }  // namespace
 
 std::vector<std::uint32_t> RandomIndices(const CounterRandom& random, std::int64_t step,
@@ -52,10 +48,8 @@ std::vector<std::uint32_t> RandomIndices(const CounterRandom& random, std::int64
   CounterRandom::Block block{};
   for (std::size_t i = 0; i < k; ++i) {
     if (i % 2 == 0) block = random.Draw(step, i / 2);
-    const std::size_t half = i % 2 * 2;
-    const std::uint64_t bits = std::uint64_t{block[half + 1]} << 32 | block[half];
-    const std::size_t last = n - k + i;
-    if (!marks.Set(Below(bits, last + 1))) marks.Set(last);
+    const std::size_t last = LastOfDraw(n, k, i);
+    if (!marks.Set(NumberBelow(BitsOfDraw(block, i), last + 1))) marks.Set(last);
   }
   return marks.Ascending(k);
 }

@@ -70,6 +70,15 @@ RandomKCodec::RandomKCodec(CounterRandom random, std::size_t fixed_count, ValueT
                            bool unbiased)
     : random_(random), fixed_count_(fixed_count), values_(values), unbiased_(unbiased) {}
 
+std::optional<GpuCodecRule> RandomKCodec::gpu_rule() const {
+  if (IsLowBit(values_)) return std::nullopt;
+  return GpuCodecRule{.codec = GpuCodecRule::Codec::kRandomK,
+                      .fixed_count = fixed_count_,
+                      .values = values_,
+                      .unbiased = unbiased_,
+                      .key = random_.key()};
+}
+
 std::size_t RandomKCodec::MaxEncodedBytes(std::size_t n, double density) const {
   return kHeader + DensePayloadBytes(EntriesToSend(n, density, fixed_count_), values_);
 }

@@ -30,6 +30,7 @@ class RandomKCodec : public Codec {
                                        std::size_t n) const override {
     return CheckedCount(payload, n);
   }
+  std::optional<GpuCodecRule> gpu_rule() const override;
 
  private:
   /// What is sent of a tensor: places and values.

@@ -135,6 +135,8 @@ std::unique_ptr<GpuBucketCompressor> MakeCodecs(std::span<const GpuCodecTensor> 
       return MakeInt8(tensors);
     case GpuCodecRule::Codec::kTopK:
       return MakeTopK(tensors);
+    case GpuCodecRule::Codec::kRandomK:
+      return MakeRandomK(tensors);
     case GpuCodecRule::Codec::kLevels:
       return MakeLevels(tensors);
   }

@@ -59,6 +59,7 @@ std::unique_ptr<GpuBucketCompressor> MakeCast(std::span<const GpuCodecTensor> te
 std::unique_ptr<GpuBucketCompressor> MakeOneBit(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeInt8(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeTopK(std::span<const GpuCodecTensor> tensors);
+std::unique_ptr<GpuBucketCompressor> MakeRandomK(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeLevels(std::span<const GpuCodecTensor> tensors);
 
 /// The elements of each.

@@ -78,39 +78,19 @@ class CodecTwins {
 
   /// Merges what this rank and two others have sent, one of them nothing, and compares.
   void Merge(Gradients& gradients, const StepContext& context) {
-    constexpr std::size_t kRanks = 4;
-    std::vector<std::vector<GpuMean::Payload>> placed(elements_.size());
-    std::vector<GpuMean> means;
-    std::vector<DeviceArray<std::byte>*> outs;
-    std::vector<Bytes> wanted;
+    std::vector<std::vector<Bytes>> payloads(elements_.size(), std::vector<Bytes>(4));
     for (std::size_t i = 0; i < elements_.size(); ++i) {
-      std::vector<Bytes> payloads(kRanks);
-      payloads[1] = sent_[i];
+      payloads[i][1] = sent_[i];
       for (const std::size_t rank : {0, 3}) {
-        payloads[rank].resize(cpu_[i]->MaxEncodedBytes(context.density));
-        payloads[rank].resize(
-            MakeOne(i)->Encode(context, gradients.Of(elements_[i]), payloads[rank]));
+        Bytes& payload = payloads[i][rank];
+        payload.resize(cpu_[i]->MaxEncodedBytes(context.density));
+        payload.resize(MakeOne(i)->Encode(context, gradients.Of(elements_[i]), payload));
       }
-      std::vector<float> mean(elements_[i]);
-      const std::vector<std::span<const std::byte>> spans(payloads.begin(), payloads.end());
-      cpu_[i]->MergeMean(spans, mean);
-      cpu_[i]->Finish(context, mean);
-      wanted.push_back(MakeGradient(mean, dtype_).bytes);
-      for (const Bytes& payload : payloads) {
-        GpuMean::Payload& one = placed[i].emplace_back();
-        if (payload.empty()) continue;
-        one = {Upload(payload).data(), static_cast<std::uint32_t>(EntriesOf(i, context))};
-      }
-      outs.push_back(&Upload(Bytes(wanted[i].size() + 1, kUntouched)));
-      wanted.back().push_back(kUntouched);
-      means.push_back({.payloads = placed[i], .mean = outs[i]->data(), .dtype = dtype_});
     }
-    gpu_->MergeMean(means, nullptr);
-    for (std::size_t i = 0; i < elements_.size(); ++i) {
-      ASSERT_EQ(outs[i]->Values(), wanted[i]) << "mean of tensor " << i;
-    }
-    Compare();
+    MergePayloads(payloads, context);
   }
+  /// No rank has sent anything.
+  void MergeNothing() { MergePayloads(std::vector(elements_.size(), std::vector<Bytes>(2)), {}); }
 
   /// Dense means, which no codec was around.
   void Finish(const std::vector<std::vector<float>>& means) {
@@ -170,6 +150,33 @@ class CodecTwins {
   std::size_t EntriesOf(std::size_t i, const StepContext& context) const {
     const std::optional<GpuRule> rule = cpu_[i]->gpu_rule();
     return EntriesToSend(elements_[i], context.density, std::get<GpuCodecRule>(*rule).fixed_count);
+  }
+  /// By tensor, then rank.
+  void MergePayloads(const std::vector<std::vector<Bytes>>& payloads, const StepContext& context) {
+    std::vector<std::vector<GpuMean::Payload>> placed(elements_.size());
+    std::vector<GpuMean> means;
+    std::vector<DeviceArray<std::byte>*> outs;
+    std::vector<Bytes> wanted;
+    for (std::size_t i = 0; i < elements_.size(); ++i) {
+      std::vector<float> mean(elements_[i]);
+      const std::vector<std::span<const std::byte>> spans(payloads[i].begin(), payloads[i].end());
+      cpu_[i]->MergeMean(spans, mean);
+      cpu_[i]->Finish(context, mean);
+      wanted.push_back(MakeGradient(mean, dtype_).bytes);
+      for (const Bytes& payload : payloads[i]) {
+        GpuMean::Payload& one = placed[i].emplace_back();
+        if (payload.empty()) continue;
+        one = {Upload(payload).data(), static_cast<std::uint32_t>(EntriesOf(i, context))};
+      }
+      outs.push_back(&Upload(Bytes(wanted[i].size() + 1, kUntouched)));
+      wanted.back().push_back(kUntouched);
+      means.push_back({.payloads = placed[i], .mean = outs[i]->data(), .dtype = dtype_});
+    }
+    gpu_->MergeMean(means, nullptr);
+    for (std::size_t i = 0; i < elements_.size(); ++i) {
+      ASSERT_EQ(outs[i]->Values(), wanted[i]) << "mean of tensor " << i;
+    }
+    Compare();
   }
   DeviceArray<std::byte>& Upload(const Bytes& bytes) {
     memory_.push_back(std::make_unique<DeviceArray<std::byte>>(api_, bytes));

@@ -79,12 +79,12 @@ TEST_P(GpuCodecSteps, OfUnusualValuesHaveTheBitsOfTheCpu) {
   for (int step = 0; step < 4; ++step) {
     SCOPED_TRACE(step);
     twins.Encode({broken, std::vector<float>(300, -0.0f), large, least, {1, -2, 0, -0.0f, 3}},
-                 {.step = step});
+                 {.step = step, .density = step % 2 == 0 ? 1.0 : 0.5});
     if (HasFatalFailure()) return;
   }
   EXPECT_GE(twins.cpu(0).non_finite_entries(), 8u);
   Gradients gradients(63);
-  twins.Merge(gradients, {.step = 3});
+  twins.Merge(gradients, {.step = 3, .density = 0.5});
 }
 
 TEST_P(GpuCodecSteps, AreTakenBackOnceAndNotAfterALoad) {
@@ -93,6 +93,7 @@ TEST_P(GpuCodecSteps, AreTakenBackOnceAndNotAfterALoad) {
   twins.Undo();  // Of nothing.
   for (int step = 0; step < 3; ++step) {
     twins.Encode(twins.Random(gradients), ContextOf(step));
+    if (step == 1) twins.MergeNothing();
     twins.Undo();
     twins.Undo();
     if (HasFatalFailure()) return;
@@ -132,6 +133,7 @@ const CompressionOptions kNatural = {{"compressor", "dithering"},
                                      {"partition", "natural"},
                                      {"normalize", "l2"}};
 const CompressionOptions kTernGrad = {{"compressor", "terngrad"}};
+const CompressionOptions kRandomK = {{"compressor", "randomk"}, {"seed", "3"}};
 const CompressionOptions kTopK = {{"compressor", "topk"}};
 const CompressionOptions kHalf = {{"compressor", "fp16"}};
 
@@ -175,6 +177,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"quant3", {{"compressor", "quant3"}}},
         Case{"quant3_both", With(With({{"compressor", "quant3"}}, kFeedback), kNesterov)},
         Case{"dithering_fp16_gradients", With(kDithering, kFeedback), DType::kFloat16},
+        Case{"randomk", kRandomK}, Case{"randomk_ef", With(kRandomK, kFeedback)},
+        Case{"randomk_nesterov", With(kRandomK, kNesterov)},
+        Case{"randomk_both", With(With(kRandomK, kFeedback), kNesterov)},
+        Case{"randomk_unbiased", With(kRandomK, {{"unbiased", "true"}})},
+        Case{"randomk_fp32_of_forty",
+             With(With(kRandomK, kFeedback), {{"values", "fp32"}, {"k", "40"}})},
+        Case{"randomk_fp16_gradients", With(kRandomK, kFeedback), DType::kFloat16},
         Case{"signum", {{"compressor", "signum"}}}),
     [](const auto& test) { return std::string(test.param.name); });
 

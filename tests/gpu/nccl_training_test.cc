@@ -35,6 +35,8 @@ const CompressionOptions kDgc = {{"compressor", "dgc"},  {"density", "0.02"},
 
 const CompressionOptions kTopK = {
     {"compressor", "topk"}, {"density", "0.02"}, {"min_elements", "100"}, {"ef", "vanilla"}};
+const CompressionOptions kRandomK = {
+    {"compressor", "randomk"}, {"density", "0.05"}, {"min_elements", "100"}};
 const CompressionOptions kDithering = {{"compressor", "dithering"}, {"coding", "packed"}};
 
 CompressionOptions DgcWith(const std::string& key, const std::string& value) {
@@ -84,6 +86,7 @@ TEST_F(GroupOverNccl, OfCodecsHasTheBitsOfTheCpu) {
       {{"compressor", "dithering"}, {"coding", "packed"}, {"ef", "vanilla"}},
       {{"compressor", "signum"}}};
   ExpectSame({.tensors = Tensors(), .compression = kTopK});
+  ExpectSame({.tensors = Tensors(), .compression = kRandomK});
   for (const CompressionOptions& compression : others) {
     SCOPED_TRACE(testing::PrintToString(compression));
     ExpectSame({.tensors = Tensors(), .compression = compression});
@@ -167,7 +170,8 @@ std::vector<std::vector<std::byte>> WithARankThatJoins(const CompressionOptions&
 }
 
 TEST_F(GroupOverNccl, GoesOnWithoutARankThatHasJoined) {
-  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc, kTopK, kDithering}) {
+  for (const CompressionOptions& compression :
+       {CompressionOptions{}, kDgc, kTopK, kRandomK, kDithering}) {
     SCOPED_TRACE(testing::PrintToString(compression));
     EXPECT_EQ(WithARankThatJoins(compression, true, 2), WithARankThatJoins(compression, false, 2));
   }

@@ -4,7 +4,10 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <numeric>
+#include <vector>
 
 namespace cub {
 
@@ -71,6 +74,44 @@ struct DeviceScan {
         out[i] = sum;
         sum += value;
       }
+    });
+  }
+};
+
+struct DeviceRadixSort {
+  template <typename Key, typename Value, typename Count>
+  static cudaError_t SortPairs(void* storage, std::size_t& bytes, const Key* keys_in, Key* keys_out,
+                               const Value* values_in, Value* values_out, Count count, int first_bit,
+                               int end_bit, cudaStream_t stream) {
+    if (storage == nullptr) {
+      bytes = 1;
+      return cudaSuccess;
+    }
+    return weir::emulated::Enqueue(stream, [=] {
+      std::vector<Count> order(count);
+      std::iota(order.begin(), order.end(), Count{0});
+      const Key mask = static_cast<Key>((1ull << (end_bit - first_bit)) - 1);
+      std::ranges::stable_sort(order, {}, [=](Count i) { return keys_in[i] >> first_bit & mask; });
+      for (Count i = 0; i < count; ++i) {
+        keys_out[i] = keys_in[order[i]];
+        values_out[i] = values_in[order[i]];
+      }
+    });
+  }
+
+  template <typename Key, typename Count>
+  static cudaError_t SortKeys(void* storage, std::size_t& bytes, const Key* in, Key* out,
+                              Count count, int first_bit, int end_bit, cudaStream_t stream) {
+    if (storage == nullptr) {
+      bytes = 1;
+      return cudaSuccess;
+    }
+    return weir::emulated::Enqueue(stream, [=] {
+      const Key mask = static_cast<Key>((1ull << (end_bit - first_bit)) - 1);
+      std::copy(in, in + count, out);
+      std::stable_sort(out, out + count, [=](Key a, Key b) {
+        return (a >> first_bit & mask) < (b >> first_bit & mask);
+      });
     });
   }
 };

@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "benchmarks/gpu_bench.h"
+#include "benchmarks/report.h"
+#include "common/gpu_memory.h"
+#include "common/gpu_stream.h"
+#include "compression/gpu_compressor.h"
+#include "compression/gpu_kernels.h"
+#include "compression/registry.h"
+
+/// How fast the kernels of each codec encode one tensor and merge what four ranks have sent,
+/// against the GPU's own copy of memory: the bytes that they have to touch, at the copy's
+/// bandwidth. Figures are medians over interleaved rounds, and ratios are taken round by round.
+namespace weir::bench {
+namespace {
+
+constexpr double kDensity = 0.001;
+constexpr std::size_t kRanks = 4;
+constexpr double kShare = 0.7;
+
+struct Options {
+  std::size_t elements = std::size_t{64} << 20;
+  int warmup_steps = 20;
+  int rounds = 15;
+};
+
+/// The codecs that kernels do.
+std::vector<CompressionOptions> Codecs() {
+  return {{{"compressor", "fp16"}},
+          {{"compressor", "bf16"}},
+          {{"compressor", "int8"}},
+          {{"compressor", "onebit"}, {"scaling", "true"}},
+          {{"compressor", "signum"}},
+          {{"compressor", "topk"}},
+          {{"compressor", "randomk"}},
+          {{"compressor", "dithering"}, {"coding", "packed"}},
+          {{"compressor", "dithering"}, {"coding", "packed"}, {"normalize", "l2"}},
+          {{"compressor", "terngrad"}},
+          {{"compressor", "quant3"}}};
+}
+
+/// Bytes that encoding has to touch for each element, but for the payload.
+double EncodeBytes(const GpuCodecRule& rule) {
+  using Codec = GpuCodecRule::Codec;
+  const double memory = 8.0;  // To read and to write.
+  double bytes = sizeof(float);
+  if (rule.momentum != GpuCodecRule::Momentum::kNone) bytes += memory;
+  if (rule.feedback) bytes += memory;
+  // What every value is sent as depends on all of them: a second pass.
+  if (rule.codec == Codec::kLevels) bytes += rule.feedback ? memory : sizeof(float);
+  // And what is left of them does.
+  if (rule.codec == Codec::kOneBit && rule.feedback) bytes += memory;
+  return bytes;
+}
+
+class Bench {
+ public:
+  Bench(const Gpu& gpu, std::size_t n, const CompressionOptions& options)
+      : n_(n),
+        compressor_(MakeCompressor(options, {"w", Shape{static_cast<std::int64_t>(n)}}), n, gpu),
+        payload_bytes_(NextLine(compressor_.MaxEncodedBytes(kDensity))),
+        stream_(gpu),
+        gradients_(gpu, n, DType::kFloat32),
+        payloads_(gpu, GpuMemory::Kind::kDevice, kRanks * payload_bytes_),
+        mean_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)),
+        copy_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)) {
+    const GpuCodecTensor tensor{.n = n,
+                                .momentum = compressor_.Array("momentum"),
+                                .error = compressor_.Array("error"),
+                                .rule = rule()};
+    codec_ = KernelsOf(gpu.library())->make_codecs({&tensor, 1});
+    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+      received_.push_back({payloads_.data() + rank * payload_bytes_,
+                           static_cast<std::uint32_t>(compressor_.EntriesAt(kDensity))});
+    }
+  }
+
+  const GpuCodecRule& rule() const { return std::get<GpuCodecRule>(compressor_.rule()); }
+  std::size_t payload_bytes() const { return payload_bytes_; }
+
+  void Encode() {
+    const GpuBucketCompressor::Part part{.gradient = gradients_.Next(),
+                                         .k = compressor_.EntriesAt(kDensity),
+                                         .payload = payloads_.data()};
+    codec_->Encode({&part, 1}, stream_.handle());
+    stream_.Await();  // As the engine does.
+  }
+  /// All ranks have sent what was encoded last, each in memory of its own.
+  void Share() {
+    for (std::size_t rank = 1; rank < kRanks; ++rank) {
+      stream_.Copy(payloads_.data() + rank * payload_bytes_, payloads_.data(), payload_bytes_);
+    }
+    stream_.Await();
+  }
+  void Merge() {
+    const GpuMean mean{.payloads = received_, .mean = mean_.data()};
+    codec_->MergeMean({&mean, 1}, stream_.handle());
+    stream_.Await();
+  }
+  /// Reads and writes 8 bytes an element together.
+  void Copy() {
+    stream_.Copy(copy_.data(), mean_.data(), n_ * sizeof(float));
+    stream_.Await();
+  }
+
+ private:
+  const std::size_t n_;
+  GpuCompressor compressor_;
+  const std::size_t payload_bytes_;
+  GpuStream stream_;
+  GpuGradients gradients_;
+  GpuMemory payloads_;
+  GpuMemory mean_;
+  GpuMemory copy_;
+  std::unique_ptr<GpuBucketCompressor> codec_;
+  std::vector<GpuMean::Payload> received_;
+};
+
+std::string NameOf(const CompressionOptions& options) {
+  std::string name = options.at("compressor");
+  if (options.contains("normalize")) name += " " + options.at("normalize");
+  if (options.contains("ef")) name += " ef";
+  return name;
+}
+
+void MeasureOne(const Gpu& gpu, const Options& options, const CompressionOptions& codec,
+                Report& report) {
+  Bench bench(gpu, options.elements, codec);
+  for (int step = 0; step < options.warmup_steps; ++step) bench.Encode();
+  bench.Share();
+  const auto seconds = Interleave(
+      options.rounds, {[&] { bench.Copy(); }, [&] { bench.Encode(); }, [&] { bench.Merge(); }});
+  const auto n = static_cast<double>(options.elements);
+  const auto payload = static_cast<double>(bench.payload_bytes());
+  const double copied = 8.0 * n;
+  // How much of the copy's bandwidth work has that moves no more than it must.
+  const auto share_of = [&](double bytes, std::size_t series) {
+    return bytes / copied / MedianRatio(seconds[series], seconds[0]);
+  };
+  const double encode = share_of(n * EncodeBytes(bench.rule()) + payload, 1);
+  const double merge = share_of(n * sizeof(float) + static_cast<double>(kRanks) * payload, 2);
+  const std::string name = NameOf(codec);
+  report.AddRow({{"gpu", gpu.api().describe_device(gpu.device())},
+                 {"codec", name},
+                 {"elements", options.elements},
+                 {"encode_us", Median(seconds[1]) * 1e6},
+                 {"merge_us", Median(seconds[2]) * 1e6},
+                 {"copy_gb_per_s", copied / Median(seconds[0]) * 1e-9},
+                 {"encode_share_of_copy", encode},
+                 {"merge_share_of_copy", merge}});
+  report.AddTarget("share of the copy's bandwidth, " + name + " encodes", encode, ">=", kShare);
+  report.AddTarget("share of the copy's bandwidth, " + name + " merges", merge, ">=", kShare);
+}
+
+Report Measure(const Gpu& gpu, const Options& options) {
+  const GpuScope scope(gpu);
+  Report report("codecs-gpu");
+  for (const CompressionOptions& codec : Codecs()) {
+    MeasureOne(gpu, options, codec, report);
+    const auto& keys = FindCompressor(codec.at("compressor")).options;
+    if (std::ranges::find(keys, "ef", &OptionSpec::key) == keys.end()) continue;
+    CompressionOptions with_feedback = codec;
+    with_feedback["ef"] = "vanilla";
+    MeasureOne(gpu, options, with_feedback, report);
+  }
+  return report;
+}
+
+}  // namespace
+}  // namespace weir::bench
+
+int main(int argc, char** argv) {
+  weir::bench::Options options;
+  CLI::App app("The codecs of one tensor on a GPU.");
+  app.add_option("--elements", options.elements, "of the tensor");
+  app.add_option("--warmup", options.warmup_steps, "steps before the measured ones");
+  app.add_option("--rounds", options.rounds, "of each codec");
+  return weir::bench::GpuMain(
+      "codecs-gpu", app, argc, argv,
+      [&](const weir::Gpu& gpu, const std::string&) { return weir::bench::Measure(gpu, options); });
+}

@@ -67,11 +67,70 @@ def test_results_of_other_sizes(on_gpu, rank, size):
     assert torch.equal(wait().to_dense().cpu(), torch.tensor([[1.0, 2.0]] * size))
 
 
+def test_results_of_other_sizes_are_made_by_pytorch(on_gpu, rank, monkeypatch):
+    made = []
+    maker_for = _tensors.maker_for
+
+    def counted(tensor):
+        make = maker_for(tensor)
+        return lambda shape: made.append(make(shape)) or made[-1]
+
+    monkeypatch.setattr(_tensors, "maker_for", counted)
+    tensor = on_gpu(torch.full((rank, 3), 1.5))  # Of rank 0 no rows.
+    results = [hvd.allgather(tensor), *hvd.grouped_allgather([tensor, tensor[:, :1].contiguous()])]
+    assert [result.data_ptr() for result in results] == [one.data_ptr() for one in made]
+    assert [tuple(one.shape) for one in made] == [tuple(result.shape) for result in results]
+
+
+def test_many_at_once_while_python_works(on_gpu, rank, size):
+    expected = torch.cat([torch.full((r + 1, 40), float(r)) for r in range(size)])
+    tensor = on_gpu(torch.full((rank + 1, 40), float(rank)))
+    for step in range(5):
+        handles = [hvd.allgather_async(tensor, name=f"{step}.{i}") for i in range(20)]
+        while not all(hvd.poll(handle) for handle in handles):  # Takes the interpreter.
+            pass
+        for handle in handles:
+            same(hvd.synchronize(handle), expected)
+
+
+def test_without_memory_an_operation_fails_alone(on_gpu, rank, size, monkeypatch):
+    tensor = on_gpu(torch.ones(2, 3))
+
+    def no_memory(shape):
+        raise torch.cuda.OutOfMemoryError(f"no room for {tuple(shape)}")
+
+    with monkeypatch.context() as patch:
+        if rank == size - 1:
+            patch.setattr(_tensors, "maker_for", lambda tensor: no_memory)
+            with pytest.raises(Exception, match=r"no room for \(%d, 3\)" % (2 * size)):
+                hvd.allgather(tensor)
+        else:
+            hvd.allgather(tensor)
+    same(hvd.allgather(tensor), torch.ones(2 * size, 3))
+
+
+@pytest.mark.parametrize("devices", ["one", "both"])
+def test_gradients_of_results_of_other_sizes(on_gpu, devices, rank, size, monkeypatch):
+    if devices == "both" and rank == 0:  # The others' are on GPUs.
+        monkeypatch.setattr(_tensors, "place_of", lambda tensor: _tensors.ON_CPU)
+        on_gpu = on_cpu
+    tensor = on_gpu(torch.full((rank + 1, 2), 1.0)).requires_grad_()
+    (hvd.allgather(tensor) * 3.0).sum().backward()
+    same(tensor.grad, torch.full((rank + 1, 2), 3.0))
+    whole = on_gpu(torch.ones(size, 2)).requires_grad_()
+    (hvd.reducescatter(whole, op=hvd.Sum) * (rank + 1.0)).sum().backward()
+    assert whole.grad.shape == whole.shape
+
+
 def test_broadcast(on_gpu, rank, size):
     tensor = on_gpu(torch.full((4,), float(rank)))
     same(hvd.broadcast(tensor, size - 1), torch.full((4,), float(size - 1)))
     model = torch.nn.Linear(3, 2)
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+
+
+def on_cpu(tensor):
+    return tensor
 
 
 def train(place, compression, steps=6):
@@ -92,10 +151,6 @@ def train(place, compression, steps=6):
         with optimizer.skip_synchronize():
             optimizer.step()
     return seen, optimizer.state_dict()
-
-
-def on_cpu(tensor):
-    return tensor
 
 
 @pytest.mark.parametrize("compression", [

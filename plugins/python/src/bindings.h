@@ -15,7 +15,8 @@
 
 /// The extension weir._core. Tensors cross as addresses, so that it is compiled against no
 /// framework: the Python side vouches for the memory and keeps it alive until the operation was
-/// waited for. No engine thread ever needs the interpreter.
+/// waited for. The engine's threads need the interpreter for one thing only, memory of a GPU for
+/// results whose size comes late (gathered.h): so nothing may wait for the engine with it.
 namespace weir::python {
 
 /// Shape of a tensor, as Python gives it.

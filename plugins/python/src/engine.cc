@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "coordinator/programs_choice.h"
 #include "plugins/python/src/bindings.h"
@@ -49,24 +50,33 @@ Handle SubmitGroupedAllreduce(Job& job, const std::string& name,
 }
 
 Gathered SubmitAllgather(Job& job, const std::string& name, std::uintptr_t in, int dtype,
-                         const Dims& dims, int process_set) {
+                         const Dims& dims, int process_set, const Place& place, nb::object make) {
   const auto type = static_cast<DType>(dtype);
-  Gathered result;
-  result.set_handle(job.engine()->Allgather(name, ViewOf(in, type, dims), result.Allocator(type),
+  Gathered result(type, std::move(make));
+  result.set_handle(job.engine()->Allgather(name, ViewOf(in, type, dims, place), result.Allocator(),
                                             nullptr, process_set));
   return result;
 }
 
-/// The tensors of a group, whose results go to `results`.
-std::vector<Engine::RowsTensor> RowsTensorsOf(const std::vector<std::uintptr_t>& in,
-                                              const std::vector<int>& dtypes,
-                                              const std::vector<Dims>& shapes,
-                                              std::vector<Gathered>& results) {
+/// The tensors of a group, as Python gives them, and what their results are made by.
+struct Rows {
+  std::vector<std::uintptr_t> in;
+  std::vector<int> dtypes;
+  std::vector<Dims> shapes;
+  std::vector<Place> places;
+  std::vector<nb::object> make;
+};
+
+/// Whose results go to `results`.
+std::vector<Engine::RowsTensor> RowsTensorsOf(Rows rows, std::vector<Gathered>& results) {
   std::vector<Engine::RowsTensor> tensors;
-  results.resize(in.size());
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    const auto type = static_cast<DType>(dtypes.at(i));
-    tensors.push_back({ViewOf(in[i], type, shapes.at(i)), results[i].Allocator(type)});
+  rows.places.resize(rows.in.size(), kOnCpu);
+  rows.make.resize(rows.in.size(), nb::none());
+  for (std::size_t i = 0; i < rows.in.size(); ++i) {
+    const auto type = static_cast<DType>(rows.dtypes.at(i));
+    results.emplace_back(type, std::move(rows.make[i]));
+    tensors.push_back(
+        {ViewOf(rows.in[i], type, rows.shapes.at(i), rows.places[i]), results.back().Allocator()});
   }
   return tensors;
 }
@@ -77,23 +87,28 @@ std::vector<Gathered> WithHandle(std::vector<Gathered> results, Handle handle) {
 }
 
 std::vector<Gathered> SubmitGroupedAllgather(Job& job, const std::string& name,
-                                             const std::vector<std::uintptr_t>& in,
-                                             const std::vector<int>& dtypes,
-                                             const std::vector<Dims>& shapes, int process_set) {
+                                             std::vector<std::uintptr_t> in,
+                                             std::vector<int> dtypes, std::vector<Dims> shapes,
+                                             int process_set, std::vector<Place> places,
+                                             std::vector<nb::object> make) {
   std::vector<Gathered> results;
-  const auto tensors = RowsTensorsOf(in, dtypes, shapes, results);
+  const auto tensors = RowsTensorsOf(
+      {std::move(in), std::move(dtypes), std::move(shapes), std::move(places), std::move(make)},
+      results);
   const Handle handle = job.engine()->GroupedAllgather(name, tensors, nullptr, process_set);
   return WithHandle(std::move(results), handle);
 }
 
 std::vector<Gathered> SubmitGroupedReducescatter(Job& job, const std::string& name,
-                                                 const std::vector<std::uintptr_t>& in,
-                                                 const std::vector<int>& dtypes,
-                                                 const std::vector<Dims>& shapes, int op,
-                                                 double prescale, double postscale,
-                                                 int process_set) {
+                                                 std::vector<std::uintptr_t> in,
+                                                 std::vector<int> dtypes, std::vector<Dims> shapes,
+                                                 int op, double prescale, double postscale,
+                                                 int process_set, std::vector<Place> places,
+                                                 std::vector<nb::object> make) {
   std::vector<Gathered> results;
-  const auto tensors = RowsTensorsOf(in, dtypes, shapes, results);
+  const auto tensors = RowsTensorsOf(
+      {std::move(in), std::move(dtypes), std::move(shapes), std::move(places), std::move(make)},
+      results);
   const Handle handle = job.engine()->GroupedReducescatter(
       name, tensors, OptionsOf(op, prescale, postscale, process_set));
   return WithHandle(std::move(results), handle);
@@ -103,10 +118,16 @@ std::vector<Gathered> SubmitSparseAllreduce(Job& job, const std::string& name, c
                                             std::uintptr_t indices, const Dims& indices_dims,
                                             std::uintptr_t values, int dtype,
                                             const Dims& values_dims, int op, double prescale,
-                                            double postscale, int process_set) {
+                                            double postscale, int process_set,
+                                            std::vector<Place> places,
+                                            std::vector<nb::object> make) {
   std::vector<Gathered> results;
-  auto tensors = RowsTensorsOf({indices, values}, {static_cast<int>(DType::kInt64), dtype},
-                               {indices_dims, values_dims}, results);
+  auto tensors = RowsTensorsOf({.in = {indices, values},
+                                .dtypes = {static_cast<int>(DType::kInt64), dtype},
+                                .shapes = {indices_dims, values_dims},
+                                .places = std::move(places),
+                                .make = std::move(make)},
+                               results);
   const Handle handle = job.engine()->SparseAllreduce(
       name, {Shape(shape), std::move(tensors[0]), std::move(tensors[1])},
       OptionsOf(op, prescale, postscale, process_set));
@@ -114,21 +135,22 @@ std::vector<Gathered> SubmitSparseAllreduce(Job& job, const std::string& name, c
 }
 
 Gathered SubmitAlltoall(Job& job, const std::string& name, std::uintptr_t in, int dtype,
-                        const Dims& dims, const Dims& splits, int process_set) {
+                        const Dims& dims, const Dims& splits, int process_set, const Place& place,
+                        nb::object make) {
   const auto type = static_cast<DType>(dtype);
-  Gathered result;
-  result.set_handle(job.engine()->Alltoall(name, ViewOf(in, type, dims), splits,
-                                           result.Allocator(type), nullptr, process_set));
+  Gathered result(type, std::move(make));
+  result.set_handle(job.engine()->Alltoall(name, ViewOf(in, type, dims, place), splits,
+                                           result.Allocator(), nullptr, process_set));
   return result;
 }
 
 Gathered SubmitReducescatter(Job& job, const std::string& name, std::uintptr_t in, int dtype,
                              const Dims& dims, int op, double prescale, double postscale,
-                             int process_set) {
+                             int process_set, const Place& place, nb::object make) {
   const auto type = static_cast<DType>(dtype);
-  Gathered result;
-  result.set_handle(job.engine()->Reducescatter(name, ViewOf(in, type, dims),
-                                                result.Allocator(type),
+  Gathered result(type, std::move(make));
+  result.set_handle(job.engine()->Reducescatter(name, ViewOf(in, type, dims, place),
+                                                result.Allocator(),
                                                 OptionsOf(op, prescale, postscale, process_set)));
   return result;
 }
@@ -165,19 +187,23 @@ void BindEngine(nb::module_& module) {
            arg("dtypes"), arg("shapes"), arg("op"), arg("prescale"), arg("postscale"),
            arg("process_set") = 0, arg("places") = std::vector<Place>())
       .def("allgather", &SubmitAllgather, arg("name"), arg("input"), arg("dtype"), arg("shape"),
-           arg("process_set") = 0)
+           arg("process_set") = 0, arg("place") = kOnCpu, arg("make") = nb::none())
       .def("grouped_allgather", &SubmitGroupedAllgather, arg("name"), arg("inputs"), arg("dtypes"),
-           arg("shapes"), arg("process_set") = 0)
+           arg("shapes"), arg("process_set") = 0, arg("places") = std::vector<Place>(),
+           arg("make") = std::vector<nb::object>())
       .def("alltoall", &SubmitAlltoall, arg("name"), arg("input"), arg("dtype"), arg("shape"),
-           arg("splits"), arg("process_set") = 0)
+           arg("splits"), arg("process_set") = 0, arg("place") = kOnCpu, arg("make") = nb::none())
       .def("reducescatter", &SubmitReducescatter, arg("name"), arg("input"), arg("dtype"),
-           arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0)
+           arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0,
+           arg("place") = kOnCpu, arg("make") = nb::none())
       .def("grouped_reducescatter", &SubmitGroupedReducescatter, arg("name"), arg("inputs"),
            arg("dtypes"), arg("shapes"), arg("op"), arg("prescale"), arg("postscale"),
-           arg("process_set") = 0)
+           arg("process_set") = 0, arg("places") = std::vector<Place>(),
+           arg("make") = std::vector<nb::object>())
       .def("sparse_allreduce", &SubmitSparseAllreduce, arg("name"), arg("shape"), arg("indices"),
            arg("indices_shape"), arg("values"), arg("dtype"), arg("values_shape"), arg("op"),
-           arg("prescale"), arg("postscale"), arg("process_set") = 0)
+           arg("prescale"), arg("postscale"), arg("process_set") = 0,
+           arg("places") = std::vector<Place>(), arg("make") = std::vector<nb::object>())
       .def("broadcast", &SubmitBroadcast, arg("name"), arg("data"), arg("dtype"), arg("shape"),
            arg("root"), arg("process_set") = 0, arg("place") = kOnCpu)
       .def(

@@ -3,6 +3,8 @@
 #include <nanobind/ndarray.h>
 
 #include <cstring>
+#include <stdexcept>
+#include <utility>
 
 #include "plugins/python/src/bindings.h"
 
@@ -20,6 +22,26 @@ nb::ndarray<std::uint8_t> BytesOf(const Gathered& gathered) {
   return nb::ndarray<std::uint8_t>((*keep)->bytes.get(), {(*keep)->size}, owner);
 }
 
+Gathered::Held Hold(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            const nb::gil_scoped_acquire interpreter;
+            delete held;
+          }};
+}
+
+/// Has a tensor made for the result, and returns its memory.
+void* Made(const nb::object& make, Gathered::Memory& memory) {
+  const nb::gil_scoped_acquire interpreter;
+  try {
+    nb::object tensor = make(memory.dims);
+    const auto address = nb::cast<std::uintptr_t>(tensor.attr("data_ptr")());
+    memory.tensor = Hold(std::move(tensor));
+    return PointerTo(address);
+  } catch (const nb::python_error& error) {
+    throw std::runtime_error(error.what());  // That one may only go with the interpreter.
+  }
+}
+
 /// A result of type int64, for who has no framework.
 std::vector<std::int64_t> Numbers(const Gathered& gathered) {
   const Gathered::Memory& memory = *gathered.memory();
@@ -30,15 +52,20 @@ std::vector<std::int64_t> Numbers(const Gathered& gathered) {
 
 }  // namespace
 
-AllocateOutput Gathered::Allocator(DType dtype) {
-  return
-      [memory = memory_, dtype](const Shape& shape, std::span<const std::int64_t> rows) -> void* {
-        memory->rows.assign(rows.begin(), rows.end());
-        memory->dims.assign(shape.dims().begin(), shape.dims().end());
-        memory->size = static_cast<std::size_t>(shape.elements()) * SizeOf(dtype);
-        memory->bytes.reset(new std::byte[memory->size]);  // Not filled with zeros first.
-        return memory->bytes.get();
-      };
+Gathered::Gathered(DType dtype, nb::object make) : dtype_(dtype) {
+  if (!make.is_none()) make_ = Hold(std::move(make));
+}
+
+AllocateOutput Gathered::Allocator() const {
+  return [memory = memory_, dtype = dtype_, make = make_](
+             const Shape& shape, std::span<const std::int64_t> rows) -> void* {
+    memory->rows.assign(rows.begin(), rows.end());
+    memory->dims.assign(shape.dims().begin(), shape.dims().end());
+    memory->size = static_cast<std::size_t>(shape.elements()) * SizeOf(dtype);
+    if (make) return Made(*make, *memory);
+    memory->bytes.reset(new std::byte[memory->size]);  // Not filled with zeros first.
+    return memory->bytes.get();
+  };
 }
 
 void BindGathered(nb::module_& module) {
@@ -46,6 +73,10 @@ void BindGathered(nb::module_& module) {
       .def_prop_ro("handle", &Gathered::handle)
       .def_prop_ro("shape", [](const Gathered& g) { return g.memory()->dims; })
       .def_prop_ro("rows", [](const Gathered& g) { return g.memory()->rows; })
+      .def_prop_ro("tensor",
+                   [](const Gathered& g) {
+                     return g.memory()->tensor ? *g.memory()->tensor : nb::object(nb::none());
+                   })
       .def("numbers", &Numbers)
       .def("bytes", &BytesOf);
 }

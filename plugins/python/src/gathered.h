@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,26 +13,38 @@
 namespace weir::python {
 
 /// The result of an operation whose shape is known only once the ranks agreed. The engine's network
-/// thread allocates it, without the interpreter; Python looks after the operation was waited for.
+/// thread asks for its memory; Python looks after the operation was waited for. On the CPU that
+/// thread allocates it without the interpreter. On a GPU the framework has to: its memory is in the
+/// order of a stream.
 class Gathered {
  public:
+  /// `make(shape)` gives the result, a tensor that has data_ptr(); None: it is bytes on the CPU.
+  Gathered(DType dtype, nanobind::object make);
+
   /// What the engine calls for the memory. Holds on to the result on its own.
-  AllocateOutput Allocator(DType dtype);
+  AllocateOutput Allocator() const;
 
   void set_handle(Handle handle) { handle_ = handle; }
   Handle handle() const { return handle_; }
 
-  /// The result's shape, the rows of each rank in it, and its bytes, aligned for every data type.
+  /// An object that may be let go of without the interpreter.
+  using Held = std::shared_ptr<nanobind::object>;
+
+  /// The result's shape, the rows of each rank in it, and its bytes, aligned for every data type,
+  /// or the tensor that was made.
   struct Memory {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;
     std::vector<std::int64_t> dims;
     std::vector<std::int64_t> rows;
+    Held tensor;  ///< Null: bytes.
   };
   const std::shared_ptr<Memory>& memory() const { return memory_; }
 
  private:
   std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();
+  DType dtype_;
+  Held make_;  ///< Null: bytes.
   Handle handle_ = kNoHandle;
 };
 

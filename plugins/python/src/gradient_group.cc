@@ -22,6 +22,12 @@ class Group {
   Group(std::shared_ptr<Engine> engine, GradientGroupSpec spec)
       : engine_(std::move(engine)), group_(engine_->Register(std::move(spec))) {}
 
+  /// Waits for what is under way, which may need the interpreter (gathered.h).
+  ~Group() {
+    const nb::gil_scoped_release blocking;
+    Close();
+  }
+
   GradientGroup& group() const {
     if (!group_) throw ShutDown("this process has left the job that the gradients belonged to");
     return *group_;

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def _submit(tensor: torch.Tensor, name: Optional[str],
             process_set: ProcessSet) -> "_core.Gathered":
-    """Of a tensor on the CPU."""
     dtype = _tensors.check(tensor)
     set_id = id_for(process_set, "ALLGATHER")
     return _job.engine().allgather(_names.of("allgather", name, process_set), tensor.data_ptr(),
-                                   dtype, tensor.shape, set_id)
+                                   dtype, tensor.shape, set_id, _tensors.place_of(tensor),
+                                   _tensors.maker_for(tensor))
 
 
 def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
@@ -31,10 +31,9 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
     Raises ValueError for a tensor that is not contiguous or of an unsupported type, and for a name
     that is under way.
     """
-    crossing = _tensors.on_cpu(tensor)
-    gathered = _submit(crossing, name, process_set)
+    gathered = _submit(tensor, name, process_set)
     return _handles.register([gathered.handle], lambda: _tensors.from_gathered(gathered, tensor),
-                             crossing)
+                             tensor)
 
 
 def rows_before(gathered: "_core.Gathered", process_set: ProcessSet) -> int:
@@ -47,8 +46,7 @@ class _Allgather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, tensor, name, process_set):
-        crossing = _tensors.on_cpu(tensor)
-        gathered = _submit(crossing, name, process_set)
+        gathered = _submit(tensor, name, process_set)
         _handles.wait([gathered.handle])
         ctx.process_set = process_set
         ctx.own = rows_before(gathered, process_set), tensor.shape[0]

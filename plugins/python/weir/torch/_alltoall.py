@@ -23,17 +23,17 @@ def _checked_splits(splits: Optional[torch.Tensor]) -> List[int]:
 
 def _submit(tensor: torch.Tensor, splits: Optional[torch.Tensor], name: Optional[str],
             process_set: ProcessSet) -> int:
-    crossing = _tensors.on_cpu(tensor)
-    dtype = _tensors.check(crossing)
+    dtype = _tensors.check(tensor)
     set_id = id_for(process_set, "ALLTOALL")
     received = _job.engine().alltoall(_names.of("alltoall", name, process_set),
-                                      crossing.data_ptr(), dtype, crossing.shape,
-                                      _checked_splits(splits), set_id)
+                                      tensor.data_ptr(), dtype, tensor.shape,
+                                      _checked_splits(splits), set_id, _tensors.place_of(tensor),
+                                      _tensors.maker_for(tensor))
     return _handles.register(
         [received.handle],
         lambda: (_tensors.from_gathered(received, tensor),
                  torch.tensor(received.rows, dtype=torch.int32)),
-        crossing)
+        tensor)
 
 
 class _Alltoall(torch.autograd.Function):

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 def _submit(tensors: Sequence[torch.Tensor], name: Optional[str],
             process_set: ProcessSet) -> "List[_core.Gathered]":
-    """Of tensors on the CPU."""
     inputs = _tensors.crossing("all-gather", tensors, _tensors.check)
     set_id = id_for(process_set, "ALLGATHER")
     return _job.engine().grouped_allgather(
-        _names.of("grouped_allgather", name, process_set), *inputs, set_id)
+        _names.of("grouped_allgather", name, process_set), *inputs, set_id,
+        *_tensors.rows_of(tensors))
 
 
 def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
@@ -28,10 +28,9 @@ def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str]
     """``allgather_async`` of several tensors, perhaps of different types, as one operation: it
     begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
     tensors = _tensors.listed(tensors)
-    crossing = [_tensors.on_cpu(tensor) for tensor in tensors]
-    gathered = _submit(crossing, name, process_set)
+    gathered = _submit(tensors, name, process_set)
     return _handles.register([gathered[0].handle],
-                             lambda: _tensors.all_from_gathered(gathered, tensors), crossing)
+                             lambda: _tensors.all_from_gathered(gathered, tensors), tensors)
 
 
 class _GroupedAllgather(torch.autograd.Function):
@@ -39,8 +38,7 @@ class _GroupedAllgather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, name, process_set, *tensors):
-        crossing = [_tensors.on_cpu(tensor) for tensor in tensors]
-        gathered = _submit(crossing, name, process_set)
+        gathered = _submit(tensors, name, process_set)
         _handles.wait([gathered[0].handle])
         ctx.process_set = process_set
         ctx.own = [(rows_before(result, process_set), tensor.shape[0])

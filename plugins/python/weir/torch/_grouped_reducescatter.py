@@ -21,7 +21,8 @@ def _submit(tensors: Sequence[torch.Tensor], name: Optional[str], op: int, presc
     set_id = id_for(process_set, "REDUCESCATTER")
     return _job.engine().grouped_reducescatter(
         _names.of("grouped_reducescatter", name, process_set), *inputs,
-        checked_op(op), _reduce_op.factor(prescale), _reduce_op.factor(postscale), set_id)
+        checked_op(op), _reduce_op.factor(prescale), _reduce_op.factor(postscale), set_id,
+        *_tensors.rows_of(tensors))
 
 
 def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
@@ -32,10 +33,9 @@ def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[
     """``reducescatter_async`` of several tensors, perhaps of different types, as one operation: it
     begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
     tensors = _tensors.listed(tensors)
-    crossing = [_tensors.on_cpu(tensor) for tensor in tensors]
-    parts = _submit(crossing, name, op, prescale_factor, postscale_factor, process_set)
+    parts = _submit(tensors, name, op, prescale_factor, postscale_factor, process_set)
     return _handles.register([parts[0].handle],
-                             lambda: _tensors.all_from_gathered(parts, tensors), crossing)
+                             lambda: _tensors.all_from_gathered(parts, tensors), tensors)
 
 
 class _GroupedReducescatter(torch.autograd.Function):

@@ -29,14 +29,13 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
     among the ranks in their order; the first ones get one more where the number does not divide.
     Factors and types as in ``allreduce_async``; ``op`` is Average or Sum.
     """
-    crossing = _tensors.on_cpu(tensor)
-    dtype = _tensors.check_reduced(crossing)
+    dtype = _tensors.check_reduced(tensor)
     set_id = id_for(process_set, "REDUCESCATTER")
     part = _job.engine().reducescatter(
-        _names.of("reducescatter", name, process_set), crossing.data_ptr(), dtype, crossing.shape,
+        _names.of("reducescatter", name, process_set), tensor.data_ptr(), dtype, tensor.shape,
         checked_op(op), _reduce_op.factor(prescale_factor), _reduce_op.factor(postscale_factor),
-        set_id)
-    return _handles.register([part.handle], lambda: _tensors.from_gathered(part, tensor), crossing)
+        set_id, _tensors.place_of(tensor), _tensors.maker_for(tensor))
+    return _handles.register([part.handle], lambda: _tensors.from_gathered(part, tensor), tensor)
 
 
 def gradient_factor(op: int, prescale: float, postscale: float, process_set: ProcessSet) -> float:

@@ -45,17 +45,16 @@ def start(tensor: torch.Tensor, name: Optional[str], op: int, process_set: Proce
     tensor = tensor.detach().coalesce()
     # Gathering goes along the first dimension: entries have to be there.
     indices, values = tensor.indices().t().contiguous(), tensor.values().contiguous()
-    crossing = _tensors.on_cpu(indices), _tensors.on_cpu(values)
-    dtype = _tensors.check_reduced(crossing[1])
+    dtype = _tensors.check_reduced(values)
     set_id = id_for(process_set, "SPARSE_ALLREDUCE")
     gathered = _job.engine().sparse_allreduce(
         _names.of("sparse_allreduce", name, process_set), tensor.shape,
-        crossing[0].data_ptr(), indices.shape, crossing[1].data_ptr(), dtype, values.shape, op,
-        prescale, postscale, set_id)
+        indices.data_ptr(), indices.shape, values.data_ptr(), dtype, values.shape, op,
+        prescale, postscale, set_id, *_tensors.rows_of((indices, values)))
 
     def result() -> torch.Tensor:
         all_indices, all_values = _tensors.all_from_gathered(gathered, (indices, values))
         return torch.sparse_coo_tensor(all_indices.t(), all_values, tensor.shape, **_CHECKED)
 
-    handle = _handles.register([gathered[0].handle], result, crossing)
+    handle = _handles.register([gathered[0].handle], result, (indices, values))
     return functools.partial(_handles.synchronize, handle)

@@ -2,7 +2,7 @@
 
 import collections.abc
 import functools
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 import torch
 
@@ -60,10 +60,27 @@ def place_of(tensor: torch.Tensor) -> Tuple[int, int]:
     return device, _stream_of(device)
 
 
-def on_cpu(tensor: torch.Tensor) -> torch.Tensor:
-    """The tensor, or a copy on the CPU, for operations whose results have a size of their own."""
-    expect(tensor)
-    return tensor if place_of(tensor) == ON_CPU else tensor.detach().cpu()
+Maker = Optional[Callable[[Sequence[int]], torch.Tensor]]
+
+
+def maker_for(tensor: torch.Tensor) -> Maker:
+    """What makes a result on the tensor's GPU, in the order of the stream of now, once its shape is
+    known; None: the engine makes it, on the CPU. Called by a thread of the engine's."""
+    if place_of(tensor) == ON_CPU:
+        return None
+    dtype, device = tensor.dtype, tensor.device
+    stream = torch.cuda.current_stream(device) if tensor.is_cuda else None
+
+    def make(shape: Sequence[int]) -> torch.Tensor:
+        with torch.cuda.stream(stream):
+            return torch.empty(shape, dtype=dtype, device=device)
+
+    return make
+
+
+def rows_of(tensors: Sequence[torch.Tensor]) -> Tuple[List[Tuple[int, int]], List[Maker]]:
+    """Where the tensors of a group lie, and what makes their results."""
+    return [place_of(tensor) for tensor in tensors], [maker_for(tensor) for tensor in tensors]
 
 
 def crossing(kind: str, tensors: Sequence[torch.Tensor], checked: Callable[[torch.Tensor], int]
@@ -106,13 +123,15 @@ def check_reduced(tensor: torch.Tensor) -> int:
 
 
 def from_gathered(gathered: "_core.Gathered", given: torch.Tensor) -> torch.Tensor:
-    """The tensor in memory that the engine allocated, without a copy where that is on the device
-    of the tensor that was given for it, as its type is that one's."""
+    """The result, on the device of the tensor that was given for it and of its type."""
+    made = gathered.tensor
+    if isinstance(made, torch.Tensor):
+        return made
     shape = gathered.shape
     data = torch.from_dlpack(gathered.bytes())
     if data.numel() == 0:
-        return torch.empty(shape, dtype=given.dtype, device=given.device)
-    return data.view(given.dtype).view(shape).to(given.device)
+        return torch.empty(shape, dtype=given.dtype)
+    return data.view(given.dtype).view(shape)
 
 
 def all_from_gathered(gathered: "Sequence[_core.Gathered]",

@@ -11,7 +11,7 @@ namespace weir {
 /// with and without a GPU. Thread-safe.
 struct GpuApi {
   /// Of all tables: a library of another one is not used.
-  static constexpr std::uint32_t kVersion = 5;
+  static constexpr std::uint32_t kVersion = 6;
   std::uint32_t version = 0;
 
   /// GPUs that this process can use; 0 where there are none, and `trouble` says why.
@@ -26,6 +26,8 @@ struct GpuApi {
   int (*current_device)() = nullptr;
   void (*make_current)(int device) = nullptr;
 
+  /// Of the device's memory, what nobody has.
+  std::size_t (*free_bytes)() = nullptr;
   void* (*allocate)(std::size_t bytes) = nullptr;
   void (*release)(void* memory) = nullptr;
   /// Of the host, which copies to and from the device need not wait for.

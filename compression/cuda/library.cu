@@ -63,6 +63,13 @@ int CurrentDevice() {
 
 void MakeCurrent(int device) { Check(cudaSetDevice(device)); }
 
+std::size_t FreeBytes() {
+  std::size_t free = 0;
+  std::size_t all = 0;
+  Check(cudaMemGetInfo(&free, &all));
+  return free;
+}
+
 void* Allocate(std::size_t bytes) {
   void* memory = nullptr;
   Check(cudaMalloc(&memory, bytes));
@@ -139,6 +146,7 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .identify_device = IdentifyDevice,
                       .current_device = CurrentDevice,
                       .make_current = MakeCurrent,
+                      .free_bytes = FreeBytes,
                       .allocate = Allocate,
                       .release = Release,
                       .allocate_pinned = AllocatePinned,

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 
 #include "tests/emulated_gpu/memory.h"
@@ -15,6 +16,14 @@ using namespace weir::emulated;  // NOLINT(google-build-using-namespace)
 using Lock = std::scoped_lock<std::recursive_mutex>;
 
 Event& EventOf(cudaEvent_t handle) { return *reinterpret_cast<Event*>(handle); }
+
+constexpr std::size_t kMemory = std::size_t{1} << 30;
+
+/// What was allocated, of all devices together, and its size.
+std::map<void*, std::size_t>& Allocated() {
+  static auto* const allocated = new std::map<void*, std::size_t>;
+  return *allocated;
+}
 
 bool IsDevice(int device) { return device >= 0 && device < kDevices; }
 
@@ -47,7 +56,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   properties->uuid.bytes[0] = static_cast<char>(device);
   properties->major = 8;
   properties->multiProcessorCount = 2;
-  properties->totalGlobalMem = std::size_t{1} << 30;
+  properties->totalGlobalMem = kMemory;
   return cudaSuccess;
 }
 
@@ -67,17 +76,29 @@ cudaError_t cudaSetDevice(int device) {
   return cudaSuccess;
 }
 
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
+  const Lock lock(TheMutex());
+  *all = kMemory;
+  *free = kMemory;
+  for (const auto& [memory, bytes] : Allocated()) *free -= bytes;
+  return cudaSuccess;
+}
+
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   const Lock lock(TheMutex());
   *memory = AllocateMemory(bytes);
-  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  Allocated().emplace(*memory, bytes);
+  return cudaSuccess;
 }
 
 // As CUDA does, both wait for all that is under way.
 cudaError_t cudaFree(void* memory) {
   const Lock lock(TheMutex());
   RunAll();
-  if (memory != nullptr) ReleaseMemory(memory);
+  if (memory == nullptr) return cudaSuccess;
+  Allocated().erase(memory);
+  ReleaseMemory(memory);
   return cudaSuccess;
 }
 

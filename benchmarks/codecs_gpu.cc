@@ -68,11 +68,8 @@ class Bench {
         payloads_(gpu, GpuMemory::Kind::kDevice, kRanks * payload_bytes_),
         mean_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)),
         copy_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)) {
-    const GpuCodecTensor tensor{.n = n,
-                                .momentum = compressor_.Array("momentum"),
-                                .error = compressor_.Array("error"),
-                                .rule = rule()};
-    codec_ = KernelsOf(gpu.library())->make_codecs({&tensor, 1});
+    const GpuCompressor* const one = &compressor_;
+    codec_ = MakeBucketOf(*KernelsOf(gpu.library()), {&one, 1});
     for (std::size_t rank = 0; rank < kRanks; ++rank) {
       received_.push_back({payloads_.data() + rank * payload_bytes_,
                            static_cast<std::uint32_t>(compressor_.EntriesAt(kDensity))});

@@ -48,16 +48,27 @@ class Bench {
     dgc_ = KernelsOf(gpu.library())->make_dgc({&tensor, 1});
   }
 
+  ~Bench() {
+    if (graph_ != nullptr) stream_.gpu().api().release_graph(graph_);
+  }
+
   void Steps(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       scale_ *= std::exp(0.02f * drift_(random_));
-      const GpuBucketCompressor::Part part{.gradient = gradients_.Next(),
-                                           .dtype = dtype_,
-                                           .scale = scale_,
-                                           .k = k_,
-                                           .payload = payload_.data()};
-      dgc_->Encode({&part, 1}, stream_.handle());
+      Give();
       stream_.Await();  // As the engine does.
+    }
+  }
+  /// The same step again and again, whose launches are given as one graph.
+  void Graphs(std::size_t count) {
+    const GpuApi& api = stream_.gpu().api();
+    if (graph_ == nullptr) {
+      graph_ = api.capture(
+          stream_.handle(), [](void* self) { static_cast<Bench*>(self)->Give(); }, this);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      api.launch(graph_, stream_.handle());
+      stream_.Await();
     }
   }
   /// Of so many steps, those in which the threshold was no good and v was read again.
@@ -81,6 +92,14 @@ class Bench {
   std::size_t Repeats() const { return std::max<std::size_t>(1, kElementsATiming / n_); }
 
  private:
+  void Give() {
+    const GpuBucketCompressor::Part part{.gradient = gradients_.Next(),
+                                         .dtype = dtype_,
+                                         .scale = scale_,
+                                         .k = k_,
+                                         .payload = payload_.data()};
+    dgc_->Encode({&part, 1}, stream_.handle());
+  }
   /// u and v begin at multiples of 16 bytes.
   static std::size_t Rounded(std::size_t n) { return (n + 3) / 4 * 4; }
 
@@ -96,6 +115,7 @@ class Bench {
   std::mt19937 random_{7};
   std::normal_distribution<float> drift_;
   float scale_ = 1.0f;
+  void* graph_ = nullptr;
 };
 
 Report Measure(const Gpu& gpu, const Options& options) {
@@ -106,8 +126,9 @@ Report Measure(const Gpu& gpu, const Options& options) {
       Bench bench(gpu, n, dtype);
       bench.Steps(static_cast<std::size_t>(options.warmup_steps));
       const std::size_t repeats = bench.Repeats();
-      const auto seconds = Interleave(
-          options.rounds, {[&] { bench.Copies(repeats); }, [&] { bench.Steps(repeats); }});
+      const auto seconds =
+          Interleave(options.rounds, {[&] { bench.Copies(repeats); }, [&] { bench.Steps(repeats); },
+                                      [&] { bench.Graphs(repeats); }});
       const auto each = [&](std::size_t series) {
         return Median(seconds[series]) / static_cast<double>(repeats);
       };
@@ -118,6 +139,7 @@ Report Measure(const Gpu& gpu, const Options& options) {
                      {"elements", n},
                      {"gradients", std::string(Name(dtype))},
                      {"step_us", each(1) * 1e6},
+                     {"graph_us", each(2) * 1e6},
                      {"step_gb_per_s", elements * StepBytes(dtype) / each(1) * 1e-9},
                      {"copy_gb_per_s", elements * 8.0 / each(0) * 1e-9},
                      {"reread_share", bench.RereadShare(options.rounds)},

@@ -58,6 +58,13 @@ struct GpuApi {
   void (*wait_in)(void* stream, void* event) = nullptr;
   /// Waits, asleep, for what the event stands for.
   void (*await)(void* event) = nullptr;
+
+  /// What work(data) gives to the stream, as a graph (cudaGraphExec_t): nothing of it is done yet.
+  /// Throws where it waits or allocates, and what it throws.
+  void* (*capture)(void* stream, void (*work)(void*), void* data) = nullptr;
+  void (*release_graph)(void* graph) = nullptr;
+  /// Gives it to a stream, any number of times. What it copies from the host is what is there then.
+  void (*launch)(void* graph, void* stream) = nullptr;
 };
 
 /// libweir_cuda.so, where there is one. Stays loaded for the life of the process.

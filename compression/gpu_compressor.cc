@@ -28,6 +28,40 @@ float* GpuCompressor::Array(std::string_view name) const {
   return nullptr;
 }
 
+std::unique_ptr<GpuBucketCompressor> MakeBucketOf(
+    const GpuKernels& kernels, std::span<const GpuCompressor* const> compressors) {
+  std::vector<GpuDgcTensor> sparse;
+  std::vector<GpuDenseTensor> dense;
+  std::vector<GpuCodecTensor> codecs;
+  for (const GpuCompressor* const compressor : compressors) {
+    const std::size_t n = compressor->elements();
+    float* const momentum = compressor->Array("momentum");
+    if (const auto* const dgc = std::get_if<GpuDgcRule>(&compressor->rule())) {
+      sparse.push_back({.n = n,
+                        .u = momentum,
+                        .v = compressor->Array("velocity"),
+                        .momentum = dgc->momentum,
+                        .m = dgc->m,
+                        .masking = dgc->masking,
+                        .values = dgc->values});
+    } else if (const auto* const rule = std::get_if<GpuDenseRule>(&compressor->rule())) {
+      dense.push_back({.n = n,
+                       .u = momentum,
+                       .error = compressor->Array("error"),
+                       .momentum = rule->momentum,
+                       .m = rule->m,
+                       .values = rule->values});
+    } else {
+      codecs.push_back({.n = n,
+                        .momentum = momentum,
+                        .error = compressor->Array("error"),
+                        .rule = std::get<GpuCodecRule>(compressor->rule())});
+    }
+  }
+  if (!sparse.empty()) return kernels.make_dgc(sparse);
+  return dense.empty() ? kernels.make_codecs(codecs) : kernels.make_dense_momentum(dense);
+}
+
 std::size_t GpuCompressor::EntriesAt(double density) const {
   if (std::holds_alternative<GpuDgcRule>(rule_)) return EntriesToSend(n_, density);
   const auto* const rule = std::get_if<GpuCodecRule>(&rule_);

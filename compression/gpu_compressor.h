@@ -11,6 +11,7 @@
 #include "common/gpu.h"
 #include "common/gpu_memory.h"
 #include "compression/compressor.h"
+#include "compression/gpu_kernels.h"
 
 namespace weir {
 
@@ -25,6 +26,7 @@ class GpuCompressor final : public Compressor {
   GpuCompressor(std::unique_ptr<Compressor> cpu, std::size_t n, const Gpu& gpu);
 
   const GpuRule& rule() const { return rule_; }
+  std::size_t elements() const { return n_; }
   /// How many entries of the tensor a payload holds at this density.
   std::size_t EntriesAt(double density) const;
   /// A payload that decodes to zeros, MaxEncodedBytes of it.
@@ -89,5 +91,10 @@ class GpuCompressor final : public Compressor {
   bool restored_ = false;
   Findings findings_;
 };
+
+/// What does the work of these compressors on the current GPU. Their rules are of one kind
+/// (KindOf), and they live longer. In their order.
+std::unique_ptr<GpuBucketCompressor> MakeBucketOf(
+    const GpuKernels& kernels, std::span<const GpuCompressor* const> compressors);
 
 }  // namespace weir

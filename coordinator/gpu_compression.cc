@@ -36,43 +36,12 @@ GpuCompression::GpuCompression(GpuStream& stream, std::vector<Member> members,
                                std::span<const GradientSlice> slices, const GroupStep& step)
     : stream_(stream), slices_(slices), step_(step), members_(std::move(members)) {
   const GpuScope scope(stream.gpu());
-  for (std::size_t kind = 0; kind < kGpuKinds; ++kind) kernels_[kind] = MakeKernels(kind);
-}
-
-std::unique_ptr<GpuBucketCompressor> GpuCompression::MakeKernels(std::size_t kind) const {
-  std::vector<GpuDgcTensor> sparse;
-  std::vector<GpuDenseTensor> dense;
-  std::vector<GpuCodecTensor> codecs;
-  for (const Member& member : members_) {
-    if (member.kind() != kind) continue;
-    const GpuCompressor& compressor = *member.compressor;
-    const std::size_t n = member.slice->elements;
-    if (const auto* const dgc = std::get_if<GpuDgcRule>(&compressor.rule())) {
-      sparse.push_back({.n = n,
-                        .u = compressor.Array("momentum"),
-                        .v = compressor.Array("velocity"),
-                        .momentum = dgc->momentum,
-                        .m = dgc->m,
-                        .masking = dgc->masking,
-                        .values = dgc->values});
-    } else if (const auto* const rule = std::get_if<GpuDenseRule>(&compressor.rule())) {
-      dense.push_back({.n = n,
-                       .u = compressor.Array("momentum"),
-                       .error = compressor.Array("error"),
-                       .momentum = rule->momentum,
-                       .m = rule->m,
-                       .values = rule->values});
-    } else {
-      codecs.push_back({.n = n,
-                        .momentum = compressor.Array("momentum"),
-                        .error = compressor.Array("error"),
-                        .rule = std::get<GpuCodecRule>(compressor.rule())});
-    }
+  ByKind<std::vector<const GpuCompressor*>> compressors;
+  for (const Member& member : members_) compressors[member.kind()].push_back(member.compressor);
+  const GpuKernels& kernels = *KernelsOf(stream.gpu().library());
+  for (std::size_t kind = 0; kind < kGpuKinds; ++kind) {
+    if (!compressors[kind].empty()) kernels_[kind] = MakeBucketOf(kernels, compressors[kind]);
   }
-  const GpuKernels& kernels = *KernelsOf(stream_.gpu().library());
-  if (!sparse.empty()) return kernels.make_dgc(sparse);
-  if (!dense.empty()) return kernels.make_dense_momentum(dense);
-  return codecs.empty() ? nullptr : kernels.make_codecs(codecs);
 }
 
 const GpuCompression::Member& GpuCompression::MemberOf(const GradientSlice& slice) const {

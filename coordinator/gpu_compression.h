@@ -84,7 +84,6 @@ class GpuCompression {
 
   GpuCompression(GpuStream& stream, std::vector<Member> members,
                  std::span<const GradientSlice> slices, const GroupStep& step);
-  std::unique_ptr<GpuBucketCompressor> MakeKernels(std::size_t kind) const;
   const Member& MemberOf(const GradientSlice& slice) const;
   void ForgetRestored();
   template <typename SourceOf>

@@ -140,6 +140,34 @@ void WaitIn(void* stream, void* event) {
 
 void Await(void* event) { Check(cudaEventSynchronize(EventOf(event))); }
 
+cudaGraphExec_t GraphOf(void* graph) { return static_cast<cudaGraphExec_t>(graph); }
+
+void* Capture(void* stream, void (*work)(void*), void* data) {
+  // Of other threads, which wait and allocate as they like, nothing is captured.
+  Check(cudaStreamBeginCapture(StreamOf(stream), cudaStreamCaptureModeThreadLocal));
+  cudaGraph_t captured = nullptr;
+  try {
+    work(data);
+  } catch (...) {
+    cudaStreamEndCapture(StreamOf(stream), &captured);
+    cudaGetLastError();  // What has thrown says it.
+    if (captured != nullptr) cudaGraphDestroy(captured);
+    throw;
+  }
+  Check(cudaStreamEndCapture(StreamOf(stream), &captured));
+  cudaGraphExec_t graph = nullptr;
+  const cudaError_t made = cudaGraphInstantiate(&graph, captured, 0);
+  cudaGraphDestroy(captured);
+  Check(made);
+  return graph;
+}
+
+void ReleaseGraph(void* graph) { Check(cudaGraphExecDestroy(GraphOf(graph))); }
+
+void LaunchGraph(void* graph, void* stream) {
+  Check(cudaGraphLaunch(GraphOf(graph), StreamOf(stream)));
+}
+
 constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .count_devices = CountDevices,
                       .describe_device = DescribeDevice,
@@ -162,7 +190,10 @@ constexpr GpuApi kApi{.version = GpuApi::kVersion,
                       .release_event = ReleaseEvent,
                       .record = Record,
                       .wait_in = WaitIn,
-                      .await = Await};
+                      .await = Await,
+                      .capture = Capture,
+                      .release_graph = ReleaseGraph,
+                      .launch = LaunchGraph};
 constexpr GpuKernels kKernels{.to_half = ToHalf,
                               .from_half = FromHalf,
                               .make_norms = MakeNorms,

@@ -37,6 +37,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInvalidDevice:
       return "invalid device ordinal";
+    case cudaErrorStreamCaptureUnsupported:
+      return "operation not permitted when stream is capturing";
     case cudaErrorInvalidResourceHandle:
       return "invalid resource handle";
     default:
@@ -85,6 +87,7 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* all) {
 }
 
 cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  if (Captures()) return cudaErrorStreamCaptureUnsupported;
   const Lock lock(TheMutex());
   *memory = AllocateMemory(bytes);
   if (*memory == nullptr) return cudaErrorMemoryAllocation;
@@ -94,6 +97,7 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
 
 // As CUDA does, both wait for all that is under way.
 cudaError_t cudaFree(void* memory) {
+  if (Captures()) return cudaErrorStreamCaptureUnsupported;
   const Lock lock(TheMutex());
   RunAll();
   if (memory == nullptr) return cudaSuccess;
@@ -103,6 +107,7 @@ cudaError_t cudaFree(void* memory) {
 }
 
 cudaError_t cudaFreeHost(void* memory) {
+  if (Captures()) return cudaErrorStreamCaptureUnsupported;
   const Lock lock(TheMutex());
   RunAll();
   std::free(memory);
@@ -110,6 +115,7 @@ cudaError_t cudaFreeHost(void* memory) {
 }
 
 cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  if (Captures()) return cudaErrorStreamCaptureUnsupported;
   *memory = std::calloc(bytes == 0 ? 1 : bytes, 1);
   return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
@@ -151,6 +157,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  if (Captures()) return cudaErrorStreamCaptureUnsupported;
   const Lock lock(TheMutex());
   const std::shared_ptr<Stream> one = StreamOf(stream);
   if (one == nullptr) return cudaErrorInvalidResourceHandle;
@@ -158,6 +165,7 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (Captures()) return cudaErrorStreamCaptureUnsupported;
   const Lock lock(TheMutex());
   const std::shared_ptr<Stream> one = StreamOf(stream);
   if (one == nullptr) return cudaErrorInvalidResourceHandle;
@@ -166,12 +174,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*call)(void*), void* data) {
+  if (Captures()) return cudaErrorStreamCaptureUnsupported;
   const cudaError_t error = Enqueue(stream, [=] { call(data); });
   if (error == cudaSuccess) RunSoon(StreamOf(stream));
   return error;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  if (Captures()) return cudaErrorStreamCaptureUnsupported;
   const Lock lock(TheMutex());
   const std::shared_ptr<Stream> waits = StreamOf(stream);
   if (waits == nullptr) return cudaErrorInvalidResourceHandle;

@@ -22,7 +22,7 @@ std::array<std::shared_ptr<Stream>, kDevices>& DefaultStreams() {
   static auto* const streams = [] {
     auto* const made = new std::array<std::shared_ptr<Stream>, kDevices>;
     for (int device = 0; device < kDevices; ++device) {
-      (*made)[static_cast<std::size_t>(device)] = std::make_shared<Stream>(Stream{device, {}});
+      (*made)[static_cast<std::size_t>(device)] = std::make_shared<Stream>(device);
     }
     return made;
   }();
@@ -74,12 +74,17 @@ int& CurrentDevice() {
   return device;
 }
 
+bool& Captures() {
+  thread_local bool captures = false;
+  return captures;
+}
+
 cudaStream_t HandleOf(const std::shared_ptr<Stream>& stream) {
   return reinterpret_cast<cudaStream_t>(stream.get());
 }
 
 std::shared_ptr<Stream> MakeStream() {
-  auto stream = std::make_shared<Stream>(Stream{CurrentDevice(), {}});
+  auto stream = std::make_shared<Stream>(CurrentDevice());
   Streams().emplace(HandleOf(stream), stream);
   return stream;
 }
@@ -96,10 +101,14 @@ void Destroy(cudaStream_t handle) {
   Streams().erase(handle);
 }
 
-cudaError_t Enqueue(cudaStream_t handle, std::function<void()> work) {
+cudaError_t Enqueue(cudaStream_t handle, Work work) {
   const std::scoped_lock lock(TheMutex());
   const std::shared_ptr<Stream> stream = StreamOf(handle);
   if (stream == nullptr || stream->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
+  if (stream->captured) {
+    stream->captured->push_back(std::move(work));
+    return cudaSuccess;
+  }
   stream->queue.push_back(std::move(work));
   ++stream->given;
   return cudaSuccess;
@@ -107,7 +116,7 @@ cudaError_t Enqueue(cudaStream_t handle, std::function<void()> work) {
 
 void RunUntil(Stream& stream, std::uint64_t done) {
   while (stream.done < done) {
-    const std::function<void()> work = std::move(stream.queue.front());
+    const Work work = std::move(stream.queue.front());
     stream.queue.pop_front();
     const MemoryAccess access;
     work();

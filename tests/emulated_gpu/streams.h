@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "tests/emulated_gpu/runtime.h"
 
@@ -15,11 +16,16 @@ namespace weir::emulated {
 /// What is under way is all of one thread. Recursive.
 std::recursive_mutex& TheMutex();
 
+using Work = std::function<void()>;
+
 struct Stream {
-  int device = 0;
-  std::deque<std::function<void()>> queue;
+  explicit Stream(int its_device) : device(its_device) {}
+
+  const int device;
+  std::deque<Work> queue;
   std::uint64_t given = 0;
   std::uint64_t done = 0;
+  std::unique_ptr<std::vector<Work>> captured;  ///< Where work goes instead, if it is one.
 };
 
 struct Event {
@@ -30,6 +36,8 @@ struct Event {
 
 /// The device of this thread's calls.
 int& CurrentDevice();
+/// Whether this thread captures, and so may not wait or allocate.
+bool& Captures();
 
 std::shared_ptr<Stream> MakeStream();
 /// Of a handle; null is the current device's default stream, which waits for no other.
@@ -39,7 +47,7 @@ cudaStream_t HandleOf(const std::shared_ptr<Stream>& stream);
 void Destroy(cudaStream_t handle);
 
 /// cudaErrorInvalidResourceHandle for a stream of another device than the current one.
-cudaError_t Enqueue(cudaStream_t handle, std::function<void()> work);
+cudaError_t Enqueue(cudaStream_t handle, Work work);
 /// Does the stream's work until so much of it is done.
 void RunUntil(Stream& stream, std::uint64_t done);
 void RunAll();

@@ -6,6 +6,7 @@
 #include "compression/dense_momentum.h"
 #include "compression/dgc_math.h"
 #include "compression/sparse_mean.h"
+#include "compression/state_rounding.h"
 
 namespace weir {
 
@@ -31,8 +32,33 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
   const std::size_t n = v_.values().size();
   WEIR_CHECK(!context.dense_phase);
   const Increment increment = IncrementOf(context, gradient);
-  step_.Select(increment.values, increment.scale, EntriesToSend(n, context.density), context.pool);
+  const std::size_t k = EntriesToSend(n, context.density);
+  if (settings_.state == DType::kFloat32) {
+    step_.Select(increment.values, increment.scale, k, context.pool);
+  } else {
+    step_.Accumulate(increment.values, increment.scale, k, std::nullopt, context.pool);
+    RoundState(RoundingKey(settings_.seed, context.step, context.rank));
+    step_.TakeLargest(k);
+  }
   return EncodeTaken(context, payload);
+}
+
+void Dgc::RoundState(std::uint32_t key) {
+  const std::span<float> u = u_.values();
+  const std::span<float> v = v_.values();
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::uint32_t bits = RoundingBits(key, static_cast<std::uint32_t>(i));
+    if (!u.empty()) u[i] = BFloat16ToFloat(RoundedAtRandom(u[i], BitsForMomentum(bits)));
+    v[i] = BFloat16ToFloat(RoundedAtRandom(v[i], BitsForVelocity(bits)));
+  }
+}
+
+void Dgc::Restored() {
+  step_.Forget();
+  if (settings_.state == DType::kFloat32) return;
+  for (const std::span<float> state : {u_.values(), v_.values()}) {
+    for (float& x : state) x = BFloat16ToFloat(FloatToBFloat16(x));
+  }
 }
 
 SparseForm Dgc::form() const {
@@ -85,6 +111,9 @@ void Dgc::Finish(const StepContext& context, std::span<float> mean) {
   if (context.dense_phase) {
     non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool)
                          : ApplyMomentum(rule.momentum, rule.m, u_.values(), mean);
+    // Of means, which are alike on all ranks, and so has u to be.
+    if (settings_.state != DType::kFloat32)
+      RoundState(RoundingKey(settings_.seed, context.step, 0));
   } else if (settings_.gain_compensation && rule.masking) {
     const auto gain = static_cast<float>(MaskingGain(rule.momentum, rule.m, 1.0 / context.density));
     for (float& x : mean) x /= gain;
@@ -97,7 +126,9 @@ std::optional<GpuRule> Dgc::gpu_rule() const {
                     .m = settings_.rule.m,
                     .masking = settings_.rule.masking,
                     .gain_compensation = settings_.gain_compensation && settings_.rule.masking,
-                    .values = settings_.values};
+                    .values = settings_.values,
+                    .state = settings_.state,
+                    .seed = settings_.seed};
 }
 
 std::vector<Compressor::StateArray> Dgc::State() {

@@ -27,6 +27,11 @@ struct DgcSettings {
   std::optional<AdamSettings> adam;
   /// The entries are selected together with those of other tensors. An option beyond the paper.
   bool joint = false;
+  /// Of u and v: or kBFloat16, rounded at random (compression/state_rounding.h), by `seed`. On a
+  /// GPU that takes half the memory; here it has the same bits. An option beyond the paper, neither
+  /// with `adam` nor `joint`.
+  DType state = DType::kFloat32;
+  std::uint32_t seed = 0;
 };
 
 /// Deep Gradient Compression of one tensor (Lin et al., ICLR 2018): local momentum u and
@@ -67,7 +72,7 @@ class Dgc final : public Compressor, private JointCompressor {
   std::span<const float> residual() const override { return v_.values(); }
   /// "momentum" (u, none with Momentum::kNone) and "velocity" (v); with Adam, its moments.
   std::vector<StateArray> State() override;
-  void Restored() override { step_.Forget(); }
+  void Restored() override;
 
  private:
   /// Bounded by n, not by a step's K: a rank that has joined does not know the step's density.
@@ -82,6 +87,8 @@ class Dgc final : public Compressor, private JointCompressor {
   };
   Increment IncrementOf(const StepContext& context, std::span<const float> gradient);
   std::size_t EncodeTaken(const StepContext& context, std::span<std::byte> payload) override;
+  /// Rounds u and v.
+  void RoundState(std::uint32_t key);
 
   DgcSettings settings_;
   StateBuffer u_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/half.h"
 #include "compression/dgc_math.h"
 #include "compression/sparse_payload.h"
 
@@ -16,14 +17,19 @@ GpuCompressor::GpuCompressor(std::unique_ptr<Compressor> cpu, std::size_t n, con
   for (const StateArray& array : cpu_->State()) {
     WEIR_CHECK(array.values.size() == n);
     names_.push_back(array.name);
-    arrays_.emplace_back(gpu_, GpuMemory::Kind::kDevice, n * sizeof(float));
-    gpu_.api().clear(arrays_.back().data(), n * sizeof(float));
+    arrays_.emplace_back(gpu_, GpuMemory::Kind::kDevice, n * SizeOf(state_type()));
+    gpu_.api().clear(arrays_.back().data(), arrays_.back().size());
   }
 }
 
-float* GpuCompressor::Array(std::string_view name) const {
+DType GpuCompressor::state_type() const {
+  const auto* const dgc = std::get_if<GpuDgcRule>(&rule_);
+  return dgc == nullptr ? DType::kFloat32 : dgc->state;
+}
+
+void* GpuCompressor::Array(std::string_view name) const {
   for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (names_[i] == name) return reinterpret_cast<float*>(arrays_[i].data());
+    if (names_[i] == name) return arrays_[i].data();
   }
   return nullptr;
 }
@@ -35,26 +41,28 @@ std::unique_ptr<GpuBucketCompressor> MakeBucketOf(
   std::vector<GpuCodecTensor> codecs;
   for (const GpuCompressor* const compressor : compressors) {
     const std::size_t n = compressor->elements();
-    float* const momentum = compressor->Array("momentum");
+    void* const momentum = compressor->Array("momentum");
     if (const auto* const dgc = std::get_if<GpuDgcRule>(&compressor->rule())) {
       sparse.push_back({.n = n,
                         .u = momentum,
                         .v = compressor->Array("velocity"),
+                        .state = dgc->state,
+                        .seed = dgc->seed,
                         .momentum = dgc->momentum,
                         .m = dgc->m,
                         .masking = dgc->masking,
                         .values = dgc->values});
     } else if (const auto* const rule = std::get_if<GpuDenseRule>(&compressor->rule())) {
       dense.push_back({.n = n,
-                       .u = momentum,
-                       .error = compressor->Array("error"),
+                       .u = static_cast<float*>(momentum),
+                       .error = static_cast<float*>(compressor->Array("error")),
                        .momentum = rule->momentum,
                        .m = rule->m,
                        .values = rule->values});
     } else {
       codecs.push_back({.n = n,
-                        .momentum = momentum,
-                        .error = compressor->Array("error"),
+                        .momentum = static_cast<float*>(momentum),
+                        .error = static_cast<float*>(compressor->Array("error")),
                         .rule = std::get<GpuCodecRule>(compressor->rule())});
     }
   }
@@ -105,21 +113,31 @@ template <typename Copy>
 void GpuCompressor::CopyState(const Copy& copy) {
   const GpuScope scope(gpu_);
   const std::vector<StateArray> state = cpu_->State();
-  for (std::size_t i = 0; i < state.size(); ++i) {
-    copy(state[i].values.data(), arrays_[i].data(), state[i].values.size_bytes());
-  }
+  for (std::size_t i = 0; i < state.size(); ++i) copy(state[i].values, arrays_[i].data());
 }
 
 std::vector<Compressor::StateArray> GpuCompressor::State() {
-  CopyState([this](float* host, std::byte* device, std::size_t bytes) {
-    gpu_.api().copy(host, device, bytes);
+  std::vector<std::uint16_t> halves;
+  CopyState([&](std::span<float> values, const std::byte* on_gpu) {
+    if (state_type() == DType::kFloat32) {
+      return gpu_.api().copy(values.data(), on_gpu, values.size_bytes());
+    }
+    halves.resize(values.size());
+    gpu_.api().copy(halves.data(), on_gpu, halves.size() * sizeof(std::uint16_t));
+    std::ranges::transform(halves, values.begin(), BFloat16ToFloat);
   });
   return cpu_->State();
 }
 
 void GpuCompressor::Restored() {
-  CopyState([this](float* host, std::byte* device, std::size_t bytes) {
-    gpu_.api().copy(device, host, bytes);
+  std::vector<std::uint16_t> halves;
+  CopyState([&](std::span<const float> values, std::byte* on_gpu) {
+    if (state_type() == DType::kFloat32) {
+      return gpu_.api().copy(on_gpu, values.data(), values.size_bytes());
+    }
+    halves.resize(values.size());
+    std::ranges::transform(values, halves.begin(), FloatToBFloat16);
+    gpu_.api().copy(on_gpu, halves.data(), halves.size() * sizeof(std::uint16_t));
   });
   restored_ = true;
 }

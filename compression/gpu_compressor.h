@@ -32,7 +32,7 @@ class GpuCompressor final : public Compressor {
   /// A payload that decodes to zeros, MaxEncodedBytes of it.
   void EncodeZeros(double density, std::span<std::byte> payload) const;
   /// The state array of this name, in the GPU's memory; null where there is none.
-  float* Array(std::string_view name) const;
+  void* Array(std::string_view name) const;
 
   /// Whether State was written since this was asked last.
   bool TakeRestored();
@@ -79,6 +79,9 @@ class GpuCompressor final : public Compressor {
   void Restored() override;
 
  private:
+  /// How state lies on the GPU.
+  DType state_type() const;
+  /// Calls copy(values, on_gpu) for each array.
   template <typename Copy>
   void CopyState(const Copy& copy);
 

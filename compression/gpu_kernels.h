@@ -59,10 +59,15 @@ class GpuBucketCompressor {
   /// Compressor::MergeMean, and its Finish outside the dense phase.
   virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
 
-  /// Compressor::Finish of one tensor's mean, n floats, in the dense phase. `out`: n values of
-  /// `dtype`, or null.
-  virtual void Finish(std::size_t tensor, const float* mean, void* out, DType dtype,
-                      void* stream) = 0;
+  /// One tensor's mean of the dense phase, n floats, and where n values of `dtype` go.
+  struct DenseMean {
+    const float* mean = nullptr;
+    void* out = nullptr;  ///< Null: they are not wanted.
+    DType dtype = DType::kFloat32;
+    std::int64_t step = 0;  ///< StepContext::step.
+  };
+  /// Compressor::Finish of it.
+  virtual void Finish(std::size_t tensor, const DenseMean& mean, void* stream) = 0;
 
   /// The memory was written from outside: forgets thresholds, and what Undo would put back.
   virtual void Forget(void* stream) = 0;
@@ -84,9 +89,11 @@ class GpuBucketCompressor {
 /// Its u and v belong to the caller, begin at multiples of 16 bytes, and are written only between
 /// steps, with Forget after it.
 struct GpuDgcTensor {
-  std::size_t n = 0;   ///< 1 <= n < 2^32.
-  float* u = nullptr;  ///< Null with Momentum::kNone.
-  float* v = nullptr;
+  std::size_t n = 0;  ///< 1 <= n < 2^32.
+  void* u = nullptr;  ///< Null with Momentum::kNone.
+  void* v = nullptr;
+  DType state = DType::kFloat32;  ///< Of u and v: or kBFloat16.
+  std::uint32_t seed = 0;         ///< See GpuDgcRule.
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;
   bool masking = true;

@@ -22,6 +22,8 @@ struct GpuDgcRule {
   bool masking = true;
   bool gain_compensation = false;  ///< See DgcSettings.
   ValueType values = ValueType::kFloat16;
+  DType state = DType::kFloat32;  ///< Of u and v: or kBFloat16.
+  std::uint32_t seed = 0;         ///< Of their roundings.
 };
 
 /// What DGC does with tensors that stay dense (compression/dense_momentum.h).

@@ -217,9 +217,14 @@ void GpuCompression::Finish(const GradientSlice& slice, std::span<const float> m
   const std::size_t at = slice.offset * sizeof(float);
   std::memcpy(means_.data() + at, mean.data(), mean.size_bytes());
   stream_.Copy(means_on_gpu_.data() + at, means_.data() + at, mean.size_bytes());
-  kernels_[member.kind()]->Finish(member.number,
-                                  reinterpret_cast<const float*>(means_on_gpu_.data() + at),
-                                  slice.update, slice.dtype, stream_.handle());
+  const auto group = static_cast<std::size_t>(slice.parameter_group);
+  kernels_[member.kind()]->Finish(
+      member.number,
+      {.mean = reinterpret_cast<const float*>(means_on_gpu_.data() + at),
+       .out = slice.update,
+       .dtype = slice.dtype,
+       .step = step_.contexts[group].step},
+      stream_.handle());
 }
 
 void GpuCompression::FetchFindings() {

@@ -112,6 +112,10 @@ CONFIGS = {
                            _dgc(momentum_masking=False, look_ahead=1)),
     "dgc-unmasked-2bit": Config("the same, values of 2 bits",
                                 _dgc(momentum_masking=False, look_ahead=1, values="int2")),
+    "dgc-bf16-state": Config("dgc, momentum and velocity kept as bf16", _dgc(state_dtype="bf16")),
+    "dgc-unmasked-bf16-state": Config(
+        "dgc-unmasked, momentum and velocity kept as bf16",
+        _dgc(momentum_masking=False, look_ahead=1, state_dtype="bf16")),
     "dgc-together": Config("dgc with compensated gain, one selection and look-ahead",
                            _dgc(gain_compensation=True, selection="bucket", look_ahead=1)),
     "dense-adamw": Config("AdamW", lambda density, steps: {"compressor": "dense"}, sparse=False,

@@ -115,6 +115,14 @@ std::size_t DgcStep::Take(std::uint32_t kth, std::size_t ties) {
   return left;
 }
 
+void DgcStep::TakeLargest(std::size_t k) {
+  SetCount(k);
+  const RadixSelect::Result kth = select_.Select(sources_, k);
+  TakeCollected(kth.key, k - kth.above);
+  kth_magnitude_ = MagnitudeOfKey(kth.key);
+  if (kth.largest >= kInfinityKey) ClearNonFinite();
+}
+
 void DgcStep::AccumulateAll(const Accumulation& step) {
   ForEachPart([&](Part& part) { part.non_finite = cpu::Accumulate(step, part.begin, part.end); });
   for (const Part& part : parts_) non_finite_ += part.non_finite;

@@ -54,6 +54,8 @@ class DgcStep {
   /// The second half selects the collected entries whose MagnitudeKey is above `kth`, and of those
   /// that equal it the first `ties`. Returns how many ties are left over.
   std::size_t Take(std::uint32_t kth, std::size_t ties);
+  /// Or the k largest of them.
+  void TakeLargest(std::size_t k);
 
   /// The selection, in index order. Before Settle, `values` may be replaced by what receivers will
   /// decode.

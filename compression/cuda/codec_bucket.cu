@@ -11,15 +11,9 @@
 namespace weir::cuda {
 namespace {
 
-/// A dense mean, which no codec was around.
-struct DenseMean {
-  const float* mean;
-  void* out;  ///< Or null.
-  DType dtype;
-};
-
 __global__ void __launch_bounds__(kThreads)
-    FinishKernel(CodecTensor tensor, DenseMean dense, unsigned long long* non_finite) {
+    FinishKernel(CodecTensor tensor, GpuBucketCompressor::DenseMean dense,
+                 unsigned long long* non_finite) {
   const std::size_t stride = std::size_t{blockDim.x} * gridDim.x;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < tensor.n;
        i += stride) {
@@ -110,9 +104,9 @@ void CodecBucket::MergeMean(std::span<const GpuMean> means, void* stream) {
   Merge(View(), {targets_.device(), payloads_.device(), payloads_.ranks()}, means, in);
 }
 
-void CodecBucket::Finish(std::size_t i, const float* mean, void* out, DType dtype, void* stream) {
-  Launch(FinishKernel, BlocksFor(tensor(i).n), static_cast<cudaStream_t>(stream), tensor(i),
-         DenseMean{mean, out, dtype}, non_finite_.device() + i);
+void CodecBucket::Finish(std::size_t i, const DenseMean& mean, void* stream) {
+  Launch(FinishKernel, BlocksFor(tensor(i).n), static_cast<cudaStream_t>(stream), tensor(i), mean,
+         non_finite_.device() + i);
 }
 
 void CodecBucket::Forget(void*) { sent_ = false; }

@@ -20,7 +20,7 @@ class CodecBucket : public GpuBucketCompressor {
   void Encode(std::span<const Part> parts, void* stream) final;
   void Undo(void* stream) final;
   void MergeMean(std::span<const GpuMean> means, void* stream) final;
-  void Finish(std::size_t tensor, const float* mean, void* out, DType dtype, void* stream) final;
+  void Finish(std::size_t tensor, const DenseMean& mean, void* stream) final;
   void Forget(void* stream) override;
   void FetchReports(void* stream) final;
   Report ReportOf(std::size_t tensor) const final;

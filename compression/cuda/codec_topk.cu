@@ -18,7 +18,7 @@ struct Take {
                                  const MarkedTile& tile) const {
     const CodecTensor tensor = view.tensors[index];
     const CodecPart part = view.parts[index];
-    float* const v = bucket.tensors[index].v;
+    auto* const v = static_cast<float*>(bucket.tensors[index].v);
     FourToTake loaded[kMarkSteps];
     for (unsigned step = 0; step < kMarkSteps; ++step) {
       loaded[step] = LoadFour(tensor, part, tile.place(step));

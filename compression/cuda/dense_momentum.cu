@@ -170,9 +170,19 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
 
   void Forget(void*) override { sent_ = false; }
 
-  void Finish(std::size_t i, const float* mean, void* out, DType dtype, void* stream) override {
-    FinishMean(steps_.host()[i].tensor, mean, out, dtype, &statuses_.device()[i].non_finite,
-               stream);
+  void Finish(std::size_t i, const DenseMean& mean, void* stream) override {
+    const GpuDenseTensor& tensor = steps_.host()[i].tensor;
+    ApplyMomentum({.momentum = tensor.momentum,
+                   .m = tensor.m,
+                   .u = tensor.u,
+                   .state = DType::kFloat32,
+                   .rounding = 0,
+                   .mean = mean.mean,
+                   .out = mean.out,
+                   .n = tensor.n,
+                   .dtype = mean.dtype,
+                   .non_finite = &statuses_.device()[i].non_finite},
+                  static_cast<cudaStream_t>(stream));
   }
 
   void FetchReports(void* stream) override {

@@ -1,5 +1,6 @@
 #include "compression/cuda/dgc_accumulate.h"
 #include "compression/cuda/sparse_mark.h"
+#include "compression/cuda/sparse_state.h"
 
 namespace weir::cuda {
 namespace {
@@ -10,10 +11,12 @@ struct Seen {
   unsigned non_finite = 0;
 };
 
-template <Momentum kMomentum, typename Type>
+template <Momentum kMomentum, typename Type, typename State>
 __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
                                const MarkedTile& tile) {
   const auto* const gradient = static_cast<const typename Type::Word*>(part.gradient);
+  const auto* const old_u = static_cast<const typename State::Word*>(tensor.u);
+  const auto* const old_v = static_cast<const typename State::Word*>(tensor.v);
   const std::size_t n = tensor.n;
   // All that is read is asked for before the first of it is used.
   Four g[kMarkSteps];
@@ -22,8 +25,8 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& par
   for (unsigned step = 0; step < kMarkSteps; ++step) {
     const std::size_t at = tile.place(step);
     g[step] = gradient == nullptr ? Four{} : Load<Type>(gradient, at, n);
-    if (kMomentum != Momentum::kNone) u[step] = Load<Float32>(tensor.u, at, n);
-    v[step] = Load<Float32>(tensor.v, at, n);
+    if (kMomentum != Momentum::kNone) u[step] = Load<State>(old_u, at, n);
+    v[step] = Load<State>(old_v, at, n);
   }
   Seen seen;
   for (unsigned step = 0; step < kMarkSteps; ++step) {
@@ -34,11 +37,28 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& par
       seen.non_finite += finite ? 0 : 1;
       v[step].x[i] += AdvanceMomentum(kMomentum, tensor.m, finite ? scaled : 0.0f, u[step].x[i]);
     }
-    if (kMomentum != Momentum::kNone) Store(u[step], tensor.u, at, n);
-    Store(v[step], tensor.v, at, n);
+    std::uint32_t for_u[kFour] = {};
+    std::uint32_t for_v[kFour] = {};
+    if (sizeof(typename State::Word) < sizeof(float)) {
+      for (unsigned i = 0; i < kFour; ++i) {
+        const std::uint32_t bits = RoundingBits(part.rounding, static_cast<std::uint32_t>(at) + i);
+        for_u[i] = BitsForMomentum(bits);
+        for_v[i] = BitsForVelocity(bits);
+      }
+    }
+    if (kMomentum != Momentum::kNone) Keep<State>(u[step], tensor.u, at, n, for_u);
+    Keep<State>(v[step], tensor.v, at, n, for_v);
     seen.marks += tile.Mark(v[step], step);
   }
   return seen;
+}
+
+template <Momentum kMomentum, typename Type>
+__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
+                               const MarkedTile& tile) {
+  return tensor.state == DType::kFloat32
+             ? AccumulateTile<kMomentum, Type, Float32>(tensor, part, tile)
+             : AccumulateTile<kMomentum, Type, BFloat16>(tensor, part, tile);
 }
 
 template <Momentum kMomentum>

@@ -5,6 +5,7 @@
 #include "compression/cuda/kernels.h"
 #include "compression/cuda/mean_momentum.h"
 #include "compression/cuda/sparse_bucket.h"
+#include "compression/state_rounding.h"
 
 namespace weir::cuda {
 namespace {
@@ -25,9 +26,20 @@ class DgcBucket final : public GpuBucketCompressor {
     sparse_.Merge(means, static_cast<cudaStream_t>(stream));
   }
 
-  void Finish(std::size_t i, const float* mean, void* out, DType dtype, void* stream) override {
-    FinishMean(sparse_.tensor(i), mean, out, dtype, &sparse_.statuses().device()[i].non_finite,
-               stream);
+  void Finish(std::size_t i, const DenseMean& mean, void* stream) override {
+    const SparseTensor& tensor = sparse_.tensor(i);
+    // Means are alike on all ranks, and so has u to be.
+    ApplyMomentum({.momentum = tensor.momentum,
+                   .m = tensor.m,
+                   .u = tensor.u,
+                   .state = tensor.state,
+                   .rounding = RoundingKey(tensor.seed, mean.step, 0),
+                   .mean = mean.mean,
+                   .out = mean.out,
+                   .n = tensor.n,
+                   .dtype = mean.dtype,
+                   .non_finite = &sparse_.statuses().device()[i].non_finite},
+                  static_cast<cudaStream_t>(stream));
   }
 
   void Forget(void* stream) override {

@@ -30,6 +30,11 @@ __device__ inline float ValueAt(const void* data, std::size_t i, DType dtype) {
   const std::uint16_t word = static_cast<const std::uint16_t*>(data)[i];
   return dtype == DType::kFloat16 ? HalfToFloat(word) : BFloat16ToFloat(word);
 }
+/// Where it lies.
+__device__ inline const void* PlaceOf(const void* data, std::size_t i, DType dtype) {
+  const std::size_t width = dtype == DType::kFloat32 ? sizeof(float) : sizeof(std::uint16_t);
+  return static_cast<const std::byte*>(data) + i * width;
+}
 __device__ inline void SetValue(void* data, std::size_t i, DType dtype, float value) {
   if (dtype == DType::kFloat32) {
     static_cast<float*>(data)[i] = value;

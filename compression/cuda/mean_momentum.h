@@ -10,7 +10,8 @@
 /// DGC's momentum on means that came dense (compression/dense_momentum.h).
 namespace weir::cuda {
 
-/// What momentum makes of one entry of a mean, where a value that is not finite counts as 0.
+/// What momentum makes of one entry of a mean, where a value that is not finite counts as 0;
+/// without u, `u` is null.
 __device__ inline float Direction(Momentum momentum, float m, float mean, float* u,
                                   unsigned long long* non_finite) {
   const bool finite = IsFinite(mean);
@@ -23,7 +24,9 @@ __device__ inline float Direction(Momentum momentum, float m, float mean, float*
 struct MeanMomentum {
   Momentum momentum;
   float m;
-  float* u;
+  void* u;
+  DType state;             ///< Of u.
+  std::uint32_t rounding;  ///< RoundingKey, for kBFloat16.
   const float* mean;
   void* out;  ///< Or null.
   std::size_t n;
@@ -31,20 +34,5 @@ struct MeanMomentum {
   unsigned long long* non_finite;  ///< Counts what was not.
 };
 void ApplyMomentum(const MeanMomentum& step, cudaStream_t stream);
-
-/// GpuBucketCompressor::Finish of a tensor that has momentum, m, u and n.
-template <typename Tensor>
-void FinishMean(const Tensor& tensor, const float* mean, void* out, DType dtype,
-                unsigned long long* non_finite, void* stream) {
-  ApplyMomentum({.momentum = tensor.momentum,
-                 .m = tensor.m,
-                 .u = tensor.u,
-                 .mean = mean,
-                 .out = out,
-                 .n = tensor.n,
-                 .dtype = dtype,
-                 .non_finite = non_finite},
-                static_cast<cudaStream_t>(stream));
-}
 
 }  // namespace weir::cuda

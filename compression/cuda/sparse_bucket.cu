@@ -4,6 +4,7 @@
 
 #include "compression/cuda/sparse_bucket.h"
 #include "compression/cuda/sparse_select.h"
+#include "compression/state_rounding.h"
 
 namespace weir::cuda {
 namespace {
@@ -35,6 +36,8 @@ void SparseBucket::DescribeTensors(std::span<const GpuDgcTensor> tensors, bool a
     SparseTensor& tensor = out[i];
     tensor = {.u = in.u,
               .v = in.v,
+              .state = in.state,
+              .seed = in.seed,
               .n = in.n,
               .first_tile = static_cast<std::uint32_t>(tiles_),
               .tiles = static_cast<std::uint32_t>(DividedUp(in.n, kTile)),
@@ -152,6 +155,7 @@ SparseBucketView SparseBucket::Begin(std::span<const Part> parts, cudaStream_t s
     part.dtype = parts[i].dtype;
     part.scale = parts[i].scale;
     part.payload = parts[i].payload;
+    part.rounding = RoundingKey(tensors_.host()[i].seed, parts[i].step, parts[i].rank);
   }
   parts_.Upload(stream);
   histograms_.Clear(stream);

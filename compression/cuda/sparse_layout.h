@@ -33,8 +33,10 @@ inline constexpr unsigned kHistograms = kLevels + 1;
 
 /// One tensor, as long as it lives.
 struct SparseTensor {
-  float* u;  ///< DGC's momentum, or null.
-  float* v;  ///< What has gathered, of which the largest are sent.
+  void* u;      ///< DGC's momentum, or null.
+  void* v;      ///< What has gathered, of which the largest are sent.
+  DType state;  ///< Of both: kFloat32 or kBFloat16.
+  std::uint32_t seed;
   std::uint64_t n;
   std::uint32_t first_tile;  ///< In the bucket.
   std::uint32_t tiles;
@@ -57,6 +59,7 @@ struct SparsePart {
   std::uint32_t first_candidate;  ///< Of its room in the lists of candidates.
   std::uint32_t capacity;         ///< Of that room; 0 where candidates do not pay.
   std::uint32_t first_winner;     ///< Of its k places in the lists of winners.
+  std::uint32_t rounding;         ///< RoundingKey.
   std::byte* payload;
 };
 

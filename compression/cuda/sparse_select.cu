@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cub/cub.cuh>
 
+#include "compression/cuda/gradient_types.h"
 #include "compression/cuda/launch.h"
 #include "compression/cuda/sparse_select.h"
 
@@ -18,10 +19,13 @@ constexpr unsigned kBinsOf = kLevel == 0 ? 2048 : 1024;
 
 /// Where a run's share of what the selection reads lies.
 struct Source {
-  const float* values;
+  const void* values;
+  DType dtype;                   ///< Of the values.
   const std::uint32_t* indices;  ///< Null where value i is of element first_index + i.
   std::uint32_t first_index;
   std::uint32_t count;
+
+  __device__ float Value(std::uint32_t i) const { return ValueAt(values, i, dtype); }
 };
 
 /// A block's tensor and run.
@@ -62,12 +66,14 @@ __device__ Source SourceOf(const SparseBucketView& bucket, const Run& run) {
   if (run.all) {
     const std::size_t begin = std::size_t{run.first_tile - tensor.first_tile} * kTile;
     const std::size_t end = std::size_t{run.end_tile - tensor.first_tile} * kTile;
-    return {tensor.v + begin, nullptr, static_cast<std::uint32_t>(begin),
+    return {PlaceOf(tensor.v, begin, tensor.state), tensor.state, nullptr,
+            static_cast<std::uint32_t>(begin),
             static_cast<std::uint32_t>(std::min<std::size_t>(end, tensor.n) - begin)};
   }
   const std::uint32_t before = CandidatesBefore(bucket, tensor, run.first_tile);
   const std::uint32_t first = run.part.first_candidate + before;
-  return {bucket.scratch.candidate_values + first, bucket.scratch.candidate_indices + first, 0,
+  return {bucket.scratch.candidate_values + first, DType::kFloat32,
+          bucket.scratch.candidate_indices + first, 0,
           CandidatesBefore(bucket, tensor, run.end_tile) - before};
 }
 
@@ -104,7 +110,7 @@ __device__ void Gather(const SparseBucketView& bucket, const Run& run) {
         const std::size_t i =
             first_element + w * 32 + static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
         bucket.scratch.candidate_indices[to] = static_cast<std::uint32_t>(i);
-        bucket.scratch.candidate_values[to] = run.tensor.v[i];
+        bucket.scratch.candidate_values[to] = ValueAt(run.tensor.v, i, run.tensor.state);
         ++to;
       }
     }
@@ -118,7 +124,7 @@ __device__ void CountKeys(const Source& source, std::uint32_t prefix, std::uint3
   for (unsigned bin = threadIdx.x; bin < kBinsOf<kLevel>; bin += kThreads) counts[bin] = 0;
   __syncthreads();
   for (std::uint32_t i = threadIdx.x; i < source.count; i += kThreads) {
-    const std::uint32_t bits = MagnitudeKey(source.values[i]) >> kShift<kLevel>;
+    const std::uint32_t bits = MagnitudeKey(source.Value(i)) >> kShift<kLevel>;
     if (kLevel == 0 || bits / kBinsOf<kLevel> == prefix) {
       atomicAdd(&counts[bits % kBinsOf<kLevel>], 1u);
     }
@@ -229,7 +235,7 @@ __global__ void __launch_bounds__(kThreads) CountWinnersKernel(SparseBucketView 
   const Source source = SourceOf(bucket, run);
   unsigned long long counts = 0;
   for (std::uint32_t i = threadIdx.x; i < source.count; i += kThreads) {
-    counts += Standing(MagnitudeKey(source.values[i]), cut.prefix);
+    counts += Standing(MagnitudeKey(source.Value(i)), cut.prefix);
   }
   unsigned long long before = 0;
   unsigned long long sum = 0;
@@ -255,7 +261,7 @@ __global__ void __launch_bounds__(kThreads) TakeWinnersKernel(SparseBucketView b
     const std::uint32_t begin = first + threadIdx.x * kItems;
     for (unsigned i = 0; i < kItems; ++i) {
       if (begin + i >= source.count) continue;
-      values[i] = source.values[begin + i];
+      values[i] = source.Value(begin + i);
       counts += Standing(MagnitudeKey(values[i]), kth);
     }
     unsigned long long place = 0;

@@ -1,3 +1,4 @@
+#include "compression/cuda/gradient_types.h"
 #include "compression/cuda/launch.h"
 #include "compression/cuda/sparse_write.h"
 #include "compression/cuda/value_bytes.h"
@@ -75,23 +76,24 @@ __device__ void WriteIndices(const Part& part, std::uint64_t first) {
 __device__ void Settle(const Part& part, std::size_t i, std::byte* values) {
   const std::uint32_t index = part.indices[i];
   float value = part.values[i];
-  float* const u = part.tensor.u;
-  float* const v = part.tensor.v;
+  void* const u = part.tensor.u;
+  void* const v = part.tensor.v;
+  const DType state = part.tensor.state;
   if (!IsFinite(value)) {
     value = 0.0f;
-    v[index] = 0.0f;
-    if (u != nullptr && !IsFinite(u[index])) u[index] = 0.0f;
+    SetValue(v, index, state, 0.0f);
+    if (u != nullptr && !IsFinite(ValueAt(u, index, state))) SetValue(u, index, state, 0.0f);
     atomicAdd(&part.status.non_finite, 1ull);
   }
   const float sent = WriteValue(part.tensor.values, part.exponent(), value, i, values);
   const std::size_t logged = part.part.first_winner + i;
-  const float old_v = v[index];
+  const float old_v = ValueAt(v, index, state);
   part.scratch.old_v[logged] = old_v;
-  v[index] = old_v - sent;
+  SetValue(v, index, state, old_v - sent);  // Of a bf16 its difference to a coarser number is one.
   if (!part.tensor.masking || u == nullptr) return;
-  part.scratch.old_u[logged] = u[index];
+  part.scratch.old_u[logged] = ValueAt(u, index, state);
   // Of what rounding made 0 nothing was sent.
-  if (sent != 0.0f || old_v == 0.0f) u[index] = 0.0f;
+  if (sent != 0.0f || old_v == 0.0f) SetValue(u, index, state, 0.0f);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -128,9 +130,9 @@ __global__ void __launch_bounds__(kThreads)
     const std::uint32_t index = part.indices[i];
     const std::size_t logged = part.part.first_winner + i;
     const float old_v = part.scratch.old_v[logged];
-    part.tensor.v[index] = part.tensor.adds_back ? old_v + 0.0f : old_v;
+    SetValue(part.tensor.v, index, part.tensor.state, part.tensor.adds_back ? old_v + 0.0f : old_v);
     if (part.tensor.masking && part.tensor.u != nullptr) {
-      part.tensor.u[index] = part.scratch.old_u[logged];
+      SetValue(part.tensor.u, index, part.tensor.state, part.scratch.old_u[logged]);
     }
   }
 }

@@ -98,7 +98,7 @@ class CodecTwins {
       std::vector<float> mean = means[i];
       DeviceArray<float> on_gpu(api_, mean);
       DeviceArray<std::byte> out(api_, elements_[i] * SizeOf(dtype_));
-      gpu_->Finish(i, on_gpu.data(), out.data(), dtype_, nullptr);
+      gpu_->Finish(i, {.mean = on_gpu.data(), .out = out.data(), .dtype = dtype_}, nullptr);
       cpu_[i]->Finish({.dense_phase = true}, mean);
       ASSERT_EQ(out.Values(), MakeGradient(mean, dtype_).bytes) << "mean of tensor " << i;
     }

@@ -239,7 +239,7 @@ TEST_F(GpuDenseMomentumTest, OnAMeanThatCameAsItIsHasTheBitsOfTheCpu) {
         std::vector<float> mean = gradients.Of(kEntries);
         mean[7] = std::numeric_limits<float>::infinity();
         DeviceArray<float> gpu_mean(api(), mean);
-        gpu->Finish(0, gpu_mean.data(), out.data(), dtype, nullptr);
+        gpu->Finish(0, {.mean = gpu_mean.data(), .out = out.data(), .dtype = dtype}, nullptr);
         const bool none = momentum == Momentum::kNone;
         ApplyMomentum(momentum, 0.9f, none ? std::span<float>() : std::span<float>(u), mean);
         ASSERT_EQ(out.Values(), MakeGradient(mean, dtype).bytes);

@@ -66,10 +66,29 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"clipped", {.momentum = Momentum::kVanilla}, true},
         Case{"fp32_values", {.momentum = Momentum::kVanilla, .values = ValueType::kFloat32}},
         Case{"fp16_gradients", {.momentum = Momentum::kVanilla}, false, DType::kFloat16},
-        Case{"bf16_gradients", {.momentum = Momentum::kNesterov}, false, DType::kBFloat16}),
+        Case{"bf16_gradients", {.momentum = Momentum::kNesterov}, false, DType::kBFloat16},
+        Case{"bf16_state", {.state = DType::kBFloat16}},
+        Case{"bf16_state_nesterov", {.state = DType::kBFloat16, .momentum = Momentum::kNesterov}},
+        Case{"bf16_state_without_momentum",
+             {.state = DType::kBFloat16, .momentum = Momentum::kNone}},
+        Case{"bf16_state_unmasked", {.state = DType::kBFloat16, .masking = false}},
+        Case{"bf16_state_fp32_values", {.state = DType::kBFloat16, .values = ValueType::kFloat32}},
+        Case{"bf16_throughout", {.state = DType::kBFloat16}, false, DType::kBFloat16}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST_F(GpuDgcTest, OfAwkwardSizesHasTheBitsOfTheCpu) {
+/// With state of either type.
+class GpuDgcOfState : public OnGpu<testing::TestWithParam<DType>> {
+ protected:
+  Twins Make(std::vector<GpuDgcTensor> tensors) {
+    for (GpuDgcTensor& tensor : tensors) tensor.state = GetParam();
+    return {api(), kernels(), tensors};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Types, GpuDgcOfState, testing::Values(DType::kFloat32, DType::kBFloat16),
+                         [](const auto& test) { return std::string(Name(test.param)); });
+
+TEST_P(GpuDgcOfState, OfAwkwardSizesHasTheBitsOfTheCpu) {
   for (const std::size_t n : {1u, 2u, 31u, 32u, 33u, 4095u, 4096u, 4097u, 65535u, 65537u}) {
     SCOPED_TRACE(n);
     const std::vector<GpuDgcTensor> tensors{{.n = n}};
@@ -145,7 +164,7 @@ TEST_F(GpuDgcTest, OfEqualValuesTakesTheLowerIndices) {
   }
 }
 
-TEST_F(GpuDgcTest, OfNothingButZerosHasTheBitsOfTheCpu) {
+TEST_P(GpuDgcOfState, OfNothingButZerosHasTheBitsOfTheCpu) {
   const std::vector<GpuDgcTensor> tensors{{.n = 20'000}};
   Twins twins = Make(tensors);
   for (int step = 0; step < 3; ++step) {
@@ -154,7 +173,7 @@ TEST_F(GpuDgcTest, OfNothingButZerosHasTheBitsOfTheCpu) {
   }
 }
 
-TEST_F(GpuDgcTest, SendsEverythingOrOneEntry) {
+TEST_P(GpuDgcOfState, SendsEverythingOrOneEntry) {
   const std::vector<GpuDgcTensor> tensors{{.n = 6000}};
   Twins twins = Make(tensors);
   Gradients gradients(11);
@@ -164,7 +183,7 @@ TEST_F(GpuDgcTest, SendsEverythingOrOneEntry) {
   }
 }
 
-TEST_F(GpuDgcTest, SelectsAmongCandidatesOnceItKnowsAThreshold) {
+TEST_P(GpuDgcOfState, SelectsAmongCandidatesOnceItKnowsAThreshold) {
   const std::vector<GpuDgcTensor> tensors{{.n = 400'000}};
   Twins twins = Make(tensors);
   Gradients gradients(5);
@@ -180,7 +199,7 @@ TEST_F(GpuDgcTest, SelectsAmongCandidatesOnceItKnowsAThreshold) {
   }
 }
 
-TEST_F(GpuDgcTest, ReadsVAgainWhereTooFewOrTooManyReachTheThreshold) {
+TEST_P(GpuDgcOfState, ReadsVAgainWhereTooFewOrTooManyReachTheThreshold) {
   const std::vector<GpuDgcTensor> tensors{{.n = 50'000, .momentum = Momentum::kNone}};
   Twins twins = Make(tensors);
   Gradients gradients(6);
@@ -190,7 +209,7 @@ TEST_F(GpuDgcTest, ReadsVAgainWhereTooFewOrTooManyReachTheThreshold) {
   }
 }
 
-TEST_F(GpuDgcTest, CountsWhatIsNotFiniteAsZero) {
+TEST_P(GpuDgcOfState, CountsWhatIsNotFiniteAsZero) {
   const std::vector<GpuDgcTensor> tensors{{.n = 9000}, {.n = 100}};
   Twins twins = Make(tensors);
   Gradients gradients(8);
@@ -206,7 +225,7 @@ TEST_F(GpuDgcTest, CountsWhatIsNotFiniteAsZero) {
 }
 
 // Overflow in u or v, not in the gradient.
-TEST_F(GpuDgcTest, ClearsWhatHasOverflowed) {
+TEST_P(GpuDgcOfState, ClearsWhatHasOverflowed) {
   const std::vector<GpuDgcTensor> tensors{{.n = 9000}, {.n = 6000, .masking = false}};
   Twins twins = Make(tensors);
   Gradients gradients(9);
@@ -221,7 +240,7 @@ TEST_F(GpuDgcTest, ClearsWhatHasOverflowed) {
   EXPECT_GT(twins.report(0).non_finite, 0u);
 }
 
-TEST_F(GpuDgcTest, UndoPutsBackWhatWasSent) {
+TEST_P(GpuDgcOfState, UndoPutsBackWhatWasSent) {
   const std::vector<GpuDgcTensor> tensors{{.n = 9000}, {.n = 64, .momentum = Momentum::kNone}};
   Twins twins = Make(tensors);
   Gradients gradients(10);
@@ -234,7 +253,7 @@ TEST_F(GpuDgcTest, UndoPutsBackWhatWasSent) {
   twins.Step(gradients.Of(tensors), 0.01);
 }
 
-TEST_F(GpuDgcTest, GoesOnFromStateOfTheCpu) {
+TEST_P(GpuDgcOfState, GoesOnFromStateOfTheCpu) {
   const std::vector<GpuDgcTensor> tensors{{.n = 9000}};
   Twins first = Make(tensors);
   Gradients gradients(12);

@@ -26,14 +26,16 @@ class Twins {
       : api_(api), tensors_(std::move(tensors)), dtypes_(std::move(dtypes)) {
     dtypes_.resize(tensors_.size(), DType::kFloat32);
     for (GpuDgcTensor& tensor : tensors_) {
-      const std::vector<float> zeros(tensor.n);
-      v_.push_back(std::make_unique<DeviceArray<float>>(api, zeros));
-      u_.push_back(std::make_unique<DeviceArray<float>>(api, zeros));
+      const std::vector<std::byte> zeros(tensor.n * SizeOf(tensor.state));
+      v_.push_back(std::make_unique<DeviceArray<std::byte>>(api, zeros));
+      u_.push_back(std::make_unique<DeviceArray<std::byte>>(api, zeros));
       tensor.v = v_.back()->data();
       if (tensor.momentum != Momentum::kNone) tensor.u = u_.back()->data();
       DgcSettings settings;
       settings.rule = {.momentum = tensor.momentum, .m = tensor.m, .masking = tensor.masking};
       settings.values = tensor.values;
+      settings.state = tensor.state;
+      settings.seed = tensor.seed = static_cast<std::uint32_t>(cpu_.size());
       cpu_.push_back(std::make_unique<Dgc>(settings, tensor.n));
     }
     gpu_ = kernels.make_dgc(tensors_);
@@ -54,7 +56,8 @@ class Twins {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const GpuDgcTensor& tensor = tensors_[i];
       const Gradient gradient = MakeGradient(values[i], dtypes_[i]);
-      const StepContext context{.step = step_, .density = density, .gradient_scale = scale};
+      const StepContext context{
+          .step = step_, .density = density, .gradient_scale = scale, .rank = 1};
       expected.emplace_back(cpu_[i]->MaxEncodedBytes(density));
       ASSERT_EQ(cpu_[i]->Encode(context, gradient.values, expected[i]), expected[i].size());
 
@@ -69,6 +72,8 @@ class Twins {
                        .dtype = dtypes_[i],
                        .scale = scale,
                        .k = EntriesToSend(tensor.n, density),
+                       .step = step_,
+                       .rank = 1,
                        .payload = memory.back()->data() + shift});
     }
     gpu_->Encode(parts, nullptr);
@@ -89,8 +94,10 @@ class Twins {
   void CompareState() {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       for (const Compressor::StateArray& array : cpu_[i]->State()) {
-        ASSERT_EQ(BitsOf(StateOf(array.name, i).Values()), BitsOf(array.values))
-            << array.name << " of tensor " << i;
+        const Gradient kept =
+            MakeGradient({array.values.begin(), array.values.end()}, tensors_[i].state);
+        ASSERT_EQ(BitsOf(kept.values), BitsOf(array.values)) << "it is none of this type";
+        ASSERT_EQ(StateOf(array.name, i).Values(), kept.bytes) << array.name << " of tensor " << i;
       }
     }
   }
@@ -108,7 +115,8 @@ class Twins {
       const std::vector<Compressor::StateArray> arrays = from.cpu_[i]->State();
       for (std::size_t a = 0; a < arrays.size(); ++a) {
         std::ranges::copy(arrays[a].values, own[a].values.begin());
-        StateOf(arrays[a].name, i).Set({arrays[a].values.begin(), arrays[a].values.end()});
+        const std::vector<float> values(arrays[a].values.begin(), arrays[a].values.end());
+        StateOf(arrays[a].name, i).Set(MakeGradient(values, tensors_[i].state).bytes);
       }
       cpu_[i]->Restored();
     }
@@ -120,15 +128,15 @@ class Twins {
   GpuBucketCompressor::Report report(std::size_t i) const { return gpu_->ReportOf(i); }
 
  private:
-  DeviceArray<float>& StateOf(const std::string& name, std::size_t tensor) {
+  DeviceArray<std::byte>& StateOf(const std::string& name, std::size_t tensor) {
     return name == "velocity" ? *v_[tensor] : *u_[tensor];
   }
 
   const GpuApi& api_;
   std::vector<GpuDgcTensor> tensors_;
   std::vector<DType> dtypes_;
-  std::vector<std::unique_ptr<DeviceArray<float>>> u_;
-  std::vector<std::unique_ptr<DeviceArray<float>>> v_;
+  std::vector<std::unique_ptr<DeviceArray<std::byte>>> u_;
+  std::vector<std::unique_ptr<DeviceArray<std::byte>>> v_;
   std::unique_ptr<GpuBucketCompressor> gpu_;
   std::vector<std::unique_ptr<Dgc>> cpu_;
   std::int64_t step_ = 0;

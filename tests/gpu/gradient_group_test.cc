@@ -146,8 +146,30 @@ TEST_F(GpuGroup, UpdatesTensorsThatItDidNotUse) {
   ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
 }
 
-TEST_F(GpuGroup, GoesOnFromAStateOfTheCpuAndBack) {
-  GpuTraining training{.tensors = Tensors(), .compression = kDgc, .steps = 4};
+class GpuGroupWithState : public OnGpu<testing::TestWithParam<const char*>> {
+ protected:
+  CompressionOptions Compression() {
+    CompressionOptions options = kDgc;
+    options["state_dtype"] = GetParam();
+    return options;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Types, GpuGroupWithState, testing::Values("fp32", "bf16"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST_P(GpuGroupWithState, GoesFromTheDensePhaseToCompressionWithTheBitsOfTheCpu) {
+  GpuTraining training{.tensors = Tensors(), .compression = Compression(), .steps = 8};
+  training.compression["rampup_begin_step"] = "4";
+  for (const char* momentum : {"vanilla", "nesterov"}) {
+    training.compression["momentum"] = momentum;
+    const std::vector<Trained> on_gpu = Train(training, OnGpu0);
+    ExpectSame(on_gpu, Train(training, OnCpu));
+    EXPECT_EQ(on_gpu[0].updates, on_gpu[1].updates);
+  }
+}
+
+TEST_P(GpuGroupWithState, GoesOnFromAStateOfTheCpuAndBack) {
+  GpuTraining training{.tensors = Tensors(), .compression = Compression(), .steps = 4};
   const auto states = [](const std::vector<Trained>& trained) {
     std::vector<std::string> all;
     for (const Trained& one : trained) all.push_back(one.state);

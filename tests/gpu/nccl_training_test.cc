@@ -72,7 +72,8 @@ TEST_F(GroupOverNccl, WithoutCompressionHasTheBitsOfTheCpu) {
 TEST_F(GroupOverNccl, OfDgcHasTheBitsOfTheCpu) {
   for (const CompressionOptions& compression :
        {kDgc, DgcWith("momentum", "nesterov"), DgcWith("values", "fp32"),
-        DgcWith("clip_norm", "0.5"), DgcWith("momentum_masking", "false")}) {
+        DgcWith("clip_norm", "0.5"), DgcWith("momentum_masking", "false"),
+        DgcWith("state_dtype", "bf16")}) {
     SCOPED_TRACE(testing::PrintToString(compression));
     ExpectSame({.tensors = Tensors(), .compression = compression});
   }

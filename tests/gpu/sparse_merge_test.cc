@@ -38,8 +38,9 @@ class GpuSparseMerge : public OnGpu<testing::Test> {
     dtypes_.resize(tensors_.size(), DType::kFloat32);
     for (GpuDgcTensor& tensor : tensors_) {
       state_.push_back(std::make_unique<DeviceArray<float>>(api(), 2 * tensor.n + 4));
-      tensor.v = state_.back()->data();
-      tensor.u = tensor.v + (tensor.n + 3) / 4 * 4;
+      float* const v = state_.back()->data();
+      tensor.v = v;
+      tensor.u = v + (tensor.n + 3) / 4 * 4;
     }
     gpu_ = kernels().make_dgc(tensors_);
   }

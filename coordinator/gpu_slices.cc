@@ -9,20 +9,29 @@
 namespace weir {
 namespace {
 
+/// Large enough that what a copy costs beside its bytes does not count, and small enough that what
+/// works on the first chunk does not wait long.
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+
 std::size_t BytesOf(const GradientSlice& slice) { return slice.elements * SizeOf(slice.dtype); }
 
 }  // namespace
 
 GpuSlices::GpuSlices(const Gpu& gpu, std::span<const GradientSlice> slices)
     : slices_(slices), stream_(gpu) {
+  std::size_t chunk_begin = 0;
   for (const GradientSlice& slice : slices) {
-    places_.push_back(bytes_);
+    if (chunks_.empty() || bytes_ - chunk_begin >= kChunk) {
+      chunks_.push_back(std::make_unique<GpuEvent>(gpu));
+      chunk_begin = bytes_;
+    }
+    places_.push_back({bytes_, chunks_.size() - 1});
     if (slice.on_gpu) bytes_ += NextLine(BytesOf(slice));
   }
 }
 
-std::size_t GpuSlices::PlaceOf(const GradientSlice& slice) const {
-  return places_[static_cast<std::size_t>(&slice - slices_.data())];
+std::size_t GpuSlices::NumberOf(const GradientSlice& slice) const {
+  return static_cast<std::size_t>(&slice - slices_.data());
 }
 
 // One event for a stream, not one for a tensor: each takes the program's thread a while.
@@ -45,22 +54,29 @@ void GpuSlices::WaitForProgram() {
 
 const void* GpuSlices::Gradient(const GradientSlice& slice) {
   if (!fetched_) Fetch();
-  return gradients_.data() + PlaceOf(slice);
+  const Place& place = places_[NumberOf(slice)];
+  for (; arrived_ <= place.chunk; ++arrived_) chunks_[arrived_]->Await();
+  return gradients_.data() + place.at;
 }
 
 void GpuSlices::Fetch() {
   gradients_.Reserve(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
-  for (const GradientSlice& slice : slices_) {
-    if (!slice.on_gpu || slice.gradient == nullptr) continue;
-    stream_.Copy(gradients_.data() + PlaceOf(slice), slice.gradient, BytesOf(slice));
+  for (std::size_t i = 0; i < slices_.size(); ++i) {
+    const GradientSlice& slice = slices_[i];
+    const auto [at, chunk] = places_[i];
+    if (slice.on_gpu && slice.gradient != nullptr) {
+      stream_.Copy(gradients_.data() + at, slice.gradient, BytesOf(slice));
+    }
+    const bool ends = i + 1 == slices_.size() || places_[i + 1].chunk != chunk;
+    if (ends) chunks_[chunk]->Record(stream_.handle());
   }
-  stream_.Await();
+  arrived_ = 0;
   fetched_ = true;
 }
 
 void GpuSlices::Deliver(const GradientSlice& slice, std::span<const float> result) {
   results_.Reserve(stream_.gpu(), GpuMemory::Kind::kPinned, bytes_);
-  std::byte* const converted = results_.data() + PlaceOf(slice);
+  std::byte* const converted = results_.data() + places_[NumberOf(slice)].at;
   ConvertFromFloat(result, slice.dtype, converted);
   stream_.Copy(slice.update, converted, BytesOf(slice));
 }

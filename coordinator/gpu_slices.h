@@ -29,7 +29,8 @@ class GpuSlices {
   void WaitForProgram();
 
   /// The slice's gradient of this step, as it is, until the step ends. Those of the whole bucket
-  /// are copied when the first one is asked for.
+  /// are on their way once the first one was asked for, in their order and in chunks: what is done
+  /// with the first ones need not wait for the last.
   const void* Gradient(const GradientSlice& slice);
   /// Copies a result, converted, to where the slice's belongs, once stream() has come so far.
   void Deliver(const GradientSlice& slice, std::span<const float> result);
@@ -48,13 +49,19 @@ class GpuSlices {
 
  private:
   void Fetch();
-  /// In the pinned memory.
-  std::size_t PlaceOf(const GradientSlice& slice) const;
+  std::size_t NumberOf(const GradientSlice& slice) const;
 
   const std::span<const GradientSlice> slices_;
   GpuStream stream_;
-  std::vector<std::size_t> places_;  ///< By slice.
-  std::size_t bytes_ = 0;            ///< Of all of them.
+  /// Where a slice lies in the pinned memory, and in which chunk.
+  struct Place {
+    std::size_t at;
+    std::size_t chunk;
+  };
+  std::vector<Place> places_;                      ///< By slice.
+  std::size_t bytes_ = 0;                          ///< Of all of them.
+  std::vector<std::unique_ptr<GpuEvent>> chunks_;  ///< Each has been copied.
+  std::size_t arrived_ = 0;                        ///< So many chunks, in this step.
   // Pinned, made when first needed; each slice at its place.
   GpuMemory gradients_;
   GpuMemory results_;

@@ -104,6 +104,20 @@ TEST_F(GpuGroup, OfLargeDenseTensorsHasTheBitsOfTheCpu) {
   ExpectSame(Train(alone, OnGpu0), Train(alone, OnCpu));
 }
 
+TEST_F(GpuGroup, OfMoreThanAChunkHasTheBitsOfTheCpu) {
+  GpuTraining training{.steps = 3};
+  for (const char* name : {"a", "b", "c", "d"}) {
+    training.tensors.push_back({name, Shape{500, 600}});  // More than a MiB.
+    training.tensors.push_back({std::string(name) + "_bias", Shape{37}});
+  }
+  for (const CompressionOptions& compression :
+       {CompressionOptions{}, {{"compressor", "powersgd"}}, {{"compressor", "fp16"}}}) {
+    SCOPED_TRACE(testing::PrintToString(compression));
+    training.compression = compression;
+    ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
+  }
+}
+
 // Ranks need not be alike, nor a rank's tensors.
 TEST_F(GpuGroup, MayBeMixedWithOthersOnTheCpu) {
   const GpuTraining training{.tensors = Tensors(), .compression = kDgc, .ranks = 3};

@@ -61,7 +61,7 @@ std::size_t GpuCompression::PlacePayloads() {
   return bytes_;
 }
 
-std::span<const std::byte> GpuCompression::payloads() const { return {on_gpu_.data(), bytes_}; }
+std::span<std::byte> GpuCompression::payloads() { return {on_gpu_.data(), bytes_}; }
 
 void GpuCompression::ForgetRestored() {
   bool restored = false;
@@ -191,6 +191,8 @@ void GpuCompression::MergeGathered(const std::byte* gathered, int ranks) {
   MergePlaced(placed);
 }
 
+void GpuCompression::DeliverReduced() { MergeGathered(on_gpu_.data(), 1); }
+
 void GpuCompression::MergePlaced(std::span<const std::vector<GpuMean::Payload>> placed) {
   const GpuScope scope(stream_.gpu());
   ByKind<std::vector<GpuMean>> means;
@@ -210,21 +212,29 @@ void GpuCompression::MergePlaced(std::span<const std::vector<GpuMean::Payload>> 
 
 void GpuCompression::Finish(const GradientSlice& slice, std::span<const float> mean) {
   const GpuScope scope(stream_.gpu());
-  const Member& member = MemberOf(slice);
   const std::size_t elements = slices_.back().offset + slices_.back().elements;
   means_.Reserve(stream_.gpu(), Kind::kPinned, elements * sizeof(float));
   means_on_gpu_.Reserve(stream_.gpu(), Kind::kDevice, elements * sizeof(float));
   const std::size_t at = slice.offset * sizeof(float);
   std::memcpy(means_.data() + at, mean.data(), mean.size_bytes());
   stream_.Copy(means_on_gpu_.data() + at, means_.data() + at, mean.size_bytes());
+  FinishOnGpu(slice, reinterpret_cast<const float*>(means_on_gpu_.data() + at));
+}
+
+void GpuCompression::FinishOnGpu(const GradientSlice& slice, const float* mean) {
+  const GpuScope scope(stream_.gpu());
+  const Member& member = MemberOf(slice);
   const auto group = static_cast<std::size_t>(slice.parameter_group);
   kernels_[member.kind()]->Finish(
       member.number,
-      {.mean = reinterpret_cast<const float*>(means_on_gpu_.data() + at),
-       .out = slice.update,
-       .dtype = slice.dtype,
-       .step = step_.contexts[group].step},
+      {.mean = mean, .out = slice.update, .dtype = slice.dtype, .step = step_.contexts[group].step},
       stream_.handle());
+}
+
+bool GpuCompression::Finishes(const GradientSlice& slice) const {
+  const GpuCompressor* const on_gpu = slice.compressor->gpu();
+  const auto group = static_cast<std::size_t>(slice.parameter_group);
+  return on_gpu != nullptr && on_gpu->FinishesOnGpu(step_.contexts[group]);
 }
 
 void GpuCompression::FetchFindings() {

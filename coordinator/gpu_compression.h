@@ -44,7 +44,7 @@ class GpuCompression {
   // All payloads of a step as one, in the GPU's memory.
   /// Makes room for those of the step, and returns their bytes: the same on all ranks.
   std::size_t PlacePayloads();
-  std::span<const std::byte> payloads() const;
+  std::span<std::byte> payloads();
   /// Payloads that change nothing, of a rank that has no gradients.
   void WriteZeros();
 
@@ -55,8 +55,14 @@ class GpuCompression {
   /// The same of payloads(), of as many ranks, that lie one behind the other on the GPU. They are
   /// not checked: what is none gives a wrong mean.
   void MergeGathered(const std::byte* gathered, int ranks);
-  /// Finishes the mean of a slice for which that is the kernels' work, and delivers it.
+  /// payloads() are the means of all ranks' by now: brings them into the updates, and finishes
+  /// them.
+  void DeliverReduced();
+  /// Finishes the mean of a slice for which that is the kernels' work (Finishes), and delivers it.
   void Finish(const GradientSlice& slice, std::span<const float> mean);
+  /// The same of one on the GPU, which may lie where the update does.
+  void FinishOnGpu(const GradientSlice& slice, const float* mean);
+  bool Finishes(const GradientSlice& slice) const;
 
   /// Asks what the kernels have found out; and tells the compressors, once the stream has come so
   /// far.

@@ -211,12 +211,10 @@ void GradientSlices::LookAt(GradientSlice& slice, std::span<const std::byte> pay
 }
 
 void GradientSlices::Finish(const GradientSlice& slice, std::span<float> mean) const {
-  const StepContext& context = ContextOf(slice);
-  GpuCompressor* const on_gpu = slice.compressor->gpu();
-  if (on_gpu != nullptr && on_gpu->FinishesOnGpu(context)) {
+  if (gpu_compression_ && gpu_compression_->Finishes(slice)) {
     return gpu_compression_->Finish(slice, mean);
   }
-  slice.compressor->Finish(context, mean);
+  slice.compressor->Finish(ContextOf(slice), mean);
   Deliver(slice, mean);
 }
 

@@ -149,6 +149,7 @@ class GradientSlices {
   GpuStream& gpu_stream() { return gpu_->stream(); }
   /// Where kernels compress some of them.
   GpuCompression& gpu_compression() { return *gpu_compression_; }
+  bool has_gpu_compression() const { return gpu_compression_ != nullptr; }
 
   /// False: routes may not touch the slice's gradient and update, but for what follows.
   static bool OnHost(const GradientSlice& slice) { return !slice.on_gpu; }

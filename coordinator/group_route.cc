@@ -7,6 +7,7 @@
 #include "coordinator/gradient_group.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/frame_coder.h"
+#include "coordinator/routes/gpu_array_route.h"
 #include "coordinator/routes/gpu_dense_route.h"
 #include "coordinator/routes/gpu_gather_route.h"
 #include "coordinator/routes/push_frames.h"
@@ -28,10 +29,11 @@ RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
   const Variant& variant = VariantOf(bucket);
   const GradientSlices& gradients = bucket.gradients();
   const bool over_nccl = gradients.step().gpus != nullptr;
+  // NCCL adds up in an order of its own.
+  const bool sums_over_nccl = over_nccl && !coordinator_.settings().deterministic;
   if (variant.plain || variant.schedule.DensePhase(next_step_)) {
-    const bool suits = variant.plain && !coordinator_.settings().deterministic;
-    return over_nccl && suits && GpuDenseRoute::Suits(gradients) ? RouteKind::kGpuDense
-                                                                 : RouteKind::kDense;
+    return sums_over_nccl && GpuDenseRoute::Suits(gradients, variant.plain) ? RouteKind::kGpuDense
+                                                                            : RouteKind::kDense;
   }
   if (FactorRoute::Suits(gradients)) return RouteKind::kFactors;
   if (Wanted(bucket) == Exchange::kPushPull) {
@@ -42,7 +44,10 @@ RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
     const bool suits = PushFrames::Suits(gradients, ranks, gradients.step().density);
     if (!by_links && suits) return RouteKind::kPushPull;
   }
-  if (gradients.summable()) return RouteKind::kArray;
+  if (gradients.summable()) {
+    return sums_over_nccl && GpuArrayRoute::Suits(gradients) ? RouteKind::kGpuArray
+                                                             : RouteKind::kArray;
+  }
   const std::size_t frame_bytes = FrameCoder::MaxBytes(gradients, gradients.step().density);
   switch (Wanted(bucket)) {
     case Exchange::kHostAllgather:

@@ -24,9 +24,10 @@ std::unique_ptr<GpuPacking> PackingOf(GradientSlices& gradients) {
 GpuDenseRoute::GpuDenseRoute(GradientSlices& gradients, ProcessSet& set)
     : Route(gradients), set_(set), packing_(PackingOf(gradients)) {}
 
-bool GpuDenseRoute::Suits(const GradientSlices& gradients) {
-  return std::ranges::all_of(gradients.all(), [](const GradientSlice& slice) {
-    return !GradientSlices::OnHost(slice) && slice.dtype != DType::kFloat64;
+bool GpuDenseRoute::Suits(const GradientSlices& gradients, bool plain) {
+  return std::ranges::all_of(gradients.all(), [plain](const GradientSlice& slice) {
+    const bool finishes = plain || slice.compressor->gpu() != nullptr;
+    return finishes && !GradientSlices::OnHost(slice) && slice.dtype != DType::kFloat64;
   });
 }
 
@@ -82,11 +83,21 @@ void GpuDenseRoute::Pack() {
   packing_->Pack(sources, reinterpret_cast<float*>(staging_.data()), stream.handle());
 }
 
+bool GpuDenseRoute::Finish(const GradientSlice& slice, bool stays) {
+  if (!gradients().has_gpu_compression()) return false;
+  GpuCompression& compression = gradients().gpu_compression();
+  if (!compression.Finishes(slice)) return false;
+  compression.FinishOnGpu(slice, stays ? static_cast<const float*>(slice.update) : Packed(slice));
+  return true;
+}
+
 void GpuDenseRoute::Unpack() {
   std::vector<GpuPacking::Target> targets;
   bool unpacks = false;
   for (const GradientSlice& slice : gradients().all()) {
-    targets.push_back({StaysInPlace(slice) ? nullptr : slice.update, slice.dtype});
+    const bool stays = StaysInPlace(slice);
+    const bool finished = Finish(slice, stays);
+    targets.push_back({stays || finished ? nullptr : slice.update, slice.dtype});
     unpacks |= targets.back().values != nullptr;
   }
   if (!unpacks) return;

@@ -21,8 +21,9 @@ class GpuDenseRoute final : public Route {
   /// The step knows the GPUs of all ranks (GroupStep::gpus).
   GpuDenseRoute(GradientSlices& gradients, ProcessSet& set);
 
-  /// All of these gradients are of types that kernels read, and lie on the GPU.
-  static bool Suits(const GradientSlices& gradients);
+  /// All of these gradients are of types that kernels read, and lie on the GPU; and if they are not
+  /// plain, but in the dense phase of a compressor, kernels finish them.
+  static bool Suits(const GradientSlices& gradients, bool plain);
 
   void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;
@@ -36,6 +37,8 @@ class GpuDenseRoute final : public Route {
   bool StaysInPlace(const GradientSlice& slice) const;
   float* Packed(const GradientSlice& slice) const;
   void Pack();
+  /// Where kernels turn its mean into the update. Returns whether they do.
+  bool Finish(const GradientSlice& slice, bool stays);
   void Unpack();
   /// While the exchange is under way.
   void QueueResults();

@@ -5,6 +5,7 @@
 #include "coordinator/routes/dense_route.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/gather_route.h"
+#include "coordinator/routes/gpu_array_route.h"
 #include "coordinator/routes/gpu_dense_route.h"
 #include "coordinator/routes/gpu_gather_route.h"
 #include "coordinator/routes/host_route.h"
@@ -30,6 +31,7 @@ std::vector<RouteInfo> RouteNames() {
   name(RouteKind::kPushPull) = {"push_pull", "push_pull"};
   name(RouteKind::kServers) = {"push_pull", "servers"};
   name(RouteKind::kGpuDense) = {"allreduce", "nccl_dense"};
+  name(RouteKind::kGpuArray) = {"allreduce", "nccl_summable"};
   name(RouteKind::kGpuGather) = {"allgather", "nccl_gather"};
   return names;
 }
@@ -57,6 +59,8 @@ std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, Proc
       return std::make_unique<ServerRoute>(gradients);
     case RouteKind::kGpuDense:
       return std::make_unique<GpuDenseRoute>(gradients, set);
+    case RouteKind::kGpuArray:
+      return std::make_unique<GpuArrayRoute>(gradients, set);
     case RouteKind::kGpuGather:
       return std::make_unique<GpuGatherRoute>(gradients, set);
   }

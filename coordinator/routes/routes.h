@@ -21,9 +21,10 @@ enum class RouteKind : std::uint8_t {
   kPushPull,
   kServers,
   kGpuDense,
+  kGpuArray,
   kGpuGather
 };
-inline constexpr std::size_t kRouteKinds = 11;
+inline constexpr std::size_t kRouteKinds = 12;
 
 /// What they are called in records, by their value.
 std::vector<RouteInfo> RouteNames();

@@ -35,6 +35,7 @@ const CompressionOptions kDgc = {{"compressor", "dgc"},  {"density", "0.02"},
 
 const CompressionOptions kTopK = {
     {"compressor", "topk"}, {"density", "0.02"}, {"min_elements", "100"}, {"ef", "vanilla"}};
+const CompressionOptions kHalf = {{"compressor", "fp16"}};
 const CompressionOptions kRandomK = {
     {"compressor", "randomk"}, {"density", "0.05"}, {"min_elements", "100"}};
 const CompressionOptions kDithering = {{"compressor", "dithering"}, {"coding", "packed"}};
@@ -73,7 +74,7 @@ TEST_F(GroupOverNccl, OfDgcHasTheBitsOfTheCpu) {
   for (const CompressionOptions& compression :
        {kDgc, DgcWith("momentum", "nesterov"), DgcWith("values", "fp32"),
         DgcWith("clip_norm", "0.5"), DgcWith("momentum_masking", "false"),
-        DgcWith("state_dtype", "bf16")}) {
+        DgcWith("state_dtype", "bf16"), DgcWith("rampup_begin_step", "3")}) {
     SCOPED_TRACE(testing::PrintToString(compression));
     ExpectSame({.tensors = Tensors(), .compression = compression});
   }
@@ -84,10 +85,12 @@ TEST_F(GroupOverNccl, OfCodecsHasTheBitsOfTheCpu) {
       {{"compressor", "topk"}, {"k", "25"}, {"momentum", "nesterov"}, {"momentum_mu", "0.9"}},
       {{"compressor", "onebit"}, {"scaling", "true"}, {"ef", "vanilla"}},
       {{"compressor", "int8"}},
+      {{"compressor", "bf16"}, {"ef", "vanilla"}},
       {{"compressor", "dithering"}, {"coding", "packed"}, {"ef", "vanilla"}},
       {{"compressor", "signum"}}};
   ExpectSame({.tensors = Tensors(), .compression = kTopK});
   ExpectSame({.tensors = Tensors(), .compression = kRandomK});
+  ExpectSame({.tensors = Tensors(), .compression = kHalf});
   for (const CompressionOptions& compression : others) {
     SCOPED_TRACE(testing::PrintToString(compression));
     ExpectSame({.tensors = Tensors(), .compression = compression});
@@ -101,17 +104,17 @@ TEST_F(GroupOverNccl, WithoutCompressionWaitsAtTheGate) {
 
 TEST_F(GroupOverNccl, HasItsResultsInTheOrderOfAStream) {
   const CompressionOptions gated = {{"compressor", "dense"}, {"skip_nonfinite", "true"}};
-  for (const CompressionOptions& compression : {CompressionOptions{}, gated, kDgc}) {
+  for (const CompressionOptions& compression : {CompressionOptions{}, gated, kDgc, kHalf}) {
     SCOPED_TRACE(testing::PrintToString(compression));
     ExpectSame({.tensors = Tensors(), .compression = compression, .waits_in_stream = true});
   }
   ExpectSame(
-      {.tensors = Tensors(), .compression = {{"compressor", "fp16"}}, .waits_in_stream = true},
+      {.tensors = Tensors(), .compression = {{"compressor", "powersgd"}}, .waits_in_stream = true},
       /*over_nccl=*/false);
 }
 
 TEST_F(GroupOverNccl, UpdatesTensorsThatItDidNotUse) {
-  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc, kTopK}) {
+  for (const CompressionOptions& compression : {CompressionOptions{}, kDgc, kHalf, kTopK}) {
     GpuTraining training{.tensors = Tensors(), .compression = compression};
     training.unused = [](int rank, int step, std::size_t tensor) {
       return (static_cast<std::size_t>(rank + step) + tensor) % 3 == 0;
@@ -126,7 +129,7 @@ TEST_F(GroupOverNccl, OfWhatKernelsDoNotDoTravelsThroughTheHost) {
   ExpectSame({.tensors = with_double}, /*over_nccl=*/false);
   ExpectSame({.tensors = Tensors(), .compression = DgcWith("values", "int4")},
              /*over_nccl=*/false);
-  ExpectSame({.tensors = Tensors(), .compression = {{"compressor", "fp16"}}},
+  ExpectSame({.tensors = Tensors(), .compression = {{"compressor", "powersgd"}}},
              /*over_nccl=*/false);
 }
 
@@ -172,7 +175,7 @@ std::vector<std::vector<std::byte>> WithARankThatJoins(const CompressionOptions&
 
 TEST_F(GroupOverNccl, GoesOnWithoutARankThatHasJoined) {
   for (const CompressionOptions& compression :
-       {CompressionOptions{}, kDgc, kTopK, kRandomK, kDithering}) {
+       {CompressionOptions{}, kDgc, kHalf, kTopK, kRandomK, kDithering}) {
     SCOPED_TRACE(testing::PrintToString(compression));
     EXPECT_EQ(WithARankThatJoins(compression, true, 2), WithARankThatJoins(compression, false, 2));
   }

@@ -7,9 +7,8 @@
 #include "coordinator/gradient_group.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/frame_coder.h"
-#include "coordinator/routes/gpu_array_route.h"
 #include "coordinator/routes/gpu_dense_route.h"
-#include "coordinator/routes/gpu_gather_route.h"
+#include "coordinator/routes/gpu_payload_route.h"
 #include "coordinator/routes/push_frames.h"
 #include "coordinator/routes/server_route.h"
 #include "coordinator/routes/split_route.h"
@@ -45,8 +44,8 @@ RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
     if (!by_links && suits) return RouteKind::kPushPull;
   }
   if (gradients.summable()) {
-    return sums_over_nccl && GpuArrayRoute::Suits(gradients) ? RouteKind::kGpuArray
-                                                             : RouteKind::kArray;
+    return sums_over_nccl && GpuPayloadRoute::Suits(gradients) ? RouteKind::kGpuArray
+                                                               : RouteKind::kArray;
   }
   const std::size_t frame_bytes = FrameCoder::MaxBytes(gradients, gradients.step().density);
   switch (Wanted(bucket)) {
@@ -56,7 +55,7 @@ RouteKind GradientGroupImpl::ChooseRoute(const GradientBucket& bucket) const {
       if (SplitRoute::Suits(gradients, set_.size())) return RouteKind::kSplit;
       break;
     case Exchange::kSparseAllgather:
-      if (over_nccl && GpuGatherRoute::Suits(gradients)) return RouteKind::kGpuGather;
+      if (over_nccl && GpuPayloadRoute::Suits(gradients)) return RouteKind::kGpuGather;
       break;
     case Exchange::kPushPull:
       break;

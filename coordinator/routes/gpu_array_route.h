@@ -1,40 +1,25 @@
 #pragma once
 
-#include <cstddef>
 #include <optional>
 
-#include "coordinator/routes/route.h"
+#include "coordinator/routes/gpu_payload_route.h"
 #include "ops/nccl/operations.h"
 
 namespace weir {
 
-class ProcessSet;
-
-/// What ArrayRoute does, where kernels compress all of the bucket's gradients, over NCCL: payloads
-/// are made, averaged and delivered in the memory of GPUs. NCCL rounds sums to their type on the
-/// way, where ArrayRoute rounds once.
-class GpuArrayRoute final : public Route {
+/// What ArrayRoute does, on GPUs, for gradients that are summable. NCCL rounds sums to their type
+/// on the way, where ArrayRoute rounds once.
+class GpuArrayRoute final : public GpuPayloadRoute {
  public:
-  /// The step knows the GPUs of all ranks (GroupStep::gpus).
-  GpuArrayRoute(GradientSlices& gradients, ProcessSet& set) : Route(gradients), set_(set) {}
+  GpuArrayRoute(GradientSlices& gradients, ProcessSet& set) : GpuPayloadRoute(gradients, set) {}
 
-  /// Of gradients that are summable.
-  static bool Suits(const GradientSlices& gradients);
-
-  void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;
-  void Run(BucketStage stage) override;
   bool awaits_gpu(BucketStage stage) const override { return stage == BucketStage::kUnpack; }
   Collective* Bind(std::size_t exchange) override;
-  std::uint64_t wire_bytes() const override { return bytes_; }
 
  private:
-  /// While the exchange is under way.
-  void QueueResults();
+  void Deliver() override;
 
-  ProcessSet& set_;
-  bool empty_ = false;
-  std::size_t bytes_ = 0;
   std::optional<nccl::Allreduce> allreduce_;
 };
 

@@ -1,0 +1,36 @@
+#include "coordinator/routes/gpu_payload_route.h"
+
+#include <algorithm>
+
+#include "coordinator/process_set.h"
+
+namespace weir {
+
+bool GpuPayloadRoute::Suits(const GradientSlices& gradients) {
+  return std::ranges::all_of(gradients.all(), [](const GradientSlice& slice) {
+    return slice.compressor->gpu() != nullptr;
+  });
+}
+
+void GpuPayloadRoute::Prepare(bool empty) {
+  empty_ = empty;
+  GpuCompression& compression = gradients().gpu_compression();
+  bytes_ = compression.PlacePayloads();
+  if (empty) compression.WriteZeros();
+}
+
+void GpuPayloadRoute::Run(BucketStage stage) {
+  if (stage == BucketStage::kCompress) gradients().EncodeAllOnGpu();
+  // What comes after the exchange was queued behind it.
+}
+
+nccl::Communicator& GpuPayloadRoute::communicator() const {
+  return set_.gpu_network().Between(*gradients().step().gpus, gradients().gpu_stream().gpu());
+}
+
+void GpuPayloadRoute::QueueResults() {
+  if (!empty_) Deliver();
+  gradients().ResultsQueued();
+}
+
+}  // namespace weir

@@ -39,6 +39,8 @@ std::vector<CompressionOptions> Codecs() {
           {{"compressor", "randomk"}},
           {{"compressor", "dithering"}, {"coding", "packed"}},
           {{"compressor", "dithering"}, {"coding", "packed"}, {"normalize", "l2"}},
+          {{"compressor", "dithering"}},
+          {{"compressor", "dithering"}, {"normalize", "l2"}},
           {{"compressor", "terngrad"}},
           {{"compressor", "quant3"}}};
 }
@@ -62,22 +64,28 @@ class Bench {
   Bench(const Gpu& gpu, std::size_t n, const CompressionOptions& options)
       : n_(n),
         compressor_(MakeCompressor(options, {"w", Shape{static_cast<std::int64_t>(n)}}), n, gpu),
-        payload_bytes_(NextLine(compressor_.MaxEncodedBytes(kDensity))),
+        payload_room_(NextLine(compressor_.MaxEncodedBytes(kDensity))),
         stream_(gpu),
         gradients_(gpu, n, DType::kFloat32),
-        payloads_(gpu, GpuMemory::Kind::kDevice, kRanks * payload_bytes_),
+        payloads_(gpu, GpuMemory::Kind::kDevice, kRanks * payload_room_),
         mean_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)),
         copy_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)) {
     const GpuCompressor* const one = &compressor_;
     codec_ = MakeBucketOf(*KernelsOf(gpu.library()), {&one, 1});
     for (std::size_t rank = 0; rank < kRanks; ++rank) {
-      received_.push_back({payloads_.data() + rank * payload_bytes_,
+      received_.push_back({payloads_.data() + rank * payload_room_,
                            static_cast<std::uint32_t>(compressor_.EntriesAt(kDensity))});
     }
   }
 
   const GpuCodecRule& rule() const { return std::get<GpuCodecRule>(compressor_.rule()); }
-  std::size_t payload_bytes() const { return payload_bytes_; }
+  /// Of what was encoded last.
+  std::size_t payload_bytes() {
+    std::vector<std::byte> room(compressor_.MaxEncodedBytes(kDensity));
+    stream_.Copy(room.data(), payloads_.data(), room.size());
+    stream_.Await();
+    return compressor_.EncodedBytes(room);
+  }
 
   void Encode() {
     const GpuBucketCompressor::Part part{.gradient = gradients_.Next(),
@@ -89,7 +97,7 @@ class Bench {
   /// All ranks have sent what was encoded last, each in memory of its own.
   void Share() {
     for (std::size_t rank = 1; rank < kRanks; ++rank) {
-      stream_.Copy(payloads_.data() + rank * payload_bytes_, payloads_.data(), payload_bytes_);
+      stream_.Copy(payloads_.data() + rank * payload_room_, payloads_.data(), payload_room_);
     }
     stream_.Await();
   }
@@ -107,7 +115,7 @@ class Bench {
  private:
   const std::size_t n_;
   GpuCompressor compressor_;
-  const std::size_t payload_bytes_;
+  const std::size_t payload_room_;
   GpuStream stream_;
   GpuGradients gradients_;
   GpuMemory payloads_;
@@ -119,6 +127,7 @@ class Bench {
 
 std::string NameOf(const CompressionOptions& options) {
   std::string name = options.at("compressor");
+  if (options.contains("coding")) name += " " + options.at("coding");
   if (options.contains("normalize")) name += " " + options.at("normalize");
   if (options.contains("ef")) name += " ef";
   return name;

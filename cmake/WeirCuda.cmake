@@ -14,6 +14,9 @@ set(WEIR_CUDA_SOURCES
   compression/cuda/dense_momentum.cu
   compression/cuda/dgc_accumulate.cu
   compression/cuda/dgc_bucket.cu
+  compression/cuda/level_merge.cu
+  compression/cuda/level_scale.cu
+  compression/cuda/level_tiles.cu
   compression/cuda/library.cu
   compression/cuda/mean_momentum.cu
   compression/cuda/norms.cu

@@ -81,6 +81,7 @@ class BitReader {
     at_ += zeros < most ? zeros + 1 : most;
     return zeros < most ? zeros : most;
   }
+  std::size_t at() const { return at_; }  ///< Bits before this one.
   /// Whether just the last byte's filling is left, of zeros.
   bool AtEnd() const {
     if (BytesForBits(at_) != bytes_.size()) return false;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <array>
-#include <bit>
 #include <cstdint>
 
 #include "compression/bit_stream.h"
+#include "compression/floor_log2.h"
 
 /// Elias' delta code of numbers from 1 (P. Elias, "Universal codeword sets", 1975), least
 /// significant bit first: with L the bits of the number and M those of L, M - 1 zeros and a one,
@@ -17,8 +17,8 @@ struct EliasDeltaCode {
 };
 
 constexpr EliasDeltaCode EliasDelta(std::uint64_t number) {
-  const auto length = static_cast<unsigned>(std::bit_width(number));
-  const auto prefix = static_cast<unsigned>(std::bit_width(length));
+  const unsigned length = FloorLog2(number) + 1;
+  const unsigned prefix = FloorLog2(length) + 1;
   const std::uint64_t low_length = length - (1u << (prefix - 1));
   const std::uint64_t low_number = number - (std::uint64_t{1} << (length - 1));
   return {std::uint64_t{1} << (prefix - 1) | low_length << prefix | low_number << (2 * prefix - 1),

@@ -4,24 +4,14 @@
 #include <cstdint>
 #include <span>
 
+#include "compression/floor_log2.h"
+
 /// Elias-Fano code of strictly ascending indices (S. Vigna, "Quasi-succinct indices", 2013): the
 /// low l = floor(log2(n / k)) bits of every index, packed; then, from the next byte on, the high
 /// parts in unary: of k + ((n - 1) >> l) bits, bit (index >> l) + i is set for the i-th index. At
 /// most half a bit an index above the entropy, a size that depends on n and k alone, one spelling
 /// for each set. 1 <= k <= n < 2^32. Pure functions, thread-safe.
 namespace weir {
-
-/// floor(log2(x)) of x > 0. std::bit_width is not for what GPUs compute too: of the builtin
-/// function that it calls nvcc makes 0, and says nothing.
-constexpr unsigned FloorLog2(std::uint64_t x) {
-  unsigned log = 0;
-  for (unsigned step = 32; step > 0; step /= 2) {
-    const bool above = x >> step != 0;
-    log += above ? step : 0;
-    x = above ? x >> step : x;
-  }
-  return log;
-}
 
 /// Where the parts lie.
 struct EliasFanoLayout {

@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "common/half.h"
+#include "compression/codecs/quantizer.h"
 #include "compression/dgc_math.h"
 #include "compression/sparse_payload.h"
 
@@ -75,6 +76,12 @@ std::size_t GpuCompressor::EntriesAt(double density) const {
   const auto* const rule = std::get_if<GpuCodecRule>(&rule_);
   if (rule == nullptr || !rule->selects()) return n_;
   return EntriesToSend(n_, density, rule->fixed_count);
+}
+
+std::size_t GpuCompressor::EncodedBytes(std::span<const std::byte> room) const {
+  const auto* const rule = std::get_if<GpuCodecRule>(&rule_);
+  if (rule == nullptr || rule->codec != GpuCodecRule::Codec::kLevels) return room.size();
+  return QuantizerCodec::EncodedBytes(rule->levels, n_, room);
 }
 
 void GpuCompressor::EncodeZeros(double density, std::span<std::byte> payload) const {

@@ -29,6 +29,8 @@ class GpuCompressor final : public Compressor {
   std::size_t elements() const { return n_; }
   /// How many entries of the tensor a payload holds at this density.
   std::size_t EntriesAt(double density) const;
+  /// How many bytes kernels have written, where there is room for MaxEncodedBytes.
+  std::size_t EncodedBytes(std::span<const std::byte> room) const;
   /// A payload that decodes to zeros, MaxEncodedBytes of it.
   void EncodeZeros(double density, std::span<std::byte> payload) const;
   /// The state array of this name, in the GPU's memory; null where there is none.

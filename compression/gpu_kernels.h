@@ -47,7 +47,7 @@ class GpuBucketCompressor {
     std::size_t k = 1;               ///< Entries to send, of n, where some are selected.
     std::int64_t step = 0;           ///< Of StepContext, where numbers are drawn.
     int rank = 0;
-    std::byte* payload = nullptr;  ///< Compressor::MaxEncodedBytes bytes; any alignment.
+    std::byte* payload = nullptr;  ///< Room for Compressor::MaxEncodedBytes; any alignment.
   };
   /// Compressor::Encode: takes the gradients in, writes the payloads, and leaves in the memory what
   /// they lack.

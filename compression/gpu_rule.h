@@ -49,7 +49,7 @@ struct GpuCodecRule {
   std::size_t fixed_count = 0;
   ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
   bool unbiased = false;                   ///< kRandomK: values are sent times n / k.
-  LevelRule levels{};                      ///< kLevels: QuantizerCodec's, kPacked.
+  LevelRule levels{};                      ///< kLevels: QuantizerCodec's.
   std::array<std::uint32_t, 2> key{};      ///< Of CounterRandom, where numbers are drawn.
   Momentum momentum = Momentum::kNone;
   float mu = 0.0f;

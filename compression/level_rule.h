@@ -7,8 +7,8 @@ namespace weir {
 
 inline constexpr int kMostLevels = 127;
 
-/// How levels are written (compression/codecs/level_coding.h): in whichever way is shorter, or
-/// always in equally many bits each, which is several times as fast to write and read.
+/// How levels are written (compression/codecs/level_coding.h): tile by tile in whichever way is
+/// shorter, or always in equally many bits each, which is several times as fast to write and read.
 enum class LevelForm : std::uint8_t { kShorter, kPacked };
 
 struct LevelRule {

@@ -135,7 +135,8 @@ void GpuCompression::WriteZeros() {
 
 GpuCompression::Payload GpuCompression::PayloadOf(const GradientSlice& slice) const {
   const Member& member = MemberOf(slice);
-  return {encoded_.data() + member.payload_at, member.payload_bytes};
+  const Payload room{encoded_.data() + member.payload_at, member.payload_bytes};
+  return room.first(member.compressor->EncodedBytes(room));
 }
 
 void GpuCompression::Undo() {

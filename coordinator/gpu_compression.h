@@ -76,7 +76,7 @@ class GpuCompression {
     GpuCompressor* compressor;
     std::size_t number;             ///< Among those of its kind.
     std::size_t payload_at = 0;     ///< In on_gpu_ and encoded_.
-    std::size_t payload_bytes = 0;  ///< In this step.
+    std::size_t payload_bytes = 0;  ///< At most, in this step.
 
     /// Which kernels do its work.
     std::size_t kind() const { return KindOf(compressor->rule()); }

@@ -24,20 +24,20 @@ std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec&
 const CompressorRegistration kDithering(
     {.name = "dithering",
      .summary = "Every entry, rounded at random to one of a few levels, right on average.",
-     .options =
-         JoinSpecs({FamilySpecs(),
-                    SeedSpecs(),
-                    {{"k", "7", IntegerRule{1, kMostLevels},
-                      "Levels above 0; 1, 3, 7, 15, ... fill 2, 3, 4, 5, ... bits an entry."},
-                     {"partition", "linear", ChoiceRule{{"linear", "natural"}},
-                      "Levels evenly spaced, or powers of two."},
-                     {"normalize", "max", ChoiceRule{{"max", "l2"}},
-                      "The highest level is the largest magnitude, or the L2 norm."},
-                     {"coding", "shorter", ChoiceRule{{"shorter", "packed"}},
-                      "Levels are sent in the shorter of two forms, or all in equally many bits, "
-                      "which is faster, and which kernels of a GPU do."}},
-                    MemorySpecs(),
-                    StepSpecs()}),
+     .options = JoinSpecs(
+         {FamilySpecs(),
+          SeedSpecs(),
+          {{"k", "7", IntegerRule{1, kMostLevels},
+            "Levels above 0; 1, 3, 7, 15, ... fill 2, 3, 4, 5, ... bits an entry."},
+           {"partition", "linear", ChoiceRule{{"linear", "natural"}},
+            "Levels evenly spaced, or powers of two."},
+           {"normalize", "max", ChoiceRule{{"max", "l2"}},
+            "The highest level is the largest magnitude, or the L2 norm."},
+           {"coding", "shorter", ChoiceRule{{"shorter", "packed"}},
+            "Levels are sent, 4,096 at a time, in the shorter of two ways, or all in equally "
+            "many bits, which is faster."}},
+          MemorySpecs(),
+          StepSpecs()}),
      .make = Make,
      .codec = CodecId::kDithering});
 

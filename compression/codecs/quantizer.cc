@@ -30,13 +30,16 @@ QuantizerCodec::QuantizerCodec(CounterRandom random, const Rule& rule)
 }
 
 std::size_t QuantizerCodec::MaxEncodedBytes(std::size_t n, double) const {
-  return kHeader + MaxLevelBytes(n, rule_.levels);
+  return kHeader + MaxLevelBytes(n, rule_.levels, rule_.form);
 }
 
 std::optional<GpuCodecRule> QuantizerCodec::gpu_rule() const {
-  // How long the shorter form is nobody knows beforehand, and one thread after the other reads it.
-  if (rule_.form != LevelForm::kPacked) return std::nullopt;
   return GpuCodecRule{.codec = GpuCodecRule::Codec::kLevels, .levels = rule_, .key = random_.key()};
+}
+
+std::size_t QuantizerCodec::EncodedBytes(const Rule& rule, std::size_t n,
+                                         std::span<const std::byte> room) {
+  return kHeader + LevelBytes(room.subspan(kHeader), n, rule.levels, rule.form);
 }
 
 float QuantizerCodec::ScaleOf(std::span<const float> values) const {

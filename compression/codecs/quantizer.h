@@ -36,6 +36,9 @@ class QuantizerCodec : public Codec {
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
   std::optional<GpuCodecRule> gpu_rule() const override;
 
+  /// How many bytes a sender with this rule wrote of n values, in room for MaxEncodedBytes.
+  static std::size_t EncodedBytes(const Rule& rule, std::size_t n, std::span<const std::byte> room);
+
  private:
   /// What the levels -kMostLevels to kMostLevels stand for.
   using Table = std::array<float, 2 * kMostLevels + 1>;

@@ -40,9 +40,10 @@ TEST(GoldenBytes, RandomIndicesOfASeedAStepAndATensor) {
 }
 
 TEST(GoldenBytes, ADitheredPayload) {
-  test::ExpectAsOnThePage(Sent({{"compressor", "dithering"}, {"k", "7"}}),
-                          "00 00 a0 3f 00 69 34 02 ef bc 79 45 12 ef bc 79 46 23 f0 bd 7a 56 23 e0 "
-                          "bd");
+  test::ExpectAsOnThePage(
+      Sent({{"compressor", "dithering"}, {"k", "7"}}),
+      "00 00 a0 3f 01 14 e0 69 34 02 ef bc 79 45 12 ef bc 79 46 23 f0 bd 7a 56 23 e0 "
+      "bd");
 }
 
 TEST(GoldenBytes, ATernGradPayload) {

@@ -62,12 +62,12 @@ TEST(Quantizer, ValuesOnALevelAreSentAsTheyAre) {
 
 // Of values that are levels, so that nothing is left to chance.
 TEST(Quantizer, TheBytesAreThoseOfTheWireFormatsPage) {
-  test::ExpectAsOnThePage(Encoded(Codec(4), 0, {4, -3, 2, -1, 0}), "00 00 80 40 00 d4 f2 00");
+  test::ExpectAsOnThePage(Encoded(Codec(4), 0, {4, -3, 2, -1, 0}), "00 00 80 40 01 03 e0 d4 f2 00");
   test::ExpectAsOnThePage(Encoded(Codec(4, Spacing::kPowersOfTwo), 0, {4, -2, 1, -0.5f, 0}),
-                          "00 00 80 40 00 d4 f2 00");
+                          "00 00 80 40 01 03 e0 d4 f2 00");
   std::vector<float> one(100);
   one[2] = -4;
-  test::ExpectAsOnThePage(Encoded(Codec(4), 0, one), "00 00 80 40 01 01 00 00 00 da 00");
+  test::ExpectAsOnThePage(Encoded(Codec(4), 0, one), "00 00 80 40 01 02 00 da 00");
 }
 
 TEST(Quantizer, NaturalLevelsArePowersOfTwo) {
@@ -202,7 +202,7 @@ TEST(Quantizer, TheErrorsOfRanksAverageOut) {
 TEST(Quantizer, AFewLevelsTakeAFewBits) {
   for (const auto& [levels, bits] : std::vector<std::pair<int, std::size_t>>{
            {1, 2}, {3, 3}, {4, 4}, {7, 4}, {15, 5}, {127, 8}}) {
-    EXPECT_EQ(Codec(levels).MaxEncodedBytes(800, 1.0), 5 + 100 * bits) << levels;
+    EXPECT_EQ(Codec(levels).MaxEncodedBytes(800, 1.0), 5 + 2 + 100 * bits) << levels;
   }
 }
 
@@ -214,10 +214,11 @@ TEST(Quantizer, AScaleThatNoSenderWritesIsCorrupt) {
               ThrowsMessage<Corrupt>(HasSubstr("the scale is -1")));
   EXPECT_THAT([&] { Codec(7).Check(std::span(payload).first(3), 8); },
               ThrowsMessage<Corrupt>(HasSubstr("there is no scale")));
-  payload = std::vector<std::byte>(Codec(7).MaxEncodedBytes(8, 1.0));
-  EXPECT_NO_THROW(Codec(7).Check(payload, 8));
+  const QuantizerCodec packed(CounterRandom(0, "w"), {.levels = 7, .form = LevelForm::kPacked});
+  payload = std::vector<std::byte>(packed.MaxEncodedBytes(8, 1.0));
+  EXPECT_NO_THROW(packed.Check(payload, 8));
   payload.back() = std::byte{0x10};
-  EXPECT_THAT([&] { Codec(7).Check(payload, 8); },
+  EXPECT_THAT([&] { packed.Check(payload, 8); },
               ThrowsMessage<Corrupt>(HasSubstr("levels of a scale of 0")));
 }
 

@@ -134,6 +134,8 @@ class CodecTwins {
     return values;
   }
   Compressor& cpu(std::size_t i) { return *cpu_[i]; }
+  /// The payload that was encoded last.
+  const Bytes& sent(std::size_t i) const { return sent_[i]; }
 
  private:
   static constexpr auto kUntouched = std::byte{0x5a};

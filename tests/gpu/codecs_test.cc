@@ -1,10 +1,15 @@
 // Kernels of codecs, and of the memories around them: the bits of the CPU.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "common/byte_stream.h"
+#include "compression/codecs/level_tile.h"
 #include "tests/gpu/codec_twins.h"
 
 namespace weir {
@@ -132,6 +137,9 @@ const CompressionOptions kNatural = {{"compressor", "dithering"},
                                      {"k", "15"},
                                      {"partition", "natural"},
                                      {"normalize", "l2"}};
+// In the shorter form: gaps, whose tiles have one part or many, and packed tiles among them.
+const CompressionOptions kShorter = {{"compressor", "dithering"}};
+const CompressionOptions kBare = {{"compressor", "dithering"}, {"normalize", "l2"}};
 const CompressionOptions kTernGrad = {{"compressor", "terngrad"}};
 const CompressionOptions kRandomK = {{"compressor", "randomk"}, {"seed", "3"}};
 const CompressionOptions kTopK = {{"compressor", "topk"}};
@@ -147,6 +155,39 @@ TEST_F(GpuCodecs, NormOfALargeTensorHasTheBitsOfTheCpu) {
     twins.Encode(twins.Random(gradients), ContextOf(0));
     if (HasFatalFailure()) return;
   }
+}
+
+/// The shorter form is written and read by each of its ways: gaps of every number of parts, and
+/// packed.
+TEST_F(GpuCodecs, LevelsOfEveryDensityHaveTheBitsOfTheCpu) {
+  constexpr std::array<unsigned, 7> kPerMille = {1, 40, 75, 170, 340, 700, 1000};
+  std::vector<float> values(kPerMille.size() * kLevelTile - 100);
+  std::mt19937 random(1);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (random() % 1000 >= kPerMille[i / kLevelTile]) continue;
+    values[i] = random() % 2 == 0 ? 1.0f : -1.0f / 127.0f;
+  }
+  CodecTwins twins(api(), kernels(), With(kShorter, {{"k", "127"}}), {values.size()});
+  twins.Encode({values}, ContextOf(0));
+  if (HasFatalFailure()) return;
+  std::vector<unsigned> parts;
+  for (std::size_t t = 0; t < kPerMille.size(); ++t) {
+    const std::byte* const entry =
+        twins.sent(0).data() + sizeof(float) + 1 + t * LevelTileEntry::kBytes;
+    parts.push_back(LevelTileEntry::Of(LoadLittleEndian<std::uint16_t>(entry)).parts_log2);
+  }
+  EXPECT_THAT(parts, testing::ElementsAre(0, 1, 2, 3, 4, 5, LevelTileEntry::kPacked));
+  Gradients gradients(66);
+  twins.Merge(gradients, ContextOf(0));
+}
+
+/// More tiles than a block looks for at a time.
+TEST_F(GpuCodecs, ShorterLevelsOfALargeTensorHaveTheBitsOfTheCpu) {
+  CodecTwins twins(api(), kernels(), kBare, {4096 * kLevelTile + 5000});
+  Gradients gradients(67);
+  twins.Encode(twins.Random(gradients), ContextOf(0));
+  if (HasFatalFailure()) return;
+  twins.Merge(gradients, ContextOf(0));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -173,6 +214,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"natural_norm_ef", With(kNatural, kFeedback)},
         Case{"dithering_127", With(kDithering, {{"k", "127"}})},
         Case{"dithering_of_one", With(kDithering, {{"k", "1"}, {"normalize", "l2"}})},
+        Case{"shorter", kShorter}, Case{"shorter_ef", With(kShorter, kFeedback)},
+        Case{"shorter_127", With(kShorter, {{"k", "127"}})},
+        Case{"shorter_natural", With(With(kShorter, kFeedback), {{"partition", "natural"}})},
+        Case{"bare", kBare}, Case{"bare_ef", With(kBare, kFeedback)},
+        Case{"bare_of_one", With(kBare, {{"k", "1"}})},
+        Case{"bare_127_both", With(With(With(kBare, kFeedback), kNesterov), {{"k", "127"}})},
         Case{"terngrad", kTernGrad}, Case{"terngrad_ef", With(kTernGrad, kFeedback)},
         Case{"quant3", {{"compressor", "quant3"}}},
         Case{"quant3_both", With(With({{"compressor", "quant3"}}, kFeedback), kNesterov)},

@@ -122,7 +122,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"onebit", {{"compressor", "onebit"}, {"scaling", "true"}, {"ef", "vanilla"}}},
         Case{"topk", {{"compressor", "topk"}, {"ef", "vanilla"}, {"min_elements", "0"}}},
         Case{"randomk", {{"compressor", "randomk"}, {"ef", "vanilla"}, {"min_elements", "0"}}},
-        Case{"dithering", {{"compressor", "dithering"}, {"coding", "packed"}, {"ef", "vanilla"}}}),
+        Case{"dithering", {{"compressor", "dithering"}, {"coding", "packed"}, {"ef", "vanilla"}}},
+        Case{"shorter", {{"compressor", "dithering"}, {"ef", "vanilla"}}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 using GpuGraphsOfOthers = OnGpu<testing::Test>;

@@ -87,6 +87,7 @@ TEST_F(GroupOverNccl, OfCodecsHasTheBitsOfTheCpu) {
       {{"compressor", "int8"}},
       {{"compressor", "bf16"}, {"ef", "vanilla"}},
       {{"compressor", "dithering"}, {"coding", "packed"}, {"ef", "vanilla"}},
+      {{"compressor", "dithering"}, {"normalize", "l2"}, {"ef", "vanilla"}},
       {{"compressor", "signum"}}};
   ExpectSame({.tensors = Tensors(), .compression = kTopK});
   ExpectSame({.tensors = Tensors(), .compression = kRandomK});

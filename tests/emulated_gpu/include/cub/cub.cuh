@@ -33,6 +33,13 @@ class BlockScan {
     T sum;
     ExclusiveSum(value, before, sum);
   }
+  template <typename Operation>
+  void ExclusiveScan(T value, T& before, T initial, Operation operation) {
+    storage_.values[threadIdx.x] = value;
+    __syncthreads();
+    before = initial;
+    for (unsigned t = 0; t < threadIdx.x; ++t) before = operation(before, storage_.values[t]);
+  }
 
  private:
   TempStorage& storage_;

@@ -64,7 +64,8 @@ __device__ void WritePacked(const std::int8_t* levels, unsigned width, LevelByte
 }
 
 __device__ void WriteGaps(const GapWriter& gaps, LevelBytes& bytes, std::byte* slot) {
-  for (unsigned w = threadIdx.x; w * 4 < gaps.entry().bytes; w += kThreads) bytes.words[w] = 0;
+  const unsigned end = LevelShift(slot) + gaps.entry().bytes;
+  for (unsigned w = threadIdx.x; w * 4 < end; w += kThreads) bytes.words[w] = 0;
   __syncthreads();
   gaps.WriteTo(bytes.words, LevelShift(slot));
   __syncthreads();

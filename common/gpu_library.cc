@@ -33,17 +33,24 @@ GpuLibrary GpuLibrary::Load(const std::string& given) {
   const std::string path = given.empty() ? OwnPath() : given;
   GpuLibrary library;
   if (!std::filesystem::exists(path)) {
-    library.trouble_ = "there is no " + path + ": build it with the preset cuda, which takes nvcc";
+    library.trouble_ = "there is no " + path + ": " +
+                       (given.empty() ? "build it with the preset cuda, which takes nvcc"
+                                      : "set WEIR_GPU_LIBRARY to where it is, or leave it out");
     return library;
   }
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    library.trouble_ = dlerror();
+    library.trouble_ = "it cannot be loaded (" + std::string(dlerror()) + ")";
+    if (!given.empty()) library.trouble_ += ": WEIR_GPU_LIBRARY has to name libweir_cuda.so";
     return library;
   }
   using Entry = const GpuApi* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(handle, "weir_gpu_api"));
-  const GpuApi* const api = entry == nullptr ? nullptr : entry();
+  if (entry == nullptr) {
+    library.trouble_ = path + " is no library of Weir's: it has no weir_gpu_api";
+    return library;
+  }
+  const GpuApi* const api = entry();
   if (api == nullptr || api->version != GpuApi::kVersion) {
     library.trouble_ = path + " is of another version of Weir: build and install both together";
     return library;

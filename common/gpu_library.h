@@ -11,7 +11,7 @@ namespace weir {
 /// with and without a GPU. Thread-safe.
 struct GpuApi {
   /// Of all tables: a library of another one is not used.
-  static constexpr std::uint32_t kVersion = 6;
+  static constexpr std::uint32_t kVersion = 7;
   std::uint32_t version = 0;
 
   /// GPUs that this process can use; 0 where there are none, and `trouble` says why.

@@ -38,7 +38,7 @@ std::vector<OptionSpec> DgcSpecs() {
        "WEIR_FUSION_THRESHOLD allows."},
       {"state_dtype", "fp32", ChoiceRule{{"fp32", "bf16"}},
        "How a tensor's momentum and velocity are kept: bf16, rounded at random, takes half the "
-       "memory on a GPU, and on the CPU has the same results."},
+       "memory on a GPU; the CPU rounds to the same bits, and saves no memory."},
   };
 }
 
@@ -90,6 +90,13 @@ void RefuseStateType(const ParsedOptions& options) {
   if (options.Choice("momentum") == "adam") {
     options.Refuse("state_dtype",
                    "is for u and v, and momentum=adam has other state: leave it out");
+  }
+  if (const ValueType values = ValueTypeOf(options);
+      values != ValueType::kFloat16 && values != ValueType::kFloat32) {
+    options.Refuse(
+        "state_dtype",
+        "is for values=fp16 or fp32: what is left of an entry that is sent in fewer bits "
+        "is no bf16. Leave one of them out");
   }
   if (SelectsByBucket(options)) {
     options.Refuse(

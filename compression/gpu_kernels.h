@@ -32,8 +32,8 @@ struct GpuMean {
 
 /// What the compressors of a bucket's tensors do, for all tensors in one launch of each kernel.
 /// Nothing waits for the GPU, and nothing is allocated while the counts of entries stay as they
-/// are. Not thread-safe. Encode and MergeMean are called when the GPU has done what was asked for
-/// before. Spans are in the order of the tensors.
+/// are. Not thread-safe. Encode is called when the GPU has done what was asked for before; one
+/// MergeMean may be queued behind it. Spans are in the order of the tensors.
 class GpuBucketCompressor {
  public:
   virtual ~GpuBucketCompressor() = default;
@@ -56,6 +56,11 @@ class GpuBucketCompressor {
   /// Compressor::Revert of the last Encode; nothing if that was done already.
   virtual void Undo(void* stream) = 0;
 
+  /// Makes room for payloads of so many ranks and, by tensor, so many entries (GpuMean::Payload).
+  /// MergeMean of such payloads then allocates nothing and does not wait for the GPU, so that it
+  /// can be queued behind an exchange.
+  virtual void ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks,
+                            void* stream) = 0;
   /// Compressor::MergeMean, and its Finish outside the dense phase.
   virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
 

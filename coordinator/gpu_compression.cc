@@ -91,7 +91,9 @@ void GpuCompression::EncodeFrom(const SourceOf& source_of) {
                                     .payload = on_gpu_.data() + member.payload_at});
   }
   for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
-    if (kernels_[kind]) kernels_[kind]->Encode(parts[kind], stream_.handle());
+    if (!kernels_[kind]) continue;
+    sent_[kind] = true;
+    kernels_[kind]->Encode(parts[kind], stream_.handle());
   }
 }
 
@@ -142,10 +144,29 @@ GpuCompression::Payload GpuCompression::PayloadOf(const GradientSlice& slice) co
 void GpuCompression::Undo() {
   const GpuScope scope(stream_.gpu());
   ForgetRestored();
-  for (const auto& kernels : kernels_) {
-    if (kernels) kernels->Undo(stream_.handle());
+  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
+    if (sent_[kind]) kernels_[kind]->Undo(stream_.handle());
   }
+  sent_ = {};
   stream_.Await();
+}
+
+void GpuCompression::ReserveMerge(std::size_t ranks) {
+  const GpuScope scope(stream_.gpu());
+  ByKind<std::vector<std::size_t>> entries;
+  for (const Member& member : members_) {
+    entries[member.kind()].push_back(member.compressor->EntriesAt(step_.density));
+  }
+  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
+    if (kernels_[kind]) kernels_[kind]->ReserveMerge(entries[kind], ranks, stream_.handle());
+  }
+}
+
+bool GpuCompression::undoes_from_payloads() const {
+  return std::ranges::any_of(members_, [](const Member& member) {
+    const auto* const codec = std::get_if<GpuCodecRule>(&member.compressor->rule());
+    return codec != nullptr && codec->feedback;
+  });
 }
 
 std::vector<std::vector<GpuMean::Payload>> GpuCompression::Upload(
@@ -192,7 +213,16 @@ void GpuCompression::MergeGathered(const std::byte* gathered, int ranks) {
   MergePlaced(placed);
 }
 
-void GpuCompression::DeliverReduced() { MergeGathered(on_gpu_.data(), 1); }
+void GpuCompression::DeliverReduced(const std::byte* sums, std::size_t divisor) {
+  // As of one rank that has sent the sum, and others that have sent nothing.
+  std::vector<std::vector<GpuMean::Payload>> placed(members_.size());
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    placed[m].resize(divisor);
+    placed[m].front() = {sums + members_[m].payload_at,
+                         static_cast<std::uint32_t>(members_[m].slice->elements)};
+  }
+  MergePlaced(placed);
+}
 
 void GpuCompression::MergePlaced(std::span<const std::vector<GpuMean::Payload>> placed) {
   const GpuScope scope(stream_.gpu());

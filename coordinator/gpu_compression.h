@@ -38,8 +38,10 @@ class GpuCompression {
   void EncodeOnGpu();
   /// What the last one has made of a slice.
   Payload PayloadOf(const GradientSlice& slice) const;
-  /// What was sent counts as not sent.
+  /// What was sent since Keep counts as not sent.
   void Undo();
+  /// What was sent is sent.
+  void Keep() { sent_ = {}; }
 
   // All payloads of a step as one, in the GPU's memory.
   /// Makes room for those of the step, and returns their bytes: the same on all ranks.
@@ -48,6 +50,12 @@ class GpuCompression {
   /// Payloads that change nothing, of a rank that has no gradients.
   void WriteZeros();
 
+  /// Makes room for what MergeGathered or DeliverReduced does with payloads of so many ranks, so
+  /// that it waits for nothing. After EncodeOnGpu.
+  void ReserveMerge(std::size_t ranks);
+  /// Whether Undo needs payloads() as they were made.
+  bool undoes_from_payloads() const;
+
   // Results are in the updates once the stream has come so far.
   /// Brings the means of what all ranks have sent, by rank then slice, into the updates, and
   /// finishes them. The payloads are checked.
@@ -55,9 +63,9 @@ class GpuCompression {
   /// The same of payloads(), of as many ranks, that lie one behind the other on the GPU. They are
   /// not checked: what is none gives a wrong mean.
   void MergeGathered(const std::byte* gathered, int ranks);
-  /// payloads() are the means of all ranks' by now: brings them into the updates, and finishes
-  /// them.
-  void DeliverReduced();
+  /// The sums of all ranks' payloads(), made by NCCL: brings them, divided by `divisor`, into the
+  /// updates, and finishes them.
+  void DeliverReduced(const std::byte* sums, std::size_t divisor);
   /// Finishes the mean of a slice for which that is the kernels' work (Finishes), and delivers it.
   void Finish(const GradientSlice& slice, std::span<const float> mean);
   /// The same of one on the GPU, which may lie where the update does.
@@ -108,6 +116,7 @@ class GpuCompression {
   template <typename T>
   using ByKind = std::array<T, kGpuKinds>;
   ByKind<std::unique_ptr<GpuBucketCompressor>> kernels_;
+  ByKind<bool> sent_{};  ///< Since Keep.
 
   GpuMemory on_gpu_;       ///< This rank's payloads.
   std::size_t bytes_ = 0;  ///< Of all of them.

@@ -59,10 +59,10 @@ void GpuOffers::Offer(const Gpu& gpu, Request& request) {
   if (library.api() != nullptr) {
     request.gpu = NameOf(gpu);
   } else if (request.gpu_alone) {
-    throw InvalidArgument("'" + request.name +
-                              "' is to travel over NCCL (WEIR_GPU_TRANSPORT=nccl), but " +
-                              library.trouble(),
-                          {request.name, {}, "submit"});
+    throw InvalidArgument(
+        "'" + request.name + "' is to travel over NCCL (WEIR_GPU_TRANSPORT=nccl), but " +
+            library.trouble() + ": install NCCL, name it in WEIR_NCCL_LIBRARY, or leave nccl out",
+        {request.name, {}, "submit"});
   } else {
     TellWhyStaged(library.trouble());
   }

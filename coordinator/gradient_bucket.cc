@@ -37,6 +37,7 @@ void GradientBucket::Prepare(RouteKind kind, bool empty) {
   missing_.store(gradients_.all().size(), std::memory_order_relaxed);
   first_ns.store(0, std::memory_order_relaxed);
   delivered_ = false;
+  changed_ = false;
 }
 
 void GradientBucket::SetStages(bool empty) {
@@ -77,6 +78,7 @@ void GradientBucket::Done() {
 }
 
 void GradientBucket::Failed(const std::exception_ptr& error) {
+  changed_ = gradients_.ResultsAreInMemory();
   try {
     gradients_.AwaitDelivery();  // Stages may have left work in its stream.
     gradients_.Revert();

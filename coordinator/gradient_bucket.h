@@ -31,6 +31,8 @@ class GradientBucket final : public Bucket {
   std::vector<GradientSlice>& slices() { return gradients_.all(); }
   /// The run since Prepare has ended well: results are delivered, and what was sent is sent.
   bool delivered() const { return delivered_; }
+  /// That, or it has ended in a way in which compressors' memory is not what it was before.
+  bool changed() const { return delivered_ || changed_; }
   /// When it has.
   std::int64_t delivered_ns() const { return delivered_ns_; }
   /// Counts a submission. True for the one that completes the bucket.
@@ -81,6 +83,7 @@ class GradientBucket final : public Bucket {
   std::vector<BucketStage> stages_;
   std::atomic<std::size_t> missing_ = 0;
   bool delivered_ = false;
+  bool changed_ = false;
   std::int64_t delivered_ns_ = 0;
   std::vector<Handle> handles_of_step_;
   Handle queued_ = kNoHandle;

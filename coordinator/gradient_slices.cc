@@ -250,6 +250,7 @@ void GradientSlices::AwaitDelivery() {
 void GradientSlices::ResultsQueued() {
   if (!results_) results_ = std::make_unique<GpuEvent>(gpu_->stream().gpu());
   results_->Record(gpu_->stream().handle());
+  results_queued_ = true;
   on_results_queued_();
 }
 
@@ -262,7 +263,16 @@ void GradientSlices::LetWait(void* stream) const {
 void GradientSlices::Keep() {
   encoded_ = 0;
   gpu_encoded_ = false;
+  results_queued_ = false;
+  if (gpu_compression_) gpu_compression_->Keep();
   if (gpu_) gpu_->Forget();
+}
+
+bool GradientSlices::ResultsAreInMemory() const {
+  return results_queued_ && gpu_compression_ &&
+         std::ranges::any_of(slices_, [this](const GradientSlice& slice) {
+           return gpu_compression_->Finishes(slice);
+         });
 }
 
 void GradientSlices::Revert() {

@@ -167,6 +167,9 @@ class GradientSlices {
 
   /// Nothing is encoded yet, or what was sent is sent.
   void Keep();
+  /// Since Keep, kernels were asked to change compressors' memory by what an exchange brings:
+  /// should that have failed, by anything. Revert does not take it back.
+  bool ResultsAreInMemory() const;
   /// The exchange failed: what was encoded counts as not sent.
   void Revert();
 
@@ -196,7 +199,8 @@ class GradientSlices {
   std::function<void()> on_results_queued_;
   std::unique_ptr<GpuCompression> gpu_compression_;
   bool gpu_encoded_ = false;  ///< In this step.
-  Payloads of_slice_;         ///< By sender.
+  bool results_queued_ = false;
+  Payloads of_slice_;  ///< By sender.
 };
 
 }  // namespace weir

@@ -58,13 +58,13 @@ void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
                           "' in the middle of a step: call EndStep and WaitStep first");
   }
   coordinator_.Fence();
-  const auto delivered = std::ranges::count_if(buckets_, &GradientBucket::delivered);
-  if (delivered == 0) return;
-  throw InvalidArgument(std::string(call) + " of '" + spec_.name + "' after step " +
-                        std::to_string(step().step) + " ended when " + std::to_string(delivered) +
-                        " of its " + std::to_string(buckets_.size()) +
-                        " buckets were exchanged: the state is neither that before the step nor "
-                        "that after it. Go on from the last checkpoint");
+  const auto changed = std::ranges::count_if(buckets_, &GradientBucket::changed);
+  if (changed == 0) return;
+  throw InvalidArgument(
+      std::string(call) + " of '" + spec_.name + "' after step " + std::to_string(step().step) +
+      " ended when " + std::to_string(changed) + " of its " + std::to_string(buckets_.size()) +
+      " buckets were exchanged, or nearly: the state is neither that before the step nor "
+      "that after it. Go on from the last checkpoint");
 }
 
 void GradientGroupImpl::CopyVelocity(std::size_t index, std::span<float> velocity) const {

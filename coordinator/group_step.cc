@@ -211,6 +211,8 @@ void GradientGroupImpl::EndStep() {
   if (phase_ != Phase::kOpen) {
     throw InvalidArgument("EndStep of '" + spec_.name + "' without BeginStep");
   }
+  // Who hears of the end lets go of gradients that the network thread may still be reading.
+  if (coordinator_.ended()) coordinator_.Fence();
   coordinator_.ThrowIfEnded();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (places_[i].submitted.exchange(true, std::memory_order_acq_rel)) continue;

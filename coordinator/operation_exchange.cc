@@ -196,7 +196,7 @@ std::span<std::byte> OperationExchange::Discard(std::size_t tensor, std::size_t 
   }
   discarded_.push_back(std::make_unique_for_overwrite<std::byte[]>(bytes));
   return {discarded_.back().get(), bytes};
-} catch (const std::bad_alloc&) {
+} catch (const std::exception&) {  // The host says bad_alloc, a GPU what CUDA says.
   const Request& request = submission_->request;
   throw Error("no memory for the " + std::to_string(bytes) + " bytes that other ranks send to '" +
                   request.tensor_name(tensor) + "'; make it smaller, or gather it in parts",

@@ -54,6 +54,7 @@ CodecBucket::CodecBucket(std::span<const GpuCodecTensor> tensors)
   tensors_.Upload(nullptr);
   non_finite_.Clear(nullptr);
   Check(cudaStreamSynchronize(nullptr));  // What comes next may be in another stream.
+  Load(FinishKernel);
 }
 
 CodecView CodecBucket::View() const {
@@ -91,6 +92,13 @@ void CodecBucket::Undo(void* stream) {
   if (!sent_) return;
   PutBack(View(), static_cast<cudaStream_t>(stream));
   sent_ = false;
+}
+
+void CodecBucket::ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks,
+                               void* stream) {
+  CheckCount(entries.size());
+  payloads_.Reserve(entries.size(), ranks, static_cast<cudaStream_t>(stream));
+  Reserve(entries, ranks, static_cast<cudaStream_t>(stream));
 }
 
 void CodecBucket::MergeMean(std::span<const GpuMean> means, void* stream) {

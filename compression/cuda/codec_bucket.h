@@ -19,6 +19,7 @@ class CodecBucket : public GpuBucketCompressor {
  public:
   void Encode(std::span<const Part> parts, void* stream) final;
   void Undo(void* stream) final;
+  void ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks, void* stream) final;
   void MergeMean(std::span<const GpuMean> means, void* stream) final;
   void Finish(std::size_t tensor, const DenseMean& mean, void* stream) final;
   void Forget(void* stream) override;
@@ -38,6 +39,9 @@ class CodecBucket : public GpuBucketCompressor {
   virtual void Send(const CodecView& view, std::span<const Part> parts, cudaStream_t stream) = 0;
   /// Adds what the payloads decode to to the errors.
   virtual void PutBack(const CodecView& view, cudaStream_t stream) = 0;
+  /// What Merge needs beside the table of payloads: nothing, for most.
+  virtual void Reserve(std::span<const std::size_t> /*entries*/, std::size_t /*ranks*/,
+                       cudaStream_t /*stream*/) {}
   /// Compressor::MergeMean, and its Finish outside the dense phase.
   virtual void Merge(const CodecView& view, const CodecMeans& received,
                      std::span<const GpuMean> means, cudaStream_t stream) = 0;

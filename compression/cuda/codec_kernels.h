@@ -111,6 +111,10 @@ void AddToErrors(const CodecView& view, float sign, cudaStream_t stream) {
   Launch(AddToErrorKernel<Codec>, view.tile_count, stream, view, sign);
 }
 template <typename Codec>
+void LoadMergeMeans() {
+  Load(MergeKernel<Codec>);
+}
+template <typename Codec>
 void MergeMeans(const CodecView& view, const CodecMeans& received, cudaStream_t stream) {
   Launch(MergeKernel<Codec>, view.tile_count, stream, view, received);
 }
@@ -119,7 +123,9 @@ void MergeMeans(const CodecView& view, const CodecMeans& received, cudaStream_t 
 template <typename Codec>
 class OnePassBucket final : public CodecBucket {
  public:
-  explicit OnePassBucket(std::span<const GpuCodecTensor> tensors) : CodecBucket(tensors) {}
+  explicit OnePassBucket(std::span<const GpuCodecTensor> tensors) : CodecBucket(tensors) {
+    LoadMergeMeans<Codec>();
+  }
 
  private:
   void Send(const CodecView& view, std::span<const Part>, cudaStream_t stream) override {

@@ -109,7 +109,9 @@ __global__ void __launch_bounds__(kThreads) RoundKernel(CodecView view, LevelSlo
 class LevelBucket final : public CodecBucket {
  public:
   explicit LevelBucket(std::span<const GpuCodecTensor> tensors)
-      : CodecBucket(tensors), scales_(tensors.size(), tiles()), places_(tensors, tiles()) {}
+      : CodecBucket(tensors), scales_(tensors.size(), tiles()), places_(tensors, tiles()) {
+    LoadMergeLevels();
+  }
 
  private:
   void Send(const CodecView& view, std::span<const Part>, cudaStream_t stream) override {
@@ -119,6 +121,9 @@ class LevelBucket final : public CodecBucket {
   }
   void PutBack(const CodecView& view, cudaStream_t stream) override {
     PutBackLevels(view, places_.own(), stream);
+  }
+  void Reserve(std::span<const std::size_t>, std::size_t ranks, cudaStream_t stream) override {
+    places_.Reserve(ranks, stream);
   }
   void Merge(const CodecView& view, const CodecMeans& received, std::span<const GpuMean>,
              cudaStream_t stream) override {

@@ -50,8 +50,10 @@ __device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part
                                 std::size_t at, std::uint32_t& non_finite) {
   Four values;
   for (unsigned i = 0; i < kFour; ++i) {
-    values.x[i] = TakeEntry(tensor, part, four.gradient.x[i], four.momentum.x[i], four.error.x[i],
-                            non_finite);
+    std::uint32_t seen = 0;
+    values.x[i] =
+        TakeEntry(tensor, part, four.gradient.x[i], four.momentum.x[i], four.error.x[i], seen);
+    if (at + i < tensor.n) non_finite += seen;  // A scale of inf makes NaN of the 0 beyond it.
   }
   if (tensor.momentum != nullptr) Store(four.momentum, tensor.momentum, at, tensor.n);
   return values;

@@ -112,7 +112,9 @@ class OneBitBucket final : public CodecBucket {
       : CodecBucket(tensors),
         tiles_(ElementsOf(tensors), kSumTile),
         first_(tiles_.FirstOfEach()),
-        sums_(tiles_.size()) {}
+        sums_(tiles_.size()) {
+    LoadMergeMeans<OneBit>();
+  }
 
  private:
   void Send(const CodecView& view, std::span<const Part>, cudaStream_t stream) override {

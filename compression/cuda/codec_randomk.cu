@@ -165,7 +165,11 @@ class RandomKBucket final : public CodecBucket {
         sent_(tensors.size()),
         received_(tensors.size()),
         steps_(tensors.size()),
-        largest_(tensors.size()) {}
+        largest_(tensors.size()) {
+    Load(FindStepKernel);
+    Load(ClearMeansKernel);
+    Load(MergeKernel);
+  }
 
  private:
   static std::vector<RandomDraw::Tensor> DrawnOf(std::span<const GpuCodecTensor> tensors) {
@@ -201,6 +205,9 @@ class RandomKBucket final : public CodecBucket {
     Launch(PutBackKernel, View().draw.tile_count, stream, view, View());
   }
 
+  void Reserve(std::span<const std::size_t> entries, std::size_t, cudaStream_t stream) override {
+    SetCounts(entries, stream);  // Those that were sent: nothing is lost.
+  }
   void Merge(const CodecView& view, const CodecMeans& received, std::span<const GpuMean> means,
              cudaStream_t stream) override {
     for (std::size_t i = 0; i < means.size(); ++i) {

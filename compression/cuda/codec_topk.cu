@@ -78,6 +78,10 @@ class TopKBucket final : public CodecBucket {
     sparse_.Send(stream);
   }
   void PutBack(const CodecView&, cudaStream_t stream) override { sparse_.PutBack(stream); }
+  void Reserve(std::span<const std::size_t> entries, std::size_t ranks,
+               cudaStream_t stream) override {
+    sparse_.ReserveMerge(entries, ranks, stream);
+  }
   void Merge(const CodecView&, const CodecMeans&, std::span<const GpuMean> means,
              cudaStream_t stream) override {
     sparse_.Merge(means, stream);

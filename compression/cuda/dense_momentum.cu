@@ -127,6 +127,8 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
     tiles_ = TileTable(sizes, kTile);
     statuses_.Clear(nullptr);
     Check(cudaStreamSynchronize(nullptr));
+    Load(MergeKernel);
+    LoadApplyMomentum();
   }
 
   void Encode(std::span<const Part> parts, void* stream) override {
@@ -155,6 +157,9 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
     sent_ = false;
   }
 
+  void ReserveMerge(std::span<const std::size_t>, std::size_t ranks, void* stream) override {
+    payloads_.Reserve(statuses_.size(), ranks, static_cast<cudaStream_t>(stream));
+  }
   void MergeMean(std::span<const GpuMean> means, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
     CheckCount(means.size());

@@ -34,7 +34,7 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& par
     for (unsigned i = 0; i < kFour; ++i) {
       const float scaled = g[step].x[i] * part.scale;
       const bool finite = IsFinite(scaled);
-      seen.non_finite += finite ? 0 : 1;
+      seen.non_finite += finite || at + i >= n ? 0 : 1;
       v[step].x[i] += AdvanceMomentum(kMomentum, tensor.m, finite ? scaled : 0.0f, u[step].x[i]);
     }
     std::uint32_t for_u[kFour] = {};

@@ -12,7 +12,9 @@ namespace {
 
 class DgcBucket final : public GpuBucketCompressor {
  public:
-  explicit DgcBucket(std::span<const GpuDgcTensor> tensors) : sparse_(tensors) {}
+  explicit DgcBucket(std::span<const GpuDgcTensor> tensors) : sparse_(tensors) {
+    LoadApplyMomentum();
+  }
 
   void Encode(std::span<const Part> parts, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
@@ -22,6 +24,10 @@ class DgcBucket final : public GpuBucketCompressor {
 
   void Undo(void* stream) override { sparse_.PutBack(static_cast<cudaStream_t>(stream)); }
 
+  void ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks,
+                    void* stream) override {
+    sparse_.ReserveMerge(entries, ranks, static_cast<cudaStream_t>(stream));
+  }
   void MergeMean(std::span<const GpuMean> means, void* stream) override {
     sparse_.Merge(means, static_cast<cudaStream_t>(stream));
   }

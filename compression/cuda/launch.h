@@ -33,6 +33,14 @@ void Launch(void (*kernel)(Parameters...), std::size_t blocks, cudaStream_t stre
   Check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
 }
 
+/// Loads a kernel now. CUDA would do that at its first launch, and may then wait for all kernels
+/// that run (CUDA C++ Programming Guide, "Lazy Loading"): behind a collective, for other ranks.
+template <typename... Parameters>
+void Load(void (*kernel)(Parameters...)) {
+  cudaFuncAttributes attributes{};
+  Check(cudaFuncGetAttributes(&attributes, kernel));
+}
+
 /// Blocks for kernels whose threads go through n elements in strides of the whole grid. Enough to
 /// fill a GPU of 160 processors with 8 blocks each: more would be launched in turns.
 inline std::size_t BlocksFor(std::size_t n) {

@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(kThreads)
 void PutBackLevels(const CodecView& view, const LevelOffsets& offsets, cudaStream_t stream) {
   Launch(PutBackKernel, view.tile_count, stream, view, offsets);
 }
+void LoadMergeLevels() { Load(MergeKernel); }
 void MergeLevels(const CodecView& view, const CodecMeans& means, const LevelOffsets& offsets,
                  cudaStream_t stream) {
   Launch(MergeKernel, view.tile_count, stream, view, means, offsets);

@@ -10,6 +10,8 @@ namespace weir::cuda {
 /// Adds what the parts' payloads decode to to the errors.
 void PutBackLevels(const CodecView& view, const LevelOffsets& offsets, cudaStream_t stream);
 
+/// Its kernel (Load).
+void LoadMergeLevels();
 /// The means of payloads of levels.
 void MergeLevels(const CodecView& view, const CodecMeans& means, const LevelOffsets& offsets,
                  cudaStream_t stream);

@@ -98,13 +98,16 @@ void LevelPlaces::MoveTiles(const CodecView& view, cudaStream_t stream) {
   Launch(MoveKernel, view.tile_count, stream, view, slots(), own());
 }
 
+void LevelPlaces::Reserve(std::size_t ranks, cudaStream_t stream) {
+  if (!used() || received_.size() == own_.size() * ranks) return;
+  Check(cudaStreamSynchronize(stream));  // It may still be read.
+  received_ = DeviceArray<std::uint64_t>(own_.size() * ranks);
+}
+
 LevelOffsets LevelPlaces::Find(const CodecView& view, const CodecMeans& received,
                                cudaStream_t stream) {
   if (!used()) return {nullptr, received.ranks};
-  if (received_.size() != own_.size() * received.ranks) {
-    Check(cudaStreamSynchronize(stream));  // It may still be read.
-    received_ = DeviceArray<std::uint64_t>(own_.size() * received.ranks);
-  }
+  Reserve(received.ranks, stream);
   Launch(FindKernel, first_.size() * received.ranks, stream, view,
          Payloads{received.payloads, received.ranks}, first_.device(), received_.data());
   return {received_.data(), received.ranks};

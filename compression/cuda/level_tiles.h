@@ -91,6 +91,8 @@ class LevelPlaces {
   void MoveTiles(const CodecView& view, cudaStream_t stream);
   /// Of the parts' payloads, once they are moved.
   LevelOffsets own() const { return {own_.data(), 1}; }
+  /// Makes room for those of so many ranks: Find does not wait then.
+  void Reserve(std::size_t ranks, cudaStream_t stream);
   /// Of these.
   LevelOffsets Find(const CodecView& view, const CodecMeans& received, cudaStream_t stream);
 

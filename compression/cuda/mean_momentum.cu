@@ -23,6 +23,8 @@ __global__ void __launch_bounds__(kThreads) ApplyMomentumKernel(MeanMomentum ste
 
 }  // namespace
 
+void LoadApplyMomentum() { Load(ApplyMomentumKernel); }
+
 void ApplyMomentum(const MeanMomentum& step, cudaStream_t stream) {
   Launch(ApplyMomentumKernel, BlocksFor(step.n), stream, step);
 }

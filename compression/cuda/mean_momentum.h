@@ -34,5 +34,7 @@ struct MeanMomentum {
   unsigned long long* non_finite;  ///< Counts what was not.
 };
 void ApplyMomentum(const MeanMomentum& step, cudaStream_t stream);
+/// Its kernel (Load).
+void LoadApplyMomentum();
 
 }  // namespace weir::cuda

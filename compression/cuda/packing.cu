@@ -67,6 +67,7 @@ class Packing final : public GpuPacking {
     }
     places_.Upload(nullptr);
     Check(cudaStreamSynchronize(nullptr));
+    Load(UnpackKernel);
   }
 
   void Pack(std::span<const Source> sources, float* packed, void* stream) override {

@@ -14,12 +14,15 @@ namespace weir::cuda {
 /// Where the payloads of all ranks lie, by tensor, then rank; null of a rank that sent nothing.
 class PayloadTable {
  public:
+  /// So that Set of as many does not wait.
+  void Reserve(std::size_t tensors, std::size_t ranks, cudaStream_t stream) {
+    if (payloads_.size() == tensors * ranks) return;
+    Check(cudaStreamSynchronize(stream));  // It may still read what is freed here.
+    payloads_ = SharedArray<const std::byte*>(tensors * ranks);
+  }
   void Set(std::span<const GpuMean> means, cudaStream_t stream) {
     const std::size_t ranks = means.front().payloads.size();
-    if (payloads_.size() != means.size() * ranks) {
-      Check(cudaStreamSynchronize(stream));  // It may still read what is freed here.
-      payloads_ = SharedArray<const std::byte*>(means.size() * ranks);
-    }
+    Reserve(means.size(), ranks, stream);
     for (std::size_t i = 0; i < means.size(); ++i) {
       for (std::size_t rank = 0; rank < ranks; ++rank) {
         payloads_.host()[i * ranks + rank] = means[i].payloads[rank].bytes;

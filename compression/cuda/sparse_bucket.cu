@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -174,6 +175,12 @@ void SparseBucket::PutBack(cudaStream_t stream) {
   if (!sent_) return;
   weir::cuda::PutBack(View(), jobs_.device(), jobs_.host().size(), stream);
   sent_ = false;
+}
+
+void SparseBucket::ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks,
+                                cudaStream_t stream) {
+  const std::size_t of_a_rank = std::accumulate(entries.begin(), entries.end(), std::size_t{0});
+  merge_.Reserve(count(), ranks, of_a_rank * ranks, stream);
 }
 
 void SparseBucket::ForgetThresholds(cudaStream_t stream) {

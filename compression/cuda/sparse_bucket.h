@@ -35,6 +35,8 @@ class SparseBucket {
   /// The next step guesses no threshold.
   void ForgetThresholds(cudaStream_t stream);
 
+  /// GpuBucketCompressor::ReserveMerge.
+  void ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks, cudaStream_t stream);
   void Merge(std::span<const GpuMean> means, cudaStream_t stream) {
     merge_.Run(View(), means, stream);
   }

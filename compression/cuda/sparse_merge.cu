@@ -114,6 +114,23 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
+SparseMerge::SparseMerge() {
+  Load(DecodeKernel);
+  Load(MergeKernel);
+}
+
+void SparseMerge::Reserve(std::size_t tensors, std::size_t ranks, std::size_t entries,
+                          cudaStream_t stream) {
+  const bool fits = sources_.size() == tensors * ranks && targets_.size() == tensors &&
+                    indices_.size() >= entries && values_.size() >= entries;
+  if (fits) return;
+  Check(cudaStreamSynchronize(stream));  // It may still read what is freed here.
+  sources_ = SharedArray<Source>(tensors * ranks);
+  targets_ = SharedArray<Target>(tensors);
+  indices_ = DeviceArray<std::uint32_t>(entries);
+  values_ = DeviceArray<float>(entries);
+}
+
 void SparseMerge::Run(const SparseBucketView& bucket, std::span<const GpuMean> means,
                       cudaStream_t stream) {
   if (means.size() != bucket.tensor_count) throw std::runtime_error("not one mean for each tensor");
@@ -122,14 +139,7 @@ void SparseMerge::Run(const SparseBucketView& bucket, std::span<const GpuMean> m
   for (const GpuMean& mean : means) {
     for (const GpuMean::Payload& payload : mean.payloads) entries += payload.entries;
   }
-  const bool grows = sources_.host().size() != means.size() * ranks || indices_.size() < entries;
-  if (grows) {
-    Check(cudaStreamSynchronize(stream));
-    sources_ = SharedArray<Source>(means.size() * ranks);
-    targets_ = SharedArray<Target>(means.size());
-    indices_ = DeviceArray<std::uint32_t>(entries);
-    values_ = DeviceArray<float>(entries);
-  }
+  Reserve(means.size(), ranks, entries, stream);
   std::size_t first = 0;
   for (std::size_t i = 0; i < means.size(); ++i) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {

@@ -17,6 +17,10 @@ namespace weir::cuda {
 /// shared memory. Writes each entry of the mean once.
 class SparseMerge {
  public:
+  SparseMerge();
+
+  /// Makes room for so many parts, and entries of all together: Run of them does not wait.
+  void Reserve(std::size_t tensors, std::size_t ranks, std::size_t entries, cudaStream_t stream);
   /// Of a bucket's tensors, in their order.
   void Run(const SparseBucketView& bucket, std::span<const GpuMean> means, cudaStream_t stream);
 

@@ -18,6 +18,8 @@ std::span<const BucketStage> GpuGatherRoute::stages() const {
   return kStages;
 }
 
+std::size_t GpuGatherRoute::merged_ranks() const { return static_cast<std::size_t>(set().size()); }
+
 void GpuGatherRoute::Deliver() {
   gradients().gpu_compression().MergeGathered(gathered_.data(), set().size());
 }

@@ -20,6 +20,7 @@ class GpuGatherRoute final : public GpuPayloadRoute {
 
  private:
   void Deliver() override;
+  std::size_t merged_ranks() const override;
 
   GpuMemory gathered_;  ///< All ranks' payloads, by rank.
   std::optional<nccl::Allgather> allgather_;

@@ -20,7 +20,10 @@ void GpuPayloadRoute::Prepare(bool empty) {
 }
 
 void GpuPayloadRoute::Run(BucketStage stage) {
-  if (stage == BucketStage::kCompress) gradients().EncodeAllOnGpu();
+  if (stage == BucketStage::kCompress) {
+    gradients().EncodeAllOnGpu();
+    gradients().gpu_compression().ReserveMerge(merged_ranks());
+  }
   // What comes after the exchange was queued behind it.
 }
 

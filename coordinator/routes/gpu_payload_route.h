@@ -34,8 +34,11 @@ class GpuPayloadRoute : public Route {
   void QueueResults();
 
  private:
-  /// Turns what was exchanged into updates.
+  /// Turns what was exchanged into updates. Belongs to the network thread, so it may not wait for
+  /// the exchange, behind which it is queued.
   virtual void Deliver() = 0;
+  /// Whose payloads it merges: so many ranks'.
+  virtual std::size_t merged_ranks() const = 0;
 
   ProcessSet& set_;
   bool empty_ = false;

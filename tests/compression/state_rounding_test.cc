@@ -130,6 +130,11 @@ TEST(DgcWithBFloat16State, IsRefusedWhereStateIsSomethingElse) {
       ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("state_dtype"), HasSubstr("momentum=adam"))));
   EXPECT_THAT(
       [&] {
+        MakeCompressor(Dgc({{"values", "int8"}}), tensor);
+      },
+      ThrowsMessage<InvalidArgument>(AllOf(HasSubstr("state_dtype"), HasSubstr("values=fp16"))));
+  EXPECT_THAT(
+      [&] {
         MakeCompressor(Dgc({{"selection", "bucket"}}), tensor);
       },
       ThrowsMessage<InvalidArgument>(

@@ -1,5 +1,6 @@
 #include "tests/emulated_gpu/nccl.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,7 @@ struct Group {
   std::vector<std::vector<Call>> calls;  ///< By rank.
   std::size_t missing;                   ///< Ranks that have not made it.
   std::optional<std::vector<std::vector<Result>>> results;
+  bool fails = false;  ///< In its middle: what is received is anything.
 };
 
 /// A communicator of all its ranks. Guarded by TheMutex.
@@ -36,6 +38,8 @@ struct World {
   int ranks = 0;
   int joined = 0;
   bool aborted = false;  ///< By one of them: nothing gets through any more.
+  bool failed = false;
+  int members = 0;                                         ///< That have neither left nor aborted.
   std::map<std::uint64_t, std::shared_ptr<Group>> groups;  ///< That some rank has not made.
   std::vector<Factors> factors;
 };
@@ -46,7 +50,14 @@ struct Member {
   std::uint64_t groups = 0;  ///< So many has this rank made,
   std::shared_ptr<Group> last;
   int operators = kFirstOperator;
+  bool told_of_launch = false;  ///< Of the one that failed.
 };
+
+/// Groups of calls until one fails; 0: none does.
+int& UntilFailure() {
+  static int until = 0;
+  return until;
+}
 
 std::map<std::uint64_t, std::shared_ptr<World>>& Worlds() {
   static auto* const worlds = new std::map<std::uint64_t, std::shared_ptr<World>>;
@@ -89,7 +100,8 @@ void Run(const World& world, Group& group, std::size_t rank,
       Fail(error.what());
     }
   }
-  for (const Result& result : (*group.results)[rank]) {
+  for (Result& result : (*group.results)[rank]) {
+    if (group.fails) std::ranges::fill(result.bytes, std::byte{0x66});
     std::memcpy(result.to, result.bytes.data(), result.bytes.size());
   }
 }
@@ -162,6 +174,7 @@ Code ncclCommInitRankConfig(Comm* comm, int ranks, UniqueId id, int rank, Config
     world->factors.resize(static_cast<std::size_t>(ranks));
   }
   ++world->joined;
+  ++world->members;
   *comm = reinterpret_cast<Comm>(new Member{.world = world, .rank = rank});
   return Code::kInProgress;
 }
@@ -170,6 +183,8 @@ Code ncclCommFinalize(Comm) { return Code::kSuccess; }
 
 Code ncclCommDestroy(Comm comm) {
   const std::scoped_lock lock(TheMutex());
+  World& world = *MemberOf(comm).world;
+  if (--world.members == 0 && world.failed) HoldSoon(false);
   delete &MemberOf(comm);
   return Code::kSuccess;
 }
@@ -182,8 +197,18 @@ Code ncclCommAbort(Comm comm) {
 
 Code ncclCommGetAsyncError(Comm comm, Code* error) {
   const std::scoped_lock lock(TheMutex());
-  *error = InProgress(MemberOf(comm)) ? Code::kInProgress : Code::kSuccess;
+  Member& member = MemberOf(comm);
+  *error = InProgress(member) ? Code::kInProgress : Code::kSuccess;
+  // It was launched before it failed.
+  const bool failed = member.world->failed && *error == Code::kSuccess;
+  if (failed && std::exchange(member.told_of_launch, true)) *error = Code::kRemoteError;
   return Code::kSuccess;
+}
+
+/// For tests: of the groups of calls that are complete from now on, this one fails.
+void EmulatedNcclFailAt(int group) {
+  const std::scoped_lock lock(TheMutex());
+  UntilFailure() = group;
 }
 
 Code ncclRedOpCreatePreMulSum(RedOp* op, void* scalar, DataType type, ScalarResidence, Comm comm) {
@@ -265,6 +290,10 @@ Code ncclGroupEnd() {
     return Code::kInProgress;
   }
   world->groups.erase(member.groups++);
+  if (UntilFailure() > 0 && --UntilFailure() == 0) {
+    world->failed = member.last->fails = true;
+    HoldSoon(true);  // Until all have aborted it: it is stuck.
+  }
   Launch(world, member.last);
   return Code::kSuccess;
 }

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "common/half.h"
@@ -57,19 +58,24 @@ T Combine(nccl::RedOp op, T a, T b) {
   }
 }
 
-/// Of type T, which is Wide while it is combined.
+/// Of type T, which is Wide while it is combined. As NCCL does it, a 16-bit average is a sum of
+/// what was multiplied by 1 / N first, and all of that has 16 bits.
 template <typename T, typename Wide>
 void Reduce(const std::vector<const std::byte*>& ins, std::size_t count, nccl::RedOp op,
             const std::vector<double>& factors, std::byte* out, Wide (*widen)(T),
             T (*narrow)(Wide)) {
   for (std::size_t i = 0; i < count; ++i) {
     Wide sum{};
+    const bool narrow_average = op == nccl::kAverage && !std::is_same_v<T, Wide>;
+    const auto ranks = static_cast<Wide>(ins.size());
+    const auto share = narrow_average ? widen(narrow(Wide{1} / ranks)) : Wide{1};
     for (std::size_t r = 0; r < ins.size(); ++r) {
-      const Wide value =
+      auto value =
           static_cast<Wide>(widen(Load<T>(ins[r] + i * sizeof(T))) * static_cast<Wide>(factors[r]));
+      if (narrow_average) value = widen(narrow(static_cast<Wide>(value * share)));
       sum = r == 0 ? value : Combine(op, sum, value);
     }
-    if (op == nccl::kAverage) sum /= static_cast<Wide>(ins.size());
+    if (op == nccl::kAverage && !narrow_average) sum /= ranks;
     Store(out + i * sizeof(T), narrow(sum));
   }
 }

@@ -43,12 +43,19 @@ class Runner {
     }
     added_.notify_one();
   }
+  void Hold(bool holds) {
+    {
+      const std::scoped_lock lock(mutex_);
+      holds_ = holds;
+    }
+    added_.notify_one();
+  }
 
  private:
   void Run() {
     for (;;) {
       std::unique_lock lock(mutex_);
-      added_.wait(lock, [this] { return !streams_.empty(); });
+      added_.wait(lock, [this] { return !streams_.empty() && !holds_; });
       const std::shared_ptr<Stream> stream = std::move(streams_.front());
       streams_.pop_front();
       lock.unlock();
@@ -60,7 +67,12 @@ class Runner {
   std::mutex mutex_;
   std::condition_variable added_;
   std::deque<std::shared_ptr<Stream>> streams_;
+  bool holds_ = false;
 };
+Runner& TheRunner() {
+  static auto* const runner = new Runner;
+  return *runner;
+}
 
 }  // namespace
 
@@ -130,9 +142,8 @@ void RunAll() {
   for (const auto& stream : DefaultStreams()) RunUntil(*stream, stream->given);
 }
 
-void RunSoon(const std::shared_ptr<Stream>& stream) {
-  static Runner* const runner = new Runner;
-  runner->Add(stream);
-}
+void RunSoon(const std::shared_ptr<Stream>& stream) { TheRunner().Add(stream); }
+
+void HoldSoon(bool holds) { TheRunner().Hold(holds); }
 
 }  // namespace weir::emulated

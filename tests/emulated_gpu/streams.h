@@ -53,5 +53,7 @@ void RunUntil(Stream& stream, std::uint64_t done);
 void RunAll();
 /// Another thread does all that the stream holds now.
 void RunSoon(const std::shared_ptr<Stream>& stream);
+/// What RunSoon is asked for waits until this is taken back.
+void HoldSoon(bool holds);
 
 }  // namespace weir::emulated

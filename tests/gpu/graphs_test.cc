@@ -47,10 +47,20 @@ class Step {
     gradient_.Write(MakeGradient(values, DType::kFloat32).bytes);
   }
   void Give() {
+    Encode();
+    Merge();
+  }
+  void Encode() {
     const GpuBucketCompressor::Part part{.gradient = gradient_.data(),
                                          .k = compressor_.EntriesAt(kDensity),
                                          .payload = static_cast<std::byte*>(payload_.data())};
     bucket_->Encode({&part, 1}, program_.stream.handle());
+  }
+  void ReserveMerge() {
+    const std::size_t entries = compressor_.EntriesAt(kDensity);
+    bucket_->ReserveMerge({&entries, 1}, payloads_.size(), program_.stream.handle());
+  }
+  void Merge() {
     const GpuMean mean{.payloads = payloads_, .mean = mean_.data()};
     bucket_->MergeMean({&mean, 1}, program_.stream.handle());
   }
@@ -101,6 +111,27 @@ TEST_P(GpuGraphs, OfAStepDoWhatTheStepDoes) {
     if (i == 2) graph = Captured(program, step);
   }
   gpu.release_graph(graph);
+}
+
+/// Behind an exchange nobody may wait: not even in the first step.
+TEST_P(GpuGraphs, OfAFirstMergeTakeNothingThatWasNotReserved) {
+  Program program(0);
+  const GpuApi& gpu = program.gpu.api();
+  Step step(program, GetParam().options);
+  Gradients gradients(72);
+  step.SetGradient(gradients.Of(kElements));
+  step.Encode();
+  step.ReserveMerge();
+  void* const graph = gpu.capture(
+      program.stream.handle(), [](void* data) { static_cast<Step*>(data)->Merge(); }, &step);
+  gpu.launch(graph, program.stream.handle());
+  const std::vector<std::byte> mean = step.Mean();
+  gpu.release_graph(graph);
+  Step twin(program, GetParam().options);
+  Gradients same(72);
+  twin.SetGradient(same.Of(kElements));
+  twin.Give();
+  EXPECT_EQ(mean, twin.Mean());
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -98,6 +98,25 @@ TEST_F(GroupOverNccl, OfCodecsHasTheBitsOfTheCpu) {
   }
 }
 
+using ThreeOverNccl = OnGpuEach<3>;
+
+/// A third is no bf16: what is averaged by multiplying with one is off by 0.2 %.
+TEST_F(ThreeOverNccl, AveragesOfBFloat16AreRight) {
+  constexpr std::size_t kExact = 85;  // Thrice as much is exact in bf16, too.
+  GpuTraining training{
+      .tensors = {{"w", Shape{kExact}}}, .compression = {{"compressor", "bf16"}}, .ranks = 3};
+  training.steps = 1;
+  training.spoil = [](int, int, std::size_t, std::span<float> gradient) {
+    for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(i + 1);
+  };
+  std::vector<float> expected(kExact);
+  training.spoil(0, 0, 0, expected);
+  const std::vector<Trained> found = Train(training, OwnGpu);
+  for (const Trained& trained : found) {
+    EXPECT_EQ(trained.updates[0], MakeGradient(expected, DType::kFloat32).bytes);
+  }
+}
+
 TEST_F(GroupOverNccl, WithoutCompressionWaitsAtTheGate) {
   ExpectSame(
       {.tensors = Tensors(), .compression = {{"compressor", "dense"}, {"skip_nonfinite", "true"}}});

@@ -1,6 +1,7 @@
 """Tensors of CUDA devices. On a GPU where there is one; and on the emulated one (tests/emulated_gpu/),
 which WEIR_GPU_LIBRARY names: its memory is the CPU's, so that tensors need only be said to lie there."""
 
+import gc
 import os
 
 import pytest
@@ -80,6 +81,21 @@ def test_results_of_other_sizes_are_made_by_pytorch(on_gpu, rank, monkeypatch):
     results = [hvd.allgather(tensor), *hvd.grouped_allgather([tensor, tensor[:, :1].contiguous()])]
     assert [result.data_ptr() for result in results] == [one.data_ptr() for one in made]
     assert [tuple(one.shape) for one in made] == [tuple(result.shape) for result in results]
+
+
+def test_while_pytorch_makes_a_result_nothing_is_collected(on_gpu, rank, monkeypatch):
+    # What is garbage may wait for the engine, in whose thread this is.
+    collects = []
+    maker_for = _tensors.maker_for
+
+    def noted(tensor):
+        make = maker_for(tensor)
+        return lambda shape: collects.append(gc.isenabled()) or make(shape)
+
+    monkeypatch.setattr(_tensors, "maker_for", noted)
+    hvd.allgather(on_gpu(torch.ones(rank + 1, 3)))
+    assert collects == [False]
+    assert gc.isenabled()
 
 
 def test_many_at_once_while_python_works(on_gpu, rank, size):

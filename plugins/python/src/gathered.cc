@@ -29,10 +29,30 @@ Gathered::Held Hold(nb::object object) {
           }};
 }
 
+/// Nothing is collected as garbage meanwhile: what goes with it may wait for the engine, as a
+/// gradient group does, and so for this thread.
+class CollectsNothing {
+ public:
+  CollectsNothing() : collector_(nb::module_::import_("gc")) {
+    collects_ = nb::cast<bool>(collector_.attr("isenabled")());
+    collector_.attr("disable")();
+  }
+  ~CollectsNothing() {
+    if (collects_) collector_.attr("enable")();
+  }
+  CollectsNothing(const CollectsNothing&) = delete;
+  CollectsNothing& operator=(const CollectsNothing&) = delete;
+
+ private:
+  const nb::module_ collector_;
+  bool collects_ = false;
+};
+
 /// Has a tensor made for the result, and returns its memory.
 void* Made(const nb::object& make, Gathered::Memory& memory) {
   const nb::gil_scoped_acquire interpreter;
   try {
+    const CollectsNothing during;
     nb::object tensor = make(memory.dims);
     const auto address = nb::cast<std::uintptr_t>(tensor.attr("data_ptr")());
     memory.tensor = Hold(std::move(tensor));

@@ -52,7 +52,10 @@ class Group {
 
   nb::bytes Save() const {
     std::ostringstream out;
-    group().Save(out);
+    {
+      const nb::gil_scoped_release blocking;  // It waits for the GPU, or the engine's end.
+      group().Save(out);
+    }
     const std::string text = std::move(out).str();
     return nb::bytes(text.data(), text.size());
   }
@@ -139,10 +142,12 @@ void BindGradientGroup(nb::module_& module) {
           [](Group& self, const std::vector<float>& rates, float loss_scale) {
             self.group().BeginStep({.learning_rates = rates, .loss_scale = loss_scale});
           },
-          arg("learning_rates"), arg("loss_scale"))
+          arg("learning_rates"), arg("loss_scale"), nb::call_guard<nb::gil_scoped_release>())
       .def("submit", &Group::Submit, arg("index"), arg("gradient"), arg("update"),
            arg("place") = kOnCpu)
-      .def("end_step", [](Group& self) { self.group().EndStep(); })
+      .def(
+          "end_step", [](Group& self) { self.group().EndStep(); },
+          nb::call_guard<nb::gil_scoped_release>())
       .def(
           "wait_in_stream",
           [](Group& self, std::uintptr_t stream) {
@@ -162,7 +167,7 @@ void BindGradientGroup(nb::module_& module) {
                                       : 0;
             self.group().CopyVelocity(index, {reinterpret_cast<float*>(address), elements});
           },
-          arg("index"), arg("velocity"))
+          arg("index"), arg("velocity"), nb::call_guard<nb::gil_scoped_release>())
       .def("close", &Group::Close, nb::call_guard<nb::gil_scoped_release>())
       .def("save", &Group::Save)
       .def("load", &Group::Load, arg("own"))

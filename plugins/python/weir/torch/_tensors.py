@@ -70,9 +70,11 @@ def maker_for(tensor: torch.Tensor) -> Maker:
         return None
     dtype, device = tensor.dtype, tensor.device
     stream = torch.cuda.current_stream(device) if tensor.is_cuda else None
+    gpu = tensor.get_device() if tensor.is_cuda else -1  # That of no GPU changes nothing.
 
     def make(shape: Sequence[int]) -> torch.Tensor:
-        with torch.cuda.stream(stream):
+        # The stream alone would leave this thread, and a context, on the first GPU.
+        with torch.cuda.device(gpu), torch.cuda.stream(stream):
             return torch.empty(shape, dtype=dtype, device=device)
 
     return make

@@ -8,7 +8,8 @@ namespace weir {
 
 nccl::Communicator& GpuNetwork::Between(const std::vector<std::string>& gpus, const Gpu& gpu) {
   std::unique_ptr<nccl::Communicator>& one = communicators_[gpus];
-  if (!one) one = std::make_unique<nccl::Communicator>(offers_.api(), ranks_, gpu);
+  if (!one)
+    one = std::make_unique<nccl::Communicator>(offers_.api(), ranks_, gpu, offers_.patience());
   return *one;
 }
 

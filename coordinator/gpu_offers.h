@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -27,6 +28,14 @@ class GpuOffers {
   /// Of the NCCL that this process uses. Only after Offer has offered something.
   const nccl::Api& api() const { return *library_->api(); }
 
+  /// How long NCCL may take to connect ranks without a warning; 0: as long as it wants.
+  std::chrono::nanoseconds patience() const {
+    constexpr double kForEver = 1e9;  // What a count of nanoseconds holds.
+    const double wanted = settings_.stall_check ? settings_.stall_warning_seconds : 0.0;
+    const double seconds = wanted < kForEver ? wanted : kForEver;
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(seconds));
+  }
   /// Tells people, once, why tensors that could have travelled over NCCL do not.
   void TellWhyStaged(const std::string& why);
 

@@ -3,7 +3,9 @@
 #include <cstring>
 #include <thread>
 
+#include "common/clock.h"
 #include "common/half.h"
+#include "common/log.h"
 #include "ops/nccl/launch.h"
 #include "ops/nccl/reduction.h"
 #include "weir/error.h"
@@ -37,8 +39,13 @@ Scalar ScalarOf(DataType type, double value) {
 
 }  // namespace
 
-Communicator::Communicator(const Api& api, Transport& transport, const Gpu& gpu)
-    : api_(api), transport_(transport), stream_(gpu), id_exchange_(transport, sizeof(UniqueId)) {}
+Communicator::Communicator(const Api& api, Transport& transport, const Gpu& gpu,
+                           std::chrono::nanoseconds patience)
+    : api_(api),
+      transport_(transport),
+      stream_(gpu),
+      id_exchange_(transport, sizeof(UniqueId)),
+      patience_(patience) {}
 
 Communicator::~Communicator() { Abort(); }
 
@@ -47,6 +54,7 @@ void Communicator::Check(Result result) const {
   std::string text = std::string("NCCL: ") + api_.get_error_string(result);
   const char* const last = comm_ == nullptr ? nullptr : api_.get_last_error(comm_);
   if (last != nullptr && *last != '\0') text += std::string(": ") + last;
+  text += " (NCCL_DEBUG=INFO says more; --gpu-transport mpi-staged goes without it)";
   const bool others = result == Result::kRemoteError || result == Result::kSystemError;
   if (others) throw PeerLost(text, {"", {}, "exchange"});
   throw Error(text, {"", {transport_.JobRank(rank())}, "exchange"});
@@ -82,11 +90,23 @@ void Communicator::Connect() {
   config.max_ctas = kMostBlocks;
   Check(api_.comm_init_rank_config(&comm_, size(), id_, rank(), &config));
   stage_ = Stage::kConnects;
+  warning_due_ns_ = patience_.count() == 0 ? 0 : NowNs() + patience_.count();
+}
+
+void Communicator::WarnIfSlow() {
+  if (stage_ != Stage::kConnects || warning_due_ns_ == 0 || NowNs() < warning_due_ns_) return;
+  warning_due_ns_ = 0;
+  LogWarning(
+      "NCCL has not connected the GPUs of {} ranks in {:g} s. Its ports may be blocked, or its "
+      "interface be the wrong one (--network-interface; NCCL_DEBUG=INFO says what it does); "
+      "--gpu-transport mpi-staged goes without it",
+      size(), std::chrono::duration<double>(patience_).count());
 }
 
 void Communicator::Poll() {
   if (stage_ == Stage::kId && id_exchange_.Poll()) Connect();
-  if (comm_ == nullptr || in_progress()) return;
+  if (comm_ == nullptr) return;
+  if (in_progress()) return WarnIfSlow();
   if (stage_ == Stage::kConnects) stage_ = Stage::kReady;
   if (stage_ != Stage::kReady) return;
   stream_.Check();  // Of a GPU that fails no signal comes.

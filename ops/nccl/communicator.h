@@ -32,8 +32,10 @@ class Communicator {
  public:
   static constexpr int kMostBlocks = 16;
 
-  /// `transport` is the group's. All must outlive this.
-  Communicator(const Api& api, Transport& transport, const Gpu& gpu);
+  /// `transport` is the group's. All must outlive this. A warning says so when the ranks have not
+  /// connected in `patience`; 0: none does.
+  Communicator(const Api& api, Transport& transport, const Gpu& gpu,
+               std::chrono::nanoseconds patience);
   /// Aborts what was not closed.
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -72,6 +74,7 @@ class Communicator {
   enum class Stage { kIdle, kId, kConnects, kReady, kClosed };
 
   void Connect();
+  void WarnIfSlow();
   /// What NCCL says of the communicator; throws for an error.
   bool in_progress() const;
   void IssueNext();
@@ -83,6 +86,8 @@ class Communicator {
   UniqueId id_{};
   Comm comm_ = nullptr;
   Stage stage_ = Stage::kIdle;
+  const std::chrono::nanoseconds patience_;
+  std::int64_t warning_due_ns_ = 0;  ///< While they connect; 0: none is.
   std::deque<Launch*> queue_;
   Launch* launching_ = nullptr;
   std::map<std::pair<DataType, double>, RedOp> scaled_sums_;

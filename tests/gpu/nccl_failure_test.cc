@@ -1,4 +1,5 @@
-// NCCL that fails in the middle of a gradient's exchange, which a real one does not do when asked.
+// NCCL that is slow, or fails in the middle of a gradient's exchange, which a real one does not do
+// when asked.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,13 +29,16 @@ constexpr int kRanks = 2;
 const Shape kShape{20, 30};
 constexpr std::size_t kElements = 600;
 
-/// The next exchange that the ranks make fails.
-void FailNext() {
+/// Tells the emulated NCCL what to do.
+void Tell(const char* function, int number) {
   void* const library = dlopen(TestedGpuLibraryPath(), RTLD_NOW | RTLD_NOLOAD);
-  const auto fail_at = reinterpret_cast<void (*)(int)>(dlsym(library, "EmulatedNcclFailAt"));
-  ASSERT_NE(fail_at, nullptr);
-  fail_at(1);
+  const auto call = reinterpret_cast<void (*)(int)>(dlsym(library, function));
+  ASSERT_NE(call, nullptr);
+  call(number);
 }
+
+/// The next exchange that the ranks make fails.
+void FailNext() { Tell("EmulatedNcclFailAt", 1); }
 
 /// A rank, and its only gradient.
 class Trainer {
@@ -106,6 +110,22 @@ TEST_F(NcclThatFails, LeavesWhatWasNotSentInTheErrors) {
       EXPECT_THAT(state.arrays[0].values, testing::Each(1.0f / 3.0f)) << "rank " << rank;
     }
   }
+}
+
+TEST_F(NcclThatFails, ToConnectIsToldWithWhatGoesWithoutIt) {
+  Settings settings = OnTestedGpu();
+  settings.stall_warning_seconds = 0.001;
+  Tell("EmulatedNcclIsSlow", 5000);
+  testing::internal::CaptureStderr();
+  RunLocal(
+      kRanks,
+      [](Engine& engine) {
+        Trainer(engine, {{"compressor", "fp16"}}).Step(1.0f);
+      },
+      settings);
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told, HasSubstr("NCCL has not connected the GPUs of 2 ranks in 0.001 s"));
+  EXPECT_THAT(told, HasSubstr("--gpu-transport mpi-staged goes without it"));
 }
 
 TEST_F(NcclThatFails, LeavesNoStateToSaveWhereMomentumHasTakenInWhatCame) {

@@ -98,6 +98,11 @@ SavedState Collect(std::span<const NamedCompressor> compressors) {
 
 namespace {
 
+constexpr const char* kOtherOptions =
+    ": was it saved with other tensors, or with another \"compressor\", \"momentum\" or \"ef\"? "
+    "Give "
+    "what it was saved with";
+
 using Copies = std::vector<std::pair<const SavedArray*, std::span<float>>>;
 
 /// What goes where. Throws InvalidArgument when something is left over on either side.
@@ -109,7 +114,9 @@ Copies Match(const SavedState& state, std::span<const NamedCompressor> compresso
     for (const Compressor::StateArray& array : compressor->State()) {
       const Key key{tensor, array.name};
       const auto found = saved.find(key);
-      if (found == saved.end()) throw InvalidArgument("saved state has no " + Quoted(key));
+      if (found == saved.end()) {
+        throw InvalidArgument("saved state has no " + Quoted(key) + kOtherOptions);
+      }
       const std::size_t size = found->second->values.size();
       if (size != array.values.size()) {
         throw InvalidArgument("saved state: " + Quoted(key) + " has " + std::to_string(size) +
@@ -122,7 +129,7 @@ Copies Match(const SavedState& state, std::span<const NamedCompressor> compresso
   }
   if (!saved.empty()) {
     throw InvalidArgument("saved state: " + Quoted(saved.begin()->first) +
-                          " belongs to nothing in this job");
+                          " belongs to nothing in this job" + kOtherOptions);
   }
   return copies;
 }

@@ -100,9 +100,12 @@ def restore(optimizer: Any, state: State) -> None:
     for exchange, saved in fused:
         exchange.load(saved.numpy().tobytes(), own)
     if not own and any(exchange.compression for exchange, _ in fused):
+        rank, size = optimizer._weir_place[:2]
+        lost = ("save state_dict() on every rank to keep it exactly" if size == state["size"] else
+                f"the state is of {state['size']} ranks and there are {size} now, so what the others "
+                "of them had is left out")
         warnings.warn(f"what rank {state['rank']} of {state['size']} had not sent yet stands in "
-                      f"for what rank {optimizer._weir_place[0]} had: save state_dict() on every rank to keep "
-                      "it exactly")
+                      f"for what rank {rank} had: {lost}")
     for slot in optimizer._weir_slots.values():
         if slot.name in state["decay"]:
             optimizer._weir_decay.momentum[slot.parameter] = state["decay"][slot.name].clone()

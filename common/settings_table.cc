@@ -91,12 +91,10 @@ std::vector<SettingRow> MakeTable() {
        .alias = "",
        .member = &S::gpu_transport,
        .allowed = "auto, nccl or mpi-staged",
-       .help =
-           "What carries tensors on GPUs from rank to rank: auto is NCCL where every rank has it "
-           "and "
-           "a GPU of its own, otherwise copies in the host's memory (mpi-staged); where all "
-           "ranks have their tensors on GPUs, nccl makes it an error that one lacks NCCL or a GPU "
-           "of its own."},
+       .help = "What carries tensors on GPUs from rank to rank: auto is NCCL where every rank has "
+               "it and a GPU of its own, otherwise copies in the host's memory (mpi-staged); where "
+               "all ranks have their tensors on GPUs, nccl makes it an error that one lacks NCCL "
+               "or a GPU of its own."},
       {.name = "NCCL_LIBRARY",
        .alias = "",
        .member = &S::nccl_library,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <memory>
@@ -38,6 +39,10 @@ class GpuCompression {
   void EncodeOnGpu();
   /// What the last one has made of a slice.
   Payload PayloadOf(const GradientSlice& slice) const;
+  /// Whether anything was, since Keep or Undo.
+  bool encoded() const {
+    return std::ranges::any_of(sent_, [](bool sent) { return sent; });
+  }
   /// What was sent since Keep counts as not sent.
   void Undo();
   /// What was sent is sent.

@@ -170,8 +170,7 @@ std::size_t GradientSlices::EncodeFrom(Origin origin, const GradientSlice& slice
 
 std::size_t GradientSlices::EncodeOnGpu(Origin origin, const GradientSlice& slice,
                                         std::span<std::byte> payload) {
-  if (!gpu_encoded_) {
-    gpu_encoded_ = true;
+  if (!gpu_compression_->encoded()) {
     if (origin == Origin::kStaged) {
       gpu_compression_->EncodeStaged(staging());
     } else {
@@ -184,7 +183,6 @@ std::size_t GradientSlices::EncodeOnGpu(Origin origin, const GradientSlice& slic
 }
 
 void GradientSlices::EncodeAllOnGpu() {
-  gpu_encoded_ = true;
   gpu_compression_->EncodeOnGpu();
   for (GradientSlice& slice : slices_) {
     const std::size_t bytes = slice.compressor->MaxEncodedBytes(step_.density);
@@ -262,7 +260,6 @@ void GradientSlices::LetWait(void* stream) const {
 
 void GradientSlices::Keep() {
   encoded_ = 0;
-  gpu_encoded_ = false;
   results_queued_ = false;
   if (gpu_compression_) gpu_compression_->Keep();
   if (gpu_) gpu_->Forget();
@@ -279,9 +276,8 @@ void GradientSlices::Revert() {
   for (std::size_t i = 0; i < encoded_; ++i) {
     if (slices_[i].compressor->gpu() == nullptr) slices_[i].compressor->Revert();
   }
-  if (gpu_encoded_) gpu_compression_->Undo();
+  if (gpu_compression_ && gpu_compression_->encoded()) gpu_compression_->Undo();
   encoded_ = 0;
-  gpu_encoded_ = false;
 }
 
 }  // namespace weir

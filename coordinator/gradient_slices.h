@@ -198,9 +198,8 @@ class GradientSlices {
   std::unique_ptr<GpuEvent> results_;  ///< Null: none were queued yet.
   std::function<void()> on_results_queued_;
   std::unique_ptr<GpuCompression> gpu_compression_;
-  bool gpu_encoded_ = false;  ///< In this step.
-  bool results_queued_ = false;
-  Payloads of_slice_;  ///< By sender.
+  bool results_queued_ = false;  ///< Since Keep.
+  Payloads of_slice_;            ///< By sender.
 };
 
 }  // namespace weir

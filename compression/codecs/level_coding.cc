@@ -130,7 +130,8 @@ std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm f
   return at;
 }
 
-std::size_t LevelBytes(std::span<const std::byte> room, std::size_t n, int s, LevelForm form) {
+std::size_t WrittenLevelBytes(std::span<const std::byte> room, std::size_t n, int s,
+                              LevelForm form) {
   WEIR_CHECK(room.size() == MaxLevelBytes(n, s, form));
   if (form == LevelForm::kPacked) return room.size();
   std::size_t bytes = HeadBytes(n);

@@ -19,7 +19,8 @@ std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm f
                          std::byte* out);
 
 /// How many bytes were written of n levels, in room for MaxLevelBytes.
-std::size_t LevelBytes(std::span<const std::byte> room, std::size_t n, int s, LevelForm form);
+std::size_t WrittenLevelBytes(std::span<const std::byte> room, std::size_t n, int s,
+                              LevelForm form);
 
 /// Reads exactly levels.size() levels from exactly the bytes that EncodeLevels writes in this form;
 /// a tile may be packed though its gaps are shorter. Throws Corrupt for bytes that say anything

@@ -39,7 +39,7 @@ std::optional<GpuCodecRule> QuantizerCodec::gpu_rule() const {
 
 std::size_t QuantizerCodec::EncodedBytes(const Rule& rule, std::size_t n,
                                          std::span<const std::byte> room) {
-  return kHeader + LevelBytes(room.subspan(kHeader), n, rule.levels, rule.form);
+  return kHeader + WrittenLevelBytes(room.subspan(kHeader), n, rule.levels, rule.form);
 }
 
 float QuantizerCodec::ScaleOf(std::span<const float> values) const {

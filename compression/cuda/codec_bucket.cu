@@ -47,7 +47,8 @@ CodecBucket::CodecBucket(std::span<const GpuCodecTensor> tensors)
       parts_(tensors.size()),
       targets_(tensors.size()),
       non_finite_(tensors.size()),
-      tiles_(ElementsOf(tensors), kCodecTile) {
+      tiles_(ElementsOf(tensors), kCodecTile),
+      first_tiles_(tiles_.FirstOfEach()) {
   std::ranges::transform(tensors, tensors_.host().begin(), [](const GpuCodecTensor& tensor) {
     return CodecTensor{tensor.momentum, tensor.error, tensor.n, tensor.rule};
   });
@@ -62,7 +63,9 @@ CodecView CodecBucket::View() const {
           .parts = parts_.device(),
           .non_finite = non_finite_.device(),
           .tiles = tiles_.device(),
-          .tile_count = tiles_.size()};
+          .tile_count = tiles_.size(),
+          .first_tiles = first_tiles_.device(),
+          .tensor_count = tensors_.size()};
 }
 
 void CodecBucket::CheckCount(std::size_t count) const {

@@ -55,7 +55,8 @@ class CodecBucket : public GpuBucketCompressor {
   SharedArray<unsigned long long> non_finite_;
   PayloadTable payloads_;
   TileTable tiles_;
-  bool sent_ = false;  ///< Undo has something to put back.
+  SharedArray<std::uint32_t> first_tiles_;  ///< By tensor.
+  bool sent_ = false;                       ///< Undo has something to put back.
 };
 
 // By codec.

@@ -42,6 +42,8 @@ struct CodecView {
   unsigned long long* non_finite;  ///< Entries so far.
   const Tile* tiles;               ///< Of kCodecTile.
   std::size_t tile_count;
+  const std::uint32_t* first_tiles;  ///< By tensor, its first one.
+  std::size_t tensor_count;
 };
 
 /// What was received, and where means go.

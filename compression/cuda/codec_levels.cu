@@ -109,7 +109,9 @@ __global__ void __launch_bounds__(kThreads) RoundKernel(CodecView view, LevelSlo
 class LevelBucket final : public CodecBucket {
  public:
   explicit LevelBucket(std::span<const GpuCodecTensor> tensors)
-      : CodecBucket(tensors), scales_(tensors.size(), tiles()), places_(tensors, tiles()) {
+      : CodecBucket(tensors),
+        scales_(tensors.size(), tiles().size()),
+        places_(tensors, tiles().size()) {
     LoadMergeLevels();
   }
 

@@ -16,7 +16,6 @@ constexpr unsigned kFours = kCodecTile / (kThreads * kFour);  // Of a thread, in
 struct Scales {
   std::uint32_t* largest;
   double* squares;
-  const std::uint32_t* first;
 };
 
 /// The sum of a tile's squares, as cpu::SquaredNorm adds up a block; in thread 0.
@@ -104,7 +103,7 @@ __global__ void __launch_bounds__(kThreads) ScaleKernel(CodecView view, Scales s
   const LevelRule& rule = tensor.rule.levels;
   const bool has_squares = rule.scale != LevelRule::Scale::kLargest;
   const double square =
-      has_squares ? SquareOf(tensor, scales.squares + scales.first[blockIdx.x]) : 0.0;
+      has_squares ? SquareOf(tensor, scales.squares + view.first_tiles[blockIdx.x]) : 0.0;
   if (threadIdx.x != 0) return;
   std::byte* const payload = view.parts[blockIdx.x].payload;
   *reinterpret_cast<float*>(payload) =
@@ -116,16 +115,16 @@ __global__ void __launch_bounds__(kThreads) ScaleKernel(CodecView view, Scales s
 
 }  // namespace
 
-LevelScales::LevelScales(std::size_t tensors, const TileTable& tiles)
-    : first_(tiles.FirstOfEach()), largest_(tensors), squares_(tiles.size()) {
+LevelScales::LevelScales(std::size_t tensors, std::size_t tiles)
+    : largest_(tensors), squares_(tiles) {
   largest_.Clear(nullptr);
   Check(cudaStreamSynchronize(nullptr));
 }
 
 void LevelScales::Take(const CodecView& view, cudaStream_t stream) {
-  const Scales scales{largest_.data(), squares_.data(), first_.device()};
+  const Scales scales{largest_.data(), squares_.data()};
   Launch(TakeKernel, view.tile_count, stream, view, scales);
-  Launch(ScaleKernel, largest_.size(), stream, view, scales);
+  Launch(ScaleKernel, view.tensor_count, stream, view, scales);
 }
 
 }  // namespace weir::cuda

@@ -23,8 +23,7 @@ struct Payloads {
 
 /// A block a payload.
 __global__ void __launch_bounds__(kThreads)
-    FindKernel(CodecView view, Payloads payloads, const std::uint32_t* first,
-               std::uint64_t* offsets) {
+    FindKernel(CodecView view, Payloads payloads, std::uint64_t* offsets) {
   __shared__ typename Scan::TempStorage storage;
   const std::uint32_t number = blockIdx.x / payloads.ranks;
   const std::uint32_t rank = blockIdx.x % payloads.ranks;
@@ -48,7 +47,7 @@ __global__ void __launch_bounds__(kThreads)
     __syncthreads();
     std::uint64_t at = found + before;
     for (unsigned i = 0; i < kOwn && own + i < tiles; ++i) {
-      offsets[(first[number] + own + i) * payloads.ranks + rank] = at;
+      offsets[(view.first_tiles[number] + own + i) * payloads.ranks + rank] = at;
       at += bytes[i];
     }
     found += all;
@@ -78,7 +77,7 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-LevelPlaces::LevelPlaces(std::span<const GpuCodecTensor> tensors, const TileTable& tiles) {
+LevelPlaces::LevelPlaces(std::span<const GpuCodecTensor> tensors, std::size_t tiles) {
   for (const GpuCodecTensor& tensor : tensors) {
     const LevelRule& rule = tensor.rule.levels;
     if (rule.form == LevelForm::kPacked) continue;
@@ -86,15 +85,13 @@ LevelPlaces::LevelPlaces(std::span<const GpuCodecTensor> tensors, const TileTabl
   }
   if (!used()) return;
   // With a word behind the last one, for who reads two at a time.
-  slots_ = DeviceArray<std::byte>(tiles.size() * slot_bytes_ + sizeof(std::uint32_t));
-  first_ = tiles.FirstOfEach();
-  own_ = DeviceArray<std::uint64_t>(tiles.size());
+  slots_ = DeviceArray<std::byte>(tiles * slot_bytes_ + sizeof(std::uint32_t));
+  own_ = DeviceArray<std::uint64_t>(tiles);
 }
 
 void LevelPlaces::MoveTiles(const CodecView& view, cudaStream_t stream) {
   if (!used()) return;
-  Launch(FindKernel, first_.size(), stream, view, Payloads{nullptr, 1}, first_.device(),
-         own_.data());
+  Launch(FindKernel, view.tensor_count, stream, view, Payloads{nullptr, 1}, own_.data());
   Launch(MoveKernel, view.tile_count, stream, view, slots(), own());
 }
 
@@ -108,8 +105,8 @@ LevelOffsets LevelPlaces::Find(const CodecView& view, const CodecMeans& received
                                cudaStream_t stream) {
   if (!used()) return {nullptr, received.ranks};
   Reserve(received.ranks, stream);
-  Launch(FindKernel, first_.size() * received.ranks, stream, view,
-         Payloads{received.payloads, received.ranks}, first_.device(), received_.data());
+  Launch(FindKernel, view.tensor_count * received.ranks, stream, view,
+         Payloads{received.payloads, received.ranks}, received_.data());
   return {received_.data(), received.ranks};
 }
 

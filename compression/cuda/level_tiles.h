@@ -10,7 +10,6 @@
 #include "compression/cuda/codec_layout.h"
 #include "compression/cuda/device_array.h"
 #include "compression/cuda/level_bytes.h"
-#include "compression/cuda/tile_table.h"
 #include "compression/gpu_kernels.h"
 
 /// Where tiles of levels lie in payloads (docs/wire-format.md, "Levels"). In the shorter form only
@@ -84,7 +83,7 @@ struct LevelOffsets {
 /// most for 16 bytes of gradient, and 8 bytes a tile and rank. Nothing where all are packed.
 class LevelPlaces {
  public:
-  LevelPlaces(std::span<const GpuCodecTensor> tensors, const TileTable& tiles);
+  LevelPlaces(std::span<const GpuCodecTensor> tensors, std::size_t tiles);
 
   LevelSlots slots() const { return {slots_.data(), slot_bytes_}; }
   /// Moves the tiles from their slots into the parts' payloads.
@@ -101,7 +100,6 @@ class LevelPlaces {
 
   std::size_t slot_bytes_ = 0;
   DeviceArray<std::byte> slots_;
-  SharedArray<std::uint32_t> first_;  ///< By tensor, its first tile.
   DeviceArray<std::uint64_t> own_;
   DeviceArray<std::uint64_t> received_;
 };

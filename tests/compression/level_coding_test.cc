@@ -100,7 +100,7 @@ void ExpectBack(const Levels& levels, int s, LevelForm form) {
   ASSERT_EQ(Decoded(bytes, s, levels.size(), form), levels) << "s " << s;
   std::vector<std::byte> room(MaxLevelBytes(levels.size(), s, form), std::byte{0xff});
   std::ranges::copy(bytes, room.begin());
-  ASSERT_EQ(LevelBytes(room, levels.size(), s, form), bytes.size());
+  ASSERT_EQ(WrittenLevelBytes(room, levels.size(), s, form), bytes.size());
 }
 
 TEST(LevelCoding, EverythingComesBack) {

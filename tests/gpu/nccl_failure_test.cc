@@ -56,12 +56,11 @@ class Trainer {
     const float rate = 0.1f;
     group_->BeginStep({.learning_rates = {&rate, 1}, .stream = program_.stream.handle()});
     const std::vector<float> values(kElements, value);
-    const void* const written = gradient_.Write(MakeGradient(values, DType::kFloat32).bytes);
-    const auto view = [&](auto* data) {
-      return TensorView{const_cast<void*>(static_cast<const void*>(data)), DType::kFloat32, kShape,
-                        gradient_.device(), gradient_.stream()};
+    gradient_.Write(MakeGradient(values, DType::kFloat32).bytes);
+    const auto view = [](ProgramMemory& memory) {
+      return TensorView{memory.data(), DType::kFloat32, kShape, memory.device(), memory.stream()};
     };
-    group_->Submit(0, view(written), view(update_.data()));
+    group_->Submit(0, view(gradient_), view(update_));
     group_->EndStep();
     group_->WaitStep();
   }

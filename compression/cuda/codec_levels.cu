@@ -54,8 +54,8 @@ __device__ void WritePacked(const std::int8_t* levels, unsigned width, LevelByte
   for (unsigned g = threadIdx.x; g < kTileGroups; g += kThreads) {
     std::uint64_t word = 0;
     for (unsigned i = 0; i < kLevelGroup; ++i) {
-      const auto level = static_cast<std::int64_t>(levels[g * kLevelGroup + i]);
-      word |= (static_cast<std::uint64_t>(level) & mask) << i * width;
+      const auto level = static_cast<std::uint8_t>(levels[g * kLevelGroup + i]);
+      word |= (level & mask) << i * width;
     }
     PutGroup(bytes.bytes() + LevelShift(tile), g, width, word);
   }

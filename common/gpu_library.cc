@@ -4,6 +4,8 @@
 
 #include <filesystem>
 
+#include "common/library_file.h"
+
 namespace weir {
 namespace {
 
@@ -38,6 +40,7 @@ GpuLibrary GpuLibrary::Load(const std::string& given) {
                                       : "set WEIR_GPU_LIBRARY to where it is, or leave it out");
     return library;
   }
+  if (library.trouble_ = DamageOf(path); !library.trouble_.empty()) return library;
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     library.trouble_ = "it cannot be loaded (" + std::string(dlerror()) + ")";

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "common/library_file.h"
+
 namespace weir {
 namespace {
 
@@ -24,6 +26,7 @@ std::string NcclVersionText(int version) {
 NcclLibrary NcclLibrary::Load(const std::string& path) {
   const std::string name = path.empty() ? kName : path;
   NcclLibrary library;
+  if (library.trouble_ = DamageOf(path); !library.trouble_.empty()) return library;
   library.handle_ = Open(path);
   if (library.handle_ == nullptr) {
     library.trouble_ = dlerror();

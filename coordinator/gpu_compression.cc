@@ -44,6 +44,13 @@ GpuCompression::GpuCompression(GpuStream& stream, std::vector<Member> members,
   }
 }
 
+template <typename Visit>
+void GpuCompression::ForEachKind(const Visit& visit) {
+  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
+    if (kernels_[kind]) visit(kind, *kernels_[kind]);
+  }
+}
+
 const GpuCompression::Member& GpuCompression::MemberOf(const GradientSlice& slice) const {
   const auto found = std::ranges::find(members_, &slice, &Member::slice);
   WEIR_CHECK(found != members_.end());
@@ -67,9 +74,7 @@ void GpuCompression::ForgetRestored() {
   bool restored = false;
   for (const Member& member : members_) restored |= member.compressor->TakeRestored();
   if (!restored) return;
-  for (const auto& kernels : kernels_) {
-    if (kernels) kernels->Forget(stream_.handle());
-  }
+  ForEachKind([this](std::size_t, auto& kernels) { kernels.Forget(stream_.handle()); });
 }
 
 template <typename SourceOf>
@@ -90,11 +95,10 @@ void GpuCompression::EncodeFrom(const SourceOf& source_of) {
                                     .rank = step_.contexts[group].rank,
                                     .payload = on_gpu_.data() + member.payload_at});
   }
-  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
-    if (!kernels_[kind]) continue;
+  ForEachKind([&](std::size_t kind, auto& kernels) {
     sent_[kind] = true;
-    kernels_[kind]->Encode(parts[kind], stream_.handle());
-  }
+    kernels.Encode(parts[kind], stream_.handle());
+  });
 }
 
 void GpuCompression::FetchPayloads() {
@@ -144,9 +148,9 @@ GpuCompression::Payload GpuCompression::PayloadOf(const GradientSlice& slice) co
 void GpuCompression::Undo() {
   const GpuScope scope(stream_.gpu());
   ForgetRestored();
-  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
-    if (sent_[kind]) kernels_[kind]->Undo(stream_.handle());
-  }
+  ForEachKind([this](std::size_t kind, auto& kernels) {
+    if (sent_[kind]) kernels.Undo(stream_.handle());
+  });
   sent_ = {};
   stream_.Await();
 }
@@ -157,9 +161,9 @@ void GpuCompression::ReserveMerge(std::size_t ranks) {
   for (const Member& member : members_) {
     entries[member.kind()].push_back(member.compressor->EntriesAt(step_.density));
   }
-  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
-    if (kernels_[kind]) kernels_[kind]->ReserveMerge(entries[kind], ranks, stream_.handle());
-  }
+  ForEachKind([&](std::size_t kind, auto& kernels) {
+    kernels.ReserveMerge(entries[kind], ranks, stream_.handle());
+  });
 }
 
 bool GpuCompression::undoes_from_payloads() const {
@@ -236,9 +240,8 @@ void GpuCompression::MergePlaced(std::span<const std::vector<GpuMean::Payload>> 
     }
     means[members_[m].kind()].push_back(mean);
   }
-  for (std::size_t kind = 0; kind < kernels_.size(); ++kind) {
-    if (kernels_[kind]) kernels_[kind]->MergeMean(means[kind], stream_.handle());
-  }
+  ForEachKind(
+      [&](std::size_t kind, auto& kernels) { kernels.MergeMean(means[kind], stream_.handle()); });
 }
 
 void GpuCompression::Finish(const GradientSlice& slice, std::span<const float> mean) {
@@ -270,9 +273,7 @@ bool GpuCompression::Finishes(const GradientSlice& slice) const {
 
 void GpuCompression::FetchFindings() {
   const GpuScope scope(stream_.gpu());
-  for (const auto& kernels : kernels_) {
-    if (kernels) kernels->FetchReports(stream_.handle());
-  }
+  ForEachKind([this](std::size_t, auto& kernels) { kernels.FetchReports(stream_.handle()); });
 }
 
 void GpuCompression::TellFindings() {

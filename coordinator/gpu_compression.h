@@ -103,6 +103,9 @@ class GpuCompression {
 
   GpuCompression(GpuStream& stream, std::vector<Member> members,
                  std::span<const GradientSlice> slices, const GroupStep& step);
+  /// visit(kind, its kernels), of those that there are.
+  template <typename Visit>
+  void ForEachKind(const Visit& visit);
   const Member& MemberOf(const GradientSlice& slice) const;
   void ForgetRestored();
   template <typename SourceOf>

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -28,6 +29,14 @@ TEST(GpuLibrary, ThatIsNoLibraryIsNotUsed) {
   const GpuLibrary library = GpuLibrary::Load(path);
   EXPECT_EQ(library.api(), nullptr);
   EXPECT_THAT(library.trouble(), HasSubstr(path));
+}
+
+TEST(GpuLibrary, ThatIsCutOffIsNotLoaded) {
+  const std::string path = testing::TempDir() + "libweir_cut_off.so";
+  std::filesystem::copy_file(WEIR_TEST_OLD_GPU_LIBRARY, path,
+                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::resize_file(path, 4096);
+  EXPECT_THAT(GpuLibrary::Load(path).trouble(), HasSubstr("is cut off after 4096 bytes"));
 }
 
 TEST(GpuLibrary, OfAnotherVersionIsNotUsed) {

@@ -16,6 +16,10 @@ TEST(NcclLibrary, ThatIsNotThereIsNamed) {
   EXPECT_EQ(library.Find("ncclGetVersion"), nullptr);
 }
 
+TEST(NcclLibrary, ThatIsNoFileIsNotLoaded) {
+  EXPECT_THAT(NcclLibrary::Load(testing::TempDir()).trouble(), HasSubstr("is no file"));
+}
+
 TEST(NcclLibrary, ThatIsTooOldSaysWhatIsNeeded) {
   const NcclLibrary library = NcclLibrary::Load(WEIR_TEST_OLD_NCCL);
   EXPECT_EQ(library.version(), 0);

@@ -1,0 +1,53 @@
+#include "common/library_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace weir {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string CopyOfALibrary(const std::string& name) {
+  const std::string path = testing::TempDir() + name;
+  std::filesystem::copy_file(WEIR_TEST_OLD_NCCL, path,
+                             std::filesystem::copy_options::overwrite_existing);
+  return path;
+}
+
+TEST(LibraryFile, ThatIsWholeIsNotDamaged) {
+  EXPECT_EQ(DamageOf(CopyOfALibrary("weir_whole.so")), "");
+}
+
+TEST(LibraryFile, ThatIsCutOffSaysWhere) {
+  const std::string path = CopyOfALibrary("weir_cut_off.so");
+  const std::uintmax_t whole = std::filesystem::file_size(path);
+  for (const std::uintmax_t left : {whole - 1, whole / 2, std::uintmax_t{64}}) {
+    std::filesystem::resize_file(path, left);
+    EXPECT_THAT(DamageOf(path),
+                AllOf(HasSubstr(path), HasSubstr("after " + std::to_string(left) + " bytes")));
+  }
+}
+
+TEST(LibraryFile, ThatIsNoFileIsRefused) {
+  const std::string pipe = testing::TempDir() + "weir_pipe.so";
+  std::filesystem::remove(pipe);
+  ASSERT_EQ(mkfifo(pipe.c_str(), S_IRUSR | S_IWUSR), 0);
+  EXPECT_THAT(DamageOf(pipe), HasSubstr("is no file"));
+  EXPECT_THAT(DamageOf(testing::TempDir()), HasSubstr("is no file"));
+  std::filesystem::remove(pipe);
+}
+
+TEST(LibraryFile, ThatIsNoLibraryIsLeftToTheLoader) {
+  EXPECT_EQ(DamageOf("/no/such/library.so"), "");
+  EXPECT_EQ(DamageOf(WEIR_SETTINGS_PAGE), "");
+}
+
+}  // namespace
+}  // namespace weir

@@ -18,7 +18,8 @@ std::string DamageOf(const std::string& path) {
   Elf64_Ehdr header{};
   std::ifstream file(path, std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
+  const bool is_elf = std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0;
+  if (!is_elf || header.e_ident[EI_CLASS] != ELFCLASS64) return {};
   // The table of sections is the last that linkers write.
   const std::uint64_t table = std::uint64_t{header.e_shnum} * header.e_shentsize;
   if (header.e_shoff <= bytes && table <= bytes - header.e_shoff) return {};

@@ -1,11 +1,13 @@
 #include "common/library_file.h"
 
+#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace weir {
@@ -47,6 +49,15 @@ TEST(LibraryFile, ThatIsNoFileIsRefused) {
 TEST(LibraryFile, ThatIsNoLibraryIsLeftToTheLoader) {
   EXPECT_EQ(DamageOf("/no/such/library.so"), "");
   EXPECT_EQ(DamageOf(WEIR_SETTINGS_PAGE), "");
+}
+
+TEST(LibraryFile, ThatIsOfAnotherClassIsLeftToTheLoader) {
+  const std::string path = CopyOfALibrary("weir_32_bits.so");
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  file.seekp(EI_CLASS).put(ELFCLASS32);
+  file.seekp(40).write("\xff\xff\xff\xff", 4);  // Where 64 bits have the place of their sections.
+  file.close();
+  EXPECT_EQ(DamageOf(path), "");
 }
 
 }  // namespace

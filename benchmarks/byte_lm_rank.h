@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "coordinator/engine_impl.h"
+#include "coordinator/engine/engine_impl.h"
 #include "examples/01-byte-lm/data.h"
 #include "examples/01-byte-lm/engine_trainer.h"
 #include "examples/01-byte-lm/model.h"

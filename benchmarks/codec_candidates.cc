@@ -10,8 +10,9 @@
 #include "compression/codecs/randomk.h"
 #include "compression/codecs/topk.h"
 #include "compression/compressor.h"
-#include "compression/factor_compressor.h"
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
+#include "compression/powersgd/factor_compressor.h"
 
 namespace weir::bench {
 namespace {

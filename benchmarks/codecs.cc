@@ -10,7 +10,7 @@
 #include "benchmarks/read_pass.h"
 #include "benchmarks/report.h"
 #include "benchmarks/triad.h"
-#include "compression/state_buffer.h"
+#include "compression/memory/state_buffer.h"
 
 /// Encode, decode and merge of every codec, on one thread, beside passes over memory that do
 /// nothing else: reading the input, memset of the output (to a byte that is not 0, since some CPUs

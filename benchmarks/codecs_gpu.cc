@@ -8,9 +8,10 @@
 #include "benchmarks/report.h"
 #include "common/gpu_memory.h"
 #include "common/gpu_stream.h"
-#include "compression/gpu_compressor.h"
-#include "compression/gpu_kernels.h"
-#include "compression/registry.h"
+#include "compression/gpu/gpu_compressor.h"
+#include "compression/gpu/gpu_kernels.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 
 /// How fast the kernels of each codec encode one tensor and merge what four ranks have sent,
 /// against the GPU's own copy of memory: the bytes that they have to touch, at the copy's

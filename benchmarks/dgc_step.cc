@@ -12,8 +12,8 @@
 #include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "benchmarks/triad.h"
-#include "compression/dgc_math.h"
-#include "compression/state_buffer.h"
+#include "compression/dgc/dgc_math.h"
+#include "compression/memory/state_buffer.h"
 #include "tests/compression/dgc_reference.h"
 
 /// How fast the fused DGC step is, against the memory's own speed (triad, plain and with

@@ -9,8 +9,8 @@
 #include "benchmarks/report.h"
 #include "common/gpu_memory.h"
 #include "common/gpu_stream.h"
-#include "compression/gpu_kernels.h"
-#include "compression/sparse_payload.h"
+#include "compression/gpu/gpu_kernels.h"
+#include "compression/wire/sparse_payload.h"
 
 /// How fast the fused DGC step of one tensor is on a GPU, payload and masking included, against the
 /// GPU's own copy of memory: a step has to read the gradient, u and v and to write u and v. Figures

@@ -14,7 +14,7 @@
 #include "benchmarks/byte_lm_rank.h"
 #include "benchmarks/main.h"
 #include "benchmarks/report.h"
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "metrics/monitor.h"
 #include "tests/metrics/http_get.h"
 

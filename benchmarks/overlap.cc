@@ -12,7 +12,7 @@
 #include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "common/clock.h"
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "metrics/exposed_time.h"
 #include "tests/ops/delayed_transport.h"
 

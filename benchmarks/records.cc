@@ -11,7 +11,7 @@
 #include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "common/clock.h"
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "metrics/recorder.h"
 
 namespace weir::bench {

@@ -6,8 +6,8 @@
 #include "benchmarks/model_shapes.h"
 #include "benchmarks/report.h"
 #include "common/gpu_stream.h"
-#include "compression/gpu_kernels.h"
-#include "compression/sparse_payload.h"
+#include "compression/gpu/gpu_kernels.h"
+#include "compression/wire/sparse_payload.h"
 #include "weir/engine.h"
 
 /// A step of Deep Gradient Compression of all of ResNet-50's tensors on a GPU, through the engine

@@ -4,28 +4,28 @@
 # What it is made of; tests compile the same for the CPU (tests/emulated_gpu/).
 set(WEIR_CUDA_SOURCES
   compression/cuda/cast.cu
-  compression/cuda/codec_bucket.cu
-  compression/cuda/codec_cast.cu
-  compression/cuda/codec_int8.cu
-  compression/cuda/codec_levels.cu
-  compression/cuda/codec_onebit.cu
-  compression/cuda/codec_randomk.cu
-  compression/cuda/codec_topk.cu
+  compression/cuda/codecs/codec_bucket.cu
+  compression/cuda/codecs/codec_cast.cu
+  compression/cuda/codecs/codec_int8.cu
+  compression/cuda/codecs/codec_levels.cu
+  compression/cuda/codecs/codec_onebit.cu
+  compression/cuda/codecs/codec_randomk.cu
+  compression/cuda/codecs/codec_topk.cu
   compression/cuda/dense_momentum.cu
-  compression/cuda/dgc_accumulate.cu
-  compression/cuda/dgc_bucket.cu
-  compression/cuda/level_merge.cu
-  compression/cuda/level_scale.cu
-  compression/cuda/level_tiles.cu
+  compression/cuda/sparse/dgc_accumulate.cu
+  compression/cuda/sparse/dgc_bucket.cu
+  compression/cuda/codecs/level_merge.cu
+  compression/cuda/codecs/level_scale.cu
+  compression/cuda/codecs/level_tiles.cu
   compression/cuda/library.cu
   compression/cuda/mean_momentum.cu
   compression/cuda/norms.cu
   compression/cuda/packing.cu
-  compression/cuda/random_draw.cu
-  compression/cuda/sparse_bucket.cu
-  compression/cuda/sparse_merge.cu
-  compression/cuda/sparse_select.cu
-  compression/cuda/sparse_write.cu)
+  compression/cuda/codecs/random_draw.cu
+  compression/cuda/sparse/sparse_bucket.cu
+  compression/cuda/sparse/sparse_merge.cu
+  compression/cuda/sparse/sparse_select.cu
+  compression/cuda/sparse/sparse_write.cu)
 list(TRANSFORM WEIR_CUDA_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
 if(NOT WEIR_CUDA)
   return()

@@ -7,8 +7,8 @@
 namespace weir {
 
 /// What libweir_cuda.so does for the engine, as tables of functions, this one and those of other
-/// rooms (compression/gpu_kernels.h): the engine itself links nothing of CUDA's, so one build runs
-/// with and without a GPU. Thread-safe.
+/// rooms (compression/gpu/gpu_kernels.h): the engine itself links nothing of CUDA's, so one build
+/// runs with and without a GPU. Thread-safe.
 struct GpuApi {
   /// Of all tables: a library of another one is not used.
   static constexpr std::uint32_t kVersion = 7;

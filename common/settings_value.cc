@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -10,6 +9,7 @@
 
 #include "common/compression_text.h"
 #include "common/exact_text.h"
+#include "common/parse_number.h"
 #include "common/settings_table.h"
 #include "weir/error.h"
 
@@ -69,12 +69,10 @@ std::optional<T> ParseValue(const SettingRow&, const std::string& text, T) {
 
 template <Number T>
 std::optional<T> ParseValue(const SettingRow& row, const std::string& text, T) {
-  T value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  const auto wide = static_cast<double>(value);
-  if (error != std::errc{} || stop != end || !std::isfinite(wide)) return std::nullopt;
-  if (wide < row.min || wide > row.max) return std::nullopt;
+  const std::optional<T> value = ParseNumber<T>(text);
+  if (!value) return std::nullopt;
+  const auto wide = static_cast<double>(*value);
+  if (!std::isfinite(wide) || wide < row.min || wide > row.max) return std::nullopt;
   return value;
 }
 

@@ -6,7 +6,7 @@
 #include "compression/memory/error_feedback.h"
 #include "compression/memory/nesterov_momentum.h"
 #include "compression/memory/no_memory.h"
-#include "compression/standard_options.h"
+#include "compression/options/standard_options.h"
 
 namespace weir {
 

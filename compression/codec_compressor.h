@@ -4,8 +4,8 @@
 
 #include "compression/codec.h"
 #include "compression/compressor.h"
-#include "compression/options.h"
-#include "compression/registry.h"
+#include "compression/options/options.h"
+#include "compression/options/registry.h"
 
 namespace weir {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "compression/gpu_rule.h"
-#include "compression/sparse_payload.h"
+#include "compression/gpu/gpu_rule.h"
+#include "compression/wire/sparse_payload.h"
 #include "weir/dtype.h"
 
 namespace weir {
@@ -41,7 +41,7 @@ struct StepContext {
 
 /// The compressing and remembering of one tensor on one rank: a Codec (numbers to bytes), wrapped
 /// by a Memory (what was not sent, momentum). Made from the string dictionary by MakeCompressor
-/// (compression/registry.h).
+/// (compression/options/registry.h).
 ///
 /// One step of a tensor is Encode, exchange, Merge of every rank's payload in rank order into a
 /// sum, division by the number of ranks, Finish. In the dense phase it is exchange of the scaled
@@ -87,16 +87,16 @@ class Compressor {
   virtual std::optional<DType> summable() const { return std::nullopt; }
 
   /// This compressor as one that can send two factors in two all-reduces, or null
-  /// (compression/factor_compressor.h). Such a one is also summable, as fp32.
+  /// (compression/powersgd/factor_compressor.h). Such a one is also summable, as fp32.
   virtual FactorCompressor* factors() { return nullptr; }
 
   /// This compressor as one whose entries are to be selected together with those of the other
-  /// tensors of its bucket, or null (compression/joint_compressor.h). Encode selects its own.
+  /// tensors of its bucket, or null (compression/dgc/joint_compressor.h). Encode selects its own.
   virtual JointCompressor* joint() { return nullptr; }
 
   /// Set where kernels can do this compressor's work; its memory is then this of GpuCompressor.
   virtual std::optional<GpuRule> gpu_rule() const { return std::nullopt; }
-  /// This compressor as one whose memory lies on a GPU, or null (compression/gpu_compressor.h).
+  /// This compressor as one whose memory lies on a GPU, or null (compression/gpu/gpu_compressor.h).
   virtual GpuCompressor* gpu() { return nullptr; }
 
   /// Set when a payload is a list of entries which a route may divide by index (topk, dgc), to the
@@ -119,7 +119,7 @@ class Compressor {
   /// monitoring.
   virtual std::span<const float> residual() const { return {}; }
 
-  /// Named state arrays for saving and restoring (compression/state.h), each of a length that
+  /// Named state arrays for saving and restoring (compression/state/state.h), each of a length that
   /// follows from shape and options: n floats, but for "factor" and "moment steps". The spans stay
   /// valid as long as the compressor; loading writes through them and then calls Restored.
   struct StateArray {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "compression/sparse_payload.h"
+#include "compression/wire/sparse_payload.h"
 
 namespace weir {
 

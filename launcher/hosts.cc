@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdint>
 #include <sstream>
 #include <utility>
 
+#include "common/parse_number.h"
 #include "launcher/network.h"
 #include "launcher/text_file.h"
 #include "weir/error.h"
@@ -17,12 +17,11 @@ namespace weir::launcher {
 namespace {
 
 int ParseSlots(const std::string& text, const std::string& where) {
-  int slots = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slots);
-  if (error != std::errc{} || end != text.data() + text.size() || slots < 1) {
+  const std::optional<int> slots = ParseNumber<int>(text);
+  if (!slots || *slots < 1) {
     throw InvalidArgument(where + ": '" + text + "' is not a number of slots; give 1 or more");
   }
-  return slots;
+  return *slots;
 }
 
 /// The name goes on to ssh and to Hydra, where a dash would make it an option.

@@ -14,6 +14,7 @@
 #include <memory>
 #include <sstream>
 
+#include "common/parse_number.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -125,11 +126,12 @@ UniqueFd Connect(const std::string& addresses, std::chrono::milliseconds timeout
     const std::size_t colon = one.rfind(':');
     sockaddr_in address{};
     address.sin_family = AF_INET;
-    if (colon == std::string::npos ||
-        inet_pton(AF_INET, one.substr(0, colon).c_str(), &address.sin_addr) != 1) {
+    const auto port = ParseNumber<std::uint16_t>(
+        colon == std::string::npos ? "" : std::string_view(one).substr(colon + 1));
+    if (!port || inet_pton(AF_INET, one.substr(0, colon).c_str(), &address.sin_addr) != 1) {
       throw InvalidArgument("'" + one + "' is not an address of the form ip:port");
     }
-    address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(one.substr(colon + 1))));
+    address.sin_port = htons(*port);
     UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int error = socket ? ConnectTo(socket.get(), address, timeout) : errno;
     if (error == 0) return socket;

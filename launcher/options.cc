@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +11,7 @@
 #include <sstream>
 
 #include "common/nearest.h"
+#include "common/parse_number.h"
 #include "common/supervision.h"
 #include "launcher/allocation.h"
 #include "launcher/config_file.h"
@@ -178,13 +178,11 @@ constexpr int kMostRanks = 16384;
 /// Everything but a number of the range is refused, "nan" too.
 template <typename T>
 T Number(const std::string& option, const std::string& text, T min, T max, const char* allowed) {
-  T value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || !(value >= min && value <= max)) {
+  const std::optional<T> value = ParseNumber<T>(text);
+  if (!value || !(*value >= min && *value <= max)) {
     throw InvalidArgument(option + " is '" + text + "'; give " + allowed);
   }
-  return value;
+  return *value;
 }
 
 void ReadSettings(const Raw& raw, Options& options) {

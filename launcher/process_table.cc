@@ -1,10 +1,11 @@
 #include "launcher/process_table.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "common/parse_number.h"
 
 namespace weir::launcher {
 namespace {
@@ -36,9 +37,10 @@ std::vector<pid_t> LivingProcesses(Predicate wanted) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator("/proc", ignored)) {
     const std::string name = entry.path().filename();
-    if (!std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c); })) continue;
+    const auto process = ParseNumber<pid_t>(name);
+    if (!process) continue;
     const Stat stat = Read(entry.path());
-    if (stat.state != "Z" && wanted(stat)) result.push_back(std::stoi(name));
+    if (stat.state != "Z" && wanted(stat)) result.push_back(*process);
   }
   return result;
 }

@@ -7,9 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "common/parse_number.h"
 #include "common/strict.h"
 #include "common/supervision.h"
 #include "launcher/hosts.h"
+#include "weir/error.h"
 
 namespace weir::launcher {
 
@@ -29,13 +31,17 @@ Settings PrepareEnvironment(const Options& options) {
   return settings;
 }
 
+int EnvironmentNumber(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return otherwise;
+  if (const auto number = ParseNumber<int>(text)) return *number;
+  throw InvalidArgument(
+      fmt::format("{} is '{}', which is not a number; weirrun and mpiexec set it", variable, text));
+}
+
 void SetHorovodsFacts() {
-  const auto number = [](const char* variable, int otherwise) {
-    const char* text = std::getenv(variable);
-    return text == nullptr ? otherwise : std::stoi(text);
-  };
-  const int rank = number("PMI_RANK", 0);
-  const int local_rank = number("MPI_LOCALRANKID", 0);
+  const int rank = EnvironmentNumber("PMI_RANK", 0);
+  const int local_rank = EnvironmentNumber("MPI_LOCALRANKID", 0);
   const char* text = std::getenv(supervision::kHostsVariable);
   // Of the hosts that have a rank of this local number: how many come before this one's, and all.
   int cross_rank = 0, cross_size = 0, first = 0;
@@ -53,14 +59,15 @@ void SetHorovodsFacts() {
     first += host.slots;
   }
   // Hydra counts the servers, too, which the program is not to see.
-  const int servers = number("WEIR_SERVERS", 0);
+  const int servers = EnvironmentNumber("WEIR_SERVERS", 0);
   if (servers > 0) setenv("MPI_LOCALNRANKS", std::to_string(slots_here).c_str(), 1);
-  const std::pair<const char*, int> facts[] = {{"HOROVOD_RANK", rank},
-                                               {"HOROVOD_SIZE", number("PMI_SIZE", 1) - servers},
-                                               {"HOROVOD_LOCAL_RANK", local_rank},
-                                               {"HOROVOD_LOCAL_SIZE", number("MPI_LOCALNRANKS", 1)},
-                                               {"HOROVOD_CROSS_RANK", cross_rank},
-                                               {"HOROVOD_CROSS_SIZE", cross_size}};
+  const std::pair<const char*, int> facts[] = {
+      {"HOROVOD_RANK", rank},
+      {"HOROVOD_SIZE", EnvironmentNumber("PMI_SIZE", 1) - servers},
+      {"HOROVOD_LOCAL_RANK", local_rank},
+      {"HOROVOD_LOCAL_SIZE", EnvironmentNumber("MPI_LOCALNRANKS", 1)},
+      {"HOROVOD_CROSS_RANK", cross_rank},
+      {"HOROVOD_CROSS_SIZE", cross_size}};
   for (const auto& [variable, value] : facts) setenv(variable, std::to_string(value).c_str(), 1);
   setenv("HOROVOD_HOSTNAME", name.c_str(), 1);
 }

@@ -14,4 +14,8 @@ Settings PrepareEnvironment(const Options& options);
 /// from what mpiexec and weirrun say of it. Not thread-safe.
 void SetHorovodsFacts();
 
+/// The number in a variable that weirrun or mpiexec sets; `otherwise` where it is not set. Throws
+/// InvalidArgument for what is not a number.
+int EnvironmentNumber(const char* variable, int otherwise);
+
 }  // namespace weir::launcher

@@ -1,9 +1,9 @@
 #include "launcher/slurm_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
+#include "common/parse_number.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -37,11 +37,7 @@ std::vector<std::string_view> Parts(std::string_view text) {
 
 /// Of digits alone; -1 for anything else.
 int Number(std::string_view digits) {
-  const std::string text(digits);
-  int value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc{} && stop == end && value >= 0 && text[0] != '-' ? value : -1;
+  return digits.starts_with('-') ? -1 : ParseNumber<int>(digits).value_or(-1);
 }
 
 /// "01-03,7": the numbers, as wide as they are written.

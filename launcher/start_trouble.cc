@@ -1,6 +1,6 @@
 #include "launcher/start_trouble.h"
 
-#include <charconv>
+#include "common/parse_number.h"
 
 namespace weir::launcher {
 namespace {
@@ -28,8 +28,9 @@ std::optional<StartTrouble> ParseTrouble(std::string_view line) {
   StartTrouble trouble{.why = std::string(line.substr(colon + 2))};
   if (of_host) {
     trouble.host = who;
-  } else if (std::from_chars(who.data(), who.data() + who.size(), trouble.rank).ptr !=
-             who.data() + who.size()) {
+  } else if (const auto rank = ParseNumber<int>(who)) {
+    trouble.rank = *rank;
+  } else {
     return std::nullopt;
   }
   return trouble;

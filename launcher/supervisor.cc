@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "common/parse_number.h"
 #include "launcher/heartbeat.h"
 #include "launcher/network.h"
 #include "launcher/rank_environment.h"
@@ -59,10 +60,15 @@ SupervisorConfig SupervisorConfig::FromEnvironment(std::vector<std::string> comm
   SupervisorConfig config;
   config.addresses = Take(supervision::kAddressesVariable);
   config.token = Take(supervision::kTokenVariable);
-  config.grace = milliseconds(std::lround(std::stod(Take(supervision::kGraceVariable)) * 1000));
-  const char* rank = std::getenv("PMI_RANK");
-  if (rank == nullptr) throw InvalidArgument("PMI_RANK is not set; was this started by mpiexec?");
-  config.rank = std::stoi(rank);
+  const std::string grace = Take(supervision::kGraceVariable);
+  const auto seconds = ParseNumber<double>(grace);
+  if (!seconds)
+    throw InvalidArgument("the grace period '" + grace + "' is not a number of seconds");
+  config.grace = milliseconds(std::lround(*seconds * 1000));
+  config.rank = EnvironmentNumber("PMI_RANK", -1);
+  if (config.rank < 0) {
+    throw InvalidArgument("PMI_RANK is not set; was this started by mpiexec?");
+  }
   config.command = std::move(command);
   SetHorovodsFacts();
   return config;

@@ -35,8 +35,6 @@ class EngineGauges {
   std::atomic<std::uint64_t> sent_messages{0};
   std::atomic<std::uint64_t> received_messages{0};
 
-  /// Of sent_bytes, in rounds, and at the start in comparing clocks.
-  std::atomic<std::uint64_t> negotiation_bytes{0};
   std::array<LinkBytes, kTrafficOpCount> traffic{};  ///< By TrafficOp.
   LinkBytes gradient_traffic;  ///< Of all that, what exchanges of optimizer steps moved.
 
@@ -57,6 +55,10 @@ class EngineGauges {
     return queue_depth[static_cast<std::size_t>(stage)];
   }
   LinkBytes& traffic_of(TrafficOp op) { return traffic[static_cast<std::size_t>(op)]; }
+  /// Of sent_bytes, in rounds, and at the start in comparing clocks.
+  std::uint64_t negotiation_bytes() const {
+    return traffic[static_cast<std::size_t>(TrafficOp::kNegotiation)].total_sent();
+  }
   void CountAbort(AbortReason reason) { ++aborts[static_cast<std::size_t>(reason)]; }
 
   /// The density that the schedule asks of a group (BucketInfo::group) now. Takes a lock: once a

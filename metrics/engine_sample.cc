@@ -8,7 +8,7 @@ EngineSample Sample(const EngineGauges& gauges, std::int64_t now_ns) {
   EngineSample sample{.time_ns = now_ns,
                       .sent_bytes = gauges.sent_bytes,
                       .received_bytes = gauges.received_bytes,
-                      .negotiation_bytes = gauges.negotiation_bytes,
+                      .negotiation_bytes = gauges.negotiation_bytes(),
                       .fast_rounds = gauges.fast_rounds,
                       .slow_rounds = gauges.slow_rounds,
                       .stalled_tensors = gauges.stalled_tensors};

@@ -2,8 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
-
+#include "common/parse_number.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -24,13 +23,12 @@ std::uint64_t QueryNumber(std::string_view query, std::string_view key, std::uin
                           std::uint64_t most) {
   const std::string_view text = QueryValue(query, key);
   if (text.empty()) return otherwise;
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > most) {
+  const auto number = ParseNumber<std::uint64_t>(text);
+  if (!number || *number > most) {
     throw InvalidArgument(
         fmt::format("'{}={}': {} is a number from 0 to {}", key, text, key, most));
   }
-  return number;
+  return *number;
 }
 
 }  // namespace weir

@@ -52,7 +52,7 @@ void TotalsReporter::Drain() {
 void TotalsReporter::SendNews() {
   RankTotals totals = totals_;
   if (totals.steps() == 0) return;
-  totals.sent_bytes = gauges_.gradient_traffic.total_sent() + gauges_.negotiation_bytes;
+  totals.sent_bytes = gauges_.gradient_traffic.total_sent() + gauges_.negotiation_bytes();
   totals.samples = totals.steps() * batch_size_;
   totals.lost_records = lost_;
   totals.stalled = gauges_.stalled_names(totals.stalled_tensors);

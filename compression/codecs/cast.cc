@@ -12,8 +12,8 @@
 #include "common/half_array.h"
 #include "compression/codec_compressor.h"
 #include "compression/codecs/cast_math.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "common/half.h"
-#include "compression/value_coding.h"
+#include "compression/wire/value_coding.h"
 #include "weir/dtype.h"
 
 /// The arithmetic of CastCodec's types of 16 bits on single numbers, for the CPU and for kernels.

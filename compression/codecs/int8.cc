@@ -10,8 +10,8 @@
 #include "compression/codec_compressor.h"
 #include "compression/codecs/int8_math.h"
 #include "compression/cpu/dither.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -7,10 +7,10 @@
 
 #include "common/byte_stream.h"
 #include "common/check.h"
-#include "compression/bit_stream.h"
 #include "compression/codecs/level_gaps.h"
 #include "compression/codecs/level_math.h"
 #include "compression/codecs/level_tile.h"
+#include "compression/wire/bit_stream.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "common/byte_stream.h"
-#include "compression/bit_stream.h"
 #include "compression/level_rule.h"
+#include "compression/wire/bit_stream.h"
 #include "weir/error.h"
 
 namespace weir {

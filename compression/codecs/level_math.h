@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 #include "compression/level_rule.h"
 
 /// The arithmetic of QuantizerCodec on single numbers, written once for the CPU and for kernels.

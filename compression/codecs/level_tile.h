@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compression/elias_delta.h"
-#include "compression/floor_log2.h"
+#include "compression/wire/elias_delta.h"
+#include "compression/wire/floor_log2.h"
 
 /// Levels in the shorter form, tile by tile (docs/wire-format.md, "Levels"): what CPU and kernels
 /// agree on.

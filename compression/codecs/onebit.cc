@@ -9,8 +9,8 @@
 #include "common/check.h"
 #include "compression/codec_compressor.h"
 #include "compression/cpu/sign_bits.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -5,8 +5,8 @@
 
 #include "compression/codec.h"
 #include "compression/codecs/level_coding.h"
-#include "compression/counter_random.h"
 #include "compression/level_rule.h"
+#include "compression/random/counter_random.h"
 
 namespace weir {
 

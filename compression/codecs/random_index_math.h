@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compression/counter_random.h"
+#include "compression/random/counter_random.h"
 
 /// The draws of RandomIndices, written once for the CPU and for kernels.
 namespace weir {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compression/counter_random.h"
+#include "compression/random/counter_random.h"
 
 namespace weir {
 

@@ -9,9 +9,9 @@
 #include "common/byte_stream.h"
 #include "compression/codec_compressor.h"
 #include "compression/codecs/random_indices.h"
-#include "compression/dgc_math.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/dgc/dgc_math.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 #include "weir/error.h"
 
 namespace weir {

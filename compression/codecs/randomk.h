@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "compression/codec.h"
-#include "compression/counter_random.h"
-#include "compression/sparse_payload.h"
+#include "compression/random/counter_random.h"
+#include "compression/wire/sparse_payload.h"
 
 namespace weir {
 

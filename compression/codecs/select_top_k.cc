@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "compression/cpu/radix_select.h"
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 
 namespace weir {
 

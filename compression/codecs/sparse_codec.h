@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compression/codec.h"
-#include "compression/sparse_payload.h"
+#include "compression/wire/sparse_payload.h"
 
 namespace weir {
 

@@ -2,8 +2,8 @@
 
 #include "compression/codec_compressor.h"
 #include "compression/codecs/quantizer.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 
 namespace weir {
 namespace {

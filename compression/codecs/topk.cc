@@ -5,9 +5,9 @@
 
 #include "compression/codec_compressor.h"
 #include "compression/codecs/select_top_k.h"
-#include "compression/dgc_math.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/dgc/dgc_math.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "compression/cpu/candidate_list.h"
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 
 /// The passes over a tensor that DGC makes, for the CPU at hand (Google Highway, dispatched at run
 /// time) and with the same bits on every one. They work on entries [begin, end) of arrays of at

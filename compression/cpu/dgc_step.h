@@ -10,8 +10,8 @@
 #include "compression/cpu/candidate_list.h"
 #include "compression/cpu/dgc_kernel.h"
 #include "compression/cpu/radix_select.h"
-#include "compression/dgc_math.h"
-#include "compression/threshold_tracker.h"
+#include "compression/dgc/dgc_math.h"
+#include "compression/dgc/threshold_tracker.h"
 
 namespace weir::cpu {
 
@@ -42,9 +42,10 @@ class DgcStep {
   void Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
               ThreadPool* pool = nullptr);
 
-  /// Select in two halves, between which others say what to select (compression/joint_selection.h).
-  /// The first takes the gradient in and collects the entries that reach `threshold`, those that
-  /// may be among the tensor's k largest; without a threshold all of them, in one more read of v.
+  /// Select in two halves, between which others say what to select
+  /// (compression/dgc/joint_selection.h). The first takes the gradient in and collects the entries
+  /// that reach `threshold`, those that may be among the tensor's k largest; without a threshold
+  /// all of them, in one more read of v.
   void Accumulate(std::span<const float> gradient, float gradient_scale, std::size_t k,
                   std::optional<float> threshold, ThreadPool* pool = nullptr);
   /// Every entry counts as collected.

@@ -5,7 +5,7 @@
 
 #include "common/thread_pool.h"
 #include "compression/codecs/level_math.h"
-#include "compression/counter_random.h"
+#include "compression/random/counter_random.h"
 
 namespace weir::cpu {
 

@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "common/check.h"
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 
 namespace weir::cpu {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 
 namespace weir::cpu {
 namespace {

@@ -1,4 +1,4 @@
-// Tensors that stay dense in DGC's buckets (compression/dense_momentum.h).
+// Tensors that stay dense in DGC's buckets (compression/dgc/dense_momentum.h).
 #include <algorithm>
 #include <stdexcept>
 #include <vector>

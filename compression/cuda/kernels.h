@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "compression/gpu_kernels.h"
+#include "compression/gpu/gpu_kernels.h"
 
 /// The entries of GpuKernels.
 namespace weir::cuda {

@@ -1,6 +1,6 @@
 #include "compression/cuda/launch.h"
 #include "compression/cuda/mean_momentum.h"
-#include "compression/state_rounding.h"
+#include "compression/memory/state_rounding.h"
 
 namespace weir::cuda {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstddef>
 
 #include "compression/cuda/gradient_types.h"
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 
-/// DGC's momentum on means that came dense (compression/dense_momentum.h).
+/// DGC's momentum on means that came dense (compression/dgc/dense_momentum.h).
 namespace weir::cuda {
 
 /// What momentum makes of one entry of a mean, where a value that is not finite counts as 0;

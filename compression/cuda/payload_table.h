@@ -7,7 +7,7 @@
 #include <span>
 
 #include "compression/cuda/device_array.h"
-#include "compression/gpu_kernels.h"
+#include "compression/gpu/gpu_kernels.h"
 
 namespace weir::cuda {
 

@@ -7,12 +7,13 @@
 #include <cstdint>
 
 #include "common/half.h"
-#include "compression/dgc_math.h"
-#include "compression/part_header.h"
-#include "compression/value_coding.h"
-#include "compression/value_type.h"
+#include "compression/dgc/dgc_math.h"
+#include "compression/wire/part_header.h"
+#include "compression/wire/value_coding.h"
+#include "compression/wire/value_type.h"
 
-/// The values of sparse and dense parts, one at a time, at any place (compression/value_coding.h).
+/// The values of sparse and dense parts, one at a time, at any place
+/// (compression/wire/value_coding.h).
 namespace weir::cuda {
 
 /// Up to four bytes of `bytes` from `at` on, the first one lowest; 0 beyond `size`.

@@ -5,8 +5,8 @@
 #include "common/check.h"
 #include "compression/codecs/onebit.h"
 #include "compression/memory/step_math.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 
 namespace weir {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "coordinator/convert.h"
+#include "coordinator/gradients/convert.h"
 
 namespace weir {
 

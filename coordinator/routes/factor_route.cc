@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compression/factor_compressor.h"
+#include "compression/powersgd/factor_compressor.h"
 
 namespace weir {
 namespace {

@@ -8,7 +8,7 @@
 namespace weir {
 
 /// Two all-reduces in a step: the first factors of all matrices, beside the gradients that travel
-/// dense, and then the second ones (compression/factor_compressor.h).
+/// dense, and then the second ones (compression/powersgd/factor_compressor.h).
 class FactorRoute final : public Route {
  public:
   FactorRoute(GradientSlices& gradients, Transport& transport, const HostGrid* grid);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "coordinator/corrupt_frame.h"
+#include "coordinator/gradients/corrupt_frame.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -24,9 +24,11 @@ std::size_t FrameCoder::Prepare() {
   return most;
 }
 
-void FrameCoder::Write(const Encode& encode) {
+void FrameCoder::WriteWith(Encode encode) {
   BucketFrame::Writer writer(buffer_, payload_most_);
-  for (const GradientSlice& slice : gradients_.all()) writer.Put(encode(slice, writer.Next()));
+  for (const GradientSlice& slice : gradients_.all()) {
+    writer.Put((gradients_.*encode)(slice, writer.Next()));
+  }
   bytes_ = writer.Seal(gradients_.FrameIdentity());
 }
 

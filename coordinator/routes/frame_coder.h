@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "coordinator/gradient_slices.h"
+#include "coordinator/gradients/gradient_slices.h"
 
 namespace weir {
 
@@ -19,9 +19,10 @@ class FrameCoder {
   /// Between steps. Returns the most bytes that a frame of the next one takes.
   std::size_t Prepare();
 
-  /// How a slice's payload is made. Returns its bytes.
-  using Encode = std::function<std::size_t(const GradientSlice&, std::span<std::byte> payload)>;
-  void Write(const Encode& encode);
+  /// The frame of what was submitted: of GradientSlices::Encode, slice by slice.
+  void Write() { WriteWith(&GradientSlices::Encode); }
+  /// The same of what lies in the staging buffer (GradientSlices::EncodeStaged).
+  void WriteStaged() { WriteWith(&GradientSlices::EncodeStaged); }
   /// The frame of a rank that contributes nothing.
   void WriteEmpty();
   std::span<const std::byte> frame() const { return std::span(buffer_).first(bytes_); }
@@ -36,6 +37,8 @@ class FrameCoder {
 
  private:
   using Payloads = GradientSlices::Payloads;
+  using Encode = std::size_t (GradientSlices::*)(const GradientSlice&, std::span<std::byte>);
+  void WriteWith(Encode encode);
   void Read(std::span<const std::byte> frame, Payloads& payloads) const;
 
   GradientSlices& gradients_;

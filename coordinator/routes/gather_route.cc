@@ -17,11 +17,7 @@ std::span<const BucketStage> GatherRoute::stages() const {
 }
 
 void GatherRoute::Run(BucketStage stage) {
-  if (stage == BucketStage::kCompress) {
-    return coder_.Write([this](const GradientSlice& slice, std::span<std::byte> payload) {
-      return gradients().Encode(slice, payload);
-    });
-  }
+  if (stage == BucketStage::kCompress) return coder_.Write();
   coder_.MergeMean(exchange_->frames(), [this](std::size_t sender) {
     return transport_.JobRank(static_cast<int>(sender));
   });

@@ -1,6 +1,6 @@
 #include "coordinator/routes/gpu_array_route.h"
 
-#include "coordinator/process_set.h"
+#include "coordinator/network/set_network.h"
 
 namespace weir {
 
@@ -22,7 +22,7 @@ bool GpuArrayRoute::DividesHere() const {
 }
 
 std::size_t GpuArrayRoute::merged_ranks() const {
-  return DividesHere() ? static_cast<std::size_t>(set().size()) : 1;
+  return DividesHere() ? static_cast<std::size_t>(network().size()) : 1;
 }
 
 std::byte* GpuArrayRoute::sums() const {

@@ -15,7 +15,8 @@ namespace weir {
 /// here. Sums of fp16 could be too large for it.
 class GpuArrayRoute final : public GpuPayloadRoute {
  public:
-  GpuArrayRoute(GradientSlices& gradients, ProcessSet& set) : GpuPayloadRoute(gradients, set) {}
+  GpuArrayRoute(GradientSlices& gradients, SetNetwork& network)
+      : GpuPayloadRoute(gradients, network) {}
 
   void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;

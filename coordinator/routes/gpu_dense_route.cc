@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "coordinator/process_set.h"
+#include "coordinator/network/set_network.h"
 #include "coordinator/routes/dense_route.h"
 
 namespace weir {
@@ -21,8 +21,8 @@ std::unique_ptr<GpuPacking> PackingOf(GradientSlices& gradients) {
 
 }  // namespace
 
-GpuDenseRoute::GpuDenseRoute(GradientSlices& gradients, ProcessSet& set)
-    : Route(gradients), set_(set), packing_(PackingOf(gradients)) {}
+GpuDenseRoute::GpuDenseRoute(GradientSlices& gradients, SetNetwork& network)
+    : Route(gradients), network_(network), packing_(PackingOf(gradients)) {}
 
 bool GpuDenseRoute::Suits(const GradientSlices& gradients, bool plain) {
   return std::ranges::all_of(gradients.all(), [plain](const GradientSlice& slice) {
@@ -123,7 +123,7 @@ Collective* GpuDenseRoute::Bind(std::size_t) {
   }
   if (!allreduce_) {
     allreduce_.emplace(
-        set_.gpu_network().Between(*gradients().step().gpus, gradients().gpu_stream().gpu()));
+        network_.gpus().Between(*gradients().step().gpus, gradients().gpu_stream().gpu()));
     allreduce_->Join(gradients().gpu_stream(), [this] { QueueResults(); });
   }
   allreduce_->Bind(arrays_, gradients().step().reduction);

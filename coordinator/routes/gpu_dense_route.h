@@ -6,20 +6,20 @@
 #include <vector>
 
 #include "common/gpu_memory.h"
-#include "compression/gpu_kernels.h"
+#include "compression/gpu/gpu_kernels.h"
 #include "coordinator/routes/route.h"
 #include "ops/nccl/operations.h"
 
 namespace weir {
 
-class ProcessSet;
+class SetNetwork;
 
 /// What DenseRoute does, for gradients that all lie on a GPU, over NCCL: they are packed on the
 /// GPU, and reduced as fp32. A large one travels from where it lies to where its result belongs.
 class GpuDenseRoute final : public Route {
  public:
   /// The step knows the GPUs of all ranks (GroupStep::gpus).
-  GpuDenseRoute(GradientSlices& gradients, ProcessSet& set);
+  GpuDenseRoute(GradientSlices& gradients, SetNetwork& network);
 
   /// All of these gradients are of types that kernels read, and lie on the GPU; and if they are not
   /// plain, but in the dense phase of a compressor, kernels finish them.
@@ -43,7 +43,7 @@ class GpuDenseRoute final : public Route {
   /// While the exchange is under way.
   void QueueResults();
 
-  ProcessSet& set_;
+  SetNetwork& network_;
   const std::unique_ptr<GpuPacking> packing_;
   GpuMemory staging_;  ///< Made when the first one has to be packed.
   std::optional<nccl::Allreduce> allreduce_;

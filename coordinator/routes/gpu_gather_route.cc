@@ -2,14 +2,14 @@
 
 #include <vector>
 
-#include "coordinator/process_set.h"
+#include "coordinator/network/set_network.h"
 
 namespace weir {
 
 void GpuGatherRoute::Prepare(bool empty) {
   GpuPayloadRoute::Prepare(empty);
   gathered_.Reserve(gradients().gpu_stream().gpu(), GpuMemory::Kind::kDevice,
-                    bytes() * static_cast<std::size_t>(set().size()));
+                    bytes() * static_cast<std::size_t>(network().size()));
 }
 
 std::span<const BucketStage> GpuGatherRoute::stages() const {
@@ -18,10 +18,12 @@ std::span<const BucketStage> GpuGatherRoute::stages() const {
   return kStages;
 }
 
-std::size_t GpuGatherRoute::merged_ranks() const { return static_cast<std::size_t>(set().size()); }
+std::size_t GpuGatherRoute::merged_ranks() const {
+  return static_cast<std::size_t>(network().size());
+}
 
 void GpuGatherRoute::Deliver() {
-  gradients().gpu_compression().MergeGathered(gathered_.data(), set().size());
+  gradients().gpu_compression().MergeGathered(gathered_.data(), network().size());
 }
 
 Collective* GpuGatherRoute::Bind(std::size_t) {
@@ -29,7 +31,7 @@ Collective* GpuGatherRoute::Bind(std::size_t) {
     allgather_.emplace(communicator());
     allgather_->Join(gradients().gpu_stream(), [this] { QueueResults(); });
   }
-  const auto ranks = static_cast<std::size_t>(set().size());
+  const auto ranks = static_cast<std::size_t>(network().size());
   const GatheredArray array{gradients().gpu_compression().payloads(),
                             {gathered_.data(), bytes() * ranks}};
   const std::vector<std::size_t> lengths(ranks, bytes());

@@ -11,7 +11,8 @@ namespace weir {
 /// What GatherRoute does, on GPUs, to the same bits.
 class GpuGatherRoute final : public GpuPayloadRoute {
  public:
-  GpuGatherRoute(GradientSlices& gradients, ProcessSet& set) : GpuPayloadRoute(gradients, set) {}
+  GpuGatherRoute(GradientSlices& gradients, SetNetwork& network)
+      : GpuPayloadRoute(gradients, network) {}
 
   void Prepare(bool empty) override;
   std::span<const BucketStage> stages() const override;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "coordinator/process_set.h"
+#include "coordinator/network/set_network.h"
 
 namespace weir {
 
@@ -28,7 +28,7 @@ void GpuPayloadRoute::Run(BucketStage stage) {
 }
 
 nccl::Communicator& GpuPayloadRoute::communicator() const {
-  return set_.gpu_network().Between(*gradients().step().gpus, gradients().gpu_stream().gpu());
+  return network_.gpus().Between(*gradients().step().gpus, gradients().gpu_stream().gpu());
 }
 
 void GpuPayloadRoute::QueueResults() {

@@ -7,7 +7,7 @@
 
 namespace weir {
 
-class ProcessSet;
+class SetNetwork;
 
 /// What routes have in common whose payloads are made, exchanged over NCCL and turned into updates
 /// in the memory of GPUs. How long payloads are follows from the step, on which all ranks agree, so
@@ -23,9 +23,10 @@ class GpuPayloadRoute : public Route {
 
  protected:
   /// The step knows the GPUs of all ranks (GroupStep::gpus).
-  GpuPayloadRoute(GradientSlices& gradients, ProcessSet& set) : Route(gradients), set_(set) {}
+  GpuPayloadRoute(GradientSlices& gradients, SetNetwork& network)
+      : Route(gradients), network_(network) {}
 
-  ProcessSet& set() const { return set_; }
+  SetNetwork& network() const { return network_; }
   /// Of this rank's payloads.
   std::size_t bytes() const { return bytes_; }
   /// Between the GPUs of the step.
@@ -40,7 +41,7 @@ class GpuPayloadRoute : public Route {
   /// Whose payloads it merges: so many ranks'.
   virtual std::size_t merged_ranks() const = 0;
 
-  ProcessSet& set_;
+  SetNetwork& network_;
   bool empty_ = false;
   std::size_t bytes_ = 0;
 };

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/half_array.h"
-#include "compression/value_coding.h"
+#include "compression/wire/value_coding.h"
 
 namespace weir {
 
@@ -55,9 +55,7 @@ void HostRoute::Pack() {
 
 void HostRoute::Encode() {
   if (halves()) HalvesToFloats(halves_, gradients().staging());
-  coder_.Write([this](const GradientSlice& slice, std::span<std::byte> payload) {
-    return gradients().EncodeStaged(slice, payload);
-  });
+  coder_.WriteStaged();
 }
 
 Collective* HostRoute::Bind(std::size_t exchange) {

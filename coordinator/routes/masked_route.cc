@@ -17,9 +17,7 @@ std::span<const BucketStage> MaskedRoute::stages() const {
 
 void MaskedRoute::Run(BucketStage stage) {
   if (stage == BucketStage::kCompress) {
-    coder_.Write([this](const GradientSlice& slice, std::span<std::byte> payload) {
-      return gradients().Encode(slice, payload);
-    });
+    coder_.Write();
     return coder_.DecodeOwn();
   }
   for (const GradientSlice& slice : gradients().all()) {

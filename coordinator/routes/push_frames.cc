@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "coordinator/corrupt_frame.h"
+#include "coordinator/gradients/corrupt_frame.h"
 #include "ops/frame_exchange.h"
 #include "weir/error.h"
 

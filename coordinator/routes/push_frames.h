@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/gradient_slices.h"
+#include "coordinator/gradients/gradient_slices.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "coordinator/corrupt_frame.h"
+#include "coordinator/gradients/corrupt_frame.h"
 
 namespace weir {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <span>
 
-#include "coordinator/bucket.h"
-#include "coordinator/gradient_slices.h"
+#include "coordinator/gradients/gradient_slices.h"
+#include "coordinator/work/bucket.h"
 #include "ops/collective.h"
 
 namespace weir {

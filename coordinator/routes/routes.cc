@@ -1,5 +1,7 @@
 #include "coordinator/routes/routes.h"
 
+#include <iterator>
+
 #include "common/check.h"
 #include "coordinator/routes/array_route.h"
 #include "coordinator/routes/dense_route.h"
@@ -15,57 +17,73 @@
 #include "coordinator/routes/split_route.h"
 
 namespace weir {
+namespace {
+
+using Made = std::unique_ptr<Route>;
+
+struct Row {
+  RouteKind kind;
+  const char* operation;  ///< RouteInfo::op.
+  const char* name;       ///< RouteInfo::route.
+  Made (*make)(GradientSlices& gradients, SetNetwork& network);
+};
+
+/// A route that reduces or averages arrays, and may do so host by host.
+template <typename Reducing>
+Made ByHosts(GradientSlices& gradients, SetNetwork& network) {
+  return std::make_unique<Reducing>(gradients, network.transport(), network.allreduce_grid());
+}
+template <typename Sending>
+Made Plain(GradientSlices& gradients, SetNetwork& network) {
+  return std::make_unique<Sending>(gradients, network.transport());
+}
+template <typename OnGpu>
+Made OverNccl(GradientSlices& gradients, SetNetwork& network) {
+  return std::make_unique<OnGpu>(gradients, network);
+}
+Made Hierarchical(GradientSlices& gradients, SetNetwork& network) {
+  return std::make_unique<HostRoute>(gradients, network.transport(), *gradients.step().hosts);
+}
+Made Served(GradientSlices& gradients, SetNetwork&) {
+  return std::make_unique<ServerRoute>(gradients);
+}
+
+/// By kind.
+constexpr Row kRoutes[] = {
+    {RouteKind::kDense, "allreduce", "dense", ByHosts<DenseRoute>},
+    {RouteKind::kArray, "allreduce", "summable", ByHosts<ArrayRoute>},
+    {RouteKind::kGather, "allgather", "gather", Plain<GatherRoute>},
+    {RouteKind::kMasked, "allreduce", "masked_dense", ByHosts<MaskedRoute>},
+    {RouteKind::kSplit, "allgather", "split", Plain<SplitRoute>},
+    {RouteKind::kFactors, "allreduce", "factors", ByHosts<FactorRoute>},
+    {RouteKind::kHosts, "allgather", "hierarchical", Hierarchical},
+    {RouteKind::kPushPull, "push_pull", "push_pull", Plain<PushPullRoute>},
+    {RouteKind::kServers, "push_pull", "servers", Served},
+    {RouteKind::kGpuDense, "allreduce", "nccl_dense", OverNccl<GpuDenseRoute>},
+    {RouteKind::kGpuArray, "allreduce", "nccl_summable", OverNccl<GpuArrayRoute>},
+    {RouteKind::kGpuGather, "allgather", "nccl_gather", OverNccl<GpuGatherRoute>},
+};
+
+constexpr bool IsByKind() {
+  for (std::size_t i = 0; i < std::size(kRoutes); ++i) {
+    if (static_cast<std::size_t>(kRoutes[i].kind) != i) return false;
+  }
+  return true;
+}
+static_assert(IsByKind());
+
+}  // namespace
 
 std::vector<RouteInfo> RouteNames() {
-  std::vector<RouteInfo> names(kRouteKinds);
-  const auto name = [&](RouteKind kind) -> RouteInfo& {
-    return names.at(static_cast<std::size_t>(kind));
-  };
-  name(RouteKind::kDense) = {"allreduce", "dense"};
-  name(RouteKind::kArray) = {"allreduce", "summable"};
-  name(RouteKind::kGather) = {"allgather", "gather"};
-  name(RouteKind::kMasked) = {"allreduce", "masked_dense"};
-  name(RouteKind::kSplit) = {"allgather", "split"};
-  name(RouteKind::kFactors) = {"allreduce", "factors"};
-  name(RouteKind::kHosts) = {"allgather", "hierarchical"};
-  name(RouteKind::kPushPull) = {"push_pull", "push_pull"};
-  name(RouteKind::kServers) = {"push_pull", "servers"};
-  name(RouteKind::kGpuDense) = {"allreduce", "nccl_dense"};
-  name(RouteKind::kGpuArray) = {"allreduce", "nccl_summable"};
-  name(RouteKind::kGpuGather) = {"allgather", "nccl_gather"};
+  std::vector<RouteInfo> names;
+  for (const Row& row : kRoutes) names.push_back({row.operation, row.name});
   return names;
 }
 
-std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, ProcessSet& set) {
-  Transport& transport = set.transport();
-  switch (kind) {
-    case RouteKind::kDense:
-      return std::make_unique<DenseRoute>(gradients, transport, set.allreduce_grid());
-    case RouteKind::kArray:
-      return std::make_unique<ArrayRoute>(gradients, transport, set.allreduce_grid());
-    case RouteKind::kGather:
-      return std::make_unique<GatherRoute>(gradients, transport);
-    case RouteKind::kMasked:
-      return std::make_unique<MaskedRoute>(gradients, transport, set.allreduce_grid());
-    case RouteKind::kSplit:
-      return std::make_unique<SplitRoute>(gradients, transport);
-    case RouteKind::kFactors:
-      return std::make_unique<FactorRoute>(gradients, transport, set.allreduce_grid());
-    case RouteKind::kHosts:
-      return std::make_unique<HostRoute>(gradients, transport, *gradients.step().hosts);
-    case RouteKind::kPushPull:
-      return std::make_unique<PushPullRoute>(gradients, transport);
-    case RouteKind::kServers:
-      return std::make_unique<ServerRoute>(gradients);
-    case RouteKind::kGpuDense:
-      return std::make_unique<GpuDenseRoute>(gradients, set);
-    case RouteKind::kGpuArray:
-      return std::make_unique<GpuArrayRoute>(gradients, set);
-    case RouteKind::kGpuGather:
-      return std::make_unique<GpuGatherRoute>(gradients, set);
-  }
-  WEIR_CHECK(false);
-  return nullptr;
+std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, SetNetwork& network) {
+  const auto index = static_cast<std::size_t>(kind);
+  WEIR_CHECK(index < std::size(kRoutes));
+  return kRoutes[index].make(gradients, network);
 }
 
 }  // namespace weir

@@ -3,13 +3,14 @@
 #include <memory>
 #include <vector>
 
-#include "coordinator/process_set.h"
+#include "coordinator/network/set_network.h"
 #include "coordinator/routes/route.h"
 #include "metrics/bucket_names.h"
 
 namespace weir {
 
-/// What a step's bucket looks like on the network: a class each, in this folder.
+/// How a bucket of gradients travels in a step: a class each, in this folder, and a row each of the
+/// table in routes.cc.
 enum class RouteKind : std::uint8_t {
   kDense,
   kArray,
@@ -24,13 +25,12 @@ enum class RouteKind : std::uint8_t {
   kGpuArray,
   kGpuGather
 };
-inline constexpr std::size_t kRouteKinds = 12;
 
-/// What they are called in records, by their value.
+/// What routes are called in records, by the value of their kind.
 std::vector<RouteInfo> RouteNames();
 
-/// A route for a bucket of `set`, which suits it: SplitRoute::Suits, FactorRoute::Suits, an array
-/// (GradientSlices::summable), hosts, servers or GPUs that the step knows (GroupStep).
-std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, ProcessSet& set);
+/// A route, over `network`, for a bucket that suits it: SplitRoute::Suits, FactorRoute::Suits, an
+/// array (GradientSlices::summable), hosts, servers or GPUs that the step knows (GroupStep).
+std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, SetNetwork& network);
 
 }  // namespace weir

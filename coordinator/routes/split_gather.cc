@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "common/check.h"
-#include "compression/entry_part.h"
 #include "compression/sparse_mean.h"
-#include "coordinator/corrupt_frame.h"
+#include "compression/wire/entry_part.h"
+#include "coordinator/gradients/corrupt_frame.h"
 #include "weir/error.h"
 
 namespace weir {

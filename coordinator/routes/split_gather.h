@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compression/sparse_payload.h"
-#include "coordinator/bucket_frame.h"
+#include "compression/wire/sparse_payload.h"
+#include "coordinator/gradients/bucket_frame.h"
 #include "ops/frame_exchange.h"
 
 namespace weir {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "common/byte_stream.h"
-#include "compression/frame.h"
-#include "coordinator/corrupt_frame.h"
+#include "compression/wire/frame.h"
+#include "coordinator/gradients/corrupt_frame.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compression/compressor.h"
-#include "coordinator/bucket_frame.h"
+#include "coordinator/gradients/bucket_frame.h"
 #include "warmup/schedule.h"
 
 namespace weir {

@@ -2,8 +2,9 @@
 
 #include <utility>
 
-#include "compression/answer_options.h"
-#include "coordinator/group_plan.h"
+#include "compression/make_compressor.h"
+#include "compression/options/answer_options.h"
+#include "coordinator/plan/group_plan.h"
 #include "coordinator/servers/asynchronous_bucket.h"
 #include "coordinator/servers/synchronous_bucket.h"
 #include "weir/error.h"

@@ -5,8 +5,8 @@
 
 #include "common/background_thread.h"
 #include "common/thread_name.h"
-#include "compression/frame.h"
-#include "coordinator/corrupt_frame.h"
+#include "compression/wire/frame.h"
+#include "coordinator/gradients/corrupt_frame.h"
 #include "ops/frame_exchange.h"
 #include "ops/push_pull/server_messages.h"
 #include "weir/error.h"

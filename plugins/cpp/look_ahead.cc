@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "compression/registry.h"
-#include "compression/tensor_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/tensor_options.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/options.h"
+#include "compression/options/options.h"
 #include "weir/gradient_group.h"
 #include "weir/optimizer.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "compression/tensor_options.h"
-#include "coordinator/programs_choice.h"
+#include "compression/options/tensor_options.h"
+#include "coordinator/engine/programs_choice.h"
 #include "plugins/cpp/optimizer_impl.h"
 
 namespace weir {

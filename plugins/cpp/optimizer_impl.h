@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/state.h"
+#include "compression/state/state.h"
 #include "plugins/cpp/accumulator.h"
 #include "plugins/cpp/sgd.h"
 #include "weir/optimizer.h"

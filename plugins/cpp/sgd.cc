@@ -1,9 +1,9 @@
 #include "plugins/cpp/sgd.h"
 
 #include "common/exact_text.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
-#include "compression/tensor_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
+#include "compression/options/tensor_options.h"
 
 namespace weir {
 namespace {

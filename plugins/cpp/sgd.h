@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compression/dgc_math.h"
-#include "compression/weight_decay.h"
+#include "compression/dgc/dgc_math.h"
+#include "compression/dgc/weight_decay.h"
 #include "plugins/cpp/look_ahead.h"
 #include "weir/optimizer.h"
 

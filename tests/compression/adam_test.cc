@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "common/thread_pool.h"
-#include "compression/adam_moments.h"
-#include "compression/dense_momentum.h"
-#include "compression/dgc.h"
-#include "compression/joint_selection.h"
-#include "compression/state.h"
+#include "compression/dgc/adam_moments.h"
+#include "compression/dgc/dense_momentum.h"
+#include "compression/dgc/dgc.h"
+#include "compression/dgc/joint_selection.h"
+#include "compression/state/state.h"
 #include "tests/compression/simulated_ranks.h"
 
 namespace weir {

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "compression/registry.h"
+#include "compression/options/registry.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -8,7 +8,8 @@
 #include <random>
 
 #include "common/half.h"
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"
 #include "weir/error.h"
 

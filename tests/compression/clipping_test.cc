@@ -1,4 +1,4 @@
-#include "compression/clipping.h"
+#include "compression/dgc/clipping.h"
 
 #include <gtest/gtest.h>
 

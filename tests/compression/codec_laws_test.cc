@@ -13,7 +13,8 @@
 #include <string>
 
 #include "common/thread_pool.h"
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"
 #include "weir/error.h"
 

@@ -1,4 +1,4 @@
-#include "compression/dense_momentum.h"
+#include "compression/dgc/dense_momentum.h"
 
 #include <gtest/gtest.h>
 

@@ -5,10 +5,10 @@
 #include <random>
 #include <vector>
 
-#include "compression/dgc.h"
-#include "compression/dgc_math.h"
-#include "compression/sparse_payload.h"
-#include "compression/weight_decay.h"
+#include "compression/dgc/dgc.h"
+#include "compression/dgc/dgc_math.h"
+#include "compression/dgc/weight_decay.h"
+#include "compression/wire/sparse_payload.h"
 #include "tests/compression/simulated_ranks.h"
 #include "tests/compression/sparse_sample.h"
 #include "weir/error.h"

@@ -1,4 +1,4 @@
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 
 #include <gtest/gtest.h>
 

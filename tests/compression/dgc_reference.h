@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 
 namespace weir {
 

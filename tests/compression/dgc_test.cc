@@ -1,4 +1,4 @@
-#include "compression/dgc.h"
+#include "compression/dgc/dgc.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "common/thread_pool.h"
-#include "compression/dense_momentum.h"
-#include "compression/registry.h"
+#include "compression/dgc/dense_momentum.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/simulated_ranks.h"
 #include "tests/compression/sparse_sample.h"
 #include "weir/error.h"

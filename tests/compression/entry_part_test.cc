@@ -1,4 +1,4 @@
-#include "compression/entry_part.h"
+#include "compression/wire/entry_part.h"
 
 #include <gtest/gtest.h>
 

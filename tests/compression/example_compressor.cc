@@ -4,7 +4,7 @@
 
 #include "common/byte_stream.h"
 #include "compression/codec_compressor.h"
-#include "compression/standard_options.h"
+#include "compression/options/standard_options.h"
 #include "weir/error.h"
 
 namespace weir {

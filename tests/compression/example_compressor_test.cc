@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"
 #include "weir/engine.h"
 #include "weir/error.h"

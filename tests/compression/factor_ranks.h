@@ -5,8 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "compression/factor_compressor.h"
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
+#include "compression/powersgd/factor_compressor.h"
 
 namespace weir::test {
 

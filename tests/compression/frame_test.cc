@@ -1,4 +1,4 @@
-#include "compression/frame.h"
+#include "compression/wire/frame.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "compression/sparse_payload.h"
+#include "compression/wire/sparse_payload.h"
 #include "tests/compression/sparse_sample.h"
 #include "tests/compression/wire_page.h"
 #include "weir/error.h"

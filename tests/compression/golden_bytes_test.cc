@@ -1,7 +1,7 @@
 // What random codecs draw, frozen: other machines, compilers and versions must draw the same, or
 // ranks of one job disagree. The numbers come from a plain implementation of what
-// compression/counter_random.h, codecs/random_indices.h and cpu/dither.h describe, written apart
-// from this library.
+// compression/random/counter_random.h, codecs/random_indices.h and cpu/dither.h describe, written
+// apart from this library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "compression/codecs/random_indices.h"
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"
 #include "tests/compression/wire_page.h"
 

@@ -4,9 +4,10 @@
 
 #include <string>
 
-#include "compression/options.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/make_compressor.h"
+#include "compression/options/options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "compression/joint_selection.h"
+#include "compression/dgc/joint_selection.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/thread_pool.h"
-#include "compression/dgc.h"
+#include "compression/dgc/dgc.h"
 #include "tests/compression/simulated_ranks.h"
 
 namespace weir {

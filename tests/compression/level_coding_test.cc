@@ -10,7 +10,7 @@
 
 #include "common/byte_stream.h"
 #include "compression/codecs/level_tile.h"
-#include "compression/elias_delta.h"
+#include "compression/wire/elias_delta.h"
 #include "tests/compression/wire_page.h"
 #include "weir/error.h"
 

@@ -1,4 +1,4 @@
-#include "compression/low_bit_values.h"
+#include "compression/wire/low_bit_values.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/byte_stream.h"
-#include "compression/value_coding.h"
+#include "compression/wire/value_coding.h"
 #include "tests/compression/sparse_sample.h"
 #include "weir/error.h"
 

@@ -5,7 +5,8 @@
 #include <limits>
 #include <random>
 
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"
 
 namespace weir {

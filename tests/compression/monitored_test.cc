@@ -7,7 +7,8 @@
 #include <limits>
 #include <random>
 
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "compression/residual_ratio.h"
 #include "tests/compression/test_compressor.h"
 

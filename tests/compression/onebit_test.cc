@@ -10,7 +10,8 @@
 #include <random>
 
 #include "common/thread_pool.h"
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"
 #include "tests/compression/wire_page.h"
 #include "weir/error.h"

@@ -1,4 +1,4 @@
-#include "compression/options.h"
+#include "compression/options/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,10 @@
 #include <map>
 #include <string>
 
-#include "compression/answer_options.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/make_compressor.h"
+#include "compression/options/answer_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 #include "weir/error.h"
 
 namespace weir {

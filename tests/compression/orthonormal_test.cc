@@ -1,4 +1,4 @@
-#include "compression/orthonormal.h"
+#include "compression/powersgd/orthonormal.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "compression/policy.h"
+#include "compression/options/policy.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,9 @@
 
 #include <random>
 
-#include "compression/powersgd.h"
-#include "compression/state.h"
+#include "compression/make_compressor.h"
+#include "compression/powersgd/powersgd.h"
+#include "compression/state/state.h"
 #include "tests/compression/factor_ranks.h"
 #include "tests/compression/test_compressor.h"
 #include "weir/error.h"

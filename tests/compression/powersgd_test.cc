@@ -1,4 +1,4 @@
-#include "compression/powersgd.h"
+#include "compression/powersgd/powersgd.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 #include <span>
 
 #include "common/thread_pool.h"
+#include "compression/make_compressor.h"
 #include "tests/compression/factor_ranks.h"
 #include "tests/compression/wire_page.h"
 #include "weir/error.h"

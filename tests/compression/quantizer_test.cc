@@ -9,7 +9,8 @@
 #include <random>
 #include <set>
 
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"
 #include "tests/compression/wire_page.h"
 #include "weir/error.h"

@@ -9,8 +9,9 @@
 #include <set>
 
 #include "compression/codecs/random_indices.h"
-#include "compression/counter_random.h"
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
+#include "compression/random/counter_random.h"
 #include "tests/compression/test_compressor.h"
 #include "tests/compression/wire_page.h"
 #include "weir/error.h"

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "compression/registry.h"
+#include "tests/compression/compression_reference.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "compression/rice.h"
+#include "compression/wire/rice.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "compression/elias_fano.h"
+#include "compression/wire/elias_fano.h"
 #include "tests/compression/sparse_sample.h"
 #include "weir/error.h"
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "compression/sparse_payload.h"
+#include "compression/wire/sparse_payload.h"
 #include "tests/compression/sparse_sample.h"
 #include "weir/error.h"
 

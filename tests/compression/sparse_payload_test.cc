@@ -1,4 +1,4 @@
-#include "compression/sparse_payload.h"
+#include "compression/wire/sparse_payload.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "compression/frame.h"
+#include "compression/wire/frame.h"
 #include "tests/compression/model_shapes.h"
 #include "tests/compression/sparse_sample.h"
 #include "tests/compression/wire_page.h"

@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "compression/sparse_payload.h"
+#include "compression/wire/sparse_payload.h"
 
 namespace weir::test {
 

@@ -1,4 +1,4 @@
-#include "compression/state_rounding.h"
+#include "compression/memory/state_rounding.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,9 @@
 #include <numeric>
 #include <vector>
 
-#include "compression/dgc.h"
-#include "compression/registry.h"
+#include "compression/dgc/dgc.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "compression/state.h"
+#include "compression/state/state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,8 @@
 #include <memory>
 #include <random>
 
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"
 #include "weir/error.h"
 

@@ -1,5 +1,5 @@
 // Options of tensors by name: which of them hold for a tensor, and what is refused.
-#include "compression/tensor_options.h"
+#include "compression/options/tensor_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

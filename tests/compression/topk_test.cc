@@ -8,8 +8,9 @@
 #include <random>
 
 #include "compression/codecs/select_top_k.h"
-#include "compression/registry.h"
-#include "compression/sparse_payload.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
+#include "compression/wire/sparse_payload.h"
 #include "tests/compression/test_compressor.h"
 
 namespace weir {

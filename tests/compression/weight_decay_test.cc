@@ -1,4 +1,4 @@
-#include "compression/weight_decay.h"
+#include "compression/dgc/weight_decay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

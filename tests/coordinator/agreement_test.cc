@@ -1,4 +1,4 @@
-#include "coordinator/agreement.h"
+#include "coordinator/negotiation/agreement.h"
 
 #include <gtest/gtest.h>
 

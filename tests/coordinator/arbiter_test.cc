@@ -1,4 +1,4 @@
-#include "coordinator/arbiter.h"
+#include "coordinator/negotiation/arbiter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "coordinator/bucket_frame.h"
+#include "coordinator/gradients/bucket_frame.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/frame.h"
+#include "compression/wire/frame.h"
 #include "tests/compression/wire_page.h"
 #include "weir/error.h"
 

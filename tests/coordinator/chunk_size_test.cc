@@ -1,4 +1,4 @@
-// Chunks grow where all ranks find the network fast (coordinator/network_speed.h), and nowhere
+// Chunks grow where all ranks find the network fast (coordinator/work/network_speed.h), and nowhere
 // else.
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/engine_impl.h"
-#include "coordinator/local_job.h"
+#include "coordinator/engine/engine_impl.h"
+#include "coordinator/engine/local_job.h"
 #include "ops/chunk_stream.h"
 #include "tests/ops/forwarding_transport.h"
 

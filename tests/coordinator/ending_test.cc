@@ -6,8 +6,8 @@
 #include <thread>
 #include <vector>
 
-#include "coordinator/engine_impl.h"
-#include "coordinator/local_job.h"
+#include "coordinator/engine/engine_impl.h"
+#include "coordinator/engine/local_job.h"
 #include "metrics/http_server.h"
 #include "tests/coordinator/engine_calls.h"
 #include "weir/engine.h"

@@ -1,4 +1,4 @@
-#include "coordinator/exchanger.h"
+#include "coordinator/work/exchanger.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/operation_numbers.h"
+#include "coordinator/work/operation_numbers.h"
 #include "ops/local/transport.h"
 
 namespace weir {

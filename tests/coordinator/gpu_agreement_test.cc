@@ -1,9 +1,9 @@
-#include "coordinator/gpu_agreement.h"
+#include "coordinator/negotiation/gpu_agreement.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "coordinator/arbiter.h"
+#include "coordinator/negotiation/arbiter.h"
 
 namespace weir {
 namespace {

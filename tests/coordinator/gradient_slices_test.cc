@@ -1,5 +1,5 @@
 // Gradients of a bucket whose entries are selected together (selection=bucket).
-#include "coordinator/gradient_slices.h"
+#include "coordinator/gradients/gradient_slices.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 
 namespace weir {
 namespace {

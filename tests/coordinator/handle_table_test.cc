@@ -1,4 +1,4 @@
-#include "coordinator/handle_table.h"
+#include "coordinator/work/handle_table.h"
 
 #include <gtest/gtest.h>
 

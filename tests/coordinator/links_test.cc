@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "coordinator/hosts.h"
+#include "coordinator/work/hosts.h"
 
 namespace weir {
 namespace {

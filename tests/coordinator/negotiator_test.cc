@@ -1,4 +1,4 @@
-#include "coordinator/negotiator.h"
+#include "coordinator/negotiation/negotiator.h"
 
 #include <gtest/gtest.h>
 

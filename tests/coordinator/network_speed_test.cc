@@ -1,4 +1,4 @@
-#include "coordinator/network_speed.h"
+#include "coordinator/work/network_speed.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "coordinator/planner.h"
+#include "coordinator/plan/planner.h"
 
 #include <gtest/gtest.h>
 

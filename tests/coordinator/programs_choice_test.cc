@@ -1,4 +1,4 @@
-#include "coordinator/programs_choice.h"
+#include "coordinator/engine/programs_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

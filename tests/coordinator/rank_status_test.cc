@@ -1,4 +1,4 @@
-#include "coordinator/rank_status.h"
+#include "coordinator/rank/rank_status.h"
 
 #include <gtest/gtest.h>
 

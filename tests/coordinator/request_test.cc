@@ -1,4 +1,4 @@
-#include "coordinator/request.h"
+#include "coordinator/negotiation/request.h"
 
 #include <gtest/gtest.h>
 

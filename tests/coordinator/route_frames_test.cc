@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "compression/frame.h"
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
+#include "compression/wire/frame.h"
 #include "coordinator/routes/host_route.h"
 #include "coordinator/routes/push_pull_route.h"
 #include "coordinator/routes/server_route.h"

@@ -12,7 +12,8 @@
 #include <random>
 #include <utility>
 
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "coordinator/servers/asynchronous_bucket.h"
 #include "coordinator/servers/synchronous_bucket.h"
 #include "tests/engine/text_of.h"

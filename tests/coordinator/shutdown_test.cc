@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/coordinator/engine_calls.h"
 #include "weir/engine.h"
 

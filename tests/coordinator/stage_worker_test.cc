@@ -1,4 +1,4 @@
-#include "coordinator/stage_worker.h"
+#include "coordinator/work/stage_worker.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "coordinator/bucket.h"
+#include "coordinator/work/bucket.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "coordinator/stall_inspector.h"
+#include "coordinator/rank/stall_inspector.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

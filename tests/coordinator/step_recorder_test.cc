@@ -1,4 +1,4 @@
-#include "coordinator/step_recorder.h"
+#include "coordinator/rank/step_recorder.h"
 
 #include <gtest/gtest.h>
 

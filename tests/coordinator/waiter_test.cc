@@ -1,4 +1,4 @@
-#include "coordinator/waiter.h"
+#include "coordinator/work/waiter.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
-#include "compression/options.h"
-#include "coordinator/local_job.h"
+#include "compression/options/options.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/engine/job.h"
 #include "tests/engine/kept.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <tuple>
 
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/engine/job.h"
 #include "tests/engine/served_training.h"
 #include "tests/engine/text_of.h"

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "coordinator/local_job.h"
-#include "coordinator/operation_numbers.h"
+#include "coordinator/engine/local_job.h"
+#include "coordinator/work/operation_numbers.h"
 #include "tests/ops/faulty_transport.h"
 #include "weir/error.h"
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compression/state.h"
+#include "compression/state/state.h"
 #include "tests/engine/training.h"
 
 namespace weir {

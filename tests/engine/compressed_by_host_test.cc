@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "compression/state.h"
+#include "compression/state/state.h"
 #include "tests/engine/job_on_hosts.h"
 #include "tests/engine/text_of.h"
 #include "tests/engine/training.h"

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 #include "tests/engine/job_on_hosts.h"
 #include "tests/engine/keeping_cases.h"
 #include "tests/engine/kept.h"

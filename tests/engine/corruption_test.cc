@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "compression/frame.h"
-#include "coordinator/local_job.h"
-#include "coordinator/operation_numbers.h"
+#include "compression/wire/frame.h"
+#include "coordinator/engine/local_job.h"
+#include "coordinator/work/operation_numbers.h"
 #include "tests/ops/faulty_transport.h"
 
 namespace weir {

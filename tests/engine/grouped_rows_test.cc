@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/engine_impl.h"
+#include "coordinator/engine/engine_impl.h"
 #include "ops/fused_runs.h"
 #include "tests/engine/job.h"
 #include "tests/engine/result.h"

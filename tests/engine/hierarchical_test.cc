@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "coordinator/hosts.h"
+#include "coordinator/work/hosts.h"
 #include "tests/engine/job_on_hosts.h"
 #include "tests/engine/result.h"
 #include "tests/engine/text_of.h"

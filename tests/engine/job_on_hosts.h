@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/ops/counting_transport.h"
 
 namespace weir {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/state.h"
+#include "compression/state/state.h"
 #include "tests/engine/job.h"
 #include "tests/engine/result.h"
 #include "tests/engine/text_of.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <variant>
 
-#include "compression/registry.h"
+#include "compression/options/registry.h"
 
 namespace weir {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/options.h"
+#include "compression/options/options.h"
 #include "coordinator/routes/routes.h"
 
 namespace weir {

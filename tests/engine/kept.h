@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "compression/state.h"
+#include "compression/state/state.h"
 
 namespace weir {
 

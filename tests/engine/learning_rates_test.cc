@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/engine/job.h"
 
 namespace weir {

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "compression/answer_options.h"
-#include "compression/registry.h"
-#include "coordinator/local_job.h"
+#include "compression/make_compressor.h"
+#include "compression/options/answer_options.h"
+#include "compression/options/registry.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/engine/job.h"
 
 namespace weir {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/state.h"
+#include "compression/state/state.h"
 #include "tests/compression/factor_ranks.h"
 #include "tests/engine/job.h"
 

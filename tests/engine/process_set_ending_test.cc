@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "ops/subset_transport.h"
 #include "tests/ops/delayed_transport.h"
 #include "tests/ops/forwarding_transport.h"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/local_job.h"
-#include "coordinator/operation_numbers.h"
+#include "coordinator/engine/local_job.h"
+#include "coordinator/work/operation_numbers.h"
 #include "tests/ops/forwarding_transport.h"
 
 namespace weir {

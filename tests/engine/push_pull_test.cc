@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "compression/state.h"
-#include "coordinator/local_job.h"
+#include "compression/state/state.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/engine/job.h"
 #include "tests/engine/text_of.h"
 #include "weir/error.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/engine_impl.h"
+#include "coordinator/engine/engine_impl.h"
 #include "tests/engine/job.h"
 #include "tests/engine/result.h"
 #include "tests/ops/reference.h"

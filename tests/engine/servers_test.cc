@@ -8,7 +8,7 @@
 #include <tuple>
 #include <vector>
 
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "ops/push_pull/server_messages.h"
 #include "tests/engine/job.h"
 #include "tests/engine/served_training.h"

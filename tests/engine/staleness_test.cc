@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "compression/frame.h"
-#include "coordinator/local_job.h"
+#include "compression/wire/frame.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/ops/delayed_transport.h"
 #include "tests/ops/forwarding_transport.h"
 #include "weir/engine.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/local_job.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/engine/job_on_hosts.h"
 #include "tests/engine/text_of.h"
 #include "weir/error.h"

@@ -1,5 +1,5 @@
 // Rank 0's side of the slow path, on requests that any rank may send at any time.
-#include "coordinator/arbiter.h"
+#include "coordinator/negotiation/arbiter.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // The bitmap of a sparse part.
-#include "compression/bitmap.h"
+#include "compression/wire/bitmap.h"
 
 #include "tests/fuzz/index_code.h"
 

@@ -1,5 +1,5 @@
 // The frame of a bucket: a header, then a payload for each tensor.
-#include "coordinator/bucket_frame.h"
+#include "coordinator/gradients/bucket_frame.h"
 
 #include <algorithm>
 

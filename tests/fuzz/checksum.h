@@ -2,7 +2,7 @@
 
 #include <xxhash.h>
 
-#include "compression/frame.h"
+#include "compression/wire/frame.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace weir::fuzz {

@@ -1,9 +1,10 @@
 // Compression as a user writes it, from the text to a compressor that works.
 #include <cmath>
 
-#include "compression/registry.h"
-#include "compression/standard_options.h"
-#include "compression/tensor_options.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
+#include "compression/options/tensor_options.h"
 #include "tests/compression/test_compressor.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"

@@ -5,7 +5,8 @@
 #include <memory>
 #include <random>
 
-#include "compression/registry.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/compression/sparse_sample.h"
 #include "tests/compression/test_compressor.h"
 #include "tests/fuzz/fuzz_target.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <random>
 
-#include "compression/sparse_payload.h"
+#include "compression/wire/sparse_payload.h"
 #include "tests/compression/sparse_sample.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"

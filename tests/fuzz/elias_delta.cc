@@ -1,5 +1,5 @@
 // Elias' delta code, number after number.
-#include "compression/elias_delta.h"
+#include "compression/wire/elias_delta.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The Elias-Fano code of a sparse part.
-#include "compression/elias_fano.h"
+#include "compression/wire/elias_fano.h"
 
 #include "tests/fuzz/index_code.h"
 

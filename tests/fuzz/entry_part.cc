@@ -1,5 +1,5 @@
 // The entries of a piece of a tensor, as ranks send them to its owner and hear their sums.
-#include "compression/entry_part.h"
+#include "compression/wire/entry_part.h"
 
 #include <algorithm>
 #include <array>

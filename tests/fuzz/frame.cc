@@ -1,5 +1,5 @@
 // The header of a frame.
-#include "compression/frame.h"
+#include "compression/wire/frame.h"
 
 #include "tests/fuzz/checksum.h"
 #include "tests/fuzz/fuzz_target.h"

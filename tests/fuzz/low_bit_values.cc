@@ -1,10 +1,10 @@
 // Values of a part in 8, 4 or 2 bits.
-#include "compression/low_bit_values.h"
+#include "compression/wire/low_bit_values.h"
 
 #include <cmath>
 #include <random>
 
-#include "compression/value_coding.h"
+#include "compression/wire/value_coding.h"
 #include "tests/compression/sparse_sample.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"

@@ -1,5 +1,5 @@
 // What a rank tells rank 0 that it is doing.
-#include "coordinator/rank_status.h"
+#include "coordinator/rank/rank_status.h"
 
 #include "tests/fuzz/fuzz_target.h"
 

@@ -1,8 +1,8 @@
 // What ranks ask rank 0 for, and its comparison of that.
 #include <algorithm>
 
-#include "coordinator/agreement.h"
-#include "coordinator/request.h"
+#include "coordinator/negotiation/agreement.h"
+#include "coordinator/negotiation/request.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/sample_requests.h"
 #include "weir/error.h"

@@ -1,7 +1,7 @@
 // Rank 0's answers.
 #include <algorithm>
 
-#include "coordinator/request.h"
+#include "coordinator/negotiation/request.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/sample_requests.h"
 #include "weir/error.h"

@@ -1,5 +1,5 @@
 // The Rice code of a sparse part.
-#include "compression/rice.h"
+#include "compression/wire/rice.h"
 
 #include <algorithm>
 #include <random>

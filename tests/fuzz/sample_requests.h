@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "coordinator/request.h"
+#include "coordinator/negotiation/request.h"
 
 namespace weir::fuzz {
 

@@ -7,9 +7,10 @@
 #include <list>
 #include <random>
 
-#include "compression/answer_options.h"
-#include "compression/registry.h"
-#include "compression/standard_options.h"
+#include "compression/make_compressor.h"
+#include "compression/options/answer_options.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
 #include "coordinator/servers/asynchronous_bucket.h"
 #include "coordinator/servers/synchronous_bucket.h"
 #include "tests/compression/sparse_sample.h"

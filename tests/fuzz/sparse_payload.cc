@@ -1,5 +1,5 @@
 // A sparse part, as dgc, topk and threshold send it.
-#include "compression/sparse_payload.h"
+#include "compression/wire/sparse_payload.h"
 
 #include <algorithm>
 #include <cmath>

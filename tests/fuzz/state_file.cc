@@ -3,8 +3,9 @@
 
 #include <memory>
 
-#include "compression/registry.h"
-#include "compression/state.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
+#include "compression/state/state.h"
 #include "tests/compression/test_compressor.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"

@@ -1,5 +1,5 @@
 // Whole values of a part, with the scale that its header names.
-#include "compression/value_coding.h"
+#include "compression/wire/value_coding.h"
 
 #include <algorithm>
 #include <cmath>

@@ -11,8 +11,9 @@
 #include <variant>
 #include <vector>
 
+#include "compression/make_compressor.h"
 #include "compression/memory/error_feedback.h"
-#include "compression/registry.h"
+#include "compression/options/registry.h"
 #include "tests/gpu/device_array.h"
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/tested_gpu.h"

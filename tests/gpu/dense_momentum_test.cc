@@ -1,6 +1,6 @@
 // Tensors that stay dense in DGC's buckets: the bytes, the means and the state of the CPU
-// (compression/dense_momentum.h), bit for bit, step after step.
-#include "compression/dense_momentum.h"
+// (compression/dgc/dense_momentum.h), bit for bit, step after step.
+#include "compression/dgc/dense_momentum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Deep Gradient Compression on the GPU: the bytes and the state of the CPU (compression/dgc.h), bit
-// for bit, step after step.
-#include "compression/dgc.h"
+// Deep Gradient Compression on the GPU: the bytes and the state of the CPU (compression/dgc/dgc.h),
+// bit for bit, step after step.
+#include "compression/dgc/dgc.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

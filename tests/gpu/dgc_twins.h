@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "compression/dgc.h"
+#include "compression/dgc/dgc.h"
 #include "tests/gpu/device_array.h"
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/tested_gpu.h"

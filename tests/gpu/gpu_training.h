@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/options.h"
+#include "compression/options/options.h"
 #include "tests/engine/job_on_hosts.h"
 #include "weir/engine.h"
 

@@ -1,6 +1,6 @@
 // A bucket whose compressors have their memory on the GPU does what one on the CPU does, in
 // whatever order its routes ask for it.
-#include "coordinator/gradient_slices.h"
+#include "coordinator/gradients/gradient_slices.h"
 
 #include <gtest/gtest.h>
 
@@ -12,8 +12,9 @@
 
 #include "common/gpu_memory.h"
 #include "common/gpu_stream.h"
-#include "compression/gpu_compressor.h"
-#include "compression/registry.h"
+#include "compression/gpu/gpu_compressor.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/tested_gpu.h"
 

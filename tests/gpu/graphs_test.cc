@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "compression/gpu_compressor.h"
-#include "compression/registry.h"
+#include "compression/gpu/gpu_compressor.h"
+#include "compression/make_compressor.h"
+#include "compression/options/registry.h"
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/program.h"
 

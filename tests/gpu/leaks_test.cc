@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "compression/registry.h"
+#include "compression/options/registry.h"
 #include "tests/engine/job.h"
 #include "tests/engine/training.h"
 #include "tests/gpu/gradients.h"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "compression/options.h"
-#include "compression/state.h"
+#include "compression/options/options.h"
+#include "compression/state/state.h"
 #include "tests/coordinator/engine_calls.h"
 #include "tests/engine/job.h"
 #include "tests/engine/training.h"

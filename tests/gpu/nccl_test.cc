@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/engine_impl.h"
-#include "coordinator/local_job.h"
+#include "coordinator/engine/engine_impl.h"
+#include "coordinator/engine/local_job.h"
 #include "tests/coordinator/engine_calls.h"
 #include "tests/engine/job.h"
 #include "tests/gpu/gradients.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "compression/dgc.h"
-#include "compression/sparse_payload.h"
+#include "compression/dgc/dgc.h"
+#include "compression/wire/sparse_payload.h"
 #include "tests/gpu/device_array.h"
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/tested_gpu.h"

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/gpu_library.h"
-#include "compression/gpu_kernels.h"
+#include "compression/gpu/gpu_kernels.h"
 #include "weir/device.h"
 #include "weir/settings.h"
 

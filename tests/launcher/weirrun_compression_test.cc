@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compression/registry.h"
+#include "compression/options/registry.h"
 #include "tests/launcher/launched_job.h"
 
 namespace weir::launcher {

@@ -47,7 +47,7 @@ TEST_F(TotalsReporterTest, SaysInTheEndWhatAllStepsTook) {
     AddStep(0);
     AddStep(1);
     gauges_.gradient_traffic.sent[1] = 70;
-    gauges_.negotiation_bytes = 5;
+    gauges_.traffic_of(TrafficOp::kNegotiation).sent[1] = 5;
     gauges_.NoteStalled("late");
     gauges_.NoteStalled("late");
   }

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "compression/dgc_math.h"
+#include "compression/dgc/dgc_math.h"
 #include "tests/plugins/model.h"
 
 namespace weir {

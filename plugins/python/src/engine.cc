@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "coordinator/programs_choice.h"
+#include "coordinator/engine/programs_choice.h"
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/gathered.h"
 #include "plugins/python/src/job.h"

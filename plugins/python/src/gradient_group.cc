@@ -2,8 +2,8 @@
 
 #include <sstream>
 
-#include "compression/options.h"
-#include "compression/tensor_options.h"
+#include "compression/options/options.h"
+#include "compression/options/tensor_options.h"
 #include "plugins/python/src/bindings.h"
 #include "plugins/python/src/job.h"
 #include "weir/engine.h"

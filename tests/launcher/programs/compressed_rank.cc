@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "coordinator/engine_impl.h"
+#include "coordinator/engine/engine_impl.h"
 #include "coordinator/routes/routes.h"
 #include "tests/launcher/programs/say.h"
 #include "weir/engine.h"

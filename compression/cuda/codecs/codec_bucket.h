@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <span>
+
+#include "compression/cuda/codecs/codec_layout.h"
+#include "compression/cuda/device_array.h"
+#include "compression/cuda/payload_table.h"
+#include "compression/cuda/tile_table.h"
+#include "compression/gpu/gpu_kernels.h"
+
+namespace weir::cuda {
+
+/// What the codecs' buckets do alike: what lies on the GPU of the tensors, and the dense phase. All
+/// tensors have the same codec.
+class CodecBucket : public GpuBucketCompressor {
+ public:
+  void Encode(std::span<const Part> parts, void* stream) final;
+  void Undo(void* stream) final;
+  void ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks, void* stream) final;
+  void MergeMean(std::span<const GpuMean> means, void* stream) final;
+  void Finish(std::size_t tensor, const DenseMean& mean, void* stream) final;
+  void Forget(void* stream) override;
+  void FetchReports(void* stream) final;
+  Report ReportOf(std::size_t tensor) const final;
+
+ protected:
+  explicit CodecBucket(std::span<const GpuCodecTensor> tensors);
+
+  const CodecTensor& tensor(std::size_t i) const { return tensors_.host()[i]; }
+  std::size_t count() const { return tensors_.size(); }
+  const TileTable& tiles() const { return tiles_; }  ///< Those of CodecView.
+
+ private:
+  /// Takes the gradients into the memory, writes the payloads, and leaves in the errors what these
+  /// lack.
+  virtual void Send(const CodecView& view, std::span<const Part> parts, cudaStream_t stream) = 0;
+  /// Adds what the payloads decode to to the errors.
+  virtual void PutBack(const CodecView& view, cudaStream_t stream) = 0;
+  /// What Merge needs beside the table of payloads: nothing, for most.
+  virtual void Reserve(std::span<const std::size_t> /*entries*/, std::size_t /*ranks*/,
+                       cudaStream_t /*stream*/) {}
+  /// Compressor::MergeMean, and its Finish outside the dense phase.
+  virtual void Merge(const CodecView& view, const CodecMeans& received,
+                     std::span<const GpuMean> means, cudaStream_t stream) = 0;
+
+  CodecView View() const;
+  void CheckCount(std::size_t count) const;
+
+  SharedArray<CodecTensor> tensors_;
+  SharedArray<CodecPart> parts_;
+  SharedArray<CodecMean> targets_;
+  SharedArray<unsigned long long> non_finite_;
+  PayloadTable payloads_;
+  TileTable tiles_;
+  SharedArray<std::uint32_t> first_tiles_;  ///< By tensor.
+  bool sent_ = false;                       ///< Undo has something to put back.
+};
+
+// By codec.
+std::unique_ptr<GpuBucketCompressor> MakeCast(std::span<const GpuCodecTensor> tensors);
+std::unique_ptr<GpuBucketCompressor> MakeOneBit(std::span<const GpuCodecTensor> tensors);
+std::unique_ptr<GpuBucketCompressor> MakeInt8(std::span<const GpuCodecTensor> tensors);
+std::unique_ptr<GpuBucketCompressor> MakeTopK(std::span<const GpuCodecTensor> tensors);
+std::unique_ptr<GpuBucketCompressor> MakeRandomK(std::span<const GpuCodecTensor> tensors);
+std::unique_ptr<GpuBucketCompressor> MakeLevels(std::span<const GpuCodecTensor> tensors);
+
+/// The elements of each.
+std::vector<std::size_t> ElementsOf(std::span<const GpuCodecTensor> tensors);
+
+}  // namespace weir::cuda

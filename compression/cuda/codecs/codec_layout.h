@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "compression/cuda/tile_table.h"
+#include "compression/gpu/gpu_rule.h"
+#include "weir/dtype.h"
+
+/// What the kernels of a bucket's codecs know.
+namespace weir::cuda {
+
+/// Elements of a block, in most of them.
+inline constexpr unsigned kCodecTile = 4096;
+
+/// One tensor, as long as it lives.
+struct CodecTensor {
+  float* momentum;  ///< Or null.
+  float* error;     ///< Or null.
+  std::uint64_t n;
+  GpuCodecRule rule;
+};
+
+/// One tensor in a step; see GpuBucketCompressor::Part.
+struct CodecPart {
+  const void* gradient;
+  DType dtype;
+  float scale;
+  float ratio;
+  std::uint32_t k;
+  std::int64_t step;
+  std::int32_t rank;
+  std::byte* payload;
+};
+
+/// The tensors of a bucket in a step.
+struct CodecView {
+  const CodecTensor* tensors;
+  const CodecPart* parts;
+  unsigned long long* non_finite;  ///< Entries so far.
+  const Tile* tiles;               ///< Of kCodecTile.
+  std::size_t tile_count;
+  const std::uint32_t* first_tiles;  ///< By tensor, its first one.
+  std::size_t tensor_count;
+};
+
+/// What was received, and where means go.
+struct CodecMean {
+  void* mean;  ///< Or null.
+  DType dtype;
+};
+struct CodecMeans {
+  const CodecMean* targets;          ///< By tensor.
+  const std::byte* const* payloads;  ///< By tensor, then rank; or null.
+  std::uint32_t ranks;
+};
+
+}  // namespace weir::cuda

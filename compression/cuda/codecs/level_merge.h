@@ -1,0 +1,19 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "compression/cuda/codecs/codec_layout.h"
+#include "compression/cuda/codecs/level_tiles.h"
+
+namespace weir::cuda {
+
+/// Adds what the parts' payloads decode to to the errors.
+void PutBackLevels(const CodecView& view, const LevelOffsets& offsets, cudaStream_t stream);
+
+/// Its kernel (Load).
+void LoadMergeLevels();
+/// The means of payloads of levels.
+void MergeLevels(const CodecView& view, const CodecMeans& means, const LevelOffsets& offsets,
+                 cudaStream_t stream);
+
+}  // namespace weir::cuda

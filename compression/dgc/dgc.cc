@@ -1,0 +1,142 @@
+#include "compression/dgc/dgc.h"
+
+#include <utility>
+
+#include "common/check.h"
+#include "compression/dgc/dense_momentum.h"
+#include "compression/dgc/dgc_math.h"
+#include "compression/memory/state_rounding.h"
+#include "compression/sparse_mean.h"
+
+namespace weir {
+
+Dgc::Dgc(const DgcSettings& settings, std::size_t n)
+    : settings_(settings),
+      u_(settings.rule.momentum == Momentum::kNone ? 0 : n),
+      v_(n),
+      step_(settings.rule, u_.values(), v_.values()) {
+  WEIR_CHECK(n >= 1);
+  if (!settings.adam) return;
+  WEIR_CHECK(settings.rule.momentum == Momentum::kNone);
+  adam_.emplace(*settings.adam, n);
+  adam_step_.resize(n);
+}
+
+std::size_t Dgc::MaxEncodedBytes(double density) const {
+  const std::size_t n = v_.values().size();
+  return SparsePayloadBytes(n, EntriesToSend(n, density), settings_.values);
+}
+
+std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradient,
+                        std::span<std::byte> payload) {
+  const std::size_t n = v_.values().size();
+  WEIR_CHECK(!context.dense_phase);
+  const Increment increment = IncrementOf(context, gradient);
+  const std::size_t k = EntriesToSend(n, context.density);
+  if (settings_.state == DType::kFloat32) {
+    step_.Select(increment.values, increment.scale, k, context.pool);
+  } else {
+    step_.Accumulate(increment.values, increment.scale, k, std::nullopt, context.pool);
+    RoundState(RoundingKey(settings_.seed, context.step, context.rank));
+    step_.TakeLargest(k);
+  }
+  return EncodeTaken(context, payload);
+}
+
+void Dgc::RoundState(std::uint32_t key) {
+  const std::span<float> u = u_.values();
+  const std::span<float> v = v_.values();
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    const std::uint32_t bits = RoundingBits(key, static_cast<std::uint32_t>(i));
+    if (!u.empty()) u[i] = BFloat16ToFloat(RoundedAtRandom(u[i], BitsForMomentum(bits)));
+    v[i] = BFloat16ToFloat(RoundedAtRandom(v[i], BitsForVelocity(bits)));
+  }
+}
+
+void Dgc::Restored() {
+  step_.Forget();
+  if (settings_.state == DType::kFloat32) return;
+  for (const std::span<float> state : {u_.values(), v_.values()}) {
+    for (float& x : state) x = BFloat16ToFloat(FloatToBFloat16(x));
+  }
+}
+
+SparseForm Dgc::form() const {
+  const std::size_t n = v_.values().size();
+  return {n, n, settings_.values};
+}
+
+void Dgc::Accumulate(const StepContext& context, std::span<const float> gradient, std::size_t k,
+                     std::optional<float> threshold) {
+  WEIR_CHECK(!context.dense_phase);
+  const Increment increment = IncrementOf(context, gradient);
+  step_.Accumulate(increment.values, increment.scale, k, threshold, context.pool);
+}
+
+Dgc::Increment Dgc::IncrementOf(const StepContext& context, std::span<const float> gradient) {
+  if (!adam_) return {gradient, context.gradient_scale};
+  non_finite_ += adam_->Advance(context.learning_rate, context.gradient_scale, gradient, adam_step_,
+                                context.pool);
+  return {adam_step_, 1.0f};
+}
+
+std::size_t Dgc::EncodeTaken(const StepContext& context, std::span<std::byte> payload) {
+  const std::size_t written =
+      EncodeSparse(v_.values().size(), step_.indices(), step_.values(), settings_.values, payload);
+  step_.Settle(context.pool);
+  return written;
+}
+
+void Dgc::Check(std::span<const std::byte> payload) const {
+  if (!payload.empty()) CheckSparse(payload, form());
+}
+
+void Dgc::Merge(std::span<const std::byte> payload, std::span<float> sum) const {
+  WEIR_CHECK(sum.size() == v_.values().size());
+  if (!payload.empty()) MergeSparse(payload, form(), sum);
+}
+
+void Dgc::MergeMean(std::span<const std::span<const std::byte>> payloads,
+                    std::span<float> mean) const {
+  WEIR_CHECK(mean.size() == v_.values().size());
+  MergeSparseMean(payloads, form(), mean);
+}
+
+SparseEntries Dgc::Entries(std::span<const std::byte> payload) const {
+  return payload.empty() ? SparseEntries() : DecodeSparse(payload, form());
+}
+
+void Dgc::Finish(const StepContext& context, std::span<float> mean) {
+  const cpu::DgcRule& rule = settings_.rule;
+  if (context.dense_phase) {
+    non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool)
+                         : ApplyMomentum(rule.momentum, rule.m, u_.values(), mean);
+    // Of means, which are alike on all ranks, and so has u to be.
+    if (settings_.state != DType::kFloat32)
+      RoundState(RoundingKey(settings_.seed, context.step, 0));
+  } else if (settings_.gain_compensation && rule.masking) {
+    const auto gain = static_cast<float>(MaskingGain(rule.momentum, rule.m, 1.0 / context.density));
+    for (float& x : mean) x /= gain;
+  }
+}
+
+std::optional<GpuRule> Dgc::gpu_rule() const {
+  if (settings_.adam || settings_.joint || IsLowBit(settings_.values)) return std::nullopt;
+  return GpuDgcRule{.momentum = settings_.rule.momentum,
+                    .m = settings_.rule.m,
+                    .masking = settings_.rule.masking,
+                    .gain_compensation = settings_.gain_compensation && settings_.rule.masking,
+                    .values = settings_.values,
+                    .state = settings_.state,
+                    .seed = settings_.seed};
+}
+
+std::vector<Compressor::StateArray> Dgc::State() {
+  std::vector<StateArray> state;
+  if (settings_.rule.momentum != Momentum::kNone) state.push_back({"momentum", u_.values()});
+  if (adam_) adam_->AppendState(state);
+  state.push_back({"velocity", v_.values()});
+  return state;
+}
+
+}  // namespace weir

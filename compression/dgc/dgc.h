@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compression/compressor.h"
+#include "compression/cpu/dgc_step.h"
+#include "compression/dgc/adam_moments.h"
+#include "compression/dgc/joint_compressor.h"
+#include "compression/memory/state_buffer.h"
+#include "compression/wire/sparse_payload.h"
+
+namespace weir {
+
+/// What a user chooses about DGC, the same for all tensors.
+struct DgcSettings {
+  cpu::DgcRule rule;
+  ValueType values = ValueType::kFloat16;
+  /// Divide the aggregate by MaskingGain at T = 1 / density: the step stays as long as dense
+  /// momentum SGD's while the density falls. An option beyond the paper.
+  bool gain_compensation = false;
+  /// What is accumulated is the step that Adam would take on this rank's gradient, its learning
+  /// rate included; `rule` then has no momentum. An option beyond the paper.
+  std::optional<AdamSettings> adam;
+  /// The entries are selected together with those of other tensors. An option beyond the paper.
+  bool joint = false;
+  /// Of u and v: or kBFloat16, rounded at random (compression/memory/state_rounding.h), by `seed`.
+  /// On a GPU that takes half the memory; here it has the same bits. An option beyond the paper,
+  /// neither with `adam` nor `joint`.
+  DType state = DType::kFloat32;
+  std::uint32_t seed = 0;
+};
+
+/// Deep Gradient Compression of one tensor (Lin et al., ICLR 2018): local momentum u and
+/// accumulated velocity v, of which exactly K = max(1, round(density * n)) entries travel in a
+/// step. What rounding to fp16, or to fewer bits, loses stays in v; fp32 values leave exactly 0.
+///
+/// In the dense phase the scaled gradient is exchanged as it is and Finish keeps momentum in the
+/// same u, which the first compressed step takes over, with v still 0; Adam's moments likewise.
+/// Results do not depend on StepContext::pool. Not thread-safe but for Merge.
+class Dgc final : public Compressor, private JointCompressor {
+ public:
+  /// 1 <= n < 2^32.
+  Dgc(const DgcSettings& settings, std::size_t n);
+
+  std::size_t MaxEncodedBytes(double density) const override;
+  std::size_t Encode(const StepContext& context, std::span<const float> gradient,
+                     std::span<std::byte> payload) override;
+  void Check(std::span<const std::byte> payload) const override;
+  void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
+  void MergeMean(std::span<const std::span<const std::byte>> payloads,
+                 std::span<float> mean) const override;
+  std::optional<ValueType> entry_values() const override { return EntryValues(settings_.values); }
+  SparseEntries Entries(std::span<const std::byte> payload) const override;
+  void Finish(const StepContext& context, std::span<float> mean) override;
+  void Revert() override { step_.Undo(); }
+  /// Not with Adam, nor where entries are selected together or have low-bit values.
+  std::optional<GpuRule> gpu_rule() const override;
+  JointCompressor* joint() override { return settings_.joint ? this : nullptr; }
+  /// Gradient entries, means of the dense phase, and overflowed entries of v.
+  std::uint64_t non_finite_entries() const override {
+    return non_finite_ + step_.non_finite_entries();
+  }
+  /// The smallest |v| that was sent.
+  float threshold() const override { return step_.kth_magnitude(); }
+  std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload) const override {
+    return SparseEntryCount(payload);
+  }
+  std::span<const float> residual() const override { return v_.values(); }
+  /// "momentum" (u, none with Momentum::kNone) and "velocity" (v); with Adam, its moments.
+  std::vector<StateArray> State() override;
+  void Restored() override;
+
+ private:
+  /// Bounded by n, not by a step's K: a rank that has joined does not know the step's density.
+  SparseForm form() const override;
+  void Accumulate(const StepContext& context, std::span<const float> gradient, std::size_t k,
+                  std::optional<float> threshold) override;
+  cpu::DgcStep& step() override { return step_; }
+  /// What is added to v, by way of u or not: the gradient, or Adam's step. And its scale.
+  struct Increment {
+    std::span<const float> values;
+    float scale;
+  };
+  Increment IncrementOf(const StepContext& context, std::span<const float> gradient);
+  std::size_t EncodeTaken(const StepContext& context, std::span<std::byte> payload) override;
+  /// Rounds u and v.
+  void RoundState(std::uint32_t key);
+
+  DgcSettings settings_;
+  StateBuffer u_;
+  StateBuffer v_;
+  cpu::DgcStep step_;
+  std::optional<AdamMoments> adam_;
+  std::vector<float> adam_step_;  ///< What enters v in its place.
+  std::uint64_t non_finite_ = 0;  ///< Those that step_ does not see.
+};
+
+}  // namespace weir

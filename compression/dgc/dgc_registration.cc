@@ -1,0 +1,150 @@
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compression/dgc/dense_momentum.h"
+#include "compression/dgc/dgc.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
+#include "compression/random/counter_random.h"
+
+/// "dgc" in the dictionary of options.
+namespace weir {
+namespace {
+
+std::vector<OptionSpec> DgcSpecs() {
+  return {
+      {"momentum", "vanilla", ChoiceRule{{"none", "vanilla", "nesterov", "adam"}},
+       "Momentum correction: which recursion runs before compression. An optimizer puts its own "
+       "momentum here; give it once, there or here. adam: what is accumulated and sent is the step "
+       "that Adam would take on this rank, learning rate included."},
+      {"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true}, "The momentum coefficient."},
+      {"momentum_masking", "true", FlagRule{},
+       "Drop the momentum of entries that were just sent (momentum factor masking)."},
+      {"beta1", "0.9", RealRule{0.0, 1.0, false, true},
+       "With momentum=adam: how much the first moment keeps of itself; an Adam's is taken over."},
+      {"beta2", "0.999", RealRule{0.0, 1.0, false, true}, "The same of the second moment."},
+      {"epsilon", "1e-8", RealRule{0.0, std::numeric_limits<double>::infinity()},
+       "With momentum=adam: what is added to the root of the second moment."},
+      {"gain_compensation", "false", FlagRule{},
+       "Divide the update by the gain that masking leaves at the step's density."},
+      {"look_ahead", "0", RealRule{0.0, 1.0},
+       "Gradients are taken at the weights less this much of learning rate / ranks times what the "
+       "rank has not sent yet. An optimizer's, not for gradients alone."},
+      {"selection", "tensor", ChoiceRule{{"tensor", "bucket"}},
+       "Which entries are the largest: of each tensor by itself, or of all compressed tensors of a "
+       "bucket together, one of each at least; a bucket then holds as many as "
+       "WEIR_FUSION_THRESHOLD allows."},
+      {"state_dtype", "fp32", ChoiceRule{{"fp32", "bf16"}},
+       "How a tensor's momentum and velocity are kept: bf16, rounded at random, takes half the "
+       "memory on a GPU; the CPU rounds to the same bits, and saves no memory."},
+  };
+}
+
+Momentum MomentumOf(const ParsedOptions& options) {
+  const std::string& name = options.Choice("momentum");
+  if (name == "none" || name == "adam") return Momentum::kNone;
+  return name == "nesterov" ? Momentum::kNesterov : Momentum::kVanilla;
+}
+
+std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
+  const auto refuse_given = [&](const char* key, const char* reason) {
+    if (options.Given(key)) options.Refuse(key, reason);
+  };
+  if (options.Choice("momentum") != "adam") {
+    for (const char* key : {"beta1", "beta2", "epsilon"}) {
+      refuse_given(key, "means something with momentum=adam only: leave it out");
+    }
+    return std::nullopt;
+  }
+  refuse_given("momentum_mu", "has no meaning with momentum=adam: give \"beta1\"");
+  if (options.Flag("momentum_masking")) {
+    refuse_given("momentum_masking",
+                 "has no meaning with momentum=adam, which drops no moments: leave it out");
+  }
+  if (options.Flag("gain_compensation")) {
+    options.Refuse("gain_compensation",
+                   "has no meaning with momentum=adam, which drops no moments: leave it out");
+  }
+  return AdamSettings{.beta1 = options.Real("beta1"),
+                      .beta2 = options.Real("beta2"),
+                      .epsilon = options.Real("epsilon")};
+}
+
+/// Options of which one makes another one idle.
+void RefuseIdle(const ParsedOptions& options) {
+  if (options.Choice("momentum") == "none" && options.Given("momentum_mu")) {
+    options.Refuse("momentum_mu",
+                   "has no effect with \"momentum\" = \"none\": leave one of them out");
+  }
+  if (options.Flag("gain_compensation") && !options.Flag("momentum_masking")) {
+    options.Refuse("gain_compensation",
+                   "makes up for what masking drops, and has no effect with \"momentum_masking\" = "
+                   "\"false\": leave one of them out");
+  }
+}
+
+void RefuseStateType(const ParsedOptions& options) {
+  if (options.Choice("state_dtype") == "fp32") return;
+  if (options.Choice("momentum") == "adam") {
+    options.Refuse("state_dtype",
+                   "is for u and v, and momentum=adam has other state: leave it out");
+  }
+  if (const ValueType values = ValueTypeOf(options);
+      values != ValueType::kFloat16 && values != ValueType::kFloat32) {
+    options.Refuse(
+        "state_dtype",
+        "is for values=fp16 or fp32: what is left of an entry that is sent in fewer bits "
+        "is no bf16. Leave one of them out");
+  }
+  if (SelectsByBucket(options)) {
+    options.Refuse(
+        "state_dtype",
+        "is for selection=tensor, where each tensor rounds its own: leave one of them out");
+  }
+}
+
+std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+  RefuseIdle(options);
+  RefuseStateType(options);
+  const std::size_t n = tensor.elements();
+  const DgcSettings settings{
+      .rule = {.momentum = MomentumOf(options),
+               .m = static_cast<float>(options.Real("momentum_mu")),
+               .masking = options.Flag("momentum_masking")},
+      .values = ValueTypeOf(options),
+      .gain_compensation = options.Flag("gain_compensation"),
+      .adam = AdamOf(options),
+      .joint = SelectsByBucket(options),
+      .state = options.Choice("state_dtype") == "bf16" ? DType::kBFloat16 : DType::kFloat32,
+      .seed = CounterRandom(0, tensor.name).key()[0],
+  };
+  if (n == 0 || tensor.shape.rank() <= 1 || n < MinElementsOf(options)) {
+    if (settings.adam) {
+      return std::make_unique<DenseMomentum>(*settings.adam, settings.values, n);
+    }
+    return std::make_unique<DenseMomentum>(settings.rule.momentum, settings.rule.m, settings.values,
+                                           n);
+  }
+  RequireSparseSize(tensor, "dgc");
+  return std::make_unique<Dgc>(settings, n);
+}
+
+/// An optimizer without momentum says so by momentum=none: not to be refused.
+std::string CautionOfGain(const ParsedOptions& options) {
+  if (options.Choice("momentum") != "none" || !options.Flag("gain_compensation")) return {};
+  return "gain_compensation makes up for the momentum that masking drops, and without momentum has "
+         "no effect";
+}
+
+const CompressorRegistration kRegistration(
+    {"dgc",
+     "Deep Gradient Compression: the largest accumulated velocities travel, with momentum "
+     "correction and momentum factor masking.",
+     JoinSpecs({CommonSpecs(Payloads::kOfEntries), SelectionSpecs(), ValueSpecs(), WarmupSpecs(),
+                StepSpecs(), WeightDecaySpecs(), DgcSpecs()}),
+     Make, CodecId::kDgc, CautionOfGain});
+
+}  // namespace
+}  // namespace weir

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "coordinator/engine/engine_impl.h"
+#include "ops/local/membership.h"
+#include "ops/local/transport.h"
+#include "weir/engine.h"
+
+namespace weir {
+
+/// A job whose ranks are threads of this process: their network, and their membership.
+class LocalJob {
+ public:
+  /// May put something between a rank and its network, such as a slow link. Called on the rank's
+  /// network thread.
+  using Between =
+      std::function<std::unique_ptr<Transport>(int rank, std::unique_ptr<Transport> direct)>;
+
+  /// `servers` of the ranks, the last ones, are summation servers.
+  explicit LocalJob(int ranks, Between between = nullptr, int servers = 0);
+
+  /// From now on so many ranks in a row are told that they share a host.
+  void SetRanksPerHost(int ranks) { ranks_per_host_ = ranks; }
+
+  int size() const { return network_.size() - servers_; }
+  /// To break the job with, in tests.
+  local::MembershipHub& hub() { return hub_; }
+
+  /// What an engine of that rank needs. The job must outlive the engine; a rank has one at a time.
+  EngineEnvironment Environment(int rank);
+
+  /// As RunLocal, with the ranks and servers of this job.
+  void Run(const std::function<void(Engine&)>& body, const Settings& settings = {});
+
+ private:
+  local::Network network_;
+  local::MembershipHub hub_;
+  const Between between_;
+  const int servers_;
+  int ranks_per_host_;
+};
+
+}  // namespace weir

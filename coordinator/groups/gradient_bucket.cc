@@ -1,0 +1,139 @@
+#include "coordinator/groups/gradient_bucket.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "coordinator/sets/process_set.h"
+
+namespace weir {
+
+GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priority,
+                               std::vector<GradientSlice> slices, const GroupStep& step,
+                               ProcessSet& set, HandleTable& handles, StepGate* gate,
+                               const Gpu* gpu)
+    : priority_(priority),
+      gradients_(std::move(name), index, std::move(slices), step, gpu),
+      set_(set),
+      handles_(handles),
+      gate_(gate) {
+  process_set = &set;
+  gradients_.OnResultsQueued([this] { handles_.Complete(queued_); });
+  handles_of_step_.reserve(gradients_.all().size() + 1);
+}
+
+void GradientBucket::Prepare(RouteKind kind, bool empty) {
+  if (!route_ || kind != kind_) {
+    route_.reset();  // One route's buffers at a time; a warm-up changes it a few times.
+    route_ = MakeRoute(kind, gradients_, set_.network());
+    kind_ = kind;
+  }
+  route_->Prepare(empty);
+  SetStages(empty);
+  gradients_.Keep();
+  for (GradientSlice& slice : gradients_.all()) slice.trace = {};
+  missing_.store(gradients_.all().size(), std::memory_order_relaxed);
+  first_ns.store(0, std::memory_order_relaxed);
+  delivered_ = false;
+  changed_ = false;
+}
+
+void GradientBucket::SetStages(bool empty) {
+  std::span<const BucketStage> of_route = route_->stages();
+  if (empty) of_route = of_route.subspan(1, of_route.size() - 2);
+  stages_.assign(of_route.begin(), of_route.end());
+  if (gate_ == nullptr) return;
+  // Packing comes before the gate, and only measures; what scales goes on behind it.
+  if (stages_.front() == BucketStage::kPack) stages_.front() = BucketStage::kCompress;
+  stages_.insert(stages_.begin(), BucketStage::kGate);
+  if (!empty) stages_.insert(stages_.begin(), BucketStage::kPack);
+}
+
+void GradientBucket::Run(BucketStage stage) {
+  gradients_.WaitForProgram();
+  if (gate_ != nullptr && stage == BucketStage::kPack) return Measure();
+  try {
+    route_->Run(stage);
+  } catch (...) {
+    gradients_.AwaitDelivery();  // The program may use its memory for something else.
+    throw;
+  }
+  if (route_->awaits_gpu(stage)) gradients_.AwaitDelivery();
+}
+
+void GradientBucket::Measure() {
+  double squared_norm = 0.0;
+  for (const double of_one : gradients_.SquaredNorms()) squared_norm += of_one;
+  gate_->Measure(gradients_.index(), squared_norm, std::isfinite(squared_norm));
+}
+
+void GradientBucket::Done() {
+  gradients_.Keep();
+  delivered_ = true;
+  delivered_ns_ = NowNs();
+  RecordGradients();
+  Fulfil(nullptr);
+}
+
+void GradientBucket::Failed(const std::exception_ptr& error) {
+  changed_ = gradients_.ResultsAreInMemory();
+  try {
+    gradients_.AwaitDelivery();  // Stages may have left work in its stream.
+    gradients_.Revert();
+  } catch (const std::exception& trouble) {
+    // A GPU that has failed. Who waits must hear of the first error.
+    LogError("what '{}' had not sent is lost: {}", name(), trouble.what());
+  }
+  route_->Revert();
+  Fulfil(error);
+}
+
+void GradientBucket::RecordGradients() {
+  const std::int64_t now_ns = NowNs();
+  const double bytes_an_entry =
+      static_cast<double>(route_->wire_bytes()) / static_cast<double>(gradients_.elements());
+  for (const GradientSlice& slice : gradients_.all()) {
+    const GradientSlice::Trace& trace = slice.trace;
+    if (trace.submitted_ns == 0) continue;
+    StageRecord record = RecordOf(Stage::kGradient, trace.submitted_ns, now_ns);
+    record.bucket = slice.record_index;
+    if (trace.residual_ratio >= 0.0f) {
+      StageRecord residual = record;
+      residual.stage = Stage::kResidual;
+      residual.density = trace.residual_ratio;
+      set_.recorder().Add(residual);
+    }
+    record.bytes_in = slice.elements * sizeof(float);
+    record.bytes_out = trace.payload_bytes.value_or(static_cast<std::size_t>(
+        std::lround(bytes_an_entry * static_cast<double>(slice.elements))));
+    record.density = trace.density;
+    record.threshold = slice.compressor->threshold();
+    set_.recorder().Add(record);
+  }
+}
+
+void GradientBucket::Fulfil(const std::exception_ptr& error) {
+  handles_of_step_.clear();
+  for (GradientSlice& slice : gradients_.all()) {
+    slice.owner.reset();
+    slice.gradient = nullptr;
+    if (slice.handle != kNoHandle) handles_of_step_.push_back(slice.handle);
+  }
+  if (queued_ != kNoHandle) handles_of_step_.push_back(queued_);
+  handles_.Complete(handles_of_step_, error);
+}
+
+Bucket::Traffic GradientBucket::traffic() const {
+  float threshold = 0.0f;
+  for (const GradientSlice& slice : gradients_.all()) {
+    threshold = std::max(threshold, slice.compressor->threshold());
+  }
+  return {.dense_bytes = dense_bytes(),
+          .wire_bytes = route_->wire_bytes(),
+          .density = static_cast<float>(gradients_.step().density),
+          .threshold = threshold};
+}
+
+}  // namespace weir

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/gradients/gradient_slices.h"
+#include "coordinator/routes/routes.h"
+#include "coordinator/work/bucket.h"
+#include "coordinator/work/handle_table.h"
+#include "coordinator/work/step_gate.h"
+
+namespace weir {
+
+/// The fused gradients of one planned bucket: their submissions and handles, the gate before them,
+/// and the route of the step (coordinator/routes/), which does the work.
+class GradientBucket final : public Bucket {
+ public:
+  GradientBucket(std::string name, std::uint32_t index, int priority,
+                 std::vector<GradientSlice> slices, const GroupStep& step, ProcessSet& set,
+                 HandleTable& handles, StepGate* gate, const Gpu* gpu);
+
+  /// Between steps: how the next run travels, and makes the buffers that the route needs. `empty`:
+  /// this rank contributes nothing in it and wants no result.
+  void Prepare(RouteKind kind, bool empty = false);
+  std::uint8_t route_index() const override { return static_cast<std::uint8_t>(kind_); }
+
+  std::size_t dense_bytes() const { return gradients_.elements() * sizeof(float); }
+  const GradientSlices& gradients() const { return gradients_; }
+  std::vector<GradientSlice>& slices() { return gradients_.all(); }
+  /// The run since Prepare has ended well: results are delivered, and what was sent is sent.
+  bool delivered() const { return delivered_; }
+  /// That, or it has ended in a way in which compressors' memory is not what it was before.
+  bool changed() const { return delivered_ || changed_; }
+  /// When it has.
+  std::int64_t delivered_ns() const { return delivered_ns_; }
+  /// Counts a submission. True for the one that completes the bucket.
+  bool CountSubmission() { return missing_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  /// Fulfilled once the run's results are there, or all that leads to them is in a GPU's stream.
+  /// Then what is given to `stream` from here on waits for them.
+  void SetQueued(Handle handle) { queued_ = handle; }
+  Handle queued() const { return queued_; }
+  void LetWait(void* stream) const { gradients_.LetWait(stream); }
+  /// After the one that completes it: what streams of the program hold now comes before the run.
+  void RecordProgram() { gradients_.RecordProgram(); }
+  /// Time of the step's first submission, 0 before it.
+  std::atomic<std::int64_t> first_ns = 0;
+
+  const std::string& name() const override { return gradients_.bucket(); }
+  int priority() const override { return priority_; }
+  StepGate* gate() const override { return gate_; }
+  bool negotiated() const override {
+    return kind_ != RouteKind::kServers || !gradients_.step().asynchronous;
+  }
+  std::span<const BucketStage> stages() const override { return stages_; }
+  void Run(BucketStage stage) override;
+  Collective* BindExchange() override {
+    route_->UseChunksOf(chunk_bytes);
+    return route_->Bind(exchanges_before());
+  }
+  void Done() override;
+  void Failed(const std::exception_ptr& error) override;
+  std::int64_t step() const override { return gradients_.step().step; }
+  Traffic traffic() const override;
+
+ private:
+  void SetStages(bool empty);
+  /// Measures the gradients for the gate: how they are scaled is known after it.
+  void Measure();
+  void Fulfil(const std::exception_ptr& error);
+  /// One record for each gradient that this rank had in the step.
+  void RecordGradients();
+
+  const int priority_;
+  GradientSlices gradients_;
+  ProcessSet& set_;
+  HandleTable& handles_;
+  StepGate* const gate_;
+
+  RouteKind kind_ = RouteKind::kDense;
+  std::unique_ptr<Route> route_;  ///< Of kind_; made by the first Prepare.
+  std::vector<BucketStage> stages_;
+  std::atomic<std::size_t> missing_ = 0;
+  bool delivered_ = false;
+  bool changed_ = false;
+  std::int64_t delivered_ns_ = 0;
+  std::vector<Handle> handles_of_step_;
+  Handle queued_ = kNoHandle;
+};
+
+}  // namespace weir

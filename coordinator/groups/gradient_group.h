@@ -1,0 +1,174 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compression/state/state.h"
+#include "coordinator/groups/gradient_bucket.h"
+#include "coordinator/plan/group_plan.h"
+#include "coordinator/rank/coordinator.h"
+#include "coordinator/routes/route_choice.h"
+#include "coordinator/servers/group_servers.h"
+#include "coordinator/sets/joining.h"
+#include "weir/gradient_group.h"
+
+namespace weir {
+
+/// The registered gradients of one optimizer: its buckets, its compressors' state and its step.
+/// Thread-safety as in the public interface.
+class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
+ public:
+  /// Registers with all ranks; blocks. Throws InvalidArgument, Mismatch, and why the engine ended.
+  GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec);
+  ~GradientGroupImpl() override;
+
+  const GradientGroupSpec& spec() const override { return spec_; }
+  /// Some of its buckets go from host to host, if the set's ranks are so: it has to know its hosts
+  /// before the first step (SetHosts).
+  bool goes_by_hosts() const;
+  void SetHosts(std::optional<HostGrid> hosts);
+  ProcessSet& process_set() const { return set_; }
+
+  void BeginStep(const StepInfo& info) override;
+  Handle Submit(std::size_t index, ConstTensorView gradient, TensorView update,
+                std::shared_ptr<const void> owner) override;
+  void SetDefaultUpdate(std::size_t index, void* data) override;
+  void EndStep() override;
+  void WaitInStream(void* stream) override;
+  StepReport WaitStep() override;
+  std::int64_t next_step() const override { return next_step_; }
+  double next_density() const override {
+    return plan_.variants.front().schedule.Density(next_step_);
+  }
+  void CopyVelocity(std::size_t index, std::span<float> velocity) const override;
+  void Save(std::ostream& out) const override;
+  void Load(std::span<std::istream* const> former_ranks) override;
+  void Adopt(std::istream& one_rank) override;
+
+  const std::string& name() const override { return spec_.name; }
+  bool stepping() const override { return phase_ != Phase::kClosed; }
+  void OnClose() override { WarnOfShortRun(); }
+  std::vector<Bucket*> BeginEmptyStep() override;
+  void EndEmptyStep(bool taken) override;
+
+ private:
+  /// kEmpty: the program has joined, and the network thread takes part in its place.
+  enum class Phase { kClosed, kOpen, kEnded, kEmpty };
+  struct SlicePlace {
+    GradientBucket* bucket = nullptr;
+    std::size_t slice = 0;
+  };
+  struct Place {
+    std::atomic<bool> submitted = false;
+    void* default_update = nullptr;
+    Handle handle = kNoHandle;
+  };
+
+  /// Throws InvalidArgument for tensors on several GPUs, or on one that cannot be used.
+  const Gpu* FindGpu() const;
+  /// Of the tensors that lie on the GPU, the compressors whose work kernels can do.
+  void MoveCompressorsToGpu();
+  /// The one that was ended: nothing of it is lacking, on this rank.
+  void FinishStep();
+  GradientSlice MakeSlice(std::size_t part);
+  void MakeBuckets();
+  void WarnOfOptions() const;
+  /// Once, when no more steps will come: whichever ends first, the group or the job. Thread-safe.
+  void WarnOfShortRun();
+  void Register();
+  /// Tells the servers that are not ranks of the set alone, or do not wait for all of them, what to
+  /// serve. Throws InvalidArgument without numbers for the buckets.
+  void JoinServers(std::optional<std::uint32_t> first_number);
+  void CheckServable() const;
+  void LeaveServers();
+  /// Throws InvalidArgument when servers remember more than a state says.
+  void CheckServersAreNew(const char* call) const;
+  /// This rank's state from the files of former ranks. Throws what Load throws.
+  SavedState ReadStates(std::span<std::istream* const> former_ranks) const;
+  SavedState ReadOne(std::istream& one_rank) const;
+  /// The hosts whose first ranks keep what was not sent; null: every rank keeps its own.
+  const HostGrid* SharingHosts() const;
+  /// Throws InvalidArgument for states that others kept than would keep them now.
+  void CheckHosts(std::span<const SavedState> states) const;
+  /// Throws InvalidArgument for a state of other tensors or parameter groups.
+  void CheckState(const SavedState& state) const;
+  /// Restores what `read` returns, once all ranks agree on the step. Throws what `read` throws, and
+  /// tells the other ranks.
+  void LoadTogether(const char* call, const std::function<SavedState()>& read);
+  /// Throws Mismatch on all ranks when another rank goes on with another step.
+  void AgreeOnStep(const std::string& next_step);
+  /// Brings non_finite_ up to date; warns of each tensor once.
+  void CountNonFinite();
+  const GroupStep& step() const { return steps_.front(); }
+  const Variant& VariantOf(const GradientBucket& bucket) const {
+    return plan_.variants[plan_.VariantOfBucket(bucket.gradients().index())];
+  }
+  void SetContexts(const StepInfo& info);
+  /// What the next step has in common for all buckets, but for their contexts.
+  void OpenStep();
+  RouteFacts FactsOf(const GradientBucket& bucket) const;
+  /// Throws InvalidArgument when strict settings forbid that the bucket travels like this.
+  void CheckStrict(const GradientBucket& bucket, RouteKind route) const;
+  /// Throws what CUDA says of a stream of another device.
+  void CheckStream(void* stream);
+  void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
+                       const TensorView& update) const;
+  Handle Enter(std::size_t index, const void* gradient, void* update, void* stream,
+               const std::shared_ptr<const void>& owner);
+  /// Runs the bucket if that was its last gradient.
+  void CountSubmission(GradientBucket& bucket, std::int64_t now_ns);
+  /// Whoever waits for GradientBucket::queued hears how the engine ended.
+  void FailQueued();
+  /// Throws InvalidArgument about the call before EndStep.
+  void CheckEnded(const char* call) const;
+  void OnGate(bool pass);
+  StepReport Report() const;
+  /// When the step was over: for a program that went on, when its results were there.
+  std::int64_t StepEndNs() const;
+  /// Of whatever this rank keeps.
+  std::vector<NamedCompressor> NamedCompressors() const;
+  /// Of the parts that it serves.
+  std::vector<NamedCompressor> ServedCompressors() const;
+  std::vector<std::string> PartNames() const;
+  /// A step that the engine's end has cut short counts as "between" when it left no trace.
+  void CheckBetweenSteps(const char* call) const;
+  static GradientSlice& SliceAt(const SlicePlace& place) {
+    return place.bucket->slices()[place.slice];
+  }
+
+  Coordinator& coordinator_;
+  const GradientGroupSpec spec_;
+  ProcessSet& set_;
+  const std::shared_ptr<const void> name_claim_;
+  const Gpu* const gpu_;  ///< Where tensors lie that lie on one; null: there are none.
+  GroupPlan plan_;
+  std::optional<HostGrid> hosts_;        ///< Where a hierarchy of them means anything.
+  std::vector<std::string> gpus_;        ///< By rank, where NCCL is between them.
+  std::optional<GroupServers> servers_;  ///< Where they are more than a route among its ranks.
+  bool pushed_ = false;                  ///< They may have something of this rank.
+  std::vector<GroupStep> steps_;         ///< By variant.
+  std::unique_ptr<StepGate> gate_;
+  std::vector<std::unique_ptr<GradientBucket>> buckets_;
+  std::vector<std::unique_ptr<Compressor>> answering_;  ///< By part; null where others answer.
+  std::vector<SlicePlace> slices_;                      ///< By part.
+  std::vector<Place> places_;                           ///< By tensor.
+  std::vector<std::uint64_t> non_finite_;  ///< Entries by tensor, as far as they were looked at.
+
+  std::atomic<Phase> phase_ = Phase::kClosed;
+  std::atomic<std::int64_t> next_step_ = 0;
+  std::atomic<bool> told_of_length_ = false;
+  std::vector<float> rates_;           ///< Of this step, by parameter group.
+  std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
+  std::optional<StepRecorder::Part> step_part_;  ///< From BeginStep to the end of WaitStep.
+  std::int64_t went_on_ns_ = 0;                  ///< When WaitInStream returned; 0: it did not.
+  void* step_stream_ = nullptr;                  ///< StepInfo::stream.
+  std::atomic<void*> checked_stream_ = this;  ///< By CheckStream, the last one; no stream at first.
+  bool skipped_ = false;
+  double clip_coefficient_ = 1.0;
+};
+
+}  // namespace weir

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <istream>
+#include <iterator>
+#include <numeric>
+#include <ostream>
+
+#include "compression/state/state.h"
+#include "coordinator/groups/gradient_group.h"
+#include "coordinator/plan/served_state.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+SavedState ReadState(std::istream& in) {
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(in),
+                                std::istreambuf_iterator<char>()};
+  return Deserialize(std::as_bytes(std::span<const char>(bytes)));
+}
+
+/// Ranks keep their numbers; those beyond the former size join, those beyond the new size have
+/// left.
+std::vector<int> Origins(int former_size, int size) {
+  std::vector<int> origins(static_cast<std::size_t>(size), kNewRank);
+  std::iota(origins.begin(), origins.begin() + std::min(former_size, size), 0);
+  return origins;
+}
+
+}  // namespace
+
+std::vector<NamedCompressor> GradientGroupImpl::ServedCompressors() const {
+  std::vector<NamedCompressor> served;
+  for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
+    if (answering_[p]) served.push_back({ServedName(plan_.parts[p].name), answering_[p].get()});
+  }
+  return served;
+}
+
+std::vector<NamedCompressor> GradientGroupImpl::NamedCompressors() const {
+  std::vector<NamedCompressor> named;
+  for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
+    named.push_back({plan_.parts[p].name, plan_.compressors[p].get()});
+  }
+  std::ranges::copy(ServedCompressors(), std::back_inserter(named));
+  return named;
+}
+
+std::vector<std::string> GradientGroupImpl::PartNames() const {
+  std::vector<std::string> names;
+  for (const Part& part : plan_.parts) names.push_back(part.name);
+  return names;
+}
+
+void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
+  if (phase_ == Phase::kClosed) return;
+  if (!coordinator_.ended()) {
+    throw InvalidArgument(std::string(call) + " of '" + spec_.name +
+                          "' in the middle of a step: call EndStep and WaitStep first");
+  }
+  coordinator_.Fence();
+  const auto changed = std::ranges::count_if(buckets_, &GradientBucket::changed);
+  if (changed == 0) return;
+  throw InvalidArgument(
+      std::string(call) + " of '" + spec_.name + "' after step " + std::to_string(step().step) +
+      " ended when " + std::to_string(changed) + " of its " + std::to_string(buckets_.size()) +
+      " buckets were exchanged, or nearly: the state is neither that before the step nor "
+      "that after it. Go on from the last checkpoint");
+}
+
+void GradientGroupImpl::CopyVelocity(std::size_t index, std::span<float> velocity) const {
+  CheckBetweenSteps("CopyVelocity");
+  const auto elements = index < spec_.tensors.size()
+                            ? static_cast<std::size_t>(spec_.tensors[index].shape.elements())
+                            : 0;
+  if (index >= spec_.tensors.size() || velocity.size() != elements) {
+    throw InvalidArgument("CopyVelocity(" + std::to_string(index) + ") of '" + spec_.name +
+                          "' into " + std::to_string(velocity.size()) + " values: it has " +
+                          std::to_string(spec_.tensors.size()) + " gradients, and that one " +
+                          std::to_string(elements) + " values");
+  }
+  std::ranges::fill(velocity, 0.0f);
+  for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
+    const std::vector<Compressor::StateArray> state = plan_.compressors[p]->State();
+    const auto found = std::ranges::find(state, "velocity", &Compressor::StateArray::name);
+    if (found == state.end()) continue;
+    std::ranges::copy(found->values,
+                      velocity.subspan(plan_.parts[p].begin, plan_.parts[p].elements).begin());
+  }
+}
+
+void GradientGroupImpl::Save(std::ostream& out) const {
+  CheckBetweenSteps("Save");
+  const std::vector<NamedCompressor> compressors = NamedCompressors();
+  SavedState state = Collect(compressors);
+  state.ranks = set_.size();
+  state.rank = set_.network().IndexOf(coordinator_.rank());
+  if (const HostGrid* const hosts = SharingHosts()) {
+    state.hosts = hosts->hosts();
+    state.place = hosts->place();
+  }
+  state.step = next_step_;
+  state.learning_rates = previous_rates_;
+  const std::vector<std::byte> bytes = Serialize(state);
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+  if (!out) throw InvalidArgument("the state of '" + spec_.name + "' could not be written");
+}
+
+SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_ranks) const {
+  if (former_ranks.empty()) {
+    throw InvalidArgument("Load of '" + spec_.name + "' needs at least one saved state");
+  }
+  std::vector<SavedState> states;
+  ReadEach(spec_.name, former_ranks,
+           [&states](std::istream& in) { states.push_back(ReadState(in)); });
+  CheckServersAreNew("Load");
+  CheckHosts(states);
+  // Other servers may have been there.
+  const std::vector<SavedArray> served = TakeServed(PartNames(), states);
+  SavedState mine = states.front();
+  if (states.size() == 1 && mine.ranks == set_.size()) {
+    if (mine.rank != set_.network().IndexOf(coordinator_.rank())) {
+      throw InvalidArgument("Load of '" + spec_.name + "' on rank " +
+                            std::to_string(coordinator_.rank()) + " got the state of rank " +
+                            std::to_string(set_.ranks()[static_cast<std::size_t>(mine.rank)]));
+    }
+  } else {
+    if (static_cast<std::size_t>(mine.ranks) != states.size()) {
+      throw InvalidArgument("Load of '" + spec_.name + "' got the states of " +
+                            std::to_string(states.size()) + " ranks, but they were saved by " +
+                            std::to_string(mine.ranks) + " ranks: give all of them, in rank order");
+    }
+    mine = Remap(states, Origins(mine.ranks, set_.size()),
+                 set_.network().IndexOf(coordinator_.rank()));
+  }
+  GiveServed(ServedCompressors(), served, mine);
+  CheckState(mine);
+  return mine;
+}
+
+const HostGrid* GradientGroupImpl::SharingHosts() const {
+  const bool by_host = std::ranges::any_of(plan_.variants, [](const Variant& variant) {
+    return variant.route.compressed == Exchange::kHostAllgather;
+  });
+  return by_host && hosts_ ? &*hosts_ : nullptr;
+}
+
+/// What a host's first rank has kept is sent by no other rank of it.
+void GradientGroupImpl::CheckHosts(std::span<const SavedState> states) const {
+  const HostGrid* const hosts = SharingHosts();
+  const int now = hosts == nullptr ? 0 : hosts->hosts();
+  const bool is_own = states.size() == 1 && states.front().ranks == set_.size();
+  for (const SavedState& state : states) {
+    const bool same_keeps = hosts == nullptr || (is_own && state.place == hosts->place());
+    if (state.hosts == now && same_keeps) continue;
+    const auto kept = [](int count) {
+      return count == 0 ? "every rank"
+                        : "the first rank of each of " + std::to_string(count) + " hosts";
+    };
+    throw InvalidArgument("Load of '" + spec_.name + "': what was not sent yet was kept by " +
+                          kept(state.hosts) + " (route), and would be kept by " + kept(now) +
+                          ": start as many ranks as before, on as many hosts, with the same route");
+  }
+}
+
+SavedState GradientGroupImpl::ReadOne(std::istream& one_rank) const {
+  std::istream* const streams[] = {&one_rank};
+  SavedState state;
+  CheckServersAreNew("Adopt");
+  ReadEach(spec_.name, streams, [&state](std::istream& in) { state = ReadState(in); });
+  // Another rank may have served other parts.
+  const std::vector<SavedArray> served = TakeServed(PartNames(), {&state, 1});
+  GiveServed(ServedCompressors(), served, state);
+  CheckState(state);
+  return state;
+}
+
+void GradientGroupImpl::CheckState(const SavedState& state) const {
+  if (!state.learning_rates.empty() && state.learning_rates.size() != ParameterGroups(spec_)) {
+    throw InvalidArgument("Load of '" + spec_.name + "': the state has " +
+                          std::to_string(state.learning_rates.size()) +
+                          " parameter groups, this group has " +
+                          std::to_string(ParameterGroups(spec_)));
+  }
+  CheckFits(state, NamedCompressors());
+}
+
+void GradientGroupImpl::LoadTogether(const char* call, const std::function<SavedState()>& read) {
+  CheckBetweenSteps(call);
+  SavedState mine;
+  std::exception_ptr error;
+  try {
+    mine = read();
+  } catch (...) {
+    // Whatever it is (a stream may throw its own): the other ranks wait for an answer.
+    error = std::current_exception();
+  }
+  try {
+    AgreeOnStep(error ? "unknown, as its state could not be loaded" : std::to_string(mine.step));
+  } catch (const Error&) {
+    if (!error) throw;
+  }
+  if (error) std::rethrow_exception(error);
+  Restore(mine, NamedCompressors());
+  next_step_ = mine.step;
+  previous_rates_ = mine.learning_rates;
+}
+
+void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
+  LoadTogether("Load", [&] { return ReadStates(former_ranks); });
+}
+
+void GradientGroupImpl::Adopt(std::istream& one_rank) {
+  LoadTogether("Adopt", [&] { return ReadOne(one_rank); });
+}
+
+}  // namespace weir

@@ -1,0 +1,327 @@
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "compression/dgc/clipping.h"
+#include "coordinator/groups/gradient_group.h"
+#include "weir/error.h"
+
+// A group's step, from BeginStep to WaitStep.
+
+namespace weir {
+
+void GradientGroupImpl::SetContexts(const StepInfo& info) {
+  const std::size_t groups = ParameterGroups(spec_);
+  std::vector<float> rates(info.learning_rates.begin(), info.learning_rates.end());
+  if (rates.empty()) rates.assign(groups, 0.0f);
+  if (rates.size() != groups) {
+    throw InvalidArgument("BeginStep got " + std::to_string(rates.size()) +
+                          " learning rates for the " + std::to_string(groups) +
+                          " parameter groups of '" + spec_.name + "'");
+  }
+  for (const float rate : rates) {
+    if (std::isfinite(rate)) continue;
+    throw InvalidArgument("BeginStep of '" + spec_.name + "' got the learning rate " +
+                          std::to_string(rate) + "; it must be a finite number");
+  }
+  if (!(info.loss_scale > 0.0f) || std::isinf(info.loss_scale)) {
+    throw InvalidArgument("BeginStep got the loss scale " + std::to_string(info.loss_scale) +
+                          "; it must be finite and above 0");
+  }
+  rates_ = std::move(rates);
+  const std::vector<float>& previous = previous_rates_.empty() ? rates_ : previous_rates_;
+  for (std::size_t v = 0; v < steps_.size(); ++v) {
+    const Schedule& schedule = plan_.variants[v].schedule;
+    steps_[v].contexts.clear();
+    for (std::size_t i = 0; i < groups; ++i) {
+      steps_[v].contexts.push_back({.step = next_step_,
+                                    .dense_phase = schedule.DensePhase(next_step_),
+                                    .density = schedule.Density(next_step_),
+                                    .learning_rate = rates_[i],
+                                    .previous_learning_rate = previous[i],
+                                    .gradient_scale = 1.0f / info.loss_scale,
+                                    .rank = coordinator_.rank(),
+                                    .pool = &coordinator_.pool()});
+    }
+  }
+}
+
+void GradientGroupImpl::OpenStep() {
+  for (std::size_t v = 0; v < steps_.size(); ++v) {
+    steps_[v].step = next_step_;
+    steps_[v].density = plan_.variants[v].schedule.Density(next_step_);
+    steps_[v].epoch = plan_.plan.epoch;
+    steps_[v].codec = plan_.variants[v].codec;
+    steps_[v].hosts = hosts_ ? &*hosts_ : nullptr;
+    steps_[v].halves_inside_hosts = plan_.variants[v].route.halves_inside;
+    steps_[v].gpus = gpus_.empty() ? nullptr : &gpus_;
+    steps_[v].asynchronous = plan_.variants[v].route.max_staleness > 0;
+  }
+  skipped_ = false;
+  clip_coefficient_ = 1.0;
+  if (gate_) gate_->Reset();
+}
+
+void GradientGroupImpl::BeginStep(const StepInfo& info) {
+  coordinator_.ThrowIfEnded();
+  if (phase_ != Phase::kClosed) {
+    throw InvalidArgument("BeginStep of '" + spec_.name +
+                          "' while the step before is not finished: call EndStep and WaitStep");
+  }
+  SetContexts(info);
+  step_stream_ = info.stream;
+  went_on_ns_ = 0;
+  OpenStep();
+  for (const auto& bucket : buckets_) {
+    const RouteKind route = ChooseRoute(FactsOf(*bucket), bucket->gradients());
+    CheckStrict(*bucket, route);
+    bucket->Prepare(route);
+  }
+  for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
+  for (const auto& bucket : buckets_) bucket->SetQueued(coordinator_.handles().Create());
+  if (coordinator_.ended()) FailQueued();  // As in Enter.
+  coordinator_.gauges().SetTargetDensity(spec_.name, step().density);
+  step_part_.emplace(coordinator_.steps(), NowNs());
+  pushed_ = true;
+  phase_ = Phase::kOpen;
+}
+
+void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView& gradient,
+                                        const TensorView& update) const {
+  if (index >= spec_.tensors.size()) {
+    throw InvalidArgument("gradient number " + std::to_string(index) + " of '" + spec_.name +
+                          "', which has " + std::to_string(spec_.tensors.size()) + " tensors");
+  }
+  const GradientSpec& tensor = spec_.tensors[index];
+  const ErrorContext where{tensor.name, {coordinator_.rank()}, "submit"};
+  if (phase_.load(std::memory_order_acquire) != Phase::kOpen) {
+    throw InvalidArgument("gradient '" + tensor.name +
+                              "' was submitted outside a step: call "
+                              "BeginStep first",
+                          where);
+  }
+  const auto check = [&](const char* what, const void* data, DType dtype, const Shape& shape,
+                         Device device) {
+    if (device != tensor.device) {
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is on " +
+                                device.ToString() + ", but it was registered on " +
+                                tensor.device.ToString(),
+                            where);
+    }
+    if (dtype != tensor.dtype || shape != tensor.shape) {
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is " +
+                                std::string(Name(dtype)) + " " + shape.ToString() +
+                                ", but it was registered as " + std::string(Name(tensor.dtype)) +
+                                " " + tensor.shape.ToString(),
+                            where);
+    }
+    if (data == nullptr && shape.elements() > 0) {
+      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is null",
+                            where);
+    }
+  };
+  if (tensor.device.is_gpu() && gradient.stream != update.stream) {
+    throw InvalidArgument("the gradient and the update of '" + tensor.name +
+                              "' are of different streams: give both the one that is to be waited "
+                              "for",
+                          where);
+  }
+  check("gradient", gradient.data, gradient.dtype, gradient.shape, gradient.device);
+  check("update", update.data, update.dtype, update.shape, update.device);
+}
+
+Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, TensorView update,
+                                 std::shared_ptr<const void> owner) {
+  coordinator_.ThrowIfEnded();
+  CheckSubmission(index, gradient, update);
+  if (places_[index].submitted.exchange(true, std::memory_order_acq_rel)) {
+    throw InvalidArgument("gradient '" + spec_.tensors[index].name +
+                              "' was already submitted in step " + std::to_string(step().step),
+                          {spec_.tensors[index].name, {coordinator_.rank()}, "submit"});
+  }
+  try {
+    return Enter(index, gradient.data, update.data, gradient.stream, owner);
+  } catch (...) {
+    places_[index].submitted.store(false, std::memory_order_release);
+    throw;
+  }
+}
+
+void GradientGroupImpl::CheckStream(void* stream) {
+  if (checked_stream_.load(std::memory_order_relaxed) == stream) return;
+  GpuEvent(*gpu_).Record(stream);
+  checked_stream_.store(stream, std::memory_order_relaxed);
+}
+
+Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* update, void* stream,
+                                const std::shared_ptr<const void>& owner) {
+  if (spec_.tensors[index].device.is_gpu()) CheckStream(stream);  // First what may fail.
+  const Handle handle =
+      coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
+  places_[index].handle = handle;
+  // Made after the engine had failed every handle: nobody else would fulfil it.
+  if (coordinator_.ended()) coordinator_.handles().Complete(handle, coordinator_.ended_error());
+  const std::int64_t now_ns = NowNs();
+  const std::size_t width = SizeOf(spec_.tensors[index].dtype);
+  for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
+    GradientSlice& slice = SliceAt(slices_[p]);
+    const std::size_t at = plan_.parts[p].begin * width;
+    slice.gradient = gradient == nullptr ? nullptr : static_cast<const std::byte*>(gradient) + at;
+    slice.update = update == nullptr ? nullptr : static_cast<std::byte*>(update) + at;
+    slice.stream = stream;
+    slice.owner = owner;
+    slice.handle = handle;
+    slice.trace.submitted_ns = now_ns;
+    CountSubmission(*slices_[p].bucket, now_ns);
+  }
+  return handle;
+}
+
+void GradientGroupImpl::CountSubmission(GradientBucket& bucket, std::int64_t now_ns) {
+  std::int64_t unset = 0;
+  if (bucket.first_ns.load(std::memory_order_relaxed) == 0) {
+    bucket.first_ns.compare_exchange_strong(unset, now_ns);
+  }
+  ++coordinator_.gauges().depth(Stage::kQueue);
+  if (!bucket.CountSubmission()) return;
+  coordinator_.gauges().depth(Stage::kQueue) -= static_cast<std::int64_t>(bucket.slices().size());
+  StageRecord record =
+      bucket.RecordOf(Stage::kQueue, bucket.first_ns.load(std::memory_order_relaxed), NowNs());
+  record.bytes_in = record.bytes_out = bucket.dense_bytes();
+  coordinator_.recorder().Add(record);
+  try {
+    bucket.RecordProgram();
+  } catch (const std::exception&) {
+    return coordinator_.Fail(std::current_exception());  // A GPU that has failed.
+  }
+  coordinator_.Run(&bucket);
+}
+
+void GradientGroupImpl::SetDefaultUpdate(std::size_t index, void* data) {
+  if (index >= places_.size()) {
+    throw InvalidArgument("SetDefaultUpdate(" + std::to_string(index) + ") of '" + spec_.name +
+                          "', which has " + std::to_string(places_.size()) + " tensors");
+  }
+  places_[index].default_update = data;
+}
+
+void GradientGroupImpl::EndStep() {
+  if (phase_ != Phase::kOpen) {
+    throw InvalidArgument("EndStep of '" + spec_.name + "' without BeginStep");
+  }
+  // Who hears of the end lets go of gradients that the network thread may still be reading.
+  if (coordinator_.ended()) coordinator_.Fence();
+  coordinator_.ThrowIfEnded();
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].submitted.exchange(true, std::memory_order_acq_rel)) continue;
+    Enter(i, nullptr, places_[i].default_update, step_stream_, nullptr);
+  }
+  phase_ = Phase::kEnded;
+}
+
+void GradientGroupImpl::FailQueued() {
+  for (const auto& bucket : buckets_) {
+    coordinator_.handles().Complete(bucket->queued(), coordinator_.ended_error());
+  }
+}
+
+void GradientGroupImpl::CheckEnded(const char* call) const {
+  if (phase_ == Phase::kEnded) return;
+  throw InvalidArgument(std::string(call) + " of '" + spec_.name + "' without EndStep");
+}
+
+void GradientGroupImpl::WaitInStream(void* stream) {
+  CheckEnded("WaitInStream");
+  for (const auto& bucket : buckets_) coordinator_.WaitIfKnown(bucket->queued());
+  for (const auto& bucket : buckets_) bucket->LetWait(stream);
+  went_on_ns_ = NowNs();
+}
+
+std::int64_t GradientGroupImpl::StepEndNs() const {
+  if (went_on_ns_ == 0) return NowNs();
+  std::int64_t end_ns = went_on_ns_;
+  for (const auto& bucket : buckets_) end_ns = std::max(end_ns, bucket->delivered_ns());
+  return end_ns;
+}
+
+StepReport GradientGroupImpl::WaitStep() {
+  CheckEnded("WaitStep");
+  std::exception_ptr first_error;
+  const auto wait = [&](Handle handle) {
+    try {
+      coordinator_.WaitIfKnown(handle);
+    } catch (...) {
+      if (!first_error) first_error = std::current_exception();
+    }
+  };
+  for (Place& place : places_) wait(std::exchange(place.handle, kNoHandle));
+  for (const auto& bucket : buckets_) {
+    wait(bucket->queued());
+    bucket->SetQueued(kNoHandle);
+  }
+  for (const SlicePlace& place : slices_) SliceAt(place).handle = kNoHandle;
+  const bool whole = std::ranges::all_of(buckets_, &GradientBucket::delivered);
+  // Handles that were waited for one by one have told their errors already.
+  if (!first_error && !whole) first_error = coordinator_.ended_error();
+  if (first_error) std::rethrow_exception(first_error);
+  phase_ = Phase::kClosed;
+  CountNonFinite();
+  const StepReport report = Report();
+  step_part_->End({.step = step().step,
+                   .bytes_in = report.dense_bytes,
+                   .bytes_out = report.wire_bytes,
+                   .density = static_cast<float>(report.density)},
+                  StepEndNs());
+  step_part_.reset();
+  ++next_step_;
+  if (!report.skipped) previous_rates_ = rates_;
+  return report;
+}
+
+void GradientGroupImpl::CountNonFinite() {
+  for (std::size_t i = 0; i < spec_.tensors.size(); ++i) {
+    std::uint64_t entries = 0;
+    for (std::size_t p = plan_.first_part[i]; p < plan_.first_part[i + 1]; ++p) {
+      entries += plan_.compressors[p]->non_finite_entries() + SliceAt(slices_[p]).non_finite;
+    }
+    if (non_finite_[i] == 0 && entries > 0) {
+      LogWarning(
+          "gradient '{}' of '{}' has entries that are inf or NaN: they count as 0 ({} so far, "
+          "first in step {}). \"skip_nonfinite\" skips such steps instead",
+          spec_.tensors[i].name, spec_.name, entries, step().step);
+    }
+    non_finite_[i] = entries;
+  }
+}
+
+StepReport GradientGroupImpl::Report() const {
+  StepReport report{.step = step().step,
+                    .skipped = skipped_,
+                    .clip_coefficient = clip_coefficient_,
+                    .density = step().density};
+  if (gate_) report.gradient_norm = std::sqrt(gate_->squared_norm());
+  for (const auto& bucket : buckets_) {
+    const Bucket::Traffic traffic = bucket->traffic();
+    if (!skipped_) report.wire_bytes += traffic.wire_bytes;
+    report.dense_bytes += traffic.dense_bytes;
+  }
+  for (const std::uint64_t entries : non_finite_) report.non_finite_entries += entries;
+  return report;
+}
+
+void GradientGroupImpl::OnGate(bool pass) {
+  skipped_ = !pass;
+  if (!pass || !plan_.step_settings.clip_norm) return;
+  const double threshold =
+      ClippingThreshold(*plan_.step_settings.clip_norm, set_.size(), GradientScaling::kLocalMean,
+                        plan_.step_settings.clip_scale);
+  const float coefficient = ClippingCoefficient(std::sqrt(gate_->squared_norm()), threshold);
+  clip_coefficient_ = coefficient;
+  for (GroupStep& step : steps_) {
+    for (StepContext& context : step.contexts) context.gradient_scale *= coefficient;
+  }
+}
+
+}  // namespace weir

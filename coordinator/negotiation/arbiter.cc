@@ -1,0 +1,220 @@
+#include "coordinator/negotiation/arbiter.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "common/check.h"
+#include "coordinator/negotiation/agreement.h"
+#include "coordinator/negotiation/gpu_agreement.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+/// Who has joined can take part by contributing zeros.
+bool ZerosChangeNothing(const Request& request) {
+  if (request.kind != RequestKind::kAllreduce) return false;
+  return request.op == ReduceOp::kSum || request.op == ReduceOp::kAverage ||
+         request.op == ReduceOp::kAdasum;
+}
+
+/// What every rank has to know of all ranks' rows (Response::rows).
+std::vector<std::int64_t> RowsOf(std::span<const Request> requests) {
+  std::vector<std::int64_t> rows;
+  const Request& first = requests.front();
+  if (GathersRows(first.kind)) {
+    for (std::size_t tensor = 0; tensor < first.tensors(); ++tensor) {
+      for (const Request& request : requests) rows.push_back(request.shape_of(tensor)[0]);
+    }
+  }
+  for (const Request& request : requests) {
+    rows.insert(rows.end(), request.splits.begin(), request.splits.end());
+  }
+  return rows;
+}
+
+}  // namespace
+
+Arbiter::Arbiter(std::vector<int> ranks, std::uint32_t cache_capacity,
+                 std::function<bool(std::uint32_t slot)> wanted)
+    : ranks_(std::move(ranks)),
+      wanted_(std::move(wanted)),
+      joined_(ranks_.size()),
+      singles_(cache_capacity) {}
+
+void Arbiter::BeginRound(std::span<const std::uint32_t> ready) {
+  singles_.NextRound();
+  for (const std::uint32_t slot : ready) singles_.Use(slot);
+}
+
+void Arbiter::Add(int member, Request request) {
+  const auto index = static_cast<std::size_t>(member);
+  const int rank = ranks_.at(index);
+  const std::string name = request.name;
+  const auto refuse = [&](const std::string& what) {
+    throw Corrupt("rank " + std::to_string(rank) + " " + what, {name, {rank}, "negotiate"});
+  };
+  if (request.kind == RequestKind::kAlltoall && request.splits.size() != ranks_.size()) {
+    refuse("asked for an all-to-all of '" + name + "' with " +
+           std::to_string(request.splits.size()) + " splits");
+  }
+  if (request.kind == RequestKind::kJoin) {
+    if (joined_[index]) refuse("joined twice");
+    return Join(index);
+  }
+  if (singles_.Find(name)) Forget(name);
+  ByMember& requests = pending_[name];
+  if (requests.empty()) requests.resize(ranks_.size());
+  if (requests[index].has_value()) refuse("asked twice for '" + name + "'");
+  requests[index] = std::move(request);
+  asked_.push_back(name);
+}
+
+bool Arbiter::AnyJoined() const { return std::ranges::find(joined_, true) != joined_.end(); }
+
+bool Arbiter::Complete(const ByMember& requests) const {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!requests[i].has_value() && !joined_[i]) return false;
+  }
+  return true;
+}
+
+void Arbiter::Join(std::size_t member) {
+  for (const std::string& single : singles_.Names()) Forget(single);
+  joined_[member] = true;
+  responses_.push_back({.kind = Response::Kind::kJoined,
+                        .name = std::string(kJoinName),
+                        .slot = kNoSlot,
+                        .ranks = {ranks_[member]}});
+  last_joined_ = member;
+}
+
+void Arbiter::DecideComplete() {
+  // Who joins may be all that others were waiting for.
+  if (AnyJoined()) {
+    for (const auto& [name, requests] : pending_) asked_.push_back(name);
+  }
+  for (const std::string& name : std::exchange(asked_, {})) {
+    const auto entry = pending_.find(name);
+    if (entry == pending_.end() || !Complete(entry->second)) continue;
+    ByMember complete = std::move(entry->second);
+    pending_.erase(entry);
+    Decide(name, std::move(complete));
+  }
+}
+
+void Arbiter::Forget(const std::string& name) {
+  const std::uint32_t slot = singles_.Find(name).value();
+  singles_.Remove(name);
+  free_slots_.push_back(slot);
+  responses_.push_back({.kind = Response::Kind::kForget, .name = name, .slot = slot});
+}
+
+void Arbiter::Decide(const std::string& name, ByMember by_member) {
+  std::vector<Request> requests;
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < by_member.size(); ++i) {
+    if (!by_member[i]) continue;
+    requests.push_back(std::move(*by_member[i]));
+    ranks.push_back(ranks_[i]);
+  }
+  if (auto disagreement = FindDisagreement(requests, ranks)) {
+    responses_.push_back({.kind = Response::Kind::kMismatch,
+                          .name = name,
+                          .slot = kNoSlot,
+                          .text = std::move(disagreement->text),
+                          .ranks = std::move(disagreement->ranks)});
+    return;
+  }
+  const bool whole = requests.size() == ranks_.size();
+  if (!whole && !ZerosChangeNothing(requests.front())) {
+    responses_.push_back(Unsupported(requests.front()));
+    return;
+  }
+  GpuAgreement gpus;
+  if (whole) gpus = AgreeOnGpus(requests, ranks);
+  if (gpus.refused) {
+    responses_.push_back({.kind = Response::Kind::kMismatch,
+                          .name = name,
+                          .slot = kNoSlot,
+                          .text = "'" + name + "' is to travel over NCCL, but " + gpus.trouble +
+                                  "; give each rank a GPU of its own, or leave "
+                                  "WEIR_GPU_TRANSPORT=nccl out",
+                          .ranks = std::move(ranks)});
+    return;
+  }
+  Response response{.kind = Response::Kind::kReady,
+                    .name = name,
+                    .slot = Assign(requests.front()),
+                    .rows = RowsOf(requests),
+                    .text = std::move(gpus.trouble),
+                    .gpus = std::move(gpus.gpus)};
+  if (!whole) response.request = std::move(requests.front());
+  responses_.push_back(std::move(response));
+}
+
+Response Arbiter::Unsupported(const Request& request) const {
+  std::vector<int> joined;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    if (joined_[i]) joined.push_back(ranks_[i]);
+  }
+  // Horovod's sentences; it makes sparse all-reduces of all-gathers, and the option that it means
+  // is called sparse_as_dense.
+  const bool gathers = GathersRows(request.kind);
+  std::string kind(Name(gathers ? RequestKind::kAllgather : request.kind));
+  std::ranges::transform(kind.begin() + 1, kind.end(), kind.begin() + 1,
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string advice =
+      gathers ? " Specify sparse_to_dense=True if using DistributedOptimizer." : "";
+  return {.kind = Response::Kind::kMismatch,
+          .name = request.name,
+          .slot = kNoSlot,
+          .text = fmt::format(
+              "{} is not supported with Join at this time.{} (tensor '{}': ranks "
+              "[{}] have joined; until all have, only sums, averages and Adasum are reduced)",
+              kind, advice, request.name, fmt::join(joined, ", ")),
+          .ranks = std::move(joined)};
+}
+
+std::uint32_t Arbiter::Assign(const Request& request) {
+  if (request.slots == 0) return kNoSlot;
+  if (request.kind == RequestKind::kGroup) {
+    // They stay with the group, also when it is gone.
+    return std::exchange(next_slot_, next_slot_ + request.slots);
+  }
+  singles_.CountAgreement();
+  if (AnyJoined()) return kNoSlot;
+  if (singles_.full()) {
+    const auto oldest = singles_.Oldest(wanted_);
+    if (!oldest) return kNoSlot;
+    Forget(*oldest);
+  }
+  std::uint32_t slot = next_slot_;
+  if (free_slots_.empty()) {
+    ++next_slot_;
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  singles_.Add(request.name, slot);
+  return slot;
+}
+
+std::vector<Response> Arbiter::Take() {
+  // Not before all requests of a round are there: who has joined may be among those that asked.
+  DecideComplete();
+  if (AnyJoined() && std::ranges::find(joined_, false) == joined_.end()) {
+    joined_.assign(joined_.size(), false);
+    responses_.push_back({.kind = Response::Kind::kAllJoined,
+                          .name = std::string(kJoinName),
+                          .slot = kNoSlot,
+                          .rows = {ranks_[last_joined_]}});
+  }
+  return std::exchange(responses_, {});
+}
+
+}  // namespace weir

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "common/gpu_memory.h"
+#include "coordinator/negotiation/submission.h"
+#include "coordinator/operations/host_collectives.h"
+#include "ops/adasum.h"
+#include "ops/nccl/collectives.h"
+#include "ops/sparse_allreduce.h"
+
+namespace weir {
+
+class SetNetwork;
+
+/// Binds the collective that a submission asks for. Each kind's is made when it is first needed and
+/// kept, with its scratch memory. Network thread only, but for construction and Release.
+class OperationExchange {
+ public:
+  explicit OperationExchange(SetNetwork& network);
+
+  /// The collective, ready to start; null where agreement was the operation. `rows` is the
+  /// answer's (Response); reductions travel in chunks of `chunk_bytes`. Asks for the memory of
+  /// results: where that fails the run goes on all the same, as the other ranks count on this one.
+  /// `communicator`: what carries them from GPU to GPU, where all memory is; null: it is the
+  /// host's.
+  Collective* Bind(const Submission& submission, std::span<const std::int64_t> rows,
+                   std::size_t chunk_bytes, nccl::Communicator* communicator = nullptr);
+
+  /// Why the last Bind was given no memory; null if it was.
+  std::exception_ptr TakeAllocationError();
+
+  /// The run is over: gives back what took results that nobody wanted.
+  void Release();
+
+ private:
+  /// What carries the run, where operations are made of its collectives.
+  Collectives& collectives();
+  Collective& BindAllreduce();
+  Collective& BindAllgather();
+  Collective& BindSparseAllreduce();
+  Collective& BindBroadcast();
+  Collective& BindAlltoall();
+  Collective& BindReducescatter();
+  /// Fills gathers_ and bytes_: every tensor's rows from every rank.
+  void PrepareGathers();
+  void CheckAnswer(std::size_t rows) const;
+  const Shape& ShapeOf(std::size_t tensor) const;
+  std::size_t RowBytes(std::size_t tensor) const;
+  /// Memory for the result of a tensor, `rows` of which come from or go to each rank, `first_dim`
+  /// of them here: the program's, or our own where it gave none.
+  std::span<std::byte> Allocate(std::size_t tensor, std::int64_t first_dim,
+                                std::span<const std::int64_t> rows);
+  std::span<std::byte> Discard(std::size_t tensor, std::size_t bytes);
+  void* AskFor(std::size_t tensor, std::int64_t first_dim,
+               std::span<const std::int64_t> rows) const;
+
+  SetNetwork& network_;
+  const std::size_t ranks_;
+  const std::size_t self_;
+  const Submission* submission_ = nullptr;  ///< During Bind.
+  std::span<const std::int64_t> rows_;
+  nccl::Communicator* communicator_ = nullptr;
+
+  std::exception_ptr allocation_error_;
+  /// Take results for which the program gave no memory.
+  std::vector<std::unique_ptr<std::byte[]>> discarded_;
+  std::vector<GpuMemory> discarded_on_gpu_;
+  std::vector<GatheredArray> gathers_;
+  std::vector<std::size_t> bytes_;
+  std::vector<Array> parts_;
+  std::vector<std::size_t> offsets_;
+
+  HostCollectives on_host_;
+  std::optional<nccl::Collectives> on_gpus_;  ///< Of the last run that had a communicator.
+  std::unique_ptr<Adasum> adasum_;
+  std::unique_ptr<SparseAllreduce> sparse_allreduce_;
+};
+
+}  // namespace weir

@@ -1,0 +1,284 @@
+#include "coordinator/plan/group_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/exact_text.h"
+#include "compression/make_compressor.h"
+#include "compression/options/tensor_options.h"
+#include "coordinator/plan/served_state.h"
+#include "ops/reduce.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+void CheckSpec(const GradientGroupSpec& spec) {
+  if (spec.tensors.empty()) {
+    throw InvalidArgument("the gradient group '" + spec.name + "' has no tensors");
+  }
+  std::set<std::string> names;
+  for (const GradientSpec& tensor : spec.tensors) {
+    const ErrorContext where{tensor.name, {}, "register"};
+    if (tensor.name.empty()) {
+      throw InvalidArgument("a tensor of the gradient group '" + spec.name + "' has no name",
+                            where);
+    }
+    if (!names.insert(tensor.name).second) {
+      throw InvalidArgument(
+          "the gradient group '" + spec.name + "' has two tensors named '" + tensor.name + "'",
+          where);
+    }
+    if (!IsFloatingPoint(tensor.dtype)) {
+      throw InvalidArgument("gradient '" + tensor.name + "' must be floating point, not " +
+                                std::string(Name(tensor.dtype)),
+                            where);
+    }
+    if (tensor.parameter_group < 0) {
+      throw InvalidArgument("gradient '" + tensor.name + "' has the negative parameter group " +
+                                std::to_string(tensor.parameter_group),
+                            where);
+    }
+  }
+}
+
+void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
+  if (spec.op != ReduceOp::kAverage && spec.op != ReduceOp::kSum) {
+    throw InvalidArgument("gradients of '" + spec.name + "' are averaged or summed, not " +
+                          std::string(Name(spec.op)));
+  }
+  CheckReduction(DType::kFloat32, {spec.op, spec.prescale, spec.postscale});
+  if (spec.op == ReduceOp::kAverage && spec.prescale == 1.0 && spec.postscale == 1.0) return;
+  for (std::size_t i = 0; i < plan.compressors.size(); ++i) {
+    const Variant& variant = plan.variants[plan.parts[i].variant];
+    const bool by_servers = variant.route.compressed == Exchange::kPushPull;
+    if (!by_servers && (variant.plain || plan.compressors[i]->summable())) continue;
+    throw InvalidArgument("gradients of '" + spec.name + "' that are compressed by '" +
+                          variant.options.compressor() +
+                          "' are averaged; a sum and factors need a compressor of whole arrays "
+                          "(dense, fp16, bf16) and no servers (route=push_pull)");
+  }
+}
+
+/// State belongs to names. Those of the parts and servers are made up here.
+void CheckPartNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
+  std::set<std::string> names;
+  for (const Part& part : plan.parts) {
+    for (const std::string& name : {part.name, ServedName(part.name)}) {
+      if (names.insert(name).second) continue;
+      throw InvalidArgument("the gradient group '" + spec.name + "' has a tensor named '" + name +
+                                "', as a part of another one is called: rename it",
+                            {name, {}, "register"});
+    }
+  }
+}
+
+/// Cuts a tensor into parts of one size, as nearly as that goes, and of at most the route's.
+void MakeParts(const GradientGroupSpec& spec, std::size_t tensor, std::size_t variant,
+               GroupPlan& plan) {
+  const GradientSpec& whole = spec.tensors[tensor];
+  const auto elements = static_cast<std::size_t>(whole.shape.elements());
+  const std::size_t most = plan.variants[variant].route.partition_elements;
+  const std::size_t parts =
+      std::max<std::size_t>(elements / most + (elements % most != 0 ? 1 : 0), 1);
+  for (std::size_t p = 0; p < parts; ++p) {
+    const auto begin = [&](std::size_t part) {
+      return elements / parts * part + std::min(part, elements % parts);
+    };
+    Part part{tensor, begin(p), begin(p + 1) - begin(p), whole.shape, whole.name, variant};
+    if (parts > 1) {
+      part.name += "#" + std::to_string(p);
+      // It is to be compressed as the tensor would be, and not as a bias.
+      const auto row = static_cast<std::int64_t>(part.elements);
+      part.shape = whole.shape.rank() > 1 ? Shape{1, row} : Shape{row};
+    }
+    plan.compressors.push_back(
+        MakeCompressor(plan.variants[variant].options, {part.name, part.shape}));
+    plan.parts.push_back(std::move(part));
+  }
+}
+
+/// Gives each tensor its variant, its parts and their compressors.
+void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, GroupPlan& plan) {
+  std::map<CompressionOptions, std::size_t> known = {{options.base(), 0}};
+  plan.variants.emplace_back(options.base());
+  plan.first_part.push_back(0);
+  for (std::size_t t = 0; t < spec.tensors.size(); ++t) {
+    const GradientSpec& tensor = spec.tensors[t];
+    const bool own = !tensor.compression.empty();
+    const CompressionOptions given =
+        own ? WithoutPrefix(tensor.compression) : options.For(tensor.name);
+    try {
+      const auto [variant, is_new] = known.emplace(given, plan.variants.size());
+      if (is_new) plan.variants.emplace_back(given);
+      MakeParts(spec, t, variant->second, plan);
+      plan.first_part.push_back(plan.parts.size());
+    } catch (const InvalidArgument& error) {
+      if (given == options.base()) throw;
+      throw InvalidArgument("for tensor " + options.Describe(tensor.name) + ": " + error.what(),
+                            {tensor.name, {}, "register"});
+    }
+  }
+}
+
+void CheckClipping(const GroupPlan& plan) {
+  if (!plan.step_settings.clip_norm) return;
+  for (const Variant& variant : plan.variants) {
+    if (variant.route.compressed != Exchange::kHostAllgather) continue;
+    plan.variants.front().options.Refuse(
+        "clip_norm",
+        "is of one rank's gradients, but with route=hierarchical a host's ranks compress together: "
+        "leave one of them out");
+  }
+}
+
+/// What all ranks decide together, with tensors for which they do not wait for each other.
+void CheckGates(const GroupPlan& plan) {
+  if (!plan.gated() || !plan.asynchronous()) return;
+  const Variant& base = plan.variants.front();
+  const std::string whose = base.route.max_staleness > 0 ? "" : " (of a tensor's own options)";
+  base.options.Refuse(plan.step_settings.clip_norm ? "clip_norm" : "skip_nonfinite",
+                      "is decided by all ranks together, which with max_staleness" + whose +
+                          " do not wait for each other: leave one of them out");
+}
+
+std::vector<std::string> NamesOf(const GradientGroupSpec& spec) {
+  std::vector<std::string> names;
+  for (const GradientSpec& tensor : spec.tensors) names.push_back(tensor.name);
+  return names;
+}
+
+std::size_t SparsestVariant(const GroupPlan& plan) {
+  const auto density = [&](const Part& part) {
+    return plan.variants[part.variant].schedule.final_density();
+  };
+  return std::ranges::min(plan.parts, {}, density).variant;
+}
+
+std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorOptions& options,
+                                    const GroupPlan& plan, bool strict) {
+  std::vector<std::string> warnings = {options.CheckMatches(NamesOf(spec), spec.name, strict)};
+  std::set<std::string> cautions;
+  for (const Part& part : plan.parts) {
+    const ParsedOptions& of_part = plan.variants[part.variant].options;
+    if (part.elements >= MinElementsOf(of_part)) cautions.insert(CautionOf(of_part));
+  }
+  for (const std::string& caution : cautions) {
+    if (!caution.empty()) warnings.push_back("gradients of '" + spec.name + "': " + caution);
+  }
+  // One is enough.
+  warnings.push_back(ShortRunWarningOf(plan.variants[plan.sparsest].options, spec.name));
+  std::erase(warnings, "");
+  return warnings;
+}
+
+}  // namespace
+
+Variant::Variant(const CompressionOptions& given_options)
+    : given(given_options),
+      options(ParseOptions(given)),
+      schedule(ScheduleOf(options)),
+      route(RouteOf(options)),
+      codec(FindCompressor(options.compressor()).codec),
+      plain(options.compressor() == "dense" && !options.Given("momentum") && !options.Given("ef") &&
+            route.compressed != Exchange::kPushPull) {
+  if (options.Given("look_ahead") && options.Real("look_ahead") != 0.0) {
+    options.Refuse(
+        "look_ahead",
+        "belongs to an optimizer that moves the parameters while gradients are computed, "
+        "which a DistributedOptimizer does: leave it out here");
+  }
+  if (options.Given("weight_decay")) {
+    options.Refuse("weight_decay",
+                   "belongs to an optimizer, which knows the parameters: leave it out for the "
+                   "gradients alone");
+  }
+}
+
+std::string GroupPlan::NameOfBucket(std::size_t bucket) const {
+  const std::vector<std::uint32_t>& tensors = plan.buckets[bucket].tensors;
+  const std::string& first = parts[tensors.front()].name;
+  return tensors.size() == 1 ? first : first + "+" + std::to_string(tensors.size() - 1);
+}
+
+bool GroupPlan::pushes() const {
+  return std::ranges::any_of(variants, [](const Variant& variant) {
+    return variant.route.compressed == Exchange::kPushPull;
+  });
+}
+
+bool GroupPlan::asynchronous() const {
+  return std::ranges::any_of(
+      variants, [](const Variant& variant) { return variant.route.max_staleness > 0; });
+}
+
+const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings) {
+  return spec.compression.empty() ? settings.compression : spec.compression;
+}
+
+int ServerOf(std::size_t part, int servers) {
+  return static_cast<int>(part % static_cast<std::size_t>(servers));
+}
+
+std::size_t ParameterGroups(const GradientGroupSpec& spec) {
+  const int last =
+      std::ranges::max(spec.tensors, {}, &GradientSpec::parameter_group).parameter_group;
+  return 1 + static_cast<std::size_t>(last);
+}
+
+std::uint32_t GroupPlan::slots() const {
+  return static_cast<std::uint32_t>(plan.buckets.size()) + (gated() ? 2 : 0);
+}
+
+GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings) {
+  CheckSpec(spec);
+  GroupPlan plan;
+  const TensorOptions options(GivenOptions(spec, settings));
+  MakeVariants(spec, options, plan);
+  plan.step_settings = StepSettingsOf(plan.variants.front().options);
+  CheckClipping(plan);
+  CheckGates(plan);
+  plan.sparsest = SparsestVariant(plan);
+  plan.warnings = WarningsOf(spec, options, plan, settings.strict);
+  CheckGroupReduction(spec, plan);
+  std::vector<PlanTensor> tensors;
+  CheckPartNames(spec, plan);
+  for (const Part& part : plan.parts) {
+    tensors.push_back({static_cast<std::int64_t>(part.elements * sizeof(float)),
+                       spec.tensors[part.tensor].priority, part.variant,
+                       SelectsByBucket(plan.variants[part.variant].options)});
+  }
+  plan.plan = MakePlan(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
+  return plan;
+}
+
+Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan,
+                            const Settings& settings) {
+  Request request;
+  request.kind = RequestKind::kGroup;
+  request.name = spec.name;
+  for (const GradientSpec& tensor : spec.tensors) {
+    request.members.push_back({tensor.name, tensor.dtype, tensor.shape});
+    request.settings.emplace_back("parameter group of " + tensor.name,
+                                  std::to_string(tensor.parameter_group));
+    request.settings.emplace_back("priority of " + tensor.name, std::to_string(tensor.priority));
+    for (const auto& [key, value] : tensor.compression) {
+      request.settings.emplace_back(key + " of " + tensor.name, value);
+    }
+  }
+  for (const auto& [key, value] : spec.also_equal) request.settings.emplace_back(key, value);
+  for (const auto& [key, value] : GivenOptions(spec, settings)) {
+    request.settings.emplace_back(key, value);
+  }
+  request.settings.emplace_back("reduction", std::string(Name(spec.op)));
+  request.settings.emplace_back("prescale", ExactText(spec.prescale));
+  request.settings.emplace_back("postscale", ExactText(spec.postscale));
+  request.settings.emplace_back("WEIR_FUSION_THRESHOLD",
+                                std::to_string(settings.fusion_threshold_bytes));
+  request.slots = plan.slots();
+  return request;
+}
+
+}  // namespace weir

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compression/compressor.h"
+#include "compression/options/registry.h"
+#include "compression/options/standard_options.h"
+#include "coordinator/negotiation/request.h"
+#include "coordinator/plan/planner.h"
+#include "weir/gradient_group.h"
+#include "weir/settings.h"
+
+namespace weir {
+
+/// What the tensors of a group have in common that have the same compression options. They share
+/// buckets with each other only.
+struct Variant {
+  explicit Variant(const CompressionOptions& given_options);
+
+  CompressionOptions given;
+  ParsedOptions options;
+  Schedule schedule;
+  RouteSettings route;
+  CodecId codec = CodecId::kDense;  ///< Of the bucket's frames.
+  bool plain = false;               ///< Averaging alone: no compressor has anything to do.
+};
+
+/// What is compressed and exchanged as one: a tensor, or with route=push_pull a partition of one.
+struct Part {
+  std::size_t tensor;
+  std::size_t begin;  ///< First element.
+  std::size_t elements;
+  Shape shape;       ///< A row of a matrix, where the tensor has several dimensions and parts.
+  std::string name;  ///< The tensor's; with "#0", "#1", ... behind it where a tensor has several.
+  std::size_t variant;
+};
+
+/// What a registration decides once, the same on every rank: options, compressors and buckets.
+struct GroupPlan {
+  std::vector<Variant> variants;  ///< The first has the options without a pattern.
+  StepSettings step_settings;
+  std::vector<Part> parts;                               ///< In the order of the tensors.
+  std::vector<std::size_t> first_part;                   ///< By tensor, and the number of all.
+  std::vector<std::unique_ptr<Compressor>> compressors;  ///< By part.
+  Plan plan;                                             ///< Of parts.
+  std::size_t sparsest = 0;           ///< The variant of a part whose density ends lowest.
+  std::vector<std::string> warnings;  ///< About the options, for one rank to write.
+
+  std::size_t VariantOfBucket(std::size_t bucket) const {
+    return parts[plan.buckets[bucket].tensors.front()].variant;
+  }
+  /// Behind the group's name.
+  std::string NameOfBucket(std::size_t bucket) const;
+  std::size_t PartsOf(std::size_t tensor) const {
+    return first_part[tensor + 1] - first_part[tensor];
+  }
+
+  /// Some of its buckets go to servers and back; ranks do not wait for each other in some.
+  bool pushes() const;
+  bool asynchronous() const;
+
+  bool gated() const { return step_settings.clip_norm.has_value() || step_settings.skip_nonfinite; }
+  /// Buckets, and two for a gate.
+  std::uint32_t slots() const;
+};
+
+/// Throws InvalidArgument for an empty group, a repeated or empty name, a type that is not floating
+/// point, a bad option.
+GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings);
+
+/// The group's options, or else the settings'.
+const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings);
+
+/// Who adds up a part, of so many servers.
+int ServerOf(std::size_t part, int servers);
+
+std::size_t ParameterGroups(const GradientGroupSpec& spec);
+
+/// Everything about a registration that the ranks must agree on.
+Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan,
+                            const Settings& settings);
+
+}  // namespace weir

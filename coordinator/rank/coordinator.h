@@ -1,0 +1,280 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/fork_generation.h"
+#include "common/gpu.h"
+#include "common/thread_pool.h"
+#include "coordinator/network/gpu_offers.h"
+#include "coordinator/rank/stall_inspector.h"
+#include "coordinator/rank/step_recorder.h"
+#include "coordinator/servers/server_links.h"
+#include "coordinator/sets/process_sets.h"
+#include "coordinator/work/handle_table.h"
+#include "coordinator/work/inbox.h"
+#include "coordinator/work/live_runs.h"
+#include "coordinator/work/network_speed.h"
+#include "coordinator/work/pipeline.h"
+#include "coordinator/work/waiter.h"
+#include "metrics/bucket_names.h"
+#include "metrics/engine_gauges.h"
+#include "metrics/flight_recording.h"
+#include "metrics/recorder.h"
+#include "ops/clock_exchange.h"
+#include "ops/membership.h"
+#include "ops/metered_transport.h"
+#include "weir/error.h"
+#include "weir/settings.h"
+
+namespace weir {
+
+/// The heart of a rank: owns the network thread, which makes every call of the transport, and the
+/// stage workers. Buckets come in complete (Run), are negotiated, exchanged and handed back.
+///
+/// Thread-safe. Ends once: by Shutdown, by Fail, or because another rank did either; from then on
+/// every call throws the reason.
+class Coordinator {
+ public:
+  /// How the job is joined and left; both are called on the network thread.
+  struct Environment {
+    std::function<std::unique_ptr<Transport>()> connect;
+    /// When the network is not needed any more, before the transport is closed. `failed`: other
+    /// ranks may be dead, wait for nobody.
+    std::function<void(bool failed)> disconnect;
+    Membership* membership = nullptr;
+    Recorder* recorder = nullptr;
+    BucketNames* names = nullptr;
+    int local_size = 1;   ///< Ranks that share this host's cores.
+    std::string hosts{};  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
+    NetworkSpeed::Bounds speed_bounds{};
+    /// Keeps what a rank was doing when it fails or stalls, on the network thread; may be empty.
+    std::function<void(int rank, int size, const FlightReport&)> record_flight;
+  };
+
+  /// Returns once connected. Throws what `connect` throws.
+  Coordinator(const Settings& settings, Environment environment);
+  ~Coordinator();
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  const Settings& settings() const { return settings_; }
+  HandleTable& handles() { return handles_; }
+  EngineGauges& gauges() { return gauges_; }
+  Recorder& recorder() { return *environment_.recorder; }
+  StepRecorder& steps() { return steps_; }
+  /// Shares the work of a stage (WEIR_WORKER_THREADS).
+  ThreadPool& pool() { return pool_; }
+  /// What this rank knows of the job's clock, which is measured at the start: waits until it is,
+  /// not longer than `patience`. Nothing: it is not known in time.
+  std::optional<JobClock> AwaitClock(std::chrono::milliseconds patience) const;
+  Gpus& gpus() { return gpus_; }
+  GpuOffers& gpu_offers() { return gpu_offers_; }
+  /// Whether each negotiation round is recorded.
+  void MarkCycles(bool mark) { marks_cycles_ = mark; }
+  ProcessSets& process_sets() { return *sets_; }
+  /// What is const of it; the rest belongs to the network thread.
+  const ServerLinks& server_links() const { return *server_links_; }
+  /// ServerLinks::TakeNumbers; network thread only.
+  std::optional<std::uint32_t> TakeServerNumbers(std::size_t count) {
+    return server_links_->TakeNumbers(count);
+  }
+  /// Tells the servers something, unless `message` is empty. `asynchronous`: ranks will not wait
+  /// for each other, each serves, and Shutdown waits for all to call it.
+  void UseServers(std::vector<std::byte> message, bool asynchronous);
+
+  /// Submits a single operation to a set of this rank's, by the request's name. Throws
+  /// InvalidArgument while one of that name is under way there.
+  Handle Submit(ProcessSet& set, Submission submission);
+
+  /// Makes a process set of these ranks of the job, ascending, and returns its id. Collective and
+  /// blocking. Throws InvalidArgument on every rank when there is one already, or no room.
+  int AddProcessSet(std::vector<int> ranks);
+  /// The set is no more. Collective and blocking. Throws InvalidArgument, or Mismatch, on every
+  /// rank when something of it is still in use on one.
+  void RemoveProcessSet(int id);
+
+  /// This rank submits nothing more to the set until all its ranks have joined; blocking. Returns
+  /// the one that was the last. Throws InvalidArgument in the middle of a step of the set's.
+  int Join(ProcessSet& set);
+
+  /// Keeps the name of a group of gradients of a set while it lives. Throws InvalidArgument for a
+  /// name that is in use.
+  std::shared_ptr<const void> ClaimGroup(const ProcessSet& set, const std::string& name);
+  /// Gives a bucket its number and name in the records.
+  void NameBucket(Bucket& bucket, BucketInfo info);
+  /// The number of a gradient in the records.
+  std::uint32_t NameGradient(BucketInfo info);
+  /// A bucket with a slot is complete on this rank: negotiates it and runs its stages.
+  void Run(Bucket* bucket);
+
+  /// Waits with the default deadline. A passed deadline ends the engine on all ranks.
+  void Wait(Handle handle);
+  /// Waits like Wait, with the deadline for all ranks to have started.
+  void WaitForStart(Handle handle);
+
+  /// Waits like Wait, unless the program has waited for the handle already.
+  void WaitIfKnown(Handle handle);
+  /// Waits until the network thread has handled all that happened before: after it, a bucket whose
+  /// run is over may be destroyed, and after Fail every one.
+  void Fence();
+  /// Of the transport, as of now.
+  NetworkTotals network_totals();
+
+  /// Ends the engine on all ranks. Idempotent; the first reason wins.
+  void Fail(const std::exception_ptr& error);
+  /// Leaves in good order: waits until all ranks have said so, or have failed, at most the
+  /// deadline. Nothing uses the network any more once it returns. Idempotent.
+  void Shutdown();
+  /// Throws why nothing can be submitted any more, if so.
+  void ThrowIfEnded();
+  void ThrowIfForked() const;
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+  /// Why; null before.
+  std::exception_ptr ended_error() const;
+  /// What kept the program from doing all that it wanted to; empty: nothing has.
+  std::string failure() const;
+  /// This process is a child of the rank's: none of its threads exist here.
+  bool forked() const { return ForkGeneration() != fork_generation_; }
+
+ private:
+  /// A deadline of a wait: a setting, and when the last progress was made, from which it counts (a
+  /// time of NowNs; none: it counts from the beginning).
+  struct Patience {
+    double seconds = 0;
+    std::string_view setting;
+    std::function<std::int64_t()> progress_ns;
+  };
+  void WaitWith(const Patience& patience, Handle handle);
+  void ThreadMain(std::promise<void> connected);
+  void ConnectNetwork();
+  /// The network of the ranks, servers left out. Throws InvalidArgument for a server.
+  Transport& ConnectRanks();
+  /// Nobody is to stop serving while others still train.
+  void AwaitAsynchronousRanks();
+  void WarnOfIdleServers() const;
+  void Loop();
+  bool HandleInbox();
+  void OnEvent(const InboxEvent& event);
+  void OnMembership(const MembershipEvent& event);
+  MeteredTransport::Use negotiation() {
+    return {.bytes = &gauges_.traffic_of(TrafficOp::kNegotiation)};
+  }
+  /// Until it is known how this rank's clock stands to rank 0's, and those of others too.
+  bool PollClocks();
+  /// Every set of this rank moves on.
+  bool PollSets(std::int64_t now_ns);
+  /// All that was agreed on is done, and nothing more will be agreed on.
+  bool Quiet() const;
+  /// Agrees on a change of the process sets, made by `change` at the same place in every rank's
+  /// order of operations.
+  void ChangeSets(const std::string& what, std::function<void()> change);
+  /// What of a process set is in use on this rank; "": nothing.
+  std::string InUse(ProcessSet& set);
+  void Close();
+  /// The ranks could not meet: ends the job for the others too, who cannot do without this one.
+  void AbandonStart(const std::exception_ptr& error);
+  void Collapse(const std::exception_ptr& error);
+  /// A transport often notices a death before the membership does, but it knows only that a peer
+  /// does not answer: gives the membership a moment to say who died of what.
+  std::exception_ptr AwaitVerdict(const std::exception_ptr& error);
+  void EndRuns(const std::exception_ptr& error);
+  /// The context of an error that is not about one operation: names one that it interrupts.
+  ErrorContext UnderWay(std::vector<int> ranks) const;
+  /// The same in words, as the end of a sentence.
+  std::string During() const;
+  /// What this rank was doing when it failed, for the log.
+  void WriteLastWords(const std::exception_ptr& error) const;
+  /// `event` and `request`: see FlightReport.
+  void RecordFlight(const char* event, const std::string& reason, int request = 0);
+  /// Tells the network thread that a bucket is complete here. False: it has ended, and the run has
+  /// failed with its reason.
+  bool Announce(Bucket* bucket);
+  /// The network thread's last act for others: what came too late for it fails, and nobody waits
+  /// for it any more.
+  void CloseInbox();
+  void Pause(std::int64_t now_ns);
+  NetworkTotals UpdateGauges();
+  /// Ends the job when something has waited for agreement beyond the limit.
+  void InspectStalls(std::int64_t now_ns);
+  void EndStalled(const std::string& reason);
+  /// Ends the job because a wait has passed its deadline; says what was waited for.
+  void EndLate(const std::string& deadline);
+  std::vector<StallInspector::Waiting> WaitingForAgreement() const;
+  StallInspector::Doing Doing() const;
+  /// Process sets in which this rank has no more data.
+  std::vector<int> Joined() const;
+  void SetEnded(const std::exception_ptr& error, bool failed);
+
+  const Settings settings_;
+  const Environment environment_;
+  const std::uint64_t fork_generation_;
+  HandleTable handles_;
+  Waiter waiter_;
+  Inbox inbox_{waiter_};
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<MeteredTransport> meter_;        ///< Over it, and below what follows.
+  NetworkSpeed speed_{environment_.speed_bounds};  ///< Of what goes through it.
+  std::unique_ptr<Transport> ranks_transport_;     ///< Where there are servers beside the ranks.
+  std::unique_ptr<ServerLinks> server_links_;
+  std::atomic<bool> uses_servers_ = false;
+  std::atomic<bool> asynchronous_ = false;
+  int rank_ = 0;
+  int size_ = 1;
+  EngineGauges gauges_;
+  StepRecorder steps_{*environment_.recorder};
+  ThreadPool pool_;
+  Gpus gpus_{settings_.gpu_library, [this] { waiter_.Wake(); }};
+  GpuOffers gpu_offers_{settings_};
+  std::unique_ptr<Pipeline> pipeline_;
+  std::atomic<bool> marks_cycles_ = false;
+
+  std::mutex groups_mutex_;
+  std::set<std::pair<int, std::string>> groups_;  ///< Process set and name of those that live.
+  std::mutex set_changes_mutex_;                  ///< One change at a time.
+
+  mutable std::mutex ended_mutex_;
+  std::atomic<bool> shutting_down_ = false;  ///< Shutdown was called.
+  std::promise<void> left_;                  ///< The network thread has nothing left to do.
+  const std::shared_future<void> has_left_ = left_.get_future().share();
+  std::atomic<bool> ended_ = false;
+  std::exception_ptr ended_error_;
+  bool failed_ = false;  ///< It ended by ended_error_, not in good order.
+
+  std::promise<JobClock> clock_measured_;
+  const std::shared_future<JobClock> job_clock_ = clock_measured_.get_future().share();
+
+  // Network thread only.
+  std::unique_ptr<ClockExchange> clocks_;
+  bool ending_ = false;  ///< Out of the loop.
+  LiveRuns live_{gauges_};
+  std::unique_ptr<ProcessSets> sets_;
+  std::unique_ptr<StallInspector> stalls_;
+  std::vector<InboxEvent> events_;
+  bool job_ends_ = false;                  ///< This rank leaves, or has heard that another does.
+  int leaving_rank_ = -1;                  ///< Who began, if known.
+  std::int64_t shutdown_deadline_ns_ = 0;  ///< 0: this rank does not leave.
+  std::string last_finished_;
+  std::int64_t next_flight_ns_ = 0;  ///< A stall is not recorded again before.
+  std::exception_ptr failure_;
+  std::vector<std::shared_ptr<std::promise<void>>> fences_;
+  bool failure_is_ours_ = false;
+  NetworkTotals totals_seen_;
+  std::int64_t progress_ns_ = 0;
+  bool wakes_ = false;  ///< The transport says when there is something to do.
+
+  std::jthread thread_;  ///< Last: it uses everything above.
+};
+
+}  // namespace weir

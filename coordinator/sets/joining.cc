@@ -1,0 +1,126 @@
+#include "coordinator/sets/joining.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/clock.h"
+#include "coordinator/operations/operation.h"
+#include "coordinator/sets/process_set.h"
+
+namespace weir {
+
+Joining::Joining(ProcessSet& set, HandleTable& handles, BucketNames& names)
+    : set_(set), handles_(handles), names_(names) {}
+Joining::~Joining() = default;
+
+void Joining::Add(JoinableGroup* group) {
+  std::lock_guard lock(mutex_);
+  groups_.push_back(group);
+}
+
+void Joining::Remove(JoinableGroup* group) {
+  std::lock_guard lock(mutex_);
+  std::erase(groups_, group);
+}
+
+std::optional<std::string> Joining::stepping() const {
+  std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find_if(groups_, &JoinableGroup::stepping);
+  if (found == groups_.end()) return std::nullopt;
+  return (*found)->name();
+}
+
+// Groups are begun and ended under the lock: who removes one finds it in an empty step, or knows
+// that none will be begun.
+void Joining::Begin() {
+  joined_ = true;
+  std::lock_guard lock(mutex_);
+  for (JoinableGroup* group : groups_) Start(group);
+}
+
+void Joining::Start(JoinableGroup* group) {
+  Step step{.group = group, .buckets = group->BeginEmptyStep()};
+  step.left = step.buckets.size();
+  const std::vector<Bucket*> buckets = step.buckets;
+  steps_.push_back(std::move(step));
+  for (Bucket* bucket : buckets) {
+    bucket->ready_ns = NowNs();
+    bucket->patient = true;
+    bucket->cursor = 0;
+    set_.OnReady(bucket);
+    set_.OnStaged(bucket);
+  }
+}
+
+Operation* Joining::TakePart(const Request& request) {
+  auto tensors = std::make_shared<std::vector<std::vector<std::byte>>>();
+  Submission submission;
+  const auto add_zeros = [&](DType dtype, const Shape& shape) {
+    Array zeros{.elements = shape.elements(), .dtype = dtype};
+    zeros.in = zeros.out = tensors->emplace_back(zeros.bytes()).data();
+    submission.tensors.push_back(zeros);
+  };
+  submission.request = request;
+  if (request.members.empty()) add_zeros(request.dtype, request.shape);
+  for (const Request::Member& member : request.members) add_zeros(member.dtype, member.shape);
+  submission.owner = std::move(tensors);
+  auto operation = std::make_unique<Operation>(request.name, set_, set_.network(), handles_);
+  operation->record_index =
+      names_.AddShared({.name = request.name + set_.Suffix(), .routes = Operation::Routes()});
+  operation->ready_ns = NowNs();
+  operation->staged = true;
+  operation->cursor = 0;
+  operation->Submit(std::move(submission));
+  operation->Agree(kNoSlot, {});
+  Operation* run = operation.get();
+  operations_[run] = std::move(operation);
+  return run;
+}
+
+bool Joining::OnDone(Bucket* bucket) {
+  if (operations_.erase(bucket) > 0) return true;
+  const auto step = std::ranges::find_if(steps_, [bucket](const Step& entry) {
+    return std::ranges::find(entry.buckets, bucket) != entry.buckets.end();
+  });
+  if (step == steps_.end() || --step->left > 0) return false;
+  JoinableGroup* group = step->group;
+  for (Bucket* done : step->buckets) done->patient = false;
+  steps_.erase(step);
+  std::lock_guard lock(mutex_);
+  group->EndEmptyStep(/*taken=*/true);
+  if (joined_) {
+    if (std::ranges::find(groups_, group) != groups_.end()) Start(group);
+  } else if (steps_.empty() && join_ != nullptr) {
+    std::exchange(join_, nullptr)->staged = true;
+  }
+  return false;
+}
+
+bool Joining::Taken(const Step& step) {
+  return std::ranges::any_of(step.buckets, [&step](const Bucket* bucket) {
+    return bucket->agreed || bucket->cursor > 0 || step.left < step.buckets.size();
+  });
+}
+
+void Joining::Close() {
+  std::lock_guard lock(mutex_);
+  for (JoinableGroup* group : groups_) group->OnClose();
+}
+
+bool Joining::End(Bucket* join) {
+  joined_ = false;
+  std::erase_if(steps_, [this](const Step& step) {
+    if (Taken(step)) return false;
+    for (Bucket* bucket : step.buckets) {
+      set_.Withdraw(bucket);
+      bucket->patient = false;
+    }
+    step.group->EndEmptyStep(/*taken=*/false);
+    return true;
+  });
+  if (steps_.empty()) return true;
+  join_ = join;
+  return false;
+}
+
+}  // namespace weir

@@ -1,0 +1,46 @@
+#include "coordinator/work/abort_text.h"
+
+#include <string_view>
+
+namespace weir {
+namespace {
+
+constexpr std::string_view kTimedOutPrefix = "timed out: ";
+constexpr std::string_view kCorruptPrefix = "corrupt: ";
+
+}  // namespace
+
+std::string AbortText(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const TimedOut& reason) {
+    return std::string(kTimedOutPrefix) + reason.what();
+  } catch (const Corrupt& reason) {
+    return std::string(kCorruptPrefix) + reason.what();
+  } catch (const std::exception& reason) {
+    return reason.what();
+  }
+}
+
+std::string NameOf(const MembershipEvent& event, int ranks) {
+  return (event.rank < ranks ? "rank " + std::to_string(event.rank)
+                             : "summation server " + std::to_string(event.rank - ranks)) +
+         (event.host.empty() ? "" : " on " + event.host);
+}
+
+std::exception_ptr ErrorOfAbort(const MembershipEvent& event, const std::string& who,
+                                const std::string& during, const ErrorContext& under_way) {
+  if (event.text.starts_with(kTimedOutPrefix)) {
+    return std::make_exception_ptr(
+        TimedOut(event.text.substr(kTimedOutPrefix.size()), {"", {}, "negotiate"}));
+  }
+  if (event.text.starts_with(kCorruptPrefix)) {
+    return std::make_exception_ptr(
+        Corrupt(who + " ended the job: " + event.text.substr(kCorruptPrefix.size()),
+                {"", {event.rank}, "exchange"}));
+  }
+  return std::make_exception_ptr(
+      PeerLost(who + " ended the job: " + event.text + during, under_way));
+}
+
+}  // namespace weir

@@ -1,0 +1,69 @@
+#include "coordinator/work/waiter.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "common/clock.h"
+
+namespace weir {
+namespace {
+
+// A stranger that computes keeps the core for a slice of some milliseconds; another rank's network
+// thread for the copying of a chunk, which is none of our business.
+constexpr std::int64_t kSlowYieldNs = 1'000'000;
+constexpr std::int64_t kCrowdedNs = 20'000'000;
+constexpr std::int64_t kShortestNapNs = 50'000;
+constexpr std::int64_t kLongestCrowdedNapNs = 200'000;
+constexpr std::int64_t kLongestNapNs = 4'000'000;
+// What has not moved for this long will not do so within a yield: a peer is late. Data that are
+// under way move on only while both ends poll, and deserve more patience than a round.
+constexpr std::int64_t kRoundPatienceNs = 300'000;
+constexpr std::int64_t kDataPatienceNs = 10'000'000;
+
+std::int64_t PatienceNs(Waiter::For what) {
+  return what == Waiter::For::kData ? kDataPatienceNs : kRoundPatienceNs;
+}
+
+}  // namespace
+
+void Waiter::Wake() {
+  {
+    std::lock_guard lock(mutex_);
+    wake_ = true;
+  }
+  woken_.notify_one();
+}
+
+void Waiter::Sleep(std::int64_t until_ns) {
+  if (until_ns != 0) {
+    SleepFor(std::chrono::nanoseconds(std::max<std::int64_t>(until_ns - NowNs(), 0)));
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  woken_.wait(lock, [&] { return wake_; });
+  wake_ = false;
+}
+
+void Waiter::SleepFor(std::chrono::nanoseconds duration) {
+  std::unique_lock lock(mutex_);
+  woken_.wait_for(lock, duration, [&] { return wake_; });
+  wake_ = false;
+}
+
+void Waiter::Pause(For what, std::int64_t now_ns, std::int64_t since_ns) {
+  const std::int64_t age = now_ns - since_ns;
+  if (age > PatienceNs(what)) {
+    SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kShortestNapNs, kLongestNapNs)));
+    return;
+  }
+  if (now_ns < crowded_until_ns_) {
+    SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kShortestNapNs, kLongestCrowdedNapNs)));
+    return;
+  }
+  sched_yield();
+  const std::int64_t after = NowNs();
+  if (after - now_ns > kSlowYieldNs) crowded_until_ns_ = after + kCrowdedNs;
+}
+
+}  // namespace weir

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compression/options/registry.h"
+
+namespace weir {
+
+/// docs/reference/compression.md: every key of every one of these compressors.
+std::string CompressionReference(const std::vector<CompressorInfo>& compressors);
+
+}  // namespace weir

@@ -12,9 +12,8 @@ namespace weir {
 template <typename T>
 std::optional<T> ParseNumber(std::string_view text) {
   T value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end) return std::nullopt;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
   return value;
 }
 

@@ -1,4 +1,5 @@
 """Compressors under the name of Horovod's module of them."""
 
-from weir.torch._compression import (  # noqa: F401
-    BF16Compressor, Compression, Compressor, FP16Compressor, NoneCompressor)
+from weir.torch._compression.compression import Compression  # noqa: F401
+from weir.torch._compression.compressors import (  # noqa: F401
+    BF16Compressor, Compressor, FP16Compressor, NoneCompressor)

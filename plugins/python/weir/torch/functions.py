@@ -1,4 +1,6 @@
 """Bringing state to all ranks, under the name of Horovod's module of it."""
 
-from weir.torch._functions import broadcast_optimizer_state, broadcast_parameters  # noqa: F401
-from weir.torch._objects import allgather_object, broadcast_object  # noqa: F401
+from weir.torch._ops.broadcast_parameters import broadcast_parameters  # noqa: F401
+from weir.torch._ops.objects import allgather_object, broadcast_object  # noqa: F401
+from weir.torch._optimizer.broadcast_optimizer_state import (  # noqa: F401
+    broadcast_optimizer_state)

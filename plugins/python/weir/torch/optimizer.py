@@ -1,3 +1,3 @@
 """``DistributedOptimizer`` under the name of Horovod's module of it."""
 
-from weir.torch._optimizer import DistributedOptimizer  # noqa: F401
+from weir.torch._optimizer.distributed_optimizer import DistributedOptimizer  # noqa: F401

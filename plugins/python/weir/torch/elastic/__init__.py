@@ -12,9 +12,9 @@ In this version the ranks of a job stay the same: what a rank raises is recovere
 dies ends the job.
 """
 
-from weir.errors import HostsUpdatedInterrupt  # noqa: F401
 from weir._init import init  # noqa: F401
+from weir.errors import HostsUpdatedInterrupt  # noqa: F401
+from weir.torch.elastic import sampler, state  # noqa: F401
 from weir.torch.elastic._run import reset, run  # noqa: F401
 from weir.torch.elastic._sampler import ElasticSampler  # noqa: F401
 from weir.torch.elastic._state import TorchState  # noqa: F401
-from weir.torch.elastic import sampler, state  # noqa: F401

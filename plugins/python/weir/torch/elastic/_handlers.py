@@ -5,9 +5,10 @@ from typing import Any
 
 import torch
 
-from weir.torch import _state
-from weir.torch._functions import broadcast_optimizer_state, broadcast_parameters
-from weir.torch._objects import allgather_object, broadcast_object
+from weir.torch._ops.broadcast_parameters import broadcast_parameters
+from weir.torch._ops.objects import allgather_object, broadcast_object
+from weir.torch._optimizer import saved_state
+from weir.torch._optimizer.broadcast_optimizer_state import broadcast_optimizer_state
 from weir.torch.elastic._sampler import ElasticSampler
 
 
@@ -63,7 +64,7 @@ class OptimizerStateHandler(StateHandler):
     def before_reset(self) -> None:
         if hasattr(self.value, "_weir_slots"):
             self._end_step()
-            self.value._weir_pending = _state.save(self.value)
+            self.value._weir_pending = saved_state.save(self.value)
 
     def _end_step(self) -> None:
         for exchange in getattr(self.value, "_weir_exchanges", ()):

@@ -6,8 +6,8 @@ from typing import Any, Callable, Dict, List
 import torch
 
 from weir.errors import HostsUpdatedInterrupt
-from weir.torch import _reduce_op
-from weir.torch._allreduce import allreduce
+from weir.torch._ops import reduce_op
+from weir.torch._ops.allreduce import allreduce
 from weir.torch.elastic._handlers import (
     ObjectHandler, SamplerStateHandler, StateHandler, handler_of)
 
@@ -59,7 +59,7 @@ class TorchState:
         """Raises HostsUpdatedInterrupt on all ranks if any of them had ``on_hosts_updated`` called.
         Collective."""
         mine = torch.tensor([int(self._hosts_updated)], dtype=torch.int32)
-        if allreduce(mine, name="elastic.hosts", op=_reduce_op.Max).item():
+        if allreduce(mine, name="elastic.hosts", op=reduce_op.Max).item():
             self._hosts_updated = False
             raise HostsUpdatedInterrupt(skip_sync=False)
 

@@ -1,0 +1,71 @@
+"""The options of a compressor, as the engine takes them, of what a program gives."""
+
+from typing import Any, Dict, Mapping, Optional
+
+from weir.torch._compression.compressors import CASTS, own_of
+
+Options = Dict[str, str]
+
+_SUMMED = ("none", "dense", "fp16", "bf16", "powersgd")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_text(item) for item in value)
+    # NumPy's is one, with another repr.
+    return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _flat(given: Mapping[Any, Any]) -> Options:
+    """{"overrides": {"*.bias": {"compressor": "dense"}}} is {"compressor[*.bias]": "dense"}."""
+    options = {str(key): _text(value) for key, value in given.items() if key != "overrides"}
+    overrides = given.get("overrides", {})
+    if not isinstance(overrides, Mapping) or not all(
+            isinstance(of_pattern, Mapping) for of_pattern in overrides.values()):
+        raise ValueError(f"overrides={overrides!r:.80} is not understood: give a dictionary of "
+                         'options for each pattern of names, as in {"*.bias": {"compressor": "dense"}}')
+    for pattern, of_pattern in overrides.items():
+        for key, value in of_pattern.items():
+            if options.setdefault(f"{key}[{pattern}]", _text(value)) != _text(value):
+                raise ValueError(f"{key}[{pattern}] is given twice, in overrides too; keep one")
+    return options
+
+
+def options_from(given: Mapping[Any, Any]) -> Options:
+    from weir import _core
+
+    return _core.without_prefix(_flat(given))
+
+
+def options_of(compression: Any) -> Optional[Options]:
+    """The engine's dictionary for what a program gives; None for ``Compression.none``, which leaves
+    the choice to ``WEIR_COMPRESSION``; empty for a compressor of the program's own. Keys and values
+    are checked by the engine.
+
+    Raises ValueError for what is no compression.
+    """
+    if isinstance(compression, str):
+        from weir import _core
+
+        return _core.without_prefix(_core.compression_from_text(compression))
+    if isinstance(compression, Mapping):
+        return options_from(compression)
+    if own_of(compression) is not None:
+        return {}
+    for cast in CASTS:
+        if compression is cast:
+            return None if cast.compressor is None else {"compressor": cast.compressor}
+    raise ValueError(
+        f"compression={compression!r} is not known: give Compression.none, .fp16, .bf16, "
+        ".topk(...), .powersgd(...), .dgc(...), a dictionary of its options, their text as in "
+        "WEIR_COMPRESSION, or a Compressor of your own")
+
+
+def averaging_compressor(options: Mapping[str, str]) -> Optional[str]:
+    """The compressor, of those that the options name for any tensor, of which what ranks send
+    cannot be summed on its way: it is decoded and averaged, without factors. None without one."""
+    compressors = (value for key, value in options.items()
+                   if key == "compressor" or key.startswith("compressor["))
+    return next((name for name in compressors if name not in _SUMMED), None)

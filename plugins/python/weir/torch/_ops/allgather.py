@@ -1,0 +1,71 @@
+"""All-gather: every rank ends with all ranks' tensors, one after the other."""
+
+from typing import TYPE_CHECKING, Optional
+
+import torch
+
+from weir import _job
+from weir._process_sets import ProcessSet, global_process_set, id_for
+from weir.torch._ops import allreduce, engine_tensors, handles, operation_names, reduce_op
+
+if TYPE_CHECKING:
+    from weir import _core
+
+
+def _submit(tensor: torch.Tensor, name: Optional[str],
+            process_set: ProcessSet) -> "_core.Gathered":
+    dtype = engine_tensors.check(tensor)
+    set_id = id_for(process_set, "ALLGATHER")
+    return _job.engine().allgather(operation_names.of("allgather", name, process_set), tensor.data_ptr(),
+                                   dtype, tensor.shape, set_id, engine_tensors.place_of(tensor),
+                                   engine_tensors.maker_for(tensor))
+
+
+def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
+                    process_set: ProcessSet = global_process_set) -> int:
+    """Starts an all-gather; returns a handle for ``synchronize`` and ``poll``.
+
+    Tensors are of the same type and, but for the first dimension, of the same shape; they are
+    concatenated along the first dimension in the order of ranks.
+
+    Raises ValueError for a tensor that is not contiguous or of an unsupported type, and for a name
+    that is under way.
+    """
+    gathered = _submit(tensor, name, process_set)
+    return handles.register([gathered.handle], lambda: engine_tensors.from_gathered(gathered, tensor),
+                             tensor)
+
+
+def rows_before(gathered: "_core.Gathered", process_set: ProcessSet) -> int:
+    """Where this rank's rows begin in a result."""
+    return sum(gathered.rows[:process_set.rank()])
+
+
+class _Allgather(torch.autograd.Function):
+    """A rank's gradient is its own rows of the averaged gradient of the whole."""
+
+    @staticmethod
+    def forward(ctx, tensor, name, process_set):
+        gathered = _submit(tensor, name, process_set)
+        handles.wait([gathered.handle])
+        ctx.process_set = process_set
+        ctx.own = rows_before(gathered, process_set), tensor.shape[0]
+        return engine_tensors.from_gathered(gathered, tensor)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        reduced = allreduce.allreduce(gradient.contiguous(), op=reduce_op.Average,
+                                       process_set=ctx.process_set)
+        return reduced.narrow(0, *ctx.own), None, None
+
+
+def allgather(tensor: torch.Tensor, name: Optional[str] = None,
+              process_set: ProcessSet = global_process_set) -> torch.Tensor:
+    """All ranks' tensors, concatenated; see ``allgather_async``. Differentiable.
+
+    Raises HorovodInternalError when the ranks disagree or one of them is gone.
+    """
+    engine_tensors.expect(tensor)
+    if tensor.requires_grad and torch.is_grad_enabled():
+        return _Allgather.apply(tensor, name, process_set)
+    return handles.synchronize(allgather_async(tensor, name, process_set))

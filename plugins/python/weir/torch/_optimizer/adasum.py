@@ -1,0 +1,86 @@
+"""What DistributedOptimizer puts before the wrapped optimizer's own class for op=Adasum."""
+
+import contextlib
+from typing import TYPE_CHECKING, Any, Dict, Iterator, List
+
+import torch
+
+from weir import _job
+from weir._process_sets import ProcessSet
+from weir.torch._compression.compressors import is_compressor
+from weir.torch._ops import handles, reduce_op
+from weir.torch._ops.grouped_allreduce import grouped_allreduce_async_
+from weir.torch._optimizer import load_in_place
+from weir.torch._optimizer.parameter_slot import checked_passes
+
+if TYPE_CHECKING:  # What it is mixed into.
+    _Wrapped = torch.optim.Optimizer
+else:
+    _Wrapped = object
+
+
+class AdasumDistributed(_Wrapped):
+    """Every rank takes the wrapped optimizer's step on its own gradients; how far each parameter
+    has moved is combined by Adasum, and all ranks move it so (Maleki et al., MLSys 2021)."""
+
+    def _weir_init(self, compression: Any, passes: int, process_set: ProcessSet) -> None:
+        if not is_compressor(compression):
+            raise ValueError(f"compression={compression!r} with op=Adasum: whole tensors are "
+                             "combined; Compression.none, .fp16, .bf16 or a Compressor of your own "
+                             "is meant")
+        self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
+        # Moves are combined in no other way.
+        _job.engine().check_programs_choice(self._weir_name, {}, process_set.rank() == 0)
+        self._weir_process_set = process_set
+        self._weir_compression = compression
+        self.set_backward_passes_per_step(passes)
+
+    def step(self, closure: Any = None) -> Any:
+        """The wrapped optimizer's step, and then everybody's."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]
+                      if parameter.requires_grad]
+        before = [parameter.detach().clone() for parameter in parameters]
+        result = super().step()
+        if parameters and self._weir_process_set.included():
+            self._weir_combine(parameters, before)
+        return result if closure is None else loss
+
+    @torch.no_grad()
+    def _weir_combine(self, parameters: List[torch.Tensor], before: List[torch.Tensor]) -> None:
+        pairs = [self._weir_compression.compress((parameter - start).contiguous())
+                 for parameter, start in zip(parameters, before)]
+        moves = [move.contiguous() for move, _ in pairs]
+        handles.synchronize(grouped_allreduce_async_(
+            moves, name=f"{self._weir_name}/moves", op=reduce_op.Adasum,
+            process_set=self._weir_process_set))
+        for parameter, start, move, (_, context) in zip(parameters, before, moves, pairs):
+            parameter.copy_(start + self._weir_compression.decompress(move, context))
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Restores what ``state_dict`` gave, as the wrapped optimizer does."""
+        with load_in_place.kept(self):
+            super().load_state_dict(state_dict)
+
+    def synchronize(self) -> None:
+        """Does nothing: gradients stay each rank's own."""
+
+    @contextlib.contextmanager
+    def skip_synchronize(self) -> Iterator[None]:
+        """Raises AssertionError: there is nothing that a step could leave out."""
+        raise AssertionError("Skipping synchronization is not supported when using Adasum "
+                             "optimizer.")
+        yield
+
+    def set_backward_passes_per_step(self, passes: int) -> None:
+        """How many backward passes the program sums before each step. Raises ValueError below 1."""
+        self._weir_passes = checked_passes(passes)
+
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        # What GradScaler.step asks first. It would skip the step on some ranks alone.
+        raise ValueError("GradScaler cannot be used with op=Adasum: each rank would decide on its "
+                         "own whether to take a step")

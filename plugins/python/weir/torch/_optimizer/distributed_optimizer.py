@@ -1,0 +1,142 @@
+"""DistributedOptimizer: the wrapped optimizer, on gradients that all ranks share."""
+
+import collections
+import warnings
+from typing import Any, Iterable, List, Optional, Tuple
+
+import torch
+
+from weir import _job
+from weir._process_sets import ProcessSet, global_process_set
+from weir.errors import InvalidArgument
+from weir.torch._compression.compression import Compression
+from weir.torch._compression.compressors import own_of
+from weir.torch._compression.options import averaging_compressor, options_of
+from weir.torch._ops import reduce_op
+from weir.torch._optimizer.adasum import AdasumDistributed
+from weir.torch._optimizer.parameter_slot import checked_passes
+from weir.torch._optimizer.step import Distributed
+
+
+def _check_names(optimizer: torch.optim.Optimizer,
+                 named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]]
+                 ) -> Optional[List[Tuple[str, torch.Tensor]]]:
+    if named_parameters is None:
+        return None
+    named = list(named_parameters)
+    if any(not isinstance(pair, tuple) for pair in named):
+        raise ValueError("named_parameters should be a sequence of tuples (name, parameter), "
+                         "usually produced by model.named_parameters().")
+    counts = collections.Counter(name for name, _ in named)
+    duplicates = sorted(name for name, count in counts.items() if count > 1)
+    if duplicates:
+        raise ValueError("Parameter names in named_parameters must be unique. Found duplicates: "
+                         + ", ".join(duplicates))
+    known = {parameter for _, parameter in named}
+    missing = [id(parameter) for group in optimizer.param_groups for parameter in group["params"]
+               if parameter not in known]
+    if missing and named:
+        raise ValueError("named_parameters was specified, but one or more model parameters were "
+                         "not named. Python object ids: " + ", ".join(map(str, missing)))
+    return named
+
+
+def _check_wrappable(optimizer: Any) -> None:
+    if isinstance(optimizer, (Distributed, AdasumDistributed)):
+        raise ValueError("this optimizer is a DistributedOptimizer already: wrap it once")
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise TypeError("DistributedOptimizer wraps a torch.optim.Optimizer, not a "
+                        f"{type(optimizer).__name__}")
+
+
+def _refuse_if_strict(what: str) -> None:
+    """An argument that is taken and has no effect."""
+    if _job.engine().strict:
+        raise InvalidArgument(f"strict settings (--strict, WEIR_STRICT): {what}")
+
+
+def _mixed(before: type, optimizer: torch.optim.Optimizer) -> Any:
+    """The optimizer, as an instance of a class that has another one before its own."""
+    kind: Any = type(type(optimizer).__name__, (before, type(optimizer)), {})
+    wrapped = kind.__new__(kind)
+    wrapped.__dict__.update(optimizer.__dict__)
+    # A scheduler that was made before has put its own step there, of the optimizer unwrapped.
+    wrapped.__dict__.pop("step", None)
+    return wrapped
+
+
+def DistributedOptimizer(optimizer: torch.optim.Optimizer,
+                         named_parameters: Optional[Iterable[Tuple[str, torch.Tensor]]] = None,
+                         compression: Any = Compression.none, backward_passes_per_step: int = 1,
+                         op: int = reduce_op.Average, gradient_predivide_factor: float = 1.0,
+                         num_groups: int = 0, groups: Any = None, sparse_as_dense: bool = False,
+                         process_set: ProcessSet = global_process_set) -> torch.optim.Optimizer:
+    """The optimizer, as an instance of a class below its own, whose ``step()`` applies gradients
+    that are combined over all ranks. Collective.
+
+    The exchange of a gradient starts when its backward pass is complete, and runs beside the rest.
+
+    compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.powersgd(...)``,
+        ``.dgc(...)``, the text that ``WEIR_COMPRESSION`` takes, as ``"dgc"``, or a dictionary of options, also of tensors by name: ``{"compressor": "dgc", "overrides":
+        {"*.bias": {"compressor": "dense"}}}``. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into
+        the compressor; with ``momentum="adam"`` the moments of Adam and AdamW; with another
+        optimizer what is not sent accumulates, without momentum correction. Other compressors take SGD's momentum over where ``momentum="nesterov"`` asks for
+        it, and ``signum``. Or a ``Compressor`` of the program's own, which is given every dense gradient by
+        itself; those are not fused.
+    op: Average or Sum of the gradients; Min, Max and Product too, without compression. With
+        Adasum every rank takes a step on its own gradients, and the moves of the parameters are
+        combined; compression is then none, fp16, bf16 or the program's own.
+    backward_passes_per_step: gradients of so many backward passes are summed before the exchange.
+    gradient_predivide_factor: for Average, gradients are divided by it before and by
+        size / it after they are summed. Without effect with compressors other than fp16, bf16
+        and powersgd, whose averages pass no such sums.
+    process_set: the ranks that train together; "all ranks" means those. On any other rank the
+        optimizer takes its steps alone.
+    num_groups, groups: accepted; the engine fuses gradients by itself. Strict settings refuse them.
+
+    Raises ValueError for arguments that contradict each other, HorovodInternalError where ranks
+    differ.
+    """
+    _check_wrappable(optimizer)
+    if gradient_predivide_factor != 1.0 and op != reduce_op.Average:
+        raise ValueError("gradient_predivide_factor not supported with op != Average")
+    if num_groups:
+        warnings.warn("Parameter `num_groups` has been replaced by `groups` and will be removed",
+                      DeprecationWarning, stacklevel=2)
+    if num_groups < 0 or not (groups is None or isinstance(groups, (int, list, tuple))):
+        raise ValueError("groups should be a non-negative integer or a list of list of "
+                         "torch.Tensor.")
+    if not gradient_predivide_factor > 0:
+        raise ValueError(f"gradient_predivide_factor={gradient_predivide_factor!r}: give a number "
+                         "above 0")
+    if num_groups or groups:
+        _refuse_if_strict("groups= and num_groups= have no effect: the engine fuses gradients by "
+                          "itself")
+    reduce_op.chosen(op)
+    passes = checked_passes(backward_passes_per_step)
+    named = _check_names(optimizer, named_parameters)
+    process_set._check_registered("DistributedOptimizer")
+    if op == reduce_op.Adasum:
+        by_moves = _mixed(AdasumDistributed, optimizer)
+        by_moves._weir_init(compression, passes, process_set)
+        return by_moves
+    options = options_of(compression)
+    chosen = options is not None
+    if options is None:
+        options = options_of(_job.engine().default_compression) or {}
+    compressor = averaging_compressor(options)
+    if compressor and op != reduce_op.Average:
+        raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "
+                         "out, and give the learning rate the factor that a sum would give")
+    if compressor and gradient_predivide_factor != 1.0:
+        _refuse_if_strict("gradient_predivide_factor has no effect on gradients that are "
+                          f"compressed by {compressor!r}")
+    wrapped = _mixed(Distributed, optimizer)
+    try:
+        wrapped._weir_init(named, options, chosen, own_of(compression), passes, op,
+                           gradient_predivide_factor, sparse_as_dense, process_set)
+    except ValueError as error:
+        if chosen or not options or type(error) is not ValueError:
+            raise
+        raise ValueError(f"with the options of WEIR_COMPRESSION (weirrun --compression): {error}") from None
+    return wrapped

@@ -1,0 +1,194 @@
+"""The exchange of one optimizer's gradients as a group of the engine, step by step."""
+
+import threading
+from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set
+
+import torch
+
+from weir import _job
+from weir.errors import HorovodInternalError
+from weir.torch._compression.options import Options
+from weir.torch._ops import engine_tensors
+from weir.torch._optimizer.exchange.averaging import Reduction
+from weir.torch._optimizer.exchange.loan import Loan
+from weir.torch._optimizer.exchange.member import Member
+from weir.torch._optimizer.exchange.one_by_one import SingleExchange
+
+if TYPE_CHECKING:
+    from weir import _core
+
+
+class FusedExchange:
+    """Gradients that the engine fuses, compresses and exchanges as one group.
+
+    ``submit`` may come from any thread; the rest belongs to one.
+    """
+
+    def __init__(self, name: str, members: Sequence[Member], compression: Options,
+                 also_equal: Dict[str, str], reduction: Reduction) -> None:
+        from weir import _core
+
+        self._members = list(members)
+        self.compression = compression
+        self._arguments = (also_equal, reduction)
+        self._lock = threading.Lock()
+        self._open = False
+        self._loan = Loan()
+        self._report: Optional[_core.StepReport] = None
+        self._streams: Set[int] = set()  # In which gradients of this step were submitted.
+        self._waited_for = True  # The step that was finished last, by more than streams.
+        groups = {id(member.group): member.group for member in members}
+        numbers = {key: number for number, key in enumerate(groups)}
+        self._groups = list(groups.values())
+        self._rates: List[float] = []
+        specs = [_core.GradientSpec(
+            member.name, member.parameter.shape, engine_tensors.number_of(member.parameter.dtype),
+            numbers[id(member.group)], member.priority, member.compression,
+            engine_tensors.place_of(member.parameter)[0]) for member in members]
+        self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
+        # Whether a step is skipped is to be known at its end.
+        self._runs_ahead = compression.get("skip_nonfinite", "false") == "false" and all(
+            engine_tensors.place_of(member.parameter)[0] >= 0 for member in members)
+        self.loss_scale: Optional[float] = None
+        """What gradients of the next step carry as a factor (mixed precision), results too."""
+        self._group: _core.GradientGroup = _core.register(
+            _job.engine(), name, specs, compression, also_equal, *reduction)
+
+    def _scale_in_engine(self) -> float:
+        # What is summed as it is may keep the factor; what is remembered or cut to size must not.
+        return self.loss_scale if self.compression and self.loss_scale is not None else 1.0
+
+    def _begin(self) -> None:
+        with self._lock:
+            if not self._open:
+                self._wait()
+                self._rates = [float(group["lr"]) for group in self._groups]
+                self._group.begin_step(self._rates, self._scale_in_engine())
+                self._open = True
+
+    def rate_of(self, group: Dict[str, Any]) -> float:
+        """The learning rate of the step that was taken last."""
+        return self._rates[[known is group for known in self._groups].index(True)]
+
+    def copy_velocity(self, index: int, velocity: torch.Tensor) -> None:
+        """Between steps: what this rank has not sent of a gradient yet, into a contiguous tensor of
+        float32 on the CPU."""
+        self._wait()
+        self._group.copy_velocity(index, velocity.data_ptr())
+
+    def submit(self, index: int, gradient: torch.Tensor) -> None:
+        """Hands over a complete gradient, into which the result comes."""
+        if not self._open:
+            self._begin()
+        lent = self._loan.lend(gradient)
+        address = lent.data_ptr()
+        place = engine_tensors.place_of(lent)
+        self._streams.add(place[1])
+        self._group.submit(index, address, address, place)
+
+    def finish(self) -> None:
+        """Every gradient holds its result when this returns; or on a GPU for what is given to the
+        current stream from here on, and to those in which gradients were submitted."""
+        self._begin()
+        try:
+            self._group.end_step()
+            self._waited_for = False
+            if self._runs_ahead:
+                self._wait_in_streams()
+            else:
+                self._wait()
+        except Exception:
+            self._loan.forget()
+            raise
+        finally:
+            self._open = False
+        self._loan.give_back()
+        self._scale_results(self.skipped())
+
+    def _wait_in_streams(self) -> None:
+        # Where gradients were submitted, their memory may be used again.
+        current = engine_tensors.place_of(self._members[0].parameter)[1]
+        for stream in self._streams | {current}:
+            self._group.wait_in_stream(stream)
+        self._streams.clear()
+
+    def _wait(self) -> None:
+        if self._waited_for:
+            return
+        self._waited_for = True
+        self._report = self._group.wait_step()
+
+    def report(self) -> "Optional[_core.StepReport]":
+        """Of the step that was finished last, for which it waits. Raises what the step met with
+        after streams could wait for it."""
+        self._wait()
+        return self._report
+
+    def skipped(self) -> bool:
+        """No rank applied that step."""
+        if self._runs_ahead:
+            return False
+        report = self.report()
+        return report is not None and report.skipped
+
+    def _scale_results(self, skipped: bool) -> None:
+        """Whoever has scaled the loss will divide, and has to see that a step was skipped."""
+        factor = float("inf") if skipped else self._scale_in_engine()
+        if self.loss_scale is None or factor == 1.0:
+            return
+        with torch.no_grad():
+            for member in self._members:
+                assert member.parameter.grad is not None
+                if skipped:
+                    member.parameter.grad.fill_(factor)
+                else:
+                    member.parameter.grad.mul_(factor)
+
+    def changed(self, name: str, without: Sequence[int], options: Options) -> Any:
+        """The exchange that takes this one's place with fewer members, the others counted anew,
+        and more options. Collective; no step may have begun."""
+        kept = [member for i, member in enumerate(self._members) if i not in without]
+        made: Any = (FusedExchange(name, kept, {**self.compression, **options}, *self._arguments)
+                     if kept else SingleExchange(name, [], self._arguments[-1]))
+        self._wait()
+        self.close()  # Not before: the ranks may not agree.
+        return made
+
+    @property
+    def next_step(self) -> int:
+        self._wait()
+        return self._group.next_step
+
+    def save(self) -> bytes:
+        self._wait()
+        return self._group.save()
+
+    def load(self, state: bytes, own: bool) -> None:
+        """Restores what ``save`` gave, on this rank (``own``) or another. Collective."""
+        self._wait()
+        if own:
+            self._group.load(state)
+        else:
+            self._group.adopt(state)
+
+    def give_up(self) -> None:
+        """Ends a step that an error has interrupted, on all ranks, so that the job can be left in
+        good order. Its results are lost."""
+        try:
+            if self._open:
+                self.finish()
+            self._wait()
+        except HorovodInternalError:
+            pass  # Another rank has left already.
+
+    def close(self) -> None:
+        """Lets go of the engine."""
+        self._group.close()
+
+
+def report_of(exchanges: Sequence[Any]) -> Any:
+    """What the engine reports of a step of all of them: of one that was skipped, or else the last
+    report; None: there is none."""
+    reports = [report for report in (exchange.report() for exchange in exchanges)
+               if report is not None]
+    return next((report for report in reports if report.skipped), reports[-1] if reports else None)

@@ -1,0 +1,32 @@
+"""Gradients on loan to the engine, until a step is over."""
+
+from typing import List, Tuple
+
+import torch
+
+
+class Loan:
+    """Gradients that the engine reads and writes until the step is over."""
+
+    def __init__(self) -> None:
+        self._lent: List[torch.Tensor] = []
+        self._copies: List[Tuple[torch.Tensor, torch.Tensor]] = []
+
+    def lend(self, gradient: torch.Tensor) -> torch.Tensor:
+        """The gradient, or a contiguous copy that stands for it."""
+        if gradient.is_contiguous():
+            self._lent.append(gradient)
+            return gradient
+        copy = gradient.contiguous()
+        self._copies.append((gradient, copy))
+        return copy
+
+    def give_back(self) -> None:
+        """Every gradient holds its result now."""
+        for gradient, copy in self._copies:
+            gradient.copy_(copy)
+        self.forget()
+
+    def forget(self) -> None:
+        self._lent.clear()
+        self._copies.clear()

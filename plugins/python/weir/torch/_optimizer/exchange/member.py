@@ -1,0 +1,17 @@
+"""A parameter whose gradient is exchanged."""
+
+from typing import Any, Dict, NamedTuple
+
+import torch
+
+from weir.torch._compression.options import Options
+
+
+class Member(NamedTuple):
+    """A parameter whose gradient is exchanged."""
+
+    name: str
+    parameter: torch.Tensor
+    group: Dict[str, Any]   # Its parameter group, whose learning rate it follows.
+    priority: int           # Higher goes first: the next forward pass needs it first.
+    compression: Options = {}  # Its own, in place of those of the exchange.

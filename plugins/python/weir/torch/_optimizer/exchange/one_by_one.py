@@ -1,0 +1,66 @@
+"""The exchange of gradients that the engine does not fuse: each is an operation of its own."""
+
+from typing import Any, List, Optional, Sequence
+
+import torch
+
+from weir import _job
+from weir.torch._compression.options import Options
+from weir.torch._ops import engine_tensors, handles
+from weir.torch._optimizer.exchange.averaging import Reduction
+from weir.torch._optimizer.exchange.loan import Loan
+from weir.torch._optimizer.exchange.member import Member
+
+
+class Unfused:
+    """What exchanges have in common whose gradients the engine takes one by one."""
+
+    compression: Options = {}  # The engine has no part in it.
+    skips_nonfinite = False
+    loss_scale: Optional[float] = None  # Stays on them.
+
+    def report(self) -> None:
+        """The engine reports of groups alone."""
+
+    def skipped(self) -> bool:
+        return False
+
+
+class SingleExchange(Unfused):
+    """Gradients that are all-reduced one by one: types and reductions that are not fused."""
+
+    def __init__(self, name: str, members: Sequence[Member], reduction: Reduction) -> None:
+        self._name = name
+        self._members = list(members)
+        self._reduction = reduction
+        self._operations: List[int] = []
+        self._loan = Loan()
+
+    def changed(self, name: str, without: Sequence[int], _: Options) -> Any:
+        """The same with fewer members."""
+        return SingleExchange(
+            name, [member for i, member in enumerate(self._members) if i not in without],
+            self._reduction)
+
+    def submit(self, index: int, gradient: torch.Tensor) -> None:
+        data = self._loan.lend(gradient)
+        name = f"allreduce.{self._name}/{self._members[index].name}"
+        self._operations.append(_job.engine().allreduce(
+            name, data.data_ptr(), data.data_ptr(), engine_tensors.check(data), data.shape,
+            *self._reduction, engine_tensors.place_of(data)))
+
+    def give_up(self) -> None:
+        """As FusedExchange's. Leaving ends the operations, and until then tensors are in use."""
+
+    def finish(self) -> None:
+        try:
+            handles.wait(self._operations)
+        except Exception:
+            self._loan.forget()
+            raise
+        finally:
+            self._operations.clear()
+        self._loan.give_back()
+
+    def close(self) -> None:
+        pass

@@ -1,0 +1,58 @@
+"""The exchange of gradients that are sparse."""
+
+import functools
+from typing import Any, Callable, List, NamedTuple
+
+import torch
+
+from weir._process_sets import ProcessSet
+from weir.torch._ops import handles, sparse_allreduce
+
+
+class _Member(NamedTuple):
+    name: str
+    parameter: torch.Tensor
+    sparse_dim: int
+
+
+class SparseExchange:
+    """Gradients whose rows are gathered from all ranks. A result takes the place of the gradient.
+
+    Not thread-safe.
+    """
+
+    def __init__(self, name: str, reduction: Any, process_set: ProcessSet) -> None:
+        self._name, self._reduction, self._process_set = name, reduction, process_set
+        self._members: List[_Member] = []
+        self._waits: List[Any] = []
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to exchange."""
+        return bool(self._members)
+
+    def add(self, name: str, parameter: torch.Tensor, sparse_dim: int) -> int:
+        """The parameter's index for ``submit``."""
+        self._members.append(_Member(name, parameter, sparse_dim))
+        return len(self._members) - 1
+
+    def submit(self, index: int, gradient: torch.Tensor) -> None:
+        member = self._members[index]
+        if gradient.is_sparse and gradient.sparse_dim() != member.sparse_dim:
+            gradient = gradient.to_dense()  # PyTorch 1 makes it so when it is set to zero.
+        if not gradient.is_sparse:  # Unused here, or used in a dense way as well.
+            gradient = gradient.to_sparse(member.sparse_dim)
+        wait = sparse_allreduce.start(gradient, f"{self._name}/{member.name}", self._reduction.op,
+                             self._process_set, self._reduction.prescale,
+                             self._reduction.postscale)
+        self._waits.append((member.parameter, wait))
+
+    def finish(self) -> None:
+        """Waits for all of them, whatever becomes of each; then raises the first error."""
+        waits, self._waits = self._waits, []
+        handles.all_of(functools.partial(self._take, *each) for each in waits)
+
+    def _take(self, parameter: torch.Tensor, wait: Callable[[], torch.Tensor]) -> None:
+        parameter.grad = wait()
+
+    def close(self) -> None:
+        self._waits.clear()

@@ -1,0 +1,44 @@
+"""The hooks in PyTorch that tell an optimizer of every gradient, during backpropagation."""
+
+import weakref
+from typing import Any
+
+from weir import _job
+from weir.torch._optimizer import first_step, look_ahead, submission
+from weir.torch._optimizer.parameter_slot import Slot
+
+_TOO_MANY = ("Gradients were computed more than backward_passes_per_step times before call to "
+             "step(). Increase backward_passes_per_step to accumulate gradients locally.")
+
+
+def attach(optimizer: Any, slot: Slot) -> None:
+    """Has the optimizer told of every backward pass through the parameter."""
+    # The node that accumulates into .grad: after it, the gradient is complete.
+    expanded: Any = slot.parameter.expand_as(slot.parameter)
+    node = expanded.grad_fn.next_functions[0][0]
+    owner = weakref.ref(optimizer)  # A hook must not keep an optimizer that nobody else has.
+
+    def hook(*_: Any) -> None:
+        found = owner()
+        # A model may be used without a job, too.
+        if found is not None and _job.is_initialized():
+            _accumulated(found, slot)
+
+    # The node lives as held here.
+    optimizer._weir_hooks.append((node, node.register_hook(hook)))
+
+
+def _accumulated(optimizer: Any, slot: Slot) -> None:
+    """A backward pass has added to the gradient. The last one of a step starts its exchange."""
+    if slot.passes_left <= 0:
+        raise AssertionError(_TOO_MANY)
+    look_ahead.check_used(optimizer, slot)
+    slot.passes_left -= 1
+    # Without compression, whatever factor gradients carry, results carry too.
+    if optimizer._weir_compresses:
+        optimizer._weir_scale.note(optimizer._weir_exchanges,
+                                   lambda: first_step.is_under_way(optimizer))
+    if slot.passes_left == 0:
+        slot.complete = True
+        if first_step.is_over(slot) and not optimizer._weir_holds_back:
+            submission.submit(optimizer, slot)

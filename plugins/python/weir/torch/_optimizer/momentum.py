@@ -1,0 +1,185 @@
+"""Who does momentum and weight decay: the wrapped optimizer, or the compressor in its place.
+
+Deep Gradient Compression corrects momentum before the exchange (Lin et al., ICLR 2018, section 3),
+so what a wrapped SGD would do afterwards moves into the compressor. Weight decay stays outside
+compression, with a momentum of its own, so that both together equal dense momentum SGD but for what
+compression holds back.
+"""
+
+import contextlib
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+import torch
+
+from weir.torch._compression.options import Options
+from weir.torch._optimizer import adam, look_ahead
+
+_TAKEN = {"momentum": 0, "nesterov": False, "weight_decay": 0}
+_TWICE = "momentum is given to the optimizer and in the compression options; give it once"
+
+
+class Plan(NamedTuple):
+    """What becomes of one parameter group, or of a parameter with options of its own."""
+
+    compression: Options          # For the engine.
+    kind: str                     # The compressor's momentum: "none", "vanilla", "nesterov" or "adam".
+    momentum: float
+    weight_decay: float           # What is done here; 0 where the wrapped optimizer does it.
+    local: bool                   # The decay joins the gradient before compression.
+    taken: Dict[str, Any]         # The group's own values, whose work is done elsewhere.
+    look_ahead: float = 0.0       # How far ahead gradients are taken.
+
+
+def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options) -> Plan:
+    """Divides the work for one parameter group, or for a parameter of it.
+
+    Raises ValueError where momentum or weight decay is given twice, or where the wrapped SGD is
+    asked for something that has no meaning before the exchange.
+    """
+    compression = dict(compression)
+    ahead = look_ahead.take(compression)
+    found = _plan(optimizer, group, compression)
+    if ahead and not found.compression.get("compressor") == "dgc":
+        raise ValueError("look_ahead is an option of dgc: leave it out")
+    return found._replace(look_ahead=ahead)
+
+
+def _plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options) -> Plan:
+    decay = float(compression.pop("weight_decay", 0.0))
+    local = compression.pop("weight_decay_form", "outside") == "local"
+    if compression.get("compressor") != "dgc":
+        return _beside_codec(optimizer, group, compression, decay, local)
+    if adam.asked_for(compression):
+        taken = adam.take(optimizer, group, compression, decay, local)
+        return Plan(taken.compression, adam.KIND, 0.0, taken.weight_decay, taken.local,
+                    taken.taken)
+    if not isinstance(optimizer, torch.optim.SGD):
+        # Residual accumulation alone: this optimizer's own momentum follows the exchange.
+        compression.setdefault("momentum", "none")
+        return Plan(compression, compression["momentum"],
+                    float(compression.get("momentum_mu", 0.9)), decay, local, {})
+    return _take_from_sgd(group, compression, decay, local)
+
+
+def _beside_codec(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options,
+                  decay: float, local: bool) -> Plan:
+    """Other compressors do momentum where they are told to, with SGD's coefficient unless they have
+    one; weight decay stays SGD's."""
+    kind = compression.get("momentum", "none")
+    own = float(group["momentum"]) if isinstance(optimizer, torch.optim.SGD) else 0.0
+    if own == 0.0 or (kind == "none" and compression.get("compressor") != "signum"):
+        return Plan(compression, "none", 0.0, decay, local, {})
+    if "momentum_mu" in compression:
+        raise ValueError(_TWICE)
+    compression["momentum_mu"] = repr(own)
+    taken = {key: group[key] for key in ("momentum", "nesterov")}
+    return Plan(compression, kind, own, decay, local, taken)
+
+
+def _take_from_sgd(group: Dict[str, Any], compression: Options, decay: float,
+                   local: bool) -> Plan:
+    momentum, given = float(group["momentum"]), "momentum" in compression
+    if momentum and (given or "momentum_mu" in compression):
+        raise ValueError(_TWICE)
+    if group.get("dampening"):
+        raise ValueError(f"dampening={group['dampening']} has no meaning with momentum correction "
+                         "(compression=dgc); leave it at 0")
+    if decay and group["weight_decay"]:
+        raise ValueError("weight decay is given to the optimizer and in the compression options; "
+                         "give it once")
+    if not given and "momentum_mu" not in compression:
+        kind = "none" if not momentum else "nesterov" if group["nesterov"] else "vanilla"
+        compression["momentum"] = kind
+        if momentum:
+            compression["momentum_mu"] = repr(momentum)
+    kind = compression.get("momentum", "vanilla")
+    momentum = float(compression.get("momentum_mu", 0.9))
+    taken = {key: group[key] for key in _TAKEN}
+    return Plan(compression, kind, momentum, decay or float(group["weight_decay"]), local, taken)
+
+
+def check_sparse(plan_: Plan, name: str) -> None:
+    """Raises ValueError where a parameter with a sparse gradient would lose its momentum or weight
+    decay: what is not compressed has neither."""
+    if (plan_.kind != "none" or plan_.compression.get("momentum", "none") != "none"
+            or plan_.weight_decay):
+        raise ValueError(
+            f"the gradient of '{name}' is sparse, and Weir has taken momentum or weight decay of "
+            "its parameter group over, which it does for dense gradients alone: give "
+            "sparse_as_dense=True, or a parameter group of its own without both")
+
+
+def check_single(plan_: Plan, name: str, dtype: torch.dtype) -> None:
+    """Raises ValueError where a parameter of a type that is not compressed would lose its
+    momentum."""
+    if plan_.kind != "none" or plan_.compression.get("momentum", "none") != "none":
+        raise ValueError(
+            f"'{name}' is of type {dtype}, whose gradients are not compressed, and Weir has taken "
+            "the momentum of its parameter group over: train it in float32, or give it a parameter "
+            "group of its own without momentum")
+
+
+class _Part(NamedTuple):
+    """Parameters of one group of which the same values were taken over."""
+
+    group: Dict[str, Any]
+    taken: Dict[str, Any]
+
+
+def _parts(optimizer: Any, group: Dict[str, Any], taken: Dict[str, Any]) -> List[_Part]:
+    """The group, or its parts where not the same compressor has all of its parameters."""
+    found: Dict[Tuple[str, ...], _Part] = {}
+    for parameter in group["params"]:
+        slot = optimizer._weir_slots.get(parameter)
+        of_slot = taken if slot is None else slot.plan.taken
+        part = found.setdefault(tuple(of_slot), _Part({**group, "params": []}, of_slot))
+        part.group["params"].append(parameter)
+    if len(found) > 1:
+        return list(found.values())
+    return [_Part(group, part.taken) for part in found.values()] or [_Part(group, taken)]
+
+
+@contextlib.contextmanager
+def taken_away(optimizer: Any) -> Iterator[None]:
+    """The wrapped optimizer's step inside does not do again what was done already.
+
+    Raises ValueError when somebody has changed a value since it was taken over.
+    """
+    groups = optimizer.param_groups
+    parts: List[_Part] = []
+    for number, (group, plan_) in enumerate(zip(groups, optimizer._weir_plans)):
+        new = (_parts(optimizer, group, plan_.taken) if optimizer._weir_tensor_options.has_patterns
+               else [_Part(group, plan_.taken)])
+        for part in new:
+            _check_unchanged(number, part)
+        parts.extend(new)
+    is_split = len(parts) > len(groups)
+    try:
+        for part in parts:
+            part.group.update({key: _TAKEN[key] for key in part.taken if key in _TAKEN})
+        if is_split:
+            optimizer.param_groups = [part.group for part in parts]
+        yield
+    finally:
+        for part in parts:
+            part.group.update(part.taken)
+        if is_split:
+            optimizer.param_groups = groups
+
+
+def _check_unchanged(number: int, part: _Part) -> None:
+    for key, value in part.taken.items():
+        if part.group.get(key) != value:
+            raise ValueError(
+                f"{key} of parameter group {number} has changed from {value} to "
+                f"{part.group.get(key)}, but the compressor keeps the one it was made with: make the "
+                "optimizer with that of the state that it loads, and a schedule that cycles "
+                "momentum with cycle_momentum=False")
+
+
+def described(plan_: Plan) -> Optional[str]:
+    """What was taken over, for the one line that says so; None when nothing was."""
+    values = {key: value for key, value in plan_.taken.items() if value}
+    if not values:
+        return None
+    return ", ".join(f"{key}={value}" for key, value in values.items())

@@ -1,0 +1,63 @@
+"""The momentum of training without compression, handed over to a compressor that does momentum in
+the optimizer's place.
+
+SGD keeps it as "momentum_buffer": in a checkpoint of dense training, or in an optimizer that was
+wrapped after it had taken steps. The compressor's momentum (dgc.md calls it u) starts at zero, so
+the first gradients carry what a momentum of b would have made of them. Vanilla: u = m * b + g is
+u = m * 0 + g' for g' = g + m * b. With Nesterov's, m^2 * b is in the first update, m^3 * b in the
+second, and so on; g' = g + m^2 * b gives the same sum, a little of it one step earlier.
+"""
+
+import warnings
+from typing import Any, Dict
+
+import torch
+
+from weir.torch._optimizer.momentum import Plan
+
+_BUFFER = "momentum_buffer"
+_NOTHING: Dict[str, Any] = {}
+
+
+def _is_taken(plan: Plan) -> bool:
+    return bool(plan.taken) and plan.kind != "none"
+
+
+def check(optimizer: Any, state_dict: Dict[str, Any]) -> None:
+    """Raises ValueError where the momentum of a state would come on top of another one."""
+    if not any(state.get(_BUFFER) is not None for state in state_dict["state"].values()):
+        return
+    for slot in optimizer._weir_slots.values():
+        steps = getattr(slot.exchange, "next_step", 0)
+        if steps > 0 and _is_taken(slot.plan):
+            raise ValueError("the state has the momentum of training without compression, and this "
+                             "optimizer has taken steps with a momentum of its own: load it into a "
+                             "new one")
+
+
+def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
+    """Adds what is to be handed over to the parameter's gradient, which is complete."""
+    buffer = optimizer.state.get(slot.parameter, _NOTHING).get(_BUFFER)
+    if buffer is None:
+        return
+    plan = slot.plan
+    if not _is_taken(plan) or "clip_norm" in plan.compression:
+        return
+    share = plan.momentum ** (2 if plan.kind == "nesterov" else 1)
+    sign = -1.0 if optimizer.param_groups[slot.group].get("maximize") else 1.0
+    with torch.no_grad():
+        gradient.add_(buffer.to(gradient.dtype), alpha=sign * share * optimizer._weir_scale.factor)
+
+
+def forget(optimizer: Any) -> None:
+    """A step was taken: the compressor has it now. Warns where it could not be handed over."""
+    clipped = False
+    for slot in optimizer._weir_slots.values():
+        if not _is_taken(slot.plan):
+            continue
+        found = optimizer.state.get(slot.parameter, {}).pop(_BUFFER, None)
+        if found is not None:
+            clipped |= "clip_norm" in slot.plan.compression
+    if clipped:
+        warnings.warn("the momentum of training without compression is left out, and starts at "
+                      "zero: clip_norm= would clip it together with the first gradients")

@@ -1,0 +1,53 @@
+"""Parameters of a DistributedOptimizer with compression options of their own, by their names."""
+
+import warnings
+from typing import Any, Dict
+
+from weir import _job
+from weir.torch._compression.options import Options
+from weir.torch._optimizer import momentum
+
+
+def plan_of(optimizer: Any, slot: Any) -> momentum.Plan:
+    """What becomes of one parameter: that of its group, where no pattern has other options.
+
+    Raises ValueError as ``momentum.plan`` does, and where patterns contradict each other.
+    """
+    options = optimizer._weir_tensor_options
+    if not options.has_patterns:
+        return optimizer._weir_plans[slot.group]
+    # Weight decay is the optimizer's, whichever compressor its parameters have.
+    decay = {key: value for key, value in optimizer._weir_options.items()
+             if key in ("weight_decay", "weight_decay_form")}
+    return momentum.plan(optimizer, optimizer.param_groups[slot.group],
+                          {**options.of(slot.name), **decay})
+
+
+def own_options(optimizer: Any, slot: Any) -> Options:
+    """The parameter's options, where they are not those of its group."""
+    base = optimizer._weir_plans[slot.group]
+    return slot.plan.compression if slot.plan != base else {}
+
+
+def patterns(options: Options) -> Dict[str, str]:
+    """The options that carry a pattern: ranks have to agree on them, whatever they match."""
+    return {key: value for key, value in options.items() if "[" in key}
+
+
+def warn(optimizer: Any) -> None:
+    """One rank says what the parameters that were just adopted give reason to say.
+
+    Raises ValueError under strict settings for patterns that match none of them.
+    """
+    kind = type(optimizer).__name__
+    adopted = [slot for slot in optimizer._weir_slots.values()
+               if slot.adoption == optimizer._weir_adoptions]
+    taken = dict.fromkeys(momentum.described(slot.plan) for slot in adopted)
+    found = [f"Weir takes over from {kind}: {values}. The learning rate stays the optimizer's."
+             for values in taken if values]
+    if optimizer._weir_adoptions == 1:
+        found.append(optimizer._weir_tensor_options.check_matches(
+            [slot.name for slot in adopted], kind, _job.engine().strict))
+    if _job.rank() == optimizer._weir_process_set.ranks[0]:
+        for text in filter(None, found):
+            warnings.warn(text, stacklevel=5)

@@ -1,0 +1,122 @@
+"""Which parameters an optimizer exchanges, and in which exchange each of them is.
+
+Parameters that came together and are compressed alike are one group of the engine's.
+"""
+
+import collections
+from typing import Any, Dict, List
+
+import torch
+
+from weir import _job
+from weir._process_sets import id_for
+from weir.torch._compression.options import averaging_compressor
+from weir.torch._ops import reduce_op
+from weir.torch._optimizer import hooks, loss_scale, momentum, options_by_name, skip_nonfinite
+from weir.torch._optimizer.exchange.averaging import Reduction, without_factors
+from weir.torch._optimizer.exchange.fused import FusedExchange
+from weir.torch._optimizer.exchange.member import Member
+from weir.torch._optimizer.exchange.one_by_one import SingleExchange
+from weir.torch._optimizer.exchange.own_compressor import OwnExchange
+from weir.torch._optimizer.exchange.sparse import SparseExchange
+from weir.torch._optimizer.parameter_slot import Slot
+
+_FUSED = frozenset({torch.float32, torch.float16, torch.bfloat16})
+
+
+def adopt_new_parameters(optimizer: Any) -> None:
+    """Registers whatever the parameter groups have gained. Collective."""
+    if not optimizer._weir_is_member:
+        return  # It steps alone: without hooks, and without anything to exchange.
+    for group in optimizer.param_groups[len(optimizer._weir_plans):]:
+        optimizer._weir_plans.append(
+            momentum.plan(optimizer, group, optimizer._weir_tensor_options.base))
+    optimizer._weir_compresses = any(plan.compression for plan in optimizer._weir_plans)
+    optimizer._weir_adoptions += 1
+    optimizer._weir_frozen = [parameter for group in optimizer.param_groups
+                              for parameter in group["params"] if not parameter.requires_grad]
+    for number, group in enumerate(optimizer.param_groups):
+        for i, parameter in enumerate(group["params"]):
+            if parameter in optimizer._weir_slots or not parameter.requires_grad:
+                continue
+            name = optimizer._weir_given_names.get(parameter, f"group{number}.parameter{i}")
+            slot = Slot(name, parameter, number, optimizer._weir_adoptions)
+            slot.plan = options_by_name.plan_of(optimizer, slot)
+            slot.renew(optimizer._weir_passes)
+            optimizer._weir_slots[parameter] = slot
+            hooks.attach(optimizer, slot)
+    options_by_name.warn(optimizer)
+    register_new(optimizer)
+
+
+def register_new(optimizer: Any) -> None:
+    """Registers what has no exchange yet: new parameters, or all of them in a new job.
+
+    Collective.
+    """
+    fresh: Dict[Any, List[Slot]] = collections.OrderedDict()
+    for slot in optimizer._weir_slots.values():
+        if slot.exchange is None:
+            fresh.setdefault((slot.adoption, _kind(optimizer, slot)), []).append(slot)
+    for (_, kind), slots in fresh.items():
+        _register(optimizer, kind, slots)
+    optimizer._weir_holds_back = skip_nonfinite.must_agree(optimizer)
+    ranks = optimizer._weir_process_set.ranks
+    optimizer._weir_place = (ranks.index(_job.rank()), len(ranks), len(optimizer._weir_exchanges))
+
+
+def leave(optimizer: Any) -> None:
+    """Lets go of all exchanges, as the job ends. The first step in another one registers again."""
+    for exchange in optimizer._weir_exchanges:
+        exchange.close()
+    optimizer._weir_exchanges = []
+    optimizer._weir_sparse = SparseExchange(optimizer._weir_name, optimizer._weir_reduction,
+                                            optimizer._weir_process_set)
+    for slot in optimizer._weir_slots.values():
+        slot.renew(optimizer._weir_passes)
+    optimizer._weir_scale.end_step()
+
+
+def _kind(optimizer: Any, slot: Slot) -> Any:
+    """What the parameters of one exchange have in common; None: exchanged one by one."""
+    dtype = slot.parameter.dtype
+    if (dtype not in _FUSED
+            or optimizer._weir_reduction.op not in (reduce_op.Average, reduce_op.Sum)):
+        momentum.check_single(slot.plan, slot.name, dtype)
+        return None
+    return tuple(sorted(optimizer._weir_plans[slot.group].compression.items()))
+
+
+def _register(optimizer: Any, kind: Any, slots: List[Slot]) -> None:
+    name = f"{optimizer._weir_name}/{len(optimizer._weir_exchanges)}"
+    count = len(optimizer._weir_slots)
+    reduction: Reduction = optimizer._weir_reduction._replace(
+        process_set=id_for(optimizer._weir_process_set, "DistributedOptimizer"))
+    members = [Member(slot.name, slot.parameter, optimizer.param_groups[slot.group], count - i,
+                      options_by_name.own_options(optimizer, slot))
+               for i, slot in enumerate(slots)]
+    if optimizer._weir_compressor is not None:
+        exchange: Any = OwnExchange(name, members, reduction, optimizer._weir_compressor,
+                                    optimizer._weir_process_set)
+    elif kind is None:
+        exchange = SingleExchange(name, members, reduction)
+    else:
+        if any(averaging_compressor(slot.plan.compression) for slot in slots):
+            reduction = without_factors(reduction)
+        exchange = FusedExchange(name, members, dict(kind), _also_equal(optimizer, slots),
+                                 reduction)
+        if exchange.compression:
+            loss_scale.watch()
+    for index, slot in enumerate(slots):
+        slot.exchange, slot.index = exchange, index
+    optimizer._weir_exchanges.append(exchange)
+
+
+def _also_equal(optimizer: Any, slots: List[Slot]) -> Dict[str, str]:
+    """What has to be the same on all ranks, beside what the engine is given anyway."""
+    plan = optimizer._weir_plans[slots[0].group]
+    return {"optimizer": type(optimizer).__name__,
+            "backward passes per step": str(optimizer._weir_passes),
+            "weight decay": repr(plan.weight_decay),
+            "look ahead": repr(plan.look_ahead),
+            **options_by_name.patterns(optimizer._weir_options)}

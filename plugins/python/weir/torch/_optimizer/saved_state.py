@@ -1,0 +1,118 @@
+"""What an optimizer has not sent yet, as part of its ``state_dict()``.
+
+Tensors of bytes and plain values only, so that ``torch.load(..., weights_only=True)`` reads it.
+"""
+
+import warnings
+from typing import Any, Dict, List, Optional
+
+import torch
+
+from weir.torch._compression.options import Options
+from weir.torch._ops.allreduce import allreduce_
+from weir.torch._optimizer.exchange.fused import FusedExchange
+
+State = Dict[str, Any]
+
+
+def save(optimizer: Any) -> State:
+    """This rank's state of the exchanges, and of the weight decay beside them."""
+    if optimizer._weir_pending is not None:
+        return optimizer._weir_pending
+    exchanges: List[Optional[torch.Tensor]] = [
+        torch.frombuffer(bytearray(exchange.save()), dtype=torch.uint8)
+        if isinstance(exchange, FusedExchange) else None
+        for exchange in optimizer._weir_exchanges]
+    rank, size, count = optimizer._weir_place
+    if not exchanges:  # The job was left, and what was not sent went with it.
+        exchanges = [None] * count
+    momentum = optimizer._weir_decay.momentum
+    decay = {slot.name: momentum[slot.parameter].clone()
+             for slot in optimizer._weir_slots.values() if slot.parameter in momentum}
+    step = max((exchange.next_step for exchange in optimizer._weir_exchanges
+                if isinstance(exchange, FusedExchange)), default=0)
+    return {"rank": rank, "size": size, "step": step, "exchanges": exchanges,
+            "compressor": _compressor_of(optimizer),
+            "remembered": _remembered(optimizer) if step > 0 else "", "decay": decay}
+
+
+def _compressor_of(optimizer: Any) -> str:
+    options = optimizer._weir_options
+    named = [f"{key}={value}" for key, value in sorted(options.items())
+             if key.startswith("compressor[")]
+    return ", ".join([options.get("compressor", "none"), *named])
+
+
+def _holds_back(options: Options) -> bool:
+    feeds_back = options.get("compressor") in ("dgc", "powersgd")  # Without being told to.
+    return options.get("ef", "vanilla" if feeds_back else "none") != "none"
+
+
+def _remembered(optimizer: Any) -> str:
+    """What the compressor keeps from step to step, in words; empty before the first step."""
+    plans = [slot.plan for slot in optimizer._weir_slots.values()]
+    holds_back = any(_holds_back(plan.compression) for plan in plans)
+    has_momentum = any(plan.kind != "none" or plan.compression.get("compressor") == "signum"
+                       or plan.compression.get("momentum", "none") != "none" for plan in plans)
+    kept = ["what was not sent yet"] * holds_back + ["its momentum"] * has_momentum
+    return " and ".join(kept)
+
+
+def fitting(optimizer: Any, state: State) -> Optional[State]:
+    """The state, if it is that of the same compressor. None for that of another, whose memory means
+    nothing here: a warning says what is left out.
+
+    Raises ValueError for the state of an optimizer that was made otherwise.
+    """
+    now = _compressor_of(optimizer)
+    former = state.get("compressor", now)
+    if former != now:
+        if state.get("remembered"):
+            warnings.warn(
+                f"the saved optimizer has compression {former}, this one has {now}: what the "
+                f"former has remembered ({state['remembered']}) is left out, and training goes on "
+                "without it")
+        return None
+    found, expected = len(state["exchanges"]), optimizer._weir_place[2]
+    if found != expected:
+        raise ValueError(
+            f"the saved optimizer has {found} groups of gradients, this one has {expected}: both "
+            "must be made from the same parameters and compression")
+    names = {slot.name for slot in optimizer._weir_slots.values()}
+    unknown = sorted(set(state["decay"]) - names)
+    if unknown:
+        raise ValueError(f"the saved optimizer has a weight decay for '{unknown[0]}', which is no "
+                         "parameter of this one")
+    return state
+
+
+def restore_pending(optimizer: Any) -> None:
+    """Restores what was loaded, if that is still to be done. Collective."""
+    if optimizer._weir_pending is not None:
+        restore(optimizer, optimizer._weir_pending)
+        optimizer._weir_pending = None
+
+
+def restore(optimizer: Any, state: State) -> None:
+    """Restores what ``save`` gave, on this rank or, where only that was saved, on another one.
+    Collective."""
+    # Named so that ranks which wait for others in vain read why. Nothing is exchanged in it.
+    name = (f"{optimizer._weir_name}/load_state_dict() on every rank, or on one and then "
+            "broadcast_optimizer_state()")
+    allreduce_(torch.zeros(0), name=name, process_set=optimizer._weir_process_set)
+    own = (state["rank"], state["size"]) == optimizer._weir_place[:2]
+    fused = [(exchange, saved) for exchange, saved in zip(optimizer._weir_exchanges,
+                                                          state["exchanges"])
+             if isinstance(exchange, FusedExchange) and saved is not None]
+    for exchange, saved in fused:
+        exchange.load(saved.numpy().tobytes(), own)
+    if not own and any(exchange.compression for exchange, _ in fused):
+        rank, size = optimizer._weir_place[:2]
+        lost = ("save state_dict() on every rank to keep it exactly" if size == state["size"] else
+                f"the state is of {state['size']} ranks and there are {size} now, so what the others "
+                "of them had is left out")
+        warnings.warn(f"what rank {state['rank']} of {state['size']} had not sent yet stands in "
+                      f"for what rank {rank} had: {lost}")
+    for slot in optimizer._weir_slots.values():
+        if slot.name in state["decay"]:
+            optimizer._weir_decay.momentum[slot.parameter] = state["decay"][slot.name].clone()

@@ -1,0 +1,42 @@
+"""Gradients that are inf or NaN on any rank, where several exchanges make up one step.
+
+One group of gradients alone decides on its own, in the engine, whether its step is skipped. Several
+have to decide as one: a step of which a part was taken could be neither kept nor undone.
+"""
+
+from typing import Any
+
+import torch
+
+from weir.torch._ops import reduce_op
+from weir.torch._ops.allreduce import allreduce_
+
+
+def must_agree(optimizer: Any) -> bool:
+    """Whether gradients are held back until all of them are known to be finite, or not."""
+    exchanges = optimizer._weir_exchanges
+    return (any(exchange.skips_nonfinite for exchange in exchanges)
+            and len(exchanges) + bool(optimizer._weir_sparse) > 1)
+
+
+@torch.no_grad()
+def agree(optimizer: Any) -> None:
+    """Makes all gradients inf when one is not finite on any rank, so that every exchange is
+    skipped. Collective."""
+    gradients = [slot.parameter.grad for slot in optimizer._weir_slots.values()
+                 if slot.parameter.grad is not None]
+    finite = all(bool(_values(gradient).isfinite().all()) for gradient in gradients)
+    bad = torch.tensor([0 if finite else 1], dtype=torch.int32)
+    if not allreduce_(bad, name=f"{optimizer._weir_name}/nonfinite", op=reduce_op.Sum,
+                      process_set=optimizer._weir_process_set).item():
+        return
+    for slot in optimizer._weir_slots.values():
+        if slot.sparse_dim:
+            continue  # Not skipped by itself; that all others are is enough.
+        if slot.parameter.grad is None:
+            slot.parameter.grad = torch.zeros_like(slot.parameter)
+        slot.parameter.grad.fill_(float("inf"))
+
+
+def _values(gradient: torch.Tensor) -> torch.Tensor:
+    return gradient._values() if gradient.is_sparse else gradient

@@ -1,0 +1,223 @@
+"""The steps of a DistributedOptimizer: what it puts before the wrapped optimizer's own class."""
+
+import contextlib
+import warnings
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, Iterator, List, Optional, Tuple
+
+import torch
+
+from weir import _job
+from weir._process_sets import ProcessSet
+from weir.torch._optimizer import (
+    adam, first_step, job_events, load_in_place, look_ahead, loss_scale, momentum,
+    momentum_handover, registration, saved_state, skip_nonfinite, submission, weight_decay)
+from weir.torch._optimizer.exchange.averaging import reduction_of
+from weir.torch._optimizer.exchange.fused import report_of
+from weir.torch._optimizer.exchange.sparse import SparseExchange
+from weir.torch._optimizer.parameter_slot import Slot, checked_passes
+
+_TWICE = ("optimizer.step() called without optimizer.skip_synchronize() context after "
+          "optimizer.synchronize(). This can cause training slowdown. You may want to consider "
+          "using optimizer.skip_synchronize() context if you use optimizer.synchronize() in your "
+          "code.")
+_ZERO_GRAD = ("optimizer.zero_grad() was called after loss.backward() but before optimizer.step() "
+              "or optimizer.synchronize(). This is prohibited as it can cause a race condition.")
+
+
+if TYPE_CHECKING:  # What it is mixed into.
+    _Wrapped = torch.optim.Optimizer
+else:
+    _Wrapped = object
+
+
+class Distributed(_Wrapped):
+    """The steps of an optimizer on gradients that all ranks share."""
+
+    # Beside what the optimizer has: everything under names that begin with _weir.
+
+    def _weir_init(self, named: Optional[List[Tuple[str, torch.Tensor]]], options: Dict[str, str],
+                   chosen: bool, compressor: Any, passes: int, op: int, predivide: float,
+                   sparse_as_dense: bool, process_set: ProcessSet) -> None:
+        from weir import _core
+
+        self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
+        if chosen:
+            _job.engine().check_programs_choice(self._weir_name, options, process_set.rank() == 0)
+        self._weir_process_set = process_set
+        self._weir_is_member = bool(process_set.included())
+        self._weir_options = options
+        self._weir_tensor_options = _core.TensorOptions(options)
+        self._weir_compressor = compressor  # The program's own.
+        self._weir_passes = passes
+        self._weir_reduction = reduction_of(op, predivide)
+        self._weir_sparse_as_dense = sparse_as_dense
+        self._weir_given_names = {parameter: name for name, parameter in named or []}
+        self._weir_slots: Dict[torch.Tensor, Slot] = {}
+        self._weir_frozen: List[torch.Tensor] = []  # Parameters without a gradient, up to now.
+        self._weir_adoptions = 0
+        self._weir_place = (0, 0, 0)  # In the set: rank, size; exchanges. Also after leaving.
+        self._weir_exchanges: List[Any] = []
+        self._weir_sparse = SparseExchange(self._weir_name, self._weir_reduction, process_set)
+        self._weir_plans: List[momentum.Plan] = []
+        self._weir_compresses = False
+        self._weir_holds_back = False  # Until all gradients are known to be finite, or not.
+        self._weir_decay = weight_decay.WeightDecay()
+        self._weir_hooks: List[Any] = []
+        self._weir_synchronized = False
+        self._weir_has_joined = False  # Since the last step.
+        self._weir_should_synchronize = True
+        self._weir_scale = loss_scale.StepScale()
+        self._weir_pending: Optional[saved_state.State] = None  # Loaded; restored before the next step.
+        self._weir_true_weights: Optional[Dict[torch.Tensor, torch.Tensor]] = None  # Looking ahead.
+        registration.adopt_new_parameters(self)
+        job_events.add(self)
+
+    def __deepcopy__(self, _: Any) -> Any:
+        raise TypeError("a DistributedOptimizer is not copied: its parameters are exchanged under one "
+                        "name on all ranks. Copy the model, and wrap an optimizer of the copy")
+
+    # --- parameters ---
+
+    def _weir_leave(self) -> None:
+        """The job ends; the first step in another one registers again."""
+        registration.leave(self)
+
+    def add_param_group(self, param_group: Dict[str, Any]) -> None:
+        super().add_param_group(param_group)
+        if hasattr(self, "_weir_slots"):
+            registration.adopt_new_parameters(self)
+
+    # --- a step ---
+
+    def synchronize(self) -> None:
+        """Waits until every parameter's ``.grad`` holds what all ranks share.
+
+        Submits zeros for parameters that got no gradient. To be followed by ``step()`` under
+        ``skip_synchronize()``, with whatever is to be done to the gradients in between.
+        """
+        if not self._weir_is_member:
+            self._weir_synchronized = True
+            return
+        try:
+            if any(parameter.requires_grad for parameter in self._weir_frozen):
+                registration.adopt_new_parameters(self)
+            registration.register_new(self)
+            if self._weir_has_joined:
+                first_step.recall(self)
+                self._weir_has_joined = False
+            first_step.settle(self)
+            self._weir_holds_back = skip_nonfinite.must_agree(self)
+            for exchange in self._weir_exchanges:
+                exchange.loss_scale = self._weir_scale.value
+            if self._weir_holds_back:
+                skip_nonfinite.agree(self)
+            for slot in self._weir_slots.values():
+                if not slot.submitted:
+                    submission.submit(self, slot)
+            for exchange in (*self._weir_exchanges, self._weir_sparse):
+                exchange.finish()
+            if not self._weir_skipped():
+                weight_decay.add_outside(self)
+                momentum_handover.forget(self)
+        finally:
+            for slot in self._weir_slots.values():
+                slot.begin_step(self._weir_passes)
+            self._weir_scale.end_step()
+        self._weir_synchronized = True
+
+    @property
+    def step_report(self) -> Any:
+        """What the engine reports of the last step, None: nothing. Waits for what a GPU still does."""
+        return report_of(self._weir_exchanges)
+
+    def _weir_skipped(self) -> bool:
+        return any(exchange.skipped() for exchange in self._weir_exchanges)
+
+    @contextlib.contextmanager
+    def skip_synchronize(self) -> Iterator[None]:
+        """``step()`` in here does not call ``synchronize()``: it was called already."""
+        self._weir_should_synchronize = False
+        try:
+            yield
+        finally:
+            self._weir_should_synchronize = True
+
+    def step(self, closure: Any = None) -> Any:
+        """Exchanges what is still to be exchanged, and lets the wrapped optimizer take its step.
+
+        A closure is evaluated once, before the exchange. A step that is skipped on all ranks
+        (``skip_nonfinite``) changes nothing.
+        """
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        if self._weir_should_synchronize:
+            if self._weir_synchronized:
+                warnings.warn(_TWICE, stacklevel=2)
+            self.synchronize()
+        self._weir_synchronized = False
+        if self._weir_skipped():
+            return loss
+        with adam.applied(self), momentum.taken_away(self):
+            result = super().step()
+        return result if closure is None else loss
+
+    def zero_grad(self, *arguments: Any, **keywords: Any) -> None:
+        """The wrapped optimizer's. Raises AssertionError between backward and step."""
+        if any(slot.complete for slot in self._weir_slots.values()):
+            raise AssertionError(_ZERO_GRAD)
+        loss_scale.between_passes()
+        super().zero_grad(*arguments, **keywords)
+
+    def looking_ahead(self) -> ContextManager[None]:
+        """For ``with`` around the forward and backward passes of a step: with the option
+        ``look_ahead`` gradients are taken there, and without it nothing happens."""
+        return look_ahead.shifted(self)
+
+    def set_backward_passes_per_step(self, passes: int) -> None:
+        """How many backward passes go into one step, from now on."""
+        self._weir_passes = checked_passes(passes)
+        for slot in self._weir_slots.values():
+            slot.passes_left = passes
+
+    # --- a loss scale ---
+
+    def set_grad_scaler(self, scaler: Any) -> None:
+        """Names the scaler of the loss. ``torch.amp.GradScaler`` need not be named; it is for those
+        that scale in another way, and have its ``get_scale()`` and ``is_enabled()``."""
+        self._weir_scale.scaler = scaler
+
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        # What GradScaler.step asks first, before it touches any gradient.
+        under_way = any(slot.complete for slot in self._weir_slots.values())
+        self._weir_scale.check_scaler_step(self._weir_compresses, under_way)
+        return bool(self.__dict__.get("_step_supports_amp_scaling", False))
+
+    # --- checkpoints ---
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The wrapped optimizer's, and under "weir" what this rank has not sent yet."""
+        found = super().state_dict()
+        found["weir"] = saved_state.save(self)
+        return found
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Restores what ``state_dict`` gave.
+
+        Every rank has to load, its own or rank 0's, or rank 0 has to load and all to call
+        ``broadcast_optimizer_state``; the next step is the first that needs the other ranks. The
+        momentum of training without compression goes on in a compressor; what a compressor has
+        remembered is left out, with a warning, where there is another one or none.
+        Raises ValueError for the state of an optimizer that was made otherwise.
+        """
+        saved = state_dict.get("weir")
+        if saved is not None:
+            saved = saved_state.fitting(self, saved)
+        if saved is None:
+            momentum_handover.check(self, state_dict)
+        with load_in_place.kept(self):
+            super().load_state_dict({key: value for key, value in state_dict.items()
+                                     if key != "weir"})
+        self._weir_pending = saved

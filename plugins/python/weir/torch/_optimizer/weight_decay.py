@@ -1,0 +1,60 @@
+"""Weight decay that Weir applies in the wrapped optimizer's place.
+
+It joins the gradient before compression (``weight_decay_form="local"``), or stays outside: then it
+has a momentum of its own, and joins what the exchange delivers.
+"""
+
+from typing import Any, Dict
+
+import torch
+
+from weir.torch._optimizer import adam, look_ahead
+from weir.torch._optimizer.momentum import Plan
+
+
+class WeightDecay:
+    """Weight decay beside compression: b = m * b + decay * w (dgc.md calls it b), added to what
+    the exchange delivers. The arithmetic is that of the C++ plugin, bit for bit."""
+
+    def __init__(self) -> None:
+        self.momentum: Dict[torch.Tensor, torch.Tensor] = {}
+
+    @torch.no_grad()
+    def apply(self, plan_: Plan, parameter: torch.Tensor, direction: torch.Tensor,
+              sign: float) -> None:
+        """direction += sign * the decay's own direction."""
+        push = parameter.detach().float() * plan_.weight_decay
+        if plan_.kind != "none":
+            b = self.momentum.get(parameter)
+            if b is None:
+                b = self.momentum[parameter] = torch.zeros_like(push)
+            if plan_.kind == "nesterov":
+                b.add_(push).mul_(plan_.momentum)
+                push = b + push
+            else:
+                push = b.mul_(plan_.momentum).add_(push)
+        direction.add_(push.to(direction.dtype), alpha=sign)
+
+
+def stays_outside(plan_: Plan) -> bool:
+    """Whether a weight decay is to be added to what the exchange delivers."""
+    return bool(plan_.weight_decay) and not plan_.local and plan_.kind != adam.KIND
+
+
+def add_local(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
+    """Adds the decay that is compressed together with a gradient, which is complete."""
+    plan = slot.plan
+    if plan.local and plan.weight_decay:
+        with torch.no_grad():
+            gradient.add_(look_ahead.weights_of(optimizer, slot.parameter) * plan.weight_decay,
+                          alpha=optimizer._weir_scale.factor)
+
+
+def add_outside(optimizer: Any) -> None:
+    """Adds the decay that stays outside to every gradient that has come back."""
+    for slot in optimizer._weir_slots.values():
+        plan = slot.plan
+        if stays_outside(plan) and not slot.sparse_dim:
+            sign = -1.0 if optimizer.param_groups[slot.group].get("maximize") else 1.0
+            optimizer._weir_decay.apply(plan, slot.parameter, slot.parameter.grad,
+                                        sign * optimizer._weir_scale.factor)

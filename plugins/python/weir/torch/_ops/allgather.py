@@ -16,9 +16,9 @@ def _submit(tensor: torch.Tensor, name: Optional[str],
             process_set: ProcessSet) -> "_core.Gathered":
     dtype = engine_tensors.check(tensor)
     set_id = id_for(process_set, "ALLGATHER")
-    return _job.engine().allgather(operation_names.of("allgather", name, process_set), tensor.data_ptr(),
-                                   dtype, tensor.shape, set_id, engine_tensors.place_of(tensor),
-                                   engine_tensors.maker_for(tensor))
+    return _job.engine().allgather(
+        operation_names.of("allgather", name, process_set), tensor.data_ptr(), dtype, tensor.shape,
+        set_id, engine_tensors.place_of(tensor), engine_tensors.maker_for(tensor))
 
 
 def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
@@ -32,8 +32,8 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
     that is under way.
     """
     gathered = _submit(tensor, name, process_set)
-    return handles.register([gathered.handle], lambda: engine_tensors.from_gathered(gathered, tensor),
-                             tensor)
+    return handles.register(
+        [gathered.handle], lambda: engine_tensors.from_gathered(gathered, tensor), tensor)
 
 
 def rows_before(gathered: "_core.Gathered", process_set: ProcessSet) -> int:
@@ -55,7 +55,7 @@ class _Allgather(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         reduced = allreduce.allreduce(gradient.contiguous(), op=reduce_op.Average,
-                                       process_set=ctx.process_set)
+                                      process_set=ctx.process_set)
         return reduced.narrow(0, *ctx.own), None, None
 
 

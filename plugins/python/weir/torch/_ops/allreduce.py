@@ -16,8 +16,8 @@ def _submit(tensor: torch.Tensor, output: torch.Tensor, name: Optional[str], op:
     dtype = engine_tensors.check_reduced(tensor)
     set_id = id_for(process_set, "ALLREDUCE")
     operation = _job.engine().allreduce(
-        operation_names.of("allreduce", name, process_set), tensor.data_ptr(), output.data_ptr(), dtype,
-        tensor.shape, op, reduce_op.factor(prescale), reduce_op.factor(postscale), set_id,
+        operation_names.of("allreduce", name, process_set), tensor.data_ptr(), output.data_ptr(),
+        dtype, tensor.shape, op, reduce_op.factor(prescale), reduce_op.factor(postscale), set_id,
         engine_tensors.place_of(tensor))
     return handles.register([operation], lambda: output, (tensor, output))
 

@@ -25,10 +25,10 @@ def _submit(tensor: torch.Tensor, splits: Optional[torch.Tensor], name: Optional
             process_set: ProcessSet) -> int:
     dtype = engine_tensors.check(tensor)
     set_id = id_for(process_set, "ALLTOALL")
-    received = _job.engine().alltoall(operation_names.of("alltoall", name, process_set),
-                                      tensor.data_ptr(), dtype, tensor.shape,
-                                      _checked_splits(splits), set_id, engine_tensors.place_of(tensor),
-                                      engine_tensors.maker_for(tensor))
+    received = _job.engine().alltoall(
+        operation_names.of("alltoall", name, process_set), tensor.data_ptr(), dtype, tensor.shape,
+        _checked_splits(splits), set_id, engine_tensors.place_of(tensor),
+        engine_tensors.maker_for(tensor))
     return handles.register(
         [received.handle],
         lambda: (engine_tensors.from_gathered(received, tensor),

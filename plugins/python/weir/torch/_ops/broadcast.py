@@ -34,7 +34,7 @@ class _Broadcast(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         reduced = allreduce.allreduce(gradient.contiguous(), op=reduce_op.Average,
-                                       process_set=ctx.process_set)
+                                      process_set=ctx.process_set)
         if _job.rank() != ctx.root_rank:
             reduced = torch.zeros_like(reduced)
         return reduced, None, None, None

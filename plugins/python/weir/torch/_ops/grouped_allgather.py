@@ -30,7 +30,7 @@ def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str]
     tensors = engine_tensors.listed(tensors)
     gathered = _submit(tensors, name, process_set)
     return handles.register([gathered[0].handle],
-                             lambda: engine_tensors.all_from_gathered(gathered, tensors), tensors)
+                            lambda: engine_tensors.all_from_gathered(gathered, tensors), tensors)
 
 
 class _GroupedAllgather(torch.autograd.Function):

@@ -14,12 +14,14 @@ from weir.torch._ops import engine_tensors, handles, operation_names, reduce_op
 def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
             name: Optional[str], op: int, prescale: float, postscale: float,
             process_set: ProcessSet) -> int:
-    inputs, dtypes, shapes = engine_tensors.crossing("all-reduce", tensors, engine_tensors.check_reduced)
+    inputs, dtypes, shapes = engine_tensors.crossing("all-reduce", tensors,
+                                                     engine_tensors.check_reduced)
     set_id = id_for(process_set, "ALLREDUCE")
     operation = _job.engine().grouped_allreduce(
         operation_names.of("grouped_allreduce", name, process_set), inputs,
         [output.data_ptr() for output in outputs], dtypes, shapes, op, reduce_op.factor(prescale),
-        reduce_op.factor(postscale), set_id, [engine_tensors.place_of(tensor) for tensor in tensors])
+        reduce_op.factor(postscale), set_id,
+        [engine_tensors.place_of(tensor) for tensor in tensors])
     results = tuple(outputs)
     return handles.register([operation], lambda: results, (list(tensors), outputs))
 
@@ -35,7 +37,7 @@ class _GroupedAllreduce(torch.autograd.Function):
     def forward(ctx, name, op, prescale, postscale, process_set, *tensors):
         ctx.arguments = (op, prescale, postscale, process_set)
         return handles.synchronize(_submit(tensors, _fresh(tensors), name, op, prescale,
-                                            postscale, process_set))
+                                           postscale, process_set))
 
     @staticmethod
     def backward(ctx, *gradients):
@@ -84,7 +86,7 @@ def grouped_allreduce(tensors: Sequence[torch.Tensor], average: Optional[bool] =
                                           process_set, *compressed)
     else:
         reduced = handles.synchronize(_submit(compressed, _fresh(compressed), name, op,
-                                               prescale_factor, postscale_factor, process_set))
+                                              prescale_factor, postscale_factor, process_set))
     return tuple(compression.decompress(tensor, context)
                  for tensor, (_, context) in zip(reduced, pairs))
 

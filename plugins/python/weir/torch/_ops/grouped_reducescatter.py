@@ -36,7 +36,7 @@ def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[
     tensors = engine_tensors.listed(tensors)
     parts = _submit(tensors, name, op, prescale_factor, postscale_factor, process_set)
     return handles.register([parts[0].handle],
-                             lambda: engine_tensors.all_from_gathered(parts, tensors), tensors)
+                            lambda: engine_tensors.all_from_gathered(parts, tensors), tensors)
 
 
 class _GroupedReducescatter(torch.autograd.Function):
@@ -47,7 +47,7 @@ class _GroupedReducescatter(torch.autograd.Function):
         ctx.process_set = process_set
         ctx.factor = gradient_factor(op, prescale, postscale, process_set)
         return handles.synchronize(grouped_reducescatter_async(tensors, name, op, process_set,
-                                                                prescale, postscale))
+                                                               prescale, postscale))
 
     @staticmethod
     def backward(ctx, *gradients):

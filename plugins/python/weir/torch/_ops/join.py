@@ -11,7 +11,7 @@ _after: List[Callable[[ProcessSet], None]] = []
 
 
 def before_joining(call: Callable[[ProcessSet], None]) -> None:
-    """Has it called whenever this rank is about to join in a set. ``join`` raises what it raises."""
+    """Has it called whenever this rank is about to join in a set. What it raises ends ``join``."""
     _before.append(call)
 
 

@@ -33,10 +33,12 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
     dtype = engine_tensors.check_reduced(tensor)
     set_id = id_for(process_set, "REDUCESCATTER")
     part = _job.engine().reducescatter(
-        operation_names.of("reducescatter", name, process_set), tensor.data_ptr(), dtype, tensor.shape,
-        checked_op(op), reduce_op.factor(prescale_factor), reduce_op.factor(postscale_factor),
-        set_id, engine_tensors.place_of(tensor), engine_tensors.maker_for(tensor))
-    return handles.register([part.handle], lambda: engine_tensors.from_gathered(part, tensor), tensor)
+        operation_names.of("reducescatter", name, process_set), tensor.data_ptr(), dtype,
+        tensor.shape, checked_op(op), reduce_op.factor(prescale_factor),
+        reduce_op.factor(postscale_factor), set_id, engine_tensors.place_of(tensor),
+        engine_tensors.maker_for(tensor))
+    return handles.register(
+        [part.handle], lambda: engine_tensors.from_gathered(part, tensor), tensor)
 
 
 def gradient_factor(op: int, prescale: float, postscale: float, process_set: ProcessSet) -> float:
@@ -52,7 +54,7 @@ class _Reducescatter(torch.autograd.Function):
         ctx.process_set = process_set
         ctx.factor = gradient_factor(op, prescale, postscale, process_set)
         return handles.synchronize(reducescatter_async(tensor, name, op, process_set, prescale,
-                                                        postscale))
+                                                       postscale))
 
     @staticmethod
     def backward(ctx, gradient):

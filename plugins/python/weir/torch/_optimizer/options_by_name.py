@@ -20,7 +20,7 @@ def plan_of(optimizer: Any, slot: Any) -> momentum.Plan:
     decay = {key: value for key, value in optimizer._weir_options.items()
              if key in ("weight_decay", "weight_decay_form")}
     return momentum.plan(optimizer, optimizer.param_groups[slot.group],
-                          {**options.of(slot.name), **decay})
+                         {**options.of(slot.name), **decay})
 
 
 def own_options(optimizer: Any, slot: Any) -> Options:

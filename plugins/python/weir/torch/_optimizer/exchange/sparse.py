@@ -42,8 +42,8 @@ class SparseExchange:
         if not gradient.is_sparse:  # Unused here, or used in a dense way as well.
             gradient = gradient.to_sparse(member.sparse_dim)
         wait = sparse_allreduce.start(gradient, f"{self._name}/{member.name}", self._reduction.op,
-                             self._process_set, self._reduction.prescale,
-                             self._reduction.postscale)
+                                      self._process_set, self._reduction.prescale,
+                                      self._reduction.postscale)
         self._waits.append((member.parameter, wait))
 
     def finish(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import weir.torch as hvd
-from weir.torch import _tensors
+from weir.torch._ops import engine_tensors
 
 
 @pytest.fixture(params=["emulated", pytest.param("cuda", marks=pytest.mark.gpu)])
@@ -20,7 +20,7 @@ def on_gpu(request, monkeypatch):
         return lambda tensor: tensor.to("cuda")
     if "WEIR_GPU_LIBRARY" not in os.environ:
         pytest.skip("WEIR_GPU_LIBRARY names no emulated GPU")
-    monkeypatch.setattr(_tensors, "place_of", lambda tensor: (0, 0))
+    monkeypatch.setattr(engine_tensors, "place_of", lambda tensor: (0, 0))
     return lambda tensor: tensor.clone()
 
 
@@ -70,13 +70,13 @@ def test_results_of_other_sizes(on_gpu, rank, size):
 
 def test_results_of_other_sizes_are_made_by_pytorch(on_gpu, rank, monkeypatch):
     made = []
-    maker_for = _tensors.maker_for
+    maker_for = engine_tensors.maker_for
 
     def counted(tensor):
         make = maker_for(tensor)
         return lambda shape: made.append(make(shape)) or made[-1]
 
-    monkeypatch.setattr(_tensors, "maker_for", counted)
+    monkeypatch.setattr(engine_tensors, "maker_for", counted)
     tensor = on_gpu(torch.full((rank, 3), 1.5))  # Of rank 0 no rows.
     results = [hvd.allgather(tensor), *hvd.grouped_allgather([tensor, tensor[:, :1].contiguous()])]
     assert [result.data_ptr() for result in results] == [one.data_ptr() for one in made]
@@ -86,13 +86,13 @@ def test_results_of_other_sizes_are_made_by_pytorch(on_gpu, rank, monkeypatch):
 def test_while_pytorch_makes_a_result_nothing_is_collected(on_gpu, rank, monkeypatch):
     # What is garbage may wait for the engine, in whose thread this is.
     collects = []
-    maker_for = _tensors.maker_for
+    maker_for = engine_tensors.maker_for
 
     def noted(tensor):
         make = maker_for(tensor)
         return lambda shape: collects.append(gc.isenabled()) or make(shape)
 
-    monkeypatch.setattr(_tensors, "maker_for", noted)
+    monkeypatch.setattr(engine_tensors, "maker_for", noted)
     hvd.allgather(on_gpu(torch.ones(rank + 1, 3)))
     assert collects == [False]
     assert gc.isenabled()
@@ -117,7 +117,7 @@ def test_without_memory_an_operation_fails_alone(on_gpu, rank, size, monkeypatch
 
     with monkeypatch.context() as patch:
         if rank == size - 1:
-            patch.setattr(_tensors, "maker_for", lambda tensor: no_memory)
+            patch.setattr(engine_tensors, "maker_for", lambda tensor: no_memory)
             with pytest.raises(Exception, match=r"no room for \(%d, 3\)" % (2 * size)):
                 hvd.allgather(tensor)
         else:
@@ -128,7 +128,7 @@ def test_without_memory_an_operation_fails_alone(on_gpu, rank, size, monkeypatch
 @pytest.mark.parametrize("devices", ["one", "both"])
 def test_gradients_of_results_of_other_sizes(on_gpu, devices, rank, size, monkeypatch):
     if devices == "both" and rank == 0:  # The others' are on GPUs.
-        monkeypatch.setattr(_tensors, "place_of", lambda tensor: _tensors.ON_CPU)
+        monkeypatch.setattr(engine_tensors, "place_of", lambda tensor: engine_tensors.ON_CPU)
         on_gpu = on_cpu
     tensor = on_gpu(torch.full((rank + 1, 2), 1.0)).requires_grad_()
     (hvd.allgather(tensor) * 3.0).sum().backward()
@@ -176,7 +176,7 @@ def train(place, compression, steps=6):
 def test_training_has_the_bits_of_the_cpu(on_gpu, compression, monkeypatch):
     found, state = train(on_gpu, compression)
     with monkeypatch.context() as patch:
-        patch.setattr(_tensors, "place_of", lambda tensor: _tensors.ON_CPU)
+        patch.setattr(engine_tensors, "place_of", lambda tensor: engine_tensors.ON_CPU)
         expected, state_of_cpu = train(on_cpu, compression)
     for step, (gradients, wanted) in enumerate(zip(found, expected)):
         for gradient, one in zip(gradients, wanted):

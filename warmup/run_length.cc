@@ -13,8 +13,8 @@ constexpr double kLowest = 0.001;
 constexpr double kHighest = 0.25;
 
 /// Nothing where an entry is sent often enough. Masking drops most of the momentum of what is sent
-/// often: one of three models was farther behind at 1 % than at 0.1 % (docs/benchmarks.md,
-/// train-quality), and close to dense without it.
+/// often: one of three models was farther behind at 1 % than at 0.1 %
+/// (docs/benchmarks/train-quality.md), and close to dense without it.
 /// `was`: "is" or "was"; `advice`: of the density.
 std::string Warning(const std::string& owner, std::int64_t steps, double density, const char* was,
                     const std::string& advice) {

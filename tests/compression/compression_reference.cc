@@ -69,7 +69,7 @@ What counts is how often an entry is sent: steps x density. The gap to dense tra
 * `density=auto` with `steps` stands for 10 / steps, where those figures put the gap near 0.015 nats: at least 0.001, which a run of 10,000 steps and more bears,
   and at most 0.25, above which compression saves little. The warm-up ends at that density. With `dgc` give `momentum_masking=false` beside it: masking drops most of
   the momentum of entries that are sent often, and can lose more than the density gains
-  ([measured](../benchmarks.md#what-training-loses-scriptsbench-train-quality)).
+  ([measured](../benchmarks/train-quality.md)).
 
 Steps before `rampup_begin_step`, which are dense, do not count.
 
@@ -86,7 +86,7 @@ Steps before `rampup_begin_step`, which are dense, do not count.
 | `int2` | 0.25 | its sign, and one of two magnitudes: the mean of those above the tensor's mean magnitude, or of the others |
 
 What rounding loses is kept and sent later: by `dgc` always, by the others with `ef=vanilla` (without it, it is lost). With a third of its bytes `int2` came
-out where `fp16` did on two of three small models; on the third it was 2.6 % behind after 1,000 steps, and with `momentum_masking=false` 0.4 % after 10,000 ([figures](../benchmarks.md#what-training-loses-scriptsbench-train-quality)). Where single tensors should
+out where `fp16` did on two of three small models; on the third it was 2.6 % behind after 1,000 steps, and with `momentum_masking=false` 0.4 % after 10,000 ([figures](../benchmarks/train-quality.md)). Where single tensors should
 travel finer, a pattern says so: `values[*norm*]=fp16`. `route=split` divides what was sent and takes `fp16` and `fp32` only.
 
 ## Gradient dropping
@@ -99,7 +99,7 @@ Aji and Heafield's [gradient dropping](https://arxiv.org/abs/1704.05021), the me
 
 The largest entries of gradient plus residual travel, and momentum stays with the optimizer, after the exchange. It departs from the paper in two ways: entries are selected in each tensor in place of
 over all of them by one threshold, and the residual is multiplied by the last learning rate over the present one, so that what was held back counts with the rate of its own time. With a constant rate that
-changes nothing. What it costs beside `dgc` is in the [benchmarks](../benchmarks.md#what-training-loses-scriptsbench-train-quality).
+changes nothing. What it costs beside `dgc` is in the [benchmarks](../benchmarks/train-quality.md).
 
 ## Beyond the paper
 
@@ -123,7 +123,7 @@ changes nothing. What it costs beside `dgc` is in the [benchmarks](../benchmarks
 * `gain_compensation=true`: masking shortens the step of entries that are sent often; the update is divided by what it leaves.
 
 What trained best at density 0.001 on three small networks, at learning rates below what dense training bears at most, is `momentum_masking=false` with `look_ahead=1`: over 10,000
-steps it was within 0.4 % of dense on average where the paper's DGC was up to 2.4 % behind ([figures](../benchmarks.md#what-training-loses-scriptsbench-train-quality)). Masking shortens the step of
+steps it was within 0.4 % of dense on average where the paper's DGC was up to 2.4 % behind ([figures](../benchmarks/train-quality.md)). Masking shortens the step of
 entries that are sent often, and where the same entries matter for a long time that is most of what is learnt; for entries that are sent seldom it changes little. Near the largest learning
 rate that dense training bears it is what the paper has it for: there, at density 0.01, it helped two of the three.
 )";
@@ -136,7 +136,7 @@ constexpr const char* kRoutes = R"(
 ## Compressors and routes
 
 Every compressor with every route that it can take; `default` is the one it takes without `route`, `only` that of a compressor which has no such option. What a route does, and what it changes, is in
-[the design](../design.md), and how many bytes each of them carries in the [benchmarks](../benchmarks.md#bytes-and-seconds-of-each-route-scriptsbench-routes).
+[the design](../design.md), and how many bytes each of them carries in the [benchmarks](../benchmarks/routes.md).
 
 )";
 

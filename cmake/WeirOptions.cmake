@@ -13,7 +13,7 @@ endif()
 
 add_library(weir_options INTERFACE)
 target_include_directories(weir_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
-# No implicit fused multiply-add: every instruction set must round alike (docs/design.md, "Same bits").
+# No implicit fused multiply-add: all instruction sets round alike (docs/explanation/same-bits.md).
 target_compile_options(weir_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
                        -ffp-contract=off)
 # Designated initialisers name what differs from the default. GCC 12 warns wrongly about string

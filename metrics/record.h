@@ -5,7 +5,7 @@
 namespace weir {
 
 /// What a record can be about: the stages of a bucket, in the order of the way of one gradient
-/// (docs/design.md), and two intervals of the whole rank.
+/// (docs/explanation/buckets.md), and two intervals of the whole rank.
 enum class Stage : std::uint8_t {
   kQueue,      ///< From the first submission of the bucket until it is complete on this rank.
   kNegotiate,  ///< From then until it is complete on all ranks; runs beside kPack and kCompress.

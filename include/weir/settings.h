@@ -11,7 +11,7 @@ namespace weir {
 
 enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kFatal };
 
-/// How the stages of a bucket are run (docs/design.md, "Pipeline").
+/// How the stages of a bucket are run (docs/explanation/buckets.md).
 enum class PipelineMode {
   kSerial,  ///< In the thread that completed the bucket or its exchange; for comparison.
   kThread,  ///< Compression and merging on worker threads, next to the exchange.

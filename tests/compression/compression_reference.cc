@@ -123,7 +123,7 @@ changes nothing. What it costs beside `dgc` is in the [benchmarks](../benchmarks
 * `gain_compensation=true`: masking shortens the step of entries that are sent often; the update is divided by what it leaves.
 
 What trained best at density 0.001 on three small networks, at learning rates below what dense training bears at most, is `momentum_masking=false` with `look_ahead=1`: over 10,000
-steps it was within 0.4 % of dense on average where the paper's DGC was up to 2.3 % behind ([figures](../benchmarks/train-quality.md)). Masking shortens the step of
+steps it was within 0.38 % of dense on average where the paper's DGC was up to 2.27 % behind ([figures](../benchmarks/train-quality.md)). Masking shortens the step of
 entries that are sent often, and where the same entries matter for a long time that is most of what is learnt; for entries that are sent seldom it changes little. Near the largest learning
 rate that dense training bears it is what the paper has it for: there, at density 0.01, it helped two of the three.
 )";

@@ -24,8 +24,8 @@ struct MembershipEvent {
 };
 
 /// The channel beside the network: heartbeats, deaths, status. Death is never detected through MPI
-/// (docs/explanation/membership.md). Implementations: the supervisor that weirrun started, the hub of
-/// a local job, none.
+/// (docs/explanation/membership.md). Implementations: the supervisor that weirrun started, the hub
+/// of a local job, none.
 ///
 /// Thread-safe. The listener is called from a thread of the implementation, must not block, and is
 /// not called any more once Listen(nullptr) has returned.

@@ -20,6 +20,12 @@ target_compile_options(weir_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtu
 # concatenation (GCC bug 105651).
 target_compile_options(weir_options INTERFACE -Wno-missing-field-initializers
                        $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(CMAKE_UNITY_BUILD)
+  # GCC takes the files of one unit for headers, and finds writes past the end of vectors that it has inlined
+  # (GCC bug 105329).
+  target_compile_options(weir_options INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>
+                                                $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
+endif()
 if(WEIR_WERROR)
   target_compile_options(weir_options INTERFACE -Werror)
 endif()
@@ -32,3 +38,9 @@ if(WEIR_SANITIZE)
   # A null pointer ends the program anyway; its checks would double the time of compiling.
   target_compile_options(weir_options INTERFACE -fno-sanitize=null,vptr)
 endif()
+
+# weir_compile_alone(<file>...): never in one unit with other files (CMAKE_UNITY_BUILD). Files that Highway
+# compiles once for each instruction set define what only they may.
+function(weir_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-constexpr const char* kName = "libweir_cuda.so";
+constexpr const char* kGpuLibraryName = "libweir_cuda.so";
 
 /// The folder of the library, or the program, that has this function.
 std::filesystem::path OwnFolder() {
@@ -23,10 +23,10 @@ std::filesystem::path OwnFolder() {
 std::string OwnPath() {
   const std::filesystem::path own = OwnFolder();
   for (const char* folder : {"../lib", "../lib64"}) {  // Of a program beside them.
-    const std::filesystem::path path = (own / folder / kName).lexically_normal();
+    const std::filesystem::path path = (own / folder / kGpuLibraryName).lexically_normal();
     if (std::filesystem::exists(path)) return path.string();
   }
-  return (own / kName).string();
+  return (own / kGpuLibraryName).string();
 }
 
 }  // namespace

@@ -7,13 +7,13 @@
 namespace weir {
 namespace {
 
-constexpr const char* kName = "libnccl.so.2";
+constexpr const char* kNcclLibraryName = "libnccl.so.2";
 
 void* Open(const std::string& path) {
   if (!path.empty()) return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   // Two NCCLs in one process would each take memory and threads.
-  void* const loaded = dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  return loaded != nullptr ? loaded : dlopen(kName, RTLD_NOW | RTLD_LOCAL);
+  void* const loaded = dlopen(kNcclLibraryName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  return loaded != nullptr ? loaded : dlopen(kNcclLibraryName, RTLD_NOW | RTLD_LOCAL);
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ std::string NcclVersionText(int version) {
 }
 
 NcclLibrary NcclLibrary::Load(const std::string& path) {
-  const std::string name = path.empty() ? kName : path;
+  const std::string name = path.empty() ? kNcclLibraryName : path;
   NcclLibrary library;
   if (library.trouble_ = DamageOf(path); !library.trouble_.empty()) return library;
   library.handle_ = Open(path);

@@ -10,7 +10,7 @@ namespace {
 
 using Q = QuantizerCodec;
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakeDithering(const ParsedOptions& options, const TensorSpec& tensor) {
   RequireSparseSize(tensor, "dithering");
   const Q::Rule rule{
       .levels = static_cast<int>(options.Integer("k")),
@@ -38,7 +38,7 @@ const CompressorRegistration kDithering(
             "many bits, which is faster."}},
           MemorySpecs(),
           StepSpecs()}),
-     .make = Make,
+     .make = MakeDithering,
      .codec = CodecId::kDithering});
 
 }  // namespace

@@ -16,15 +16,15 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kHeader = sizeof(float);  // The magnitude.
+constexpr std::size_t kMagnitudeBytes = sizeof(float);  // The magnitude.
 
 std::size_t EncodedBytes(std::size_t n) {
-  return kHeader + cpu::SignWords(n) * sizeof(std::uint32_t);
+  return kMagnitudeBytes + cpu::SignWords(n) * sizeof(std::uint32_t);
 }
 
 cpu::ScaledSigns Read(std::span<const std::byte> payload) {
-  cpu::ScaledSigns signs{.words = payload.data() + kHeader};
-  std::memcpy(&signs.magnitude, payload.data(), kHeader);
+  cpu::ScaledSigns signs{.words = payload.data() + kMagnitudeBytes};
+  std::memcpy(&signs.magnitude, payload.data(), kMagnitudeBytes);
   return signs;
 }
 
@@ -57,7 +57,7 @@ std::size_t OneBitCodec::MaxEncodedBytes(std::size_t n, double) const { return E
 std::size_t OneBitCodec::Encode(const StepContext& context, std::span<const float> values,
                                 std::span<std::byte> payload) const {
   WEIR_CHECK(payload.size() >= EncodedBytes(values.size()));
-  const double sum = cpu::PackSigns(values, payload.data() + kHeader, context.pool);
+  const double sum = cpu::PackSigns(values, payload.data() + kMagnitudeBytes, context.pool);
   return WriteMagnitude(sum, values.size(), payload);
 }
 
@@ -66,7 +66,7 @@ Codec::Fed OneBitCodec::EncodeWithFeedback(const StepContext& context, const Err
                                            std::span<std::byte> payload) const {
   WEIR_CHECK(payload.size() >= EncodedBytes(error.size()));
   const auto [sum, non_finite] =
-      cpu::TakeAndPackSigns(step, error, payload.data() + kHeader, context.pool);
+      cpu::TakeAndPackSigns(step, error, payload.data() + kMagnitudeBytes, context.pool);
   const std::size_t bytes = WriteMagnitude(sum, error.size(), payload);
   Subtract(payload.first(bytes), error);
   return {bytes, non_finite};
@@ -76,7 +76,7 @@ std::size_t OneBitCodec::WriteMagnitude(double sum, std::size_t n,
                                         std::span<std::byte> payload) const {
   const float magnitude =
       scaled_ && n > 0 ? static_cast<float>(sum / static_cast<double>(n)) : 1.0f;
-  std::memcpy(payload.data(), &magnitude, kHeader);
+  std::memcpy(payload.data(), &magnitude, kMagnitudeBytes);
   return EncodedBytes(n);
 }
 

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakeQuant3(const ParsedOptions& options, const TensorSpec& tensor) {
   RequireSparseSize(tensor, "quant3");
   const QuantizerCodec::Rule rule{
       .levels = 3, .rounding = QuantizerCodec::Rounding::kNearest, .form = LevelForm::kPacked};
@@ -20,7 +20,7 @@ const CompressorRegistration kQuant3(
     {.name = "quant3",
      .summary = "Every entry to the nearest of seven levels, in 3 bits (PipeCompress, ICC 2022).",
      .options = JoinSpecs({FamilySpecs(), MemorySpecs(), StepSpecs()}),
-     .make = Make,
+     .make = MakeQuant3,
      .codec = CodecId::kQuant3});
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kHeader = sizeof(float);  // The scale.
+constexpr std::size_t kScaleBytes = sizeof(float);  // The scale.
 
 /// Of a level, in a table that begins with -kMostLevels.
 std::size_t PlaceOf(int level) {
@@ -30,7 +30,7 @@ QuantizerCodec::QuantizerCodec(CounterRandom random, const Rule& rule)
 }
 
 std::size_t QuantizerCodec::MaxEncodedBytes(std::size_t n, double) const {
-  return kHeader + MaxLevelBytes(n, rule_.levels, rule_.form);
+  return kScaleBytes + MaxLevelBytes(n, rule_.levels, rule_.form);
 }
 
 std::optional<GpuCodecRule> QuantizerCodec::gpu_rule() const {
@@ -39,7 +39,7 @@ std::optional<GpuCodecRule> QuantizerCodec::gpu_rule() const {
 
 std::size_t QuantizerCodec::EncodedBytes(const Rule& rule, std::size_t n,
                                          std::span<const std::byte> room) {
-  return kHeader + WrittenLevelBytes(room.subspan(kHeader), n, rule.levels, rule.form);
+  return kScaleBytes + WrittenLevelBytes(room.subspan(kScaleBytes), n, rule.levels, rule.form);
 }
 
 float QuantizerCodec::ScaleOf(std::span<const float> values) const {
@@ -74,7 +74,7 @@ std::size_t QuantizerCodec::Write(float scale, std::span<const std::int8_t> leve
                                   std::span<std::byte> payload) const {
   WEIR_CHECK(payload.size() >= MaxEncodedBytes(levels.size(), 1.0));
   StoreLittleEndian(payload.data(), scale);
-  return kHeader + EncodeLevels(levels, rule_.levels, rule_.form, payload.data() + kHeader);
+  return kScaleBytes + EncodeLevels(levels, rule_.levels, rule_.form, payload.data() + kScaleBytes);
 }
 
 std::size_t QuantizerCodec::Encode(const StepContext& context, std::span<const float> values,
@@ -96,13 +96,13 @@ std::size_t QuantizerCodec::EncodeAndSubtract(const StepContext& context, std::s
 
 QuantizerCodec::Decoded QuantizerCodec::Read(std::span<const std::byte> payload,
                                              std::size_t n) const {
-  if (payload.size() < kHeader) throw Corrupt("level part: there is no scale");
+  if (payload.size() < kScaleBytes) throw Corrupt("level part: there is no scale");
   const auto scale = LoadLittleEndian<float>(payload.data());
   if (!std::isfinite(scale) || std::signbit(scale)) {
     throw Corrupt("level part: the scale is " + std::to_string(scale) + ", which no sender writes");
   }
   Decoded decoded{std::vector<std::int8_t>(n), TableOf(scale)};
-  DecodeLevels(payload.subspan(kHeader), rule_.levels, rule_.form, decoded.levels);
+  DecodeLevels(payload.subspan(kScaleBytes), rule_.levels, rule_.form, decoded.levels);
   const auto is_zero = [](std::int8_t level) { return level == 0; };
   if (scale == 0.0f && !std::ranges::all_of(decoded.levels, is_zero)) {
     throw Corrupt("level part: there are levels of a scale of 0");

@@ -18,7 +18,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kCountAt = sizeof(std::int64_t);  // Behind the step.
-constexpr std::size_t kHeader = kCountAt + sizeof(std::uint32_t);
+constexpr std::size_t kHeaderBytes = kCountAt + sizeof(std::uint32_t);
 
 std::int64_t StepOf(std::span<const std::byte> payload) {
   return LoadLittleEndian<std::int64_t>(payload.data());
@@ -27,11 +27,11 @@ std::int64_t StepOf(std::span<const std::byte> payload) {
 /// The values of a part that has been checked.
 std::vector<float> ValuesOf(std::span<const std::byte> payload, std::size_t k, ValueType type) {
   std::vector<float> values(k);
-  MergeDense(payload.subspan(kHeader), type, values);
+  MergeDense(payload.subspan(kHeaderBytes), type, values);
   return values;
 }
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakeRandomK(const ParsedOptions& options, const TensorSpec& tensor) {
   RequireSparseSize(tensor, "randomk");
   const bool unbiased = options.Flag("unbiased");
   if (unbiased && options.Choice("ef") != "none") {
@@ -58,7 +58,7 @@ const CompressorRegistration kRandomK(
                            WarmupSpecs(),
                            MemorySpecs(),
                            StepSpecs()}),
-     .make = Make,
+     .make = MakeRandomK,
      .codec = CodecId::kRandomK,
      .caution = [](const ParsedOptions& options) {
        return options.Flag("unbiased") ? "" : CautionOfLoss(options);
@@ -80,7 +80,7 @@ std::optional<GpuCodecRule> RandomKCodec::gpu_rule() const {
 }
 
 std::size_t RandomKCodec::MaxEncodedBytes(std::size_t n, double density) const {
-  return kHeader + DensePayloadBytes(EntriesToSend(n, density, fixed_count_), values_);
+  return kHeaderBytes + DensePayloadBytes(EntriesToSend(n, density, fixed_count_), values_);
 }
 
 std::size_t RandomKCodec::Encode(const StepContext& context, std::span<const float> values,
@@ -112,20 +112,20 @@ std::size_t RandomKCodec::Write(const StepContext& context, Draw& draw,
                                 std::span<std::byte> payload) const {
   StoreLittleEndian(payload.data(), context.step);
   StoreLittleEndian(payload.data() + kCountAt, static_cast<std::uint32_t>(draw.values.size()));
-  return kHeader + EncodeDense(draw.values, values_, payload.subspan(kHeader));
+  return kHeaderBytes + EncodeDense(draw.values, values_, payload.subspan(kHeaderBytes));
 }
 
 std::size_t RandomKCodec::CheckedCount(std::span<const std::byte> payload, std::size_t n) const {
-  if (payload.size() < kHeader) {
+  if (payload.size() < kHeaderBytes) {
     throw Corrupt("random-k part: length is " + std::to_string(payload.size()) +
-                  ", expected at least " + std::to_string(kHeader));
+                  ", expected at least " + std::to_string(kHeaderBytes));
   }
   const std::size_t k = LoadLittleEndian<std::uint32_t>(payload.data() + kCountAt);
   if (fixed_count_ == 0 ? k > n : k != std::min(n, fixed_count_)) {
     throw Corrupt("random-k part: it has " + std::to_string(k) + " of " + std::to_string(n) +
                   " entries, which no sender writes");
   }
-  CheckDense(payload.subspan(kHeader), k, values_);
+  CheckDense(payload.subspan(kHeaderBytes), k, values_);
   return k;
 }
 
@@ -161,7 +161,7 @@ void RandomKCodec::MergeMean(std::span<const std::span<const std::byte>> payload
       sum = Draw{RandomIndices(random_, step, mean.size(), k), std::vector<float>(k)};
     }
     if (StepOf(payload) != step || k != sum->values.size()) return Codec::MergeMean(payloads, mean);
-    MergeDense(payload.subspan(kHeader), values_, sum->values);
+    MergeDense(payload.subspan(kHeaderBytes), values_, sum->values);
   }
   std::ranges::fill(mean, 0.0f);
   if (!sum) return;

@@ -10,7 +10,7 @@ namespace {
 
 using Q = QuantizerCodec;
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakeTernGrad(const ParsedOptions& options, const TensorSpec& tensor) {
   RequireSparseSize(tensor, "terngrad");
   const double deviations = options.Real("clip_deviations");
   const Q::Rule rule{.levels = 1,
@@ -29,7 +29,7 @@ const CompressorRegistration kTernGrad(
                              "Entries beyond so many standard deviations are cut there; 0: none."}},
                            MemorySpecs(),
                            StepSpecs()}),
-     .make = Make,
+     .make = MakeTernGrad,
      .codec = CodecId::kTernGrad});
 
 }  // namespace

@@ -41,7 +41,7 @@ class ThresholdCodec : public SparseCodec {
   double max_density_;
 };
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakeThreshold(const ParsedOptions& options, const TensorSpec& tensor) {
   RequireSparseSize(tensor, "threshold");
   if (!options.Has("threshold")) {
     throw InvalidArgument(
@@ -65,7 +65,7 @@ const CompressorRegistration kThreshold({.name = "threshold",
                                          .options = JoinSpecs({FamilySpecs(Payloads::kOfEntries),
                                                                ThresholdSpecs(), ValueSpecs(),
                                                                MemorySpecs(), StepSpecs()}),
-                                         .make = Make,
+                                         .make = MakeThreshold,
                                          .codec = CodecId::kThreshold,
                                          .caution = CautionOfLoss});
 

@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakeTopK(const ParsedOptions& options, const TensorSpec& tensor) {
   RequireSparseSize(tensor, "topk");
   return MakeCodecCompressor(
       std::make_unique<TopKCodec>(FixedCountOf(options), ValueTypeOf(options)), options, tensor);
@@ -23,7 +23,7 @@ const CompressorRegistration kTopK(
      .summary = "The k largest entries of each tensor.",
      .options = JoinSpecs({FamilySpecs(Payloads::kOfEntries), CountSpecs(), SelectionSpecs(),
                            ValueSpecs(), WarmupSpecs(), MemorySpecs(), StepSpecs()}),
-     .make = Make,
+     .make = MakeTopK,
      .codec = CodecId::kTopK,
      .caution = CautionOfLoss});
 

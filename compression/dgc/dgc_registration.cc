@@ -105,7 +105,7 @@ void RefuseStateType(const ParsedOptions& options) {
   }
 }
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakeDgc(const ParsedOptions& options, const TensorSpec& tensor) {
   RefuseIdle(options);
   RefuseStateType(options);
   const std::size_t n = tensor.elements();
@@ -144,7 +144,7 @@ const CompressorRegistration kRegistration(
      "correction and momentum factor masking.",
      JoinSpecs({CommonSpecs(Payloads::kOfEntries), SelectionSpecs(), ValueSpecs(), WarmupSpecs(),
                 StepSpecs(), WeightDecaySpecs(), DgcSpecs()}),
-     Make, CodecId::kDgc, CautionOfGain});
+     MakeDgc, CodecId::kDgc, CautionOfGain});
 
 }  // namespace
 }  // namespace weir

@@ -103,18 +103,10 @@ void GpuCompressor::EncodeZeros(double density, std::span<std::byte> payload) co
 
 bool GpuCompressor::TakeRestored() { return std::exchange(restored_, false); }
 
-std::size_t GpuCompressor::Encode(const StepContext&, std::span<const float>,
-                                  std::span<std::byte>) {
-  WEIR_CHECK(false);
-  return 0;
-}
-
 void GpuCompressor::Finish(const StepContext& context, std::span<float> mean) {
   WEIR_CHECK(!FinishesOnGpu(context));
   cpu_->Finish(context, mean);
 }
-
-void GpuCompressor::Revert() { WEIR_CHECK(false); }
 
 template <typename Copy>
 void GpuCompressor::CopyState(const Copy& copy) {
@@ -123,7 +115,7 @@ void GpuCompressor::CopyState(const Copy& copy) {
   for (std::size_t i = 0; i < state.size(); ++i) copy(state[i].values, arrays_[i].data());
 }
 
-std::vector<Compressor::StateArray> GpuCompressor::State() {
+std::vector<TensorCompression::StateArray> GpuCompressor::State() {
   std::vector<std::uint16_t> halves;
   CopyState([&](std::span<float> values, const std::byte* on_gpu) {
     if (state_type() == DType::kFloat32) {

@@ -12,15 +12,15 @@
 #include "common/gpu_memory.h"
 #include "compression/compressor.h"
 #include "compression/gpu/gpu_kernels.h"
+#include "compression/tensor_compression.h"
 
 namespace weir {
 
-/// A compressor whose memory lies on a GPU. The kernels of its bucket do its work there, for all
-/// tensors of the bucket at once (coordinator/gradients/gpu_compression.h): Encode and Revert are
-/// theirs. Payloads are those of the CPU's compressor, which looks at them on the host; between
+/// A tensor's compression whose memory lies on a GPU. The kernels of its bucket encode there, for all
+/// tensors of the bucket at once (coordinator/gradients/gpu_compression.h). Payloads are those of the CPU's compressor, which looks at them on the host; between
 /// steps, State is a copy on the host, which Restored copies back. Not thread-safe but for Check
 /// and Merge.
-class GpuCompressor final : public Compressor {
+class GpuCompressor final : public TensorCompression {
  public:
   /// `cpu`, of `n` elements, has a gpu_rule. Its state does not count.
   GpuCompressor(std::unique_ptr<Compressor> cpu, std::size_t n, const Gpu& gpu);
@@ -45,13 +45,9 @@ class GpuCompressor final : public Compressor {
   };
   void Tell(const Findings& findings) { findings_ = findings; }
 
-  GpuCompressor* gpu() override { return this; }
   std::size_t MaxEncodedBytes(double density) const override {
     return cpu_->MaxEncodedBytes(density);
   }
-  /// Never called.
-  std::size_t Encode(const StepContext& context, std::span<const float> gradient,
-                     std::span<std::byte> payload) override;
   void Check(std::span<const std::byte> payload) const override { cpu_->Check(payload); }
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override {
     cpu_->Merge(payload, sum);
@@ -73,8 +69,6 @@ class GpuCompressor final : public Compressor {
     return std::holds_alternative<GpuDenseRule>(rule_) || context.dense_phase;
   }
   void Finish(const StepContext& context, std::span<float> mean) override;
-  /// Never called.
-  void Revert() override;
   std::uint64_t non_finite_entries() const override { return findings_.non_finite; }
   float threshold() const override { return findings_.threshold; }
   std::vector<StateArray> State() override;

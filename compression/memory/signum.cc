@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakeSignum(const ParsedOptions& options, const TensorSpec& tensor) {
   return std::make_unique<Signum>(std::make_unique<OneBitCodec>(/*scaled=*/false),
                                   tensor.elements(),
                                   static_cast<float>(options.Real("momentum_mu")));
@@ -24,7 +24,7 @@ const CompressorRegistration kSignum(
          {{{"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true},
             "The momentum coefficient; without it that of an SGD, which then does none."}},
           StepSpecs()}),
-     .make = Make,
+     .make = MakeSignum,
      .codec = CodecId::kSignum});
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPartValues = std::size_t{1} << 16;  // What a thread takes at a time.
 
-std::unique_ptr<Compressor> Make(const ParsedOptions& options, const TensorSpec& tensor) {
+std::unique_ptr<Compressor> MakePowerSgd(const ParsedOptions& options, const TensorSpec& tensor) {
   const std::size_t n = tensor.elements();
   const auto width = static_cast<std::size_t>(options.Integer("rank"));
   if (tensor.shape.rank() >= 2 && n > 0 && n >= MinElementsOf(options)) {
@@ -51,7 +51,7 @@ const CompressorRegistration kPowerSgd(
                            SeedSpecs(),
                            BeginSpecs(),
                            StepSpecs()}),
-     .make = Make,
+     .make = MakePowerSgd,
      .codec = CodecId::kPowerSgd});
 
 }  // namespace

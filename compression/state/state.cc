@@ -89,7 +89,7 @@ float MeanOfAll(std::span<const SavedState> states, std::size_t array, std::size
 SavedState Collect(std::span<const NamedCompressor> compressors) {
   SavedState state;
   for (const auto& [tensor, compressor] : compressors) {
-    for (const Compressor::StateArray& array : compressor->State()) {
+    for (const TensorCompression::StateArray& array : compressor->State()) {
       state.arrays.push_back({tensor, array.name, {array.values.begin(), array.values.end()}});
     }
   }
@@ -111,7 +111,7 @@ Copies Match(const SavedState& state, std::span<const NamedCompressor> compresso
   for (const SavedArray& array : state.arrays) saved[{array.tensor, array.name}] = &array;
   Copies copies;
   for (const auto& [tensor, compressor] : compressors) {
-    for (const Compressor::StateArray& array : compressor->State()) {
+    for (const TensorCompression::StateArray& array : compressor->State()) {
       const Key key{tensor, array.name};
       const auto found = saved.find(key);
       if (found == saved.end()) {

@@ -8,14 +8,14 @@
 #include <string>
 #include <vector>
 
-#include "compression/compressor.h"
+#include "compression/tensor_compression.h"
 
 /// What compressors remember, outside of them: saving, loading, and moving to another number of
 /// ranks. Saving and loading on the same number of ranks is bit-exact. The bytes are described in
 /// docs/wire-format.md, "Saved state". Not thread-safe with respect to the compressors.
 namespace weir {
 
-/// One state array of one tensor (Compressor::StateArray).
+/// One state array of one tensor (TensorCompression::StateArray).
 struct SavedArray {
   std::string tensor;
   std::string name;
@@ -40,10 +40,10 @@ struct SavedState {
   friend bool operator==(const SavedState&, const SavedState&) = default;
 };
 
-/// A compressor and the tensor it belongs to.
+/// What is remembered of a tensor, and its name.
 struct NamedCompressor {
   std::string tensor;
-  Compressor* compressor;
+  TensorCompression* compression;
 };
 
 /// The first array that only one of two states has, or that has another length in the other, in

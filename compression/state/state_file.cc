@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x5441545352494557;  // "WEIRSTAT"
+constexpr std::uint64_t kStateMagic = 0x5441545352494557;  // "WEIRSTAT"
 constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 
@@ -50,7 +50,7 @@ std::span<const std::byte> CheckedBody(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> Serialize(const SavedState& state) {
   ByteWriter writer;
-  writer.Put(kMagic);
+  writer.Put(kStateMagic);
   writer.Put(kVersion);
   writer.Put(static_cast<std::uint32_t>(state.ranks));
   writer.Put(static_cast<std::uint32_t>(state.rank));
@@ -67,7 +67,7 @@ std::vector<std::byte> Serialize(const SavedState& state) {
 
 SavedState Deserialize(std::span<const std::byte> bytes) {
   ByteReader reader(CheckedBody(bytes), "saved state");
-  if (reader.Get<std::uint64_t>() != kMagic) reader.Fail("not one of Weir's");
+  if (reader.Get<std::uint64_t>() != kStateMagic) reader.Fail("not one of Weir's");
   if (const auto version = reader.Get<std::uint32_t>(); version != kVersion) {
     reader.Fail("version is " + std::to_string(version) + ", expected " + std::to_string(kVersion));
   }

@@ -13,7 +13,7 @@
 namespace weir {
 namespace {
 
-constexpr std::uint32_t kMagic = 0x52494557;  // "WEIR"
+constexpr std::uint32_t kFrameMagic = 0x52494557;  // "WEIR"
 
 // Byte offsets of the fields.
 constexpr std::size_t kMagicAt = 0;
@@ -52,7 +52,7 @@ std::uint64_t ChecksumOf(std::span<const std::byte> frame) {
 void WriteFrameHeader(const FrameHeader& header, std::span<std::byte> frame) {
   WEIR_CHECK(frame.size() >= kFrameHeaderBytes + header.payload_bytes);
   std::byte* out = frame.data();
-  StoreLittleEndian(out + kMagicAt, kMagic);
+  StoreLittleEndian(out + kMagicAt, kFrameMagic);
   StoreLittleEndian(out + kVersionAt, kFrameVersion);
   StoreLittleEndian(out + kCodecAt, static_cast<std::uint8_t>(header.codec));
   StoreLittleEndian(out + kDTypeAt, static_cast<std::uint8_t>(header.dtype));
@@ -72,7 +72,7 @@ FrameHeader PeekFrameHeader(std::span<const std::byte> frame) {
                   std::to_string(kFrameHeaderBytes));
   }
   const std::byte* in = frame.data();
-  Expect("magic", LoadLittleEndian<std::uint32_t>(in + kMagicAt), kMagic);
+  Expect("magic", LoadLittleEndian<std::uint32_t>(in + kMagicAt), kFrameMagic);
   Expect("version", LoadLittleEndian<std::uint8_t>(in + kVersionAt), kFrameVersion);
   Expect("reserved byte", LoadLittleEndian<std::uint8_t>(in + kReservedAt), 0);
   const auto dtype = LoadLittleEndian<std::uint8_t>(in + kDTypeAt);

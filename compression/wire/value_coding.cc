@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kBlock = 512;  // Values converted at a time, in the first-level cache.
+constexpr std::size_t kConvertedAtOnce = 512;  // Values converted at a time, in the first-level cache.
 constexpr std::uint32_t kAbsolute = 0x7fffffff;
 constexpr std::int32_t kInfinityBits = 0x7f800000;
 
@@ -34,10 +34,10 @@ bool AllExponentsBelow(std::span<const std::byte> bytes, Word exponent) {
 void EncodeHalves(std::span<float> values, int exponent, std::byte* out) {
   const float down = PowerOfTwo(-exponent);
   const float up = PowerOfTwo(exponent);
-  std::array<float, kBlock> scaled;
-  std::array<std::uint16_t, kBlock> halves;
+  std::array<float, kConvertedAtOnce> scaled;
+  std::array<std::uint16_t, kConvertedAtOnce> halves;
   while (!values.empty()) {
-    const std::size_t count = std::min(kBlock, values.size());
+    const std::size_t count = std::min(kConvertedAtOnce, values.size());
     const std::span<float> block = std::span(scaled).first(count);
     const std::span<std::uint16_t> encoded = std::span(halves).first(count);
     for (std::size_t i = 0; i < count; ++i) block[i] = Saturated(values[i] * down, kLargestHalf);
@@ -103,9 +103,9 @@ void DecodeValues(std::span<const std::byte> bytes, ValueType type, int exponent
     for (float& value : values) value *= factor;
     return;
   }
-  std::array<std::uint16_t, kBlock> halves;
-  for (std::size_t done = 0; done < values.size(); done += kBlock) {
-    const std::size_t count = std::min(kBlock, values.size() - done);
+  std::array<std::uint16_t, kConvertedAtOnce> halves;
+  for (std::size_t done = 0; done < values.size(); done += kConvertedAtOnce) {
+    const std::size_t count = std::min(kConvertedAtOnce, values.size() - done);
     std::memcpy(halves.data(), from + 2 * done, 2 * count);
     HalvesToFloats(std::span(halves).first(count), values.subspan(done, count));
   }

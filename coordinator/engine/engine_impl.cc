@@ -146,16 +146,16 @@ void EngineImpl::StopTimeline() {
 
 EngineImpl::~EngineImpl() {
   // The threads exist in the parent only; joining them here would wait for ever.
-  if (parts_->coordinator->forked()) {
+  if (parts_->coordinator->ending().forked()) {
     static_cast<void>(parts_.release());
   } else if (parts_->monitor) {
     parts_->coordinator->Shutdown();  // Only now it is known how this ends.
-    parts_->monitor->End(parts_->coordinator->failure());
+    parts_->monitor->End(parts_->coordinator->ending().failure());
   }
 }
 
 Coordinator& EngineImpl::coordinator() const {
-  parts_->coordinator->ThrowIfForked();
+  parts_->coordinator->ending().ThrowIfForked();
   return *parts_->coordinator;
 }
 
@@ -174,7 +174,7 @@ int EngineImpl::AddProcessSet(std::span<const int> ranks) {
     refuse("with rank " + std::to_string(rank) + " is impossible in a job of " +
            std::to_string(size_) + " ranks (0 to " + std::to_string(size_ - 1) + ")");
   }
-  return coordinator().AddProcessSet(std::move(sorted));
+  return coordinator().set_changes().Add(std::move(sorted));
 }
 
 std::unique_ptr<GradientGroup> EngineImpl::Register(GradientGroupSpec spec) {

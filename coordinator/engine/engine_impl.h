@@ -63,7 +63,7 @@ class EngineImpl final : public Engine {
     return coordinator().Join(coordinator().process_sets().FindOwn(process_set));
   }
   int AddProcessSet(std::span<const int> ranks) override;
-  void RemoveProcessSet(int id) override { coordinator().RemoveProcessSet(id); }
+  void RemoveProcessSet(int id) override { coordinator().set_changes().Remove(id); }
   std::vector<int> ProcessSetRanks(int id) const override {
     return coordinator().process_sets().Find(id).ranks();
   }

@@ -21,9 +21,8 @@ std::unique_ptr<GpuCompression> GpuCompression::Make(GpuStream& stream,
   std::vector<Member> members;
   ByKind<std::size_t> counts{};
   for (const GradientSlice& slice : slices) {
-    GpuCompressor* const compressor = slice.compressor->gpu();
-    if (compressor == nullptr) continue;
-    Member member{.slice = &slice, .compressor = compressor, .number = 0};
+    if (slice.gpu == nullptr) continue;
+    Member member{.slice = &slice, .compressor = slice.gpu, .number = 0};
     member.number = counts[member.kind()]++;
     members.push_back(member);
   }
@@ -266,9 +265,8 @@ void GpuCompression::FinishOnGpu(const GradientSlice& slice, const float* mean) 
 }
 
 bool GpuCompression::Finishes(const GradientSlice& slice) const {
-  const GpuCompressor* const on_gpu = slice.compressor->gpu();
   const auto group = static_cast<std::size_t>(slice.parameter_group);
-  return on_gpu != nullptr && on_gpu->FinishesOnGpu(step_.contexts[group]);
+  return slice.gpu != nullptr && slice.gpu->FinishesOnGpu(step_.contexts[group]);
 }
 
 void GpuCompression::FetchFindings() {

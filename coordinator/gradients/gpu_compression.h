@@ -18,7 +18,7 @@ namespace weir {
 struct GradientSlice;
 struct GroupStep;
 
-/// The work of those of a bucket's compressors whose memory lies on a GPU (Compressor::gpu), done
+/// The work of those of a bucket's compressors whose memory lies on a GPU (GpuCompressor), done
 /// there for all of them at once. Payloads are made on the GPU and copied to the host; those of all
 /// ranks are copied back and merged straight into the updates. Belongs to whoever holds the bucket.
 class GpuCompression {

@@ -26,15 +26,15 @@ GradientSlices::GradientSlices(std::string bucket, std::uint32_t index,
   }
   std::vector<JointCompressor*> joint;
   for (const GradientSlice& slice : slices_) {
-    if (JointCompressor* const one = slice.compressor->joint()) joint.push_back(one);
+    if (JointCompressor* const one = slice.joint()) joint.push_back(one);
   }
   if (!joint.empty()) joint_.emplace(std::move(joint));
 }
 
 std::optional<DType> GradientSlices::summable() const {
-  const auto first = slices_.front().compressor->summable();
+  const auto first = slices_.front().compression->summable();
   const bool all = std::ranges::all_of(
-      slices_, [&](const GradientSlice& slice) { return slice.compressor->summable() == first; });
+      slices_, [&](const GradientSlice& slice) { return slice.compression->summable() == first; });
   return all ? first : std::nullopt;
 }
 
@@ -109,14 +109,14 @@ std::vector<double> GradientSlices::SquaredNorms() {
 }
 
 std::size_t GradientSlices::MaxEncodedBytes(const GradientSlice& slice, double density) const {
-  if (slice.compressor->joint() == nullptr) return slice.compressor->MaxEncodedBytes(density);
+  if (slice.joint() == nullptr) return slice.compression->MaxEncodedBytes(density);
   return joint_->MaxEncodedBytesOfOne(slice.elements, density);
 }
 
 std::size_t GradientSlices::MaxEncodedBytes(double density) const {
   std::size_t bytes = joint_ ? joint_->MaxEncodedBytes(density) : 0;
   for (const GradientSlice& slice : slices_) {
-    if (slice.compressor->joint() == nullptr) bytes += slice.compressor->MaxEncodedBytes(density);
+    if (slice.joint() == nullptr) bytes += slice.compression->MaxEncodedBytes(density);
   }
   return bytes;
 }
@@ -144,7 +144,7 @@ std::span<const float> GradientSlices::GradientOf(const GradientSlice& slice, Or
 void GradientSlices::SelectTogether(Origin origin) {
   joint_->Begin(step_.density);
   for (const GradientSlice& slice : slices_) {
-    if (JointCompressor* const one = slice.compressor->joint()) {
+    if (JointCompressor* const one = slice.joint()) {
       joint_->Accumulate(*one, ContextOf(slice, origin), GradientOf(slice, origin));
     }
   }
@@ -156,9 +156,9 @@ std::size_t GradientSlices::EncodeFrom(Origin origin, const GradientSlice& slice
   if (joint_ && encoded_ == 0) SelectTogether(origin);
   const StepContext context = ContextOf(slice, origin);
   std::size_t bytes = 0;
-  if (slice.compressor->gpu() != nullptr) {
+  if (slice.gpu != nullptr) {
     bytes = EncodeOnGpu(origin, slice, payload);
-  } else if (JointCompressor* const one = slice.compressor->joint()) {
+  } else if (JointCompressor* const one = slice.joint()) {
     bytes = one->EncodeTaken(context, payload);
   } else {
     bytes = slice.compressor->Encode(context, GradientOf(slice, origin), payload);
@@ -185,9 +185,9 @@ std::size_t GradientSlices::EncodeOnGpu(Origin origin, const GradientSlice& slic
 void GradientSlices::EncodeAllOnGpu() {
   gpu_compression_->EncodeOnGpu();
   for (GradientSlice& slice : slices_) {
-    const std::size_t bytes = slice.compressor->MaxEncodedBytes(step_.density);
+    const std::size_t bytes = slice.compression->MaxEncodedBytes(step_.density);
     slice.trace.payload_bytes = bytes;
-    const std::size_t sent = slice.compressor->gpu()->EntriesAt(step_.density);
+    const std::size_t sent = slice.gpu->EntriesAt(step_.density);
     slice.trace.density = static_cast<float>(sent) / static_cast<float>(slice.elements);
     CountEncoded();
   }
@@ -195,16 +195,15 @@ void GradientSlices::EncodeAllOnGpu() {
 
 void GradientSlices::LookAt(GradientSlice& slice, std::span<const std::byte> payload,
                             Origin origin) {
-  const Compressor& compressor = *slice.compressor;
   GradientSlice::Trace& trace = slice.trace;
   trace.payload_bytes = payload.size();
-  const std::size_t sent = compressor.EntriesIn(payload).value_or(slice.elements);
+  const std::size_t sent = slice.compression->EntriesIn(payload).value_or(slice.elements);
   trace.density = static_cast<float>(sent) / static_cast<float>(slice.elements);
   const auto turn = static_cast<std::uint64_t>(step_.step);
   const bool its_turn = turn % slices_.size() == encoded_;
-  if (!its_turn || compressor.residual().empty()) return;
+  if (!its_turn || slice.compressor == nullptr || slice.compressor->residual().empty()) return;
   trace.residual_ratio =
-      ResidualRatio(compressor.residual(), GradientOf(slice, origin),
+      ResidualRatio(slice.compressor->residual(), GradientOf(slice, origin),
                     ContextOf(slice, origin).gradient_scale, turn / slices_.size());
 }
 
@@ -212,7 +211,7 @@ void GradientSlices::Finish(const GradientSlice& slice, std::span<float> mean) c
   if (gpu_compression_ && gpu_compression_->Finishes(slice)) {
     return gpu_compression_->Finish(slice, mean);
   }
-  slice.compressor->Finish(ContextOf(slice), mean);
+  slice.compression->Finish(ContextOf(slice), mean);
   Deliver(slice, mean);
 }
 
@@ -220,11 +219,11 @@ void GradientSlices::MergeMeans(std::span<const Payloads> received) {
   if (gpu_compression_) gpu_compression_->MergeMeans(received);
   of_slice_.resize(received.size());
   for (std::size_t i = 0; i < slices_.size(); ++i) {
-    if (slices_[i].compressor->gpu() != nullptr) continue;
+    if (slices_[i].gpu != nullptr) continue;
     const std::span<float> mean = Target(slices_[i]);
     std::ranges::transform(received, of_slice_.begin(),
                            [i](const Payloads& payloads) { return payloads[i]; });
-    slices_[i].compressor->MergeMean(of_slice_, mean);
+    slices_[i].compression->MergeMean(of_slice_, mean);
     Finish(slices_[i], mean);
   }
 }
@@ -274,7 +273,7 @@ bool GradientSlices::ResultsAreInMemory() const {
 
 void GradientSlices::Revert() {
   for (std::size_t i = 0; i < encoded_; ++i) {
-    if (slices_[i].compressor->gpu() == nullptr) slices_[i].compressor->Revert();
+    if (slices_[i].gpu == nullptr) slices_[i].compressor->Revert();
   }
   if (gpu_compression_ && gpu_compression_->encoded()) gpu_compression_->Undo();
   encoded_ = 0;

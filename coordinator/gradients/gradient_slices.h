@@ -31,7 +31,9 @@ struct GradientSlice {
   std::size_t offset = 0;  ///< In the bucket's staging buffer, in elements.
   DType dtype = DType::kFloat32;
   int parameter_group = 0;
-  Compressor* compressor = nullptr;
+  TensorCompression* compression = nullptr;  ///< One of the next two.
+  Compressor* compressor = nullptr;          ///< Encodes on the CPU; or:
+  GpuCompressor* gpu = nullptr;              ///< The bucket's kernels do.
   int server = 0;                   ///< Who adds up, where the route has servers.
   Compressor* answering = nullptr;  ///< Where that is this rank: compresses the mean.
   bool on_gpu = false;
@@ -53,8 +55,16 @@ struct GradientSlice {
   };
   Trace trace;
 
-  /// Entries that were inf or NaN and left out before the compressor saw them.
+  /// Entries that were inf or NaN and left out before the compression saw them.
   std::uint64_t non_finite = 0;
+
+  void Use(Compressor& one) { compression = compressor = &one; }
+  void Use(GpuCompressor& one) { compression = gpu = &one; }
+  /// As of Compressor; null also where kernels encode.
+  JointCompressor* joint() const { return compressor == nullptr ? nullptr : compressor->joint(); }
+  FactorCompressor* factors() const {
+    return compressor == nullptr ? nullptr : compressor->factors();
+  }
 };
 
 /// What a step has in common for all buckets of a group. Written between steps (and by the gate).

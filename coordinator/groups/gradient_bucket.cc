@@ -109,7 +109,7 @@ void GradientBucket::RecordGradients() {
     record.bytes_out = trace.payload_bytes.value_or(static_cast<std::size_t>(
         std::lround(bytes_an_entry * static_cast<double>(slice.elements))));
     record.density = trace.density;
-    record.threshold = slice.compressor->threshold();
+    record.threshold = slice.compression->threshold();
     set_.recorder().Add(record);
   }
 }
@@ -128,7 +128,7 @@ void GradientBucket::Fulfil(const std::exception_ptr& error) {
 Bucket::Traffic GradientBucket::traffic() const {
   float threshold = 0.0f;
   for (const GradientSlice& slice : gradients_.all()) {
-    threshold = std::max(threshold, slice.compressor->threshold());
+    threshold = std::max(threshold, slice.compression->threshold());
   }
   return {.dense_bytes = dense_bytes(),
           .wire_bytes = route_->wire_bytes(),

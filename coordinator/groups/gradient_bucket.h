@@ -55,7 +55,7 @@ class GradientBucket final : public Bucket {
   }
   std::span<const BucketStage> stages() const override { return stages_; }
   void Run(BucketStage stage) override;
-  Collective* BindExchange() override {
+  Collective* BindExchange(std::size_t chunk_bytes) override {
     route_->UseChunksOf(chunk_bytes);
     return route_->Bind(exchanges_before());
   }

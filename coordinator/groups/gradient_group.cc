@@ -1,14 +1,13 @@
 #include "coordinator/groups/gradient_group.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "common/log.h"
 #include "compression/gpu/gpu_compressor.h"
 #include "compression/make_compressor.h"
 #include "compression/options/answer_options.h"
 #include "compression/options/standard_options.h"
-#include "coordinator/servers/group_description.h"
-#include "ops/push_pull/server_messages.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -18,35 +17,75 @@ std::string CompressorOf(const Variant& variant) {
   return variant.plain ? "none" : variant.options.compressor();
 }
 
+/// The one that tensors lie on; null: none of them does. Throws InvalidArgument for tensors on
+/// several, or on one that cannot be used.
+const Gpu* FindGpu(Coordinator& coordinator, const GradientGroupSpec& spec) {
+  const GradientSpec* first = nullptr;
+  const Gpu* gpu = nullptr;
+  for (const GradientSpec& tensor : spec.tensors) {
+    if (!tensor.device.is_gpu() || (first != nullptr && first->device == tensor.device)) continue;
+    const ErrorContext where{tensor.name, {coordinator.rank()}, "register"};
+    if (first != nullptr) {
+      throw InvalidArgument("gradient '" + tensor.name + "' is on " + tensor.device.ToString() +
+                                " and '" + first->name + "' on " + first->device.ToString() +
+                                ": a rank uses one GPU, so start one for each",
+                            where);
+    }
+    first = &tensor;
+    gpu = &coordinator.gpus().At(tensor.device, "gradient '" + tensor.name + "'", where);
+  }
+  return gpu;
+}
+
+/// The compressors of the tensors that lie on the GPU, whose work kernels can do, take their memory
+/// there. By part; null where others compress.
+std::vector<std::unique_ptr<GpuCompressor>> TakeGpuCompressors(const GradientGroupSpec& spec,
+                                                               const Gpu* gpu, GroupPlan& plan) {
+  std::vector<std::unique_ptr<GpuCompressor>> taken(plan.parts.size());
+  for (std::size_t p = 0; p < plan.parts.size(); ++p) {
+    const GradientSpec& tensor = spec.tensors[plan.parts[p].tensor];
+    std::unique_ptr<Compressor>& compressor = plan.compressors[p];
+    // Kernels read no fp64.
+    if (!tensor.device.is_gpu() || tensor.dtype == DType::kFloat64 || !compressor->gpu_rule()) {
+      continue;
+    }
+    taken[p] =
+        std::make_unique<GpuCompressor>(std::move(compressor), plan.parts[p].elements, *gpu);
+  }
+  return taken;
+}
+
 }  // namespace
 
 GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec)
     : coordinator_(coordinator),
       spec_(std::move(spec)),
       set_(coordinator.process_sets().FindOwn(spec_.process_set)),
-      name_claim_(coordinator.ClaimGroup(set_, spec_.name)),
-      gpu_(FindGpu()),
+      name_claim_(coordinator.set_changes().ClaimGroup(set_, spec_.name)),
+      gpu_(FindGpu(coordinator, spec_)),
       plan_(MakeGroupPlan(spec_, coordinator.settings())),
+      on_gpu_(TakeGpuCompressors(spec_, gpu_, plan_)),
       steps_(plan_.variants.size(),
              {.reduction = {spec_.op, spec_.prescale, spec_.postscale}, .contexts = {}}),
       answering_(plan_.parts.size()),
       slices_(plan_.parts.size()),
       places_(spec_.tensors.size()),
-      non_finite_(spec_.tensors.size()) {
-  coordinator_.ThrowIfEnded();  // There is no transport any more to make buckets for.
+      non_finite_(spec_.tensors.size()),
+      state_(spec_, plan_, on_gpu_, answering_, hosts_, set_, coordinator.rank()),
+      serving_(coordinator, spec_, plan_) {
+  coordinator_.ending().ThrowIfEnded();  // There is no transport any more to make buckets for.
   WarnOfOptions();
-  MoveCompressorsToGpu();
   MakeBuckets();
   Register();
 }
 
 GradientGroupImpl::~GradientGroupImpl() {
-  if (coordinator_.forked()) return;
+  if (coordinator_.ending().forked()) return;
   if (phase_ == Phase::kEnded) FinishStep();
   set_.joining().Remove(this);
-  if (!coordinator_.ended()) WarnOfShortRun();  // A job that failed has another trouble.
+  if (!coordinator_.ending().ended()) WarnOfShortRun();  // A job that failed has another trouble.
   if (phase_ == Phase::kClosed) {
-    if (servers_) LeaveServers();
+    serving_.Leave();
     coordinator_.Fence();
     return;
   }
@@ -81,37 +120,6 @@ void GradientGroupImpl::WarnOfShortRun() {
   if (!warning.empty()) LogWarning("{}", warning);
 }
 
-const Gpu* GradientGroupImpl::FindGpu() const {
-  const GradientSpec* first = nullptr;
-  const Gpu* gpu = nullptr;
-  for (const GradientSpec& tensor : spec_.tensors) {
-    if (!tensor.device.is_gpu() || (first != nullptr && first->device == tensor.device)) continue;
-    const ErrorContext where{tensor.name, {coordinator_.rank()}, "register"};
-    if (first != nullptr) {
-      throw InvalidArgument("gradient '" + tensor.name + "' is on " + tensor.device.ToString() +
-                                " and '" + first->name + "' on " + first->device.ToString() +
-                                ": a rank uses one GPU, so start one for each",
-                            where);
-    }
-    first = &tensor;
-    gpu = &coordinator_.gpus().At(tensor.device, "gradient '" + tensor.name + "'", where);
-  }
-  return gpu;
-}
-
-void GradientGroupImpl::MoveCompressorsToGpu() {
-  for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
-    const GradientSpec& tensor = spec_.tensors[plan_.parts[p].tensor];
-    std::unique_ptr<Compressor>& compressor = plan_.compressors[p];
-    // Kernels read no fp64.
-    if (!tensor.device.is_gpu() || tensor.dtype == DType::kFloat64 || !compressor->gpu_rule()) {
-      continue;
-    }
-    compressor =
-        std::make_unique<GpuCompressor>(std::move(compressor), plan_.parts[p].elements, *gpu_);
-  }
-}
-
 GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
   const Part& part = plan_.parts[p];
   const GradientSpec& tensor = spec_.tensors[part.tensor];
@@ -121,10 +129,14 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
   slice.elements = part.elements;
   slice.dtype = tensor.dtype;
   slice.parameter_group = tensor.parameter_group;
-  slice.compressor = plan_.compressors[p].get();
+  if (on_gpu_[p]) {
+    slice.Use(*on_gpu_[p]);
+  } else {
+    slice.Use(*plan_.compressors[p]);
+  }
   slice.on_gpu = tensor.device.is_gpu();
   slice.record_index =
-      coordinator_.NameGradient({.name = spec_.name + "/" + part.name + set_.Suffix(),
+      coordinator_.names().Add({.name = spec_.name + "/" + part.name + set_.Suffix(),
                                  .routes = RouteNames(),
                                  .compressor = CompressorOf(variant),
                                  .group = spec_.name + set_.Suffix(),
@@ -160,83 +172,35 @@ void GradientGroupImpl::MakeBuckets() {
         gate_.get(), gpu_));
     for (const std::uint32_t p : planned.tensors) slices_[p].bucket = buckets_.back().get();
     const Variant& variant = VariantOf(*buckets_.back());
-    coordinator_.NameBucket(*buckets_.back(), {.routes = RouteNames(),
-                                               .compressor = CompressorOf(variant),
-                                               .group = spec_.name + set_.Suffix()});
+    buckets_.back()->record_index =
+        coordinator_.names().Add({.name = buckets_.back()->name() + set_.Suffix(),
+                                  .routes = RouteNames(),
+                                  .compressor = CompressorOf(variant),
+                                  .group = spec_.name + set_.Suffix()});
   }
 }
 
 void GradientGroupImpl::Register() {
-  const bool served =
-      plan_.asynchronous() || (plan_.pushes() && coordinator_.server_links().dedicated());
-  if (served) CheckServable();
+  serving_.Check();
   Submission submission;
   submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
   std::uint32_t slot = kNoSlot;
-  std::optional<std::uint32_t> number;
   const bool all_on_gpu = std::ranges::all_of(
       spec_.tensors, [](const GradientSpec& tensor) { return tensor.device.is_gpu(); });
   if (all_on_gpu) coordinator_.gpu_offers().Offer(*gpu_, submission.request);
   submission.on_agreed = [&](const Submission::Agreed& agreed) {
     slot = agreed.slot;
     gpus_.assign(agreed.gpus.begin(), agreed.gpus.end());
-    if (served) number = coordinator_.TakeServerNumbers(buckets_.size());
+    serving_.TakeNumbers();
   };
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
   for (const auto& bucket : buckets_) bucket->slot = slot++;
   if (gate_) gate_->slot = slot;
-  if (served) JoinServers(number);
+  if (serving_.is_served()) {
+    const GroupServers& servers = serving_.Join();
+    for (GroupStep& step : steps_) step.servers = &servers;
+  }
   set_.joining().Add(this);
-}
-
-void GradientGroupImpl::CheckServable() const {
-  if (set_.id() == ProcessSet::kGlobal) return;
-  throw InvalidArgument("the gradient group '" + spec_.name + "' is one of process set " +
-                        std::to_string(set_.id()) +
-                        ", but servers (weirrun --servers) and max_staleness are for gradients of "
-                        "the whole job: take another route than push_pull");
-}
-
-void GradientGroupImpl::JoinServers(std::optional<std::uint32_t> first_number) {
-  if (!first_number) {
-    throw InvalidArgument("the gradient group '" + spec_.name + "' has " +
-                          std::to_string(buckets_.size()) +
-                          " buckets, more than servers have numbers left for in this job; make "
-                          "groups once and not again and again, or raise partition_bytes");
-  }
-  servers_ = {&coordinator_.server_links(), *first_number, ParameterGroups(spec_)};
-  for (GroupStep& step : steps_) step.servers = &*servers_;
-  ControlMessage message{
-      .kind = ControlMessage::Kind::kRegister,
-      .group = {.first_number = *first_number,
-                .spec = {.name = spec_.name,
-                         .tensors = spec_.tensors,
-                         .compression = GivenOptions(spec_, coordinator_.settings())},
-                .fusion_threshold_bytes = coordinator_.settings().fusion_threshold_bytes}};
-  std::vector<std::byte> bytes = Serialize(message);
-  if (bytes.size() > server_messages::kMostControlBytes) {
-    throw InvalidArgument(
-        "the gradient group '" + spec_.name + "' takes " + std::to_string(bytes.size()) +
-        " bytes to describe, and servers take in " +
-        std::to_string(server_messages::kMostControlBytes) +
-        ": give fewer tensors a group, shorter names, or options by pattern and not by tensor");
-  }
-  coordinator_.UseServers(coordinator_.rank() == 0 ? std::move(bytes) : std::vector<std::byte>(),
-                          plan_.asynchronous());
-}
-
-void GradientGroupImpl::LeaveServers() {
-  coordinator_.UseServers(
-      Serialize({.kind = ControlMessage::Kind::kRelease,
-                 .group = {.first_number = servers_->first_number, .spec = {}}}),
-      /*asynchronous=*/false);
-}
-
-void GradientGroupImpl::CheckServersAreNew(const char* call) const {
-  if (!servers_ || !pushed_) return;
-  throw InvalidArgument(std::string(call) + " of '" + spec_.name +
-                        "' after its first step: its servers (weirrun --servers, or max_staleness) "
-                        "would mix what they keep with another state; load before the first step");
 }
 
 void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
@@ -246,6 +210,73 @@ void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
   submission.request.settings = {{"next step", next_step}};
   submission.request.slots = 0;
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
+}
+
+void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
+  if (phase_ == Phase::kClosed) return;
+  if (!coordinator_.ending().ended()) {
+    throw InvalidArgument(std::string(call) + " of '" + spec_.name +
+                          "' in the middle of a step: call EndStep and WaitStep first");
+  }
+  coordinator_.Fence();
+  const auto changed = std::ranges::count_if(buckets_, &GradientBucket::changed);
+  if (changed == 0) return;
+  throw InvalidArgument(
+      std::string(call) + " of '" + spec_.name + "' after step " + std::to_string(step().step) +
+      " ended when " + std::to_string(changed) + " of its " + std::to_string(buckets_.size()) +
+      " buckets were exchanged, or nearly: the state is neither that before the step nor "
+      "that after it. Go on from the last checkpoint");
+}
+
+void GradientGroupImpl::CopyVelocity(std::size_t index, std::span<float> velocity) const {
+  CheckBetweenSteps("CopyVelocity");
+  state_.CopyVelocity(index, velocity);
+}
+
+void GradientGroupImpl::Save(std::ostream& out) const {
+  CheckBetweenSteps("Save");
+  SavedState state = state_.Collected();
+  state.step = next_step_;
+  state.learning_rates = previous_rates_;
+  const std::vector<std::byte> bytes = Serialize(state);
+  out.write(reinterpret_cast<const char*>(bytes.data()),
+            static_cast<std::streamsize>(bytes.size()));
+  if (!out) throw InvalidArgument("the state of '" + spec_.name + "' could not be written");
+}
+
+void GradientGroupImpl::LoadTogether(const char* call, const std::function<SavedState()>& read) {
+  CheckBetweenSteps(call);
+  SavedState mine;
+  std::exception_ptr error;
+  try {
+    mine = read();
+  } catch (...) {
+    // Whatever it is (a stream may throw its own): the other ranks wait for an answer.
+    error = std::current_exception();
+  }
+  try {
+    AgreeOnStep(error ? "unknown, as its state could not be loaded" : std::to_string(mine.step));
+  } catch (const Error&) {
+    if (!error) throw;
+  }
+  if (error) std::rethrow_exception(error);
+  state_.Restore(mine);
+  next_step_ = mine.step;
+  previous_rates_ = mine.learning_rates;
+}
+
+void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
+  LoadTogether("Load", [&] {
+    serving_.CheckAreNew("Load");
+    return state_.Read(former_ranks);
+  });
+}
+
+void GradientGroupImpl::Adopt(std::istream& one_rank) {
+  LoadTogether("Adopt", [&] {
+    serving_.CheckAreNew("Adopt");
+    return state_.ReadOne(one_rank);
+  });
 }
 
 }  // namespace weir

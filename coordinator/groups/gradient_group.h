@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "compression/state/state.h"
 #include "coordinator/groups/gradient_bucket.h"
+#include "coordinator/groups/group_serving.h"
+#include "coordinator/groups/group_state.h"
 #include "coordinator/plan/group_plan.h"
 #include "coordinator/rank/coordinator.h"
 #include "coordinator/routes/route_choice.h"
-#include "coordinator/servers/group_servers.h"
 #include "coordinator/sets/joining.h"
 #include "weir/gradient_group.h"
 
@@ -29,7 +29,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const GradientGroupSpec& spec() const override { return spec_; }
   /// Some of its buckets go from host to host, if the set's ranks are so: it has to know its hosts
   /// before the first step (SetHosts).
-  bool goes_by_hosts() const;
+  bool goes_by_hosts() const { return state_.goes_by_hosts(); }
   void SetHosts(std::optional<HostGrid> hosts);
   ProcessSet& process_set() const { return set_; }
 
@@ -68,10 +68,6 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
     Handle handle = kNoHandle;
   };
 
-  /// Throws InvalidArgument for tensors on several GPUs, or on one that cannot be used.
-  const Gpu* FindGpu() const;
-  /// Of the tensors that lie on the GPU, the compressors whose work kernels can do.
-  void MoveCompressorsToGpu();
   /// The one that was ended: nothing of it is lacking, on this rank.
   void FinishStep();
   GradientSlice MakeSlice(std::size_t part);
@@ -80,22 +76,6 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   /// Once, when no more steps will come: whichever ends first, the group or the job. Thread-safe.
   void WarnOfShortRun();
   void Register();
-  /// Tells the servers that are not ranks of the set alone, or do not wait for all of them, what to
-  /// serve. Throws InvalidArgument without numbers for the buckets.
-  void JoinServers(std::optional<std::uint32_t> first_number);
-  void CheckServable() const;
-  void LeaveServers();
-  /// Throws InvalidArgument when servers remember more than a state says.
-  void CheckServersAreNew(const char* call) const;
-  /// This rank's state from the files of former ranks. Throws what Load throws.
-  SavedState ReadStates(std::span<std::istream* const> former_ranks) const;
-  SavedState ReadOne(std::istream& one_rank) const;
-  /// The hosts whose first ranks keep what was not sent; null: every rank keeps its own.
-  const HostGrid* SharingHosts() const;
-  /// Throws InvalidArgument for states that others kept than would keep them now.
-  void CheckHosts(std::span<const SavedState> states) const;
-  /// Throws InvalidArgument for a state of other tensors or parameter groups.
-  void CheckState(const SavedState& state) const;
   /// Restores what `read` returns, once all ranks agree on the step. Throws what `read` throws, and
   /// tells the other ranks.
   void LoadTogether(const char* call, const std::function<SavedState()>& read);
@@ -115,8 +95,6 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void CheckStrict(const GradientBucket& bucket, RouteKind route) const;
   /// Throws what CUDA says of a stream of another device.
   void CheckStream(void* stream);
-  void CheckSubmission(std::size_t index, const ConstTensorView& gradient,
-                       const TensorView& update) const;
   Handle Enter(std::size_t index, const void* gradient, void* update, void* stream,
                const std::shared_ptr<const void>& owner);
   /// Runs the bucket if that was its last gradient.
@@ -129,11 +107,6 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   StepReport Report() const;
   /// When the step was over: for a program that went on, when its results were there.
   std::int64_t StepEndNs() const;
-  /// Of whatever this rank keeps.
-  std::vector<NamedCompressor> NamedCompressors() const;
-  /// Of the parts that it serves.
-  std::vector<NamedCompressor> ServedCompressors() const;
-  std::vector<std::string> PartNames() const;
   /// A step that the engine's end has cut short counts as "between" when it left no trace.
   void CheckBetweenSteps(const char* call) const;
   static GradientSlice& SliceAt(const SlicePlace& place) {
@@ -146,10 +119,9 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const std::shared_ptr<const void> name_claim_;
   const Gpu* const gpu_;  ///< Where tensors lie that lie on one; null: there are none.
   GroupPlan plan_;
+  std::vector<std::unique_ptr<GpuCompressor>> on_gpu_;  ///< By part; null: plan_ has its own.
   std::optional<HostGrid> hosts_;        ///< Where a hierarchy of them means anything.
   std::vector<std::string> gpus_;        ///< By rank, where NCCL is between them.
-  std::optional<GroupServers> servers_;  ///< Where they are more than a route among its ranks.
-  bool pushed_ = false;                  ///< They may have something of this rank.
   std::vector<GroupStep> steps_;         ///< By variant.
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
@@ -157,6 +129,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::vector<SlicePlace> slices_;                      ///< By part.
   std::vector<Place> places_;                           ///< By tensor.
   std::vector<std::uint64_t> non_finite_;  ///< Entries by tensor, as far as they were looked at.
+  GroupState state_;
+  GroupServing serving_;
 
   std::atomic<Phase> phase_ = Phase::kClosed;
   std::atomic<std::int64_t> next_step_ = 0;

@@ -1,11 +1,9 @@
+#include "coordinator/groups/group_state.h"
+
 #include <algorithm>
-#include <istream>
 #include <iterator>
 #include <numeric>
-#include <ostream>
 
-#include "compression/state/state.h"
-#include "coordinator/groups/gradient_group.h"
 #include "coordinator/plan/served_state.h"
 #include "weir/error.h"
 
@@ -28,7 +26,12 @@ std::vector<int> Origins(int former_size, int size) {
 
 }  // namespace
 
-std::vector<NamedCompressor> GradientGroupImpl::ServedCompressors() const {
+TensorCompression& GroupState::CompressionOf(std::size_t part) const {
+  if (on_gpu_[part]) return *on_gpu_[part];
+  return *plan_.compressors[part];
+}
+
+std::vector<NamedCompressor> GroupState::ServedCompressors() const {
   std::vector<NamedCompressor> served;
   for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
     if (answering_[p]) served.push_back({ServedName(plan_.parts[p].name), answering_[p].get()});
@@ -36,39 +39,22 @@ std::vector<NamedCompressor> GradientGroupImpl::ServedCompressors() const {
   return served;
 }
 
-std::vector<NamedCompressor> GradientGroupImpl::NamedCompressors() const {
+std::vector<NamedCompressor> GroupState::NamedCompressors() const {
   std::vector<NamedCompressor> named;
   for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
-    named.push_back({plan_.parts[p].name, plan_.compressors[p].get()});
+    named.push_back({plan_.parts[p].name, &CompressionOf(p)});
   }
   std::ranges::copy(ServedCompressors(), std::back_inserter(named));
   return named;
 }
 
-std::vector<std::string> GradientGroupImpl::PartNames() const {
+std::vector<std::string> GroupState::PartNames() const {
   std::vector<std::string> names;
   for (const Part& part : plan_.parts) names.push_back(part.name);
   return names;
 }
 
-void GradientGroupImpl::CheckBetweenSteps(const char* call) const {
-  if (phase_ == Phase::kClosed) return;
-  if (!coordinator_.ended()) {
-    throw InvalidArgument(std::string(call) + " of '" + spec_.name +
-                          "' in the middle of a step: call EndStep and WaitStep first");
-  }
-  coordinator_.Fence();
-  const auto changed = std::ranges::count_if(buckets_, &GradientBucket::changed);
-  if (changed == 0) return;
-  throw InvalidArgument(
-      std::string(call) + " of '" + spec_.name + "' after step " + std::to_string(step().step) +
-      " ended when " + std::to_string(changed) + " of its " + std::to_string(buckets_.size()) +
-      " buckets were exchanged, or nearly: the state is neither that before the step nor "
-      "that after it. Go on from the last checkpoint");
-}
-
-void GradientGroupImpl::CopyVelocity(std::size_t index, std::span<float> velocity) const {
-  CheckBetweenSteps("CopyVelocity");
+void GroupState::CopyVelocity(std::size_t index, std::span<float> velocity) const {
   const auto elements = index < spec_.tensors.size()
                             ? static_cast<std::size_t>(spec_.tensors[index].shape.elements())
                             : 0;
@@ -80,48 +66,40 @@ void GradientGroupImpl::CopyVelocity(std::size_t index, std::span<float> velocit
   }
   std::ranges::fill(velocity, 0.0f);
   for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
-    const std::vector<Compressor::StateArray> state = plan_.compressors[p]->State();
-    const auto found = std::ranges::find(state, "velocity", &Compressor::StateArray::name);
+    const std::vector<TensorCompression::StateArray> state = CompressionOf(p).State();
+    const auto found = std::ranges::find(state, "velocity", &TensorCompression::StateArray::name);
     if (found == state.end()) continue;
     std::ranges::copy(found->values,
                       velocity.subspan(plan_.parts[p].begin, plan_.parts[p].elements).begin());
   }
 }
 
-void GradientGroupImpl::Save(std::ostream& out) const {
-  CheckBetweenSteps("Save");
-  const std::vector<NamedCompressor> compressors = NamedCompressors();
-  SavedState state = Collect(compressors);
+SavedState GroupState::Collected() const {
+  SavedState state = Collect(NamedCompressors());
   state.ranks = set_.size();
-  state.rank = set_.network().IndexOf(coordinator_.rank());
+  state.rank = set_.network().IndexOf(rank_);
   if (const HostGrid* const hosts = SharingHosts()) {
     state.hosts = hosts->hosts();
     state.place = hosts->place();
   }
-  state.step = next_step_;
-  state.learning_rates = previous_rates_;
-  const std::vector<std::byte> bytes = Serialize(state);
-  out.write(reinterpret_cast<const char*>(bytes.data()),
-            static_cast<std::streamsize>(bytes.size()));
-  if (!out) throw InvalidArgument("the state of '" + spec_.name + "' could not be written");
+  return state;
 }
 
-SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_ranks) const {
+SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
   if (former_ranks.empty()) {
     throw InvalidArgument("Load of '" + spec_.name + "' needs at least one saved state");
   }
   std::vector<SavedState> states;
   ReadEach(spec_.name, former_ranks,
            [&states](std::istream& in) { states.push_back(ReadState(in)); });
-  CheckServersAreNew("Load");
   CheckHosts(states);
   // Other servers may have been there.
   const std::vector<SavedArray> served = TakeServed(PartNames(), states);
   SavedState mine = states.front();
   if (states.size() == 1 && mine.ranks == set_.size()) {
-    if (mine.rank != set_.network().IndexOf(coordinator_.rank())) {
+    if (mine.rank != set_.network().IndexOf(rank_)) {
       throw InvalidArgument("Load of '" + spec_.name + "' on rank " +
-                            std::to_string(coordinator_.rank()) + " got the state of rank " +
+                            std::to_string(rank_) + " got the state of rank " +
                             std::to_string(set_.ranks()[static_cast<std::size_t>(mine.rank)]));
     }
   } else {
@@ -131,22 +109,25 @@ SavedState GradientGroupImpl::ReadStates(std::span<std::istream* const> former_r
                             std::to_string(mine.ranks) + " ranks: give all of them, in rank order");
     }
     mine = Remap(states, Origins(mine.ranks, set_.size()),
-                 set_.network().IndexOf(coordinator_.rank()));
+                 set_.network().IndexOf(rank_));
   }
   GiveServed(ServedCompressors(), served, mine);
-  CheckState(mine);
+  Check(mine);
   return mine;
 }
 
-const HostGrid* GradientGroupImpl::SharingHosts() const {
-  const bool by_host = std::ranges::any_of(plan_.variants, [](const Variant& variant) {
+bool GroupState::goes_by_hosts() const {
+  return std::ranges::any_of(plan_.variants, [](const Variant& variant) {
     return variant.route.compressed == Exchange::kHostAllgather;
   });
-  return by_host && hosts_ ? &*hosts_ : nullptr;
+}
+
+const HostGrid* GroupState::SharingHosts() const {
+  return goes_by_hosts() && hosts_ ? &*hosts_ : nullptr;
 }
 
 /// What a host's first rank has kept is sent by no other rank of it.
-void GradientGroupImpl::CheckHosts(std::span<const SavedState> states) const {
+void GroupState::CheckHosts(std::span<const SavedState> states) const {
   const HostGrid* const hosts = SharingHosts();
   const int now = hosts == nullptr ? 0 : hosts->hosts();
   const bool is_own = states.size() == 1 && states.front().ranks == set_.size();
@@ -163,19 +144,18 @@ void GradientGroupImpl::CheckHosts(std::span<const SavedState> states) const {
   }
 }
 
-SavedState GradientGroupImpl::ReadOne(std::istream& one_rank) const {
+SavedState GroupState::ReadOne(std::istream& one_rank) const {
   std::istream* const streams[] = {&one_rank};
   SavedState state;
-  CheckServersAreNew("Adopt");
   ReadEach(spec_.name, streams, [&state](std::istream& in) { state = ReadState(in); });
   // Another rank may have served other parts.
   const std::vector<SavedArray> served = TakeServed(PartNames(), {&state, 1});
   GiveServed(ServedCompressors(), served, state);
-  CheckState(state);
+  Check(state);
   return state;
 }
 
-void GradientGroupImpl::CheckState(const SavedState& state) const {
+void GroupState::Check(const SavedState& state) const {
   if (!state.learning_rates.empty() && state.learning_rates.size() != ParameterGroups(spec_)) {
     throw InvalidArgument("Load of '" + spec_.name + "': the state has " +
                           std::to_string(state.learning_rates.size()) +
@@ -185,33 +165,8 @@ void GradientGroupImpl::CheckState(const SavedState& state) const {
   CheckFits(state, NamedCompressors());
 }
 
-void GradientGroupImpl::LoadTogether(const char* call, const std::function<SavedState()>& read) {
-  CheckBetweenSteps(call);
-  SavedState mine;
-  std::exception_ptr error;
-  try {
-    mine = read();
-  } catch (...) {
-    // Whatever it is (a stream may throw its own): the other ranks wait for an answer.
-    error = std::current_exception();
-  }
-  try {
-    AgreeOnStep(error ? "unknown, as its state could not be loaded" : std::to_string(mine.step));
-  } catch (const Error&) {
-    if (!error) throw;
-  }
-  if (error) std::rethrow_exception(error);
-  Restore(mine, NamedCompressors());
-  next_step_ = mine.step;
-  previous_rates_ = mine.learning_rates;
-}
-
-void GradientGroupImpl::Load(std::span<std::istream* const> former_ranks) {
-  LoadTogether("Load", [&] { return ReadStates(former_ranks); });
-}
-
-void GradientGroupImpl::Adopt(std::istream& one_rank) {
-  LoadTogether("Adopt", [&] { return ReadOne(one_rank); });
+void GroupState::Restore(const SavedState& state) const {
+  weir::Restore(state, NamedCompressors());
 }
 
 }  // namespace weir

@@ -4,13 +4,23 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/strict.h"
 #include "compression/dgc/clipping.h"
 #include "coordinator/groups/gradient_group.h"
+#include "coordinator/groups/submission_check.h"
+#include "coordinator/routes/frame_coder.h"
 #include "weir/error.h"
 
-// A group's step, from BeginStep to WaitStep.
+// A group's step, from BeginStep to WaitStep, and one that this rank has nothing for.
 
 namespace weir {
+namespace {
+
+/// What route=hierarchical takes.
+constexpr const char* kHierarchy =
+    "two hosts or more with the same number of ranks on each, two or more";
+
+}  // namespace
 
 void GradientGroupImpl::SetContexts(const StepInfo& info) {
   const std::size_t groups = ParameterGroups(spec_);
@@ -64,8 +74,75 @@ void GradientGroupImpl::OpenStep() {
   if (gate_) gate_->Reset();
 }
 
+RouteFacts GradientGroupImpl::FactsOf(const GradientBucket& bucket) const {
+  const Variant& variant = VariantOf(bucket);
+  RouteFacts facts{.settings = variant.route,
+                   .ranks = set_.size(),
+                   .plain = variant.plain,
+                   .dense_phase = variant.schedule.DensePhase(next_step_),
+                   .deterministic = coordinator_.settings().deterministic,
+                   .by_hosts = hosts_.has_value()};
+  facts.settings.dedicated_servers = coordinator_.settings().servers > 0;
+  facts.by_links =
+      serving_.servers() &&
+      (serving_.servers()->links->dedicated() || bucket.gradients().step().asynchronous);
+  return facts;
+}
+
+void GradientGroupImpl::SetHosts(std::optional<HostGrid> hosts) {
+  hosts_ = std::move(hosts);
+  if (hosts_ || set_.size() == 1 || coordinator_.rank() != set_.ranks().front()) return;
+  LogWarning(
+      "'{}' asks for route=hierarchical, which takes {}; its gradients go from rank to rank, as "
+      "with "
+      "route=allgather",
+      spec_.name, kHierarchy);
+}
+
+void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind route) const {
+  if (!coordinator_.settings().strict) return;
+  const Variant& variant = VariantOf(bucket);
+  const std::string what = "a bucket of '" + spec_.name + "' would ";
+  const std::string when = " in step " + std::to_string(next_step_);
+  if (route == RouteKind::kGather && variant.route.compressed == Exchange::kHostAllgather) {
+    throw StrictError(what + "not travel by route=hierarchical" + when + ": that takes " +
+                      kHierarchy + ". Leave it out, or start the ranks so");
+  }
+  if (route != RouteKind::kMasked) return;
+  const bool asked_for =
+      variant.options.Given("policy") &&
+      WantedExchange(FactsOf(bucket), bucket.gradients()) == Exchange::kDenseAllreduce;
+  if (asked_for) return;
+  const GradientSlices& gradients = bucket.gradients();
+  const double density = gradients.step().density;
+  throw StrictError(what + "travel uncompressed" + when + ": its " +
+                    std::to_string(bucket.dense_bytes()) + " bytes make frames of up to " +
+                    std::to_string(FrameCoder::MaxBytes(gradients, density)) + " at density " +
+                    std::to_string(density) + ", from each of " + std::to_string(set_.size()) +
+                    " ranks. Say policy=auto if that is meant, policy=always to compress, or lower "
+                    "the density");
+}
+
+std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
+  // What the others' step is like; this rank knows no newer rates. It may compress for its host.
+  SetContexts({.learning_rates = previous_rates_});
+  OpenStep();
+  std::vector<Bucket*> buckets;
+  for (const auto& bucket : buckets_) {
+    bucket->Prepare(ChooseRoute(FactsOf(*bucket), bucket->gradients()), /*empty=*/true);
+    buckets.push_back(bucket.get());
+  }
+  phase_ = Phase::kEmpty;
+  return buckets;
+}
+
+void GradientGroupImpl::EndEmptyStep(bool taken) {
+  if (taken) ++next_step_;
+  phase_ = Phase::kClosed;
+}
+
 void GradientGroupImpl::BeginStep(const StepInfo& info) {
-  coordinator_.ThrowIfEnded();
+  coordinator_.ending().ThrowIfEnded();
   if (phase_ != Phase::kClosed) {
     throw InvalidArgument("BeginStep of '" + spec_.name +
                           "' while the step before is not finished: call EndStep and WaitStep");
@@ -81,61 +158,18 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   }
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
   for (const auto& bucket : buckets_) bucket->SetQueued(coordinator_.handles().Create());
-  if (coordinator_.ended()) FailQueued();  // As in Enter.
+  if (coordinator_.ending().ended()) FailQueued();  // As in Enter.
   coordinator_.gauges().SetTargetDensity(spec_.name, step().density);
   step_part_.emplace(coordinator_.steps(), NowNs());
-  pushed_ = true;
+  serving_.NoteStep();
   phase_ = Phase::kOpen;
-}
-
-void GradientGroupImpl::CheckSubmission(std::size_t index, const ConstTensorView& gradient,
-                                        const TensorView& update) const {
-  if (index >= spec_.tensors.size()) {
-    throw InvalidArgument("gradient number " + std::to_string(index) + " of '" + spec_.name +
-                          "', which has " + std::to_string(spec_.tensors.size()) + " tensors");
-  }
-  const GradientSpec& tensor = spec_.tensors[index];
-  const ErrorContext where{tensor.name, {coordinator_.rank()}, "submit"};
-  if (phase_.load(std::memory_order_acquire) != Phase::kOpen) {
-    throw InvalidArgument("gradient '" + tensor.name +
-                              "' was submitted outside a step: call "
-                              "BeginStep first",
-                          where);
-  }
-  const auto check = [&](const char* what, const void* data, DType dtype, const Shape& shape,
-                         Device device) {
-    if (device != tensor.device) {
-      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is on " +
-                                device.ToString() + ", but it was registered on " +
-                                tensor.device.ToString(),
-                            where);
-    }
-    if (dtype != tensor.dtype || shape != tensor.shape) {
-      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is " +
-                                std::string(Name(dtype)) + " " + shape.ToString() +
-                                ", but it was registered as " + std::string(Name(tensor.dtype)) +
-                                " " + tensor.shape.ToString(),
-                            where);
-    }
-    if (data == nullptr && shape.elements() > 0) {
-      throw InvalidArgument("the " + std::string(what) + " of '" + tensor.name + "' is null",
-                            where);
-    }
-  };
-  if (tensor.device.is_gpu() && gradient.stream != update.stream) {
-    throw InvalidArgument("the gradient and the update of '" + tensor.name +
-                              "' are of different streams: give both the one that is to be waited "
-                              "for",
-                          where);
-  }
-  check("gradient", gradient.data, gradient.dtype, gradient.shape, gradient.device);
-  check("update", update.data, update.dtype, update.shape, update.device);
 }
 
 Handle GradientGroupImpl::Submit(std::size_t index, ConstTensorView gradient, TensorView update,
                                  std::shared_ptr<const void> owner) {
-  coordinator_.ThrowIfEnded();
-  CheckSubmission(index, gradient, update);
+  coordinator_.ending().ThrowIfEnded();
+  const bool in_step = phase_.load(std::memory_order_acquire) == Phase::kOpen;
+  CheckSubmission(spec_, coordinator_.rank(), in_step, index, gradient, update);
   if (places_[index].submitted.exchange(true, std::memory_order_acq_rel)) {
     throw InvalidArgument("gradient '" + spec_.tensors[index].name +
                               "' was already submitted in step " + std::to_string(step().step),
@@ -162,7 +196,7 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
       coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
   places_[index].handle = handle;
   // Made after the engine had failed every handle: nobody else would fulfil it.
-  if (coordinator_.ended()) coordinator_.handles().Complete(handle, coordinator_.ended_error());
+  if (coordinator_.ending().ended()) coordinator_.handles().Complete(handle, coordinator_.ending().error());
   const std::int64_t now_ns = NowNs();
   const std::size_t width = SizeOf(spec_.tensors[index].dtype);
   for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
@@ -212,8 +246,8 @@ void GradientGroupImpl::EndStep() {
     throw InvalidArgument("EndStep of '" + spec_.name + "' without BeginStep");
   }
   // Who hears of the end lets go of gradients that the network thread may still be reading.
-  if (coordinator_.ended()) coordinator_.Fence();
-  coordinator_.ThrowIfEnded();
+  if (coordinator_.ending().ended()) coordinator_.Fence();
+  coordinator_.ending().ThrowIfEnded();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (places_[i].submitted.exchange(true, std::memory_order_acq_rel)) continue;
     Enter(i, nullptr, places_[i].default_update, step_stream_, nullptr);
@@ -223,7 +257,7 @@ void GradientGroupImpl::EndStep() {
 
 void GradientGroupImpl::FailQueued() {
   for (const auto& bucket : buckets_) {
-    coordinator_.handles().Complete(bucket->queued(), coordinator_.ended_error());
+    coordinator_.handles().Complete(bucket->queued(), coordinator_.ending().error());
   }
 }
 
@@ -264,7 +298,7 @@ StepReport GradientGroupImpl::WaitStep() {
   for (const SlicePlace& place : slices_) SliceAt(place).handle = kNoHandle;
   const bool whole = std::ranges::all_of(buckets_, &GradientBucket::delivered);
   // Handles that were waited for one by one have told their errors already.
-  if (!first_error && !whole) first_error = coordinator_.ended_error();
+  if (!first_error && !whole) first_error = coordinator_.ending().error();
   if (first_error) std::rethrow_exception(first_error);
   phase_ = Phase::kClosed;
   CountNonFinite();
@@ -284,7 +318,8 @@ void GradientGroupImpl::CountNonFinite() {
   for (std::size_t i = 0; i < spec_.tensors.size(); ++i) {
     std::uint64_t entries = 0;
     for (std::size_t p = plan_.first_part[i]; p < plan_.first_part[i + 1]; ++p) {
-      entries += plan_.compressors[p]->non_finite_entries() + SliceAt(slices_[p]).non_finite;
+      const GradientSlice& slice = SliceAt(slices_[p]);
+      entries += slice.compression->non_finite_entries() + slice.non_finite;
     }
     if (non_finite_[i] == 0 && entries > 0) {
       LogWarning(

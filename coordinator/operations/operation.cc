@@ -26,6 +26,7 @@ void Operation::Submit(Submission submission) {
     if (submission_.request.gpu.empty()) gpu_->StageOnHost(submission_);
   }
   handle_ = kNoHandle;
+  cursor = 0;
   busy_.store(true, std::memory_order_release);
 }
 
@@ -48,7 +49,7 @@ std::span<const BucketStage> Operation::stages() const {
 
 void Operation::Run(BucketStage) { WEIR_CHECK(false); }
 
-Collective* Operation::BindExchange() {
+Collective* Operation::BindExchange(std::size_t chunk_bytes) {
   if (submission_.gpu == nullptr) return exchange_.Bind(submission_, rows_, chunk_bytes);
   nccl::Communicator* communicator = nullptr;
   if (!gpus_.empty()) {

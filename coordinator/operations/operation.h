@@ -28,6 +28,8 @@ class Operation final : public Bucket {
   void set_handle(Handle handle) { handle_ = handle; }
 
   const Request& request() const { return submission_.request; }
+  /// The other ranks may take as long as they like.
+  bool patient() const { return submission_.patient; }
   /// What the slot stands for: a submission that asks for the same takes the fast path.
   bool MatchesSlot() const { return slot != kNoSlot && agreed_request_ == submission_.request; }
   /// The ranks agreed on this submission.
@@ -38,7 +40,7 @@ class Operation final : public Bucket {
   int priority() const override { return submission_.request.priority; }
   std::span<const BucketStage> stages() const override;
   void Run(BucketStage stage) override;
-  Collective* BindExchange() override;
+  Collective* BindExchange(std::size_t chunk_bytes) override;
   void Done() override { Finish(exchange_.TakeAllocationError()); }
   void Failed(const std::exception_ptr& error) override { Finish(error); }
   Traffic traffic() const override;

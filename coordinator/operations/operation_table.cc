@@ -11,7 +11,6 @@ std::pair<Operation*, Handle> OperationTable::Submit(Submission submission) {
   std::unique_ptr<Operation>& entry = operations_[name];
   if (!entry) {
     entry = std::make_unique<Operation>(name, set_, network_, handles_);
-    entry->patient = submission.patient;
     entry->record_index =
         names_.AddShared({.name = name + network_.Suffix(), .routes = Operation::Routes()});
   }

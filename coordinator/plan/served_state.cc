@@ -26,7 +26,7 @@ std::vector<SavedArray> TakeServed(std::span<const std::string> parts,
 void GiveServed(std::span<const NamedCompressor> served, std::span<const SavedArray> taken,
                 SavedState& state) {
   for (const auto& [name, compressor] : served) {
-    for (const Compressor::StateArray& array : compressor->State()) {
+    for (const TensorCompression::StateArray& array : compressor->State()) {
       const auto former = std::ranges::find_if(taken, [&, &name = name](const SavedArray& saved) {
         return saved.tensor == name && saved.name == array.name &&
                saved.values.size() == array.values.size();

@@ -8,7 +8,6 @@
 
 #include "common/check.h"
 #include "common/clock.h"
-#include "common/fork_generation.h"
 #include "common/log.h"
 #include "common/thread_name.h"
 #include "coordinator/work/hosts.h"
@@ -34,7 +33,6 @@ int PoolThreads(const Settings& settings, int local_size) {
 Coordinator::Coordinator(const Settings& settings, Environment environment)
     : settings_(settings),
       environment_(std::move(environment)),
-      fork_generation_(ForkGeneration()),
       pool_(PoolThreads(settings, environment_.local_size), "weir-pool") {
   std::promise<void> connected;
   std::future<void> is_connected = connected.get_future();
@@ -84,11 +82,11 @@ void Coordinator::ThreadMain(std::promise<void> connected) {
   bool failed = false;
   try {
     Loop();
-    ending_ = true;
+    looping_ = false;
     Close();
   } catch (...) {
     failed = true;
-    ending_ = true;
+    looping_ = false;
     Collapse(AwaitVerdict(std::current_exception()));
   }
   CloseInbox();
@@ -147,6 +145,10 @@ void Coordinator::ConnectNetwork() {
   meter_->Begin(negotiation());
   clocks_->Start();
   if (rank_ == 0) clock_measured_.set_value(clocks_->job_clock());
+  set_changes_ = std::make_unique<SetChanges>(rank_, ending_, *sets_, [this](Submission change) {
+    Wait(Submit(sets_->global(), std::move(change)));
+  });
+  report_ = std::make_unique<RankReport>(live_, *sets_);
   stalls_ = std::make_unique<StallInspector>(settings_, rank_, size_, environment_.membership,
                                              [this](int id) { return sets_->RanksOf(id); });
 }
@@ -156,42 +158,10 @@ std::optional<JobClock> Coordinator::AwaitClock(std::chrono::milliseconds patien
   return job_clock_.get();
 }
 
-void Coordinator::SetEnded(const std::exception_ptr& error, bool failed) {
-  std::lock_guard lock(ended_mutex_);
-  if (ended_) return;
-  ended_error_ = error;
-  failed_ = failed;
-  ended_ = true;
-}
-
-void Coordinator::ThrowIfEnded() {
-  ThrowIfForked();
-  if (shutting_down_.load(std::memory_order_acquire)) {
-    throw ShutDown("Shutdown was called on this rank; nothing can be submitted any more");
-  }
-  if (!ended_.load(std::memory_order_acquire)) return;
-  const std::lock_guard lock(ended_mutex_);
-  failed_ = true;  // In good order for others, perhaps: this rank's program wants to go on.
-  std::rethrow_exception(ended_error_);
-}
-
-void Coordinator::ThrowIfForked() const {
-  if (!forked()) return;
-  throw ShutDown("this process was forked from a rank; Weir works in the rank itself only");
-}
-
-std::exception_ptr Coordinator::ended_error() const {
-  std::lock_guard lock(ended_mutex_);
-  return ended_error_;
-}
-
 Handle Coordinator::Submit(ProcessSet& set, Submission submission) {
-  ThrowIfEnded();
+  ending_.ThrowIfEnded();
   const auto [operation, handle] = set.operations().Submit(std::move(submission));
-  operation->ready_ns = NowNs();
-  operation->staged = true;
-  operation->cursor = 0;
-  Announce(operation);
+  Announce({.kind = InboxEvent::Kind::kSubmitted, .bucket = operation, .operation = operation});
   return handle;
 }
 
@@ -203,7 +173,7 @@ void Coordinator::UseServers(std::vector<std::byte> message, bool asynchronous) 
 }
 
 int Coordinator::Join(ProcessSet& set) {
-  ThrowIfEnded();
+  ending_.ThrowIfEnded();
   if (asynchronous_) {
     throw InvalidArgument(
         "Join in a job with asynchronous gradients (max_staleness): the others would wait for this "
@@ -231,23 +201,15 @@ int Coordinator::Join(ProcessSet& set) {
   return last;
 }
 
-void Coordinator::NameBucket(Bucket& bucket, BucketInfo info) {
-  info.name = bucket.name() + bucket.process_set->Suffix();
-  bucket.record_index = environment_.names->Add(std::move(info));
-}
-
-std::uint32_t Coordinator::NameGradient(BucketInfo info) {
-  return environment_.names->Add(std::move(info));
-}
-
 void Coordinator::Run(Bucket* bucket) {
-  bucket->ready_ns = NowNs();
-  if (Announce(bucket)) pipeline_->Begin(bucket);
+  if (Announce({.kind = InboxEvent::Kind::kReady, .bucket = bucket})) pipeline_->Begin(bucket);
 }
 
-bool Coordinator::Announce(Bucket* bucket) {
-  if (inbox_.Post(InboxEvent::Kind::kReady, bucket)) return true;
-  bucket->Failed(ended_error());
+bool Coordinator::Announce(InboxEvent event) {
+  Bucket* const bucket = event.bucket;
+  event.ready_ns = NowNs();
+  if (inbox_.Post(std::move(event))) return true;
+  bucket->Failed(ending_.error());
   return false;
 }
 
@@ -273,7 +235,7 @@ void Coordinator::WaitWith(const Patience& patience, Handle handle) {
   late.kind = InboxEvent::Kind::kDeadlinePassed;
   late.text = fmt::format("{:g} s ({})", patience.seconds, patience.setting);
   if (!inbox_.Post(std::move(late))) {
-    std::rethrow_exception(ended_error());
+    std::rethrow_exception(ending_.error());
   }
   handles_.Wait(handle, HandleTable::Deadline::max());
 }
@@ -283,7 +245,7 @@ void Coordinator::WaitIfKnown(Handle handle) {
 }
 
 void Coordinator::Fence() {
-  if (forked()) return;  // The network thread exists in the parent only.
+  if (ending_.forked()) return;  // The network thread exists in the parent only.
   auto fence = std::make_shared<std::promise<void>>();
   std::future<void> handled = fence->get_future();
   if (inbox_.Post({.kind = InboxEvent::Kind::kFence, .fence = std::move(fence)})) {
@@ -307,7 +269,7 @@ void Coordinator::Fail(const std::exception_ptr& error) {
 }
 
 void Coordinator::AwaitAsynchronousRanks() {
-  if (!asynchronous_ || forked() || ended() || shutting_down_) return;
+  if (!asynchronous_ || ending_.forked() || ending_.ended() || ending_.shutting_down()) return;
   // Who would wait for this rank's steps hears from the servers that none will come.
   UseServers(Serialize({.kind = ControlMessage::Kind::kFinish, .group = {}}),
              /*asynchronous=*/false);
@@ -327,7 +289,7 @@ void Coordinator::AwaitAsynchronousRanks() {
 void Coordinator::WarnOfIdleServers() const {
   // Whoever leaves first ends the engine for all, in good order; a job that failed has another
   // trouble.
-  if (rank_ != 0 || settings_.servers == 0 || uses_servers_ || !failure().empty()) return;
+  if (rank_ != 0 || settings_.servers == 0 || uses_servers_ || !ending_.failure().empty()) return;
   LogWarning(
       "no gradient went to the summation servers that were started (weirrun --servers {}): give "
       "route=push_pull among the compression options, or leave --servers out",
@@ -336,7 +298,7 @@ void Coordinator::WarnOfIdleServers() const {
 
 void Coordinator::Shutdown() {
   AwaitAsynchronousRanks();
-  if (!shutting_down_.exchange(true)) WarnOfIdleServers();
+  if (ending_.BeginShutdown()) WarnOfIdleServers();
   inbox_.Post(InboxEvent::Kind::kShutdown, nullptr);
   has_left_.wait();
 }

@@ -7,15 +7,17 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "common/fork_generation.h"
 #include "common/gpu.h"
 #include "common/thread_pool.h"
 #include "coordinator/network/gpu_offers.h"
+#include "coordinator/rank/ending.h"
+#include "coordinator/rank/failure.h"
+#include "coordinator/rank/rank_report.h"
+#include "coordinator/rank/set_changes.h"
 #include "coordinator/rank/stall_inspector.h"
 #include "coordinator/rank/step_recorder.h"
 #include "coordinator/servers/server_links.h"
@@ -41,8 +43,7 @@ namespace weir {
 /// The heart of a rank: owns the network thread, which makes every call of the transport, and the
 /// stage workers. Buckets come in complete (Run), are negotiated, exchanged and handed back.
 ///
-/// Thread-safe. Ends once: by Shutdown, by Fail, or because another rank did either; from then on
-/// every call throws the reason.
+/// Thread-safe. Ends once (Ending); from then on every call throws the reason.
 class Coordinator {
  public:
   /// How the job is joined and left; both are called on the network thread.
@@ -84,6 +85,11 @@ class Coordinator {
   /// Whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
   ProcessSets& process_sets() { return *sets_; }
+  SetChanges& set_changes() { return *set_changes_; }
+  BucketNames& names() { return *environment_.names; }
+  /// Whether it has ended, and why.
+  Ending& ending() { return ending_; }
+  const Ending& ending() const { return ending_; }
   /// What is const of it; the rest belongs to the network thread.
   const ServerLinks& server_links() const { return *server_links_; }
   /// ServerLinks::TakeNumbers; network thread only.
@@ -98,25 +104,12 @@ class Coordinator {
   /// InvalidArgument while one of that name is under way there.
   Handle Submit(ProcessSet& set, Submission submission);
 
-  /// Makes a process set of these ranks of the job, ascending, and returns its id. Collective and
-  /// blocking. Throws InvalidArgument on every rank when there is one already, or no room.
-  int AddProcessSet(std::vector<int> ranks);
-  /// The set is no more. Collective and blocking. Throws InvalidArgument, or Mismatch, on every
-  /// rank when something of it is still in use on one.
-  void RemoveProcessSet(int id);
-
   /// This rank submits nothing more to the set until all its ranks have joined; blocking. Returns
   /// the one that was the last. Throws InvalidArgument in the middle of a step of the set's.
   int Join(ProcessSet& set);
 
-  /// Keeps the name of a group of gradients of a set while it lives. Throws InvalidArgument for a
-  /// name that is in use.
-  std::shared_ptr<const void> ClaimGroup(const ProcessSet& set, const std::string& name);
-  /// Gives a bucket its number and name in the records.
-  void NameBucket(Bucket& bucket, BucketInfo info);
-  /// The number of a gradient in the records.
-  std::uint32_t NameGradient(BucketInfo info);
-  /// A bucket with a slot is complete on this rank: negotiates it and runs its stages.
+  /// A bucket of gradients, which has a slot, is complete on this rank: negotiates it and runs its
+  /// stages.
   void Run(Bucket* bucket);
 
   /// Waits with the default deadline. A passed deadline ends the engine on all ranks.
@@ -137,16 +130,6 @@ class Coordinator {
   /// Leaves in good order: waits until all ranks have said so, or have failed, at most the
   /// deadline. Nothing uses the network any more once it returns. Idempotent.
   void Shutdown();
-  /// Throws why nothing can be submitted any more, if so.
-  void ThrowIfEnded();
-  void ThrowIfForked() const;
-  bool ended() const { return ended_.load(std::memory_order_acquire); }
-  /// Why; null before.
-  std::exception_ptr ended_error() const;
-  /// What kept the program from doing all that it wanted to; empty: nothing has.
-  std::string failure() const;
-  /// This process is a child of the rank's: none of its threads exist here.
-  bool forked() const { return ForkGeneration() != fork_generation_; }
 
  private:
   /// A deadline of a wait: a setting, and when the last progress was made, from which it counts (a
@@ -177,11 +160,6 @@ class Coordinator {
   bool PollSets(std::int64_t now_ns);
   /// All that was agreed on is done, and nothing more will be agreed on.
   bool Quiet() const;
-  /// Agrees on a change of the process sets, made by `change` at the same place in every rank's
-  /// order of operations.
-  void ChangeSets(const std::string& what, std::function<void()> change);
-  /// What of a process set is in use on this rank; "": nothing.
-  std::string InUse(ProcessSet& set);
   void Close();
   /// The ranks could not meet: ends the job for the others too, who cannot do without this one.
   void AbandonStart(const std::exception_ptr& error);
@@ -190,17 +168,13 @@ class Coordinator {
   /// does not answer: gives the membership a moment to say who died of what.
   std::exception_ptr AwaitVerdict(const std::exception_ptr& error);
   void EndRuns(const std::exception_ptr& error);
-  /// The context of an error that is not about one operation: names one that it interrupts.
-  ErrorContext UnderWay(std::vector<int> ranks) const;
-  /// The same in words, as the end of a sentence.
-  std::string During() const;
   /// What this rank was doing when it failed, for the log.
   void WriteLastWords(const std::exception_ptr& error) const;
   /// `event` and `request`: see FlightReport.
   void RecordFlight(const char* event, const std::string& reason, int request = 0);
   /// Tells the network thread that a bucket is complete here. False: it has ended, and the run has
   /// failed with its reason.
-  bool Announce(Bucket* bucket);
+  bool Announce(InboxEvent event);
   /// The network thread's last act for others: what came too late for it fails, and nobody waits
   /// for it any more.
   void CloseInbox();
@@ -211,15 +185,10 @@ class Coordinator {
   void EndStalled(const std::string& reason);
   /// Ends the job because a wait has passed its deadline; says what was waited for.
   void EndLate(const std::string& deadline);
-  std::vector<StallInspector::Waiting> WaitingForAgreement() const;
-  StallInspector::Doing Doing() const;
-  /// Process sets in which this rank has no more data.
-  std::vector<int> Joined() const;
-  void SetEnded(const std::exception_ptr& error, bool failed);
 
   const Settings settings_;
   const Environment environment_;
-  const std::uint64_t fork_generation_;
+  Ending ending_;
   HandleTable handles_;
   Waiter waiter_;
   Inbox inbox_{waiter_};
@@ -240,36 +209,28 @@ class Coordinator {
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;
 
-  std::mutex groups_mutex_;
-  std::set<std::pair<int, std::string>> groups_;  ///< Process set and name of those that live.
-  std::mutex set_changes_mutex_;                  ///< One change at a time.
+  std::unique_ptr<SetChanges> set_changes_;
 
-  mutable std::mutex ended_mutex_;
-  std::atomic<bool> shutting_down_ = false;  ///< Shutdown was called.
-  std::promise<void> left_;                  ///< The network thread has nothing left to do.
+  std::promise<void> left_;  ///< The network thread has nothing left to do.
   const std::shared_future<void> has_left_ = left_.get_future().share();
-  std::atomic<bool> ended_ = false;
-  std::exception_ptr ended_error_;
-  bool failed_ = false;  ///< It ended by ended_error_, not in good order.
 
   std::promise<JobClock> clock_measured_;
   const std::shared_future<JobClock> job_clock_ = clock_measured_.get_future().share();
 
   // Network thread only.
   std::unique_ptr<ClockExchange> clocks_;
-  bool ending_ = false;  ///< Out of the loop.
+  bool looping_ = true;  ///< False: out of the loop.
   LiveRuns live_{gauges_};
   std::unique_ptr<ProcessSets> sets_;
+  std::unique_ptr<RankReport> report_;
   std::unique_ptr<StallInspector> stalls_;
   std::vector<InboxEvent> events_;
   bool job_ends_ = false;                  ///< This rank leaves, or has heard that another does.
   int leaving_rank_ = -1;                  ///< Who began, if known.
   std::int64_t shutdown_deadline_ns_ = 0;  ///< 0: this rank does not leave.
-  std::string last_finished_;
-  std::int64_t next_flight_ns_ = 0;  ///< A stall is not recorded again before.
-  std::exception_ptr failure_;
+  std::int64_t next_flight_ns_ = 0;        ///< A stall is not recorded again before.
+  Failure failure_;
   std::vector<std::shared_ptr<std::promise<void>>> fences_;
-  bool failure_is_ours_ = false;
   NetworkTotals totals_seen_;
   std::int64_t progress_ns_ = 0;
   bool wakes_ = false;  ///< The transport says when there is something to do.

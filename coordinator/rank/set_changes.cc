@@ -1,77 +1,73 @@
+#include "coordinator/rank/set_changes.h"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <memory>
-#include <utility>
-
-#include "coordinator/rank/coordinator.h"
 #include "weir/error.h"
-
-// Process sets come and go by agreement of the whole job.
 
 namespace weir {
 
-void Coordinator::ChangeSets(const std::string& what, std::function<void()> change) {
+void SetChanges::Agree(const std::string& what, std::function<void()> change) {
   Submission submission;
   submission.request.kind = RequestKind::kGroup;
   submission.request.name = kSetChangeName;
   submission.request.settings = {{"change", what}};
   submission.request.slots = 0;
   if (change) submission.on_agreed = [change = std::move(change)](auto) { change(); };
-  Wait(Submit(sets_->global(), std::move(submission)));
+  agree_(std::move(submission));
 }
 
-int Coordinator::AddProcessSet(std::vector<int> ranks) {
-  std::lock_guard lock(set_changes_mutex_);
-  ThrowIfEnded();
-  if (const auto same = sets_->IdOf(ranks)) {
+int SetChanges::Add(std::vector<int> ranks) {
+  std::lock_guard lock(mutex_);
+  ending_.ThrowIfEnded();
+  if (const auto same = sets_.IdOf(ranks)) {
     throw InvalidArgument(
         fmt::format("process set {}{} has the ranks [{}] already", *same,
                     *same == ProcessSet::kGlobal ? ", the whole job," : "", fmt::join(ranks, ", ")),
         {"", {rank_}, "submit"});
   }
-  if (sets_->full()) {
+  if (sets_.full()) {
     throw InvalidArgument(
         fmt::format("there are {} process sets already, and this network can tell no more apart; "
                     "remove one first",
-                    sets_->capacity()),
+                    sets_.capacity()),
         {"", {rank_}, "submit"});
   }
   int id = -1;
-  ChangeSets(fmt::format("add [{}]", fmt::join(ranks, ", ")),
-             [&] { id = sets_->Add(std::move(ranks)); });
+  Agree(fmt::format("add [{}]", fmt::join(ranks, ", ")),
+             [&] { id = sets_.Add(std::move(ranks)); });
   return id;
 }
 
-void Coordinator::RemoveProcessSet(int id) {
-  std::lock_guard lock(set_changes_mutex_);
-  ThrowIfEnded();
-  ProcessSet& set = sets_->Find(id);
+void SetChanges::Remove(int id) {
+  std::lock_guard lock(mutex_);
+  ending_.ThrowIfEnded();
+  ProcessSet& set = sets_.Find(id);
   if (id == ProcessSet::kGlobal) {
     throw InvalidArgument("the process set of the whole job (0) cannot be removed",
                           {"", {rank_}, "submit"});
   }
   // Removal waits for nobody, so the set must be idle on all ranks, and stay so: no message of it
   // is left then.
-  sets_->CloseDoor(id);
+  sets_.CloseDoor(id);
   const auto open = [](ProcessSets* sets) { sets->OpenDoor(); };
-  const std::unique_ptr<ProcessSets, decltype(open)> door(sets_.get(), open);
+  const std::unique_ptr<ProcessSets, decltype(open)> door(&sets_, open);
   const std::string in_use = InUse(set);
   if (in_use.empty()) {
-    ChangeSets(fmt::format("remove {}", id), [&] { sets_->Remove(id); });
+    Agree(fmt::format("remove {}", id), [&] { sets_.Remove(id); });
     return;
   }
   const std::string text = fmt::format("process set {} cannot be removed: {}", id, in_use);
   const auto refuse = [&] { throw InvalidArgument(text, {"", {rank_}, "submit"}); };
   try {
-    ChangeSets(text, nullptr);
+    Agree(text, nullptr);
   } catch (const Mismatch&) {
     refuse();  // The other ranks have learned why.
   }
   refuse();
 }
 
-std::string Coordinator::InUse(ProcessSet& set) {
+std::string SetChanges::InUse(ProcessSet& set) {
   if (!set.includes(rank_)) return "";
   if (const auto busy = set.operations().Busy()) {
     return fmt::format("'{}' is still being processed on rank {}; wait for it first", *busy, rank_);
@@ -83,8 +79,8 @@ std::string Coordinator::InUse(ProcessSet& set) {
                      rank_);
 }
 
-std::shared_ptr<const void> Coordinator::ClaimGroup(const ProcessSet& set,
-                                                    const std::string& name) {
+std::shared_ptr<const void> SetChanges::ClaimGroup(const ProcessSet& set,
+                                                   const std::string& name) {
   const auto key = std::make_pair(set.id(), name);
   std::lock_guard lock(groups_mutex_);
   if (!groups_.insert(key).second) {

@@ -8,12 +8,12 @@ namespace weir {
 namespace {
 
 std::size_t FirstSize(const GradientSlice& slice) {
-  const FactorCompressor* factors = slice.compressor->factors();
+  const FactorCompressor* factors = slice.factors();
   return factors == nullptr ? slice.elements : factors->first_size();
 }
 
 std::size_t SecondSize(const GradientSlice& slice) {
-  const FactorCompressor* factors = slice.compressor->factors();
+  const FactorCompressor* factors = slice.factors();
   return factors == nullptr ? 0 : factors->second_size();
 }
 
@@ -41,7 +41,7 @@ FactorRoute::FactorRoute(GradientSlices& gradients, Transport& transport, const 
 bool FactorRoute::Suits(const GradientSlices& gradients) {
   return gradients.summable() == DType::kFloat32 &&
          std::ranges::any_of(gradients.all(), [](const GradientSlice& slice) {
-           return slice.compressor->factors() != nullptr;
+           return slice.factors() != nullptr;
          });
 }
 
@@ -79,7 +79,7 @@ void FactorRoute::Run(BucketStage stage) {
 }
 
 void FactorRoute::Compress(const GradientSlice& slice, std::span<float> first) {
-  FactorCompressor* factors = slice.compressor->factors();
+  FactorCompressor* factors = slice.factors();
   if (factors == nullptr) {
     gradients().Encode(slice, std::as_writable_bytes(first));
     return;
@@ -91,13 +91,13 @@ void FactorRoute::Compress(const GradientSlice& slice, std::span<float> first) {
 /// Turns the mean of the first factors into this rank's second one.
 void FactorRoute::Relay(const GradientSlice& slice, std::span<const float> first,
                         std::span<float> second) {
-  FactorCompressor* factors = slice.compressor->factors();
+  FactorCompressor* factors = slice.factors();
   if (factors != nullptr) factors->EncodeSecond(gradients().ContextOf(slice), first, second);
 }
 
 void FactorRoute::Unpack(const GradientSlice& slice, std::span<const float> first,
                          std::span<const float> second) {
-  FactorCompressor* factors = slice.compressor->factors();
+  FactorCompressor* factors = slice.factors();
   const std::span<float> mean = gradients().Target(slice);
   if (factors == nullptr) {
     std::ranges::copy(first, mean.begin());

@@ -54,7 +54,7 @@ void FrameCoder::MergeMean(std::span<const std::span<const std::byte>> frames,
     }
     for (std::size_t i = 0; i < slices.size(); ++i) {
       try {
-        slices[i].compressor->Check(received_[sender][i]);
+        slices[i].compression->Check(received_[sender][i]);
       } catch (const Corrupt& error) {
         throw CorruptFrame(FrameOf(rank_of(sender)), slices[i].name, rank_of(sender), error.what());
       }
@@ -70,7 +70,7 @@ void FrameCoder::DecodeOwn() {
     const GradientSlice& slice = gradients_.all()[i];
     const std::span<float> sum = gradients_.Staged(slice);
     std::ranges::fill(sum, 0.0f);
-    slice.compressor->Merge(payloads[i], sum);
+    slice.compression->Merge(payloads[i], sum);
   }
 }
 

@@ -26,7 +26,7 @@ GpuDenseRoute::GpuDenseRoute(GradientSlices& gradients, SetNetwork& network)
 
 bool GpuDenseRoute::Suits(const GradientSlices& gradients, bool plain) {
   return std::ranges::all_of(gradients.all(), [plain](const GradientSlice& slice) {
-    const bool finishes = plain || slice.compressor->gpu() != nullptr;
+    const bool finishes = plain || slice.gpu != nullptr;
     return finishes && !GradientSlices::OnHost(slice) && slice.dtype != DType::kFloat64;
   });
 }

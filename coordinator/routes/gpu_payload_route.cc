@@ -8,7 +8,7 @@ namespace weir {
 
 bool GpuPayloadRoute::Suits(const GradientSlices& gradients) {
   return std::ranges::all_of(gradients.all(), [](const GradientSlice& slice) {
-    return slice.compressor->gpu() != nullptr;
+    return slice.gpu != nullptr;
   });
 }
 

@@ -85,7 +85,7 @@ PushFrames::Payloads PushFrames::Read(std::size_t server, std::span<const std::b
     for (std::size_t i = 0; i < payloads.size(); ++i) {
       const GradientSlice& slice = gradients_.all()[slices[i]];
       name = &slice.name;
-      slice.compressor->Check(payloads[i]);
+      slice.compression->Check(payloads[i]);
     }
   } catch (const Corrupt& error) {
     throw CorruptFrame(what, *name, rank, error.what());
@@ -105,7 +105,7 @@ void PushFrames::Deliver(std::span<const std::span<const std::byte>> answers,
     for (std::size_t i = 0; i < servers_[s].slices.size(); ++i) {
       const GradientSlice& slice = gradients_.all()[servers_[s].slices[i]];
       const std::span<float> mean = gradients_.Target(slice);
-      slice.compressor->MergeMean(std::span(payloads[s]).subspan(i, 1), mean);
+      slice.compression->MergeMean(std::span(payloads[s]).subspan(i, 1), mean);
       gradients_.Finish(slice, mean);
     }
   }

@@ -86,7 +86,7 @@ std::size_t PushPullRoute::AnswerSlice(std::size_t i,
                                        std::span<std::byte> answer) {
   const GradientSlice& slice = gradients().all()[own_[i]];
   const std::span<float> mean = std::span(mean_).first(slice.elements);
-  slice.compressor->MergeMean(payloads, mean);
+  slice.compression->MergeMean(payloads, mean);
   before_[i].clear();
   for (const Compressor::StateArray& array : slice.answering->State()) {
     before_[i].emplace_back(array.values.begin(), array.values.end());

@@ -8,7 +8,7 @@ namespace {
 std::vector<SplitGather::Tensor> TensorsOf(const GradientSlices& gradients) {
   std::vector<SplitGather::Tensor> tensors;
   for (const GradientSlice& slice : gradients.all()) {
-    tensors.push_back({slice.elements, slice.compressor->entry_values().value()});
+    tensors.push_back({slice.elements, slice.compression->entry_values().value()});
   }
   return tensors;
 }
@@ -20,7 +20,7 @@ SplitRoute::SplitRoute(GradientSlices& gradients, Transport& transport)
 
 bool SplitRoute::Suits(const GradientSlices& gradients, int ranks) {
   const auto sends_entries = [](const GradientSlice& slice) {
-    return slice.compressor->entry_values().has_value();
+    return slice.compression->entry_values().has_value();
   };
   return std::ranges::all_of(gradients.all(), sends_entries) &&
          SplitGather::MaxFrameBytes(ranks, TensorsOf(gradients)) <= FrameExchange::kMostBytes;
@@ -48,7 +48,7 @@ void SplitRoute::Compress() {
     const std::size_t most = gradients().MaxEncodedBytes(slice, gradients().step().density);
     if (payload_.size() < most) payload_.resize(most);
     const std::size_t bytes = gradients().Encode(slice, payload_);
-    entries.push_back(slice.compressor->Entries(std::span(payload_).first(bytes)));
+    entries.push_back(slice.compression->Entries(std::span(payload_).first(bytes)));
   }
   bytes_ = gather_.Divide(gradients().FrameIdentity(), entries);
 }

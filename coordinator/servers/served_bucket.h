@@ -23,7 +23,7 @@ class ServedBucket {
     std::string name;
     std::size_t elements = 0;
     int parameter_group = 0;
-    std::unique_ptr<const Compressor> reader;
+    std::unique_ptr<const PayloadReader> reader;
     std::vector<std::unique_ptr<Compressor>> answering;
   };
   struct Description {

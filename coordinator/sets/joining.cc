@@ -9,8 +9,8 @@
 
 namespace weir {
 
-Joining::Joining(ProcessSet& set, HandleTable& handles, BucketNames& names)
-    : set_(set), handles_(handles), names_(names) {}
+Joining::Joining(ProcessSet& set, LiveRuns& live, HandleTable& handles, BucketNames& names)
+    : set_(set), live_(live), handles_(handles), names_(names) {}
 Joining::~Joining() = default;
 
 void Joining::Add(JoinableGroup* group) {
@@ -44,10 +44,9 @@ void Joining::Start(JoinableGroup* group) {
   const std::vector<Bucket*> buckets = step.buckets;
   steps_.push_back(std::move(step));
   for (Bucket* bucket : buckets) {
-    bucket->ready_ns = NowNs();
-    bucket->patient = true;
     bucket->cursor = 0;
-    set_.OnReady(bucket);
+    set_.OnReady(bucket, NowNs());
+    live_.Of(*bucket).patient = true;
     set_.OnStaged(bucket);
   }
 }
@@ -67,9 +66,6 @@ Operation* Joining::TakePart(const Request& request) {
   auto operation = std::make_unique<Operation>(request.name, set_, set_.network(), handles_);
   operation->record_index =
       names_.AddShared({.name = request.name + set_.Suffix(), .routes = Operation::Routes()});
-  operation->ready_ns = NowNs();
-  operation->staged = true;
-  operation->cursor = 0;
   operation->Submit(std::move(submission));
   operation->Agree(kNoSlot, {});
   Operation* run = operation.get();
@@ -84,21 +80,21 @@ bool Joining::OnDone(Bucket* bucket) {
   });
   if (step == steps_.end() || --step->left > 0) return false;
   JoinableGroup* group = step->group;
-  for (Bucket* done : step->buckets) done->patient = false;
   steps_.erase(step);
   std::lock_guard lock(mutex_);
   group->EndEmptyStep(/*taken=*/true);
   if (joined_) {
     if (std::ranges::find(groups_, group) != groups_.end()) Start(group);
   } else if (steps_.empty() && join_ != nullptr) {
-    std::exchange(join_, nullptr)->staged = true;
+    live_.Of(*std::exchange(join_, nullptr)).staged = true;
   }
   return false;
 }
 
-bool Joining::Taken(const Step& step) {
-  return std::ranges::any_of(step.buckets, [&step](const Bucket* bucket) {
-    return bucket->agreed || bucket->cursor > 0 || step.left < step.buckets.size();
+bool Joining::Taken(const Step& step) const {
+  if (step.left < step.buckets.size()) return true;
+  return std::ranges::any_of(step.buckets, [this](const Bucket* bucket) {
+    return live_.Of(*bucket).agreed || bucket->cursor > 0;
   });
 }
 
@@ -111,10 +107,7 @@ bool Joining::End(Bucket* join) {
   joined_ = false;
   std::erase_if(steps_, [this](const Step& step) {
     if (Taken(step)) return false;
-    for (Bucket* bucket : step.buckets) {
-      set_.Withdraw(bucket);
-      bucket->patient = false;
-    }
+    for (Bucket* bucket : step.buckets) set_.Withdraw(bucket);
     step.group->EndEmptyStep(/*taken=*/false);
     return true;
   });

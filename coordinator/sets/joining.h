@@ -10,6 +10,7 @@
 #include "coordinator/negotiation/request.h"
 #include "coordinator/work/bucket.h"
 #include "coordinator/work/handle_table.h"
+#include "coordinator/work/live_runs.h"
 #include "metrics/bucket_names.h"
 
 namespace weir {
@@ -43,7 +44,7 @@ class JoinableGroup {
 /// Add, Remove and stepping are thread-safe, the rest belongs to the network thread.
 class Joining {
  public:
-  Joining(ProcessSet& set, HandleTable& handles, BucketNames& names);
+  Joining(ProcessSet& set, LiveRuns& live, HandleTable& handles, BucketNames& names);
   ~Joining();
 
   void Add(JoinableGroup* group);
@@ -75,9 +76,10 @@ class Joining {
   };
   void Start(JoinableGroup* group);
   /// The others are in it.
-  static bool Taken(const Step& step);
+  bool Taken(const Step& step) const;
 
   ProcessSet& set_;
+  LiveRuns& live_;
   HandleTable& handles_;
   BucketNames& names_;
   mutable std::mutex mutex_;  ///< Of groups_, and of beginning and ending their empty steps.

@@ -31,10 +31,10 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
   negotiator_ = std::make_unique<Negotiator>(
       transport(), static_cast<std::uint32_t>(shared_.settings.cache_capacity),
       TimingOf(shared_.settings));
-  joining_ = std::make_unique<Joining>(*this, shared_.handles, shared_.names);
+  joining_ = std::make_unique<Joining>(*this, shared_.live, shared_.handles, shared_.names);
   for (auto* exchanger : {&exchanger_, &free_exchanger_}) {
     *exchanger = std::make_unique<Exchanger>(
-        kExchangesAtOnce, [this](Bucket* bucket) { Exchanged(bucket); },
+        kExchangesAtOnce, [this](LiveRun& run) { Exchanged(run); },
         ExchangeMeter{.network = &shared_.meter,
                       .use_of = [this](const Bucket& bucket) { return UseOf(bucket); },
                       .under_way_bytes = &shared_.gauges.credit_bytes,

@@ -68,8 +68,10 @@ class ProcessSet {
   Joining& joining() const { return *joining_; }
   Recorder& recorder() const { return shared_.recorder; }
 
-  /// A bucket is complete on this rank: negotiates it.
-  void OnReady(Bucket* bucket);
+  /// A bucket of gradients is complete on this rank since `ready_ns`: negotiates it.
+  void OnReady(Bucket* bucket, std::int64_t ready_ns);
+  /// The same of a single operation.
+  void OnSubmitted(Operation* operation, std::int64_t ready_ns);
   /// Its next stage is the gate, or the exchange.
   void OnStaged(Bucket* bucket);
   /// Its run is over.
@@ -105,9 +107,13 @@ class ProcessSet {
  private:
   struct SlotUse {
     Bucket* bucket = nullptr;
+    Operation* operation = nullptr;  ///< The bucket, where it is one.
     StepGate* gate = nullptr;
   };
   SlotUse& Use(std::uint32_t slot);
+  /// Negotiates an operation that has no slot, or another than it asks for.
+  void Ask(Operation& operation);
+  bool WaitsForAgreement(const LiveRun& run) const;
   bool PollNegotiation(std::int64_t now_ns);
   /// Asks on behalf of join_, as soon as no round is under way.
   void AskToJoin();
@@ -115,14 +121,15 @@ class ProcessSet {
   /// Nothing more will be agreed on: what waits for that fails.
   void BeginClosing();
   std::exception_ptr WhyClosed() const;
+  std::exception_ptr WhyRetired(const Bucket& bucket) const;
   void OnResponse(const Response& response);
   void OnForget(std::uint32_t slot);
   void OnGate(StepGate& gate, bool pass);
-  /// Its exchange may start once the bucket is staged, in its turn.
-  void Agree(Bucket* bucket);
+  /// Its exchange may start once the run is staged, in its turn.
+  void Agree(LiveRun& run);
   /// Agreed on in this round, which who forgets its slot in it has to know; Agree comes at its end.
-  void Collect(Bucket* bucket);
-  void Exchanged(Bucket* bucket);
+  void Collect(LiveRun& run);
+  void Exchanged(LiveRun& run);
   MeteredTransport::Use UseOf(const Bucket& bucket) const;
 
   SetNetwork network_;
@@ -134,8 +141,8 @@ class ProcessSet {
   std::unique_ptr<Joining> joining_;
   std::vector<SlotUse> slots_;
   std::unordered_map<std::string, Operation*> asked_;
-  std::vector<Bucket*> agreed_;  ///< Of one round.
-  Operation* join_ = nullptr;    ///< Not asked for yet.
+  std::vector<LiveRun*> agreed_;  ///< Of one round.
+  Operation* join_ = nullptr;     ///< Not asked for yet.
   std::atomic<std::int64_t> last_agreed_ns_ = 0;
   bool closing_ = false;
   bool retired_ = false;

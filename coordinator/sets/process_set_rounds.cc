@@ -17,56 +17,56 @@ ProcessSet::SlotUse& ProcessSet::Use(std::uint32_t slot) {
   return slots_[slot];
 }
 
-void ProcessSet::OnReady(Bucket* bucket) {
-  auto* operation = dynamic_cast<Operation*>(bucket);
-  if (retired_) {
-    bucket->Failed(std::make_exception_ptr(InvalidArgument("process set " + std::to_string(id()) +
-                                                               " was removed before '" +
-                                                               bucket->name() + "' could begin",
-                                                           {bucket->name(), {}, "submit"})));
-    return;
-  }
-  if (closing_ && id() != kGlobal && operation != nullptr) return operation->Failed(WhyClosed());
-  shared_.live.Add(bucket);
+void ProcessSet::OnReady(Bucket* bucket, std::int64_t ready_ns) {
+  if (retired_) return bucket->Failed(WhyRetired(*bucket));
+  LiveRun& run = shared_.live.Add(*bucket, ready_ns);
   if (!bucket->negotiated() && !closing_) {
-    bucket->agreed = true;
-    bucket->chunk_bytes = ChunkStream::kDefaultChunkBytes;
-    return Agree(bucket);
+    run.agreed = true;
+    return Agree(run);
   }
   if (bucket->gate() != nullptr) return;  // Negotiated once the gate has let it through.
-  if (operation == nullptr || operation->MatchesSlot()) {
-    Use(bucket->slot).bucket = bucket;
-    negotiator_->MarkReady(bucket->slot);
-    return;
-  }
-  if (operation->request().kind == RequestKind::kJoin) {
-    join_ = operation;
-    return AskToJoin();
-  }
-  asked_[operation->name()] = operation;
-  negotiator_->Ask(operation->request());
+  Use(bucket->slot).bucket = bucket;
+  negotiator_->MarkReady(bucket->slot);
+}
+
+void ProcessSet::OnSubmitted(Operation* operation, std::int64_t ready_ns) {
+  if (retired_) return operation->Failed(WhyRetired(*operation));
+  if (closing_ && id() != kGlobal) return operation->Failed(WhyClosed());
+  LiveRun& run = shared_.live.Add(*operation, ready_ns, operation);
+  run.staged = true;
+  run.patient = operation->patient();
+  if (operation->MatchesSlot()) return negotiator_->MarkReady(operation->slot);
+  if (operation->request().kind != RequestKind::kJoin) return Ask(*operation);
+  join_ = operation;
+  AskToJoin();
+}
+
+void ProcessSet::Ask(Operation& operation) {
+  asked_[operation.name()] = &operation;
+  negotiator_->Ask(operation.request());
+}
+
+bool ProcessSet::WaitsForAgreement(const LiveRun& run) const {
+  return run.operation != nullptr && run.bucket->process_set == this && !run.agreed;
 }
 
 void ProcessSet::AskToJoin() {
   // What a round that is under way finds ready here must not be asked for again.
   if (join_ == nullptr || negotiator_->round_under_way()) return;
   // Rank 0 has to know all that this rank still waits for: slots do not tell it.
-  for (Bucket* bucket : shared_.live.all()) {
-    auto* operation = dynamic_cast<Operation*>(bucket);
-    if (operation == nullptr || operation->process_set != this || operation->agreed) continue;
-    if (operation->slot == kNoSlot || asked_.contains(operation->name())) continue;
-    negotiator_->Withdraw(operation->slot);
-    asked_[operation->name()] = operation;
-    negotiator_->Ask(operation->request());
+  for (const auto& run : shared_.live.all()) {
+    if (!WaitsForAgreement(*run)) continue;
+    Operation& operation = *run->operation;
+    if (operation.slot == kNoSlot || asked_.contains(operation.name())) continue;
+    negotiator_->Withdraw(operation.slot);
+    Ask(operation);
   }
-  asked_[join_->name()] = join_;
-  negotiator_->Ask(join_->request());
-  join_ = nullptr;
+  Ask(*std::exchange(join_, nullptr));
 }
 
 void ProcessSet::OnStaged(Bucket* bucket) {
   if (bucket->stages()[bucket->cursor] == BucketStage::kExchange) {
-    bucket->staged = true;
+    shared_.live.Of(*bucket).staged = true;
     return;
   }
   StepGate& gate = *bucket->gate();
@@ -77,15 +77,16 @@ void ProcessSet::OnStaged(Bucket* bucket) {
 }
 
 void ProcessSet::OnDone(Bucket* bucket) {
-  shared_.live.Remove(bucket);
-  if (joining_->OnDone(bucket)) return;
+  LiveRun& run = shared_.live.Of(*bucket);
+  Operation* const operation = run.operation;
+  shared_.live.Remove(run);
+  if (joining_->OnDone(bucket) || operation == nullptr) return;
   // Of what has no slot nobody will remind the ranks; what has one is kept for the next time.
-  if (bucket->slot == kNoSlot) operations_->Retire(static_cast<Operation*>(bucket));
+  if (operation->slot == kNoSlot) operations_->Retire(operation);
 }
 
 void ProcessSet::Withdraw(Bucket* bucket) {
-  shared_.live.Remove(bucket);
-  bucket->staged = false;
+  shared_.live.Remove(shared_.live.Of(*bucket));
   StepGate* gate = bucket->gate();
   if (gate == nullptr) return negotiator_->Withdraw(bucket->slot);
   negotiator_->Withdraw(gate->slot);
@@ -110,18 +111,26 @@ void ProcessSet::OnRound() {
     if (use.gate != nullptr) {
       OnGate(*use.gate, std::ranges::binary_search(outcome.ready, slot + 1));
     } else if (use.bucket != nullptr) {  // Neither: the second slot of a gate.
-      Collect(use.bucket);
+      Collect(shared_.live.Of(*use.bucket));
     }
   }
   for (const Response& response : outcome.responses) OnResponse(response);
-  std::ranges::stable_sort(agreed_, std::ranges::greater(), &Bucket::priority);
-  for (Bucket* bucket : agreed_) Agree(bucket);
+  std::ranges::stable_sort(agreed_, std::ranges::greater(),
+                           [](const LiveRun* run) { return run->bucket->priority(); });
+  for (LiveRun* run : agreed_) Agree(*run);
   if (outcome.shutdown) BeginClosing();
   ++(outcome.slow_path ? shared_.gauges.slow_rounds : shared_.gauges.fast_rounds);
   if (shared_.marks_cycles.load(std::memory_order_relaxed)) {
     shared_.recorder.Add(
         {.start_ns = outcome.started_ns, .end_ns = NowNs(), .stage = Stage::kRound});
   }
+}
+
+std::exception_ptr ProcessSet::WhyRetired(const Bucket& bucket) const {
+  return std::make_exception_ptr(
+      InvalidArgument("process set " + std::to_string(id()) + " was removed before '" +
+                          bucket.name() + "' could begin",
+                      {bucket.name(), {}, "submit"}));
 }
 
 std::exception_ptr ProcessSet::WhyClosed() const {
@@ -137,15 +146,14 @@ void ProcessSet::BeginClosing() {
   if (id() == kGlobal) return;  // The end of everything follows at once.
   // The job ends once all ranks know, which may be much later for those outside the set. Buckets of
   // gradients, which a worker may hold, wait for that.
-  std::vector<Operation*> waiting;
-  for (Bucket* bucket : shared_.live.all()) {
-    auto* operation = dynamic_cast<Operation*>(bucket);
-    if (operation == nullptr || operation->process_set != this || operation->agreed) continue;
-    waiting.push_back(operation);
+  std::vector<LiveRun*> waiting;
+  for (const auto& run : shared_.live.all()) {
+    if (WaitsForAgreement(*run)) waiting.push_back(run.get());
   }
-  for (Operation* operation : waiting) {
-    shared_.live.Remove(operation);
-    operation->Failed(WhyClosed());
+  for (LiveRun* run : waiting) {
+    Operation& operation = *run->operation;
+    shared_.live.Remove(*run);
+    operation.Failed(WhyClosed());
   }
 }
 
@@ -160,8 +168,9 @@ void ProcessSet::OnResponse(const Response& response) {
   const auto asked = asked_.find(response.name);
   if (asked == asked_.end()) {  // This rank has joined.
     if (response.kind == Response::Kind::kReady) {
-      Bucket* run = joining_->TakePart(response.request.value());
-      shared_.live.Add(run);
+      Operation& operation = *joining_->TakePart(response.request.value());
+      LiveRun& run = shared_.live.Add(operation, NowNs(), &operation);
+      run.staged = true;
       Collect(run);
     }
     return;
@@ -169,7 +178,7 @@ void ProcessSet::OnResponse(const Response& response) {
   Operation* operation = asked->second;
   asked_.erase(asked);
   if (response.kind == Response::Kind::kMismatch) {
-    shared_.live.Remove(operation);
+    shared_.live.Remove(shared_.live.Of(*operation));
     operation->slot = kNoSlot;
     operation->Failed(std::make_exception_ptr(
         Mismatch(response.text, {response.name, response.ranks, "negotiate"})));
@@ -179,22 +188,22 @@ void ProcessSet::OnResponse(const Response& response) {
   operation->Agree(response.slot, response.rows, response.gpus);
   const bool tells = !response.text.empty() && transport().rank() == 0;
   if (tells) shared_.gpu_offers.TellWhyStaged(response.text);
-  if (operation->slot != kNoSlot) Use(operation->slot).bucket = operation;
-  if (response.kind == Response::Kind::kAllJoined) operation->staged = joining_->End(operation);
-  Collect(operation);
+  if (operation->slot != kNoSlot) Use(operation->slot) = {.bucket = operation, .operation = operation};
+  LiveRun& run = shared_.live.Of(*operation);
+  if (response.kind == Response::Kind::kAllJoined) run.staged = joining_->End(operation);
+  Collect(run);
 }
 
 void ProcessSet::OnForget(std::uint32_t slot) {
-  auto* operation = static_cast<Operation*>(Use(slot).bucket);
-  slots_[slot] = {};
+  Operation* const operation = std::exchange(Use(slot), {}).operation;
   if (operation == nullptr) return;
   operation->slot = kNoSlot;
-  if (!shared_.live.Contains(operation)) return operations_->Retire(operation);
+  const LiveRun* run = shared_.live.Find(*operation);
+  if (run == nullptr) return operations_->Retire(operation);
   // What is agreed on runs to its end and goes then; what asks already has its answer coming.
-  if (operation->agreed || asked_.contains(operation->name())) return;
+  if (run->agreed || asked_.contains(operation->name())) return;
   negotiator_->Withdraw(slot);
-  asked_[operation->name()] = operation;
-  negotiator_->Ask(operation->request());
+  Ask(*operation);
 }
 
 void ProcessSet::OnGate(StepGate& gate, bool pass) {
@@ -208,36 +217,36 @@ void ProcessSet::OnGate(StepGate& gate, bool pass) {
       negotiator_->MarkReady(bucket->slot);
       shared_.pipeline.Resume(bucket);
     } else {
-      shared_.live.Remove(bucket);
+      shared_.live.Remove(shared_.live.Of(*bucket));
       bucket->Done();
       joining_->OnDone(bucket);
     }
   }
 }
 
-void ProcessSet::Collect(Bucket* bucket) {
-  bucket->agreed = true;
-  bucket->chunk_bytes = negotiator_->outcome().fast_network ? ChunkStream::kLargeChunkBytes
-                                                            : ChunkStream::kDefaultChunkBytes;
-  agreed_.push_back(bucket);
+void ProcessSet::Collect(LiveRun& run) {
+  run.agreed = true;
+  run.chunk_bytes = negotiator_->outcome().fast_network ? ChunkStream::kLargeChunkBytes
+                                                        : ChunkStream::kDefaultChunkBytes;
+  agreed_.push_back(&run);
 }
 
-void ProcessSet::Agree(Bucket* bucket) {
+void ProcessSet::Agree(LiveRun& run) {
   --shared_.gauges.depth(Stage::kNegotiate);
-  bucket->agreed_ns = NowNs();
-  last_agreed_ns_ = bucket->agreed_ns;
-  shared_.recorder.Add(bucket->RecordOf(Stage::kNegotiate, bucket->ready_ns, bucket->agreed_ns));
-  (bucket->negotiated() ? exchanger_ : free_exchanger_)->Enqueue(bucket);
+  run.agreed_ns = NowNs();
+  last_agreed_ns_ = run.agreed_ns;
+  shared_.recorder.Add(run.bucket->RecordOf(Stage::kNegotiate, run.ready_ns, run.agreed_ns));
+  (run.bucket->negotiated() ? exchanger_ : free_exchanger_)->Enqueue(run);
 }
 
-void ProcessSet::Exchanged(Bucket* bucket) {
-  StageRecord record = bucket->RecordOfWork(Stage::kExchange, bucket->exchange_ns, NowNs());
+void ProcessSet::Exchanged(LiveRun& run) {
+  StageRecord record = run.bucket->RecordOfWork(Stage::kExchange, run.exchange_ns, NowNs());
   // What the run's exchanges before this one were for has been counted.
-  record.bytes_in -= std::exchange(bucket->recorded.wire_bytes, record.bytes_in);
-  record.bytes_out -= std::exchange(bucket->recorded.dense_bytes, record.bytes_out);
+  record.bytes_in -= std::exchange(run.recorded.wire_bytes, record.bytes_in);
+  record.bytes_out -= std::exchange(run.recorded.dense_bytes, record.bytes_out);
   shared_.recorder.Add(record);
-  bucket->exchange_ns = 0;
-  shared_.pipeline.Resume(bucket);
+  run.exchange_ns = 0;
+  shared_.pipeline.Resume(run.bucket);
 }
 
 }  // namespace weir

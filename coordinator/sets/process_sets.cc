@@ -98,7 +98,8 @@ int ProcessSets::Add(std::vector<int> ranks) {
 void ProcessSets::Remove(int id) {
   std::lock_guard lock(mutex_);
   ProcessSet& set = *sets_[static_cast<std::size_t>(id)];
-  for (const Bucket* bucket : shared_.live.all()) {
+  for (const auto& run : shared_.live.all()) {
+    const Bucket* const bucket = run->bucket;
     if (bucket->process_set != &set) continue;
     throw InvalidArgument("process set " + std::to_string(id) +
                               " was removed by one thread while another submitted '" +

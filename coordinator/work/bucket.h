@@ -8,13 +8,14 @@
 
 #include "coordinator/work/slot.h"
 #include "metrics/record.h"
-#include "ops/chunk_stream.h"
 #include "ops/collective.h"
 
 namespace weir {
 
+class LiveRuns;
 class ProcessSet;
 class StepGate;
+struct LiveRun;
 
 /// What can happen to a bucket, one after the other. Gate and Exchange belong to the network
 /// thread, workers run the others. A run may have several exchanges, with a Relay between two of
@@ -33,7 +34,8 @@ enum class BucketStage : std::uint8_t {
 /// (GradientBucket) or a single operation (Operation). Carries its own list of stages; Pipeline
 /// hands it from one to the next.
 ///
-/// One thread at a time works on a bucket; the hand-over between threads synchronises.
+/// One thread at a time works on a bucket; the hand-over between threads synchronises. What the
+/// network thread has to know of a run meanwhile is its own (LiveRun).
 class Bucket {
  public:
   Bucket() = default;
@@ -57,8 +59,8 @@ class Bucket {
   virtual void Run(BucketStage stage) = 0;
 
   /// Network thread: the collective of the exchange at the cursor with its buffers bound, or null
-  /// when agreement alone was the operation.
-  virtual Collective* BindExchange() = 0;
+  /// when agreement alone was the operation. A reduction travels in chunks of `chunk_bytes`.
+  virtual Collective* BindExchange(std::size_t chunk_bytes) = 0;
 
   /// How many exchanges of this run lie before the cursor.
   std::size_t exchanges_before() const {
@@ -108,24 +110,17 @@ class Bucket {
     return record;
   }
 
-  ProcessSet* process_set = nullptr;  ///< Whose ranks share it; fixed before the first run.
+  // What it is called; fixed before the first run, but for an operation's slot, which the network
+  // thread changes.
+  ProcessSet* process_set = nullptr;  ///< Whose ranks share it.
+  std::uint32_t slot = kNoSlot;       ///< Negotiated id.
+  std::uint32_t record_index = 0;     ///< Its number in BucketNames.
 
-  // Owned by the network thread, which may look at them when the run is over and the next one is
-  // being prepared: nobody else writes them then, but for ready_ns (read only before agreement).
-  std::uint32_t slot = kNoSlot;    ///< Negotiated id.
-  std::uint32_t record_index = 0;  ///< Its number in BucketNames.
-  std::int64_t ready_ns = 0;       ///< When this rank had all of it.
-  std::int64_t agreed_ns = 0;      ///< When all ranks had.
-  std::int64_t exchange_ns = 0;    ///< When the exchange under way started; 0: none.
-  Traffic recorded;  ///< What records of this run's exchanges have; a run may make several.
-  bool agreed = false;
-  bool staged = false;                                        ///< Waits for its exchange.
-  std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes;  ///< Of this run, on all ranks.
-  bool patient = false;        ///< The other ranks may take as long as they like (Joining).
-  std::size_t live_index = 0;  ///< Place in the coordinator's list of runs under way.
+  std::size_t cursor = 0;  ///< Next entry of stages(). Owned by whoever holds the bucket.
 
-  // Owned by whoever holds the bucket.
-  std::size_t cursor = 0;  ///< Next entry of stages().
+ private:
+  friend class LiveRuns;
+  LiveRun* live_run_ = nullptr;  ///< Owned by the network thread; null: no run is under way.
 };
 
 }  // namespace weir

@@ -7,11 +7,11 @@
 
 namespace weir {
 
-Exchanger::Exchanger(std::size_t most_at_once, std::function<void(Bucket*)> finished,
+Exchanger::Exchanger(std::size_t most_at_once, std::function<void(LiveRun&)> finished,
                      ExchangeMeter meter)
     : most_at_once_(most_at_once), finished_(std::move(finished)), meter_(std::move(meter)) {}
 
-void Exchanger::Enqueue(Bucket* bucket) { queue_.push_back(bucket); }
+void Exchanger::Enqueue(LiveRun& run) { queue_.push_back(&run); }
 
 bool Exchanger::under_way() const {
   return std::ranges::any_of(active_, [](const Active& a) { return a.collective != nullptr; });
@@ -30,10 +30,10 @@ bool Exchanger::Poll(std::int64_t now_ns) {
 
 bool Exchanger::StartNext(std::int64_t now_ns) {
   if (queue_.empty() || active_.size() >= most_at_once_ || !queue_.front()->staged) return false;
-  Bucket* bucket = queue_.front();
+  LiveRun* run = queue_.front();
   queue_.pop_front();
-  const auto exchanges = std::ranges::count(bucket->stages(), BucketStage::kExchange);
-  active_.push_back({bucket, exchanges, next_number_});
+  const auto exchanges = std::ranges::count(run->bucket->stages(), BucketStage::kExchange);
+  active_.push_back({run, exchanges, next_number_});
   next_number_ = (next_number_ + static_cast<std::uint32_t>(exchanges)) % kExchangeNumbers;
   Start(active_.size() - 1, now_ns);
   return true;
@@ -42,7 +42,7 @@ bool Exchanger::StartNext(std::int64_t now_ns) {
 bool Exchanger::PollActive(std::size_t index, std::int64_t now_ns) {
   const Active& active = active_[index];
   if (active.collective == nullptr) {
-    if (!active.bucket->staged) return false;
+    if (!active.run->staged) return false;
     Start(index, now_ns);
     return true;
   }
@@ -54,15 +54,16 @@ bool Exchanger::PollActive(std::size_t index, std::int64_t now_ns) {
 
 void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
   Active& active = active_[index];
-  active.bucket->staged = false;
-  active.bucket->exchange_ns = now_ns;
-  active.collective = active.bucket->BindExchange();
+  LiveRun& run = *active.run;
+  run.staged = false;
+  run.exchange_ns = now_ns;
+  active.collective = run.bucket->BindExchange(run.chunk_bytes);
   const std::uint32_t number = active.next_number;
   active.next_number = (number + 1) % kExchangeNumbers;
   if (active.collective == nullptr) return Finish(index);
   if (meter_.network != nullptr) {
-    active.use = meter_.use_of(*active.bucket);
-    CountPayload(active, static_cast<std::int64_t>(active.bucket->traffic().wire_bytes));
+    active.use = meter_.use_of(*run.bucket);
+    CountPayload(active, static_cast<std::int64_t>(run.bucket->traffic().wire_bytes));
   }
   Count(active);
   if (meter_.speed != nullptr)
@@ -76,7 +77,7 @@ void Exchanger::Count(const Active& active) {
 
 void Exchanger::Finish(std::size_t index) {
   Active& active = active_[index];
-  Bucket* bucket = active.bucket;
+  LiveRun& run = *active.run;
   if (active.collective != nullptr && meter_.network != nullptr) {
     meter_.network->CountElsewhere(active.collective->bytes_elsewhere());
   }
@@ -87,7 +88,7 @@ void Exchanger::Finish(std::size_t index) {
   CountPayload(active, 0);
   if (--active.exchanges_left == 0)
     active_.erase(active_.begin() + static_cast<std::ptrdiff_t>(index));
-  finished_(bucket);
+  finished_(run);
 }
 
 void Exchanger::CountPayload(Active& active, std::int64_t bytes) {

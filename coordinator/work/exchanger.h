@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "coordinator/work/bucket.h"
+#include "coordinator/work/live_run.h"
 #include "coordinator/work/network_speed.h"
 #include "ops/metered_transport.h"
 
@@ -31,26 +31,26 @@ struct ExchangeMeter {
 /// the numbers of all its messages, from its first one to its last. Network thread only.
 class Exchanger {
  public:
-  /// `finished` is called when an exchange of a bucket is complete.
-  Exchanger(std::size_t most_at_once, std::function<void(Bucket*)> finished,
+  /// `finished` is called when an exchange of a run is complete.
+  Exchanger(std::size_t most_at_once, std::function<void(LiveRun&)> finished,
             ExchangeMeter meter = {});
 
-  /// Next in the agreed order; starts once the bucket is staged, as do its further exchanges.
-  void Enqueue(Bucket* bucket);
+  /// Next in the agreed order; starts once the run is staged, as do its further exchanges.
+  void Enqueue(LiveRun& run);
 
   /// True when anything moved on. Throws what a collective throws.
   bool Poll(std::int64_t now_ns);
 
   /// Whether anything is on the network.
   bool under_way() const;
-  /// Buckets that wait for their turn, or for their stages before it.
+  /// Runs that wait for their turn, or for their stages before it.
   std::size_t queued() const { return queue_.size(); }
   /// Gives everything up; no buffer is touched once this returns.
   void Cancel();
 
  private:
   struct Active {
-    Bucket* bucket;
+    LiveRun* run;
     std::ptrdiff_t exchanges_left;  ///< The one under way, or about to be, counted.
     std::uint32_t next_number;
     Collective* collective = nullptr;  ///< Of the exchange under way, if one is.
@@ -66,9 +66,9 @@ class Exchanger {
   void CountPayload(Active& active, std::int64_t bytes);
 
   const std::size_t most_at_once_;
-  const std::function<void(Bucket*)> finished_;
+  const std::function<void(LiveRun&)> finished_;
   const ExchangeMeter meter_;
-  std::deque<Bucket*> queue_;
+  std::deque<LiveRun*> queue_;
   std::vector<Active> active_;
   std::uint32_t next_number_ = 0;
 };

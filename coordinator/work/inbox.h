@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <future>
 #include <memory>
@@ -14,11 +16,13 @@
 namespace weir {
 
 class Bucket;
+class Operation;
 
 /// What other threads tell the network thread.
 struct InboxEvent {
   enum class Kind {
-    kReady,           ///< The bucket is complete on this rank.
+    kReady,           ///< The bucket of gradients is complete on this rank.
+    kSubmitted,       ///< The operation, which is the bucket, is.
     kStaged,          ///< Its next stage is the network's.
     kDone,            ///< Its run is over.
     kFailed,          ///< A stage threw `error`.
@@ -31,6 +35,8 @@ struct InboxEvent {
   };
   Kind kind = Kind::kReady;
   Bucket* bucket = nullptr;
+  Operation* operation = nullptr;
+  std::int64_t ready_ns = 0;  ///< When it was complete.
   std::exception_ptr error;
   MembershipEvent membership;
   std::string text;

@@ -41,12 +41,13 @@ class FakeBucket : public Bucket {
       if (i > 0) stages_.push_back(BucketStage::kRelay);
       stages_.push_back(BucketStage::kExchange);
     }
-    staged = true;
+    run.bucket = this;
+    run.staged = true;
   }
   const std::string& name() const override { return name_; }
   std::span<const BucketStage> stages() const override { return stages_; }
   void Run(BucketStage) override {}
-  Collective* BindExchange() override {
+  Collective* BindExchange(std::size_t /*chunk_bytes*/) override {
     bound.push_back(exchanges_before());
     return agreement_alone ? nullptr : &collective;
   }
@@ -57,9 +58,10 @@ class FakeBucket : public Bucket {
   /// The worker has done what lies between two exchanges.
   void Relay() {
     cursor += 1;
-    staged = true;
+    run.staged = true;
   }
 
+  LiveRun run;
   FakeCollective collective;
   bool agreement_alone = false;
   std::uint64_t payload = 0;
@@ -77,19 +79,19 @@ class ExchangerTest : public testing::Test {
     exchanger_.Poll(0);
   }
   std::vector<Bucket*> finished_;
-  Exchanger exchanger_{2, [this](Bucket* bucket) {
-                         ++bucket->cursor;
-                         finished_.push_back(bucket);
+  Exchanger exchanger_{2, [this](const LiveRun& run) {
+                         ++run.bucket->cursor;
+                         finished_.push_back(run.bucket);
                        }};
 };
 
 TEST_F(ExchangerTest, StartsInTheAgreedOrderAndNoMoreThanItsBound) {
   FakeBucket first(1), second(1), third(1);
-  first.staged = false;
-  for (Bucket* bucket : {&first, &second, &third}) exchanger_.Enqueue(bucket);
+  first.run.staged = false;
+  for (FakeBucket* bucket : {&first, &second, &third}) exchanger_.Enqueue(bucket->run);
   EXPECT_FALSE(exchanger_.Poll(0));
   EXPECT_EQ(exchanger_.queued(), 3U);
-  first.staged = true;
+  first.run.staged = true;
   EXPECT_TRUE(exchanger_.Poll(0));
   EXPECT_EQ(first.collective.started, Numbers{kFirstExchange});
   EXPECT_EQ(second.collective.started, Numbers{kFirstExchange + 1});
@@ -102,14 +104,14 @@ TEST_F(ExchangerTest, StartsInTheAgreedOrderAndNoMoreThanItsBound) {
 
 TEST_F(ExchangerTest, ABucketWithTwoExchangesKeepsItsPlaceAndItsNumbers) {
   FakeBucket twice(2), once(1), later(1);
-  for (Bucket* bucket : {&twice, &once, &later}) exchanger_.Enqueue(bucket);
+  for (FakeBucket* bucket : {&twice, &once, &later}) exchanger_.Enqueue(bucket->run);
   exchanger_.Poll(0);
   End(twice);
   EXPECT_EQ(finished_, std::vector<Bucket*>{&twice});
   End(once);
   // The relay takes its time: the place next to it is free, its own is not.
   FakeBucket last(1);
-  exchanger_.Enqueue(&last);
+  exchanger_.Enqueue(last.run);
   exchanger_.Poll(0);
   EXPECT_EQ(later.collective.started, Numbers{kFirstExchange + 3});
   EXPECT_EQ(last.collective.started, Numbers{});
@@ -125,7 +127,7 @@ TEST_F(ExchangerTest, ABucketWithTwoExchangesKeepsItsPlaceAndItsNumbers) {
 
 TEST_F(ExchangerTest, NothingIsOnTheNetworkBetweenTwoExchanges) {
   FakeBucket twice(2);
-  exchanger_.Enqueue(&twice);
+  exchanger_.Enqueue(twice.run);
   exchanger_.Poll(0);
   EXPECT_TRUE(exchanger_.under_way());
   End(twice);
@@ -139,13 +141,13 @@ TEST_F(ExchangerTest, NumbersOfTwoExchangesMayWrapAround) {
   std::vector<std::unique_ptr<FakeBucket>> buckets;
   for (std::uint32_t i = 0; i + 1 < kExchangeNumbers; ++i) {
     buckets.push_back(std::make_unique<FakeBucket>(1));
-    exchanger_.Enqueue(buckets.back().get());
+    exchanger_.Enqueue(buckets.back()->run);
     exchanger_.Poll(0);
     End(*buckets.back());
   }
   FakeBucket twice(2), next(1);
-  exchanger_.Enqueue(&twice);
-  exchanger_.Enqueue(&next);
+  exchanger_.Enqueue(twice.run);
+  exchanger_.Enqueue(next.run);
   exchanger_.Poll(0);
   End(twice);
   twice.Relay();
@@ -158,7 +160,7 @@ TEST_F(ExchangerTest, NumbersOfTwoExchangesMayWrapAround) {
 TEST_F(ExchangerTest, AgreementAloneIsOverAtOnce) {
   FakeBucket agreement(1);
   agreement.agreement_alone = true;
-  exchanger_.Enqueue(&agreement);
+  exchanger_.Enqueue(agreement.run);
   EXPECT_TRUE(exchanger_.Poll(0));
   EXPECT_EQ(finished_, std::vector<Bucket*>{&agreement});
   EXPECT_FALSE(exchanger_.under_way());
@@ -191,7 +193,7 @@ class SendingCollective : public FakeCollective {
 class SendingBucket : public FakeBucket {
  public:
   explicit SendingBucket(Transport& network) : FakeBucket(1), sending(network) {}
-  Collective* BindExchange() override { return &sending; }
+  Collective* BindExchange(std::size_t /*chunk_bytes*/) override { return &sending; }
   SendingCollective sending;
 };
 
@@ -205,7 +207,7 @@ TEST(MeteredExchanger, CountsEachBucketsMessagesAndThePayloadUnderWay) {
   second.payload = 5;
   std::atomic<std::int64_t> under_way = 0;
   Exchanger exchanger(
-      2, [](Bucket*) {},
+      2, [](LiveRun&) {},
       ExchangeMeter{.network = &metered,
                     .use_of =
                         [&](const Bucket& bucket) {
@@ -213,8 +215,8 @@ TEST(MeteredExchanger, CountsEachBucketsMessagesAndThePayloadUnderWay) {
                                                                                   : &second_bytes};
                         },
                     .under_way_bytes = &under_way});
-  exchanger.Enqueue(&first);
-  exchanger.Enqueue(&second);
+  exchanger.Enqueue(first.run);
+  exchanger.Enqueue(second.run);
   exchanger.Poll(0);
   EXPECT_EQ(under_way, 17);
   exchanger.Poll(0);
@@ -242,14 +244,14 @@ TEST(MeteredExchanger, MeasuresWhatItSendsToOtherHosts) {
     FakeBucket agreement(1);
     agreement.agreement_alone = true;
     Exchanger exchanger(
-        2, [](Bucket*) {},
+        2, [](LiveRun&) {},
         ExchangeMeter{
             .network = &metered,
             .use_of = [&](const Bucket&) { return MeteredTransport::Use{.bytes = &bytes}; },
             .speed = &speed,
             .clock = [&] { return now; }});
-    exchanger.Enqueue(&agreement);
-    exchanger.Enqueue(&bucket);
+    exchanger.Enqueue(agreement.run);
+    exchanger.Enqueue(bucket.run);
     exchanger.Poll(0);
     bucket.sending.over = true;
     now += ns;

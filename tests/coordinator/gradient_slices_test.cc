@@ -40,7 +40,7 @@ class Bucket {
       GradientSlice slice;
       slice.elements = gradients_[t].size();
       slice.gradient = gradients_[t].data();
-      slice.compressor = compressors_[t].get();
+      slice.Use(*compressors_[t]);
       slices.push_back(std::move(slice));
     }
     slices_ = std::make_unique<GradientSlices>("bucket", 0, std::move(slices), step_);
@@ -55,7 +55,7 @@ class Bucket {
     std::vector<std::byte> payload(slices_->MaxEncodedBytes(slice, kDensity));
     payload.resize(staged ? slices_->EncodeStaged(slice, payload)
                           : slices_->Encode(slice, payload));
-    return slice.compressor->Entries(payload);
+    return slice.compression->Entries(payload);
   }
 
  private:
@@ -77,7 +77,7 @@ TEST(GradientSlices, TheirFramesAreNoLargerThanThoseOfSelectionsApart) {
   std::size_t apart = 0;
   std::size_t together_one_by_one = 0;
   for (const GradientSlice& slice : (*bucket).all()) {
-    apart += slice.compressor->MaxEncodedBytes(kDensity);
+    apart += slice.compression->MaxEncodedBytes(kDensity);
     together_one_by_one += (*bucket).MaxEncodedBytes(slice, kDensity);
   }
   EXPECT_LE((*bucket).MaxEncodedBytes(kDensity), apart + 20);

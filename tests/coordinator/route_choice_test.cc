@@ -24,7 +24,7 @@ class Bucket {
     std::vector<GradientSlice> slices(1);
     slices[0].name = "w";
     slices[0].elements = kElements;
-    slices[0].compressor = compressor_.get();
+    slices[0].Use(*compressor_);
     slices_ = std::make_unique<GradientSlices>("bucket", 0, std::move(slices), step_);
   }
   const GradientSlices& operator*() const { return *slices_; }

@@ -72,7 +72,7 @@ class Bucket {
       slice.name = name;
       slice.elements = gradients_[t].size();
       slice.gradient = gradients_[t].data();
-      slice.compressor = compressors_[t].get();
+      slice.Use(*compressors_[t]);
       slice.server = static_cast<int>(t % 2);
       if (slice.server == rank) slice.answering = answering_[t].get();
       slices.push_back(std::move(slice));

@@ -19,7 +19,7 @@ class AnyBucket final : public Bucket {
   const std::string& name() const override { return name_; }
   std::span<const BucketStage> stages() const override { return {}; }
   void Run(BucketStage) override {}
-  Collective* BindExchange() override { return nullptr; }
+  Collective* BindExchange(std::size_t /*chunk_bytes*/) override { return nullptr; }
   void Done() override {}
   void Failed(const std::exception_ptr&) override {}
   Traffic traffic() const override { return {}; }

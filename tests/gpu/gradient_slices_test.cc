@@ -52,16 +52,19 @@ class Bucket {
       slice.name = tensor.name;
       slice.elements = tensor.elements();
       slice.dtype = tensor.dtype;
-      compressors_.push_back(MakeCompressor(options, {tensor.name, tensor.shape}));
+      std::unique_ptr<Compressor> made = MakeCompressor(options, {tensor.name, tensor.shape});
       const std::size_t bytes = tensor.elements() * SizeOf(tensor.dtype);
       gradients_.emplace_back(bytes);
       updates_.emplace_back(bytes);
       if (gpu == nullptr) {
         slice.gradient = gradients_.back().data();
         slice.update = updates_.back().data();
+        slice.Use(*made);
+        compressors_.push_back(std::move(made));
       } else {
-        compressors_.back() =
-            std::make_unique<GpuCompressor>(std::move(compressors_.back()), slice.elements, *gpu);
+        auto on_gpu = std::make_unique<GpuCompressor>(std::move(made), slice.elements, *gpu);
+        slice.Use(*on_gpu);
+        compressors_.push_back(std::move(on_gpu));
         for (auto* list : {&gradients_on_gpu_, &updates_on_gpu_}) {
           list->emplace_back(*gpu, GpuMemory::Kind::kDevice, bytes);
         }
@@ -69,7 +72,6 @@ class Bucket {
         slice.update = updates_on_gpu_.back().data();
         slice.on_gpu = true;
       }
-      slice.compressor = compressors_.back().get();
     }
     for (std::size_t i = 0; gpu != nullptr && i < kStreams; ++i) {
       program_.push_back(std::make_unique<GpuStream>(*gpu));
@@ -78,7 +80,7 @@ class Bucket {
   }
 
   GradientSlices& operator*() { return *slices_; }
-  Compressor& compressor(std::size_t t) { return *compressors_[t]; }
+  TensorCompression& compressor(std::size_t t) { return *compressors_[t]; }
 
   /// The program hands over the gradients of the next step, and updates that have something in them
   /// until then.
@@ -140,7 +142,7 @@ class Bucket {
   std::vector<Bits> State() {
     std::vector<Bits> state;
     for (const auto& compressor : compressors_) {
-      for (const Compressor::StateArray& array : compressor->State()) {
+      for (const TensorCompression::StateArray& array : compressor->State()) {
         state.push_back(BitsOf(array.values));
       }
     }
@@ -170,7 +172,7 @@ class Bucket {
  private:
   const Gpu* const gpu_;
   GroupStep step_;
-  std::vector<std::unique_ptr<Compressor>> compressors_;
+  std::vector<std::unique_ptr<TensorCompression>> compressors_;
   std::vector<Bytes> gradients_;
   std::vector<Bytes> updates_;
   std::vector<GpuMemory> gradients_on_gpu_;

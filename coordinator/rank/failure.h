@@ -1,0 +1,40 @@
+#pragma once
+
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "metrics/engine_gauges.h"
+
+namespace weir {
+
+/// Why the job has to end, as far as this rank's network thread knows; the first reason stays.
+class Failure {
+ public:
+  /// This rank found it out, and has to tell the others.
+  void Found(std::exception_ptr error) { Note(std::move(error), /*is_ours=*/true); }
+  /// Another process told this rank.
+  void Heard(std::exception_ptr error) { Note(std::move(error), /*is_ours=*/false); }
+
+  explicit operator bool() const { return error_ != nullptr; }
+  const std::exception_ptr& error() const { return error_; }
+  bool is_ours() const { return is_ours_; }
+
+ private:
+  void Note(std::exception_ptr error, bool is_ours) {
+    if (error_) return;
+    error_ = std::move(error);
+    is_ours_ = is_ours;
+  }
+
+  std::exception_ptr error_;
+  bool is_ours_ = false;
+};
+
+/// The text of an exception.
+std::string WhatOf(const std::exception_ptr& error);
+/// Which kind of abort an exception is counted as.
+AbortReason ReasonOf(const std::exception_ptr& error);
+bool IsInvalidArgument(const std::exception_ptr& error);
+
+}  // namespace weir

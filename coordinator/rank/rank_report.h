@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "coordinator/rank/stall_inspector.h"
+#include "coordinator/sets/process_sets.h"
+#include "coordinator/work/live_runs.h"
+#include "metrics/flight_recording.h"
+#include "weir/error.h"
+
+namespace weir {
+
+/// What this rank is doing, for errors, logs, recordings and other ranks. Network thread only.
+class RankReport {
+ public:
+  RankReport(const LiveRuns& live, const ProcessSets& sets) : live_(live), sets_(sets) {}
+
+  /// The last one whose run was over.
+  void NoteFinished(const Bucket& bucket);
+
+  /// The context of an error that is not about one operation: names one that it interrupts.
+  ErrorContext UnderWay(std::vector<int> ranks) const;
+  /// The same in words, as the end of a sentence.
+  std::string During() const;
+  /// All that is under way, in words.
+  std::string EverythingUnderWay() const;
+
+  std::vector<StallInspector::Waiting> WaitingForAgreement() const;
+  StallInspector::Doing Doing() const;
+  /// The same and more, for a recording.
+  FlightReport Flight(const char* event, const std::string& reason) const;
+
+ private:
+  /// Process sets in which this rank has no more data.
+  std::vector<int> Joined() const;
+
+  const LiveRuns& live_;
+  const ProcessSets& sets_;
+  std::string last_finished_;
+};
+
+}  // namespace weir

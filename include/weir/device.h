@@ -4,7 +4,7 @@
 
 namespace weir {
 
-/// Where a tensor lies.
+/// The memory that a tensor lies in: the host's or a GPU's.
 struct Device {
   static constexpr int kCpu = -1;
   int gpu = kCpu;  ///< CUDA's number of a GPU in this process, from 0.

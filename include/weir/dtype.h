@@ -30,7 +30,7 @@ std::string_view Name(DType dtype);
 
 bool IsFloatingPoint(DType dtype);
 
-/// How a reduction combines the ranks' values. The numbers are Horovod's.
+/// The operation that combines the ranks' values. The numbers are Horovod's.
 ///
 /// On bool: kSum and kMax are "or", kProduct and kMin are "and", kAverage is `InvalidArgument`.
 /// Integer kAverage truncates toward zero. fp16 and bf16 are combined in fp32 and rounded once.

@@ -9,7 +9,7 @@ namespace weir {
 
 namespace internal {
 
-/// Whether the entries lie one after the other, column by column.
+/// True if the entries lie one after the other, column by column.
 template <typename Dense>
 bool IsOneBlock(const Dense& dense) {
   if (dense.size() <= 1) return true;
@@ -22,9 +22,9 @@ bool IsOneBlock(const Dense& dense) {
 
 }  // namespace internal
 
-/// A Parameter from two dense Eigen objects of float (Matrix, Vector, Array) of the same shape.
-/// Column-major storage is exchanged as it lies. Works with any Eigen 3; this header does not
-/// include it. Throws InvalidArgument when the shapes differ, or for anything but one block of
+/// Makes a Parameter from two dense Eigen objects of float (Matrix, Vector, Array) of equal shape.
+/// Column-major storage is exchanged in place. Works with any Eigen 3; this header does not include
+/// it. Throws InvalidArgument when the shapes differ, or when an object is not one block of
 /// column-major memory (a part of a matrix, a row-major one).
 template <typename Values, typename Gradient>
 Parameter EigenParameter(const std::string& name, Values& value, Gradient& gradient,

@@ -4,20 +4,20 @@
 #include <string>
 #include <vector>
 
-/// Every exception that Weir throws, one hierarchy. docs/errors.md says when each one appears and
-/// what a program can still do afterwards; in short: after `InvalidArgument` and `Mismatch` the
-/// engine goes on, after `PeerLost`, `TimedOut` and `Corrupt` it has ended on all ranks.
+/// Every exception that Weir throws, in one hierarchy. docs/errors.md says when each one appears
+/// and what a program can still do then. In short: after `InvalidArgument` and `Mismatch` the
+/// engine goes on; after `PeerLost`, `TimedOut` and `Corrupt` it has ended on all ranks.
 namespace weir {
 
-/// Where an error happened. Empty fields are unknown or do not apply.
+/// The place of an error. Empty fields are unknown or do not apply.
 struct ErrorContext {
   std::string tensor;      ///< Name of the tensor or parameter.
   std::vector<int> ranks;  ///< Ranks involved, ascending.
   std::string phase;       ///< "submit", "negotiate", "pack", "compress", "exchange", "merge", ...
 };
 
-/// Base of all errors of the engine. `what()` is a whole sentence that already contains what
-/// `context()` holds. Copyable and immutable, so it may cross threads.
+/// Base of all errors of the engine. `what()` is a whole sentence that includes what `context()`
+/// holds. Copyable and immutable, so it may cross threads.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message, ErrorContext context = {})
@@ -28,14 +28,14 @@ class Error : public std::runtime_error {
   ErrorContext context_;
 };
 
-/// This rank alone can see that a call, a setting or a file is wrong. Nothing was changed.
+/// A call, a setting or a file is wrong, and this rank alone can see it. Nothing was changed.
 class InvalidArgument : public Error {
  public:
   using Error::Error;
 };
 
 /// Ranks disagree (shape, type, operation, settings). Every rank gets the same text, which names
-/// the tensor, the ranks and both values. The tensor's operation failed, the engine goes on.
+/// the tensor, the ranks and both values. The tensor's operation failed; the engine goes on.
 class Mismatch : public Error {
  public:
   using Error::Error;

@@ -4,8 +4,8 @@
 
 namespace weir {
 
-/// Names one submitted operation of an engine until it has been waited for. Means nothing to
-/// another engine.
+/// Names one submitted operation of an engine until it has been waited
+/// for. Other engines do not know it.
 using Handle = std::uint64_t;
 
 inline constexpr Handle kNoHandle = 0;

@@ -17,7 +17,7 @@ struct LearningRateSchedule {
 
   float peak = 0.1f;
   Decay decay = Decay::kCosine;
-  /// When the decay has reached 0. Not used by kConstant.
+  /// Step at which the decay has reached 0. Not used by kConstant.
   std::int64_t steps = 0;
   /// The rate rises linearly from warmup_start * peak at step 0 to peak at this step (Goyal et al.,
   /// 2017, section 2.2, where warmup_start is 1 / ranks).

@@ -6,27 +6,27 @@
 #include <vector>
 
 /// Everything that can be tuned from outside, parsed once into one typed struct. Algorithms get
-/// values. Beside it, only the joining of a job reads the environment: what the launcher set there.
+/// values. Only joining a job also reads the environment, for the launcher's own variables.
 namespace weir {
 
 enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kFatal };
 
 /// How the stages of a bucket are run (docs/explanation/buckets.md).
 enum class PipelineMode {
-  kSerial,  ///< In the thread that completed the bucket or its exchange; for comparison.
-  kThread,  ///< Compression and merging on worker threads, next to the exchange.
+  kSerial,  ///< The thread that completed the bucket or its exchange; for comparison.
+  kThread,  ///< Worker threads compress and merge, next to the exchange.
 };
 
-/// What carries tensors that lie on GPUs from rank to rank.
+/// The way that tensors on GPUs travel from rank to rank.
 enum class GpuTransport {
-  kAuto,       ///< NCCL where all ranks have it and each a GPU of its own, otherwise as kMpiStaged.
-  kNccl,       ///< What NCCL does not carry because of the ranks' libraries or GPUs is an error.
+  kAuto,       ///< NCCL where all ranks have it and a GPU each, otherwise as kMpiStaged.
+  kNccl,       ///< NCCL; an error if the ranks' libraries or GPUs rule it out.
   kMpiStaged,  ///< Copies in the host's memory, over MPI.
 };
 
 /// The settings of one rank. A program may also fill them by hand; `Describe` then says so.
 /// docs/reference/settings.md lists the variable, the allowed values and the meaning of each
-/// member. A plain value: not thread-safe to change, safe to read from many threads.
+/// member. A plain value: many threads may read it, none may change it meanwhile.
 struct Settings {
   // Exchange.
   std::size_t fusion_threshold_bytes = std::size_t{128} << 20;  ///< 0: nothing is fused.
@@ -38,50 +38,50 @@ struct Settings {
   bool hierarchical_allreduce = false;  ///< Within hosts, then across (ops/hierarchical_allreduce).
   bool hierarchical_allgather = false;
   std::map<std::string, std::string> compression;  ///< Default compressor options; empty: none.
-  /// Of the job's processes the last ones so many are summation servers for route=push_pull, which
-  /// run weir-server in place of the program and count as no ranks (weirrun --servers).
+  /// Number of the job's last processes that are summation servers for route=push_pull: they run
+  /// weir-server in place of the program and do not count as ranks (weirrun --servers).
   int servers = 0;
   std::string gpu_library;  ///< Path of libweir_cuda.so; empty: the one beside the engine.
   GpuTransport gpu_transport = GpuTransport::kAuto;
-  std::string nccl_library;  ///< Path of libnccl.so.2; empty: the one that is loaded, or found.
+  std::string nccl_library;  ///< Path of libnccl.so.2; empty: the loaded one, or one that is found.
 
   // Deadlines, in seconds.
   bool stall_check = true;
   double stall_warning_seconds = 60;
   double stall_shutdown_seconds = 1800;  ///< 0: a stall never ends the job.
   double timeout_seconds = 3600;         ///< Default deadline of a wait.
-  double start_timeout_seconds = 30;     ///< For all ranks to have started.
+  double start_timeout_seconds = 30;     ///< Deadline for all ranks to start.
 
-  // What a person sees.
+  // Output for people.
   std::string timeline_filename;  ///< Empty: no timeline.
   bool timeline_mark_cycles = false;
   std::string record_filename;                      ///< Empty: no run log.
-  bool summary = true;                              ///< Of jobs of weirrun, in the end.
-  std::string flight_filename = "weir.weirflight";  ///< Of jobs of weirrun; "none": none.
+  bool summary = true;                              ///< Printed at the end of a job of weirrun.
+  std::string flight_filename = "weir.weirflight";  ///< Written in jobs of weirrun; "none": none.
   LogLevel log_level = LogLevel::kWarning;
   bool log_timestamps = true;
-  int metrics_port = 0;  ///< Port of local rank 0, the others count up from it; 0: no endpoint.
+  int metrics_port = 0;  ///< Port of local rank 0; the others count up from it. 0: no endpoint.
   std::string metrics_address = "127.0.0.1";
   std::string metrics_token;        ///< Bearer token that readers must send; empty: none.
-  std::string metrics_certificate;  ///< A file in PEM: the metrics are served over TLS; empty: not.
-  std::string metrics_key;          ///< Its key, a file in PEM.
+  std::string metrics_certificate;  ///< A PEM file: metrics are served over TLS; empty: no TLS.
+  std::string metrics_key;          ///< The certificate's key, a PEM file.
   bool metrics_per_tensor = false;
-  int batch_size = 0;  ///< Samples that a rank takes in a step, for samples a second; 0: not known.
+  int batch_size = 0;  ///< Samples that a rank takes in a step, for samples per second; 0: unknown.
 
-  bool strict = false;  ///< What would be ignored, or done otherwise than asked, is an error.
+  bool strict = false;  ///< Anything ignored or done differently than asked is an error.
 
-  /// Reads `WEIR_*` from the process's environment, and for each one that is not set its
-  /// `HOROVOD_*` spelling. An empty variable counts as not set. Throws InvalidArgument that names
-  /// the variable, its value and what is allowed; when `strict`, also for what `warnings` holds.
+  /// Reads `WEIR_*` from the process's environment, and the `HOROVOD_*` spelling of each variable
+  /// that is not set. An empty variable counts as not set. Throws InvalidArgument that names the
+  /// variable, its value and what is allowed; when `strict`, also for each of `warnings`.
   static Settings FromEnvironment();
   /// The same from a given environment, for tests and launchers.
   static Settings FromEnvironment(const std::map<std::string, std::string>& environment);
 
-  /// Throws InvalidArgument for a value that a program filled in and the variable would not allow,
-  /// and as FromEnvironment does when `strict`; every engine calls it.
+  /// Throws InvalidArgument for a program's value that the variable would not allow; when `strict`,
+  /// also as FromEnvironment does. Every engine calls it.
   void Check() const;
 
-  /// A setting as it is now. A token is not shown.
+  /// A setting's current value. A token is not shown.
   struct Entry {
     std::string variable;  ///< "WEIR_CYCLE_TIME"
     std::string value;
@@ -89,17 +89,17 @@ struct Settings {
   };
   /// All settings, in the order of the reference.
   std::vector<Entry> Entries() const;
-  /// One line for each setting: its variable, its value, and where the value came from. A token is
-  /// not printed.
+  /// Writes one line for each setting: its variable, its value, and the source of the
+  /// value. A token is not printed.
   std::string Describe() const;
 
-  /// What FromEnvironment found odd but not wrong, as whole sentences: unknown `WEIR_*` and
-  /// `HOROVOD_*` variables with the nearest valid name, a stall that never ends the job.
-  /// `Log::Configure` writes them.
+  /// Whole sentences about what FromEnvironment found odd but not wrong: unknown `WEIR_*`
+  /// and `HOROVOD_*` variables with the nearest valid name, a stall that never ends the
+  /// job. `Log::Configure` writes them.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  /// Which variable gave a setting, and the value it gave, to notice what a program changed later.
+  /// The variable that gave a setting, and its value, to notice what a program changed later.
   struct Source {
     std::string variable;
     std::string value;
@@ -110,10 +110,10 @@ struct Settings {
   std::vector<std::string> warnings_;
 };
 
-/// The compressor options that a text stands for, in WEIR_COMPRESSION and on command lines: a
-/// compressor's name, or key=value pairs with commas between them, a list of numbers in brackets:
-/// "compressor=dgc,sparsity=[0.75,0.999]". Throws InvalidArgument for anything else, and for a key
-/// that comes twice. What keys and values mean is looked at when they are used.
+/// Parses the compressor options of WEIR_COMPRESSION and of command lines: a compressor's name, or
+/// key=value pairs with commas between them, a list of numbers in brackets:
+/// "compressor=dgc,sparsity=[0.75,0.999]". Throws InvalidArgument for any other text and for a
+/// repeated key. Keys and values are checked only when they are used.
 std::map<std::string, std::string> CompressionFromText(const std::string& text);
 
 }  // namespace weir

@@ -47,10 +47,10 @@ class Shape {
 
 /// A dense, contiguous, row-major tensor that somebody else owns. Copying copies the description.
 ///
-/// On a GPU, `data` is the device's address and `stream` the cudaStream_t (null: the default
-/// stream) in which the program works on the tensor: what that stream holds when the tensor is
-/// handed over is waited for, on the GPU, before it is read or written; and what the engine does to
-/// it is done when its handle is. A stream lives at least until then.
+/// On a GPU, `data` is a device address and `stream` the cudaStream_t (null: the default stream) in
+/// which the program works on the tensor. The GPU waits for everything in that stream at submission
+/// before the engine reads or writes the tensor. The engine's own work is done when the handle is.
+/// The stream must live until then.
 struct TensorView {
   void* data = nullptr;
   DType dtype = DType::kFloat32;
@@ -63,7 +63,7 @@ struct TensorView {
   std::span<std::byte> as_bytes() const { return {static_cast<std::byte*>(data), bytes()}; }
 };
 
-/// The same, read-only.
+/// A read-only TensorView.
 struct ConstTensorView {
   const void* data = nullptr;
   DType dtype = DType::kFloat32;
@@ -85,19 +85,19 @@ struct ConstTensorView {
   }
 };
 
-/// Gives the memory for a result whose shape is known only once the ranks have agreed. `rows[r]` is
-/// rank r's share of it, in rows of the first dimension (what exactly, says each operation); it is
-/// valid during the call. For an input on a GPU the memory is that GPU's, and counts as worked on
-/// by the input's stream.
+/// Returns memory for a result whose shape is known only once the ranks have agreed. `rows[r]` is
+/// rank r's share, in rows of the first dimension; each operation says what it counts. It is valid
+/// during the call. For an input on a GPU the memory must be on that GPU; the input's stream
+/// counts as the one that works on it.
 using AllocateOutput = std::function<void*(const Shape& shape, std::span<const std::int64_t> rows)>;
 
-/// Rows of rank `rank` when `rows` are dealt out evenly over `size` ranks, in rank order: the first
-/// rows % size ranks have one more.
+/// Number of rows of rank `rank` when `rows` are dealt out evenly over `size` ranks, in rank order:
+/// the first rows % size ranks have one more.
 constexpr std::int64_t RowsOfRank(std::int64_t rows, int rank, int size) {
   return rows / size + (rank < rows % size ? 1 : 0);
 }
 
-/// DType of a C++ type; fp16 and bf16 have none and are described by hand.
+/// The DType of a C++ type. fp16 and bf16 have no C++ type; describe them by hand.
 template <typename T>
 constexpr DType DTypeOf() {
   using U = std::remove_cv_t<T>;

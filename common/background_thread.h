@@ -4,11 +4,11 @@
 
 namespace weir {
 
-/// Lets the calling thread work behind the program's own: it gets its share of the cores, but when
-/// something wakes it, it takes a free core and never the one on which a running thread computes
-/// (SCHED_BATCH, sched(7)). Without this the kernel likes to run what a thread has woken in that
-/// thread's place, and what should overlap comes one after the other. Where it is not allowed, or
-/// the program has chosen a policy of its own, nothing changes.
+/// Lets the calling thread work behind the program's own. It gets its share of the cores, but when
+/// woken it takes a free core, never one on which a running thread computes (SCHED_BATCH,
+/// sched(7)). Without this the kernel tends to run a woken thread in the place of the one that woke
+/// it, so that work which should overlap runs one after the other. No effect where it is not
+/// allowed, or where the program has chosen a policy of its own.
 inline void WorkInBackground() {
   const sched_param none{};
   if (sched_getscheduler(0) == SCHED_OTHER) sched_setscheduler(0, SCHED_BATCH, &none);

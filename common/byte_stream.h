@@ -40,7 +40,7 @@ class ByteWriter {
   void PutBytes(std::span<const std::byte> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
-  /// Its length as u32, then the text.
+  /// Puts the length as u32, then the text.
   void PutString(const std::string& text) {
     Put(static_cast<std::uint32_t>(text.size()));
     PutBytes(std::as_bytes(std::span(text)));
@@ -53,8 +53,8 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads them back. Throws Corrupt, which begins with `what`, instead of reading past the end or
-/// allocating more than the bytes could fill. `bytes` and `what` outlive it.
+/// Reads plain values back. Throws Corrupt, whose text begins with `what`, instead of reading past
+/// the end or allocating more than the bytes could fill. `bytes` and `what` must outlive it.
 class ByteReader {
  public:
   ByteReader(std::span<const std::byte> bytes, std::string_view what) : rest_(bytes), what_(what) {}
@@ -81,7 +81,7 @@ class ByteReader {
     if (count != 0) std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
   }
-  /// A count of items that take at least `least` bytes each.
+  /// Reads a count of items that take at least `least` bytes each.
   std::uint32_t GetCount(std::size_t least) {
     const auto count = Get<std::uint32_t>();
     Need(count, least);

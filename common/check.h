@@ -10,9 +10,9 @@ namespace weir {
 
 }  // namespace weir
 
-/// An invariant of our own code. User input is answered with InvalidArgument instead.
+/// Checks an invariant of our own code. User input is answered with InvalidArgument instead.
 #define WEIR_CHECK(condition) \
   ((condition) ? void(0) : ::weir::CheckFailed(#condition, __FILE__, __LINE__))
-/// The same with a sentence that helps the reader of the message.
+/// Checks the same, with a sentence that helps the reader of the message.
 #define WEIR_CHECK_MSG(condition, detail) \
   ((condition) ? void(0) : ::weir::CheckFailed(#condition, __FILE__, __LINE__, (detail)))

@@ -9,8 +9,8 @@
 namespace weir {
 namespace {
 
-/// A list in brackets is one value, and a pattern in brackets part of its key:
-/// sparsity[fc*]=[0.75,0.9].
+/// Finds `wanted`. A list in brackets is one value, and a pattern in brackets part of its
+/// key: sparsity[fc*]=[0.75,0.9].
 std::size_t FindOutsideBrackets(std::string_view text, char wanted) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -25,15 +25,15 @@ bool HasOpenBracket(std::string_view text) {
   return std::ranges::count(text, '[') > std::ranges::count(text, ']');
 }
 
-/// What is wrong with an item of a list that is no option.
+/// Says why an item of a list is not an option.
 std::string FaultOf(std::string_view item) {
   const std::string quoted = "\"" + std::string(item) + "\"";
-  if (item.empty()) return "there is a comma with nothing before or behind it";
+  if (item.empty()) return "there is a comma with nothing before or after it";
   if (HasOpenBracket(item)) return "the bracket in " + quoted + " is not closed";
   const bool number = item.find_first_of("0123456789+-.") == 0;
   return quoted + " is not key=value" +
-         (number ? ": a list of numbers stands in brackets, as in sparsity=[0.75,0.999]"
-                 : ": where that is a compressor, write compressor=" + std::string(item));
+         (number ? ": write a list of numbers in brackets, as in sparsity=[0.75,0.999]"
+                 : ": if that is a compressor, write compressor=" + std::string(item));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::map<std::string, std::string> CompressionFromText(const std::string& text) 
     const std::string_view item = rest.substr(0, FindOutsideBrackets(rest, ','));
     const std::size_t equals = FindOutsideBrackets(item, '=');
     if (equals == std::string_view::npos || equals == 0 || HasOpenBracket(item)) {
-      throw InvalidArgument("\"" + text + "\" is no list of compression options: " +
+      throw InvalidArgument("\"" + text + "\" is not a list of compression options: " +
                             (text.empty() ? "it is empty" : FaultOf(item)));
     }
     const std::string key(item.substr(0, equals));

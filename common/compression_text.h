@@ -5,8 +5,8 @@
 
 namespace weir {
 
-/// Compression options as people write them: what CompressionFromText (weir/settings.h) takes for
-/// these, lists in brackets.
+/// Writes compression options as people do: text that CompressionFromText (weir/settings.h) reads
+/// back as these, lists in brackets.
 std::string CompressionText(const std::map<std::string, std::string>& options);
 
 }  // namespace weir

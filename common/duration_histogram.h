@@ -5,9 +5,9 @@
 
 namespace weir {
 
-/// How often which duration occurred, in bounded memory: at most 2,176 classes, each 1/64 of a
-/// power of two wide, so that a quantile is right within 0.8 %. From a microsecond to five hours;
-/// what is shorter or longer counts as that. Not thread-safe.
+/// Counts durations in bounded memory: at most 2,176 classes, each 1/64 of a power of two wide, so
+/// that a quantile is right within 0.8 %. The range is a microsecond to five hours; shorter and
+/// longer durations count as its ends. Not thread-safe.
 class DurationHistogram {
  public:
   static constexpr int kClasses = 34 * 64;
@@ -18,9 +18,9 @@ class DurationHistogram {
   void Merge(const DurationHistogram& other);
 
   std::uint64_t count() const { return count_; }
-  /// The duration that a fraction `quantile` of all, at least one, do not exceed; 0 of none.
+  /// Shortest duration that a fraction `quantile` of all, at least one, do not exceed; 0 if empty.
   double QuantileSeconds(double quantile) const;
-  /// Those that are not empty, for who writes them down.
+  /// The classes that are not empty, for writing them down.
   const std::map<int, std::uint64_t>& classes() const { return classes_; }
 
   static int ClassOf(std::int64_t ns);

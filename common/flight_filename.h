@@ -4,7 +4,7 @@
 
 namespace weir {
 
-/// Whether ranks whose Settings::flight_filename this is keep flight recordings.
+/// Returns true if ranks with this Settings::flight_filename keep flight recordings.
 inline bool KeepsFlightRecordings(std::string_view filename) {
   return !filename.empty() && filename != "none";
 }

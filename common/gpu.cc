@@ -37,7 +37,7 @@ GpuScope::~GpuScope() {
   try {
     gpu_.api().make_current(before_);
   } catch (const std::exception&) {
-    return;  // The program's next call of CUDA's says the same.
+    return;  // The program's next CUDA call says the same.
   }
 }
 

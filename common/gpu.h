@@ -13,14 +13,14 @@
 #include "weir/device.h"
 #include "weir/error.h"
 
-/// GPUs as the engine uses them: whatever belongs to one, and is given back. All of it throws
-/// std::runtime_error with what CUDA says.
+/// GPUs as the engine uses them: resources that belong to one and are given back to it. All calls
+/// throw std::runtime_error with CUDA's message.
 namespace weir {
 
 /// A GPU that can be used. Thread-safe.
 class Gpu {
  public:
-  /// `wake`: called, by a thread of CUDA's, when a GpuSignal was given; may be empty.
+  /// `wake` is called by one of CUDA's threads when a GpuSignal was given; may be empty.
   Gpu(const GpuLibrary& library, int device, std::function<void()> wake = nullptr)
       : library_(library),
         device_(device),
@@ -30,7 +30,7 @@ class Gpu {
   const GpuLibrary& library() const { return library_; }
   const GpuApi& api() const { return *library_.api(); }
   int device() const { return device_; }
-  /// Of no other GPU of any machine (GpuApi::identify_device).
+  /// Name of the GPU, unique over all machines (GpuApi::identify_device).
   const std::string& name() const { return name_; }
   void Wake() const {
     if (wake_) wake_();
@@ -39,18 +39,18 @@ class Gpu {
  private:
   const GpuLibrary& library_;
   const int device_;
-  const std::string name_;  ///< Kept, as CUDA takes its time to tell.
+  const std::string name_;  ///< Kept, because CUDA is slow to tell it.
   const std::function<void()> wake_;
 };
 
-/// Those of this process, found when one is first needed. Thread-safe.
+/// The GPUs of this process, each found when first needed. Thread-safe.
 class Gpus {
  public:
-  /// `path` of libweir_cuda.so; empty: the one of this installation. `wake` as of each Gpu.
+  /// `path` is libweir_cuda.so's; empty: this installation's. `wake` goes to each Gpu.
   Gpus(std::string path, std::function<void()> wake)
       : path_(std::move(path)), wake_(std::move(wake)) {}
-  /// Lives as long as this. Throws InvalidArgument about `what`, which lies there, where there is
-  /// no such GPU or no library.
+  /// The result lives as long as this object. Throws InvalidArgument about `what`, which lies on
+  /// the device, when there is no such GPU or no library.
   const Gpu& At(Device device, const std::string& what, const ErrorContext& where);
 
  private:
@@ -61,17 +61,17 @@ class Gpus {
   std::map<int, std::unique_ptr<Gpu>> gpus_;
 };
 
-/// While one lives, the GPU is the calling thread's current device.
+/// Makes the GPU the calling thread's current device for the life of this object.
 class GpuScope {
  public:
   explicit GpuScope(const Gpu& gpu);
-  /// What was current before is so again, but on the engine's own threads: they had chosen nothing,
-  /// and CUDA's default, GPU 0, would be given a context by it.
+  /// Restores the device that was current before, except on the engine's own threads. Those had
+  /// chosen none, and restoring CUDA's default would create a context on GPU 0.
   ~GpuScope();
   GpuScope(const GpuScope&) = delete;
   GpuScope& operator=(const GpuScope&) = delete;
 
-  /// The calling thread is the engine's own.
+  /// Marks the calling thread as the engine's own.
   static void OwnThisThread();
 
  private:
@@ -79,8 +79,8 @@ class GpuScope {
   const int before_;
 };
 
-/// Calls release(api) on the GPU. What cannot be given back, as the GPU has failed, has told its
-/// error before.
+/// Calls release(api) on the GPU. Errors are ignored: the GPU has failed, and
+/// its error was reported before.
 template <typename Release>
 void GiveBack(const Gpu& gpu, const Release& release) {
   try {

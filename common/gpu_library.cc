@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kGpuLibraryName = "libweir_cuda.so";
 
-/// The folder of the library, or the program, that has this function.
+/// Returns the folder of the library, or the program, that contains this function.
 std::filesystem::path OwnFolder() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<const void*>(&OwnFolder), &info) == 0) return {};
@@ -35,27 +35,27 @@ GpuLibrary GpuLibrary::Load(const std::string& given) {
   const std::string path = given.empty() ? OwnPath() : given;
   GpuLibrary library;
   if (!std::filesystem::exists(path)) {
-    library.trouble_ = "there is no " + path + ": " +
-                       (given.empty() ? "build it with the preset cuda, which takes nvcc"
-                                      : "set WEIR_GPU_LIBRARY to where it is, or leave it out");
+    library.trouble_ = "cannot find " + path + ": " +
+                       (given.empty() ? "build it with the preset cuda, which needs nvcc"
+                                      : "set WEIR_GPU_LIBRARY to its path, or unset it");
     return library;
   }
   if (library.trouble_ = DamageOf(path); !library.trouble_.empty()) return library;
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     library.trouble_ = "it cannot be loaded (" + std::string(dlerror()) + ")";
-    if (!given.empty()) library.trouble_ += ": WEIR_GPU_LIBRARY has to name libweir_cuda.so";
+    if (!given.empty()) library.trouble_ += ": WEIR_GPU_LIBRARY must name libweir_cuda.so";
     return library;
   }
   using Entry = const GpuApi* (*)();
   const auto entry = reinterpret_cast<Entry>(dlsym(handle, "weir_gpu_api"));
   if (entry == nullptr) {
-    library.trouble_ = path + " is no library of Weir's: it has no weir_gpu_api";
+    library.trouble_ = path + " is not a library of Weir: it has no weir_gpu_api";
     return library;
   }
   const GpuApi* const api = entry();
   if (api == nullptr || api->version != GpuApi::kVersion) {
-    library.trouble_ = path + " is of another version of Weir: build and install both together";
+    library.trouble_ = path + " is from another version of Weir: build and install both together";
     return library;
   }
   library.handle_ = handle;

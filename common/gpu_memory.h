@@ -7,7 +7,7 @@
 
 namespace weir {
 
-/// Where one of several things in such memory begins behind others of so many bytes: at a line.
+/// Offset, rounded up to a cache line, of the next part of such memory behind so many bytes.
 constexpr std::size_t NextLine(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// Memory of a GPU, or of the host for copies to and from it; not initialised.
@@ -21,7 +21,7 @@ class GpuMemory {
   GpuMemory(GpuMemory&& other) noexcept { *this = std::move(other); }
   GpuMemory& operator=(GpuMemory&& other) noexcept;
 
-  /// Makes room for so many bytes, if there is less; what was there is lost.
+  /// Makes room for so many bytes if there is less; the content is then lost.
   void Reserve(const Gpu& gpu, Kind kind, std::size_t bytes) {
     if (size_ < bytes) *this = GpuMemory(gpu, kind, bytes);
   }

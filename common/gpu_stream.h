@@ -15,9 +15,9 @@ class GpuEvent {
   GpuEvent(const GpuEvent&) = delete;
   GpuEvent& operator=(const GpuEvent&) = delete;
 
-  /// Stands for all that the stream, this GPU's, holds now.
+  /// Marks the end of all work that the stream, one of this GPU's, holds now.
   void Record(void* stream);
-  /// Waits, asleep, until that is done.
+  /// Waits, asleep, until that work is done.
   void Await() const;
   void* handle() const { return event_; }
 
@@ -36,13 +36,13 @@ class GpuStream {
 
   void* handle() const { return stream_; }
   const Gpu& gpu() const { return gpu_; }
-  /// What is given from here on waits for what the event stands for.
+  /// Makes later work wait for the event's work.
   void WaitFor(const GpuEvent& event);
-  /// Between host and device, either way.
+  /// Copies between host and device, either way.
   void Copy(void* to, const void* from, std::size_t bytes);
-  /// Waits, asleep, until all is done that was given.
+  /// Waits, asleep, until all work given so far is done.
   void Await();
-  /// Throws what CUDA says if the GPU has failed; waits for nothing.
+  /// Throws CUDA's error if the GPU has failed; does not wait.
   void Check() const;
 
  private:
@@ -51,11 +51,11 @@ class GpuStream {
   GpuEvent end_;
 };
 
-/// Tells, without waiting, whether a stream has come so far, and wakes who asks (Gpu::Wake). Given
-/// for one place at a time. Lives until that is reached: its stream must have been awaited.
+/// Tells, without waiting, whether a stream has come so far, and calls Gpu::Wake when it has. Given
+/// for one place at a time. Must live until that place is reached, so wait for its stream.
 class GpuSignal {
  public:
-  /// Reached once all is done that the stream holds now.
+  /// Signals once all work that the stream holds now is done.
   void Give(GpuStream& stream);
   /// Thread-safe.
   bool reached() const { return reached_.load(std::memory_order_acquire); }

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 /// IEEE 754 binary16 and bfloat16 in software, one value at a time (arrays: common/half_array.h).
-/// Conversions to 16 bits round to nearest, ties to even, overflow to inf; a NaN stays a NaN, made
-/// quiet, with the upper bits of its payload. Bit for bit what F16C does, on every machine; the
+/// Conversions to 16 bits round to nearest, ties to even, overflow to inf. A NaN stays a NaN, made
+/// quiet, with the upper bits of its payload. Bit for bit the same as F16C, on every machine; the
 /// only assumption is the default rounding mode. Compiles without branches. constexpr, so that nvcc
 /// compiles the same for the device (--expt-relaxed-constexpr).
 namespace weir {

@@ -17,7 +17,7 @@ using Tag16 = hn::Rebind<std::uint16_t, Tag32>;
 using TagF = hn::RebindToFloat<Tag32>;
 using Vec32 = hn::Vec<Tag32>;
 
-// Each of these is its scalar namesake in common/half.h, line by line.
+// Each function is its scalar namesake in common/half.h, line by line.
 
 HWY_INLINE Vec32 HalfToFloatBits(Vec32 half) {
   const Tag32 d;
@@ -65,7 +65,7 @@ HWY_INLINE Vec32 FloatBitsToBFloat16(Vec32 bits) {
   return hn::IfThenElse(is_nan, hn::Or(upper, hn::Set(d, 0x0040)), rounded);
 }
 
-/// Converts whole vectors and returns how many elements that were; the rest is the scalar code's.
+/// Converts whole vectors and returns their number of elements; the scalar code does the rest.
 template <class Convert>
 std::size_t Widen(std::span<const std::uint16_t> in, float* out, Convert convert) {
   const Tag32 d;

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// When something of each peer last arrived, by the wall clock, within a few milliseconds. SetPeers
-/// comes before anybody else; then one thread notes and any thread reads.
+/// Time at which data from each peer last arrived, by the wall clock, within a few milliseconds.
+/// SetPeers is called first; then one thread notes and any thread reads.
 class LastHeard {
  public:
   void SetPeers(int peers) {
@@ -19,12 +19,12 @@ class LastHeard {
 
   void Note(int peer) {
     timespec now{};
-    // A tenth of the price of the exact one, for each message.
+    // A tenth of the price of the exact clock, for each message.
     clock_gettime(CLOCK_REALTIME_COARSE, &now);
     At(peer).store(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec,
                    std::memory_order_relaxed);
   }
-  /// Since 1970; 0: never.
+  /// Seconds since 1970; 0: never.
   double Seconds(int peer) const {
     return static_cast<double>(At(peer).load(std::memory_order_relaxed)) * 1e-9;
   }

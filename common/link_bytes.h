@@ -7,16 +7,16 @@
 
 namespace weir {
 
-/// Between which places a message travels.
+/// The two ends of a message.
 enum class Link : std::uint8_t {
   kIntra,    ///< Two ranks of one host, or a rank and itself.
   kInter,    ///< Two hosts.
-  kUnknown,  ///< Nobody has told which processes share a host.
+  kUnknown,  ///< Unknown which processes share a host.
 };
 inline constexpr int kLinkCount = 3;
 
-/// Bytes of messages that have completed, by Link. Any thread may read; relaxed, so that nothing is
-/// ordered by it.
+/// Bytes of completed messages, by Link. Any thread may read.
+/// Relaxed: reading orders nothing else.
 struct LinkBytes {
   std::array<std::atomic<std::uint64_t>, kLinkCount> sent{};
   std::array<std::atomic<std::uint64_t>, kLinkCount> received{};

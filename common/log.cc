@@ -19,7 +19,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 
 thread_local int rank_of_thread = -1;
 
-/// The rank of the thread that writes, or of the process where threads have none of their own.
+/// Prints the rank of the thread that writes, or of the process if the thread has none.
 class RankFlag : public spdlog::custom_flag_formatter {
  public:
   explicit RankFlag(int rank) : rank_(rank) {}
@@ -51,7 +51,7 @@ std::shared_ptr<spdlog::logger> MakeLogger() {
   return logger;
 }
 
-// The registry's logger, without its lock on every message.
+// Returns the registry's logger, without its lock on every message.
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = MakeLogger();
   return *logger;

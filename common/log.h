@@ -16,14 +16,14 @@ namespace weir {
 ///   LogWarning("tensor {} was not submitted by ranks {}", name, ranks);
 class Log {
  public:
-  /// Sets the level and what each line begins with: time, rank, host. Rank 0 also writes the
-  /// settings' warnings and, at level info, where each setting came from.
+  /// Sets the level and the beginning of each line: time, rank, host. Rank 0 also writes the
+  /// settings' warnings and, at level info, the source of each setting.
   static void Configure(const Settings& settings, int rank, const std::string& host);
 
-  /// Lines of the calling thread name this rank: for ranks that share a process.
+  /// Puts this rank on lines of the calling thread, for ranks that share a process.
   static void SetRankOfThread(int rank);
 
-  /// Whether a message of this level would be written; for messages that are costly to make.
+  /// True if a message of this level would be written; for messages that are costly to make.
   static bool Enabled(LogLevel level);
 
   static void Write(LogLevel level, std::string_view message);

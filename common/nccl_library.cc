@@ -35,7 +35,7 @@ NcclLibrary NcclLibrary::Load(const std::string& path) {
   using GetVersion = int (*)(int*);
   const auto get_version = reinterpret_cast<GetVersion>(library.Find("ncclGetVersion"));
   if (get_version == nullptr) {
-    library.trouble_ = name + " is no NCCL: it has no ncclGetVersion";
+    library.trouble_ = name + " is not NCCL: it has no ncclGetVersion";
     return library;
   }
   int version = 0;

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// The number that `text`, all of it, writes in the C locale; nothing for any other text, spaces
-/// and a leading "+" included, and for one that T cannot hold.
+/// Reads the number that `text`, all of it, writes in the C locale. Returns nothing for any other
+/// text, spaces and a leading "+" included, and for a number that T cannot hold.
 template <typename T>
 std::optional<T> ParseNumber(std::string_view text) {
   T value{};

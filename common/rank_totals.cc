@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-/// One list of the numbers serves writing, reading and adding. Calls visit(name, member).
+/// Calls visit(name, member) for each number: one list serves writing, reading and adding.
 template <typename Visit>
 void ForEachNumber(const Visit& visit) {
   visit("duration_ns", &RankTotals::duration_ns);
@@ -40,7 +40,7 @@ std::string ToText(const RankTotals& totals) {
     classes.push_back({number, count});
   }
   json["stalled"] = totals.stalled;
-  // A name need not be UTF-8; what is not is shown replaced.
+  // A name need not be UTF-8; invalid bytes are replaced.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

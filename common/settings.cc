@@ -28,7 +28,7 @@ Environment ProcessEnvironment() {
   return environment;
 }
 
-/// Where a row may be read from, most important first, and whether the value is to be inverted.
+/// Lists a row's variables, most important first, each with whether to invert its value.
 std::vector<std::pair<std::string, bool>> Spellings(const SettingRow& row) {
   std::vector<std::pair<std::string, bool>> spellings = {{row.variable(), false}};
   if (!row.alias.empty()) {
@@ -43,7 +43,7 @@ void Invert(const SettingRow& row, Settings& settings) {
   settings.*member = !(settings.*member);
 }
 
-/// "WEIR_CYCLE_TIME=--cycle-time-ms" lines: which of weirrun's options gave a variable its value.
+/// Reads lines "WEIR_CYCLE_TIME=--cycle-time-ms": a variable, and the option that set it.
 std::map<std::string, std::string> LauncherOrigins(const Environment& environment) {
   std::map<std::string, std::string> origins;
   const auto found = environment.find(supervision::kOriginsVariable);
@@ -79,12 +79,12 @@ Settings Settings::FromEnvironment(const Environment& environment) {
       break;
     }
   }
-  // A rank that believed it alone would wait for ranks, or leave them waiting.
+  // A rank that believed itself alone would wait for ranks, or leave them waiting.
   if (settings.servers > 0 && environment.contains(supervision::kOriginsVariable) &&
       !origins.contains("WEIR_SERVERS")) {
     throw InvalidArgument(
-        "WEIR_SERVERS is set by weirrun --servers, which starts them, and by nobody else: give "
-        "that option, and leave the variable alone");
+        "only weirrun --servers may set WEIR_SERVERS, as it starts the servers: give that option, "
+        "and do not set the variable");
   }
   settings.warnings_ = UnknownVariables(environment, known);
   const std::vector<std::string> ignored = IgnoredHorovodVariables(environment, known);

@@ -224,7 +224,7 @@ std::vector<SettingRow> MakeTable() {
 }
 
 // "WEIR_TEST_" is for the project's own tests, WEIR_MPIEXEC for weirrun, WEIR_RUN_PROGRAM for
-// weir.run; the rest is set by weirrun and its supervisors.
+// weir.run; weirrun and its supervisors set the rest.
 constexpr std::array<std::string_view, 5> kInternalPrefixes = {
     "WEIR_SUPERVISOR_", "WEIR_LAUNCHER_", "WEIR_TEST_", "WEIR_MPIEXEC", "WEIR_RUN_PROGRAM"};
 

@@ -13,8 +13,8 @@
 #include "common/settings_table.h"
 #include "weir/error.h"
 
-// Text to value and back for every type of setting. A ParseValue that answers nothing means "not
-// allowed"; the one place that knows the variable turns that into the error.
+// Turns text into a value and back, for every type of setting. A ParseValue that returns nothing
+// means "not allowed"; the one place that knows the variable makes the error.
 namespace weir {
 namespace {
 

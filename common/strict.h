@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// What strict settings make of something that would otherwise be ignored, or done in another way
-/// than asked.
+/// The error that strict settings throw for anything that would otherwise be ignored, or
+/// done in another way than asked.
 inline InvalidArgument StrictError(const std::string& what, ErrorContext context = {}) {
   return InvalidArgument("strict settings (--strict, WEIR_STRICT): " + what, std::move(context));
 }

@@ -21,7 +21,7 @@ std::uint32_t GetU32(std::string_view bytes) {
   throw Corrupt("supervision message: " + what, {.tensor = {}, .ranks = {}, .phase = "supervise"});
 }
 
-/// Length of the body of the frame that `bytes` (at least four) begins with.
+/// Returns the length of the body of the frame that `bytes` (at least four) begins with.
 std::size_t BodyLength(std::string_view bytes) {
   const std::size_t length = GetU32(bytes);
   if (length < kBodyHeader || length > kMaxFrame - 4) {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-/// What weirrun, the supervisor of each rank and the engine inside the rank say to each other:
+/// Messages between weirrun, the supervisor of each rank, and the engine inside the rank:
 ///
 ///     engine  <- Unix socket ->  supervisor  <- TCP ->  weirrun
 ///
@@ -30,19 +30,19 @@ inline constexpr char kProtocolVariable[] = "WEIR_SUPERVISOR_PROTOCOL";  ///< kV
 inline constexpr char kAddressesVariable[] = "WEIR_LAUNCHER_ADDRESSES";  ///< "ip:port,ip:port"
 inline constexpr char kTokenVariable[] = "WEIR_LAUNCHER_TOKEN";
 inline constexpr char kGraceVariable[] = "WEIR_LAUNCHER_GRACE_SECONDS";
-/// The process whose end ends the job: that of weir.run, which nobody else could tell.
+/// The process whose end ends the job: that of weir.run. Only weir.run can tell it.
 inline constexpr char kParentVariable[] = "WEIR_LAUNCHER_PARENT";
-/// The job's hosts and how many ranks each one has, for people: "a:2,b:1".
+/// The job's hosts and the number of ranks on each, for people: "a:2,b:1".
 inline constexpr char kHostsVariable[] = "WEIR_LAUNCHER_HOSTS";
-/// Where weirrun got the settings from, for people: lines "WEIR_CYCLE_TIME=--cycle-time-ms".
+/// Sources of the settings that weirrun gave, for people: lines "WEIR_CYCLE_TIME=--cycle-time-ms".
 inline constexpr char kOriginsVariable[] = "WEIR_LAUNCHER_ORIGINS";
 
-/// In brackets the fields that a message uses. `rank` is the rank that the message is about.
+/// A message of the protocol. Brackets list the fields it uses; `rank` is the rank it is about.
 enum class MessageType : std::uint8_t {
   // Supervisor to weirrun.
   kHello = 1,    ///< First message [rank, code = kVersion, text = token].
   kOutputHello,  ///< First message of the second connection, which carries output [as kHello].
-  kOutput,       ///< What the program wrote [code = 1 stdout, 2 stderr; text = any bytes].
+  kOutput,       ///< Output of the program [code = 1 stdout, 2 stderr; text = any bytes].
   kExited,       ///< The program ended by itself [code = wait status; text = why it did not start].
   kStopped,      ///< The program ended because its supervisor ended it [code = wait status].
   // weirrun to supervisor.
@@ -54,17 +54,17 @@ enum class MessageType : std::uint8_t {
   kHeartbeat,
   // From an engine, through its supervisor, to weirrun, which fills in the rank.
   kAttach,         ///< An engine is being made and waits for the others.
-  kJoined,         ///< It has met all others and listens.
+  kJoined,         ///< The engine has met all others and listens.
   kLeave,          ///< The rank leaves in good order.
-  kFinalizing,     ///< It would finalise MPI, and waits for kFinalize.
+  kFinalizing,     ///< The rank would finalise MPI, and waits for kFinalize.
   kAbort,          ///< The rank ends the job [text = reason]; then to all other engines.
-  kStatusRequest,  ///< Then to all engines.
-  kStatus,         ///< What the rank is doing [text]; then to the engine of rank 0.
-  kTotals,         ///< What its steps have taken so far [text]: common/rank_totals.h.
+  kStatusRequest,  ///< From an engine; then to all engines.
+  kStatus,         ///< Current work of the rank [text]; then to the engine of rank 0.
+  kTotals,         ///< Totals of its steps so far [text]: common/rank_totals.h.
   // To engines.
   kFinalize,      ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
   kPeerLost,      ///< A rank died [rank, host, text = how].
-  kRecordFlight,  ///< Write a flight recording [code = 1, 2, ...: which time this is].
+  kRecordFlight,  ///< Write a flight recording [code = 1, 2, ...: its number].
   kLauncherLost,  ///< From the supervisor itself.
   kLast = kLauncherLost,
 };
@@ -77,24 +77,24 @@ struct Message {
   std::string text{};
 };
 
-/// The frame of a message. A host or text beyond its limit is cut.
+/// Returns the frame of a message. A host or text beyond its limit is cut.
 std::string Encode(const Message& message);
 
-/// The message of exactly one whole frame. Throws Corrupt when it is anything else.
+/// Reads the message of exactly one whole frame. Throws Corrupt for anything else.
 Message Decode(std::string_view frame);
 
-/// Takes a byte stream apart into messages. Holds at most one frame and what one Append gave. Not
-/// thread-safe.
+/// Takes a byte stream apart into messages. Holds at most one frame and the bytes
+/// of one Append. Not thread-safe.
 class Decoder {
  public:
   void Append(std::string_view bytes) { buffer_.append(bytes); }
-  /// The next whole message, if there is one. Throws Corrupt when the bytes are no message; the
-  /// stream is then of no more use.
+  /// Returns the next whole message, if there is one. Throws Corrupt when the bytes are not a
+  /// message; the stream is useless after that.
   std::optional<Message> Next();
 
  private:
   std::string buffer_;
-  std::size_t begin_ = 0;  // Of what Next has not yet returned.
+  std::size_t begin_ = 0;  // Begin of the bytes that Next has not yet returned.
 };
 
 }  // namespace weir::supervision

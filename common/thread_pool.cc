@@ -21,7 +21,7 @@ ThreadPool::~ThreadPool() = default;
 
 namespace {
 
-/// Calls one part and keeps what it throws.
+/// Calls one part and keeps its exception.
 template <typename Loop>
 std::exception_ptr Attempt(const Loop& loop, int part) {
   try {

@@ -14,9 +14,9 @@
 
 namespace weir {
 
-/// A fixed set of threads that share the parts of one loop. The caller of a loop works too, and
-/// parts are claimed one by one, so a thread that wakes late or is interrupted only does less.
-/// Loops allocate nothing.
+/// A fixed set of threads that share the parts of one loop. The caller of a loop works
+/// too. Parts are claimed one by one, so a thread that wakes late or is interrupted only
+/// does less. Loops allocate nothing.
 ///
 /// Thread-safe: loops of several callers take turns. A loop must not start another loop on the same
 /// pool (it would wait for itself).
@@ -31,8 +31,8 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  /// Calls `function(part)` once for each part in [0, parts) and returns when all have returned.
-  /// What a part throws does not stop the others; the first exception is rethrown at the end.
+  /// Calls `function(part)` once for each part in [0, parts) and returns when all have returned. An
+  /// exception of one part does not stop the others; the first one is rethrown at the end.
   template <typename Function>
   void ParallelFor(int parts, Function&& function) {
     using Target = std::remove_reference_t<Function>;
@@ -56,7 +56,7 @@ class ThreadPool {
 
   std::mutex turn_;  ///< Held by the caller whose loop runs.
 
-  std::mutex mutex_;  ///< Guards what follows, but for next_part_.
+  std::mutex mutex_;  ///< Guards all members below, except next_part_.
   std::condition_variable_any wake_;
   std::condition_variable idle_;
   Loop loop_;

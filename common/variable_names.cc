@@ -12,7 +12,7 @@
 namespace weir {
 namespace {
 
-// Horovod's, without "HOROVOD_", that change what it does.
+// Variables of Horovod, without "HOROVOD_", that change its behaviour.
 constexpr std::array<std::string_view, 24> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "AUTOTUNE",
                                                         "AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
@@ -37,7 +37,7 @@ constexpr std::array<std::string_view, 24> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "NUM_NCCL_STREAMS",
                                                         "THREAD_AFFINITY",
                                                         "TORUS_ALLREDUCE"};
-// What its launcher tells its ranks, what its installation reads, and what is done here anyway.
+// Variables that Horovod's launcher sets or installation reads, or that ask for a default here.
 constexpr std::array<std::string_view, 12> kFacts = {
     "BUILD_ARCH_FLAGS",     "BUILD_CUDA_CC_LIST", "CROSS_RANK", "CROSS_SIZE",
     "DYNAMIC_PROCESS_SETS", "HOSTNAME",           "LOCAL_RANK", "LOCAL_SIZE",
@@ -50,7 +50,7 @@ bool IsFact(std::string_view name) {
          std::ranges::any_of(kFactPrefixes, [&](auto prefix) { return name.starts_with(prefix); });
 }
 
-/// The name without "HOROVOD_"; empty when it is another's.
+/// Returns the name without "HOROVOD_"; empty when it does not begin so.
 std::string_view HorovodName(std::string_view variable) {
   constexpr std::string_view kPrefix = "HOROVOD_";
   return variable.starts_with(kPrefix) ? variable.substr(kPrefix.size()) : std::string_view();
@@ -80,7 +80,7 @@ std::vector<std::string> UnknownVariables(const Environment& environment,
     if (horovod.empty() && !name.starts_with("WEIR_")) continue;
     if (IsInternalVariable(name) || IsFact(horovod)) continue;
     if (std::ranges::find(candidates, name) != candidates.end()) continue;
-    // A slip in a name leaves its prefix alone.
+    // A slip in a name leaves its prefix intact.
     std::vector<std::string> alike;
     std::ranges::copy_if(candidates, std::back_inserter(alike), [&](const std::string& candidate) {
       return candidate.starts_with(horovod.empty() ? "WEIR_" : "HOROVOD_");

@@ -8,8 +8,8 @@
 
 namespace weir {
 
-/// A number of a JSON text that comes from elsewhere. What nlohmann's get() does with one that is
-/// no whole number, or does not fit, is not defined: here it is an std::invalid_argument.
+/// Reads a number of a JSON text from elsewhere. nlohmann's get() is undefined for a number that is
+/// not whole or does not fit; this throws std::invalid_argument instead.
 template <std::integral T>
 T WholeNumber(const nlohmann::json& value) {
   if (value.is_number_unsigned() && std::in_range<T>(value.get<std::uint64_t>())) {
@@ -19,7 +19,7 @@ T WholeNumber(const nlohmann::json& value) {
       std::in_range<T>(value.get<std::int64_t>())) {
     return static_cast<T>(value.get<std::int64_t>());
   }
-  throw std::invalid_argument("a whole number is meant, and not " + value.dump());
+  throw std::invalid_argument("expected a whole number, not " + value.dump());
 }
 
 }  // namespace weir

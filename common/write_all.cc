@@ -12,7 +12,7 @@ int WriteAll(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t n = write(fd, text.data(), text.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) {  // Whoever shares the terminal has made it non-blocking.
+    if (n < 0 && errno == EAGAIN) {  // A process that shares the terminal has made it non-blocking.
       pollfd wait{.fd = fd, .events = POLLOUT, .revents = 0};
       poll(&wait, 1, -1);
       continue;

@@ -4,8 +4,8 @@
 
 namespace weir {
 
-/// All of a text, however many calls it takes; waits where the descriptor does not block. Returns
-/// errno of the first failure, 0 for success: a part of it may be written then.
+/// Writes all of a text, in as many calls as it takes; waits where the descriptor is non-blocking.
+/// Returns errno of the first failure (a part may be written then), 0 for success.
 int WriteAll(int fd, std::string_view text);
 
 }  // namespace weir

@@ -41,8 +41,8 @@ TEST(LibraryFile, ThatIsNoFileIsRefused) {
   const std::string pipe = testing::TempDir() + "weir_pipe.so";
   std::filesystem::remove(pipe);
   ASSERT_EQ(mkfifo(pipe.c_str(), S_IRUSR | S_IWUSR), 0);
-  EXPECT_THAT(DamageOf(pipe), HasSubstr("is no file"));
-  EXPECT_THAT(DamageOf(testing::TempDir()), HasSubstr("is no file"));
+  EXPECT_THAT(DamageOf(pipe), HasSubstr("is not a file"));
+  EXPECT_THAT(DamageOf(testing::TempDir()), HasSubstr("is not a file"));
   std::filesystem::remove(pipe);
 }
 

@@ -17,7 +17,7 @@ TEST(NcclLibrary, ThatIsNotThereIsNamed) {
 }
 
 TEST(NcclLibrary, ThatIsNoFileIsNotLoaded) {
-  EXPECT_THAT(NcclLibrary::Load(testing::TempDir()).trouble(), HasSubstr("is no file"));
+  EXPECT_THAT(NcclLibrary::Load(testing::TempDir()).trouble(), HasSubstr("is not a file"));
 }
 
 TEST(NcclLibrary, ThatIsTooOldSaysWhatIsNeeded) {
@@ -30,7 +30,7 @@ TEST(NcclLibrary, ThatIsTooOldSaysWhatIsNeeded) {
 TEST(NcclLibrary, ThatIsAnotherLibraryIsRefused) {
   const NcclLibrary library = NcclLibrary::Load(WEIR_TEST_OLD_GPU_LIBRARY);
   EXPECT_EQ(library.version(), 0);
-  EXPECT_THAT(library.trouble(), HasSubstr("is no NCCL"));
+  EXPECT_THAT(library.trouble(), HasSubstr("is not NCCL"));
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(Settings, ABadValueIsAnErrorThatNamesVariableValueAndWhatIsAllowed) {
 
 TEST(Settings, WhatIsWrongWithAListOfCompressionOptionsIsNamed) {
   const auto fault = [](const std::string& text) { return ErrorOf({{"WEIR_COMPRESSION", text}}); };
-  EXPECT_THAT(fault("k=1,"), HasSubstr("a comma with nothing before or behind it"));
+  EXPECT_THAT(fault("k=1,"), HasSubstr("a comma with nothing before or after it"));
   EXPECT_THAT(fault("k=1,k=2"), HasSubstr("gives k twice; give each key once"));
   EXPECT_THAT(fault("dgc,density=0.01"), HasSubstr("write compressor=dgc"));
   EXPECT_THAT(fault("sparsity=0.75,0.9"), HasSubstr("\"0.9\" is not key=value: a list of numbers"));
@@ -145,7 +145,7 @@ TEST(Settings, ServersAreTheLaunchersToStart) {
   EXPECT_EQ(Settings::FromEnvironment(with_option).servers, 2);
   EXPECT_EQ(Settings::FromEnvironment({{"WEIR_SERVERS", "2"}}).servers, 2) << "without weirrun";
   EXPECT_THAT(ErrorOf({{"WEIR_SERVERS", "2"}, {"WEIR_LAUNCHER_ORIGINS", ""}}),
-              HasSubstr("WEIR_SERVERS is set by weirrun --servers"));
+              HasSubstr("only weirrun --servers may set WEIR_SERVERS"));
 }
 
 TEST(Settings, TheTextOfCompressionOptionsGivesThemBack) {

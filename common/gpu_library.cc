@@ -35,7 +35,7 @@ GpuLibrary GpuLibrary::Load(const std::string& given) {
   const std::string path = given.empty() ? OwnPath() : given;
   GpuLibrary library;
   if (!std::filesystem::exists(path)) {
-    library.trouble_ = "cannot find " + path + ": " +
+    library.trouble_ = "there is no " + path + ": " +
                        (given.empty() ? "build it with the preset cuda, which needs nvcc"
                                       : "set WEIR_GPU_LIBRARY to its path, or unset it");
     return library;

@@ -10,22 +10,22 @@
 
 namespace weir {
 
-/// Numbers to bytes and back, without memory: what one tensor's compressor sends. Made for a tensor
-/// (a random codec needs its name), but holds nothing that changes, so all of it is thread-safe.
-/// Compressors (compression/memory/) put the remembering around it.
+/// Turns numbers into bytes and back, without memory: the bytes that one tensor's compressor sends.
+/// Made for one tensor (a random codec needs its name) but without mutable state, so thread-safe.
+/// Compressors (compression/memory/) put memory around it.
 class Codec {
  public:
   virtual ~Codec() = default;
 
-  /// Upper bound of what Encode writes for n values, equal on all ranks.
+  /// Upper bound of Encode's bytes for n values, equal on all ranks.
   virtual std::size_t MaxEncodedBytes(std::size_t n, double density) const = 0;
 
-  /// Writes `values`, all finite, and returns the bytes written. Of the context it may use step,
-  /// density, rank and pool.
+  /// Writes `values`, all finite, and returns the bytes written. May use the
+  /// context's step, density, rank and pool.
   virtual std::size_t Encode(const StepContext& context, std::span<const float> values,
                              std::span<std::byte> payload) const = 0;
 
-  /// Encode of `rest`, and then rest -= what it decodes to. The default calls Encode and Subtract.
+  /// Encodes `rest`, then subtracts the decoded payload from it. Default: Encode and Subtract.
   virtual std::size_t EncodeAndSubtract(const StepContext& context, std::span<float> rest,
                                         std::span<std::byte> payload) const;
 
@@ -33,24 +33,24 @@ class Codec {
     std::size_t bytes = 0;
     std::uint32_t non_finite = 0;  ///< See Take.
   };
-  /// Take(step, error), and then EncodeAndSubtract of the error: error feedback in one. The default
-  /// calls these, and gives the bits that every other has to give.
+  /// Error feedback in one call: Take(step, error), then EncodeAndSubtract of the error. The
+  /// default makes these two calls; every override must give the same bits.
   virtual Fed EncodeWithFeedback(const StepContext& context, const ErrorStep& step,
                                  std::span<float> error, std::span<std::byte> payload) const;
 
-  /// Throws Corrupt for what Encode cannot have written for n values.
+  /// Throws Corrupt for a payload that Encode cannot have written for n values.
   virtual void Check(std::span<const std::byte> payload, std::size_t n) const = 0;
 
   /// sum += decoded. Throws as Check does, with `sum` unchanged.
   virtual void Merge(std::span<const std::byte> payload, std::span<float> sum) const = 0;
 
-  /// mean = the mean of what the payloads decode to, in their order; an empty one counts as zeros.
-  /// The same bits as Merge of each into zeros and a division by their number, which is what the
-  /// default does. Throws as Check does.
+  /// mean = the mean of the decoded payloads, in their order; an empty one counts as zeros. Gives
+  /// the same bits as Merge of each into zeros and a division by their number, which is the
+  /// default. Throws as Check does.
   virtual void MergeMean(std::span<const std::span<const std::byte>> payloads,
                          std::span<float> mean) const;
 
-  /// rest -= decoded: what remains after sending. Throws as Merge does.
+  /// rest -= decoded, which leaves what was not sent. Throws as Merge does.
   virtual void Subtract(std::span<const std::byte> payload, std::span<float> rest) const = 0;
 
   /// See Compressor::entry_values.
@@ -58,14 +58,14 @@ class Codec {
   /// See Compressor::Entries. Throws as Check does.
   virtual SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const;
 
-  /// See Compressor::EntriesIn, of n values.
+  /// See Compressor::EntriesIn, for n values.
   virtual std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload,
                                                std::size_t n) const;
 
   /// See Compressor::summable.
   virtual std::optional<DType> summable() const { return std::nullopt; }
 
-  /// Set where kernels can do this codec's work, without a memory.
+  /// Set if kernels can do this codec's work, without a memory.
   virtual std::optional<GpuCodecRule> gpu_rule() const { return std::nullopt; }
 };
 

@@ -15,11 +15,11 @@ std::unique_ptr<Compressor> MakeCodecCompressor(std::unique_ptr<const Codec> cod
                                                 const TensorSpec& tensor) {
   const std::size_t n = tensor.elements();
   bool feedback = options.Choice("ef") == "vanilla";
-  // What an all-reduce can sum stays so for small tensors: one that cannot be would force the whole
-  // bucket off that route.
+  // A codec whose payloads an all-reduce can sum keeps small tensors too: without, they would force
+  // the whole bucket off that route.
   if (n < MinElementsOf(options) && !codec->summable()) {
     codec = std::make_unique<CastCodec>(DType::kFloat32);
-    feedback = false;  // Nothing is left over that could be fed back.
+    feedback = false;  // Nothing is left over to feed back.
   }
   std::unique_ptr<Compressor> compressor;
   if (feedback) {

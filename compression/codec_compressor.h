@@ -10,13 +10,13 @@
 namespace weir {
 
 /// Puts the memories that the options ask for (MemorySpecs) around a codec: momentum, then error
-/// feedback, then the codec. A tensor of fewer than min_elements travels dense, with the same
-/// momentum. Throws InvalidArgument for options that contradict each other.
+/// feedback, then the codec. A tensor of fewer than min_elements is sent dense, with the same
+/// momentum. Throws InvalidArgument for contradictory options.
 std::unique_ptr<Compressor> MakeCodecCompressor(std::unique_ptr<const Codec> codec,
                                                 const ParsedOptions& options,
                                                 const TensorSpec& tensor);
 
-/// The same around a codec that takes no options: what a registration needs to make one.
+/// Does the same for a codec without options, as a registration needs.
 template <class CodecOfNoOptions>
 std::unique_ptr<Compressor> MakeAround(const ParsedOptions& options, const TensorSpec& tensor) {
   return MakeCodecCompressor(std::make_unique<CodecOfNoOptions>(), options, tensor);

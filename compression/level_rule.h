@@ -2,13 +2,13 @@
 
 #include <cstdint>
 
-/// How a tensor's values become levels, -s to s, of its scale (compression/codecs/quantizer.h).
+/// Rule that turns values into levels, -s to s, of their scale (compression/codecs/quantizer.h).
 namespace weir {
 
 inline constexpr int kMostLevels = 127;
 
-/// How levels are written (compression/codecs/level_coding.h): tile by tile in whichever way is
-/// shorter, or always in equally many bits each, which is several times as fast to write and read.
+/// Coding of levels (compression/codecs/level_coding.h): tile by tile in the shorter of two ways,
+/// or always in equally many bits each, which is several times as fast to write and read.
 enum class LevelForm : std::uint8_t { kShorter, kPacked };
 
 struct LevelRule {
@@ -20,7 +20,7 @@ struct LevelRule {
     kLargest,  ///< |x|.
     kNorm,     ///< L2.
     /// The largest |x|, but at most so many standard deviations, as TernGrad clips (Wen et al.
-    /// 2017): what is above becomes the scale.
+    /// 2017): values above become the scale.
     kClipped,
   };
   enum class Rounding : std::uint8_t { kRandom, kNearest };

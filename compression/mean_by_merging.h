@@ -6,8 +6,8 @@
 
 namespace weir {
 
-/// mean = zeros, what merge(payload, mean) makes of each payload that is not empty, and a division
-/// by the number of them all: what a faster MergeMean has the bits of.
+/// Starts the mean from zeros, calls merge(payload, mean) for each payload that is not empty, and
+/// divides by the number of them all. A faster MergeMean must give the same bits.
 template <class Merge>
 void MeanByMerging(std::span<const std::span<const std::byte>> payloads, std::span<float> mean,
                    const Merge& merge) {

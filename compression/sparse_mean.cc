@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kTile = 4096;  // Entries: 16 KiB stay in the first-level cache.
 constexpr std::size_t kWordBits = 64;
 
-/// What a rank sent, and how far it has been added.
+/// A rank's payload, and how far it has been added.
 struct Source {
   SparseEntries entries;
   std::size_t next = 0;

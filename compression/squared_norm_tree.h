@@ -5,15 +5,15 @@
 #include <bit>
 #include <cstddef>
 
-/// The tree in which the squares of a tensor are added up, so that CPU and GPU, whatever the number
-/// of threads, get the same bits: 16 running sums a block of kNormBlock entries, a tree over those,
-/// a tree over the blocks of each of 64 subtrees, and a tree over these.
+/// The tree in which the squares of a tensor are added up, so that CPU and GPU get the same bits
+/// for any number of threads: 16 running sums a block of kNormBlock entries, a tree over those, a
+/// tree over the blocks of each of 64 subtrees, and a tree over these.
 namespace weir {
 
 inline constexpr std::size_t kNormBlock = 4096;
-/// Of a block: sum j takes the entries j, j + 16, j + 32, ...
+/// Running sums of a block: sum j takes the entries j, j + 16, j + 32, ...
 inline constexpr std::size_t kNormSums = 16;
-/// That threads share out. A constant: the tree must not know the number of threads.
+/// Subtrees that threads share out. Constant: the tree must not depend on the number of threads.
 inline constexpr std::size_t kNormSubtrees = 64;
 
 /// Adds up sums[0], ..., sums[kCount - 1], a power of two.
@@ -30,8 +30,8 @@ inline std::size_t NormSubtreeSpan(std::size_t n) {
   return std::max(std::bit_ceil(n) / kNormSubtrees, kNormBlock);
 }
 
-/// What is under one node of `count` entries from `begin` on, of at most `span`, a power of two;
-/// block(begin, count) is that of one block.
+/// Sums the node of `count` entries from `begin` on, of at most `span`, a power of two;
+/// block(begin, count) sums one block.
 template <typename Block>
 double NormSubtree(std::size_t begin, std::size_t count, std::size_t span, const Block& block) {
   if (span <= kNormBlock || count <= kNormBlock) return block(begin, count);
@@ -41,8 +41,8 @@ double NormSubtree(std::size_t begin, std::size_t count, std::size_t span, const
          NormSubtree(begin + half, count - half, half, block);
 }
 
-/// All of n entries. `for_each(count, one)` calls one(i) for each of 0, ..., count - 1, in whatever
-/// order.
+/// Sums all of n entries. `for_each(count, one)` calls one(i) for each of
+/// 0, ..., count - 1, in any order.
 template <typename Block, typename ForEach>
 double SquaredNormTree(std::size_t n, const Block& block, const ForEach& for_each) {
   const std::size_t span = NormSubtreeSpan(n);

@@ -4,8 +4,8 @@
 
 namespace weir {
 
-/// Sends every value, cast to fp32 ("dense"), fp16 or bf16, as a plain array, so that an all-reduce
-/// can sum payloads. Rounds to nearest even; what is too large saturates.
+/// Sends every value as fp32 ("dense"), fp16 or bf16, in a plain array whose payloads an all-reduce
+/// can sum. Rounds to nearest even; too large values saturate.
 class CastCodec : public Codec {
  public:
   /// kFloat32, kFloat16 or kBFloat16.
@@ -17,7 +17,7 @@ class CastCodec : public Codec {
   void Check(std::span<const std::byte> payload, std::size_t n) const override;
   void Merge(std::span<const std::byte> payload, std::span<float> sum) const override;
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
-  /// Of fp32, which is what small tensors beside those that send some of their entries travel as.
+  /// Set for fp32, which small tensors use beside those that send some of their entries.
   std::optional<ValueType> entry_values() const override;
   SparseEntries Entries(std::span<const std::byte> payload, std::size_t n) const override;
   std::optional<DType> summable() const override { return dtype_; }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kStepBytes = sizeof(float);
 
-/// Where a block and its part of the payload lie.
+/// Place of a block and of its part of the payload.
 struct Block {
   std::size_t first;
   std::size_t count;

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <limits>
 
-/// The arithmetic of Int8Codec on single numbers, written once for the CPU and for kernels.
+/// Arithmetic of Int8Codec on single numbers, written once for the CPU and for kernels.
 namespace weir {
 
 inline constexpr int kLargestInt8 = 127;
 
-/// The distance of two levels, where the largest magnitude is `largest`. Of subnormal values it
-/// would vanish.
+/// Distance of two levels, where the largest magnitude is `largest`. At least the smallest
+/// subnormal number, so that it does not vanish.
 constexpr float Int8Step(float largest) {
   if (largest == 0.0f) return 0.0f;
   const float step = largest / static_cast<float>(kLargestInt8);
@@ -27,7 +27,7 @@ constexpr std::int8_t Int8Level(float value, float step) {
   return static_cast<std::int8_t>(above > kLimit ? kLimit : above);
 }
 
-/// level * step, which of the largest floats may round to infinity.
+/// level * step, which may round to infinity for the largest floats.
 constexpr float Int8Value(std::int8_t level, float step) {
   const float limit = std::numeric_limits<float>::max();
   const float value = static_cast<float>(level) * step;

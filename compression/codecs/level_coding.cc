@@ -57,11 +57,11 @@ void Pack(std::span<const std::int8_t> levels, unsigned width, std::byte* out) {
   }
 }
 
-/// From exactly PackedBytes.
+/// Reads from exactly PackedBytes.
 void Unpack(std::span<const std::byte> bytes, int s, std::span<std::int8_t> levels) {
   const unsigned width = LevelWidth(s);
   if (!levels.empty() && !PaddingIsZero(bytes, levels.size() * width)) {
-    ThrowCorrupt("there is something behind the last one");
+    ThrowCorrupt("there are bytes after the last one");
   }
   const unsigned unused = 64 - width;
   for (std::size_t first = 0; first < levels.size(); first += kGroup) {
@@ -152,7 +152,7 @@ void DecodeLevels(std::span<const std::byte> bytes, int s, LevelForm form,
   if (bytes.size() < at) ThrowCorrupt("there is no room for the table of their tiles");
   ForEachTile(levels, [&](std::size_t t, std::span<std::int8_t> tile) {
     const Entry entry = EntryAt(bytes, t);
-    if (entry.bytes > bytes.size() - at) ThrowCorrupt("a tile ends behind their end");
+    if (entry.bytes > bytes.size() - at) ThrowCorrupt("a tile ends past their end");
     ReadTile(bytes.subspan(at, entry.bytes), entry, s, tile);
     at += entry.bytes;
   });

@@ -11,20 +11,20 @@
 /// level_gaps.h. docs/wire-format.md, "Levels". Pure functions, thread-safe.
 namespace weir {
 
-/// Bytes of n levels of at most `s` in this form, whatever they are.
+/// Upper bound of the bytes of n levels of at most `s` in this form.
 std::size_t MaxLevelBytes(std::size_t n, int s, LevelForm form);
 
-/// Writes at most MaxLevelBytes and returns how many.
+/// Writes at most MaxLevelBytes and returns the number of bytes.
 std::size_t EncodeLevels(std::span<const std::int8_t> levels, int s, LevelForm form,
                          std::byte* out);
 
-/// How many bytes were written of n levels, in room for MaxLevelBytes.
+/// Number of bytes written for n levels, in room for MaxLevelBytes.
 std::size_t WrittenLevelBytes(std::span<const std::byte> room, std::size_t n, int s,
                               LevelForm form);
 
-/// Reads exactly levels.size() levels from exactly the bytes that EncodeLevels writes in this form;
-/// a tile may be packed though its gaps are shorter. Throws Corrupt for bytes that say anything
-/// else; `levels` then holds anything.
+/// Reads exactly levels.size() levels from exactly the bytes that EncodeLevels writes in this
+/// form; a tile may be packed though its gaps are shorter. Throws Corrupt for any other bytes,
+/// which leaves `levels` undefined.
 void DecodeLevels(std::span<const std::byte> bytes, int s, LevelForm form,
                   std::span<std::int8_t> levels);
 

@@ -27,7 +27,7 @@ void ForEachPart(Levels tile, unsigned parts_log2, const Use& use) {
 }
 
 /// Calls use(gap, level) for every level that is not 0; gap is the distance from the one before.
-/// Ends when `use` says false.
+/// Ends when `use` returns false.
 template <class Use>
 void ForEachNonZero(std::span<const std::int8_t> levels, const Use& use) {
   constexpr std::size_t kGroup = 8;
@@ -46,7 +46,7 @@ void ForEachNonZero(std::span<const std::int8_t> levels, const Use& use) {
   }
 }
 
-/// Bits of a level as if it stood beside the one before, by its byte.
+/// Bits of a level that follows the one before directly, by its byte.
 constexpr auto kLeastBits = [] {
   std::array<std::uint8_t, 256> bits{};
   for (int level = -kMostLevels; level <= kMostLevels; ++level) {
@@ -56,14 +56,14 @@ constexpr auto kLeastBits = [] {
   return bits;
 }();
 
-/// How many levels are not 0, and what their bits are at least. Tells in a fraction of the time of
-/// the exact number that dense levels are packed.
+/// Number of levels that are not 0, and a lower bound of their bits. Shows in a fraction of the
+/// exact count's time that dense levels are packed.
 struct Least {
   std::size_t non_zeros = 0;
   std::size_t bits = 0;
 };
 Least LeastOf(std::span<const std::int8_t> tile) {
-  std::array<std::array<std::uint16_t, 256>, 4> counts{};  // Of equal ones none waits for another.
+  std::array<std::array<std::uint16_t, 256>, 4> counts{};  // Four: equal bytes need not wait.
   for (std::size_t i = 0; i < tile.size(); ++i) {
     ++counts[i % 4][static_cast<std::uint8_t>(tile[i])];
   }
@@ -128,7 +128,7 @@ void ReadGaps(std::span<const std::byte> bytes, const LevelTileEntry& entry, int
     std::size_t next = 0;
     while (last ? !reader.AtEnd() : reader.at() < end) {
       const std::uint64_t gap = ReadEliasDelta(reader);
-      if (gap == 0 || gap > part.size() - next) ThrowCorrupt("one lies behind the last entry");
+      if (gap == 0 || gap > part.size() - next) ThrowCorrupt("one lies after the last entry");
       const bool negative = reader.Take(1) != 0;
       const std::uint64_t magnitude = ReadEliasDelta(reader);
       if (magnitude == 0 || magnitude > static_cast<std::uint64_t>(s)) {
@@ -142,7 +142,7 @@ void ReadGaps(std::span<const std::byte> bytes, const LevelTileEntry& entry, int
     if (!last && reader.at() != end) ThrowCorrupt("a part of a tile does not end where it says");
   });
   if (PartsLog2(non_zeros) != entry.parts_log2) {
-    ThrowCorrupt("a tile has another number of parts than its levels");
+    ThrowCorrupt("the number of a tile's parts does not fit its levels");
   }
 }
 

@@ -11,13 +11,13 @@
 /// Pure functions, thread-safe.
 namespace weir {
 
-/// What WriteGaps makes of a tile; with at least `limit` bytes nobody wants to know it exactly.
+/// Size of what WriteGaps makes of a tile; inexact when it is `limit` bytes or more.
 LevelTileEntry MeasureGaps(std::span<const std::int8_t> tile, std::size_t limit);
 
 void WriteGaps(std::span<const std::int8_t> tile, const LevelTileEntry& entry, std::byte* out);
 
 /// Reads all levels of a tile, of at most `s`, from entry.bytes bytes. Throws Corrupt for bytes
-/// that WriteGaps does not write; `tile` then holds anything.
+/// that WriteGaps does not write, which leaves `tile` undefined.
 void ReadGaps(std::span<const std::byte> bytes, const LevelTileEntry& entry, int s,
               std::span<std::int8_t> tile);
 

@@ -8,22 +8,22 @@
 #include "compression/dgc/dgc_math.h"
 #include "compression/level_rule.h"
 
-/// The arithmetic of QuantizerCodec on single numbers, written once for the CPU and for kernels.
+/// Arithmetic of QuantizerCodec on single numbers, written once for the CPU and for kernels.
 namespace weir {
 
-/// Values that share a set of blocks of random numbers, and how many blocks that are.
+/// Values that share a set of blocks of random numbers, and the number of those blocks.
 inline constexpr std::size_t kDitherChunk = 64;
 inline constexpr std::size_t kDitherBlocks = kDitherChunk / 4;
 
-/// Bits of a level that is packed: two's complement, without its lowest number.
+/// Bits of a packed level: two's complement, without its lowest number.
 constexpr unsigned LevelWidth(int s) {
   unsigned bits = 1;
   for (; s > 0; s /= 2) ++bits;
   return bits;
 }
 
-/// The scale of n values of this largest magnitude and with this sum of squares, which is not
-/// needed for kLargest. What is too large for a float becomes the largest.
+/// The scale of n values with this largest magnitude and this sum of squares (unused for kLargest).
+/// A scale too large for a float becomes the largest float.
 template <typename SquareRoot>
 constexpr float LevelScale(const LevelRule& rule, std::size_t n, float largest, double square,
                            const SquareRoot& square_root) {
@@ -36,7 +36,7 @@ constexpr float LevelScale(const LevelRule& rule, std::size_t n, float largest, 
   return is_norm || scale < largest ? scale : largest;
 }
 
-/// What a level stands for.
+/// Value of a level.
 constexpr float LevelValue(const LevelRule& rule, float scale, int level) {
   const int magnitude = level < 0 ? -level : level;
   if (magnitude == 0) return 0.0f;
@@ -51,8 +51,8 @@ constexpr float LevelValue(const LevelRule& rule, float scale, int level) {
 /// 24 random bits of a word, in [0, 1).
 constexpr float DitherUnit(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
 
-/// One of the two levels beside value / scale: the upper one if that is more than `unit` on its way
-/// to it. What is above the scale counts as the scale, which is not 0.
+/// One of the two levels beside value / scale: the upper one if the value is more than `unit` of
+/// the way up. Values above the scale, which is not 0, count as the scale.
 constexpr int LevelOf(const LevelRule& rule, float scale, float value, float unit) {
   const float part = MagnitudeOfKey(MagnitudeKey(value)) / scale;
   const float y = part < 1.0f ? part : 1.0f;
@@ -68,7 +68,7 @@ constexpr int LevelOf(const LevelRule& rule, float scale, float value, float uni
     if (below <= 0) {  // Towards 2^(1-s).
       below = 0;
       rest = y * std::bit_cast<float>(static_cast<std::uint32_t>(127 + rule.levels - 1) << 23);
-    } else {  // What is behind the leading bit.
+    } else {  // The part after the leading bit.
       rest = std::bit_cast<float>((bits & 0x7fffffu) | 0x3f800000u) - 1.0f;
     }
   }

@@ -93,7 +93,7 @@ void OneBitCodec::Check(std::span<const std::byte> payload, std::size_t n) const
   if (n % 32 == 0) return;
   std::uint32_t last = 0;
   std::memcpy(&last, payload.data() + payload.size() - sizeof last, sizeof last);
-  if (last >> n % 32 != 0) throw Corrupt("one-bit part: there are signs behind the last entry");
+  if (last >> n % 32 != 0) throw Corrupt("one-bit part: there are signs after the last entry");
 }
 
 void OneBitCodec::Merge(std::span<const std::byte> payload, std::span<float> sum) const {

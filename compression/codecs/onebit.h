@@ -4,10 +4,10 @@
 
 namespace weir {
 
-/// Sends the sign of every value, and one magnitude for all of them (1-bit SGD, Seide et al. 2014;
-/// scaled sign, Karimireddy et al. 2019): 1, or the mean of |x|. Zeros count as positive. A
-/// receiver makes +magnitude or -magnitude of each, so that encoding what was decoded gives the
-/// same signs.
+/// Sends the sign of every value, and one magnitude for all of them (1-bit SGD, Seide
+/// et al. 2014; scaled sign, Karimireddy et al. 2019): 1, or the mean of |x|. Zeros
+/// count as positive. A sign decodes to +magnitude or -magnitude, so encoding a
+/// decoded tensor gives the same signs.
 class OneBitCodec : public Codec {
  public:
   explicit OneBitCodec(bool scaled) : scaled_(scaled) {}
@@ -15,8 +15,8 @@ class OneBitCodec : public Codec {
   std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
   std::size_t Encode(const StepContext& context, std::span<const float> values,
                      std::span<std::byte> payload) const override;
-  /// Takes the step and the signs in one pass: a fifth less time in all for 1 Mi entries, and a
-  /// quarter less for 16 Mi.
+  /// Takes the step and the signs in one pass. The total is a fifth faster for 1 Mi
+  /// entries, and a quarter for 16 Mi.
   Fed EncodeWithFeedback(const StepContext& context, const ErrorStep& step, std::span<float> error,
                          std::span<std::byte> payload) const override;
   void Check(std::span<const std::byte> payload, std::size_t n) const override;

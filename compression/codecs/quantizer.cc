@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kScaleBytes = sizeof(float);  // The scale.
 
-/// Of a level, in a table that begins with -kMostLevels.
+/// Index of a level in a table that begins with -kMostLevels.
 std::size_t PlaceOf(int level) {
   const int place = level + kMostLevels;
   return static_cast<std::size_t>(place);

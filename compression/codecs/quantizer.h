@@ -13,10 +13,10 @@ namespace weir {
 /// Sends each value as one of a few levels of the tensor's scale, -s to s (docs/wire-format.md,
 /// "Level part").
 ///
-/// Rounded at random it is right on average: QSGD (Alistarh et al. 2017) with evenly spaced levels
-/// 0, 1/s, ..., 1, natural dithering (Horvath et al. 2019) with powers of two, 0, 2^(1-s), ...,
-/// 1/2, 1. The random numbers are those of the tensor, the step and the entry, so that the same
-/// values give the same bytes everywhere.
+/// Random rounding is right on average: QSGD (Alistarh et al. 2017) with evenly spaced levels 0,
+/// 1/s, ..., 1; natural dithering (Horvath et al. 2019) with powers of two, 0, 2^(1-s), ..., 1/2,
+/// 1. The random numbers depend on the tensor, the step and the entry alone, so the same values
+/// give the same bytes everywhere.
 class QuantizerCodec : public Codec {
  public:
   using Rule = LevelRule;
@@ -36,11 +36,11 @@ class QuantizerCodec : public Codec {
   void Subtract(std::span<const std::byte> payload, std::span<float> rest) const override;
   std::optional<GpuCodecRule> gpu_rule() const override;
 
-  /// How many bytes a sender with this rule wrote of n values, in room for MaxEncodedBytes.
+  /// Number of bytes that a sender with this rule wrote for n values, in room for MaxEncodedBytes.
   static std::size_t EncodedBytes(const Rule& rule, std::size_t n, std::span<const std::byte> room);
 
  private:
-  /// What the levels -kMostLevels to kMostLevels stand for.
+  /// Values of the levels -kMostLevels to kMostLevels.
   using Table = std::array<float, 2 * kMostLevels + 1>;
   struct Decoded {
     std::vector<std::int8_t> levels;

@@ -5,7 +5,7 @@
 
 #include "compression/random/counter_random.h"
 
-/// The draws of RandomIndices, written once for the CPU and for kernels.
+/// Draws of RandomIndices, written once for the CPU and for kernels.
 namespace weir {
 
 /// 64 random bits as a number below `limit`; uneven by less than limit / 2^64.
@@ -13,7 +13,7 @@ constexpr std::size_t NumberBelow(std::uint64_t bits, std::size_t limit) {
   return static_cast<std::size_t>(static_cast<unsigned __int128>(bits) * limit >> 64);
 }
 
-/// Which half of a generator's block draw i takes: of block i / 2.
+/// The half of generator block i / 2 that draw i takes.
 constexpr std::uint64_t BitsOfDraw(const CounterRandom::Block& block, std::size_t i) {
   const std::size_t half = i % 2 * 2;
   return std::uint64_t{block[half + 1]} << 32 | block[half];

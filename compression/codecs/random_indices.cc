@@ -15,7 +15,7 @@ class Marks {
  public:
   explicit Marks(std::size_t n) : words_((n + kWordBits - 1) / kWordBits) {}
 
-  /// Whether the mark is new.
+  /// Returns true if the mark is new.
   bool Set(std::size_t i) {
     std::uint64_t& word = words_[i / kWordBits];
     const std::uint64_t before = word;

@@ -24,7 +24,7 @@ std::int64_t StepOf(std::span<const std::byte> payload) {
   return LoadLittleEndian<std::int64_t>(payload.data());
 }
 
-/// The values of a part that has been checked.
+/// Returns the values of a part that has been checked.
 std::vector<float> ValuesOf(std::span<const std::byte> payload, std::size_t k, ValueType type) {
   std::vector<float> values(k);
   MergeDense(payload.subspan(kHeaderBytes), type, values);
@@ -150,7 +150,7 @@ RandomKCodec::Draw RandomKCodec::Read(std::span<const std::byte> payload, std::s
 
 void RandomKCodec::MergeMean(std::span<const std::span<const std::byte>> payloads,
                              std::span<float> mean) const {
-  // All ranks of a step have drawn the same places: the sums are made before they are spread.
+  // All ranks of a step have drawn the same places: sum first, spread once.
   std::optional<Draw> sum;
   std::int64_t step = 0;
   for (const auto& payload : payloads) {

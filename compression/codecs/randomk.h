@@ -8,12 +8,12 @@
 
 namespace weir {
 
-/// Sends k random values of a tensor, at the same places on every rank, which each rank draws for
-/// itself: no index travels, only the step that they were drawn for. Decodes to zeros elsewhere.
-/// Unbiased: the values are sent times n / k.
+/// Sends k random values of a tensor, from the same places on every rank. Each rank draws the
+/// places itself, so no index is sent, only the step of the draw. Decodes to zeros elsewhere.
+/// Unbiased: values are sent times n / k.
 class RandomKCodec : public Codec {
  public:
-  /// `fixed_count` entries a tensor, or, when 0, the step's density of them.
+  /// Sends `fixed_count` entries a tensor; when that is 0, the step's density of them.
   RandomKCodec(CounterRandom random, std::size_t fixed_count, ValueType values, bool unbiased);
 
   std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
@@ -33,16 +33,16 @@ class RandomKCodec : public Codec {
   std::optional<GpuCodecRule> gpu_rule() const override;
 
  private:
-  /// What is sent of a tensor: places and values.
+  /// Places and values of a tensor that are sent.
   struct Draw {
     std::vector<std::uint32_t> indices;
     std::vector<float> values;
   };
 
   Draw DrawFrom(const StepContext& context, std::span<const float> values) const;
-  /// Replaces the values by what a receiver decodes.
+  /// Replaces the values by those that a receiver decodes.
   std::size_t Write(const StepContext& context, Draw& draw, std::span<std::byte> payload) const;
-  /// How many entries a part has. Throws as Check does.
+  /// Returns the number of entries in a part. Throws as Check does.
   std::size_t CheckedCount(std::span<const std::byte> payload, std::size_t n) const;
   Draw Read(std::span<const std::byte> payload, std::size_t n) const;
 

@@ -29,8 +29,8 @@ std::size_t SparseCodec::EncodeAndSubtract(const StepContext& context, std::span
   return size;
 }
 
-// A frame's length was already checked against the step's density; here any count up to n can be
-// right, because a codec does not know the step.
+// The length of the frame was already checked against the step's density. Here any count up to n
+// may be right, because a codec does not know the step.
 SparseForm SparseCodec::FormOf(std::size_t n) const { return {n, CountOf(n, 1.0), values_}; }
 
 void SparseCodec::Check(std::span<const std::byte> payload, std::size_t n) const {

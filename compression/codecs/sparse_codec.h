@@ -9,7 +9,7 @@
 namespace weir {
 
 /// A codec that sends some entries of a tensor with their indices, as a sparse part
-/// (docs/wire-format.md), and decodes to zeros elsewhere. Which ones, its children say.
+/// (docs/wire-format.md), and decodes to zeros elsewhere. Subclasses choose the entries.
 class SparseCodec : public Codec {
  public:
   std::size_t MaxEncodedBytes(std::size_t n, double density) const override;
@@ -34,9 +34,9 @@ class SparseCodec : public Codec {
 
   ValueType values() const { return values_; }
 
-  /// How many of n entries are sent at most.
+  /// Largest number of n entries that are sent.
   virtual std::size_t CountOf(std::size_t n, double density) const = 0;
-  /// The indices, ascending; `most` of them at most.
+  /// Returns the indices, ascending; at most `most` of them.
   virtual std::vector<std::uint32_t> Select(std::span<const float> values,
                                             std::size_t most) const = 0;
 

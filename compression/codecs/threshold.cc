@@ -14,8 +14,8 @@
 namespace weir {
 namespace {
 
-/// Sends what is larger than a fixed threshold (Strom 2015): how much that is depends on the
-/// gradients, so there is a limit, beyond which the largest go.
+/// Sends the entries above a fixed threshold (Strom 2015). Their number depends on the gradients,
+/// so there is a limit, beyond which only the largest are sent.
 class ThresholdCodec : public SparseCodec {
  public:
   ThresholdCodec(float threshold, double max_density, ValueType values)

@@ -7,7 +7,7 @@ namespace weir {
 /// Sends the k largest |x| of a tensor, ties by lower index.
 class TopKCodec : public SparseCodec {
  public:
-  /// `fixed_count` entries a tensor, or, when 0, the step's density of them.
+  /// Sends `fixed_count` entries a tensor; when that is 0, the step's density of them.
   TopKCodec(std::size_t fixed_count, ValueType values)
       : SparseCodec(values), fixed_count_(fixed_count) {}
 

@@ -8,8 +8,8 @@
 namespace weir::cpu {
 namespace {
 
-// The threshold aims at 2 k candidates; 4 k leave room for its error. The floor keeps compaction of
-// short lists rare.
+// The threshold aims at 2 k candidates; 4 k leave room for its error. The minimum keeps
+// compaction of short lists rare.
 constexpr std::size_t kFactor = 4;
 constexpr std::size_t kFloor = 8192;
 

@@ -9,23 +9,23 @@
 
 namespace weir::cpu {
 
-/// The entries of one index range that may be among its k largest by magnitude, in index order.
+/// Entries of one index range that may be among its k largest by magnitude, in index order.
 ///
-/// A scan appends every entry whose magnitude is not below threshold(). When the list is full, it
-/// drops all but the k best (ties: the lower index) and raises the threshold above the k-th: what
-/// comes later in index order has to be strictly larger to matter. So whatever threshold a scan
-/// starts with, the list holds the range's k best entries that reach it. Not thread-safe.
+/// A scan appends every entry whose magnitude is not below threshold(). A full list drops all but
+/// the k best (ties: the lower index) and raises the threshold above the k-th, because later
+/// entries must be strictly larger to matter. So the list holds the range's k best entries that
+/// reach the scan's first threshold, whatever that is. Not thread-safe.
 class CandidateList {
  public:
   /// MakeRoom grants this many entries at a time: a SIMD kernel's block, 4 vectors of 16.
   static constexpr std::size_t kBlock = 64;
 
-  /// Empties the list for the next scan of a range of `range` entries, from which `k` >= 1 at most
-  /// will be needed. Allocates only when k or the range changes much.
+  /// Empties the list for the next scan of a range of `range` entries, which needs at most `k` >= 1
+  /// of them. Allocates only when k or the range changes much.
   void Reset(std::size_t k, std::size_t range, float threshold);
 
-  /// Appending, for kernels: room for kBlock entries is behind size() after MakeRoom, and may be
-  /// written beyond what is then committed. MakeRoom may raise threshold().
+  /// Makes room, for kernels that append: kBlock entries after size(), which may be written beyond
+  /// what is then committed. May raise threshold().
   void MakeRoom() {
     if (size_ + kBlock > capacity_) Compact();
   }

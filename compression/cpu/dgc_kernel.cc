@@ -19,14 +19,14 @@ using M = hn::Mask<D>;
 constexpr std::size_t kVectors = 4;  // Vectors a branch; 1, 4 and 8 are equally fast, 4 is short.
 static_assert(kVectors * HWY_MAX_BYTES / sizeof(float) <= CandidateList::kBlock);
 
-/// v at [i, i + Lanes) after its update, and which of the lanes had a finite gradient.
+/// v at [i, i + Lanes) after its update, and the lanes that had a finite gradient.
 struct Updated {
   V v;
   M finite;
 };
 
-/// Where v comes from: the accumulation of a new gradient. Momentum is a template argument so that
-/// each loop has one recursion.
+/// Source of v: the accumulation of a new gradient. Momentum is a template argument so
+/// that each loop has one recursion.
 template <Momentum kMomentum>
 class FromGradient {
  public:
@@ -42,7 +42,7 @@ class FromGradient {
     return {v, finite};
   }
 
-  /// The same for one entry; counts it into `not_finite`.
+  /// Updates one entry; counts it into `not_finite`.
   HWY_INLINE float Entry(std::size_t i, std::uint64_t& not_finite) const {
     const float scaled = step_.gradient[i] * step_.gradient_scale;
     const bool finite = IsFinite(scaled);
@@ -54,7 +54,7 @@ class FromGradient {
   }
 
  private:
-  /// AdvanceMomentum for a vector: multiply and add apart, never fused.
+  /// AdvanceMomentum for a vector: multiply and add separately, never fused.
   HWY_INLINE V Direction(std::size_t i, V g) const {
     if constexpr (kMomentum == Momentum::kNone) {
       return g;
@@ -72,7 +72,7 @@ class FromGradient {
   const Accumulation step_;
 };
 
-/// Where v comes from when it is only read.
+/// Source of v when it is only read.
 class AsItIs {
  public:
   explicit AsItIs(const float* v) : v_(v) {}
@@ -98,7 +98,7 @@ HWY_INLINE void AppendLanes(std::size_t i, V v, M below, CandidateList& candidat
   candidates.Commit(hn::CountTrue(d, hit));
 }
 
-/// One pass with a candidate test on each block of kVectors vectors, of which few have a hit.
+/// One pass with a candidate test on each block of kVectors vectors; few blocks have a hit.
 template <class Source>
 std::uint64_t Scan(const Source& source, std::size_t begin, std::size_t end,
                    CandidateList& candidates) {

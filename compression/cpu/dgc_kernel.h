@@ -6,12 +6,12 @@
 #include "compression/cpu/candidate_list.h"
 #include "compression/dgc/dgc_math.h"
 
-/// The passes over a tensor that DGC makes, for the CPU at hand (Google Highway, dispatched at run
-/// time) and with the same bits on every one. They work on entries [begin, end) of arrays of at
-/// most 2^32 - 1 floats, of any alignment. Thread-safe for disjoint ranges and lists.
+/// DGC's passes over a tensor, for the CPU at hand (Google Highway, dispatched at run time) and
+/// with the same bits on every one. They work on entries [begin, end) of arrays of at most 2^32 - 1
+/// floats, of any alignment. Thread-safe for disjoint ranges and lists.
 namespace weir::cpu {
 
-/// One step's new gradient and the memory it enters.
+/// One step's new gradient and the memory it is added to.
 struct Accumulation {
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;               ///< Momentum.
@@ -22,15 +22,15 @@ struct Accumulation {
 };
 
 /// v += AdvanceMomentum(momentum, m, g, u) with g = gradient * gradient_scale, or 0 where that is
-/// not finite. Returns how many were not. 20 bytes an entry.
+/// not finite. Returns the number of those. Moves 20 bytes an entry.
 std::uint64_t Accumulate(const Accumulation& step, std::size_t begin, std::size_t end);
 
-/// The same in the same pass with Collect of the new v.
+/// Accumulates, and collects from the new v in the same pass.
 std::uint64_t AccumulateAndCollect(const Accumulation& step, std::size_t begin, std::size_t end,
                                    CandidateList& candidates);
 
-/// Appends every entry of v whose magnitude is *not less than* candidates.threshold(): NaN is never
-/// less, so it cannot hide.
+/// Appends every entry of v whose magnitude is *not less than* candidates.threshold(). NaN is
+/// never less, so it cannot hide.
 void Collect(const float* v, std::size_t begin, std::size_t end, CandidateList& candidates);
 
 }  // namespace weir::cpu

@@ -9,14 +9,14 @@
 namespace weir::cpu {
 namespace {
 
-// Parts below this size cost more to hand out than they gain. More parts than threads even out
-// what other programs take from a core.
+// Smaller parts cost more to hand out than they gain. More parts than threads even out what
+// other programs take from a core.
 constexpr std::size_t kMinPart = std::size_t{1} << 16;
 constexpr std::size_t kPartsPerThread = 4;
 constexpr std::size_t kMinWinners = std::size_t{1} << 12;  // The same for settling.
 
-// The winners of a large tensor lie on as many cache lines, all of them cold: asking for them this
-// far ahead takes a quarter off.
+// The winners of a large tensor lie on as many cache lines, all of them cold. Prefetching this far
+// ahead saves a quarter of the time.
 constexpr std::size_t kPrefetchDistance = 32;
 
 }  // namespace
@@ -68,7 +68,7 @@ Accumulation DgcStep::Begin(std::span<const float> gradient, float gradient_scal
 
 void DgcStep::SetCount(std::size_t k) {
   k_ = k;
-  // One entry more than needed: TakeWinners writes first and decides then.
+  // One entry more than needed: TakeWinners writes first and then decides.
   indices_.resize(k + 1);
   values_.resize(k + 1);
 }
@@ -232,7 +232,7 @@ void DgcStep::TakeWinners(std::span<const float> values, const IndexAt& index_at
   float* const winners = values_.data();
   std::size_t count = taken.count;
   std::size_t ties = taken.ties_left;
-  // Without branches: which entry wins is anyone's guess.
+  // Without branches: no branch predictor can guess which entry wins.
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint32_t key = MagnitudeKey(values[i]);
     const std::size_t tie = key == kth && ties > 0 ? 1 : 0;
@@ -278,7 +278,7 @@ void DgcStep::SettleRange(std::size_t begin, std::size_t end) {
     if (masking) {
       __builtin_prefetch(&u_[ahead], 1);
       old_u_[i] = u_[index];
-      // Of what rounding made 0 nothing was sent.
+      // An entry that rounding made 0 was not sent.
       const bool vanished = values_[i] == 0.0f && old_v_[i] != 0.0f;
       u_[index] = vanished ? old_u_[i] : 0.0f;
     }

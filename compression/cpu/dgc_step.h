@@ -15,47 +15,47 @@
 
 namespace weir::cpu {
 
-/// What one tensor's DGC does besides selecting.
+/// Settings of one tensor's DGC besides selection.
 struct DgcRule {
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;       ///< Momentum.
   bool masking = true;  ///< Momentum factor masking: u = 0 where an entry was sent.
 };
 
-/// One rank's DGC steps of one tensor (Lin et al., ICLR 2018, algorithm 4), in one pass over
-/// gradient, u and v: 20 bytes an entry. The entries to send are found among candidates that reach
-/// a threshold kept from the last step, and are always exactly the K largest magnitudes, ties to
-/// the lower index, whatever the threshold: too many candidates are compacted on the way, too few
-/// cost one more read of v. Results do not depend on the pool, the instruction set or earlier
-/// thresholds.
+/// One rank's DGC steps of one tensor (Lin et al., ICLR 2018, algorithm 4), in one
+/// pass over gradient, u and v: 20 bytes an entry. Candidates are the entries that
+/// reach a threshold kept from the last step. The selection is always exactly the K
+/// largest magnitudes, ties to the lower index: too many candidates are compacted on
+/// the way, too few cost one more read of v. Results do not depend on the pool, the
+/// instruction set or earlier thresholds.
 ///
-/// u and v belong to the caller and keep their place; u is empty with Momentum::kNone. `pool` may
-/// be null. Not thread-safe. Allocates only when k or n / k changes.
+/// The caller owns u and v, which must not move; u is empty with Momentum::kNone. `pool` may be
+/// null. Not thread-safe. Allocates only when k or n / k changes.
 class DgcStep {
  public:
-  /// At most 2^32 - 1 entries.
+  /// Takes at most 2^32 - 1 entries.
   DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v);
 
-  /// Takes gradient * gradient_scale into u and v and selects 1 <= k <= n entries. Non-finite
-  /// gradient entries count as 0. A selected entry of v that is not finite (u or v overflowed, or a
-  /// damaged state) is cleared, in u too, and sent as 0. `pool`, if any, shares the work.
+  /// Adds gradient * gradient_scale to u and v and selects 1 <= k <= n entries. Non-finite gradient
+  /// entries count as 0. A selected entry of v that is not finite (u or v overflowed, or a damaged
+  /// state) is cleared, in u too, and sent as 0. `pool`, if any, shares the work.
   void Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
               ThreadPool* pool = nullptr);
 
-  /// Select in two halves, between which others say what to select
-  /// (compression/dgc/joint_selection.h). The first takes the gradient in and collects the entries
-  /// that reach `threshold`, those that may be among the tensor's k largest; without a threshold
-  /// all of them, in one more read of v.
+  /// First half of Select; between the halves others say what to select
+  /// (compression/dgc/joint_selection.h). Adds the gradient and collects the entries that reach
+  /// `threshold`, which may be among the tensor's k largest. Without a threshold collects all
+  /// entries, in one more read of v.
   void Accumulate(std::span<const float> gradient, float gradient_scale, std::size_t k,
                   std::optional<float> threshold, ThreadPool* pool = nullptr);
-  /// Every entry counts as collected.
+  /// Counts every entry as collected.
   void CollectAll();
-  /// Magnitudes of those entries are looked for here, in index order.
+  /// Magnitudes of the collected entries, in index order.
   std::span<const std::span<const float>> collected() const { return sources_; }
-  /// The second half selects the collected entries whose MagnitudeKey is above `kth`, and of those
-  /// that equal it the first `ties`. Returns how many ties are left over.
+  /// Second half of Select: takes the collected entries whose MagnitudeKey is above `kth`, and the
+  /// first `ties` of those that equal it. Returns the number of ties left over.
   std::size_t Take(std::uint32_t kth, std::size_t ties);
-  /// Or the k largest of them.
+  /// Takes the k largest of them instead.
   void TakeLargest(std::size_t k);
 
   /// The selection, in index order. Before Settle, `values` may be replaced by what receivers will
@@ -63,20 +63,20 @@ class DgcStep {
   std::span<const std::uint32_t> indices() const { return {indices_.data(), k_}; }
   std::span<float> values() { return {values_.data(), k_}; }
 
-  /// v -= values at the selected entries, and with masking u = 0 there, but where replacing a value
-  /// has made it 0: then nothing was sent. `pool`, if any, shares the work.
+  /// v -= values at the selected entries, and with masking u = 0 there. Entries whose replaced
+  /// value is 0 stay as they are, because nothing was sent. `pool`, if any, shares the work.
   void Settle(ThreadPool* pool = nullptr);
-  /// Puts back what the last Settle changed; nothing if that was done already.
+  /// Puts back what the last Settle changed; no effect if that was done already.
   void Undo();
 
-  /// Forgets the threshold and the last selection: u and v were written from outside.
+  /// Forgets the threshold and the last selection, because u and v were written from outside.
   void Forget();
 
   /// The k-th largest |v| of the last Select.
   float kth_magnitude() const { return kth_magnitude_; }
   /// Non-finite gradient entries met, and selected entries of v cleared, since construction.
   std::uint64_t non_finite_entries() const { return non_finite_; }
-  /// Candidates of the last Select; 0 when it did without.
+  /// Candidates of the last Select; 0 when it used none.
   std::size_t candidates() const { return candidates_; }
   /// Selects since construction whose threshold too few entries reached.
   std::uint64_t rereads() const { return rereads_; }
@@ -90,10 +90,10 @@ class DgcStep {
     CandidateList candidates;
   };
 
-  /// How far the taking of winners has come.
+  /// State of taking winners.
   struct Taken {
     std::size_t count;
-    std::size_t ties_left;  ///< How many entries equal to the k-th may still be taken.
+    std::size_t ties_left;  ///< Number of entries equal to the k-th that may still be taken.
   };
 
   Accumulation Begin(std::span<const float> gradient, float gradient_scale, ThreadPool* pool);
@@ -108,11 +108,11 @@ class DgcStep {
   bool is_all() const { return sources_.size() == 1 && sources_[0].data() == v_.data(); }
   /// Makes room for a selection of k entries.
   void SetCount(std::size_t k);
-  /// Takes winners out of what was collected. Returns how many ties are left.
+  /// Takes winners out of the collected entries. Returns the number of ties left.
   std::size_t TakeCollected(std::uint32_t kth, std::size_t ties);
   std::size_t CountCandidates() const;
   void CollectAgain(float threshold);
-  /// A first threshold from samples of what the coming pass will make of v.
+  /// A first threshold, from samples of v after the coming pass.
   float ThresholdAhead(const Accumulation& step);
   template <typename ValueAt>
   float SampledThreshold(const ValueAt& value_at);
@@ -125,13 +125,13 @@ class DgcStep {
   const DgcRule rule_;
   const std::span<float> u_;
   const std::span<float> v_;
-  ThreadPool* pool_ = nullptr;  ///< Of the Select in progress.
+  ThreadPool* pool_ = nullptr;  ///< The pool of the current Select.
 
   std::vector<Part> parts_;
   ThresholdTracker tracker_;
   RadixSelect select_;
   std::vector<float> samples_;
-  std::vector<std::span<const float>> sources_;  ///< What was collected: candidates, or v itself.
+  std::vector<std::span<const float>> sources_;  ///< Collected entries: candidates, or all of v.
 
   std::size_t k_ = 0;
   std::vector<std::uint32_t> indices_;

@@ -4,8 +4,8 @@
 #include <array>
 #include <cstddef>
 
-// Compiled once for each instruction set; without the scalable vectors, which cannot be kept in an
-// array.
+// Compiled once for each instruction set, without the scalable vectors,
+// which cannot be kept in an array.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compression/cpu/dither.cc"
@@ -64,7 +64,7 @@ HWY_INLINE Product<hn::Vec<DN>> Multiply(DN d, hn::Vec<DN> a, hn::Vec<DN> b) {
   }
 }
 
-// The blocks of a chunk are drawn side by side: each round waits for the one before.
+// The blocks of a chunk are drawn side by side, because each round waits for the one before.
 constexpr std::size_t kVectors = kBlocks / hn::MaxLanes(DU());
 using Counters = VU[kVectors][4];
 
@@ -94,7 +94,7 @@ HWY_INLINE void Draw(const DitherSource& source, std::uint32_t index, Counters& 
   }
 }
 
-/// The level below y in [0, 1], and how far y is on the way to the next.
+/// The level below y in [0, 1], and the fraction of the way from there to the next.
 struct Place {
   hn::Vec<DI> below;
   V rest;
@@ -114,7 +114,7 @@ HWY_INLINE Place NaturalPlace(V y, const DitherRule& rule) {
   const VU bits = hn::BitCast(du, y);
   const auto exponent = hn::BitCast(di, hn::ShiftRight<23>(bits));  // Plus 127.
   const auto below = hn::Max(hn::Add(exponent, hn::Set(di, rule.levels - 127)), hn::Zero(di));
-  // Below the lowest level: towards 2^(1-s). Else what is behind the leading bit.
+  // Below the lowest level: towards 2^(1-s). Otherwise the part after the leading bit.
   const V to_lowest = hn::Mul(
       y, hn::BitCast(d, hn::Set(du, static_cast<std::uint32_t>(127 + rule.levels - 1) << 23)));
   const auto mantissa = hn::Or(hn::And(bits, hn::Set(du, 0x7fffff)), hn::Set(du, 0x3f800000));
@@ -164,7 +164,7 @@ void Chunks(const DitherSource& source, const DitherRule& rule, std::size_t firs
   }
 }
 
-/// Whole chunks, the first of which is number `first_chunk` of the array.
+/// Dithers whole chunks, the first of which is number `first_chunk` of the array.
 void DitherImpl(const DitherSource& source, const DitherRule& rule, std::size_t first_chunk,
                 std::size_t chunks, const float* values, std::int8_t* levels) {
   if (rule.natural) {
@@ -185,7 +185,7 @@ namespace {
 HWY_EXPORT(LargestImpl);
 HWY_EXPORT(DitherImpl);
 
-constexpr std::size_t kPartValues = std::size_t{1} << 16;  // What a thread takes at a time.
+constexpr std::size_t kPartValues = std::size_t{1} << 16;  // Taken by a thread at a time.
 
 }  // namespace
 

@@ -5,8 +5,8 @@
 #include "common/check.h"
 #include "compression/cpu/in_ranges.h"
 
-// Compiled once for each instruction set; without the scalable vectors, which cannot be kept in an
-// array.
+// Compiled once for each instruction set, without the scalable vectors,
+// which cannot be kept in an array.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compression/cpu/low_rank.cc"
@@ -92,7 +92,7 @@ void AddRows(const float* rows, std::size_t cols, const float* factors, std::siz
   }
 }
 
-/// The columns from `begin` to `end`.
+/// Handles the columns from `begin` to `end`.
 void TimesLeftImpl(const LowRankShape& shape, const float* matrix, const float* left,
                    std::size_t begin, std::size_t end, float* right) {
   for (std::size_t k = 0; k < shape.width; ++k) {
@@ -144,8 +144,8 @@ HWY_EXPORT(TimesRightImpl);
 HWY_EXPORT(TimesLeftImpl);
 HWY_EXPORT(OuterImpl);
 
-constexpr std::size_t kPartValues = std::size_t{1} << 16;  // What a thread takes at a time.
-constexpr std::size_t kPartCols = 512;  // Whose sums stay in the first-level cache.
+constexpr std::size_t kPartValues = std::size_t{1} << 16;  // Taken by a thread at a time.
+constexpr std::size_t kPartCols = 512;  // Their sums stay in the first-level cache.
 
 std::size_t RowsOfAPart(const LowRankShape& shape) {
   return std::max<std::size_t>(kPartValues / std::max<std::size_t>(shape.cols, 1), 1);

@@ -11,9 +11,9 @@ namespace weir::cpu {
 /// width and a right one of cols x width entries, each column by column, so that the matrix is
 /// about left * right^T.
 ///
-/// Every sum is made in an order that the shape alone decides, so that results are the same for
-/// every thread count, instruction set and cache; a BLAS or Eigen, whose blocks depend on the size
-/// of the caches, does not promise that. All spans have exactly the sizes that the shape says;
+/// The shape alone decides the order of every sum, so results are the same for every thread
+/// count, instruction set and cache. BLAS and Eigen do not promise that, because their blocks
+/// depend on the size of the caches. All spans have exactly the sizes that the shape says;
 /// `pool` may be null. Thread-safe.
 struct LowRankShape {
   std::size_t rows = 0;
@@ -33,7 +33,7 @@ void TimesRight(const LowRankShape& shape, std::span<const float> matrix,
 void TimesLeft(const LowRankShape& shape, std::span<const float> matrix,
                std::span<const float> left, std::span<float> right, ThreadPool* pool = nullptr);
 
-/// What becomes of the product of two factors.
+/// Use of the product of two factors.
 enum class Use { kStore, kAdd, kSubtract };
 
 /// matrix = left * right^T, or matrix += or -= that.

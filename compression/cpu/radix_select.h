@@ -8,23 +8,23 @@
 
 namespace weir::cpu {
 
-/// Finds the k-th largest magnitude of a set of numbers exactly, by histograms whose bins divide
-/// the range of keys (MagnitudeKey) that is still in question. Keeps its scratch between calls. Not
-/// thread-safe.
+/// Finds the k-th largest magnitude of a set of numbers exactly, by histograms whose bins
+/// divide the range of keys (MagnitudeKey) that is still in question. Keeps its scratch
+/// between calls. Not thread-safe.
 class RadixSelect {
  public:
   struct Result {
     std::uint32_t key = 0;      ///< MagnitudeKey of the k-th largest.
-    std::size_t above = 0;      ///< How many have a larger key; below k.
+    std::size_t above = 0;      ///< Number of larger keys; below k.
     std::uint32_t largest = 0;  ///< The largest key of all.
   };
 
   /// `parts` together hold at least `k` >= 1 numbers.
   Result Select(std::span<const std::span<const float>> parts, std::size_t k);
 
-  /// A key not above that of the given rank (1 is the largest) in the set of the last Select, and
-  /// no further below than one histogram bin: free, where a second Select is not. `rank` is at most
-  /// the size of the set.
+  /// A key at or below that of the given rank (1 is the largest) in the set of the last
+  /// Select, by at most one histogram bin. Costs nothing, unlike a second Select. `rank`
+  /// is at most the size of the set.
   std::uint32_t LowerBoundOfRank(std::size_t rank) const;
 
  private:
@@ -44,7 +44,7 @@ class RadixSelect {
   static Bin BinOfRank(const Histogram& histogram, std::size_t rank);
 
   KeyRange first_range_{0, 0};
-  Histogram first_{};                ///< Of the whole set; kept for LowerBoundOfRank.
+  Histogram first_{};                ///< Counts the whole set; kept for LowerBoundOfRank.
   std::vector<std::uint32_t> keys_;  ///< Keys still in question.
 };
 

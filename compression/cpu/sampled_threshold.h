@@ -6,13 +6,13 @@
 
 #include "compression/cpu/radix_select.h"
 
-/// A first threshold of a pass, from samples of what it will find.
+/// The first threshold of a pass, from samples of what it will find.
 namespace weir::cpu {
 
-/// Which entries of a tensor to look at for a first threshold: short runs (a cache line each) at
+/// Entries of a tensor to sample for a first threshold: short runs (a cache line each) at
 /// pseudo-random places of equal strata, so that no period of the tensor's layout is favoured. A
-/// function of n alone: one entry in 128, but not so few that they tell nothing, nor so many that a
-/// large tensor's pass would feel it.
+/// function of n alone: one entry in 128, with a minimum that is still informative and a maximum
+/// that a large tensor's pass does not feel.
 class SamplePlan {
  public:
   explicit SamplePlan(std::size_t n);
@@ -29,8 +29,8 @@ class SamplePlan {
   std::size_t size_;
 };
 
-/// A threshold that, judging by `samples` of the n entries, more than `k` and few more than 2 k
-/// entries reach; 0 when there are too few samples to tell.
+/// A threshold that more than `k` and few more than 2 k of the n entries reach, judging by
+/// `samples`; 0 when there are too few samples to tell.
 float ThresholdOfSamples(std::span<const float> samples, std::size_t n, std::size_t k,
                          RadixSelect& select);
 

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <vector>
 
-// Compiled once for each instruction set; without the scalable vectors, which cannot be kept in an
-// array.
+// Compiled once for each instruction set, without the scalable vectors,
+// which cannot be kept in an array.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compression/cpu/sign_bits.cc"
@@ -23,7 +23,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kWord = 32;  // Signs.
+constexpr std::size_t kWord = 32;  // Signs in a word.
 
 /// The signs of one vector as bits 0 to Lanes - 1.
 template <class D>
@@ -38,7 +38,7 @@ HWY_INLINE std::uint32_t BitsBelowZero(D d, hn::Vec<D> values) {
 
 constexpr std::size_t kSums = 8;
 
-#if HWY_TARGET == HWY_SCALAR  // It has no halves of vectors.
+#if HWY_TARGET == HWY_SCALAR  // Has no halves of vectors.
 template <class Wide, class Floats, std::size_t kVectors>
 HWY_INLINE void AddFloats(Wide wide, const Floats (&floats)[kVectors],
                           hn::Vec<Wide> (&sums)[kSums]) {
@@ -81,9 +81,9 @@ HWY_INLINE void AddWord(D d, hn::Vec<D> (&magnitudes)[kVectors], Wide wide,
   AddFloats(wide, magnitudes, sums);
 }
 
-/// Whole words and the rest of one block. Four magnitudes are added as floats and what comes of
-/// them as doubles, because to widen each of them takes longer than to read it. `vector` and
-/// `entry` return the values from i on, which they may have to put into `values` first.
+/// Packs whole words and the rest of one block. Adds four magnitudes as floats and these sums as
+/// doubles, because widening each magnitude takes longer than reading it. `vector` and `entry`
+/// return the values from i on, which they may have to put into `values` first.
 template <class Vector, class Entry>
 HWY_INLINE double PackFrom(const float* values, std::size_t count, std::byte* words, Vector vector,
                            Entry entry) {
@@ -120,7 +120,7 @@ HWY_INLINE double PackFrom(const float* values, std::size_t count, std::byte* wo
     for (std::size_t j = 0; j < width; ++j) sums[j] += sums[j + width];
   }
   if (std::isfinite(sums[0])) return sums[0];
-  double sum = 0.0;  // Four were too large for a float together.
+  double sum = 0.0;  // Four together were too large for a float.
   for (std::size_t j = 0; j < count; ++j) sum += std::abs(static_cast<double>(values[j]));
   return sum;
 }
@@ -139,7 +139,7 @@ HWY_INLINE hn::Vec<D> FiniteLanes(D d, hn::Vec<D> values, std::uint32_t& non_fin
   return hn::IfThenElseZero(finite, values);
 }
 
-/// PackImpl of what Take makes of `error`.
+/// PackImpl of the error that Take makes.
 TakenSigns TakeAndPackImpl(float scale, const float* gradient, float ratio, float* error,
                            std::size_t count, std::byte* words) {
   TakenSigns taken;
@@ -171,7 +171,7 @@ HWY_INLINE void ForEachSign(const ScaledSigns& signs, std::size_t count, UseVect
   constexpr std::size_t kLanes = hn::MaxLanes(d);
   const auto magnitude = hn::BitCast(du, hn::Set(d, signs.magnitude));
   const auto sign_bit = hn::Set(du, 0x80000000u);
-  // Lane l of vector v has its sign in bit v * kLanes + l: so far from the sign's place.
+  // Lane l of vector v has its sign in bit v * kLanes + l; this shifts it to the sign's place.
   hn::Vec<decltype(du)> steps[kWord / kLanes];
   for (std::size_t v = 0; v < kWord / kLanes; ++v) {
     steps[v] = hn::Sub(hn::Set(du, 31), hn::Iota(du, static_cast<std::uint32_t>(v * kLanes)));
@@ -207,7 +207,7 @@ void SetImpl(const ScaledSigns& signs, float* out, std::size_t count) {
       [out](std::size_t i, float value) { out[i] = value; });
 }
 
-/// Copies past the caches: `out` is not read before it is written. FlushStream once at the end.
+/// Copies past the caches, for an `out` that is written before it is read. End with FlushStream.
 void StreamImpl(const float* from, float* out, std::size_t count) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -244,12 +244,12 @@ HWY_EXPORT(SetImpl);
 HWY_EXPORT(DivideImpl);
 HWY_EXPORT(StreamImpl);
 
-constexpr std::size_t kPackBlock = std::size_t{1} << 16;  // What a thread takes at a time.
+constexpr std::size_t kPackBlock = std::size_t{1} << 16;  // Taken by a thread at a time.
 constexpr std::size_t kMeanBlock = std::size_t{1} << 12;  // Stays in the first-level cache.
-// Entries from which on the result would push everything else out of the caches.
+// Number of entries above which the result would push all else out of the caches.
 constexpr std::size_t kStreamFrom = std::size_t{4} << 20;
 
-/// What pack(begin, count) returns of each block of n entries.
+/// Collects the results of pack(begin, count) for each block of n entries.
 template <class Result, class Pack>
 std::vector<Result> InBlocks(std::size_t n, ThreadPool* pool, Pack pack) {
   std::vector<Result> results((n + kPackBlock - 1) / kPackBlock);
@@ -298,7 +298,7 @@ void AddSigns(const ScaledSigns& signs, std::span<float> sum) {
 
 void MeanOfSigns(std::span<const ScaledSigns> parts, std::size_t ranks, std::span<float> mean) {
   const bool stream = mean.size() >= kStreamFrom;
-  // One part is written in one go.
+  // A single part is written in one go.
   const std::size_t step = parts.size() > 1 || stream ? kMeanBlock : mean.size();
   std::array<float, kMeanBlock> block;
   for (std::size_t begin = 0; begin < mean.size(); begin += step) {
@@ -306,7 +306,7 @@ void MeanOfSigns(std::span<const ScaledSigns> parts, std::size_t ranks, std::spa
     float* const out = stream ? block.data() : mean.data() + begin;
     bool empty = true;
     for (ScaledSigns part : parts) {
-      if (part.magnitude == 0.0f) continue;  // Of -0 nothing would come but a sign.
+      if (part.magnitude == 0.0f) continue;  // -0 would add nothing but a sign.
       part.words += begin / 8;
       if (empty) {
         HWY_DYNAMIC_DISPATCH(SetImpl)(part, out, count);

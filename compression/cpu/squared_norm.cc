@@ -5,8 +5,8 @@
 
 #include "compression/squared_norm_tree.h"
 
-// Compiled once for each instruction set; without the scalable vectors, which cannot be kept in an
-// array.
+// Compiled once for each instruction set, without the scalable vectors,
+// which cannot be kept in an array.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compression/cpu/squared_norm.cc"
@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kSums = kNormSums;
 
-/// One block, whatever the vector length.
+/// Sums one block, in the same order for every vector length.
 double BlockImpl(const float* values, std::size_t count, float scale) {
   const hn::CappedTag<double, kSums> d;
   const hn::Rebind<float, decltype(d)> df;

@@ -20,7 +20,7 @@ constexpr unsigned kTile = 1024;  // Values of a block.
 /// One tensor in a step.
 struct Step {
   GpuDenseTensor tensor;
-  std::uint64_t first = 0;  ///< Of its places in the log.
+  std::uint64_t first = 0;  ///< First of its places in the log.
   const void* gradient = nullptr;
   DType dtype = DType::kFloat32;
   float scale = 1.0f;
@@ -33,7 +33,7 @@ struct Status {
   unsigned long long non_finite;
 };
 
-/// The values of a block: use(i) for each.
+/// Calls use(i) for each of a thread's values in a block.
 template <typename Use>
 __device__ void ForEachOfTile(const Tile& tile, std::size_t n, const Use& use) {
   const std::size_t begin = std::size_t{tile.number} * kTile;
@@ -41,7 +41,7 @@ __device__ void ForEachOfTile(const Tile& tile, std::size_t n, const Use& use) {
   for (std::size_t i = begin + threadIdx.x; i < end; i += kThreads) use(i);
 }
 
-/// Takes the gradients into the errors, and logs what is to be sent.
+/// Adds the gradients to the errors, and logs the values to send.
 __global__ void __launch_bounds__(kThreads)
     TakeKernel(const Step* steps, Status* statuses, const Tile* tiles, float* log) {
   const Tile tile = tiles[blockIdx.x];
@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// What lies on the GPU, and the launches.
+/// Data on the GPU, and the launches.
 class DenseMomentumBucket final : public GpuBucketCompressor {
  public:
   explicit DenseMomentumBucket(std::span<const GpuDenseTensor> tensors)
@@ -134,7 +134,7 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
   void Encode(std::span<const Part> parts, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
     CheckCount(parts.size());
-    sent_ = false;  // What fails has sent nothing.
+    sent_ = false;  // A step that fails has sent nothing.
     for (std::size_t i = 0; i < parts.size(); ++i) {
       Step& step = steps_.host()[i];
       step.gradient = parts[i].gradient;
@@ -206,7 +206,7 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
   SharedArray<Step> steps_;
   SharedArray<Status> statuses_;
   TileTable tiles_;
-  DeviceArray<float> log_;  ///< What was to be sent.
+  DeviceArray<float> log_;  ///< The values that were to be sent.
   PayloadTable payloads_;
   bool sent_ = false;
 };

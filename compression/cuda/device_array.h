@@ -45,7 +45,7 @@ class DeviceArray {
   std::size_t size_ = 0;
 };
 
-/// Values that one side writes and the other one reads, step by step: the host's in pinned memory,
+/// Values that one side writes and the other reads, step by step. The host's are in pinned memory,
 /// so that copying waits for nothing.
 template <typename T>
 class SharedArray {
@@ -73,19 +73,19 @@ class SharedArray {
   std::size_t size() const { return device_.size(); }
   T* device() const { return device_.data(); }
 
-  /// What host() holds now may be written again once the stream has come past this.
+  /// Copies host() to the device; it may be written again once the stream has come past this.
   void Upload(cudaStream_t stream) {
     if (device_.size() == 0) return;
     Check(cudaMemcpyAsync(static_cast<void*>(device_.data()), static_cast<const void*>(host_),
                           device_.size() * sizeof(T), cudaMemcpyDefault, stream));
   }
-  /// host() holds it once the stream has come past this.
+  /// Copies to host(), which is valid once the stream has come past this.
   void Download(cudaStream_t stream) {
     if (device_.size() == 0) return;
     Check(cudaMemcpyAsync(static_cast<void*>(host_), static_cast<const void*>(device_.data()),
                           device_.size() * sizeof(T), cudaMemcpyDefault, stream));
   }
-  /// Makes all bytes of the device's side 0, in the stream.
+  /// Sets all bytes of the device's side to 0, in the stream.
   void Clear(cudaStream_t stream) { device_.Clear(stream); }
 
  private:

@@ -26,7 +26,7 @@ struct VectorOf<float> {
   using Type = float4;
 };
 
-/// data[at] and the three that follow; 0 beyond n.
+/// Loads data[at] and the three values that follow; 0 beyond n.
 template <typename Type>
 __device__ Four Load(const typename Type::Word* data, std::size_t at, std::size_t n) {
   using Word = typename Type::Word;
@@ -49,7 +49,7 @@ __device__ Four Load(const typename Type::Word* data, std::size_t at, std::size_
   return four;
 }
 
-/// The same of data of any type; zeros where there are none.
+/// Loads from data of any type; zeros where there are none.
 __device__ inline Four LoadAny(const void* data, DType dtype, std::size_t at, std::size_t n) {
   if (data == nullptr) return {};
   switch (dtype) {
@@ -62,7 +62,7 @@ __device__ inline Four LoadAny(const void* data, DType dtype, std::size_t at, st
   }
 }
 
-/// `data` begins at a multiple of 16 bytes.
+/// Stores to data that begins at a multiple of 16 bytes.
 __device__ inline void Store(const Four& four, float* data, std::size_t at, std::size_t n) {
   if (at + kFour <= n) {
     *reinterpret_cast<float4*>(data + at) = float4{four.x[0], four.x[1], four.x[2], four.x[3]};
@@ -71,7 +71,7 @@ __device__ inline void Store(const Four& four, float* data, std::size_t at, std:
   for (unsigned i = 0; i < kFour && at + i < n; ++i) data[at + i] = four.x[i];
 }
 
-/// The same as a type of 16 bits.
+/// Stores as a type of 16 bits.
 __device__ inline void StoreHalves(const Four& four, std::uint16_t* data, DType dtype,
                                    std::size_t at, std::size_t n) {
   union {
@@ -90,7 +90,7 @@ __device__ inline void StoreHalves(const Four& four, std::uint16_t* data, DType 
   for (unsigned i = 0; i < kFour && at + i < n; ++i) to[i] = stored.words[i];
 }
 
-/// The same of any type, and at any multiple of its own size.
+/// Stores as any type, at any multiple of its own size.
 __device__ inline void StoreAny(const Four& four, void* data, DType dtype, std::size_t at,
                                 std::size_t n) {
   if (dtype != DType::kFloat32) {

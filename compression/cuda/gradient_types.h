@@ -8,7 +8,7 @@
 #include "common/half.h"
 #include "weir/dtype.h"
 
-/// Types of gradients and updates, as they lie in memory.
+/// Types of gradients and updates in memory.
 namespace weir::cuda {
 
 struct Float32 {
@@ -24,13 +24,13 @@ struct BFloat16 {
   static __device__ float Value(std::uint16_t word) { return BFloat16ToFloat(word); }
 };
 
-/// One value, of which type the data says.
+/// Returns one value of data of this type.
 __device__ inline float ValueAt(const void* data, std::size_t i, DType dtype) {
   if (dtype == DType::kFloat32) return static_cast<const float*>(data)[i];
   const std::uint16_t word = static_cast<const std::uint16_t*>(data)[i];
   return dtype == DType::kFloat16 ? HalfToFloat(word) : BFloat16ToFloat(word);
 }
-/// Where it lies.
+/// Returns the address of value i.
 __device__ inline const void* PlaceOf(const void* data, std::size_t i, DType dtype) {
   const std::size_t width = dtype == DType::kFloat32 ? sizeof(float) : sizeof(std::uint16_t);
   return static_cast<const std::byte*>(data) + i * width;

@@ -7,7 +7,7 @@
 
 #include "compression/gpu/gpu_kernels.h"
 
-/// The entries of GpuKernels.
+/// Functions behind the entries of GpuKernels.
 namespace weir::cuda {
 
 void ToHalf(const float* values, std::uint16_t* halves, std::size_t n, DType half, void* stream);

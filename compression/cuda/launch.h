@@ -10,10 +10,10 @@
 
 namespace weir::cuda {
 
-/// Throws what CUDA says, unless that is success.
+/// Throws CUDA's message, unless the code is success.
 inline void Check(cudaError_t error) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // Or the next call of this thread that asks would be told of it again.
+  cudaGetLastError();  // Clears the error, or this thread's next call would report it again.
   throw std::runtime_error(std::string("CUDA says: ") + cudaGetErrorString(error));
 }
 
@@ -21,7 +21,7 @@ inline constexpr unsigned kThreads = 256;
 inline constexpr unsigned kWarp = 32;
 inline constexpr unsigned kAllLanes = ~0u;
 
-/// A launch of kernel<<<blocks, kThreads>>>(arguments...), of nothing with no blocks.
+/// Launches kernel<<<blocks, kThreads>>>(arguments...); does nothing for 0 blocks.
 template <typename... Parameters, typename... Arguments>
 void Launch(void (*kernel)(Parameters...), std::size_t blocks, cudaStream_t stream,
             Arguments&&... arguments) {
@@ -33,16 +33,16 @@ void Launch(void (*kernel)(Parameters...), std::size_t blocks, cudaStream_t stre
   Check(cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...));
 }
 
-/// Loads a kernel now. CUDA would do that at its first launch, and may then wait for all kernels
-/// that run (CUDA C++ Programming Guide, "Lazy Loading"): behind a collective, for other ranks.
+/// Loads a kernel now. CUDA would load it at its first launch, and may then wait for all running
+/// kernels (CUDA C++ Programming Guide, "Lazy Loading"): after a collective, for other ranks.
 template <typename... Parameters>
 void Load(void (*kernel)(Parameters...)) {
   cudaFuncAttributes attributes{};
   Check(cudaFuncGetAttributes(&attributes, kernel));
 }
 
-/// Blocks for kernels whose threads go through n elements in strides of the whole grid. Enough to
-/// fill a GPU of 160 processors with 8 blocks each: more would be launched in turns.
+/// Number of blocks for kernels whose threads stride through n elements. Enough to fill a GPU of
+/// 160 processors with 8 blocks each: more would be launched in turns.
 inline std::size_t BlocksFor(std::size_t n) {
   constexpr std::size_t kMost = 160 * 8;
   return std::min<std::size_t>((n + kThreads - 1) / kThreads, kMost);

@@ -10,7 +10,7 @@
 namespace weir::cuda {
 namespace {
 
-/// "13.0" of CUDA's 13000.
+/// Writes CUDA's 13000 as "13.0".
 std::string Version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
@@ -93,7 +93,7 @@ void Clear(void* memory, std::size_t bytes) {
 
 void Copy(void* to, const void* from, std::size_t bytes) {
   Check(cudaMemcpy(to, from, bytes, cudaMemcpyDefault));
-  Check(cudaStreamSynchronize(nullptr));  // From pageable memory it may still be on its way.
+  Check(cudaStreamSynchronize(nullptr));  // A copy from pageable memory may still be on its way.
 }
 
 cudaStream_t StreamOf(void* stream) { return static_cast<cudaStream_t>(stream); }
@@ -143,14 +143,14 @@ void Await(void* event) { Check(cudaEventSynchronize(EventOf(event))); }
 cudaGraphExec_t GraphOf(void* graph) { return static_cast<cudaGraphExec_t>(graph); }
 
 void* Capture(void* stream, void (*work)(void*), void* data) {
-  // Of other threads, which wait and allocate as they like, nothing is captured.
+  // Work of other threads, which wait and allocate as they like, is not captured.
   Check(cudaStreamBeginCapture(StreamOf(stream), cudaStreamCaptureModeThreadLocal));
   cudaGraph_t captured = nullptr;
   try {
     work(data);
   } catch (...) {
     cudaStreamEndCapture(StreamOf(stream), &captured);
-    cudaGetLastError();  // What has thrown says it.
+    cudaGetLastError();  // The exception that was thrown says it.
     if (captured != nullptr) cudaGraphDestroy(captured);
     throw;
   }

@@ -7,11 +7,11 @@
 #include "compression/cuda/gradient_types.h"
 #include "compression/dgc/dgc_math.h"
 
-/// DGC's momentum on means that came dense (compression/dgc/dense_momentum.h).
+/// DGC's momentum on means that were exchanged dense (compression/dgc/dense_momentum.h).
 namespace weir::cuda {
 
-/// What momentum makes of one entry of a mean, where a value that is not finite counts as 0;
-/// without u, `u` is null.
+/// Applies momentum to one entry of a mean; a value that is not finite counts as 0. `u`
+/// is null for momentum without u.
 __device__ inline float Direction(Momentum momentum, float m, float mean, float* u,
                                   unsigned long long* non_finite) {
   const bool finite = IsFinite(mean);
@@ -20,21 +20,21 @@ __device__ inline float Direction(Momentum momentum, float m, float mean, float*
   return AdvanceMomentum(momentum, m, finite ? mean : 0.0f, u == nullptr ? none : *u);
 }
 
-/// A whole one: `out`, n values of `dtype`, becomes ApplyMomentum of `mean`.
+/// One tensor: `out`, n values of `dtype`, becomes ApplyMomentum of `mean`.
 struct MeanMomentum {
   Momentum momentum;
   float m;
   void* u;
-  DType state;             ///< Of u.
+  DType state;             ///< Type of u.
   std::uint32_t rounding;  ///< RoundingKey, for kBFloat16.
   const float* mean;
   void* out;  ///< Or null.
   std::size_t n;
   DType dtype;
-  unsigned long long* non_finite;  ///< Counts what was not.
+  unsigned long long* non_finite;  ///< Counts the non-finite values.
 };
 void ApplyMomentum(const MeanMomentum& step, cudaStream_t stream);
-/// Its kernel (Load).
+/// Loads the kernel of ApplyMomentum (Load).
 void LoadApplyMomentum();
 
 }  // namespace weir::cuda

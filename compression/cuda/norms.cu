@@ -22,7 +22,7 @@ struct Part {
   float scale;
 };
 
-/// 16 threads a norm block, each with its running sum.
+/// Uses 16 threads for a norm block, each with its own running sum.
 __global__ void __launch_bounds__(kThreads)
     NormKernel(const Part* parts, const Tile* tiles, std::uint64_t count, double* out) {
   __shared__ double sums[kThreads];

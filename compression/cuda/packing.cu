@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::uint64_t kPackTile = 4096;
 
-/// A tensor, and where it lies among the others.
+/// A tensor, and its place among the others.
 struct Place {
   std::uint64_t first;  ///< Element.
   std::uint64_t n;
 };
 
-/// A block a tile, as all kernels here.
+/// One block per tile, as in all kernels here.
 __global__ void __launch_bounds__(kThreads)
     PackKernel(const Place* places, const Tile* tiles, const GpuPacking::Source* sources,
                float* packed) {

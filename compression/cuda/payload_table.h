@@ -11,13 +11,13 @@
 
 namespace weir::cuda {
 
-/// Where the payloads of all ranks lie, by tensor, then rank; null of a rank that sent nothing.
+/// Addresses of the payloads of all ranks, by tensor, then rank; null for a rank that sent nothing.
 class PayloadTable {
  public:
-  /// So that Set of as many does not wait.
+  /// Makes room, so that Set of as many does not wait.
   void Reserve(std::size_t tensors, std::size_t ranks, cudaStream_t stream) {
     if (payloads_.size() == tensors * ranks) return;
-    Check(cudaStreamSynchronize(stream));  // It may still read what is freed here.
+    Check(cudaStreamSynchronize(stream));  // The stream may still read what is freed here.
     payloads_ = SharedArray<const std::byte*>(tensors * ranks);
   }
   void Set(std::span<const GpuMean> means, cudaStream_t stream) {

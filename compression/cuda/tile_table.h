@@ -12,18 +12,18 @@
 
 namespace weir::cuda {
 
-/// What a block of a kernel works on: tile `number` of a tensor.
+/// Work of one block of a kernel: tile `number` of a tensor.
 struct Tile {
   std::uint32_t tensor;
   std::uint32_t number;
 };
 
-/// The tiles of a bucket's tensors, of so many elements each; the last one of a tensor may be
-/// short. Lies on the GPU.
+/// Tiles of a bucket's tensors, of equal size; the last one of a tensor may
+/// be shorter. In the GPU's memory.
 class TileTable {
  public:
   TileTable() = default;
-  /// A tensor of 0 elements has none.
+  /// Makes no tile for a tensor of 0 elements.
   TileTable(std::span<const std::size_t> elements, std::size_t tile) {
     std::vector<Tile> tiles;
     for (std::size_t t = 0; t < elements.size(); ++t) {
@@ -35,11 +35,11 @@ class TileTable {
     tiles_ = SharedArray<Tile>(tiles.size());
     std::ranges::copy(tiles, tiles_.host().begin());
     tiles_.Upload(nullptr);
-    Check(cudaStreamSynchronize(nullptr));  // What comes next may be in another stream.
+    Check(cudaStreamSynchronize(nullptr));  // The next work may be in another stream.
   }
 
   std::size_t size() const { return tiles_.size(); }
-  /// Of all tiles, the first one of a tensor.
+  /// Index of the first tile of a tensor among all tiles.
   std::size_t first(std::size_t tensor) const { return first_[tensor]; }
   const Tile* device() const { return tiles_.device(); }
   /// first() of all tensors, on the GPU.

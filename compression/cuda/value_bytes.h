@@ -12,7 +12,7 @@
 #include "compression/wire/value_coding.h"
 #include "compression/wire/value_type.h"
 
-/// The values of sparse and dense parts, one at a time, at any place
+/// Values of sparse and dense parts, one at a time, at any place
 /// (compression/wire/value_coding.h).
 namespace weir::cuda {
 
@@ -25,17 +25,17 @@ __device__ inline std::uint32_t WordAt(const std::byte* bytes, std::size_t at, s
   return word;
 }
 
-/// The scale exponent of values of which the largest finite one has this key.
+/// The scale exponent of values whose largest finite one has this key.
 __device__ inline int ExponentOf(ValueType type, std::uint32_t largest) {
   return type == ValueType::kFloat32 ? 0 : ScaleExponentOfLargest(largest);
 }
 
-/// The exponent that a part names.
+/// The exponent stored in a part.
 __device__ inline int ExponentIn(const std::byte* part) {
   return static_cast<std::int8_t>(part[1]);
 }
 
-/// Writes value i of a part, and returns what a receiver decodes.
+/// Writes value i of a part, and returns the value that a receiver decodes.
 __device__ inline float WriteValue(ValueType type, int exponent, float value, std::size_t i,
                                    std::byte* values) {
   if (type == ValueType::kFloat32) {
@@ -51,7 +51,7 @@ __device__ inline float WriteValue(ValueType type, int exponent, float value, st
   return HalfToFloat(half) * PowerOfTwo(exponent);
 }
 
-/// Value i of a part.
+/// Returns value i of a part.
 __device__ inline float DecodedValue(const std::byte* values, std::size_t i, ValueType type,
                                      float factor) {
   if (type == ValueType::kFloat32) {

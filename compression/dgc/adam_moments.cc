@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kRange = std::size_t{1} << 16;  // What is handed to a thread at a time.
+constexpr std::size_t kRange = std::size_t{1} << 16;  // Handed to a thread at a time.
 
 }  // namespace
 

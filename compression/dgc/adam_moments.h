@@ -17,26 +17,26 @@ struct AdamSettings {
   double epsilon = 1e-8;  ///< At least 0.
 };
 
-/// The two moments of one tensor's gradient and the step that follows from them (Kingma and Ba,
-/// ICLR 2015, algorithm 1): u = beta1 u + (1 - beta1) g, s = beta2 s + (1 - beta2) g^2, and with
-/// both freed of their bias, rate * u / (sqrt(s) + epsilon). The arithmetic is that of
+/// The two moments of one tensor's gradient and the resulting step (Kingma and Ba, ICLR 2015,
+/// algorithm 1): u = beta1 u + (1 - beta1) g, s = beta2 s + (1 - beta2) g^2, and, with both
+/// corrected for bias, rate * u / (sqrt(s) + epsilon). The arithmetic is that of
 /// torch.optim.Adam. Not thread-safe.
 class AdamMoments {
  public:
   AdamMoments(const AdamSettings& settings, std::size_t n);
 
-  /// Takes gradient * gradient_scale in and writes the step, which the weights are to be lessened
-  /// by; `step` may be `gradient`. An entry that is not finite, or whose square is not, counts as
-  /// 0. Returns how many were. `pool`, if any, shares the work.
+  /// Adds gradient * gradient_scale to the moments and writes the step, which is to be subtracted
+  /// from the weights; `step` may be `gradient`. An entry that is not finite, or whose square is
+  /// not, counts as 0. Returns the number of these. `pool`, if any, shares the work.
   std::uint64_t Advance(float learning_rate, float gradient_scale, std::span<const float> gradient,
                         std::span<float> step, ThreadPool* pool = nullptr);
 
-  /// "first moment" and "second moment" of n values, and "moment steps" of one: how many gradients
-  /// they have seen, exact below 2^24.
+  /// Appends "first moment" and "second moment" of n values, and "moment steps" of one: the number
+  /// of gradients seen, exact below 2^24.
   void AppendState(std::vector<Compressor::StateArray>& state);
 
  private:
-  /// What is the same for all entries of a step.
+  /// Values that all entries of a step share.
   struct Scalars {
     float take1, keep2, take2;
     float step_size;

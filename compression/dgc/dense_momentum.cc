@@ -93,8 +93,8 @@ void DenseMomentum::Finish(const StepContext& context, std::span<float> mean) {
 
 void DenseMomentum::Revert() {
   if (!sent_anything_) return;
-  // Adding what was sent would do for fp16 alone: far from what a low-bit value stands for, the
-  // difference was rounded.
+  // Adding the sent values back would be right for fp16 alone. Far from its low-bit
+  // value, a difference was rounded.
   std::ranges::copy(before_, error_.values().begin());
   sent_anything_ = false;
 }

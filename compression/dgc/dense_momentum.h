@@ -15,15 +15,15 @@
 namespace weir {
 
 /// Turns the mean over ranks into momentum SGD's direction, in place: AdvanceMomentum entry by
-/// entry. An entry that is not finite counts as 0, so that u is never poisoned; returns how many
-/// were. `u` is as long as `mean`, or empty with Momentum::kNone.
+/// entry. An entry that is not finite counts as 0, so that u is never poisoned. Returns the number
+/// of these. `u` is as long as `mean`, or empty with Momentum::kNone.
 std::uint64_t ApplyMomentum(Momentum momentum, float m, std::span<float> u, std::span<float> mean);
 
-/// What DGC does with tensors that stay dense (biases, norms, small ones): the gradient travels
-/// whole inside the compressed bucket's frame, as fp32, or as fp16 or low-bit values with the
-/// rounding error fed back in the next step, and momentum follows on the mean: dense momentum SGD,
-/// with fp32 values exactly. Lin et al., ICLR 2018, section 3. Or Adam follows on the mean, its
-/// learning rate included. Not thread-safe but for Merge.
+/// DGC's handling of tensors that stay dense (biases, norms, small ones). The whole gradient is
+/// sent inside the compressed bucket's frame, as fp32, or as fp16 or low-bit values with the
+/// rounding error fed back in the next step. Momentum follows on the mean: dense momentum SGD,
+/// exactly so with fp32 values (Lin et al., ICLR 2018, section 3). Or Adam follows on the mean,
+/// learning rate included. Not thread-safe except Merge.
 class DenseMomentum final : public Compressor {
  public:
   DenseMomentum(Momentum momentum, float m, ValueType values, std::size_t n);
@@ -38,7 +38,7 @@ class DenseMomentum final : public Compressor {
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override;
-  /// Not with Adam, nor with low-bit values.
+  /// Unset with Adam and with low-bit values.
   std::optional<GpuRule> gpu_rule() const override;
   std::uint64_t non_finite_entries() const override { return non_finite_; }
   /// "momentum" (none with Momentum::kNone) or Adam's moments, and "error".
@@ -51,10 +51,10 @@ class DenseMomentum final : public Compressor {
   std::optional<AdamMoments> adam_;
   ValueType type_;
   StateBuffer u_;
-  StateBuffer error_;           ///< What rounding lost so far.
-  std::vector<float> sent_;     ///< What receivers decode from the last Encode.
-  std::vector<float> before_;   ///< What was to be sent by it.
-  bool sent_anything_ = false;  ///< Revert has something to put back.
+  StateBuffer error_;           ///< Rounding error so far.
+  std::vector<float> sent_;     ///< The last Encode's values as receivers decode them.
+  std::vector<float> before_;   ///< The values that it was to send.
+  bool sent_anything_ = false;  ///< True while Revert has something to put back.
   std::uint64_t non_finite_ = 0;
 };
 

@@ -111,7 +111,7 @@ void Dgc::Finish(const StepContext& context, std::span<float> mean) {
   if (context.dense_phase) {
     non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool)
                          : ApplyMomentum(rule.momentum, rule.m, u_.values(), mean);
-    // Of means, which are alike on all ranks, and so has u to be.
+    // Means are equal on all ranks, and u must be too.
     if (settings_.state != DType::kFloat32)
       RoundState(RoundingKey(settings_.seed, context.step, 0));
   } else if (settings_.gain_compensation && rule.masking) {

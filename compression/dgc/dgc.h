@@ -15,35 +15,35 @@
 
 namespace weir {
 
-/// What a user chooses about DGC, the same for all tensors.
+/// User settings of DGC, the same for all tensors.
 struct DgcSettings {
   cpu::DgcRule rule;
   ValueType values = ValueType::kFloat16;
   /// Divide the aggregate by MaskingGain at T = 1 / density: the step stays as long as dense
-  /// momentum SGD's while the density falls. An option beyond the paper.
+  /// momentum SGD's while the density falls. Not in the paper.
   bool gain_compensation = false;
-  /// What is accumulated is the step that Adam would take on this rank's gradient, its learning
-  /// rate included; `rule` then has no momentum. An option beyond the paper.
+  /// Accumulate the step that Adam would take on this rank's gradient, learning rate included;
+  /// `rule` then has no momentum. Not in the paper.
   std::optional<AdamSettings> adam;
-  /// The entries are selected together with those of other tensors. An option beyond the paper.
+  /// Select the entries together with those of other tensors. Not in the paper.
   bool joint = false;
-  /// Of u and v: or kBFloat16, rounded at random (compression/memory/state_rounding.h), by `seed`.
-  /// On a GPU that takes half the memory; here it has the same bits. An option beyond the paper,
-  /// neither with `adam` nor `joint`.
+  /// Type of u and v. kBFloat16 is rounded at random (compression/memory/state_rounding.h),
+  /// by `seed`. On a GPU that halves the memory; the CPU gives the same bits. Not in the
+  /// paper; excludes `adam` and `joint`.
   DType state = DType::kFloat32;
   std::uint32_t seed = 0;
 };
 
 /// Deep Gradient Compression of one tensor (Lin et al., ICLR 2018): local momentum u and
-/// accumulated velocity v, of which exactly K = max(1, round(density * n)) entries travel in a
-/// step. What rounding to fp16, or to fewer bits, loses stays in v; fp32 values leave exactly 0.
+/// accumulated velocity v, of which exactly K = max(1, round(density * n)) entries are sent in a
+/// step. Rounding errors of fp16 and of fewer bits stay in v; fp32 values leave exactly 0.
 ///
 /// In the dense phase the scaled gradient is exchanged as it is and Finish keeps momentum in the
-/// same u, which the first compressed step takes over, with v still 0; Adam's moments likewise.
-/// Results do not depend on StepContext::pool. Not thread-safe but for Merge.
+/// same u. The first compressed step takes u over, with v still 0; the same for Adam's moments.
+/// Results do not depend on StepContext::pool. Not thread-safe except Merge.
 class Dgc final : public Compressor, private JointCompressor {
  public:
-  /// 1 <= n < 2^32.
+  /// Requires 1 <= n < 2^32.
   Dgc(const DgcSettings& settings, std::size_t n);
 
   std::size_t MaxEncodedBytes(double density) const override;
@@ -57,10 +57,10 @@ class Dgc final : public Compressor, private JointCompressor {
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
   void Revert() override { step_.Undo(); }
-  /// Not with Adam, nor where entries are selected together or have low-bit values.
+  /// Unset with Adam, with joint selection and with low-bit values.
   std::optional<GpuRule> gpu_rule() const override;
   JointCompressor* joint() override { return settings_.joint ? this : nullptr; }
-  /// Gradient entries, means of the dense phase, and overflowed entries of v.
+  /// Counts gradient entries, means of the dense phase, and overflowed entries of v.
   std::uint64_t non_finite_entries() const override {
     return non_finite_ + step_.non_finite_entries();
   }
@@ -80,7 +80,7 @@ class Dgc final : public Compressor, private JointCompressor {
   void Accumulate(const StepContext& context, std::span<const float> gradient, std::size_t k,
                   std::optional<float> threshold) override;
   cpu::DgcStep& step() override { return step_; }
-  /// What is added to v, by way of u or not: the gradient, or Adam's step. And its scale.
+  /// Values added to v, through u or not: the gradient, or Adam's step. With their scale.
   struct Increment {
     std::span<const float> values;
     float scale;
@@ -95,8 +95,8 @@ class Dgc final : public Compressor, private JointCompressor {
   StateBuffer v_;
   cpu::DgcStep step_;
   std::optional<AdamMoments> adam_;
-  std::vector<float> adam_step_;  ///< What enters v in its place.
-  std::uint64_t non_finite_ = 0;  ///< Those that step_ does not see.
+  std::vector<float> adam_step_;  ///< Added to v in the gradient's place.
+  std::uint64_t non_finite_ = 0;  ///< Entries that step_ does not see.
 };
 
 }  // namespace weir

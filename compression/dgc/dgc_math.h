@@ -6,18 +6,18 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The arithmetic of Deep Gradient Compression on single numbers, written once for every kernel,
+/// Arithmetic of Deep Gradient Compression on single numbers, written once for every kernel:
 /// scalar, SIMD tail or CUDA (constexpr functions compile for the device with
-/// --expt-relaxed-constexpr). Each operation rounds once: no fused multiply-add, so every kernel
-/// gets the same bits. Lin et al., "Deep Gradient Compression", ICLR 2018, section 3.
+/// --expt-relaxed-constexpr). Each operation rounds once, with no fused multiply-add, so every
+/// kernel gets the same bits. Lin et al., "Deep Gradient Compression", ICLR 2018, section 3.
 namespace weir {
 
-/// Which recursion u follows. Momentum m, new gradient g, old u:
+/// The recursion of u. Momentum m, new gradient g, old u:
 /// kVanilla u = m * u + g, direction u;  kNesterov u = m * (u + g), direction u + g;
 /// kNone has no u, direction g.
 enum class Momentum : std::uint8_t { kNone, kVanilla, kNesterov };
 
-/// Advances u and returns the direction: what momentum SGD applies, and what DGC adds to v.
+/// Advances u and returns the direction, which momentum SGD applies and DGC adds to v.
 constexpr float AdvanceMomentum(Momentum momentum, float m, float g, float& u) {
   switch (momentum) {
     case Momentum::kVanilla:
@@ -33,16 +33,16 @@ constexpr float AdvanceMomentum(Momentum momentum, float m, float g, float& u) {
 }
 
 /// The total update per unit of a constant gradient when v is sent and u masked every `interval`
-/// steps, relative to dense momentum SGD: f(T) = 1 - m (1 - m^T) / (T (1 - m)) for vanilla,
-/// m f(T) + 1 - m for Nesterov. Below 1, because masking drops the momentum of what was sent.
+/// steps, relative to dense momentum SGD: f(T) = 1 - m (1 - m^T) / (T (1 - m)) for vanilla, m f(T)
+/// + 1 - m for Nesterov. Below 1, because masking drops the momentum of sent entries.
 inline double MaskingGain(Momentum momentum, double m, double interval) {
   if (momentum == Momentum::kNone || m == 0.0) return 1.0;
   const double f = 1.0 - m * (1.0 - std::pow(m, interval)) / (interval * (1.0 - m));
   return momentum == Momentum::kNesterov ? m * f + (1.0 - m) : f;
 }
 
-/// Orders numbers by magnitude: for |a| < |b| the key of a is smaller; both zeros have key 0; NaN
-/// is above infinity, so what is broken is sent, seen and cleared first.
+/// Orders numbers by magnitude: for |a| < |b| the key of a is smaller. Both zeros have key 0; NaN
+/// is above infinity, so broken entries are sent, seen and cleared first.
 constexpr std::uint32_t MagnitudeKey(float value) {
   return std::bit_cast<std::uint32_t>(value) & 0x7fffffffu;
 }
@@ -59,7 +59,7 @@ inline std::size_t EntriesToSend(std::size_t n, double density) {
   return wanted >= static_cast<double>(n) ? n : static_cast<std::size_t>(wanted);
 }
 
-/// The same where a fixed count, unless it is 0, says how many.
+/// As above, but a `fixed_count` other than 0 overrides the density.
 inline std::size_t EntriesToSend(std::size_t n, double density, std::size_t fixed_count) {
   return fixed_count == 0 ? EntriesToSend(n, density) : std::min(n, fixed_count);
 }

@@ -9,7 +9,7 @@
 #include "compression/options/standard_options.h"
 #include "compression/random/counter_random.h"
 
-/// "dgc" in the dictionary of options.
+/// The options of "dgc".
 namespace weir {
 namespace {
 
@@ -54,7 +54,7 @@ std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
   };
   if (options.Choice("momentum") != "adam") {
     for (const char* key : {"beta1", "beta2", "epsilon"}) {
-      refuse_given(key, "means something with momentum=adam only: leave it out");
+      refuse_given(key, "has an effect only with momentum=adam: leave it out");
     }
     return std::nullopt;
   }
@@ -72,7 +72,7 @@ std::optional<AdamSettings> AdamOf(const ParsedOptions& options) {
                       .epsilon = options.Real("epsilon")};
 }
 
-/// Options of which one makes another one idle.
+/// Refuses options that leave each other without effect.
 void RefuseIdle(const ParsedOptions& options) {
   if (options.Choice("momentum") == "none" && options.Given("momentum_mu")) {
     options.Refuse("momentum_mu",
@@ -89,19 +89,19 @@ void RefuseStateType(const ParsedOptions& options) {
   if (options.Choice("state_dtype") == "fp32") return;
   if (options.Choice("momentum") == "adam") {
     options.Refuse("state_dtype",
-                   "is for u and v, and momentum=adam has other state: leave it out");
+                   "applies to u and v, but momentum=adam has other state: leave it out");
   }
   if (const ValueType values = ValueTypeOf(options);
       values != ValueType::kFloat16 && values != ValueType::kFloat32) {
     options.Refuse(
         "state_dtype",
-        "is for values=fp16 or fp32: what is left of an entry that is sent in fewer bits "
-        "is no bf16. Leave one of them out");
+        "needs values=fp16 or fp32, because the rest of an entry sent in fewer bits is not a "
+        "bf16. Leave one of them out");
   }
   if (SelectsByBucket(options)) {
     options.Refuse(
         "state_dtype",
-        "is for selection=tensor, where each tensor rounds its own: leave one of them out");
+        "needs selection=tensor, where each tensor rounds its own: leave one of them out");
   }
 }
 
@@ -131,7 +131,7 @@ std::unique_ptr<Compressor> MakeDgc(const ParsedOptions& options, const TensorSp
   return std::make_unique<Dgc>(settings, n);
 }
 
-/// An optimizer without momentum says so by momentum=none: not to be refused.
+/// An optimizer without momentum gives momentum=none, which must not be refused.
 std::string CautionOfGain(const ParsedOptions& options) {
   if (options.Choice("momentum") != "none" || !options.Flag("gain_compensation")) return {};
   return "gain_compensation makes up for the momentum that masking drops, and without momentum has "

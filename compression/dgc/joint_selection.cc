@@ -31,14 +31,14 @@ std::size_t JointSelection::EntriesToSend(double density) const {
 }
 
 std::size_t JointSelection::MaxEncodedBytesOfOne(std::size_t n, double density) const {
-  // Every other tensor has one entry of the K at least.
+  // Every other tensor has at least one of the K entries.
   const std::size_t most = EntriesToSend(density) - (tensors_.size() - 1);
   return SparsePayloadBytes(n, std::min(n, most), tensors_.front()->form().type);
 }
 
-// The size of indices is a concave function of how many there are in how long a tensor, of degree 1
-// in both, but for what is rounded up to a bit and a byte. So no division of the entries among the
-// tensors takes more than one tensor of that length, and two bytes for each.
+// The size of indices is a concave function of their number and the tensor's length, of degree 1 in
+// both, except for rounding up to bits and bytes. So no division of the entries among the tensors
+// takes more than one tensor of that total length, and two bytes for each.
 std::size_t JointSelection::MaxEncodedBytes(double density) const {
   const std::size_t count = tensors_.size();
   const std::size_t k = EntriesToSend(density);
@@ -88,7 +88,7 @@ void JointSelection::CollectEnough() {
     cpu::DgcStep& step = tensors_[t]->step();
     if (!enough) step.CollectAll();
     std::optional<Largest> largest = LargestOf(step);
-    if (!largest) {  // All of it is below the threshold.
+    if (!largest) {  // The whole tensor is below the threshold.
       step.CollectAll();
       largest = LargestOf(step);
     }

@@ -14,20 +14,20 @@
 namespace weir {
 
 /// One selection over several tensors of a rank, in place of one for each: the K entries of largest
-/// magnitude among all of theirs, K being what the tensors would send together on their own, and of
-/// each tensor one at least, its largest. Ties go to the earlier tensor, then to the lower index. A
-/// tensor whose entries are small then waits for its residual to grow, as an entry does.
+/// magnitude among all tensors, at least one of each. K is the number that the tensors would send
+/// together on their own. Ties go to the earlier tensor, then to the lower index. A tensor with
+/// small entries then waits for its residual to grow, as an entry does.
 ///
-/// One step is Begin, Accumulate of each tensor, Select; then EncodeTaken of each. Always
-/// exact: a threshold kept from the last step decides the time alone. Not thread-safe.
+/// A step is Begin, Accumulate of each tensor, Select, and EncodeTaken of each. Always exact: a
+/// threshold kept from the last step affects only the time. Not thread-safe.
 class JointSelection {
  public:
-  /// At least one; they outlive this.
+  /// Takes at least one tensor; they must outlive this object.
   explicit JointSelection(std::vector<JointCompressor*> tensors);
 
-  /// K.
+  /// K at this density.
   std::size_t EntriesToSend(double density) const;
-  /// Upper bounds, equal on all ranks: of the payload of a tensor of n elements, and of all
+  /// Upper bounds, equal on all ranks: for the payload of one tensor of n elements, and for all
   /// payloads together, which is less than the sum.
   std::size_t MaxEncodedBytesOfOne(std::size_t n, double density) const;
   std::size_t MaxEncodedBytes(double density) const;
@@ -38,7 +38,7 @@ class JointSelection {
   void Select();
 
  private:
-  /// A tensor's entry of largest magnitude, the first of them: where it was collected, and its key.
+  /// A tensor's entry of largest magnitude, the first of equals: its place and its key.
   struct Largest {
     std::size_t source = 0;
     std::size_t at = 0;
@@ -47,12 +47,12 @@ class JointSelection {
   static std::optional<Largest> LargestOf(const cpu::DgcStep& step);
   std::size_t CountCollected() const;
   void CollectEnough();
-  /// The k-th largest of what was collected, the largest of each tensor left out.
+  /// Finds the k-th largest collected entry, leaving out the largest of each tensor.
   cpu::RadixSelect::Result SelectRest(std::size_t k);
 
   std::vector<JointCompressor*> tensors_;
   std::size_t elements_ = 0;
-  std::size_t k_ = 0;  ///< Of the step.
+  std::size_t k_ = 0;  ///< In this step.
   std::optional<float> threshold_;
   ThresholdTracker tracker_;
   cpu::RadixSelect select_;

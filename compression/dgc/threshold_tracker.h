@@ -8,32 +8,32 @@
 
 namespace weir {
 
-/// Whether a pass over `n` entries that selects `k` is to collect candidates. Where many are sent,
-/// and among few, every block of the pass would have one, and the selection reads the entries
-/// itself.
+/// Returns true if a pass over `n` entries that selects `k` is to collect candidates. With
+/// many entries to send, or few in all, every block of the pass would have one; the selection
+/// then reads the entries themselves.
 constexpr bool CandidatesPay(std::size_t n, std::size_t k) { return n > 4096 && k < n / 16; }
 
-/// Which threshold to start a pass with, so that about 2 k entries reach it. A guess decides the
-/// pass's speed, never its result.
+/// Chooses a threshold to start a pass with, so that about 2 k entries reach it. The guess decides
+/// the pass's speed, never its result.
 ///
 /// Remembers a threshold from step to step by the rank rule: the magnitude of rank 2 k among a
 /// step's candidates, times the growth of the k-th magnitude. A fixed fraction of the k-th
-/// magnitude will not do: v is a random walk absorbed at the threshold, and its density rises
+/// magnitude does not work: v is a random walk absorbed at the threshold, and its density rises
 /// steeply below. constexpr, for the CPU and for CUDA.
 class ThresholdTracker {
  public:
-  /// For a pass that selects `k` entries; nothing when what is remembered is of a very different k.
+  /// Returns a threshold for selecting `k` entries; nothing when the last k was very different.
   constexpr std::optional<float> Next(std::size_t k) const {
     // Within this much the candidates stay between k and 4 k; a continuous schedule moves k slowly.
     if (4 * k < 3 * k_ || 3 * k > 4 * k_) return std::nullopt;
     return next_;
   }
 
-  /// What the pass and its selection found.
+  /// Results of a pass and its selection.
   struct Observation {
     std::size_t k;
-    std::size_t candidates;  ///< How many entries reached `threshold`; at least k.
-    float threshold;         ///< Where the pass began.
+    std::size_t candidates;  ///< Number that reached `threshold`; at least k.
+    float threshold;         ///< Threshold at which the pass began.
     float kth;               ///< The k-th largest magnitude.
     float rank_2k;           ///< About the 2 k-th largest; used if there are 2 k candidates.
   };
@@ -42,7 +42,7 @@ class ThresholdTracker {
     const float guess = seen.candidates >= 2 * seen.k ? seen.rank_2k : ExtrapolatedRank2k(seen);
     float growth = 1.0f;
     if (k_ == seen.k && kth_ > 0.0f) {
-      const float most = kMaxGrowth;  // By value, as a GPU has to have it.
+      const float most = kMaxGrowth;  // By value, which a GPU needs.
       growth = std::clamp(seen.kth / kth_, 1.0f / most, most);
     }
     k_ = seen.k;
@@ -56,8 +56,8 @@ class ThresholdTracker {
   // A single outlier step must not throw the next guess far off.
   static constexpr float kMaxGrowth = 2.0f;
 
-  /// The magnitude of rank 2 k when only `seen.candidates` < 2 k reach the threshold: ranks grow
-  /// about exponentially as magnitude falls. Bounded, because a slope from few entries is unsure.
+  /// Estimates the magnitude of rank 2 k when only `seen.candidates` < 2 k reach the threshold:
+  /// ranks grow about exponentially as magnitude falls. Bounded: few entries give a poor slope.
   static constexpr float ExtrapolatedRank2k(const Observation& seen) {
     const float distance = seen.kth - seen.threshold;
     const float ratio = static_cast<float>(seen.candidates) / static_cast<float>(seen.k);

@@ -8,10 +8,10 @@
 
 namespace weir {
 
-/// Weight decay outside compression: its own momentum b, driven by lambda * w, whose direction is
-/// added to what compression delivers. Together they are exactly the weight-decay part of dense
-/// momentum SGD; plain lambda * w after the exchange would lose its 1 / (1 - m). One tensor; not
-/// thread-safe.
+/// Weight decay outside compression: its own momentum b, driven by lambda * w, whose
+/// direction is added to the compressed result. Together they are exactly the weight-decay
+/// part of dense momentum SGD; plain lambda * w after the exchange would lose its 1 / (1 -
+/// m). One tensor; not thread-safe.
 class WeightDecay {
  public:
   WeightDecay(Momentum momentum, float m, float lambda, std::size_t n);

@@ -8,8 +8,8 @@
 
 namespace weir {
 
-/// What every memory around a codec of n entries does alike: it leaves the payloads to the codec.
-/// An empty payload contributes nothing.
+/// Common part of every memory around a codec of n entries: it leaves the payloads to the codec. An
+/// empty payload contributes nothing.
 class AroundCodec : public Compressor {
  public:
   AroundCodec(std::unique_ptr<const Codec> codec, std::size_t n)

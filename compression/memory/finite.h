@@ -5,7 +5,7 @@
 
 namespace weir {
 
-/// `value`, or 0 when it is inf or NaN, which is then counted. In arithmetic alone: with so much as
+/// Returns `value`, or 0 when it is inf or NaN, which is then counted. Uses arithmetic alone: with
 /// a conditional expression, GCC 12 makes branches of two calls in one loop, which then takes
 /// several times as long as vectorised.
 constexpr float FiniteOrZero(float value, std::uint32_t& non_finite) {

@@ -11,9 +11,9 @@ namespace weir {
 ///
 ///   m = mu * m + g;  g' = g + mu * m;  compress g'
 ///
-/// In the dense phase, and so at the hand-off, m is fed with the mean over ranks instead (Finish).
-/// The optimizer's own momentum must be 0. State: "momentum", n floats, and the inner compressor's.
-/// Not thread-safe (see Compressor).
+/// In the dense phase, and so at the hand-off, Finish feeds m with the mean over ranks instead.
+/// The optimizer's own momentum must be 0. State: "momentum", n floats, and the inner
+/// compressor's. Not thread-safe (see Compressor).
 class NesterovMomentum : public Compressor {
  public:
   NesterovMomentum(std::unique_ptr<Compressor> inner, std::size_t n, float mu);
@@ -26,7 +26,7 @@ class NesterovMomentum : public Compressor {
   void MergeMean(std::span<const std::span<const std::byte>> payloads,
                  std::span<float> mean) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
-  /// The gradient stays in m; the inner compressor takes back what was sent.
+  /// Keeps the gradient in m; the inner compressor takes back what was sent.
   void Revert() override { inner_->Revert(); }
   std::optional<ValueType> entry_values() const override { return inner_->entry_values(); }
   SparseEntries Entries(std::span<const std::byte> payload) const override {

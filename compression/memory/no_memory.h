@@ -7,7 +7,7 @@
 
 namespace weir {
 
-/// A codec as a compressor: what is not sent is lost, and so is the gradient of a reverted step.
+/// A codec as a compressor: unsent values are lost, and so is the gradient of a reverted step.
 /// Not thread-safe (see Compressor).
 class NoMemory : public AroundCodec {
  public:

@@ -7,9 +7,9 @@
 
 namespace weir {
 
-/// Signum with majority vote (Bernstein et al. 2018): each rank sends the signs of its momentum
-/// m = mu * m + (1 - mu) * g, and the direction is the sign that most ranks have, 0 where they are
-/// equally many. In the dense phase the momentum is that of the mean gradient. State: "momentum", n
+/// Signum with majority vote (Bernstein et al. 2018): each rank sends the signs of its
+/// momentum m = mu * m + (1 - mu) * g. The direction is the sign that most ranks have, 0 in a
+/// tie. In the dense phase the momentum is that of the mean gradient. State: "momentum", n
 /// floats. Not thread-safe (see Compressor).
 class Signum : public AroundCodec {
  public:

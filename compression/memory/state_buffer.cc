@@ -24,7 +24,7 @@ StateBuffer::StateBuffer(std::size_t n) : n_(n) {
     std::fill_n(data_.get(), n, 0.0f);
     return;
   }
-  // One page more than needed, to begin at a multiple of it.
+  // One page more than needed, to begin at a multiple of a page.
   const std::size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   void* const mapped = mmap(nullptr, rounded + kHugePage, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -34,7 +34,7 @@ StateBuffer::StateBuffer(std::size_t n) : n_(n) {
   munmap(begin, before);
   if (before < kHugePage) munmap(begin + before + rounded, kHugePage - before);
   data_ = {reinterpret_cast<float*>(begin + before), Free{rounded}};
-  // Advice only: where it is not taken, small pages do.
+  // Advice only: without it, small pages work too.
   madvise(data_.get(), rounded, MADV_HUGEPAGE);
 }
 

@@ -6,9 +6,9 @@
 
 namespace weir {
 
-/// `n` floats, zero at first, that live as long as a compressor: aligned to cache lines and, when
-/// large, in huge pages where the system grants them (5-10 % faster to stream through), which take
-/// memory when they are first touched.
+/// `n` floats, zero at first, that live as long as a compressor. Aligned to cache lines; large
+/// buffers use huge pages where the system grants them (5-10 % faster to stream through). Pages
+/// take memory when they are first touched.
 class StateBuffer {
  public:
   /// Throws std::bad_alloc.
@@ -19,7 +19,7 @@ class StateBuffer {
 
  private:
   struct Free {
-    std::size_t mapped;  ///< Bytes; 0: it was allocated.
+    std::size_t mapped;  ///< Mapped bytes; 0: it was allocated.
     void operator()(float* data) const;
   };
   std::size_t n_;

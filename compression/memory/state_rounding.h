@@ -7,13 +7,13 @@
 
 #include "common/half.h"
 
-/// State that is kept as bf16 (option state_dtype), written once for the CPU and for kernels. It is
-/// rounded at random, up as often as it is far from the lower number: what a step adds is often
-/// less than half of a bf16's last bit, and rounding to the nearest would drop it in every step.
-/// Pure functions, thread-safe.
+/// State kept as bf16 (option state_dtype), written once for the CPU and for kernels. Rounding is
+/// random, up with a probability that grows with the distance from the lower number. A step often
+/// adds less than half of a bf16's last bit, and rounding to the nearest would drop it in every
+/// step. Pure functions, thread-safe.
 namespace weir {
 
-/// Spreads what differs in a few bits over all of them (C. Wellons, "hash-prospector", lowbias32).
+/// Spreads a difference in a few bits over all of them (C. Wellons, "hash-prospector", lowbias32).
 constexpr std::uint32_t SpreadBits(std::uint32_t x) {
   x ^= x >> 16;
   x *= 0x7feb352du;
@@ -22,7 +22,7 @@ constexpr std::uint32_t SpreadBits(std::uint32_t x) {
   return x ^ x >> 16;
 }
 
-/// What a step's roundings of one tensor follow from.
+/// Key of a step's roundings of one tensor.
 constexpr std::uint32_t RoundingKey(std::uint32_t seed, std::int64_t step, int rank) {
   const auto bits = static_cast<std::uint64_t>(step);
   std::uint32_t key = SpreadBits(seed ^ static_cast<std::uint32_t>(bits));
@@ -37,7 +37,7 @@ constexpr std::uint32_t RoundingBits(std::uint32_t key, std::uint32_t i) {
 constexpr std::uint32_t BitsForMomentum(std::uint32_t bits) { return bits & 0xffffu; }
 constexpr std::uint32_t BitsForVelocity(std::uint32_t bits) { return bits >> 16; }
 
-/// `bits`: 16 random ones. What a bf16 can hold stays what it is; a finite number stays finite.
+/// `bits`: 16 random ones. A value that a bf16 can hold is kept; a finite number stays finite.
 constexpr std::uint16_t RoundedAtRandom(float value, std::uint32_t bits) {
   const auto exact = std::bit_cast<std::uint32_t>(value);
   const auto inwards = static_cast<std::uint16_t>(exact >> 16);

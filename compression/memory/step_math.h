@@ -4,8 +4,8 @@
 
 #include "compression/memory/finite.h"
 
-/// What the memories around a codec do to single entries (compression/memory/), written once for
-/// the CPU and for kernels. `scaled` is an entry of the gradient, scaled and finite.
+/// Arithmetic of the memories around a codec (compression/memory/) on single entries, written once
+/// for the CPU and for kernels. `scaled` is an entry of the gradient, scaled and finite.
 namespace weir {
 
 /// NesterovMomentum: advances m, and returns the direction.
@@ -14,13 +14,13 @@ constexpr float AdvanceNesterov(float mu, float scaled, float& m, std::uint32_t&
   return scaled + mu * m;
 }
 
-/// Signum: advances m, of which it sends the sign.
+/// Signum: advances m, whose sign is sent.
 constexpr void AdvanceSignum(float mu, float scaled, float& m) {
   m = mu * m + (1.0f - mu) * scaled;
 }
 constexpr float SignOf(float value) { return value > 0.0f ? 1.0f : value < 0.0f ? -1.0f : 0.0f; }
 
-/// ErrorFeedback: what is to be sent, for `ratio` see ErrorRatio.
+/// ErrorFeedback: returns the value to send; for `ratio` see ErrorRatio.
 constexpr float WithError(float scaled, float ratio, float error, std::uint32_t& non_finite) {
   return FiniteOrZero(scaled + ratio * error, non_finite);
 }

@@ -15,7 +15,7 @@ CompressionOptions AnswerOptions(const CompressionOptions& workers) {
   const CompressorInfo& info = FindCompressor(options.at("compressor"));
   const bool has_momentum =
       std::ranges::find(info.options, "momentum", &OptionSpec::key) != info.options.end();
-  if (has_momentum) options["momentum"] = "none";  // dgc's default is another.
+  if (has_momentum) options["momentum"] = "none";  // The default of dgc is not "none".
   return options;
 }
 

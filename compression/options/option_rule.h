@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// What the value of an option may be. A rule describes itself and parses text.
+/// Allowed values of an option. A rule describes itself and parses text.
 struct RealRule {
   double low;
   double high;
@@ -19,7 +19,7 @@ struct IntegerRule {
   std::int64_t low;
   std::int64_t high = INT64_MAX;
 };
-struct FlagRule {};  ///< true, false, and Python's and C's ways to say so.
+struct FlagRule {};  ///< true, false, and the spellings of Python and C.
 struct ChoiceRule {
   std::vector<std::string> names;
 };
@@ -33,13 +33,13 @@ struct CountOrFractionRule {};  ///< 1 to 2^32 - 1, or a fraction above 0 and be
 using OptionRule = std::variant<RealRule, IntegerRule, FlagRule, ChoiceRule, RealListRule,
                                 RealOrAutoRule, CountOrFractionRule>;
 
-/// What a rule yields: reals and count-or-fractions are double, choices and "auto" string.
+/// Result of a rule: double for reals and count-or-fractions, string for choices and "auto".
 using OptionValue = std::variant<double, std::int64_t, bool, std::string, std::vector<double>>;
 
 /// "a number above 0 and at most 1", "none, vanilla or nesterov": completes "must be ...".
 std::string Describe(const OptionRule& rule);
 
-/// Nothing when `text` breaks the rule. Spaces around the value are ignored.
+/// Returns nothing when `text` breaks the rule. Spaces around the value are ignored.
 std::optional<OptionValue> ParseValue(const OptionRule& rule, const std::string& text);
 
 }  // namespace weir

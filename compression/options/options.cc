@@ -21,7 +21,7 @@ std::vector<std::string> KeysOf(const std::vector<OptionSpec>& specs) {
   return keys;
 }
 
-/// Of BytePS's core, which users meet beside those of its plugins.
+/// Names of BytePS's core, which users meet beside those of its plugins.
 const std::map<std::string, std::string>& CoreNames() {
   static const std::map<std::string, std::string> names = {
       {"compressor_type", "compressor"},
@@ -33,7 +33,7 @@ const std::map<std::string, std::string>& CoreNames() {
   return names;
 }
 
-/// The name behind BytePS's prefix, any pattern of tensors kept: "compressor_k[fc*]" is "k[fc*]".
+/// Returns the name after BytePS's prefix and keeps any pattern: "compressor_k[fc*]" is "k[fc*]".
 std::string PlainName(const std::string& name) {
   const std::string bare = name.substr(0, name.find('['));
   const auto known = CoreNames().find(bare);
@@ -121,7 +121,7 @@ CompressionOptions WithoutPrefix(const CompressionOptions& options) {
     const std::string name = prefixed ? PlainName(key.substr(kBytePsPrefix.size())) : key;
     if (!plain.emplace(name, value).second) {
       throw InvalidArgument(Quoted(name, value) +
-                            "is given twice, in BytePS's words too (\"byteps_\"); keep one.");
+                            "is given twice, once in BytePS's words (\"byteps_\"); keep one.");
     }
   }
   return plain;

@@ -21,7 +21,7 @@ struct OptionSpec {
   std::string help;  ///< One sentence.
 };
 
-/// Concatenates; a later spec replaces an earlier one with the same key.
+/// Concatenates lists; a later spec replaces an earlier one with the same key.
 std::vector<OptionSpec> JoinSpecs(const std::vector<std::vector<OptionSpec>>& lists);
 
 /// Options after checking: every key is known, every value parsed, defaults filled in. Immutable
@@ -29,24 +29,24 @@ std::vector<OptionSpec> JoinSpecs(const std::vector<std::vector<OptionSpec>>& li
 /// that is absent, or as the wrong type, is a broken invariant (WEIR_CHECK).
 class ParsedOptions {
  public:
-  /// Checks `options` against the keys a compressor declared. Throws InvalidArgument that names the
-  /// key, the value, what is allowed and, for a slip, the one that was meant. "compressor" itself
-  /// is always allowed.
+  /// Checks `options` against the keys a compressor declared. Throws InvalidArgument that
+  /// names the key, the value, what is allowed and, for a slip, the key probably meant.
+  /// "compressor" itself is always allowed.
   ParsedOptions(const std::string& compressor, const std::vector<OptionSpec>& specs,
                 const CompressionOptions& options);
 
   const std::string& compressor() const { return compressor_; }
 
-  /// The key has a value: given, or a default.
+  /// True if the key has a value, given or by default.
   bool Has(const std::string& key) const { return values_.contains(key); }
-  /// The user wrote the key.
+  /// True if the user wrote the key.
   bool Given(const std::string& key) const { return given_.contains(key); }
 
-  double Real(const std::string& key) const;  ///< For a CountOrFractionRule, too.
+  double Real(const std::string& key) const;  ///< Also for a CountOrFractionRule.
   std::int64_t Integer(const std::string& key) const;
   bool Flag(const std::string& key) const;
   const std::string& Choice(const std::string& key) const;
-  bool IsAuto(const std::string& key) const;  ///< Of a RealOrAutoRule.
+  bool IsAuto(const std::string& key) const;  ///< For a RealOrAutoRule.
   const std::vector<double>& RealList(const std::string& key) const;
 
   /// Throws InvalidArgument: `compression option "<key>" = "<value>" <complaint>`. For rules
@@ -62,7 +62,7 @@ class ParsedOptions {
   std::map<std::string, OptionValue> values_;
 };
 
-/// Removes the "byteps_" prefix from keys, and takes the names that BytePS's core has behind it
+/// Removes the "byteps_" prefix from keys, and translates the names of BytePS's core after it
 /// ("byteps_compressor_type" is "compressor"). Throws InvalidArgument when a key appears both ways.
 CompressionOptions WithoutPrefix(const CompressionOptions& options);
 

@@ -38,8 +38,8 @@ Exchange ChooseExchange(const RouteSettings& settings, int ranks, std::size_t de
                         std::size_t payload_bytes) {
   if (settings.policy == RoutePolicy::kAlways) return settings.compressed;
   if (settings.policy == RoutePolicy::kNever) return Exchange::kDenseAllreduce;
-  // What is not sent is kept by a host's first rank there and by every rank elsewhere: a route that
-  // changed would leave some of it behind. An all-reduce would make ranks wait for each other.
+  // A host's first rank keeps its unsent entries there, every rank its own elsewhere: a route that
+  // changed would leave some behind. An all-reduce would make ranks wait for each other.
   if (settings.compressed == Exchange::kHostAllgather || settings.max_staleness > 0) {
     return settings.compressed;
   }

@@ -6,8 +6,8 @@
 
 namespace weir {
 
-/// How a bucket's bytes travel: kHostAllgather is kSparseAllgather of one frame a host, kPushPull
-/// to servers that add up and back.
+/// The route of a bucket's bytes. kHostAllgather is kSparseAllgather of one frame a host, kPushPull
+/// goes to servers that add up and answer.
 enum class Exchange {
   kDenseAllreduce,
   kSparseAllgather,
@@ -16,21 +16,21 @@ enum class Exchange {
   kPushPull
 };
 
-/// Whether compressing is worth it: kAlways and kNever do as they say, kAuto takes the route that
-/// carries fewer bytes, but for kHostAllgather and what is asynchronous (max_staleness).
+/// Use of compression: kAlways and kNever as named; kAuto takes the route that carries fewer bytes,
+/// except with kHostAllgather and asynchronous training (max_staleness).
 enum class RoutePolicy { kAuto, kAlways, kNever };
 
-/// What a user asks for (the options "policy", "route", "partition_bytes",
+/// The user's choice of a route (the options "policy", "route", "partition_bytes",
 /// "max_staleness" and "host_values").
 struct RouteSettings {
   RoutePolicy policy = RoutePolicy::kAuto;
-  Exchange compressed = Exchange::kSparseAllgather;  ///< The way of what is compressed.
-  /// A tensor of more is compressed and exchanged in several parts.
+  Exchange compressed = Exchange::kSparseAllgather;  ///< Route of compressed tensors.
+  /// A larger tensor is compressed and exchanged in several parts.
   std::size_t partition_elements = std::numeric_limits<std::size_t>::max();
-  /// kPushPull: ranks do not wait for each other, but get no more than so many steps ahead; 0: they
-  /// do.
+  /// kPushPull: ranks do not wait for each other, but get at most so
+  /// many steps ahead; 0: they wait.
   std::int64_t max_staleness = 0;
-  /// kPushPull: the servers are no ranks.
+  /// kPushPull: the servers are not ranks.
   bool dedicated_servers = false;
   /// kHostAllgather: a host's ranks average their gradients in fp16.
   bool halves_inside = false;
@@ -40,20 +40,20 @@ struct RouteSettings {
 struct RouteTraffic {
   double dense = 0;   ///< Ring all-reduce: 2 (N - 1) / N * dense_bytes.
   double sparse = 0;  ///< All-gather: (N - 1) * payload_bytes.
-  /// Split all-gather at most, where no two ranks send the same entry: (N - 1) / N * (payload_bytes
-  /// + sums), the sums being N payloads with fp32 values, and no longer than the dense bucket.
+  /// Split all-gather at most, if no two ranks send the same entry: (N - 1) / N * (payload_bytes +
+  /// sums), the sums being N payloads with fp32 values, and no longer than the dense bucket.
   double split = 0;
-  /// Push and pull, the ranks being the servers and an answer as long as a payload:
+  /// Push and pull with ranks as the servers and answers as long as payloads:
   /// 2 (N - 1) / N * payload_bytes.
   double push_pull = 0;
-  double dedicated = 0;  ///< Push to servers that are no ranks: payload_bytes.
+  double dedicated = 0;  ///< Push to dedicated servers: payload_bytes.
 };
 RouteTraffic TrafficOf(int ranks, std::size_t dense_bytes, std::size_t payload_bytes);
 
 /// Pure, equal on all ranks for equal arguments. `dense_bytes` is the uncompressed size of the
-/// bucket, `payload_bytes` one compressed frame at this step's density. A tie, and one rank (which
-/// sends nothing), go to settings.compressed; so does kAuto from host to host, and where ranks do
-/// not wait for each other.
+/// bucket, `payload_bytes` one compressed frame at this step's density. Returns
+/// settings.compressed for a tie, for one rank (which sends nothing), for kAuto with
+/// kHostAllgather, and where ranks do not wait for each other.
 Exchange ChooseExchange(const RouteSettings& settings, int ranks, std::size_t dense_bytes,
                         std::size_t payload_bytes);
 

@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-/// Filled by static initialisers, in whatever order the linker chose; never changed afterwards.
+/// Filled by static initialisers, in the linker's order; never changed afterwards.
 std::map<std::string, CompressorInfo>& Registry() {
   static std::map<std::string, CompressorInfo> registry;
   return registry;

@@ -13,37 +13,37 @@ namespace weir {
 
 class Compressor;
 
-/// The tensor a compressor is made for.
+/// The tensor that a compressor is made for.
 struct TensorSpec {
-  std::string name;  ///< Unique in its process set; state and random draws belong to it.
+  std::string name;  ///< Unique in its process set; identifies state and random draws.
   Shape shape;
 
   std::size_t elements() const { return static_cast<std::size_t>(shape.elements()); }
 };
 
-/// A compressor as it is known by name.
+/// A compressor registered by name.
 struct CompressorInfo {
   std::string name;
   std::string summary;              ///< One sentence.
-  std::vector<OptionSpec> options;  ///< Every key it understands but "compressor".
-  /// Makes one for one tensor. Checks what spans several keys (ParsedOptions::Refuse).
+  std::vector<OptionSpec> options;  ///< Every key it understands except "compressor".
+  /// Makes one for one tensor. Checks rules that span several keys (ParsedOptions::Refuse).
   std::function<std::unique_ptr<Compressor>(const ParsedOptions&, const TensorSpec&)> make;
   CodecId codec = CodecId::kUnlisted;  ///< Its number in frame headers.
-  /// What a user should hear, before training, of options that are allowed and seldom meant: one
-  /// sentence, or nothing.
+  /// A warning, before training, about options that are allowed but seldom
+  /// meant: one sentence, or nothing.
   std::function<std::string(const ParsedOptions&)> caution = {};
 };
 
-/// Makes `info` known for the life of the program. Every compressor has one file, which holds one
-/// such object at namespace scope: `const CompressorRegistration kRegistration({"topk", ...});`
+/// Makes `info` known for the life of the program. Every compressor has one file with one such
+/// object at namespace scope: `const CompressorRegistration kRegistration({"topk", ...});`
 class CompressorRegistration {
  public:
   explicit CompressorRegistration(CompressorInfo info);
 };
 
-/// Checks a user's dictionary against the compressor it names; empty means "dense". Do it once for
-/// an optimizer, then make one compressor a tensor. Throws InvalidArgument that names the key,
-/// for an unknown compressor too.
+/// Checks a user's dictionary against the compressor it names; empty means "dense". Call it once
+/// for an optimizer, then make one compressor per tensor. Throws InvalidArgument that names the
+/// key, also for an unknown compressor.
 ParsedOptions ParseOptions(const CompressionOptions& options);
 
 /// CompressorInfo::caution of the compressor of `options`; "" where it has none.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// Given under either of two names; giving both, differing, is refused.
+/// Reads an option with two names; refuses two values that differ.
 std::int64_t EitherInteger(const ParsedOptions& options, const std::string& a,
                            const std::string& b) {
   if (options.Given(a) && options.Given(b) && options.Integer(a) != options.Integer(b)) {
@@ -76,15 +76,15 @@ std::vector<OptionSpec> PolicySpecs(Payloads payloads) {
 double AutoDensity(const ParsedOptions& options, std::int64_t begin_step) {
   if (!options.Has("steps")) {
     options.Refuse("density",
-                   "follows from how long the run is: give \"steps\", too, the number of optimizer "
+                   "depends on the length of the run: also give \"steps\", the number of optimizer "
                    "steps that the whole run will make");
   }
   return DensityForRun(std::max<std::int64_t>(options.Integer("steps") - begin_step, 1));
 }
 
-/// What is said of a warm-up that nothing makes last.
+/// Refuses a warm-up without a length.
 void RefuseWarmupWithoutSteps(const ParsedOptions& options) {
-  const std::string give = ": give \"warmup_steps\", too, how many steps that takes";
+  const std::string give = ": also give \"warmup_steps\", its length in steps";
   if (options.Choice("schedule") == "exponential") {
     options.Refuse("schedule", "lets the density fall during a warm-up" + give);
   }
@@ -94,7 +94,7 @@ void RefuseWarmupWithoutSteps(const ParsedOptions& options) {
   }
 }
 
-/// Sends some entries, and does not keep the others. What selects has a threshold, or warms up.
+/// True if it sends some entries and forgets the others. Selecting options: a threshold, a warm-up.
 bool ForgetsEntries(const ParsedOptions& options) {
   const bool selects = options.Has("threshold") || options.Has("warmup_steps");
   return selects && options.Has("ef") && options.Choice("ef") == "none";
@@ -203,7 +203,7 @@ std::string ShortRunWarningOf(const ParsedOptions& options, const std::string& o
 
 std::string EndedShortWarningOf(const ParsedOptions& options, const std::string& owner,
                                 std::int64_t done) {
-  if (!options.Has("schedule")) return {};  // It does not select by density.
+  if (!options.Has("schedule")) return {};  // The compressor does not select by density.
   if (options.Has("steps") || FixedCountOf(options) > 0) return {};
   const Schedule schedule = ScheduleOf(options);
   if (schedule.final_density() >= 1.0) return {};  // Nothing has to wait.
@@ -284,7 +284,7 @@ RouteSettings RouteOf(const ParsedOptions& options) {
   if (policy == "never") route.policy = RoutePolicy::kNever;
   const std::string& way = options.Choice("route");
   if (way != "hierarchical" && options.Given("host_values")) {
-    options.Refuse("host_values", "means something with route=hierarchical only: leave it out");
+    options.Refuse("host_values", "has an effect only with route=hierarchical: leave it out");
   }
   if (way == "split") {
     if (const ValueType values = ValueTypeOf(options); IsLowBit(values)) {
@@ -312,7 +312,7 @@ RouteSettings RouteOf(const ParsedOptions& options) {
     }
     if (route.max_staleness > 0 && ForgetsEntries(options)) {
       options.Refuse("max_staleness",
-                     "is for compressors that keep what they do not send, because a server answers "
+                     "needs a compressor that keeps what it does not send, as a server answers "
                      "each rank with a part of what it holds for it: give ef=vanilla");
     }
     return route;
@@ -323,7 +323,7 @@ RouteSettings RouteOf(const ParsedOptions& options) {
   }
   for (const char* key : {"partition_bytes", "max_staleness"}) {
     if (!options.Given(key)) continue;
-    options.Refuse(key, "means something with route=push_pull only: leave it out");
+    options.Refuse(key, "has an effect only with route=push_pull: leave it out");
   }
   return route;
 }
@@ -371,7 +371,7 @@ std::string CautionOfLoss(const ParsedOptions& options) {
 std::size_t MinElementsOf(const ParsedOptions& options) {
   const bool by_bytes = options.Given("min_compress_bytes");
   if (by_bytes && options.Given("min_elements")) {
-    options.Refuse("min_compress_bytes", "says what \"min_elements\" says; leave one of them out");
+    options.Refuse("min_compress_bytes", "means the same as \"min_elements\"; leave one out");
   }
   if (!by_bytes && options.Has("min_elements")) {
     return static_cast<std::size_t>(options.Integer("min_elements"));

@@ -12,16 +12,16 @@
 #include "compression/wire/sparse_payload.h"
 #include "warmup/schedule.h"
 
-/// The keys that several compressors share, in groups that a registration joins as it needs them
+/// Keys that several compressors share, in groups that a registration joins as it needs them
 /// (JoinSpecs), and the typed values read from them.
 namespace weir {
 
-/// Whether payloads list entries with their indices, so that they can be divided (route=split).
+/// kOfEntries: payloads list entries with their indices, so that they can be divided (route=split).
 enum class Payloads { kWhole, kOfEntries };
 
 /// min_elements, min_compress_bytes, policy, route, partition_bytes, max_staleness, host_values.
 std::vector<OptionSpec> CommonSpecs(Payloads payloads = Payloads::kWhole);
-/// The same with BytePS's default of 64 KiB.
+/// The same keys with BytePS's default of 64 KiB.
 std::vector<OptionSpec> FamilySpecs(Payloads payloads = Payloads::kWhole);
 std::vector<OptionSpec> SizeSpecs();         ///< min_elements and min_compress_bytes alone.
 std::vector<OptionSpec> ArrayRouteSpecs();   ///< The keys of the route, of whole arrays.
@@ -35,7 +35,7 @@ std::vector<OptionSpec> MemorySpecs();       ///< ef, momentum, momentum_mu.
 std::vector<OptionSpec> StepSpecs();         ///< clip_norm, clip_scale, skip_nonfinite.
 std::vector<OptionSpec> WeightDecaySpecs();  ///< weight_decay, weight_decay_form.
 
-/// What needs the whole step before any state changes (StepGate).
+/// Settings that need the whole step before any state changes (StepGate).
 struct StepSettings {
   std::optional<double> clip_norm;  ///< Global L2 norm of a rank's local mean gradient.
   /// The threshold is clip_norm * ranks^clip_scale; 0.5 suits independent gradients.
@@ -48,12 +48,12 @@ struct WeightDecaySettings {
   bool local = false;
 };
 
-/// Each of these may be called for any compressor; keys it does not have take their defaults.
-/// Throw InvalidArgument for keys that contradict each other.
+/// The functions below may be called for any compressor; absent keys take their defaults. They
+/// throw InvalidArgument for keys that contradict each other.
 Schedule ScheduleOf(const ParsedOptions& options);
-/// What a user should hear about a run that is too short for its density, or nothing: before it,
-/// where "steps" says how long it will be; and after it, where nothing said so, once `done` steps
-/// are made.
+/// Returns a warning about a run that is too short for its density, or
+/// nothing: before the run, if "steps" tells its length; after it, once `done`
+/// steps are made, if nothing told it.
 std::string ShortRunWarningOf(const ParsedOptions& options, const std::string& owner);
 std::string EndedShortWarningOf(const ParsedOptions& options, const std::string& owner,
                                 std::int64_t done);
@@ -61,16 +61,16 @@ StepSettings StepSettingsOf(const ParsedOptions& options);
 WeightDecaySettings WeightDecayOf(const ParsedOptions& options);
 RouteSettings RouteOf(const ParsedOptions& options);
 ValueType ValueTypeOf(const ParsedOptions& options);
-/// How many entries of each tensor "k" asks for, or 0 when it leaves that to the density.
+/// Number of entries of each tensor that "k" asks for, or 0 when the density decides.
 std::size_t FixedCountOf(const ParsedOptions& options);
-/// The random numbers of "seed" for one tensor.
+/// Random numbers of "seed" for one tensor.
 CounterRandom RandomOf(const ParsedOptions& options, const TensorSpec& tensor);
-/// Whether entries are selected among all tensors of a bucket (selection=bucket). Refuses that
-/// beside a route on which tensors travel to different places.
+/// True if entries are selected among all tensors of a bucket (selection=bucket). Refuses that with
+/// a route on which tensors travel to different places.
 bool SelectsByBucket(const ParsedOptions& options);
-/// For a compressor that selects entries: a caution where what it does not send is lost (ef=none).
+/// Returns a caution for a compressor that selects entries and loses the others (ef=none).
 std::string CautionOfLoss(const ParsedOptions& options);
-/// Tensors of fewer elements travel dense.
+/// Tensors of fewer elements stay dense.
 std::size_t MinElementsOf(const ParsedOptions& options);
 
 /// Throws InvalidArgument for a tensor with more elements than a sparse part can index.

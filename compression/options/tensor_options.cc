@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// What the whole step, the optimizer or the run has one of.
+// Options that exist once for the whole step, the optimizer or the run.
 constexpr std::array<std::string_view, 7> kOfTheRun = {
     "clip_norm",  "clip_scale",   "skip_nonfinite",   "steps",
     "look_ahead", "weight_decay", "weight_decay_form"};
@@ -27,7 +27,7 @@ bool HasWildcards(const std::string& pattern) {
   return pattern.find_first_of("*?[\\") != std::string::npos;
 }
 
-/// Characters that stand for themselves; a set in brackets stands for none.
+/// Counts the characters that stand for themselves; a set in brackets counts none.
 std::size_t Specificity(const std::string& pattern) {
   if (!HasWildcards(pattern)) return std::numeric_limits<std::size_t>::max();
   std::size_t count = 0;
@@ -103,7 +103,7 @@ void TensorOptions::CheckPatterns(
   const bool one_compressor = std::ranges::none_of(
       patterns_, [](const Pattern& pattern) { return pattern.options.contains("compressor"); });
   for (const Pattern& pattern : patterns_) {
-    // Its keys may be meant for the compressor of another pattern.
+    // The keys may be meant for the compressor of another pattern.
     if (!one_compressor && !pattern.options.contains("compressor")) continue;
     CompressionOptions of_pattern = base_;
     PutOnTop(pattern.options, of_pattern);
@@ -129,7 +129,7 @@ CompressionOptions TensorOptions::For(const std::string& tensor) const {
   const std::vector<const Pattern*> matching = Matching(tensor);
   for (auto at = matching.begin(); at != matching.end();) {
     const Pattern& first = **at;
-    CompressionOptions together;  // Of patterns that are equally specific: none goes before.
+    CompressionOptions together;  // Patterns that are equally specific: none has priority.
     for (; at != matching.end() && (*at)->specificity == first.specificity; ++at) {
       for (const auto& [key, value] : (*at)->options) {
         const auto [known, added] = together.emplace(key, value);
@@ -163,7 +163,7 @@ std::string TensorOptions::CheckMatches(std::span<const std::string> tensors,
   }
   if (without.empty()) return {};
   const std::string warning = "compression options for tensors " + without + " have no effect: '" +
-                              owner + "' has none of such a name" +
+                              owner + "' has no tensor of such a name" +
                               (tensors.empty() ? "" : "; its first is " + Quoted(tensors.front()));
   if (strict) throw StrictError(warning);
   return warning;

@@ -10,10 +10,10 @@
 namespace weir {
 namespace {
 
-// Of a column's length, what has to be left off the earlier ones; rounding of fp32 leaves less.
+// Part of a column's length that must remain off the earlier ones; fp32 rounding leaves less.
 constexpr double kLeast = 1e-6;
 
-/// In 8 running sums, so that vectors of every length add up alike.
+/// Uses 8 running sums, so that vectors of every length add up alike.
 template <class A, class B>
 double ScalarProduct(std::span<const A> a, std::span<const B> b) {
   constexpr std::size_t kSums = 8;
@@ -29,7 +29,7 @@ double ScalarProduct(std::span<const A> a, std::span<const B> b) {
   return sums[0];
 }
 
-/// False, with `column` zero, when nothing of it is left. `rest` is scratch of its size.
+/// Returns false, with `column` zero, when nothing of it is left. `rest` is scratch of its size.
 bool OrthonormaliseOne(std::span<const float> earlier, std::span<float> column,
                        std::span<double> rest) {
   std::ranges::copy(column, rest.begin());

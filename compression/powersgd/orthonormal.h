@@ -6,17 +6,17 @@
 
 namespace weir {
 
-/// Writes another column in the place of number `column`.
+/// Writes another column in place of number `column`.
 using DrawColumn = std::function<void(std::size_t column, std::span<float> values)>;
 
-/// Makes columns of `length` entries each, one after the other, orthonormal in place: Gram-Schmidt
-/// in double, each column twice (Giraud et al., "On the round-off error analysis of the
-/// Gram-Schmidt algorithm with reorthogonalization", 2002). The same bits for the same columns on
-/// every machine.
+/// Makes columns of `length` entries each, one after the other, orthonormal in place:
+/// Gram-Schmidt in double, each column twice (Giraud et al., "On the round-off error
+/// analysis of the Gram-Schmidt algorithm with reorthogonalization", 2002). The same bits
+/// for the same columns on every machine.
 ///
-/// A column that is zero, not finite, or but for rounding a combination of those before it, is
-/// drawn anew; without `draw`, and when what was drawn is no better, it becomes zero. So no result
-/// is inf or NaN. Thread-safe.
+/// Draws a column anew that is zero, not finite, or, but for rounding, a combination of
+/// earlier ones. Without `draw`, or when the new one is no better, it becomes zero. So no
+/// result is inf or NaN. Thread-safe.
 void Orthonormalise(std::span<float> columns, std::size_t length, const DrawColumn& draw = {});
 
 }  // namespace weir

@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kPartValues = std::size_t{1} << 16;  // What a thread takes at a time.
+constexpr std::size_t kPartValues = std::size_t{1} << 16;  // Taken by a thread at a time.
 
 std::unique_ptr<Compressor> MakePowerSgd(const ParsedOptions& options, const TensorSpec& tensor) {
   const std::size_t n = tensor.elements();

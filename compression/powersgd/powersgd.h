@@ -12,34 +12,34 @@
 namespace weir {
 
 struct PowerSgdSettings {
-  bool feedback = true;    ///< What was not sent joins the next gradient.
-  bool warm_start = true;  ///< Begin with the right factor of the step before.
+  bool feedback = true;    ///< Add the unsent part to the next gradient.
+  bool warm_start = true;  ///< Begin with the right factor of the last step.
 };
 
-/// PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, algorithms 1 and 2): the gradient matrix is
+/// PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, algorithms 1 and 2). The gradient matrix is
 /// approximated by a product of two thin factors, found by one step of subspace iteration on the
-/// mean over ranks. On rank i, with M_i its gradient and what it had not sent:
+/// mean over ranks. On rank i, with M_i its gradient plus its error:
 ///
 ///   Q = orthonormal right factor of the step before;   P = orthonormalised mean of M_i Q;
 ///   Q_i = M_i^T P;   update = P * (mean of Q_i)^T;   e_i = M_i - P Q_i^T
 ///
 /// The error is what this rank's own factors leave, not M_i - update as in the authors' code and
 /// PyTorch's hook. Both keep the mean over ranks of "sent plus error" equal to that of the
-/// gradients. But M_i - update also keeps how the rank differs from the others inside of what was
-/// sent. Those parts add up to nothing and so are never sent; where the ranks' data differ they
-/// grow with every step, until fp32 loses the rest beside them. P Q_i^T is what of M_i arrived.
+/// gradients. But M_i - update also keeps the rank's difference from the others in the sent part.
+/// These differences sum to nothing and are never sent; where the ranks' data differ they grow
+/// every step, until fp32 loses the rest beside them. P Q_i^T is the part of M_i that arrived.
 ///
-/// A direction of Q that has come to nothing (at first all of them) is drawn anew from the seed,
-/// the tensor's name and the step, so that a gradient that was zero once is not lost for ever.
-/// Ranks may begin a step with different Q (after a Join): that costs accuracy in one step and
-/// nothing else.
+/// A direction of Q that has become zero (at first all of them) is drawn anew from
+/// the seed, the tensor's name and the step, so that a gradient that was zero once is
+/// not lost for ever. Ranks may begin a step with different Q (after a Join), which
+/// only costs accuracy in one step.
 ///
-/// As a codec around which it remembers (Encode) it sends the whole matrix, as fp32. State:
-/// "error", n floats, with feedback; "factor", cols * width floats, with a warm start. Not
-/// thread-safe (see Compressor).
+/// As a codec with memory (Encode) it sends the whole matrix, as fp32. State:
+/// "error", n floats, with feedback; "factor", cols * width floats, with a warm
+/// start. Not thread-safe (see Compressor).
 class PowerSgd final : public AroundCodec, public FactorCompressor {
  public:
-  /// `shape` has more entries than its two factors together.
+  /// Requires a `shape` with more entries than its two factors together.
   PowerSgd(const cpu::LowRankShape& shape, const PowerSgdSettings& settings, CounterRandom random);
 
   FactorCompressor* factors() override { return this; }
@@ -55,7 +55,7 @@ class PowerSgd final : public AroundCodec, public FactorCompressor {
   std::size_t Encode(const StepContext& context, std::span<const float> gradient,
                      std::span<std::byte> payload) override;
   void Finish(const StepContext& context, std::span<float> mean) override;
-  /// Exact before Decode; after it, what was sent is added again, with its rounding.
+  /// Exact before Decode; after it, adds the sent part again, with its rounding.
   void Revert() override;
   std::vector<StateArray> State() override;
   void Restored() override { sent_ = Sent::kNothing; }
@@ -63,9 +63,9 @@ class PowerSgd final : public AroundCodec, public FactorCompressor {
  private:
   enum class Sent { kNothing, kWhole, kFactors };
 
-  /// matrix_ = gradient + error, of which entries that are not finite count as 0.
+  /// matrix_ = gradient + error; entries that are not finite count as 0.
   void Accumulate(const StepContext& context, std::span<const float> gradient);
-  /// This step's Q.
+  /// Prepares this step's Q.
   void BeginRight(std::int64_t step);
 
   const cpu::LowRankShape shape_;

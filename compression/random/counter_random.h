@@ -19,8 +19,8 @@ class CounterRandom {
   static constexpr std::uint32_t kKeyStepA = 0x9E3779B9;
   static constexpr std::uint32_t kKeyStepB = 0xBB67AE85;
 
-  /// Draws for one tensor: the same on all ranks that call it the same and have the same seed. 0 is
-  /// a seed like any other.
+  /// Draws for one tensor: the same on all ranks with the same name and
+  /// seed. 0 is a seed like any other.
   CounterRandom(std::uint64_t seed, std::string_view tensor);
   /// The plain generator.
   explicit constexpr CounterRandom(std::array<std::uint32_t, 2> key) : key_(key) {}

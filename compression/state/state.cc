@@ -46,7 +46,7 @@ void CheckOldStates(std::span<const SavedState> old_states) {
   }
 }
 
-/// For every old rank, whether it left. Throws InvalidArgument for impossible origins.
+/// Returns, for every old rank, whether it left. Throws InvalidArgument for impossible origins.
 std::vector<bool> WhoLeft(std::size_t old_ranks, std::span<const int> origins) {
   std::vector<bool> left(old_ranks, true);
   for (const int origin : origins) {
@@ -61,8 +61,8 @@ std::vector<bool> WhoLeft(std::size_t old_ranks, std::span<const int> origins) {
   return left;
 }
 
-/// Whether all ranks held the same bits: momentum of what travels dense is kept alike on every
-/// rank.
+/// True if all ranks held the same bits: the momentum of dense
+/// tensors is equal on every rank.
 bool SameOnAllRanks(std::span<const SavedState> states, std::size_t array) {
   const auto bits = [](float value) { return std::bit_cast<std::uint32_t>(value); };
   return std::ranges::all_of(states, [&](const SavedState& state) {
@@ -71,8 +71,8 @@ bool SameOnAllRanks(std::span<const SavedState> states, std::size_t array) {
   });
 }
 
-/// Whether an array estimates something of the gradient, and holds nothing that is still owed:
-/// whoever has one keeps it, and who joins takes the mean of all.
+/// True if an array estimates something of the gradient and holds nothing still to be sent. A rank
+/// that has one keeps it; a rank that joins takes the mean of all.
 bool IsEstimate(const SavedArray& array) {
   return array.name == "first moment" || array.name == "second moment" ||
          array.name == "moment steps";
@@ -105,7 +105,7 @@ constexpr const char* kOtherOptions =
 
 using Copies = std::vector<std::pair<const SavedArray*, std::span<float>>>;
 
-/// What goes where. Throws InvalidArgument when something is left over on either side.
+/// Pairs arrays. Throws InvalidArgument when something is left over on either side.
 Copies Match(const SavedState& state, std::span<const NamedCompressor> compressors) {
   std::map<Key, const SavedArray*> saved;
   for (const SavedArray& array : state.arrays) saved[{array.tensor, array.name}] = &array;

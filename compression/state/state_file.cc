@@ -35,7 +35,7 @@ SavedArray ReadArray(ByteReader& reader) {
   return array;
 }
 
-/// What the checksum covers; throws Corrupt unless it holds.
+/// Returns the part under the checksum; throws Corrupt unless that holds.
 std::span<const std::byte> CheckedBody(std::span<const std::byte> bytes) {
   if (bytes.size() < kChecksumBytes) throw Corrupt("saved state: cut short");
   const auto body = bytes.first(bytes.size() - kChecksumBytes);

@@ -13,13 +13,13 @@ namespace weir {
 
 constexpr std::size_t BytesForBits(std::size_t bits) { return (bits + 7) / 8; }
 
-/// Appends bits, least significant first, 64 at a time. The caller owns the space and knows that it
-/// suffices. Finish writes what is left, filled with zeros to a whole byte.
+/// Appends bits, least significant first, 64 at a time. The caller owns the space and guarantees
+/// that it suffices. Finish writes the rest, filled with zeros to a whole byte.
 class BitWriter {
  public:
   explicit BitWriter(std::byte* out) : out_(out) {}
 
-  /// `bits` < 2^count, count <= 63.
+  /// Requires `bits` < 2^count, count <= 63.
   void Append(std::uint64_t bits, unsigned count) {
     word_ |= bits << used_;
     used_ += count;
@@ -43,7 +43,7 @@ class BitWriter {
   unsigned used_ = 0;
 };
 
-/// The 64-bit word at byte `offset`; what lies past the end reads as zero.
+/// Loads the 64-bit word at byte `offset`; bytes past the end read as zero.
 inline std::uint64_t LoadWord(std::span<const std::byte> bytes, std::size_t offset) {
   if (offset + sizeof(std::uint64_t) <= bytes.size()) [[likely]] {
     return LoadLittleEndian<std::uint64_t>(bytes.data() + offset);
@@ -59,30 +59,30 @@ inline bool PaddingIsZero(std::span<const std::byte> bytes, std::size_t bits) {
   return (std::to_integer<unsigned>(bytes.back()) >> (bits % 8)) == 0;
 }
 
-/// Reads what a BitWriter wrote. Past the end all bits are zero.
+/// Reads the output of a BitWriter. Past the end all bits are zero.
 class BitReader {
  public:
   explicit BitReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  /// At least 57 bits from here on, without taking them.
+  /// Returns at least 57 bits from here on, without taking them.
   std::uint64_t Peek() const { return LoadWord(bytes_, at_ / 8) >> at_ % 8; }
   void Skip(unsigned count) { at_ += count; }
 
-  /// The next `count` bits, count <= 57.
+  /// Takes the next `count` bits, count <= 57.
   std::uint64_t Take(unsigned count) {
     const std::uint64_t bits = Peek() & ((std::uint64_t{1} << count) - 1);
     at_ += count;
     return bits;
   }
-  /// Takes zeros and the one behind them, and returns how many zeros; at most `most`, and then
-  /// without the one.
+  /// Takes zeros and the one after them, and returns the number of zeros; at most
+  /// `most`, and then without the one.
   unsigned TakeZeros(unsigned most) {
     const auto zeros = static_cast<unsigned>(std::countr_zero(Peek()));
     at_ += zeros < most ? zeros + 1 : most;
     return zeros < most ? zeros : most;
   }
   std::size_t at() const { return at_; }  ///< Bits before this one.
-  /// Whether just the last byte's filling is left, of zeros.
+  /// True if only the last byte's padding, of zeros, is left.
   bool AtEnd() const {
     if (BytesForBits(at_) != bytes_.size()) return false;
     return bytes_.empty() || PaddingIsZero(bytes_, at_);
@@ -93,7 +93,7 @@ class BitReader {
   std::size_t at_ = 0;  // In bits.
 };
 
-/// Number of ones.
+/// Counts the ones.
 inline std::size_t CountOnes(std::span<const std::byte> bytes) {
   std::size_t count = 0;
   for (std::size_t offset = 0; offset < bytes.size(); offset += sizeof(std::uint64_t)) {

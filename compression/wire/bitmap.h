@@ -14,7 +14,7 @@ constexpr std::size_t BitmapBytes(std::size_t n) { return (n + 7) / 8; }
 void EncodeBitmap(std::size_t n, std::span<const std::uint32_t> indices, std::byte* out);
 
 /// Reads indices.size() indices from exactly BitmapBytes(n) bytes. Throws Corrupt unless
-/// EncodeBitmap could have written them; `indices` then holds anything.
+/// EncodeBitmap could have written them, which leaves `indices` undefined.
 void DecodeBitmap(std::size_t n, std::span<const std::byte> bytes,
                   std::span<std::uint32_t> indices);
 

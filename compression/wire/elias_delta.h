@@ -7,7 +7,7 @@
 #include "compression/wire/floor_log2.h"
 
 /// Elias' delta code of numbers from 1 (P. Elias, "Universal codeword sets", 1975), least
-/// significant bit first: with L the bits of the number and M those of L, M - 1 zeros and a one,
+/// significant bit first. With L the bits of the number and M those of L: M - 1 zeros and a one,
 /// the low M - 1 bits of L, the low L - 1 bits of the number. Numbers below 2^32.
 namespace weir {
 
@@ -25,7 +25,7 @@ constexpr EliasDeltaCode EliasDelta(std::uint64_t number) {
           2 * prefix - 1 + length - 1};
 }
 
-/// The codes of small numbers, and the small numbers of codes: most of what is ever met.
+/// Codes of small numbers, and small numbers of codes: nearly all that occur.
 class EliasDeltaTable {
  public:
   static constexpr std::size_t kNumbers = 256;
@@ -45,8 +45,8 @@ class EliasDeltaTable {
   constexpr EliasDeltaCode CodeOf(std::uint64_t number) const {
     return number < kNumbers ? codes_[number] : EliasDelta(number);
   }
-  /// The number at the beginning of these bits and the length of its code; length 0 when it is not
-  /// known from so few.
+  /// The number at the beginning of these bits and the length of its code; length 0
+  /// when so few bits do not tell it.
   struct Found {
     std::uint64_t number = 0;
     unsigned length = 0;
@@ -62,13 +62,13 @@ class EliasDeltaTable {
 
 inline constexpr EliasDeltaTable kEliasDelta;
 
-/// 0 for what is no number below 2^32, or past the end.
+/// Returns 0 for a number of 2^32 or more, or past the end.
 inline std::uint64_t ReadEliasDelta(BitReader& reader) {
   if (const auto found = kEliasDelta.Find(reader.Peek()); found.length != 0) {
     reader.Skip(found.length);
     return found.number;
   }
-  constexpr unsigned kLongestPrefix = 6;  // Of the length 32.
+  constexpr unsigned kLongestPrefix = 6;  // For the length 32.
   const unsigned prefix = reader.TakeZeros(kLongestPrefix) + 1;
   if (prefix > kLongestPrefix) return 0;
   const auto length = static_cast<unsigned>((1u << (prefix - 1)) | reader.Take(prefix - 1));

@@ -53,7 +53,7 @@ void DecodeEliasFano(std::size_t n, std::span<const std::byte> bytes,
   CheckHighPart(high, layout, k);
   const std::uint64_t low_mask = (std::uint64_t{1} << layout.low_bits) - 1;
   std::size_t i = 0;
-  std::size_t bit = 0;  // Of the low part.
+  std::size_t bit = 0;  // Position in the low part.
   bool ascending = true;
   std::uint64_t next_allowed = 0;
   for (std::size_t offset = 0; offset < high.size(); offset += sizeof(std::uint64_t)) {

@@ -9,11 +9,11 @@
 /// Elias-Fano code of strictly ascending indices (S. Vigna, "Quasi-succinct indices", 2013): the
 /// low l = floor(log2(n / k)) bits of every index, packed; then, from the next byte on, the high
 /// parts in unary: of k + ((n - 1) >> l) bits, bit (index >> l) + i is set for the i-th index. At
-/// most half a bit an index above the entropy, a size that depends on n and k alone, one spelling
-/// for each set. 1 <= k <= n < 2^32. Pure functions, thread-safe.
+/// most half a bit an index above the entropy; the size depends on n and k alone; one spelling for
+/// each set. 1 <= k <= n < 2^32. Pure functions, thread-safe.
 namespace weir {
 
-/// Where the parts lie.
+/// Sizes of the code's parts.
 struct EliasFanoLayout {
   constexpr EliasFanoLayout(std::size_t n, std::size_t k)
       : low_bits(FloorLog2(n / k)),
@@ -21,8 +21,8 @@ struct EliasFanoLayout {
         low_bytes((k * low_bits + 7) / 8),
         high_bytes((high_bits + 7) / 8) {}
 
-  unsigned low_bits;      ///< Of one index.
-  std::size_t high_bits;  ///< Of all together.
+  unsigned low_bits;      ///< Per index.
+  std::size_t high_bits;  ///< In total.
   std::size_t low_bytes;
   std::size_t high_bytes;
 };
@@ -36,7 +36,7 @@ constexpr std::size_t EliasFanoBytes(std::size_t n, std::size_t k) {
 void EncodeEliasFano(std::size_t n, std::span<const std::uint32_t> indices, std::byte* out);
 
 /// Reads indices.size() indices from exactly EliasFanoBytes bytes. Throws Corrupt unless
-/// EncodeEliasFano could have written them; `indices` then holds anything.
+/// EncodeEliasFano could have written them, which leaves `indices` undefined.
 void DecodeEliasFano(std::size_t n, std::span<const std::byte> bytes,
                      std::span<std::uint32_t> indices);
 

@@ -17,7 +17,7 @@ std::size_t MaxEntryPartBytes(std::size_t n, ValueType type) {
 std::size_t EncodeEntryPart(std::size_t n, std::span<const std::uint32_t> indices,
                             std::span<const float> values, ValueType type,
                             std::span<std::byte> out) {
-  WEIR_CHECK(!IsLowBit(type));  // Rounded again, they would not be what they were.
+  WEIR_CHECK(!IsLowBit(type));  // Rounding them again would change them.
   std::vector<float> sent(values.begin(), values.end());
   if (SparsePayloadBytes(n, indices.size(), type) < DensePayloadBytes(n, type)) {
     return EncodeSparse(n, indices, sent, type, out);

@@ -4,8 +4,8 @@
 
 namespace weir {
 
-/// floor(log2(x)) of x > 0. std::bit_width is not for what GPUs compute too: of the builtin
-/// function that it calls nvcc makes 0, and says nothing.
+/// floor(log2(x)) of x > 0. Code for GPUs must not use std::bit_width: nvcc silently turns the
+/// builtin function that it calls into 0.
 constexpr unsigned FloorLog2(std::uint64_t x) {
   unsigned log = 0;
   for (unsigned step = 32; step > 0; step /= 2) {

@@ -13,12 +13,12 @@ namespace weir {
 /// payload. Its checksum covers the header's other fields and the payload.
 struct FrameHeader {
   CodecId codec =
-      CodecId::kDense;            ///< Which kind of payload: CodecId (compression/wire/codec_id.h).
-  DType dtype = DType::kFloat32;  ///< Of what was encoded: gradients are compressed as fp32.
-  std::uint32_t epoch = 0;        ///< Of the plan that shaped the bucket.
+      CodecId::kDense;            ///< Kind of the payload: a CodecId (compression/wire/codec_id.h).
+  DType dtype = DType::kFloat32;  ///< Encoded type: gradients are compressed as fp32.
+  std::uint32_t epoch = 0;        ///< Epoch of the plan that shaped the bucket.
   std::uint32_t bucket = 0;
   std::uint64_t step = 0;
-  std::uint64_t elements = 0;       ///< Of all tensors in the bucket.
+  std::uint64_t elements = 0;       ///< In all tensors of the bucket.
   std::uint64_t payload_bytes = 0;  ///< 0: this rank contributes nothing (it has joined).
 
   friend bool operator==(const FrameHeader&, const FrameHeader&) = default;
@@ -27,7 +27,7 @@ struct FrameHeader {
 inline constexpr std::size_t kFrameHeaderBytes = 48;
 inline constexpr std::uint8_t kFrameVersion = 1;
 
-/// What the receiver knows about a frame before it arrives.
+/// The receiver's knowledge about a frame before it arrives.
 struct FrameExpectation {
   CodecId codec = CodecId::kDense;
   DType dtype = DType::kFloat32;
@@ -38,18 +38,18 @@ struct FrameExpectation {
   std::size_t max_payload_bytes = 0;  ///< Sum of the tensors' MaxEncodedBytes.
 };
 
-/// Writes the header into the first kFrameHeaderBytes of `frame`; the payload,
-/// header.payload_bytes of it, must already lie behind. Pure, thread-safe.
+/// Writes the header into the first kFrameHeaderBytes of `frame`; the payload, header.payload_bytes
+/// of it, must already follow. Pure, thread-safe.
 void WriteFrameHeader(const FrameHeader& header, std::span<std::byte> frame);
 
 /// Checks one whole frame and returns its payload, a part of `frame`. Throws Corrupt that names the
-/// field, the value found and the one expected. No length is believed before it was compared with
-/// what the receiver knows. Pure, thread-safe.
+/// field, the value found and the one expected. Compares every length with what the receiver knows
+/// before using it. Pure, thread-safe.
 std::span<const std::byte> ReadFrame(std::span<const std::byte> frame,
                                      const FrameExpectation& expected);
 
-/// The fields of a header, for tools that look at frames without knowing what to expect. Checks
-/// magic, version, dtype and length, not the checksum. Throws Corrupt.
+/// Reads the fields of a header, for tools that look at frames without knowing what to expect.
+/// Checks magic, version, dtype and length, not the checksum. Throws Corrupt.
 FrameHeader PeekFrameHeader(std::span<const std::byte> frame);
 
 }  // namespace weir

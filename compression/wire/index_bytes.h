@@ -6,12 +6,12 @@
 
 #include "compression/wire/elias_fano.h"
 
-/// Single bytes of coded indices, each by itself: what a GPU's threads write beside each other,
+/// Single bytes of coded indices, each computed by itself: a GPU's threads write them side by side,
 /// where the CPU writes one after the other (compression/wire/elias_fano.cc, bitmap.cc; the same
 /// bytes). constexpr, for CUDA. `indices` ascend strictly.
 namespace weir {
 
-/// The first i of `count` for which at(i), which ascends, is not below `value`.
+/// Returns the first i of `count` for which at(i), which ascends, is not below `value`.
 template <typename At>
 constexpr std::size_t FirstNotBelow(const At& at, std::size_t count, std::size_t value) {
   std::size_t first = 0;
@@ -24,8 +24,8 @@ constexpr std::size_t FirstNotBelow(const At& at, std::size_t count, std::size_t
   return first;
 }
 
-/// Byte `at` of marks, bit by bit at the ascending positions that `position` has for 0 to count
-/// - 1.
+/// Byte `at` of marks, one bit at each of the ascending positions that
+/// `position` returns for 0 to count - 1.
 template <typename Position>
 constexpr std::uint8_t ByteOfMarks(const Position& position, std::size_t count, std::size_t at) {
   unsigned byte = 0;

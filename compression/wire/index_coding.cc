@@ -33,7 +33,7 @@ void CheckIndexCoding(unsigned coding, std::size_t n, std::size_t k, std::size_t
   const bool rice = coding == static_cast<unsigned>(IndexCoding::kRice);
   const std::size_t most = MaxIndexBytes(n, k);
   if (rice && size == IndexSize::kVariable && k > 0) {
-    // k marks take k bits at least.
+    // k marks take at least k bits.
     if (bytes < most && bytes * 8 > k) return;
     ThrowFound("bytes of the Rice code", static_cast<long long>(bytes),
                "more than " + std::to_string(k / 8) + " and fewer than " + std::to_string(most));

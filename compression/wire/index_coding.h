@@ -16,8 +16,8 @@ namespace weir {
 /// The low four bits of a part's first byte.
 enum class IndexCoding : std::uint8_t { kNone = 0, kEliasFano = 1, kBitmap = 2, kRice = 3 };
 
-/// Which codes a sender may take: those whose size depends on n and k alone, or also Rice's, where
-/// that is shorter.
+/// Codes that a sender may use: those whose size depends on n and k alone, or also
+/// Rice's, where that is shorter.
 enum class IndexSize : bool { kFixed, kVariable };
 
 /// The code with IndexSize::kFixed.
@@ -26,12 +26,12 @@ constexpr IndexCoding FixedIndexCoding(std::size_t n, std::size_t k) {
   return BitmapBytes(n) < EliasFanoBytes(n, k) ? IndexCoding::kBitmap : IndexCoding::kEliasFano;
 }
 
-/// Most bytes that the indices take; exactly those with IndexSize::kFixed.
+/// Most bytes that the indices take; the exact number with IndexSize::kFixed.
 constexpr std::size_t MaxIndexBytes(std::size_t n, std::size_t k) {
   return k == 0 ? 0 : std::min(BitmapBytes(n), EliasFanoBytes(n, k));
 }
 
-/// How one set of indices is written.
+/// Coding of one set of indices.
 struct IndexPlan {
   IndexCoding coding = IndexCoding::kEliasFano;
   std::size_t bytes = 0;
@@ -43,13 +43,13 @@ IndexPlan PlanIndices(std::size_t n, std::span<const std::uint32_t> indices, Ind
 void EncodeIndices(std::size_t n, std::span<const std::uint32_t> indices, const IndexPlan& plan,
                    std::byte* out);
 
-/// Throws Corrupt unless k indices may be written so, in so many bytes. `coding` is what the part
-/// says, which may be no IndexCoding at all.
+/// Throws Corrupt unless k indices may be written in this code and in so many bytes. `coding` is
+/// the part's own value, which may not be an IndexCoding at all.
 void CheckIndexCoding(unsigned coding, std::size_t n, std::size_t k, std::size_t bytes,
                       IndexSize size);
 
 /// Reads indices.size() indices, after CheckIndexCoding. Throws Corrupt unless EncodeIndices could
-/// have written the bytes; `indices` then holds anything.
+/// have written the bytes, which leaves `indices` undefined.
 void DecodeIndices(IndexCoding coding, std::size_t n, std::span<const std::byte> bytes,
                    std::span<std::uint32_t> indices);
 

@@ -22,14 +22,14 @@ namespace {
 constexpr std::size_t kHalfBytes = sizeof(std::uint16_t);
 constexpr std::uint16_t kLargestFiniteHalf = 0x7bff;
 constexpr float kBeyondHalves = 65536.0f;
-constexpr unsigned kAbove = 1;  // Bits of a value in kInt2.
+constexpr unsigned kAbove = 1;  // Flag of a kInt2 value.
 constexpr unsigned kNegative = 2;
 
 constexpr unsigned BitsOf(ValueType type) {
   return type == ValueType::kInt8 ? 8 : type == ValueType::kInt4 ? 4 : 2;
 }
 constexpr int MostLevel(ValueType type) { return type == ValueType::kInt8 ? 127 : 7; }
-/// The step, or the two magnitudes.
+/// Bytes of the step, or of the two magnitudes.
 constexpr std::size_t HeadBytes(ValueType type) {
   return type == ValueType::kInt2 ? 2 * kHalfBytes : kHalfBytes;
 }
@@ -41,12 +41,12 @@ float LoadHalfValue(std::span<const std::byte> bytes, std::size_t i) {
   return HalfToFloat(LoadHalf(bytes, i));
 }
 
-/// The i-th of codes of so many bits, the first ones in the low bits of each byte.
+/// Returns the i-th code of so many bits; the first ones are in the low bits of each byte.
 unsigned CodeAt(std::span<const std::byte> codes, unsigned bits, std::size_t i) {
   const std::size_t at = i * bits;
   return std::to_integer<unsigned>(codes[at / 8]) >> (at % 8) & ((1u << bits) - 1);
 }
-/// The bits of the byte there are 0 so far.
+/// Writes a code; its bits in the byte must be 0.
 void PutCode(std::byte* codes, unsigned bits, std::size_t i, unsigned code) {
   const std::size_t at = i * bits;
   codes[at / 8] |= static_cast<std::byte>((code & ((1u << bits) - 1)) << (at % 8));
@@ -65,7 +65,7 @@ std::uint16_t StepFor(float largest, int most) {
   return step;
 }
 
-/// Of values that are scaled, which become what is decoded.
+/// Encodes scaled values, and replaces them by their decoded values.
 void EncodeLevels(std::span<float> values, ValueType type, std::byte* out) {
   float largest = 0.0f;
   for (const float value : values) largest = std::max(largest, std::abs(value));
@@ -85,11 +85,11 @@ void EncodeLevels(std::span<float> values, ValueType type, std::byte* out) {
   }
 }
 
-/// What the magnitudes of a part are on average, those up to their common mean and those above.
+/// Mean magnitudes of a part: of those up to the common mean, and of those above it.
 struct TwoMeans {
   double mean = 0.0;
   std::uint16_t low = 0;
-  std::uint16_t high = 0;  ///< Not less than `low`, and equal where there are none above.
+  std::uint16_t high = 0;  ///< Not less than `low`; equal where no value is above the mean.
 };
 
 // Sums go by index, in double, so that a part has the same bytes on every machine.
@@ -114,7 +114,7 @@ TwoMeans TwoMeansOf(std::span<const float> values) {
   return {mean, low, std::max(low, half_of(1))};
 }
 
-/// Of values that are scaled, which become what is decoded.
+/// Encodes scaled values, and replaces them by their decoded values.
 void EncodeSigns(std::span<float> values, std::byte* out) {
   const TwoMeans means = TwoMeansOf(values);
   StoreLittleEndian(out, means.low);

@@ -8,8 +8,8 @@
 #include "compression/wire/index_coding.h"
 #include "compression/wire/value_type.h"
 
-/// The first bytes of sparse and dense parts, alike in both: kind and scale exponent. Pure
-/// functions, thread-safe.
+/// The first bytes of sparse and dense parts, the same in both: kind and scale
+/// exponent. Pure functions, thread-safe.
 namespace weir {
 
 inline constexpr std::size_t kPartHeaderBytes = 2;
@@ -22,11 +22,11 @@ constexpr void WritePartHeader(IndexCoding coding, ValueType type, int exponent,
   out[1] = static_cast<std::byte>(exponent);
 }
 
-/// What a part says of its indices, which may be no IndexCoding at all. Not empty.
+/// Returns a part's index coding, which may not be an IndexCoding at all. Not for empty parts.
 unsigned CodingOf(std::span<const std::byte> part);
 
-/// The scale exponent of a part of at least `least` bytes. Throws Corrupt unless it has those, its
-/// values are of this type, and the exponent is one that a sender writes.
+/// Returns the scale exponent of a part of at least `least` bytes. Throws Corrupt unless it has
+/// those, its values are of this type, and a sender could have written the exponent.
 int ReadScaleExponent(std::span<const std::byte> part, std::size_t least, ValueType type);
 
 }  // namespace weir

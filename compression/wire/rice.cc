@@ -40,8 +40,8 @@ void CheckHighPart(std::span<const std::byte> high, std::size_t k) {
 RiceCode BestRiceCode(std::span<const std::uint32_t> indices) {
   const std::size_t k = indices.size();
   const auto bits = [&](unsigned r) { return k * r + UnaryBits(indices, r); };
-  // From r to r + 1 the bits change by k less the sum of the halves of all g >> r, rounded up; that
-  // sum falls with r, so the first least number of bits on the way is the least of all.
+  // From r to r + 1 the bits change by k less the sum of the halves of all g >> r, rounded up. That
+  // sum falls with r, so the first local minimum is the least number of bits of all.
   const std::size_t mean_gap = (std::size_t{indices.back()} + 1) / k;
   unsigned best = static_cast<unsigned>(std::bit_width(mean_gap)) - 1;
   std::size_t least = bits(best);
@@ -106,9 +106,9 @@ void DecodeRice(std::size_t n, std::span<const std::byte> bytes, std::span<std::
   }
   const std::uint64_t low_mask = (std::uint64_t{1} << r) - 1;
   std::size_t i = 0;
-  std::size_t bit = 0;     // Of the low part.
-  std::size_t zeros = 0;   // Of the high part, so far.
-  std::uint64_t next = 0;  // The least index that may follow.
+  std::size_t bit = 0;     // Position in the low part.
+  std::size_t zeros = 0;   // Zeros of the high part so far.
+  std::uint64_t next = 0;  // Smallest index that may follow.
   for (std::size_t offset = 0; offset < high.size(); offset += sizeof(std::uint64_t)) {
     for (std::uint64_t word = LoadWord(high, offset); word != 0; word &= word - 1) {
       // CheckHighPart made sure that there are k marks.

@@ -23,7 +23,7 @@ IndexSize IndexSizeFor(ValueType type) {
   return IsLowBit(type) ? IndexSize::kVariable : IndexSize::kFixed;
 }
 
-/// The values of a part that was found to be in order.
+/// The values of a part that was checked.
 struct PartValues {
   ValueType type = ValueType::kFloat16;
   int exponent = 0;

@@ -18,7 +18,7 @@ constexpr std::size_t kConvertedAtOnce = 512;  // Values converted at a time, in
 constexpr std::uint32_t kAbsolute = 0x7fffffff;
 constexpr std::int32_t kInfinityBits = 0x7f800000;
 
-/// No early exit: this loop vectorises, and a part that is not finite is rare.
+/// No early exit: this loop vectorises, and non-finite parts are rare.
 template <typename Word>
 bool AllExponentsBelow(std::span<const std::byte> bytes, Word exponent) {
   const std::size_t count = bytes.size() / sizeof(Word);

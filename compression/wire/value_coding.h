@@ -13,7 +13,7 @@
 /// (compression/wire/low_bit_values.h). Pure functions, thread-safe.
 namespace weir {
 
-/// Exponents a part may name: every half times 2^e is then a finite float, without rounding.
+/// Exponents that a part may hold: every half times 2^e is then a finite float, without rounding.
 inline constexpr int kMinScaleExponent = -125;
 inline constexpr int kMaxScaleExponent = 112;
 
@@ -31,10 +31,10 @@ constexpr float Saturated(float value, float limit) {
   return std::clamp(number, -limit, limit);
 }
 
-/// ScaleExponent of values of which the largest finite one has these bits, without its sign; not of
-/// fp32.
+/// ScaleExponent of values whose largest finite one has these bits,
+/// without its sign. Not for fp32.
 constexpr int ScaleExponentOfLargest(std::uint32_t bits) {
-  // By value: a GPU has no namespace's constant to which std::clamp's references could point.
+  // By value: a GPU has no namespace-level constant that std::clamp's references could refer to.
   const int lowest = kMinScaleExponent;
   const int highest = kMaxScaleExponent;
   return std::clamp(static_cast<int>(bits >> 23) - 127 - 15, lowest, highest);
@@ -44,16 +44,16 @@ constexpr int ScaleExponentOfLargest(std::uint32_t bits) {
 /// within the limits above. 0 for fp32.
 int ScaleExponent(std::span<const float> values, ValueType type);
 
-/// Writes value * 2^-exponent, rounded to nearest even (low-bit types: as they say), and replaces
-/// each value by what a receiver decodes. What is too large for the type, inf included, saturates;
-/// NaN is written as 0.
+/// Writes value * 2^-exponent, rounded to nearest even (low-bit types: their own rounding), and
+/// replaces each value by its decoded value. Values too large for the type, inf included,
+/// saturate; NaN is written as 0.
 void EncodeValues(std::span<float> values, ValueType type, int exponent, std::byte* out);
 
 /// Throws Corrupt unless EncodeValues could have written the bytes, ValueBytes(count, type) of
 /// them.
 void CheckValues(std::span<const std::byte> bytes, std::size_t count, ValueType type);
 
-/// No inf and no NaN among encoded values of a type: fp32, fp16 or bf16.
+/// True if no encoded value of a type (fp32, fp16 or bf16) is inf or NaN.
 bool AllFinite(std::span<const std::byte> bytes, DType dtype);
 
 /// values[i] = decoded, for values.size() values from the `first` on, times 2^exponent, negated if

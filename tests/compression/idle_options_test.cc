@@ -31,7 +31,7 @@ TEST(IdleOptions, AreRefused) {
   EXPECT_THAT(refused({{"momentum", "none"}, {"momentum_mu", "0.5"}}), HasSubstr("momentum_mu"));
   EXPECT_THAT(refused({{"momentum_masking", "false"}, {"gain_compensation", "true"}}),
               HasSubstr("gain_compensation"));
-  const std::string give = "give \"warmup_steps\", too";
+  const std::string give = "also give \"warmup_steps\"";
   EXPECT_THAT(refused({{"schedule", "exponential"}}), HasSubstr(give));
   EXPECT_THAT(refused({{"sparsity", "0.9, 0.99"}}), HasSubstr(give));
   EXPECT_EQ(refused({{"sparsity", "0.99"}}), "accepted");

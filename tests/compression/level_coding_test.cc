@@ -147,7 +147,7 @@ TEST(LevelCoding, WhatIsOutOfRangeIsCorrupt) {
   expect({}, kShorter, "there are none");
   expect({0, 0, 0}, kShorter, "their form is not the sender's");
   expect({1, 0}, kShorter, "no room for the table");
-  expect({1, 1, 0}, kShorter, "a tile ends behind their end");
+  expect({1, 1, 0}, kShorter, "a tile ends past their end");
   expect({1, 0, 0, 0}, kShorter, "length is 4, expected 3");
   // Four levels take two bytes, and gaps never come where they are not shorter.
   expect({1, 2, 0, 1, 0}, kShorter, "the longer way was taken");
@@ -159,13 +159,13 @@ TEST(LevelCoding, GapsThatDoNotFitAreCorrupt) {
   Levels levels(100, 0);
   levels[99] = 1;
   const auto bytes = Encoded(levels, 7);
-  EXPECT_THAT([&] { Decoded(bytes, 7, 99); }, ThrowsMessage<Corrupt>(HasSubstr("behind the last")));
+  EXPECT_THAT([&] { Decoded(bytes, 7, 99); }, ThrowsMessage<Corrupt>(HasSubstr("after the last")));
   ASSERT_EQ(bytes[1], std::byte{2});
   auto damaged = bytes;
   damaged.push_back(std::byte{0});  // Filling of more than a byte.
   damaged[1] = std::byte{3};
   EXPECT_THAT([&] { Decoded(damaged, 7, 100); },
-              ThrowsMessage<Corrupt>(HasSubstr("behind the last")));
+              ThrowsMessage<Corrupt>(HasSubstr("after the last")));
 }
 
 TEST(LevelCoding, PartsThatDoNotFitAreCorrupt) {
@@ -184,7 +184,7 @@ TEST(LevelCoding, PartsThatDoNotFitAreCorrupt) {
   const LevelTileEntry entry{.bytes = static_cast<unsigned>(codes.size())};
   StoreLittleEndian(&one_part[1], entry.word());
   EXPECT_THAT([&] { Decoded(one_part, 7, kLevelTile); },
-              ThrowsMessage<Corrupt>(HasSubstr("another number of parts")));
+              ThrowsMessage<Corrupt>(HasSubstr("the number of a tile's parts")));
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST(OneBit, WhatNoSenderWritesIsCorrupt) {
   check(bytes, "length is 11, expected 12");
   bytes = payload;
   bytes.back() = std::byte{1};
-  check(bytes, "signs behind the last entry");
+  check(bytes, "signs after the last entry");
   for (const float magnitude : {std::numeric_limits<float>::infinity(), std::nanf(""), -1.0f}) {
     bytes = payload;
     std::memcpy(bytes.data(), &magnitude, sizeof magnitude);

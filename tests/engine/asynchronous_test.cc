@@ -72,7 +72,7 @@ TEST(Asynchronous, WhatAllRanksWouldDecideTogetherIsRefused) {
     EXPECT_THAT(TextOf<InvalidArgument>([&] {
                   Trainer(engine, {{"compressor", "topk"}, {"k", "3"}, {"max_staleness", "2"}});
                 }),
-                HasSubstr("means something with route=push_pull only"));
+                HasSubstr("has an effect only with route=push_pull"));
   });
 }
 

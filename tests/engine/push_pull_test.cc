@@ -272,7 +272,7 @@ TEST(PushPull, APartitionWithoutServersIsRefused) {
                .tensors = {{.name = "w", .shape = kShape}},
                .compression = {{"compressor", "topk"}, {"k", "3"}, {"partition_bytes", "400"}}});
         }),
-        HasSubstr("means something with route=push_pull only"));
+        HasSubstr("has an effect only with route=push_pull"));
   });
 }
 

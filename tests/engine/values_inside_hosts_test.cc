@@ -93,7 +93,7 @@ TEST(ValuesInsideHosts, AreNoOptionOfOtherRoutes) {
                .tensors = {{.name = "w", .shape = Shape{7}}},
                .compression = {{"compressor", "topk"}, {"k", "3"}, {"host_values", "fp16"}}});
         }),
-        HasSubstr("means something with route=hierarchical only"));
+        HasSubstr("has an effect only with route=hierarchical"));
   });
 }
 

@@ -54,7 +54,7 @@ CodecBucket::CodecBucket(std::span<const GpuCodecTensor> tensors)
   });
   tensors_.Upload(nullptr);
   non_finite_.Clear(nullptr);
-  Check(cudaStreamSynchronize(nullptr));  // What comes next may be in another stream.
+  Check(cudaStreamSynchronize(nullptr));  // The next work may be in another stream.
   Load(FinishKernel);
 }
 
@@ -75,7 +75,7 @@ void CodecBucket::CheckCount(std::size_t count) const {
 void CodecBucket::Encode(std::span<const Part> parts, void* stream) {
   const auto in = static_cast<cudaStream_t>(stream);
   CheckCount(parts.size());
-  sent_ = false;  // What fails has sent nothing.
+  sent_ = false;  // A step that fails has sent nothing.
   std::ranges::transform(parts, parts_.host().begin(), [](const Part& part) {
     return CodecPart{.gradient = part.gradient,
                      .dtype = part.dtype,

@@ -13,8 +13,8 @@
 
 namespace weir::cuda {
 
-/// What the codecs' buckets do alike: what lies on the GPU of the tensors, and the dense phase. All
-/// tensors have the same codec.
+/// Common part of the codecs' buckets: the tensors' data on the GPU, and the dense phase.
+/// All tensors have the same codec.
 class CodecBucket : public GpuBucketCompressor {
  public:
   void Encode(std::span<const Part> parts, void* stream) final;
@@ -31,15 +31,15 @@ class CodecBucket : public GpuBucketCompressor {
 
   const CodecTensor& tensor(std::size_t i) const { return tensors_.host()[i]; }
   std::size_t count() const { return tensors_.size(); }
-  const TileTable& tiles() const { return tiles_; }  ///< Those of CodecView.
+  const TileTable& tiles() const { return tiles_; }  ///< As in CodecView.
 
  private:
-  /// Takes the gradients into the memory, writes the payloads, and leaves in the errors what these
-  /// lack.
+  /// Adds the gradients to the memory, writes the payloads, and leaves in the
+  /// errors what the payloads lack.
   virtual void Send(const CodecView& view, std::span<const Part> parts, cudaStream_t stream) = 0;
-  /// Adds what the payloads decode to to the errors.
+  /// Adds the decoded payloads to the errors.
   virtual void PutBack(const CodecView& view, cudaStream_t stream) = 0;
-  /// What Merge needs beside the table of payloads: nothing, for most.
+  /// Makes room for what Merge needs beside the table of payloads: nothing, for most.
   virtual void Reserve(std::span<const std::size_t> /*entries*/, std::size_t /*ranks*/,
                        cudaStream_t /*stream*/) {}
   /// Compressor::MergeMean, and its Finish outside the dense phase.
@@ -56,10 +56,10 @@ class CodecBucket : public GpuBucketCompressor {
   PayloadTable payloads_;
   TileTable tiles_;
   SharedArray<std::uint32_t> first_tiles_;  ///< By tensor.
-  bool sent_ = false;                       ///< Undo has something to put back.
+  bool sent_ = false;                       ///< True while Undo has something to put back.
 };
 
-// By codec.
+// One function for each codec.
 std::unique_ptr<GpuBucketCompressor> MakeCast(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeOneBit(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeInt8(std::span<const GpuCodecTensor> tensors);
@@ -67,7 +67,7 @@ std::unique_ptr<GpuBucketCompressor> MakeTopK(std::span<const GpuCodecTensor> te
 std::unique_ptr<GpuBucketCompressor> MakeRandomK(std::span<const GpuCodecTensor> tensors);
 std::unique_ptr<GpuBucketCompressor> MakeLevels(std::span<const GpuCodecTensor> tensors);
 
-/// The elements of each.
+/// Returns the number of elements of each tensor.
 std::vector<std::size_t> ElementsOf(std::span<const GpuCodecTensor> tensors);
 
 }  // namespace weir::cuda

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::size_t kStepBytes = sizeof(float);
 constexpr std::size_t kBlockBytes = kStepBytes + Int8Codec::kBlock;
-static_assert(Int8Codec::kBlock == kShare);  // A warp's.
+static_assert(Int8Codec::kBlock == kShare);  // Taken by a warp.
 
-/// Four levels of a block, as one word of a payload, which begins at a multiple of 4 bytes.
+/// Four levels of a block as one word of a payload; the payload begins at a multiple of 4 bytes.
 union Levels {
   std::uint32_t word;
   std::int8_t level[kFour];

@@ -11,21 +11,21 @@
 #include "compression/cuda/four.h"
 #include "compression/cuda/launch.h"
 
-/// What kernels of codecs have in common. A codec is a type with
+/// Common parts of the codecs' kernels. A codec is a type with
 ///
 ///   static Four Values(const CodecTensor&, const std::byte* payload, std::size_t at)
 ///
-/// what entries at, ..., at + 3 of a payload decode to, anything beyond the tensor's end; and,
+/// which decodes entries at, ..., at + 3 of a payload, with anything beyond the tensor's end; and,
 /// where one pass is enough to encode,
 ///
 ///   static void Write(const CodecTensor&, std::byte* payload, std::size_t begin,
 ///                     const Four (&values)[2], Four (&sent)[2])
 ///
-/// by which a warp writes kShare entries from `begin` on, and says what they decode to: the first
-/// half of them are the lanes' first four.
+/// with which a warp writes kShare entries from `begin` on and returns their decoded values; the
+/// first half of them are the lanes' first four.
 namespace weir::cuda {
 
-/// Entries that a warp takes at a time.
+/// Half of the entries that a warp takes at a time.
 inline constexpr unsigned kHalfShare = kWarp * kFour;
 inline constexpr unsigned kShare = 2 * kHalfShare;
 
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads) OnePassKernel(CodecView view) {
   CountNonFinite(view, tile.tensor, non_finite);
 }
 
-/// The fours of a tile: use(at) for each of this thread's.
+/// Calls use(at) for each of this thread's groups of four in a tile.
 template <typename Use>
 __device__ void ForEachFour(const CodecTensor& tensor, const Tile& tile, const Use& use) {
   const std::size_t begin = std::size_t{tile.number} * kCodecTile;
@@ -68,7 +68,7 @@ __device__ void ForEachFour(const CodecTensor& tensor, const Tile& tile, const U
   }
 }
 
-/// errors += sign * what the payloads decode to.
+/// errors += sign * the decoded payloads.
 template <typename Codec>
 __global__ void __launch_bounds__(kThreads) AddToErrorKernel(CodecView view, float sign) {
   const Tile tile = view.tiles[blockIdx.x];

@@ -9,13 +9,13 @@
 #include "compression/gpu/gpu_rule.h"
 #include "weir/dtype.h"
 
-/// What the kernels of a bucket's codecs know.
+/// Data of a bucket's codecs, for their kernels.
 namespace weir::cuda {
 
-/// Elements of a block, in most of them.
+/// Elements of a block, in most kernels.
 inline constexpr unsigned kCodecTile = 4096;
 
-/// One tensor, as long as it lives.
+/// One tensor, for its whole life.
 struct CodecTensor {
   float* momentum;  ///< Or null.
   float* error;     ///< Or null.
@@ -40,13 +40,13 @@ struct CodecView {
   const CodecTensor* tensors;
   const CodecPart* parts;
   unsigned long long* non_finite;  ///< Entries so far.
-  const Tile* tiles;               ///< Of kCodecTile.
+  const Tile* tiles;               ///< Size: kCodecTile.
   std::size_t tile_count;
-  const std::uint32_t* first_tiles;  ///< By tensor, its first one.
+  const std::uint32_t* first_tiles;  ///< First tile of each tensor.
   std::size_t tensor_count;
 };
 
-/// What was received, and where means go.
+/// A tensor's received payloads, and the place for its mean.
 struct CodecMean {
   void* mean;  ///< Or null.
   DType dtype;

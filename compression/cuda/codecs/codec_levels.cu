@@ -1,5 +1,5 @@
-// QuantizerCodec: dithering, terngrad, quant3. One pass takes the gradients in and finds the scale,
-// a second one rounds and writes; in the shorter form tiles are then moved to where they belong.
+// QuantizerCodec: dithering, terngrad, quant3. One pass takes the gradients and finds the scale, a
+// second one rounds and writes. In the shorter form, tiles are then moved to their final places.
 #include <memory>
 
 #include "compression/cuda/codecs/codec_bucket.h"
@@ -15,7 +15,7 @@
 namespace weir::cuda {
 namespace {
 
-constexpr unsigned kDraws = kCodecTile / 4 / kThreads;  // Blocks of a thread, in a tile.
+constexpr unsigned kDraws = kCodecTile / 4 / kThreads;  // Random blocks per thread and tile.
 
 /// Rounds the entries of a tile that share a block of random numbers, number `draw` of the tile's.
 __device__ void RoundDrawn(const CodecTensor& tensor, const CodecPart& part, const Tile& tile,
@@ -47,7 +47,7 @@ __device__ void RoundDrawn(const CodecTensor& tensor, const CodecPart& part, con
   }
 }
 
-/// Writes packed levels of a tile where it begins.
+/// Writes packed levels at the beginning of a tile.
 __device__ void WritePacked(const std::int8_t* levels, unsigned width, LevelBytes& bytes,
                             std::byte* tile, std::size_t count) {
   const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
@@ -72,7 +72,7 @@ __device__ void WriteGaps(const GapWriter& gaps, LevelBytes& bytes, std::byte* s
   bytes.WriteTo(slot, gaps.entry().bytes);
 }
 
-/// Writes the levels, and leaves in the errors what these lack; a block a tile.
+/// Writes the levels, and leaves in the errors what these lack. One block per tile.
 __global__ void __launch_bounds__(kThreads) RoundKernel(CodecView view, LevelSlots slots) {
   __shared__ float table[kLevelValues];
   __shared__ std::int8_t levels[kCodecTile];

@@ -9,14 +9,14 @@
 #include "compression/cuda/four.h"
 #include "compression/memory/step_math.h"
 
-/// The memory around a codec (compression/memory/), on its way to the codec.
+/// The memory around a codec (compression/memory/), on the way to the codec.
 namespace weir::cuda {
 
 __device__ inline float GradientAt(const CodecPart& part, std::size_t i) {
   return part.gradient == nullptr ? 0.0f : ValueAt(part.gradient, i, part.dtype);
 }
 
-/// What the codec gets of one entry of the gradient. Advances `momentum`; `error` is what was left.
+/// Returns the codec's input for one gradient entry. Advances `momentum`; `error` is the old one.
 __device__ inline float TakeEntry(const CodecTensor& tensor, const CodecPart& part, float gradient,
                                   float& momentum, float error, std::uint32_t& non_finite) {
   float value = FiniteOrZero(part.scale * gradient, non_finite);
@@ -31,7 +31,7 @@ __device__ inline float TakeEntry(const CodecTensor& tensor, const CodecPart& pa
   return rule.feedback ? WithError(value, part.ratio, error, non_finite) : value;
 }
 
-/// What the memory and the gradient hold of entries at, ..., at + 3; 0 beyond the tensor's end.
+/// Memory and gradient of entries at, ..., at + 3; 0 beyond the tensor's end.
 struct FourToTake {
   Four gradient{};
   Four momentum{};
@@ -45,7 +45,7 @@ __device__ inline FourToTake LoadFour(const CodecTensor& tensor, const CodecPart
   if (tensor.error != nullptr) four.error = Load<Float32>(tensor.error, at, tensor.n);
   return four;
 }
-/// What the codec gets of them. The error stays as it is.
+/// Returns the codec's input for four entries. Leaves the error as it is.
 __device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part, FourToTake four,
                                 std::size_t at, std::uint32_t& non_finite) {
   Four values;
@@ -59,7 +59,7 @@ __device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part
   return values;
 }
 
-/// Entry i, which becomes the error, if there is one.
+/// Returns the codec's input for entry i, and stores it in the error, if there is one.
 __device__ inline float TakeOne(const CodecTensor& tensor, const CodecPart& part, std::size_t i,
                                 std::uint32_t& non_finite) {
   float momentum = tensor.momentum == nullptr ? 0.0f : tensor.momentum[i];
@@ -70,7 +70,7 @@ __device__ inline float TakeOne(const CodecTensor& tensor, const CodecPart& part
   return value;
 }
 
-/// What TakeOne has returned in this step.
+/// Returns what TakeOne returned in this step.
 __device__ inline float TakenOne(const CodecTensor& tensor, const CodecPart& part, std::size_t i) {
   if (tensor.error != nullptr) return tensor.error[i];
   const GpuCodecRule& rule = tensor.rule;
@@ -81,7 +81,7 @@ __device__ inline float TakenOne(const CodecTensor& tensor, const CodecPart& par
   return FiniteOrZero(value + rule.mu * tensor.momentum[i], counted);
 }
 
-/// Adds to the tensor's count what a thread has seen.
+/// Adds a thread's non-finite entries to the tensor's count.
 __device__ inline void CountNonFinite(const CodecView& view, std::uint32_t tensor,
                                       std::uint32_t entries) {
   if (entries == 0) return;

@@ -1,4 +1,4 @@
-// OneBitCodec: the sign of each entry, and one magnitude for all of them, which takes their sum.
+// OneBitCodec: the sign of each entry, and one magnitude for all, which needs their sum.
 #include "compression/cuda/codecs/codec_kernels.h"
 
 namespace weir::cuda {
@@ -6,9 +6,9 @@ namespace {
 
 constexpr std::size_t kHeader = sizeof(float);  // The magnitude.
 constexpr unsigned kSumTile = 1u << 16;         // Entries that a block packs, and adds up.
-constexpr unsigned kChunkWords = 128;  // That a block adds up while it packs the next ones.
+constexpr unsigned kChunkWords = 128;           // Added up while the next ones are packed.
 constexpr unsigned kChunk = kChunkWords * kWarp;
-constexpr unsigned kSums = 8;  // Of a word, as in compression/cpu/sign_bits.h.
+constexpr unsigned kSums = 8;  // Per word, as in compression/cpu/sign_bits.h.
 
 struct OneBit {
   static __device__ Four Values(const CodecTensor&, const std::byte* payload, std::size_t at) {
@@ -23,9 +23,9 @@ struct OneBit {
   }
 };
 
-/// What is under construction of a block's sum.
+/// Partial sums of a block.
 struct Sums {
-  float words[2][kChunkWords][kSums];  ///< Of each word of two chunks.
+  float words[2][kChunkWords][kSums];  ///< One for each word of two chunks.
   float last[kWarp];                   ///< The magnitudes of the last word, if it is not full.
 };
 
@@ -49,8 +49,8 @@ __device__ void PackChunk(const CodecTensor& tensor, const CodecPart& part, std:
   }
 }
 
-/// Packs a tile, and adds up its magnitudes as cpu::PackSigns does: sum j of the words, one after
-/// the other, by thread j.
+/// Packs a tile, and adds up its magnitudes as cpu::PackSigns does: thread j adds up sum j of the
+/// words, one word after the other.
 __global__ void __launch_bounds__(kThreads)
     PackSignsKernel(CodecView view, const Tile* tiles, double* tile_sums) {
   __shared__ Sums sums;
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(kThreads)
   tile_sums[blockIdx.x] = sum;
 }
 
-/// A block a tensor. `first`: by tensor, the place of its first tile's sum.
+/// One block per tensor. `first`: by tensor, the place of its first tile's sum.
 __global__ void __launch_bounds__(kThreads)
     MagnitudeKernel(CodecView view, const std::uint32_t* first, const double* tile_sums) {
   if (threadIdx.x != 0) return;

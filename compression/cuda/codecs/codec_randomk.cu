@@ -22,22 +22,22 @@ __device__ std::uint32_t CountIn(const std::byte* payload) {
   return *reinterpret_cast<const std::uint32_t*>(payload + kCountAt);
 }
 
-/// A step, between the kernels.
+/// Data of a step, passed between the kernels.
 struct Entries {
   RandomDraw::View draw;
-  std::int64_t* steps;     ///< By tensor: what is drawn for.
+  std::int64_t* steps;     ///< By tensor, the step to draw for.
   std::uint32_t* largest;  ///< By tensor, of the values to send, the largest finite key.
-  float* values;           ///< By entry, what is to be sent.
+  float* values;           ///< By entry, the value to send.
 };
 
-/// What is to be drawn for, a block a tensor.
+/// Sets the step to draw for. One block per tensor.
 __global__ void __launch_bounds__(kThreads) BeginKernel(CodecView view, Entries entries) {
   if (threadIdx.x != 0) return;
   entries.steps[blockIdx.x] = view.parts[blockIdx.x].step;
   entries.largest[blockIdx.x] = 0;
 }
 
-/// Takes all of the gradients in, a block a tile.
+/// Takes all of the gradients. One block per tile.
 __global__ void __launch_bounds__(kThreads) TakeKernel(CodecView view) {
   const Tile tile = view.tiles[blockIdx.x];
   const CodecTensor tensor = view.tensors[tile.tensor];
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kThreads) TakeKernel(CodecView view) {
   CountNonFinite(view, tile.tensor, non_finite);
 }
 
-/// Picks the entries that were drawn; a block a tile of them, as below.
+/// Picks the drawn entries. One block per tile of entries, as below.
 __global__ void __launch_bounds__(kThreads) PickKernel(CodecView view, Entries entries) {
   const Tile tile = entries.draw.tiles[blockIdx.x];
   const RandomDraw::Job job = entries.draw.jobs[tile.tensor];
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads) WriteKernel(CodecView view, Entries 
   });
 }
 
-/// What entry e of a payload decodes to.
+/// Returns the decoded entry e of a payload.
 __device__ float ValueIn(const CodecTensor& tensor, const std::byte* payload, std::uint32_t e) {
   const float factor = PowerOfTwo(ExponentIn(payload + kPartAt));
   return DecodedValue(payload + kValuesAt, e, tensor.rule.values, factor);
@@ -110,12 +110,12 @@ __global__ void __launch_bounds__(kThreads) PutBackKernel(CodecView view, Entrie
   });
 }
 
-/// Whether a rank has sent what is merged: all have drawn for one step.
+/// Returns true if a rank's payload is of the merged step: all have drawn for one step.
 __device__ bool IsOf(const std::byte* payload, std::int64_t step, std::uint32_t k) {
   return payload != nullptr && CountIn(payload) == k && StepIn(payload) == step;
 }
 
-/// Finds which step was drawn for, a block a tensor: the first rank that has sent something knows.
+/// Finds the step that was drawn for, in the first payload that exists. One block per tensor.
 __global__ void __launch_bounds__(kThreads) FindStepKernel(CodecMeans means, Entries entries) {
   if (threadIdx.x != 0) return;
   const std::byte* const* const payloads = means.payloads + std::size_t{blockIdx.x} * means.ranks;
@@ -201,12 +201,12 @@ class RandomKBucket final : public CodecBucket {
   }
 
   void PutBack(const CodecView& view, cudaStream_t stream) override {
-    DrawAsSent(view, stream);  // A merge may have drawn for others.
+    DrawAsSent(view, stream);  // A merge may have drawn for another step.
     Launch(PutBackKernel, View().draw.tile_count, stream, view, View());
   }
 
   void Reserve(std::span<const std::size_t> entries, std::size_t, cudaStream_t stream) override {
-    SetCounts(entries, stream);  // Those that were sent: nothing is lost.
+    SetCounts(entries, stream);  // The same counts as were sent: nothing is lost.
   }
   void Merge(const CodecView& view, const CodecMeans& received, std::span<const GpuMean> means,
              cudaStream_t stream) override {

@@ -10,7 +10,7 @@
 namespace weir::cuda {
 namespace {
 
-/// What the codec gets goes into v.
+/// Stores the codec's input in v.
 struct Take {
   CodecView view;
 
@@ -49,7 +49,7 @@ class TopKBucket final : public CodecBucket {
   }
 
  private:
-  /// Places for a tensor's v in taken_: each begins at a multiple of 16 bytes.
+  /// Room for a tensor's v in taken_: each begins at a multiple of 16 bytes.
   static std::size_t RoomFor(const GpuCodecTensor& tensor) {
     return tensor.error == nullptr ? (tensor.n + kFour - 1) / kFour * kFour : 0;
   }
@@ -87,7 +87,7 @@ class TopKBucket final : public CodecBucket {
     sparse_.Merge(means, stream);
   }
 
-  DeviceArray<float> taken_;  ///< What the codec gets of tensors that have no error.
+  DeviceArray<float> taken_;  ///< Codec inputs of tensors without an error.
   SparseBucket sparse_;
 };
 

@@ -17,19 +17,19 @@ inline constexpr std::size_t kLevelHeader = sizeof(float) + 1;  // The scale, an
 inline constexpr unsigned kLevelGroup = 8;                      // Levels of b bits fill b bytes.
 inline constexpr unsigned kTileGroups = kCodecTile / kLevelGroup;
 
-/// Where a tile's bytes begin in a word of 4 bytes.
+/// Offset of a tile's first byte in a word of 4 bytes.
 __device__ inline unsigned LevelShift(const std::byte* tile) {
   return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(tile) % 4);
 }
 
-/// The bytes of a tile, which lie in words as they do in the GPU's memory, with a word to spare.
+/// Bytes of a tile, in words as in the GPU's memory, with a word to spare.
 struct LevelBytes {
   static constexpr std::size_t kMost = std::size_t{kTileGroups} * 8 + 8;
   std::uint32_t words[kMost / 4];
 
   __device__ std::byte* bytes() { return reinterpret_cast<std::byte*>(words); }
 
-  // By all threads, of `count` bytes.
+  // All threads call this, for `count` bytes.
   __device__ void WriteTo(std::byte* tile, std::size_t count) {
     std::byte* const base = tile - LevelShift(tile);
     ForEach(
@@ -46,8 +46,8 @@ struct LevelBytes {
   }
 
  private:
-  /// Calls word(w) for each word of which the bytes take all four, and byte(b) for each other one
-  /// of them.
+  /// Calls word(w) for each word whose four bytes all belong to the tile, and
+  /// byte(b) for each other byte of it.
   template <typename Word, typename Byte>
   static __device__ void ForEach(std::size_t shift, std::size_t count, const Word& word,
                                  const Byte& byte) {
@@ -55,7 +55,7 @@ struct LevelBytes {
     const std::size_t first_whole = shift == 0 ? 0 : 1;
     for (std::size_t w = first_whole + threadIdx.x; (w + 1) * 4 <= end; w += kThreads) word(w);
     if (threadIdx.x >= 8) return;
-    const std::size_t first = threadIdx.x < 4 ? 0 : end / 4 * 4;  // Of the first or last word.
+    const std::size_t first = threadIdx.x < 4 ? 0 : end / 4 * 4;  // In the first or last word.
     const bool whole = threadIdx.x < 4 ? shift == 0 && end >= 4 : first == 0;
     if (whole) return;
     const std::size_t b = first + threadIdx.x % 4;
@@ -63,7 +63,7 @@ struct LevelBytes {
   }
 };
 
-/// 8 levels, the number `group` of those that begin at `packed`.
+/// Writes group number `group` of 8 levels behind `packed`.
 __device__ inline void PutGroup(std::byte* packed, unsigned group, unsigned width,
                                 std::uint64_t levels) {
   std::byte* const to = packed + std::size_t{group} * width;
@@ -75,13 +75,13 @@ __device__ inline std::uint64_t GetGroup(const std::byte* packed, unsigned group
   for (unsigned b = 0; b < width; ++b) levels |= static_cast<std::uint64_t>(from[b]) << 8 * b;
   return levels;
 }
-/// Level i of a group.
+/// Returns level i of a group.
 __device__ inline int LevelIn(std::uint64_t group, unsigned i, unsigned width) {
   const unsigned unused = 64 - width;
   return static_cast<int>(static_cast<std::int64_t>(group << (unused - i * width)) >> unused);
 }
 
-/// Bytes of `count` levels.
+/// Returns the bytes of `count` levels.
 __device__ inline std::size_t PackedBytes(std::size_t count, unsigned width) {
   return (count * width + 7) / 8;
 }

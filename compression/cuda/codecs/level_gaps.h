@@ -15,10 +15,10 @@
 namespace weir::cuda {
 
 static_assert(kLevelTile == kCodecTile);
-inline constexpr unsigned kOwnLevels = kLevelTile / kThreads;  // A thread's, side by side.
-static_assert(PartLevels(5) % kOwnLevels == 0);                // All of one part.
+inline constexpr unsigned kOwnLevels = kLevelTile / kThreads;  // Neighbours of one thread.
+static_assert(PartLevels(5) % kOwnLevels == 0);                // All in one part.
 
-/// The last of the numbers that is not 0.
+/// Combines to the last number that is not 0.
 struct LastOfBoth {
   __device__ std::uint32_t operator()(std::uint32_t before, std::uint32_t behind) const {
     return behind != 0 ? behind : before;
@@ -32,7 +32,7 @@ class GapWriter {
     typename Scan::TempStorage scan;
   };
 
-  /// Of kLevelTile levels, zeros behind the end; the tile has `limit` bytes where it is packed.
+  /// Takes kLevelTile levels, zeros after the end; a packed tile has `limit` bytes.
   __device__ GapWriter(Shared& shared, const std::int8_t* levels)
       : own_(levels + threadIdx.x * kOwnLevels) {
     std::uint32_t before = 0;
@@ -61,10 +61,10 @@ class GapWriter {
     entry_.bytes = static_cast<unsigned>(PartEndBytes(entry_.parts_log2)) + (sum + 7) / 8;
   }
 
-  /// The same for all threads.
+  /// The same on all threads.
   __device__ const LevelTileEntry& entry() const { return entry_; }
 
-  /// Writes entry().bytes bytes from byte `begin` of words that are 0 on. Without a barrier.
+  /// Writes entry().bytes bytes from byte `begin` on, into words that are 0. Without a barrier.
   __device__ void WriteTo(std::uint32_t* words, unsigned begin) const {
     const unsigned part = PartLevels(entry_.parts_log2);
     const unsigned first = threadIdx.x * kOwnLevels;
@@ -87,7 +87,7 @@ class GapWriter {
       next = place;
     }
   }
-  /// At most 32 bits, where others put theirs.
+  /// Puts at most 32 bits into a word that other threads also write to.
   static __device__ void Put(std::uint32_t* words, unsigned at, std::uint32_t bits,
                              unsigned length) {
     atomicOr(words + at / 32, bits << at % 32);
@@ -96,17 +96,17 @@ class GapWriter {
 
   const std::int8_t* const own_;
   LevelTileEntry entry_{};
-  unsigned next_ = 0;     ///< Where the gap of the first of them begins.
+  unsigned next_ = 0;     ///< Begin of the gap of the first level.
   std::uint32_t at_ = 0;  ///< Its first bit, among all codes.
 };
 
-/// Bits of words from `at` on.
+/// Returns the bits of words from `at` on.
 __device__ inline std::uint32_t BitsAt(const std::uint32_t* words, unsigned at) {
   const std::uint64_t two = words[at / 32] | static_cast<std::uint64_t>(words[at / 32 + 1]) << 32;
   return static_cast<std::uint32_t>(two >> at % 32);
 }
 
-/// The code of a number below 2^15 at the beginning of `bits`; of length 0 where there is none.
+/// The code of a number below 2^15 at the beginning of `bits`; length 0 where there is none.
 struct EliasDeltaFound {
   unsigned number = 0;
   unsigned length = 0;
@@ -120,7 +120,7 @@ __device__ inline EliasDeltaFound FindEliasDelta(std::uint32_t bits) {
 }
 
 /// Reads a tile whose bytes begin at byte `begin` of the words, with one word to spare, into levels
-/// that are 0. What is corrupt gives any levels.
+/// that are 0. Corrupt bytes give arbitrary levels.
 __device__ inline void ReadGaps(const std::uint32_t* words, unsigned begin,
                                 const LevelTileEntry& entry, std::int8_t* levels) {
   const unsigned parts = 1u << entry.parts_log2;

@@ -8,10 +8,10 @@
 namespace weir::cuda {
 namespace {
 
-constexpr unsigned kGroups = kTileGroups / kThreads;  // Of a thread, in a tile.
+constexpr unsigned kGroups = kTileGroups / kThreads;  // Per thread and tile.
 
-/// The levels of a tile, as they are decoded: from equally many bits each, or from gaps. All
-/// members by all threads.
+/// Decodes the levels of a tile: from equally many bits each, or from
+/// gaps. All threads call all members.
 class Decoder {
  public:
   struct Shared {
@@ -29,7 +29,7 @@ class Decoder {
     width_ = entry.packed() ? LevelWidth(tensor.rule.levels.levels) : 8;
     packed_ = entry.packed();
     begin_ = LevelShift(from);
-    __syncthreads();  // What was read before is done with.
+    __syncthreads();  // The previous tile has been read.
     FillTable(tensor.rule.levels, payload, shared_.table);
     shared_.bytes.ReadFrom(from, entry.bytes);
     if (!packed_) {
@@ -41,7 +41,7 @@ class Decoder {
     __syncthreads();
   }
 
-  /// use(i, value) for entry i of a group.
+  /// Calls use(i, value) for entry i of a group.
   template <typename Use>
   __device__ void ForEachOf(unsigned group, const Use& use) const {
     const std::uint64_t levels =
@@ -54,8 +54,8 @@ class Decoder {
 
  private:
   Shared& shared_;
-  unsigned width_ = 0;  ///< Bits of a level, as it is read from the shared memory.
-  unsigned begin_ = 0;  ///< Of the tile, in the words of its bytes.
+  unsigned width_ = 0;  ///< Bits of a level in the shared memory.
+  unsigned begin_ = 0;  ///< First byte of the tile, in the words of its bytes.
   bool packed_ = false;
 };
 

@@ -7,12 +7,12 @@
 
 namespace weir::cuda {
 
-/// Adds what the parts' payloads decode to to the errors.
+/// Adds the decoded payloads of the parts to the errors.
 void PutBackLevels(const CodecView& view, const LevelOffsets& offsets, cudaStream_t stream);
 
-/// Its kernel (Load).
+/// Loads the kernel of MergeLevels (Load).
 void LoadMergeLevels();
-/// The means of payloads of levels.
+/// Writes the means of payloads of levels.
 void MergeLevels(const CodecView& view, const CodecMeans& means, const LevelOffsets& offsets,
                  cudaStream_t stream);
 

@@ -10,15 +10,15 @@ namespace weir::cuda {
 namespace {
 
 static_assert(kCodecTile == kNormBlock);
-constexpr unsigned kFours = kCodecTile / (kThreads * kFour);  // Of a thread, in a tile.
+constexpr unsigned kFours = kCodecTile / (kThreads * kFour);  // Per thread and tile.
 
-/// LevelScales', for kernels.
+/// The data of LevelScales, for kernels.
 struct Scales {
   std::uint32_t* largest;
   double* squares;
 };
 
-/// The sum of a tile's squares, as cpu::SquaredNorm adds up a block; in thread 0.
+/// The sum of a tile's squares, added up as cpu::SquaredNorm does a block; in thread 0.
 __device__ double SquaresOf(const float* values) {
   __shared__ double sums[kNormSums];
   if (threadIdx.x < kNormSums) {
@@ -33,7 +33,7 @@ __device__ double SquaresOf(const float* values) {
   return threadIdx.x == 0 ? NormTree<kNormSums>(sums) : 0.0;
 }
 
-/// Takes the gradients in, a block a tile.
+/// Takes the gradients. One block per tile.
 __global__ void __launch_bounds__(kThreads) TakeKernel(CodecView view, Scales scales) {
   __shared__ float values[kCodecTile];  // 0 beyond the end.
   const Tile tile = view.tiles[blockIdx.x];
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) TakeKernel(CodecView view, Scales sc
   if (threadIdx.x == 0) scales.squares[blockIdx.x] = squares;
 }
 
-/// NormSubtree of tiles: neighbours first.
+/// Adds NormSubtrees of tiles, neighbours first.
 __device__ double PairwiseSum(const double* squares, std::size_t tiles, std::size_t span) {
   double waiting[32];
   double sum = 0.0;
@@ -81,7 +81,7 @@ __device__ double PairwiseSum(const double* squares, std::size_t tiles, std::siz
   return sum;
 }
 
-/// SquaredNormTree of a tensor's tiles; in thread 0.
+/// Returns the SquaredNormTree of a tensor's tiles; in thread 0.
 __device__ double SquareOf(const CodecTensor& tensor, const double* squares) {
   __shared__ double sums[kNormSubtrees];
   std::size_t span = kNormBlock;  // Entries of a subtree.
@@ -97,7 +97,7 @@ __device__ double SquareOf(const CodecTensor& tensor, const double* squares) {
   return threadIdx.x == 0 ? NormTree<kNormSubtrees>(sums) : 0.0;
 }
 
-/// Writes the headers, a block a tensor.
+/// Writes the headers. One block per tensor.
 __global__ void __launch_bounds__(kThreads) ScaleKernel(CodecView view, Scales scales) {
   const CodecTensor& tensor = view.tensors[blockIdx.x];
   const LevelRule& rule = tensor.rule.levels;

@@ -15,7 +15,7 @@ class LevelScales {
  public:
   LevelScales(std::size_t tensors, std::size_t tiles);
 
-  /// Takes the gradients in, and writes what payloads begin with: the scale, and the form.
+  /// Takes the gradients, and writes the beginning of the payloads: the scale and the form.
   void Take(const CodecView& view, cudaStream_t stream);
 
  private:

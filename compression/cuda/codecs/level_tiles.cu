@@ -7,7 +7,7 @@
 namespace weir::cuda {
 namespace {
 
-constexpr unsigned kOwn = 16;  // Tiles of a thread, at a time.
+constexpr unsigned kOwn = 16;  // Tiles that a thread takes at a time.
 using Scan = cub::BlockScan<std::uint32_t, kThreads>;
 
 /// Payloads by tensor, then rank; a null one has no tiles.
@@ -21,7 +21,7 @@ struct Payloads {
   }
 };
 
-/// A block a payload.
+/// One block per payload.
 __global__ void __launch_bounds__(kThreads)
     FindKernel(CodecView view, Payloads payloads, std::uint64_t* offsets) {
   __shared__ typename Scan::TempStorage storage;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A block a tile.
+/// One block per tile.
 __global__ void __launch_bounds__(kThreads)
     MoveKernel(CodecView view, LevelSlots slots, LevelOffsets offsets) {
   __shared__ LevelBytes moved;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads)
   std::byte* const payload = view.parts[tile.tensor].payload;
   const unsigned bytes = EntryOf(payload, tile.number).bytes;
   std::byte* const to = payload + PlaceOf(tensor, tile, offsets.Of(tensor, blockIdx.x, 0));
-  const unsigned shift = LevelShift(to) * 8;  // In bits, of all words.
+  const unsigned shift = LevelShift(to) * 8;  // In bits, for all words.
   const auto* const from = reinterpret_cast<const std::uint32_t*>(slots.Of(blockIdx.x));
   for (unsigned w = threadIdx.x; w * 4 < bytes + shift / 8; w += kThreads) {
     const std::uint64_t two = (w == 0 ? 0 : from[w - 1]) | static_cast<std::uint64_t>(from[w])
@@ -84,7 +84,7 @@ LevelPlaces::LevelPlaces(std::span<const GpuCodecTensor> tensors, std::size_t ti
     slot_bytes_ = std::max<std::size_t>(slot_bytes_, kTileGroups * LevelWidth(rule.levels));
   }
   if (!used()) return;
-  // With a word behind the last one, for who reads two at a time.
+  // One word after the last slot, because readers take two at a time.
   slots_ = DeviceArray<std::byte>(tiles * slot_bytes_ + sizeof(std::uint32_t));
   own_ = DeviceArray<std::uint64_t>(tiles);
 }
@@ -97,7 +97,7 @@ void LevelPlaces::MoveTiles(const CodecView& view, cudaStream_t stream) {
 
 void LevelPlaces::Reserve(std::size_t ranks, cudaStream_t stream) {
   if (!used() || received_.size() == own_.size() * ranks) return;
-  Check(cudaStreamSynchronize(stream));  // It may still be read.
+  Check(cudaStreamSynchronize(stream));  // The stream may still read it.
   received_ = DeviceArray<std::uint64_t>(own_.size() * ranks);
 }
 

@@ -12,21 +12,21 @@
 #include "compression/cuda/device_array.h"
 #include "compression/gpu/gpu_kernels.h"
 
-/// Where tiles of levels lie in payloads (docs/wire-format.md, "Levels"). In the shorter form only
-/// a tile's own block finds out how long it is: it writes into a slot, and then all move together.
+/// Places of level tiles in payloads (docs/wire-format.md, "Levels"). In the shorter form only a
+/// tile's own block knows its length: it writes into a slot, and then all tiles move together.
 namespace weir::cuda {
 
 __device__ inline bool IsPacked(const CodecTensor& tensor) {
   return tensor.rule.levels.form == LevelForm::kPacked;
 }
 
-/// Elements of a tile.
+/// Returns the elements of a tile.
 __device__ inline std::size_t CountOf(const CodecTensor& tensor, const Tile& tile) {
   const std::size_t rest = tensor.n - std::size_t{tile.number} * kCodecTile;
   return rest < kCodecTile ? rest : kCodecTile;
 }
 
-/// What a payload in the shorter form says of a tile.
+/// Returns a tile's entry in a payload in the shorter form.
 __device__ inline LevelTileEntry EntryOf(const std::byte* payload, std::uint32_t number) {
   const std::byte* const at = payload + kLevelHeader + std::size_t{number} * LevelTileEntry::kBytes;
   return LevelTileEntry::Of(static_cast<unsigned>(at[0]) | static_cast<unsigned>(at[1]) << 8);
@@ -38,7 +38,7 @@ __device__ inline void PutEntry(std::byte* payload, std::uint32_t number,
   at[1] = static_cast<std::byte>(entry.word() >> 8);
 }
 
-/// Where a tile begins in a payload; in the shorter form so many bytes behind the table.
+/// Start of a tile in a payload; in the shorter form `offset` bytes after the table.
 __device__ inline std::size_t PlaceOf(const CodecTensor& tensor, const Tile& tile,
                                       std::uint64_t offset) {
   if (!IsPacked(tensor))
@@ -47,8 +47,8 @@ __device__ inline std::size_t PlaceOf(const CodecTensor& tensor, const Tile& til
   return kLevelHeader + std::size_t{tile.number} * kTileGroups * width;
 }
 
-/// What a payload says of a tile that begins so many bytes behind the table. What no sender says
-/// counts as no bytes: zeros.
+/// Returns a payload's entry for a tile that begins `offset` bytes after the table. An entry that
+/// no sender writes counts as no bytes: zeros.
 __device__ inline LevelTileEntry SentEntry(const CodecTensor& tensor, const Tile& tile,
                                            const std::byte* payload, std::uint64_t offset) {
   const unsigned width = LevelWidth(tensor.rule.levels.levels);
@@ -59,7 +59,7 @@ __device__ inline LevelTileEntry SentEntry(const CodecTensor& tensor, const Tile
   return fits && offset + entry.bytes <= PackedBytes(tensor.n, width) ? entry : LevelTileEntry{};
 }
 
-/// Room for tiles before they have their place: whole words.
+/// Room for tiles until their places are known: whole words.
 struct LevelSlots {
   std::byte* slots;
   std::size_t size;
@@ -67,8 +67,8 @@ struct LevelSlots {
   __device__ std::byte* Of(std::size_t tile) const { return slots + tile * size; }
 };
 
-/// By tile of the bucket, then rank: how many bytes behind the table it begins, in the shorter
-/// form.
+/// Start of each tile, in bytes after the table, by tile of the bucket,
+/// then rank. For the shorter form.
 struct LevelOffsets {
   const std::uint64_t* offsets;
   std::uint32_t ranks;
@@ -79,8 +79,8 @@ struct LevelOffsets {
   }
 };
 
-/// What the tiles of a bucket's tensors in the shorter form take beside the payloads: a word at
-/// most for 16 bytes of gradient, and 8 bytes a tile and rank. Nothing where all are packed.
+/// Memory for the tiles of a bucket's tensors in the shorter form, beside the payloads: at most a
+/// word for 16 bytes of gradient, and 8 bytes per tile and rank. None where all are packed.
 class LevelPlaces {
  public:
   LevelPlaces(std::span<const GpuCodecTensor> tensors, std::size_t tiles);
@@ -88,11 +88,11 @@ class LevelPlaces {
   LevelSlots slots() const { return {slots_.data(), slot_bytes_}; }
   /// Moves the tiles from their slots into the parts' payloads.
   void MoveTiles(const CodecView& view, cudaStream_t stream);
-  /// Of the parts' payloads, once they are moved.
+  /// Offsets in the parts' own payloads, once the tiles are moved.
   LevelOffsets own() const { return {own_.data(), 1}; }
-  /// Makes room for those of so many ranks: Find does not wait then.
+  /// Makes room for payloads of so many ranks, so that Find does not wait.
   void Reserve(std::size_t ranks, cudaStream_t stream);
-  /// Of these.
+  /// Finds the offsets in received payloads.
   LevelOffsets Find(const CodecView& view, const CodecMeans& received, cudaStream_t stream);
 
  private:

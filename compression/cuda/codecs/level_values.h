@@ -7,12 +7,12 @@
 #include "compression/codecs/level_math.h"
 #include "compression/cuda/launch.h"
 
-/// What levels stand for, in the shared memory of a block.
+/// Values of levels, in the shared memory of a block.
 namespace weir::cuda {
 
-inline constexpr unsigned kLevelValues = kMostLevels + 2;  ///< Of magnitudes that fit 8 bits.
+inline constexpr unsigned kLevelValues = kMostLevels + 2;  ///< Magnitudes that fit 8 bits.
 
-/// By magnitude, with the scale of a payload; by all threads.
+/// Fills the table by magnitude, with a payload's scale. All threads call it.
 __device__ inline void FillTable(const LevelRule& rule, const std::byte* payload, float* table) {
   const float scale = *reinterpret_cast<const float*>(payload);
   for (unsigned level = threadIdx.x; level < kLevelValues; level += kThreads) {

@@ -9,7 +9,7 @@
 namespace weir::cuda {
 namespace {
 
-/// What the kernels write, by entry.
+/// Output of the kernels, by entry.
 struct Drawn {
   std::uint32_t* numbers;
   std::uint32_t* places;  ///< Of the numbers; and when these are sorted, what each draw takes.
@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kThreads)
   });
 }
 
-/// Sorting has left draws of one number in their order.
+/// Sorting keeps draws of one number in their order.
 __global__ void __launch_bounds__(kThreads) FindRepeatsKernel(RandomDraw::View view, Drawn drawn) {
   const Tile tile = view.tiles[blockIdx.x];
   const RandomDraw::Job job = view.jobs[tile.tensor];
@@ -43,15 +43,15 @@ __global__ void __launch_bounds__(kThreads) FindRepeatsKernel(RandomDraw::View v
   });
 }
 
-/// Whether draw e finds its number taken: by an earlier draw of it, or by a draw that found its own
-/// taken and took its last one instead.
+/// True if draw e finds its number taken: by an earlier draw of it, or by a draw that found its own
+/// number taken and took its last one instead.
 __device__ bool IsTaken(const RandomDraw::Job& job, const Drawn& drawn, std::uint32_t e) {
   const std::uint32_t least = job.base + static_cast<std::uint32_t>(LastOfDraw(job.n, job.k, 0));
   for (;;) {
     if (drawn.repeats[job.first + e]) return true;
     const std::uint32_t number = drawn.numbers[job.first + e];
     if (number < least || number - least >= e) return false;
-    e = number - least;  // The draw whose last one it is.
+    e = number - least;  // The draw that has this last number.
   }
 }
 
@@ -95,7 +95,7 @@ void RandomDraw::SortDrawn(void* storage, std::size_t& bytes, cudaStream_t strea
 
 void RandomDraw::SetCounts(std::span<const std::size_t> counts, cudaStream_t stream) {
   if (std::ranges::equal(counts, counts_)) return;
-  Check(cudaStreamSynchronize(stream));  // What it still reads is freed below.
+  Check(cudaStreamSynchronize(stream));  // The stream may still read what is freed below.
   counts_.clear();
   std::size_t entries = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {

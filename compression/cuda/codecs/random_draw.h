@@ -13,23 +13,23 @@
 namespace weir::cuda {
 
 /// RandomIndices of each of a bucket's tensors (compression/codecs/random_indices.h; the same
-/// ones). Floyd's algorithm takes one draw after the other; here all are drawn at once, and sorting
-/// says which of them came first.
+/// indices). Floyd's algorithm takes one draw after the other. Here all are drawn at once, and
+/// sorting tells which of them came first.
 class RandomDraw {
  public:
   struct Tensor {
     std::size_t n;
-    std::uint32_t key[2];  ///< Of CounterRandom.
+    std::uint32_t key[2];  ///< The key of CounterRandom.
   };
   explicit RandomDraw(std::span<const Tensor> tensors);
 
-  /// Of each tensor so many; 0 of those that are not asked for. Waits for the stream where they are
-  /// other ones than in the last call.
+  /// Sets the number of draws of each tensor; 0 for tensors to leave out. Waits for the stream when
+  /// a number differs from the last call's.
   void SetCounts(std::span<const std::size_t> counts, cudaStream_t stream);
-  /// Draws for steps[tensor], which lie on the GPU.
+  /// Draws for steps[tensor], which is on the GPU.
   void Draw(const std::int64_t* steps, cudaStream_t stream);
 
-  /// What kernels know of a tensor.
+  /// Data of a tensor, for kernels.
   struct Job {
     std::uint64_t n;
     std::uint32_t key[2];
@@ -40,10 +40,10 @@ class RandomDraw {
   struct View {
     const Job* jobs;
     const std::uint32_t* drawn;  ///< By entry, ascending, counted from the bucket's first element.
-    const Tile* tiles;           ///< Of kDrawTile entries.
+    const Tile* tiles;           ///< Each has kDrawTile entries.
     std::size_t tile_count;
 
-    /// Entry e of a tensor.
+    /// Returns entry e of a tensor.
     __device__ std::uint32_t Index(const Job& job, std::uint32_t e) const {
       return drawn[job.first + e] - job.base;
     }
@@ -56,7 +56,7 @@ class RandomDraw {
   void SortDrawn(void* storage, std::size_t& bytes, cudaStream_t stream) const;
 
   SharedArray<Job> jobs_;
-  int bits_ = 0;  ///< Of the number of the bucket's last element.
+  int bits_ = 0;  ///< Bits of the number of the bucket's last element.
   std::vector<std::size_t> counts_;
   TileTable tiles_;
   // By entry, in the order of the draws.
@@ -71,7 +71,7 @@ class RandomDraw {
 
 inline constexpr unsigned kDrawTile = 1024;
 
-/// The entries of a block's tile: use(e) for each of this thread's.
+/// Calls use(e) for each of this thread's entries in a block's tile.
 template <typename Use>
 __device__ void ForEachEntry(const RandomDraw::Job& job, const Tile& tile, const Use& use) {
   for (unsigned i = threadIdx.x; i < kDrawTile; i += kThreads) {

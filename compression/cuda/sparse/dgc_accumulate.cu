@@ -5,7 +5,7 @@
 namespace weir::cuda {
 namespace {
 
-/// What a thread has seen in its tile.
+/// Counts of a thread in its tile.
 struct Seen {
   unsigned marks = 0;
   unsigned non_finite = 0;
@@ -18,7 +18,7 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& par
   const auto* const old_u = static_cast<const typename State::Word*>(tensor.u);
   const auto* const old_v = static_cast<const typename State::Word*>(tensor.v);
   const std::size_t n = tensor.n;
-  // All that is read is asked for before the first of it is used.
+  // All loads are issued before the first value is used.
   Four g[kMarkSteps];
   Four u[kMarkSteps];
   Four v[kMarkSteps];

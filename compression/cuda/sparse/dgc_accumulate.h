@@ -6,9 +6,9 @@
 
 namespace weir::cuda {
 
-/// The one pass over gradient, u and v of all tensors of a bucket: takes the gradients in, marks
-/// the entries of v that reach the threshold and counts them by tile. 20 bytes an element of fp32,
-/// and an eighth for the marks.
+/// Makes the one pass over gradient, u and v of all tensors of a bucket: adds the gradients, marks
+/// the entries of v that reach the threshold and counts them by tile. Moves 20 bytes an element of
+/// fp32, and an eighth for the marks.
 void AccumulateAndMark(const SparseBucketView& bucket, cudaStream_t stream);
 
 }  // namespace weir::cuda

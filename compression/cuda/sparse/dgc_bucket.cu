@@ -34,7 +34,7 @@ class DgcBucket final : public GpuBucketCompressor {
 
   void Finish(std::size_t i, const DenseMean& mean, void* stream) override {
     const SparseTensor& tensor = sparse_.tensor(i);
-    // Means are alike on all ranks, and so has u to be.
+    // Means are equal on all ranks, and u must be too.
     ApplyMomentum({.momentum = tensor.momentum,
                    .m = tensor.m,
                    .u = tensor.u,

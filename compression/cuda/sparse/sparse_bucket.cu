@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t DividedUp(std::size_t n, std::size_t by) { return (n + by - 1) / by; }
 
-/// Room for candidates. The threshold aims at 2 k, but v grows fast in the first steps: reading
-/// more of them costs less than reading v again, and room for n / 64 takes an eighth of a byte an
-/// element.
+/// Room for candidates. The threshold aims at 2 k, but v grows fast in the first steps.
+/// Reading more candidates costs less than reading v again, and room for n / 64 takes
+/// an eighth of a byte an element.
 std::size_t CapacityFor(std::size_t n, std::size_t k) {
   return CandidatesPay(n, k) ? std::min(std::max<std::size_t>({4 * k, n / 64, 1024}), n) : 0;
 }
@@ -26,7 +26,7 @@ SparseBucket::SparseBucket(std::span<const GpuDgcTensor> tensors, bool adds_back
   DescribeTensors(tensors, adds_back);
   AllocateByTiles();
   statuses_.Clear(nullptr);
-  Check(cudaStreamSynchronize(nullptr));  // What comes next may be in another stream.
+  Check(cudaStreamSynchronize(nullptr));  // The next work may be in another stream.
 }
 
 void SparseBucket::DescribeTensors(std::span<const GpuDgcTensor> tensors, bool adds_back) {
@@ -90,7 +90,7 @@ void SparseBucket::AllocateByTiles() {
 void SparseBucket::SetCounts(std::span<const Part> parts, cudaStream_t stream) {
   const bool same = std::ranges::equal(parts, counts_, {}, &Part::k);
   if (same) return;
-  // What the stream still reads is freed below.
+  // The stream may still read what is freed below.
   Check(cudaStreamSynchronize(stream));
   counts_.clear();
   std::vector<std::size_t> counts;
@@ -148,7 +148,7 @@ SparseBucketView SparseBucket::View() const {
 
 SparseBucketView SparseBucket::Begin(std::span<const Part> parts, cudaStream_t stream) {
   if (parts.size() != count()) throw std::runtime_error("not one part for each tensor");
-  sent_ = false;  // What fails has sent nothing.
+  sent_ = false;  // A step that fails has sent nothing.
   SetCounts(parts, stream);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     SparsePart& part = parts_.host()[i];

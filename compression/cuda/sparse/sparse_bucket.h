@@ -14,25 +14,25 @@
 
 namespace weir::cuda {
 
-/// Sends the largest entries of what has gathered in each tensor's v, as sparse parts. A step is
-/// Begin, a pass that takes the gradients into v and marks (sparse_mark.h), and Send.
+/// Sends the largest entries accumulated in each tensor's v, as sparse parts. A step is Begin, a
+/// pass that adds the gradients to v and marks (sparse_mark.h), and Send.
 class SparseBucket {
  public:
   using Part = GpuBucketCompressor::Part;
 
-  /// Of `tensors`, their momentum is the pass's business, but for masking. `adds_back`: PutBack is
-  /// an addition of what was sent, as a codec's is, which makes 0 of -0.
+  /// The pass handles the momentum of `tensors`, except for masking. `adds_back`: PutBack adds what
+  /// was sent, as a codec's does, which turns -0 into 0.
   explicit SparseBucket(std::span<const GpuDgcTensor> tensors, bool adds_back = false);
 
-  /// Makes room for this step's selections, and returns what the pass works on.
+  /// Makes room for this step's selections, and returns the data that the pass works on.
   SparseBucketView Begin(std::span<const Part> parts, cudaStream_t stream);
-  /// Selects, writes the payloads, and takes out of v, and of u, what they hold.
+  /// Selects the entries, writes the payloads, and subtracts them from v and u.
   void Send(cudaStream_t stream);
-  /// Puts back what the last Send took out; nothing if that was done already.
+  /// Puts back what the last Send subtracted; no effect if that was done already.
   void PutBack(cudaStream_t stream);
-  /// PutBack has nothing to do.
+  /// Leaves PutBack nothing to do.
   void ForgetSent() { sent_ = false; }
-  /// The next step guesses no threshold.
+  /// Makes the next step start without a threshold.
   void ForgetThresholds(cudaStream_t stream);
 
   /// GpuBucketCompressor::ReserveMerge.
@@ -48,7 +48,7 @@ class SparseBucket {
  private:
   void DescribeTensors(std::span<const GpuDgcTensor> tensors, bool adds_back);
   void AllocateByTiles();
-  /// Makes room for selections of these counts, if they are other ones than in the last step.
+  /// Makes room for selections of these counts, if they differ from the last step's.
   void SetCounts(std::span<const Part> parts, cudaStream_t stream);
   SparseBucketView View() const;
   std::size_t count() const { return statuses_.size(); }
@@ -76,7 +76,7 @@ class SparseBucket {
   DeviceArray<float> old_u_;
   DeviceArray<float> old_v_;
   SharedArray<WriteJob> jobs_;
-  bool sent_ = false;  ///< PutBack has something to put back.
+  bool sent_ = false;  ///< True while PutBack has something to put back.
   SparseMerge merge_;
 };
 

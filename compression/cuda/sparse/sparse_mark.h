@@ -9,11 +9,11 @@
 #include "compression/cuda/launch.h"
 #include "compression/cuda/sparse/sparse_layout.h"
 
-/// The pass before a selection: whatever takes the gradients of a bucket into v also marks which
-/// entries reach the threshold, and counts these by tile.
+/// The pass before a selection: code that adds the gradients of a bucket to v also marks the
+/// entries that reach the threshold, and counts them by tile.
 namespace weir::cuda {
 
-/// What a thread does with its share of a tile: four entries at each of so many places.
+/// Steps of a thread in its share of a tile, four entries in each.
 inline constexpr unsigned kMarkSteps = kTile / (kThreads * kFour);
 
 /// A block's tile.
@@ -27,7 +27,7 @@ struct MarkedTile {
     return begin + step * kThreads * kFour + threadIdx.x * kFour;
   }
 
-  /// Marks the entries at place(step), by all threads. Returns how many of this thread's.
+  /// Marks the entries at place(step), by all threads. Returns the number of this thread's.
   __device__ unsigned Mark(const Four& v, unsigned step) const {
     unsigned nibble = 0;
     for (unsigned i = 0; i < kFour; ++i) {
@@ -48,8 +48,8 @@ struct MarkedTile {
   }
 };
 
-/// A block a tile. pass(bucket, index, tile) takes in tile `tile` of tensor `index` and returns how
-/// many entries its thread has marked.
+/// Uses one block per tile. pass(bucket, index, tile) handles tile `tile` of tensor `index` and
+/// returns how many entries its thread has marked.
 template <typename Pass>
 __global__ void __launch_bounds__(kThreads) MarkKernel(SparseBucketView bucket, Pass pass) {
   __shared__ unsigned marks_of_tile;

@@ -15,7 +15,7 @@ namespace {
 
 using Scan = cub::BlockScan<std::uint32_t, kThreads>;
 
-/// Decoded entries, as they lie behind each other.
+/// Decoded entries, one part after the other.
 struct Entries {
   std::uint32_t* indices;
   float* values;
@@ -31,7 +31,7 @@ __device__ std::uint32_t LowBits(const std::byte* low, const EliasFanoLayout& la
   return static_cast<std::uint32_t>(word >> bit % 8 & mask);
 }
 
-/// A block a part: marks are counted a word a thread, so that each knows which entries are its own.
+/// One block per part. A thread counts the marks of one word, so that each knows its own entries.
 __global__ void __launch_bounds__(kThreads)
     DecodeKernel(const SparseTensor* tensors, const SparseMerge::Source* sources,
                  std::uint32_t ranks, Entries out) {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kThreads)
       const std::size_t mark = at * 8 + static_cast<unsigned>(__ffs(static_cast<int>(word))) - 1;
       const std::size_t index =
           is_bitmap ? mark : (mark - i) << layout.low_bits | LowBits(low, layout, i);
-      // A payload that came over NCCL nobody has checked.
+      // Nobody has checked a payload that came over NCCL.
       if (i >= k || index >= tensor.n) break;
       out.indices[source.first + i] = static_cast<std::uint32_t>(index);
       out.values[source.first + i] = DecodedValue(values, i, tensor.values, factor);
@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A block a tile.
+/// One block per tile.
 __global__ void __launch_bounds__(kThreads)
     MergeKernel(const SparseTensor* tensors, const std::uint32_t* tile_tensors,
                 const SparseMerge::Source* sources, const SparseMerge::Target* targets,
@@ -124,7 +124,7 @@ void SparseMerge::Reserve(std::size_t tensors, std::size_t ranks, std::size_t en
   const bool fits = sources_.size() == tensors * ranks && targets_.size() == tensors &&
                     indices_.size() >= entries && values_.size() >= entries;
   if (fits) return;
-  Check(cudaStreamSynchronize(stream));  // It may still read what is freed here.
+  Check(cudaStreamSynchronize(stream));  // The stream may still read what is freed here.
   sources_ = SharedArray<Source>(tensors * ranks);
   targets_ = SharedArray<Target>(tensors);
   indices_ = DeviceArray<std::uint32_t>(entries);

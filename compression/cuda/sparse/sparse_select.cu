@@ -11,13 +11,13 @@ namespace {
 using Scan = cub::BlockScan<std::uint32_t, kThreads>;
 using PairScan = cub::BlockScan<unsigned long long, kThreads>;
 
-/// Bits of a key below those that level 0, 1, 2 looks at, and how many values these have.
+/// Number of key bits below those of level 0, 1 or 2, and of values that the level's bits have.
 template <unsigned kLevel>
 constexpr unsigned kShift = 20 - 10 * kLevel;
 template <unsigned kLevel>
 constexpr unsigned kBinsOf = kLevel == 0 ? 2048 : 1024;
 
-/// Where a run's share of what the selection reads lies.
+/// A run's share of the entries that the selection reads.
 struct Source {
   const void* values;
   DType dtype;                   ///< Of the values.
@@ -96,7 +96,7 @@ __device__ void Gather(const SparseBucketView& bucket, const Run& run) {
       words[w] = bucket.scratch.marks[first_word + w];
       count += static_cast<unsigned>(__popc(words[w]));
     }
-    unsigned sum = count;  // Of the lanes up to this one.
+    unsigned sum = count;  // Sum over the lanes up to this one.
     for (unsigned distance = 1; distance < kWarp; distance *= 2) {
       const unsigned left = __shfl_up_sync(kAllLanes, sum, distance);
       sum += lane >= distance ? left : 0;
@@ -135,11 +135,11 @@ __device__ void CountKeys(const Source& source, std::uint32_t prefix, std::uint3
   }
 }
 
-/// The bin in which the key of this rank lies, 1 being the largest, appended to the prefix; and its
-/// rank in the bin. By all threads.
+/// Appends the bin of the key of this rank, 1 being the largest, to the prefix, and finds its rank
+/// in the bin. All threads call it.
 template <unsigned kLevel>
 __device__ SparseCut Narrowed(const std::uint32_t* histogram, const SparseCut& cut) {
-  __syncthreads();  // All have read what was found before.
+  __syncthreads();  // All threads have read the previous result.
   constexpr unsigned kBinsOfThread = kBinsOf<kLevel> / kThreads;
   __shared__ typename Scan::TempStorage storage;
   __shared__ SparseCut found;
@@ -158,7 +158,7 @@ __device__ SparseCut Narrowed(const std::uint32_t* histogram, const SparseCut& c
   return found;
 }
 
-/// Which rank about 2 k is, of what the selection reads.
+/// The rank, about 2 k, to look for among the entries that the selection reads.
 __device__ std::uint32_t TwiceK(const Run& run, const SparseStatus& status) {
   const std::uint64_t twice = 2 * std::uint64_t{run.part.k};
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(twice, status.seen(run.tensor)));
@@ -197,8 +197,8 @@ __global__ void __launch_bounds__(kThreads) NarrowFirstKernel(SparseBucketView b
   CountKeys<1>(source, twice.prefix, HistogramOf(bucket, run, kTwice));
 }
 
-/// The same by level 1's, for level 2. Of the 2 k-th this is enough: its bin's lower end, to one in
-/// 2^13.
+/// Narrows by level 1's histogram, and counts for level 2. For the 2 k-th this is enough: the lower
+/// end of its bin, exact to one in 2^13.
 __global__ void __launch_bounds__(kThreads) NarrowSecondKernel(SparseBucketView bucket) {
   const Run run = RunOfBlock(bucket);
   SparseStatus& status = bucket.statuses[run.tensor_index];
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(kThreads) NarrowSecondKernel(SparseBucketView 
   CountKeys<2>(SourceOf(bucket, run), cut.prefix, HistogramOf(bucket, run, 2));
 }
 
-/// How a key stands to the k-th.
+/// Compares a key with the k-th.
 __device__ unsigned long long Standing(std::uint32_t key, std::uint32_t kth) {
   return (key > kth ? 1ull << 32 : 0ull) | (key == kth ? 1ull : 0ull);
 }
@@ -225,7 +225,7 @@ __device__ std::uint32_t Ties(unsigned long long counts) {
   return static_cast<std::uint32_t>(counts);
 }
 
-/// Knows the k-th at last, and counts what is above it and what equals it, by run.
+/// Finds the k-th, and counts the keys above it and equal to it, by run.
 __global__ void __launch_bounds__(kThreads) CountWinnersKernel(SparseBucketView bucket) {
   __shared__ typename PairScan::TempStorage storage;
   const Run run = RunOfBlock(bucket);
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(kThreads) TakeWinnersKernel(SparseBucketView b
   if (largest != 0) atomicMax(&status.largest, largest);
 }
 
-/// Writes to `offsets` the sums before each of `counts`, and behind the last the sum of all.
+/// Writes to `offsets` the sums before each of `counts`, and after the last the sum of all.
 template <typename T>
 void ScanCounts(const T* counts, T* offsets, std::size_t count, void* storage, std::size_t& bytes,
                 cudaStream_t stream) {

@@ -8,11 +8,11 @@
 
 namespace weir::cuda {
 
-/// Finds the k largest of every tensor, exactly, ties to the lower index, after AccumulateAndMark:
-/// among its candidates, or where these are too few or too many, in v itself. The winners lie in
-/// index order in the lists of winners.
+/// Finds the k largest of every tensor, exactly, ties to the lower index, after
+/// AccumulateAndMark: among its candidates, or in v itself where these are too few or too many.
+/// The lists of winners are in index order.
 ///
-/// `storage` is for CUB's scans: a call with null says in `bytes` how much they need.
+/// `storage` is for CUB's scans: a call with null stores their size in `bytes`.
 void SelectWinners(const SparseBucketView& bucket, void* storage, std::size_t& bytes,
                    cudaStream_t stream);
 

@@ -9,11 +9,11 @@
 #include "compression/cuda/gradient_types.h"
 #include "compression/memory/state_rounding.h"
 
-/// u and v, as fp32 or as bf16 that is rounded at random.
+/// u and v, as fp32 or as randomly rounded bf16.
 namespace weir::cuda {
 
-/// Four neighbouring elements to memory that begins at a multiple of 16 bytes. Leaves in `four`
-/// what is kept of them.
+/// Stores four neighbouring elements at a multiple of 16 bytes. Leaves in `four`
+/// the values as they were rounded.
 template <typename State>
 __device__ void Keep(Four& four, void* state, std::size_t at, std::size_t n,
                      const std::uint32_t (&)[kFour]) {

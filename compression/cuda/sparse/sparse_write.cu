@@ -46,7 +46,7 @@ __device__ void WriteHeader(const Part& part) {
   }
 }
 
-/// For the threshold of the next step.
+/// Records the result for the threshold of the next step.
 __device__ void Observe(const Part& part) {
   SparseStatus& status = part.status;
   status.kth = status.cuts[kLevels - 1].prefix;
@@ -89,10 +89,10 @@ __device__ void Settle(const Part& part, std::size_t i, std::byte* values) {
   const std::size_t logged = part.part.first_winner + i;
   const float old_v = ValueAt(v, index, state);
   part.scratch.old_v[logged] = old_v;
-  SetValue(v, index, state, old_v - sent);  // Of a bf16 its difference to a coarser number is one.
+  SetValue(v, index, state, old_v - sent);  // A bf16 minus a coarser number is again a bf16.
   if (!part.tensor.masking || u == nullptr) return;
   part.scratch.old_u[logged] = ValueAt(u, index, state);
-  // Of what rounding made 0 nothing was sent.
+  // An entry that rounding made 0 was not sent.
   if (sent != 0.0f || old_v == 0.0f) SetValue(u, index, state, 0.0f);
 }
 

@@ -10,7 +10,7 @@
 
 namespace weir::cuda {
 
-/// What a block of the writing kernel does.
+/// Work of one block of the writing kernel.
 struct WriteJob {
   enum class Kind : std::uint32_t { kHeader, kIndices, kValues };
   std::uint32_t tensor;
@@ -21,12 +21,12 @@ struct WriteJob {
 /// Adds the jobs that write a part of k of n entries.
 void AppendJobs(std::uint32_t tensor, std::size_t n, std::size_t k, std::vector<WriteJob>& jobs);
 
-/// Writes the winners as sparse parts (compression/wire/sparse_payload.h; the same bytes), takes
-/// out of v and u what they hold, and logs that for PutBack.
+/// Writes the winners as sparse parts (compression/wire/sparse_payload.h; the same bytes),
+/// subtracts them from v and u, and logs that for PutBack.
 void WriteParts(const SparseBucketView& bucket, const WriteJob* jobs, std::size_t count,
                 cudaStream_t stream);
 
-/// Undoes what WriteParts took out.
+/// Undoes the subtraction of WriteParts.
 void PutBack(const SparseBucketView& bucket, const WriteJob* jobs, std::size_t count,
              cudaStream_t stream);
 

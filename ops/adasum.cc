@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-/// What arrays of a type are combined in.
+/// Returns true if arrays of a type are combined in double.
 bool InDouble(DType dtype) { return dtype == DType::kFloat64; }
 
 template <typename T>
@@ -89,7 +89,7 @@ void Adasum::Bind(std::span<const Array> arrays, const Reduction& factors) {
   pieces_.clear();
   std::size_t bytes = 0;
   for (const Array& array : arrays) {
-    // Each begins aligned for whichever type.
+    // Each array begins aligned for every type.
     bytes = (bytes + sizeof(double) - 1) / sizeof(double) * sizeof(double);
     pieces_.push_back({array, bytes});
     bytes += static_cast<std::size_t>(array.elements) *
@@ -158,7 +158,7 @@ bool Adasum::Poll() {
   }
   if (phase_ == Phase::kParent) {
     if (parent_ >= 0 && !to_parent_.Poll(transport_)) return false;
-    result_.Bind(values_, 0);  // It takes the place of what this rank has sent.
+    result_.Bind(values_, 0);  // The result takes the place of the sent values.
     result_.Start(operation_);
     phase_ = Phase::kResult;
   }

@@ -14,16 +14,16 @@
 
 namespace weir {
 
-/// Concatenates the ranks' byte arrays, whose lengths every rank knows, in rank order: every rank
-/// from every other, or, where the ranks' hosts are given, host by host.
+/// Concatenates the ranks' byte arrays, whose lengths every rank knows, in rank order. Each rank
+/// receives from every other; where the ranks' hosts are given, host by host.
 class Allgather final : public Collective {
  public:
-  /// `grid`, where there is one, places the ranks of `transport`, and is read here alone.
+  /// `grid`, if any, places the ranks of `transport`. It is read only here.
   explicit Allgather(Transport& transport, const HostGrid* grid = nullptr);
 
-  /// `bytes[r]` is what rank r contributes, the same array on all ranks; `in` has bytes[rank()]
-  /// bytes and `out` the sum of all. `in` may already lie at its place in `out`, otherwise they do
-  /// not overlap. Throws InvalidArgument when the lengths contradict each other.
+  /// `bytes[r]` is the length of rank r's contribution, the same array on all ranks; `in` has
+  /// bytes[rank()] bytes and `out` the sum of all. `in` may already be at its place in `out`,
+  /// otherwise they do not overlap. Throws InvalidArgument when the lengths contradict each other.
   void Bind(std::span<const std::byte> in, std::span<std::byte> out,
             std::span<const std::size_t> bytes);
 
@@ -36,7 +36,7 @@ class Allgather final : public Collective {
 
   Transport& transport_;
   std::vector<std::size_t> offsets_;       ///< size() + 1 entries.
-  std::optional<DirectAllgather> direct_;  ///< One of the two.
+  std::optional<DirectAllgather> direct_;  ///< Set, or else the hierarchical one.
   std::optional<HierarchicalAllgather> hierarchical_;
 };
 

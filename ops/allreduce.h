@@ -19,17 +19,17 @@ namespace weir {
 ///
 /// Values are combined in rank order, all ranks' pieces at once, so the result depends neither on
 /// the transport nor on timing (ops/reduce.h says how each type is rounded). Small arrays are
-/// exchanged whole, larger ones in chunks. Where the ranks' hosts are given, large ones are
-/// combined host by host instead, in another order (ops/hierarchical_allreduce.h).
+/// exchanged whole, larger ones in chunks. If the ranks' hosts are given, large ones are combined
+/// host by host instead, in another order (ops/hierarchical_allreduce.h).
 class Allreduce final : public Collective {
  public:
   /// Arrays of at most this many bytes are exchanged whole.
   static constexpr std::size_t kWholeBytes = 4096;
 
-  /// `grid`, where there is one, places the ranks of `transport`, and is read here alone.
+  /// `grid`, if any, places the ranks of `transport`. It is read only here.
   explicit Allreduce(Transport& transport, const HostGrid* grid = nullptr);
 
-  /// Of the next Bind: a multiple of 64, the same on all ranks.
+  /// Sets the chunk size of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes);
 
   /// `in` and `out` hold `elements` elements and are either the same memory or do not overlap.

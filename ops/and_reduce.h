@@ -11,17 +11,17 @@
 
 namespace weir {
 
-/// Bitwise AND of a few words over all ranks: the negotiator's round.
+/// Bitwise AND of a few words over all ranks: a round of the negotiator.
 ///
-/// Dissemination in ceil(log2 size()) steps (Hensgen, Finkel, Manber 1988): in step k a rank sends
-/// what it has to rank + 2^k. AND is idempotent, so ranks that are counted twice do no harm and any
-/// number of ranks works.
+/// Dissemination in ceil(log2 size()) steps (Hensgen, Finkel, Manber 1988): in step k a rank
+/// sends its words to rank + 2^k. AND is idempotent, so ranks that are counted twice do no harm
+/// and any number of ranks works.
 class AndReduce final : public Collective {
  public:
   explicit AndReduce(Transport& transport);
 
-  /// `words` are this rank's bits and become the result. The number of words is the same on all
-  /// ranks. Allocates only for more words than ever before.
+  /// `words` are this rank's bits and become the result. All ranks give the same number of words.
+  /// Allocates only for more words than ever before.
   void Bind(std::span<std::uint64_t> words);
 
   void Start(std::uint32_t operation) override;

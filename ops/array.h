@@ -7,7 +7,7 @@
 
 namespace weir {
 
-/// An array of a rank that is combined with the other ranks', and where the result goes. `in` and
+/// An array of a rank to be combined with the other ranks', and the memory for the result. `in` and
 /// `out` are either the same memory or do not overlap.
 struct Array {
   const void* in = nullptr;

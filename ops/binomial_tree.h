@@ -5,7 +5,7 @@
 
 namespace weir {
 
-/// Where a rank sits in the binomial tree that spreads data from `root` to `size` ranks.
+/// Position of a rank in the binomial tree that spreads data from `root` to `size` ranks.
 struct TreePosition {
   int parent = -1;            ///< -1 at the root.
   std::vector<int> children;  ///< The one with the largest subtree first.

@@ -13,10 +13,10 @@ namespace weir {
 
 namespace {
 
-/// What the launchers of the usual MPI libraries tell each process about the size of the job: Hydra
-/// (MPICH, Intel MPI), Open MPI, Slurm.
+/// Variables in which the launchers of the usual MPI libraries tell each process the job's size:
+/// Hydra (MPICH, Intel MPI), Open MPI, Slurm.
 constexpr std::array kSizeVariables = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
-/// Set by launchers that leave the size to be asked for.
+/// Set by launchers that require a query for the size.
 constexpr std::array kLaunchVariables = {"PMI_FD", "PMIX_RANK"};
 
 bool JobHasSeveralRanks() {

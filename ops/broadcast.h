@@ -12,8 +12,8 @@
 
 namespace weir {
 
-/// Copies the root's bytes to all ranks along a binomial tree; a rank passes each chunk on while
-/// the next one arrives.
+/// Copies the root's bytes to all ranks along a binomial tree. A rank passes each chunk
+/// on while the next one arrives.
 class Broadcast final : public Collective {
  public:
   explicit Broadcast(Transport& transport);

@@ -19,15 +19,15 @@ class BroadcastBytes final : public Collective {
   /// `max_bytes` is the same on all ranks, at most 1 GiB.
   BroadcastBytes(Transport& transport, std::size_t max_bytes);
 
-  /// Rank 0's message; other ranks' argument is ignored. It stays as it is until the run is over.
-  /// Throws InvalidArgument when it is longer than max_bytes.
+  /// Binds rank 0's message; other ranks' argument is ignored. It must not change until the run is
+  /// over. Throws InvalidArgument when it is longer than max_bytes.
   void Bind(std::span<const std::byte> message);
 
   void Start(std::uint32_t operation) override;
   bool Poll() override;
   void Cancel() override;
 
-  /// After completion: rank 0's message, on every rank. Valid until the next Start.
+  /// Rank 0's message on every rank, after completion. Valid until the next Start.
   std::span<const std::byte> message() const { return message_; }
 
  private:

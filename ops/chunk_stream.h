@@ -16,8 +16,8 @@ namespace weir {
 class ChunkStream {
  public:
   static constexpr std::size_t kDefaultChunkBytes = std::size_t{512} << 10;
-  /// On a fast network: weirrun has UCX move a message of that size from buffer to buffer, where
-  /// shorter ones are copied on arrival, but leave at once (launcher/options.cc).
+  /// For a fast network. weirrun makes UCX move messages of that size from buffer to buffer.
+  /// Shorter ones are copied on arrival, but leave at once (launcher/options.cc).
   static constexpr std::size_t kLargeChunkBytes = std::size_t{1} << 20;
   static constexpr std::size_t kInFlight = 4;
   static constexpr std::size_t kEverything = std::numeric_limits<std::size_t>::max();
@@ -33,12 +33,12 @@ class ChunkStream {
   void StartReceive(int peer, std::uint32_t operation, std::span<std::byte> buffer,
                     Options options);
 
-  /// Moves as far as it can; a stream that was never started has nothing to do. `ready` says how
-  /// many bytes from the start may be sent, or written, already. True when all are through. Throws
-  /// Corrupt for a chunk of the wrong length.
+  /// Moves as far as it can; a stream that was never started has nothing to do. `ready` is the
+  /// number of bytes from the start that may already be sent, or written. True when all are done.
+  /// Throws Corrupt for a chunk of the wrong length.
   bool Poll(Transport& transport, std::size_t ready = kEverything);
 
-  /// Bytes from the start that are through.
+  /// Number of bytes from the start that are done.
   std::size_t completed() const { return done_ == chunks_ ? bytes_ : done_ * options_.chunk_bytes; }
   void Cancel(Transport& transport);
 
@@ -51,12 +51,12 @@ class ChunkStream {
   Options options_;
   int peer_ = -1;
   std::uint32_t operation_ = 0;
-  const std::byte* source_ = nullptr;  ///< Of a sending stream.
-  std::byte* destination_ = nullptr;   ///< Of a receiving one.
+  const std::byte* source_ = nullptr;  ///< Used by a sending stream.
+  std::byte* destination_ = nullptr;   ///< Used by a receiving one.
   std::size_t bytes_ = 0;
   std::size_t chunks_ = 0;
   std::size_t posted_ = 0;
-  std::size_t done_ = 0;  ///< Chunks through, always the first ones.
+  std::size_t done_ = 0;  ///< Chunks done, always the first ones.
   std::array<Pending, kInFlight> in_flight_;
 };
 

@@ -51,7 +51,7 @@ bool ChunkedAllreduce::PollResults() {
   const bool in_place = task_.in == task_.out;
   for (Peer& peer : peers_) {
     done &= peer.results_to.Poll(transport_, reduce_.reduced_bytes());
-    // In place, results arrive where pieces leave from.
+    // In place, results arrive at the memory that pieces leave from.
     done &= peer.results_from.Poll(
         transport_, in_place ? reduce_.sent_bytes(peer.rank) : ChunkStream::kEverything);
   }

@@ -12,16 +12,16 @@
 
 namespace weir {
 
-/// All-reduce of a large array: a reduce-scatter and a direct all-gather, overlapped chunk by
-/// chunk.
+/// All-reduce of a large array: a reduce-scatter and a direct
+/// all-gather, overlapped chunk by chunk.
 ///
-/// Rank r owns the r-th part of the array: it sends each chunk of it to all as soon as it is
-/// reduced. Nothing is copied but by the network. Scratch: that of the reduce-scatter.
+/// Rank r owns the r-th part of the array. It sends each chunk of it to all ranks as soon as it is
+/// reduced. Only the network copies. Scratch: that of the reduce-scatter.
 class ChunkedAllreduce final : public Collective {
  public:
   explicit ChunkedAllreduce(Transport& transport);
 
-  /// Of the next Bind: a multiple of 64, the same on all ranks.
+  /// Sets the chunk size of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes) { reduce_.set_chunk_bytes(bytes); }
   void Bind(const ReduceTask& task);
 
@@ -30,20 +30,20 @@ class ChunkedAllreduce final : public Collective {
   void Cancel() override;
 
  private:
-  /// What goes on between this rank and another, after the reduction.
+  /// Messages between this rank and another, after the reduction.
   struct Peer {
     int rank = -1;
     ChunkStream results_from;  ///< The reduced values of its part.
     ChunkStream results_to;    ///< The reduced values of my part.
   };
   bool PollResults();
-  /// Where a rank's part lies in the output.
+  /// Returns a rank's part of the output.
   std::span<std::byte> PartOf(int rank) const;
 
   Transport& transport_;
   ReduceScatter reduce_;
   ReduceTask task_;
-  std::vector<std::size_t> offsets_;  ///< Of the parts, in elements; size() + 1 entries.
+  std::vector<std::size_t> offsets_;  ///< Begins of the parts, in elements; size() + 1 entries.
   std::vector<Peer> peers_;           ///< In the order rank() + 1, rank() + 2, ...
 };
 

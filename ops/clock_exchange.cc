@@ -72,7 +72,7 @@ void ClockExchange::EndTrip(std::int64_t now_ns) {
   }
   const std::int64_t there = times_.arrived_ns - sent_ns_;
   const std::int64_t back = now_ns - times_.leaves_ns;
-  // Rounded up, and what the half of an odd number loses.
+  // Rounded up, with the lost half of an odd number.
   const std::int64_t error = (there + back + 1) / 2 + 1;
   if (trips_ > 1 && error >= job_clock_.error_ns) return;
   job_clock_ = {.offset_ns = (there - back) / 2,

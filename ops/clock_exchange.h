@@ -10,40 +10,40 @@
 
 namespace weir {
 
-/// Measures how each rank's clock stands to rank 0's, as NTP does (RFC 5905, section 8): the rank
-/// sends a message, rank 0 answers with when it came and when the answer left, and half of what the
-/// way there took longer than the way back, as far as the two clocks tell, is the offset. How long
-/// each way really took nobody knows; but both together did not take longer than the round trip, so
-/// the error is at most half of that, and of several round trips the shortest counts. The answer
-/// also says what rank 0's wall clock was and when the job began: the same for all ranks.
+/// Compares each rank's clock with rank 0's, as NTP does (RFC 5905, section 8). The rank sends a
+/// message, and rank 0 answers with the times of its arrival and of the answer's departure. The
+/// offset is half the difference of the two ways, as measured by the two clocks. The true time of
+/// each way is unknown, but together they take no longer than the round trip. So the error is at
+/// most half of that, and the shortest of several round trips counts. The answer also tells rank
+/// 0's wall clock and the start of the job: the same for all ranks.
 ///
 /// Never blocks. Network thread only.
 class ClockExchange {
  public:
   static constexpr int kTrips = 8;
 
-  /// `operation`: the messages' number. All ranks of the transport take part.
+  /// `operation` is the messages' number. All ranks of the transport take part.
   ClockExchange(Transport& transport, std::uint32_t operation,
                 std::function<std::int64_t()> clock = NowNs);
 
   void Start();
-  /// Makes progress. True once this rank has nothing left to do. Throws what the transport throws,
-  /// and Corrupt.
+  /// Makes progress. True once this rank has nothing left to do. Throws the
+  /// transport's errors and Corrupt.
   bool Poll();
   void Cancel();
   bool done() const { return done_; }
-  /// Once it is done; on rank 0, which has nothing to find out, once it has started.
+  /// Valid once it is done; on rank 0, which has nothing to measure, once it has started.
   const JobClock& job_clock() const { return job_clock_; }
 
  private:
-  /// A pong, as it travels: little-endian words.
+  /// A pong as it is sent: little-endian words.
   struct Times {
-    std::int64_t arrived_ns = 0;  ///< The ping, by rank 0's clock.
-    std::int64_t leaves_ns = 0;   ///< The pong.
+    std::int64_t arrived_ns = 0;  ///< Arrival of the ping, by rank 0's clock.
+    std::int64_t leaves_ns = 0;   ///< Departure of the pong.
     std::int64_t began_ns = 0;
     std::int64_t unix_time_at_0_ns = 0;
   };
-  /// What rank 0 knows of another one.
+  /// Rank 0's state for another rank.
   struct Peer {
     Pending ping;
     Pending pong;
@@ -59,7 +59,7 @@ class ClockExchange {
   const std::function<std::int64_t()> clock_;
   bool done_ = false;
   JobClock job_clock_;
-  std::vector<Peer> peers_;  ///< On rank 0: of rank 1, 2, ...
+  std::vector<Peer> peers_;  ///< On rank 0: for rank 1, 2, ...
 
   // On other ranks.
   Pending ping_;

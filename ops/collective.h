@@ -6,11 +6,11 @@ namespace weir {
 
 /// One collective operation as a state machine over a Transport: all-reduce, all-gather, ...
 ///
-/// An object is made once for a bucket and started again every step; Start and Poll allocate
-/// nothing in steady state. Derived classes add a `Bind` that gives the buffers of the next run.
-/// Every rank starts the same operation with the same number; different operations may be under way
-/// at once and may be started in different orders on different ranks. Not thread-safe: network
-/// thread only.
+/// An object is made once for a bucket and started again every step; Start and Poll
+/// allocate nothing in steady state. Derived classes add a `Bind` for the buffers of the
+/// next run. Every rank starts the same operation with the same number. Different
+/// operations may be under way at once and may start in different orders on different
+/// ranks. Not thread-safe: network thread only.
 class Collective {
  public:
   virtual ~Collective() = default;
@@ -19,14 +19,14 @@ class Collective {
   virtual void Start(std::uint32_t operation) = 0;
 
   /// Moves as far as it can without blocking. True once the result is complete on this rank and
-  /// none of its buffers is in use any more; true again when called again.
-  /// Throws what the transport throws; the run is then dead and must be cancelled.
+  /// none of its buffers is in use any more; true again when called again. Throws the transport's
+  /// errors; the run is then dead and must be cancelled.
   virtual bool Poll() = 0;
 
-  /// Gives a run up after a failure: no buffer is touched once this returns.
+  /// Abandons a run after a failure: no buffer is touched once this returns.
   virtual void Cancel() = 0;
 
-  /// Bytes that each rank sends to others in a run, and receives, on another network than the
+  /// Bytes that each rank sends to others in a run, and receives, on a network other than the
   /// transport, which counts its own.
   virtual std::uint64_t bytes_elsewhere() const { return 0; }
 };

@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// All-gather in which every rank sends straight to every other.
+/// All-gather in which every rank sends directly to every other.
 class DirectAllgather final : public Collective {
  public:
   explicit DirectAllgather(Transport& transport);
@@ -24,7 +24,7 @@ class DirectAllgather final : public Collective {
  private:
   Transport& transport_;
   GatherTask task_;
-  std::vector<ChunkStream> sends_;  ///< By rank; this one's has nothing to do.
+  std::vector<ChunkStream> sends_;  ///< By rank; this rank's own is unused.
   std::vector<ChunkStream> receives_;
 };
 

@@ -12,9 +12,9 @@
 
 namespace weir {
 
-/// Every rank sends a frame to every other, the same one or one for each, whose length the others
-/// learn only when it arrives: the exchange of compressed buckets. All go straight, so a frame
-/// crosses once. Some pairs may have nothing for each other: both ends know it (Pairs).
+/// Sends a frame from every rank to every other, the same one or one for each. Receivers learn its
+/// length only when it arrives: this is the exchange of compressed buckets. Frames go directly, so
+/// each crosses once. Some pairs may have nothing to send, which both ends know (Pairs).
 class FrameExchange final : public Collective {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{1} << 30;
@@ -23,17 +23,17 @@ class FrameExchange final : public Collective {
   /// Reserves (size() - 1) times as much address space; pages are used as frames arrive.
   FrameExchange(Transport& transport, std::size_t max_frame_bytes);
 
-  /// Between which ranks a frame goes, from this one's view; by rank, its own place unused.
+  /// Pairs of ranks with a frame, as seen from this rank; by rank, its own place unused.
   struct Pairs {
     std::vector<bool> to;
     std::vector<bool> from;
   };
   FrameExchange(Transport& transport, std::size_t max_frame_bytes, Pairs pairs);
 
-  /// One frame for all (an all-gather). It stays as it is until the run is over and as long as
+  /// Binds one frame for all (an all-gather). It must not change until the run is over, nor while
   /// frames() is in use. Throws InvalidArgument when it is longer than max_frame_bytes.
   void Bind(std::span<const std::byte> frame);
-  /// frames[r] is for rank r, this one's own included (an all-to-all); otherwise as Bind.
+  /// Binds frames[r] for rank r, this one included (an all-to-all); otherwise as Bind.
   void BindEach(std::span<const std::span<const std::byte>> frames);
 
   void Start(std::uint32_t operation) override;
@@ -42,8 +42,8 @@ class FrameExchange final : public Collective {
   void Cancel() override;
 
   std::size_t max_frame_bytes() const { return max_frame_bytes_; }
-  /// After completion: the frames for this rank in rank order; its own is the bound one, and that
-  /// of a rank which sends it none is empty. Valid until the next Start.
+  /// Frames for this rank in rank order, after completion. Its own is the bound one; a rank that
+  /// sends it none has an empty one. Valid until the next Start.
   std::span<const std::span<const std::byte>> frames() const { return frames_; }
 
  private:
@@ -53,7 +53,7 @@ class FrameExchange final : public Collective {
   Transport& transport_;
   std::size_t max_frame_bytes_;
   Pairs pairs_;
-  std::vector<std::size_t> slots_;  ///< Of each rank's frame in the scratch memory.
+  std::vector<std::size_t> slots_;  ///< Place of each rank's frame in the scratch memory.
   std::unique_ptr<std::byte[]> scratch_;
   std::vector<std::span<const std::byte>> outgoing_;  ///< By rank.
   std::vector<std::span<const std::byte>> frames_;

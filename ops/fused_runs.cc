@@ -23,7 +23,7 @@ void FusedRuns::Plan(std::span<const Item> items) {
   }
   std::size_t end = 0;
   for (Run& run : runs_) {
-    run.end = end;  // Moves on with every item that is put there.
+    run.end = end;  // Moves on with every item added there.
     end += run.count;
   }
   order_.resize(planned);

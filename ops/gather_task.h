@@ -6,8 +6,8 @@
 
 namespace weir {
 
-/// The buffers of one all-gather on one rank: rank r contributes the bytes offsets[r] up to
-/// offsets[r + 1] of `out`, and this rank's are `in`, which may be at their place already and
+/// The buffers of one all-gather on one rank. Rank r contributes the bytes offsets[r] up to
+/// offsets[r + 1] of `out`. This rank's bytes are `in`, which may already be at their place and
 /// otherwise does not overlap `out`. All of it stays valid until the run is over.
 struct GatherTask {
   std::span<const std::byte> in;
@@ -18,7 +18,7 @@ struct GatherTask {
     const auto r = static_cast<std::size_t>(rank);
     return out.subspan(offsets[r], offsets[r + 1] - offsets[r]);
   }
-  /// Brings this rank's own bytes to their place.
+  /// Copies this rank's own bytes to their place.
   void CopyOwn(int self) const {
     std::byte* own = PartOf(self).data();
     if (own != in.data() && !in.empty()) std::memcpy(own, in.data(), in.size());

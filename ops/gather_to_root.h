@@ -12,22 +12,22 @@
 
 namespace weir {
 
-/// Every rank sends one message of its own length to rank 0.
+/// Sends one message of its own length from every rank to rank 0.
 class GatherToRoot final : public Collective {
  public:
   /// `max_bytes` bounds each message, the same on all ranks, at most 1 GiB. Rank 0 reserves
   /// (size() - 1) times as much address space.
   GatherToRoot(Transport& transport, std::size_t max_bytes);
 
-  /// `message` stays as it is until the run is over. Throws InvalidArgument when it is too long.
+  /// `message` must not change until the run is over. Throws InvalidArgument when it is too long.
   void Bind(std::span<const std::byte> message);
 
   void Start(std::uint32_t operation) override;
   bool Poll() override;
   void Cancel() override;
 
-  /// After completion, on rank 0: the messages in rank order, its own is the bound one; empty on
-  /// other ranks. Valid until the next Start.
+  /// Messages in rank order, on rank 0 after completion; its own is the bound one. Empty on other
+  /// ranks. Valid until the next Start.
   std::span<const std::span<const std::byte>> messages() const { return messages_; }
 
  private:

@@ -10,22 +10,22 @@
 
 namespace weir {
 
-/// Concatenates arrays of every rank, each with its like. Those of which every rank has little are
+/// Concatenates each of several arrays over all ranks. Arrays of which every rank has little are
 /// gathered as one, whatever their types.
 class GroupedAllgather final : public GroupedCollective {
  public:
-  /// As for an Allgather.
+  /// Arguments as for an Allgather.
   explicit GroupedAllgather(Transport& transport, const HostGrid* grid = nullptr)
       : ranks_(static_cast<std::size_t>(transport.size())),
         self_(static_cast<std::size_t>(transport.rank())),
         allgather_(transport, grid) {}
 
-  /// `bytes[i * size() + r]` is what rank r contributes to array i, the same on all ranks; for each
-  /// array as Allgather::Bind says. Throws InvalidArgument when the lengths contradict each other.
+  /// `bytes[i * size() + r]` is the length of rank r's part of array i, the same on all ranks; each
+  /// array as in Allgather::Bind. Throws InvalidArgument when the lengths contradict each other.
   void Bind(std::span<const GatheredArray> arrays, std::span<const std::size_t> bytes);
 
  private:
-  /// What each rank contributes to an array.
+  /// Returns the length of each rank's contribution to an array.
   std::span<const std::size_t> BytesOf(std::size_t array) const {
     return std::span(bytes_).subspan(array * ranks_, ranks_);
   }
@@ -40,8 +40,8 @@ class GroupedAllgather final : public GroupedCollective {
   std::vector<GatheredArray> arrays_;
   std::vector<std::size_t> bytes_;
   std::vector<FusedRuns::Item> plan_;
-  std::vector<std::size_t> fused_bytes_;  ///< What each rank contributes to a fused run.
-  std::vector<std::byte*> places_;        ///< Where its next part goes, in each result.
+  std::vector<std::size_t> fused_bytes_;  ///< Length of each rank's contribution to a fused run.
+  std::vector<std::byte*> places_;        ///< Place of its next part, in each result.
 };
 
 }  // namespace weir

@@ -9,19 +9,19 @@
 
 namespace weir {
 
-/// Combines arrays of every rank. Small ones of a type are fused into one array, large ones travel
-/// from where they lie.
+/// Combines arrays of every rank. Small ones of a type are fused into one array,
+/// large ones are sent without a copy.
 class GroupedAllreduce final : public GroupedCollective {
  public:
-  /// As for an Allreduce.
+  /// Arguments as for an Allreduce.
   explicit GroupedAllreduce(Transport& transport, const HostGrid* grid = nullptr)
       : allreduce_(transport, grid) {}
 
-  /// Of the next Bind: a multiple of 64, the same on all ranks.
+  /// Sets the chunk size of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes) { allreduce_.set_chunk_bytes(bytes); }
 
-  /// The same numbers of elements, types and reduction on all ranks. Throws InvalidArgument for a
-  /// reduction that a type does not have.
+  /// Number of elements, types and reduction are the same on all ranks. Throws InvalidArgument for
+  /// a reduction that a type does not have.
   void Bind(std::span<const Array> arrays, const Reduction& reduction);
 
  private:

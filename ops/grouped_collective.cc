@@ -17,7 +17,7 @@ void GroupedCollective::StartRun() {
   } else {
     BindFused(arrays);
   }
-  // Every run has the operation's one number: messages of the same tag arrive in order, and no rank
+  // Every run has the operation's one number. Messages of the same tag arrive in order, and no rank
   // asks for one of the next run before it has all of this one.
   each().Start(operation_);
 }

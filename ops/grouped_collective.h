@@ -10,9 +10,9 @@
 
 namespace weir {
 
-/// Exchanges several arrays of every rank as one operation: run by run, each by one collective. The
-/// network thread itself copies what is fused: handing small arrays to another thread would cost
-/// more.
+/// Exchanges several arrays of every rank as one operation: run by run, each by one
+/// collective. The network thread itself copies fused arrays: handing small ones to
+/// another thread would cost more.
 class GroupedCollective : public Collective {
  public:
   void Start(std::uint32_t operation) final;
@@ -20,20 +20,20 @@ class GroupedCollective : public Collective {
   void Cancel() final { each().Cancel(); }
 
  protected:
-  /// What carries every run.
+  /// The collective that carries every run.
   virtual Collective& each() = 0;
 
-  /// What the next Start exchanges; every rank plans the same.
+  /// Plans what the next Start exchanges; every rank plans the same.
   void Plan(std::span<const FusedRuns::Item> items);
 
-  /// Binds it to one array where it lies,
+  /// Binds the collective to one array in place,
   virtual void BindArray(std::size_t array) = 0;
   /// or to several that are packed in fused(),
   virtual void BindFused(std::span<const std::size_t> arrays) = 0;
-  /// from where their results are taken.
+  /// from which their results are taken.
   virtual void UnpackFused(std::span<const std::size_t> arrays) = 0;
 
-  /// Memory of that many bytes, aligned for every type; kept until the next call.
+  /// Returns memory of that many bytes, aligned for every type; kept until the next call.
   std::span<std::byte> ResizeFused(std::size_t bytes);
   std::span<const std::byte> fused() const { return fused_; }
 

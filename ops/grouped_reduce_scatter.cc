@@ -59,7 +59,7 @@ void GroupedReduceScatter::BindFused(std::span<const std::size_t> arrays) {
     }
     fused_offsets_.push_back(static_cast<std::size_t>(at - fused) / SizeOf(dtype));
   }
-  // The result lies where this rank's values were.
+  // The result is stored in place of this rank's values.
   scatter_.Bind({.in = fused,
                  .out = fused + fused_offsets_[self_] * SizeOf(dtype),
                  .elements = fused_offsets_.back(),

@@ -19,7 +19,7 @@ class GroupedReduceScatter final : public GroupedCollective {
         self_(static_cast<std::size_t>(transport.rank())),
         scatter_(transport) {}
 
-  /// Of the next Bind: a multiple of 64, the same on all ranks.
+  /// Sets the chunk size of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes) { scatter_.set_chunk_bytes(bytes); }
 
   /// `offsets` are those of ReduceScatter::Bind, size() + 1 for each array; an array's `out` takes
@@ -32,7 +32,7 @@ class GroupedReduceScatter final : public GroupedCollective {
   std::span<const std::size_t> OffsetsOf(std::size_t array) const {
     return std::span(offsets_).subspan(array * borders_, borders_);
   }
-  /// Rank r's part of an array, in bytes: where it begins, and how long it is.
+  /// Begin and length, in bytes, of rank r's part of an array.
   std::size_t PartBegin(std::size_t array, std::size_t rank) const;
   std::size_t PartBytes(std::size_t array, std::size_t rank) const;
   Collective& each() override { return scatter_; }
@@ -40,7 +40,7 @@ class GroupedReduceScatter final : public GroupedCollective {
   void BindFused(std::span<const std::size_t> arrays) override;
   void UnpackFused(std::span<const std::size_t> arrays) override;
 
-  const std::size_t borders_;  ///< Of the ranks' parts: one more than ranks.
+  const std::size_t borders_;  ///< Borders of the ranks' parts: one more than ranks.
   const std::size_t self_;
   ReduceScatter scatter_;
   Reduction reduction_;

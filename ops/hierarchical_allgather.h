@@ -26,13 +26,13 @@ class HierarchicalAllgather final : public Collective {
   void Cancel() override;
 
  private:
-  /// What this rank gives to one rank and takes from it.
+  /// Messages between this rank and one other.
   struct Exchange {
     int rank = -1;
     ChunkStream to;
     ChunkStream from;
   };
-  /// With a rank of the same host: one host's bytes after the other, all with the same tags.
+  /// Exchange with a rank of the same host: one host's bytes after the other, with equal tags.
   struct Neighbour {
     int place = 0;
     Exchange exchange;
@@ -42,15 +42,15 @@ class HierarchicalAllgather final : public Collective {
   void StartSend(Neighbour& neighbour);
   void StartReceive(Neighbour& neighbour);
   bool Poll(Neighbour& neighbour);
-  /// The rank of a place on the i-th host after this one.
+  /// Returns the rank of a place on the i-th host after this one.
   int RankAfter(int i, int place) const;
-  /// How many bytes may be passed on of what comes from the i-th host after this one.
+  /// Number of bytes from the i-th host after this one that may be passed on.
   std::size_t Arrived(int i) const;
 
   Transport& transport_;
   const HostGrid grid_;
   GatherTask task_;
-  std::vector<Exchange> across_;  ///< By the host's distance from this one, from 1.
+  std::vector<Exchange> across_;  ///< By distance of the host from this one, from 1.
   std::vector<Neighbour> neighbours_;
   std::uint32_t operation_ = 0;
 };

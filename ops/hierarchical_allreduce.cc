@@ -35,7 +35,7 @@ void HierarchicalAllreduce::Bind(const ReduceTask& task) {
 
   ReduceTask on_host = task;
   on_host.out = part;
-  // Both factors, so that what the type has to hold between the levels is of the result's size.
+  // Both factors, so that values between the levels are of the result's size.
   on_host.reduction.prescale *= on_host.reduction.postscale;
   on_host.reduction.postscale = 1.0;
   scatter_.Bind(on_host, offsets_);
@@ -52,7 +52,7 @@ void HierarchicalAllreduce::Bind(const ReduceTask& task) {
                 .offsets = byte_offsets_});
 }
 
-// All phases have the operation's number: those on the host and the one across it are between
+// All phases have the operation's number. The phases on the host and the one across hosts connect
 // different ranks, and messages of the same tag arrive in order.
 void HierarchicalAllreduce::Start(std::uint32_t operation) {
   operation_ = operation;

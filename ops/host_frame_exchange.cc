@@ -21,8 +21,8 @@ void HostFrameExchange::Bind(std::span<const std::byte> frame) {
   if (exchange_) exchange_->Bind(frame);
 }
 
-// Messages on the host and those between hosts are between different ranks, so all may have the
-// operation's number; those of one host's ranks are told apart by the host whose frame they are.
+// Messages on a host and between hosts connect different ranks, so all may have the operation's
+// number. Those among ranks of a host are told apart by the frame's host.
 void HostFrameExchange::Start(std::uint32_t operation) {
   operation_ = operation;
   handed_on_ = !exchange_;

@@ -15,24 +15,24 @@
 
 namespace weir {
 
-/// One frame a host, to every rank: the first rank of each host sends its frame to those of the
-/// others and hands on all frames to the ranks beside it, so that a frame crosses once between two
-/// hosts. The second half of a hierarchical exchange of compressed buckets.
+/// Sends one frame per host to every rank. The first rank of each host sends its frame to the first
+/// ranks of the others and hands all frames on to the ranks beside it, so a frame crosses once
+/// between two hosts. The second half of a hierarchical exchange of compressed buckets.
 class HostFrameExchange final : public Collective {
  public:
-  /// Of an operation on `transport`, whose ranks are those of the grid. Frames have at most
-  /// `max_frame_bytes` bytes, the same number on all ranks, at most FrameExchange::kMostBytes.
+  /// Takes part in an operation on `transport`, whose ranks are those of the grid. Frames have at
+  /// most `max_frame_bytes` bytes, the same number on all ranks, at most FrameExchange::kMostBytes.
   HostFrameExchange(Transport& transport, const HostGrid& grid, std::size_t max_frame_bytes);
 
   std::size_t max_frame_bytes() const { return max_frame_bytes_; }
-  /// This rank's frame; other ranks' than the first of a host is ignored. As FrameExchange::Bind.
+  /// Binds this rank's frame; used on the first rank of a host only. As FrameExchange::Bind.
   void Bind(std::span<const std::byte> frame);
 
   void Start(std::uint32_t operation) override;
   bool Poll() override;
   void Cancel() override;
 
-  /// After completion: the frames by host. Valid until the next Start.
+  /// The frames by host, after completion. Valid until the next Start.
   std::span<const std::span<const std::byte>> frames() const { return frames_; }
 
  private:
@@ -40,9 +40,9 @@ class HostFrameExchange final : public Collective {
 
   const std::size_t max_frame_bytes_;
   SubsetTransport local_network_;
-  std::optional<SubsetTransport> first_ranks_;  ///< Of a first rank: the others.
+  std::optional<SubsetTransport> first_ranks_;  ///< On a first rank: the other first ranks.
   std::optional<FrameExchange> exchange_;
-  std::unique_ptr<std::byte[]> scratch_;  ///< Of any other rank: what it is handed.
+  std::unique_ptr<std::byte[]> scratch_;  ///< On any other rank: received frames.
   std::vector<std::span<const std::byte>> frames_;
   std::vector<Pending> local_;  ///< Sends by rank on the host, then host; or receives by host.
   std::uint32_t operation_ = 0;

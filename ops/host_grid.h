@@ -7,17 +7,17 @@
 
 namespace weir {
 
-/// The ranks of a network by host, the same number on each: what a hierarchical collective goes by.
+/// The ranks of a network by host, the same number on each, for hierarchical collectives.
 class HostGrid {
  public:
-  /// `host_of_rank[r]` is any number that the ranks of r's host share. None unless there are at
-  /// least two hosts with the same number of ranks, at least two: a hierarchy of anything else
-  /// would be the flat exchange, or leave ranks over.
+  /// `host_of_rank[r]` is any number that the ranks of r's host share. Returns nothing unless at
+  /// least two hosts have the same number of ranks, at least two: any other hierarchy would be the
+  /// flat exchange, or leave ranks over.
   static std::optional<HostGrid> Of(std::span<const int> host_of_rank, int rank);
 
   int hosts() const { return static_cast<int>(ranks_.size()); }
   int ranks_per_host() const { return static_cast<int>(ranks_.front().size()); }
-  /// Where this rank is: its host, in the order of their lowest ranks, and its place on it.
+  /// This rank's host, in the order of their lowest ranks, and its place on it.
   int host() const { return host_; }
   int place() const { return place_; }
   int RankAt(int host, int place) const {
@@ -26,7 +26,7 @@ class HostGrid {
 
   /// The ranks of this host, ascending.
   const std::vector<int>& local() const { return ranks_[static_cast<std::size_t>(host_)]; }
-  /// The rank that has this one's place on each host, ascending.
+  /// Returns the rank with this one's place on each host, ascending.
   std::vector<int> Across() const;
 
  private:

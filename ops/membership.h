@@ -5,15 +5,15 @@
 
 namespace weir {
 
-/// What a rank learns about the others outside the data network.
+/// News about other ranks that arrives outside the data network.
 struct MembershipEvent {
   enum class Kind {
     kPeerLost,       ///< A rank's process ended without leaving: `rank`, `text` says how ("signal 9
                      ///< (Killed)").
     kAbort,          ///< Rank `rank` ended the job; `text` is the reason.
-    kStatusRequest,  ///< Rank 0 asks what this rank is doing; answer with SendStatus.
+    kStatusRequest,  ///< Rank 0 asks for this rank's current work; answer with SendStatus.
     kStatus,         ///< Rank 0 only: the status text of `rank`.
-    kLauncherLost,   ///< The launcher has gone; nobody reports deaths any more.
+    kLauncherLost,   ///< The launcher has ended; nobody reports deaths any more.
     kRecordFlight,   ///< Somebody wants a flight recording of every rank, for the `number`-th time.
   };
   Kind kind = Kind::kAbort;
@@ -27,8 +27,8 @@ struct MembershipEvent {
 /// (docs/explanation/membership.md). Implementations: the supervisor that weirrun started, the hub
 /// of a local job, none.
 ///
-/// Thread-safe. The listener is called from a thread of the implementation, must not block, and is
-/// not called any more once Listen(nullptr) has returned.
+/// Thread-safe. A thread of the implementation calls the listener, which must not block. It is not
+/// called any more once Listen(nullptr) has returned.
 class Membership {
  public:
   using Listener = std::function<void(const MembershipEvent&)>;
@@ -36,7 +36,7 @@ class Membership {
   virtual ~Membership() = default;
 
   virtual void Listen(Listener listener) = 0;
-  /// Says that this rank has met all others: from here on nobody has to wait for it.
+  /// Reports that this rank has met all others: nobody has to wait for it any more.
   virtual void Joined() = 0;
   /// Tells every other rank that this one ends the job, and why. Idempotent.
   virtual void Abort(const std::string& reason) = 0;
@@ -44,10 +44,10 @@ class Membership {
   virtual void RequestStatus() = 0;
   /// Sends this rank's status to rank 0. At most 64 KiB, longer text is cut.
   virtual void SendStatus(const std::string& text) = 0;
-  /// Tells the launcher what this rank's steps have taken so far (common/rank_totals.h); the last
-  /// one counts, and may come after Leave. At most 64 KiB.
+  /// Tells the launcher the totals of this rank's steps so far (common/rank_totals.h). The last one
+  /// counts, and may follow Leave. At most 64 KiB.
   virtual void SendTotals(const std::string& text) { static_cast<void>(text); }
-  /// Says that this rank leaves in good order, so that its end is not reported as a loss.
+  /// Reports that this rank leaves in good order, so that its end does not count as a loss.
   virtual void Leave() = 0;
 };
 

@@ -29,7 +29,7 @@ Transport::Request MeteredTransport::Remember(Request request, int peer, bool se
   return request;
 }
 
-// Over which links they went nobody says: they count for the farthest that there is.
+// Their links are unknown: they count for the farthest one.
 void MeteredTransport::CountElsewhere(std::uint64_t bytes) {
   const Link link = std::ranges::max(links_);
   for (LinkBytes* counter : {use_.bytes, use_.also}) {

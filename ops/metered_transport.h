@@ -9,26 +9,26 @@
 
 namespace weir {
 
-/// A network that counts its bytes by what they are for and which link they take. Like every
-/// transport it belongs to one thread, which says beforehand whose messages start now; they count
-/// when they have completed, as in the network's own totals. The network and the counters must
-/// outlive it.
+/// A network that counts its bytes by use and by link. Like every transport it
+/// belongs to one thread, which announces the use of the messages that start next.
+/// Messages count when they have completed, as in the network's own totals. The
+/// network and the counters must outlive it.
 class MeteredTransport final : public Transport {
  public:
-  /// Where a message's bytes are counted: once, or twice where they are part of a larger sum too.
+  /// The counter of a message's bytes, and a second one if they are also part of a larger sum.
   struct Use {
     LinkBytes* bytes = nullptr;
     LinkBytes* also = nullptr;
   };
 
-  /// `links`: to each peer. `first`: for what starts before anything was said.
-  /// `heard`: when what arrives does, unless it is null.
+  /// `links` has the link to each peer. `first` is the use until Begin is called. `heard`,
+  /// unless null, records arrivals.
   MeteredTransport(Transport& network, std::vector<Link> links, Use first,
                    LastHeard* heard = nullptr);
 
-  /// What starts from now on is for this.
+  /// Sets the use of messages that start from now on.
   void Begin(Use use) { use_ = use; }
-  /// So many bytes were sent, and as many received, for what was said last, on another network.
+  /// Counts bytes that were sent, and as many received, on another network, for the current use.
   void CountElsewhere(std::uint64_t bytes);
 
   int rank() const override { return network_.rank(); }
@@ -41,7 +41,7 @@ class MeteredTransport final : public Transport {
   void Cancel(Request request) override { network_.Cancel(request); }
   std::int64_t next_due_ns() const override { return network_.next_due_ns(); }
   NetworkTotals totals() const override { return network_.totals(); }
-  /// Of what was sent, what left this host, as far as is known.
+  /// Bytes sent to other hosts, as far as is known.
   std::uint64_t bytes_to_other_hosts() const { return bytes_to_other_hosts_; }
 
  private:
@@ -58,7 +58,7 @@ class MeteredTransport final : public Transport {
   Use use_;
   std::uint64_t bytes_to_other_hosts_ = 0;
   LastHeard* const heard_;
-  std::vector<Message> messages_;  ///< By request: those of a network are small and used again.
+  std::vector<Message> messages_;  ///< By request, which are small numbers and used again.
 };
 
 }  // namespace weir

@@ -4,8 +4,8 @@
 
 namespace weir {
 
-/// For a process that nobody watches: a job of one rank, or one started by a plain mpiexec. Nothing
-/// is ever heard, and what is said reaches nobody. Thread-safe.
+/// Membership of a process that nobody watches: a job of one rank, or one started by a plain
+/// mpiexec. Reports nothing and sends nothing. Thread-safe.
 class NoMembership : public Membership {
  public:
   void Listen(Listener) override {}

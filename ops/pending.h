@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// One message under way, or none: a request and what became of it. Movable only while idle.
+/// One message under way, or none: a request and its outcome. Movable only while idle.
 class Pending {
  public:
   void Send(Transport& transport, int peer, Tag tag, std::span<const std::byte> data) {

@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "ops/reduce.cc"
 #include <hwy/foreach_target.h>  // IWYU pragma: keep
-// After foreach_target.h, as Highway wants it.
+// After foreach_target.h, as Highway requires.
 #include <hwy/highway.h>
 
 #include "ops/reduce_kernels-inl.h"
@@ -29,7 +29,7 @@ void CheckReduction(DType dtype, const Reduction& reduction) {
                           "; there are average, sum, adasum, min, max and product");
   }
   if (reduction.op == ReduceOp::kAdasum) {
-    throw InvalidArgument("Adasum combines whole tensors, in an all-reduce alone");
+    throw InvalidArgument("Adasum combines whole tensors, and only in an all-reduce");
   }
   if (dtype == DType::kBool && (scaled || reduction.op == ReduceOp::kAverage)) {
     throw InvalidArgument(

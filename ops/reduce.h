@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// What all-reduce and reduce-scatter compute: postscale * (prescale * x0 op prescale * x1 op ...),
-/// for kAverage divided by the number of ranks.
+/// The function of all-reduce and reduce-scatter: postscale * (prescale * x0 op prescale * x1 op
+/// ...), for kAverage divided by the number of ranks.
 struct Reduction {
   ReduceOp op = ReduceOp::kSum;
   double prescale = 1.0;
@@ -16,17 +16,17 @@ struct Reduction {
 };
 
 /// Throws InvalidArgument when `reduction` has no meaning for `dtype`: kAverage or a scale on bool,
-/// a scale that is not finite, kAdasum (which is not done entry by entry: ops/adasum.h).
+/// a scale that is not finite, kAdasum (not an entry-by-entry operation: ops/adasum.h).
 void CheckReduction(DType dtype, const Reduction& reduction);
 
 /// out[i] = the reduction of sources[0][i], sources[1][i], ..., combined in exactly this order, so
-/// that the bits depend on nothing but the values. Thread-safe, allocates nothing.
+/// that the bits depend on the values alone. Thread-safe, allocates nothing.
 ///
 /// * fp16 and bf16 are scaled and combined in fp32 and rounded once, at the end.
 /// * Integers are combined exactly in a wider type (int64 wraps) and wrap when stored, so an
-/// average
-///   never overflows. A scale works in double and truncates toward zero, saturating at the type's
-///   limits; kAverage truncates toward zero.
+///   average never overflows. A scale works in double and truncates toward zero, saturating at
+///   the type's limits.
+///   kAverage truncates toward zero.
 /// * kMin and kMax give NaN when any value is NaN.
 /// * On bool kSum and kMax are "or", kProduct and kMin are "and".
 ///
@@ -35,8 +35,8 @@ void CheckReduction(DType dtype, const Reduction& reduction);
 void Reduce(DType dtype, const Reduction& reduction, std::span<const std::byte* const> sources,
             std::size_t elements, std::byte* out);
 
-/// In place what Reduce gives where all values but one rank's, `values`, are zero, up to the sign
-/// of a zero. For kAverage and kSum.
+/// Computes in place what Reduce gives if all values but one rank's, `values`, are zero, up to the
+/// sign of a zero. For kAverage and kSum.
 void ReduceAlone(DType dtype, const Reduction& reduction, std::size_t ranks,
                  std::span<std::byte> values);
 

@@ -68,7 +68,7 @@ struct AccumulatorOf<std::int32_t> {
   using Type = std::int64_t;
 };
 
-/// Toward zero, to the nearest limit when out of range, 0 for NaN.
+/// Truncates toward zero, to the nearest limit when out of range, 0 for NaN.
 template <typename T>
 T Truncate(double value) {
   using Limits = std::numeric_limits<T>;
@@ -150,7 +150,7 @@ struct MaxValues {
   }
 };
 
-// In all loops below an output may be the same memory as an input, at the same index: no iteration
+// In all loops below an output may be the same memory as an input, at the same index. No iteration
 // depends on another one, which the compiler cannot know.
 
 template <typename Op, typename Acc>
@@ -171,8 +171,8 @@ void NarrowAll(const Acc* in, double scale, int divisor, std::size_t n, T* out) 
   for (std::size_t i = 0; i < n; ++i) out[i] = Narrow<T, Acc>(in[i], scale, kScaled, divisor);
 }
 
-/// Elements that are carried through all ranks' values before the next ones: what is between
-/// reading and writing stays in the first-level cache.
+/// Elements that are combined over all ranks before the next ones, so that intermediate values
+/// stay in the first-level cache.
 inline constexpr std::size_t kBlock = 1024;
 
 template <typename T, typename Op>

@@ -35,7 +35,7 @@ void ReduceScatter::CheckOffsets(std::span<const std::size_t> offsets, std::size
   }
   throw InvalidArgument("a reduce-scatter of " + std::to_string(elements) + " elements over " +
                         std::to_string(transport_.size()) +
-                        " ranks was given parts that are not one behind the other");
+                        " ranks was given parts that do not follow one another");
 }
 
 void ReduceScatter::Bind(const ReduceTask& task, std::span<const std::size_t> offsets) {

@@ -15,7 +15,7 @@ void SparseAllreduce::Bind(const GatheredArray& indices, const GatheredArray& va
   const bool as_they_are =
       reduction.op == ReduceOp::kSum && reduction.prescale == 1.0 && reduction.postscale == 1.0;
   if (as_they_are) return;
-  // The input stays as it is: they are scaled at their place in the result, and sent from there.
+  // The input must not change: values are scaled at their place in the result, and sent from there.
   const auto before = bytes.subspan(ranks_, self_);
   const auto own = values.out.subspan(std::accumulate(before.begin(), before.end(), std::size_t{0}),
                                       values.in.size());

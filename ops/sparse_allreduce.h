@@ -8,12 +8,12 @@
 
 namespace weir {
 
-/// Sums sparse tensors by putting all ranks' entries one after the other. Every entry is scaled, by
-/// the rank that has it, as a dense all-reduce would scale it if no other rank had one at its
-/// place.
+/// Sums sparse tensors by putting all ranks' entries one after the other. The
+/// rank that has an entry scales it as a dense all-reduce would scale it if no
+/// other rank had one at its place.
 class SparseAllreduce final : public Collective {
  public:
-  /// As for an Allgather.
+  /// Arguments as for an Allgather.
   explicit SparseAllreduce(Transport& transport, const HostGrid* grid = nullptr)
       : ranks_(static_cast<std::size_t>(transport.size())),
         self_(static_cast<std::size_t>(transport.rank())),

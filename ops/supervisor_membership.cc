@@ -73,7 +73,7 @@ SupervisorMembership::~SupervisorMembership() {
     thread_.detach();  // fork() did not copy it.
     return;
   }
-  if (joining_) Leave();  // The making of the engine failed: nobody is to wait for this rank.
+  if (joining_) Leave();  // Making the engine failed: nobody must wait for this rank.
   stopping_ = true;
   Wake();
 }
@@ -134,7 +134,7 @@ bool SupervisorMembership::Receive() {
     const std::string_view frame(packet_.data(), static_cast<std::size_t>(n));
     if (const auto event = ToEvent(supervision::Decode(frame))) listener_(*event);
   } catch (const Corrupt&) {
-    return true;  // A packet of a newer supervisor, or nonsense: neither says that a peer died.
+    return true;  // A packet of a newer supervisor, or nonsense: neither means that a peer died.
   }
   return true;
 }

@@ -17,16 +17,16 @@ namespace weir {
 /// The engine's end of the socket to the supervisor that weirrun started (common/supervision.h).
 ///
 /// One at a time in a process; a new one may follow a destroyed one. Events that arrive before
-/// anybody listens wait. In a forked child every call does nothing. Thread-safe, but a listener
-/// must not call Listen.
+/// somebody listens wait. In a forked child every call does nothing. Thread-safe, but a
+/// listener must not call Listen.
 class SupervisorMembership : public Membership {
  public:
-  /// The membership of this process over SupervisorSocket(), which may throw; a NoMembership where
-  /// there is none.
+  /// Returns the membership of this process over SupervisorSocket(), which may throw; a
+  /// NoMembership if there is none.
   static std::unique_ptr<Membership> FromEnvironment();
 
-  /// Speaks over `socket`, a connected Unix packet socket. Throws InvalidArgument when the process
-  /// is out of descriptors.
+  /// Uses `socket`, a connected Unix packet socket. Throws InvalidArgument when the
+  /// process is out of descriptors.
   explicit SupervisorMembership(UniqueFd socket);
   ~SupervisorMembership() override;
 
@@ -40,7 +40,7 @@ class SupervisorMembership : public Membership {
 
  private:
   void Run();
-  /// Reads one packet, tells the listener. False when there will be no more.
+  /// Reads one packet and tells the listener. False when there will be no more.
   bool Receive();
   void Send(supervision::MessageType type, const std::string& text = {});
   void Wake();
@@ -50,12 +50,12 @@ class SupervisorMembership : public Membership {
   UniqueFd socket_;
   UniqueFd wake_;  // eventfd: the listener was set, or this is being destroyed.
   std::mutex mutex_;
-  Listener listener_;                // By mutex_, which is held while it is called.
+  Listener listener_;                // Guarded by mutex_, which is held while it is called.
   std::atomic<bool> joining_{true};  // Neither Joined nor Leave was called.
   std::atomic<bool> listening_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> aborted_{false};
-  std::string packet_;  // Of the thread.
+  std::string packet_;  // Used by the thread.
   std::jthread thread_;
 };
 

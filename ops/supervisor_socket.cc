@@ -24,13 +24,13 @@ bool IsPacketSocket(int fd) {
          getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-/// weirrun and this library may be of different installations.
+/// Checks that weirrun and this library have the same protocol; they may be from two installations.
 void CheckProtocol() {
   const char* text = std::getenv(supervision::kProtocolVariable);
   const std::string theirs = text == nullptr ? "none" : text;
   const std::string own = std::to_string(supervision::kVersion);
   if (theirs == own) return;
-  throw InvalidArgument("weirrun is of another version than this library (protocol " + theirs +
+  throw InvalidArgument("weirrun and this library are of different versions (protocol " + theirs +
                         ", here " + own + "): start the program with the weirrun of its own Weir");
 }
 
@@ -49,7 +49,7 @@ UniqueFd SupervisorSocket() {
         "must leave that descriptor open (in Python: close_fds=False), or unset the variable");
   }
   CheckProtocol();
-  // The original stays for a later engine in this process, but not for programs that it runs.
+  // A later engine in this process may use the original; programs that it runs must not.
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   UniqueFd socket = CheckedFd(fcntl(fd, F_DUPFD_CLOEXEC, 0), "duplicate the socket");
   setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);

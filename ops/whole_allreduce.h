@@ -13,7 +13,7 @@ namespace weir {
 
 /// All-reduce of a small array: every rank gets every rank's array and reduces by itself.
 ///
-/// Up to kDirectRanks ranks send straight to each other, one step; more gather by doubling, in
+/// Up to kDirectRanks ranks send directly to each other, in one step; more gather by doubling, in
 /// ceil(log2 size()) steps (Bruck et al. 1997). The output is written at the very end only.
 class WholeAllreduce final : public Collective {
  public:
@@ -35,7 +35,7 @@ class WholeAllreduce final : public Collective {
     int from = -1;
     std::size_t first_received = 0;  ///< Place of the first array received; sent ones start at 0.
     std::size_t count = 0;           ///< Arrays per message.
-    bool depends = false;            ///< Sends what earlier transfers received.
+    bool depends = false;            ///< Sends arrays that earlier transfers received.
     Pending send;
     Pending receive;
   };
@@ -48,8 +48,8 @@ class WholeAllreduce final : public Collective {
   std::vector<const std::byte*> sources_;  ///< Into scratch_, by rank.
   std::vector<Transfer> transfers_;
   std::uint32_t operation_ = 0;
-  std::size_t sent_ = 0;      ///< Transfers whose message is out.
-  std::size_t received_ = 0;  ///< Transfers whose message has come, in order.
+  std::size_t sent_ = 0;      ///< Transfers whose message was sent.
+  std::size_t received_ = 0;  ///< Transfers whose message was received, in order.
   bool reduced_ = true;
 };
 

@@ -59,7 +59,7 @@ class MembershipHub::HubMember : public Membership {
 
   MembershipHub& hub_;
   const int rank_;
-  bool aborted_ = false;  // By hub_.mutex_.
+  bool aborted_ = false;  // Guarded by hub_.mutex_.
 };
 
 MembershipHub::MembershipHub(int ranks) : ranks_(static_cast<std::size_t>(ranks)) {

@@ -14,7 +14,7 @@
 
 namespace weir::local {
 
-/// The memberships of a job whose ranks are threads of one process, and a hand to break them with
+/// The memberships of a job whose ranks are threads of one process, and functions that break them
 /// in tests. Outlives its members. Thread-safe; listeners are called from the hub's thread, one at
 /// a time, and must not call Listen.
 class MembershipHub {
@@ -22,11 +22,11 @@ class MembershipHub {
   explicit MembershipHub(int ranks);
   ~MembershipHub();
 
-  /// The membership of one rank; may be made again once the previous one is gone.
+  /// Returns the membership of one rank; may be made again once the previous one is destroyed.
   std::unique_ptr<Membership> Member(int rank);
 
-  /// Lets `rank` die: all others learn of it, and what it says from now on reaches nobody. A rank
-  /// that has left dies unnoticed.
+  /// Lets `rank` die: all others learn of it, and its later messages reach nobody. A
+  /// rank that has left dies unnoticed.
   void Kill(int rank, const std::string& how = "signal 9 (Killed)");
   /// Lets the launcher die: everybody learns of it.
   void LoseLauncher();
@@ -47,9 +47,9 @@ class MembershipHub {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Rank> ranks_;  // By mutex_.
-  int calling_ = -1;         // The rank whose listener runs now; by mutex_.
-  bool stopping_ = false;    // By mutex_.
+  std::vector<Rank> ranks_;  // Guarded by mutex_.
+  int calling_ = -1;         // The rank whose listener runs now; guarded by mutex_.
+  bool stopping_ = false;    // Guarded by mutex_.
   std::jthread thread_;
 };
 

@@ -30,14 +30,14 @@ bool SameTag(Tag a, Tag b) { return a.operation == b.operation && a.chunk == b.c
 
 }  // namespace
 
-/// What belongs to one rank and outlives its endpoint.
+/// Data that belongs to one rank and outlives its endpoint.
 struct Mailbox {
   std::mutex mutex;
   std::vector<Message*> arrived;  ///< Guarded by mutex.
   std::function<void()> wake;     ///< Guarded by mutex, called under it.
   std::atomic<std::uint64_t> arrivals = 0;
   std::deque<Message> messages;  ///< All sends this rank ever had at once; its own thread only.
-  std::vector<Message*> free;    ///< Of those; its own thread only.
+  std::vector<Message*> free;    ///< Unused ones; its own thread only.
 
   void Wake() {
     const std::lock_guard lock(mutex);
@@ -70,8 +70,8 @@ class Endpoint final : public Transport {
     bool active = false;
     int peer = -1;
     Tag tag;
-    std::span<std::byte> buffer;          ///< Of a receive.
-    Message* message = nullptr;           ///< Of a send.
+    std::span<std::byte> buffer;          ///< Buffer of a receive.
+    Message* message = nullptr;           ///< Message of a send.
     std::optional<std::size_t> received;  ///< Length, once a message was matched.
   };
 
@@ -155,7 +155,7 @@ Transport::Request Endpoint::Receive(int peer, Tag tag, std::span<std::byte> buf
   return request;
 }
 
-/// Matches what has arrived with the receives that wait, in the order of arrival.
+/// Matches arrived messages with the receives that wait, in the order of arrival.
 void Endpoint::TakeArrivals() {
   if (own_.arrivals.load(std::memory_order_acquire) == seen_arrivals_) return;
   {

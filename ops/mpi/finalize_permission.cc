@@ -47,10 +47,10 @@ FinalizePermission::Answer FinalizePermission::Receive() {
         case MessageType::kLauncherLost:
           return kJobEnds;
         default:
-          break;  // What was meant for the engine.
+          break;  // A message meant for the engine.
       }
     } catch (const Corrupt&) {
-      return kJobEnds;  // Whoever speaks there, it is not a supervisor that would answer.
+      return kJobEnds;  // The other end is not a supervisor that would answer.
     }
   }
 }

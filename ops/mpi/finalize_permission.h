@@ -8,9 +8,9 @@
 
 namespace weir::mpi {
 
-/// Whether this process may finalise MPI. MPI_Finalize returns when all ranks are in it and has no
-/// deadline; under weirrun, which knows who has ended, this asks weirrun first. Not thread-safe,
-/// and not to be asked while an engine listens on the same socket.
+/// Decides whether this process may finalise MPI. MPI_Finalize returns when all ranks are in it and
+/// has no deadline. Under weirrun, which knows the ranks that have ended, this asks weirrun first.
+/// Not thread-safe; must not ask while an engine listens on the same socket.
 class FinalizePermission {
  public:
   struct Answer {
@@ -18,16 +18,16 @@ class FinalizePermission {
     int never_would;  ///< Otherwise a rank that has ended without, or -1: the job is being ended.
   };
 
-  /// Over the socket in WEIR_SUPERVISOR_FD; without one, MPI may be finalised at any time.
+  /// Uses the socket in WEIR_SUPERVISOR_FD; without one, MPI may be finalised at any time.
   static FinalizePermission FromEnvironment();
 
-  /// Over `socket`, a connected Unix packet socket, or none.
+  /// Uses `socket`, a connected Unix packet socket, or none.
   explicit FinalizePermission(UniqueFd socket) : socket_(std::move(socket)) {}
 
-  /// Waits for the answer, which then stays. Where none can come (weirrun has ended, or the
-  /// question cannot be sent), not all would.
+  /// Waits for the answer, which is then kept. If none can come (weirrun has ended, or the question
+  /// cannot be sent), the answer is that not all would.
   Answer Ask();
-  /// Whether the answer is known.
+  /// True if the answer is known.
   bool asked() const { return answer_.has_value(); }
   /// Ends the job.
   void Abort(const std::string& reason);

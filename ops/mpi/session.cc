@@ -15,9 +15,9 @@ namespace weir::mpi {
 
 namespace {
 
-/// Sessions that are open or were abandoned.
+/// Number of sessions that are open or were abandoned.
 std::atomic<int> unfinished_sessions = 0;
-/// Where the first session was made: a forked child has no part in MPI.
+/// The process of the first session: a forked child has no part in MPI.
 std::uint64_t first_generation = 0;
 std::optional<FinalizePermission> permission;
 
@@ -29,7 +29,7 @@ void FinalizeAtExit() {
   if (finalized == 0 && MayAsk() && permission->Ask().all_would) MPI_Finalize();
 }
 
-/// MPI_Finalize begins with this, also where the program calls it.
+/// Called at the start of MPI_Finalize, also when the program calls that.
 int OnFinalize(MPI_Comm, int, void*, void*) {
   if (!MayAsk() || permission->asked()) return MPI_SUCCESS;
   if (const auto answer = permission->Ask(); answer.never_would >= 0) {
@@ -40,7 +40,7 @@ int OnFinalize(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-/// Has MPI_Finalize call OnFinalize: it deletes the attributes of MPI_COMM_SELF first.
+/// Makes MPI_Finalize call OnFinalize: it deletes the attributes of MPI_COMM_SELF first.
 void AskBeforeFinalize() {
   int key = MPI_KEYVAL_INVALID;
   MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, OnFinalize, &key, nullptr);

@@ -45,7 +45,7 @@ MPI_Comm DuplicateWorld(std::chrono::milliseconds timeout) {
   return comm;
 }
 
-/// Bits of a tag that are free for the operation number.
+/// Number of a tag's bits that are free for the operation number.
 int OperationBits(MPI_Comm comm, int chunk_bits) {
   int* upper_bound = nullptr;
   int found = 0;

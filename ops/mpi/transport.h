@@ -11,26 +11,26 @@
 
 namespace weir::mpi {
 
-/// Messages over MPI, on a communicator of its own, so that the program's own messages cannot be
-/// mistaken for Weir's.
+/// Messages over MPI, on a communicator of its own, so that the program's messages
+/// cannot be mistaken for Weir's.
 ///
 /// A Tag has 64 bits, an MPI tag fewer: operation and chunk are each taken modulo a power of two
-/// (kChunkBits bits for the chunk, the rest of MPI_TAG_UB for the operation). Messages that fall on
-/// the same number are matched in the order in which both sides post them; collectives therefore
-/// post chunks of one kind to one peer in ascending order, and no two operations that are under way
-/// at once are 2^(bits of the operation) apart.
+/// (kChunkBits bits for the chunk, the rest of MPI_TAG_UB for the operation). Messages with the
+/// same number are matched in the order in which both sides post them. So collectives post chunks
+/// of one kind to one peer in ascending order, and no two operations under way at once are
+/// 2^(bits of the operation) apart.
 ///
 /// After an error, or a Cancel that found a message in flight, the transport is dead: MPI cannot
 /// take a message back, so nothing calls MPI any more and the session is abandoned.
 class Transport final : public weir::Transport {
  public:
   static constexpr int kChunkBits = 10;
-  /// So many that operations under way at once never share a number: 1,024 of the job's own, and as
+  /// Enough that operations under way at once never share a number: 1,024 of the job's own, and as
   /// many of summation servers (SubsetTransport).
   static constexpr int kLeastOperationBits = 11;
 
-  /// Duplicates MPI_COMM_WORLD; every rank has to. Waits at most `timeout` for the other ranks,
-  /// then throws TimedOut.
+  /// Duplicates MPI_COMM_WORLD; every rank must do so. Waits at most `timeout` for the
+  /// other ranks, then throws TimedOut.
   Transport(std::shared_ptr<Session> session, std::chrono::milliseconds timeout);
   ~Transport() override;
 

@@ -3,14 +3,14 @@
 #include <climits>
 #include <cstddef>
 
-/// What Weir uses of NCCL's C interface, written down here because the library is found at run
-/// time: building takes none of NCCL's files. All of it is the same in every NCCL from 2.18 on
+/// The part of NCCL's C interface that Weir uses. It is written down here because the library is
+/// found at run time, so building needs none of NCCL's files. The same in every NCCL from 2.18 on
 /// (NCCL's user guide, "NCCL API").
 namespace weir::nccl {
 
 using Comm = struct CommTag*;
 using Stream = void*;  ///< A cudaStream_t.
-using RedOp = int;     ///< What red_op_create_pre_mul_sum makes, or one of ops.
+using RedOp = int;     ///< Result of red_op_create_pre_mul_sum, or one of ops.
 
 struct UniqueId {
   char internal[128];
@@ -46,16 +46,16 @@ inline constexpr RedOp kMax = 2;
 inline constexpr RedOp kMin = 3;
 inline constexpr RedOp kAverage = 4;
 
-/// Where red_op_create_pre_mul_sum reads its factor: of the host, during the call.
+/// Memory of red_op_create_pre_mul_sum's factor: the host's, read during the call.
 enum class ScalarResidence : int { kHostImmediate = 1 };
 
-/// How a communicator behaves, as of NCCL 2.18; a newer NCCL takes the members that it does not
-/// find here for its defaults.
+/// Configuration of a communicator, as of NCCL 2.18. A newer NCCL uses its defaults for
+/// members that are missing here.
 struct Config {
   std::size_t size = sizeof(Config);
   unsigned magic = 0xcafebeef;
   unsigned version = 21800;
-  int blocking = INT_MIN;  ///< As all others: NCCL's default.
+  int blocking = INT_MIN;  ///< NCCL's default, as for all others.
   int cga_cluster_size = INT_MIN;
   int min_ctas = INT_MIN;
   int max_ctas = INT_MIN;
@@ -63,7 +63,7 @@ struct Config {
   int split_share = INT_MIN;
 };
 
-/// Its functions: comm_abort is ncclCommAbort.
+/// NCCL's functions: comm_abort is ncclCommAbort.
 struct Api {
   Result (*get_unique_id)(UniqueId* id);
   const char* (*get_error_string)(Result result);

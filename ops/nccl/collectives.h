@@ -8,7 +8,7 @@
 
 namespace weir::nccl {
 
-/// Those of a communicator, on the GPU's memory.
+/// The collectives of a communicator, on the GPU's memory.
 class Collectives final : public weir::Collectives {
  public:
   explicit Collectives(Communicator& communicator)

@@ -13,7 +13,7 @@
 namespace weir::nccl {
 namespace {
 
-// More operators are kept for no communicator: a factor that changes makes a new one.
+// Most operators that a communicator keeps: a factor that changes makes a new one.
 constexpr std::size_t kMostScaledSums = 32;
 
 /// Room for a value of any of NCCL's types.
@@ -28,7 +28,7 @@ Scalar ScalarOf(T value) {
   return scalar;
 }
 
-/// Of a floating-point type.
+/// Converts to a floating-point type.
 Scalar ScalarOf(DataType type, double value) {
   const auto single = static_cast<float>(value);
   if (type == DataType::kFloat64) return ScalarOf(value);
@@ -54,7 +54,7 @@ void Communicator::Check(Result result) const {
   std::string text = std::string("NCCL: ") + api_.get_error_string(result);
   const char* const last = comm_ == nullptr ? nullptr : api_.get_last_error(comm_);
   if (last != nullptr && *last != '\0') text += std::string(": ") + last;
-  text += " (NCCL_DEBUG=INFO says more; --gpu-transport mpi-staged goes without it)";
+  text += " (NCCL_DEBUG=INFO says more; --gpu-transport mpi-staged does without NCCL)";
   const bool others = result == Result::kRemoteError || result == Result::kSystemError;
   if (others) throw PeerLost(text, {"", {}, "exchange"});
   throw Error(text, {"", {transport_.JobRank(rank())}, "exchange"});
@@ -97,9 +97,9 @@ void Communicator::WarnIfSlow() {
   if (stage_ != Stage::kConnects || warning_due_ns_ == 0 || NowNs() < warning_due_ns_) return;
   warning_due_ns_ = 0;
   LogWarning(
-      "NCCL has not connected the GPUs of {} ranks in {:g} s. Its ports may be blocked, or its "
-      "interface be the wrong one (--network-interface; NCCL_DEBUG=INFO says what it does); "
-      "--gpu-transport mpi-staged goes without it",
+      "NCCL has not connected the GPUs of {} ranks in {:g} s. Its ports may be blocked, or it may "
+      "use the wrong interface (--network-interface; NCCL_DEBUG=INFO says what it does); "
+      "--gpu-transport mpi-staged does without NCCL",
       size(), std::chrono::duration<double>(patience_).count());
 }
 
@@ -109,7 +109,7 @@ void Communicator::Poll() {
   if (in_progress()) return WarnIfSlow();
   if (stage_ == Stage::kConnects) stage_ = Stage::kReady;
   if (stage_ != Stage::kReady) return;
-  stream_.Check();  // Of a GPU that fails no signal comes.
+  stream_.Check();  // A GPU that fails gives no signal.
   if (launching_ != nullptr) std::exchange(launching_, nullptr)->Issued();
   while (launching_ == nullptr && !queue_.empty()) IssueNext();
 }
@@ -159,7 +159,7 @@ void Communicator::Close(std::chrono::milliseconds patience) {
     }
     Check(api_.comm_destroy(std::exchange(comm_, nullptr)));
   } catch (const std::exception&) {
-    return Abort();  // The job is over: what was to be told has been told.
+    return Abort();  // The job is over: everything to be reported was reported.
   }
   stage_ = Stage::kClosed;
 }

@@ -19,12 +19,12 @@ namespace weir::nccl {
 
 class Launch;
 
-/// NCCL between the GPUs of a group's ranks, one on each: a communicator and the stream in which
-/// all its operations run, one after the other. Nothing blocks, but Close and Abort. Not
+/// NCCL between the GPUs of a group's ranks, one on each: a communicator and the stream in
+/// which all its operations run, one after the other. Only Close and Abort block. Not
 /// thread-safe: network thread only.
 ///
 /// Every rank starts the same launches in the same order. The first one makes the communicator,
-/// whose id goes from rank 0 to all over the transport.
+/// whose id rank 0 sends to all over the transport.
 ///
 /// Kernels of several communicators on a GPU wait for those of other ranks, so all must fit on it
 /// together: each takes at most kMostBlocks blocks.
@@ -32,11 +32,11 @@ class Communicator {
  public:
   static constexpr int kMostBlocks = 16;
 
-  /// `transport` is the group's. All must outlive this. A warning says so when the ranks have not
-  /// connected in `patience`; 0: none does.
+  /// `transport` is the group's. All must outlive this object. Warns when the ranks have not
+  /// connected after `patience`; 0: no warning.
   Communicator(const Api& api, Transport& transport, const Gpu& gpu,
                std::chrono::nanoseconds patience);
-  /// Aborts what was not closed.
+  /// Aborts launches that were not closed.
   ~Communicator();
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
@@ -47,27 +47,27 @@ class Communicator {
   int size() const { return transport_.size(); }
   GpuStream& stream() { return stream_; }
 
-  /// Of a Launch. `operation` is its number; the ranks' messages that make the communicator have
-  /// it.
+  /// Queues a launch. `operation` is its number; the ranks' messages that
+  /// make the communicator have it too.
   void Enqueue(Launch& launch, std::uint32_t operation);
-  /// Makes progress. Throws PeerLost for what another rank's end or the network may be the reason
-  /// of, otherwise Error, with NCCL's words; the communicator is then to be aborted.
+  /// Makes progress. Throws PeerLost for an error that another rank's end or the network may have
+  /// caused, otherwise Error, with NCCL's message. Abort the communicator then.
   void Poll();
-  /// Something goes on that wakes nobody when it is through.
+  /// True while work is under way that wakes nobody when it is done.
   bool must_poll() const {
     return stage_ != Stage::kIdle && (launching_ != nullptr || !queue_.empty());
   }
 
-  /// Of the launch that is being issued.
+  /// For the launch that is being issued.
   Comm handle() const { return comm_; }
   void Check(Result result) const;
-  /// The operator of a reduction that suits (ops/nccl/reduction.h).
+  /// The operator of a reduction that suits NCCL (ops/nccl/reduction.h).
   RedOp OperatorOf(DType dtype, const Reduction& reduction);
 
-  /// In good order, which takes all ranks: what they still have to send goes first. Not longer than
-  /// `patience`, then it aborts.
+  /// Ends in good order, which takes all ranks: what they still have to send goes
+  /// first. Aborts after `patience`.
   void Close(std::chrono::milliseconds patience);
-  /// Gives up all launches: no buffer is touched once this returns. Waits for no other rank.
+  /// Abandons all launches: no buffer is touched once this returns. Does not wait for other ranks.
   void Abort();
 
  private:
@@ -75,7 +75,7 @@ class Communicator {
 
   void Connect();
   void WarnIfSlow();
-  /// What NCCL says of the communicator; throws for an error.
+  /// Asks NCCL for the state of the communicator; throws for an error.
   bool in_progress() const;
   void IssueNext();
 
@@ -87,7 +87,7 @@ class Communicator {
   Comm comm_ = nullptr;
   Stage stage_ = Stage::kIdle;
   const std::chrono::nanoseconds patience_;
-  std::int64_t warning_due_ns_ = 0;  ///< While they connect; 0: none is.
+  std::int64_t warning_due_ns_ = 0;  ///< While they connect; 0: no warning.
   std::deque<Launch*> queue_;
   Launch* launching_ = nullptr;
   std::map<std::pair<DataType, double>, RedOp> scaled_sums_;

@@ -10,16 +10,16 @@
 
 namespace weir::nccl {
 
-/// One operation of a communicator: calls of NCCL's that go to the GPU as one group, in the order
-/// in which operations start. Derived classes add a `Bind`. Buffers are the GPU's; what
-/// Communicator::stream() was told to wait for before Start is done before they are touched.
+/// One operation of a communicator: calls of NCCL that go to the GPU as one group, in the order in
+/// which operations start. Derived classes add a `Bind`. Buffers are the GPU's. They are touched
+/// only after the work that Communicator::stream() was told to wait for before Start.
 class Launch : public Collective {
  public:
   explicit Launch(Communicator& communicator) : communicator_(communicator) {}
 
-  /// Puts each run into another stream, which outlives this: behind what that stream holds when the
-  /// run goes to the GPU, and before all that it is given afterwards, first of all by `then`, whose
-  /// work is a part of the run. The host waits for none of it.
+  /// Orders each run into another stream, which must outlive this: after the work in that stream
+  /// when the run goes to the GPU, and before all later work. The first later work is `then`, which
+  /// is part of the run. The host waits for none of it.
   void Join(GpuStream& stream, std::function<void()> then) {
     joined_ = std::make_unique<Joined>(stream, std::move(then));
   }
@@ -53,15 +53,15 @@ class Launch : public Collective {
   friend class Communicator;
   /// Makes the calls, inside a group.
   virtual void Issue() = 0;
-  /// What the bandwidth-optimal algorithm has each of so many ranks send, two or more.
+  /// Bytes that the bandwidth-optimal algorithm sends from each of so many ranks, two or more.
   virtual std::uint64_t SentBytes(std::uint64_t ranks) const = 0;
-  /// They are about to go into the stream.
+  /// Called before the calls go into the stream.
   void BeforeIssue() {
     if (!joined_) return;
     joined_->before.Record(joined_->stream.handle());
     communicator_.stream().WaitFor(joined_->before);
   }
-  /// They are in the stream.
+  /// Called once they are in the stream.
   void Issued() {
     issued_ = true;
     if (!joined_) return finished_.Give(communicator_.stream());
@@ -71,7 +71,7 @@ class Launch : public Collective {
     finished_.Give(joined_->stream);
   }
 
-  /// The stream that runs are put into, and their places in it.
+  /// The stream that runs are ordered into, and their places in it.
   struct Joined {
     Joined(GpuStream& in, std::function<void()> next)
         : stream(in), then(std::move(next)), before(in.gpu()), after(in.gpu()) {}

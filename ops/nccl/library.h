@@ -6,13 +6,13 @@
 
 namespace weir::nccl {
 
-/// The functions of NCCL's library, where there is one that can be used (common/nccl_library.h).
+/// The functions of NCCL's library, if a usable one is found (common/nccl_library.h).
 class Library {
  public:
-  /// `path` as of NcclLibrary::Load.
+  /// `path` as for NcclLibrary::Load.
   static Library Load(const std::string& path);
 
-  /// Null where there is none; trouble() then says why.
+  /// Null without a usable library; trouble() then says why.
   const Api* api() const { return trouble_.empty() ? &api_ : nullptr; }
   const std::string& trouble() const { return trouble_; }
 

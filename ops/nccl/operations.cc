@@ -76,7 +76,7 @@ void Allgather::Issue() {
   }
 }
 
-// Each passes on what it gets, around a ring.
+// Each rank passes on what it receives, around a ring.
 std::uint64_t Allgather::SentBytes(std::uint64_t ranks) const {
   return (ranks - 1) * Sum(bytes_) / ranks;
 }

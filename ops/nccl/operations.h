@@ -9,8 +9,8 @@
 #include "ops/nccl/launch.h"
 #include "ops/reduce.h"
 
-/// The operations of a communicator. Each is bound to the GPU's memory for its next run, with the
-/// lengths that ops/collectives.h says, which are checked there where they were agreed on.
+/// The operations of a communicator. Each is bound to the GPU's memory for its next run, with
+/// lengths as in ops/collectives.h, which are checked when they are agreed on.
 namespace weir::nccl {
 
 /// Combines arrays of every rank; the reduction suits all of them (ops/nccl/reduction.h).
@@ -26,7 +26,7 @@ class Allreduce final : public Launch {
   Reduction reduction_;
 };
 
-/// Concatenates arrays of every rank, each with its like.
+/// Concatenates each of several arrays over all ranks.
 class Allgather final : public Launch {
  public:
   using Launch::Launch;
@@ -39,7 +39,7 @@ class Allgather final : public Launch {
   std::vector<std::size_t> bytes_;
 };
 
-/// Copies a rank's bytes to all.
+/// Copies one rank's bytes to all.
 class Broadcast final : public Launch {
  public:
   using Launch::Launch;
@@ -52,7 +52,7 @@ class Broadcast final : public Launch {
   int root_ = 0;
 };
 
-/// Every rank sends every rank bytes of its own.
+/// Sends different bytes from every rank to every rank.
 class Alltoall final : public Launch {
  public:
   using Launch::Launch;

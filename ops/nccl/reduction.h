@@ -8,18 +8,18 @@
 
 namespace weir::nccl {
 
-/// Whether NCCL reduces as Weir promises (ops/reduce.h), but for the order in which floating-point
-/// numbers are added, and fp16 and bf16 rounded on the way.
+/// True if NCCL reduces as Weir promises (ops/reduce.h), except for the order of floating-point
+/// additions and the rounding of fp16 and bf16 on the way.
 ///
-/// It does not: least and greatest of floating-point numbers (it drops NaN), averages and scales of
-/// integers (its sums wrap first), int16 at all, Adasum.
+/// Does not hold for minimum and maximum of floating-point numbers (NCCL drops NaN), averages and
+/// scales of integers (its sums wrap first), int16 at all, and Adasum.
 bool Suits(DType dtype, const Reduction& reduction);
 
-/// How NCCL is asked for one that suits.
+/// NCCL's form of a reduction that suits it.
 struct NativeReduction {
   DataType type;
   RedOp op;
-  /// Every rank's values are multiplied by this before they are added.
+  /// Factor on every rank's values before they are added.
   std::optional<double> factor;
 };
 NativeReduction NativeOf(DType dtype, const Reduction& reduction, int ranks);

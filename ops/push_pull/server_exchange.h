@@ -12,27 +12,27 @@
 
 namespace weir {
 
-/// A worker's way to the summation servers and back: pushes each its frame of a bucket and waits
-/// for what it answers. Other workers are not waited for here: the server decides when it answers.
+/// A worker's exchange with the summation servers: sends each server its frame of a bucket and
+/// waits for the answer. Does not wait for other workers: the server decides when it answers.
 class ServerExchange final : public Collective {
  public:
-  /// `servers` are ranks of `lane` (this one may be among them). The numbers of the group's and the
-  /// bucket's messages: ops/push_pull/server_messages.h. An answer has at most `max_frame_bytes`.
+  /// `servers` are ranks of `lane` (this one may be among them). The numbers are the group's and
+  /// the bucket's (ops/push_pull/server_messages.h). An answer has at most `max_frame_bytes`.
   ServerExchange(Transport& lane, std::span<const int> servers, std::uint32_t first_number,
                  std::uint32_t number, std::size_t max_frame_bytes);
 
-  /// frames[s] is for server s; an empty one: it has nothing of this bucket. They stay as they are
-  /// until the run is over.
+  /// frames[s] is for server s; an empty one: that server has no part of this bucket. They must
+  /// not change until the run is over.
   void Bind(std::span<const std::span<const std::byte>> frames);
 
-  /// The number is not used: the messages have those of their bucket.
+  /// Ignores the number: messages have those of their bucket.
   void Start(std::uint32_t operation) override;
   /// Throws Corrupt when an answer is longer than max_frame_bytes.
   bool Poll() override;
   void Cancel() override;
 
   std::size_t max_frame_bytes() const { return max_frame_bytes_; }
-  /// After completion, by server; empty where none was asked. Valid until the next Start.
+  /// Answers by server, after completion; empty for an unused one. Valid until the next Start.
   std::span<const std::span<const std::byte>> answers() const { return answers_; }
 
  private:

@@ -4,14 +4,14 @@
 
 #include "ops/transport.h"
 
-/// How messages between workers and summation servers are numbered, in a lane of their own
-/// (SubsetTransport). Nothing of them is negotiated: what a message belongs to is in its number,
-/// and its step in its frame. So workers that are in different steps disturb nobody.
+/// Numbers of messages between workers and summation servers, in a lane of their own
+/// (SubsetTransport). Nothing about them is negotiated: a message's number tells what it belongs
+/// to, and its frame tells the step. So workers in different steps do not disturb each other.
 namespace weir::server_messages {
 
-/// Between a worker and a server: registrations and farewells, one after the other.
+/// Messages between a worker and a server: registrations and farewells, one after the other.
 inline constexpr Tag kControl{.operation = 0, .chunk = 2};
-/// A control message is not longer.
+/// Largest control message.
 inline constexpr std::size_t kMostControlBytes = std::size_t{16} << 20;
 
 /// Frames of a worker for the buckets of a group, one after the other.

@@ -97,7 +97,7 @@ TEST_P(Adasums, AreForFloatingPointAllreducesAlone) {
     const AllocateOutput nothing = [](const Shape&, auto) -> void* { return nullptr; };
     EXPECT_THAT(TextOf<InvalidArgument>(
                     [&] { engine.Reducescatter("r", floats, nothing, {.op = ReduceOp::kAdasum}); }),
-                HasSubstr("in an all-reduce alone"));
+                HasSubstr("only in an all-reduce"));
   });
 }
 

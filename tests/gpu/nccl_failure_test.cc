@@ -124,7 +124,7 @@ TEST_F(NcclThatFails, ToConnectIsToldWithWhatGoesWithoutIt) {
       settings);
   const std::string told = testing::internal::GetCapturedStderr();
   EXPECT_THAT(told, HasSubstr("NCCL has not connected the GPUs of 2 ranks in 0.001 s"));
-  EXPECT_THAT(told, HasSubstr("--gpu-transport mpi-staged goes without it"));
+  EXPECT_THAT(told, HasSubstr("--gpu-transport mpi-staged does without NCCL"));
 }
 
 TEST_F(NcclThatFails, LeavesNoStateToSaveWhereMomentumHasTakenInWhatCame) {

@@ -32,7 +32,7 @@ void Aggregate::Add(const StageRecord& record) {
 
 void Aggregate::AddLost(std::uint64_t count) {
   families_.records_lost.Increment(static_cast<double>(count));
-  // What is missing may be the stage that a wait would be counted from.
+  // The missing stage may be the one that a wait would be counted from.
   if (count == 0) return;
   for (BucketSeries& series : series_) series.reached_ns = 0;
 }
@@ -54,7 +54,7 @@ void Aggregate::Add(const StepSummary& step) {
 }
 
 void Aggregate::AddWait(const StageRecord& record, BucketSeries& series) {
-  // Negotiation begins when the queue ends and runs beside packing; it waits for nobody here.
+  // Negotiation begins when the queue ends and runs beside packing; it has no wait here.
   const bool first = record.stage == Stage::kQueue;
   if (!first && record.stage != Stage::kNegotiate && series.reached_ns != 0) {
     prometheus::Histogram*& wait = queue_waits_[Index(record.stage)];

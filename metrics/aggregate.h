@@ -12,23 +12,23 @@
 
 namespace weir {
 
-/// Turns records into the metrics of `Families`. Everything it knows comes from records and the
-/// names of buckets. Not thread-safe; the registry is, so it may be scraped at any time.
+/// Turns records into the metrics of `Families`. Uses only records and the names of buckets. Not
+/// thread-safe; the registry is, so it may be scraped at any time.
 class Aggregate {
  public:
   /// `per_tensor` as in GradientGauges.
   Aggregate(prometheus::Registry& registry, const BucketNames& names, bool per_tensor);
 
-  /// Of a bucket or a gradient; others count nothing here.
+  /// Adds a record of a bucket or a gradient; others count nothing here.
   void Add(const StageRecord& record);
   void Add(const StepSummary& step);
-  /// Records that were overwritten before they could be read.
+  /// Adds the number of records that were overwritten before they could be read.
   void AddLost(std::uint64_t count);
-  /// Brings the gauges up to date; to be called after a batch of records.
+  /// Brings the gauges up to date. Call it after a batch of records.
   void Publish() { gradients_.Publish(); }
 
  private:
-  /// A bucket and where its records go; looked up once, as a look-up by labels costs microseconds.
+  /// A bucket and its series, looked up once, because a look-up by labels takes microseconds.
   struct BucketSeries {
     const BucketInfo* info = nullptr;  // Null until its first record.
     std::array<prometheus::Histogram*, kBucketStageCount> durations{};

@@ -18,15 +18,15 @@
 
 namespace weir {
 
-/// Why a job was ended before its time.
+/// Reason for which a job was ended early.
 enum class AbortReason : std::uint8_t { kPeerLost, kTimedOut, kCorrupt, kOther };
 inline constexpr int kAbortReasonCount = 4;
 /// "peer_lost", "timed_out", ...
 const char* Name(AbortReason reason);
 
-/// What is not an interval of time and therefore not in the records: counts and levels that the
-/// engine updates in place and the exporter reads when it is asked. Every member is safe to use
-/// from any thread, with relaxed atomics; nothing here orders anything else.
+/// Counts and levels, which are not intervals of time and so not in the records. The engine updates
+/// them in place and the exporter reads them when it is asked. Every member is safe to use from any
+/// thread, with relaxed atomics; nothing here orders anything else.
 class EngineGauges {
  public:
   // Totals since the start, copied from the transport.
@@ -36,7 +36,7 @@ class EngineGauges {
   std::atomic<std::uint64_t> received_messages{0};
 
   std::array<LinkBytes, kTrafficOpCount> traffic{};  ///< By TrafficOp.
-  LinkBytes gradient_traffic;  ///< Of all that, what exchanges of optimizer steps moved.
+  LinkBytes gradient_traffic;  ///< The part of `traffic` moved by exchanges of optimizer steps.
 
   std::atomic<std::uint64_t> fast_rounds{0};
   std::atomic<std::uint64_t> slow_rounds{0};
@@ -55,23 +55,23 @@ class EngineGauges {
     return queue_depth[static_cast<std::size_t>(stage)];
   }
   LinkBytes& traffic_of(TrafficOp op) { return traffic[static_cast<std::size_t>(op)]; }
-  /// Of sent_bytes, in rounds, and at the start in comparing clocks.
+  /// The part of sent_bytes in rounds, and at the start in comparing clocks.
   std::uint64_t negotiation_bytes() const {
     return traffic[static_cast<std::size_t>(TrafficOp::kNegotiation)].total_sent();
   }
   void CountAbort(AbortReason reason) { ++aborts[static_cast<std::size_t>(reason)]; }
 
-  /// The density that the schedule asks of a group (BucketInfo::group) now. Takes a lock: once a
-  /// step, not once a bucket.
+  /// Sets the density that the schedule asks of a group (BucketInfo::group) now. Takes a lock: call
+  /// it once a step, not once a bucket.
   void SetTargetDensity(const std::string& group, double density);
   std::map<std::string, double> target_densities() const;
 
-  /// A tensor has waited for other ranks for too long. Takes a lock.
+  /// Notes a tensor that has waited too long for other ranks. Takes a lock.
   void NoteStalled(const std::string& name);
-  /// The first of those so far, and in `count` how many names that were, at most 1,024.
+  /// Returns the first of those names, and in `count` their number, at most 1,024.
   std::vector<std::string> stalled_names(std::uint64_t& count) const;
 
-  /// Rank 0: what is stalled in the job now. Takes a lock.
+  /// Sets the tensors that are stalled in the job now; rank 0 only. Takes a lock.
   void SetStalls(Stalls stalls);
   Stalls stalls() const;
 

@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// What EngineGauges said at a moment. Counts are totals since the start.
+/// Values of EngineGauges at one moment. Counts are totals since the start.
 struct EngineSample {
   std::int64_t time_ns = 0;  ///< CLOCK_MONOTONIC.
   std::uint64_t sent_bytes = 0;

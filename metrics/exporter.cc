@@ -28,7 +28,7 @@ HttpResponse Exporter::Scrape() const {
   auto families = collector_.Collect();
   auto from_records = registry_.Collect();
   std::ranges::move(from_records, std::back_inserter(families));
-  // A family without series would be a help text for nothing.
+  // A family without series would only be a help text.
   std::erase_if(families, [](const auto& family) { return family.metric.empty(); });
   return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
           .body = prometheus::TextSerializer().Serialize(families)};

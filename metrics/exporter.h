@@ -12,13 +12,13 @@
 
 namespace weir {
 
-/// Serves a registry and the engine's gauges in Prometheus's text format under /metrics, "ok" under
-/// /healthz, and other pages. Thread-safe. `registry`, the collector's
-/// gauges and what the pages need must outlive it.
+/// Serves a registry and the engine's gauges in Prometheus's text format under /metrics, "ok"
+/// under /healthz, and other pages. Thread-safe. `registry`, the collector's gauges and the
+/// data of the pages must outlive it.
 class Exporter {
  public:
-  /// `pages`: by path. `before_scrape` brings the registry up to date; it is called from the
-  /// server's threads, perhaps from several at once. Throws what HttpServer throws.
+  /// `pages`: by path. `before_scrape` brings the registry up to date; the server's threads call
+  /// it, perhaps several at once. Throws as HttpServer does.
   Exporter(const HttpServer::Options& options, const prometheus::Registry& registry,
            GaugeCollector collector, std::map<std::string, HttpServer::Handler> pages,
            std::function<void()> before_scrape);

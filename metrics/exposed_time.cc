@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// A program that never ends a step must not fill the memory; far more than one step has.
+// Bounds the memory of a program that never ends a step; one step has far fewer.
 constexpr std::size_t kMaxIntervals = 1 << 16;
 
 template <typename T>

@@ -11,7 +11,7 @@ namespace weir {
 /// Upper bounds of every histogram of time: powers of two from 100 us to 52 s, in seconds.
 prometheus::Histogram::BucketBoundaries TimeBuckets();
 
-/// The metrics that are made from records, registered under their names;
+/// The metrics made from records, registered under their names;
 /// docs/reference/monitoring.md says what each one means.
 struct Families {
   explicit Families(prometheus::Registry& registry);

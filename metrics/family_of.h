@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// A family of counters or gauges under construction, for who collects values that live elsewhere:
+/// A family of counters or gauges under construction, for collectors of values that live elsewhere:
 /// Value(labels, value) adds a series.
 class FamilyOf {
  public:
@@ -19,7 +19,7 @@ class FamilyOf {
     family_.name = std::move(name);
     family_.help = std::move(help);
   }
-  /// Of one series without labels.
+  /// Makes a family of one series without labels.
   static FamilyOf One(prometheus::MetricType type, std::string name, std::string help,
                       double value) {
     FamilyOf family(type, std::move(name), std::move(help));

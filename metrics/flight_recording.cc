@@ -21,8 +21,8 @@
 namespace weir {
 namespace {
 
-/// Where it is written before it takes its place. A rank may be killed in the middle: the file of
-/// an earlier event is better than half a one. Another job may fail in the same folder.
+/// Path of the file before it takes its place. A rank may be killed in the middle, and an earlier
+/// event's file is better than half a new one. Another job may fail in the same folder.
 std::string Beside(const std::string& path) {
   return path + "." + std::to_string(getpid()) + ".part";
 }

@@ -6,15 +6,15 @@
 
 namespace weir {
 
-/// What a reader that follows a run asks for: "after=N&wait=SECONDS&job=ID".
+/// The query of a reader that follows a run: "after=N&wait=SECONDS&job=ID".
 struct FollowQuery {
-  std::uint64_t after = 0;  ///< Where it goes on: it has what comes before.
+  std::uint64_t after = 0;  ///< Number of the last item that the reader has.
   std::chrono::seconds wait{0};
 };
 
-/// A number that has not been reached (`newest` has), or of another job than `job`, where both are
-/// known, is of a job that ran here before, and 0 is taken for it. Throws InvalidArgument for a
-/// query that is none.
+/// Treats a number above `newest`, or one of another job than `job` (where both
+/// are known), as from an earlier job, and returns 0 for it. Throws
+/// InvalidArgument for an invalid query.
 FollowQuery ParseFollowQuery(std::string_view query, std::string_view job, std::uint64_t newest);
 
 }  // namespace weir

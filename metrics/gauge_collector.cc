@@ -30,7 +30,7 @@ FamilyOf QueueDepth(const EngineGauges& gauges) {
   return family;
 }
 
-/// What has carried nothing has no series: most programs use few operations.
+/// Links that have carried nothing have no series: most programs use few operations.
 FamilyOf Traffic(const EngineGauges& gauges, std::string name, std::string help,
                  decltype(&LinkBytes::sent) direction) {
   constexpr std::array<const char*, kLinkCount> kLinks = {"intra", "inter", "unknown"};
@@ -55,9 +55,9 @@ FamilyOf TargetDensities(const EngineGauges& gauges) {
   return family;
 }
 
-/// Of itself a rank does not hear over the network worth telling.
+/// A rank's own entry is left out: it says nothing about the network.
 FamilyOf LastHeardOf(const EngineGauges& gauges, int rank) {
-  constexpr int kMostPeers = 256;  // Of more, each rank would have more series than a server likes.
+  constexpr int kMostPeers = 256;  // More would give each rank more series than a server likes.
   FamilyOf family(MetricType::Gauge, "weir_peer_last_heartbeat_timestamp_seconds",
                   "When a message of the peer last arrived, since 1970.");
   const LastHeard& heard = gauges.last_heard;

@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-/// The number with the float's shortest digits: a scrape says 0.001, not 0.0010000000474974513.
+/// Keeps the float's shortest digits: a scrape shows 0.001, not 0.0010000000474974513.
 double AsWritten(float value) {
   std::array<char, 32> text{};
   const char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;

@@ -9,17 +9,17 @@
 
 namespace weir {
 
-/// The gauges of what compressed gradients sent last, by group: density, threshold, and what they
-/// keep back. Not thread-safe.
+/// Gauges of the last values of compressed gradients, by group: density, threshold, and the
+/// part kept back. Not thread-safe.
 class GradientGauges {
  public:
   /// `per_tensor` adds series for each of the first kMaxPerTensor gradients.
   GradientGauges(Families& families, const BucketNames& names, bool per_tensor)
       : families_(families), names_(names), per_tensor_(per_tensor) {}
 
-  /// Of a gradient (Stage::kGradient or kResidual).
+  /// Adds a record of a gradient (Stage::kGradient or kResidual).
   void Add(const StageRecord& record);
-  /// Brings the gauges up to date; to be called after a batch of records.
+  /// Brings the gauges up to date. Call it after a batch of records.
   void Publish();
 
   static constexpr std::size_t kMaxPerTensor = 1024;
@@ -38,7 +38,7 @@ class GradientGauges {
   const BucketNames& names_;
   const bool per_tensor_;
   std::vector<Gradient> gradients_;  // By number.
-  std::size_t tensors_ = 0;          // With series of their own.
+  std::size_t tensors_ = 0;          // Tensors with series of their own.
 };
 
 }  // namespace weir

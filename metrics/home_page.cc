@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-/// Text between tags, or in a quoted attribute.
+/// Escapes text between tags, or in a quoted attribute.
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

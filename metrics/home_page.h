@@ -8,8 +8,8 @@
 
 namespace weir {
 
-/// What / serves: a small page in HTML for who comes with a browser. It says what runs here and
-/// links the other pages, and those of the other ranks.
+/// The page at /: a small HTML page for people with a browser. It says what runs here and links the
+/// other pages, and those of the other ranks.
 std::string HomePage(const RunInfo& info, const std::vector<Target>& targets);
 
 }  // namespace weir

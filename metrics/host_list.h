@@ -10,8 +10,8 @@ struct HostRanks {
   int ranks = 0;
 };
 
-/// What a launcher says of the job's hosts, "a:2,b:1", in the order of their ranks. What cannot be
-/// read is left out, as it is for people.
+/// Parses a launcher's list of the job's hosts, "a:2,b:1", in the order of their ranks. Leaves out
+/// unreadable entries, because the list is for people.
 std::vector<HostRanks> ParseHostList(const std::string& text);
 
 }  // namespace weir

@@ -21,7 +21,7 @@
 namespace weir {
 namespace {
 
-constexpr int kAcceptedAtOnce = 64;  // Whoever connects without end holds up no reader.
+constexpr int kAcceptedAtOnce = 64;  // A client that connects without end must not hold up readers.
 constexpr int kPauseMs = 100;
 
 std::optional<HttpCertificate> CertificateOf(const HttpServer::Options& options) {
@@ -31,9 +31,9 @@ std::optional<HttpCertificate> CertificateOf(const HttpServer::Options& options)
 
 }  // namespace
 
-/// Accepts, waits, and runs the daemon. libmicrohttpd could do the first two: but when it has as
-/// many connections as it may have, or no descriptor is left, it accepts none until one goes by
-/// itself, and here the idlest one makes room.
+/// Accepts, waits, and runs the daemon. libmicrohttpd could do the first two. But
+/// without a free connection or descriptor it accepts none until one ends by itself;
+/// here the idlest one makes room.
 class HttpServer::Loop {
  public:
   Loop(const Options& options, std::map<std::string, Handler> handlers, UniqueFd listener)
@@ -57,13 +57,13 @@ class HttpServer::Loop {
   const UniqueFd listener_;
   const UniqueFd wake_;
   HttpDaemon daemon_;
-  bool pauses_ = false;  ///< The process is out of descriptors: nobody is accepted for a moment.
+  bool pauses_ = false;  ///< Out of descriptors: accept nobody for a moment.
   std::jthread thread_;  ///< Last: ends first.
 };
 
 void HttpServer::Loop::Run(const std::stop_token& stop) {
   NameThread("weir-http");
-  // The program's signals are none of this.
+  // Signals are for the program's own threads.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);

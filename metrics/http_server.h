@@ -15,9 +15,9 @@ struct HttpResponse {
 
 /// Answers GET requests for a few paths, over TLS where it has a certificate, by GNU libmicrohttpd.
 /// One thread ("weir-http") moves the bytes of all readers and never waits for one; eight make the
-/// answers. So who sends half a request, or does not read, costs a little memory until a time-out,
-/// and nobody else anything. There are at most 128 readers: the next one takes the place of the one
-/// that has been idle for longest. Thread-safe.
+/// answers. So a reader that sends half a request, or does not read, costs only a little memory
+/// until a time-out. There are at most 128 readers: the next one takes the place of the one that
+/// has been idle longest. Thread-safe.
 class HttpServer {
  public:
   /// Gets the part of the URL after '?'. Called from several threads at once.
@@ -27,16 +27,16 @@ class HttpServer {
     std::string address = "127.0.0.1";
     int port = 0;               ///< 0: any free one.
     std::string token{};        ///< Not empty: readers must send "Authorization: Bearer <token>".
-    std::string certificate{};  ///< A file in PEM; empty: no TLS. `key` is its key.
+    std::string certificate{};  ///< A PEM file; empty: no TLS. `key` is its key.
     std::string key{};
   };
   static constexpr std::size_t kMostReaders = 128;
-  /// Of answers that are not read; beyond that the reader that has been idle for longest goes.
+  /// Most bytes of unread answers; beyond that the reader that has been idle longest is closed.
   static constexpr std::size_t kMostUnreadBytes = std::size_t{32} << 20;
 
-  /// Serves until destroyed, which ends all connections. Throws InvalidArgument that names address
-  /// and port when it cannot listen there, above all when another program does, and what
-  /// HttpCertificate throws.
+  /// Serves until destroyed, which ends all connections. Throws InvalidArgument that names
+  /// address and port when it cannot listen there, most often because another program does,
+  /// and as HttpCertificate throws.
   HttpServer(const Options& options, std::map<std::string, Handler> handlers);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

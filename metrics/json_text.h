@@ -5,8 +5,8 @@
 
 namespace weir {
 
-/// JSON that is UTF-8 whatever is in it: names and settings come from the program and may hold any
-/// bytes; what is no character becomes U+FFFD. `indent`: spaces a level; -1: one line.
+/// Writes JSON as UTF-8, whatever is in it: names and settings come from the program and may hold
+/// any bytes. Invalid bytes become U+FFFD. `indent`: spaces per level; -1: one line.
 std::string JsonText(const nlohmann::ordered_json& value, int indent = -1);
 
 }  // namespace weir

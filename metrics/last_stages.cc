@@ -10,7 +10,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kShown = 8;
-constexpr std::size_t kLookedAt = 256;  // Some are of gradients, which say nothing of stages.
+constexpr std::size_t kLookedAt = 256;  // Some are of gradients, which tell nothing about stages.
 
 std::string Describe(const StageRecord& record, const BucketNames& names, std::int64_t now_ns) {
   const double ago = static_cast<double>(now_ns - record.end_ns) / 1e6;

@@ -15,7 +15,7 @@ void LongPoll::Wait(std::chrono::milliseconds time, const std::function<bool()>&
 }
 
 void LongPoll::Wake() {
-  // The lock, for a waiter that has looked and does not sleep yet.
+  // The lock reaches a waiter that has checked but does not sleep yet.
   const std::lock_guard lock(mutex_);
   news_.notify_all();
 }

@@ -7,19 +7,19 @@
 
 namespace weir {
 
-/// Where requests wait for news, a few at a time: those beyond kMostWaiting are answered at once,
-/// so that there is always a thread for others. Thread-safe.
+/// Lets a few requests wait for news. Those beyond kMostWaiting are answered at once, so that there
+/// is always a thread for others. Thread-safe.
 class LongPoll {
  public:
   static constexpr int kMostWaiting = 4;
   static constexpr std::chrono::seconds kLongest{10};
 
-  /// Returns when `ready()`, when the time is over, or after Close. `ready` is asked after each
-  /// Wake; it must not block.
+  /// Returns when `ready()`, when the time is over, or after Close. `ready` is called
+  /// after each Wake; it must not block.
   void Wait(std::chrono::milliseconds time, const std::function<bool()>& ready);
-  /// There is news.
+  /// Reports news.
   void Wake();
-  /// Nobody waits any more, now or later.
+  /// Ends all waits, now and later.
   void Close();
 
  private:

@@ -29,7 +29,7 @@ bool IsLoopback(const std::string& address) {
 }
 
 HttpResponse NotRankZero() {
-  return {.status = 404, .body = "rank 0 serves what is known of all ranks\n"};
+  return {.status = 404, .body = "rank 0 serves this page for all ranks\n"};
 }
 
 HttpResponse Json(std::string body) {
@@ -39,7 +39,7 @@ HttpResponse Json(std::string body) {
 HttpResponse TargetsResponse(const std::vector<Target>& targets, const RunInfo& info) {
   if (info.rank != 0) return NotRankZero();
   if (!targets.empty()) return Json(TargetsPage(targets));
-  return {.status = 503, .body = "the hosts of this job are not known: weirrun would have told\n"};
+  return {.status = 503, .body = "the hosts of this job are not known: start it with weirrun\n"};
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ void Monitor::End(const std::string& failure) {
   }
   // Without the lock: scrapes go on.
   if (followed_ && !followed_->log.End(std::move(last)))
-    LogInfo("somebody who follows this rank may not have heard of its end");
+    LogInfo("a follower of this rank may have missed its end");
 }
 
 Monitor::~Monitor() {
@@ -124,7 +124,7 @@ std::map<std::string, HttpServer::Handler> Monitor::Pages(const Settings& settin
 void Monitor::OpenExporter(const Settings& settings) {
   if (settings.metrics_certificate.empty() != settings.metrics_key.empty()) {
     throw InvalidArgument(
-        "of WEIR_METRICS_CERTIFICATE and WEIR_METRICS_KEY only one is set; TLS needs both");
+        "only one of WEIR_METRICS_CERTIFICATE and WEIR_METRICS_KEY is set; TLS needs both");
   }
   const int port = settings.metrics_port + info_.local_rank;
   if (port > kMaxPort) {
@@ -152,7 +152,7 @@ void Monitor::OpenExporter(const Settings& settings) {
   }
   if (!IsLoopback(settings.metrics_address) && settings.metrics_token.empty()) {
     LogWarning(
-        "metrics are served on {}:{} to everybody who can reach it; WEIR_METRICS_TOKEN asks "
+        "metrics are served on {}:{} to everybody who can reach it; set WEIR_METRICS_TOKEN to ask "
         "readers for a token",
         settings.metrics_address, port);
   }

@@ -30,46 +30,46 @@
 
 namespace weir {
 
-/// Everything that is shown of a running rank: follows its records ten times a second on a thread
-/// of its own ("weir-monitor"), and once more at each scrape, and gives them to the metrics, to
-/// the timeline, to the run log and to those who follow the run. The recorder holds 65536 records
-/// by default, so up to 650,000 a second are counted without loss; beyond that
-/// `weir_records_lost_total` says how many are missing from everything that is made from records.
-/// Bytes and rounds come from EngineGauges and are always right.
+/// Monitors a running rank: follows its records ten times a second on a thread of its own
+/// ("weir-monitor"), and once more at each scrape. Feeds the metrics, the timeline, the run
+/// log and followers of the run. The recorder holds 65536 records by default, so up to
+/// 650,000 a second are counted without loss. Beyond that `weir_records_lost_total` counts
+/// the records missing from everything that is made from them. Bytes and rounds come from
+/// EngineGauges and are always right.
 ///
 /// Thread-safe. Recorder, names and gauges must outlive it.
 class Monitor {
  public:
-  /// Whether there is anything to show, or to write.
+  /// True if there is anything to show, or to write.
   static bool IsAskedFor(const Settings& settings);
 
-  /// Opens the endpoint, the timeline and the run log that the settings ask for. Throws
-  /// InvalidArgument when the port is in use or a file cannot be written, so that a job fails
-  /// before it trains.
+  /// Opens the endpoint, the timeline and the run log that the settings ask for.
+  /// Throws InvalidArgument when the port is in use or a file cannot be written, so
+  /// that a job fails before it trains.
   Monitor(const Settings& settings, const RunInfo& info, const Recorder& recorder,
           const BucketNames& names, const EngineGauges& gauges);
-  /// Reads what is left, unless End has, and finishes the files.
+  /// Reads the remaining records, unless End has, and finishes the files.
   ~Monitor();
 
-  /// The rank has ended, in good order where `failure` is empty: the last block of its log says so,
-  /// which followers are given a moment to hear (LiveLog::End). Nothing is recorded any more. To be
-  /// called once, by who destroys it then.
+  /// Reports the rank's end, in good order where `failure` is empty. Writes the last block of its
+  /// log, and gives followers a moment to read it (LiveLog::End). Nothing is recorded any more.
+  /// Called once, by the owner, just before destruction.
   void End(const std::string& failure);
 
   /// Replaces a timeline that is being written. Throws InvalidArgument when it cannot be written.
   void StartTimeline(const std::string& path, bool mark_cycles);
   void StopTimeline();
-  /// Whether the engine should record its negotiation rounds (Stage::kRound). Never blocks.
+  /// True if the engine should record its negotiation rounds (Stage::kRound). Never blocks.
   bool marks_cycles() const { return marks_cycles_.load(std::memory_order_relaxed); }
 
-  /// Reads all records that there are now. May wait for the disk while a timeline is written; not
+  /// Reads all records that exist now. May wait for the disk while a timeline is written, but not
   /// for the threads that exchange.
   void Drain();
-  /// The port that is served; 0: none.
+  /// Port of the endpoint; 0: none.
   int port() const { return exporter_ == nullptr ? 0 : exporter_->port(); }
 
  private:
-  /// For readers that follow the run over HTTP.
+  /// Data for readers that follow the run over HTTP.
   struct Followed {
     Followed(LogBlocks made, const RunInfo& info, const Recorder& recorder,
              const BucketNames& names)
@@ -77,7 +77,7 @@ class Monitor {
           log(info.rank, JobId(info), poll),
           events(JobId(info), recorder, names, poll) {}
     LogBlocks blocks;
-    LongPoll poll;  ///< Of both, so that there is always a thread for /metrics.
+    LongPoll poll;  ///< Shared by both, so that there is always a thread for /metrics.
     LiveLog log;
     EventsPage events;
   };
@@ -88,7 +88,7 @@ class Monitor {
   void AddSample(std::int64_t now_ns);
   void AddStalls(std::int64_t now_ns);
   void FlushRunLog(bool everything);
-  /// What the endpoint serves beside the metrics, by path.
+  /// Returns the pages of the endpoint beside the metrics, by path.
   std::map<std::string, HttpServer::Handler> Pages(const Settings& settings);
   void OpenExporter(const Settings& settings);
 
@@ -98,14 +98,14 @@ class Monitor {
   const EngineGauges& gauges_;
   prometheus::Registry registry_;
 
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards all members below.
   Aggregate aggregate_;
   StepSummaries steps_;
   std::optional<Timeline> timeline_;
   std::optional<RunLog> run_log_;
   std::unique_ptr<Followed> followed_;  ///< Null without an endpoint.
   std::int64_t sampled_ns_ = 0;
-  Stalls stalls_;  ///< As the logs have it.
+  Stalls stalls_;  ///< As the logs have them.
   std::vector<StageRecord> batch_;
   std::uint64_t next_ = 0;
   bool has_ended_ = false;  ///< The logs have got their last block.

@@ -7,15 +7,15 @@
 
 namespace weir {
 
-/// A file that is written to. Not a std::FILE: a forked child that exits would write its buffer
-/// again.
+/// A file for writing. Not a std::FILE, because a forked child that
+/// exits would write its buffer again.
 class OutputFile {
  public:
-  /// Opens it, and makes it where there is none. `flags`: O_TRUNC or O_APPEND. Throws
+  /// Opens the file, and creates it where there is none. `flags`: O_TRUNC or O_APPEND. Throws
   /// InvalidArgument that names the file and the reason.
   OutputFile(const std::string& path, int flags);
 
-  /// All of it. Throws InvalidArgument when the disk refuses; a part of it may be written then.
+  /// Writes all of it. Throws InvalidArgument when the disk refuses; a part may be written then.
   void Write(std::string_view text) const;
 
   /// Throws InvalidArgument: "cannot write PATH: ...".

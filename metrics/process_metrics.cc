@@ -20,10 +20,10 @@ namespace {
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
-/// /proc/self/stat (proc(5)).
+/// Fields of /proc/self/stat (proc(5)).
 struct ProcessStat {
   double cpu_seconds = 0;
-  double start_seconds = 0;  ///< After the boot.
+  double start_seconds = 0;  ///< Seconds from the boot to the start.
   double virtual_bytes = 0;
   double resident_bytes = 0;
 };
@@ -31,7 +31,7 @@ struct ProcessStat {
 std::optional<ProcessStat> ReadStat() {
   std::ifstream file("/proc/self/stat");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  // The name of the program may have spaces and brackets in it.
+  // The program's name may contain spaces and brackets.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream fields(text.substr(name_end + 1));
@@ -49,7 +49,7 @@ std::optional<ProcessStat> ReadStat() {
                      .resident_bytes = resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE))};
 }
 
-/// Seconds since 1970.
+/// Returns seconds since 1970.
 double BootTime() {
   timespec wall{}, up{};
   clock_gettime(CLOCK_REALTIME, &wall);
@@ -62,7 +62,7 @@ std::optional<double> OpenFiles() {
   std::error_code error;
   const std::filesystem::directory_iterator files("/proc/self/fd", error);
   if (error) return std::nullopt;
-  // Not that of the folder that is being read.
+  // Without the descriptor of the folder being read.
   return static_cast<double>(std::ranges::distance(files) - 1);
 }
 

@@ -6,9 +6,9 @@
 
 namespace weir {
 
-/// What Prometheus's client libraries usually say of their process, under their usual names: CPU
-/// seconds, memory, open files, start. From /proc; what cannot be read there is left out.
-/// Thread-safe.
+/// The usual metrics of Prometheus's client libraries about their process, under
+/// their usual names: CPU seconds, memory, open files, start. From /proc; unreadable
+/// ones are left out. Thread-safe.
 std::vector<prometheus::MetricFamily> ProcessMetrics();
 
 }  // namespace weir

@@ -4,8 +4,8 @@
 
 namespace weir {
 
-/// The file of a rank where a job is told of one: `path` itself on rank 0; on rank 3 "run.json"
-/// becomes "run.rank3.json".
+/// Returns a rank's file, given the job's `path`: `path` itself on rank 0; on rank 3
+/// "run.json" becomes "run.rank3.json".
 std::string RankPath(const std::string& path, int rank);
 
 }  // namespace weir

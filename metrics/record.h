@@ -14,15 +14,15 @@ enum class Stage : std::uint8_t {
   kExchange,
   kMerge,
   kUnpack,
-  /// BeginStep to the end of WaitStep, of the first and the last group of gradients that take the
-  /// step together. Added after all records of the step's buckets.
+  /// From BeginStep to the end of WaitStep, of the first and the last group of gradients that take
+  /// the step together. Added after all records of the step's buckets.
   kStep,
   kRound,  ///< One negotiation round; only recorded for a timeline that marks cycles.
-  /// One gradient of a step, from its submission until it is delivered, and nothing of its stages.
+  /// One gradient of a step, from its submission until its delivery, without its stages.
   /// Added when its bucket is done.
   kGradient,
-  /// What a gradient keeps back (ResidualRatio), in `density`; just before its kGradient, and only
-  /// in some steps.
+  /// The part that a gradient keeps back (ResidualRatio), in `density`; just before its
+  /// kGradient, and only in some steps.
   kResidual,
 };
 /// The stages of a bucket come first.
@@ -37,15 +37,15 @@ constexpr bool IsOfGradient(Stage stage) {
 /// "queue", "negotiate", "pack", ...
 const char* Name(Stage stage);
 
-/// One stage of one bucket on one rank: the only source of what is shown about time. Fixed size,
-/// trivially copyable. A stage adds its record before it hands the bucket on, so that the records
-/// of a bucket are in order and a step's are complete when the step is.
+/// One stage of one bucket on one rank: the only source of displayed times. Fixed size, trivially
+/// copyable. A stage adds its record before it hands the bucket on, so that the records of a bucket
+/// are in order and a step's are complete when the step is.
 struct StageRecord {
   std::int64_t start_ns = 0;  ///< CLOCK_MONOTONIC.
   std::int64_t end_ns = 0;
   std::int64_t step = -1;       ///< Optimizer step; -1 outside one.
-  std::uint64_t bytes_in = 0;   ///< What the stage read.
-  std::uint64_t bytes_out = 0;  ///< What the stage produced or sent.
+  std::uint64_t bytes_in = 0;   ///< Bytes that the stage read.
+  std::uint64_t bytes_out = 0;  ///< Bytes that it produced or sent.
   std::uint32_t bucket = 0;     ///< Its number in BucketNames, or the gradient's.
   float density = 1.0f;
   float threshold = 0.0f;

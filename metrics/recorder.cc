@@ -25,15 +25,15 @@ void Recorder::Add(const StageRecord& record) {
   const std::uint64_t number = next_.fetch_add(1, std::memory_order_relaxed);
   Slot& slot = slots_[number & mask_];
   // A writer that was suspended for a whole turn of the ring meets a newer record here, and the
-  // newer one's writer may meet the suspended one. Whoever comes second gives its record up: that
-  // keeps a slot with one writer, and its number counts as lost for every reader.
+  // newer one's writer may meet the suspended one. The second one gives its record up. That keeps a
+  // slot with one writer, and the record's number counts as lost for every reader.
   std::uint64_t sequence = slot.sequence.load(std::memory_order_relaxed);
   const bool taken = sequence % 2 != 0 || sequence > Written(number);
   if (taken || !slot.sequence.compare_exchange_strong(sequence, BeingWritten(number),
                                                       std::memory_order_relaxed)) {
     return;
   }
-  // Released one by one, so that a reader that sees any of them also sees the odd sequence; a fence
+  // Released one by one, so that a reader that sees any of them also sees the odd sequence. A fence
   // would do too, but ThreadSanitizer does not know fences.
   for (std::size_t i = 0; i < kWords; ++i) {
     slot.words[i].store(words[i], std::memory_order_release);
@@ -62,8 +62,8 @@ Recorder::ReadResult Recorder::Read(std::uint64_t from, std::span<StageRecord> o
   }
   while (result.next < end && result.count < out.size()) {
     const SlotState state = ReadSlot(result.next, out[result.count]);
-    // Not there yet: its writer is at work, and order matters more than haste. But a record that
-    // was given up never comes; half a turn later the reader stops waiting for it.
+    // The record's writer is at work, and order matters more than haste. But a record that was
+    // given up never comes; half a turn later the reader stops waiting for it.
     if (state == SlotState::kNotYet && end - result.next < capacity() / 2) break;
     if (state == SlotState::kHolds) {
       ++result.count;

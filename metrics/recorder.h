@@ -11,12 +11,12 @@
 
 namespace weir {
 
-/// A ring of the newest records. Any thread adds; any number of readers follow at their own pace
-/// and learn how many records they were too slow to see. A reader never holds up a writer.
+/// A ring of the newest records. Any thread adds. Any number of readers follow at their own pace
+/// and learn how many records they missed. A reader never holds up a writer.
 ///
 /// Thread-safe, without locks; Add does not allocate and never waits. Each slot is a seqlock
 /// (Boehm, "Can seqlocks get along with programming language memory models?", 2012) whose sequence
-/// number also says which record it holds.
+/// number also identifies its record.
 class Recorder {
  public:
   /// Keeps the newest `capacity` records, rounded up to a power of two, 64 bytes each.
@@ -25,17 +25,17 @@ class Recorder {
   void Add(const StageRecord& record);
 
   struct ReadResult {
-    std::uint64_t next = 0;  ///< To be passed as `from` the next time.
+    std::uint64_t next = 0;  ///< Pass it as `from` the next time.
     std::uint64_t lost = 0;  ///< Records between `from` and `next` that were overwritten unread.
     std::size_t count = 0;   ///< Records written to `out`; 0 when there are none yet.
   };
 
   /// Copies records into `out`, oldest first, beginning with number `from` (0: the first one ever).
   ReadResult Read(std::uint64_t from, std::span<StageRecord> out) const;
-  /// The same of the newest ones, as many as `out` holds.
+  /// Reads the newest records, as many as `out` holds.
   ReadResult ReadNewest(std::span<StageRecord> out) const;
 
-  /// How many records have been added.
+  /// Number of records that have been added.
   std::uint64_t added() const { return next_.load(std::memory_order_relaxed); }
   std::size_t capacity() const { return mask_ + 1; }
 

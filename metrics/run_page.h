@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// What /run serves, as JSON: who this rank is, the hosts of the job if a launcher has told them,
-/// and every setting with where it came from. A token is not shown.
+/// The page /run, as JSON: this rank, the hosts of the job if a launcher has told them, and every
+/// setting with its source. A token is not shown.
 std::string RunPage(const Settings& settings, const RunInfo& info);
 
 }  // namespace weir

@@ -16,12 +16,12 @@ namespace {
 constexpr std::int64_t kMinPauseNs = 1'000'000'000;
 constexpr std::size_t kBufferBytes = 1 << 16;
 
-/// The file is replaced by renaming, which would turn a device into a file.
+/// Refuses a path that renaming would damage: it would turn a device into a file.
 std::string Replaceable(std::string path) {
   std::error_code unknown;
   const auto status = std::filesystem::status(path, unknown);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw InvalidArgument("cannot write " + path + ": it is there already and is not a file");
+    throw InvalidArgument("cannot write " + path + ": it exists already and is not a file");
   }
   return path;
 }
@@ -35,7 +35,7 @@ SnapshotFile::SnapshotFile(std::string path, std::string_view head, std::string 
 }
 
 SnapshotFile::~SnapshotFile() {
-  if (!whole_) return;  // The disk took half a text; what was published before stays.
+  if (!whole_) return;  // The disk took half a text; the published file stays as it is.
   try {
     Append(tail_);
     Flush();

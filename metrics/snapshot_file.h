@@ -8,17 +8,17 @@
 
 namespace weir {
 
-/// A text file that grows and that is whole whenever anybody opens it: it always ends with the
-/// closing text (say, the "]" of a JSON array).
+/// A growing text file that is complete whenever somebody opens it: it always ends with the closing
+/// text (say, the "]" of a JSON array).
 ///
-/// Writing in place cannot promise that, not even when one pwrite replaces the old end by the new
-/// text and a new end: Linux file systems copy page by page, and on most of them (ext4, tmpfs) a
-/// read takes no lock against a write, so a reader can meet the first half of it. Therefore what
-/// has the file's name is never written to. Text is appended to FILE.part; from time to time a copy
-/// of it with the closing text is renamed to FILE, which POSIX makes atomic: who opens the name
-/// gets the old file or the new one, and keeps it. Copies are made when the text has grown by a
-/// quarter, so that all of them together cost at most five times the writing; Finish renames
-/// FILE.part itself.
+/// Writing in place cannot promise that, not even when one pwrite replaces the old end by
+/// the new text and a new end. Linux file systems copy page by page, and on most of them
+/// (ext4, tmpfs) a read takes no lock against a write, so a reader can meet half of it.
+/// So the file itself is never written to. Text is appended to FILE.part. From time to
+/// time a copy of it with the closing text is renamed to FILE, which POSIX makes atomic:
+/// a reader gets the old file or the new one, and keeps it. A copy is made when the text
+/// has grown by a quarter, so all copies together cost at most five times the writing.
+/// Finish renames FILE.part itself.
 ///
 /// Not thread-safe.
 class SnapshotFile {
@@ -31,9 +31,9 @@ class SnapshotFile {
   SnapshotFile(const SnapshotFile&) = delete;
   SnapshotFile& operator=(const SnapshotFile&) = delete;
 
-  /// Throws InvalidArgument when the disk refuses the text; FILE stays as it was, for good.
+  /// Throws InvalidArgument when the disk refuses the text; FILE then never changes again.
   void Append(std::string_view text);
-  /// Publishes when it is worth a copy and a second has passed since the last one.
+  /// Publishes when a copy pays off and a second has passed since the last one.
   void PublishIfDue(std::int64_t now_ns);
   void Publish();
 
@@ -45,7 +45,7 @@ class SnapshotFile {
   const std::string tail_;
   const OutputFile file_;
   std::string buffer_;  // Appended and not written yet.
-  bool whole_ = true;   // FILE.part ends where a text ends.
+  bool whole_ = true;   // FILE.part ends at the end of a text.
   std::uint64_t written_ = 0;
   std::uint64_t published_ = 0;
   std::int64_t published_ns_ = 0;

@@ -5,7 +5,7 @@
 namespace weir {
 namespace {
 
-// A program that never ends a step must not fill the memory; far more than one step has.
+// Bounds the memory of a program that never ends a step; one step has far fewer.
 constexpr std::size_t kMostExchanges = 1 << 16;
 
 }  // namespace
@@ -35,7 +35,7 @@ std::optional<StepSummary> StepSummaries::Add(const StageRecord& record) {
 }
 
 std::int64_t StepSummaries::StartOf(const StageRecord& step) {
-  // Another optimizer's step of the same number follows, too.
+  // A step of the same number, another optimizer's, also follows.
   const bool follows =
       (step.step == last_step_ || step.step == last_step_ + 1) && last_end_ns_ != 0;
   last_step_ = step.step;

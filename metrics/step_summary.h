@@ -10,19 +10,19 @@
 
 namespace weir {
 
-/// What there is to say of one optimizer step on one rank.
+/// Summary of one optimizer step on one rank.
 struct StepSummary {
   std::int64_t step = -1;
-  /// When the step before ended, so that what lies between them counts; of the first step, and
-  /// behind a gap in the numbers, begin_ns. CLOCK_MONOTONIC.
+  /// End of the step before, so that the time between them counts. begin_ns for the first step and
+  /// after a gap in the numbers. CLOCK_MONOTONIC.
   std::int64_t start_ns = 0;
   std::int64_t begin_ns = 0;  ///< BeginStep.
   std::int64_t end_ns = 0;    ///< End of WaitStep.
   Exposed exposed;
-  std::int64_t exchange_ns = 0;     ///< In which something of it was exchanged, hidden or not.
-  std::uint64_t payload_bytes = 0;  ///< What this rank put into the step's exchanges.
-  std::uint64_t dense_bytes = 0;    ///< What that would have been uncompressed.
-  float target_density = 1.0f;      ///< What the schedule asked for.
+  std::int64_t exchange_ns = 0;     ///< Time with an exchange of it under way, hidden or not.
+  std::uint64_t payload_bytes = 0;  ///< Bytes that this rank put into the step's exchanges.
+  std::uint64_t dense_bytes = 0;    ///< The same bytes uncompressed.
+  float target_density = 1.0f;      ///< Density that the schedule asked for.
 };
 
 /// Finds the summaries of a rank's steps in its records. Not thread-safe.
@@ -30,7 +30,7 @@ class StepSummaries {
  public:
   explicit StepSummaries(const BucketNames& names) : names_(names) {}
 
-  /// The summary of a step whose record this is. Its buckets' records came before.
+  /// Returns the summary if the record is a step's. Its buckets' records come before.
   std::optional<StepSummary> Add(const StageRecord& record);
 
  private:
@@ -40,7 +40,7 @@ class StepSummaries {
   const BucketNames& names_;
   ExposedTime exposed_time_;
   std::vector<Interval> exchanges_;  // Since the last step's end.
-  // Of exchanges since the last step's end.
+  // Sums over exchanges since the last step's end.
   std::uint64_t payload_bytes_ = 0;
   std::uint64_t dense_bytes_ = 0;
   std::int64_t last_step_ = -1;

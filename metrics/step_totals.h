@@ -5,8 +5,8 @@
 
 namespace weir {
 
-/// Adds a step to what a rank's steps have taken. What does not come from steps (sent_bytes,
-/// samples, lost_records, stalled) stays as it is.
+/// Adds a step to a rank's totals. Leaves totals that do not come from steps as they are
+/// (sent_bytes, samples, lost_records, stalled).
 void AddStep(const StepSummary& step, RankTotals& totals);
 
 }  // namespace weir

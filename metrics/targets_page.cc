@@ -8,11 +8,11 @@
 namespace weir {
 namespace {
 
-/// The job's hosts, as a reader on this host reaches them.
+/// Returns the job's hosts, as a reader on this host reaches them.
 std::vector<HostRanks> Reachable(const Settings& settings, const RunInfo& info) {
   std::vector<HostRanks> hosts = ParseHostList(info.hosts);
   if (hosts.empty() && info.size == 1) hosts.push_back({info.host, 1});
-  // On one host it is the address that is listened to: its name may mean another one.
+  // On one host the address is the one listened to, because its name may mean another one.
   const std::string& address = settings.metrics_address;
   if (hosts.size() == 1 && address != "0.0.0.0" && address != "[::]") hosts[0].host = address;
   return hosts;
@@ -37,7 +37,7 @@ std::string TargetsPage(const std::vector<Target>& targets) {
   nlohmann::ordered_json page = nlohmann::ordered_json::array();
   for (const Target& target : targets) {
     nlohmann::ordered_json labels = {{"rank", std::to_string(target.rank)}, {"host", target.host}};
-    if (target.tls) labels["__scheme__"] = "https";  // Prometheus's own label for it.
+    if (target.tls) labels["__scheme__"] = "https";  // Prometheus's own label for the scheme.
     page.push_back({{"targets", {target.address}}, {"labels", std::move(labels)}});
   }
   return JsonText(page, 2) + "\n";

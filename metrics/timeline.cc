@@ -14,7 +14,7 @@
 namespace weir {
 namespace {
 
-// Track 0 is the rank's; bucket b has the tracks 2b + 1 and, for its negotiation, 2b + 2.
+// Track 0 is the rank's; bucket b has track 2b + 1 and, for its negotiation, track 2b + 2.
 constexpr std::uint64_t kRankTrack = 0;
 
 std::uint64_t NumberOf(std::uint32_t bucket, Stage stage) {
@@ -46,14 +46,14 @@ std::string EventName(Stage stage, const RouteInfo& route) {
     case Stage::kRound:
     case Stage::kGradient:
     case Stage::kResidual:
-      break;  // Not of a bucket.
+      break;  // Not a bucket's.
   }
   return "";
 }
 
 std::string Number(float value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
 
-/// Microseconds with the nanoseconds as decimals, in whole numbers: several times faster than %.3f.
+/// Writes microseconds with three decimals, in whole numbers: several times faster than %.3f.
 std::string Microseconds(std::int64_t ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
 
 std::string Metadata(const char* what, int pid, std::uint64_t track, const std::string& name) {

@@ -14,10 +14,10 @@ namespace weir {
 
 /// Writes records as a Chrome trace (a JSON array of events) with Horovod's names, for Perfetto or
 /// chrome://tracing. Every bucket has a track, and a second one for its negotiation, which runs
-/// beside packing and compressing; a bucket is in flight at most once at a time, so no two events
+/// beside packing and compressing. A bucket is in flight at most once at a time, so no two events
 /// of a track overlap. The file is valid JSON whenever it is opened (SnapshotFile). Times are
 /// microseconds of CLOCK_MONOTONIC, so the ranks of a host share one axis; the process's metadata
-/// says what the wall clock showed at time 0.
+/// tells the wall clock's time at 0.
 ///
 /// Not thread-safe: written by the thread that reads the records, never by one that trains.
 class Timeline {
@@ -28,7 +28,7 @@ class Timeline {
 
   /// Throws InvalidArgument when the disk refuses the event.
   void Add(const StageRecord& record);
-  /// To be called after a batch of records.
+  /// Publishes the file if it is due. Call it after a batch of records.
   void Flush(std::int64_t now_ns) { file_.PublishIfDue(now_ns); }
 
  private:

@@ -16,14 +16,14 @@
 
 namespace weir {
 
-/// Follows a rank's records on a thread of its own ("weir-totals"), four times a second, and hands
-/// what its steps have taken and sent to whoever sums the job up (RankTotals, as a text): once a
-/// second while there are new steps, and in the end. Thread-safe. Recorder, names and gauges must
-/// outlive it.
+/// Follows a rank's records on a thread of its own ("weir-totals"), four times a
+/// second, and reports the totals of its steps (RankTotals, as text): once a
+/// second while there are new steps, and at the end. Thread-safe. Recorder,
+/// names and gauges must outlive it.
 class TotalsReporter {
  public:
-  /// `send` is called by one thread at a time, and may wait. `batch_size`: samples of a step; 0:
-  /// not known.
+  /// One thread at a time calls `send`, which may wait. `batch_size`:
+  /// samples of a step; 0: not known.
   TotalsReporter(const Recorder& recorder, const BucketNames& names, const EngineGauges& gauges,
                  std::function<void(const std::string&)> send, int batch_size = 0);
   /// Reports for the last time.
@@ -31,7 +31,7 @@ class TotalsReporter {
   TotalsReporter(const TotalsReporter&) = delete;
   TotalsReporter& operator=(const TotalsReporter&) = delete;
 
-  /// Reads what there is, and sends it where it is news.
+  /// Reads the new records, and sends the totals if they changed.
   void Report();
 
  private:
@@ -44,9 +44,9 @@ class TotalsReporter {
   const std::function<void(const std::string&)> send_;
   const std::uint64_t batch_size_;
 
-  std::mutex mutex_;  // Guards what follows.
+  std::mutex mutex_;  // Guards all members below.
   StepSummaries steps_;
-  RankTotals totals_;  ///< Of steps alone.
+  RankTotals totals_;  ///< From steps alone.
   std::vector<StageRecord> batch_;
   std::uint64_t next_ = 0;
   std::uint64_t lost_ = 0;

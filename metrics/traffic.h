@@ -5,8 +5,8 @@
 
 namespace weir {
 
-/// What the bytes of the network are for: values of the label `op`. What exchanges are called is
-/// RouteInfo::op.
+/// Use of the network's bytes: values of the label `op`. Names of
+/// exchanges are in RouteInfo::op.
 enum class TrafficOp : std::uint8_t {
   kAllreduce,
   kAllgather,
@@ -17,14 +17,14 @@ enum class TrafficOp : std::uint8_t {
   kBarrier,
   kPushPull,
   kNegotiation,  ///< Agreeing on exchanges, and comparing clocks at the start.
-  kServing,      ///< Adding up for other ranks, and telling servers what there is.
+  kServing,      ///< Adding up for other ranks, and registering with servers.
   kOther,
 };
 inline constexpr int kTrafficOpCount = 11;
 
 /// "allreduce", ..., "negotiation", "serving", "other".
 const char* Name(TrafficOp op);
-/// kOther for a name that no operation has.
+/// Returns kOther for a name that is not an operation's.
 TrafficOp TrafficOpOf(std::string_view name);
 
 }  // namespace weir

@@ -38,8 +38,8 @@ class GatherToRoot final : public Collective {
   std::span<const std::byte> message_;
   std::unique_ptr<std::byte[]> scratch_;
   std::vector<std::span<const std::byte>> messages_;
-  Pending send_;                   ///< Of ranks other than 0.
-  std::vector<Pending> receives_;  ///< Of rank 0: from rank 1, 2, ...
+  Pending send_;                   ///< Used on ranks other than 0.
+  std::vector<Pending> receives_;  ///< Used on rank 0: from rank 1, 2, ...
 };
 
 }  // namespace weir

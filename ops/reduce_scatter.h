@@ -46,8 +46,8 @@ class ReduceScatter final : public Collective {
   bool Poll() override;
   void Cancel() override;
 
-  /// The two halves of Poll, for who has something to do after each chunk: reduces the next one if
-  /// it has come and says whether; and moves what is sent, true when the run is over.
+  /// The two halves of Poll, for callers with work after each chunk. This one reduces the next
+  /// chunk if it has come, and returns if it did; the other moves messages, true once it is done.
   bool ReduceNext();
   bool PollSends();
 

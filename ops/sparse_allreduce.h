@@ -19,8 +19,8 @@ class SparseAllreduce final : public Collective {
         self_(static_cast<std::size_t>(transport.rank())),
         gather_(transport, grid) {}
 
-  /// Indices and values are gathered as GroupedAllgather::Bind says, `bytes` being of the indices,
-  /// then of the values. The reduction, a sum or an average, is done on the values, here already.
+  /// Indices and values are gathered as in GroupedAllgather::Bind; `bytes` has the lengths of the
+  /// indices, then of the values. Applies the reduction, a sum or an average, to the values here.
   void Bind(const GatheredArray& indices, const GatheredArray& values,
             std::span<const std::size_t> bytes, DType dtype, const Reduction& reduction);
 

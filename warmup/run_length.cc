@@ -12,10 +12,10 @@ constexpr double kFewSends = 3.0;
 constexpr double kLowest = 0.001;
 constexpr double kHighest = 0.25;
 
-/// Nothing where an entry is sent often enough. Masking drops most of the momentum of what is sent
-/// often: one of three models was farther behind at 1 % than at 0.1 %
-/// (docs/benchmarks/train-quality.md), and close to dense without it.
-/// `was`: "is" or "was"; `advice`: of the density.
+/// Returns nothing where an entry is sent often enough. Masking drops most of the momentum of
+/// entries that are sent often: one of three models was farther behind at 1 % than at 0.1 %
+/// (docs/benchmarks/train-quality.md), and close to dense without masking. `was`: "is" or
+/// "was"; `advice`: about the density.
 std::string Warning(const std::string& owner, std::int64_t steps, double density, const char* was,
                     const std::string& advice) {
   const double sends = static_cast<double>(steps) * density;

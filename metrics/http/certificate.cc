@@ -29,9 +29,9 @@ gnutls_datum_t DatumOf(const std::string& text) {
 
 HttpCertificate::HttpCertificate(const std::string& certificate, const std::string& key) {
   const std::string no_certificate =
-      "WEIR_METRICS_CERTIFICATE=" + certificate + " is no certificate in PEM that can be read";
+      "WEIR_METRICS_CERTIFICATE=" + certificate + " is not a readable certificate in PEM";
   const std::string no_key = "WEIR_METRICS_KEY=" + key +
-                             " is no key in PEM, without a passphrase, that can be read and fits "
+                             " is not a readable key in PEM, without a passphrase, that fits "
                              "WEIR_METRICS_CERTIFICATE=" +
                              certificate;
   chain_ = TextOf(certificate, no_certificate);
@@ -41,7 +41,7 @@ HttpCertificate::HttpCertificate(const std::string& certificate, const std::stri
   const std::unique_ptr<gnutls_certificate_credentials_st,
                         decltype(&gnutls_certificate_free_credentials)>
       credentials(made, gnutls_certificate_free_credentials);
-  // libmicrohttpd would say neither which of them is wrong nor why.
+  // libmicrohttpd would not say which of them is wrong, nor why.
   const gnutls_datum_t chain_datum = DatumOf(chain_);
   const gnutls_datum_t key_datum = DatumOf(key_);
   Require(gnutls_certificate_set_x509_trust_mem(made, &chain_datum, GNUTLS_X509_FMT_PEM),

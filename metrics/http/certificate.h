@@ -4,10 +4,10 @@
 
 namespace weir {
 
-/// A certificate with its chain and its key, as text in PEM, which GnuTLS has found to be a pair.
+/// A certificate with its chain and its key, as PEM text that GnuTLS accepted as a pair.
 class HttpCertificate {
  public:
-  /// Reads two files. Throws InvalidArgument that names the one that is wrong.
+  /// Reads two files. Throws InvalidArgument that names the wrong one.
   HttpCertificate(const std::string& certificate, const std::string& key);
 
   const std::string& chain() const { return chain_; }

@@ -14,10 +14,10 @@
 namespace weir {
 namespace {
 
-constexpr unsigned kHeadBytes = 16384;     // Of a connection: its head, and that of the answer.
-constexpr std::size_t kRoomBytes = 32768;  // Of an answer, how much goes out at a time.
+constexpr unsigned kHeadBytes = 16384;     // Per connection: its head, and the answer's.
+constexpr std::size_t kRoomBytes = 32768;  // Part of an answer that is sent at a time.
 constexpr unsigned kIdleSeconds = 10;      // Without a byte, in either direction.
-constexpr int kLookMs = 500;               // How late a late request is noticed.
+constexpr int kLookMs = 500;               // Longest delay in noticing a late request.
 constexpr unsigned kMostLeaving = 128;     // Beside kMostReaders, until the next Run.
 
 std::vector<MHD_OptionItem> TlsOptions(const std::optional<HttpCertificate>& certificate) {
@@ -94,7 +94,7 @@ bool HttpDaemon::Accept(const UniqueFd& listener) {
   socklen_t size = sizeof address;
   auto* const its = reinterpret_cast<sockaddr*>(&address);
   const int fd = accept4(listener.get(), its, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-  // The daemon owns it now, and closes it if it cannot take it.
+  // The daemon owns it now, and closes it if it cannot use it.
   if (fd >= 0) MHD_add_connection(daemon_, fd, its, size);
   return fd >= 0;
 }
@@ -114,13 +114,13 @@ void HttpDaemon::OnConnection(void* self, MHD_Connection* connection, void** rea
   }
 }
 
-/// What OnRequest gets is decoded and cut into pieces.
+/// Saves the raw target, because OnRequest gets it decoded and cut into pieces.
 void* HttpDaemon::OnTarget(void* /*self*/, const char* target, MHD_Connection* connection) {
   ReaderOf(connection).target = target;
   return nullptr;
 }
 
-/// Called when the head has come, and once more when the connection has been resumed.
+/// Called when the head has arrived, and once more when the connection has been resumed.
 MHD_Result HttpDaemon::OnRequest(void* self, MHD_Connection* connection, const char* /*path*/,
                                  const char* method, const char* /*version*/, const char* /*body*/,
                                  std::size_t* /*body_bytes*/, void** /*unused*/) {
@@ -146,7 +146,7 @@ MHD_Result HttpDaemon::Look(HttpReader& reader, const char* method) {
     reader.response = std::move(*response);
     return Send(reader);
   }
-  // Nobody but the worker touches it until it is resumed: a suspended connection is not closed.
+  // Only the worker touches it until it is resumed: a suspended connection is not closed.
   reader.state = HttpReader::State::kAnswering;
   MHD_suspend_connection(reader.connection);
   workers_->Push([this, &reader, question = std::get<HttpPages::Question>(std::move(next))] {
@@ -171,7 +171,7 @@ MHD_Result HttpDaemon::Send(HttpReader& reader) {
   return result;
 }
 
-/// What went before has gone out.
+/// Everything before `position` has been sent.
 ssize_t HttpDaemon::OnRoom(void* its, std::uint64_t position, char* room, std::size_t bytes) {
   HttpReader& reader = *static_cast<HttpReader*>(its);
   reader.taken_bytes = position;

@@ -16,12 +16,12 @@
 
 namespace weir {
 
-/// Speaks HTTP with all readers, by GNU libmicrohttpd, on the thread that calls Run; the pages are
-/// asked on threads of their own. Who listens and waits is another's business. Not thread-safe; the
-/// destructor has to follow the last call.
+/// Speaks HTTP with all readers, by GNU libmicrohttpd, on the thread that calls Run; pages
+/// are made on threads of their own. The caller listens and waits. Not thread-safe; the
+/// destructor must follow the last call.
 class HttpDaemon {
  public:
-  /// `wake` is called, on any thread, when an answer has been made. Throws InvalidArgument when the
+  /// Calls `wake`, on any thread, when an answer has been made. Throws InvalidArgument when the
   /// process is out of descriptors.
   HttpDaemon(HttpPages pages, const std::optional<HttpCertificate>& certificate,
              std::function<void()> wake);
@@ -32,14 +32,14 @@ class HttpDaemon {
 
   /// Becomes readable when Run has something to do.
   int fd() const;
-  /// After so many milliseconds it has, too; -1: never.
+  /// Milliseconds after which Run has something to do anyway; -1: never.
   int TimeoutMs() const;
-  /// Does what can be done without waiting.
+  /// Does all work that needs no waiting.
   void Run();
-  /// Accepts a connection, if one waits. False, with errno: there is none, or no descriptor for it.
+  /// Accepts a waiting connection. False, with errno: there is none, or no descriptor for it.
   bool Accept(const UniqueFd& listener);
-  /// Closes the connection that has been idle for longest, at the next Run. False when all are
-  /// being worked for.
+  /// Closes the connection that has been idle longest, at the next Run.
+  /// False when all are being answered.
   bool GiveUpIdlest() { return readers_.GiveUpIdlest(); }
 
  private:

@@ -21,11 +21,11 @@ using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
 [[noreturn]] void ThrowNoAddress(const std::string& address) {
   throw InvalidArgument("cannot listen on '" + address +
-                        "', which is no address; give one of this host, or 0.0.0.0 for all "
+                        "', which is not an address; give one of this host, or 0.0.0.0 for all "
                         "(WEIR_METRICS_ADDRESS)");
 }
 
-/// "[::1]" is how an address of IPv6 is written before a port.
+/// Removes brackets: an IPv6 address before a port is written "[::1]".
 std::string WithoutBrackets(const std::string& address) {
   const bool bracketed = address.size() > 2 && address.front() == '[' && address.back() == ']';
   return bracketed ? address.substr(1, address.size() - 2) : address;
@@ -55,9 +55,9 @@ UniqueFd HttpListener(const std::string& address, int port) {
   for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
     UniqueFd socket(::socket(one->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const int on = 1;
-    // What the last job's connections leave behind for a minute is no other program.
+    // Remains of the last job's connections, which last a minute, are not another program.
     setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    // What a reader does not take is to wait where it is counted, not in the system.
+    // Unread data must wait where it is counted, not in the system.
     setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBytes, sizeof kSendBytes);
     if (socket && bind(socket.get(), one->ai_addr, one->ai_addrlen) == 0 &&
         listen(socket.get(), SOMAXCONN) == 0) {

@@ -6,11 +6,11 @@
 
 namespace weir {
 
-/// A socket that listens, without blocking, on an address of this host, by number or name; port 0
-/// is any free one. Throws InvalidArgument that names both when that cannot be.
+/// Returns a non-blocking socket that listens on an address of this host, by number or name; port 0
+/// is any free one. Throws InvalidArgument that names both when that is impossible.
 UniqueFd HttpListener(const std::string& address, int port);
 
-/// The port that a socket is bound to.
+/// Returns the port that a socket is bound to.
 int BoundPort(const UniqueFd& socket);
 
 }  // namespace weir

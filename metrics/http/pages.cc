@@ -31,7 +31,7 @@ std::variant<HttpPages::Question, HttpResponse> HttpPages::Look(
   }
   if (!token_.empty() && !SameSecret(authorization, "Bearer " + token_)) {
     return HttpResponse{.status = 401,
-                        .body = "this endpoint wants the header \"Authorization: Bearer TOKEN\"\n"};
+                        .body = "this endpoint needs the header \"Authorization: Bearer TOKEN\"\n"};
   }
   const std::size_t question = std::min(target.find('?'), target.size());
   const auto handler = handlers_.find(std::string(target.substr(0, question)));

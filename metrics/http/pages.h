@@ -9,22 +9,22 @@
 
 namespace weir {
 
-/// What a server has to say, by path, and to whom. Thread-safe.
+/// A server's pages, by path, and the readers allowed to see them. Thread-safe.
 class HttpPages {
  public:
   HttpPages(std::string token, std::map<std::string, HttpServer::Handler> handlers);
 
-  /// A request that somebody has to work for.
+  /// A request that needs work.
   struct Question {
     const HttpServer::Handler* handler;
     std::string query;
   };
-  /// What follows from a request: the answer where that is known at once. `target`: path and query,
+  /// Decides about a request: returns the answer if it is known at once. `target`: path and query,
   /// not decoded; `authorization`: the header, or empty.
   std::variant<Question, HttpResponse> Look(std::string_view method, std::string_view target,
                                             std::string_view authorization) const;
 
-  /// Calls the handler; what it throws becomes a status.
+  /// Calls the handler; turns its exception into a status.
   static HttpResponse Answer(const Question& question);
 
  private:

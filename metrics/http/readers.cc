@@ -49,7 +49,7 @@ void HttpReaders::BoundUnread(const HttpReader* but) {
     }
     return bytes;
   };
-  // Whoever has not been answered takes none of it.
+  // Readers without an answer take none of it.
   while (unread() > HttpServer::kMostUnreadBytes && GiveUpIdlestThat(State::kTaking, but)) {
   }
 }

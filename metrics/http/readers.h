@@ -9,26 +9,26 @@
 
 namespace weir {
 
-/// All connections of a server, and which of them go when there are too many or one takes too long:
-/// libmicrohttpd would stop accepting instead. Not thread-safe: all calls are those of the thread
-/// that runs the daemon.
+/// All connections of a server. Closes some when there are too many or one takes too
+/// long; libmicrohttpd would stop accepting instead. Not thread-safe: only the thread
+/// that runs the daemon calls it.
 class HttpReaders {
  public:
-  /// May give up another one, or this one, when there are kMostReaders.
+  /// Adds a reader. May give up another one, or this one, when there are kMostReaders.
   HttpReader* Add(MHD_Connection* connection, std::int64_t now_ns);
-  /// The connection is closed.
+  /// Called when the connection is closed.
   void Remove(const HttpReader* reader);
   bool empty() const { return readers_.empty(); }
 
-  /// Gives up those whose request has not come in time, however busily they send it.
+  /// Gives up readers whose request is not complete in time, however busily they send it.
   void GiveUpLate(std::int64_t now_ns);
-  /// Gives up others than `but` that take an answer, until what is not read fits into
-  /// kMostUnreadBytes.
+  /// Gives up readers that take an answer, except `but`, until unread
+  /// answers fit into kMostUnreadBytes.
   void BoundUnread(const HttpReader* but);
-  /// Gives up the one that has been idle for longest: of those that have not asked for anything, if
-  /// there are any. False when all others are being worked for.
+  /// Gives up the reader that has been idle longest; prefers readers that have not asked for
+  /// anything. False when all others are being answered.
   bool GiveUpIdlest(const HttpReader* but = nullptr);
-  /// A daemon must not be stopped while a connection is suspended.
+  /// Resumes all: the daemon must not be stopped while a connection is suspended.
   void ResumeAll();
 
  private:

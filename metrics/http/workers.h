@@ -10,7 +10,7 @@
 namespace weir {
 
 /// Eight threads ("weir-http-work") that make answers: twice those that may wait for news
-/// (LongPoll). What has not begun when it is destroyed is left undone. Thread-safe.
+/// (LongPoll). Work that has not begun is dropped on destruction. Thread-safe.
 class HttpWorkers {
  public:
   HttpWorkers();

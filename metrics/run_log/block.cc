@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t kAlignment =
     8;  // Of heads, bodies and columns, so that a reader may map them.
 
-/// Goes on from `crc`, that of what was before.
+/// Continues `crc`, the checksum of the bytes before.
 std::uint32_t Crc32(std::span<const std::byte> bytes, std::uint32_t crc = 0) {
-  if (bytes.empty()) return crc;  // zlib takes no address at all for a wish to begin anew.
+  if (bytes.empty()) return crc;  // For zlib a null address would mean to start anew.
   return static_cast<std::uint32_t>(
       crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }

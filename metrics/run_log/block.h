@@ -9,23 +9,23 @@
 
 namespace weir {
 
-/// A block of a run log (docs/reference/run-log.md): a head of JSON, which says what is in it, and
-/// the columns of a table, or a text. A block can be read without those before it, so a log may
+/// A block of a run log (docs/reference/run-log.md): a head of JSON, which describes the content,
+/// and the columns of a table, or a text. A block can be read without those before it, so a log may
 /// lose its end, or be joined with another.
 class RunLogBlock {
  public:
   static constexpr std::size_t kPrefixBytes = 32;
   static constexpr std::uint32_t kVersion = 1;
 
-  /// `kind`: "steps", "stages", ...; `rank`: whose it is.
+  /// `kind`: "steps", "stages", ...; `rank`: the rank it is about.
   RunLogBlock(const char* kind, int rank);
 
-  /// Says more in the head.
+  /// Adds an entry to the head.
   RunLogBlock& Note(const char* key, nlohmann::ordered_json value);
   /// Adds a column: `value(row)` of every row. All columns of a block have the same rows.
   template <typename Rows, typename Value>
   RunLogBlock& Column(const char* name, const Rows& rows, Value value);
-  /// In place of columns.
+  /// Sets a text in place of columns.
   RunLogBlock& Text(const std::string& text);
 
   std::string Bytes() const;
@@ -40,7 +40,7 @@ class RunLogBlock {
   std::string body_;
 };
 
-/// As NumPy spells it, little-endian.
+/// NumPy's name of the type, little-endian.
 template <typename T>
 constexpr const char* RunLogBlock::TypeName() {
   if constexpr (std::is_same_v<T, std::int64_t>) return "<i8";

@@ -13,9 +13,9 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kRest{300};   // Of a follower, between two requests: more than any takes.
+constexpr milliseconds kRest{300};   // Longest pause of a follower between two requests.
 constexpr milliseconds kMost{2000};  // For the ends of slow networks.
-// Who has not asked for so long does not follow.
+// A reader that has not asked for so long is not a follower.
 constexpr milliseconds kLongAgo = LongPoll::kLongest + milliseconds(2000);
 
 }  // namespace

@@ -16,9 +16,9 @@ constexpr std::size_t kDetailOfJob = 256 * kMebi;
 constexpr std::size_t kLeastDetail = 4 * kMebi;
 constexpr std::size_t kMostDetail = 64 * kMebi;
 
-/// A file that is not there yet: readers may have mapped that of an earlier job, and keep it.
+/// Makes the path free: readers may have mapped an earlier job's file, and keep it.
 std::string Vacated(std::string path) {
-  std::error_code ignored;  // Whatever is wrong, opening it says so.
+  std::error_code ignored;  // Opening the file will report any error.
   if (std::filesystem::symlink_status(path, ignored).type() ==
       std::filesystem::file_type::regular) {
     std::filesystem::remove(path, ignored);

@@ -9,13 +9,13 @@
 
 namespace weir {
 
-/// A rank's run log as a file (docs/reference/run-log.md). What Flush wrote outlives the process,
-/// however it ends. Not thread-safe.
+/// A rank's run log as a file (docs/reference/run-log.md). Data that Flush wrote outlives the
+/// process, however it ends. Not thread-safe.
 class RunLog {
  public:
-  /// Of detail, before half as many steps of it are kept (LogBlocks::Options). A log grows with the
-  /// logarithm of the steps but for 70 bytes a step; and since who looks at a job wants the logs of
-  /// all its ranks, those together are bounded: a large job's ranks have less each.
+  /// Bytes of detail after which half as many steps of it are kept (LogBlocks::Options). A log
+  /// grows with the logarithm of the steps, plus 70 bytes per step. Readers want the logs of all
+  /// ranks of a job, so their total is bounded: a large job's ranks have less each.
   static std::size_t DetailBytes(int ranks);
 
   /// Creates the rank's file (RankPath). `run_page` and `names` as in LogBlocks. Throws
@@ -32,8 +32,8 @@ class RunLog {
   void AddEnd(std::int64_t time_ns, const std::string& failure) {
     blocks_.AddEnd(time_ns, failure);
   }
-  /// Writes what was added when a second has passed since the last time; `everything`: now. Throws
-  /// InvalidArgument when the disk refuses; the log ends with what it had before.
+  /// Writes everything added when a second has passed since the last time; `everything`: now.
+  /// Throws InvalidArgument when the disk refuses; the log then ends with what it had before.
   void Flush(std::int64_t now_ns, bool everything = false);
 
  private:

@@ -95,7 +95,7 @@ TEST_F(HttpTls, FilesThatAreNoPairAreRefusedByName) {
   };
   EXPECT_THAT(start(folder_ / "none.pem", key_),
               ThrowsMessage<InvalidArgument>(HasSubstr(
-                  "WEIR_METRICS_CERTIFICATE=" + (folder_ / "none.pem") + " is no certificate")));
+                  "WEIR_METRICS_CERTIFICATE=" + (folder_ / "none.pem") + " is not a readable")));
   EXPECT_THAT(start(certificate_, certificate_),
               ThrowsMessage<InvalidArgument>(HasSubstr("WEIR_METRICS_KEY=" + certificate_)));
   const std::string other = folder_ / "other.pem";

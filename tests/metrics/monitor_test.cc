@@ -287,7 +287,7 @@ TEST_F(MonitorTest, ATimelineReplacesNothingButFiles) {
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_THAT([&] { monitor->StartTimeline(pipe, false); },
-              testing::ThrowsMessage<InvalidArgument>(HasSubstr(pipe + ": it is there already")));
+              testing::ThrowsMessage<InvalidArgument>(HasSubstr(pipe + ": it exists already")));
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 

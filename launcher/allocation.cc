@@ -14,7 +14,7 @@
 namespace weir::launcher {
 namespace {
 
-/// More than an int holds count as its largest: a job has fewer ranks.
+/// A count beyond an int becomes its largest: a job has fewer ranks.
 int Slots(const std::vector<Host>& hosts) {
   const std::int64_t slots =
       std::accumulate(hosts.begin(), hosts.end(), std::int64_t{0},

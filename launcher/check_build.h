@@ -4,7 +4,7 @@
 
 namespace weir::launcher {
 
-/// What `weirrun --check-build` prints, in horovodrun's form.
+/// Output of `weirrun --check-build`, in horovodrun's form.
 std::string CheckBuild();
 
 }  // namespace weir::launcher

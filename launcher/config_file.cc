@@ -32,7 +32,7 @@ std::string Where(const std::string& path, const YAML::Node& node) {
   return path + ":" + std::to_string(node.Mark().line + 1);
 }
 
-/// Of a document, nothing but where it begins.
+/// Finds only the beginning of a document.
 class DocumentStart : public YAML::EventHandler {
  public:
   const YAML::Mark& mark() const { return mark_; }
@@ -54,8 +54,8 @@ class DocumentStart : public YAML::EventHandler {
   YAML::Mark mark_;
 };
 
-/// Throws InvalidArgument unless the text is one document, or none. yaml-cpp itself leaves what it
-/// cannot read after a document to the next one, and would make empty ones of that without end.
+/// Throws InvalidArgument unless the text is one document, or none. yaml-cpp itself leaves
+/// unreadable text after a document to the next one, and would make endless empty documents of it.
 void CheckIsOneDocument(const std::string& path, const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -78,12 +78,12 @@ bool ReadBoolean(const std::string& where, const YAML::Node& value) {
 }
 
 struct Entry {
-  std::string name;   ///< Of the key, with "-" for "_": Horovod's files have either.
+  std::string name;   ///< The key's, with "-" for "_": Horovod's files have either.
   std::string where;  ///< "file:3"
   YAML::Node value;
 };
 
-/// The entries of a section, or of the whole file; none when there is nothing in it.
+/// Returns the entries of a section, or of the whole file; none when it is empty.
 std::vector<Entry> Entries(const std::string& path, const std::string& what,
                            const YAML::Node& node) {
   if (node.IsNull()) return {};
@@ -102,14 +102,14 @@ std::vector<Entry> Entries(const std::string& path, const std::string& what,
     std::ranges::replace(name, '_', '-');
     if (!seen.insert(name).second) {
       throw InvalidArgument(Where(path, entry.first) + ": '" + name +
-                            "' is here a second time; give it once");
+                            "' appears a second time; give it once");
     }
     entries.push_back({name, Where(path, entry.first), entry.second});
   }
   return entries;
 }
 
-/// Of an option that sets nothing here; whether it is one.
+/// Reads an option that sets nothing here; returns whether it is one.
 bool ReadHorovodsEntry(const std::string& where, const std::string& flag, const YAML::Node& value,
                        ConfigFile& config) {
   const std::string why = WhyRefused(flag);
@@ -124,7 +124,7 @@ bool ReadHorovodsEntry(const std::string& where, const std::string& flag, const 
   return true;
 }
 
-/// What says no may stay in a file; its parameters then ask for nothing.
+/// An autotune that says no may stay in a file; its parameters then ask for nothing.
 void ReadAutotune(const std::string& path, const YAML::Node& section) {
   const std::vector<std::string> parameters = {"log-file", "warmup-samples", "steps-per-sample",
                                                "bayes-opt-max-samples", "gaussian-process-noise"};
@@ -140,7 +140,7 @@ void ReadAutotune(const std::string& path, const YAML::Node& section) {
   }
 }
 
-/// How the ranks meet: Horovod's --mpi, --gloo or --jsrun.
+/// Reads how the ranks meet: Horovod's --mpi, --gloo or --jsrun.
 void ReadController(const Entry& entry, ConfigFile& config) {
   const std::vector<std::string> known = {"mpi", "gloo", "jsrun"};
   const std::string text = entry.value.IsScalar() ? entry.value.Scalar() : "a list or section";

@@ -9,7 +9,7 @@ namespace weir::launcher {
 /// A config file in Horovod's YAML layout: sections params, timeline, stall-check, logging, metrics
 /// (Weir's own), library-options, which sets nothing here, and autotune, which may say no.
 struct ConfigFile {
-  std::map<std::string, std::string> environment{};  ///< WEIR_* variables that it asks for.
+  std::map<std::string, std::string> environment{};  ///< WEIR_* variables that it sets.
   std::map<std::string, std::string> origins{};      ///< "FILE:LINE" that set a variable.
   bool verbose = false;
   std::vector<std::string> notices{};

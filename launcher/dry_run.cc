@@ -9,7 +9,7 @@
 namespace weir::launcher {
 namespace {
 
-/// "ranks 0-1 on a" for each host that has ranks.
+/// Writes "ranks 0-1 on a" for each host that has ranks.
 std::string Places(const Options& options) {
   std::string text;
   int first = 0;

@@ -4,8 +4,8 @@
 
 namespace weir::launcher {
 
-/// Raises this process's limit on open files to the hard one for as long as it lives: weirrun holds
-/// two connections a rank, where the usual soft limit is 1024. Not thread-safe.
+/// Raises this process's limit on open files to the hard one for the life of this object: weirrun
+/// holds two connections per rank, where the usual soft limit is 1024. Not thread-safe.
 class FileLimit {
  public:
   FileLimit();
@@ -14,8 +14,8 @@ class FileLimit {
   ~FileLimit() { RestoreUsers(); }
 
   void Raise() const;
-  /// What a started process inherits should be the user's: programs that use select() break with
-  /// more than 1024 files, and a user may have lowered the limit on purpose.
+  /// Restores the user's limit, for a started process to inherit. Programs that use select() break
+  /// with more than 1024 files, and a user may have lowered the limit on purpose.
   void RestoreUsers() const;
 
  private:

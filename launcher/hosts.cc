@@ -24,7 +24,7 @@ int ParseSlots(const std::string& text, const std::string& where) {
   return *slots;
 }
 
-/// The name goes on to ssh and to Hydra, where a dash would make it an option.
+/// The name is passed to ssh and Hydra, where a leading dash would make it an option.
 bool IsHostName(const std::string& name) {
   return !name.empty() && name[0] != '-' && std::ranges::all_of(name, [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_';
@@ -127,7 +127,7 @@ void CheckMetricsPorts(int port, const std::vector<Host>& hosts) {
 std::vector<std::string> PlaceProcesses(const std::vector<Host>& hosts, int ranks, int servers) {
   const int processes = ranks + servers;
   std::vector<std::string> places;
-  std::int64_t slots = 0;  // Of all hosts: far more than ranks, perhaps.
+  std::int64_t slots = 0;  // Of all hosts: perhaps far more than ranks.
   for (const Host& host : hosts) {
     slots += host.slots;
     while (std::cmp_less(places.size(), std::min<std::int64_t>(slots, processes))) {

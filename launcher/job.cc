@@ -76,7 +76,7 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
       send_(0, {.type = MessageType::kStatus, .rank = rank, .text = message.text});
       break;
     default:
-      break;  // Heartbeats; a supervisor has no business with the others.
+      break;  // Heartbeats; other messages do not come from supervisors.
   }
   AnswerFinalizing();
   DismissServers(now);
@@ -90,7 +90,7 @@ bool Job::RanksAreOver() const {
 
 void Job::DismissServers(Time now) {
   if (ending() || !RanksAreOver()) return;
-  // They end by themselves where the ranks had engines and have left.
+  // They end by themselves if the ranks had engines and have left.
   for (std::size_t r = places_.ranks(); r < ranks_.size(); ++r) {
     if (ranks_[r].state == Rank::kRunning && !ranks_[r].settles && !ranks_[r].dismissed) {
       ranks_[r].settles = now + policy_.settle;
@@ -119,8 +119,8 @@ void Job::AnswerFinalizing() {
 void Job::OnAttach(int rank, Time now) {
   assembly_.Attach(rank, now);
   if (ending()) return;
-  // Who has ended, or is about to, cannot come any more, unless it came and the message that says
-  // so is on its way.
+  // A rank that has ended, or is about to, cannot come any more, unless it came and the
+  // message that says so is on its way.
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!CannotJoin(static_cast<int>(r))) continue;
     ranks_[r].settles = now + policy_.settle;

@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 using supervision::Message;
 using supervision::MessageType;
 
-// Supervisors kill what is left, pass on the last output and clean up, each within a second.
+// Supervisors kill the rest, pass on the last output and clean up, each within a second.
 constexpr milliseconds kFinishTime{2500};
 constexpr milliseconds kOutputPatience{1000};
 constexpr std::size_t kMaxStrangers = 1024;
@@ -49,7 +49,7 @@ std::string RandomToken() {
   return token;
 }
 
-/// With their ends.
+/// Splits text into lines, with their ends.
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
@@ -69,12 +69,12 @@ UniqueFd WatchSignals() {
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/// A SIGTERM when the process ends that WEIR_LAUNCHER_PARENT names. Signals are watched already.
+/// Raises SIGTERM when the process in WEIR_LAUNCHER_PARENT ends. Signals are watched already.
 void EndWithParent() {
   const char* parent = std::getenv(supervision::kParentVariable);
   if (parent == nullptr) return;
   const auto pid = static_cast<pid_t>(std::strtol(parent, nullptr, 10));
-  unsetenv(supervision::kParentVariable);  // Of what the ranks start it is no parent.
+  unsetenv(supervision::kParentVariable);  // That process is not the parent of the ranks' programs.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   const bool has_ended = kill(pid, 0) != 0 && errno == ESRCH;
   if (has_ended) raise(SIGTERM);
@@ -115,7 +115,7 @@ Launcher::Launcher(const Options& options, const Settings& settings)
   signals_ = WatchSignals();
   EndWithParent();
   output_ = std::make_unique<OutputCollector>(options_.output, options_.processes());
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // What mpiexec leaves behind comes here.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // Orphans of mpiexec come here.
   mpiexec_ = StartMpiexec(command, file_limit_);
   next_heartbeat_ = Clock::now();
   job_ = std::make_unique<Job>(places_, options_.policy, Clock::now(),
@@ -153,7 +153,7 @@ int Launcher::Run() {
     std::fprintf(stderr, "weirrun: %s; ended the job (exit code %d)\n", job_->verdict().c_str(),
                  job_->exit_code());
   }
-  // A job that did well and whose results went nowhere did not.
+  // A job that did well, but whose results went nowhere, failed.
   return job_->exit_code() == 0 && !all_written ? 1 : job_->exit_code();
 }
 
@@ -194,7 +194,7 @@ void Launcher::Wait() {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     if (fds[first_peer + rank].revents != 0) OnPeer(static_cast<int>(rank));
   }
-  // Backwards, as those who have introduced themselves leave the list.
+  // Backwards, as introduced ones leave the list.
   for (std::size_t i = first_peer - kFixed; i-- > 0;) {
     if (fds[kFixed + i].revents != 0 && Introduce(strangers_[i])) {
       strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -310,9 +310,9 @@ void Launcher::OnMpiexecOutput() {
 void Launcher::OnMpiexecLine(const std::string& line) {
   const auto trouble = ParseTrouble(line);
   if (trouble) job_->OnStartTrouble(*trouble);
-  // What Hydra says of a job that is being ended is confusing; weirrun says it better. So it is
-  // when a rank has left without MPI's finalisation, which is no failure. A trouble is part of what
-  // weirrun says.
+  // Hydra's messages about a job that is being ended are confusing; weirrun's are better. The
+  // same holds when a rank has left without MPI's finalisation, which is no failure. A trouble is
+  // part of weirrun's own message.
   if (options_.verbose || !(trouble || job_->ending() || job_->over()))
     std::fputs(line.c_str(), stderr);
 }
@@ -341,7 +341,7 @@ void Launcher::OnAcceptFailed(int error) {
                          Clock::now());
 }
 
-/// Whether the stranger is one no more: taken over as a supervisor's connection, or sent away.
+/// Returns true if the stranger is dealt with: a supervisor's connection now, or sent away.
 bool Launcher::Introduce(Peer& stranger) {
   std::vector<Message> messages = stranger.socket.Receive();
   if (messages.empty()) return !stranger.socket.open();

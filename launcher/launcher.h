@@ -31,7 +31,7 @@ class Launcher {
   Launcher(const Options& options, const Settings& settings);
 
   /// Returns weirrun's exit code: 0, that of the first rank that failed, 128 + a signal's number,
-  /// or 1 for what weirrun itself could not do.
+  /// or 1 when weirrun itself failed.
   int Run();
 
  private:
@@ -53,8 +53,8 @@ class Launcher {
   bool Introduce(Peer& stranger);
   void OnPeer(int rank);
   void OnMessage(int rank, const supervision::Message& message);
-  /// What the ranks' steps took, for people and into the file that was asked for. False: that could
-  /// not be written, which has been said.
+  /// Writes the summary of the ranks' steps, for people and to the file that was asked for. False:
+  /// the file could not be written, which was reported.
   [[nodiscard]] bool SumUp() const;
   void Send(int rank, const supervision::Message& message);
   void FinishRanks(Time now);
@@ -72,7 +72,7 @@ class Launcher {
   LineAssembler mpiexec_lines_;
   std::vector<Peer> strangers_;               // Connections that have not shown the token yet.
   std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null before and after.
-  int awaited_ = 0;  // Connections of supervisors that are still to come: two a rank.
+  int awaited_ = 0;  // Connections of supervisors still to come: two per rank.
   std::unique_ptr<OutputCollector> output_;
   std::unique_ptr<Job> job_;
   JobTotals totals_;

@@ -6,8 +6,8 @@
 namespace weir::launcher {
 namespace {
 
-/// Length of the first line with its end, npos when it is not whole. The carriage return of "\r\n"
-/// ends nothing, and whether a last one is of that kind is not known yet.
+/// Returns the length of the first line with its end, npos when it is incomplete. The carriage
+/// return of "\r\n" ends nothing, and a last one may yet be of that kind.
 std::size_t FirstLine(std::string_view text) {
   const std::size_t end = text.find_first_of("\r\n");
   if (end == std::string_view::npos) return end;

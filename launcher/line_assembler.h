@@ -7,16 +7,16 @@
 namespace weir::launcher {
 
 /// Makes whole lines of a stream that arrives in arbitrary pieces, so that the lines of several
-/// ranks can be written one after the other. A carriage return ends a line too, as progress bars
-/// write it. Not thread-safe.
+/// ranks can be written one after the other. A carriage return ends a line too, because progress
+/// bars write it. Not thread-safe.
 class LineAssembler {
  public:
   /// A line that gets longer than this is passed on in parts.
   static constexpr std::size_t kMaxLine = std::size_t{64} << 10;
 
-  /// Adds a piece; returns the lines that are whole now, with their ends.
+  /// Adds a piece; returns the lines that are now complete, with their ends.
   std::string Append(std::string_view piece);
-  /// The last line, with an end if it had none.
+  /// Returns the last line, with an end if it had none.
   std::string Finish();
 
  private:

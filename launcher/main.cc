@@ -18,7 +18,7 @@ namespace {
 
 using weir::launcher::Options;
 
-/// weirrun's own mistakes and its user's; a failing job has the code of its first failing rank.
+/// Errors of weirrun and its user; a failing job has the code of its first failing rank.
 constexpr int kUsageError = 2;
 
 int Main(const std::vector<std::string>& arguments) {

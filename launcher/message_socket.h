@@ -12,8 +12,8 @@ namespace weir::launcher {
 /// Messages over a connected TCP socket, without ever blocking. Not thread-safe.
 class MessageSocket {
  public:
-  /// A peer that takes nothing while this much waits for it is given up. It leaves room for a
-  /// status of every rank of a large job.
+  /// Bytes that may wait for a peer that takes nothing; beyond that the peer is given up. Leaves
+  /// room for a status of every rank of a large job.
   static constexpr std::size_t kMaxQueued = std::size_t{256} << 20;
 
   /// Takes the socket over and makes it non-blocking.
@@ -24,11 +24,11 @@ class MessageSocket {
   bool open() const { return open_; }
   std::size_t queued() const { return queue_.size() - sent_; }
 
-  /// Sends now what the socket takes and keeps the rest for Flush.
+  /// Sends as much as the socket takes now and keeps the rest for Flush.
   void Send(const supervision::Message& message);
-  /// Sends what waits, as far as the socket takes it.
+  /// Sends waiting bytes, as far as the socket takes them.
   void Flush();
-  /// The messages that have arrived since the last call.
+  /// Returns the messages that have arrived since the last call.
   std::vector<supervision::Message> Receive();
 
  private:

@@ -41,15 +41,15 @@ bool Names(const std::vector<std::string>& words, std::initializer_list<const ch
   });
 }
 
-/// The arguments that say how Hydra reaches the hosts. Whoever says it himself wins: with arguments
-/// for mpiexec, or with Hydra's variables.
+/// Returns the arguments that tell Hydra how to reach the hosts. A user's own choice wins, in
+/// arguments for mpiexec or in Hydra's variables.
 std::vector<std::string> HowToReach(const Options& options) {
   if (AllLocal(options.hosts)) return {"-launcher", "fork"};
   const std::vector<std::string>& given = options.mpiexec_arguments;
   if (Names(given, {"-launcher", "-bootstrap", "-launcher-exec", "-bootstrap-exec"})) return {};
   const std::string launcher = Value("HYDRA_LAUNCHER");
   if (!launcher.empty() && launcher != "ssh") return {};
-  // Hosts of a Slurm job often take no ssh.
+  // Hosts of a Slurm job often accept no ssh.
   const bool wants_ssh = !launcher.empty() || !Value("HYDRA_LAUNCHER_EXEC").empty() ||
                          options.environment.contains("HYDRA_LAUNCHER_EXTRA_ARGS");
   if (!wants_ssh && options.hosts_origin.starts_with("SLURM_") && !FindInPath("srun").empty()) {

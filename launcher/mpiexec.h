@@ -13,25 +13,25 @@
 /// others, and gives the ranks the means to find each other (PMI).
 namespace weir::launcher {
 
-/// $WEIR_MPIEXEC, else the mpiexec beside this executable, else that of the MPI that Weir was built
-/// with, else the one in $PATH.
-/// Throws InvalidArgument when there is none.
+/// Returns $WEIR_MPIEXEC, else the mpiexec beside this executable, else that of
+/// the MPI that Weir was built with, else the one in $PATH. Throws
+/// InvalidArgument when there is none.
 std::string FindMpiexec();
 
-/// Absolute path of this executable.
+/// Returns the absolute path of this executable.
 std::string OwnPath();
 
-/// The whole command line for Hydra.
+/// Returns the whole command line for Hydra.
 std::vector<std::string> MpiexecCommand(const std::string& mpiexec, const Options& options);
 
-/// A started mpiexec, in a process group of its own so that ^C reaches weirrun alone.
+/// A started mpiexec, in a process group of its own so that ^C reaches only weirrun.
 struct Mpiexec {
   pid_t pid = -1;
   UniqueFd output;  ///< Its stdout and stderr, non-blocking.
 };
 
-/// Starts it with the user's own limit on open files. Throws InvalidArgument when it cannot be
-/// started.
+/// Starts mpiexec with the user's own limit on open files. Throws
+/// InvalidArgument when that fails.
 Mpiexec StartMpiexec(const std::vector<std::string>& command, const FileLimit& limit);
 
 }  // namespace weir::launcher

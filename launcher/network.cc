@@ -42,7 +42,7 @@ std::vector<Interface> Interfaces() {
   return result;
 }
 
-/// Errno of the attempt, 0 for success.
+/// Returns the errno of the attempt, 0 for success.
 int ConnectTo(int fd, const sockaddr_in& address, std::chrono::milliseconds timeout) {
   const auto* where = reinterpret_cast<const sockaddr*>(&address);
   if (connect(fd, where, sizeof address) == 0) return 0;

@@ -23,15 +23,15 @@
 namespace weir::launcher {
 namespace {
 
-/// Messages leave at once, and UCX writes them in large pieces. By itself it asks the receiver of a
-/// large one first, and that question waits behind what the connection has to carry already: a link
-/// of 100 Mb/s then rests a third of the time. Its own pieces of 8 KiB cost a copy and a call each.
-/// Only from the threshold on it asks, and then nothing is copied: on networks that are found to be
-/// fast reductions travel in pieces of that size (ChunkStream::kLargeChunkBytes).
+/// Messages leave at once, and UCX writes them in large pieces. By default it asks the receiver of
+/// a large one first, and that question waits behind everything the connection already carries: a
+/// link of 100 Mb/s then rests a third of the time. Its default pieces of 8 KiB cost a copy and a
+/// call each. Above the threshold it still asks, and then nothing is copied: on fast networks
+/// reductions use pieces of that size (ChunkStream::kLargeChunkBytes).
 constexpr std::pair<const char*, const char*> kUcxOverTcp[] = {
     {"UCX_RNDV_THRESH", "768k"}, {"UCX_TCP_TX_SEG_SIZE", "256k"}, {"UCX_TCP_RX_SEG_SIZE", "256k"}};
 
-/// What CLI11 fills and ParseOptions turns into Options.
+/// Filled by CLI11; ParseOptions turns it into Options.
 struct Raw {
   std::optional<std::string> hosts, hostfile, config_file, summary;  // An empty one is a mistake.
   std::string output_folder, interfaces, mpi_args, binding_args, ssh_identity;
@@ -39,10 +39,10 @@ struct Raw {
   std::string grace_seconds = "3";
   bool no_prefix = false, check_build = false, version = false, help = false, tcp = false;
   std::map<std::string, std::string> values;       // By SettingFlag::flag.
-  std::map<std::string, std::string> environment;  // Of options that are no setting.
+  std::map<std::string, std::string> environment;  // For options that are not settings.
 };
 
-/// Horovod's options of several letters after one dash, which CLI11 does not know.
+/// Rewrites Horovod's options of several letters after one dash, which CLI11 does not know.
 std::string Normalized(const std::string& word) {
   if (word == "-np") return "--num-proc";
   if (word == "-hostfile") return "--hostfile";
@@ -62,9 +62,9 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
       "--dry-run", options.dry_run,
       "Print the command for mpiexec, the place of each rank and the variables; start nothing.");
   app.add_option("--num-proc", raw.ranks,
-                 "How many ranks to start (-np). Default: as many as Slurm or PBS gave.");
+                 "Number of ranks to start (-np). Default: as many as Slurm or PBS gave.");
   app.add_option("--servers", raw.servers,
-                 "Start so many summation servers, too, on the slots behind those of the ranks "
+                 "Also start this many summation servers, on the slots after those of the ranks "
                  "(compression route=push_pull). Default: 0, the ranks serve.");
   app.add_option(
       "-H,--hosts", raw.hosts,
@@ -89,7 +89,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_option("--mpi-args", raw.mpi_args, "More arguments for mpiexec.");
   app.add_option("--binding-args", raw.binding_args,
                  "Arguments of mpiexec that bind ranks to cores. Default: no binding.");
-  app.add_flag("--tcp", raw.tcp, "Between hosts, TCP alone.");
+  app.add_flag("--tcp", raw.tcp, "Use only TCP between hosts.");
 }
 
 void AddSettingFlags(CLI::App& app, Raw& raw) {
@@ -133,7 +133,7 @@ void AddSettingFlags(CLI::App& app, Raw& raw) {
                         " Options of the program go after the program");
 }
 
-/// Divides the arguments into ours, with CLI11's spelling, and the command.
+/// Splits the arguments into ours, with CLI11's spelling, and the command.
 std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::string>& arguments,
                                   Options& options) {
   std::vector<std::string> own;
@@ -172,10 +172,10 @@ std::vector<std::string> Words(const std::string& text, char separator) {
   return words;
 }
 
-// More would only overload the hosts, before anybody could be told so.
+// More would only overload the hosts, before an error could be reported.
 constexpr int kMostRanks = 16384;
 
-/// Everything but a number of the range is refused, "nan" too.
+/// Refuses everything but a number of the range, "nan" too.
 template <typename T>
 T Number(const std::string& option, const std::string& text, T min, T max, const char* allowed) {
   const std::optional<T> value = ParseNumber<T>(text);
@@ -258,7 +258,7 @@ void ReadNetwork(const Raw& raw, Options& options) {
     options.environment["NCCL_IB_DISABLE"] = "1";
     options.environment["UCX_TLS"] = "tcp,sm,self";
     options.environment["FI_PROVIDER"] = "tcp";
-    // Whoever has an opinion keeps it.
+    // A user's own choice stays.
     for (const auto& [name, value] : kUcxOverTcp) {
       if (std::getenv(name) == nullptr) options.environment[name] = value;
     }
@@ -323,7 +323,7 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
     if (app.count(flag.flag) == 0 || !raw.values.at(flag.flag).empty()) continue;
     throw InvalidArgument("option '" + flag.flag + "' needs a value");
   }
-  // A job around this one has its own, which are nothing to this one.
+  // A job around this one has its own, which do not concern this one.
   const char* const servers = std::getenv("WEIR_SERVERS");
   const bool asks = servers != nullptr && *servers != '\0' && servers != std::string_view("0");
   if (asks && raw.servers.empty() && std::getenv(supervision::kOriginsVariable) == nullptr) {

@@ -16,7 +16,7 @@
 namespace weir::launcher {
 namespace {
 
-/// "rank.07" when there are ten ranks or more, so that names sort.
+/// Returns "rank.07" when there are ten ranks or more, so that names sort.
 std::string FolderName(int rank, int ranks) {
   const std::size_t width = std::to_string(ranks - 1).size();
   const std::string number = std::to_string(rank);
@@ -64,13 +64,13 @@ void OutputWriter::Print(int rank, int code, const std::string& lines) {
   const std::string prefix = Prefix(rank);
   const int error = WriteAll(code == 2 ? STDERR_FILENO : STDOUT_FILENO,
                              prefix.empty() ? lines : PrefixLines(lines, prefix));
-  // Nobody reads us any more. To the whole process, as the main thread waits for signals.
+  // Nobody reads our output any more. To the whole process, as the main thread waits for signals.
   if (error == EPIPE) kill(getpid(), SIGPIPE);
   if (error != EPIPE) Check(error, code == 2 ? "standard error" : "standard output");
 }
 
 void OutputWriter::Check(int error, const std::string& what) {
-  // Said once and at once: a long job may fill a disk early, and each line would say it again.
+  // Reported once and at once: a long job may fill a disk early, and each line would repeat it.
   if (error == 0 || std::exchange(lost_, true)) return;
   std::fprintf(stderr, "weirrun: cannot write to %s: %s; what the ranks print is lost\n",
                what.c_str(), std::strerror(error));

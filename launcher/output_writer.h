@@ -19,10 +19,10 @@ struct OutputOptions {
   std::filesystem::path folder{};  ///< Also write <folder>/rank.<rank>/stdout and stderr.
 };
 
-/// Writes what ranks print to weirrun's own stdout and stderr, whole lines only. Blocks as long as
-/// those do; sends this process SIGPIPE when nobody reads them any more. What cannot be written for
-/// another reason is said on stderr, once, and lost; the next lines are tried again. Not
-/// thread-safe.
+/// Writes the ranks' output to weirrun's own stdout and stderr, whole lines only. Blocks as
+/// long as those do; sends this process SIGPIPE when nobody reads them any more. Lines that
+/// cannot be written for another reason are lost, and reported on stderr once; the next lines
+/// are tried again. Not thread-safe.
 class OutputWriter {
  public:
   /// Makes the folders and files. Throws InvalidArgument when it cannot.
@@ -32,13 +32,13 @@ class OutputWriter {
   void Write(int rank, int code, std::string_view bytes);
   /// Writes unfinished last lines.
   void Finish();
-  /// Whether something could not be written.
+  /// True if something could not be written.
   bool lost() const { return lost_; }
 
  private:
   struct Stream {
     LineAssembler lines;
-    UniqueFd file{};  // With options_.folder alone.
+    UniqueFd file{};  // Used only with options_.folder.
     std::filesystem::path path{};
   };
 

@@ -19,8 +19,8 @@ struct Stat {
   pid_t session = 0;
 };
 
-/// /proc/<pid>/stat from field 3 on; they follow the command's closing bracket, as the command
-/// itself may hold anything.
+/// Reads /proc/<pid>/stat from field 3 on. The fields follow the command's closing bracket, because
+/// the command itself may contain anything.
 Stat Read(const fs::path& process) {
   std::ifstream file(process / "stat");
   std::string line;

@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
-/// What /proc says about processes. Whatever ends meanwhile is silently left out. Thread-safe.
+/// Processes as /proc shows them. Silently leaves out those that end meanwhile. Thread-safe.
 namespace weir::launcher {
 
-/// The processes of a session, in no order, without those that only wait to be reaped.
+/// Returns the processes of a session, in no order, without those that only wait to be reaped.
 std::vector<pid_t> ProcessesOfSession(pid_t session);
 
-/// The children of a process, in no order, without those that only wait to be reaped.
+/// Returns the children of a process, in no order, without those that only wait to be reaped.
 std::vector<pid_t> ChildrenOf(pid_t parent);
 
-/// Absolute path of what a process runs; empty when it has ended.
+/// Returns the absolute path of a process's executable; empty when it has ended.
 std::string ExecutableOf(pid_t process);
 
-/// Absolute names of the existing files in `directory` that the process has open or mapped.
+/// Returns absolute names of existing files in `directory` that the process has open or mapped.
 std::set<std::string> FilesInUse(pid_t process, const std::string& directory);
 
 }  // namespace weir::launcher

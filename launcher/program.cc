@@ -55,7 +55,7 @@ Program::Program(const std::vector<std::string>& command) {
   argv.push_back(nullptr);
   setenv(supervision::kEngineFdVariable, std::to_string(program_end.get()).c_str(), 1);
   setenv(supervision::kProtocolVariable, std::to_string(supervision::kVersion).c_str(), 1);
-  setenv("PYTHONUNBUFFERED", "1", 0);  // What a killed program had printed is not lost.
+  setenv("PYTHONUNBUFFERED", "1", 0);  // Output before a kill is not lost.
 
   const pid_t parent = getpid();
   pid_ = fork();
@@ -106,7 +106,7 @@ void KillDescendants(const std::string& spared) {
       any = true;
       kill(process, SIGKILL);
     }
-    // Who ended during the look at /proc may have left an orphan that was not seen.
+    // A process that ended during the look at /proc may have left an unseen orphan.
     while (waitpid(-1, nullptr, WNOHANG) > 0) any = true;
     if (!any) return;
     poll(nullptr, 0, 5);

@@ -13,9 +13,9 @@ namespace weir::launcher {
 /// that started it. Not thread-safe.
 class Program {
  public:
-  /// Starts `command` with stdout and stderr on pipes and, in WEIR_SUPERVISOR_FD, the number of one
-  /// end of a packet socket. The caller's stdin is inherited. Throws InvalidArgument when it cannot
-  /// be run, with a sentence that says why.
+  /// Starts `command` with stdout and stderr on pipes and, in WEIR_SUPERVISOR_FD, the number
+  /// of one end of a packet socket. Inherits the caller's stdin. Throws InvalidArgument that
+  /// says why when it cannot be run.
   explicit Program(const std::vector<std::string>& command);
 
   pid_t pid() const { return pid_; }
@@ -33,9 +33,9 @@ class Program {
   UniqueFd errors_;
 };
 
-/// Kills (SIGKILL) and reaps every child of this process, and theirs: whoever has become a
-/// subreaper (prctl) inherits all that its children leave behind. A process that runs the
-/// executable `spared` stays, with what is below it.
+/// Kills (SIGKILL) and reaps every child of this process, and theirs: a subreaper
+/// (prctl) inherits all that its children leave behind. Spares a process that runs the
+/// executable `spared`, and its children.
 void KillDescendants(const std::string& spared = {});
 
 }  // namespace weir::launcher

@@ -17,7 +17,7 @@ namespace weir::launcher {
 
 Settings PrepareEnvironment(const Options& options) {
   std::string origins;
-  unsetenv("WEIR_SERVERS");  // Of a job around this one.
+  unsetenv("WEIR_SERVERS");  // It may be set for a job around this one.
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   for (const auto& [name, origin] : options.origins) origins += name + "=" + origin + "\n";
   setenv(supervision::kOriginsVariable, origins.c_str(), 1);
@@ -43,7 +43,7 @@ void SetHorovodsFacts() {
   const int rank = EnvironmentNumber("PMI_RANK", 0);
   const int local_rank = EnvironmentNumber("MPI_LOCALRANKID", 0);
   const char* text = std::getenv(supervision::kHostsVariable);
-  // Of the hosts that have a rank of this local number: how many come before this one's, and all.
+  // Among hosts with a rank of this local number: those before this one, and all.
   int cross_rank = 0, cross_size = 0, first = 0;
   int slots_here = 1;
   std::string name;
@@ -58,7 +58,7 @@ void SetHorovodsFacts() {
     }
     first += host.slots;
   }
-  // Hydra counts the servers, too, which the program is not to see.
+  // Hydra counts the servers too, which the program must not see.
   const int servers = EnvironmentNumber("WEIR_SERVERS", 0);
   if (servers > 0) setenv("MPI_LOCALNRANKS", std::to_string(slots_here).c_str(), 1);
   const std::pair<const char*, int> facts[] = {

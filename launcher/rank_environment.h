@@ -5,17 +5,17 @@
 
 namespace weir::launcher {
 
-/// Sets in this process what the options set for the ranks, which inherit it, and returns the
-/// settings that ranks will read from it. Throws InvalidArgument for a wrong one, so that nothing
-/// starts, and under strict settings for every option that has no effect. Not thread-safe.
+/// Sets the options' variables in this process, for the ranks to inherit, and returns the settings
+/// that ranks will read. Throws InvalidArgument for a wrong one, so that nothing starts, and under
+/// strict settings for every option that has no effect. Not thread-safe.
 Settings PrepareEnvironment(const Options& options);
 
-/// Sets in this process what Horovod's launcher tells a rank of where it is (HOROVOD_RANK, ...),
-/// from what mpiexec and weirrun say of it. Not thread-safe.
+/// Sets the variables in which Horovod's launcher tells a rank its place (HOROVOD_RANK, ...), from
+/// those of mpiexec and weirrun. Not thread-safe.
 void SetHorovodsFacts();
 
-/// The number in a variable that weirrun or mpiexec sets; `otherwise` where it is not set. Throws
-/// InvalidArgument for what is not a number.
+/// Returns the number in a variable that weirrun or mpiexec sets; `otherwise` if it is not set.
+/// Throws InvalidArgument for anything but a number.
 int EnvironmentNumber(const char* variable, int otherwise);
 
 }  // namespace weir::launcher

@@ -7,7 +7,7 @@
 
 namespace weir::launcher {
 
-/// Where the processes of a job are, for people: ranks, and behind them summation servers.
+/// Places of a job's processes, for people: ranks, and after them summation servers.
 class RankPlaces {
  public:
   /// hosts[r] is the host of process r; the last `servers` are servers.
@@ -21,12 +21,12 @@ class RankPlaces {
 
   bool serves(int process) const { return std::cmp_greater_equal(process, ranks()); }
 
-  /// Of processes, which ascend: "ranks 0-1 on a, rank 2 on b, summation server 0 on b".
+  /// Describes processes, which ascend: "ranks 0-1 on a, rank 2 on b, summation server 0 on b".
   std::string Of(const std::vector<int>& processes) const;
   std::string Of(int process) const { return Of(std::vector<int>{process}); }
 
  private:
-  /// "rank 2", "ranks 0-1", "summation servers 0-2".
+  /// Writes "rank 2", "ranks 0-1", "summation servers 0-2".
   std::string Names(int first, int last) const;
 
   std::vector<std::string> hosts_;

@@ -26,10 +26,10 @@
 namespace weir::launcher {
 namespace {
 
-// Of OpenSSH, which take a value.
+// Options of OpenSSH that take a value.
 constexpr std::string_view kWithValue = "BbcDEeFIiJLlmOopQRSWw";
 
-/// The child's part. Does not return.
+/// Runs in the child. Does not return.
 void RunSsh(const std::vector<char*>& argv, int errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
@@ -39,21 +39,21 @@ void RunSsh(const std::vector<char*>& argv, int errors, pid_t parent) {
   _exit(127);
 }
 
-/// Whether the parent is of this job. Where it is not, mpiexec had ended before we asked to be
-/// told, and another process has taken us in.
+/// True if the parent belongs to the job. Otherwise mpiexec had ended before we asked for its death
+/// signal, and another process has become our parent.
 bool ParentIsOfTheJob() {
   const char* const token = std::getenv(supervision::kTokenVariable);
   const std::string path = "/proc/" + std::to_string(getppid()) + "/environ";
   if (token == nullptr) return true;
-  if (access(path.c_str(), R_OK) != 0) return errno != EACCES;  // Of another user: not mpiexec.
+  if (access(path.c_str(), R_OK) != 0) return errno != EACCES;  // Another user's, so not mpiexec.
   std::ifstream file(path, std::ios::binary);
   const std::string environment(std::istreambuf_iterator<char>(file), {});
   return environment.find(std::string(supervision::kTokenVariable) + "=" + token) !=
          std::string::npos;
 }
 
-/// Makes mpiexec's stderr, a pipe to weirrun, ours too. Hydra, which reads the one it gave us, may
-/// end at the news of our end with our last words unread.
+/// Replaces our stderr by mpiexec's, a pipe to weirrun. Hydra, which reads the one it gave us, may
+/// end at the news of our end before it reads our last words.
 void WriteToWeirrun() {
   const std::string path = "/proc/" + std::to_string(getppid()) + "/fd/2";
   const UniqueFd stderr_of_mpiexec(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY));
@@ -62,8 +62,8 @@ void WriteToWeirrun() {
 
 void WriteLine(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
-/// Passes on all that comes by whole lines, as others write to the same pipe, and returns the last
-/// line that says something.
+/// Passes on all output in whole lines, as others write to the same pipe, and
+/// returns the last line with text.
 std::string PassOn(const UniqueFd& errors) {
   std::string last;
   std::string line;
@@ -89,7 +89,7 @@ std::string PassOn(const UniqueFd& errors) {
 }  // namespace
 
 std::string RemoteShellValue(double start_seconds, const std::string& ssh) {
-  // Before the start times out, so that the reason is known by then.
+  // Shorter than the start timeout, so that the reason is known by then.
   const int seconds = std::max(1, static_cast<int>(std::min(start_seconds, 86400.0)) - 1);
   return std::to_string(seconds) + " " + ssh;
 }
@@ -110,7 +110,7 @@ std::size_t HostIndex(const std::vector<std::string>& arguments) {
 }
 
 int RunRemoteShell(std::vector<std::string> arguments) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // Not to outlive the mpiexec that wants it.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // Must not outlive the mpiexec that wants it.
   if (!ParentIsOfTheJob()) return 1;
   std::string seconds;
   std::string ssh;

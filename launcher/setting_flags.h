@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-/// The options of weirrun that become WEIR_* variables of the ranks, under Horovod's names, on the
+/// Options of weirrun that become WEIR_* variables of the ranks, under Horovod's names, on the
 /// command line and in the config file.
 namespace weir::launcher {
 
 struct SettingFlag {
-  std::string flag;      ///< "--cycle-time-ms"; of a switch, the form that turns it on.
-  std::string off_flag;  ///< Of a switch, the form that turns it off; else empty.
+  std::string flag;      ///< "--cycle-time-ms"; for a switch, the form that turns it on.
+  std::string off_flag;  ///< For a switch, the form that turns it off; else empty.
   std::string section;   ///< In the config file.
   std::string key;
   std::string setting;       ///< The setting's variable without "WEIR_".
@@ -24,8 +24,8 @@ struct SettingFlag {
 
 std::span<const SettingFlag> SettingFlags();
 
-/// The value of the flag's variable for a text that the user wrote. `where` names the flag or the
-/// place in the file. Throws InvalidArgument that names `where`, the value and what is allowed.
+/// Returns the value of the flag's variable for a user's text. `where` names the flag or the place
+/// in the file. Throws InvalidArgument that names `where`, the value and what is allowed.
 std::string VariableValue(const SettingFlag& flag, const std::string& where,
                           const std::string& text);
 

@@ -27,7 +27,7 @@ bool IsCandidate(std::string_view name) {
   return false;
 }
 
-/// Inode of a file of this user, 0 if there is none.
+/// Returns the inode of a file of this user, 0 if there is none.
 ino_t InodeOf(const std::string& path) {
   struct stat info;
   return lstat(path.c_str(), &info) == 0 && info.st_uid == geteuid() ? info.st_ino : 0;
@@ -47,7 +47,7 @@ void SharedMemorySweeper::Look(pid_t program, Clock::time_point now) {
   std::erase_if(unexplained_, [&](const auto& file) {
     return InodeOf(file.first) == 0 || now > file.second + kLookFor;
   });
-  if (!unexplained_.empty()) Claim(program);  // Usually it; the whole session takes longer.
+  if (!unexplained_.empty()) Claim(program);  // Usually its own; the whole session takes longer.
   if (!unexplained_.empty()) {
     for (const pid_t process : ProcessesOfSession(getsid(0))) Claim(process);
   }

@@ -11,29 +11,29 @@
 
 namespace weir::launcher {
 
-/// Removes what a killed rank leaves in /dev/shm.
+/// Removes files that a killed rank leaves in /dev/shm.
 ///
 /// MPICH 5 keeps one file there, mpich_shm_<number>_<n>, mapped by all ranks of a host from
-/// MPI_Init to MPI_Finalize; UCX unlinks its ucx_shm_posix_<number> as soon as both sides have it.
-/// Neither name says whose it is, so the sweeper watches for such files to appear and keeps those
-/// that a process of its own session then has open or mapped: the supervisor leads a session that
-/// holds its rank and all that the rank starts. Files that nobody of the session uses are never
-/// touched. Not thread-safe.
+/// MPI_Init to MPI_Finalize; UCX unlinks its ucx_shm_posix_<number> as soon as both sides have
+/// it. Neither name tells the owner. So the sweeper watches for such files to appear and keeps
+/// those that a process of its own session then has open or mapped: the supervisor leads a
+/// session that holds its rank and all that the rank starts. Never touches files that no process
+/// of the session uses. Not thread-safe.
 class SharedMemorySweeper {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Watches from now on. `directory` is another one in tests.
+  /// Watches from now on. Tests use another `directory`.
   explicit SharedMemorySweeper(std::string directory = "/dev/shm");
 
   /// Readable when something has happened in the directory; then call Look.
   int fd() const { return inotify_.get(); }
-  /// When Look wants to be called again; none while no new file is unexplained.
+  /// Time at which to call Look again; none while no new file is unexplained.
   std::optional<Clock::time_point> next_look() const { return next_look_; }
-  /// Takes note of new files, and of which of them `program`, or another process of the
-  /// caller's session, uses.
+  /// Notes new files, and those of them that `program`, or another process
+  /// of the caller's session, uses.
   void Look(pid_t program, Clock::time_point now);
-  /// Removes the session's files, those that are still the same ones.
+  /// Removes the session's files, if they are still the same ones.
   void Sweep();
 
  private:
@@ -42,7 +42,7 @@ class SharedMemorySweeper {
 
   std::string directory_;
   UniqueFd inotify_;
-  std::map<std::string, Clock::time_point> unexplained_;  // Path, and when it appeared.
+  std::map<std::string, Clock::time_point> unexplained_;  // Path, and time of appearance.
   std::map<std::string, ino_t> ours_;
   std::optional<Clock::time_point> next_look_;
   Clock::duration pause_;  // Until the next look.

@@ -5,7 +5,7 @@
 
 namespace weir::launcher {
 
-/// A command as a shell would read it back: one line, words quoted where they have to be.
+/// Writes a command as a shell would read it back: one line, words quoted where needed.
 std::string ShellWords(const std::vector<std::string>& command);
 
 }  // namespace weir::launcher

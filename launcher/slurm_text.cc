@@ -35,12 +35,12 @@ std::vector<std::string_view> Parts(std::string_view text) {
   return parts;
 }
 
-/// Of digits alone; -1 for anything else.
+/// Parses a text of digits alone; -1 for anything else.
 int Number(std::string_view digits) {
   return digits.starts_with('-') ? -1 : ParseNumber<int>(digits).value_or(-1);
 }
 
-/// "01-03,7": the numbers, as wide as they are written.
+/// Returns the numbers of "01-03,7", as wide as they are written.
 std::vector<std::string> Range(const std::string& where, std::string_view whole,
                                std::string_view text) {
   std::vector<std::string> numbers;

@@ -6,17 +6,17 @@
 
 namespace weir::launcher {
 
-/// Why ranks do not start, said by who knows it, on stderr: Hydra passes the line on to weirrun.
+/// Why ranks do not start, written to stderr by a process that knows. Hydra passes it to weirrun.
 struct StartTrouble {
-  std::string host;  ///< As -H names it; or empty
+  std::string host;  ///< As in -H; or empty
   int rank = -1;     ///< and the rank instead.
   std::string why;
 };
 
-/// One line, without its end.
+/// Writes one line, without its end.
 std::string TroubleLine(const StartTrouble& trouble);
 
-/// The reverse; nothing for every other line.
+/// Reads such a line; returns nothing for every other line.
 std::optional<StartTrouble> ParseTrouble(std::string_view line);
 
 }  // namespace weir::launcher

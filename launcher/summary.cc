@@ -11,11 +11,11 @@ namespace {
 // The dashboard's thresholds are the same (monitor_gui/run/summary.cc).
 constexpr double kSlow = 0.2;
 constexpr double kCostly = 0.1;
-// From this part of the step on, compression that nothing hides is looked at.
+// Fraction of the step from which exposed compression is examined.
 constexpr double kNoticeable = 0.01;
 
-/// What a dense all-reduce among `ranks` sends for arrays of so many bytes: a reduce-scatter and an
-/// all-gather, each of all parts but one.
+/// Returns what a dense all-reduce among `ranks` sends for arrays of so many bytes: a
+/// reduce-scatter and an all-gather, each of all parts but one.
 double DenseAllreduceBytes(std::uint64_t bytes, std::size_t ranks) {
   return 2.0 * static_cast<double>(bytes) * static_cast<double>(ranks - 1) /
          static_cast<double>(ranks);
@@ -55,8 +55,8 @@ void WarnOfSlowRank(Summary& summary) {
                                 NameOf(summary.pace()), 100 * summary.slowest_excess)});
 }
 
-/// What was saved is an estimate, and rather too large: what was not sent, at the pace of what was,
-/// in which ranks also waited for each other.
+/// The saving is an estimate, and rather too large: the bytes not sent, at the pace of the sent
+/// ones, which includes the ranks' waits for each other.
 void WarnOfCompression(Summary& summary) {
   const RankFigures& pace = summary.pace();
   const RankTotals& totals = pace.totals;
@@ -107,7 +107,7 @@ void WarnOfGaps(Summary& summary, const RankPlaces& places) {
   if (!silent.empty()) {
     summary.warnings.push_back(
         {"no_figures",
-         fmt::format("{} said nothing of {} steps and {} not in these figures", places.Of(silent),
+         fmt::format("{} did not report {} steps and {} not in these figures", places.Of(silent),
                      silent.size() == 1 ? "its" : "their", silent.size() == 1 ? "is" : "are")});
   }
   for (const RankFigures& rank : summary.ranks) {

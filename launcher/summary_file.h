@@ -13,9 +13,9 @@ class SummaryFile {
   /// Throws InvalidArgument that names the file and the reason when it cannot be written.
   explicit SummaryFile(std::string path);
 
-  /// All of it. Returns errno when the disk refuses, else 0.
+  /// Writes all of the text. Returns errno when the disk refuses, else 0.
   int Write(const std::string& text) const;
-  /// There is nothing to be written.
+  /// Removes the file: there is nothing to write.
   void Remove() const;
   const std::string& path() const { return path_; }
 

@@ -4,7 +4,7 @@
 
 #include "launcher/summary.h"
 
-// How a summary is said: to people, and to programs.
+// Texts of a summary, for people and for programs.
 
 namespace weir::launcher {
 namespace {

@@ -29,8 +29,8 @@ using supervision::MessageType;
 
 constexpr milliseconds kConnectTimeout{5000};
 constexpr milliseconds kKillAfter{1000};
-// After MPI_Abort Hydra ends all ranks; the one that called it is left the time to exit by itself,
-// with the code that it chose.
+// After MPI_Abort Hydra ends all ranks. The one that called it gets time to exit by
+// itself, with the code that it chose.
 constexpr milliseconds kAnchorGrace{200};
 constexpr milliseconds kDrainTime{1000};
 constexpr std::size_t kMaxEngineQueue = 1024;
@@ -221,7 +221,7 @@ void Supervisor::OnEngine() {
         break;
     }
   } catch (const Corrupt&) {
-    // Whatever writes there is not an engine; it is not to wait for an answer.
+    // The other end is not an engine, and must not wait for an answer.
     engine_open_ = false;
     shutdown(program_->engine().get(), SHUT_RDWR);
   }
@@ -239,7 +239,7 @@ void Supervisor::OnChildren() {
   int status = 0;
   for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
     if (!program_ || pid != program_->pid()) continue;  // An orphan of the program.
-    // What it said last, "I leave" above all, comes before its end.
+    // Its last messages, "I leave" above all, come before its end.
     while (engine_open_ && recv(program_->engine().get(), nullptr, 0, MSG_PEEK | MSG_TRUNC) > 0) {
       OnEngine();
     }
@@ -266,7 +266,7 @@ void Supervisor::Start() {
   }
   running_ = engine_open_ = true;
   output_.Attach(program_->TakeOutput(), program_->TakeErrors());
-  // The program alone reads what Hydra forwards, and nothing is said past weirrun.
+  // Only the program reads what Hydra forwards, and all output goes through weirrun.
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
 }
 
@@ -295,8 +295,8 @@ void Supervisor::BeginEnding(milliseconds delay) {
 }
 
 void Supervisor::CleanUp() {
-  // Whatever it left running is a descendant too. Not by the program's process group: that number
-  // may long be another's once the program has been waited for.
+  // Processes it left running are descendants too. Not by the program's process group: that number
+  // may belong to another group once the program has been waited for.
   KillDescendants();
   const Time until = Clock::now() + kDrainTime;
   for (output_.Pump(); !output_.done() && Clock::now() < until; output_.Pump()) {
@@ -308,10 +308,10 @@ void Supervisor::CleanUp() {
 }
 
 int RunSupervisor(std::vector<std::string> command) {
-  // Hydra ends a rank by SIGKILL to the session that it made for it (MPI_Abort, a lost mpiexec).
-  // The process that Hydra knows is therefore only an anchor; the supervisor lives in a session of
-  // its own, notices when the anchor goes, and still cleans up. Both keep Hydra's PMI socket open:
-  // were it closed with the program, Hydra would end the survivors at once.
+  // Hydra ends a rank by SIGKILL to the session that it made for it (MPI_Abort, a lost mpiexec). So
+  // the process that Hydra knows is only an anchor. The supervisor lives in a session of its own,
+  // notices the anchor's end, and still cleans up. Both keep Hydra's PMI socket open: if it closed
+  // with the program, Hydra would end the survivors at once.
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return 1;
   UniqueFd anchor_end(ends[0]);

@@ -16,16 +16,16 @@
 
 namespace weir::launcher {
 
-/// What a supervisor is told by the environment that weirrun made for it.
+/// Values for a supervisor from the environment that weirrun made for it.
 struct SupervisorConfig {
   int rank = 0;
-  std::string addresses;  ///< Of weirrun.
+  std::string addresses;  ///< Addresses of weirrun.
   std::string token;
   std::chrono::milliseconds grace{3000};
   std::vector<std::string> command;
 
   /// Reads the variables and removes them, so that the program does not see the token. Throws
-  /// InvalidArgument when they are not there.
+  /// InvalidArgument when they are missing.
   static SupervisorConfig FromEnvironment(std::vector<std::string> command);
 };
 
@@ -70,19 +70,19 @@ class Supervisor {
   bool engine_open_ = false;
   bool left_ = false;  // Nobody reads a status request any more.
   bool running_ = false;
-  bool stopping_ = false;  // Its end will be our doing.
+  bool stopping_ = false;  // We cause its end.
   bool finish_ = false;
   bool launcher_lost_ = false;
   Time next_heartbeat_;
   Time last_heard_;
 
-  // Ending the program without being told: SIGTERM when it is due, then SIGKILL.
+  // Ending the program without a message from weirrun: SIGTERM when it is due, then SIGKILL.
   enum class Ending { kWaiting, kTerminated, kKilled };
   std::optional<Ending> ending_;
   Time ending_due_;
 };
 
-/// `weirrun --supervise -- command`: what Hydra starts in place of the program. Returns the exit
+/// `weirrun --supervise -- command`, which Hydra starts in place of the program. Returns the exit
 /// code of the process that Hydra knows.
 int RunSupervisor(std::vector<std::string> command);
 

@@ -25,7 +25,7 @@ std::string ReadTextFile(const std::string& option, const std::string& path) {
     throw InvalidArgument(option + ": cannot read '" + path + "'" + why);
   }
   std::string result = std::move(text).str();
-  // It would end every message that quotes it.
+  // A NUL would end every message that quotes it.
   if (const std::size_t nul = result.find('\0'); nul != std::string::npos) {
     const auto end = result.begin() + static_cast<std::ptrdiff_t>(nul);
     throw InvalidArgument(path + ":" + std::to_string(std::count(result.begin(), end, '\n') + 1) +

@@ -4,8 +4,8 @@
 
 namespace weir::launcher {
 
-/// The whole text of a file that `option` names. Throws InvalidArgument that names both when it is
-/// a folder, cannot be read, or holds a NUL byte, with the line of that.
+/// Returns the whole text of a file that `option` names. Throws InvalidArgument that names both
+/// when it is a folder, cannot be read, or holds a NUL byte, with the line of that byte.
 std::string ReadTextFile(const std::string& option, const std::string& path);
 
 }  // namespace weir::launcher

@@ -4,10 +4,10 @@
 
 namespace weir::launcher {
 
-/// "signal 9 (Killed)" or "exit code 3", from what waitpid() gave.
+/// Writes "signal 9 (Killed)" or "exit code 3", from the status of waitpid().
 std::string DescribeStatus(int wait_status);
 
-/// What a shell would say: the exit code, or 128 + the signal's number.
+/// Returns a shell's exit code: the process's own, or 128 + the signal's number.
 int ShellCode(int wait_status);
 
 }  // namespace weir::launcher

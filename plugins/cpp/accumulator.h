@@ -12,11 +12,11 @@ class Accumulator {
  public:
   Accumulator(std::span<float> gradient, int passes);
 
-  /// One pass is complete. True when it was the last of the step: the gradient then holds the mean.
-  /// Throws InvalidArgument, naming the parameter, for a pass too many.
+  /// Adds one complete pass. True when it was the last of the step: the gradient then holds the
+  /// mean. Throws InvalidArgument, naming the parameter, for a pass too many.
   bool Add(const std::string& name);
-  /// At the end of a step: completes the mean of a parameter that some passes did not use. True
-  /// when there is one to submit.
+  /// Completes, at the end of a step, the mean of a parameter that some passes did not use. True
+  /// when there is a gradient to submit.
   bool Finish();
   void Reset() { count_ = 0; }
 

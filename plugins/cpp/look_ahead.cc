@@ -59,7 +59,7 @@ void LookAhead::Shift(std::span<const float> rates, int ranks) {
 void LookAhead::PutBack() {
   if (!shifted_) return;
   shifted_ = false;
-  // Copies and not differences: adding back what was subtracted would round.
+  // Copies and not differences, because adding back a subtracted value would round.
   for (std::size_t i = 0; i < values_.size(); ++i) {
     std::ranges::copy(values_[i], parameters_[i].value.begin());
   }

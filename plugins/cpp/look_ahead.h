@@ -11,20 +11,20 @@
 
 namespace weir {
 
-/// How far ahead gradients are taken (docs/reference/compression.md, "Beyond the paper").
+/// Distance of the look-ahead (docs/reference/compression.md, "Beyond the paper").
 struct LookAheadPlan {
   float factor = 0.0f;  ///< c; 0: gradients are those of the parameters themselves.
-  /// By parameter, unless c is 0: what is not sent has the learning rate in it (momentum=adam).
+  /// By parameter, unless c is 0: true if unsent values include the learning rate (momentum=adam).
   std::vector<bool> rate_inside;
 };
 
-/// Takes the option out of an optimizer's dictionary, for it is not the engine's. Throws
-/// InvalidArgument where one of the parameters cannot have it.
+/// Removes the option from an optimizer's dictionary, as it is not the engine's. Throws
+/// InvalidArgument if one of the parameters cannot have it.
 LookAheadPlan TakeLookAhead(CompressionOptions& compression, std::span<const Parameter> parameters);
 
-/// Parameters that are, for the time of a step's backward passes, where what this rank has not sent
-/// yet would bring them: value - lr * (c / ranks) * v. They come back bit for bit. Not thread-safe,
-/// but for Value.
+/// Parameters that are shifted, during a step's backward passes, to where this rank's
+/// unsent part would bring them: value - lr * (c / ranks) * v. They return bit for bit.
+/// Not thread-safe, except Value.
 class LookAhead {
  public:
   LookAhead(LookAheadPlan plan, std::span<const Parameter> parameters);
@@ -32,13 +32,13 @@ class LookAhead {
   LookAhead(const LookAhead&) = delete;
   LookAhead& operator=(const LookAhead&) = delete;
 
-  /// Looks up what is not sent; between steps.
+  /// Reads the unsent parts; between steps.
   void Read(const GradientGroup& group);
-  /// Goes there. `rates`: by parameter group.
+  /// Shifts the parameters. `rates`: by parameter group.
   void Shift(std::span<const float> rates, int ranks);
   void PutBack();
 
-  /// What a parameter is without being shifted.
+  /// Returns a parameter's unshifted value.
   std::span<const float> Value(std::size_t parameter) const;
 
  private:

@@ -60,7 +60,7 @@ void DistributedOptimizer::Impl::RegisterGradients() {
     spec.tensors.push_back({.name = parameter.name,
                             .shape = parameter.shape,
                             .parameter_group = parameter.parameter_group,
-                            .priority = last - i});  // The next forward pass needs the first first.
+                            .priority = last - i});  // The next forward pass needs it first.
     if (by_name) {
       spec.tensors.back().compression = plan_.shares[static_cast<std::size_t>(i)].compression;
     }
@@ -83,12 +83,12 @@ void DistributedOptimizer::Impl::BroadcastParameters() {
 
 void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates,
                                            float loss_scale) {
-  if (learning_rates.empty()) {  // A group would take it for "no rates", the rule cannot.
+  if (learning_rates.empty()) {  // A group would take it for "no rates"; the rule cannot.
     throw InvalidArgument("BeginStep got 0 learning rates for the " +
                           std::to_string(parameter_groups_) + " parameter groups of '" + name_ +
                           "'");
   }
-  if (!open_) look_ahead_.Read(*group_);  // Else the group refuses the step.
+  if (!open_) look_ahead_.Read(*group_);  // Otherwise the group refuses the step.
   group_->BeginStep({.learning_rates = learning_rates, .loss_scale = loss_scale});
   look_ahead_.Shift(learning_rates, engine_.size());
   rates_.assign(learning_rates.begin(), learning_rates.end());
@@ -114,7 +114,7 @@ void DistributedOptimizer::Impl::GradientReady(std::size_t index) {
 void DistributedOptimizer::Impl::Submit(std::size_t index) {
   const Parameter& parameter = parameters_[index];
   if (plan_.local_decay) {
-    // The loss scale comes off later, of the sum.
+    // The loss scale is removed later, from the sum.
     AddLocalWeightDecay(look_ahead_.Value(index), plan_.weight_decay * loss_scale_,
                         parameter.gradient);
   }
@@ -123,7 +123,7 @@ void DistributedOptimizer::Impl::Submit(std::size_t index) {
 }
 
 StepReport DistributedOptimizer::Impl::Step() {
-  look_ahead_.PutBack();  // Before anything that may throw.
+  look_ahead_.PutBack();  // First, because later calls may throw.
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (accumulators_[i].Finish()) Submit(i);
   }
@@ -141,7 +141,7 @@ StepReport DistributedOptimizer::Impl::Step() {
 
 namespace {
 
-/// Here and not in the group: who does the momentum depends on the compressor.
+/// Here and not in the group, because the compressor decides who handles the momentum.
 OptimizerOptions WithDefaults(OptimizerOptions options, const Engine& engine) {
   if (options.compression.empty()) {
     options.compression = engine.settings().compression;

@@ -26,7 +26,7 @@ class DistributedOptimizer::Impl {
   void Load(std::span<std::istream* const> former_ranks);
 
  private:
-  /// Values and the rule's state. Throws what Load throws.
+  /// Reads values and the rule's state. Throws as Load does.
   SavedState ReadOwn(std::span<std::istream* const> former_ranks) const;
   void CheckParameters() const;
   void RegisterGradients();
@@ -45,7 +45,7 @@ class DistributedOptimizer::Impl {
   LookAhead look_ahead_;
   std::vector<float> rates_;
   float loss_scale_ = 1.0f;
-  std::atomic<bool> open_ = false;  ///< Between BeginStep and Step.
+  std::atomic<bool> open_ = false;  ///< True between BeginStep and Step.
   int parameter_groups_ = 1;
 };
 

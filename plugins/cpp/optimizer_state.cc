@@ -7,7 +7,7 @@
 namespace weir {
 namespace {
 
-// No checkpoint is longer; a length beyond it is a damaged file.
+// Checkpoints are shorter; a greater length means a damaged file.
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 44;
 constexpr std::uint64_t kPieceBytes = std::uint64_t{1} << 24;
 
@@ -16,7 +16,7 @@ SavedState ReadPrefix(std::istream& in) {
   std::uint64_t size = 0;
   in.read(reinterpret_cast<char*>(&size), sizeof(size));
   if (!in) throw Corrupt("a saved optimizer is cut short");
-  if (size > kMostBytes) throw Corrupt("it is no saved optimizer, or a damaged one");
+  if (size > kMostBytes) throw Corrupt("it is not a saved optimizer, or is damaged");
   // Piece by piece, so that a damaged length cannot ask for more memory than the file fills.
   std::vector<std::byte> bytes;
   while (bytes.size() < size) {
@@ -35,7 +35,7 @@ SavedState DistributedOptimizer::Impl::CollectState() const {
   SavedState state{.ranks = engine_.size(), .rank = engine_.rank(), .step = group_->next_step()};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    const std::span<const float> value = look_ahead_.Value(i);  // After a failed step, too.
+    const std::span<const float> value = look_ahead_.Value(i);  // Also after a failed step.
     state.arrays.push_back({parameter.name, "value", {value.begin(), value.end()}});
     for (const UpdateRule::StateArray& array : rule_->State(i)) {
       state.arrays.push_back(

@@ -45,8 +45,8 @@ void CheckOptions(const OptimizerOptions& options) {
   }
 }
 
-/// Whether a compressor other than "dgc" does momentum and was not told with which coefficient: the
-/// optimizer's is then taken.
+/// True if a compressor other than "dgc" handles momentum without a coefficient in its options;
+/// it then takes the optimizer's.
 bool TakesCoefficient(const CompressionOptions& options) {
   const auto has = [&](const char* key, const char* value) {
     const auto found = options.find(key);
@@ -56,7 +56,7 @@ bool TakesCoefficient(const CompressionOptions& options) {
   return has("momentum", "nesterov") || has("compressor", "signum");
 }
 
-/// Who does the momentum: the compressor "dgc" corrects it itself, so it does all there is.
+/// Decides who handles the momentum: the compressor "dgc" corrects it itself, so handles it all.
 MomentumShare ShareMomentum(const OptimizerOptions& options, CompressionOptions compression) {
   MomentumShare share{
       .compression = std::move(compression), .momentum = KindOf(options), .m = options.momentum};
@@ -99,10 +99,10 @@ void PlanWeightDecay(const OptimizerOptions& options, SgdPlan& plan) {
   plan.local_decay = decay.local && plan.weight_decay != 0.0f;
   if (options.rule && plan.weight_decay != 0.0f && !plan.local_decay) {
     throw InvalidArgument(
-        "weight decay outside of the gradient is the business of a rule of your own; leave it out "
+        "weight decay outside of the gradient is up to your own update rule; leave it out "
         "of the compression options, or give weight_decay_form=local");
   }
-  // The gradients' group knows no parameters.
+  // The gradients' group does not know the parameters.
   plan.also_equal["weight decay"] =
       ExactText(plan.weight_decay) + (plan.local_decay ? ", local" : "");
   plan.compression.erase("weight_decay");

@@ -13,36 +13,36 @@
 
 namespace weir {
 
-/// How the momentum of a parameter is shared between its compressor and the rule.
+/// Division of a parameter's momentum between its compressor and the rule.
 struct MomentumShare {
-  /// Options for the gradient, with the momentum in them where the compressor does momentum.
+  /// Options for the gradient, including the momentum if the compressor handles it.
   std::map<std::string, std::string> compression;
-  Momentum momentum = Momentum::kNone;        ///< What the rule still has to do.
-  Momentum decay_momentum = Momentum::kNone;  ///< Of the weight decay beside compression.
+  Momentum momentum = Momentum::kNone;        ///< Left to the rule.
+  Momentum decay_momentum = Momentum::kNone;  ///< For the weight decay beside compression.
   float m = 0.0f;
-  /// What arrives is a step, learning rate included (momentum=adam): the rule only subtracts it.
+  /// True if the result is a step, learning rate included (momentum=adam), to be subtracted.
   bool rate_inside = false;
 };
 
-/// How SGD is shared between the compressors and the rule.
+/// Division of SGD between the compressors and the rule.
 struct SgdPlan {
-  /// The dictionary for all gradients.
+  /// Options for all gradients.
   std::map<std::string, std::string> compression;
   std::vector<MomentumShare> shares;  ///< By parameter.
-  /// What the ranks have to agree on beside it.
+  /// Further values that the ranks must agree on.
   std::map<std::string, std::string> also_equal;
   float weight_decay = 0.0f;
-  /// Weight decay enters the gradient before compression (weight_decay_form = local).
+  /// True if weight decay is added to the gradient before compression (weight_decay_form = local).
   bool local_decay = false;
   LookAheadPlan look_ahead;
 };
 
-/// Splits the options. Throws InvalidArgument when momentum or weight decay is asked for twice.
+/// Splits the options. Throws InvalidArgument when momentum or weight decay is given twice.
 SgdPlan PlanSgd(const OptimizerOptions& options, std::span<const Parameter> parameters);
 
-/// Momentum SGD on what compression delivers; plain SGD when the compressor corrects the momentum
-/// (Lin et al., ICLR 2018, section 3). Where the compressor takes Adam's steps (momentum=adam) the
-/// rule subtracts them, with AdamW's weight decay beside them (Loshchilov and Hutter, ICLR 2019).
+/// Momentum SGD on the compressed result; plain SGD when the compressor corrects the momentum (Lin
+/// et al., ICLR 2018, section 3). If the compressor takes Adam's steps (momentum=adam), the rule
+/// subtracts them, with AdamW's weight decay beside them (Loshchilov and Hutter, ICLR 2019).
 class SgdRule final : public UpdateRule {
  public:
   SgdRule(const SgdPlan& plan, std::span<const Parameter> parameters);
@@ -55,7 +55,7 @@ class SgdRule final : public UpdateRule {
   void Subtract(std::span<float> value, std::span<const float> step, float learning_rate) const;
 
   const SgdPlan plan_;
-  // By parameter; empty unless the rule does momentum, or decay is beside compression.
+  // By parameter; empty unless the rule handles momentum, or decay is beside compression.
   std::vector<std::vector<float>> momentum_;
   std::vector<std::unique_ptr<WeightDecay>> decay_;
 };

@@ -132,7 +132,7 @@ TEST(Summary, WarnsOfStallsOfGapsAndOfRanksThatSaidNothing) {
   EXPECT_THAT(
       summary->warnings[0].text,
       HasSubstr("rank 0 on a waited too long for other ranks with 3 tensors: conv1, conv2, ..."));
-  EXPECT_THAT(summary->warnings[1].text, HasSubstr("rank 2 on b said nothing of its steps"));
+  EXPECT_THAT(summary->warnings[1].text, HasSubstr("rank 2 on b did not report its steps"));
   EXPECT_THAT(summary->warnings[2].text, HasSubstr("rank 1 on a lack 17 records"));
 }
 

@@ -75,7 +75,7 @@ TEST_F(BadCheckpoint, ACutOrDamagedFileIsNamedAndChangesNothing) {
   cut.resize(cut.size() - 100);
   ExpectRefused<Corrupt>({good_.files[0], cut}, "file 2 of 2");
   ExpectRefused<Corrupt>({""}, "cut short");
-  ExpectRefused<Corrupt>({"these are plain words, not a checkpoint"}, "no saved optimizer");
+  ExpectRefused<Corrupt>({"these are plain words, not a checkpoint"}, "not a saved optimizer");
 }
 
 TEST_F(BadCheckpoint, NoFileAtAllIsRefused) { ExpectRefused<InvalidArgument>({}, "at least one"); }

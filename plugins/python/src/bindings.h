@@ -13,20 +13,20 @@
 
 #include "weir/tensor.h"
 
-/// The extension weir._core. Tensors cross as addresses, so that it is compiled against no
-/// framework: the Python side vouches for the memory and keeps it alive until the operation was
-/// waited for. The engine's threads need the interpreter for one thing only, memory of a GPU for
-/// results whose size comes late (gathered.h): so nothing may wait for the engine with it.
+/// The extension weir._core. Tensors cross as addresses, so it is compiled against no framework:
+/// the Python side vouches for the memory and keeps it alive until the operation was waited for.
+/// The engine's threads need the interpreter only for GPU memory of results whose size comes late
+/// (gathered.h). So no thread may wait for the engine while it holds the interpreter.
 namespace weir::python {
 
-/// Shape of a tensor, as Python gives it.
+/// Shape of a tensor, as in Python.
 using Dims = std::vector<std::int64_t>;
 
 inline void* PointerTo(std::uintptr_t address) {
   return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr): it came from one.
 }
-/// Where a tensor lies: the number of its GPU, or Device::kCpu, and the cudaStream_t in which the
-/// program works on it.
+/// Place of a tensor: the number of its GPU, or Device::kCpu, and the cudaStream_t in
+/// which the program works on it.
 using Place = std::pair<int, std::uintptr_t>;
 inline const Place kOnCpu{Device::kCpu, 0};
 

@@ -58,7 +58,7 @@ Gathered SubmitAllgather(Job& job, const std::string& name, std::uintptr_t in, i
   return result;
 }
 
-/// The tensors of a group, as Python gives them, and what their results are made by.
+/// The tensors of a group from Python, and the functions that make their results.
 struct Rows {
   std::vector<std::uintptr_t> in;
   std::vector<int> dtypes;
@@ -67,7 +67,7 @@ struct Rows {
   std::vector<nb::object> make;
 };
 
-/// Whose results go to `results`.
+/// Their results go to `results`.
 std::vector<Engine::RowsTensor> RowsTensorsOf(Rows rows, std::vector<Gathered>& results) {
   std::vector<Engine::RowsTensor> tensors;
   rows.places.resize(rows.in.size(), kOnCpu);

@@ -9,7 +9,7 @@ namespace {
 
 namespace nb = nanobind;
 
-// Horovod's programs look for it in whatever ends a job.
+// Programs for Horovod look for this text in errors that end a job.
 constexpr const char* kShutDown =
     "Horovod has been shut down. This was caused by an exception on one of the ranks or an attempt "
     "to use the job after one of them had left: ";

@@ -13,8 +13,8 @@ namespace {
 
 namespace nb = nanobind;
 
-/// The result's bytes as a one-dimensional DLPack array that keeps them alive. Bytes, because not
-/// every framework reads every data type from DLPack; viewing them as the type costs nothing.
+/// Returns the result's bytes as a one-dimensional DLPack array that keeps them alive. Bytes,
+/// because not every framework reads every data type from DLPack; a view as the type costs nothing.
 nb::ndarray<std::uint8_t> BytesOf(const Gathered& gathered) {
   auto* keep = new std::shared_ptr<Gathered::Memory>(gathered.memory());
   const nb::capsule owner(
@@ -29,8 +29,8 @@ Gathered::Held Hold(nb::object object) {
           }};
 }
 
-/// Nothing is collected as garbage meanwhile: what goes with it may wait for the engine, as a
-/// gradient group does, and so for this thread.
+/// Suspends garbage collection: a collected object may wait for the engine, as a gradient
+/// group does, and so for this thread.
 class CollectsNothing {
  public:
   CollectsNothing() : collector_(nb::module_::import_("gc")) {
@@ -48,7 +48,7 @@ class CollectsNothing {
   bool collects_ = false;
 };
 
-/// Has a tensor made for the result, and returns its memory.
+/// Makes Python create a tensor for the result, and returns its memory.
 void* Made(const nb::object& make, Gathered::Memory& memory) {
   const nb::gil_scoped_acquire interpreter;
   try {
@@ -58,11 +58,11 @@ void* Made(const nb::object& make, Gathered::Memory& memory) {
     memory.tensor = Hold(std::move(tensor));
     return PointerTo(address);
   } catch (const nb::python_error& error) {
-    throw std::runtime_error(error.what());  // That one may only go with the interpreter.
+    throw std::runtime_error(error.what());  // Releasing that one needs the interpreter.
   }
 }
 
-/// A result of type int64, for who has no framework.
+/// Returns a result of type int64, for callers without a framework.
 std::vector<std::int64_t> Numbers(const Gathered& gathered) {
   const Gathered::Memory& memory = *gathered.memory();
   std::vector<std::int64_t> numbers(memory.size / sizeof(std::int64_t));

@@ -13,25 +13,25 @@
 namespace weir::python {
 
 /// The result of an operation whose shape is known only once the ranks agreed. The engine's network
-/// thread asks for its memory; Python looks after the operation was waited for. On the CPU that
-/// thread allocates it without the interpreter. On a GPU the framework has to: its memory is in the
-/// order of a stream.
+/// thread asks for its memory; Python reads it after the operation was waited for. On the CPU that
+/// thread allocates it without the interpreter. On a GPU the framework has to, because its memory
+/// follows the order of a stream.
 class Gathered {
  public:
-  /// `make(shape)` gives the result, a tensor that has data_ptr(); None: it is bytes on the CPU.
+  /// `make(shape)` returns the result, a tensor with data_ptr(); None: bytes on the CPU.
   Gathered(DType dtype, nanobind::object make);
 
-  /// What the engine calls for the memory. Holds on to the result on its own.
+  /// Returns the function that the engine calls for the memory. It keeps the result alive.
   AllocateOutput Allocator() const;
 
   void set_handle(Handle handle) { handle_ = handle; }
   Handle handle() const { return handle_; }
 
-  /// An object that may be let go of without the interpreter.
+  /// An object that may be released without the interpreter.
   using Held = std::shared_ptr<nanobind::object>;
 
-  /// The result's shape, the rows of each rank in it, and its bytes, aligned for every data type,
-  /// or the tensor that was made.
+  /// The result's shape, the rows of each rank in it, and its bytes, aligned for every data
+  /// type, or the tensor that was made.
   struct Memory {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;

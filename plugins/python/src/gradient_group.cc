@@ -16,13 +16,13 @@ namespace nb = nanobind;
 using nb::arg;
 using Options = std::map<std::string, std::string>;
 
-/// A group and, of each tensor, what need not cross for every gradient.
+/// A group and, for each tensor, the values that need not cross for every gradient.
 class Group {
  public:
   Group(std::shared_ptr<Engine> engine, GradientGroupSpec spec)
       : engine_(std::move(engine)), group_(engine_->Register(std::move(spec))) {}
 
-  /// Waits for what is under way, which may need the interpreter (gathered.h).
+  /// Waits for work under way, which may need the interpreter (gathered.h).
   ~Group() {
     const nb::gil_scoped_release blocking;
     Close();
@@ -33,7 +33,7 @@ class Group {
     return *group_;
   }
 
-  /// Lets go of the engine; the group goes first.
+  /// Releases the engine; the group goes first.
   void Close() {
     group_.reset();
     engine_.reset();

@@ -7,17 +7,17 @@
 
 namespace weir::python {
 
-/// The engine as Python holds it: it ends when the job is left, not when the last reference goes (a
-/// traceback keeps one as long as it likes). Thread-safe.
+/// The engine as Python holds it. It ends when the job is left, not when the last reference goes (a
+/// traceback may keep one for long). Thread-safe.
 class Job {
  public:
-  /// Joins; blocks. Throws what Engine::Create throws.
+  /// Joins the job; blocks. Throws as Engine::Create does.
   Job();
 
-  /// Throws ShutDown after Leave. Whoever works with the engine holds it until he is done.
+  /// Throws ShutDown after Leave. Code that works with the engine holds it until it is done.
   std::shared_ptr<Engine> engine() const;
 
-  /// Shuts down, and lets go of the engine. Idempotent.
+  /// Shuts the engine down and releases it. Idempotent.
   void Leave();
 
  private:

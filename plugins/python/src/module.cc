@@ -11,7 +11,7 @@ namespace nb = nanobind;
 
 NB_MODULE(_core, module) {
   module.doc() = "The engine, as weir.torch uses it. Not an interface for programs.";
-  // What an engine still holds when the interpreter ends is no leak worth a report.
+  // Objects that an engine still holds when the interpreter ends are not leaks.
   nb::set_leak_warnings(false);
   nb::dict dtypes;
   for (int i = 0; i < weir::kDTypeCount; ++i) {
@@ -23,7 +23,7 @@ NB_MODULE(_core, module) {
   const auto library = [] {
     return weir::GpuLibrary::Load(weir::Settings::FromEnvironment().gpu_library);
   };
-  // Before a program has chosen its devices: asks CUDA nothing.
+  // Asks CUDA nothing, because the program may not have chosen its devices yet.
   module.def("has_gpu_library", [library] { return library().api() != nullptr; });
   module.def("can_use_gpus", [library] { return weir::FindGpuSupport(library()).usable; });
   module.def("nccl_version", [] {

@@ -12,7 +12,7 @@ namespace weir::launcher {
 struct AcceptedFlag {
   std::string flag;
   int values;        ///< Number of values it takes.
-  std::string says;  ///< What is done instead; empty when that is what it asks for.
+  std::string says;  ///< The replacement, in words; empty when nothing differs.
 };
 std::span<const AcceptedFlag> AcceptedFlags();
 

@@ -23,7 +23,7 @@ class JobTotals {
 
  private:
   struct Rank {
-    RankTotals before;  ///< Of earlier engines.
+    RankTotals before;  ///< Totals of earlier engines.
     std::string now;    ///< Empty: no report yet.
   };
   static RankTotals Sum(const Rank& rank);

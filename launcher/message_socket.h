@@ -36,7 +36,7 @@ class MessageSocket {
   bool open_ = true;
   supervision::Decoder decoder_;
   std::string queue_;
-  std::size_t sent_ = 0;  // Of queue_.
+  std::size_t sent_ = 0;  // Bytes of queue_.
 };
 
 }  // namespace weir::launcher

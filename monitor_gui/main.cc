@@ -23,8 +23,8 @@ int Refuse(const QString& why) {
   return 2;
 }
 
-/// Pictures and texts need no display, and are made without one. False: what is asked for does, and
-/// there is none, for which Qt would abort. Qt's own -platform says what it is to be.
+/// Returns true if the request needs no display (pictures and texts), or if there is one. Without
+/// one Qt would abort. Qt's own -platform overrides this.
 bool CanDisplay(int argc, char** argv) {
   for (const char* variable : {"DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"})
     if (!qEnvironmentVariableIsEmpty(variable)) return true;
@@ -84,11 +84,11 @@ int Main(int argc, char** argv) {
   }
   for (const QString& place : places) {
     if (!Session::IsUrl(place) || QUrl(place).isValid()) continue;
-    return Refuse(place + " is no address: " + QUrl(place).errorString());
+    return Refuse(place + " is not an address: " + QUrl(place).errorString());
   }
-  if (places.size() > 2) return Refuse("one RUN, or two to compare, not " + places.join(" "));
+  if (places.size() > 2) return Refuse("give one RUN, or two to compare, not " + places.join(" "));
 
-  // Where OpenSSL's own programs, curl and Python look.
+  // The same place that OpenSSL's own programs, curl and Python use.
   if (const QString why = TrustAlso(qEnvironmentVariable("SSL_CERT_FILE")); !why.isEmpty()) {
     return Refuse("SSL_CERT_FILE=" + why);
   }
@@ -118,7 +118,7 @@ int Main(int argc, char** argv) {
     bool well = false;
     const double number = parser.value(samples).toDouble(&well);
     if (!well || number <= 0) {
-      return Refuse("--samples-per-step " + parser.value(samples) + ": a number above 0");
+      return Refuse("--samples-per-step " + parser.value(samples) + ": give a number above 0");
     }
     window.SetSamplesPerStep(number);
   }
@@ -128,12 +128,12 @@ int Main(int argc, char** argv) {
     at_step = parser.value(step).toLongLong(&well);
     if (!well || *at_step < 0 || !parser.isSet(screenshot)) {
       return Refuse("--step " + parser.value(step) +
-                    ": a step's number is meant, beside --screenshot");
+                    ": give a step's number, together with --screenshot");
     }
   }
   std::unique_ptr<Screenshot> shot;
   if (parser.isSet(screenshot)) {
-    if (places.isEmpty()) return Refuse("--screenshot: of which RUN?");
+    if (places.isEmpty()) return Refuse("--screenshot needs a RUN");
     shot = std::make_unique<Screenshot>(window, parser.value(screenshot), at_step);
   }
   window.show();

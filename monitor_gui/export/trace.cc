@@ -12,7 +12,7 @@ namespace {
 
 constexpr quint64 kRankTrack = 0;
 
-// Track 0 is the rank's; bucket b has the tracks 2b + 1 and, for its negotiation, 2b + 2.
+// Track 0 is the rank's; bucket b has track 2b + 1 and, for its negotiation, track 2b + 2.
 quint64 TrackOf(std::uint32_t bucket, bool negotiates) {
   return 2 * quint64{bucket} + (negotiates ? 2 : 1);
 }
@@ -41,16 +41,16 @@ QString EventName(const StageRow& row, const NameInfo& info) {
   return {};
 }
 
-/// A JSON string, with its quotes.
+/// Makes a JSON string, with its quotes.
 QByteArray Quoted(const QString& text) {
   const QByteArray array = QJsonDocument(QJsonArray{text}).toJson(QJsonDocument::Compact);
   return array.sliced(1, array.size() - 2);
 }
 
-/// Microseconds with the nanoseconds as decimals.
+/// Writes microseconds with the nanoseconds as decimals.
 QByteArray Microseconds(std::int64_t ns) {
   return QByteArray::number(ns / 1000) + "." +
-         QByteArray::number(ns % 1000 + 1000).sliced(1);  // With its leading zeros.
+         QByteArray::number(ns % 1000 + 1000).sliced(1);  // With leading zeros.
 }
 
 QByteArray Metadata(const char* what, int rank, quint64 track, const QString& name) {
@@ -107,7 +107,7 @@ class Writer {
   static QByteArray Place(int rank, quint64 track) {
     return ",\"pid\":" + QByteArray::number(rank) + ",\"tid\":" + QByteArray::number(track);
   }
-  /// An old event of a long run is that of several steps.
+  /// In a long run an old event stands for several steps.
   static QByteArray Stands(const StepRow& step) {
     return step.count == 1 ? "" : ",\"steps\":" + QByteArray::number(step.count);
   }

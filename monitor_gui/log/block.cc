@@ -23,7 +23,7 @@ std::uint32_t Crc32(QByteArrayView bytes, std::uint32_t crc = 0) {
                                             static_cast<std::size_t>(bytes.size())));
 }
 
-/// Little-endian, as the hosts are that Weir runs on.
+/// Little-endian, like Weir's hosts.
 struct Prefix {
   char magic[4];
   std::uint32_t version;
@@ -73,7 +73,7 @@ Block::Block(BlockHead head, QByteArrayView body, QByteArrayView bytes)
   qsizetype at = 0;
   columns_.reserve(head_.columns->size());
   for (const auto& [name, type, width] : *head_.columns) {
-    // A head may say anything: what it multiplies to may overflow.
+    // A head may contain any numbers: their product may overflow.
     if (width < 0 || rows() < 0 || at > body_.size() ||
         (width > 0 && rows() > (body_.size() - at) / width))
       return;

@@ -14,30 +14,30 @@
 namespace weir::monitor {
 
 /// A block of a run log (docs/reference/run-log.md) in memory that somebody else keeps. The file
-/// and the endpoint /log speak the same blocks.
+/// and the endpoint /log use the same blocks.
 class Block {
  public:
-  /// `body` and `bytes`: the block's in all.
+  /// `body` is the block's body, `bytes` the whole block.
   Block(BlockHead head, QByteArrayView body, QByteArrayView bytes);
 
   const QString& kind() const { return head_.kind; }
   int rank() const { return head_.rank; }
-  /// What else the head says.
+  /// Further fields of the head.
   const BlockHead& head() const { return head_; }
   qsizetype rows() const { return head_.rows; }
-  /// A column's values. Empty when the block has none of this name and type.
+  /// Returns a column's values. Empty when the block has none of this name and type.
   template <typename T>
   std::span<const T> Column(const char* name) const {
     const QByteArrayView found = Find(name, TypeName(T{}));
     return {reinterpret_cast<const T*>(found.data()),
             static_cast<std::size_t>(found.size()) / sizeof(T)};
   }
-  /// Of kind "run": what tells its job from others; empty: not known.
+  /// Job id of a block of kind "run"; empty: not known.
   QString job() const;
   QByteArrayView text() const { return body_.first(qBound(0, text_bytes(), body_.size())); }
-  /// What the text says; nothing where it is no JSON.
+  /// Content of the text; null where it is not JSON.
   QJsonDocument json() const;
-  /// All of it, as it came.
+  /// The whole block, as it was received.
   QByteArrayView bytes() const { return bytes_; }
 
  private:
@@ -52,28 +52,28 @@ class Block {
   BlockHead head_;
   QByteArrayView body_;
   QByteArrayView bytes_;
-  std::vector<QByteArrayView> columns_;  // As the head has them, as far as they lie in the body.
+  std::vector<QByteArrayView> columns_;  // In the head's order, as far as they lie in the body.
 };
 
-/// What was found in some bytes.
+/// Result of a search for blocks.
 struct BlockScan {
   std::vector<Block> blocks;  ///< The whole ones, in order.
   qsizetype used = 0;         ///< Bytes that need not be looked at again.
-  qsizetype damaged = 0;      ///< Of these, bytes that are no block.
+  qsizetype damaged = 0;      ///< Of these, bytes that are not a block.
 };
 
-/// How much of a block is looked at to tell that it is one.
+/// Part of a block that is checked.
 enum class Check : bool {
   kAll,
   kHeads,  ///< Bodies are not read, and may be damaged.
 };
 
-/// Finds the whole blocks of a log, or of a part of one that begins at a block; `bytes` begins at
-/// an address that 8 divides, and outlives what is returned. Where bytes are no block it goes on at
-/// the next place that is one. A block that is not whole yet stays unused. Thread-safe.
+/// Finds the whole blocks of a log, or of a part of one that begins at a block. `bytes` begins at
+/// an address that 8 divides, and outlives the result. Skips bytes that are not a block. An
+/// incomplete block stays unused. Thread-safe.
 BlockScan ScanBlocks(QByteArrayView bytes, Check check = Check::kAll);
 
-/// The block that has this head and these bytes, which ScanBlocks found with Check::kHeads.
+/// Returns the block of this head and these bytes, which ScanBlocks found with Check::kHeads.
 /// Nothing: its body is damaged. Thread-safe.
 std::optional<Block> CheckedBlock(const BlockHead& head, QByteArrayView bytes);
 

@@ -42,8 +42,8 @@ BlockHead HeadOf(const QJsonObject& head, std::shared_ptr<const BlockHead::Colum
 }  // namespace
 
 BlockHead HeadReader::Read(QByteArrayView json) {
-  // The engine writes columns last. Where somebody else does not, one of the two parts is no
-  // object.
+  // The engine writes columns last. In another order, one of
+  // the two parts is not an object.
   const qsizetype at = json.indexOf(kBegin);
   if (at >= 0) {
     const QByteArray text = json.sliced(at + 1).toByteArray();

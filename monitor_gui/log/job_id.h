@@ -4,8 +4,8 @@
 
 namespace weir::monitor {
 
-/// Whether two ids, of /run or a run log, tell that jobs are different ones. Empty: not known, and
-/// so perhaps the same.
+/// True if two ids, of /run or a run log, show that jobs differ. An empty id is
+/// unknown, and so perhaps the same.
 inline bool AreOfDifferentJobs(const QString& one, const QString& other) {
   return !one.isEmpty() && !other.isEmpty() && one != other;
 }

@@ -8,7 +8,7 @@
 namespace weir::monitor {
 namespace {
 
-// Of a long file, so many bytes at a time: their pages count as this process's memory.
+// Bytes of a long file read at a time: their pages count as this process's memory.
 constexpr qsizetype kScanned = 64 << 20;
 constexpr qsizetype kKept = 16 << 20;
 
@@ -41,7 +41,7 @@ LogFile::LogFile(const QString& path) : file_(path) {
     const qsizetype end = i + 1 < entries_.size() ? entries_[i + 1].offset : size;
     entries_[i].extent = end - entries_[i].offset;
   }
-  if (entries_.empty()) Refuse(QObject::tr("it is no run log (weirrun --record makes one)"));
+  if (entries_.empty()) Refuse(QObject::tr("it is not a run log (weirrun --record makes one)"));
 }
 
 QByteArrayView LogFile::Bytes(qsizetype offset, qsizetype bytes) const {
@@ -52,7 +52,7 @@ void LogFile::Read(const Entry& entry, const std::function<void(const Block&)>& 
   if (const auto block = CheckedBlock(entry.head, Bytes(entry.offset, entry.bytes))) {
     use(*block);
   } else {
-    // Its head may promise more than was written, and other blocks follow.
+    // The head may promise more than was written, and other blocks follow.
     const BlockScan found = ScanBlocks(Bytes(entry.offset, entry.extent));
     damaged_ += entry.bytes;
     for (const Block& other : found.blocks) {
@@ -65,7 +65,7 @@ void LogFile::Read(const Entry& entry, const std::function<void(const Block&)>& 
 }
 
 void LogFile::Release() {
-  // Only advice: what cannot be forgotten stays.
+  // Only advice: the system may keep some pages.
   madvise(const_cast<char*>(bytes_), static_cast<std::size_t>(file_.size()), MADV_DONTNEED);
   read_ = 0;
 }

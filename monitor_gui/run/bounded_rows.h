@@ -6,14 +6,14 @@
 
 namespace weir::monitor {
 
-/// Rows of a time that has no end, in bounded memory: the newest one by one, and before them rows
-/// that stand for several, for as many everywhere. A `Row` has a `std::uint32_t count` of what it
-/// stands for, 1 at first, and `void Join(const Row& later)`, which makes it stand for both. Not
-/// thread-safe.
+/// Rows of an endless time in bounded memory: the newest one by one, and before them rows
+/// that each stand for several, equally many everywhere. A `Row` has a `std::uint32_t count`
+/// of rows it stands for, 1 at first, and `void Join(const Row& later)`, which makes it
+/// stand for both. Not thread-safe.
 template <typename Row>
 class BoundedRows {
  public:
-  /// `most`: rows. At least a quarter of as many of the newest stand for themselves.
+  /// `most`: rows. At least a quarter as many of the newest stand for themselves.
   explicit BoundedRows(std::size_t most) : most_(most) {}
 
   void Add(const Row& row) {
@@ -23,7 +23,7 @@ class BoundedRows {
   const std::vector<Row>& rows() const { return rows_; }
 
  private:
-  /// Makes coarse rows of the older half of those that stand for themselves.
+  /// Merges rows of the older half of those that stand for themselves.
   void Coarsen() {
     if (coarse_ == 0 || coarse_ > most_ / 4) joined_ *= 2;
     const std::size_t stop = coarse_ + (rows_.size() - coarse_) / 2;
@@ -40,7 +40,7 @@ class BoundedRows {
 
   std::size_t most_;
   std::vector<Row> rows_;
-  std::size_t coarse_ = 0;  ///< The first ones, which stand for up to `joined_`.
+  std::size_t coarse_ = 0;  ///< The first rows, which stand for up to `joined_`.
   std::uint32_t joined_ = 1;
 };
 

@@ -9,19 +9,19 @@
 
 namespace weir::monitor {
 
-/// A layer of two runs, A and B, which have it under the same name; or of one of them.
+/// A layer that two runs, A and B, have under the same name, or that one of them has.
 struct ComparedLayer {
-  std::optional<std::size_t> in_a;  ///< Its number there; nothing: only the other one has it.
+  std::optional<std::size_t> in_a;  ///< Its number there; nothing: only in the other run.
   std::optional<std::size_t> in_b;
 
   bool operator==(const ComparedLayer&) const = default;
 };
 
-/// The layers of A in their order, and behind them those that only B has.
+/// Returns the layers of A in their order, followed by those that only B has.
 std::vector<ComparedLayer> CompareLayers(const LayerHistory& a, const LayerHistory& b);
 
-/// How two runs fit: whether they have as many ranks and the same layers, and if not, what only one
-/// of them has. A sentence each.
+/// Describes in sentences how two runs fit: whether they have as many ranks and the same layers,
+/// and otherwise what only one of them has.
 QStringList DescribeFit(const Run& a, const Run& b);
 
 }  // namespace weir::monitor

@@ -7,7 +7,7 @@
 namespace weir::monitor {
 namespace {
 
-// Records of several threads come nearly in the order of their ends.
+// Records of several threads arrive almost in the order of their ends.
 constexpr std::ptrdiff_t kSlack = 4096;
 
 std::optional<Lane> LaneOf(Stage stage) {
@@ -27,7 +27,7 @@ std::optional<Lane> LaneOf(Stage stage) {
   return std::nullopt;
 }
 
-/// From BeginStep until the rank had its last gradient.
+/// Returns intervals from BeginStep until the rank had its last gradient.
 std::vector<LaneInterval> Backprops(const RankRun& rank, TimeWindow window) {
   std::vector<LaneInterval> intervals;
   const auto& steps = rank.steps();
@@ -47,7 +47,7 @@ bool IsTiny(const LaneInterval& interval, std::int64_t least_ns) {
   return interval.count > 1 || interval.end_ns - interval.start_ns < least_ns;
 }
 
-/// Makes one of two.
+/// Merges two intervals into one.
 void Add(LaneInterval& first, const LaneInterval& second) {
   first.start_ns = std::min(first.start_ns, second.start_ns);
   first.end_ns = std::max(first.end_ns, second.end_ns);
@@ -71,7 +71,7 @@ void Join(std::vector<LaneInterval>& intervals, std::int64_t least_ns) {
   intervals.resize(kept);
 }
 
-/// Behind the others, or to the last of them where both are in one pixel: there may be hundreds of
+/// Appends, or adds to the last interval if both are in one pixel: there may be hundreds of
 /// intervals in one, and sorting them all would take long.
 void Append(std::vector<LaneInterval>& intervals, const LaneInterval& next, std::int64_t least_ns) {
   const bool same_pixel = !intervals.empty() &&
@@ -100,7 +100,7 @@ std::array<std::vector<LaneInterval>, kLanes> IntervalsOf(const RankRun& rank, T
   const auto in_window = std::ranges::partition_point(
       stages, [&](const StageRow& row) { return row.end_ns < window.start_ns; });
   const auto first = in_window - std::min(kSlack, in_window - stages.begin());
-  std::ptrdiff_t beyond = 0;  // How many in a row begin behind the window.
+  std::ptrdiff_t beyond = 0;  // Number in a row that begin after the window.
   for (auto row = first; row != stages.end() && beyond < kSlack; ++row) {
     beyond = row->start_ns > window.end_ns ? beyond + 1 : 0;
     const bool touches = row->end_ns >= window.start_ns && row->start_ns <= window.end_ns;

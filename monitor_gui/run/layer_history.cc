@@ -7,9 +7,9 @@ namespace weir::monitor {
 namespace {
 
 constexpr int kLookedBack = 256;  // Columns; a residual is not measured in every step.
-constexpr std::uint32_t kMostNumbers = 1 << 24;  // Of gradients: a log may say anything.
+constexpr std::uint32_t kMostNumbers = 1 << 24;  // Number of gradients: a log may claim any.
 
-/// Below 0: there is none. Logs of compressors that have none say 0.
+/// Below 0: none. Logs of compressors without a threshold have 0.
 float ThresholdAt(std::span<const float> thresholds, std::size_t row) {
   if (row >= thresholds.size() || thresholds[row] <= 0.0f) return -1.0f;
   return thresholds[row];
@@ -62,7 +62,7 @@ void LayerHistory::Add(const RankRun& rank, const Block& block) {
                                                 static_cast<float>(payload[i]), density[i],
                                                 residual[i], ThresholdAt(threshold, i)};
     for (std::size_t m = 0; m < kMetrics; ++m) {
-      if (values[m] >= 0.0f) column->cells[m][layer].Add(values[m]);  // Else it was not measured.
+      if (values[m] >= 0.0f) column->cells[m][layer].Add(values[m]);  // Negative: not measured.
     }
   }
 }
@@ -74,7 +74,7 @@ void LayerHistory::Clear() {
 }
 
 Statistic LayerHistory::Newest(Metric metric, std::size_t layer) const {
-  // Of the very newest step some ranks have not told yet.
+  // Some ranks have not reported the very newest step yet.
   const Statistic found = NewestUntil(metric, layer, std::max(columns() - 2, 0));
   if (found.count > 0 || columns() == 0) return found;
   return At(metric, layer, columns() - 1);

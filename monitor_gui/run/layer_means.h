@@ -8,7 +8,7 @@
 
 namespace weir::monitor {
 
-/// What the layers of a run are like together, column by column. Makes only those columns anew that
+/// Means over all layers of a run, column by column. Recomputes only columns that
 /// have changed. Not thread-safe.
 class LayerMeans {
  public:

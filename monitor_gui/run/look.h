@@ -7,18 +7,18 @@
 
 namespace weir::monitor {
 
-/// A run as it was at a moment, and what it is called beside another one.
+/// A run as it was at a moment, and its label beside another one.
 struct Side {
   const Run& run;
   Moment at{};
   QString label{};  ///< "A" or "B"; empty: it is alone.
   bool is_other = false;
 
-  /// The end of what is looked at.
+  /// End of the visible part.
   std::int64_t end_ns() const { return at.is_newest() ? run.newest_ns() : at.end_ns; }
 };
 
-/// What pages show: a run at a moment, and perhaps another one that it is compared with.
+/// The subject of pages: a run at a moment, and perhaps another one to compare with.
 struct Look {
   const Run& run;
   Moment at{};

@@ -6,7 +6,7 @@
 namespace weir::monitor {
 namespace {
 
-/// Of the rank that knows most.
+/// Returns the steps of the rank that knows most.
 std::span<const StepRow> Steps(const Run& run) {
   std::span<const StepRow> most;
   for (const auto& [rank, known] : run.ranks()) {
@@ -15,7 +15,7 @@ std::span<const StepRow> Steps(const Run& run) {
   return most;
 }
 
-/// The number of the last element whose `member` is not above, or 0.
+/// Returns the index of the last element whose `member` is not above, or 0.
 template <typename Member>
 std::size_t LastUpTo(std::span<const StepRow> steps, std::int64_t value, Member member) {
   const auto behind = std::ranges::upper_bound(steps, value, {}, member);

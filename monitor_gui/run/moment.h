@@ -7,20 +7,20 @@
 
 namespace weir::monitor {
 
-/// The step at which a run is looked at.
+/// The step at which a run is viewed.
 struct Moment {
   static constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
 
-  std::int64_t step = kNewest;    ///< -1: the run knows none so early.
-  std::int64_t end_ns = kNewest;  ///< When the last of the ranks had finished it.
+  std::int64_t step = kNewest;    ///< -1: the run has no step that early.
+  std::int64_t end_ns = kNewest;  ///< Time when the last rank had finished it.
 
   bool is_newest() const { return step == kNewest; }
 };
 
-/// The newest step of the run that is not after this one.
+/// Returns the newest step of the run that is not after this one.
 Moment MomentOf(const Run& run, std::int64_t step);
 
-/// The steps of a run, as its rank that knows most of them has them.
+/// The steps of a run, by the rank that knows most of them.
 struct StepSpan {
   std::int64_t first = 0;
   std::int64_t last = -1;
@@ -29,9 +29,9 @@ struct StepSpan {
 };
 StepSpan StepsOf(const Run& run);
 
-/// So many steps that the run knows before (negative) or behind one of them, or its first or last.
+/// Returns the step so many known steps before (negative) or after one, or the first or last.
 std::int64_t StepFrom(const Run& run, std::int64_t step, std::int64_t by);
-/// The last step that was finished by then, or the first one.
+/// Returns the last step that was finished by then, or the first one.
 std::int64_t StepAt(const Run& run, std::int64_t time_ns);
 
 }  // namespace weir::monitor

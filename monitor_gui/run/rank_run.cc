@@ -7,7 +7,7 @@
 namespace weir::monitor {
 namespace {
 
-/// A column's value, or `otherwise` where the block has no such column.
+/// Returns a column's value, or `otherwise` where the block has no such column.
 template <typename T>
 T At(std::span<const T> column, std::size_t row, T otherwise = {}) {
   return row < column.size() ? column[row] : otherwise;

@@ -31,21 +31,21 @@ enum class Stage : std::uint8_t {
 inline constexpr int kStages = 7;
 QString Name(Stage stage);
 
-/// What a number in the records means: a bucket, an operation, or a gradient.
+/// Meaning of a number in the records: a bucket, an operation, or a gradient.
 struct NameInfo {
   QString name;
   QString group;
   QString compressor;
   std::vector<std::pair<QString, QString>> routes;  ///< Operation and route.
-  std::uint64_t elements = 0;                       ///< 0: no gradient.
+  std::uint64_t elements = 0;                       ///< 0: not a gradient.
 };
 
-/// Times are nanoseconds of the wall clock where the rank has told it (RankRun::SetRun). Of a long
-/// run an old row stands for several steps: it has the first one's number, means of bytes and
-/// density, and sums of times.
+/// One step, or several. Times are nanoseconds of the wall clock where the rank has told it
+/// (RankRun::SetRun). An old row of a long run stands for several steps: it has the first one's
+/// number, means of bytes and density, and sums of times.
 struct StepRow {
   std::int64_t step = -1;
-  std::int64_t start_ns = 0;  ///< The end of the step before, where there was one.
+  std::int64_t start_ns = 0;  ///< End of the step before, if there was one.
   std::int64_t begin_ns = 0;  ///< BeginStep, with which backprop begins.
   std::int64_t end_ns = 0;
   std::int64_t exposed_communication_ns = 0;
@@ -65,7 +65,7 @@ struct MeanTimes {
   double communication = 0;  ///< Exposed.
   double compression = 0;    ///< Exposed.
 
-  /// Without what it waited for others: who has most of it sets the pace.
+  /// Time without waits for other ranks: the rank with most of it sets the pace.
   double own() const { return step - communication; }
 };
 MeanTimes MeanTimesOf(std::span<const StepRow> rows);
@@ -91,21 +91,21 @@ struct StateRow {
   std::array<std::int64_t, kStages> waiting{};  ///< Buckets, by the stage they wait for.
   std::uint32_t count = 1;                      ///< An old row is the last of so many.
 
-  /// What waits is the most of all.
+  /// Waiting buckets are the most of all rows.
   void Join(const StateRow& later);
 };
 
-/// The last thing that a rank says.
+/// The last message of a rank.
 struct RankEnd {
   std::int64_t time_ns = 0;
   QString failure{};  ///< Empty: in good order.
 };
 
-/// What is known of one rank of a run: its steps, old ones at a coarser level, and its newest
-/// stages. Not thread-safe.
+/// One rank's known part of a run: its steps, old ones at a coarser level, and its
+/// newest stages. Not thread-safe.
 class RankRun {
  public:
-  /// Of steps and states old ones are joined.
+  /// Most steps and states: old ones are joined.
   static constexpr std::size_t kMostSteps = 16'384;
   static constexpr std::size_t kMostStates = 8'192;
   static constexpr std::size_t kMostStalls = 4'096;  ///< Older ones are dropped.
@@ -113,7 +113,7 @@ class RankRun {
   void Add(const Block& block);
 
   QString host() const { return run_["host"].toString(); }
-  /// Tells its job from others; empty: not known.
+  /// Identifies its job; empty: not known.
   QString job() const { return run_["job"].toString(); }
   int size() const { return size_; }
   const QJsonObject& run() const { return run_; }
@@ -123,26 +123,26 @@ class RankRun {
   const std::unordered_map<std::uint32_t, NameInfo>& names() const { return names_; }
 
   const std::vector<StepRow>& steps() const { return steps_.rows(); }
-  /// The last `most` of those up to a step, or all.
+  /// Returns the last `most` steps up to a step, or all.
   std::span<const StepRow> StepsUntil(std::int64_t step, std::size_t most) const;
   const std::deque<StageRow>& stages() const { return stages_; }
-  /// Older ones are dropped. The more ranks a run has the fewer are kept of each.
+  /// Most stages kept: older ones are dropped. The more ranks a run has, the fewer each.
   std::size_t most_stages() const;
-  /// How many of them had ended by then.
+  /// Number of stages that had ended by then.
   std::ptrdiff_t StagesUntil(std::int64_t time_ns) const;
   const std::vector<StateRow>& states() const { return states_.rows(); }
   std::span<const StateRow> StatesUntil(std::int64_t time_ns) const;
-  /// Whenever that changed: of rank 0 alone.
+  /// One entry for each change; from rank 0 alone.
   const std::deque<Stalls>& stalls() const { return stalls_; }
-  /// Nothing: it goes on, or could not say any more that it does not.
+  /// Nothing: it goes on, or could not report its end.
   const std::optional<RankEnd>& end() const { return end_; }
-  /// That were overwritten before the rank's monitor had read them.
+  /// Records that were overwritten before the rank's monitor had read them.
   std::uint64_t lost_records() const { return lost_records_; }
-  /// That the rank did not keep until they were asked for.
+  /// Blocks that the rank dropped before they were asked for.
   std::uint64_t lost_blocks() const { return lost_blocks_; }
-  /// End of the newest thing that is known.
+  /// End of the newest known event.
   std::int64_t newest_ns() const { return newest_ns_; }
-  /// Of the wall clock, at 0 of the rank's own.
+  /// Time of the wall clock at 0 of the rank's own.
   std::int64_t epoch_ns() const { return epoch_ns_; }
 
  private:

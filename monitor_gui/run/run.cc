@@ -7,10 +7,10 @@
 namespace weir::monitor {
 namespace {
 
-/// 0: there is nothing.
+/// Returns 0 when there is nothing.
 std::int64_t OldestOf(const RankRun& rank) {
   if (!rank.steps().empty()) return rank.steps().front().start_ns;
-  // As in a flight recording, which has no steps.
+  // A flight recording has no steps.
   return rank.stages().empty() ? 0 : rank.stages().front().start_ns;
 }
 
@@ -19,7 +19,7 @@ std::int64_t OldestOf(const RankRun& rank) {
 void Run::Add(const Block& block) {
   if (block.rank() < 0) return;
   if (block.kind() == "run") Begin(block);
-  // Who has not said so yet may be of a job that ran here before.
+  // A rank without a "run" block may belong to an earlier job.
   if (!job_.isEmpty() && block.kind() != "run" && !ranks_.contains(block.rank())) return;
   RankRun& rank = ranks_[block.rank()];
   if (block.kind() == "run" || block.kind() == "names") layers_.ForgetNames(block.rank());
@@ -36,7 +36,7 @@ void Run::Begin(const Block& block) {
     layers_.Clear();
     return;
   }
-  // One that does not say which it is has begun anew at the same address.
+  // A rank without a job id has begun anew at the same address.
   const auto known = ranks_.find(block.rank());
   const bool anew = block.rank() == 0 && known != ranks_.end() && !known->second.steps().empty();
   if (anew) layers_.Clear();

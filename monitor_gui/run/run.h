@@ -12,33 +12,33 @@
 
 namespace weir::monitor {
 
-/// How a rank is followed.
+/// State of following a rank.
 struct RankLink {
   enum class State : std::uint8_t { kRecorded, kConnecting, kLive, kLost };
   State state = State::kConnecting;
-  QString detail{};           ///< Why it is lost.
+  QString detail{};           ///< Reason of the loss.
   std::int64_t heard_ms = 0;  ///< Wall clock of its newest answer.
 };
 
-/// A run, as far as it is known: what the blocks of all ranks said. Not thread-safe (SharedRun is).
+/// The known part of a run: the blocks of all ranks. Not thread-safe (SharedRun is).
 class Run {
  public:
-  /// The first block of another job than before makes it that one's run.
+  /// Adds a block. The first one of another job replaces the run by that job's.
   void Add(const Block& block);
   void SetLink(int rank, const RankLink& link) { links_[rank] = link; }
-  /// There are no others.
+  /// Drops links to all other ranks.
   void KeepLinks(const std::set<int>& ranks);
 
   const std::map<int, RankRun>& ranks() const { return ranks_; }
   const std::map<int, RankLink>& links() const { return links_; }
-  /// Whether that rank has said that it is at its end.
+  /// True if that rank has reported its end.
   bool HasEnded(int rank) const;
-  /// Whether all have, of those that are known.
+  /// True if all known ranks have.
   bool HasEnded() const;
-  /// Whether all ranks are followed so; false where none is followed.
+  /// True if all ranks are in this state; false where none is followed.
   bool AllAre(RankLink::State state) const;
   const LayerHistory& layers() const { return layers_; }
-  /// End of the newest thing that is known of any rank; 0: nothing.
+  /// End of the newest known event of any rank; 0: nothing.
   std::int64_t newest_ns() const;
   std::int64_t oldest_ns() const;
 
@@ -51,24 +51,24 @@ class Run {
   LayerHistory layers_;
 };
 
-/// A run that a source fills on its thread and that views look at on theirs. Thread-safe; whoever
-/// came first is next, so that a source that never rests does not keep the window out.
+/// A run that a source fills on its thread and that views read on theirs. Thread-safe. First come,
+/// first served, so that a source that never rests does not keep the window out.
 class SharedRun {
  public:
-  /// Changes it: `change(Run&)`. Keep it short, the window waits.
+  /// Changes the run: `change(Run&)`. Keep it short, because the window waits.
   template <typename Change>
   void Write(Change change) {
     const auto lock = Enter();
     change(run_);
     ++generation_;
   }
-  /// What `look(const Run&)` returns.
+  /// Returns the result of `look(const Run&)`.
   template <typename Look>
   auto Read(Look look) const {
     const auto lock = Enter();
     return look(static_cast<const Run&>(run_));
   }
-  /// Another number after each change.
+  /// Differs after each change.
   std::uint64_t generation() const { return generation_; }
 
  private:
@@ -76,7 +76,7 @@ class SharedRun {
     const std::lock_guard next(next_);
     return std::unique_lock(mutex_);
   }
-  mutable std::mutex next_;  // Held by the one who waits for the other, so that one alone does.
+  mutable std::mutex next_;  // Held by a waiting thread, so that only one waits.
   mutable std::mutex mutex_;
   Run run_;
   std::atomic<std::uint64_t> generation_ = 0;

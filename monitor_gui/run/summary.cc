@@ -12,11 +12,11 @@ namespace weir::monitor {
 namespace {
 
 constexpr std::int64_t kSilentMs = 5000;
-// Worth a word.
-constexpr double kStuckSeconds = 10;  // Without a step, and so many times longer than one takes.
+// Thresholds for warnings.
+constexpr double kStuckSeconds = 10;  // Without a step, and this many times longer than one takes.
 constexpr double kStuckSteps = 20;
 constexpr double kSlow = 0.2;    // More own work than the median.
-constexpr double kCostly = 0.1;  // Of a step, for compression that nothing hides.
+constexpr double kCostly = 0.1;  // Of a step, for exposed compression.
 
 struct OfRank {
   int rank;
@@ -33,7 +33,7 @@ std::optional<double> SentPerSecond(std::span<const StateRow> states) {
   return static_cast<double>(now.sent_bytes - before.sent_bytes) / seconds;
 }
 
-/// Samples that all ranks take in a step, by those that are known; 0: one of them does not say.
+/// Samples that all ranks take in a step, over the known ranks; 0: one of them does not report.
 double SamplesPerStep(const Run& run, int ranks) {
   double samples = 0.0;
   for (const auto& [rank, known] : run.ranks()) {
@@ -46,7 +46,7 @@ double SamplesPerStep(const Run& run, int ranks) {
 
 void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
   if (ranks.empty()) return;
-  // Who has joined, or is lost, says how it was then.
+  // A rank that has joined, or is lost, reports the past.
   const std::int64_t newest = std::ranges::max(ranks, {}, &OfRank::step).step;
   std::erase_if(ranks, [&](const OfRank& rank) {
     return rank.step <= newest - static_cast<std::int64_t>(Summary::kSteps);
@@ -65,7 +65,7 @@ void FindSlowest(std::vector<OfRank> ranks, Summary& summary) {
   summary.slowest_excess = median > 0 ? pace.own() / median - 1.0 : 0.0;
 }
 
-/// Who misses what, where rank 0 has found that out; how many tensors wait, where not (yet).
+/// Describes the stalls that rank 0 has found; else, how many tensors wait.
 QStringList StalledSentences(const Run& run, const Moment& at) {
   const std::int64_t end_ns = StateEnd(run, at);
   QStringList named = SentencesOf(StallsAt(run, end_ns), end_ns);
@@ -84,7 +84,7 @@ QStringList StalledSentences(const Run& run, const Moment& at) {
   return counted;
 }
 
-/// From the end of the newest step to the newest sign of life.
+/// Seconds from the end of the newest step to the newest sign of life.
 double SecondsWithoutStep(const Run& run) {
   std::int64_t end_ns = 0;
   for (const auto& [rank, known] : run.ranks()) {
@@ -93,14 +93,14 @@ double SecondsWithoutStep(const Run& run) {
   return end_ns == 0 ? 0.0 : static_cast<double>(run.newest_ns() - end_ns) * 1e-9;
 }
 
-/// Where there are steps, and no troubles.
+/// Health of a run with steps and without troubles.
 Summary::Health HealthAt(const Run& run, const Moment& at) {
   if (StateEnd(run, at) != run.newest_ns()) return Summary::Health::kGood;
   if (run.HasEnded()) return Summary::Health::kEnded;
   return run.AllAre(RankLink::State::kRecorded) ? Summary::Health::kCutOff : Summary::Health::kGood;
 }
 
-/// Ranks of a recording that is not whole.
+/// Names missing ranks of an incomplete recording.
 QStringList MissingRanks(const Run& run, int ranks) {
   QStringList missing;
   const bool is_recorded = run.AllAre(RankLink::State::kRecorded);
@@ -115,8 +115,8 @@ void Warn(const QString& of, Summary& summary) {
   summary.health = std::max(summary.health, Summary::Health::kWarning);
 }
 
-/// What the rank says that failed first, until then; empty: none did. Others say much the same,
-/// each in its own words.
+/// Returns the message of the rank that failed first, until then; empty: none did. Others report
+/// much the same, each in its own words.
 QString FirstFailure(const Run& run, std::int64_t until_ns) {
   int first = 0;
   const RankEnd* its = nullptr;
@@ -138,7 +138,7 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
     summary.health = Summary::Health::kBad;
   }
   for (const auto& [rank, link] : run.links()) {
-    if (run.HasEnded(rank)) continue;  // Nobody expects it to answer.
+    if (run.HasEnded(rank)) continue;  // It is not expected to answer.
     if (link.state == State::kLost) {
       summary.troubles += QObject::tr("rank %1 is lost: %2").arg(rank).arg(link.detail);
       summary.health = Summary::Health::kBad;
@@ -150,8 +150,8 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
     }
   }
   if (const QStringList missing = MissingRanks(run, summary.ranks); !missing.isEmpty()) {
-    Warn((missing.size() == 1 ? QObject::tr("there is nothing here of rank %1")
-                              : QObject::tr("there is nothing here of ranks %1"))
+    Warn((missing.size() == 1 ? QObject::tr("rank %1 is missing here")
+                              : QObject::tr("ranks %1 are missing here"))
              .arg(missing.join(", ")),
          summary);
   }

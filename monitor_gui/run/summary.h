@@ -9,7 +9,7 @@
 
 namespace weir::monitor {
 
-/// The few numbers that say how a run does: of the newest steps of all ranks, up to a moment.
+/// The key figures of a run: over the newest steps of all ranks, up to a moment.
 struct Summary {
   static constexpr std::size_t kSteps = 50;
 
@@ -17,29 +17,29 @@ struct Summary {
 
   int ranks = 0;
   std::int64_t step = -1;
-  // Means of the slowest rank, which defines the step: the others' waiting for it says nothing
-  // about the network.
+  // Means of the slowest rank, which defines the step: the others' waits for it
+  // say nothing about the network.
   double step_seconds = 0.0;           ///< From the end of the step before.
   double exposed_communication = 0.0;  ///< As a fraction of that.
   double exposed_compression = 0.0;
-  /// Of all ranks together; nothing: not all that are known say how many samples their steps take.
+  /// Over all ranks together; nothing: a known rank does not report the samples of its steps.
   std::optional<double> samples_per_second{};
   double wire_ratio = 1.0;  ///< Dense bytes over payload.
-  /// Bytes that the newest states say a rank sends, the most of all; nothing before the second one.
+  /// Largest rate of a rank, from the newest states; nothing before the second state.
   std::optional<double> sent_per_second{};
-  /// Whose own work in a step takes longest; nothing with one rank.
+  /// The rank whose own work in a step takes longest; nothing with one rank.
   std::optional<int> slowest_rank{};
-  double slowest_excess = 0.0;  ///< How much longer than the median rank's, as a fraction.
+  double slowest_excess = 0.0;  ///< Its excess over the median rank's work, as a fraction.
   Health health = Health::kWaiting;
-  QStringList troubles{};  ///< What is wrong, one sentence each.
+  QStringList troubles{};  ///< One sentence for each trouble.
 };
 
-/// `now_ms`: the wall clock, for ranks that went silent: how a rank is followed is always that of
-/// now.
+/// `now_ms` is the wall clock, for ranks that went silent: a rank's
+/// link is always its present one.
 Summary Summarise(const Run& run, std::int64_t now_ms, const Moment& at = {});
 
-/// Until when what ranks say of themselves belongs to a moment: to the end of its step, and of the
-/// run's last step to all that came behind it, since a job that stalls finishes no further one.
+/// Time until which ranks' reports belong to a moment: the end of its step. For the run's last
+/// step, everything after it too, because a stalled job finishes no further step.
 std::int64_t StateEnd(const Run& run, const Moment& at);
 
 }  // namespace weir::monitor

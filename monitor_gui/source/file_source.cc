@@ -18,21 +18,21 @@
 namespace weir::monitor {
 namespace {
 
-// Of a long run every so manieth block of gradients is read first, then those in their middle, ...
+// For a long run, one in so many blocks of gradients is read first, then those halfway, ...
 constexpr std::size_t kCoarsest = 32;
 
-constexpr std::size_t kReaders = 2;  // One of a file.
+constexpr std::size_t kReaders = 2;  // One per file.
 // Readers and the window hand the run to each other, which takes as long as some blocks do.
 constexpr std::size_t kBlocksAtOnce = 8;
 
-/// The newest that a file has.
+/// Returns the newest job id of a file.
 QString JobOf(const LogFile& file) {
   for (const auto& entry : std::views::reverse(file.entries()))
     if (entry.head.kind == "run") return entry.job;
   return {};
 }
 
-/// That of the file that was asked for; where it does not say or is not there, of the newest one.
+/// Returns the job id of the given file; if it has none or does not exist, of the newest one.
 QString JobOf(const QString& asked_for, const QStringList& paths,
               const std::vector<std::unique_ptr<LogFile>>& files) {
   QString newest;
@@ -87,7 +87,7 @@ void FileSource::Start() {
   if (!OpenFiles(paths)) return;
   std::set<int> ranks;
   for (const Place& place : places_) ranks.insert(place.entry->head.rank);
-  run_.Write([&](Run& run) {  // Whose are there, though nothing of them has been read.
+  run_.Write([&](Run& run) {  // Adds the ranks, though no file has been read yet.
     for (const int rank : ranks) run.SetLink(rank, {.state = RankLink::State::kConnecting});
   });
   Read(Overview());
@@ -207,7 +207,7 @@ std::vector<FileSource::Place> FileSource::NewestStages() const {
 }
 
 std::vector<FileSource::Place> FileSource::Gradients() const {
-  // A block is in the pass of the largest power of 2 that divides its number of its rank.
+  // A block is in the pass of the largest power of 2 that divides its number within its rank.
   std::map<std::size_t, std::vector<Place>, std::greater<>> passes;
   std::map<int, std::size_t> seen;
   for (const Place& place : places_) {

@@ -12,16 +12,16 @@
 
 namespace weir::monitor {
 
-/// The files of a run's ranks that lie beside this one: run.weirlog, run.rank1.weirlog, ... Only
-/// itself when there are no others.
+/// Returns the files of a run's ranks beside this one: run.weirlog, run.rank1.weirlog, ... Only the
+/// file itself when there are no others.
 QStringList FilesOfRun(const QString& path);
 
-/// Reads run logs, level by level: what all ranks did in short, then the newest stages, then the
-/// gradients, some of all times first.
+/// Reads run logs, level by level: first the overview of all ranks, then the newest stages, then
+/// the gradients, beginning with some from all times.
 class FileSource final : public Source {
   Q_OBJECT
  public:
-  /// `path`: of any rank. `run` must outlive it.
+  /// `path` is any rank's. `run` must outlive it.
   FileSource(const QString& path, SharedRun& run) : path_(path), run_(run) {}
 
  public slots:
@@ -33,16 +33,16 @@ class FileSource final : public Source {
     LogFile* file;
     const LogFile::Entry* entry;
   };
-  /// False, and Failed is emitted: a file cannot be read.
+  /// Returns false, and emits Failed, when a file cannot be read.
   bool OpenFiles(const QStringList& paths);
-  /// In their order, but for those of different files.
+  /// Reads the blocks in order, except that files are read in parallel.
   void Read(const std::vector<Place>& places);
   void ReadPart(const std::vector<Place>& places, const QThread& thread);
-  /// Those of the newest run of each rank: a file may go on with another one. And only where it is
-  /// of this job, if that is known.
+  /// Returns the places of each rank's newest run, because a file may continue with another one.
+  /// Only of this job, if that is known.
   std::vector<Place> PlacesOf(LogFile& file, const QString& job);
   std::vector<Place> Overview() const;
-  /// As many as a run keeps.
+  /// Returns as many as a run keeps.
   std::vector<Place> NewestStages() const;
   std::vector<Place> Gradients() const;
 

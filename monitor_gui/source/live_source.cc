@@ -59,7 +59,7 @@ void LiveSource::OnTargets(QNetworkReply* reply) {
     const QJsonArray addresses = group.toObject()["targets"].toArray();
     for (const auto& address : addresses) {
       QUrl endpoint(url_.scheme() + "://" + address.toString());
-      // Its ranks know their host by a name that may mean nothing here.
+      // Ranks know their host by a name that may mean nothing here.
       if (rank == 0) endpoint = url_;
       ranks.emplace_back(rank, endpoint);
     }
@@ -73,7 +73,7 @@ void LiveSource::FollowAll(const std::vector<std::pair<int, QUrl>>& ranks) {
   std::set<int> numbers;
   for (const auto& [rank, url] : ranks) {
     followers.push_back(Follow(url, rank));
-    numbers.insert(followers.back()->rank());  // Who is followed alone may have told it.
+    numbers.insert(followers.back()->rank());  // A single rank may have told its number.
   }
   followers_ = std::move(followers);
   run_.Write([&](Run& run) { run.KeepLinks(numbers); });
@@ -112,12 +112,12 @@ void LiveSource::Begin(const QString& job) {
   if (!job.isEmpty()) job_ = job;
   if (!is_another) return;
   lasting_.clear();
-  if (recording_) {  // Of a file with several jobs readers show the last one.
+  if (recording_) {  // Readers of a file with several jobs show the last one.
     const QString path = recording_->fileName();
     recording_.reset();
     emit RecordingEnded(tr("%1 is complete: another job has begun here").arg(path));
   }
-  // It may have other ranks. Not now: a follower waits for this to return.
+  // The job may have other ranks. Not now: a follower waits for this to return.
   QTimer::singleShot(0, this, [this] { AskForTargets(); });
 }
 
@@ -129,10 +129,10 @@ void LiveSource::Put(QByteArrayView bytes) {
 }
 
 void LiveSource::Record(const QString& path) {
-  // Who has mapped what was there before keeps it.
+  // A process that has mapped the old file keeps it.
   if (const QFileInfo there(path); there.isFile() && !there.isSymLink()) QFile::remove(path);
   auto file = std::make_unique<QFile>(path);
-  // Unbuffered: what cannot be written is known at once.
+  // Unbuffered, so that a write error shows at once.
   if (!file->open(QIODevice::WriteOnly | QIODevice::Truncate | QIODevice::Unbuffered)) {
     emit RecordingEnded(CannotWrite(*file));
     return;

@@ -10,8 +10,8 @@ namespace weir::monitor {
 namespace {
 
 constexpr int kWaitSeconds = 5;
-constexpr int kPauseMs = 200;        // Behind an answer without news: the rank could not wait.
-constexpr int kPatienceMs = 15'000;  // More than an answer may wait for news.
+constexpr int kPauseMs = 200;        // After an answer without news: the rank could not wait.
+constexpr int kPatienceMs = 15'000;  // Longer than an answer may wait for news.
 constexpr int kRetryMs = 500;
 constexpr int kLongestRetryMs = 5'000;
 
@@ -45,7 +45,7 @@ void RankFollower::Ask() {
       QString("/log?after=%1&wait=%2&job=%3").arg(after_).arg(kWaitSeconds).arg(job_);
   QNetworkReply* const reply =
       environment_.network.get(RequestOf(endpoint_, path, environment_.token));
-  reply->setParent(this);  // Ends with it.
+  reply->setParent(this);  // Deleted with it.
   connect(reply, &QNetworkReply::finished, this, [this, reply] { OnAnswer(reply); });
 }
 
@@ -71,7 +71,7 @@ void RankFollower::OnAnswer(QNetworkReply* reply) {
     run.SetLink(rank_,
                 {.state = RankLink::State::kLive, .heard_ms = QDateTime::currentMSecsSinceEpoch()});
   });
-  if (!is_known) {  // Of two jobs' answers one came late: who is left out begins anew.
+  if (!is_known) {  // A late answer of another job: the rank begins anew.
     after_ = 0;
     job_.clear();
   }

@@ -10,9 +10,9 @@
 
 namespace weir::monitor {
 
-/// A request for `path` of an endpoint, with the token that it wants, if any.
+/// Makes a request for `path` of an endpoint, with the token, if it needs one.
 QNetworkRequest RequestOf(const QUrl& endpoint, const QString& path, const QString& token);
-/// Why it failed, for people.
+/// Describes a failure, for people.
 QString TroubleOf(const QNetworkReply& reply);
 
 /// Follows one rank's log (/log), answer by answer.
@@ -23,9 +23,9 @@ class RankFollower final : public QObject {
     QNetworkAccessManager& network;
     SharedRun& run;
     QString token;
-    std::function<void(const Block&)> keep;  ///< Is shown every block.
+    std::function<void(const Block&)> keep;  ///< Called with every block.
   };
-  /// `rank`: -1 when the endpoint has to tell.
+  /// `rank`: -1 when the endpoint must tell.
   RankFollower(const QUrl& endpoint, int rank, const Environment& environment);
 
   void Start() { Ask(); }
@@ -40,7 +40,7 @@ class RankFollower final : public QObject {
   const QUrl endpoint_;
   int rank_;
   const Environment environment_;
-  QString job_;  // That `after_` is of.
+  QString job_;  // The job that `after_` belongs to.
   std::uint64_t after_ = 0;
   int failures_ = 0;
 };

@@ -5,23 +5,23 @@
 
 namespace weir::monitor {
 
-/// Where a run comes from. Lives on a thread of its own, where it reads and parses, and fills a
-/// SharedRun; the window learns of its state by signals.
+/// Source of a run. Lives on a thread of its own, where it reads and parses, and fills a SharedRun;
+/// the window learns of its state by signals.
 class Source : public QObject {
   Q_OBJECT
  public:
   using QObject::QObject;
 
  public slots:
-  /// Begins. Once.
+  /// Begins. Called once.
   virtual void Start() = 0;
 
  signals:
-  /// What it is doing, in a few words for the status bar.
+  /// Reports its current activity, in a few words for the status bar.
   void Said(const QString& what);
-  /// All that there is was read, which a live run never has.
+  /// Reports that everything was read, which never happens for a live run.
   void Finished();
-  /// It cannot go on: what, why, and what to do.
+  /// Reports that it cannot go on: what, why, and what to do.
   void Failed(const QString& why);
 };
 

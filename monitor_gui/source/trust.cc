@@ -11,7 +11,7 @@ QString TrustAlso(const QString& path) {
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) return path + ": " + file.errorString();
   const QList<QSslCertificate> certificates = QSslCertificate::fromDevice(&file);
-  if (certificates.isEmpty()) return path + ": there is no certificate in PEM in it";
+  if (certificates.isEmpty()) return path + ": it contains no certificate in PEM";
   QSslConfiguration configuration = QSslConfiguration::defaultConfiguration();
   configuration.addCaCertificates(certificates);
   QSslConfiguration::setDefaultConfiguration(configuration);

@@ -4,8 +4,8 @@
 
 namespace weir::monitor {
 
-/// Connections from now on trust the certificates of a file in PEM, besides those that the system
-/// trusts. Empty: no file. Returns why that is not possible, or an empty text. Call it before the
+/// Makes later connections trust the PEM certificates of a file, besides those that the system
+/// trusts. Empty: no file. Returns why that is impossible, or an empty text. Call it before the
 /// first connection, from the main thread.
 QString TrustAlso(const QString& path);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMega = 1e6;
 
-/// Of a count in states, its growth a second.
+/// Growth per second of a count in states.
 QList<QPointF> RateOf(const RankRun& rank, std::uint64_t StateRow::*count, std::int64_t origin_ns) {
   QList<QPointF> points;
   const auto& states = rank.states();

@@ -7,7 +7,7 @@
 
 namespace weir::monitor {
 
-/// What the network carries, beside what dense gradients would be, and what waits.
+/// Traffic of the network, beside the traffic of dense gradients, and waiting buckets.
 class BandwidthPage final : public Page {
   Q_OBJECT
  public:
@@ -19,7 +19,7 @@ class BandwidthPage final : public Page {
   void ListRanks(const Run& run);
 
   QComboBox* const rank_;
-  bool chosen_ = false;  // By a person; otherwise it is rank 0 as soon as that is known.
+  bool chosen_ = false;  // By a person; otherwise rank 0, once it is known.
   LineChart* const rate_;
   LineChart* const step_bytes_;
   LineChart* const waiting_;

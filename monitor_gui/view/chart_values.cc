@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kDigits = 4;
 
-/// `points`: by x, one at least.
+/// `points`: by x, at least one.
 const QPointF& Nearest(const QList<QPointF>& points, double x) {
   const auto behind = std::ranges::lower_bound(points, x, {}, &QPointF::x);
   if (behind == points.end()) return points.back();

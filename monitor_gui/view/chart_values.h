@@ -7,8 +7,8 @@
 
 namespace weir::monitor {
 
-/// What a chart's lines are at a place of its x axis, for people: a row for each line that has a
-/// point, with that of its points which lies nearest. Empty: none has any.
+/// Returns the values of a chart's lines at a place of its x axis, for people: a row for each line
+/// with points, with its nearest point. Empty: no line has points.
 QString ValuesAt(const LineChart& chart, double x);
 
 }  // namespace weir::monitor

@@ -24,7 +24,7 @@ QString Signed(Metric metric, double difference, double of) {
   return QObject::tr("%1 (%2%3)").arg(size, sign, Percent(std::abs(difference) / of));
 }
 
-/// Nothing where a run does not know it.
+/// Invalid where a run does not know it.
 QVariant MeanOf(const std::array<Statistic, kMetrics>& newest, Metric metric) {
   const Statistic& statistic = newest[static_cast<std::size_t>(metric)];
   if (statistic.count == 0) return {};

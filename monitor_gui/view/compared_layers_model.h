@@ -8,7 +8,7 @@
 
 namespace weir::monitor {
 
-/// A layer of two runs, or of one of them, and what a step of each was like.
+/// A layer of two runs, or of one of them, and a step of each.
 struct ComparedLayerRow {
   ComparedLayer layer;
   QString name;
@@ -19,15 +19,15 @@ struct ComparedLayerRow {
   bool operator==(const ComparedLayerRow&) const = default;
 };
 
-/// A row for each layer of two runs: what A's step was like, and by how much B's differs. Layers
-/// are the same when their names are.
+/// A row for each layer of two runs: A's values of a step, and B's differences. Layers are
+/// the same when their names are.
 class ComparedLayersModel final : public RowTable<ComparedLayerRow> {
  public:
-  /// Behind kFirstMetric a column for each metric's value in A, and one for the difference to it.
+  /// After kFirstMetric: a column for each metric's value in A, and one for the difference to it.
   enum Column { kName, kIn, kCompressor, kFirstMetric };
 
   ComparedLayersModel();
-  /// Of a look at two runs.
+  /// Takes a look at two runs.
   void Refresh(const Look& look);
 };
 

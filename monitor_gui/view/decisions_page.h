@@ -5,7 +5,7 @@
 
 namespace weir::monitor {
 
-/// Which way each bucket takes, and how long that is.
+/// The route of each bucket, and its time.
 class DecisionsPage final : public Page {
   Q_OBJECT
  public:

@@ -6,7 +6,7 @@ namespace weir::monitor {
 
 void ElidedLabel::paintEvent(QPaintEvent*) {
   const QString shown = fontMetrics().elidedText(text(), Qt::ElideRight, width());
-  // Empty: the tooltip of what it lies on, if there is one.
+  // Empty: the tooltip of the widget below, if there is one.
   setToolTip(shown == text() ? QString() : text());
   QPainter painter(this);
   painter.setPen(palette().color(foregroundRole()));

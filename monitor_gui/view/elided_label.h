@@ -4,8 +4,8 @@
 
 namespace weir::monitor {
 
-/// A line of text that takes the width that there is, and ends with an ellipsis where that is not
-/// enough; then all of it is the tooltip.
+/// A line of text that takes the available width. If it does not fit, it ends with an ellipsis,
+/// and the tooltip shows all of it.
 class ElidedLabel final : public QLabel {
   Q_OBJECT
  public:

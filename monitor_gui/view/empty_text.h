@@ -5,11 +5,11 @@
 
 namespace weir::monitor {
 
-/// A text in the middle of a view, for as long as there are no rows in it.
+/// A text in the middle of a view, while the view has no rows.
 class EmptyText final : public QLabel {
   Q_OBJECT
  public:
-  /// The view has its model, and owns this.
+  /// The view has its model, and owns this label.
   EmptyText(QAbstractItemView& view, const QString& text);
 
  protected:

@@ -5,7 +5,7 @@
 namespace weir::monitor {
 namespace {
 
-/// `value` / `by`, rounded up.
+/// Returns `value` / `by`, rounded up.
 int Parts(int value, int by) { return (value + by - 1) / by; }
 
 }  // namespace
@@ -23,7 +23,7 @@ void HeatGrid::Prepare(const LayerHistory& history, Metric metric,
                        const std::vector<std::size_t>& order, Size most) {
   const int rows = std::min(most.rows, static_cast<int>(order.size()));
   const int per_column = std::max(1, Parts(history.columns(), most.columns));
-  // A residual is measured now and then and stands until it is measured again: over all columns.
+  // A residual is measured now and then and holds until the next measurement, over all columns.
   const bool same = metric != Metric::kResidual && &history == history_ && metric == metric_ &&
                     rows == size_.rows && per_column == per_column_ &&
                     history.first_step() == first_step_ &&

@@ -14,7 +14,7 @@
 namespace weir::monitor {
 namespace {
 
-constexpr int kLeastNamedHeight = 10;  // Of a row whose name can be read.
+constexpr int kLeastNamedHeight = 10;  // For a row whose name can be read.
 constexpr int kNameWidth = 180;
 constexpr int kMostRowHeight = 22;
 constexpr int kColors = 256;
@@ -129,13 +129,13 @@ void HeatMap::PaintNames(QPainter& painter) const {
 void HeatMap::PaintMark(QPainter& painter) const {
   const int columns = grid_.size().columns;
   const std::int64_t column = (marked_step_ - grid_.StepOf(0)) / grid_.steps_per_column();
-  // The end is no mark.
+  // The end is not marked.
   if (marked_step_ < grid_.StepOf(0) || column >= columns - 1) return;
   const QRect area = Area();
   const double width = static_cast<double>(area.width()) / columns;
   const QRectF mark(area.left() + static_cast<double>(column) * width, area.top(),
                     std::max(width, 1.0), area.height());
-  // Seen on every colour of the map: light within dark.
+  // Visible on every colour of the map: light within dark.
   painter.setPen(QPen(Qt::black, 3));
   painter.drawRect(mark);
   painter.setPen(QPen(Qt::white, 1));

@@ -8,9 +8,9 @@
 
 namespace weir::monitor {
 
-/// Layers by steps, as colours on a logarithmic scale from the smallest to the largest value that
-/// is shown: all of them at once, several as one cell where there are more of them than pixels. The
-/// mouse tells a cell's values.
+/// Layers by steps, as colours on a logarithmic scale from the smallest to the largest shown
+/// value: all of them at once, several as one cell where there are more of them than pixels. The
+/// tooltip shows a cell's values.
 class HeatMap final : public QAbstractScrollArea {
   Q_OBJECT
  public:
@@ -18,11 +18,11 @@ class HeatMap final : public QAbstractScrollArea {
 
   /// `order`: the layers to show, from above.
   void Show(const LayerHistory& history, Metric metric, const std::vector<std::size_t>& order);
-  /// Points out a step from the next Show() on; none when it is not among those that are shown.
+  /// Marks a step from the next Show() on; no mark when it is not among those shown.
   void Mark(std::int64_t step) { marked_step_ = step; }
 
  signals:
-  /// There are other pixels to show it on.
+  /// The number of pixels has changed.
   void Resized();
 
  protected:
@@ -33,7 +33,7 @@ class HeatMap final : public QAbstractScrollArea {
  private:
   int RowHeight() const;
   QRect Area() const;
-  /// Cells that there is room for.
+  /// Returns the number of cells that fit.
   HeatGrid::Size MostCells() const;
   void Recolor();
   void PaintNames(QPainter& painter) const;
@@ -45,8 +45,8 @@ class HeatMap final : public QAbstractScrollArea {
 
   Metric metric_ = Metric::kLatency;
   HeatGrid grid_;
-  HeatGrid::Range colored_;  // What the colours stand for.
-  QImage cells_;             // A pixel a cell.
+  HeatGrid::Range colored_;  // The range that the colours show.
+  QImage cells_;             // One pixel per cell.
   std::vector<QString> names_;
   std::int64_t marked_step_ = -1;
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kTextWidth = 800;
 constexpr int kPageWidth = 960;
-constexpr qreal kScale = 0.8;  // Of a picture to its page.
+constexpr qreal kScale = 0.8;  // Of a page in its picture.
 constexpr int kLayoutMs = 50;  // Charts and lists lay themselves out when they have time.
 
 QImage ScaledPictureOf(QWidget& page) {
@@ -72,7 +72,7 @@ void HelpPage::DrawNext() {
   drawn_ = make_page_(topic.name);
   drawn_->setPalette(palette());
   drawn_->resize(kPageWidth, topic.height);
-  // Laid out as if it were seen, but on no screen.
+  // Laid out as if visible, but on no screen.
   drawn_->setAttribute(Qt::WA_DontShowOnScreen);
   drawn_->show();
   drawn_->Refresh({.run = *run_, .at = MomentOf(*run_, StepsOf(*run_).last)});

@@ -5,16 +5,16 @@
 
 namespace weir::monitor {
 
-/// How to read a view.
+/// Explanation of a view.
 struct HelpTopic {
-  QString name;   ///< Of the page (--page), whose picture goes with it.
-  QString title;  ///< As its tab has it.
+  QString name;   ///< Name of the page (--page) in the picture.
+  QString title;  ///< Title in its tab.
   QString text;   ///< HTML.
-  int height;     ///< Of the page in its picture, in pixels.
+  int height;     ///< Height of the page in its picture, in pixels.
 };
 
 const std::vector<HelpTopic>& HelpTopics();
-/// What all views have in common, as HTML.
+/// Returns the part that all views share, as HTML.
 QString HelpIntroduction();
 /// The keys, as an HTML table.
 QString HelpKeys();

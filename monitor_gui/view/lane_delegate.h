@@ -6,7 +6,7 @@
 
 namespace weir::monitor {
 
-/// Paints a row of a LanesModel: its name, then its intervals over the window's time.
+/// Paints a row of a LanesModel: its name, then its intervals in the window's time.
 class LaneDelegate final : public QStyledItemDelegate {
   Q_OBJECT
  public:

@@ -37,7 +37,7 @@ std::vector<LanesModel::Row> LanesModel::RowsOf(const Side& side, TimeWindow win
 void LanesModel::Refresh(const Look& look, TimeWindow window, int width) {
   const std::int64_t least_ns = window.length_ns() / std::max(width, 1);
   std::vector<Row> rows;
-  std::int64_t end_ns = 0;  // Of the step of the first run.
+  std::int64_t end_ns = 0;  // End of the first run's step.
   for (const Side& side : look.sides()) {
     if (!side.is_other) end_ns = side.end_ns();
     std::ranges::move(RowsOf(side, window, side.end_ns() - end_ns, least_ns),

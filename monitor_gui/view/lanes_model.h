@@ -9,14 +9,14 @@
 
 namespace weir::monitor {
 
-/// A row for each lane of each rank, with what it shows of a window of time. Of two runs that are
-/// compared the steps that are looked at end at the same place.
+/// A row for each lane of each rank, with its intervals in a window of time. When two runs are
+/// compared, their viewed steps end at the same place.
 class LanesModel final : public QAbstractListModel {
   Q_OBJECT
  public:
   struct Row {
-    QString label{};        ///< Of the run, when there are two.
-    bool is_other = false;  ///< Of the run that is compared.
+    QString label{};        ///< Label of the run, when there are two.
+    bool is_other = false;  ///< Belongs to the compared run.
     int rank = 0;
     Lane lane = Lane::kBackprop;
     std::vector<LaneInterval> intervals{};
@@ -24,21 +24,21 @@ class LanesModel final : public QAbstractListModel {
   };
   using QAbstractListModel::QAbstractListModel;
 
-  /// `width`: pixels that the window takes.
+  /// `width`: the window's, in pixels.
   void Refresh(const Look& look, TimeWindow window, int width);
 
   int rowCount(const QModelIndex& parent = {}) const override;
   /// Qt::DisplayRole: "rank 3, exchange"; "rank 3 B, exchange".
   QVariant data(const QModelIndex& index, int role) const override;
   const Row& row(int number) const { return rows_[static_cast<std::size_t>(number)]; }
-  /// "rank 3", with the run's label where there are two.
+  /// Returns "rank 3", with the run's label where there are two.
   static QString NameOf(const Row& row);
   TimeWindow window() const { return window_; }
 
-  /// What lies at a moment of a row, for people; empty: nothing. Needs the runs for names.
+  /// Describes a moment of a row, for people; empty: nothing there. Needs the runs for names.
   QString Describe(int row, std::int64_t time_ns, const Look& look) const;
 
-  /// The intervals that are shown. Times are seconds since `origin_ns`.
+  /// Returns the shown intervals. Times are seconds since `origin_ns`.
   Table Export(const Look& look, std::int64_t origin_ns) const;
 
  private:

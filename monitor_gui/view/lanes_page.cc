@@ -23,7 +23,7 @@ constexpr std::size_t kStepsAtFirst = 10;
 constexpr double kZoomOfKey = 1.5;
 constexpr double kMoveOfKey = 100;  // Pixels.
 
-/// Of the last steps of the first rank, so long that each can be made out.
+/// Covers the last steps of the first rank, as many as can be told apart.
 std::int64_t LengthOfSteps(const Look& look) {
   for (const auto& [rank, known] : look.run.ranks()) {
     const auto steps = known.StepsUntil(look.at.step, kStepsAtFirst);
@@ -91,7 +91,7 @@ void LanesPage::Zoom(double factor, double x) {
   const auto length =
       std::clamp(static_cast<std::int64_t>(static_cast<double>(window_.length_ns()) * factor),
                  kShortest, kLongest);
-  // What is under the mouse stays there; the step that is looked at stays at the edge.
+  // The point under the mouse stays there; the viewed step stays at the edge.
   const std::int64_t fixed = goes_with_step_ ? window_.end_ns : TimeAt(x);
   const double part =
       static_cast<double>(fixed - window_.start_ns) / static_cast<double>(window_.length_ns());

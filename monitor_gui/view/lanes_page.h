@@ -9,9 +9,9 @@
 
 namespace weir::monitor {
 
-/// What every rank did when: lanes over time. They end with the step that is looked at, until a
-/// person moves them. The wheel zooms at the mouse, dragging moves, and so do + - and the arrows
-/// with Shift.
+/// Every rank's work as lanes over time. They end with the viewed step until a
+/// person moves them. The wheel zooms at the mouse, dragging moves, and so do
+/// + - and the arrows with Shift.
 class LanesPage final : public Page {
   Q_OBJECT
  public:
@@ -20,11 +20,11 @@ class LanesPage final : public Page {
   Table Export(const Look& look) const override;
 
   TimeWindow window() const { return window_; }
-  /// From the next Refresh() on they end with the step that is looked at.
+  /// From the next Refresh() on the lanes end with the viewed step.
   void GoWithStep() { goes_with_step_ = true; }
 
  signals:
-  /// A person moved them: so the step to look at is what was finished by then.
+  /// A person moved the lanes: the step finished by then becomes the viewed one.
   void Moved(std::int64_t end_ns);
 
  protected:

@@ -10,7 +10,7 @@ namespace {
 
 using Column = RowColumn<LayerRow>;
 
-/// The mean of a metric over ranks, or the largest value that a rank has.
+/// Returns the mean of a metric over ranks, or the largest value of a rank.
 QVariant ValueOf(const LayerRow& row, Metric metric, bool of_worst) {
   const Statistic& newest = row.newest[static_cast<std::size_t>(metric)];
   if (newest.count == 0) return {};

@@ -7,7 +7,7 @@
 
 namespace weir::monitor {
 
-/// A layer, and what its newest step was like, or another: statistics over ranks.
+/// A layer and one of its steps, the newest or another: statistics over ranks.
 struct LayerRow {
   LayerHistory::Layer layer;
   std::array<Statistic, kMetrics> newest{};

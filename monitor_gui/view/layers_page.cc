@@ -41,9 +41,9 @@ LayersPage::LayersPage(bool compares, QWidget* parent)
   sorted_.setFilterCaseSensitivity(Qt::CaseInsensitive);
   table_->setModel(&sorted_);
   table_->setSortingEnabled(true);
-  table_->sortByColumn(-1, Qt::AscendingOrder);  // As they were registered.
+  table_->sortByColumn(-1, Qt::AscendingOrder);  // In the order of registration.
   StyleTable(*table_, LayersModel::kName);
-  // Of two runs there are more columns than fit.
+  // Two runs have more columns than fit.
   if (compares) {
     table_->horizontalHeader()->setSectionResizeMode(LayersModel::kName,
                                                      QHeaderView::ResizeToContents);
@@ -71,7 +71,7 @@ LayersPage::LayersPage(bool compares, QWidget* parent)
   const auto show = [this] { emit RefreshWanted(); };
   for (QComboBox* box : {metric_, side_}) connect(box, &QComboBox::currentIndexChanged, this, show);
   connect(filter_, &QLineEdit::textChanged, this, [this, show](const QString& text) {
-    // Row by row the table would go through hundreds of changes of its layout.
+    // Row by row, the table would lay itself out hundreds of times.
     QAbstractItemModel* const layers = sorted_.sourceModel();
     sorted_.setSourceModel(nullptr);
     sorted_.setFilterFixedString(text);

@@ -13,12 +13,12 @@
 
 namespace weir::monitor {
 
-/// The layers: a heat map over steps, and a table that sorts and filters both. Of two runs the
-/// table has the differences, and the map either of them.
+/// The layers: a heat map over steps, and a table that sorts and filters both. For two runs the
+/// table shows the differences, and the map either run.
 class LayersPage final : public Page {
   Q_OBJECT
  public:
-  /// `compares`: it is to show two runs.
+  /// `compares`: for two runs.
   explicit LayersPage(bool compares, QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
   Table Export(const Look& look) const override;
@@ -26,7 +26,7 @@ class LayersPage final : public Page {
  private:
   Metric metric() const;
   void ShowHeatMap(const Side& side);
-  /// The number of a row's layer in a run; nothing: that does not have it.
+  /// Returns the number of a row's layer in a run; nothing if the run does not have it.
   std::optional<std::size_t> LayerOf(int row, const Side& side) const;
 
   const bool compares_;
@@ -34,7 +34,7 @@ class LayersPage final : public Page {
   ComparedLayersModel compared_;
   QSortFilterProxyModel sorted_;
   QComboBox* const metric_;
-  QComboBox* const side_;  // Which run the map shows.
+  QComboBox* const side_;  // The run that the map shows.
   QLineEdit* const filter_;
   HeatMap* const heat_map_;
   QTableView* const table_;

@@ -23,11 +23,11 @@ namespace weir::monitor {
 namespace {
 
 constexpr int kTicks = 16;
-constexpr int kRoomForTitle = 180;  // Pixels: height of a chart.
+constexpr int kRoomForTitle = 180;  // Chart height in pixels.
 constexpr QMargins kMargins(4, 0, 8, 0);
 
 void Paint(QAbstractAxis* axis, const Theme& theme) {
-  axis->setTruncateLabels(false);  // Qt would make dots of numbers in charts that are low.
+  axis->setTruncateLabels(false);  // Qt would replace numbers by dots in low charts.
   axis->setLabelsColor(theme.faint);
   axis->setTitleBrush(theme.faint);
   axis->setTitleFont(axis->labelsFont());
@@ -109,7 +109,7 @@ void LineChart::TakeColors() {
 void LineChart::Show(const std::vector<Line>& lines) {
   lines_ = lines;
   TakeColors();
-  // Series stay as long as their names do: a legend of new ones takes its time to appear.
+  // Series stay as long as their names do, because a legend of new ones takes time to appear.
   std::vector<Line> shown;
   std::ranges::copy_if(lines, std::back_inserter(shown),
                        [](const Line& line) { return !line.points.isEmpty(); });
@@ -156,8 +156,8 @@ void LineChart::FitAxes(const std::vector<Line>& lines) {
     }
   }
   last_x_ = right;
-  // A chart lays all of itself out when a range changes, which takes longer than all that is drawn
-  // here: so there is some room for what comes.
+  // A chart lays all of itself out when a range changes, which takes longer than all the drawing
+  // here. So the axis leaves room for coming points.
   const double ahead = RoundStep(std::max(right - left, 1.0) / kTicks);
   SetX({.low = left, .high = std::max(std::ceil(right / ahead) * ahead, left + ahead)});
   if (scale_ == Scale::kLogarithmic) {
@@ -165,7 +165,7 @@ void LineChart::FitAxes(const std::vector<Line>& lines) {
     constexpr double kRounding = 1e-6;
     const double top = std::ceil(std::log10(high) - kRounding);
     const double bottom = std::min(std::floor(std::log10(low) + kRounding), top - 1);
-    // A little less, so that rounding does not take the lowest label away.
+    // A little less, so that rounding does not remove the lowest label.
     SetY({.low = std::pow(10, bottom) * (1 - kRounding), .high = std::pow(10, top)});
   } else {
     const double step = RoundStep(std::max(high, 1e-12) / kTicks);
@@ -179,14 +179,14 @@ bool LineChart::viewportEvent(QEvent* event) {
   const auto* const help = static_cast<QHelpEvent*>(event);
   const bool is_inside = chart()->plotArea().contains(mapToScene(help->pos()));
   const double x = chart()->mapToValue(mapToScene(help->pos())).x();
-  // An empty text hides the one that is there.
+  // An empty text hides a shown one.
   QToolTip::showText(help->globalPos(), is_inside ? ValuesAt(*this, x) : QString(), viewport());
   return true;
 }
 
 void LineChart::resizeEvent(QResizeEvent* event) {
   QChartView::resizeEvent(event);
-  // Qt would make dots of a title that it has no room for.
+  // Qt would replace a title by dots if there is no room for it.
   x_->setTitleVisible(height() >= kRoomForTitle);
 }
 
@@ -212,7 +212,7 @@ void LineChart::drawForeground(QPainter* painter, const QRectF& rect) {
 }
 
 void LineChart::PaintMark(QPainter& painter) const {
-  if (!mark_ || *mark_ < x_->min() || *mark_ >= last_x_) return;  // The end is no mark.
+  if (!mark_ || *mark_ < x_->min() || *mark_ >= last_x_) return;  // The end is not marked.
   const QRectF area = chart()->plotArea();
   const double x = area.left() + (*mark_ - x_->min()) / (x_->max() - x_->min()) * area.width();
   painter.setPen(QPen(Theme::Of(palette()).accent, 1));
@@ -220,8 +220,8 @@ void LineChart::PaintMark(QPainter& painter) const {
 }
 
 void AlignPlots(const std::vector<LineChart*>& charts) {
-  // Not at once: a chart that is being laid out is not changed, and what a change changes is not
-  // answered without end.
+  // Not at once: a chart must not change while it is being laid out, and a change must
+  // not cause another without end.
   constexpr int kPauseMs = 50;
   auto* const timer = new QTimer(charts.front());
   timer->setSingleShot(true);

@@ -16,8 +16,8 @@ class QAbstractAxis;
 
 namespace weir::monitor {
 
-/// A few lines over a common axis. Draws itself in the colours of the palette; not more points a
-/// line than there are pixels. Its tool tip has the values at the mouse.
+/// A few lines over a common axis. Uses the colours of the palette, and at most as many points per
+/// line as pixels. The tooltip shows the values at the mouse.
 class LineChart final : public QChartView {
   Q_OBJECT
  public:
@@ -33,14 +33,14 @@ class LineChart final : public QChartView {
   LineChart(const QString& title, const QString& x_title, const QString& unit, Scale scale,
             QWidget* parent);
   void Show(const std::vector<Line>& lines);
-  const std::vector<Line>& lines() const { return lines_; }  ///< As they came, all points.
+  const std::vector<Line>& lines() const { return lines_; }  ///< As given, all points.
   const QString& title() const { return title_; }
   const QString& x_title() const { return x_title_; }
   const QString& unit() const { return unit_; }
-  /// Points out a place of the x axis from the next Show() on, or none.
+  /// Marks a place of the x axis from the next Show() on, or none.
   void Mark(std::optional<double> x) { mark_ = x; }
 
-  /// What the chart says where it has no points.
+  /// Sets the text for a chart without points.
   void SetEmptyText(const QString& text) { empty_text_ = text; }
 
  protected:
@@ -77,23 +77,23 @@ class LineChart final : public QChartView {
   std::optional<double> mark_;
 };
 
-/// From now on the x axes of these charts, which lie above each other, begin at one place, whatever
-/// the labels of their values take.
+/// Aligns these charts, which lie above each other: their x axes begin at one place,
+/// whatever the width of their labels.
 void AlignPlots(const std::vector<LineChart*>& charts);
 
-/// Where a moment is marked on an axis of steps, and on one of seconds since `origin_ns`. Nothing
-/// while the newest is looked at.
+/// Returns the mark of a moment on an axis of steps, and on one of seconds since `origin_ns`.
+/// Nothing while the newest is viewed.
 std::optional<double> MarkOf(const Moment& at);
 std::optional<double> MarkOf(const Moment& at, std::int64_t origin_ns);
 
-/// What lines are of: what a chart is about, or what that is to be held against.
+/// Role of a line: the chart's subject, or a reference for it.
 enum class Part : std::uint8_t { kSubject, kReference };
-/// A line of one of the runs that are looked at. The other run's are dashed, what is held against
-/// is dotted, so that colours need not be told apart.
+/// Makes a line of one of the viewed runs. The other run's are dashed and references are dotted, so
+/// that nobody has to tell colours apart.
 LineChart::Line LineOf(const Side& side, const QString& name, const QColor& color,
                        QList<QPointF> points, Part part = Part::kSubject);
 
-/// Not more than `most` of the points: the smallest and the largest of each part of the line, so
+/// Returns at most `most` of the points: the smallest and the largest of each part of the line, so
 /// that no peak is lost. `points` by x.
 QList<QPointF> Decimated(const QList<QPointF>& points, qsizetype most);
 

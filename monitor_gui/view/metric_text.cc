@@ -71,7 +71,7 @@ QString Unit(Metric metric) {
     case Metric::kResidual:
       return "ratio";
     case Metric::kThreshold:
-      break;  // That of the gradient.
+      break;  // In the gradient's unit.
   }
   return {};
 }

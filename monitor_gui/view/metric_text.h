@@ -6,11 +6,11 @@
 
 namespace weir::monitor {
 
-/// How a metric of layers is named, explained and written.
+/// Name, explanation and notation of a layer metric.
 QString Name(Metric metric);
 QString Explanation(Metric metric);
 QString Text(Metric metric, double value);
-/// Of its values as numbers: "s", "B", "ratio".
+/// Unit of its values as numbers: "s", "B", "ratio".
 QString Unit(Metric metric);
 
 }  // namespace weir::monitor

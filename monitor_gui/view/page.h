@@ -8,25 +8,25 @@
 
 namespace weir::monitor {
 
-/// One of the window's pages. Refresh is called whenever a run or the moment at which it is looked
-/// at has changed and the page is seen, at most ten times a second: it takes what it shows and lets
-/// go of the run.
+/// One of the window's pages. Refresh is called whenever a run or its viewed moment
+/// has changed and the page is visible, at most ten times a second. It copies what
+/// it shows and releases the run.
 class Page : public QWidget {
   Q_OBJECT
  public:
   using QWidget::QWidget;
   virtual void Refresh(const Look& look) = 0;
-  /// The numbers that it shows since the last Refresh, which was of this.
+  /// Returns the numbers shown since the last Refresh, which had the same look.
   virtual Table Export(const Look& look) const = 0;
-  /// It has drawn all it wants to draw.
+  /// True once it has finished drawing.
   virtual bool IsReady() const { return true; }
 
  signals:
-  /// A person wants to see something else of it.
+  /// Emitted when a person wants to see something else of it.
   void RefreshWanted();
 };
 
-/// Calls its argument with what there is to look at now, for a page that wants to know more.
+/// Calls its argument with the current look, for a page that needs more.
 using Looking = std::function<void(const std::function<void(const Look&)>&)>;
 
 }  // namespace weir::monitor

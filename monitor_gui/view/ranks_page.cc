@@ -16,12 +16,12 @@ namespace {
 constexpr std::size_t kColumns = 14;
 constexpr int kMissing = kColumns - 2;
 constexpr int kNotSubmitted = kColumns - 1;
-constexpr std::size_t kTimes = 5;  // Of these, columns of steps.
+constexpr std::size_t kTimes = 5;  // Columns of steps with times.
 constexpr std::size_t kTensorsNamed = 2;
 
-/// At a moment. `known`: null where there is nothing of it.
+/// State at a moment. `known`: null if nothing is known of the rank.
 QString StateOf(const RankLink& link, const RankRun* known, std::int64_t now_ns) {
-  // Why it failed is above all pages.
+  // The reason for a failure is shown above all pages.
   if (known != nullptr && known->end() && known->end()->time_ns <= now_ns)
     return known->end()->failure.isEmpty() ? QObject::tr("ended") : QObject::tr("failed");
   switch (link.state) {
@@ -58,7 +58,7 @@ Cell Stalled(const RankRun& rank, std::int64_t until_ns) {
   return states.empty() ? UnknownCell() : NumberCell(states.back().stalled_tensors);
 }
 
-/// What was lost before it could be shown.
+/// Parts that were lost before they could be shown.
 Cell Missing(const RankRun& rank) {
   QStringList parts;
   if (rank.lost_records() > 0) parts += QObject::tr("%1 records").arg(rank.lost_records());
@@ -66,7 +66,7 @@ Cell Missing(const RankRun& rank) {
   return {parts.join(", "), static_cast<qulonglong>(rank.lost_records() + rank.lost_blocks())};
 }
 
-/// What others wait with, and this rank has not submitted.
+/// Tensors that others wait for, and this rank has not submitted.
 Cell NotSubmitted(const Side& side, int rank) {
   const std::int64_t now_ns = StateEnd(side.run, side.at);
   QStringList named;
@@ -154,13 +154,13 @@ RanksPage::RanksPage(QWidget* parent)
           this),
       stalls_(new QLabel(this)) {
   stalls_->setMargin(8);
-  stalls_->setTextFormat(Qt::PlainText);  // Names are the program's.
+  stalls_->setTextFormat(Qt::PlainText);  // Names come from the program.
   stalls_->setWordWrap(true);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   view_ = table_.MakeView(10, tr("No rank is known yet."), this);
-  // Names are as long as they like: they get what the numbers leave, and their tooltips have it
-  // all.
+  // Names may be long: they get the room that the numbers leave, and
+  // their tooltips show all of it.
   view_->horizontalHeader()->setSectionResizeMode(kNotSubmitted, QHeaderView::Stretch);
   layout->addWidget(stalls_);
   layout->addWidget(view_);

@@ -7,7 +7,7 @@
 
 namespace weir::monitor {
 
-/// How each rank does beside the others.
+/// Every rank, compared with the others.
 class RanksPage final : public Page {
   Q_OBJECT
  public:
@@ -17,7 +17,7 @@ class RanksPage final : public Page {
 
  private:
   TextTable table_;
-  QLabel* const stalls_;  ///< What waits for whom, a line each; there is room for names.
+  QLabel* const stalls_;  ///< A line for each stall; names have room.
   QTableView* view_ = nullptr;
 };
 

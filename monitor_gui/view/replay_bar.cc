@@ -15,7 +15,7 @@
 namespace weir::monitor {
 namespace {
 
-/// In the colour of texts, which the icons of styles do not take.
+/// In the colour of texts, which the styles' icons do not use.
 QIcon PlayIcon(bool pauses, const QColor& color) {
   constexpr int kSize = 32;
   QPixmap pixmap(kSize, kSize);
@@ -71,8 +71,8 @@ void ReplayBar::changeEvent(QEvent* event) {
   if (event->type() == QEvent::PaletteChange) ColorSlider();
 }
 
-// The style makes groove and handle of a window's colours, and their outlines darker: on a dark one
-// nobody would see them.
+// The style colours groove and handle like the window, with darker outlines, which would
+// be invisible on a dark window.
 void ReplayBar::ColorSlider() {
   QPalette colors = palette();
   colors.setColor(QPalette::Window, colors.color(QPalette::Shadow).lighter(140));
@@ -85,7 +85,7 @@ void ReplayBar::Show(const Replay& replay, const Times& times) {
   setEnabled(!steps.is_empty());
   first_step_ = steps.first;
   {
-    const QSignalBlocker block(slider_);  // It is shown, not chosen.
+    const QSignalBlocker block(slider_);  // Only displayed, not chosen.
     const std::int64_t length = std::max<std::int64_t>(steps.last - steps.first, 0);
     slider_->setRange(
         0, static_cast<int>(std::min<std::int64_t>(length, std::numeric_limits<int>::max())));

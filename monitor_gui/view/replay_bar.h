@@ -9,17 +9,17 @@
 
 namespace weir::monitor {
 
-/// The row below all pages that says which step they show, and chooses another one.
+/// The row below all pages that shows their step, and chooses another one.
 class ReplayBar final : public QWidget {
   Q_OBJECT
  public:
-  /// Of the run, beside what the Replay knows.
+  /// State of the run that the Replay does not know.
   struct Times {
     double chosen_seconds = 0.0;  ///< Since the begin of the first step.
     double last_seconds = 0.0;
     bool is_live = false;
-    bool is_lost = false;    ///< It is live, and no rank answers.
-    bool has_ended = false;  ///< No rank will say any more.
+    bool is_lost = false;    ///< Live, but no rank answers.
+    bool has_ended = false;  ///< No rank will report anything more.
   };
 
   explicit ReplayBar(QWidget* parent = nullptr);

@@ -4,9 +4,9 @@
 
 namespace weir::monitor {
 
-/// Of a table model's data(): the number behind the text, in the column's unit. To sort by.
+/// Role of a table model's data(): the number behind the text, in the column's unit. For sorting.
 inline constexpr int kValueRole = Qt::UserRole;
-/// Of its headerData(): that unit, or nothing.
+/// Role of headerData(): that unit, or nothing.
 inline constexpr int kUnitRole = Qt::UserRole + 1;
 
 }  // namespace weir::monitor

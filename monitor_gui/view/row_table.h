@@ -11,12 +11,12 @@
 
 namespace weir::monitor {
 
-/// What is above a column of a table.
+/// Head of a column.
 struct ColumnHead {
   QString title;
   QString explanation;
   bool is_number = false;
-  QString unit{};  ///< Of the numbers behind the texts.
+  QString unit{};  ///< Unit of the numbers behind the texts.
 
   Qt::Alignment alignment() const {
     return (is_number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter;
@@ -27,9 +27,9 @@ struct ColumnHead {
 template <typename Row>
 struct RowColumn {
   ColumnHead head;
-  /// What is sorted by and exported; an invalid one is not known, and shown as "–".
+  /// Value for sorting and export; an invalid one is unknown, and shown as "–".
   std::function<QVariant(const Row&)> value;
-  /// How it is written. Asked for cells that are seen alone.
+  /// Text of a cell. Called only for visible cells.
   std::function<QString(const Row&)> text;
   std::function<QString(const Row&)> tool_tip{};
 };
@@ -41,7 +41,7 @@ class RowTable : public QAbstractTableModel {
   explicit RowTable(std::vector<RowColumn<Row>> columns, QObject* parent = nullptr)
       : QAbstractTableModel(parent), columns_(std::move(columns)) {}
 
-  /// Views lay out again only what differs.
+  /// Views lay out again only rows that differ.
   void Show(std::vector<Row> rows) {
     if (rows.size() != rows_.size()) {
       beginResetModel();

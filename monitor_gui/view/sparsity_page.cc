@@ -11,7 +11,7 @@ namespace {
 
 using Known = std::optional<double> LayerMeans::Mean::*;
 
-/// Of a step that no rank has finished some layers have told nothing yet: it is left out.
+/// Leaves out a step that no rank has finished, as some layers have not reported it yet.
 QList<QPointF> Line(const LayerMeans& means, Known what, const Run& run) {
   QList<QPointF> points;
   const StepSpan finished = StepsOf(run);

@@ -8,7 +8,7 @@
 
 namespace weir::monitor {
 
-/// What is sent of the gradients, from which magnitude on, and what is kept back, over the steps.
+/// Sent part of the gradients, its threshold, and the part kept back, over the steps.
 class SparsityPage final : public Page {
   Q_OBJECT
  public:
@@ -17,7 +17,7 @@ class SparsityPage final : public Page {
   Table Export(const Look& look) const override;
 
  private:
-  std::array<LayerMeans, 2> means_;  // Of the run, and of the one it is compared with.
+  std::array<LayerMeans, 2> means_;  // For the run, and for the compared one.
   LineChart* const density_;
   LineChart* const residual_;
   LineChart* const threshold_;

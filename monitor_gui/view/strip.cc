@@ -13,7 +13,7 @@ namespace weir::monitor {
 namespace {
 
 constexpr double kSmall = 0.9;      // Of the usual size of text.
-constexpr double kShortest = 1e-9;  // Seconds: a step is no shorter.
+constexpr double kShortest = 1e-9;  // Seconds: lower limit of a step.
 
 QLabel* Text(QWidget* parent, double scale, QFont::Weight weight) {
   auto* label = new QLabel(parent);
@@ -38,7 +38,7 @@ Tile::Tile(const QString& name, const QString& explanation, QWidget* parent)
   layout->addWidget(label);
   layout->addWidget(value_);
   layout->addWidget(remark_);
-  // Numbers of usual length do not push their neighbours about.
+  // Numbers of usual length do not move their neighbours.
   value_->setMinimumWidth(value_->fontMetrics().horizontalAdvance("000 ms"));
   setToolTip(explanation);
   setAccessibleName(name);
@@ -96,7 +96,7 @@ Strip::Strip(QWidget* parent)
   auto* layout = new QHBoxLayout;
   layout->setSpacing(4);
   auto* line = new QHBoxLayout;
-  line->setContentsMargins(12, 0, 12, 0);  // Under the tiles' texts.
+  line->setContentsMargins(12, 0, 12, 0);  // Aligned with the tiles' texts.
   line->addWidget(troubles_);
   rows->addLayout(layout);
   rows->addLayout(line);
@@ -195,7 +195,7 @@ void Strip::ShowHealth(const Summary& summary, const Summary* other) {
     for (const QString& trouble : other->troubles) troubles += tr("B: %1").arg(trouble);
   }
   health_->Remark(troubles.size() < 2 ? " " : tr("%1 things").arg(troubles.size()));
-  // Always there, so that the pages do not jump.
+  // Always present, so that the pages do not jump.
   troubles_->setText(troubles.isEmpty() ? " " : troubles.join("; "));
   switch (other == nullptr ? summary.health : std::max(summary.health, other->health)) {
     case Summary::Health::kWaiting:

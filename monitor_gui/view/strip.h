@@ -13,7 +13,7 @@ class ElidedLabel;
 class Tile final : public QFrame {
   Q_OBJECT
  public:
-  /// `explanation`: the tooltip, what the number means and its unit.
+  /// `explanation`: the tooltip with the number's meaning and unit.
   Tile(const QString& name, const QString& explanation, QWidget* parent);
   void Show(const QString& value, const QColor& color = {});
   void Remark(const QString& remark) { remark_->setText(remark); }
@@ -25,13 +25,13 @@ class Tile final : public QFrame {
   QLabel* const remark_;
 };
 
-/// The row of numbers above all pages, and a line of what is wrong.
+/// The row of numbers above all pages, and a line for troubles.
 class Strip final : public QWidget {
   Q_OBJECT
  public:
   explicit Strip(QWidget* parent = nullptr);
-  /// `other`: of a run that it is compared with: remarks give its numbers, and what they are in
-  /// parts of the first one's.
+  /// `other` is a run to compare with: remarks show its numbers, and
+  /// their ratio to the first one's.
   void Show(const Summary& summary, const Summary* other = nullptr);
 
  private:

@@ -34,7 +34,7 @@ void StyleTable(QTableView& view, int stretched_column) {
   view.verticalHeader()->setDefaultSectionSize(view.fontMetrics().height() + 6);
   view.horizontalHeader()->setHighlightSections(false);
   view.horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-  view.horizontalHeader()->setResizeContentsPrecision(0);  // To what can be seen of it.
+  view.horizontalHeader()->setResizeContentsPrecision(0);  // Fits the visible part.
   view.horizontalHeader()->setSectionResizeMode(stretched_column, QHeaderView::Stretch);
 }
 

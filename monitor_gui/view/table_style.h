@@ -4,8 +4,8 @@
 
 namespace weir::monitor {
 
-/// How all tables look: whole rows are selected, every other one is shaded, and columns are as wide
-/// as their texts but for one that takes what is left. Call it when the view has its model.
+/// Sets the common style of tables: whole rows are selected, every other one is shaded, and columns
+/// are as wide as their texts except one that takes the rest. Call it when the view has its model.
 void StyleTable(QTableView& view, int stretched_column);
 
 }  // namespace weir::monitor

@@ -4,7 +4,7 @@ namespace weir::monitor {
 
 void SetTextColor(QLabel& label, const QColor& color) {
   label.setForegroundRole(QPalette::WindowText);
-  if (label.palette().color(QPalette::WindowText) == color) return;  // It would be polished anew.
+  if (label.palette().color(QPalette::WindowText) == color) return;  // Setting it would repaint.
   QPalette palette = label.palette();
   palette.setColor(QPalette::WindowText, color);
   label.setPalette(palette);

@@ -5,7 +5,7 @@
 
 namespace weir::monitor {
 
-/// Colours a label's text, wherever it is: in a tool bar labels take another role's colour.
+/// Colours a label's text anywhere: in a tool bar labels use another role's colour.
 void SetTextColor(QLabel& label, const QColor& color);
 
 }  // namespace weir::monitor

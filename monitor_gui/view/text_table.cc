@@ -27,7 +27,7 @@ std::vector<RowColumn<Cells>> ColumnsOf(std::vector<ColumnHead> heads) {
     columns.push_back({.head = std::move(heads[c]),
                        .value = [c](const Cells& row) { return row[c].value; },
                        .text = text,
-                       .tool_tip = text});  // It may be elided.
+                       .tool_tip = text});  // The cell may be elided.
   }
   return columns;
 }
@@ -44,7 +44,7 @@ QTableView* TextTable::MakeView(int stretched, const QString& empty_text, QWidge
   sorted->setSortRole(kValueRole);
   view->setModel(sorted);
   view->setSortingEnabled(true);
-  view->sortByColumn(-1, Qt::AscendingOrder);  // As they come.
+  view->sortByColumn(-1, Qt::AscendingOrder);  // In their own order.
   StyleTable(*view, stretched);
   new EmptyText(*view, empty_text);
   return view;

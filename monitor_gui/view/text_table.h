@@ -10,7 +10,7 @@
 
 namespace weir::monitor {
 
-/// A text of a table, and the number behind it, in the column's unit: to sort by and to export.
+/// A text of a table, and the number behind it, in the column's unit, for sorting and export.
 struct Cell {
   QString text;
   QVariant value;  ///< Invalid: not known.
@@ -20,19 +20,19 @@ struct Cell {
   bool operator==(const Cell&) const = default;
 };
 using Cells = std::vector<Cell>;
-/// "–".
+/// Returns "–".
 Cell UnknownCell();
 Cell NumberCell(std::int64_t number);
 Cell SecondsCell(double seconds);
 Cell BytesCell(double bytes);
 Cell TimesCell(double ratio);
 
-/// A small table, whose cells are written before anybody looks.
+/// A small table whose cells are all written in advance.
 class TextTable final : public RowTable<Cells> {
  public:
   TextTable(std::vector<ColumnHead> heads, QObject* parent);
 
-  /// A view of it, that stretches this column, and sorts. `empty_text`: while it has no rows.
+  /// Makes a view that stretches this column, and sorts. `empty_text`: shown without rows.
   QTableView* MakeView(int stretched, const QString& empty_text, QWidget* parent);
 };
 

@@ -20,7 +20,7 @@ QPalette Made(const QColor& window, const QColor& base, const QColor& text, cons
   palette.setColor(QPalette::ToolTipText, text);
   palette.setColor(QPalette::Highlight, accent);
   palette.setColor(QPalette::HighlightedText, Qt::white);
-  // Lines of frames and tabs, from the quietest on.
+  // Lines of frames and tabs, the faintest first.
   const auto mixed = [&](double part) {
     const auto channel = [&](int from, int to) {
       return static_cast<int>(std::lround(from + part * (to - from)));

@@ -6,7 +6,7 @@
 namespace weir::monitor {
 
 /// The colours of the views, chosen from those of Okabe and Ito ("Color Universal Design", 2008),
-/// which people who see colours differently tell apart. One accent; the rest says what a stage is.
+/// which people with any colour vision can tell apart. One accent; the others identify stages.
 struct Theme {
   QColor accent;
   QColor good;
@@ -16,18 +16,18 @@ struct Theme {
   QColor compress;
   QColor exchange;
   QColor merge;
-  QColor grid;   ///< Lines behind what is shown.
-  QColor faint;  ///< Texts beside what is shown.
+  QColor grid;   ///< Lines behind the content.
+  QColor faint;  ///< Texts beside the content.
 
-  /// For a palette, dark or light.
+  /// Returns the theme for a palette, dark or light.
   static Theme Of(const QPalette& palette);
 };
 
-/// A palette for the Fusion style.
+/// Returns a palette for the Fusion style.
 QPalette DarkPalette();
 QPalette LightPalette();
 
-/// Viridis (Smith and van der Walt, 2015), from 0 to 1: as light as it is large, in every eye.
+/// Viridis (Smith and van der Walt, 2015), from 0 to 1: larger is lighter, for any colour vision.
 QColor HeatColor(double value);
 
 }  // namespace weir::monitor

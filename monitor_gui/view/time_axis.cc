@@ -44,7 +44,7 @@ void TimeAxis::paintEvent(QPaintEvent* /*event*/) {
     painter.setPen(theme.faint);
     const QString text = QString::number(mark, 'f', decimals) + " s";
     const double half = painter.fontMetrics().horizontalAdvance(text) / 2.0 + 1;
-    const double middle = std::min(x, this->width() - half);  // The last one is not cut off.
+    const double middle = std::min(x, this->width() - half);  // Keeps the last one whole.
     painter.drawText(QRectF(middle - half, 0, 2 * half, height() - 5), Qt::AlignCenter, text);
   }
 }

@@ -4,14 +4,14 @@
 
 namespace weir::monitor {
 
-/// Numbers as people read them, three digits and a unit: "1.24 ms", "318 MB/s", "0.1 %".
+/// Writes numbers for people, three digits and a unit: "1.24 ms", "318 MB/s", "0.1 %".
 QString Seconds(double seconds);
 QString Bytes(double bytes);
 QString BytesPerSecond(double rate);
-/// "12.3 k/s", "840 /s".
+/// Writes "12.3 k/s", "840 /s".
 QString PerSecond(double rate);
 QString Percent(double fraction);
-/// "96x".
+/// Writes "96x".
 QString Times(double ratio);
 
 }  // namespace weir::monitor

@@ -8,7 +8,7 @@
 namespace weir::monitor {
 namespace {
 
-/// "Density: part of ..." is "Density".
+/// Shortens "Density: part of ..." to "Density".
 QString ShortTitle(const LineChart& chart) { return chart.title().section(':', 0, 0); }
 
 /// Adds the charts over one axis.

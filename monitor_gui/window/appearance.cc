@@ -22,7 +22,7 @@ void SetDark(bool dark) {
 }
 
 void InitialiseAppearance() {
-  QApplication::setStyle("Fusion");  // Looks alike everywhere, and takes palettes.
+  QApplication::setStyle("Fusion");  // Looks the same everywhere, and uses palettes.
   Apply(IsDark());
 }
 

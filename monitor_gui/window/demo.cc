@@ -12,7 +12,7 @@ constexpr const char* kResource = ":/demo/demo.weirlog";
 
 QString WriteDemo(const QString& folder) {
   const QString path = QDir(folder).filePath("demo.weirlog");
-  // Where that fails the file is missing, and whoever reads it says so.
+  // If that fails the file is missing, and its reader reports it.
   QFile::copy(kResource, path);
   return path;
 }

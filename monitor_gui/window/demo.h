@@ -6,13 +6,13 @@
 
 namespace weir::monitor {
 
-/// The place (Session) of the run that comes with the program: a recording of examples/01-byte-lm
-/// on four ranks, with DGC and its warm-up. scripts/demo-recording makes it.
+/// Place (Session) of the run that comes with the program: a recording of examples/01-byte-lm on
+/// four ranks, with DGC and its warm-up. scripts/demo-recording makes it.
 inline constexpr const char* kDemoPlace = "demo:";
 
 /// Writes that recording to a folder, where a FileSource can read it. Returns the file's path.
 QString WriteDemo(const QString& folder);
-/// What that makes, at once.
+/// Reads the recording of WriteDemo at once.
 Run ReadDemo();
 
 }  // namespace weir::monitor

@@ -8,11 +8,11 @@
 
 namespace weir::monitor {
 
-/// Files of what a window shows. Each replaces what was there, or leaves it as it was and throws
-/// std::runtime_error: which file, and why.
+/// Writes a window's content to files. Each function replaces an existing file, or leaves it as it
+/// was and throws std::runtime_error that names the file and the reason.
 void ExportPng(QWidget& window, const QString& path);
 void ExportCsv(const Table& table, const QString& path);
-/// As WriteTrace has it.
+/// Writes the trace of WriteTrace.
 void ExportTrace(const Run& run, const QString& path);
 
 }  // namespace weir::monitor

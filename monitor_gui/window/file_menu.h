@@ -22,7 +22,7 @@ class FileMenu final : public QObject {
   void AskForUrl();
   void ToggleRecording(bool wanted);
   void OnRecordingEnded(const QString& why);
-  /// Asks for a file of this ending, and exports to it.
+  /// Asks for a file name with this ending, and exports to it.
   void AskForExport(const QString& title, const QString& ending, const QString& filter);
 
   MainWindow& window_;

@@ -29,7 +29,7 @@ namespace {
 constexpr int kRefreshMs = 100;
 constexpr const char* kLayoutKey = "window/layout";
 constexpr const char* kGeometryKey = "window/geometry";
-constexpr int kLayoutVersion = 2;  // Of the docks and bars: another one when they change.
+constexpr int kLayoutVersion = 2;  // Of the docks and bars: increase it when they change.
 
 }  // namespace
 
@@ -178,12 +178,12 @@ void MainWindow::MakePages() {
   for (std::size_t i = 0; i < titles.size(); ++i) {
     const QString name = PageNames().at(static_cast<qsizetype>(i));
     Page* const page =
-        MakePage(name, other_ != nullptr).release();  // The dock has it from here on.
+        MakePage(name, other_ != nullptr).release();  // The dock owns it from here on.
     if (name == "lanes") lanes_ = static_cast<LanesPage*>(page);
     pages_.Add(name, titles[i].first, titles[i].second, page);
   }
   connect(&pages_, &PageDocks::RefreshWanted, this, &MainWindow::Refresh);
-  // A page is not kept up to date while nobody sees it.
+  // A page is not refreshed while it is hidden.
   connect(&pages_, &PageDocks::Uncovered, this, [this] { seen_generation_ = UINT64_MAX; });
 }
 

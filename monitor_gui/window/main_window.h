@@ -16,32 +16,32 @@
 
 namespace weir::monitor {
 
-/// The window on one run: the strip of numbers, the pages in docks, the menus. Another run is
-/// another window, so that two can be looked at side by side.
+/// The window of one run: the strip of numbers, the pages in docks, the menus. Another run has
+/// another window, so that two can be viewed side by side.
 class MainWindow final : public QMainWindow {
   Q_OBJECT
  public:
-  /// As --page takes them.
+  /// The names that --page takes.
   static QStringList PageNames();
 
-  /// `place`: as Session takes it; empty: nothing is open. `other`: of a run to compare it with.
+  /// `place` is a Session's; empty: nothing is open. `other` is a run's to compare with.
   MainWindow(const QString& place, const QString& token, const QString& other = {});
 
   /// Brings a page to the front. False: there is none of this name.
   bool ShowPage(const QString& name) { return pages_.Show(name); }
-  /// Brings the strip and all pages that can be seen up to date.
+  /// Refreshes the strip and all visible pages.
   void Refresh();
-  /// The current page has drawn all it wants to draw.
+  /// True once the current page has finished drawing.
   bool IsReady() const { return pages_.current().IsReady(); }
-  /// What is shown, by the file's ending: .png the window, .csv the numbers of the current page,
-  /// .json a trace of the whole run for Perfetto. Throws std::runtime_error: which file, and why.
+  /// Exports by the file's ending: .png the window, .csv the numbers of the current page, .json a
+  /// trace of the whole run for Perfetto. Throws std::runtime_error with the file and the reason.
   void ExportTo(const QString& path);
-  /// How many samples all ranks take in a step together, whatever the job says. 0: what it says.
+  /// Sets the samples that all ranks take in a step together, over the job's own. 0: the job's own.
   void SetSamplesPerStep(double samples);
-  /// The window closes if nothing is open in it.
+  /// Opens a run; this window closes if nothing is open in it.
   void OpenInNewWindow(const QString& place, const QString& other = {});
   Session& session() { return session_; }
-  /// Of the run that it is compared with, or nullptr.
+  /// The session of the compared run, or nullptr.
   Session* other_session() { return other_.get(); }
   ReplayControl& replay() { return replay_; }
 
@@ -53,17 +53,17 @@ class MainWindow final : public QMainWindow {
   void MakeBars();
   void MakePages();
   void MakeMenus();
-  /// Reads what there is to read, or says that there is nothing.
+  /// Reads the run, or says that none is open.
   void Begin();
-  /// `compares`: of two runs.
+  /// `compares`: for two runs.
   std::unique_ptr<Page> MakePage(const QString& name, bool compares);
-  /// What nothing else says: nothing is open, a file is being read, or cannot be.
+  /// Shows a notice: nothing is open, a file is being read, or cannot be.
   void Notice(const QString& text, bool is_bad = false);
-  /// Calls it with what there is to look at.
+  /// Calls it with the current look.
   void WithLook(const std::function<void(const Look&)>& look);
   void Watch(Session& session);
   void ShowFit(const Look& look);
-  /// Another number after each change of what is shown.
+  /// Differs after each change of the shown data.
   std::uint64_t Generation() const;
   void AskForSamples();
   Summary SummaryOf(const Run& run, const Moment& at) const;
@@ -80,7 +80,7 @@ class MainWindow final : public QMainWindow {
   bool has_failed_ = false;
   QLabel* notice_ = nullptr;
   QToolBar* notice_bar_ = nullptr;
-  QLabel* fit_ = nullptr;  // What is compared, and how the runs fit.
+  QLabel* fit_ = nullptr;  // The compared runs, and how they fit.
   LanesPage* lanes_ = nullptr;
   QAction* follow_ = nullptr;
   double samples_per_step_ = 0.0;

@@ -5,7 +5,7 @@
 namespace weir::monitor {
 namespace {
 
-/// Docks behind other tabs count as visible: they are moved out of the window.
+/// Docks behind other tabs count as visible, but are moved out of the window.
 bool IsSeen(const QWidget& page) {
   const QWidget& window = *page.window();
   return page.isVisible() &&
@@ -35,7 +35,7 @@ void PageDocks::Add(const QString& name, const QString& title, const QList<QKeyS
 }
 
 void PageDocks::ShowTitles() {
-  // A tab has the title already.
+  // A tab already has the title.
   for (const auto& [dock, page] : pages_) {
     const bool tabbed = !dock->isFloating() && !window_.tabifiedDockWidgets(dock).isEmpty();
     const bool hidden = dock->titleBarWidget() != nullptr;

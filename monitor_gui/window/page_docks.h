@@ -17,19 +17,19 @@ class PageDocks final : public QObject {
   /// `window` outlives it.
   explicit PageDocks(QMainWindow& window) : QObject(&window), window_(window) {}
 
-  /// Adds a page behind the others, and to the window an action that shows it.
+  /// Adds a page after the others, and to the window an action that shows it.
   void Add(const QString& name, const QString& title, const QList<QKeySequence>& keys, Page* page);
   /// Brings a page to the front. False: there is none of this name.
   bool Show(const QString& name);
-  /// Those that can be seen: not those behind other tabs.
+  /// Refreshes the visible pages: not those behind other tabs.
   void Refresh(const Look& look);
-  /// The one with the focus, else the first that can be seen. There is one.
+  /// Returns the page with the focus, else the first visible one. There is always one.
   Page& current() const;
 
  signals:
-  /// A page came into view, and is not up to date.
+  /// Emitted when a page came into view, and is not up to date.
   void Uncovered();
-  /// A person wants to see something else of a page.
+  /// Emitted when a person wants to see something else of a page.
   void RefreshWanted();
 
  private:

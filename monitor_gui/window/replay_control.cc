@@ -58,7 +58,7 @@ void ReplayControl::GoTo(std::int64_t step) {
 }
 
 void ReplayControl::GoToTime(std::int64_t time_ns) {
-  // Of the first run: the lanes' time is its.
+  // By the first run's time, as in the lanes.
   replay_.GoTo(session_.run().Read([&](const Run& run) { return StepAt(run, time_ns); }));
 }
 
@@ -78,7 +78,7 @@ void ReplayControl::SetFollowing(bool following) {
 }
 
 void ReplayControl::TogglePlaying() {
-  Update();  // Of a run that has just been read.
+  Update();  // The run has just been read.
   if (replay_.playing() || (session_.is_live() && replay_.following())) {
     replay_.Hold();
   } else {

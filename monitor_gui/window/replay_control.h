@@ -14,27 +14,27 @@ namespace weir::monitor {
 class ReplayControl final : public QObject {
   Q_OBJECT
  public:
-  /// All outlive it; the keys are those of the window. `other`: a run to compare with, or nullptr:
+  /// All must outlive it; the keys are the window's. `other` is a run to compare with, or nullptr:
   /// the steps are those of the run that has come farther.
   ReplayControl(Session& session, Session* other, QWidget& window);
 
   ReplayBar* bar() const { return bar_; }
   const Replay& replay() const { return replay_; }
-  /// As MomentOf takes it. Of a recording the newest is its last step, not what came behind it.
+  /// For MomentOf. The newest step of a recording is its last one, without what came after it.
   std::int64_t step_to_show() const;
 
-  /// Learns of the steps that there are, moves on while playing, and shows that.
+  /// Updates the available steps, moves on while playing, and shows the result.
   void Update();
 
   void GoTo(std::int64_t step);
-  /// To the last step that was finished by then, without a word: who says so shows it already.
+  /// Goes to the last step finished by then, without a signal: the caller shows it already.
   void GoToTime(std::int64_t time_ns);
   void StepBy(std::int64_t by);
   void SetFollowing(bool following);
   void TogglePlaying();
 
  signals:
-  /// Another step was chosen.
+  /// Emitted when another step was chosen.
   void Moved();
 
  private:

@@ -10,7 +10,7 @@
 namespace weir::monitor {
 namespace {
 
-/// Whether it does something of its own with arrows and spaces.
+/// True if the widget uses arrows and spaces itself.
 bool KeepsItsKeys(const QWidget& widget) {
   return qobject_cast<const QLineEdit*>(&widget) != nullptr ||
          qobject_cast<const QComboBox*>(&widget) != nullptr ||

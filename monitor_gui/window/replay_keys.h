@@ -5,8 +5,8 @@
 
 namespace weir::monitor {
 
-/// The keys that choose a step, whichever view of a window has the focus: only what edits text, and
-/// lists that open, keep theirs.
+/// The keys that choose a step, whichever view of a window has the focus. Only text fields
+/// and drop-down lists keep theirs.
 class ReplayKeys final : public QObject {
   Q_OBJECT
  public:

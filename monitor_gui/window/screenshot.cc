@@ -10,7 +10,7 @@ namespace {
 constexpr int kLookMs = 250;
 constexpr int kMostLooks = 120;  // Half a minute.
 constexpr int kLooksBeforeAWord = 12;
-constexpr std::size_t kSteps = 8;  // Of a live run, before it is worth a picture.
+constexpr std::size_t kSteps = 8;  // In a live run, before a picture is worth taking.
 
 }  // namespace
 

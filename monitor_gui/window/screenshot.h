@@ -27,12 +27,12 @@ class Screenshot final : public QObject {
   const std::optional<std::int64_t> step_;
   struct Watched {
     Session* session;
-    QString said;  // The last time.
+    QString said;  // The last one.
   };
   std::vector<Watched> watched_;
   QTimer timer_;
   int looks_ = 0;
-  int unread_ = 0;  // Files that are still being read.
+  int unread_ = 0;  // Files still being read.
 };
 
 }  // namespace weir::monitor

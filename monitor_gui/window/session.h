@@ -20,7 +20,7 @@ class Session final : public QObject {
   const QString& place() const { return place_; }
   /// The place, for people.
   QString title() const { return is_demo() ? tr("Demo") : place_; }
-  /// Whether a place is the address of a job, not the path of a recording.
+  /// True if a place is the address of a job, not the path of a recording.
   static bool IsUrl(const QString& place);
   bool is_live() const { return is_live_; }
   bool is_demo() const { return demo_folder_ != nullptr; }
@@ -28,7 +28,7 @@ class Session final : public QObject {
   const SharedRun& run() const { return run_; }
 
   void Start();
-  /// Of a live run: all that comes goes to a file, too.
+  /// Writes a live run's later blocks to a file, too.
   void Record(const QString& path);
   void StopRecording();
 

@@ -116,7 +116,7 @@ void SummaryTest::RanksOfWhichThereIsNothingAreATrouble() {
   for (const int rank : {0, 2}) part.SetLink(rank, {.state = RankLink::State::kRecorded});
   const Summary summary = Summarise(part, 0);
   QCOMPARE(summary.health, Summary::Health::kWarning);
-  QVERIFY(summary.troubles.contains("there is nothing here of rank 1"));
+  QVERIFY(summary.troubles.contains("rank 1 is missing here"));
   part.SetLink(1, {.state = RankLink::State::kConnecting});  // It is followed, and will say more.
   QVERIFY(Summarise(part, 0).troubles.isEmpty());
 }

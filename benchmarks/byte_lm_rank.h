@@ -16,12 +16,12 @@ class ByteLmRank {
   ByteLmRank(const Settings& settings, EngineEnvironment environment, int batch,
              const byte_lm::Text& text);
 
-  /// One step.
+  /// Trains one step.
   void Train();
 
-  // The same in parts, for who looks between them: Forward, Backward, and ApplyStep of trainer().
+  // Trains the same step in parts: Forward, Backward, and ApplyStep of trainer().
   void Forward();
-  /// Hands each gradient that is ready to `submit`, by the number of its parameter.
+  /// Hands each complete gradient to `submit`, by the number of its parameter.
   void Backward(const std::function<void(int parameter)>& submit);
 
   byte_lm::EngineTrainer& trainer() { return trainer_; }

@@ -19,7 +19,7 @@ namespace {
 
 const StepContext kContext{.density = 0.01};
 
-/// A matrix: vectors have ways of their own (dgc, powersgd).
+/// Describes a matrix, because vectors are treated differently (dgc, powersgd).
 TensorSpec Matrix(std::size_t n) {
   return {.name = "w", .shape = {1024, static_cast<std::int64_t>(n / 1024)}};
 }
@@ -35,7 +35,7 @@ CodecCandidate FromCodec(std::string name, const std::shared_ptr<const Codec>& c
   return made;
 }
 
-/// What a program gets by name: the scaling, and the search for what is not finite, counted in.
+/// A compressor made by name, as in a program, with scaling and the search for non-finite values.
 CodecCandidate FromName(std::string name, const CompressionOptions& options, std::size_t n) {
   const std::shared_ptr<Compressor> compressor = MakeCompressor(options, Matrix(n));
   CodecCandidate made{.name = std::move(name), .max_bytes = compressor->MaxEncodedBytes(0.01)};
@@ -55,7 +55,7 @@ CodecCandidate WithIndices(CodecCandidate made, const CompressionOptions& option
   return made;
 }
 
-/// Both factors in one payload: what a rank puts into the two all-reduces.
+/// Both factors in one payload: the rank's contribution to the two all-reduces.
 CodecCandidate PowerSgd(std::size_t n) {
   const std::shared_ptr<Compressor> compressor =
       MakeCompressor({{"compressor", "powersgd"}}, Matrix(n));
@@ -101,7 +101,7 @@ void AddSparse(std::size_t n, std::vector<CodecCandidate>& all) {
       WithIndices(FromCodec("topk 1 %", std::make_shared<TopKCodec>(0, ValueType::kFloat16), n),
                   {{"compressor", "topk"}, {"k", "0.01"}, {"min_elements", "0"}}, n));
   all.push_back(FromCodec("topk 1 % int2", std::make_shared<TopKCodec>(0, ValueType::kInt2), n));
-  // Of normal values 1 % lie beyond 2.576.
+  // In normal values 1 % lie beyond 2.576.
   const CompressionOptions threshold = {
       {"compressor", "threshold"}, {"threshold", "2.576"}, {"min_elements", "0"}};
   all.push_back(WithIndices(FromName("threshold", threshold, n), threshold, n));

@@ -12,10 +12,10 @@
 #include "benchmarks/triad.h"
 #include "compression/memory/state_buffer.h"
 
-/// Encode, decode and merge of every codec, on one thread, beside passes over memory that do
-/// nothing else: reading the input, memset of the output (to a byte that is not 0, since some CPUs
-/// write zeros twice as fast as anything else), memcpy, triad. Figures are medians over interleaved
-/// rounds, and ratios are taken round by round.
+/// Encode, decode and merge of every codec, on one thread, beside plain passes over memory:
+/// reading the input, memset of the output (to a byte that is not 0, because some CPUs write
+/// zeros twice as fast), memcpy, triad. Figures are medians over interleaved rounds, and
+/// ratios are taken round by round.
 namespace weir::bench {
 namespace {
 
@@ -26,7 +26,7 @@ struct Settings {
   int rounds = 15;
 };
 
-/// Distinct cache lines of an array that entries lie in.
+/// Counts distinct cache lines of an array that contain entries.
 std::size_t LinesTouched(std::span<const std::uint32_t> ascending) {
   constexpr std::uint32_t kFloatsALine = 64 / sizeof(float);
   std::size_t lines = 0;
@@ -95,7 +95,7 @@ class Bench {
     if (candidate.merge) row["merge ms"] = PerCall(seconds[5]);
     const std::string where = ", " + std::to_string(mebi()) + " Mi";
     if (candidate.indices) {
-      // A line is read and written, as those that memcpy moves are.
+      // A line is read and written, like those that memcpy moves.
       const double share = static_cast<double>(64 * LinesTouched(candidate.indices(payload))) /
                            static_cast<double>(bytes());
       row["x memory speed"] = share / MedianRatio(seconds[5], seconds[2]);
@@ -121,7 +121,7 @@ class Bench {
   double PerCall(const std::vector<double>& seconds) const {
     return 1e3 * Median(seconds) / static_cast<double>(times());
   }
-  /// Small arrays are timed several times over.
+  /// Small arrays are timed several times in a row.
   std::function<void()> Repeat(std::function<void()> work) const {
     return [work = std::move(work), times = times()] {
       for (std::size_t i = 0; i < times; ++i) work();

@@ -13,9 +13,9 @@
 #include "compression/make_compressor.h"
 #include "compression/options/registry.h"
 
-/// How fast the kernels of each codec encode one tensor and merge what four ranks have sent,
-/// against the GPU's own copy of memory: the bytes that they have to touch, at the copy's
-/// bandwidth. Figures are medians over interleaved rounds, and ratios are taken round by round.
+/// Speed of each codec's kernels that encode one tensor and merge the payloads of four ranks,
+/// against the GPU's own copy of memory: the bytes that they must touch, at the copy's bandwidth.
+/// Figures are medians over interleaved rounds, and ratios are taken round by round.
 namespace weir::bench {
 namespace {
 
@@ -29,7 +29,7 @@ struct Options {
   int rounds = 15;
 };
 
-/// The codecs that kernels do.
+/// Codecs that have kernels.
 std::vector<CompressionOptions> Codecs() {
   return {{{"compressor", "fp16"}},
           {{"compressor", "bf16"}},
@@ -46,16 +46,16 @@ std::vector<CompressionOptions> Codecs() {
           {{"compressor", "quant3"}}};
 }
 
-/// Bytes that encoding has to touch for each element, but for the payload.
+/// Bytes that encoding must touch for each element, except the payload.
 double EncodeBytes(const GpuCodecRule& rule) {
   using Codec = GpuCodecRule::Codec;
   const double memory = 8.0;  // To read and to write.
   double bytes = sizeof(float);
   if (rule.momentum != GpuCodecRule::Momentum::kNone) bytes += memory;
   if (rule.feedback) bytes += memory;
-  // What every value is sent as depends on all of them: a second pass.
+  // Every sent value depends on all values, which needs a second pass.
   if (rule.codec == Codec::kLevels) bytes += rule.feedback ? memory : sizeof(float);
-  // And what is left of them does.
+  // So does the rest that is kept.
   if (rule.codec == Codec::kOneBit && rule.feedback) bytes += memory;
   return bytes;
 }
@@ -80,7 +80,7 @@ class Bench {
   }
 
   const GpuCodecRule& rule() const { return std::get<GpuCodecRule>(compressor_.rule()); }
-  /// Of what was encoded last.
+  /// Size of the last encoded payload.
   std::size_t payload_bytes() {
     std::vector<std::byte> room(compressor_.MaxEncodedBytes(kDensity));
     stream_.Copy(room.data(), payloads_.data(), room.size());
@@ -93,9 +93,9 @@ class Bench {
                                          .k = compressor_.EntriesAt(kDensity),
                                          .payload = payloads_.data()};
     codec_->Encode({&part, 1}, stream_.handle());
-    stream_.Await();  // As the engine does.
+    stream_.Await();  // The engine does the same.
   }
-  /// All ranks have sent what was encoded last, each in memory of its own.
+  /// Copies the last payload to all ranks, each to memory of its own.
   void Share() {
     for (std::size_t rank = 1; rank < kRanks; ++rank) {
       stream_.Copy(payloads_.data() + rank * payload_room_, payloads_.data(), payload_room_);
@@ -107,7 +107,7 @@ class Bench {
     codec_->MergeMean({&mean, 1}, stream_.handle());
     stream_.Await();
   }
-  /// Reads and writes 8 bytes an element together.
+  /// Reads and writes 8 bytes an element in total.
   void Copy() {
     stream_.Copy(copy_.data(), mean_.data(), n_ * sizeof(float));
     stream_.Await();
@@ -144,7 +144,7 @@ void MeasureOne(const Gpu& gpu, const Options& options, const CompressionOptions
   const auto n = static_cast<double>(options.elements);
   const auto payload = static_cast<double>(bench.payload_bytes());
   const double copied = 8.0 * n;
-  // How much of the copy's bandwidth work has that moves no more than it must.
+  // Fraction of the copy's bandwidth that work with minimal traffic reaches.
   const auto share_of = [&](double bytes, std::size_t series) {
     return bytes / copied / MedianRatio(seconds[series], seconds[0]);
   };

@@ -1,6 +1,6 @@
-// What coordination alone costs: CPU time, per tensor and step, of the thread that submits and of
-// the one that owns the network, when 1,000 tensors become ready in another order on every rank and
-// nothing has to be moved; and what an idle job costs.
+// The cost of coordination alone: CPU time, per tensor and step, of the thread that submits and of
+// the one that owns the network, when 1,000 tensors become ready in a different order on every rank
+// and nothing has to be moved. Also the cost of an idle job.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -28,13 +28,13 @@ struct Options {
   double idle_seconds = 5;
 };
 
-/// What a step cost this rank, in nanoseconds.
+/// Cost of a step on this rank, in nanoseconds.
 struct Cost {
   double submitting = 0;
   double network = 0;
 };
 
-/// One way to say "these tensors are ready, tell me when they are on all ranks".
+/// A way to submit tensors and to learn when all ranks have them.
 class Candidate {
  public:
   virtual ~Candidate() = default;
@@ -43,8 +43,8 @@ class Candidate {
   virtual void Finish() = 0;
 };
 
-/// As an optimizer does it: registered once, submitted by number. Tensors of no elements, fused
-/// into buckets or each its own.
+/// Like an optimizer: registered once, submitted by number. Tensors of no elements,
+/// fused into buckets or each its own.
 class Registered final : public Candidate {
  public:
   Registered(Engine& engine, const std::string& name, std::size_t tensors) {
@@ -68,7 +68,7 @@ class Registered final : public Candidate {
   std::unique_ptr<GradientGroup> group_;
 };
 
-/// As a single operation is submitted: by its name, one handle each.
+/// Like single operations: submitted by name, one handle each.
 class Named final : public Candidate {
  public:
   Named(Engine& engine, std::size_t tensors) : engine_(engine), handles_(tensors) {
@@ -94,7 +94,7 @@ void SpinUntil(std::int64_t ns) {
   }
 }
 
-/// Mean cost of reading the thread's CPU clock twice: what MeasuredSubmit adds to itself.
+/// Mean cost of reading the thread's CPU clock twice, which MeasuredSubmit adds to itself.
 double ClockCost() {
   constexpr int kTimes = 20000;
   std::int64_t sum = 0;
@@ -105,9 +105,9 @@ double ClockCost() {
   return static_cast<double>(sum) / kTimes;
 }
 
-/// One step. `gap_ns` 0: a burst, and the thread's CPU time is that of the whole step. Otherwise a
-/// tensor every gap_ns; waiting for its time is not a cost of submitting, so calls are measured one
-/// by one.
+/// Runs one step. `gap_ns` 0: a burst; the thread's CPU time covers the whole
+/// step. Otherwise a tensor every gap_ns; waiting is not a cost of submission, so
+/// calls are measured one by one.
 double Step(Candidate& candidate, const std::vector<std::size_t>& order, std::int64_t gap_ns,
             double clock_cost) {
   const std::int64_t start = ThreadCpuNs();
@@ -146,7 +146,7 @@ Cost MeasureRound(Candidate& candidate, const Options& options, std::int64_t gap
   return {cost.submitting / each, cost.network / each};
 }
 
-/// The same figure of all ranks: their mean.
+/// Returns the mean over all ranks.
 double MeanOverRanks(Engine& engine, double value) {
   const TensorView view{&value, DType::kFloat64, {1}};
   engine.Wait(engine.Allreduce("benchmark.mean", view, view));
@@ -182,7 +182,7 @@ void MeasureCandidate(Engine& engine, const std::string& name, Candidate& candid
   }
 }
 
-/// Messages and CPU time of a job that waits for nothing.
+/// Measures messages and CPU time of an idle job.
 void MeasureIdle(Engine& engine, const Options& options, Report& report) {
   engine.Wait(engine.Barrier("benchmark.idle"));
   // The last round's messages end on other ranks a moment later.

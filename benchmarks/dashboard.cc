@@ -1,5 +1,5 @@
-// What the dashboard's window does with a job of 1,000 layers, 64 ranks and 10,000 steps, recorded
-// and live at 20 steps a second: seconds to open it, of a frame while it is used, and memory. Each
+// The dashboard's window with a job of 1,000 layers, 64 ranks and 10,000 steps, recorded and live
+// at 20 steps a second: seconds to open it, seconds of a frame while it is used, and memory. Each
 // window is measured in a process of its own.
 #include <QApplication>
 #include <QDir>
@@ -25,7 +25,7 @@ struct Options {
   double seconds = 5;
   std::string folder;
   std::string recording;
-  std::string role;  // Of the processes that this one starts.
+  std::string role;  // Role of a process that this one starts.
   std::string place;
   std::int64_t started_ns = 0;
 };
@@ -81,7 +81,7 @@ nlohmann::json MeasureIn(const QStringList& prefix, const Options& options, cons
   return nlohmann::json::parse(window.Line().toStdString());
 }
 
-/// Such that `part` of the values are not above it.
+/// Returns the value that `part` of the values do not exceed.
 double Quantile(std::vector<double> values, double part) {
   std::ranges::sort(values);
   const auto at = static_cast<std::size_t>(part * static_cast<double>(values.size()));
@@ -147,7 +147,7 @@ Report MeasureAll(const Options& options) {
   return report;
 }
 
-/// What a helper does. Prints one line.
+/// Runs a helper's role. Prints one line.
 void Play(const Options& options, int argc, char** argv) {
   if (options.role == "endpoint") {
     const QCoreApplication application(argc, argv);

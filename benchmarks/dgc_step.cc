@@ -16,10 +16,10 @@
 #include "compression/memory/state_buffer.h"
 #include "tests/compression/dgc_reference.h"
 
-/// How fast the fused DGC step is, against the memory's own speed (triad, plain and with
-/// non-temporal stores) and against DGC as one would first write it (tests/compression/
-/// dgc_reference.cc, one thread). Figures are medians over interleaved rounds, and ratios are taken
-/// round by round, so that what else the machine does weighs on both sides.
+/// Speed of the fused DGC step, against the memory's own speed (triad, plain and with non-temporal
+/// stores) and against DGC as one would first write it (tests/compression/dgc_reference.cc, one
+/// thread). Figures are medians over interleaved rounds, and ratios are taken round by round, so
+/// that other work of the machine affects both sides.
 namespace weir::bench {
 namespace {
 
@@ -75,7 +75,7 @@ class Bench {
         c_(n),
         plain_(Momentum::kVanilla, 0.9f, true, n) {}
 
-  /// `fresh`: the state is all zero and has to see the warm-up steps first.
+  /// `fresh`: the state is all zero and needs the warm-up steps first.
   Series Measure(int threads, bool fresh) {
     ThreadPool pool(threads);
     cpu::DgcStep step({}, u_.values(), v_.values());
@@ -105,13 +105,13 @@ class Bench {
   }
 
   std::size_t n() const { return n_; }
-  /// Steps in one timing.
+  /// Number of steps in one timing.
   std::size_t Repeats() const { return std::max<std::size_t>(1, kElementsATiming / n_); }
   std::uint64_t rereads() const { return rereads_; }
   double candidates_per_k() const { return candidates_; }
 
  private:
-  /// Small tensors are timed several times over: one step is shorter than a thread's waking.
+  /// Small tensors are timed several times in a row: one step is shorter than a thread's waking.
   std::function<void()> Repeat(std::function<void()> work) const {
     return [work = std::move(work), times = Repeats()] {
       for (std::size_t i = 0; i < times; ++i) work();

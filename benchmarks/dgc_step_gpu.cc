@@ -12,9 +12,9 @@
 #include "compression/gpu/gpu_kernels.h"
 #include "compression/wire/sparse_payload.h"
 
-/// How fast the fused DGC step of one tensor is on a GPU, payload and masking included, against the
-/// GPU's own copy of memory: a step has to read the gradient, u and v and to write u and v. Figures
-/// are medians over interleaved rounds, and ratios are taken round by round.
+/// Speed of the fused DGC step of one tensor on a GPU, payload and masking included, against the
+/// GPU's own copy of memory: a step must read the gradient, u and v and write u and v. Figures are
+/// medians over interleaved rounds, and ratios are taken round by round.
 namespace weir::bench {
 namespace {
 
@@ -28,14 +28,14 @@ struct Options {
   int rounds = 15;
 };
 
-/// Bytes that a step has to move for each element.
+/// Bytes that a step must move for each element.
 double StepBytes(DType dtype, DType state) {
   return static_cast<double>(SizeOf(dtype) + 4 * SizeOf(state));
 }
 
 class Bench {
  public:
-  /// `state`: as what u and v are kept.
+  /// `state`: type of u and v.
   Bench(const Gpu& gpu, std::size_t n, DType dtype, DType state)
       : n_(n),
         dtype_(dtype),
@@ -43,7 +43,7 @@ class Bench {
         stream_(gpu),
         gradients_(gpu, n, dtype),
         state_(gpu, GpuMemory::Kind::kDevice,
-               2 * Rounded(n) * sizeof(float)),  // Copies need so much.
+               2 * Rounded(n) * sizeof(float)),  // Room for the copies.
         copy_(gpu, GpuMemory::Kind::kDevice, n * sizeof(float)),
         payload_(gpu, GpuMemory::Kind::kDevice, SparsePayloadBytes(n, k_, ValueType::kFloat16)) {
     gpu.api().clear(state_.data(), state_.size());
@@ -62,10 +62,10 @@ class Bench {
     for (std::size_t i = 0; i < count; ++i) {
       scale_ *= std::exp(0.02f * drift_(random_));
       Give();
-      stream_.Await();  // As the engine does.
+      stream_.Await();  // The engine does the same.
     }
   }
-  /// The same step again and again, whose launches are given as one graph.
+  /// Runs the same step repeatedly, with its launches as one graph.
   void Graphs(std::size_t count) {
     const GpuApi& api = stream_.gpu().api();
     if (graph_ == nullptr) {
@@ -77,7 +77,7 @@ class Bench {
       stream_.Await();
     }
   }
-  /// Of so many steps, those in which the threshold was no good and v was read again.
+  /// Fraction of so many steps whose threshold did not fit, so that v was read again.
   double RereadShare(int count) {
     int reread = 0;
     for (int i = 0; i < count; ++i) {
@@ -88,7 +88,7 @@ class Bench {
     }
     return static_cast<double>(reread) / count;
   }
-  /// Reads and writes 8 bytes an element together.
+  /// Reads and writes 8 bytes an element in total.
   void Copies(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       stream_.Copy(copy_.data(), state_.data(), copy_.size());
@@ -137,7 +137,7 @@ void MeasureOne(const Gpu& gpu, const Options& options, std::size_t n, DType dty
   };
   const double elements = static_cast<double>(n);
   const double bytes = StepBytes(dtype, state);
-  // How much of the copy's bandwidth a step has that moves no more than it must.
+  // Fraction of the copy's bandwidth that a step with minimal traffic reaches.
   const double share = bytes / 8.0 / MedianRatio(seconds[1], seconds[0]);
   report.AddRow({{"gpu", gpu.api().describe_device(gpu.device())},
                  {"elements", n},

@@ -12,13 +12,13 @@
 
 namespace weir::bench {
 
-/// Normally distributed gradients of a tensor, on the GPU; they look new in every step, as windows
-/// at random places of a pool.
+/// Normally distributed gradients of a tensor, on the GPU. They look new in every step, because
+/// they are windows at random places of a pool.
 class GpuGradients {
  public:
   GpuGradients(const Gpu& gpu, std::size_t n, DType dtype);
 
-  /// Begins at a multiple of 16 bytes, as a framework's do.
+  /// Returns a gradient at a multiple of 16 bytes, as a framework's are.
   const void* Next();
 
  private:
@@ -27,8 +27,8 @@ class GpuGradients {
   GpuMemory pool_;
 };
 
-/// Main of a benchmark on the first GPU: adds --library to the options. Where there is none it says
-/// why, and returns 77.
+/// Main function of a benchmark on the first GPU: adds --library to the options. Without a
+/// GPU it says why, and returns 77.
 int GpuMain(const std::string& name, CLI::App& app, int argc, char** argv,
             const std::function<Report(const Gpu& gpu, const std::string& library)>& measure);
 

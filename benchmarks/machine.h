@@ -4,7 +4,7 @@
 
 namespace weir::bench {
 
-/// Where figures come from. Fields that the system does not tell are empty or 0.
+/// The machine that figures come from. Fields that the system does not tell are empty or 0.
 struct Machine {
   std::string cpu;         ///< "AMD EPYC 9004".
   int cores = 0;           ///< Hardware threads this process may use.
@@ -15,7 +15,7 @@ struct Machine {
 
 Machine ThisMachine();
 
-/// One line for people.
+/// Returns one line for people.
 std::string Describe(const Machine& machine);
 
 }  // namespace weir::bench

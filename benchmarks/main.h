@@ -9,8 +9,8 @@
 namespace weir::bench {
 
 /// The body of a benchmark's main function. Adds --json to the options of `app`, parses them, calls
-/// `measure`, and shows what it returns: a report, or nothing on ranks that have nothing to show.
-/// What `measure` throws is told on stderr. Returns the exit code.
+/// `measure`, and shows its report; some ranks have none. Writes an exception of `measure` to
+/// stderr. Returns the exit code.
 int Main(CLI::App& app, int argc, char** argv,
          const std::function<std::optional<Report>()>& measure);
 

@@ -1,6 +1,6 @@
-// What it costs to be watched: a scrape of a rank with 1,000 layers beside an answer that needs no
-// work, and steps of examples/01-byte-lm that are scraped every second, followed and recorded,
-// beside steps that are not.
+// The cost of being watched: a scrape of a rank with 1,000 layers beside an answer that needs
+// no work, and steps of examples/01-byte-lm that are scraped every second, followed and
+// recorded, beside steps that are not.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -59,7 +59,7 @@ void AddStep(Recorder& recorder, std::int64_t step) {
   recorder.Add({.end_ns = 100'000'000, .step = step, .stage = Stage::kStep});
 }
 
-/// Before each scrape a rank has made a step.
+/// Before each scrape a rank makes a step.
 void MeasureScrapes(Report& report) {
   Recorder recorder;
   BucketNames names;

@@ -13,7 +13,7 @@ struct NamedShape {
   Shape shape;
 };
 
-/// The layer shapes of the models that compression papers report on, in forward order.
+/// Layer shapes of the models that compression papers report on, in forward order.
 ///
 /// ResNet-50 (He et al., 2016): 25,557,032 parameters.
 std::vector<NamedShape> ResNet50();

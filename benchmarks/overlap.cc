@@ -1,6 +1,6 @@
-// How much of compression and exchange a training step still pays for: the model of
+// The time of compression and exchange that a training step still pays for: the model of
 // examples/01-byte-lm in the pipeline modes `serial` and `thread`, interleaved in one process. Once
-// with ranks that share the cores and memory, and once with one rank that trains, a core free
+// with ranks that share the cores and memory, and once with one rank that trains, a free core
 // beside it, and a 100 Mb/s link to a rank that only answers.
 #include <array>
 #include <memory>
@@ -26,11 +26,11 @@ struct Options {
   int rounds = 60;
 };
 
-/// What one step was spent on, in milliseconds. Exposed is what the training thread waited through:
-/// inside a submission or in the wait at the end of the step.
+/// Times of one step, in milliseconds. Exposed is the time that the training thread waited: inside
+/// a submission or in the wait at the end of the step.
 struct Split {
   double step = 0;
-  double compression = 0;  ///< Pack, Compress, Merge and Unpack, wherever they ran.
+  double compression = 0;  ///< Pack, Compress, Merge and Unpack, on any thread.
   double exposed_compression = 0;
   double exposed_exchange = 0;
 };
@@ -101,7 +101,7 @@ class Rank {
     return {.step = Milliseconds(step_ns),
             .compression = Milliseconds(compression_ns),
             .exposed_compression = Milliseconds(exposed_compression),
-            // What is both is counted as compression, against the pipeline.
+            // Time of both is counted as compression, against the pipeline.
             .exposed_exchange = Milliseconds(CoveredNs(both, waits) - exposed_compression)};
   }
 

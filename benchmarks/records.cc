@@ -1,5 +1,5 @@
-// What it costs to write down what happens: nanoseconds a record, with one and two threads at it,
-// and the part of a step of examples/01-byte-lm that its records take.
+// The cost of records: nanoseconds per record, with one and two threads adding, and the part of a
+// step of examples/01-byte-lm that its records take.
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -42,7 +42,7 @@ void AddFrom(int threads, Recorder& recorder) {
   for (int t = 0; t < threads; ++t) workers.emplace_back([&] { AddRecords(recorder); });
 }
 
-/// The yardstick: the same bytes to the same places, by one thread, with nobody to read them.
+/// The yardstick: the same bytes to the same places, by one thread, without readers.
 void CopyRecords(std::vector<std::array<std::uint64_t, 8>>& slots) {
   StageRecord record{.step = 1, .bytes_in = 4096, .bytes_out = 64, .stage = Stage::kExchange};
   for (int i = 0; i < kRecords; ++i) {
@@ -57,7 +57,7 @@ struct Step {
   double records = 0;
 };
 
-/// Rank 0's, of ranks that train beside each other.
+/// Measures rank 0's step, among ranks that train beside each other.
 Step MeasureStep(const Options& options, const byte_lm::Text& text) {
   LocalJob job(kRanks);
   Step step;

@@ -9,23 +9,23 @@
 
 namespace weir::bench {
 
-/// The middle value; the mean of the two middle ones for an even count. `values` is not empty.
+/// Returns the middle value, or the mean of the two middle ones. `values` must not be empty.
 double Median(std::vector<double> values);
 
 /// Wall-clock seconds of one call.
 double Seconds(const std::function<void()>& work);
 
-/// Calls every candidate in turn, `rounds` times over, each round in another order (the same ones
-/// in every run), so that a disturbance, and what a candidate leaves in the caches, hits all alike.
-/// Returns each one's seconds per round: [candidate][round].
+/// Calls every candidate in turn, `rounds` times, each round in a different order (the same ones in
+/// every run), so that a disturbance, and data that a candidate leaves in the caches, affects all
+/// alike. Returns each one's seconds per round: [candidate][round].
 std::vector<std::vector<double>> Interleave(int rounds,
                                             const std::vector<std::function<void()>>& candidates);
 
-/// Median over rounds of time[i] / base[i]: what of two interleaved series a slow spell of the
-/// machine does not move.
+/// Median over rounds of time[i] / base[i]: a ratio of two interleaved series that a slow spell
+/// of the machine does not change.
 double MedianRatio(const std::vector<double>& time, const std::vector<double>& base);
 
-/// What a benchmark found: rows of one table, and figures held against targets.
+/// Results of a benchmark: rows of one table, and figures with targets.
 class Report {
  public:
   /// Columns keep the order in which they are written.
@@ -35,7 +35,7 @@ class Report {
 
   /// A flat object of numbers and strings, the same keys in every row.
   void AddRow(Row row) { rows_.push_back(std::move(row)); }
-  /// `op` is ">=" or "<=": what `value` should be to `target`.
+  /// `op` is ">=" or "<=": the wanted relation of `value` to `target`.
   void AddTarget(const std::string& name, double value, const std::string& op, double target);
 
   /// Title, machine, table, targets.

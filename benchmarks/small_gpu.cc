@@ -11,13 +11,13 @@
 #include "weir/engine.h"
 
 /// A step of Deep Gradient Compression of all of ResNet-50's tensors on a GPU, through the engine
-/// of one rank: submitted, negotiated, compressed, exchanged, merged, waited for. Against one fused
-/// pass, the kernels alone, over a single tensor of as many elements.
+/// of one rank: submitted, negotiated, compressed, exchanged, merged, waited for. Compared with one
+/// fused pass, the kernels alone, over a single tensor of as many elements.
 namespace weir::bench {
 namespace {
 
 constexpr double kDensity = 0.001;
-/// What an engine may take for all else than the pass, a third more than which a step may take.
+/// Time an engine may add to the pass; the step may also take a third more than the pass.
 constexpr double kAllowanceUs = 60.0;
 
 struct Options {

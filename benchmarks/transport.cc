@@ -1,6 +1,6 @@
-// The engine's all-reduce, from submission to the end of the wait, against MPI_Allreduce in place
-// on the same buffers in the same run; with the cores to itself and with a thread that computes on
-// every rank.
+// The engine's all-reduce, from submission to the end of the wait, against MPI_Allreduce
+// in place on the same buffers in the same run; with the cores to itself and with a
+// thread that computes on every rank.
 #include <mpi.h>
 
 #include <algorithm>
@@ -54,8 +54,8 @@ void ThroughEngine(Engine& engine, std::vector<float>& values) {
                                {.op = ReduceOp::kSum}));
 }
 
-/// Calls of one timing: enough to fill about a millisecond, fewer when each may cost a time slice
-/// of the scheduler.
+/// Number of calls in one timing: enough to fill about a millisecond, fewer when each may cost
+/// a time slice of the scheduler.
 int Calls(std::size_t bytes, bool compute) {
   const auto calls = static_cast<int>(std::clamp<std::size_t>(kMiB / bytes, 1, 50));
   return compute ? std::min(calls, 4) : calls;
@@ -72,7 +72,7 @@ double SecondsOfOne(const std::function<void()>& call, int calls) {
 struct Timing {
   double plain = 0;
   double engine = 0;
-  double ratio = 0;  ///< How many times faster the engine was, median over pairs.
+  double ratio = 0;  ///< Speed of the engine over MPI's, median over pairs.
 };
 
 Timing Measure(Engine& engine, std::size_t bytes, bool compute, int rounds) {
@@ -99,7 +99,7 @@ void AddTargets(int ranks, std::size_t bytes, bool compute, const Timing& timing
     return;
   }
   if (bytes == 256) {
-    // On an idle machine a figure in microseconds says something, on a busy one only the ratio.
+    // Microseconds are meaningful on an idle machine, on a busy one only the ratio.
     const double absolute = 1e6 * timing.engine / (ranks == 2 ? 20.0 : 100.0);
     report.AddTarget(where + "256 B: the better of us / " + (ranks == 2 ? "20" : "100") +
                          " and (time / plain MPI's) / 4",

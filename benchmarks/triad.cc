@@ -48,7 +48,7 @@ namespace {
 HWY_EXPORT(PlainRange);
 HWY_EXPORT(StreamRange);
 
-/// Calls range(begin, end) for the parts of [0, n), shared out as DgcStep shares out a tensor.
+/// Calls range(begin, end) for the parts of [0, n), divided as DgcStep divides a tensor.
 template <typename Function>
 void InParts(std::size_t n, ThreadPool& pool, const Function& range) {
   const int parts = pool.threads() == 1 ? 1 : 4 * pool.threads();

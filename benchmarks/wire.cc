@@ -1,5 +1,5 @@
-// What Deep Gradient Compression at 99.9 % sparsity puts on the network for well-known models: the
-// frames that one rank contributes, headers included, in a real job.
+// Bytes that Deep Gradient Compression at 99.9 % sparsity puts on the network for well-known
+// models: the frames that one rank contributes, headers included, in a real job.
 #include <random>
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ struct Case {
   double target;
 };
 
-/// The second of two steps.
+/// Traffic of the second of two steps.
 struct Measured {
   StepReport report;  ///< Its wire_bytes: the frames of this rank.
   std::uint64_t transport_bytes =
@@ -73,7 +73,7 @@ std::optional<Report> Run() {
   for (const Case& entry : cases) {
     const auto [step, transport_bytes] = RunStep(*engine, entry);
     const auto wire = static_cast<double>(step.wire_bytes);
-    // By all that was sent: at two ranks each frame is sent once.
+    // Based on all bytes sent: at two ranks each frame is sent once.
     const double ratio =
         static_cast<double>(step.dense_bytes) / static_cast<double>(transport_bytes);
     report.AddRow({{"model", entry.name},

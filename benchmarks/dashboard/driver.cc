@@ -17,10 +17,10 @@
 namespace weir::bench {
 namespace {
 
-constexpr int kInARow = 8;  // Of what a person does several times before the next thing.
+constexpr int kInARow = 8;  // Repetitions of a person's action before the next one.
 constexpr int kScroll = 60;
 
-/// That this thread has worked.
+/// CPU time of this thread.
 double ThreadSeconds() {
   timespec used{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
@@ -41,7 +41,7 @@ void Wheel(QWidget* widget, int angle) {
   QApplication::sendEvent(widget, &event);
 }
 
-/// Down to the end, and on from the top.
+/// Scrolls down to the end, and on from the top.
 void Scroll(QAbstractScrollArea* area) {
   QScrollBar* const bar = area->verticalScrollBar();
   bar->setValue(bar->value() == bar->maximum() ? 0 : bar->value() + kScroll);
@@ -50,7 +50,7 @@ void Scroll(QAbstractScrollArea* area) {
 void ChooseNext(QComboBox* box) {
   if (box->count() == 0) return;
   box->setCurrentIndex((box->currentIndex() + 1) % box->count());
-  emit box->activated(box->currentIndex());  // As if a person had.
+  emit box->activated(box->currentIndex());  // As if a person had chosen it.
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ std::map<QString, std::vector<FrameTime>> Driver::Drive(double seconds) {
     time.start();
     times.push_back(Frame([&] { window_.ShowPage(page); }));
     const Acts acts = ActsOn(page);
-    // Where the first frame takes all the time there is one more.
+    // If the first frame takes all the time there is one more.
     for (std::size_t number = 0; number == 0 || static_cast<double>(time.elapsed()) < seconds * 1e3;
          ++number)
       times.push_back(Frame(acts[number / kInARow % acts.size()]));

@@ -9,21 +9,21 @@
 
 namespace weir::bench {
 
-/// Of a frame, in seconds: what passed, and what the window's own thread worked.
+/// Seconds of a frame: elapsed, and of work in the window's own thread.
 struct FrameTime {
   double wall = 0;
   double cpu = 0;
 };
 
-/// Uses a window as a busy person would, one thing a frame, and times the frames: from what the
-/// person does until the whole window is painted anew, with all that the window does meanwhile.
+/// Uses a window as a busy person would, one action a frame, and times the frames: from the action
+/// until the whole window is repainted, with all that the window does meanwhile.
 class Driver {
  public:
   explicit Driver(monitor::MainWindow& window) : window_(window) {}
 
-  /// Each frame of `seconds` on every page, by page.
+  /// Returns the frames of `seconds` on every page, by page.
   std::map<QString, std::vector<FrameTime>> Drive(double seconds);
-  /// One frame, with `act` in it.
+  /// Times one frame, with `act` in it.
   FrameTime Frame(const std::function<void()>& act);
 
  private:
@@ -31,7 +31,7 @@ class Driver {
   Acts ActsOn(const QString& page);
   Acts OnLanes(QWidget& page);
   Acts OnLayers(QWidget& page);
-  /// Scrolls what scrolls, and chooses what can be chosen.
+  /// Scrolls all areas that scroll, and uses all boxes that offer a choice.
   Acts OnOther(QWidget& page);
 
   monitor::MainWindow& window_;

@@ -8,10 +8,10 @@
 namespace weir::bench {
 namespace {
 
-constexpr int kTickMs = 200;  // As often as a rank makes blocks for those who follow it.
+constexpr int kTickMs = 200;  // A rank makes blocks for its followers as often.
 constexpr std::size_t kDetailBlocks = 20;
 constexpr qsizetype kAnswerBytes = 4 << 20;
-constexpr std::int64_t kDetailedSteps = 40;  // Of those before the job is followed.
+constexpr std::int64_t kDetailedSteps = 40;  // Of the steps before the job is followed.
 
 void Send(QTcpSocket* socket, const QByteArray& body) {
   socket->write("HTTP/1.1 200 OK\r\nContent-Length: " + QByteArray::number(body.size()) +

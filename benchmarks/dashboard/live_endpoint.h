@@ -14,7 +14,7 @@
 
 namespace weir::bench {
 
-/// The endpoint of one rank of a made-up job: answers /log with the blocks behind a number, at once
+/// The endpoint of one rank of a made-up job: answers /log with the blocks after a number, at once
 /// or as soon as there are any. Keeps the last seconds of detail.
 class LiveRank final : public QObject {
   Q_OBJECT
@@ -24,7 +24,7 @@ class LiveRank final : public QObject {
   int port() const { return server_.serverPort(); }
   void SetTargets(const QByteArray& json) { targets_ = json; }
   void AddStep(std::int64_t step, bool detail) { made_.AddStep(step, detail); }
-  /// Makes the blocks that are due, and answers those who wait.
+  /// Makes the blocks that are due, and answers waiting readers.
   void Publish(std::int64_t step);
 
  private:
@@ -51,7 +51,7 @@ class LiveEndpoint final : public QObject {
   Q_OBJECT
  public:
   explicit LiveEndpoint(const JobShape& shape);
-  /// Of rank 0: "http://127.0.0.1:PORT".
+  /// URL of rank 0: "http://127.0.0.1:PORT".
   QString url() const;
 
  private:

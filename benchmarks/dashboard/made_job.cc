@@ -15,7 +15,7 @@ namespace {
 constexpr int kBuckets = 8;
 constexpr int kSlowRank = 7;
 constexpr float kDensity = 0.001f;
-constexpr std::uint64_t kElements = 100'000;  // Of a layer.
+constexpr std::uint64_t kElements = 100'000;  // In a layer.
 constexpr std::uint64_t kLayerBytes = kElements * 4;
 
 constexpr Stage kStages[] = {Stage::kQueue,    Stage::kNegotiate, Stage::kPack,  Stage::kCompress,

@@ -17,9 +17,9 @@ namespace {
 using monitor::MainWindow;
 using monitor::Session;
 
-constexpr int kBetweenFramesMs = 5;  // While nobody does anything.
+constexpr int kBetweenFramesMs = 5;  // While nobody acts.
 
-/// Of this process, the most memory that it has had in use, files that it mapped included.
+/// Peak memory of this process, mapped files included.
 double PeakMb() {
   QFile status("/proc/self/status");
   if (!status.open(QIODevice::ReadOnly)) throw std::runtime_error("/proc/self/status is missing");

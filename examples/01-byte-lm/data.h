@@ -26,19 +26,19 @@ class Text {
   std::size_t train_size_;
 };
 
-/// Windows of text, one a column, and the byte that follows each window.
+/// Windows of text, one a column, and the byte after each window.
 struct Batch {
   Batch(int context, int size) : contexts(context, size), targets(size) {}
 
   int size() const { return static_cast<int>(targets.size()); }
-  /// Makes `column` the window that starts at `text[start]`.
+  /// Sets `column` to the window that starts at `text[start]`.
   void Set(int column, std::span<const std::uint8_t> text, std::size_t start);
 
   Eigen::Matrix<std::uint8_t, Eigen::Dynamic, Eigen::Dynamic> contexts;  ///< [context, batch]
   std::vector<std::uint8_t> targets;                                     ///< [batch]
 };
 
-/// Windows in a text of this many bytes. Throws weir::InvalidArgument if there is none.
+/// Counts windows in a text of this many bytes. Throws weir::InvalidArgument if there is none.
 std::size_t CountWindows(std::size_t bytes, int context);
 
 /// Draws training windows uniformly, with replacement. The batch of a rank at a step is a pure

@@ -9,7 +9,7 @@
 
 namespace byte_lm {
 
-/// Trains with the other ranks of the job: Weir exchanges the gradients while backprop goes on.
+/// Trains with the other ranks of the job: Weir exchanges the gradients during backprop.
 class EngineTrainer : public Trainer {
  public:
   /// Collective. The engine and the parameters must outlive the trainer.

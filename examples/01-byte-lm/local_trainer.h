@@ -10,7 +10,7 @@
 namespace byte_lm {
 
 /// SGD with momentum in one process: `u = m*u + g; w -= rate*u`. Exchanges nothing, and applies
-/// each gradient in ApplyStep, where it is what every other trainer is compared with.
+/// each gradient in ApplyStep. Every other trainer is compared with it.
 class LocalTrainer : public Trainer {
  public:
   /// The parameters must outlive the trainer.

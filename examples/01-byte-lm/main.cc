@@ -1,5 +1,5 @@
-// Trains a byte-level language model on a text. README.md beside this file says how to run it and
-// what its output means.
+// Trains a byte-level language model on a text. README.md beside this file explains how to
+// run it and what its output means.
 
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ void Run(Options options) {
   const Text text = Text::Load(options.text);
   Model model(ModelShape{}, options.seed);
   weir::Settings settings = weir::Settings::FromEnvironment();
-  settings.batch_size = options.batch;  // For samples a second.
+  settings.batch_size = options.batch;  // For samples per second.
   const std::unique_ptr<weir::Engine> engine = weir::Engine::Create(settings);
   if (!options.compressor.contains("compressor")) {
     options.compressor.merge(std::map(engine->settings().compression));

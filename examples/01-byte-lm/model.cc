@@ -10,11 +10,11 @@ namespace {
 
 constexpr std::uint64_t kParameterStream = 2;  // the sampler's random numbers are another stream
 
-// Small activations let the learning rate go up: the curvature of a layer grows with the square of
-// what comes in.
+// Small activations allow a higher learning rate: the curvature of a layer
+// grows with the square of its input.
 constexpr float kEmbeddingBound = 0.17f;
 
-// Uniform in [-bound, bound).
+// Initialises uniformly in [-bound, bound).
 Parameter MakeParameter(std::string name, int rows, int cols, float bound, std::uint64_t seed,
                         Model::Index index) {
   Parameter parameter{std::move(name), Eigen::MatrixXf(rows, cols),
@@ -29,7 +29,7 @@ Parameter MakeParameter(std::string name, int rows, int cols, float bound, std::
 
 float FanIn(int inputs) { return 1.0f / std::sqrt(static_cast<float>(inputs)); }
 
-// Turns each column of logits into probabilities and takes the loss of each sample from it.
+// Turns each column of logits into probabilities and computes the loss of each sample.
 void SoftmaxAndLoss(const Batch& batch, Eigen::MatrixXf& output, Eigen::RowVectorXf& loss) {
   for (int b = 0; b < batch.size(); ++b) {
     auto column = output.col(b).array();

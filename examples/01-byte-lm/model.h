@@ -11,28 +11,28 @@
 
 namespace byte_lm {
 
-inline constexpr int kSymbols = 256;  // what a byte can be
+inline constexpr int kSymbols = 256;  // values of a byte
 
 /// Sizes of the layers. The default has 1,058,048 parameters.
 struct ModelShape {
-  int context = 24;    ///< Bytes the model sees.
-  int embedding = 32;  ///< Numbers that stand for one byte.
+  int context = 24;    ///< Bytes that the model sees.
+  int embedding = 32;  ///< Numbers that represent one byte.
   int hidden = 1024;   ///< Units of the hidden layer.
 
   int input() const { return context * embedding; }
 };
 
-/// One tensor that is trained. A vector (a bias) is a matrix of one column.
+/// One trained tensor. A vector (a bias) is a matrix of one column.
 struct Parameter {
   std::string name;
   Eigen::MatrixXf value;
-  Eigen::MatrixXf gradient;  ///< Of the mean loss of the last batch; same shape.
+  Eigen::MatrixXf gradient;  ///< Gradient of the last batch's mean loss; same shape.
 };
 
 /// Called during Backward with the index of a parameter, as soon as its gradient is complete.
 using GradientHook = std::function<void(int parameter)>;
 
-/// What the layers computed for one batch, one column a sample. Allocated once, used every step.
+/// Results of the layers for one batch, one column a sample. Allocated once, used every step.
 struct Activations {
   Activations(const ModelShape& shape, int batch);
 
@@ -51,17 +51,17 @@ struct Activations {
 /// Forward is const and may run on several threads, each with its own activations.
 class Model {
  public:
-  /// In the order in which Forward uses them; Backward completes them in the opposite order.
+  /// Parameters in the order in which Forward uses them; Backward completes them in reverse.
   enum Index { kEmbedding, kHiddenWeight, kHiddenBias, kOutputWeight, kOutputBias, kCount };
 
-  /// Random initial parameters, a pure function of the seed.
+  /// Makes random initial parameters, a pure function of the seed.
   Model(const ModelShape& shape, std::uint64_t seed);
 
   /// Fills `activations`, `loss` included.
   void Forward(const Batch& batch, Activations& activations) const;
 
-  /// Fills the gradients from what Forward left in `activations`, last layer first, calling the
-  /// hook for each one before the next layer is computed, so that exchange runs under what remains.
+  /// Fills the gradients from Forward's `activations`, last layer first. Calls the hook for each
+  /// gradient before it computes the next layer, so that its exchange overlaps the rest.
   void Backward(const Batch& batch, Activations& activations, const GradientHook& on_gradient);
 
   const ModelShape& shape() const { return shape_; }

@@ -12,7 +12,7 @@
 namespace byte_lm {
 namespace {
 
-// Keys and values are the engine's to judge: it knows the nearest valid one.
+// The engine checks keys and values: it knows the nearest valid one.
 std::map<std::string, std::string> ParseCompressor(const std::string& text) {
   std::map<std::string, std::string> options;
   try {
@@ -28,7 +28,7 @@ std::map<std::string, std::string> ParseCompressor(const std::string& text) {
   return options;
 }
 
-// Found out before training, not after.
+// Checks before training, not after.
 void CheckWritable(const std::string& file) {
   if (file.empty()) return;
   const std::filesystem::path folder = std::filesystem::path(file).parent_path();
@@ -42,7 +42,7 @@ void CheckWritable(const std::string& file) {
   }
 }
 
-// CLI11's own name the largest double, all digits of it.
+// CLI11's own message names the largest double with all its digits.
 CLI::Validator Number(const std::string& allowed, bool (*is_allowed)(double)) {
   const auto check = [=](const std::string& text) -> std::string {
     double value = 0;

@@ -9,8 +9,8 @@
 
 namespace byte_lm {
 
-/// What a user may choose; `byte-lm --help` says the same in words. The model's shape is not among
-/// it: runs are comparable.
+/// User options; `byte-lm --help` describes them. The model's shape is not one of
+/// them, so that runs are comparable.
 struct Options {
   std::string text = "examples/data/tinyshakespeare.txt";
   std::int64_t steps = 3000;
@@ -20,11 +20,11 @@ struct Options {
   std::int64_t learning_rate_warmup = 0;  ///< Steps.
   weir::LearningRateSchedule::Decay schedule = weir::LearningRateSchedule::Decay::kCosine;
   std::uint64_t seed = 1;
-  /// The engine's string dictionary, e.g. {"compressor": "dgc", "density": "0.001"}. What it leaves
-  /// open is the engine's default.
+  /// Options for the engine, e.g. {"compressor": "dgc", "density": "0.001"}. Missing
+  /// ones are the engine's defaults.
   std::map<std::string, std::string> compressor;
   std::int64_t eval_every = 0;      ///< Steps between validations; 0: only at the end.
-  std::size_t eval_windows = 8192;  ///< Windows in the validations on the way.
+  std::size_t eval_windows = 8192;  ///< Windows in the intermediate validations.
   std::string json;                 ///< File for the result; empty: none.
   bool quiet = false;
 };

@@ -7,7 +7,7 @@
 namespace byte_lm {
 namespace {
 
-// From the start of a terminal's line: erase what it shows.
+// From the start of a terminal's line: erases its text.
 constexpr const char* kRedraw = "\r\x1b[K";
 
 template <typename... Values>

@@ -8,19 +8,19 @@
 
 namespace byte_lm {
 
-/// "1.2 MB", "512 B": powers of 1000.
+/// Writes "1.2 MB", "512 B": powers of 1000.
 std::string HumanBytes(double bytes);
 
-/// One line about a training run about every second: step, loss, density, bytes sent against what
-/// dense would have sent, steps per second. On a terminal the line is redrawn in place; elsewhere
-/// (a pipe, a log, under a launcher) each one is a line of its own.
+/// Prints one line about a training run about every second: step, loss, density, bytes sent
+/// compared with dense, steps per second. On a terminal the line is redrawn in place; elsewhere (a
+/// pipe, a log, under a launcher) each one is a line of its own.
 class Progress {
  public:
   /// Writes to `out`, which must outlive this object; nullptr prints nothing.
   Progress(std::ostream* out, bool terminal, std::int64_t steps);
 
-  /// To be called after every step with its mean training loss in bits per byte and the seconds
-  /// spent in training so far; both are averaged over the steps since the last line.
+  /// Called after every step with its mean training loss in bits per byte and the seconds spent in
+  /// training so far. Both are averaged over the steps since the last line.
   void Step(std::int64_t step, double loss, double training_seconds, const Trainer& trainer);
   /// Prints a line of its own that stays.
   void Note(const std::string& line);

@@ -5,10 +5,10 @@
 
 namespace byte_lm {
 
-/// A random number that is a pure function of its key, so that what one rank draws at one step
-/// depends neither on what was drawn before nor on who else draws. The key is folded word by word
-/// through the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", OOPSLA 2014).
+/// Returns a random number that is a pure function of its key, so that a rank's draw at a
+/// step depends neither on earlier draws nor on other ranks. The key is folded word by word
+/// through the finaliser of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", OOPSLA 2014).
 inline std::uint64_t RandomBits(std::initializer_list<std::uint64_t> key) {
   std::uint64_t state = 0;
   for (const std::uint64_t word : key) {

@@ -8,12 +8,12 @@
 
 namespace byte_lm {
 
-/// A paragraph for a person.
+/// Returns a paragraph for people.
 std::string Summary(const Options& options, const Trainer& trainer, const RunResult& result);
 
-/// The settings and the result as one JSON object, in the file options.json; README.md lists its
-/// fields. A loss that is not finite is null. Throws weir::InvalidArgument if the file cannot be
-/// written.
+/// Writes the settings and the result as one JSON object to the file options.json;
+/// README.md lists its fields. A loss that is not finite is null. Throws
+/// weir::InvalidArgument if the file cannot be written.
 void WriteJson(const Options& options, const Model& model, const Trainer& trainer,
                const RunResult& result);
 

@@ -11,13 +11,13 @@
 
 namespace byte_lm {
 
-/// A validation on the way, on the subset.
+/// An intermediate validation, on the subset.
 struct CurvePoint {
   std::int64_t step = 0;  ///< Steps done.
   double bits_per_byte = 0.0;
 };
 
-/// What a run came to. The same on every rank but for the times and bytes.
+/// Results of a run, the same on every rank except times and bytes.
 struct RunResult {
   double bits_per_byte = 0.0;  ///< At the end, on the whole validation text.
   std::vector<CurvePoint> curve;

@@ -4,14 +4,14 @@
 
 namespace byte_lm {
 
-/// What a rank has exchanged so far.
+/// Totals of a rank's exchanges so far.
 struct ExchangeTotals {
-  std::uint64_t sent_bytes = 0;   ///< What this rank contributed, headers included.
-  std::uint64_t dense_bytes = 0;  ///< What it would have contributed uncompressed, in fp32.
+  std::uint64_t sent_bytes = 0;   ///< Contributed by this rank, headers included.
+  std::uint64_t dense_bytes = 0;  ///< The same uncompressed, in fp32.
   double density = 1.0;           ///< Fraction of the entries sent in the last step.
 };
 
-/// What the training loop needs of an optimizer. One step is BeginStep, SubmitGradient once for
+/// The training loop's interface to an optimizer. One step is BeginStep, SubmitGradient once for
 /// each parameter in the order in which backprop completes them, ApplyStep.
 ///
 /// Not thread-safe: one thread trains.
@@ -23,13 +23,13 @@ class Trainer {
   virtual int ranks() const = 0;
 
   virtual void BeginStep(float learning_rate) = 0;
-  /// The gradient of this parameter is complete; its exchange may start. The gradient stays
-  /// untouched until ApplyStep returns.
+  /// Marks this parameter's gradient as complete; its exchange may start. The gradient must not
+  /// change until ApplyStep returns.
   virtual void SubmitGradient(int parameter) = 0;
-  /// Waits for what is still under way and updates the parameters, the same on every rank.
+  /// Waits for all exchanges and updates the parameters, the same on every rank.
   virtual void ApplyStep() = 0;
 
-  /// Sum over the ranks; every rank calls it at the same point between steps.
+  /// Returns the sum over the ranks; every rank calls it at the same point between steps.
   virtual double SumOverRanks(double value) = 0;
   virtual ExchangeTotals totals() const = 0;
 };

@@ -26,7 +26,7 @@ double Validation::Score(const Model& model, Trainer& trainer, std::size_t strid
     for (; filled < kBatch && start < windows_; ++filled, start += ranks * stride) {
       batch_.Set(filled, text_, start);
     }
-    // The columns past `filled` still hold windows of the batch before, and are not counted.
+    // The columns past `filled` still hold windows of the last batch, and are not counted.
     model.Forward(batch_, activations_);
     nats += activations_.loss.head(filled).cast<double>().sum();
     scored += filled;

@@ -18,9 +18,9 @@ class Validation {
   /// Keeps a view of the text and its own activations for batches of kBatch windows.
   Validation(std::span<const std::uint8_t> text, const ModelShape& shape);
 
-  /// Over all windows.
+  /// Scores all windows.
   double Whole(const Model& model, Trainer& trainer) { return Score(model, trainer, 1); }
-  /// Over about `windows` of them, evenly spread; the same ones at every call.
+  /// Scores about `windows` of them, evenly spread; the same ones at every call.
   double Subset(const Model& model, Trainer& trainer, std::size_t windows);
 
  private:

@@ -35,7 +35,7 @@ void Layers::Backward(const std::function<void(std::size_t)>& take_time,
   for (std::size_t i = layers_.size(); i-- > 0;) {
     take_time(i);
     Layer& layer = layers_[i];
-    // One random number for a row: a normal one for each entry would be most of the time.
+    // One random number per row: a normal one for each entry would take most of the time.
     for (std::size_t row = 0; row < rows_; ++row) {
       const float size = 0.5f * noise(random_);
       for (std::size_t k = row * rows_; k < (row + 1) * rows_; ++k) {

@@ -10,8 +10,8 @@
 
 namespace problems {
 
-/// A model that is easy to look through: layers of random matrices, each pulled towards a target of
-/// its own by gradients with noise in them, and a backward pass that takes as long as it is told.
+/// A simple model: layers of random matrices, each pulled towards its own target by noisy
+/// gradients, and a backward pass of a given length.
 class Layers {
  public:
   /// Layers are `rows` by `rows`; noise differs on each rank.
@@ -20,12 +20,12 @@ class Layers {
   std::vector<weir::Parameter> Parameters();
   std::size_t count() const { return layers_.size(); }
 
-  /// Gradients of all layers, the last one first. Of each, `take_time` is called with its number
-  /// first, `ready` when it is there.
+  /// Computes the gradients of all layers, the last one first. For each it calls `take_time` with
+  /// its number first, and `ready` when it is complete.
   void Backward(const std::function<void(std::size_t)>& take_time,
                 const std::function<void(std::size_t)>& ready);
 
-  /// Mean of the squares of what is missing to the targets.
+  /// Returns the mean square of the distance to the targets.
   double Loss() const;
 
  private:

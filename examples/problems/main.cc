@@ -1,4 +1,4 @@
-// A training in which one thing is wrong, to see what that looks like: README.md beside this file.
+// A training in which one thing is wrong, to show its symptoms: see README.md beside this file.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

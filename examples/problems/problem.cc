@@ -23,7 +23,7 @@ Problem SlowLink() {
 }
 
 Problem CostlyCompression() {
-  // Random rounding in Elias' code saves a host's own memory traffic, and takes far longer.
+  // Random rounding in Elias' code saves memory traffic within a host, but takes far longer.
   return {.name = "costly-compression",
           .about = "A compressor that takes longer than what it saves, on a fast network.",
           .compression = {{"compressor", "dithering"}, {"policy", "always"}}};

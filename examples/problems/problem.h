@@ -11,7 +11,7 @@
 
 namespace problems {
 
-/// One thing that goes wrong in a training that is otherwise sound.
+/// One fault in an otherwise sound training.
 struct Problem {
   std::string name;
   std::string about;  ///< One sentence.
@@ -19,7 +19,7 @@ struct Problem {
       {"compressor", "dgc"}, {"density", "0.01"}, {"warmup_steps", "60"}};
   std::size_t layers = 12;
   std::size_t rows = 256;
-  /// Small enough for what is sent late: with density d an entry waits for about 1/d steps.
+  /// Small enough for late entries: with density d an entry waits for about 1/d steps.
   float learning_rate = 0.0005f;
   /// Time of one layer's backward pass on a rank.
   std::function<std::chrono::microseconds(int rank)> backward = [](int) {
@@ -37,7 +37,7 @@ Problem CostlyCompression();
 Problem FastWarmup();
 Problem StalledTensor();
 
-/// All of them, the sound training first.
+/// Returns all problems, the sound training first.
 std::vector<Problem> AllProblems();
 
 }  // namespace problems

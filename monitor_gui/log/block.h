@@ -59,7 +59,7 @@ class Block {
 struct BlockScan {
   std::vector<Block> blocks;  ///< The whole ones, in order.
   qsizetype used = 0;         ///< Bytes that need not be looked at again.
-  qsizetype damaged = 0;      ///< Of these, bytes that are not a block.
+  qsizetype damaged = 0;      ///< Bytes of these that are not a block.
 };
 
 /// Part of a block that is checked.

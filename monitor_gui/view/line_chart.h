@@ -64,7 +64,7 @@ class LineChart final : public QChartView {
   qint64 colored_ = -1;  // The palette's key.
   Range shown_x_;
   Range shown_y_;
-  double last_x_ = 0;  // Of the points: the axis goes on.
+  double last_x_ = 0;  // The last point: the axis goes on.
   QAbstractAxis* y_ = nullptr;
   QValueAxis* x_ = nullptr;
   const Scale scale_;

@@ -22,8 +22,8 @@ inline bool CanListen(int port, std::vector<UniqueFd>& sockets) {
   return bind(sockets.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
 }
 
-/// The first of `count` ports in a row that were free a moment ago; below those that connections of
-/// other programs are given.
+/// Returns the first of `count` ports in a row that were free a moment ago, below the range
+/// for other programs' connections.
 inline int FreePorts(int count) {
   // Tests that run at the same time have neighbouring process ids.
   for (int base = 21000 + getpid() * 16 % 10000; base < 32000; base += count) {

@@ -1,2 +1,2 @@
-// Compiled for its precompiled headers alone (CMakeLists.txt).
+// Compiled only for its precompiled headers (CMakeLists.txt).
 int main() { return 0; }

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-/// All bytes of a file. The test fails where there is none.
+/// Reads all bytes of a file. Fails the test if there is none.
 inline std::string ReadFile(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   EXPECT_TRUE(file.is_open()) << path;

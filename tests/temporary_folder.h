@@ -10,7 +10,7 @@
 
 namespace weir {
 
-/// An empty folder of its own, whatever tests run beside this one; removed with what is in it.
+/// An empty folder, unique among tests that run beside this one; removed with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_(Made()) {}

@@ -49,7 +49,7 @@ TEST(GpuLibrary, OfAnotherVersionIsNotUsed) {
   EXPECT_THAT(GpuLibrary::Load(WEIR_TEST_OLD_GPU_LIBRARY).trouble(), HasSubstr("another version"));
 }
 
-/// Of a machine with two GPUs, or none.
+/// A machine with two GPUs, or none.
 GpuApi With(int (*count)(std::string&)) {
   return {.version = GpuApi::kVersion, .count_devices = count, .describe_device = [](int device) {
             return "GPU " + std::to_string(device);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kHalves = 1u << 16;
 
-/// What a half means by its definition, in double and without bit tricks.
+/// Value of a half by its definition, in double and without bit tricks.
 double ValueOfHalf(std::uint32_t half) {
   const int exponent = static_cast<int>(half >> 10 & 31);
   const double mantissa = half & 0x3ff;

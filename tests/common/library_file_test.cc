@@ -55,7 +55,7 @@ TEST(LibraryFile, ThatIsOfAnotherClassIsLeftToTheLoader) {
   const std::string path = CopyOfALibrary("weir_32_bits.so");
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   file.seekp(EI_CLASS).put(ELFCLASS32);
-  file.seekp(40).write("\xff\xff\xff\xff", 4);  // Where 64 bits have the place of their sections.
+  file.seekp(40).write("\xff\xff\xff\xff", 4);  // 64-bit files: place of sections.
   file.close();
   EXPECT_EQ(DamageOf(path), "");
 }

@@ -1,4 +1,4 @@
-// Dictionaries of BytePS, whose keys begin with "byteps_": a program that moves over keeps them.
+// Dictionaries of BytePS, whose keys begin with "byteps_": programs moved from it keep them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +21,7 @@ struct SomeValue {
   std::string operator()(const CountOrFractionRule&) const { return "12"; }
 };
 
-/// What an option was parsed as.
+/// A parsed option.
 struct ParsedValue {
   const ParsedOptions& options;
   const std::string& key;

@@ -1,4 +1,4 @@
-// The vector kernels of codecs: the same on every instruction set, and what they say they are.
+// The vector kernels of codecs: the same on every instruction set, and as documented.
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 

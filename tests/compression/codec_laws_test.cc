@@ -1,4 +1,4 @@
-// What holds for every codec, on random and awkward inputs.
+// Laws of every codec, on random and awkward inputs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

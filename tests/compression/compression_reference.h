@@ -7,7 +7,7 @@
 
 namespace weir {
 
-/// docs/reference/compression.md: every key of every one of these compressors.
+/// Generates docs/reference/compression.md: every key of each of these compressors.
 std::string CompressionReference(const std::vector<CompressorInfo>& compressors);
 
 }  // namespace weir

@@ -13,8 +13,8 @@
 #include "tests/compression/sparse_sample.h"
 #include "weir/error.h"
 
-/// What DGC must hold to whatever it is made of; the numbers are those of docs/dgc.md,
-/// "Identities".
+/// Identities that DGC must satisfy in any implementation. Their numbers
+/// are in the names of the tests.
 namespace weir {
 namespace {
 

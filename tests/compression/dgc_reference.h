@@ -15,7 +15,7 @@ class DgcReference {
  public:
   DgcReference(Momentum momentum, float m, bool masking, std::size_t n);
 
-  /// One step: afterwards indices() and values() hold what was selected, in index order, and `u`,
+  /// Takes one step: afterwards indices() and values() hold the selection, in index order, and `u`,
   /// `v` have been settled as if the values had been sent without loss.
   void Step(std::span<const float> gradient, float gradient_scale, std::size_t k);
 

@@ -76,7 +76,7 @@ TEST(Dgc, KeepsWhatFewBitsLose) {
   EXPECT_THAT(rest_after(ValueType::kInt2), testing::ElementsAre(0, -0.5f, -0.5f, 0.25f, 0));
 }
 
-// What rounding left nothing of was not sent: its momentum goes on.
+// An entry that rounding made 0 was not sent: its momentum goes on.
 TEST(Dgc, MasksOnlyWhatReceiversGet) {
   Dgc dgc(Settings(ValueType::kInt4), 3);
   std::vector<float> sum(3);

@@ -53,8 +53,8 @@ TEST(EntryPart, KeepsFewAndAllEntries) {
   }
 }
 
-// What makes it right to divide a payload: the largest value of a part is smaller than that of the
-// whole, so its scale is finer.
+// The reason why a payload may be divided: the largest value of a part is smaller than that of
+// the whole, so its scale is finer.
 TEST(EntryPart, WhatWasRoundedOnceStaysAsItIs) {
   std::mt19937 random(kSeed);
   constexpr std::size_t kElements = 2000;

@@ -46,7 +46,7 @@ TEST(ExampleCompressor, CanBeAskedForByAJobOfTwoRanks) {
       EXPECT_EQ(optimizer.Step().wire_bytes, 48u + 1u + 10u);
     }
     for (std::size_t i = 0; i < 6; ++i) {
-      // What is held back is half a step of 0.01 on each rank at most.
+      // The rest kept back is at most half a step of 0.01 on each rank.
       EXPECT_NEAR(value[i], -3.0f * (first_rank[i] + 1.27f) / 2.0f, 0.005f + 1e-5f) << i;
     }
   });

@@ -13,7 +13,7 @@ namespace weir::test {
 
 using Floats = std::vector<float>;
 
-/// N ranks in one process, whose factors are averaged in rank order.
+/// N ranks in one process, with factors averaged in rank order.
 class FactorRanks {
  public:
   FactorRanks(std::size_t ranks, const CompressionOptions& options, const Shape& shape)
@@ -27,7 +27,7 @@ class FactorRanks {
   FactorCompressor& factors(std::size_t rank) { return *compressors_[rank]->factors(); }
   std::size_t ranks() const { return compressors_.size(); }
 
-  /// One step as the engine takes it; returns the update, after checking that every rank got the
+  /// Takes one step as the engine does; returns the update, after checking that every rank got the
   /// same bits. A rank without a gradient has joined: it contributes zeros.
   Floats Step(const StepContext& context, const std::vector<Floats>& gradients) {
     const Floats first = Mean(factors(0).first_size(), [&](std::size_t r, Floats& factor) {
@@ -47,7 +47,7 @@ class FactorRanks {
     return update;
   }
 
-  /// What a compressor remembers under this name; empty if nothing.
+  /// Returns a compressor's state array of this name; empty if there is none.
   Floats StateOf(std::size_t rank, const std::string& name) {
     for (const auto& array : compressors_[rank]->State()) {
       if (array.name == name) return {array.values.begin(), array.values.end()};

@@ -1,7 +1,7 @@
-// What random codecs draw, frozen: other machines, compilers and versions must draw the same, or
-// ranks of one job disagree. The numbers come from a plain implementation of what
-// compression/random/counter_random.h, codecs/random_indices.h and cpu/dither.h describe, written
-// apart from this library.
+// Draws of random codecs, frozen: other machines, compilers and versions must draw the same,
+// or ranks of one job disagree. The numbers come from a plain implementation of the
+// descriptions in compression/random/counter_random.h, codecs/random_indices.h and
+// cpu/dither.h, written apart from this library.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using testing::ElementsAre;
 
 constexpr std::size_t kValues = 40;  // Three words of each block of random numbers.
 
-/// What rank 3 sends in step 5: values from -1.25 to 1.25.
+/// Payload of rank 3 in step 5: values from -1.25 to 1.25.
 std::vector<std::byte> Sent(CompressionOptions options) {
   options["seed"] = "7";
   options["min_elements"] = "0";

@@ -1,4 +1,4 @@
-// Options that would do nothing, which are refused, and those that are seldom meant.
+// Options without effect, which are refused, and options that are seldom meant.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

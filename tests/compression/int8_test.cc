@@ -45,7 +45,7 @@ TEST(Int8, NoEntryIsFurtherOffThanHalfAStepOfItsBlock) {
   std::normal_distribution<float> normal;
   std::vector<float> values(3 * Int8Codec::kBlock + 17);
   for (float& value : values) value = normal(random);
-  values[0] = 1000.0f;  // Of no concern to the other blocks.
+  values[0] = 1000.0f;  // Does not affect the other blocks.
   const auto decoded = Decoded(values);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float largest = i < Int8Codec::kBlock ? 1000.0f : 6.0f;
@@ -77,7 +77,7 @@ TEST(Int8, ALevelThatNoSenderWritesIsCorrupt) {
   EXPECT_THAT([&] { Int8Codec().Check(payload, 300); }, corrupt);
   payload = Encoded(std::vector<float>(300, 0.0f));
   EXPECT_NO_THROW(Int8Codec().Check(payload, 300));
-  payload.back() = std::byte{1};  // Of nothing.
+  payload.back() = std::byte{1};  // The block is all zero.
   EXPECT_THAT([&] { Int8Codec().Check(payload, 300); }, corrupt);
 }
 

@@ -67,14 +67,14 @@ class Bucket {
 
   std::vector<std::unique_ptr<Dgc>> compressors;
   std::unique_ptr<JointSelection> selection;
-  std::size_t bytes = 0;  ///< Of the last Encode's payloads.
+  std::size_t bytes = 0;  ///< All of the last Encode's payloads.
 
  private:
   Sizes sizes_;
 };
 
-/// What the header promises, as one would first write it: the largest of each tensor, then the
-/// largest of what is left, until there are k.
+/// The header's promise, as one would first write it: the largest of each tensor, then the largest
+/// of the rest, until there are k.
 std::vector<Entry> Expected(const Gradients& v, std::size_t k) {
   const auto before = [&](const Entry& a, const Entry& b) {
     const float x = std::fabs(v[a.first][a.second]);
@@ -216,7 +216,7 @@ TEST(JointSelection, DoesNotDependOnThreadsOrOnWhatCameBefore) {
   }
 }
 
-// What makes it fast. At the start v grows faster from step to step than the threshold expects.
+// The reason for its speed. At the start v grows faster between steps than the threshold expects.
 TEST(JointSelection, LooksAtFewEntriesOnceItKnowsAThreshold) {
   std::mt19937 random(11);
   const Sizes sizes = {50000, 50000};

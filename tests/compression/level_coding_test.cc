@@ -174,7 +174,7 @@ TEST(LevelCoding, PartsThatDoNotFitAreCorrupt) {
   const auto bytes = Encoded(levels, 7);
   ASSERT_EQ(LevelTileEntry::Of(LoadLittleEndian<std::uint16_t>(&bytes[1])).parts_log2, 1u);
   auto damaged = bytes;
-  damaged[3] ^= std::byte{1};  // Where the first part ends.
+  damaged[3] ^= std::byte{1};  // The first part's end.
   EXPECT_THAT([&] { Decoded(damaged, 7, kLevelTile); },
               ThrowsMessage<Corrupt>(HasSubstr("does not end where it says")));
   // The same without parts: as if there were fewer levels.

@@ -24,7 +24,7 @@ using Values = std::vector<float>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// What is written; `values` become what is decoded. The exponent goes beside it.
+/// Returns the encoded bytes; `values` become the decoded ones. The exponent is returned beside.
 Bytes Encode(Values& values, ValueType type, int* exponent = nullptr) {
   Bytes bytes(LowBitBytes(values.size(), type));
   const int own = ScaleExponent(values, type);

@@ -3,12 +3,12 @@
 #include <cstddef>
 #include <vector>
 
-/// Parameter tensors of the models that the DGC paper reports, for sizes on the wire.
+/// Parameter tensors of the models in the DGC paper, for sizes on the wire.
 namespace weir::test {
 
 struct ModelShapes {
   std::vector<std::size_t> matrices;  ///< Elements of each tensor of two and more dimensions.
-  std::vector<std::size_t> vectors;   ///< Elements of each 1-D tensor, which travels dense.
+  std::vector<std::size_t> vectors;   ///< Elements of each 1-D tensor, which stays dense.
 
   std::size_t elements() const {
     std::size_t sum = 0;
@@ -42,7 +42,7 @@ inline ModelShapes ResNet50() {
   return model;
 }
 
-/// Caffe's, with grouped convolutions.
+/// Caffe's version, with grouped convolutions.
 inline ModelShapes AlexNet() {
   return {{34848, 307200, 884736, 663552, 442368, 37748736, 16777216, 4096000},
           {96, 256, 384, 384, 256, 4096, 4096, 1000}};

@@ -1,4 +1,4 @@
-// What compressors tell of themselves: how much they sent, and how much they keep back.
+// Figures that compressors report: how much they sent, and how much they keep back.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -265,7 +265,7 @@ TEST(ScheduleOptions, ARunTooShortForItsDensityIsWarnedOf) {
   EXPECT_EQ(warning({{"compressor", "dgc"}, {"density", "0.001"}}), "");
   EXPECT_EQ(warning({{"compressor", "topk"}, {"k", "8"}, {"steps", "10"}}), "");
   EXPECT_EQ(warning({}), "");
-  // What is exchanged densely needs no sends.
+  // Dense exchange needs no sends.
   CompressionOptions late = dgc("0.001", "4000");
   late["rampup_begin_step"] = "2000";
   EXPECT_THAT(warning(late), HasSubstr("in 2000 steps"));
@@ -282,7 +282,7 @@ TEST(ScheduleOptions, ARunThatWasTooShortIsToldOfAfterwardsUnlessItsLengthWasGiv
   EXPECT_EQ(warning(dgc, 3000), "");
   EXPECT_EQ(warning(dgc, 0), "");
   EXPECT_EQ(warning({{"compressor", "topk"}, {"k", "8"}}, 10), "");
-  // What sends everything every time.
+  // A compressor that sends everything every time.
   EXPECT_EQ(warning({{"compressor", "dgc"}, {"density", "1"}}, 1), "");
   EXPECT_EQ(warning({}, 1), "");
   for (const CompressorInfo& info : ListCompressors()) {

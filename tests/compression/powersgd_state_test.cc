@@ -1,4 +1,4 @@
-// What PowerSGD remembers: taken back, saved, and moved to another number of ranks.
+// State of PowerSGD: taken back, saved, and moved to another number of ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

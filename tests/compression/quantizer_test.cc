@@ -61,7 +61,7 @@ TEST(Quantizer, ValuesOnALevelAreSentAsTheyAre) {
   }
 }
 
-// Of values that are levels, so that nothing is left to chance.
+// The values are levels, so that nothing is left to chance.
 TEST(Quantizer, TheBytesAreThoseOfTheWireFormatsPage) {
   test::ExpectAsOnThePage(Encoded(Codec(4), 0, {4, -3, 2, -1, 0}), "00 00 80 40 01 03 e0 d4 f2 00");
   test::ExpectAsOnThePage(Encoded(Codec(4, Spacing::kPowersOfTwo), 0, {4, -2, 1, -0.5f, 0}),

@@ -17,14 +17,14 @@ class SimulatedRanks {
   using Make = std::function<std::unique_ptr<Compressor>()>;
   SimulatedRanks(std::size_t ranks, std::size_t n, const Make& make);
 
-  /// One step as the engine takes it; returns the direction, after checking that every rank got the
-  /// same bits. In the dense phase the scaled gradients themselves are averaged.
+  /// Takes one step as the engine does; returns the direction, after checking that every rank got
+  /// the same bits. In the dense phase the scaled gradients themselves are averaged.
   std::vector<float> Step(const StepContext& context,
                           const std::vector<std::vector<float>>& gradients);
 
   Compressor& operator[](std::size_t rank) { return *compressors_[rank]; }
   std::size_t ranks() const { return compressors_.size(); }
-  /// What each rank sent in the last compressed step.
+  /// Each rank's payload of the last compressed step.
   const std::vector<std::vector<std::byte>>& payloads() const { return payloads_; }
 
  private:
@@ -35,17 +35,17 @@ class SimulatedRanks {
   std::vector<std::vector<std::byte>> payloads_;
 };
 
-/// One gradient a rank, standard normal.
+/// Makes one gradient per rank, standard normal.
 std::vector<std::vector<float>> NormalGradients(std::size_t ranks, std::size_t n,
                                                 std::mt19937& random);
 
 std::vector<std::uint32_t> BitsOf(std::span<const float> values);
 
-/// A copy of all state arrays of a compressor.
+/// Copies all state arrays of a compressor.
 std::vector<std::vector<float>> CopyState(Compressor& compressor);
-/// Writes it into another one.
+/// Writes them into another compressor.
 void LoadState(const std::vector<std::vector<float>>& state, Compressor& compressor);
-/// The state array of this name.
+/// Returns the state array of this name.
 std::span<float> StateOf(Compressor& compressor, const std::string& name);
 
 }  // namespace weir

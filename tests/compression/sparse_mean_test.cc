@@ -21,7 +21,7 @@ std::vector<std::span<const std::byte>> Views(const Payloads& payloads) {
   return {payloads.begin(), payloads.end()};
 }
 
-/// What MergeSparseMean promises to equal.
+/// The result that MergeSparseMean must equal.
 std::vector<float> Reference(const Payloads& payloads, std::size_t n, ValueType type) {
   std::vector<float> mean(n);
   for (const auto& payload : payloads) {

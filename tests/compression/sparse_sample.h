@@ -32,14 +32,14 @@ SparseSample RandomSample(std::size_t n, std::size_t k, Random& random) {
   return sample;
 }
 
-/// Encodes, after which sample.values are what a receiver decodes.
+/// Encodes; sample.values are the decoded values afterwards.
 inline std::vector<std::byte> Encoded(SparseSample& sample, ValueType type) {
   std::vector<std::byte> payload(SparsePayloadBytes(sample.n, sample.indices.size(), type));
   payload.resize(EncodeSparse(sample.n, sample.indices, sample.values, type, payload));
   return payload;
 }
 
-/// What a receiver knows of it, with no more entries than there are.
+/// A receiver's knowledge of the sample, with no more entries than there are.
 inline SparseForm FormOf(const SparseSample& sample, ValueType type) {
   return {sample.n, sample.indices.size(), type};
 }

@@ -93,8 +93,8 @@ CompressionOptions Dgc(const CompressionOptions& more) {
   return options;
 }
 
-/// What is added in a step is a thousandth of what has gathered: to the nearest, none of it would
-/// stay.
+/// A step adds a thousandth of the accumulated value: rounding to
+/// the nearest would drop all of it.
 TEST(DgcWithBFloat16State, KeepsWhatIsSmallBesideWhatHasGathered) {
   constexpr std::size_t kElements = 4000;
   const auto dgc = MakeCompressor(Dgc({}), {"w", Shape{40, 100}});

@@ -34,7 +34,7 @@ class Job {
     }
   }
 
-  /// What the job sends in this step.
+  /// Returns the job's payloads of this step.
   std::vector<std::byte> Step(std::int64_t step) {
     std::mt19937 random(static_cast<unsigned>(step));
     std::normal_distribution<float> normal;

@@ -1,4 +1,4 @@
-// Options of tensors by name: which of them hold for a tensor, and what is refused.
+// Options of tensors by name: those that hold for a tensor, and those that are refused.
 #include "compression/options/tensor_options.h"
 
 #include <gmock/gmock.h>

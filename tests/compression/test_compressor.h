@@ -7,7 +7,7 @@
 
 namespace weir::test {
 
-/// One rank's Encode, as the bytes it sends.
+/// Returns the bytes that one rank's Encode sends.
 inline std::vector<std::byte> Send(Compressor& compressor, const StepContext& context,
                                    const std::vector<float>& gradient) {
   std::vector<std::byte> payload(compressor.MaxEncodedBytes(context.density));
@@ -15,7 +15,7 @@ inline std::vector<std::byte> Send(Compressor& compressor, const StepContext& co
   return payload;
 }
 
-/// What a receiver makes of it.
+/// Returns a receiver's result.
 inline std::vector<float> Received(const Compressor& compressor,
                                    const std::vector<std::byte>& payload, std::size_t n) {
   std::vector<float> sum(n);
@@ -23,7 +23,7 @@ inline std::vector<float> Received(const Compressor& compressor,
   return sum;
 }
 
-/// Encode and decode in one.
+/// Encodes and decodes at once.
 inline std::vector<float> SendAndReceive(Compressor& compressor, const StepContext& context,
                                          const std::vector<float>& gradient) {
   return Received(compressor, Send(compressor, context, gradient), gradient.size());

@@ -10,7 +10,7 @@
 
 namespace weir::test {
 
-/// Bytes as docs/wire-format.md writes them: "57 45 49 52".
+/// Writes bytes as docs/wire-format.md does: "57 45 49 52".
 inline std::string Hex(std::span<const std::byte> bytes) {
   std::string text;
   for (const std::byte byte : bytes) {
@@ -19,7 +19,7 @@ inline std::string Hex(std::span<const std::byte> bytes) {
   return text;
 }
 
-/// The page, every run of blanks and ends of lines as one blank.
+/// Reads the page, with every run of blanks and line ends as one blank.
 inline std::string WireFormatPage() {
   std::ifstream file(WEIR_WIRE_FORMAT_PAGE);
   std::string text;
@@ -27,7 +27,7 @@ inline std::string WireFormatPage() {
   return text;
 }
 
-/// The bytes are those of an example of the page: what another program was written by.
+/// Expects the bytes of an example of the page, which another program may have followed.
 inline void ExpectAsOnThePage(std::span<const std::byte> bytes, const std::string& example) {
   EXPECT_EQ(Hex(bytes), example);
   const std::string page = WireFormatPage();

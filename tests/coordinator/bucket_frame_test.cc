@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Difference{"codec", [](auto& identity) { identity.codec = CodecId::kTopK; }}),
     [](const auto& test) { return test.param.field; });
 
-// What a peer with a right checksum may still claim.
+// Claims that a peer with a correct checksum may still make.
 TEST(BucketFrame, ClaimsAreComparedWithWhatIsPossible) {
   const std::vector<std::size_t> most = {4, 4};
   const auto refused = [&](const Bytes& payload) { return Complaint(SealedFrame(payload), most); };

@@ -1,5 +1,5 @@
-// Chunks grow where all ranks find the network fast (coordinator/work/network_speed.h), and nowhere
-// else.
+// Chunks grow only if all ranks find the network fast
+// (coordinator/work/network_speed.h).
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Gradients that travel uncompressed in one bucket: large ones from where they lie, small ones
-// fused.
+// Gradients that are exchanged uncompressed in one bucket: large
+// ones in place, small ones fused.
 #include <gtest/gtest.h>
 
 #include <span>

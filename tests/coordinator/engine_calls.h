@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// What a rank's call ended with, as text that begins with the error's type.
+/// Returns the error of a rank's call, as text that begins with the error's type.
 template <typename Call>
 std::string ErrorOf(Call call) {
   try {

@@ -30,7 +30,7 @@ TEST(Fork, AChildsEngineRefusesToWorkAndGoesWithoutHanging) {
       std::vector<float> values(4);
       const TensorView view = ViewOf(std::span<float>(values));
       if (!ThrowsShutDown([&] { engine.Allreduce("x", view, view); })) _exit(1);
-      // What the end of the child would do; the engine's threads exist in the parent only.
+      // The end of the child does this; the engine's threads exist in the parent only.
       engine.~Engine();
       _exit(0);
     }

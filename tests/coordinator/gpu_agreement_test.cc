@@ -39,7 +39,7 @@ TEST(GpuAgreement, RanksThatShareAGpuAreNamed) {
   EXPECT_THAT(agreement.trouble, AllOf(HasSubstr("ranks 2 and 7"), HasSubstr("GPU a")));
 }
 
-/// What rank 0 answers to two ranks.
+/// Rank 0's answer to two ranks.
 Response Answer(const Request& a, const Request& b) {
   Arbiter arbiter({0, 1}, 8);
   arbiter.BeginRound({});

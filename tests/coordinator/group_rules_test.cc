@@ -1,5 +1,5 @@
-// What a group of gradients promises beyond the plain step: what is this rank's own (clipping, loss
-// scale) and what is everybody's, and who may have which name.
+// Rules of a group of gradients beyond the plain step: what belongs to this rank alone (clipping,
+// loss scale) and what to all ranks, and who may have which name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

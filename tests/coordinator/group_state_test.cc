@@ -1,4 +1,4 @@
-// What is saved of a group of gradients, when, and who loads it.
+// Saved state of a group of gradients: its content, when it is saved, and who loads it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,7 +98,7 @@ TEST_P(GroupState, AStepThatEndedHalfwayCannotBeSaved) {
       settings);
 }
 
-/// What a group has saved after so many steps.
+/// Returns a group's saved state after so many steps.
 std::string SavedAfter(GradientGroup& group, int steps, int rank) {
   for (int step = 0; step < steps; ++step) Step(group, GradientOf(rank, step));
   std::ostringstream out;

@@ -8,7 +8,7 @@
 
 #include "weir/engine.h"
 
-/// A small group of gradients and its steps, for tests of what groups promise.
+/// A small group of gradients and its steps, for tests of groups.
 namespace weir {
 
 using Options = std::map<std::string, std::string>;
@@ -28,7 +28,7 @@ inline GradientGroupSpec SpecOf(const Options& compression, const std::string& n
 
 using Tensors = std::vector<std::vector<float>>;
 
-/// A gradient that is a function of its arguments only; ranks differ in size, too.
+/// Makes a gradient that depends on its arguments only; ranks differ in size, too.
 inline Tensors GradientOf(int rank, int step) {
   Tensors gradients;
   std::mt19937 random(static_cast<unsigned>(100 * step + rank));
@@ -53,7 +53,7 @@ inline Tensors Step(GradientGroup& group, Tensors gradients, float rate = 0.1f,
   return updates;
 }
 
-/// Whether this rank's values are those of rank 0, bit for bit.
+/// True if this rank's values are those of rank 0, bit for bit.
 inline bool SameAsRankZero(Engine& engine, const Tensors& tensors) {
   Tensors theirs = tensors;
   for (std::size_t i = 0; i < theirs.size(); ++i) {

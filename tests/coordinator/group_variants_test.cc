@@ -1,4 +1,4 @@
-// Tensors of one group that are compressed each in its own way.
+// Tensors of one group that are each compressed differently.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -174,7 +174,7 @@ TEST_P(GroupVariants, OneRankWarnsOnceOfARunThatIsTooShort) {
 }
 
 TEST_P(GroupVariants, OneRankSaysOnceWhatIsAllowedAndSeldomMeant) {
-  for (const char* least : {"1", "100000"}) {  // Of the latter all travel dense.
+  for (const char* least : {"1", "100000"}) {  // With the latter all stay dense.
     testing::internal::CaptureStderr();
     RunLocal(GetParam(), [&](Engine& engine) {
       engine.Register(

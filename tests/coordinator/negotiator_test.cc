@@ -23,7 +23,7 @@ class Job {
   }
 
   Negotiator& operator[](int rank) { return *negotiators_[static_cast<std::size_t>(rank)]; }
-  /// What a rank's rounds brought since the last Settle.
+  /// Outcomes of a rank's rounds since the last Settle.
   const std::vector<Negotiator::Outcome>& outcomes(int rank) const {
     return outcomes_[static_cast<std::size_t>(rank)];
   }

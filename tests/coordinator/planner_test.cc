@@ -67,7 +67,7 @@ TEST(Planner, AThresholdOfZeroFusesNothing) {
 
 TEST(Planner, WhatIsSelectedTogetherFillsItsBuckets) {
   std::vector<PlanTensor> tensors(20, {.bytes = 3 * kMiB, .kind = 1, .gathers = true});
-  tensors[10] = {.bytes = kMiB};  // Of another kind.
+  tensors[10] = {.bytes = kMiB};  // Another kind.
   const Plan plan = MakePlan(tensors, {64 * kMiB});
   ASSERT_EQ(plan.buckets.size(), 2u);
   EXPECT_EQ(plan.buckets[0].tensors.size(), 19u);

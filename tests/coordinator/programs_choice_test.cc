@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// What is logged where the settings ask for `asked`.
+/// Returns the log output if the settings ask for `asked`.
 std::string Said(const std::string& asked, const CompressionOptions& choice, bool speaks = true) {
   Settings settings;
   if (!asked.empty()) settings.compression = CompressionFromText(asked);

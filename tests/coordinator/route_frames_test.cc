@@ -1,4 +1,4 @@
-// What routes put on the wire: whose parts a frame has, and where it goes (docs/wire-format.md).
+// Traffic of routes: the parts in a frame, and its receiver (docs/wire-format.md).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -111,7 +111,7 @@ void Step(Route& route, bool empty = false) {
   }
 }
 
-/// What the ranks of a job send while each does the same, by rank.
+/// Returns the messages of a job's ranks while each does the same, by rank.
 std::vector<Messages> Sent(int ranks, const std::function<void(Transport&)>& body) {
   std::vector<Messages> sent(static_cast<std::size_t>(ranks));
   RunRanks(ranks, body, [&sent](std::unique_ptr<Transport> inner) {
@@ -231,7 +231,7 @@ TEST(HierarchicalFrames, OneAHostCrossesAndAllAreHandedOnByHost) {
       EXPECT_EQ(handed_on.to, static_cast<int>(first) + 1);
       EXPECT_EQ(Hex(handed_on.bytes), Hex(*frames[host]));
     }
-    // Who is not the first on its host talks to nobody but the first.
+    // A rank that is not the first on its host sends only to the first.
     for (const Message& message : sent[first + 1]) {
       EXPECT_EQ(message.to, static_cast<int>(first));
     }

@@ -1,4 +1,4 @@
-// What a summation server does with one bucket: workers that are late, come twice or from another
+// A summation server with one bucket: workers that are late, repeat themselves or come from another
 // step, and how far they may get apart.
 #include "coordinator/servers/served_bucket.h"
 
@@ -49,7 +49,7 @@ AsynchronousBucket Asynchronous(int workers, std::int64_t staleness) {
 
 using Frame = std::vector<std::byte>;
 
-/// What a worker pushes whose gradient is `value` everywhere.
+/// The push of a worker whose gradient is `value` everywhere.
 Frame Push(std::int64_t step, float value, BucketFrame::Identity identity = kIdentity) {
   identity.step = step;
   const std::vector<float> values(kElements, value);
@@ -237,7 +237,7 @@ class Race {
       EXPECT_TRUE(std::exchange(other.waits, false));
       other.received += ValueOf(answer, other.step - 1);
     }
-    // Who is not held back is within the bound, who is would break it.
+    // A worker that is not held back is within the bound; one that is would break it.
     const std::int64_t last = std::ranges::min(runners_, {}, &Runner::step).step - 1;
     for (const Runner& other : runners_) {
       const std::int64_t ahead = other.step - 1 - last;
@@ -261,8 +261,8 @@ TEST(AsynchronousBucketTest, StalenessIsBoundedAndUsedWhateverTheOrder) {
       Race race(4, staleness, seed);
       race.Run(50);
       EXPECT_EQ(race.furthest(), staleness);
-      // What was pushed last lies in the boxes of those who were answered before. Nothing is
-      // rounded: values are whole numbers, and quarters of their sums.
+      // The last pushes lie in the boxes of workers that were answered before. Nothing is rounded:
+      // values are whole numbers, and quarters of their sums.
       race.EmptyBoxes();
       for (int w = 0; w < race.workers(); ++w) EXPECT_EQ(race.received(w), race.pushed() / 4);
     }

@@ -1,5 +1,5 @@
-// A summation server of its own loses nothing: what it has answered, and what it keeps, is what was
-// pushed. With whatever compresses, whether it waits for all workers or not. The same of ranks:
+// A dedicated summation server loses nothing: its answers and what it keeps equal what was pushed,
+// with every compressor, whether it waits for all workers or not. The same for ranks:
 // tests/engine/conservation_test.cc.
 #include <gtest/gtest.h>
 
@@ -78,7 +78,7 @@ class Service {
   }
   std::size_t OneOf(const std::vector<std::size_t>& some) { return some[random_() % some.size()]; }
 
-  /// What worker w has received, times their number, is all that was pushed but what lies there.
+  /// The answers to worker w, times their number, are all that was pushed except the kept rest.
   void ExpectNothingLost(std::size_t w) const {
     const Worker& worker = workers_[w];
     const std::span<const float> residual = ResidualOf(w);

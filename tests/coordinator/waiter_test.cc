@@ -9,7 +9,7 @@
 namespace weir {
 namespace {
 
-// What a waiter must never do is miss a wake: every test would hang.
+// A waiter must never miss a wake: every test would hang.
 
 TEST(Waiter, AWakeThatComesFirstEndsTheNextSleep) {
   Waiter waiter;

@@ -4,7 +4,7 @@
 #include "tests/emulated_gpu/runtime.h"
 #include "tests/emulated_gpu/streams.h"
 
-// Graphs: what a stream was given, to be given again.
+// Graphs: work that was given to a stream, to be given again.
 using namespace weir::emulated;  // NOLINT(google-build-using-namespace)
 
 struct CUgraph_st {

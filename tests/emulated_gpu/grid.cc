@@ -25,8 +25,8 @@ struct Thread {
   context::fiber fiber;      ///< While others run.
   context::fiber scheduler;  ///< While this one runs.
   State state = State::kEnded;
-  int site = 0;            ///< Of the barrier.
-  std::uint32_t mask = 0;  ///< Of the exchange.
+  int site = 0;            ///< The barrier's.
+  std::uint32_t mask = 0;  ///< The exchange's.
   std::uint64_t given = 0;
   std::array<std::uint64_t, kWarp> received{};
   unsigned index = 0;

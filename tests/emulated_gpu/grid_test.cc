@@ -1,4 +1,4 @@
-// The emulated GPU: what waits for whom, and what it finds.
+// The emulated GPU: waits of its threads, and errors that it finds.
 #include "tests/emulated_gpu/grid.h"
 
 #include <cuda_runtime.h>

@@ -36,7 +36,7 @@ namespace {
 // Protection costs time in proportion to what is protected.
 constexpr std::size_t kMostProtected = std::size_t{16} << 10;
 constexpr std::size_t kArenaBytes = std::size_t{1} << 30;
-constexpr std::size_t kStep = 256;  // Of addresses, as CUDA's.
+constexpr std::size_t kStep = 256;  // Between addresses, as CUDA's.
 constexpr std::size_t kPage = 4096;
 
 /// Addresses, and which of them are in use.

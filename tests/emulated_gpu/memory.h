@@ -2,16 +2,16 @@
 
 #include <cstddef>
 
-/// The memory of the emulated GPU: a part of the CPU's. Where it is small nothing may touch it but
-/// kernels and copies, so that a program that forgets to copy ends. With AddressSanitizer it is all
-/// plain memory instead, and what is found are kernels that leave theirs.
+/// The memory of the emulated GPU: a part of the CPU's. If it is small, only kernels and copies may
+/// touch it, so a program that forgets to copy ends. With AddressSanitizer it is plain memory
+/// instead, and kernels that leave theirs are found.
 namespace weir::emulated {
 
-/// Null where there is not that much. Filled with a pattern that no test expects.
+/// Returns null if there is not that much. Fills it with a pattern that no test expects.
 void* AllocateMemory(std::size_t bytes);
 void ReleaseMemory(void* memory);
 
-/// While one lives, the memory can be read and written. Of one thread at a time.
+/// Allows reads and writes of the memory while it lives. One thread at a time.
 class MemoryAccess {
  public:
   MemoryAccess();

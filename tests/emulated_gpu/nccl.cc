@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kFirstOperator = 1000;
 
-/// What the ranks made in one group of calls.
+/// Calls of the ranks in one group.
 struct Group {
   explicit Group(std::size_t ranks) : calls(ranks), missing(ranks) {}
   std::vector<std::vector<Call>> calls;  ///< By rank.
@@ -50,7 +50,7 @@ struct Member {
   std::uint64_t groups = 0;  ///< So many has this rank made,
   std::shared_ptr<Group> last;
   int operators = kFirstOperator;
-  bool told_of_launch = false;  ///< Of the one that failed.
+  bool told_of_launch = false;  ///< Of the failed launch.
 };
 
 /// Groups of calls until one fails; 0: none does.
@@ -66,7 +66,7 @@ std::map<std::uint64_t, std::shared_ptr<World>>& Worlds() {
 
 Member& MemberOf(Comm comm) { return *reinterpret_cast<Member*>(comm); }
 
-/// Of this thread: how deep in groups it is, and what it has called there.
+/// State of this thread: its depth in groups, and its calls there.
 struct Calls {
   int depth = 0;
   Comm comm = nullptr;
@@ -94,7 +94,7 @@ void Fail(const std::string& what) {
   std::abort();
 }
 
-/// What one rank's stream does, once all ranks have made the calls.
+/// Work of one rank's stream, once all ranks have made the calls.
 void Run(const World& world, Group& group, std::size_t rank,
          const std::vector<std::pair<std::shared_ptr<Stream>, std::uint64_t>>& places) {
   if (!group.results) {

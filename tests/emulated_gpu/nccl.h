@@ -9,9 +9,9 @@
 #include "ops/nccl/api.h"
 #include "tests/emulated_gpu/streams.h"
 
-/// NCCL between the emulated GPUs of one process. Calls of a communicator get into the streams once
-/// all ranks have made them, and until then are in progress; what they do is done by the first
-/// stream that comes so far, which has the others come so far, too.
+/// NCCL between the emulated GPUs of one process. Calls of a communicator enter the streams once
+/// all ranks have made them, and are in progress until then. The first stream that comes so far
+/// does the work, and makes the others come so far, too.
 namespace weir::emulated {
 
 enum class CallKind { kAllReduce, kReduce, kReduceScatter, kAllGather, kBroadcast, kSend, kRecv };
@@ -24,21 +24,21 @@ struct Call {
   std::size_t count = 0;
   nccl::DataType type{};
   nccl::RedOp op = 0;
-  int peer = 0;  ///< The root of a collective; of whom to send to or receive from.
+  int peer = 0;  ///< The root of a collective, or the other end of a send or receive.
   std::shared_ptr<Stream> stream;
 };
 
-/// Bytes that a rank gets.
+/// Bytes that a rank receives.
 struct Result {
   std::byte* to;
   std::vector<std::byte> bytes;
 };
 
-/// What a factor of a sum multiplies, by operator.
+/// Factor of a sum, by operator.
 using Factors = std::map<nccl::RedOp, double>;
 
-/// What each rank gets of calls that all ranks made together. Throws std::logic_error with what
-/// does not fit together.
+/// Returns each rank's results of calls that all ranks made together. Throws std::logic_error for
+/// calls that do not fit together.
 std::vector<std::vector<Result>> Compute(const std::vector<std::vector<Call>>& calls_of_rank,
                                          const std::vector<Factors>& factors_of_rank);
 

@@ -58,8 +58,8 @@ T Combine(nccl::RedOp op, T a, T b) {
   }
 }
 
-/// Of type T, which is Wide while it is combined. As NCCL does it, a 16-bit average is a sum of
-/// what was multiplied by 1 / N first, and all of that has 16 bits.
+/// Combines values of type T, in type Wide. Like NCCL, a 16-bit average is a sum of values
+/// multiplied by 1 / N first, and all of that has 16 bits.
 template <typename T, typename Wide>
 void Reduce(const std::vector<const std::byte*>& ins, std::size_t count, nccl::RedOp op,
             const std::vector<double>& factors, std::byte* out, Wide (*widen)(T),
@@ -183,7 +183,7 @@ bool IsPointToPoint(const Call& call) {
   return call.kind == CallKind::kSend || call.kind == CallKind::kRecv;
 }
 
-/// What was sent, by sender and receiver.
+/// Sent messages, by sender and receiver.
 using Mail = std::map<std::pair<int, int>, std::deque<std::vector<std::byte>>>;
 
 void Deliver(Mail& mail, int rank, const Call& call, std::vector<Result>& results) {

@@ -19,7 +19,7 @@ Event& EventOf(cudaEvent_t handle) { return *reinterpret_cast<Event*>(handle); }
 
 constexpr std::size_t kMemory = std::size_t{1} << 30;
 
-/// What was allocated, of all devices together, and its size.
+/// Allocations of all devices together, and their sizes.
 std::map<void*, std::size_t>& Allocated() {
   static auto* const allocated = new std::map<void*, std::size_t>;
   return *allocated;

@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
-/// The functions of CUDA's runtime that libweir_cuda.so calls (tests/emulated_gpu/streams.h,
-/// memory.h), of three GPUs.
+/// The functions of CUDA's runtime that libweir_cuda.so calls
+/// (tests/emulated_gpu/streams.h, memory.h), for three GPUs.
 
 enum cudaError_t {
   cudaSuccess = 0,
@@ -68,7 +68,7 @@ cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 
-/// What waits or allocates, or asks about a captured stream, fails while its thread captures.
+/// Calls that wait or allocate, or ask about a captured stream, fail while its thread captures.
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph,
@@ -80,7 +80,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 struct cudaFuncAttributes {
   int maxThreadsPerBlock;
 };
-/// Of nothing: all kernels are there from the beginning.
+/// Loads nothing: all kernels exist from the beginning.
 template <typename... Parameters>
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, void (*)(Parameters...)) {
   return cudaSuccess;
@@ -99,10 +99,10 @@ cudaError_t cudaMemsetAsync(void* memory, int byte, std::size_t bytes, cudaStrea
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest);
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
-/// cudaSuccess or cudaErrorNotReady; nothing is done by it.
+/// Returns cudaSuccess or cudaErrorNotReady; does no work.
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
-/// Somebody waits for it: all before it is done soon, by another thread.
+/// Makes another thread do all work before it soon, because somebody waits for the call.
 cudaError_t cudaLaunchHostFunc(cudaStream_t stream, void (*call)(void*), void* data);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);

@@ -9,11 +9,11 @@
 
 #include "tests/emulated_gpu/runtime.h"
 
-/// Streams that do their work as late as they may: when somebody waits for it. What forgets to wait
-/// sees nothing of it, and what is overwritten too early is seen as it is then.
+/// Streams that do their work as late as they may: when somebody waits for it. Code that forgets to
+/// wait sees no results, and memory overwritten too early is seen as it is then.
 namespace weir::emulated {
 
-/// What is under way is all of one thread. Recursive.
+/// Locks all work under way for one thread. Recursive.
 std::recursive_mutex& TheMutex();
 
 using Work = std::function<void()>;
@@ -25,35 +25,35 @@ struct Stream {
   std::deque<Work> queue;
   std::uint64_t given = 0;
   std::uint64_t done = 0;
-  std::unique_ptr<std::vector<Work>> captured;  ///< Where work goes instead, if it is one.
+  std::unique_ptr<std::vector<Work>> captured;  ///< Place for work while the stream is captured.
 };
 
 struct Event {
   int device = 0;
-  std::shared_ptr<Stream> stream{};  ///< Where it was recorded last; null: nowhere.
-  std::uint64_t at = 0;              ///< After so much of its work.
+  std::shared_ptr<Stream> stream{};  ///< Stream of the last record; null: none.
+  std::uint64_t at = 0;              ///< Amount of its work before the record.
 };
 
-/// The device of this thread's calls.
+/// Device of this thread's calls.
 int& CurrentDevice();
-/// Whether this thread captures, and so may not wait or allocate.
+/// True if this thread captures, and so may not wait or allocate.
 bool& Captures();
 
 std::shared_ptr<Stream> MakeStream();
-/// Of a handle; null is the current device's default stream, which waits for no other.
+/// Returns a handle's stream; null is the current device's default stream, which waits for none.
 std::shared_ptr<Stream> StreamOf(cudaStream_t handle);
 cudaStream_t HandleOf(const std::shared_ptr<Stream>& stream);
-/// Once its work is done.
+/// Destroys a stream once its work is done.
 void Destroy(cudaStream_t handle);
 
-/// cudaErrorInvalidResourceHandle for a stream of another device than the current one.
+/// Returns cudaErrorInvalidResourceHandle for a stream of a device other than the current one.
 cudaError_t Enqueue(cudaStream_t handle, Work work);
 /// Does the stream's work until so much of it is done.
 void RunUntil(Stream& stream, std::uint64_t done);
 void RunAll();
-/// Another thread does all that the stream holds now.
+/// Makes another thread do all that the stream holds now.
 void RunSoon(const std::shared_ptr<Stream>& stream);
-/// What RunSoon is asked for waits until this is taken back.
+/// Holds requests of RunSoon until this is taken back.
 void HoldSoon(bool holds);
 
 }  // namespace weir::emulated

@@ -1,4 +1,4 @@
-// Rows for every rank: what arrives, what is refused, and what others notice of a rank that fails.
+// Rows for every rank: results, refusals, and what others notice of a rank that fails.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -147,7 +147,7 @@ TEST_P(Alltoalls, TheSameSplitsTakeTheFastPathAndOthersAreAgreedOnAgain) {
   });
 }
 
-/// What a rank is told that submits this.
+/// Error of a rank that submits this.
 std::string Refusal(Engine& engine, const Shape& shape, const Splits& splits) {
   std::vector<float> values(64);
   Result result;

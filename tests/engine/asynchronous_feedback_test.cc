@@ -1,5 +1,5 @@
 // Ranks that do not wait for each other (max_staleness) and send a part of what they have: in the
-// end each of them has received everything, once. What servers keep until then:
+// end each has received everything, once. The servers' rest until then:
 // tests/coordinator/served_conservation_test.cc.
 #include <gtest/gtest.h>
 
@@ -60,11 +60,11 @@ Gradients RandomGradients(int ranks, std::uint32_t seed) {
 
 struct Sums {
   std::vector<double> applied = std::vector<double>(kElements);
-  std::vector<double> magnitude = std::vector<double>(kElements);  ///< Of the updates.
+  std::vector<double> magnitude = std::vector<double>(kElements);  ///< In the updates.
   Floats unsent;                                                   ///< In the end.
 };
 
-/// What a rank applies, with its gradients and then with none.
+/// Sums of a rank's updates, with its gradients and then with none.
 Sums Train(Engine& engine, const CompressionOptions& options, const std::vector<Floats>& mine) {
   const auto group = engine.Register(
       {.name = "g", .tensors = {{.name = "w", .shape = kShape}}, .compression = options});

@@ -1,5 +1,5 @@
-// Training without waiting for each other (max_staleness) on whole local jobs. How far ranks get
-// apart is in staleness_test.cc.
+// Training without waiting for each other (max_staleness) on whole local jobs. The distance of
+// ranks is tested in staleness_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -64,7 +64,7 @@ BrokenExchange TrainUntilItEnds(Engine& engine, const Options& compression) {
 
 BrokenExchange BreakExchange(std::uint32_t exchange, const Options& compression) {
   Settings settings;
-  settings.log_level = LogLevel::kFatal;  // What they end with is seen here.
+  settings.log_level = LogLevel::kFatal;  // Their errors are expected here.
   LocalJob job(kRanks, [&](int rank, std::unique_ptr<Transport> direct) {
     if (rank != kSender) return direct;
     const auto rule = [exchange, seen = std::set<std::uint32_t>()](

@@ -8,13 +8,13 @@
 
 namespace weir {
 
-/// The one tensor of a group of which one exchange breaks.
+/// The single tensor of a group with a broken exchange.
 inline const Shape kBrokenShape{60, 50};
 inline constexpr std::size_t kBrokenElements = 60 * 50;
-/// What the place for the update has in it: no update is that large.
+/// Content of an update's place before the step: no update is that large.
 inline constexpr float kUntouched = 777.0f;
 
-/// What the rank sees that receives the broken exchange: its state before and after the step.
+/// State of the rank that receives the broken exchange, before and after the step.
 struct BrokenExchange {
   std::vector<SavedArray> before;
   std::vector<SavedArray> after;  ///< Empty: nothing failed there.
@@ -22,7 +22,7 @@ struct BrokenExchange {
   std::vector<float> update;
 };
 
-/// Trains a group of these options on three ranks, until in one step its exchange number
+/// Trains a group with these options on three ranks, until in one step its exchange number
 /// `exchange`, 0 or 1 of two, breaks on the way from one rank to another.
 BrokenExchange BreakExchange(std::uint32_t exchange, const Options& compression);
 

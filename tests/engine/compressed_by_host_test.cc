@@ -1,5 +1,5 @@
 // Gradients that a host's ranks average before they are compressed (route=hierarchical). Hosts are
-// made up; what crosses between them is counted.
+// made up; bytes between them are counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ Options Dgc(const std::string& route) {
   return {{"compressor", "dgc"}, {"density", "0.01"}, {"route", route}};
 }
 
-/// What one step sends between hosts, of a matrix whose frames have so many bytes at most.
+/// Bytes that one step sends between hosts, for a matrix whose frames have so many bytes at most.
 std::size_t CrossedByAStep(const std::string& route, std::vector<float>* mean = nullptr) {
   JobOnHosts job(4, 2);
   std::atomic<std::size_t> before = 0;
@@ -80,7 +80,7 @@ TEST(CompressedByHost, GradientsOfAHostAreAveragedAndCrossOnce) {
   EXPECT_GT(by_host, 2 * 400U);
   EXPECT_LT(by_host, flat / 3);
   for (std::size_t i = 0; i < kElements; ++i) {
-    // Of each host's average half is there, and the other one has no part in it.
+    // Each host's average contributes half; the other half is absent.
     const bool stays = i < 50 || (i >= 1000 && i < 1050);
     EXPECT_EQ(mean[i], stays ? 0.5f : 0.0f) << i;
   }
@@ -146,7 +146,7 @@ TEST(CompressedByHost, NorDoesAWarmUpLeaveAnythingOnTheOthers) {
               ElementsAre(Gt(0.0), 0.0, Gt(0.0), 0.0, Gt(0.0), 0.0, Gt(0.0), 0.0));
 }
 
-/// What the ranks save after a few steps.
+/// Returns the saved states after a few steps.
 std::vector<std::string> Saved(int ranks, int ranks_per_host, const Options& options) {
   std::vector<std::string> saved(static_cast<std::size_t>(ranks));
   JobOnHosts(ranks, ranks_per_host)

@@ -1,7 +1,7 @@
-// Nothing is lost, whatever compresses and however it travels: what was applied, times the number
-// of those who contribute, and what they and servers keep is what was contributed, after every
-// step. For each compressor that keeps what it does not send, as the registry has them, with each
-// kind of momentum, on each of its routes. Servers of their own keep it where no rank sees it:
+// Nothing is lost, with any compressor and on any route: after every step, the applied updates,
+// times the number of contributors, plus the rest that they and servers keep, equal the
+// contributions. For each compressor of the registry that keeps unsent entries, with each kind of
+// momentum, on each of its routes. Dedicated servers keep theirs where no rank sees it:
 // tests/coordinator/served_conservation_test.cc.
 #include <gtest/gtest.h>
 
@@ -114,7 +114,7 @@ History TrainAll(const KeepingCase& what, const Gradients& gradients) {
   return history;
 }
 
-/// What is added to what a contributor keeps, rounded as it rounds. `momentum` is that of before.
+/// Addition to a contributor's rest, rounded as it rounds. `momentum` is the previous one.
 float Contribution(Before before, float gradient, float momentum) {
   switch (before) {
     case Before::kNothing:

@@ -1,5 +1,5 @@
-// Frames that are damaged on their way: every rank ends with Corrupt, which names the bucket and
-// the sender, and nobody gets part of a result.
+// Frames damaged on their way: every rank ends with Corrupt, which names the bucket and the sender,
+// and nobody gets part of a result.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,11 +92,11 @@ std::string TrainUntilItEnds(Engine& engine, const std::map<std::string, std::st
   return "no error";
 }
 
-/// What each rank of a job ends with whose sender's messages go through `rule`.
+/// Errors of each rank of a job whose sender's messages go through `rule`.
 std::vector<std::string> EndsWith(const FaultyTransport::Rule& rule,
                                   const std::map<std::string, std::string>& way = {}) {
   Settings settings;
-  settings.log_level = LogLevel::kFatal;  // What they end with is seen here.
+  settings.log_level = LogLevel::kFatal;  // Their errors are expected here.
   LocalJob job(kRanks, [&](int rank, std::unique_ptr<Transport> direct) {
     if (rank == kSender) direct = std::make_unique<FaultyTransport>(std::move(direct), rule);
     return direct;

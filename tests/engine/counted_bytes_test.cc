@@ -1,5 +1,5 @@
-// What metrics count of the bytes of steps is what the steps report, whichever way buckets go: some
-// make several exchanges of a run. Ranks are threads here.
+// Metrics count the same bytes of steps as the steps report, on every route: some make several
+// exchanges per run. Ranks are threads here.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -28,7 +28,7 @@ Options By(const std::string& route) {
   return {{"compressor", "dgc"}, {"density", "0.01"}, {"policy", "always"}, {"route", route}};
 }
 
-/// What a rank's metrics say once all its steps are counted.
+/// A rank's metrics once all its steps are counted.
 std::string ScrapeAfterSteps(const Settings& settings, const Engine& engine) {
   std::string scrape;
   while (Sum(scrape, "weir_step_duration_seconds_count") < kSteps)

@@ -1,5 +1,5 @@
-// More names than slots: nothing is lost or mixed up, memory stays bounded, and what is used now is
-// fast again.
+// More names than slots: nothing is lost or mixed up, memory stays bounded, and
+// current names become fast again.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A grouped all-reduce is several all-reduces as one.
+// A grouped all-reduce equals several all-reduces.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

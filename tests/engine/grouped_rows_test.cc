@@ -1,4 +1,4 @@
-// Grouped all-gathers and reduce-scatters are several of them as one.
+// Grouped all-gathers and reduce-scatters equal several of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ class Group {
  public:
   Group(Kind kind, int rank) : kind_(kind), rank_(rank) {}
 
-  /// Of all-gathers the ranks give different numbers of rows, some of them none.
+  /// In all-gathers the ranks give different numbers of rows, some of them none.
   void Add(DType dtype, Shape shape) {
     if (kind_ == Kind::kGather) {
       std::vector<std::int64_t> dims(shape.dims().begin(), shape.dims().end());
@@ -198,7 +198,7 @@ TEST_P(GroupedRows, ThatCannotBeMeantAreRefusedAndNothingIsSubmitted) {
                 HasSubstr("'g[1]' needs a function"));
     tensors = group.tensors();
     tensors[1].in.shape = Shape{};
-    // Of an all-gather all ranks are told together.
+    // All ranks of an all-gather are told together.
     EXPECT_THAT(TextOf<Error>([&] { engine.Wait(Submit(engine, kind(), "g", tensors)); }),
                 HasSubstr("a rank-zero tensor. (tensor 'g[1]'"));
     EXPECT_NO_THROW(engine.Wait(Submit(engine, kind(), "g", group.tensors())));

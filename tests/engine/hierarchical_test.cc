@@ -1,4 +1,4 @@
-// Jobs whose exchanges go host by host. Hosts are made up; what crosses between them is counted.
+// Jobs whose exchanges go host by host. Hosts are made up; bytes between them are counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ std::vector<std::byte> Gather(Engine& engine, const std::string& name) {
   return result.bytes;
 }
 
-/// What two runs of the same program send between hosts, with and without the settings.
+/// Bytes between hosts in two runs of the same program, with and without the settings.
 struct Crossed {
   std::size_t flat = 0;
   std::size_t hierarchical = 0;

@@ -12,9 +12,9 @@
 /// (local_job.cc), and with the processes of a job, over MPI (parallel_job.cc).
 namespace weir {
 
-/// The numbers of ranks that a test can have here.
+/// Numbers of ranks that a test can have here.
 std::vector<int> JobSizes();
-/// Those of at least so many ranks.
+/// Those numbers that are at least `least`.
 inline std::vector<int> JobSizesFrom(int least) {
   std::vector<int> sizes = JobSizes();
   std::erase_if(sizes, [least](int size) { return size < least; });
@@ -22,10 +22,10 @@ inline std::vector<int> JobSizesFrom(int least) {
 }
 
 /// Runs `body` on each rank of a job of `ranks` ranks, with an engine of its own, and returns when
-/// those of this process are through. Throws what the first of them threw, after ending the others.
+/// those of this process are done. Rethrows the first one's exception, after ending the others.
 void RunJob(int ranks, const std::function<void(Engine&)>& body, const Settings& settings = {});
 
-/// What `body` returns on each rank of this process, by rank. `run` is RunJob or RunLocal.
+/// Returns the results of `body` on this process's ranks, by rank. `run` is RunJob or RunLocal.
 template <typename Run, typename Body>
 auto Results(Run run, int ranks, Body body, const Settings& settings = {}) {
   std::map<int, decltype(body(std::declval<Engine&>()))> results;

@@ -15,7 +15,7 @@ inline Settings Hierarchical() {
   return settings;
 }
 
-/// A job on made-up hosts, each with so many ranks in a row, but for the last one.
+/// A job on made-up hosts, each with so many ranks in a row, except the last one.
 class JobOnHosts {
  public:
   JobOnHosts(int ranks, int ranks_per_host)
@@ -32,7 +32,7 @@ class JobOnHosts {
     job_.Run(body, settings);
   }
   LocalJob& job() { return job_; }
-  /// All that ranks sent to other hosts; of all ranks, once they have met after it.
+  /// Bytes that all ranks sent to other hosts. Call it once the ranks have met afterwards.
   std::size_t crossed() const { return crossed_; }
 
  private:

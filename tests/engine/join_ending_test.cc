@@ -1,4 +1,4 @@
-// How the wait of a rank that has joined ends when not all join; ranks are threads here.
+// The end of a joined rank's wait when not all join; ranks are threads here.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 TEST(JoinEnding, ADeadlineEndsAWaitInWhichTheOthersDoNothing) {
   Settings settings;
-  settings.stall_shutdown_seconds = 0.1;  // Of no account: nobody waits for a tensor.
+  settings.stall_shutdown_seconds = 0.1;  // No effect: nobody waits for a tensor.
   settings.timeout_seconds = 0.5;
   std::latch given_up(1);
   RunLocal(

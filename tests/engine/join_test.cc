@@ -89,7 +89,7 @@ TEST_P(JoinOfSome, WhatWasSubmittedBeforeJoiningCounts) {
         EXPECT_EQ(alone, 1.0f);  // The others have joined without it.
       } else {
         engine.Wait(submit("late", value));
-        // Of whichever name: the first rank has joined once this comes through without it.
+        // With any name: the first rank has joined once this completes without it.
         Reduce(engine, "between", 1);
         engine.Wait(submit("later", next));
         engine.Join();
@@ -161,7 +161,7 @@ TEST_P(JoinOfSome, OtherOperationsAreRefusedByNameAndTheNextOneRuns) {
 class Gradients {
  public:
   static constexpr std::size_t kTensors = 3;
-  static constexpr std::size_t kElements = 5000;  ///< Of each.
+  static constexpr std::size_t kElements = 5000;  ///< Per tensor.
   static Shape Matrix() { return {50, 100}; }     // A vector would travel dense.
   static Settings EachABucket() {
     Settings settings;
@@ -230,7 +230,7 @@ std::vector<std::map<std::string, std::string>> Compressions() {
       with(dgc, "warmup_steps", "6"),
       with(dgc, "policy", "never"),
       with(dgc, "route", "split"),
-      // What is rounded twice would not be the same in a job of fewer ranks.
+      // Values rounded twice would differ from those of a job with fewer ranks.
       with(with(dgc, "route", "push_pull"), "values", "fp32"),
       with(dgc, "skip_nonfinite", "true"),
       with(with(dgc, "clip_norm", "20"), "clip_scale", "0")};

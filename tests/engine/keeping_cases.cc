@@ -19,7 +19,7 @@ bool Understands(const CompressorInfo& info, const std::string& key) {
   return std::ranges::find(info.options, key, &OptionSpec::key) != info.options.end();
 }
 
-/// What a compressor needs to be told to send some of this test's gradients.
+/// Options that make a compressor send some of this test's gradients.
 CompressionOptions Basics(const CompressorInfo& info) {
   CompressionOptions options = {{"compressor", info.name}};
   if (Understands(info, "density")) options["density"] = "0.1";
@@ -71,7 +71,7 @@ std::vector<KeepingCase> Variants(const CompressorInfo& info) {
   return cases;
 }
 
-/// What is documented not to go together is refused.
+/// Combinations documented as impossible are refused.
 bool Takes(const std::string& route, const CompressionOptions& options) {
   const auto values = options.find("values");
   const bool low_bits = values != options.end() && values->second.starts_with("int");

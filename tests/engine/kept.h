@@ -12,14 +12,14 @@
 
 namespace weir {
 
-/// What one rank remembers of one tensor, the parts that it was cut into put together again.
+/// One rank's state of one tensor, with its parts put together again.
 struct Kept {
-  std::vector<float> unsent;    ///< Accumulated and not sent yet, by the rank as a worker.
-  std::vector<float> momentum;  ///< Of the worker.
-  std::vector<float> served;    ///< Not answered yet, by the rank as a server; of the mean.
+  std::vector<float> unsent;    ///< Accumulated and not sent yet, as a worker.
+  std::vector<float> momentum;  ///< As a worker.
+  std::vector<float> served;    ///< Not answered yet, as a server; part of the mean.
 };
 
-/// From what GradientGroup::Save wrote; zeros where nothing is kept.
+/// Reads the output of GradientGroup::Save; zeros where nothing is kept.
 inline Kept KeptOf(const std::string& saved, const std::string& tensor, std::size_t elements) {
   Kept kept;
   for (auto* values : {&kept.unsent, &kept.momentum, &kept.served}) values->resize(elements);
@@ -27,7 +27,7 @@ inline Kept KeptOf(const std::string& saved, const std::string& tensor, std::siz
   std::size_t begin = 0;
   for (const SavedArray& array : Deserialize(std::as_bytes(std::span(saved))).arrays) {
     if (array.tensor.substr(0, array.tensor.find_first_of("# ")) != tensor) continue;
-    // A rank has all parts as a worker, one after the other, before those that it serves.
+    // A rank has all parts as a worker, in order, before those that it serves.
     const std::string part = array.tensor.substr(0, array.tensor.find(' '));
     const auto [place, is_new] = begins.try_emplace(part, begin);
     if (is_new) begin += array.values.size();

@@ -1,5 +1,5 @@
-// Error feedback under the learning rates of several parameter groups, on whole local jobs: what a
-// rank keeps, and what a server keeps of its answers, is rescaled by the rates of its own group.
+// Error feedback under the learning rates of several parameter groups, on whole local jobs: the
+// rest of a rank, and of a server's answers, is rescaled by the rates of its own group.
 #include <gtest/gtest.h>
 
 #include <algorithm>

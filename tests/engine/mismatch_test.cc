@@ -20,8 +20,8 @@ using testing::HasSubstr;
 struct Disagreement {
   std::string name;
   std::string tensor;  ///< Named by the error.
-  std::string usual;   ///< What all ranks but the last have.
-  std::string odd;     ///< What the last one has.
+  std::string usual;   ///< Text of all ranks but the last.
+  std::string odd;     ///< Text of the last one.
   std::function<void(Engine& engine, bool odd)> submit;
 
   friend void PrintTo(const Disagreement& kind, std::ostream* out) { *out << kind.name; }

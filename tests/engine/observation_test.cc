@@ -1,4 +1,4 @@
-// What a person sees of a job under weirrun: the metrics and the timeline of every rank.
+// A person's view of a job under weirrun: the metrics and the timeline of every rank.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

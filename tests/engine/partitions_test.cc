@@ -1,6 +1,6 @@
 // A tensor in parts, with servers (route=push_pull), is compressed and answered part by part: the
-// bits are those of the parts' own compressors, one after the other, whatever their size and
-// whoever serves them. Without compression: push_pull_test.cc.
+// bits are those of the parts' own compressors, one after the other, for any size and any server.
+// Without compression: push_pull_test.cc.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -51,7 +51,7 @@ class PartAlone {
     for (int rank = 0; rank < kRanks; ++rank) workers_.push_back(Make(options));
   }
 
-  /// What `gradients`, by rank, become; written where it belongs.
+  /// Writes the result of `gradients`, by rank, to its place.
   void Step(std::int64_t step, const std::vector<Floats>& gradients, Floats& update) {
     std::vector<std::vector<std::byte>> payloads;
     for (std::size_t rank = 0; rank < kRanks; ++rank) {

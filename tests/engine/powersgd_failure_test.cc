@@ -1,4 +1,4 @@
-// An exchange of a factor that fails: the gradient counts as accumulated, and nothing as sent.
+// A failed exchange of a factor: the gradient counts as accumulated, and nothing as sent.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Two factors in two exchanges of one step: the engine does what the ranks of a simulation do.
+// Two factors in two exchanges of one step: the engine agrees with a simulation of the ranks.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Ranks that leave or end the job while others wait in process sets, and the network's limits.
-// Between threads only: ranks have to wait for one another in another way than through the engine,
-// and the network is made to measure.
+// Ranks that leave or end the job while others wait in process sets, and the network's
+// limits. Between threads only: ranks must wait for one another outside the engine, and
+// the network is made to measure.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

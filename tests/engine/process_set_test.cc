@@ -1,4 +1,4 @@
-// Process sets: ranks that exchange among themselves, whatever the others do.
+// Process sets: ranks that exchange among themselves, independent of all others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A push or an answer that fails: gradients count as accumulated where they come from, and servers
-// keep nothing of them.
+// A failed push or answer: gradients count as accumulated at their origin,
+// and servers keep nothing of them.
 #include <gtest/gtest.h>
 
 #include <vector>

@@ -1,6 +1,6 @@
 // Parts of a tensor are pushed and pulled at the same time: while servers answer one, the next is
 // on its way to them. The network of this test lets neither end before the other has begun, so the
-// records say so whatever the machine does.
+// records show it on any machine.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -20,8 +20,8 @@ namespace {
 constexpr std::uint32_t kParts = 4;
 constexpr int kRanks = 2;
 
-/// What holds back one rank's messages from when it is armed: those of a pull until the next part's
-/// push has begun, and those of a push until the pull of the part before has.
+/// Holds back one rank's messages once it is armed: those of a pull until the next part's push has
+/// begun, and those of a push until the pull of the part before has.
 struct Gate {
   std::atomic<bool> armed = false;
   /// A job that does one after the other would wait for ever.
@@ -74,7 +74,7 @@ class GatedTransport final : public ForwardingTransport {
   Gate& gate_;
   std::uint32_t first_ = 0;
   std::map<std::uint32_t, bool> begun_;
-  std::map<Request, std::uint32_t> exchange_of_;  ///< Of what is under way.
+  std::map<Request, std::uint32_t> exchange_of_;  ///< Exchanges of requests under way.
   int tests_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// Gradients that go to servers and back (route=push_pull). What replicas, resumed trainings, joins
-// and damaged frames have to hold to is tested with every other route.
+// Gradients that go to servers and back (route=push_pull). Replicas, resumed trainings, joins and
+// damaged frames are tested with every other route.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -181,7 +181,7 @@ TEST_P(PushPullTest, ItsTrafficIsAPayloadThereAndOneBack) {
   });
 }
 
-/// What the model is still owed, in the mean, as the ranks and servers of a job keep it.
+/// Rest that the model is still owed, in the mean, as the ranks and servers of a job keep it.
 std::vector<double> Owed(const std::vector<std::string>& states) {
   std::vector<double> owed(kElements);
   for (const std::string& bytes : states) {

@@ -1,4 +1,4 @@
-// Ranks draw random numbers of their own, where these are to average out.
+// Ranks draw different random numbers if these are to average out.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-/// What becomes of the gradient of the one tensor, in one step.
+/// Returns the update from the one tensor's gradient, in one step.
 std::vector<float> StepOf(GradientGroup& group, const std::vector<float>& gradient) {
   const Shape& shape = group.spec().tensors[0].shape;
   std::vector<float> update(gradient.size());

@@ -1,6 +1,6 @@
-// All replicas hold the same bits after every step where ranks do not compress for themselves
-// alone: hosts do (route=hierarchical), or servers of their own answer them. The other routes:
-// replicas_test.cc.
+// All replicas hold the same bits after every step if ranks do not compress for
+// themselves alone: hosts do (route=hierarchical), or dedicated servers answer them. The
+// other routes: replicas_test.cc.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST_P(ReplicasOfOthers, AreIdenticalAfterEveryStepWhereHostsCompress) {
 TEST_P(ReplicasOfOthers, AreIdenticalAfterEveryStepBesideServersOfTheirOwn) {
   Kind kind = GetParam();
   kind.compression.insert({{"route", "push_pull"}, {"partition_bytes", "1200"}});
-  kind.compression.try_emplace("min_elements", "100");  // Of parts of at most 300.
+  kind.compression.try_emplace("min_elements", "100");  // Parts have at most 300.
   Settings settings;
   settings.servers = 2;
   ExpectReplicas(Results(

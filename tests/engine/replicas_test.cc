@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(, Replicas,
 
 class Routes : public testing::TestWithParam<int> {};
 
-// What the identity above rests on: that its steps do travel differently.
+// A premise of the identity above: its steps do use different routes.
 TEST_P(Routes, AWarmUpPassesThroughDenseMaskedDenseAndGather) {
   const int ranks = GetParam();
   RunJob(ranks, [&](Engine& engine) {

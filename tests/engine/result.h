@@ -9,7 +9,7 @@
 
 namespace weir {
 
-/// The result of an operation that asks for its memory, and what it was asked with.
+/// The result of an operation that asks for its memory, and the arguments of that call.
 struct Result {
   Shape shape;
   std::vector<std::int64_t> rows;
@@ -25,7 +25,7 @@ struct Result {
   }
 };
 
-/// A number that all ranks have in common, rank 0's.
+/// Returns rank 0's number on all ranks.
 inline std::uint32_t Common(Engine& engine, std::uint32_t number) {
   const auto bytes = std::as_writable_bytes(std::span(&number, 1));
   engine.Wait(engine.Broadcast(

@@ -1,4 +1,4 @@
-// Saved, stopped and resumed is the same as never stopped, bit for bit.
+// Saved, stopped and resumed equals never stopped, bit for bit.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -47,7 +47,7 @@ std::vector<Kind> Kinds() {
 constexpr int kFirstHalf = 23;
 constexpr int kSecondHalf = 31;
 
-/// What one rank keeps on its disk.
+/// Files of one rank.
 struct Checkpoint {
   std::string state;
   Weights weights;

@@ -11,7 +11,7 @@
 #include "weir/gradient_group.h"
 #include "weir/settings.h"
 
-/// Training over summation servers, for the tests of these.
+/// Training with summation servers, for their tests.
 namespace weir::served {
 
 using Options = std::map<std::string, std::string>;
@@ -39,7 +39,7 @@ inline Options PushPull(Options options) {
   return options;
 }
 
-/// A matrix and a vector on one rank; `applied` sums what came of it.
+/// A matrix and a vector on one rank; `applied` sums the results.
 class Trainer {
  public:
   Trainer(Engine& engine, const Options& compression, const std::string& name = "g")
@@ -49,7 +49,7 @@ class Trainer {
                                             {.name = "b", .shape = Shape{5}, .parameter_group = 1}},
                                 .compression = compression})) {}
 
-  /// Steps with gradients; with zeros where `silent`.
+  /// Takes steps with gradients, or with zeros if `silent`.
   void Steps(std::int64_t count, bool silent = false) {
     for (std::int64_t s = 0; s < count; ++s) {
       Begin(silent);

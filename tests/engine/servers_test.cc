@@ -1,5 +1,5 @@
-// Summation servers of their own (weirrun --servers) on whole local jobs. What one bucket does is
-// in tests/coordinator/served_bucket_test.cc.
+// Dedicated summation servers (weirrun --servers) on whole local jobs. One bucket's behaviour is
+// tested in tests/coordinator/served_bucket_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -158,7 +158,7 @@ void Load(Trainer& trainer, const std::string& state) {
   trainer.group().Load(files);
 }
 
-// What ranks kept as servers stays behind.
+// State that ranks kept as servers is left out.
 TEST(Servers, AStateIsLoadedBeforeTheFirstStep) {
   const Options topk = PushPull({{"compressor", "topk"}, {"k", "0.1"}, {"ef", "vanilla"}});
   const auto saved = Results(RunLocal, 2, [&](Engine& engine) {

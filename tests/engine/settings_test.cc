@@ -1,4 +1,4 @@
-// Settings that cannot be are refused before anything starts.
+// Impossible settings are refused before anything starts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// How far ranks get apart with max_staleness: as far as it says, and no further.
+// Distance of ranks with max_staleness: as far as allowed, and no further.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ class Worker {
   std::unique_ptr<GradientGroup> group_;
 };
 
-/// Of a gradient frame; none of other messages.
+/// Header of a gradient frame; none for other messages.
 std::optional<FrameHeader> HeaderOf(std::span<const std::byte> data) {
   try {
     return PeekFrameHeader(data);
@@ -224,7 +224,7 @@ TEST_P(StalenessTest, IsUsedAndBoundedHoweverLateMessagesAre) {
     const std::vector<int> laggards = Laggards(workers, kSteps, max_staleness, seed);
     Progress progress(workers, max_staleness);
     Settings settings;
-    settings.timeout_seconds = 60;  // Where nobody gets ahead all wait for a laggard.
+    settings.timeout_seconds = 60;  // If nobody gets ahead all wait for a laggard.
     const auto train = [&](Engine& engine) {
       Worker worker(engine, "g", 100, max_staleness);
       for (Step step = 0; step < kSteps; ++step) {

@@ -1,4 +1,4 @@
-// Who watches a job sees what is stalled, and that it is not any more; ranks are threads here.
+// A person who watches a job sees stalls begin and end; ranks are threads here.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class Stall : public testing::Test {
     settings_.metrics_port = FreePorts(3);
     settings_.record_filename = folder_ / "run.weirlog";
   }
-  /// What rank 0 says, once it says what `is_so` wants.
+  /// Rank 0's page, once it is as `is_so` wants.
   template <typename IsSo>
   json AwaitStalls(IsSo is_so) const {
     while (true) {

@@ -1,4 +1,4 @@
-// Who submits what, when and from which thread does not change the result.
+// The result does not depend on who submits what, when and from which thread.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -108,7 +108,7 @@ TEST_P(Submissions, AGradientThatItsOwnerLetsGoRightAfterSubmitting) {
         engine.Register({.name = "g", .tensors = {{.name = "w", .shape = Shape{50, 100}}}});
     for (int step = 0; step < 10; ++step) {
       std::vector<float> update(kElements);
-      // What is read after it was let go spoils the result.
+      // Spoils memory after it was released, so that reading it shows.
       const auto spoil = [](std::vector<float>* values) {
         values->assign(values->size(), std::numeric_limits<float>::quiet_NaN());
         delete values;

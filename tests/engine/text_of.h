@@ -4,7 +4,7 @@
 
 namespace weir {
 
-/// What a call's error of this type says; any other one goes on.
+/// Returns the text of a call's error of this type; rethrows any other one.
 template <typename ErrorType, typename Call>
 std::string TextOf(Call call) {
   try {

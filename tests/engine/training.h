@@ -12,25 +12,25 @@ namespace weir {
 
 using Options = std::map<std::string, std::string>;
 
-/// DGC that in `warmup_steps` steps goes from a density of 90 % to 1 %, so that buckets
-/// travel on every route.
+/// Options for DGC whose density falls from 90 % to 1 % in `warmup_steps` steps,
+/// so that buckets use every route.
 Options DgcOptions(const std::string& momentum, int warmup_steps);
 
-/// Steps that are worth their time: with a sanitizer each takes ten times as long, and what it
-/// looks for shows in the first ones.
+/// Number of steps that pays off: with a sanitizer each takes ten times as long, and
+/// errors show in the first ones.
 constexpr int kMostSteps = WEIR_TEST_MOST_STEPS;
 
 /// One rank of a training of a few small tensors: matrices that are compressed, and vectors and a
 /// small matrix that are not, in several buckets.
 ///
 /// The learning rate falls from step to step. Gradients depend on rank, step and weights, so that
-/// replicas that once differ in one bit drift apart.
+/// replicas that differ in one bit drift apart.
 class Training {
  public:
   Training(Engine& engine, const Options& compression, const std::string& name = "model",
            int process_set = 0);
 
-  /// One whole step, the gradients submitted in the order of `order` (empty: as registered).
+  /// Takes one whole step, with the gradients in the order of `order` (empty: as registered).
   StepReport Step(const std::vector<std::size_t>& order = {});
   void Steps(int count);
 
@@ -38,25 +38,25 @@ class Training {
   static std::size_t tensors();
   const std::vector<std::vector<float>>& weights() const { return weights_; }
   void set_weights(std::vector<std::vector<float>> weights) { weights_ = std::move(weights); }
-  /// Of all bits of all weights.
+  /// Covers all bits of all weights.
   std::uint64_t Hash() const;
-  /// The gradient of the coming step.
+  /// Computes the gradient of the coming step.
   void ComputeGradient(std::size_t tensor);
-  /// What this rank has of a tensor that it did not use.
+  /// Sets the gradient of a tensor that this rank did not use to zeros.
   void ZeroGradient(std::size_t tensor);
-  /// Hands it over. Different tensors may be handed over by different threads.
+  /// Hands it over. Different threads may hand over different tensors.
   void Submit(std::size_t tensor);
-  /// What Step does before and after its submissions.
+  /// The parts of Step before and after its submissions.
   void Begin();
   StepReport End();
 
  private:
   const int rank_;
-  float rate_ = 0.0f;  ///< Of the step that is open.
+  float rate_ = 0.0f;  ///< Rate of the open step.
   std::vector<std::vector<float>> weights_;
   std::vector<std::vector<float>> gradients_;
   std::vector<std::vector<float>> updates_;
-  std::unique_ptr<GradientGroup> group_;  ///< Last: it may read them until it is gone.
+  std::unique_ptr<GradientGroup> group_;  ///< Last: it may read the others until destroyed.
 };
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// What a host's ranks exchange before they are compressed for (route=hierarchical): values that are
-// no numbers, and fp16.
+// Exchanges of a host's ranks before compression (route=hierarchical): values
+// that are not finite, and fp16.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -103,7 +103,7 @@ TEST(Model, HooksComeInBackwardOrderWithTheGradientComplete) {
   }
 }
 
-// What the hook is for: a later layer's exchange runs while earlier gradients do not exist yet.
+// Purpose of the hook: a later layer's exchange runs before earlier gradients exist.
 TEST(Model, HooksComeBeforeTheNextLayerIsComputed) {
   const std::vector<std::uint8_t> text = SmallText();
   Model model(kSmall, 1);

@@ -17,7 +17,7 @@ constexpr std::size_t kMostCached = 3;
 /// The slots that are given away, each with the name that has it.
 using Owners = std::map<std::uint32_t, std::string>;
 
-/// What all ranks do with the answers.
+/// All ranks' reaction to the answers.
 void Follow(const std::vector<Response>& responses, Owners& owners) {
   const auto message = Encode(std::span<const Response>(responses));
   const auto decoded = DecodeResponses(message);

@@ -7,8 +7,8 @@
 
 namespace weir::fuzz {
 
-/// The frame with the checksum that its other bytes have: behind a random one, nothing but the
-/// comparison of checksums would ever be reached.
+/// Returns the frame with a correct checksum: with a random one, decoding would end
+/// at the comparison of checksums.
 inline Bytes WithItsChecksum(std::span<const std::byte> bytes) {
   Bytes frame(bytes.begin(), bytes.end());
   if (frame.size() < kFrameHeaderBytes) return frame;
@@ -20,7 +20,7 @@ inline Bytes WithItsChecksum(std::span<const std::byte> bytes) {
   return frame;
 }
 
-/// The input's next number decides whether the frame gets its checksum: in three cases of four.
+/// Gives the frame its checksum in three cases of four, by the input's next number.
 inline Bytes FrameFrom(Input& input) {
   const bool mend = input.Number(3) != 0;
   const auto rest = input.Rest();

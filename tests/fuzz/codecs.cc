@@ -1,4 +1,4 @@
-// What codecs make of another rank's payload: Check, Merge and Subtract.
+// Codecs on another rank's payload: Check, Merge and Subtract.
 #include <cmath>
 #include <memory>
 #include <random>

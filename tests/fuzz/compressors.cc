@@ -1,4 +1,4 @@
-// What every registered compressor makes of another rank's payload: Check, Merge and MergeMean.
+// Every registered compressor on another rank's payload: Check, Merge and MergeMean.
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -20,7 +20,7 @@ void Run(std::span<const std::byte> bytes) {
     WEIR_CHECK(variable.starts_with("WEIR_"));
     WEIR_CHECK_MSG(config.origins.contains(variable), variable);
   }
-  // What a rank then reads: nothing that only the rank would refuse.
+  // A rank must accept the settings that it then reads.
   config.environment.erase("WEIR_STRICT");
   Settings::FromEnvironment(config.environment);
 }

@@ -1,4 +1,4 @@
-// What workers tell a summation server.
+// Messages of workers to a summation server.
 #include <xxhash.h>
 
 #include "coordinator/servers/group_description.h"

@@ -12,25 +12,25 @@
 #include "common/byte_stream.h"
 #include "common/check.h"
 
-/// What every fuzz target has. A target is one file that defines Run and Seeds; libfuzzer.cc makes
-/// a program of it. A broken rule ends the program (WEIR_CHECK), and so does any exception that
-/// leaves Run: a decoder refuses with the one that it documents.
+/// Common part of the fuzz targets. A target is one file that defines Run and Seeds; libfuzzer.cc
+/// makes a program of it. A broken rule ends the program (WEIR_CHECK), and so does any exception
+/// that leaves Run: a decoder refuses with the one that it documents.
 namespace weir::fuzz {
 
 using Bytes = std::vector<std::byte>;
 
-/// Decodes one input and checks what must hold whatever its bytes are.
+/// Decodes one input and checks the rules that hold for any bytes.
 void Run(std::span<const std::byte> input);
 
-/// What the real encoders write: the fuzzer starts from these.
+/// Returns outputs of the real encoders, from which the fuzzer starts.
 std::vector<Bytes> Seeds();
 
-/// Numbers at the front of an input choose what the receiver knows; the rest is what it receives.
+/// Numbers at the front of an input choose the receiver's knowledge; the rest is received.
 class Input {
  public:
   explicit Input(std::span<const std::byte> bytes) : rest_(bytes) {}
 
-  /// Two bytes as a number from 0 to `most`, at most 65535; 0 when there are none left.
+  /// Reads two bytes as a number from 0 to `most`, at most 65535; 0 when there are none left.
   std::size_t Number(std::size_t most) {
     if (rest_.size() < sizeof(std::uint16_t)) return 0;
     const std::size_t number = LoadLittleEndian<std::uint16_t>(rest_.data());
@@ -38,14 +38,14 @@ class Input {
     return number % (most + 1);
   }
   std::span<const std::byte> Rest() const { return rest_; }
-  /// The next bytes, so many or those that are left.
+  /// Returns the next bytes, so many or those that are left.
   std::span<const std::byte> Take(std::size_t size) {
     const auto taken = rest_.first(std::min(size, rest_.size()));
     rest_ = rest_.subspan(taken.size());
     return taken;
   }
   std::string Text() const { return {reinterpret_cast<const char*>(rest_.data()), rest_.size()}; }
-  /// The rest, cut or filled with zeros, for decoders that are given just so many bytes.
+  /// Returns the rest, cut or filled with zeros, for decoders that take exactly so many bytes.
   Bytes Exactly(std::size_t size) const {
     Bytes bytes(rest_.begin(), rest_.end());
     bytes.resize(size);
@@ -56,7 +56,7 @@ class Input {
   std::span<const std::byte> rest_;
 };
 
-/// The reverse: an input of these numbers and bytes.
+/// Makes an input of these numbers and bytes.
 inline Bytes Seed(std::initializer_list<std::size_t> numbers, std::span<const std::byte> rest) {
   ByteWriter writer;
   for (const std::size_t number : numbers) writer.Put(static_cast<std::uint16_t>(number));
@@ -67,7 +67,7 @@ inline Bytes Seed(std::initializer_list<std::size_t> numbers, const std::string&
   return Seed(numbers, std::as_bytes(std::span(rest)));
 }
 
-/// Whether `decode` returns. `Refusal` is the one exception by which it may say no.
+/// Returns whether `decode` returns. `Refusal` is the only exception that it may throw.
 template <class Refusal, class Decode>
 bool Accepts(Decode decode) {
   try {
@@ -78,7 +78,7 @@ bool Accepts(Decode decode) {
   }
 }
 
-/// So that -0 is not 0, and NaN is NaN.
+/// Compares bits: -0 is not 0, and NaN equals NaN.
 template <class Float>
 bool SameBits(const std::vector<Float>& a, const std::vector<Float>& b) {
   if (a.empty() || b.empty()) return a.empty() && b.empty();

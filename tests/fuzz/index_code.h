@@ -9,7 +9,7 @@
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"
 
-/// What holds for both codes of ascending indices.
+/// Rules for both codes of ascending indices.
 namespace weir::fuzz {
 
 constexpr std::size_t kMostElements = 5000;

@@ -1,4 +1,4 @@
-// What ranks print, in whichever pieces it arrives.
+// Output of ranks, in pieces of any size.
 #include "launcher/line_assembler.h"
 
 #include "tests/fuzz/fuzz_target.h"

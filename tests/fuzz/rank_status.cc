@@ -1,4 +1,4 @@
-// What a rank tells rank 0 that it is doing.
+// Status texts of a rank for rank 0.
 #include "coordinator/rank/rank_status.h"
 
 #include "tests/fuzz/fuzz_target.h"

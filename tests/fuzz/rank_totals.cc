@@ -1,4 +1,4 @@
-// What a rank's engine tells weirrun of its steps.
+// Totals that a rank's engine reports to weirrun.
 #include "common/rank_totals.h"
 
 #include "tests/fuzz/fuzz_target.h"

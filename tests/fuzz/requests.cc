@@ -1,4 +1,4 @@
-// What ranks ask rank 0 for, and its comparison of that.
+// Requests of ranks to rank 0, and its comparison of them.
 #include <algorithm>
 
 #include "coordinator/negotiation/agreement.h"

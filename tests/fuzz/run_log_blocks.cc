@@ -66,7 +66,7 @@ void CheckBlock(const Block& block) {
 void Run(std::span<const std::byte> bytes) {
   Input input(bytes);
   const bool mend = input.Number(3) != 0;
-  // Of its own memory, which begins at a multiple of 8, as a log's does.
+  // In memory that begins at a multiple of 8, as a log's does.
   Bytes log(input.Rest().begin(), input.Rest().end());
   if (mend) Mend(log);
   const auto size = static_cast<qsizetype>(log.size());

@@ -6,7 +6,7 @@
 
 namespace weir::fuzz {
 
-/// One request of every kind.
+/// Returns one request of every kind.
 inline std::vector<Request> SampleRequests() {
   std::vector<Request> requests;
   for (int kind = 0; kind < kRequestKinds; ++kind) {

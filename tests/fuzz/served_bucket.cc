@@ -1,4 +1,4 @@
-// What a summation server makes of what two workers push for one bucket, and what it answers.
+// A summation server's handling of two workers' pushes for one bucket, and its answers.
 #include "coordinator/servers/served_bucket.h"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TensorSpec Tensor(std::size_t part) {
   return {"t" + std::to_string(part), Shape{1, static_cast<std::int64_t>(kParts[part])}};
 }
 
-/// What all who exchange a bucket know of it.
+/// Knowledge that all ranks share about a bucket.
 struct Known {
   CompressionOptions options;
   Schedule schedule;

@@ -1,4 +1,4 @@
-// What a summation server makes of a group that a worker describes.
+// A summation server's handling of a group that a worker describes.
 #include "coordinator/servers/served_group.h"
 
 #include <xxhash.h>

@@ -26,7 +26,7 @@ Words Divided(const std::string& text) {
   return words;
 }
 
-/// What a shell makes of a line (POSIX, "Quoting" and "Token Recognition"), as far as it is of
+/// Words that a shell reads from a line (POSIX, "Quoting" and "Token Recognition"), for lines of
 /// words alone. (glibc's wordexp finds an empty word too many where ''\'' begins one.)
 Words ReadByShell(const std::string& line) {
   constexpr std::string_view kUnquoted = "_-./:=,@%+";

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMostElements = 5000;
 constexpr float kBefore = 0.25f;
 
-/// What CheckSparse refuses changes nothing; what it accepts changes the entries that it names.
+/// A part that CheckSparse refuses changes nothing; an accepted one changes the entries it names.
 void CheckMerging(std::span<const std::byte> part, const SparseForm& form,
                   const SparseEntries* entries) {
   const std::size_t n = form.n;

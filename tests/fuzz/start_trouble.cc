@@ -1,4 +1,4 @@
-// The lines by which a rank's machine says why it does not start, among all that programs print.
+// Lines by which a rank's machine reports why it does not start, among all program output.
 #include "launcher/start_trouble.h"
 
 #include "tests/fuzz/fuzz_target.h"

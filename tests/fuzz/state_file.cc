@@ -1,4 +1,4 @@
-// A saved state: the bytes, and what they do to a job's compressors.
+// A saved state: the bytes, and their effect on a job's compressors.
 #include <xxhash.h>
 
 #include <memory>

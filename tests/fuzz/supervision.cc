@@ -13,7 +13,7 @@ using supervision::Decoder;
 using supervision::Message;
 using supervision::MessageType;
 
-/// What a receiver has understood before the stream ended or turned out to be Corrupt.
+/// Messages that a receiver understood before the stream ended or turned out to be Corrupt.
 struct Understood {
   std::string frames;  ///< Its messages, encoded again.
   std::size_t messages = 0;

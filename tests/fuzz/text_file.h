@@ -11,7 +11,7 @@
 
 namespace weir::fuzz {
 
-/// A file in memory, for what reads a path.
+/// A file in memory, for code that reads a path.
 class TextFile {
  public:
   explicit TextFile(const std::string& text) : file_(memfd_create("text", MFD_CLOEXEC)) {

@@ -20,12 +20,12 @@
 
 namespace weir {
 
-/// Tensors with a codec on the CPU and on the GPU, which take the same steps.
+/// Tensors with a codec, on the CPU and on the GPU, that take the same steps.
 class CodecTwins {
  public:
   using Bytes = std::vector<std::byte>;
 
-  /// `options` for all of them.
+  /// `options` apply to all of them.
   CodecTwins(const GpuApi& api, const GpuKernels& kernels, const CompressionOptions& options,
              std::vector<std::size_t> elements, DType dtype = DType::kFloat32)
       : api_(api), options_(options), elements_(std::move(elements)), dtype_(dtype) {
@@ -45,7 +45,7 @@ class CodecTwins {
     gpu_ = kernels.make_codecs(tensors);
   }
 
-  /// One step, compared. `shift`: by so many elements gradients miss a multiple of 16 bytes.
+  /// Takes one step and compares. `shift`: offset of gradients from a multiple of 16 bytes.
   void Encode(const std::vector<std::vector<float>>& values, const StepContext& context,
               std::size_t shift = 0) {
     memory_.clear();
@@ -71,13 +71,13 @@ class CodecTwins {
     gpu_->Encode(parts, nullptr);
     for (std::size_t i = 0; i < elements_.size(); ++i) {
       Bytes wanted = sent_[i];
-      wanted.push_back(kUntouched);  // Nothing is written behind it.
+      wanted.push_back(kUntouched);  // Nothing is written after it.
       ASSERT_EQ(memory_[2 * i + 1]->Values(), wanted) << "payload of tensor " << i;
     }
     Compare();
   }
 
-  /// Merges what this rank and two others have sent, one of them nothing, and compares.
+  /// Merges the payloads of this rank and two others, one of them empty, and compares.
   void Merge(Gradients& gradients, const StepContext& context) {
     std::vector<std::vector<Bytes>> payloads(elements_.size(), std::vector<Bytes>(4));
     for (std::size_t i = 0; i < elements_.size(); ++i) {
@@ -90,10 +90,10 @@ class CodecTwins {
     }
     MergePayloads(payloads, context);
   }
-  /// No rank has sent anything.
+  /// Merges when no rank has sent anything.
   void MergeNothing() { MergePayloads(std::vector(elements_.size(), std::vector<Bytes>(2)), {}); }
 
-  /// Dense means, which no codec was around.
+  /// Finishes with dense means, which no codec handled.
   void Finish(const std::vector<std::vector<float>>& means) {
     for (std::size_t i = 0; i < elements_.size(); ++i) {
       std::vector<float> mean = means[i];
@@ -135,7 +135,7 @@ class CodecTwins {
     return values;
   }
   Compressor& cpu(std::size_t i) { return *cpu_[i]; }
-  /// The payload that was encoded last.
+  /// Payload of the last Encode.
   const Bytes& sent(std::size_t i) const { return sent_[i]; }
 
  private:
@@ -154,7 +154,7 @@ class CodecTwins {
     const std::optional<GpuRule> rule = cpu_[i]->gpu_rule();
     return EntriesToSend(elements_[i], context.density, std::get<GpuCodecRule>(*rule).fixed_count);
   }
-  /// By tensor, then rank.
+  /// Payloads by tensor, then rank.
   void MergePayloads(const std::vector<std::vector<Bytes>>& payloads, const StepContext& context) {
     std::vector<std::vector<GpuMean::Payload>> placed(elements_.size());
     std::vector<GpuMean> means;

@@ -103,7 +103,7 @@ TEST_P(GpuCodecSteps, OfUnusualValuesHaveTheBitsOfTheCpu) {
 TEST_P(GpuCodecSteps, AreTakenBackOnceAndNotAfterALoad) {
   CodecTwins twins = Make({700});
   Gradients gradients(64);
-  twins.Undo();  // Of nothing.
+  twins.Undo();  // Has no effect.
   for (int step = 0; step < 3; ++step) {
     twins.Encode(twins.Random(gradients), ContextOf(step));
     if (step == 1) twins.MergeNothing();
@@ -116,7 +116,7 @@ TEST_P(GpuCodecSteps, AreTakenBackOnceAndNotAfterALoad) {
   twins.Undo();
 }
 
-/// What vanishes of an error leaves a -0, and that is sent and taken back.
+/// An error that vanishes leaves a -0, which is sent and taken back.
 TEST_P(GpuCodecSteps, OfNegativeZerosAreTakenBackAsOnTheCpu) {
   CodecTwins twins = Make({20});
   std::vector<float> least(20, -kLeast);

@@ -195,7 +195,7 @@ TEST_F(GpuDenseMomentumTest, CountsWhatIsNotFiniteAsZero) {
   EXPECT_EQ(twins.cpu(1).non_finite_entries(), 1u);
 }
 
-// What fp16 has lost of the largest number there is, and that number once more.
+// Rest of the largest number after fp16, and that number once more.
 TEST_F(GpuDenseMomentumTest, ClearsWhatHasOverflowed) {
   Twins twins = Make({{.n = 100}});
   const std::vector<float> largest(100, std::numeric_limits<float>::max());

@@ -23,7 +23,7 @@ class DeviceArray {
 
   T* data() { return data_; }
   void Set(const std::vector<T>& values) { api_.copy(data_, values.data(), n_ * sizeof(T)); }
-  /// After what works on it in the default stream.
+  /// Reads the values after work in the default stream is done.
   std::vector<T> Values() const {
     std::vector<T> values(n_);
     api_.copy(values.data(), data_, n_ * sizeof(T));

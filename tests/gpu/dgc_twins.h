@@ -17,10 +17,10 @@
 
 namespace weir {
 
-/// Tensors with DGC on the CPU and on the GPU, which take the same steps.
+/// Tensors with DGC, on the CPU and on the GPU, that take the same steps.
 class Twins {
  public:
-  /// Gradients are fp32, but for those whose type is given, by tensor.
+  /// Gradients are fp32, except those with a given type, by tensor.
   Twins(const GpuApi& api, const GpuKernels& kernels, std::vector<GpuDgcTensor> tensors,
         std::vector<DType> dtypes = {})
       : api_(api), tensors_(std::move(tensors)), dtypes_(std::move(dtypes)) {
@@ -41,11 +41,11 @@ class Twins {
     gpu_ = kernels.make_dgc(tensors_);
   }
 
-  /// How a step's payloads and gradients lie in memory: at multiples of 16 bytes, or not even at
-  /// those of a value.
+  /// Placement of a step's payloads and gradients in memory: at multiples of 16 bytes, or not even
+  /// at multiples of a value's size.
   enum class Place { kAligned, kOdd };
 
-  /// One step, compared.
+  /// Takes one step and compares.
   void Step(const std::vector<std::vector<float>>& values, double density, float scale = 1.0f,
             Place place = Place::kAligned) {
     SCOPED_TRACE("step " + std::to_string(step_));
@@ -82,7 +82,7 @@ class Twins {
       SCOPED_TRACE("tensor " + std::to_string(i));
       std::vector<std::byte> wanted = expected[i];
       wanted.insert(wanted.begin(), shift, std::byte{0x5a});
-      wanted.push_back(std::byte{0x5a});  // Nothing is written behind it.
+      wanted.push_back(std::byte{0x5a});  // Nothing is written after it.
       ASSERT_EQ(memory[2 * i + 1]->Values(), wanted);
       ASSERT_EQ(gpu_->ReportOf(i).kth_magnitude, cpu_[i]->threshold());
       ASSERT_EQ(gpu_->ReportOf(i).non_finite, cpu_[i]->non_finite_entries());
@@ -108,7 +108,7 @@ class Twins {
     CompareState();
   }
 
-  /// Goes on from the state of others on the CPU.
+  /// Continues from the CPU state of others.
   void Restore(Twins& from) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       std::vector<Compressor::StateArray> own = cpu_[i]->State();

@@ -1,4 +1,4 @@
-// The library as it was built, with the GPU that there is.
+// The library as it was built, with the machine's GPU.
 #include "common/gpu_library.h"
 
 #include <gmock/gmock.h>

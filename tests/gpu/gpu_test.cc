@@ -1,4 +1,4 @@
-// What the engine has of a GPU (common/gpu.h, gpu_memory.h, gpu_stream.h).
+// The engine's view of a GPU (common/gpu.h, gpu_memory.h, gpu_stream.h).
 #include "common/gpu.h"
 
 #include <gmock/gmock.h>

@@ -25,7 +25,7 @@ std::vector<float> GradientOf(int rank, int step, std::size_t tensor, std::size_
   return values;
 }
 
-/// What an update has in it while the program still works on it.
+/// Fills an update while the program still works on it.
 void* Spoil(ProgramMemory& update) {
   return update.Write(std::vector<std::byte>(update.size(), std::byte{0x11}));
 }

@@ -11,7 +11,7 @@
 
 namespace weir {
 
-/// A training whose tensors lie where a test wants them; all else depends on its numbers alone.
+/// A training whose tensors may be anywhere; all else depends on its numbers alone.
 struct GpuTraining {
   struct Tensor {
     std::string name;
@@ -25,20 +25,20 @@ struct GpuTraining {
   int steps = 12;
   float loss_scale = 1.0f;
   std::size_t fusion_threshold_bytes = Settings().fusion_threshold_bytes;
-  /// The program's stream waits for results, and the program itself when it has read them.
+  /// The program's stream waits for results; the program itself waits when it has read them.
   bool waits_in_stream = false;
-  /// Tensors of which this is true are not submitted, and have a default update instead.
+  /// Selects tensors that are not submitted, and have a default update instead.
   std::function<bool(int rank, int step, std::size_t tensor)> unused = {};
-  /// Becomes every entry of a tensor, for those that are not finite.
+  /// Changes a gradient, to make entries that are not finite.
   std::function<void(int rank, int step, std::size_t tensor, std::span<float> gradient)> spoil = {};
 };
 
-/// Where each tensor of each rank lies.
+/// The device of each tensor of each rank.
 using Placement = std::function<Device(int rank, std::size_t tensor)>;
 inline Device OnCpu(int, std::size_t) { return {}; }
 inline Device OnGpu0(int, std::size_t) { return {0}; }
 
-/// What a rank has seen of it.
+/// Results on one rank.
 struct Trained {
   std::vector<std::vector<std::byte>> updates;  ///< By step, then tensor.
   std::vector<StepReport> reports;
@@ -46,13 +46,13 @@ struct Trained {
   std::uint64_t sent_bytes = 0;  ///< Over the host's network.
 };
 
-/// Trains, on the GPUs of the tested library, and returns what each rank saw. `states`, where
-/// given: each rank goes on from its own.
+/// Trains on the GPUs of the tested library, and returns every rank's results. `states`, if given:
+/// each rank continues from its own.
 std::vector<Trained> Train(const GpuTraining& training, const Placement& placement,
                            const std::vector<std::string>& states = {});
 
-/// Every rank has seen the same updates and reports, but for the bytes on the network, and ends
-/// with the same state.
+/// Expects equal updates and reports on every rank, except for the bytes on the
+/// network, and equal states at the end.
 void ExpectSameTraining(const std::vector<Trained>& found, const std::vector<Trained>& expected);
 
 }  // namespace weir

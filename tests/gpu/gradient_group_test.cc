@@ -1,5 +1,5 @@
-// Gradients on GPUs: the bits of those on the CPU, whatever compresses them and however they
-// travel.
+// Gradients on GPUs: the bits of those on the CPU, with
+// any compressor and on any route.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -196,7 +196,7 @@ TEST_P(GpuGroupWithState, GoesOnFromAStateOfTheCpuAndBack) {
   ExpectSame(Train(training, OnCpu, states(on_gpu)), Train(training, OnGpu0, states(on_cpu)));
 }
 
-/// What an engine alone says to a group of these tensors.
+/// An engine's error for a group of these tensors.
 std::string RefusalOf(std::vector<GradientSpec> tensors, const std::string& library) {
   Settings settings;
   settings.gpu_library = library;
@@ -244,7 +244,7 @@ void OnOneGpuTensor(const std::function<void(GradientGroup&, const Shape&)>& act
       OnTestedGpu());
 }
 
-// What is wrong with a stream shows when it is handed over, and the step goes on.
+// A wrong stream is reported when it is handed over, and the step goes on.
 TEST_F(GpuGroup, TakesNoOtherStreams) {
   OnOneGpuTensor([](GradientGroup& group, const Shape& shape) {
     Program program(0);

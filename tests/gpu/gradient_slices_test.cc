@@ -1,5 +1,5 @@
-// A bucket whose compressors have their memory on the GPU does what one on the CPU does, in
-// whatever order its routes ask for it.
+// A bucket whose compressors have their memory on the GPU behaves like one on the CPU, in
+// any order of its routes' calls.
 #include "coordinator/gradients/gradient_slices.h"
 
 #include <gtest/gtest.h>
@@ -290,7 +290,7 @@ TEST_F(GpuBucket, GoesOnFromWhatWasRestored) {
   Step();
   OnBoth([&](Bucket& bucket) { bucket.Restore(other); });
   Compare();
-  // What was sent before is not put back.
+  // Values sent before are not put back.
   OnBoth([&](Bucket& bucket) { (*bucket).Revert(); });
   Compare();
   Step();

@@ -49,7 +49,7 @@ inline Gradient MakeGradient(std::vector<float> values, DType dtype) {
   return gradient;
 }
 
-/// Normally distributed numbers of a growing and falling scale.
+/// Normally distributed numbers whose scale grows and falls.
 class Gradients {
  public:
   explicit Gradients(unsigned seed) : random_(seed) {}
@@ -59,7 +59,7 @@ class Gradients {
     for (float& value : values) value = normal(random_);
     return values;
   }
-  /// One for each tensor.
+  /// Makes one for each tensor.
   template <typename Tensor>
   std::vector<std::vector<float>> Of(const std::vector<Tensor>& tensors) {
     std::vector<std::vector<float>> all;

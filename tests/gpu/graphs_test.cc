@@ -1,5 +1,5 @@
-// A step's launches as a CUDA graph: once all is allocated nothing is waited for or allocated any
-// more, and what is given again and again does what it did the first time.
+// A step's launches as a CUDA graph: once all is allocated, nothing waits or allocates any more,
+// and later launches repeat the first.
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -41,7 +41,7 @@ class Step {
     bucket_ = MakeBucketOf(*KernelsOf(program.gpu.library()), {&one, 1});
     const GpuMean::Payload sent{static_cast<const std::byte*>(payload_.data()),
                                 static_cast<std::uint32_t>(compressor_.EntriesAt(kDensity))};
-    payloads_.assign(2, sent);  // Of two ranks.
+    payloads_.assign(2, sent);  // Two ranks.
   }
 
   void SetGradient(const std::vector<float>& values) {

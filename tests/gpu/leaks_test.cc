@@ -1,4 +1,4 @@
-// Training that goes on and on takes no more memory than it has taken at its beginning.
+// A long training takes no more memory than at its beginning.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -23,8 +23,8 @@ constexpr int kRanks = 2;
 constexpr int kSteps = 10 * kMostSteps + 50;  ///< No rank is at its operation then.
 constexpr int kWarmUp = kMostSteps + 50;      ///< By then all has been allocated that is kept.
 
-/// Of this process, in the host's memory. AddressSanitizer keeps what is released, and finds leaks
-/// by itself.
+/// Memory of this process on the host. AddressSanitizer keeps released
+/// memory, and finds leaks by itself.
 std::int64_t ResidentBytes() {
 #ifdef __SANITIZE_ADDRESS__
   return 0;

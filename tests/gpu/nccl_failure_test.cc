@@ -1,5 +1,5 @@
-// NCCL that is slow, or fails in the middle of a gradient's exchange, which a real one does not do
-// when asked.
+// An NCCL that is slow, or fails in the middle of a gradient's exchange, which a
+// real one does not do on request.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ class Trainer {
 
 class NcclThatFails : public OnGpuEach<kRanks> {
  protected:
-  /// What `after` says of each rank whose second step, of gradients of 1/3, has failed.
+  /// Results of `after` on each rank whose second step, of gradients of 1/3, has failed.
   template <typename After>
   static auto Fail(const CompressionOptions& compression, const After& after) {
     return Results(

@@ -1,5 +1,5 @@
-// What travels over NCCL, and what does not; how it is closed and aborted. What it computes:
-// operations_test.cc.
+// Tensors that use NCCL, and those that do not; closing and aborting it.
+// Its results: operations_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +45,7 @@ class Numbers {
     return {memory_.data(), dtype_, Shape{elements_}, memory_.device(), memory_.stream()};
   }
   std::vector<std::byte> Read() { return memory_.Read(); }
-  /// Of fp32.
+  /// Returns fp32 values.
   std::vector<float> Values() {
     std::vector<float> values(static_cast<std::size_t>(elements_));
     std::memcpy(values.data(), Read().data(), values.size() * sizeof(float));

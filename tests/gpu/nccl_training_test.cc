@@ -48,7 +48,7 @@ CompressionOptions DgcWith(const std::string& key, const std::string& value) {
 
 class GroupOverNccl : public OnGpuEach<kRanks> {
  protected:
-  /// What crosses the host's network beside payloads, in the steps of these tests.
+  /// Bytes on the host's network besides payloads, in the steps of these tests.
   static constexpr std::uint64_t kFew = 60'000;
 
   static void ExpectSame(const GpuTraining& training, bool over_nccl = true) {

@@ -1,4 +1,4 @@
-// Operations on tensors of GPUs: what those on the CPU give.
+// Operations on tensors of GPUs: the results of those on the CPU.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ class Tensors {
       return Spoilt(dtype, shape).data;
     };
   }
-  /// Of all tensors, in the order in which they were made, and the rows that were asked for.
+  /// Returns all tensors, in order of creation, and the requested rows.
   std::pair<std::vector<Bytes>, std::vector<std::int64_t>> Read() {
     std::vector<Bytes> all;
     for (const auto& memory : memories_) all.push_back(memory->Read());

@@ -9,8 +9,8 @@
 
 namespace weir {
 
-/// A fixture of tests in which each of so many ranks has a GPU of its own, and NCCL is between
-/// them.
+/// A fixture for tests in which each of so many ranks has a GPU of
+/// its own, with NCCL between them.
 template <int kRanks>
 class OnGpuEach : public OnGpu<testing::Test> {
  protected:

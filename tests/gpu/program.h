@@ -31,13 +31,13 @@ class ProgramMemory {
   Device device() const { return program_ == nullptr ? Device() : Device{program_->gpu.device()}; }
   void* stream() const { return program_ == nullptr ? nullptr : program_->stream.handle(); }
 
-  /// The values get there some time, as the program's work.
+  /// Writes the values at some time, as the program's work.
   void* Write(std::vector<std::byte> values) {
     bytes_ = std::move(values);
     if (program_ != nullptr) program_->stream.Copy(on_gpu_.data(), bytes_.data(), bytes_.size());
     return data();
   }
-  /// After the program's work so far.
+  /// Reads after the program's work so far.
   std::vector<std::byte> Read() {
     if (program_ == nullptr) return bytes_;
     program_->stream.Await();

@@ -1,4 +1,4 @@
-// The mean of what all ranks have sent: the bits of Dgc::MergeMean, tensor by tensor.
+// The mean of all ranks' payloads: the bits of Dgc::MergeMean, tensor by tensor.
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::byte kUntouched{0x5a};
 
-/// What one rank sends of one tensor.
+/// One rank's payload of one tensor.
 using Payload = std::vector<std::byte>;
 
 DgcSettings SettingsOf(const GpuDgcTensor& tensor, bool gain_compensation = false) {
@@ -45,7 +45,7 @@ class GpuSparseMerge : public OnGpu<testing::Test> {
     gpu_ = kernels().make_dgc(tensors_);
   }
 
-  /// Of `ranks`, by tensor then rank.
+  /// Payloads of `ranks`, by tensor then rank.
   std::vector<std::vector<Payload>> Send(std::size_t ranks, double density) {
     std::vector<std::vector<Payload>> payloads;
     for (const GpuDgcTensor& tensor : tensors_) {

@@ -31,14 +31,14 @@ inline const GpuLibrary& TestedGpuLibrary() {
   return library;
 }
 
-/// This one, or the last that there is.
+/// Returns this GPU, or the last one.
 inline Device TestedDevice(int index) {
   std::string trouble;
   return Device{std::min(index, TestedGpuLibrary().api()->count_devices(trouble) - 1)};
 }
 
-/// A fixture of tests that take a GPU: skipped, with the reason, where there is none. The emulated
-/// one is always there.
+/// A fixture for tests that need a GPU: skipped, with the reason, if there is none.
+/// The emulated one always exists.
 template <typename Base>
 class OnGpu : public Base {
  protected:

@@ -14,7 +14,7 @@ using Ranks = std::vector<int>;
 
 constexpr int Exit(int code) { return code << 8; }
 
-/// A job of three ranks on two hosts, whose clock and messages are the test's.
+/// A job of three ranks on two hosts, whose clock and messages the test makes.
 class JobTest : public testing::Test {
  protected:
   using Message = supervision::Message;
@@ -42,7 +42,7 @@ class JobTest : public testing::Test {
     now_ += time;
     job_.Tick(now_);
   }
-  /// The ranks that were sent a message of this type since the last question.
+  /// Returns the ranks that were sent a message of this type since the last question.
   Ranks Told(MessageType type) {
     Ranks ranks;
     for (const auto& [rank, message] : sent_) {

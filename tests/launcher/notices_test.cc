@@ -1,4 +1,4 @@
-// What is accepted and has no effect (Options::notices).
+// Options that are accepted without effect (Options::notices).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -25,7 +25,7 @@ TEST(RemoteShell, SshGivesUpBeforeTheStartTimesOut) {
   EXPECT_EQ(RemoteShellValue(1e9, "s"), "86399 s");
 }
 
-/// What RunRemoteShell returns in a process whose parent ended before; -1: it was killed.
+/// Result of RunRemoteShell in a process whose parent ended before; -1: it was killed.
 int CodeOfAnOrphan() {
   int orphaned[2];
   int code[2];

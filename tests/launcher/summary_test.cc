@@ -71,7 +71,7 @@ TEST(Summary, OneRankHasNobodyToWaitForNorToSendTo) {
 }
 
 TEST(Summary, SamplesASecondAreThoseOfAllRanksTogether) {
-  std::vector<RankTotals> ranks(3, Steps(100, 1));  // Of 10 ms.
+  std::vector<RankTotals> ranks(3, Steps(100, 1));  // 10 ms each.
   for (RankTotals& rank : ranks) rank.samples = 3200;
   const auto summary = Summarize(ranks, kPlaces);
   EXPECT_NEAR(summary->samples_per_second.value_or(0), 9600, 1e-6);

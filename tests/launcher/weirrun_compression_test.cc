@@ -1,5 +1,5 @@
-// weirrun --compression: one option turns on any compressor, route and mode in a program that names
-// none of them.
+// weirrun --compression: one option turns on any compressor, route and mode in a
+// program that names none of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ struct Steps {
   std::string values;
 };
 
-/// What the ranks said of the steps that they call `what`, in whatever order.
+/// Reports of the ranks about the steps that they call `what`, in any order.
 std::vector<Steps> StepsOf(const LaunchedJob& job, const std::string& what) {
   const std::regex pattern(what + R"(: ([a-z_,]*), (\d+) of (\d+) bytes, values (\d+)\n)");
   std::vector<Steps> found;
@@ -37,7 +37,7 @@ std::vector<Steps> StepsOf(const LaunchedJob& job, const std::string& what) {
   return found;
 }
 
-/// Where a job's ranks are.
+/// Places of a job's ranks.
 struct Place {
   std::vector<std::string> arguments = {"-np", "2"};
   std::map<std::string, std::string> environment;
@@ -113,7 +113,7 @@ std::vector<std::string> Names() {
 INSTANTIATE_TEST_SUITE_P(, WeirrunCompression, testing::ValuesIn(Names()),
                          [](const auto& test) { return test.param; });
 
-/// What an option makes of a compressor.
+/// Effect of an option on a compressor.
 struct Mode {
   std::string name;
   std::string without;

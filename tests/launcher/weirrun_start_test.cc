@@ -11,8 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// What the ranks but rank 0 do while that one joins the job: MPI itself would wait for them for
-// ever.
+// Script of all ranks but rank 0 while that one joins the job: MPI
+// itself would wait for them for ever.
 LaunchedJob JoinedByRankZero(const std::string& others) {
   return LaunchedJob({"-np", "3", "--start-timeout", "5", "sh", "-c",
                       "test $PMI_RANK = 0 || " + others + "; exec " + WEIR_TEST_SUMMING_RANK});

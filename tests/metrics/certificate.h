@@ -10,8 +10,8 @@
 
 namespace weir {
 
-/// A certificate of 127.0.0.1 for a day, signed by itself, and its key, as two files in PEM.
-/// `passphrase`: the key is encrypted with it.
+/// Makes a self-signed certificate of 127.0.0.1 for a day, and its key, as two files in PEM.
+/// `passphrase` encrypts the key.
 inline void MakeCertificate(const std::string& certificate, const std::string& key,
                             const std::string& passphrase = {}) {
   const std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)> pair(EVP_EC_gen("P-256"), EVP_PKEY_free);

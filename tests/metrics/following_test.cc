@@ -1,4 +1,4 @@
-// What readers that follow a run over HTTP are answered: queries, waiting, blocks, events.
+// Answers to readers that follow a run over HTTP: queries, waiting, blocks, events.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ struct HttpReply {
   std::string body;
 };
 
-/// A GET of 127.0.0.1, as plain as possible: the point is to see what the server really sends.
+/// Sends a plain GET to 127.0.0.1, to see exactly what the server sends.
 inline HttpReply HttpGet(int port, const std::string& path, const std::string& header = {},
                          const std::string& method = "GET") {
   const int socket_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -1,4 +1,4 @@
-// Readers that a server would be better off without, on a server whose process goes on working.
+// Hostile readers, on a server whose process goes on working.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

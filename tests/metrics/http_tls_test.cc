@@ -35,7 +35,7 @@ class HttpTls : public testing::Test {
             {"/large",
              [](const std::string&) { return HttpResponse{.body = std::string(kLarge, 'x')}; }}};
   }
-  /// What a reader that trusts the certificate is answered; "" when it cannot.
+  /// Answer to a reader that trusts the certificate; "" when it gets none.
   std::string Get(int port, const std::string& path) const {
     RawReader reader(port);
     const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(SSL_CTX_new(TLS_client_method()),

@@ -1,4 +1,4 @@
-// What the endpoint serves beside the metrics.
+// Pages of the endpoint beside the metrics.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -51,7 +51,7 @@ TEST(ProcessMetrics, MemoryGrowsWithWhatIsTouched) {
   EXPECT_EQ(memory.back(), 'x');
 }
 
-/// Of all threads of the process, as the kernel's clock has it.
+/// CPU time of all threads of the process, by the kernel's clock.
 double CpuSeconds() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);

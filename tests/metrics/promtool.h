@@ -9,8 +9,8 @@
 
 namespace weir {
 
-/// What `promtool check metrics` has to say about a scrape: nothing when all is well. A promtool
-/// that is missing (scripts/setup --for test installs it) is something to say, too.
+/// Returns the complaints of `promtool check metrics` about a scrape: empty when all is well. A
+/// missing promtool (scripts/setup --for test installs it) is a complaint, too.
 inline std::string PromtoolComplaints(const std::string& scrape) {
   const TemporaryFolder folder;
   const std::string path = folder / "scrape";

@@ -13,10 +13,10 @@
 
 namespace weir {
 
-/// A connection to 127.0.0.1 that keeps to no rules.
+/// A connection to 127.0.0.1 that follows no rules.
 class RawReader {
  public:
-  /// `receive_bytes`: about how much the system takes before anybody reads; 0: as ever.
+  /// `receive_bytes`: roughly the bytes that the system buffers; 0: the default.
   explicit RawReader(int port, int receive_bytes = 0)
       : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     if (receive_bytes > 0) {
@@ -35,7 +35,7 @@ class RawReader {
   void Send(const std::string& text) {
     send(socket_.get(), text.data(), text.size(), MSG_NOSIGNAL);
   }
-  /// Up to the end, however it comes.
+  /// Reads up to the end, however it comes.
   std::string ReadAll() {
     std::string text;
     std::array<char, 65536> buffer;
@@ -47,7 +47,7 @@ class RawReader {
   }
   /// Waits for the end.
   bool IsClosed() { return ReadAll().empty(); }
-  /// Nothing has been heard of an end yet.
+  /// True if no end has been seen yet.
   bool SeemsOpen() {
     pollfd ready{socket_.get(), POLLIN, 0};
     return poll(&ready, 1, 0) == 0;

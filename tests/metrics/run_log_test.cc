@@ -1,4 +1,4 @@
-// What a run log has in its heads; tests/python_tools reads whole logs of real jobs.
+// Heads of a run log; tests/python_tools reads whole logs of real jobs.
 #include "metrics/run_log/run_log.h"
 
 #include <gmock/gmock.h>

@@ -5,7 +5,7 @@
 
 namespace weir {
 
-/// Sum of a metric's series whose labels contain `label`.
+/// Sums a metric's series whose labels contain `label`.
 inline double Sum(const std::string& scrape, const std::string& name,
                   const std::string& label = "") {
   double sum = 0.0;

@@ -1,4 +1,4 @@
-// Heads of blocks, whoever wrote them.
+// Heads of blocks from any writer.
 #include "monitor_gui/log/block_head.h"
 
 #include <QTest>

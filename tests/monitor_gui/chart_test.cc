@@ -1,4 +1,4 @@
-// What a chart says of the place that the mouse is at.
+// A chart's values at the mouse.
 #include <QChart>
 #include <QHelpEvent>
 #include <QLogValueAxis>

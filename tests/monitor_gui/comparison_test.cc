@@ -1,4 +1,4 @@
-// Two runs side by side: what fits, and by how much they differ.
+// Two runs side by side: their fit, and their differences.
 #include "monitor_gui/run/comparison.h"
 
 #include <QTest>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 
-/// Of one rank, whose layers have had a step each: so many bytes of the first one, twice as many of
-/// the second, and so on.
+/// Makes a run of one rank, whose layers have had a step each: so many bytes of the first one,
+/// twice as many of the second, and so on.
 Run RunWith(const QStringList& layers, quint64 payload_bytes) {
   std::vector<MadeGradient> gradients;
   for (quint32 i = 0; i < layers.size(); ++i)

@@ -29,7 +29,7 @@ class ComparisonWindowTest : public QObject {
 
 namespace {
 
-/// Of one rank, 20 steps that take twice as long as those of MadeRun, and one layer that it lacks.
+/// Makes a run of one rank: 20 steps, twice as long as MadeRun's, without one of its layers.
 QByteArray OtherRun() {
   std::vector<MadeStep> steps;
   std::vector<MadeGradient> gradients;

@@ -1,4 +1,4 @@
-// What the dashboard says of the ways that buckets go.
+// The dashboard's page about the routes of buckets.
 #include <QTest>
 
 #include "monitor_gui/view/decisions_page.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr qint64 kSteps = 100;
 
-/// Of one bucket, whose payload is 1,000 bytes in the first half of the steps, and then 10.
+/// Makes a run of one bucket, whose payload is 1,000 bytes in the first half, and then 10.
 Run GettingSparser() {
   std::vector<MadeStage> stages;
   for (qint64 step = 0; step < kSteps; ++step) {

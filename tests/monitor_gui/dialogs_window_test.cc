@@ -1,4 +1,4 @@
-// What the window asks for in dialogs: answered as a person would, and called off.
+// The window's dialogs: answered as a person would, and cancelled.
 #include <QAction>
 #include <QApplication>
 #include <QDialog>
@@ -48,7 +48,7 @@ bool CallOff(QWidget& dialog) {
   return true;
 }
 
-/// Of a file dialog, an address, or a number.
+/// Answers a dialog for a file, an address, or a number.
 std::function<bool(QWidget&)> Type(const QString& text) {
   return [text](QWidget& dialog) {
     auto* const line = dialog.findChild<QLineEdit*>();

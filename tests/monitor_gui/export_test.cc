@@ -1,4 +1,4 @@
-// What is exported: tables as CSV, runs as traces.
+// Exports: tables as CSV, runs as traces.
 #include <QBuffer>
 #include <QJsonArray>
 #include <QJsonDocument>

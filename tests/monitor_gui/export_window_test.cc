@@ -1,4 +1,4 @@
-// What the window exports of what it shows.
+// The window's exports of its content.
 #include <QFile>
 #include <QImage>
 #include <QJsonArray>

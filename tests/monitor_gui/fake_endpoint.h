@@ -12,26 +12,26 @@
 
 namespace weir::monitor {
 
-/// A rank's HTTP endpoint for tests: answers /targets with a text, and /log with the blocks behind
-/// the number that is asked for, at once.
+/// A rank's HTTP endpoint for tests: answers /targets with a text, and /log with the blocks after
+/// the requested number, at once.
 class FakeEndpoint final : public QObject {
   Q_OBJECT
  public:
   FakeEndpoint();
-  /// Again on the port it had before.
+  /// Listens again on the port it had before.
   void Listen();
-  /// Answers nobody any more.
+  /// Stops answering.
   void Close();
 
   QString address() const;  ///< "127.0.0.1:PORT"
   QString url() const { return "http://" + address(); }
   void SetTargets(const QByteArray& json) { targets_ = json; }
   void SetToken(const QByteArray& token) { token_ = token; }
-  /// Gives it the next number.
+  /// Adds a block with the next number.
   void Add(MadeBlock block);
-  /// What follows is of this job, and what was before is gone.
+  /// Starts a new job: later blocks belong to it, and earlier ones are dropped.
   void BeginJob(const QString& job);
-  /// Says nothing for now to who asks for /log, or answers all who wait.
+  /// Holds answers to /log, or answers all who wait.
   void HoldAnswers(bool hold = true);
   int logs_asked() const { return logs_asked_; }
 
@@ -44,10 +44,10 @@ class FakeEndpoint final : public QObject {
   quint16 port_ = 0;
   QByteArray targets_;  // Empty: 404.
   QByteArray token_;
-  QList<QByteArray> blocks_;  // Of numbers 1, 2, ...
-  QString job_;               // As JobId; empty: it does not say.
+  QList<QByteArray> blocks_;  // With numbers 1, 2, ...
+  QString job_;               // As JobId; empty: not told.
   bool hold_ = false;
-  std::vector<std::pair<QPointer<QTcpSocket>, QByteArray>> held_;  // And their requests.
+  std::vector<std::pair<QPointer<QTcpSocket>, QByteArray>> held_;  // With their requests.
   int logs_asked_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// How the dashboard reads recordings from files.
+// Reading recordings from files.
 #include <QDateTime>
 #include <QFile>
 #include <QSignalSpy>
@@ -70,7 +70,7 @@ void FileSourceTest::FilesOfAnotherJobAreLeftOut() {
   QVERIFY(newest.setFileTime(QDateTime::currentDateTime().addSecs(60),
                              QFileDevice::FileModificationTime));
   ReadWhole(of_nobody);
-  QCOMPARE(ranks(of_nobody), 1u);  // Of the newest.
+  QCOMPARE(ranks(of_nobody), 1u);  // In the newest job.
   QCOMPARE(Steps(of_nobody, 2), 2u);
   Session of_the_other(folder.filePath("run.rank2.weirlog"), {});
   ReadWhole(of_the_other);

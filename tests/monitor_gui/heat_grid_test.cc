@@ -1,4 +1,4 @@
-// How layers by steps are brought to the pixels that there are.
+// Reduction of layers by steps to the available pixels.
 #include "monitor_gui/view/heat_grid.h"
 
 #include <QTest>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kLayers = 100;
 
-/// Of a run whose values are random.
+/// A history with random values.
 class Filled {
  public:
   explicit Filled(quint32 seed) : random_(seed) {

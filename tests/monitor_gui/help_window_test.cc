@@ -1,4 +1,4 @@
-// What a person meets who has no job yet: the demo, the help, and what the window says.
+// A person's first view without a job: the demo, the help, and the window's notices.
 #include <QTemporaryDir>
 #include <QTest>
 #include <QTextBrowser>

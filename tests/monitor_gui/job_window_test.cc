@@ -1,5 +1,5 @@
 // The window on a real job of four ranks, from the first look to the job's end and its return.
-// Arguments in front of Qt's: weirrun, problems (examples/problems).
+// Arguments before Qt's: weirrun, problems (examples/problems).
 #include <QAbstractItemView>
 #include <QApplication>
 #include <QFileInfo>
@@ -199,7 +199,7 @@ void JobWindowTest::AJobThatIsLostIsFoundAgain() {
   QTRY_COMPARE_WITH_TIMEOUT(RanksThatAre(RankLink::State::kLost, *window_), kRanks, kPatienceMs);
   window_->Refresh();
   QCOMPARE(TileOf(*window_, "Health").value(), "Trouble");
-  QVERIFY(window_->findChild<QDockWidget*>("lanes") != nullptr);  // What was seen stays.
+  QVERIFY(window_->findChild<QDockWidget*>("lanes") != nullptr);  // Data seen before stays.
   QVERIFY(NewestStep(*window_) > 10);
   StartJob();
   QTRY_COMPARE_WITH_TIMEOUT(RanksThatAre(RankLink::State::kLive, *window_), kRanks, kPatienceMs);

@@ -1,4 +1,4 @@
-// Logs on the disk: what is found by heads, and read when it is asked for.
+// Logs on the disk: found by heads, and read on demand.
 #include "monitor_gui/log/log_file.h"
 
 #include <QTemporaryDir>
@@ -9,7 +9,7 @@
 namespace weir::monitor {
 namespace {
 
-/// What reading all entries gives, as the steps that are in it.
+/// Reads all entries and returns their steps.
 std::vector<std::int64_t> StepsOf(LogFile& file) {
   std::vector<std::int64_t> steps;
   for (const LogFile::Entry& entry : file.entries()) {

@@ -10,8 +10,8 @@
 
 namespace weir::monitor {
 
-/// Makes a block as docs/reference/run-log.md has it, for tests: written from the document, not
-/// from the engine's own code.
+/// Makes a block as in docs/reference/run-log.md, for tests: written from the document,
+/// not from the engine's own code.
 class MadeBlock {
  public:
   MadeBlock(const QString& kind, int rank) : head_{{"kind", kind}, {"rank", rank}} {}
@@ -47,8 +47,8 @@ class MadeBlock {
   QByteArray body_;
 };
 
-/// What a rank says first; its clock is the wall clock. `job`: which it is of; empty: it does not
-/// say.
+/// Makes the first block of a rank; its clock is the wall clock. `job`: the
+/// rank's job id; empty: not told.
 QByteArray RunBlock(int rank, int size, const QString& job = {});
 /// Names gradients 0, 1, ... of so many entries each.
 QByteArray NamesBlock(int rank, const QStringList& gradients, qint64 elements);
@@ -93,10 +93,10 @@ struct MadeStall {
   QJsonArray missing{};
   int process_set = 0;
 };
-/// The last of a rank. `failure`: empty where it ended in good order.
+/// Makes the last block of a rank. `failure`: empty if it ended in good order.
 QByteArray EndBlock(int rank, qint64 time_ms, const QString& failure = {});
 
-/// What rank 0 says is stalled at a time.
+/// Makes rank 0's block of stalls at a time.
 QByteArray StallsBlock(qint64 time_ms, const std::vector<MadeStall>& stalls, int left_out = 0);
 
 }  // namespace weir::monitor

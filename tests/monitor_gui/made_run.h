@@ -7,17 +7,17 @@
 
 namespace weir::monitor {
 
-/// A run of two ranks and 40 steps of 100 ms, with three layers, in one log.
+/// Makes a run of two ranks and 40 steps of 100 ms, with three layers, in one log.
 QByteArray MadeRun();
-/// Writes it, or a test fails.
+/// Writes a file, or fails the test.
 void WriteFile(const QString& path, const QByteArray& bytes);
-/// Waits until a window has read such a run, and brings it up to date.
+/// Waits until a window has read such a run, and refreshes it.
 void ShowLoaded(MainWindow& window);
-/// The tile of the strip that has this name; the test ends when there is none.
+/// Returns the strip's tile of this name; the test ends when there is none.
 Tile& TileOf(MainWindow& window, const QString& name);
-/// How many different colours a widget shows.
+/// Counts the different colours that a widget shows.
 qsizetype Colors(QWidget& widget);
-/// Settings of the test alone, and the appearance that programs have.
+/// Sets up settings for the test alone, and the usual appearance.
 void PrepareWindows(const QString& name);
 
 }  // namespace weir::monitor

@@ -1,4 +1,4 @@
-// Which step of a run is looked at, and what the run was like then.
+// The viewed step of a run, and the run as it was then.
 #include "monitor_gui/run/replay.h"
 
 #include <QTest>
@@ -160,7 +160,7 @@ void ReplayTest::LayersAreThoseOfTheMoment() {
   model.Refresh(run.layers(), {.step = 3, .end_ns = 0});
   QCOMPARE(payload(), "–");
   model.Refresh(run.layers());
-  QCOMPARE(payload(), "300 B");  // Of the very newest step some ranks may not have told yet.
+  QCOMPARE(payload(), "300 B");  // Some ranks may not have reported the very newest step.
 }
 
 }  // namespace weir::monitor

@@ -7,7 +7,7 @@
 
 namespace weir::monitor {
 
-/// The run that these blocks are of. They stay in memory as long as it is filled.
+/// Makes the run of these blocks. They stay in memory while it is filled.
 inline Run RunOf(const QByteArray& bytes) {
   Run run;
   for (const Block& block : ScanBlocks(bytes).blocks) run.Add(block);

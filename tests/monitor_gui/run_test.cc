@@ -1,4 +1,4 @@
-// What the dashboard makes of a run's blocks: layers, lanes, rows.
+// The dashboard's model of a run's blocks: layers, lanes, rows.
 #include "monitor_gui/run/run.h"
 
 #include <QTest>
@@ -238,7 +238,7 @@ void RunTest::OldStepsAreKeptAtACoarserLevel() {
   QVERIFY(rows.front().count > 1);
   for (const StepRow& row : run.ranks().at(0).StepsUntil(kSteps, RankRun::kMostSteps / 4))
     QCOMPARE(row.count, 1u);
-  // What is old is as coarse everywhere.
+  // Old rows are equally coarse everywhere.
   QVERIFY(rows.front().count <= 2 * rows[rows.size() / 8].count);
 }
 

@@ -7,7 +7,7 @@
 
 namespace weir::monitor {
 
-/// How many steps of a rank a session has.
+/// Returns the number of steps of a rank in a session.
 inline std::size_t Steps(Session& session, int rank) {
   return session.run().Read([rank](const Run& run) {
     const auto found = run.ranks().find(rank);

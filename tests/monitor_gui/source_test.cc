@@ -1,4 +1,4 @@
-// How the dashboard finds and follows ranks, against endpoints of the test's own.
+// Finding and following ranks, against the test's own endpoints.
 #include <QElapsedTimer>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -37,7 +37,7 @@ QByteArray TargetsOf(const QList<const FakeEndpoint*>& endpoints) {
   return json + "]";
 }
 
-/// Of a job of one rank that has finished its first step.
+/// Plays a job of one rank that has finished its first step.
 void MakeRankZero(FakeEndpoint& endpoint) {
   endpoint.SetTargets(TargetsOf({&endpoint}));
   endpoint.Add(RunOf(0));

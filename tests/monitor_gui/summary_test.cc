@@ -1,4 +1,4 @@
-// The few numbers and sentences that say how a run does.
+// The key figures and sentences about a run.
 #include "monitor_gui/run/summary.h"
 
 #include <QJsonDocument>
@@ -57,13 +57,13 @@ void SummaryTest::SamplesASecondAreThoseOfAllRanks() {
     const QJsonObject settings{{"WEIR_BATCH_SIZE", QJsonObject{{"value", batch}}}};
     const QJsonObject run{{"rank", rank}, {"size", 3}, {"settings", settings}};
     return MadeBlock("run", rank).Text(QJsonDocument(run).toJson()).Bytes() +
-           StepsBlock(rank, {{.step = 0}, {.step = 1}});  // Of 100 ms.
+           StepsBlock(rank, {{.step = 0}, {.step = 1}});  // 100 ms each.
   };
   const auto per_second = [](const QByteArray& bytes) {
     return Summarise(RunOf(bytes), 0).samples_per_second;
   };
   QCOMPARE(per_second(of(0, "32") + of(1, "16") + of(2, "16")).value_or(0), 640.0);
-  // Of a rank that cannot be followed nothing else is known.
+  // Nothing else is known of a rank that cannot be followed.
   QCOMPARE(per_second(of(0, "32") + of(1, "16")).value_or(0), 720.0);
   QVERIFY(!per_second(of(0, "32") + of(1, "0") + of(2, "32")));
   QVERIFY(!per_second(RunBlock(0, 1) + StepsBlock(0, {{.step = 0}})));
@@ -127,7 +127,7 @@ void SummaryTest::CompressionThatTakesLongIsATrouble() {
                            StepsBlock(0, {{.step = 0, .exposed_compression_ms = compression_ms}})),
                      0);
   };
-  QCOMPARE(of(9).health, Summary::Health::kGood);  // Of 100.
+  QCOMPARE(of(9).health, Summary::Health::kGood);  // A step takes 100 ms.
   QCOMPARE(of(12).health, Summary::Health::kWarning);
   QCOMPARE(of(12).troubles, QStringList("steps wait for compression for 12 % of their time"));
 }

@@ -12,7 +12,7 @@ namespace weir::cases {
 
 void Adasums(Transport& transport) {
   Adasum adasum(transport);
-  constexpr std::size_t kSeveralMessages = 140000;  // Of fp32.
+  constexpr std::size_t kSeveralMessages = 140000;  // In fp32.
   for (const std::size_t elements :
        {std::size_t{0}, std::size_t{1}, std::size_t{7}, kSeveralMessages}) {
     for (const DType dtype : adasum::kTypes) {

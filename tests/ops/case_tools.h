@@ -19,7 +19,7 @@ using Bytes = std::vector<std::byte>;
 
 inline constexpr std::size_t kSmallChunk = 256;
 
-/// A number that no other operation of this test program has under way: callers count alike.
+/// Returns a number that no other operation of this test program uses now: callers count alike.
 inline std::uint32_t NextOperation() {
   thread_local std::uint32_t next = 0;
   return next++;
@@ -29,7 +29,7 @@ inline Bytes Message(std::size_t bytes, int rank, std::uint32_t salt) {
   return TestValues(DType::kUInt8, bytes, rank, salt);
 }
 
-/// What every rank contributes to an all-gather, and what must come of it.
+/// Every rank's part of an all-gather, and the expected result.
 struct Gathering {
   std::vector<std::size_t> bytes;  ///< By rank.
   Bytes in;
@@ -37,7 +37,7 @@ struct Gathering {
   std::size_t offset = 0;  ///< Of `in` in it.
 };
 
-/// `unit` elements from some ranks, twice as many or none from others: TestValues with this salt.
+/// Takes `unit` elements from some ranks, twice as many or none from others, with this salt.
 inline Gathering GatheringOf(const Transport& transport, DType dtype, std::size_t unit,
                              std::uint32_t salt) {
   Gathering gathering;
@@ -54,7 +54,7 @@ inline Gathering GatheringOf(const Transport& transport, DType dtype, std::size_
   return gathering;
 }
 
-/// From memory of its own, and from its place in the result.
+/// Gathers from separate memory, and from its place in the result.
 inline void ExpectAllgather(Transport& transport, Allgather& allgather, std::size_t unit) {
   for (const bool in_place : {false, true}) {
     const std::uint32_t operation = NextOperation();
@@ -73,7 +73,7 @@ inline void ExpectAllgather(Transport& transport, Allgather& allgather, std::siz
   }
 }
 
-/// What an all-reduce makes of TestValues with the operation's number as salt.
+/// Returns an all-reduce of TestValues with the operation's number as salt.
 inline Bytes Allreduced(Transport& transport, Allreduce& allreduce, std::uint32_t operation,
                         DType dtype, const Reduction& reduction, std::size_t elements,
                         bool in_place) {

@@ -1,4 +1,4 @@
-// How clocks are compared, over a network whose delays and clocks are made up.
+// Comparison of clocks, over a network whose delays and clocks are made up.
 #include "ops/clock_exchange.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ class MadeUpTransport final : public Transport {
 
  private:
   struct Open {
-    int from = -1;  // Of what is received.
+    int from = -1;  // Sender of a receive.
     std::span<std::byte> buffer{};
   };
   Request Add(const Open& open) {

@@ -220,7 +220,7 @@ void ManyAtOnce(Transport& transport) {
   struct Run {
     std::unique_ptr<Collective> collective;
     std::uint32_t operation = 0;
-    Bytes input;  ///< Of those that do not work in place.
+    Bytes input;  ///< For those that do not work in place.
     Bytes data;
     Bytes expected;
   };

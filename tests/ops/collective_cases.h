@@ -3,29 +3,29 @@
 #include "ops/host_grid.h"
 #include "ops/transport.h"
 
-/// What every transport has to carry right: each function runs one kind of collective on this rank,
-/// many sizes, and compares the result with a reference (EXPECT_*). All ranks call the same
-/// functions in the same order.
+/// Cases for every transport: each function runs one kind of collective on this rank,
+/// many sizes, and compares the result with a reference (EXPECT_*). All ranks call the
+/// same functions in the same order.
 namespace weir::cases {
 
 /// Every type and operation, around the borders between algorithms, parts and chunks.
 void Allreduces(Transport& transport);
 void ScaledAllreduces(Transport& transport);
-/// With chunks of the default size, more of them than are in flight at once.
+/// Chunks of the default size, more of them than are in flight at once.
 void LargeAllreduces(Transport& transport);
 void ChunksOfEitherSize(Transport& transport);
 void Allgathers(Transport& transport);
 /// Even, uneven and empty parts, and messages of several chunks.
 void Alltoalls(Transport& transport);
-/// Every type and operation, parts of even, uneven and no length: what an all-reduce gives them.
+/// Every type and operation, parts of even, uneven and no length, compared with an all-reduce.
 void ReduceScatters(Transport& transport);
-/// Of several arrays: fused, alone, and of nothing.
+/// Several arrays: fused, alone, and empty.
 void GroupedAllgathers(Transport& transport);
 void GroupedAllgathersOver(Transport& transport, const HostGrid* grid);
 void GroupedReduceScatters(Transport& transport);
 /// Every type, sums and averages, scaled.
 void SparseAllreduces(Transport& transport);
-/// Of several arrays, on trees that are complete and that are not.
+/// Several arrays, on complete and incomplete trees.
 void Adasums(Transport& transport);
 void FrameExchanges(Transport& transport);
 void FramesForEach(Transport& transport);

@@ -9,7 +9,7 @@
 
 namespace weir {
 
-/// Another transport that tells somebody of all that is sent.
+/// Another transport that reports everything that is sent.
 class CountingTransport final : public ForwardingTransport {
  public:
   using OnSend = std::function<void(int peer, std::size_t bytes)>;

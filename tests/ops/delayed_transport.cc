@@ -18,7 +18,7 @@ struct VirtualNetwork::State {
     int from;
     int to;
     Tag tag;
-    Clock::time_point start;  ///< Of the first byte on the sender's wire.
+    Clock::time_point start;  ///< First byte enters the sender's wire.
     Clock::duration duration;
     Clock::duration jitter;
   };

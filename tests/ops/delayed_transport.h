@@ -10,19 +10,19 @@
 
 namespace weir {
 
-/// A switched full-duplex network between the ranks of one process, as a clock: it says when a
-/// message would be there, and carries nothing.
+/// A switched full-duplex network between the ranks of one process, as a clock: it tells when a
+/// message would arrive, and carries nothing.
 ///
-/// Each rank has one wire in each direction; a message occupies its sender's outgoing wire, then
+/// Each rank has one wire in each direction. A message occupies its sender's outgoing wire, then
 /// its receiver's incoming wire, each for bytes / bytes_per_second and overlapping (cut-through),
-/// and arrives `latency` later, and up to `jitter` more. Thread-safe.
+/// and arrives `latency` later, plus up to `jitter`. Thread-safe.
 class VirtualNetwork {
  public:
   using Clock = std::chrono::steady_clock;
   struct Link {
     double bytes_per_second = 12.5e6;  ///< 100 Mb/s
     std::chrono::nanoseconds latency{0};
-    /// Each message may take so much longer, by a draw of its sender's own from `seed`.
+    /// Extra time of a message at most, drawn by its sender from `seed`.
     std::chrono::nanoseconds jitter{0};
     std::uint32_t seed = 0;
   };
@@ -32,7 +32,7 @@ class VirtualNetwork {
 
   /// Puts a message on the sender's wire. Returns when its last byte leaves.
   Clock::time_point Send(int from, int to, Tag tag, std::size_t bytes);
-  /// Takes the oldest such message from the receiver's wire. Returns when its last byte is there.
+  /// Takes the oldest such message from the receiver's wire. Returns when its last byte arrives.
   Clock::time_point Receive(int from, int to, Tag tag);
 
  private:
@@ -40,10 +40,10 @@ class VirtualNetwork {
   std::unique_ptr<State> state_;
 };
 
-/// Another transport, slowed down to a VirtualNetwork that all ranks share: requests complete when
-/// the network says so and not before. Data may be in the receiver's buffer earlier than the
-/// request completes. For measuring overlap on one machine; works with ranks that are threads of
-/// one process.
+/// Another transport, slowed down to a VirtualNetwork that all ranks share:
+/// requests complete when the network says so and not before. Data may reach the
+/// receiver's buffer earlier. For measuring overlap on one machine; works with
+/// ranks that are threads of one process.
 class DelayedTransport final : public ForwardingTransport {
  public:
   DelayedTransport(std::unique_ptr<Transport> inner, std::shared_ptr<VirtualNetwork> network);

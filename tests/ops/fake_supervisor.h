@@ -45,7 +45,7 @@ class FakeSupervisor {
     return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   }
   void Die() { own_.reset(); }
-  /// What weirrun sets for the engine in this process.
+  /// Sets weirrun's variables for the engine in this process.
   void SetEnvironment(int version = supervision::kVersion) const {
     setenv(supervision::kEngineFdVariable, std::to_string(engine_end()).c_str(), 1);
     setenv(supervision::kProtocolVariable, std::to_string(version).c_str(), 1);

@@ -1,5 +1,5 @@
-// Messages of the wrong length: every collective notices, says whose it was, and can be cancelled
-// and used again.
+// Messages of the wrong length: every collective notices, names the sender, and
+// can be cancelled and used again.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -10,15 +10,15 @@
 
 namespace weir {
 
-/// What happens to one message.
+/// Damage to one message.
 enum class Fault { kNone, kFlipByte, kTruncate, kLengthen, kDuplicate, kLose };
 
-/// Another transport whose outgoing messages are damaged by a rule. For tests of what notices.
+/// Another transport whose outgoing messages are damaged by a rule, for tests of detection.
 class FaultyTransport final : public ForwardingTransport {
  public:
   struct Damage {
     Fault fault = Fault::kNone;
-    std::size_t position = 0;  ///< Of the flipped byte; new length of a truncated message.
+    std::size_t position = 0;  ///< Position of the flipped byte; new length of a truncated message.
     std::byte flip{0xff};      ///< Bits that change in it.
   };
   using Rule = std::function<Damage(int peer, Tag tag, std::span<const std::byte> data)>;
@@ -34,7 +34,7 @@ class FaultyTransport final : public ForwardingTransport {
     if (damage.fault == Fault::kFlipByte) copy.at(damage.position) ^= damage.flip;
     if (damage.fault == Fault::kTruncate) copy.resize(damage.position);
     if (damage.fault == Fault::kLengthen) copy.resize(copy.size() + 1);
-    // A lost message is one that nobody asks for.
+    // Nobody asks for a lost message.
     if (damage.fault == Fault::kLose) tag.operation = ~tag.operation;
     if (damage.fault == Fault::kDuplicate) inner().Send(peer, tag, copy);
     return inner().Send(peer, tag, copy);

@@ -18,7 +18,7 @@ TEST(FinalizePermission, AsksOnceAndTakesTheAnswer) {
   for (const bool all_would : {true, false}) {
     FakeSupervisor supervisor;
     FinalizePermission permission(supervisor.TakeEngineEnd());
-    // What was meant for an engine that has gone is no answer.
+    // A message meant for an earlier engine is not an answer.
     supervisor.Tell({.type = MessageType::kStatusRequest, .rank = 0});
     supervisor.Tell(
         {.type = MessageType::kFinalize, .rank = all_would ? -1 : 2, .code = all_would ? 1 : 0});

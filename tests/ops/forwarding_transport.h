@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// Another transport, unchanged; what is put before it overrides what it changes.
+/// Another transport, unchanged; derived classes override what they change.
 class ForwardingTransport : public Transport {
  public:
   explicit ForwardingTransport(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
@@ -31,7 +31,7 @@ class ForwardingTransport : public Transport {
 
  protected:
   Transport& inner() const { return *inner_; }
-  /// For a destructor: nothing may be called afterwards.
+  /// For a destructor: no call may follow.
   void DropInner() { inner_.reset(); }
 
  private:

@@ -22,7 +22,7 @@
 namespace weir::cases {
 namespace {
 
-/// What every rank must hold: hosts combine first, with both factors, then the hosts' results are.
+/// Expected result: hosts combine first, with both factors, then the hosts' results are combined.
 Bytes InTwoLevels(const Hosts& hosts, DType dtype, const Reduction& reduction, std::size_t elements,
                   std::uint32_t salt) {
   std::map<int, TestArrays> by_host;

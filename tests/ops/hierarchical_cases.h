@@ -4,21 +4,21 @@
 
 #include "ops/transport.h"
 
-/// Collectives that go host by host, on hosts that are made up; as in collective_cases.h.
+/// Collectives that go host by host, on made-up hosts; as in collective_cases.h.
 namespace weir::cases {
 
 /// The host of each rank.
 using Hosts = std::vector<int>;
 
 /// Every type and operation, in place and not, small and large, against a reference in two levels;
-/// what a flat exchange would give where that is bit for bit the same.
+/// where a flat exchange gives the same bits, against that.
 void HierarchicalAllreduces(Transport& transport, const Hosts& hosts);
-/// Many chunks, more than the numbers of an MPI tag tell apart.
+/// More chunks than the numbers of an MPI tag tell apart.
 void LongHierarchicalAllreduces(Transport& transport, const Hosts& hosts);
-/// Factors and averages that fp16 could not hold between the levels if they came apart.
+/// Factors and averages that fp16 could not hold between the levels if applied separately.
 void HierarchicalAllreducesOfHalves(Transport& transport, const Hosts& hosts);
 void HierarchicalAllgathers(Transport& transport, const Hosts& hosts);
-/// Frames of the hosts' first ranks, of unlike and of no length, come to every rank.
+/// Frames of the hosts' first ranks, of different lengths and empty, come to every rank.
 void HostFrameExchanges(Transport& transport, const Hosts& hosts);
 /// One operation of several arrays, flat ones among them, all with the operation's number.
 void HierarchicalGroups(Transport& transport, const Hosts& hosts);

@@ -1,4 +1,4 @@
-// Collectives that go host by host, on hosts that are made up.
+// Collectives that go host by host, on made-up hosts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -167,7 +167,7 @@ TEST_P(Hierarchies, MayStartInAnyOrder) {
         for (std::size_t i = 0; i < kCount; ++i) {
           const auto salt = static_cast<std::uint32_t>(i);
           Bytes expected;
-          if (i % 2 == 0) {  // Of integers, which no order of combining changes.
+          if (i % 2 == 0) {  // Integers, which no order of combining changes.
             expected = ReferenceAllreduce(DType::kInt32, {.op = ReduceOp::kSum}, 3000 + i,
                                           static_cast<int>(ranks), salt);
           }

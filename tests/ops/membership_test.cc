@@ -248,8 +248,8 @@ class NoMoreDescriptors {
   rlimit before_{};
 };
 
-/// What a call throws in a process that is out of descriptors. Looked at outside of that state: the
-/// sanitizers need descriptors themselves.
+/// Error of a call in a process that is out of descriptors. Checked outside of that state, because
+/// the sanitizers need descriptors themselves.
 template <typename Call>
 std::string WithoutDescriptors(Call call) {
   std::exception_ptr thrown;

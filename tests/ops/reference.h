@@ -9,18 +9,18 @@
 
 namespace weir {
 
-/// The bytes of rank `rank`'s array in tests: a fixed pseudo-random function of rank, index and
-/// `salt`. Floats are small and of both signs; integers use their whole range.
+/// Returns the bytes of rank `rank`'s array in tests: a fixed pseudo-random function of rank, index
+/// and `salt`. Floats are small and of both signs; integers use their whole range.
 std::vector<std::byte> TestValues(DType dtype, std::size_t elements, int rank, std::uint32_t salt);
 
 /// Every rank's array, in bytes.
 using TestArrays = std::vector<std::vector<std::byte>>;
 
-/// The arrays combined in their order, one element at a time.
+/// Combines the arrays in their order, one element at a time.
 std::vector<std::byte> ReferenceReduce(DType dtype, const Reduction& reduction,
                                        const TestArrays& arrays);
 
-/// What all ranks must hold after an all-reduce of TestValues, computed one element at a time.
+/// Returns the result of an all-reduce of TestValues, computed one element at a time.
 std::vector<std::byte> ReferenceAllreduce(DType dtype, const Reduction& reduction,
                                           std::size_t elements, int ranks, std::uint32_t salt);
 

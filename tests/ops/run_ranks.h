@@ -22,7 +22,7 @@ inline void RunCollective(Collective& collective, std::uint32_t operation) {
 using WrapTransport = std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)>;
 
 /// Runs `body` on `ranks` threads, each with its transport, which `wrap` may put into another one.
-/// Throws what the lowest rank threw.
+/// Rethrows the exception of the lowest rank.
 inline void RunRanks(int ranks, const std::function<void(Transport&)>& body,
                      const WrapTransport& wrap = {}) {
   local::Network network(ranks);

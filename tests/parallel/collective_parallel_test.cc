@@ -1,5 +1,5 @@
-// The cases of tests/ops over the job's own network: MPI, or for one rank none. Being equal to the
-// same reference they are bit-equal to the local transport.
+// The cases of tests/ops over the job's own network: MPI, or none for one rank. The reference is
+// the same, so results are bit-equal to the local transport's.
 #include <gtest/gtest.h>
 
 #include "tests/ops/collective_cases.h"

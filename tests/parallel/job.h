@@ -4,7 +4,7 @@
 
 namespace weir {
 
-/// The network of the job that this test program is a rank of. One thread at a time.
+/// The network of this test program's job. One thread at a time.
 Transport& JobTransport();
 
 }  // namespace weir

@@ -1,5 +1,5 @@
-// What ops/mpi adds to the contract of a Transport. With one rank there is no MPI and most of it is
-// skipped.
+// Additions of ops/mpi to the contract of a Transport. With one rank there is no
+// MPI and most of it is skipped.
 #include <gtest/gtest.h>
 #include <mpi.h>
 

@@ -78,8 +78,8 @@ class LocalAdam : public testing::TestWithParam<Case> {
   }
 };
 
-// Of several ranks with the same gradients: what they find on their own is then what one would.
-// One of the parameters is one-dimensional and travels dense.
+// Several ranks have the same gradients, so each finds what one rank would find. One of the
+// parameters is one-dimensional and stays dense.
 TEST_P(LocalAdam, WithEverythingSentIsAdam) {
   for (const bool decay_in_dictionary : {false, true}) {
     RunLocal(2, [&](Engine& engine) {

@@ -11,7 +11,7 @@
 
 namespace weir {
 
-/// What one rank saved, in memory.
+/// Returns one rank's saved state, in memory.
 inline std::string SaveOf(const DistributedOptimizer& optimizer) {
   std::ostringstream out;
   optimizer.Save(out);
@@ -25,7 +25,7 @@ inline void LoadFrom(DistributedOptimizer& optimizer, std::span<const std::strin
   optimizer.Load(former_ranks);
 }
 
-/// Where a training stands, by rank.
+/// State of a training, by rank.
 struct Checkpoint {
   std::vector<std::string> files;
   std::vector<std::vector<float>> values;
@@ -33,8 +33,8 @@ struct Checkpoint {
 
 using MakeOptions = std::function<OptimizerOptions()>;
 
-/// Trains steps [from, to) on `ranks` ranks, from a checkpoint if one is given. With as many ranks
-/// as saved it, every rank loads its own file, otherwise all of them.
+/// Trains steps [from, to) on `ranks` ranks, from a checkpoint if one is given. With the same
+/// number of ranks every rank loads its own file, otherwise all of them.
 inline Checkpoint Train(int ranks, const MakeOptions& options, int from, int to,
                         const Checkpoint* start = nullptr) {
   Checkpoint end;
@@ -42,7 +42,7 @@ inline Checkpoint Train(int ranks, const MakeOptions& options, int from, int to,
   end.values.resize(static_cast<std::size_t>(ranks));
   RunLocal(ranks, [&](Engine& engine) {
     const auto rank = static_cast<std::size_t>(engine.rank());
-    Model model(start == nullptr ? 1 : 77);  // A loaded model does not depend on how it began.
+    Model model(start == nullptr ? 1 : 77);  // A loaded model does not depend on its start.
     DistributedOptimizer optimizer(engine, model.Parameters(), options());
     if (start != nullptr) {
       const std::span<const std::string> files = start->files;

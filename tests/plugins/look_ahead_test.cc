@@ -55,8 +55,8 @@ Options OneEntry(const Options& more = {}) {
   return options;
 }
 
-/// What the two ranks should do, without momentum: v += g(w - lr * c / N * v), the largest entry of
-/// v travels, w -= lr * its mean.
+/// Expected steps of the two ranks, without momentum: v += g(w - lr * c / N * v), the largest entry
+/// of v is sent, w -= lr * its mean.
 class Expected {
  public:
   void Step(const std::vector<Pulled>& ranks, float rate, float c) {

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// What the tests train: two matrices and a bias, in memory of their own. Everything drawn depends
-/// on the arguments alone.
+/// The model of the tests: two matrices and a bias, in memory of their own. All drawn numbers
+/// depend on the arguments alone.
 class Model {
  public:
   explicit Model(unsigned seed = 1);
@@ -20,12 +20,12 @@ class Model {
   std::size_t tensors() const { return tensors_.size(); }
   std::size_t size() const;
 
-  /// Every gradient as rank `rank` would find it at step `step`: normally distributed.
+  /// Draws every gradient of rank `rank` at step `step`: normally distributed.
   void DrawGradients(int step, int rank);
   void FillGradients(float value);
   std::span<float> gradient(std::size_t tensor) { return tensors_[tensor].gradient; }
 
-  /// All tensors, one after the other.
+  /// Returns all tensors, one after the other.
   std::vector<float> Values() const;
   std::vector<float> Gradients() const;
 
@@ -39,10 +39,10 @@ class Model {
   std::vector<Tensor> tensors_;
 };
 
-/// A learning rate that changes at every step.
+/// Returns a learning rate that changes at every step.
 float RateAt(int step);
 
-/// One step with every gradient as DrawGradients makes it, at RateAt(step).
+/// Takes one step with the gradients of DrawGradients, at RateAt(step).
 StepReport TakeStep(DistributedOptimizer& optimizer, Model& model, int step, int rank);
 
 }  // namespace weir

@@ -8,8 +8,8 @@
 
 namespace weir {
 
-/// Dense momentum SGD on one rank that has all samples, a number at a time and in double: what a
-/// distributed optimizer must equal, but for rounding.
+/// Dense momentum SGD on one rank that has all samples, a number at a time and in double. A
+/// distributed optimizer must equal it, except for rounding.
 class ReferenceSgd {
  public:
   ReferenceSgd(Momentum momentum, double m, double weight_decay, const std::vector<float>& start)
@@ -26,7 +26,7 @@ class ReferenceSgd {
       values_[i] -= rate * Direction(g, u_[i]);
     }
   }
-  /// With the mean of what Model::DrawGradients gives `ranks` ranks, at RateAt(step).
+  /// Takes a step with the mean of `ranks` ranks' Model::DrawGradients, at RateAt(step).
   void Step(int step, int ranks) {
     std::vector<double> mean(values_.size());
     Model model;

@@ -49,7 +49,7 @@ Compression With(Compression options, const std::string& key, const std::string&
   return options;
 }
 
-// Who does the momentum depends on the compressor, wherever it was asked for.
+// The compressor decides who handles the momentum, wherever it was asked for.
 TEST(DefaultCompression, IsThatOfAnOptimizerThatNamesNone) {
   std::vector<std::vector<float>> results;
   for (const bool in_settings : {false, true}) {
@@ -170,7 +170,7 @@ std::vector<Case> Cases() {
     cases.push_back({kind + "DgcDecayOutside", momentum, 0.05f, kEverything});
     cases.push_back(
         {kind + "DgcDecayLocal", momentum, 0.05f, With(kEverything, "weight_decay_form", "local")});
-    // Who does the momentum differs from parameter to parameter.
+    // Different parameters have their momentum handled differently.
     const Compression mixed = With(kEverything, "compressor[[bo]*]", "dense");
     cases.push_back({kind + "DgcBesideDense", momentum, 0.0f, mixed});
     cases.push_back({kind + "DgcBesideDenseDecayOutside", momentum, 0.05f, mixed});

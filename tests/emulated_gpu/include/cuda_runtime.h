@@ -1,7 +1,7 @@
 #pragma once
 
-// What the kernels use of CUDA, for the CPU's compiler (tests/emulated_gpu/grid.h): the language's
-// words as macros, the functions of threads, and the runtime (streams.h, memory.h).
+// The part of CUDA that the kernels use, for the CPU's compiler (tests/emulated_gpu/grid.h): the
+// language's words as macros, the functions of threads, and the runtime (streams.h, memory.h).
 
 #include <algorithm>
 #include <bit>
@@ -20,14 +20,14 @@
 #define __host__
 #define __forceinline__ inline
 #define __launch_bounds__(...)
-// Blocks run one after the other: what a block has not written is what the last one left.
+// Blocks run one after the other: a block finds here what the last one left.
 #define __shared__ static
 
 #define __syncthreads() weir::emulated::Barrier(__COUNTER__)
 
 namespace weir::emulated {
 
-/// What threadIdx.x and its like are: looked up each time.
+/// Type of threadIdx.x and the like: looked up each time.
 template <Size Place::*kSize>
 struct Looked {
   struct X {

@@ -1,5 +1,5 @@
-// A rank of a job one of whose ranks ends in the middle of an exchange; the others say what their
-// engine tells them.
+// A rank of a job in which one rank ends in the middle of an exchange; the
+// others print their engine's message.
 //
 // usage: doomed_rank VICTIM allreduce|dgc|push_pull kill|exit|terminate|unwind|go-on
 

@@ -1,4 +1,4 @@
-// A rank that trains until a file is there, whose text says how it ends.
+// A rank that trains until a file exists, whose text tells how to end.
 //
 // usage: ending_rank FILE      "well": all in good order; "early": rank 1 ends while others wait
 // for it; anything else: rank 1 aborts for that reason

@@ -1,4 +1,4 @@
-// A rank that trains a little and keeps what its own monitoring endpoint then shows.
+// A rank that trains a little and keeps the pages of its own monitoring endpoint.
 //
 // usage: observed_rank STEPS FOLDER      to FOLDER/metrics.RANK goes /metrics, to FOLDER/run.RANK
 // /run

@@ -26,7 +26,7 @@ namespace {
 
 constexpr int kSteps = 2;
 const weir::Shape kShape{64, 64};
-const weir::Shape kSmallShape{64, 16};  // Of smaller gradients.
+const weir::Shape kSmallShape{64, 16};  // For smaller gradients.
 
 /// The routes of the optimizer steps in the records from number `from` on, with commas.
 std::string RoutesSince(weir::Engine& engine, std::uint64_t from) {

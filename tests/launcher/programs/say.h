@@ -4,7 +4,7 @@
 #include <fstream>
 #include <string>
 
-/// How the programs that tests launch tell what they see.
+/// Output of the programs that tests launch.
 namespace weir {
 
 inline void Say(const std::string& line) {
@@ -12,7 +12,7 @@ inline void Say(const std::string& line) {
   std::fflush(stdout);
 }
 
-/// So that the test can see that none of them is left.
+/// Names the files, so that the test can check that none of them is left.
 inline void SaySharedFiles() {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {

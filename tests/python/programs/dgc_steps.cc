@@ -1,5 +1,5 @@
-// What a C++ program's optimizer gets on gradients that dgc_steps.py makes as well: writes the
-// directions of all steps, as they are in memory, to FILE on rank 0.
+// The directions of a C++ program's optimizer on gradients that dgc_steps.py makes as well: writes
+// those of all steps, as they are in memory, to FILE on rank 0.
 //
 //   dgc_steps FILE vanilla|nesterov KEY=VALUE...   (KEY: of the compression)
 #include <cstdint>

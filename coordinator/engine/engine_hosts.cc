@@ -5,13 +5,13 @@
 #include "coordinator/engine/engine_impl.h"
 #include "coordinator/work/hosts.h"
 
-// Which ranks share a host: asked where exchanges are to be hierarchical, by the whole job or by a
-// group of gradients.
+// Finds the ranks that share a host, if exchanges of the whole job or of a group of
+// gradients are to be hierarchical.
 
 namespace weir {
 
 std::vector<int> EngineImpl::AskForHosts(ProcessSet& set, const std::string& name) {
-  // A sum in which each rank fills in its own is everybody's.
+  // A sum in which each rank fills in its own value gives all of them to every rank.
   std::vector<RankLocation> ranks(static_cast<std::size_t>(size_));
   static_assert(sizeof(RankLocation) == 2 * sizeof(std::int64_t));
   ranks[static_cast<std::size_t>(rank_)] = LocationOf(host_, local_rank_);
@@ -29,7 +29,7 @@ std::vector<int> EngineImpl::AskForHosts(ProcessSet& set, const std::string& nam
   submission.tensors = {
       {ranks.data(), ranks.data(), submission.request.shape.elements(), DType::kInt64}};
   Coordinator& running = coordinator();
-  // A rank that has neither setting never comes.
+  // A rank that has neither setting never comes here.
   running.WaitForStart(running.Submit(set, std::move(submission)));
   return HostsOf(ranks);
 }
@@ -45,7 +45,7 @@ void EngineImpl::GoByHosts(const Settings& settings) {
     return;
   }
   const std::string flat = where + ", so the whole job exchanges flat";
-  if (HostsAreAlike(hosts)) {  // A hierarchy would be the same.
+  if (HostsAreAlike(hosts)) {  // A hierarchy would change nothing.
     if (rank_ == 0) LogInfo("{}", flat);
     return;
   }

@@ -17,7 +17,7 @@
 namespace weir {
 namespace {
 
-/// Checks what keys mean together.
+/// Checks the meaning of keys together.
 void CheckTogether(CompressionOptions given) {
   // An optimizer may add its own coefficient, where one is needed.
   const auto momentum = given.find("momentum");
@@ -91,16 +91,16 @@ void EngineImpl::ReportTotals(const Settings& settings) {
 void EngineImpl::PrepareFlight(const Settings& settings) const {
   if (!RecordsFlights(settings)) return;
   const std::string trouble = PrepareFlightRecording(settings, rank_);
-  // One voice for each host: its ranks share the folder.
+  // One warning per host: its ranks share the folder.
   if (trouble.empty() || local_rank_ != 0) return;
   LogWarning(
-      "no flight recording could be kept should this job fail: {}; --flight-recording names "
+      "no flight recording can be kept if this job fails: {}; --flight-recording names "
       "another file, or none",
       trouble);
 }
 
 bool EngineImpl::RecordsFlights(const Settings& settings) const {
-  // Where nobody has started several ranks, whoever runs the program sees its one error.
+  // If nobody has started several ranks, the person who runs the program sees its one error.
   return !hosts_.empty() && KeepsFlightRecordings(settings.flight_filename);
 }
 
@@ -114,7 +114,7 @@ std::function<void(int, int, const FlightReport&)> EngineImpl::FlightWriter(
 }
 
 void EngineImpl::MakeMonitor(const Settings& settings) {
-  // Some round trips take no time to speak of; a rank that hangs is not waited for.
+  // Some round trips take almost no time; a rank that hangs is not waited for.
   constexpr std::chrono::seconds kPatience{5};
   const RunInfo info{rank_, size_,  local_rank_,
                      host_, hosts_, parts_->coordinator->AwaitClock(kPatience)};

@@ -14,7 +14,7 @@
 
 namespace weir {
 
-/// Where a rank sits, and how it reaches the others.
+/// A rank's place, and its connection to the others.
 struct EngineEnvironment {
   std::function<std::unique_ptr<Transport>()> connect;
   std::function<void(bool failed)> disconnect;
@@ -22,13 +22,13 @@ struct EngineEnvironment {
   int local_rank = 0;
   int local_size = 1;
   std::string host;
-  std::string hosts{};  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
+  std::string hosts{};  ///< Hosts of the whole job, "a:2,b:1"; empty: unknown.
   NetworkSpeed::Bounds speed_bounds{};
 };
 
 class Draft;
 
-/// The Engine over any network: checks what this rank alone can check, and owns the parts.
+/// The Engine over any network: checks what only this rank can check, and owns the parts.
 class EngineImpl final : public Engine {
  public:
   EngineImpl(const Settings& settings, EngineEnvironment environment);
@@ -77,36 +77,36 @@ class EngineImpl final : public Engine {
   void Abort(const std::string& reason) override;
   void Shutdown() override;
 
-  /// What this rank has recorded, for who measures it.
+  /// Records of this rank, for measurements.
   const Recorder& recorder() const { return parts_->recorder; }
   const EngineGauges& gauges() const { return parts_->coordinator->gauges(); }
-  /// Single operations of the whole job that exist on this rank, idle ones included.
+  /// Number of the job's single operations that exist on this rank, idle ones included.
   std::size_t operations() const {
     return parts_->coordinator->process_sets().global().operations().size();
   }
 
  private:
-  /// Everything that has threads: given up, not destroyed, in a forked child.
+  /// Parts with threads: abandoned, not destroyed, in a forked child.
   struct Parts {
     Recorder recorder;
     BucketNames names;
     std::unique_ptr<Membership> membership;
     std::unique_ptr<Coordinator> coordinator;
-    std::mutex monitor_mutex;                ///< Guards the making of it.
-    std::unique_ptr<Monitor> monitor;        ///< Null while nobody has asked to see anything.
-    std::unique_ptr<TotalsReporter> totals;  ///< Null where nobody sums the job up.
+    std::mutex monitor_mutex;                ///< Guards the creation of `monitor`.
+    std::unique_ptr<Monitor> monitor;        ///< Null until somebody asks for output.
+    std::unique_ptr<TotalsReporter> totals;  ///< Null if nobody sums the job up.
   };
   void MakeMonitor(const Settings& settings);
-  /// For the summary of a job that somebody launched.
+  /// Reports totals for the summary of a launched job.
   void ReportTotals(const Settings& settings);
   void PrepareFlight(const Settings& settings) const;
   bool RecordsFlights(const Settings& settings) const;
   std::function<void(int rank, int size, const FlightReport&)> FlightWriter(
       const Settings& settings);
-  /// The host of each rank of the job, as far as the set's ranks tell: asks all of them.
+  /// Returns the host of each rank of the job, as far as the set's ranks tell: asks all of them.
   std::vector<int> AskForHosts(ProcessSet& set, const std::string& name);
-  /// Where all exchanges are to be hierarchical. Throws Mismatch where settings differ,
-  /// InvalidArgument, in strict mode, where hosts are not alike: on all ranks.
+  /// Makes all exchanges hierarchical, if asked for. Throws Mismatch where settings differ, and in
+  /// strict mode InvalidArgument where hosts are not alike: on all ranks.
   void GoByHosts(const Settings& settings);
   Coordinator& coordinator() const;
   Handle Submit(Draft& draft, int process_set);

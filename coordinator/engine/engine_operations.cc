@@ -1,7 +1,7 @@
 #include "coordinator/engine/engine_impl.h"
 #include "coordinator/operations/draft.h"
 
-// The operations that a program submits by name.
+// Operations that a program submits by name.
 
 namespace weir {
 

@@ -76,7 +76,7 @@ void LocalJob::Run(const std::function<void(Engine&)>& body, const Settings& giv
 
 void RunLocal(int ranks, const std::function<void(Engine&)>& body, const Settings& settings) {
   if (ranks < 1) throw InvalidArgument("RunLocal needs at least one rank");
-  if (!body) throw InvalidArgument("RunLocal needs something to run");
+  if (!body) throw InvalidArgument("RunLocal needs a function to run");
   LocalJob(ranks, nullptr, settings.servers).Run(body, settings);
 }
 

@@ -10,28 +10,28 @@
 
 namespace weir {
 
-/// A job whose ranks are threads of this process: their network, and their membership.
+/// A job whose ranks are threads of this process: their network and their membership.
 class LocalJob {
  public:
-  /// May put something between a rank and its network, such as a slow link. Called on the rank's
-  /// network thread.
+  /// May put something between a rank and its network, such as a slow link.
+  /// Called on the rank's network thread.
   using Between =
       std::function<std::unique_ptr<Transport>(int rank, std::unique_ptr<Transport> direct)>;
 
-  /// `servers` of the ranks, the last ones, are summation servers.
+  /// The last `servers` of the ranks are summation servers.
   explicit LocalJob(int ranks, Between between = nullptr, int servers = 0);
 
-  /// From now on so many ranks in a row are told that they share a host.
+  /// Tells so many ranks in a row from now on that they share a host.
   void SetRanksPerHost(int ranks) { ranks_per_host_ = ranks; }
 
   int size() const { return network_.size() - servers_; }
-  /// To break the job with, in tests.
+  /// For tests that break the job.
   local::MembershipHub& hub() { return hub_; }
 
-  /// What an engine of that rank needs. The job must outlive the engine; a rank has one at a time.
+  /// Environment for an engine of that rank, which the job must outlive; one engine at a time.
   EngineEnvironment Environment(int rank);
 
-  /// As RunLocal, with the ranks and servers of this job.
+  /// Like RunLocal, with the ranks and servers of this job.
   void Run(const std::function<void(Engine&)>& body, const Settings& settings = {});
 
  private:

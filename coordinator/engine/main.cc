@@ -1,4 +1,4 @@
-// weir-server: what weirrun --servers starts in place of the program.
+// weir-server: started by weirrun --servers in place of the program.
 #include <cstdio>
 #include <exception>
 #include <string_view>

@@ -20,7 +20,7 @@
 namespace weir {
 namespace {
 
-/// Where the launcher says this rank sits on its host; MPICH's, Open MPI's and Slurm's spellings.
+/// Reads this rank's place on its host from the launcher: MPICH, Open MPI or Slurm.
 int FromLauncher(std::initializer_list<const char*> names, int otherwise) {
   for (const char* name : names) {
     const char* value = std::getenv(name);
@@ -38,8 +38,8 @@ std::string HostName() {
   return name.data();
 }
 
-/// A process is one rank: its place in MPI and its supervisor's socket cannot be shared. Held by
-/// the engine that Create makes.
+/// A process is one rank: its place in MPI and its supervisor's socket cannot be shared. Held
+/// by the engine that Create makes.
 std::shared_ptr<void> ClaimProcess(const Settings& settings) {
   static std::atomic<bool> claimed = false;
   static std::atomic<bool> served = false;
@@ -55,8 +55,8 @@ std::shared_ptr<void> ClaimProcess(const Settings& settings) {
   return {&claimed, [](void*) { claimed = false; }};
 }
 
-/// How long this rank waits for the others to join. weirrun keeps the same deadline, and knows who
-/// has not come: where there is one, its verdict is to be the first.
+/// Returns how long this rank waits for the others to join. weirrun has the same deadline, and
+/// knows the absent ranks, so its verdict should come first.
 std::chrono::milliseconds StartTimeout(const Settings& settings) {
   constexpr std::chrono::milliseconds kForTheLauncher{5000};
   const auto own =
@@ -82,7 +82,7 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   environment.membership = SupervisorMembership::FromEnvironment();
   environment.local_rank =
       FromLauncher({"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0);
-  // Hosts of a job are taken to be alike.
+  // All hosts of a job are assumed to be alike.
   environment.local_size = FromLauncher(
       {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"}, 1);
   environment.host = HostName();

@@ -5,7 +5,7 @@
 
 namespace weir {
 
-/// The place in its job that the launcher gave this process: network, membership, host. A process
+/// Returns the launcher's place for this process in its job: network, membership, host. A process
 /// has one at a time, while the environment's `connect` lives; throws InvalidArgument for another.
 EngineEnvironment ProcessEnvironment(const Settings& settings);
 

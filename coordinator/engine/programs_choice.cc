@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-/// A list is the same with and without its brackets, and a number however it is written.
+/// True if texts mean the same: a list with or without brackets, a number in any spelling.
 bool MeansTheSame(const std::string& a, const std::string& b) {
   const OptionRule numbers = RealListRule{{-1e300, 1e300}};
   const auto of_a = ParseValue(numbers, a);
@@ -22,7 +22,7 @@ bool MeansTheSame(const std::string& a, const std::string& b) {
 void CheckProgramsChoice(const std::string& owner, const CompressionOptions& choice,
                          const Settings& settings, bool speaks) {
   const CompressionOptions chosen = WithoutPrefix(choice);
-  // A program may take what the settings ask for into its choice, and add to it.
+  // A program may copy the settings' options into its choice, and add to them.
   const bool heeded =
       std::ranges::all_of(WithoutPrefix(settings.compression), [&](const auto& asked) {
         const auto found = chosen.find(asked.first);

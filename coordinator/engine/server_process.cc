@@ -16,14 +16,14 @@
 namespace weir {
 namespace {
 
-/// What the membership has told, for the one thread that serves.
+/// Reports of the membership, for the one thread that serves.
 class News {
  public:
   explicit News(Waiter& waiter) : waiter_(waiter) {}
   void SetRanks(int ranks) { ranks_ = ranks; }
   void Tell(const MembershipEvent& event) {
     using enum MembershipEvent::Kind;
-    // A server waits for nobody, so nobody asks it what it waits for, or for recordings.
+    // A server waits for nobody, so it ignores requests for status and recordings.
     const bool asks =
         event.kind == kStatusRequest || event.kind == kStatus || event.kind == kRecordFlight;
     if (asks) return;
@@ -54,8 +54,8 @@ ServerPlace PlaceOf(const Transport& network, int servers) {
   const int workers = network.size() - servers;
   if (servers < 1 || workers < 1 || network.rank() < workers) {
     throw InvalidArgument(fmt::format(
-        "process {} of {} is no summation server of {} (WEIR_SERVERS); weirrun --servers starts "
-        "them",
+        "process {} of {} is not one of the {} summation servers (WEIR_SERVERS); weirrun --servers "
+        "starts them",
         network.rank(), network.size(), servers));
   }
   return {.server = network.rank() - workers,

@@ -5,9 +5,9 @@
 
 namespace weir {
 
-/// A process (or thread, in a local job) that is a summation server and nothing else: one of the
-/// last Settings::servers of its job. Serves until all ranks have left. Throws PeerLost when the
-/// job ends otherwise, and Corrupt for what a rank pushed; then the job is ended.
+/// Runs a process (or a thread, in a local job) that is only a summation server: one of the last
+/// Settings::servers of its job. Serves until all ranks have left. Throws PeerLost when the job
+/// ends otherwise, and Corrupt for a rank's wrong push; then the job is ended.
 void RunServer(const Settings& settings, EngineEnvironment environment);
 
 }  // namespace weir

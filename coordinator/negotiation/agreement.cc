@@ -22,7 +22,7 @@ std::string Dim(const Request& request, std::size_t i) { return std::to_string(r
 std::string KindName(const Request& request) { return std::string(Name(request.kind)); }
 
 bool IsAny(const Request&) { return true; }
-/// Of the operations on tensors, which a group has members for.
+/// True for operations on tensors, for which a group has members.
 bool IsOperation(const Request& request) {
   return request.kind != RequestKind::kBarrier && request.kind != RequestKind::kGroup;
 }
@@ -32,12 +32,12 @@ bool IsReduction(const Request& request) {
          request.kind == RequestKind::kSparseAllreduce;
 }
 bool IsBroadcast(const Request& request) { return request.kind == RequestKind::kBroadcast; }
-/// Ranks may differ in the first dimension.
+/// True if ranks may differ in the first dimension.
 bool HasFreeRows(const Request& request) {
   return HasTensor(request) &&
          (GathersRows(request.kind) || request.kind == RequestKind::kAlltoall);
 }
-/// A sparse tensor has one, whatever its members have.
+/// True unless the members have the shapes: a sparse tensor has a whole one, too.
 bool HasWholeShape(const Request& request) {
   if (request.kind == RequestKind::kSparseAllreduce) return !request.members.empty();
   return HasTensor(request) && !HasFreeRows(request);
@@ -128,7 +128,7 @@ Disagreement Describe(const std::string& stem, const std::string& name, int a, i
           {a, b}};
 }
 
-/// The first aspect in which the ranks differ.
+/// Finds the first aspect in which the ranks differ.
 std::optional<Disagreement> CompareAspects(std::span<const Request> requests,
                                            std::span<const int> ranks) {
   const Request& first = requests.front();
@@ -150,7 +150,7 @@ std::optional<Disagreement> CompareAspects(std::span<const Request> requests,
   return std::nullopt;
 }
 
-/// The tensors of a grouped operation, one after the other, each as if it were alone.
+/// Compares the tensors of a grouped operation one by one, each as if it were alone.
 std::optional<Disagreement> CompareTensors(std::span<const Request> requests,
                                            std::span<const int> ranks) {
   for (std::size_t t = 0; t < requests.front().members.size(); ++t) {
@@ -166,7 +166,7 @@ std::optional<Disagreement> CompareTensors(std::span<const Request> requests,
   return std::nullopt;
 }
 
-/// What ranks register: tensor by tensor.
+/// Compares registrations, tensor by tensor.
 std::optional<Disagreement> CompareRegistered(const std::string& stem, const Request& a,
                                               const Request& b, int rank_a, int rank_b) {
   if (a.members.size() != b.members.size()) {
@@ -195,7 +195,7 @@ std::optional<Disagreement> CompareSettings(const std::string& stem, const Reque
     const auto found = std::ranges::find(request.settings, key, &Setting::first);
     return found == request.settings.end() ? "no " + key : key + "=" + found->second;
   };
-  // By key and not by place: of what one rank alone has, the other has the next one there.
+  // By key and not by place: beside an extra key of one rank, the other has the next key.
   for (const Request* request : {&a, &b}) {
     for (const auto& [key, unused] : request->settings) {
       const std::string of_a = value(a, key), of_b = value(b, key);
@@ -221,7 +221,7 @@ std::optional<Disagreement> FindDisagreement(std::span<const Request> requests,
   if (auto found = CompareAspects(requests, ranks)) return found;
   const Request& first = requests.front();
   const bool registers = first.kind == RequestKind::kGroup;
-  // Of other kinds nothing says that all ranks have as many members.
+  // Requests of other kinds need not have equal numbers of members.
   if (IsOperation(first)) {
     if (auto found = CompareTensors(requests, ranks)) return found;
   }

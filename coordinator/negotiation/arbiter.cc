@@ -15,14 +15,14 @@
 namespace weir {
 namespace {
 
-/// Who has joined can take part by contributing zeros.
+/// True if a joined rank can take part by contributing zeros.
 bool ZerosChangeNothing(const Request& request) {
   if (request.kind != RequestKind::kAllreduce) return false;
   return request.op == ReduceOp::kSum || request.op == ReduceOp::kAverage ||
          request.op == ReduceOp::kAdasum;
 }
 
-/// What every rank has to know of all ranks' rows (Response::rows).
+/// Returns all ranks' rows, which every rank has to know (Response::rows).
 std::vector<std::int64_t> RowsOf(std::span<const Request> requests) {
   std::vector<std::int64_t> rows;
   const Request& first = requests.front();
@@ -94,7 +94,7 @@ void Arbiter::Join(std::size_t member) {
 }
 
 void Arbiter::DecideComplete() {
-  // Who joins may be all that others were waiting for.
+  // The others may have waited for this rank alone.
   if (AnyJoined()) {
     for (const auto& [name, requests] : pending_) asked_.push_back(name);
   }
@@ -162,8 +162,8 @@ Response Arbiter::Unsupported(const Request& request) const {
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     if (joined_[i]) joined.push_back(ranks_[i]);
   }
-  // Horovod's sentences; it makes sparse all-reduces of all-gathers, and the option that it means
-  // is called sparse_as_dense.
+  // Horovod's sentences. It makes sparse all-reduces of all-gathers, and the option it
+  // means is called sparse_as_dense.
   const bool gathers = GathersRows(request.kind);
   std::string kind(Name(gathers ? RequestKind::kAllgather : request.kind));
   std::ranges::transform(kind.begin() + 1, kind.end(), kind.begin() + 1,
@@ -183,7 +183,7 @@ Response Arbiter::Unsupported(const Request& request) const {
 std::uint32_t Arbiter::Assign(const Request& request) {
   if (request.slots == 0) return kNoSlot;
   if (request.kind == RequestKind::kGroup) {
-    // They stay with the group, also when it is gone.
+    // Slots stay with the group, also when it is destroyed.
     return std::exchange(next_slot_, next_slot_ + request.slots);
   }
   singles_.CountAgreement();
@@ -205,7 +205,7 @@ std::uint32_t Arbiter::Assign(const Request& request) {
 }
 
 std::vector<Response> Arbiter::Take() {
-  // Not before all requests of a round are there: who has joined may be among those that asked.
+  // Not before all requests of a round are here: a joined rank may be among those that asked.
   DecideComplete();
   if (AnyJoined() && std::ranges::find(joined_, false) == joined_.end()) {
     joined_.assign(joined_.size(), false);

@@ -13,43 +13,43 @@
 
 namespace weir {
 
-/// Rank 0's side of the slow path: collects what every rank asks for, compares it, and gives ids.
+/// Rank 0's side of the slow path: collects every rank's requests, compares them, and assigns ids.
 /// No threads, no network. Not thread-safe.
 ///
-/// While some ranks have joined, the others' requests are enough. No single operation has a slot
-/// then, so that each of them passes here: the answer tells those who have joined what to take part
-/// in.
+/// While some ranks have joined, the others' requests are enough. No single
+/// operation has a slot then, so that each of them passes here: the answer tells the
+/// joined ranks what to take part in.
 class Arbiter {
  public:
-  /// `ranks`: what the members are called in the job, for its sentences. `cache_capacity`: how many
-  /// single operations may hold a slot. Beyond them a name asks every time, until another has not
-  /// been used for long (SlotCache) and is forgotten in its favour; never one of whose slot
-  /// `wanted` says that this rank waits for it. That another rank does is not known here: it then
-  /// asks again.
+  /// `ranks`: numbers of the members in the job, for messages. `cache_capacity`: most
+  /// single operations with a slot. Beyond it a name asks every time, until another name
+  /// has not been used for long (SlotCache) and gives up its slot. That is never a slot
+  /// that this rank waits for, as told by `wanted`. Another rank may wait for it, which is
+  /// not known here: it then asks again.
   Arbiter(
       std::vector<int> ranks, std::uint32_t cache_capacity,
       std::function<bool(std::uint32_t slot)> wanted = [](std::uint32_t) { return false; });
 
-  /// A round begins, and these slots are ready in it: none of them is forgotten before the next,
-  /// but for a rank that joins.
+  /// Begins a round in which these slots are ready: none of them is forgotten before the
+  /// next, except for a rank that joins.
   void BeginRound(std::span<const std::uint32_t> ready);
 
-  /// Member `member` asks. It asks for a name at most once until the answer.
+  /// Adds a request of member `member`, which asks for a name at most once until the answer.
   void Add(int member, Request request);
 
-  /// The answers that are due, in an order that every rank follows. Empties the list.
+  /// Returns the due answers, in an order that every rank follows. Empties the list.
   std::vector<Response> Take();
 
  private:
   using ByMember = std::vector<std::optional<Request>>;
 
   void Join(std::size_t member);
-  /// Answers what everybody has asked for.
+  /// Answers requests that everybody has made.
   void DecideComplete();
-  /// Everybody has asked who still does.
+  /// True if every rank that still asks has asked.
   bool Complete(const ByMember& requests) const;
   void Decide(const std::string& name, ByMember requests);
-  /// Why the operation cannot run without those who have joined.
+  /// Returns why the operation cannot run without the joined ranks.
   Response Unsupported(const Request& request) const;
   std::uint32_t Assign(const Request& request);
   void Forget(const std::string& name);

@@ -8,14 +8,14 @@
 
 namespace weir {
 
-/// How the tensors of an operation travel that all ranks have on GPUs.
+/// The network of an operation whose tensors are on GPUs on all ranks.
 struct GpuAgreement {
-  std::vector<std::string> gpus;  ///< By rank: over NCCL, between these. Empty: through the host.
-  std::string trouble;            ///< Why NCCL cannot, where all ranks would have used it,
-  bool refused = false;           ///< and one of them takes nothing else.
+  std::vector<std::string> gpus;  ///< By rank: NCCL between these. Empty: through the host.
+  std::string trouble;            ///< Why NCCL cannot be used, if all ranks would,
+  bool refused = false;           ///< and one of them accepts nothing else.
 };
 
-/// Rank 0's decision: NCCL where every rank offers a GPU, each another one. `requests` and `ranks`
+/// Rank 0's decision: NCCL if every rank offers a GPU, each a different one. `requests` and `ranks`
 /// as for FindDisagreement, of all ranks.
 GpuAgreement AgreeOnGpus(std::span<const Request> requests, std::span<const int> ranks);
 

@@ -10,7 +10,7 @@
 namespace weir {
 namespace {
 
-// Flags are set unless a rank objects, so that the AND says "no rank objects".
+// Flags are set unless a rank objects, so that the AND means "no rank objects".
 constexpr std::uint64_t kNobodyAsks = 1;
 constexpr std::uint64_t kNobodyShutsDown = 2;
 constexpr std::uint64_t kFastNetwork = 4;

@@ -14,13 +14,13 @@
 
 namespace weir {
 
-/// Finds out, round by round, what is ready on every rank.
+/// Finds, round by round, the names that are ready on every rank.
 ///
 /// A round is one bitwise AND of a few words: a word of flags and one bit a slot. Slots are the
-/// small ids of what was agreed on before (the fast path). When some rank has a name without a
-/// slot, the round goes on with the slow path: requests go to rank 0, whose Arbiter compares them,
-/// and its answers go to all. Rounds are collective and every rank processes their results in the
-/// same order, so all ranks know the same slots at the same round.
+/// small ids of earlier agreements (the fast path). When some rank has a name without a slot, the
+/// round goes on with the slow path: requests go to rank 0, whose Arbiter compares them, and its
+/// answers go to all. Rounds are collective and every rank processes their results in the same
+/// order, so all ranks know the same slots at the same round.
 ///
 /// A rank takes part only while it has something to say. A round that makes nothing ready doubles
 /// the pause before this rank starts the next one. Network thread only.
@@ -29,15 +29,15 @@ class Negotiator {
   struct Timing {
     std::int64_t first_pause_ns = 50'000;
     std::int64_t longest_pause_ns = 1'000'000;
-    /// While exchanges are under way nothing is gained by asking more often than this.
+    /// Shorter gaps would gain nothing while exchanges are under way.
     std::int64_t busy_gap_ns = 200'000;
   };
-  /// What one round brought, in the order every rank sees.
+  /// Results of one round, in the order every rank sees.
   struct Outcome {
     std::vector<std::uint32_t> ready;  ///< Slots, ascending.
     std::vector<Response> responses;
-    bool shutdown = false;  ///< Some rank announced it: nothing more will be agreed.
-    int leaving_rank = -1;  ///< Of the job, the first; -1: none here, or the 62nd or a later one.
+    bool shutdown = false;  ///< Some rank announced it: no further agreements.
+    int leaving_rank = -1;  ///< First such rank in the job; -1: none, or only the 62nd or later.
     bool fast_network = false;  ///< Every rank finds it fast.
     bool slow_path = false;
     std::int64_t started_ns = 0;
@@ -45,34 +45,34 @@ class Negotiator {
 
   Negotiator(Transport& transport, std::uint32_t cache_capacity, const Timing& timing);
 
-  /// This slot is ready here. It stays so until a round reports it or Withdraw.
+  /// Marks this slot as ready here. It stays so until a round reports it or Withdraw.
   void MarkReady(std::uint32_t slot);
   void Withdraw(std::uint32_t slot);
-  /// Asks on the slow path, once a name until its response.
+  /// Asks on the slow path, once per name until its response.
   void Ask(Request request);
-  /// From the next round on: whether this rank finds the network fast (NetworkSpeed).
+  /// Tells, from the next round on, whether this rank finds the network fast (NetworkSpeed).
   void SetFastNetwork(bool fast) { fast_network_ = fast; }
-  /// From the next round on: the job ends. `leaves`: because of this rank.
+  /// Tells, from the next round on, that the job ends. `leaves`: because of this rank.
   void AnnounceShutdown(bool leaves) {
     shutting_down_ = true;
     leaves_ = leaves_ || leaves;
   }
 
   /// Makes progress at time `now_ns`. `busy`: exchanges are under way. True when a round has ended;
-  /// its outcome stays until the next call. Throws what the transport throws, and Corrupt.
+  /// its outcome stays until the next call. Throws the transport's errors and Corrupt.
   bool Poll(std::int64_t now_ns, bool busy);
   const Outcome& outcome() const { return outcome_; }
 
   bool round_under_way() const { return phase_ != Phase::kIdle; }
-  /// When the next round is due; 0 when nothing calls for one or one is under way.
+  /// Time of the next round; 0 when none is needed or one is under way.
   std::int64_t next_round_ns(bool busy) const;
   void Cancel();
 
  private:
   enum class Phase { kIdle, kAnd, kGather, kBroadcast };
 
-  /// Something is not agreed on: asked and unanswered counts, because the ranks that have not asked
-  /// yet need this one in the round in which they do.
+  /// True if something is not agreed on. Unanswered requests count, because ranks that have not
+  /// asked yet need this one in the round in which they do.
   bool wants() const {
     return ready_count_ > 0 || !asks_.empty() || !asked_slots_.empty() || shutting_down_;
   }
@@ -94,13 +94,13 @@ class Negotiator {
   bool shutting_down_ = false;
   bool leaves_ = false;
   bool fast_network_ = false;
-  bool joined_ = false;           ///< Answers may be about what only other ranks have asked.
+  bool joined_ = false;           ///< Answers may be about requests of other ranks only.
   std::uint32_t slot_limit_ = 0;  ///< Slots below this exist; equal on all ranks.
   std::vector<std::uint64_t> ready_;
   std::size_t ready_count_ = 0;
   std::vector<Request> asks_;  ///< Not yet sent.
   std::unordered_map<std::string, std::uint32_t>
-      asked_slots_;  ///< Sent: how many slots each wants.
+      asked_slots_;  ///< Sent, with the number of slots that each wants.
   std::vector<std::uint64_t> words_;
   std::vector<std::byte> message_;
   Outcome outcome_;

@@ -8,7 +8,7 @@
 namespace weir {
 namespace {
 
-// Least bytes an item takes, so that a count can be bounded before anything is allocated.
+// Smallest size of an item, so that a count can be bounded before anything is allocated.
 constexpr std::size_t kLeastMember = 6;
 constexpr std::size_t kLeastRequest = 53;
 constexpr std::size_t kLeastResponse = 26;
@@ -22,7 +22,7 @@ Enum GetEnum(ByteReader& in, int count) {
   return static_cast<Enum>(value);
 }
 
-// Strict, so that a message has one reading and one spelling.
+// Strict, so that every message has one reading and one spelling.
 bool GetBool(ByteReader& in, const char* trouble) {
   const auto value = in.Get<std::uint8_t>();
   if (value > 1) in.Fail(trouble);

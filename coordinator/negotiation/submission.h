@@ -14,14 +14,14 @@ namespace weir {
 
 class Gpu;
 
-/// What a program brings to one run of an operation.
+/// A program's input for one run of an operation.
 struct Submission {
   Request request;
-  /// The tensors that the request describes. `out` is null where the memory of the result, whose
-  /// size comes with the agreement, is asked for: by `allocate`, one for each tensor.
+  /// The tensors that the request describes. `out` is null if the size of the result comes with the
+  /// agreement; `allocate` then returns its memory, for each tensor.
   std::vector<Array> tensors;
   std::vector<AllocateOutput> allocate;
-  /// Those of the tensors that lie on `gpu`, and in which stream the program works on them.
+  /// The tensors on `gpu`, and the stream in which the program works on them.
   struct OnGpu {
     std::size_t tensor = 0;
     void* stream = nullptr;
@@ -29,16 +29,16 @@ struct Submission {
   const Gpu* gpu = nullptr;
   std::vector<OnGpu> on_gpu;
   std::shared_ptr<const void> owner;
-  bool patient = false;  ///< The other ranks may take as long as they like: no stall.
+  bool patient = false;  ///< Other ranks may take as long as they like: no stall.
 
-  /// What the ranks agreed on (Response).
+  /// Result of the agreement (Response).
   struct Agreed {
     std::uint32_t slot = kNoSlot;
     std::span<const std::int64_t> rows;
     std::span<const std::string> gpus;
   };
-  /// Called by the network thread as soon as the ranks agree, in the order in which all ranks
-  /// agree on operations. What it refers to must live until the handle is done.
+  /// Called by the network thread as soon as the ranks agree, in the order in which all ranks agree
+  /// on operations. Objects it refers to must live until the handle is done.
   std::function<void(const Agreed&)> on_agreed;
 };
 

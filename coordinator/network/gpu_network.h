@@ -12,16 +12,16 @@ namespace weir {
 
 class GpuOffers;
 
-/// NCCL between the ranks of a process set: a communicator for each choice of GPUs, one of every
-/// rank, that the ranks have agreed on; usually there is one. Network thread only.
+/// NCCL between the ranks of a process set: a communicator for each agreed choice of GPUs, one of
+/// every rank; usually there is one. Network thread only.
 class GpuNetwork {
  public:
   GpuNetwork(const GpuOffers& offers, Transport& ranks) : offers_(offers), ranks_(ranks) {}
 
-  /// `gpus` as agreed on (GpuAgreement), this rank's being `gpu`.
+  /// `gpus` as agreed on (GpuAgreement); this rank's is `gpu`.
   nccl::Communicator& Between(const std::vector<std::string>& gpus, const Gpu& gpu);
 
-  /// As of nccl::Communicator.
+  /// As for nccl::Communicator.
   bool must_poll() const;
   void Close(std::chrono::milliseconds patience);
 

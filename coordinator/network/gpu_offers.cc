@@ -10,8 +10,8 @@
 namespace weir {
 namespace {
 
-/// What a GPU is called in the whole job. As NCCL sees it: ranks of the same host that have a
-/// NCCL_HOSTID of their own share no GPU.
+/// Name of a GPU in the whole job, as NCCL sees it: ranks of one host with different
+/// values of NCCL_HOSTID share no GPU.
 std::string NameOf(const Gpu& gpu) {
   const char* const host = std::getenv("NCCL_HOSTID");
   return gpu.name() + (host == nullptr ? "" : std::string("@") + host);

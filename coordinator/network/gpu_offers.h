@@ -13,31 +13,31 @@
 
 namespace weir {
 
-/// What a rank says of its tensors on GPUs when it asks for an operation: whether NCCL may carry
-/// them (WEIR_GPU_TRANSPORT). Ranks decide together (coordinator/negotiation/gpu_agreement.h).
-/// Thread-safe.
+/// A rank's offer for its tensors on GPUs when it asks for an operation: whether NCCL may
+/// carry them (WEIR_GPU_TRANSPORT). Ranks decide together
+/// (coordinator/negotiation/gpu_agreement.h). Thread-safe.
 class GpuOffers {
  public:
   explicit GpuOffers(const Settings& settings) : settings_(settings) {}
 
-  /// Fills Request::gpu and gpu_alone of a submission with tensors on a GPU, which stays empty
-  /// where NCCL cannot carry them. Throws InvalidArgument where it has to and there is none.
+  /// Fills Request::gpu and gpu_alone of a submission with tensors on a GPU; leaves `gpu` empty if
+  /// NCCL cannot carry them. Throws InvalidArgument if it must and there is none.
   void Offer(Submission& submission);
-  /// The same of a request that NCCL can carry, all tensors of which lie on the GPU.
+  /// Fills a request that NCCL can carry, all tensors of which are on the GPU.
   void Offer(const Gpu& gpu, Request& request);
 
-  /// Of the NCCL that this process uses. Only after Offer has offered something.
+  /// API of the NCCL that this process uses. Only after Offer has offered something.
   const nccl::Api& api() const { return *library_->api(); }
 
-  /// How long NCCL may take to connect ranks without a warning; 0: as long as it wants.
+  /// Time that NCCL may take to connect ranks without a warning; 0: no limit.
   std::chrono::nanoseconds patience() const {
-    constexpr double kForEver = 1e9;  // What a count of nanoseconds holds.
+    constexpr double kForEver = 1e9;  // A count of nanoseconds can hold this.
     const double wanted = settings_.stall_check ? settings_.stall_warning_seconds : 0.0;
     const double seconds = wanted < kForEver ? wanted : kForEver;
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::duration<double>(seconds));
   }
-  /// Tells people, once, why tensors that could have travelled over NCCL do not.
+  /// Tells people, once, why tensors do not use NCCL although they could.
   void TellWhyStaged(const std::string& why);
 
  private:

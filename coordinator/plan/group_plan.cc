@@ -62,20 +62,20 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
   }
 }
 
-/// State belongs to names. Those of the parts and servers are made up here.
+/// State belongs to names. Names of parts and servers are made up here.
 void CheckPartNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
   std::set<std::string> names;
   for (const Part& part : plan.parts) {
     for (const std::string& name : {part.name, ServedName(part.name)}) {
       if (names.insert(name).second) continue;
       throw InvalidArgument("the gradient group '" + spec.name + "' has a tensor named '" + name +
-                                "', as a part of another one is called: rename it",
+                                "', which is also a name of a part of another one: rename it",
                             {name, {}, "register"});
     }
   }
 }
 
-/// Cuts a tensor into parts of one size, as nearly as that goes, and of at most the route's.
+/// Cuts a tensor into parts of one size, as nearly as possible, and of at most the route's.
 void MakeParts(const GradientGroupSpec& spec, std::size_t tensor, std::size_t variant,
                GroupPlan& plan) {
   const GradientSpec& whole = spec.tensors[tensor];
@@ -90,7 +90,7 @@ void MakeParts(const GradientGroupSpec& spec, std::size_t tensor, std::size_t va
     Part part{tensor, begin(p), begin(p + 1) - begin(p), whole.shape, whole.name, variant};
     if (parts > 1) {
       part.name += "#" + std::to_string(p);
-      // It is to be compressed as the tensor would be, and not as a bias.
+      // The part is to be compressed like the tensor, and not like a bias.
       const auto row = static_cast<std::int64_t>(part.elements);
       part.shape = whole.shape.rank() > 1 ? Shape{1, row} : Shape{row};
     }
@@ -129,12 +129,12 @@ void CheckClipping(const GroupPlan& plan) {
     if (variant.route.compressed != Exchange::kHostAllgather) continue;
     plan.variants.front().options.Refuse(
         "clip_norm",
-        "is of one rank's gradients, but with route=hierarchical a host's ranks compress together: "
-        "leave one of them out");
+        "applies to one rank's gradients, but with route=hierarchical a host's ranks compress "
+        "together: leave one of them out");
   }
 }
 
-/// What all ranks decide together, with tensors for which they do not wait for each other.
+/// Refuses joint decisions of all ranks beside tensors for which they do not wait for each other.
 void CheckGates(const GroupPlan& plan) {
   if (!plan.gated() || !plan.asynchronous()) return;
   const Variant& base = plan.variants.front();

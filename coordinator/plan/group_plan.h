@@ -15,8 +15,8 @@
 
 namespace weir {
 
-/// What the tensors of a group have in common that have the same compression options. They share
-/// buckets with each other only.
+/// Common data of a group's tensors with equal compression options. They
+/// share buckets only with each other.
 struct Variant {
   explicit Variant(const CompressionOptions& given_options);
 
@@ -24,46 +24,46 @@ struct Variant {
   ParsedOptions options;
   Schedule schedule;
   RouteSettings route;
-  CodecId codec = CodecId::kDense;  ///< Of the bucket's frames.
-  bool plain = false;               ///< Averaging alone: no compressor has anything to do.
+  CodecId codec = CodecId::kDense;  ///< In the bucket's frames.
+  bool plain = false;               ///< Only averaging: no compressor has anything to do.
 };
 
-/// What is compressed and exchanged as one: a tensor, or with route=push_pull a partition of one.
+/// A unit of compression and exchange: a tensor, or with route=push_pull a partition of one.
 struct Part {
   std::size_t tensor;
   std::size_t begin;  ///< First element.
   std::size_t elements;
-  Shape shape;       ///< A row of a matrix, where the tensor has several dimensions and parts.
-  std::string name;  ///< The tensor's; with "#0", "#1", ... behind it where a tensor has several.
+  Shape shape;       ///< A row, if the tensor has several dimensions and parts.
+  std::string name;  ///< The tensor's name, followed by "#0", "#1", ... if it has several parts.
   std::size_t variant;
 };
 
-/// What a registration decides once, the same on every rank: options, compressors and buckets.
+/// Decisions of a registration, the same on every rank: options, compressors and buckets.
 struct GroupPlan {
   std::vector<Variant> variants;  ///< The first has the options without a pattern.
   StepSettings step_settings;
   std::vector<Part> parts;                               ///< In the order of the tensors.
-  std::vector<std::size_t> first_part;                   ///< By tensor, and the number of all.
+  std::vector<std::size_t> first_part;                   ///< By tensor; at the end, their number.
   std::vector<std::unique_ptr<Compressor>> compressors;  ///< By part.
-  Plan plan;                                             ///< Of parts.
+  Plan plan;                                             ///< Buckets of parts.
   std::size_t sparsest = 0;           ///< The variant of a part whose density ends lowest.
   std::vector<std::string> warnings;  ///< About the options, for one rank to write.
 
   std::size_t VariantOfBucket(std::size_t bucket) const {
     return parts[plan.buckets[bucket].tensors.front()].variant;
   }
-  /// Behind the group's name.
+  /// Suffix to the group's name.
   std::string NameOfBucket(std::size_t bucket) const;
   std::size_t PartsOf(std::size_t tensor) const {
     return first_part[tensor + 1] - first_part[tensor];
   }
 
-  /// Some of its buckets go to servers and back; ranks do not wait for each other in some.
+  /// True if some buckets go to servers and back; in some, ranks do not wait for each other.
   bool pushes() const;
   bool asynchronous() const;
 
   bool gated() const { return step_settings.clip_norm.has_value() || step_settings.skip_nonfinite; }
-  /// Buckets, and two for a gate.
+  /// One for each bucket, and two for a gate.
   std::uint32_t slots() const;
 };
 
@@ -71,15 +71,15 @@ struct GroupPlan {
 /// point, a bad option.
 GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings);
 
-/// The group's options, or else the settings'.
+/// Returns the group's options, or else the settings'.
 const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings);
 
-/// Who adds up a part, of so many servers.
+/// Returns the server of a part, among so many.
 int ServerOf(std::size_t part, int servers);
 
 std::size_t ParameterGroups(const GradientGroupSpec& spec);
 
-/// Everything about a registration that the ranks must agree on.
+/// Returns everything about a registration that the ranks must agree on.
 Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan,
                             const Settings& settings);
 

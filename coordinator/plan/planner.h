@@ -7,40 +7,40 @@
 
 namespace weir {
 
-/// What the planner knows of a registered tensor.
+/// The planner's input for a registered tensor.
 struct PlanTensor {
   std::int64_t bytes = 0;  ///< As fp32.
   int priority = 0;        ///< Higher goes first: the layer that the next forward pass needs first.
   std::size_t kind = 0;    ///< Tensors of different kinds do not share a bucket.
-  bool gathers = false;    ///< Its bucket takes in as many of the kind as it may.
+  bool gathers = false;    ///< Its bucket takes as many tensors of the kind as it may.
 };
 
 struct PlanSettings {
   std::int64_t fusion_threshold_bytes = 0;  ///< A bucket never grows beyond this; 0: no fusion.
 };
 
-/// One unit of compression and exchange: tensors, whole.
+/// One unit of compression and exchange: whole tensors.
 struct PlannedBucket {
   std::vector<std::uint32_t> tensors;  ///< Indices into the registration, in backward order.
   std::int64_t bytes = 0;
-  int priority = 0;  ///< The largest of its tensors.
+  int priority = 0;  ///< The largest of its tensors'.
 };
 
 struct Plan {
-  std::uint32_t epoch = 0;             ///< Travels in every frame.
+  std::uint32_t epoch = 0;             ///< Sent in every frame.
   std::vector<PlannedBucket> buckets;  ///< In backward order: the last registered tensor first.
 };
 
-/// Groups tensors into buckets. A pure function of what is registered, so every rank and every step
-/// has the same buckets, whatever order gradients become ready in.
+/// Groups tensors into buckets. A pure function of the registration, so every rank and every step
+/// has the same buckets, in whatever order gradients become ready.
 ///
 /// Gradients become ready from the last layer to the first, so neighbours in that order are fused.
-/// A bucket is closed once it holds the eighth part of all bytes (at least 1 MiB, at most the
-/// fusion threshold): enough buckets for compression to hide behind backprop and the network, few
-/// enough that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019). A tensor
-/// of that size is a bucket of its own, so that it can travel from where it lies; small ones go
-/// around it, and around those of another kind. Where entries are selected among all tensors of a
-/// bucket, it is closed by the fusion threshold alone.
+/// A bucket is closed once it holds an eighth of all bytes (at least 1 MiB, at most the fusion
+/// threshold): enough buckets for compression to hide behind backprop and the network, few enough
+/// that a message's fixed cost does not count (MG-WFBP, Shi et al., INFOCOM 2019). A tensor of that
+/// size is a bucket of its own, so that it can be sent without a copy. Small ones are fused around
+/// it, and around those of another kind. If entries are selected among all tensors of a bucket,
+/// only the fusion threshold closes it.
 Plan MakePlan(std::span<const PlanTensor> tensors, const PlanSettings& settings);
 
 }  // namespace weir

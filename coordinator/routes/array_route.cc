@@ -25,7 +25,7 @@ void ArrayRoute::Run(BucketStage stage) {
       continue;
     }
     const std::span<float> mean = gradients().Target(slice);
-    // A sum and no payload: it may have overflowed, as a dense one may.
+    // A sum and not a payload: it may have overflowed, as a dense one may.
     ConvertToFloat(rest.data(), dtype(), mean);
     rest = rest.subspan(slice.elements * SizeOf(dtype()));
     gradients().Finish(slice, mean);

@@ -64,7 +64,7 @@ Collective* DenseRoute::Bind(std::size_t) {
   const auto& slices = gradients().all();
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (!IsLarge(slices[i])) continue;
-    // Without a need for it the staging buffer is never made.
+    // The staging buffer is made only if needed.
     const bool stays = StaysInPlace(slices[i]);
     const void* const in = stays ? slices[i].gradient : Packed(i).data();
     void* const out = stays ? slices[i].update : Packed(i).data();

@@ -10,9 +10,9 @@
 
 namespace weir {
 
-/// The gradients themselves, averaged by all-reduces. Small ones are fused; each large one travels
-/// from where it lies to where its result belongs. Which ones are large is the same on all ranks;
-/// one that cannot stay where it lies is staged on this rank alone, and travels alike.
+/// The gradients themselves, averaged by all-reduces. Small ones are fused; each large one is sent
+/// from its own memory to its result's. All ranks agree on which ones are large. One that must be
+/// moved is staged on this rank alone, and exchanged like the others.
 class DenseRoute final : public Route {
  public:
   DenseRoute(GradientSlices& gradients, Transport& transport, const HostGrid* grid);
@@ -24,14 +24,14 @@ class DenseRoute final : public Route {
   Collective* Bind(std::size_t exchange) override;
   std::uint64_t wire_bytes() const override { return gradients().elements() * sizeof(float); }
 
-  /// From here a copy costs more than an exchange of its own. Few small ones are not worth one.
+  /// Larger ones cost more to copy than to exchange. A few small ones are not worth an exchange.
   static constexpr std::size_t kLargeBytes = std::size_t{256} << 10;
 
  private:
-  /// Where a gradient is packed: alone in the staging buffer, or among the small ones.
+  /// Place of a packed gradient: alone in the staging buffer, or among the small ones.
   std::span<float> Packed(std::size_t slice);
   bool IsLarge(const GradientSlice& slice) const;
-  /// A large one that needs no packing.
+  /// True for a large one that needs no packing.
   bool StaysInPlace(const GradientSlice& slice) const;
 
   GroupedAllreduce allreduce_;

@@ -59,7 +59,7 @@ std::span<const BucketStage> FactorRoute::stages() const {
 }
 
 void FactorRoute::Run(BucketStage stage) {
-  if (empty_) return;  // Zeros are this rank's second factors too.
+  if (empty_) return;  // Zeros are this rank's second factors, too.
   std::span<float> firsts(first_);
   std::span<float> seconds(second_);
   for (const GradientSlice& slice : gradients().all()) {

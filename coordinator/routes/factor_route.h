@@ -7,13 +7,13 @@
 
 namespace weir {
 
-/// Two all-reduces in a step: the first factors of all matrices, beside the gradients that travel
-/// dense, and then the second ones (compression/powersgd/factor_compressor.h).
+/// Two all-reduces in a step: the first factors of all matrices, together with the dense gradients,
+/// and then the second factors (compression/powersgd/factor_compressor.h).
 class FactorRoute final : public Route {
  public:
   FactorRoute(GradientSlices& gradients, Transport& transport, const HostGrid* grid);
 
-  /// Some of these gradients can travel as factors, and the others as fp32.
+  /// True if some of these gradients can be sent as factors, and the others as fp32.
   static bool Suits(const GradientSlices& gradients);
 
   void Prepare(bool empty) override;

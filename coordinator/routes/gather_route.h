@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// One frame a rank, gathered by all and merged in rank order.
+/// One frame per rank, gathered by all and merged in rank order.
 class GatherRoute final : public Route {
  public:
   GatherRoute(GradientSlices& gradients, Transport& transport)
@@ -23,7 +23,7 @@ class GatherRoute final : public Route {
  private:
   Transport& transport_;
   FrameCoder coder_;
-  std::unique_ptr<FrameExchange> exchange_;  ///< Made anew where frames become longer.
+  std::unique_ptr<FrameExchange> exchange_;  ///< Made anew when frames become longer.
 };
 
 }  // namespace weir

@@ -33,7 +33,7 @@ void GpuArrayRoute::Deliver() {
   gradients().gpu_compression().DeliverReduced(sums(), merged_ranks());
 }
 
-// All payloads are one array: what lies between them is summed, too, and nobody reads it.
+// All payloads are one array: gaps between them are summed, too, and nobody reads those.
 Collective* GpuArrayRoute::Bind(std::size_t) {
   if (!allreduce_) {
     allreduce_.emplace(communicator());

@@ -9,10 +9,10 @@
 
 namespace weir {
 
-/// What ArrayRoute does, on GPUs, for gradients that are summable. NCCL rounds sums to their type
-/// on the way, where ArrayRoute rounds once. It would average by multiplying what goes in with 1 /
-/// N of that type, and for 3 ranks that of bf16 is 0.2 % too large: so bf16 is summed, and divided
-/// here. Sums of fp16 could be too large for it.
+/// ArrayRoute on GPUs, for summable gradients. NCCL rounds sums to their type on the way, where
+/// ArrayRoute rounds once. NCCL would average by multiplying the inputs with 1 / N in their
+/// type; for 3 ranks that is 0.2 % too large in bf16. So bf16 is summed, and divided here. Sums
+/// of fp16 could be too large for it.
 class GpuArrayRoute final : public GpuPayloadRoute {
  public:
   GpuArrayRoute(GradientSlices& gradients, SetNetwork& network)
@@ -29,7 +29,7 @@ class GpuArrayRoute final : public GpuPayloadRoute {
   bool DividesHere() const;
   std::byte* sums() const;
 
-  GpuMemory sums_;  ///< Where payloads have to stay as they are, the reduced ones.
+  GpuMemory sums_;  ///< Reduced payloads, if the payloads must be kept.
   std::optional<nccl::Allreduce> allreduce_;
 };
 

@@ -56,7 +56,7 @@ float* GpuDenseRoute::Packed(const GradientSlice& slice) const {
 }
 
 void GpuDenseRoute::Run(BucketStage stage) {
-  if (stage == BucketStage::kUnpack) return;  // Was queued behind the exchange.
+  if (stage == BucketStage::kUnpack) return;  // Was queued after the exchange.
   const GpuScope scope(gradients().gpu_stream().gpu());
   Pack();
 }
@@ -105,10 +105,10 @@ void GpuDenseRoute::Unpack() {
                    gradients().gpu_stream().handle());
 }
 
-// Every rank binds as many arrays, of the same lengths: what lies where is this one's own affair.
+// Every rank binds as many arrays, of the same lengths; their places may differ.
 Collective* GpuDenseRoute::Bind(std::size_t) {
   arrays_.clear();
-  bool goes_on = false;  // Behind a small one.
+  bool goes_on = false;  // After a small one.
   for (const GradientSlice& slice : gradients().all()) {
     const bool large = IsLarge(slice);
     const auto elements = static_cast<std::int64_t>(slice.elements);

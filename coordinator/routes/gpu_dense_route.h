@@ -14,15 +14,15 @@ namespace weir {
 
 class SetNetwork;
 
-/// What DenseRoute does, for gradients that all lie on a GPU, over NCCL: they are packed on the
-/// GPU, and reduced as fp32. A large one travels from where it lies to where its result belongs.
+/// DenseRoute over NCCL, for gradients that are all on a GPU: they are packed on the GPU, and
+/// reduced as fp32. A large one is sent from its own memory to its result's.
 class GpuDenseRoute final : public Route {
  public:
-  /// The step knows the GPUs of all ranks (GroupStep::gpus).
+  /// The step must know the GPUs of all ranks (GroupStep::gpus).
   GpuDenseRoute(GradientSlices& gradients, SetNetwork& network);
 
-  /// All of these gradients are of types that kernels read, and lie on the GPU; and if they are not
-  /// plain, but in the dense phase of a compressor, kernels finish them.
+  /// True if all gradients are of types that kernels read, and on the GPU. If they are not plain,
+  /// but in the dense phase of a compressor, kernels must also finish them.
   static bool Suits(const GradientSlices& gradients, bool plain);
 
   void Prepare(bool empty) override;
@@ -37,15 +37,15 @@ class GpuDenseRoute final : public Route {
   bool StaysInPlace(const GradientSlice& slice) const;
   float* Packed(const GradientSlice& slice) const;
   void Pack();
-  /// Where kernels turn its mean into the update. Returns whether they do.
+  /// Makes kernels turn its mean into the update. Returns whether they do.
   bool Finish(const GradientSlice& slice, bool stays);
   void Unpack();
-  /// While the exchange is under way.
+  /// Called while the exchange is under way.
   void QueueResults();
 
   SetNetwork& network_;
   const std::unique_ptr<GpuPacking> packing_;
-  GpuMemory staging_;  ///< Made when the first one has to be packed.
+  GpuMemory staging_;  ///< Made when the first gradient has to be packed.
   std::optional<nccl::Allreduce> allreduce_;
   std::vector<Array> arrays_;
   bool empty_ = false;

@@ -8,7 +8,7 @@
 
 namespace weir {
 
-/// What GatherRoute does, on GPUs, to the same bits.
+/// GatherRoute on GPUs, with the same bits.
 class GpuGatherRoute final : public GpuPayloadRoute {
  public:
   GpuGatherRoute(GradientSlices& gradients, SetNetwork& network)

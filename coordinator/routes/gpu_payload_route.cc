@@ -24,7 +24,7 @@ void GpuPayloadRoute::Run(BucketStage stage) {
     gradients().EncodeAllOnGpu();
     gradients().gpu_compression().ReserveMerge(merged_ranks());
   }
-  // What comes after the exchange was queued behind it.
+  // Later work was queued after the exchange.
 }
 
 nccl::Communicator& GpuPayloadRoute::communicator() const {

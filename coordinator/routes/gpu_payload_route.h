@@ -9,12 +9,12 @@ namespace weir {
 
 class SetNetwork;
 
-/// What routes have in common whose payloads are made, exchanged over NCCL and turned into updates
-/// in the memory of GPUs. How long payloads are follows from the step, on which all ranks agree, so
-/// they travel without frames.
+/// Common part of routes whose payloads are made, exchanged over NCCL and turned into updates
+/// in the memory of GPUs. The step, on which all ranks agree, tells the length of payloads,
+/// so they are sent without frames.
 class GpuPayloadRoute : public Route {
  public:
-  /// Kernels compress all of these gradients.
+  /// True if kernels compress all of these gradients.
   static bool Suits(const GradientSlices& gradients);
 
   void Prepare(bool empty) override;
@@ -22,23 +22,23 @@ class GpuPayloadRoute : public Route {
   std::uint64_t wire_bytes() const override { return bytes_; }
 
  protected:
-  /// The step knows the GPUs of all ranks (GroupStep::gpus).
+  /// The step must know the GPUs of all ranks (GroupStep::gpus).
   GpuPayloadRoute(GradientSlices& gradients, SetNetwork& network)
       : Route(gradients), network_(network) {}
 
   SetNetwork& network() const { return network_; }
-  /// Of this rank's payloads.
+  /// Size of this rank's payloads.
   std::size_t bytes() const { return bytes_; }
-  /// Between the GPUs of the step.
+  /// Returns NCCL between the GPUs of the step.
   nccl::Communicator& communicator() const;
-  /// While the exchange is under way.
+  /// Called while the exchange is under way.
   void QueueResults();
 
  private:
-  /// Turns what was exchanged into updates. Belongs to the network thread, so it may not wait for
-  /// the exchange, behind which it is queued.
+  /// Turns the exchanged payloads into updates. Belongs to the network thread, so it must not wait
+  /// for the exchange, after which it is queued.
   virtual void Deliver() = 0;
-  /// Whose payloads it merges: so many ranks'.
+  /// Number of ranks whose payloads it merges.
   virtual std::size_t merged_ranks() const = 0;
 
   SetNetwork& network_;

@@ -45,7 +45,7 @@ void HostRoute::Run(BucketStage stage) {
 }
 
 void HostRoute::Pack() {
-  // An inf of one rank's is not to take the others' entry with it.
+  // An inf of one rank must not destroy the other ranks' entry.
   gradients().StageFinite();
   if (!halves()) return;
   const std::span<float> values = gradients().staging();

@@ -13,10 +13,10 @@
 
 namespace weir {
 
-/// Two levels, as BytePS has them: the gradients of a host are averaged dense, in shared memory;
-/// the host's first rank compresses the average, and one frame a host goes to all. What is not sent
-/// is that rank's to remember, for its host: N in the formulas of compression is the number of
-/// hosts.
+/// Two levels, as in BytePS: the gradients of a host are averaged dense, in shared
+/// memory. The host's first rank compresses the average, and one frame per host goes
+/// to all. That rank keeps the unsent part for its host: N in the formulas of
+/// compression is the number of hosts.
 class HostRoute final : public Route {
  public:
   HostRoute(GradientSlices& gradients, Transport& transport, const HostGrid& grid);
@@ -29,18 +29,18 @@ class HostRoute final : public Route {
 
  private:
   bool halves() const { return gradients().step().halves_inside_hosts; }
-  /// What this rank has for its host's average.
+  /// Packs this rank's part of its host's average.
   void Pack();
-  /// The host's frame, on its first rank.
+  /// Encodes the host's frame, on its first rank.
   void Encode();
 
   Transport& transport_;
   const HostGrid grid_;
   SubsetTransport local_network_;
   ChunkedAllreduce average_;
-  std::vector<std::uint16_t> halves_;  ///< The staging buffer as fp16, where that travels.
+  std::vector<std::uint16_t> halves_;  ///< The staging buffer as fp16, if that is sent.
   FrameCoder coder_;
-  std::unique_ptr<HostFrameExchange> exchange_;  ///< Made anew where frames become longer.
+  std::unique_ptr<HostFrameExchange> exchange_;  ///< Made anew when frames become longer.
 };
 
 }  // namespace weir

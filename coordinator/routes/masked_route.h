@@ -6,8 +6,8 @@
 
 namespace weir {
 
-/// What GatherRoute would send, decoded and averaged by an all-reduce: fewer bytes at high density,
-/// and the same numbers but for the order in which they are added.
+/// GatherRoute's payloads, decoded and averaged by an all-reduce: fewer bytes at high density, and
+/// the same numbers except for the order of additions.
 class MaskedRoute final : public Route {
  public:
   MaskedRoute(GradientSlices& gradients, Transport& transport, const HostGrid* grid)

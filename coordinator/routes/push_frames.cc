@@ -50,8 +50,8 @@ std::size_t PushFrames::Prepare(bool empty) {
   return longest;
 }
 
-// In the order of the bucket, for GradientSlices::Revert takes the first ones back; and so frame by
-// frame, side by side.
+// In the order of the bucket, because GradientSlices::Revert takes the first ones back; so all
+// frames are written side by side.
 void PushFrames::Push(std::span<const std::byte> head) {
   std::vector<BucketFrame::Writer> writers;
   writers.reserve(servers_.size());

@@ -28,7 +28,7 @@ void PushPullRoute::Prepare(bool empty) {
 }
 
 void PushPullRoute::MakeExchanges(std::size_t most) {
-  // Everybody sends to those who add something up, and hears from them.
+  // Every rank sends to the ranks that add something up, and receives from them.
   const std::vector<bool> all(frames_.servers(), true);
   const std::vector<bool> none(frames_.servers(), false);
   std::vector<bool> adding;
@@ -93,7 +93,7 @@ std::size_t PushPullRoute::AnswerSlice(std::size_t i,
   }
   ++answered_;
   StepContext context = gradients().ContextOf(slice);
-  context.gradient_scale = 1.0f;  // It is in the payloads.
+  context.gradient_scale = 1.0f;  // The payloads include it.
   context.rank = StepContext::kAnswer;
   return slice.answering->Encode(context, mean, answer);
 }

@@ -10,9 +10,9 @@
 namespace weir {
 
 /// Every rank pushes the payload of each gradient, or partition of one, to the rank that is its
-/// server; the server adds up what comes in rank order, compresses the mean with a residual of its
-/// own, and all ranks pull that. So all decode the same bytes, but what the server's compression
-/// leaves for later is not in them (BytePS, Jiang et al., OSDI 2020; Zhong et al., 2021).
+/// server. The server adds up the payloads in rank order and compresses the mean with a residual of
+/// its own, and all ranks pull that. So all decode the same bytes, without what the server's
+/// compression leaves for later (BytePS, Jiang et al., OSDI 2020; Zhong et al., 2021).
 ///
 /// A frame carries epoch and step: one of another step is refused, never added.
 class PushPullRoute final : public Route {
@@ -31,7 +31,7 @@ class PushPullRoute final : public Route {
   std::string FrameOfMember(std::size_t rank) const;
   void MakeExchanges(std::size_t most);
   void Push();
-  /// Adds up what came.
+  /// Adds up the received payloads.
   void Answer();
   std::size_t AnswerSlice(std::size_t i, std::span<const std::span<const std::byte>> payloads,
                           std::span<std::byte> answer);
@@ -43,11 +43,11 @@ class PushPullRoute final : public Route {
   const std::vector<std::size_t>& own_;
   std::vector<std::byte> answer_;
   std::size_t answer_bytes_ = 0;
-  std::vector<float> mean_;  ///< Of one slice, on its server.
-  /// What the answering compressors of own_ remembered before this step, for Revert: theirs would
-  /// keep the mean, but that is of what the ranks take back.
+  std::vector<float> mean_;  ///< Mean of one slice, on its server.
+  /// State of own_'s answering compressors before this step, for Revert. Their own Revert would
+  /// keep the mean, but the ranks take its parts back.
   std::vector<std::vector<std::vector<float>>> before_;
-  std::size_t answered_ = 0;  ///< The first so many of own_, since Prepare.
+  std::size_t answered_ = 0;  ///< Number of own_ answered since Prepare.
   std::unique_ptr<FrameExchange> push_;
   std::unique_ptr<FrameExchange> pull_;
   std::size_t bytes_ = 0;

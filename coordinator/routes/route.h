@@ -10,9 +10,9 @@
 
 namespace weir {
 
-/// One way for the gradients of a bucket to travel through a step: its stages, what each of them
-/// does, and the collectives between them. Made when a step of the bucket first takes it, and kept
-/// for the next one. Belongs to whoever holds the bucket.
+/// A way for the gradients of a bucket to travel through a step: its stages, their work, and the
+/// collectives between them. Made when a step of the bucket first takes it, and kept for the next
+/// one. Belongs to the holder of the bucket.
 class Route {
  public:
   explicit Route(GradientSlices& gradients) : gradients_(gradients) {}
@@ -20,25 +20,25 @@ class Route {
   Route(const Route&) = delete;
   Route& operator=(const Route&) = delete;
 
-  /// Between steps: makes the buffers ready for the next one. `empty`: this rank contributes
+  /// Called between steps: prepares the buffers for the next one. `empty`: this rank contributes
   /// nothing in it and wants no result.
   virtual void Prepare(bool empty) = 0;
-  /// What the bucket goes through in that step, a gate aside. The first stage takes the gradients
-  /// in and the last one hands the results out: a rank whose step is empty goes through neither.
+  /// Stages of the bucket in that step, without a gate. The first stage reads the gradients and the
+  /// last one delivers the results: a rank whose step is empty runs neither.
   virtual std::span<const BucketStage> stages() const = 0;
   /// Runs a worker's stage.
   virtual void Run(BucketStage stage) = 0;
-  /// What a worker's stage has given to a GPU is done before the next stage starts. Otherwise that
-  /// follows in the GPU's stream, and the host waits at the last stage alone.
+  /// True if the next stage needs a worker's stage to be done on the GPU. Otherwise the next one
+  /// follows in the GPU's stream, and the host waits only at the last stage.
   virtual bool awaits_gpu(BucketStage /*stage*/) const { return true; }
-  /// Before Bind, of a route that reduces: the chunks in which large arrays travel.
+  /// Sets, before Bind, the chunk size for large arrays of a route that reduces.
   virtual void UseChunksOf(std::size_t /*bytes*/) {}
-  /// The collective of an exchange, counted from 0, with its buffers bound.
+  /// Returns the collective of an exchange, counted from 0, with its buffers bound.
   virtual Collective* Bind(std::size_t exchange) = 0;
-  /// The run failed: what this rank sent for others counts as not sent. What it sent of its own is
-  /// taken back by GradientSlices::Revert.
+  /// Called when the run failed: what this rank sent for others counts as not sent.
+  /// GradientSlices::Revert takes back its own part.
   virtual void Revert() {}
-  /// What this rank contributes to the step, as far as it is known.
+  /// Returns this rank's contribution to the step in bytes, as far as it is known.
   virtual std::uint64_t wire_bytes() const = 0;
 
  protected:

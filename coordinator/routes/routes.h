@@ -9,8 +9,8 @@
 
 namespace weir {
 
-/// How a bucket of gradients travels in a step: a class each, in this folder, and a row each of the
-/// table in routes.cc.
+/// The route of a bucket of gradients in a step: a class each, in this folder, and a row
+/// each of the table in routes.cc.
 enum class RouteKind : std::uint8_t {
   kDense,
   kArray,
@@ -26,11 +26,11 @@ enum class RouteKind : std::uint8_t {
   kGpuGather
 };
 
-/// What routes are called in records, by the value of their kind.
+/// Returns the names of routes in records, by the value of their kind.
 std::vector<RouteInfo> RouteNames();
 
-/// A route, over `network`, for a bucket that suits it: SplitRoute::Suits, FactorRoute::Suits, an
-/// array (GradientSlices::summable), hosts, servers or GPUs that the step knows (GroupStep).
+/// Makes a route over `network`, for a bucket that suits it: SplitRoute::Suits, FactorRoute::Suits,
+/// an array (GradientSlices::summable), hosts, servers or GPUs that the step knows (GroupStep).
 std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, SetNetwork& network);
 
 }  // namespace weir

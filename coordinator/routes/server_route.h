@@ -9,12 +9,12 @@
 
 namespace weir {
 
-/// Push and pull with summation servers that are no part of this bucket's ranks, or that do not
-/// wait for all of them (coordinator/servers/): this rank pushes its payloads and takes what comes
-/// back.
+/// Push and pull with summation servers that are not among this bucket's ranks, or
+/// that do not wait for all of them (coordinator/servers/): this rank pushes its
+/// payloads and takes the answers.
 class ServerRoute final : public Route {
  public:
-  /// The step knows the servers (GroupStep::servers).
+  /// The step must know the servers (GroupStep::servers).
   explicit ServerRoute(GradientSlices& gradients);
 
   static bool Suits(const GradientSlices& gradients);

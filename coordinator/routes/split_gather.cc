@@ -19,7 +19,7 @@ std::size_t Total(std::span<const std::size_t> bytes) {
   return total;
 }
 
-/// The entries of a list that lie in [begin, begin + elements).
+/// Entries of a list that lie in [begin, begin + elements).
 struct Slice {
   std::vector<std::uint32_t> indices;  ///< Counted from `begin`.
   std::span<const float> values;

@@ -12,29 +12,29 @@
 
 namespace weir {
 
-/// One bucket's entries in two exchanges. Each rank owns a range of the bucket's elements: it is
-/// sent its part of every rank's entries, adds them in rank order, and sends the sums to all. So a
-/// rank sends (N - 1) / N * (K + U) entries, U of which any rank has sent, where a gather sends
-/// (N - 1) * K; the sums are the same bits. Throws Corrupt that names the rank of the job where a
-/// frame is not what it should be. Not thread-safe.
+/// One bucket's entries in two exchanges. Each rank owns a range of the bucket's elements: it
+/// receives its part of every rank's entries, adds them in rank order, and sends the sums to all.
+/// So a rank sends (N - 1) / N * (K + U) entries, U being those that any rank has sent, where a
+/// gather sends (N - 1) * K; the sums are the same bits. Throws Corrupt that names the rank of the
+/// job for a wrong frame. Not thread-safe.
 class SplitGather {
  public:
   using Identity = BucketFrame::Identity;
   struct Tensor {
     std::size_t elements;
-    ValueType values;  ///< As which its entries are written without loss.
+    ValueType values;  ///< Type that stores its entries without loss.
   };
 
   /// `bucket` is for errors.
   SplitGather(std::string bucket, Transport& transport, std::vector<Tensor> tensors);
 
-  /// The largest frame of all; it has to fit FrameExchange::kMostBytes.
+  /// Size of the largest frame of all; it must fit FrameExchange::kMostBytes.
   static std::size_t MaxFrameBytes(int ranks, std::span<const Tensor> tensors);
 
-  // One run, in this order. Those that write return the bytes that this rank contributes: its parts
-  // for all others together, and its sums.
+  // One run, in this order. Functions that write return the bytes that this rank contributes: its
+  // parts for all others together, and its sums.
 
-  /// entries[i] of tensor i; none at all from a rank that contributes nothing.
+  /// entries[i] of tensor i; empty for a rank that contributes nothing.
   std::size_t Divide(const Identity& identity, std::span<const SparseEntries> entries);
   Collective* BindParts();
   std::size_t Add(const Identity& identity);
@@ -44,13 +44,13 @@ class SplitGather {
   void Mean(std::size_t tensor, std::span<float> result) const;
 
  private:
-  /// What one rank owns of one tensor.
+  /// One rank's part of one tensor.
   struct Piece {
     std::size_t tensor;
     std::size_t begin;
     std::size_t elements;
   };
-  /// What one rank owns.
+  /// One rank's range.
   struct Range {
     std::vector<Piece> pieces;
     std::vector<std::size_t> part_most;  ///< Bytes of each piece.
@@ -69,9 +69,9 @@ class SplitGather {
 
   static std::vector<Range> Ranges(int ranks, std::span<const Tensor> tensors);
   static std::size_t MaxFrameBytes(std::span<const std::size_t> most);
-  /// What a frame holds of each piece: entries as they were sent, or sums of them.
+  /// Content of a frame for each piece: entries as they were sent, or sums of them.
   enum class Content { kEntries, kSums };
-  /// The entries of each piece of `range` in a frame of rank `from`.
+  /// Returns the entries of each piece of `range` in a frame of rank `from`.
   std::vector<SparseEntries> ReadFrame(std::span<const std::byte> frame, const Identity& identity,
                                        const Range& range, Content content, int from) const;
 
@@ -80,7 +80,7 @@ class SplitGather {
   const std::vector<Tensor> tensors_;
   const std::vector<Range> ranges_;  ///< By owner.
   const Range& own_;
-  std::vector<std::vector<Place>> places_;  ///< Of each tensor's pieces.
+  std::vector<std::vector<Place>> places_;  ///< By tensor, then piece.
   std::vector<Frame> parts_;                ///< By owner.
   Frame sums_;
   FrameExchange parts_exchange_;

@@ -7,13 +7,13 @@
 
 namespace weir {
 
-/// What GatherRoute sends, divided by index among the ranks that add it up (SplitGather): less
-/// traffic where many ranks send the same entries, and the same bits.
+/// GatherRoute's payloads, divided by index among the ranks that add them up (SplitGather): less
+/// traffic if many ranks send the same entries, and the same bits.
 class SplitRoute final : public Route {
  public:
   SplitRoute(GradientSlices& gradients, Transport& transport);
 
-  /// All of these gradients are sent as entries, in frames that are not too long.
+  /// True if all of these gradients are sent as entries, in frames that are not too long.
   static bool Suits(const GradientSlices& gradients, int ranks);
 
   void Prepare(bool empty) override;
@@ -27,7 +27,7 @@ class SplitRoute final : public Route {
   void Merge();
 
   SplitGather gather_;
-  std::vector<std::byte> payload_;  ///< Of one slice.
+  std::vector<std::byte> payload_;  ///< Payload of one slice.
   std::size_t bytes_ = 0;
 };
 

@@ -27,7 +27,7 @@ void AsynchronousBucket::Take(int worker, std::span<const std::byte> frame,
   }
   if (pushed.empty) Refuse(worker, "it contributes nothing");
   if (!std::exchange(begun_, true)) {
-    // All begin with the same step.
+    // All workers begin with the same step.
     for (Worker& other : workers_) other.pushed = pushed.step - 1;
   }
   for (std::size_t i = 0; i < parts().size(); ++i) {

@@ -6,17 +6,17 @@
 
 namespace weir {
 
-/// Workers do not wait for each other: whatever one pushes is put into a box for each of them, and
-/// a worker is answered with what is in its box, compressed with a residual of its own. So each
-/// worker receives each contribution once, and what all of them have applied differs by what still
-/// lies in boxes and residuals.
+/// Workers do not wait for each other. Each push is added to a box for each worker, and
+/// a worker's answer is the content of its box, compressed with a residual of its own.
+/// So each worker receives each contribution once, and workers differ only by the
+/// contents of boxes and residuals.
 ///
 /// The staleness is bounded: a worker that has pushed step t is answered once all workers have
 /// pushed step t - max_staleness or a later one (stale synchronous parallel: Ho et al., NeurIPS
 /// 2013). Needs 2 * workers values of fp32 for each element.
 class AsynchronousBucket final : public ServedBucket {
  public:
-  /// One answering compressor for each worker in each part. `max_staleness` is at least 1.
+  /// Takes one answering compressor for each worker in each part. `max_staleness` is at least 1.
   AsynchronousBucket(Description description, std::int64_t max_staleness);
   void Take(int worker, std::span<const std::byte> frame, std::vector<Answer>& due) override;
   void Finish(int worker) override;
@@ -25,11 +25,11 @@ class AsynchronousBucket final : public ServedBucket {
   struct Worker {
     std::int64_t pushed = -1;  ///< Its last step.
     bool finished = false;
-    std::optional<Pushed> waits;            ///< What it has pushed and is not answered.
+    std::optional<Pushed> waits;            ///< Its push, until it is answered.
     std::vector<std::vector<float>> boxes;  ///< By part: sums, not means.
     std::vector<std::byte> answer;
   };
-  /// The last step that every worker has pushed.
+  /// Returns the last step that every worker has pushed.
   std::int64_t PushedByAll() const;
   Answer Empty(int worker);
   void CheckThatNobodyWaitsInVain() const;

@@ -11,7 +11,7 @@
 namespace weir {
 namespace {
 
-// Its name, type, dimensions, two numbers and options.
+// Name, type, dimensions, two numbers and options.
 constexpr std::size_t kLeastTensorBytes = 5 * sizeof(std::uint32_t) + 1;
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
 

@@ -10,22 +10,22 @@
 
 namespace weir {
 
-/// All that a summation server has to know about a gradient group, from which it makes the same
-/// plan as the workers (MakeGroupPlan).
+/// A summation server's knowledge of a gradient group, from which it makes the same plan
+/// as the workers (MakeGroupPlan).
 struct GroupDescription {
-  std::uint32_t first_number = 0;  ///< Of its buckets: the numbers of its messages.
-  /// Without process set, reduction and also_equal, which are none of a server's business.
+  std::uint32_t first_number = 0;  ///< First number of its buckets' messages.
+  /// Without process set, reduction and also_equal, which servers do not need.
   GradientGroupSpec spec;
   std::size_t fusion_threshold_bytes = 0;
 };
 
-/// What a worker says to the servers (server_messages::kControl).
+/// A worker's message to the servers (server_messages::kControl).
 struct ControlMessage {
   enum class Kind : std::uint8_t {
-    kRegister,  ///< By the first worker alone: `group` is to be served.
-    kRelease,   ///< This worker pushes nothing more of group.first_number.
-    kFinish,    ///< This worker takes no step any more.
-    kLeave      ///< Nothing more comes from this worker.
+    kRegister,  ///< From the first worker alone: serve `group`.
+    kRelease,   ///< This worker pushes nothing more for group.first_number.
+    kFinish,    ///< This worker takes no further step.
+    kLeave      ///< This worker sends nothing more.
   };
   Kind kind = Kind::kLeave;
   GroupDescription group;

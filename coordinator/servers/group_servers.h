@@ -7,11 +7,11 @@
 
 namespace weir {
 
-/// A gradient group's summation servers, as its buckets need to know them. Fixed once the group is
-/// registered.
+/// A gradient group's summation servers, for its buckets.
+/// Fixed once the group is registered.
 struct GroupServers {
   const ServerLinks* links = nullptr;
-  std::uint32_t first_number = 0;  ///< Of the group's buckets.
+  std::uint32_t first_number = 0;  ///< First number of the group's buckets.
   std::size_t parameter_groups = 1;
 };
 

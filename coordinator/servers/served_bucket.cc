@@ -38,7 +38,7 @@ ServedBucket::Pushed ServedBucket::Read(int worker, std::span<const std::byte> f
   Pushed pushed;
   std::vector<std::span<const std::byte>> payloads(about_.parts.size() + 1);
   try {
-    // The step is the worker's to say; everything else follows from it.
+    // Only the worker knows the step; everything else follows from it.
     pushed.step = static_cast<std::int64_t>(PeekFrameHeader(frame).step);
     if (pushed.step < 0) throw Corrupt("its step is " + std::to_string(pushed.step));
     std::vector<std::size_t> most = Most(about_.schedule.Density(pushed.step));

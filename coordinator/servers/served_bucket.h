@@ -14,11 +14,11 @@
 
 namespace weir {
 
-/// The parts of one bucket that one summation server adds up: takes what workers push and says what
-/// is to be answered to whom. Does no input or output. Not thread-safe.
+/// The parts of one bucket that one summation server adds up: takes the workers' pushes and returns
+/// the due answers. Does no input or output. Not thread-safe.
 class ServedBucket {
  public:
-  /// One part: `reader` checks and decodes payloads, `answering[a]` compresses what goes back.
+  /// One part: `reader` checks and decodes payloads, `answering[a]` compresses the answers.
   struct Part {
     std::string name;
     std::size_t elements = 0;
@@ -28,14 +28,14 @@ class ServedBucket {
   };
   struct Description {
     std::string name;
-    BucketFrame::Identity identity;  ///< But for the step.
+    BucketFrame::Identity identity;  ///< Except the step.
     Schedule schedule;
     std::size_t parameter_groups = 1;
     int workers = 1;
     std::vector<Part> parts;
   };
-  /// A frame that has to reach a worker before it may push this bucket again; it lies in the bucket
-  /// until then.
+  /// A frame that must reach a worker before it may push this bucket again;
+  /// the bucket keeps it until then.
   struct Answer {
     int worker = 0;
     std::span<const std::byte> frame;
@@ -47,16 +47,16 @@ class ServedBucket {
   ServedBucket& operator=(const ServedBucket&) = delete;
 
   const std::string& name() const { return about_.name; }
-  /// Of a frame that is pushed, in any step.
+  /// Upper bound for a pushed frame, in any step.
   std::size_t max_push_bytes() const;
 
-  /// Takes a frame, which stays as it is until the worker has been answered, and appends the
+  /// Takes a frame, which must not change until the worker has been answered, and appends the
   /// answers that are due now. Throws Corrupt that names bucket and worker for a frame that is
   /// damaged, from another step, or pushed before the last one was answered; nothing of it is added
   /// up then. Throws ShutDown when the answer would have to wait for a worker that has finished.
   virtual void Take(int worker, std::span<const std::byte> frame, std::vector<Answer>& due) = 0;
 
-  /// This worker takes no step any more. Throws ShutDown when another one waits for it.
+  /// Notes that this worker takes no further step. Throws ShutDown when another one waits for it.
   virtual void Finish(int worker) { static_cast<void>(worker); }
 
   /// Bytes before a push's payloads: the learning rates of its step and of the one before.
@@ -65,7 +65,7 @@ class ServedBucket {
   }
 
  protected:
-  /// What a frame says.
+  /// Content of a frame.
   struct Pushed {
     std::int64_t step = 0;
     bool empty = false;                                ///< The worker contributes nothing.
@@ -83,7 +83,7 @@ class ServedBucket {
   std::size_t workers() const { return static_cast<std::size_t>(about_.workers); }
 
  private:
-  /// Of the payloads, at a density.
+  /// Most bytes of the payloads, at a density.
   std::vector<std::size_t> Most(double density) const;
   BucketFrame::Identity Identity(std::int64_t step) const;
 

@@ -10,24 +10,24 @@
 
 namespace weir {
 
-/// Who adds up what: which of the servers, and for how many workers.
+/// A server's place: its number, and the number of workers.
 struct ServerPlace {
-  int server = 0;  ///< Of `servers`.
+  int server = 0;  ///< Number among `servers`.
   int servers = 1;
   int workers = 1;
-  int rank = 0;  ///< Of the server, in the job.
+  int rank = 0;  ///< The server's rank in the job.
 };
 
-/// What one summation server does for a gradient group.
+/// One summation server's part of a gradient group.
 struct ServedGroup {
   std::string name;
   std::uint32_t first_number = 0;
-  /// By number; null where the server has no part of a bucket.
+  /// By number; null if the server has no part of a bucket.
   std::vector<std::unique_ptr<ServedBucket>> buckets;
 };
 
-/// Makes the plan that the workers have made. Throws Corrupt for a description from which none can
-/// be made.
+/// Makes the plan that the workers have made. Throws Corrupt for
+/// a description that allows none.
 ServedGroup MakeServedGroup(const GroupDescription& description, const ServerPlace& place);
 
 }  // namespace weir

@@ -13,43 +13,43 @@
 
 namespace weir {
 
-/// A rank's connections to the summation servers of its job: ranks of their own
-/// (Settings::servers), or, for asynchronous groups without such, all ranks, this one too. Network
-/// thread only, but for what is const.
+/// A rank's connections to the summation servers of its job: dedicated ranks
+/// (Settings::servers), or, for asynchronous groups without those, all ranks, this one too.
+/// Network thread only, except const members.
 class ServerLinks {
  public:
-  /// `network` has the workers and behind them `servers` ranks that serve. `wake` as of
-  /// SummationServer.
+  /// `network` has the workers, followed by `servers` ranks that serve.
+  /// `wake` as for SummationServer.
   ServerLinks(Transport& network, int servers, std::function<void()> wake);
 
-  /// Lanes of such a network that are kept for servers, its last ones.
+  /// Number of such a network's lanes that are kept for servers, its last ones.
   static std::uint32_t Lanes(const Transport& network);
-  /// Those as one.
+  /// Returns these lanes as one.
   static std::unique_ptr<SubsetTransport> Lane(Transport& network);
 
-  // Any thread.
+  // The next members may be called by any thread.
 
   Transport& lane() const { return *lane_; }
   /// Ranks of the lane, by number of the server.
   const std::vector<int>& servers() const { return servers_; }
   bool dedicated() const { return dedicated_; }
 
-  /// The first of so many numbers for a group's buckets, which are the same on all ranks if they
-  /// ask in the same order; none when there are no more. A number is used once.
+  /// Returns the first of so many numbers for a group's buckets, the same on all ranks if they ask
+  /// in the same order; nothing when there are no more. A number is used once.
   std::optional<std::uint32_t> TakeNumbers(std::size_t count);
   /// Tells the servers something about a group (coordinator/servers/group_description.h).
   void Tell(std::vector<std::byte> message);
-  /// Where servers are ranks like this one: it serves from now on.
+  /// Starts serving, if servers are ranks like this one.
   void Serve();
-  /// Tells servers of their own, once, that nothing more comes from this rank.
+  /// Tells dedicated servers, once, that nothing more comes from this rank.
   void TakeLeave();
-  /// Nothing that a worker has pushed here waits for its answer.
+  /// True if no worker's push here waits for its answer.
   bool answered_all() const { return !server_ || server_->answered_all(); }
-  /// The network may have something for it.
+  /// True if the network may have something for it.
   bool waits() const { return server_ != nullptr || !all_told(); }
   /// True when something moved. Throws as SummationServer::Poll does.
   bool Poll();
-  /// What was told has been sent.
+  /// True if all messages of Tell have been sent.
   bool all_told() const { return told_.empty(); }
   void Cancel();
 

@@ -62,7 +62,7 @@ void SummationServer::OnControl(int w, std::span<const std::byte> bytes) {
   Control& control = controls_[static_cast<std::size_t>(w)];
   using enum ControlMessage::Kind;
   if (message.kind == kRegister) return Register(w, message.group);
-  // What workers say is in no order between them: of a group that is yet to be registered, too.
+  // Messages of different workers have no order: the group may not be registered yet.
   if (message.kind == kRelease) control.released.insert(message.group.first_number);
   if (message.kind == kFinish) control.finished = true;
   if (message.kind == kLeave) control.left = true;
@@ -129,7 +129,7 @@ bool SummationServer::PollWorker(Group& group, int w) {
   if (!worker.arrived && !worker.receive.Done(lane_)) return false;
   worker.arrived = true;
   const std::size_t bucket = BucketOf(group, w);
-  // Who pushes again has its answer; the network may still hold on to what it sent.
+  // A worker that pushes again has its answer; the network may still hold on to it.
   if (!worker.pushes[bucket].answer.Done(lane_)) return false;
   Hand(group, w, bucket);
   worker.arrived = false;

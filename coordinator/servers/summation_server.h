@@ -18,30 +18,30 @@
 
 namespace weir {
 
-/// A summation server on the network: takes what workers push, lets a thread of its own add it up
-/// and compress what goes back, and sends that. It negotiates nothing; workers say what they
-/// register, and the messages say what they belong to (ops/push_pull/server_messages.h).
+/// A summation server on the network: takes the workers' pushes, lets a thread of its own add them
+/// up and compress the answers, and sends these. It negotiates nothing: workers tell what they
+/// register, and the messages tell what they belong to (ops/push_pull/server_messages.h).
 ///
 /// Network thread only.
 class SummationServer {
  public:
-  /// Workers are the first `place.workers` ranks of `lane`. `wake` is called, by the other thread,
+  /// Workers are the first `place.workers` ranks of `lane`. The other thread calls `wake`
   /// when Poll has something to do.
   SummationServer(Transport& lane, const ServerPlace& place, std::function<void()> wake);
   ~SummationServer();
 
-  /// Makes progress; true when something moved. Throws Corrupt that names bucket and worker, and
-  /// what the transport throws.
+  /// Makes progress; true when something moved. Throws Corrupt that names bucket and
+  /// worker, and the transport's errors.
   bool Poll();
-  /// All workers have left, and nothing is under way.
+  /// True if all workers have left, and nothing is under way.
   bool over() const;
-  /// Nothing that was pushed waits for its answer.
+  /// True if no push waits for its answer.
   bool answered_all();
-  /// Gives up what is under way; no buffer is touched once this returns.
+  /// Abandons work under way; no buffer is touched once this returns.
   void Cancel();
 
  private:
-  /// What a worker has pushed of a bucket, until it is answered.
+  /// A worker's push of a bucket, until it is answered.
   struct Push {
     std::vector<std::byte> frame;
     bool held = false;
@@ -57,7 +57,7 @@ class SummationServer {
       std::vector<Push> pushes;  ///< By bucket.
     };
     std::vector<Worker> workers;
-    std::size_t tasks = 0;  ///< Whose results were not taken yet.
+    std::size_t tasks = 0;  ///< Tasks whose results were not taken yet.
   };
   struct Control {
     std::unique_ptr<std::byte[]> buffer;
@@ -66,7 +66,7 @@ class SummationServer {
     bool finished = false;
     bool left = false;
   };
-  /// For the other thread, and what came of it.
+  /// Work for the other thread, and its result.
   struct Task {
     Group* group;
     std::optional<std::size_t> bucket;  ///< None: the worker has finished.
@@ -84,13 +84,13 @@ class SummationServer {
   void Do(const Task& task, std::vector<ServedBucket::Answer>& due);
   void Give(Task task);
   bool PollWorker(Group& group, int worker);
-  /// The bucket of the frame that has arrived from a worker.
+  /// Returns the bucket of the frame that has arrived from a worker.
   std::size_t BucketOf(const Group& group, int worker) const;
   void Hand(Group& group, int worker, std::size_t bucket);
   bool TakeResults();
-  /// All that was pushed is answered, and all answers have gone.
+  /// True if all pushes are answered, and all answers have been sent.
   bool Answered(Group& group);
-  /// The same, and all workers have released it.
+  /// True if, besides, all workers have released it.
   bool Unused(Group& group);
   void Receive(Group& group, int worker);
   void Add(const std::stop_token& stop);
@@ -106,7 +106,7 @@ class SummationServer {
   std::vector<Task> tasks_;    ///< Guarded by mutex_.
   std::vector<Task> results_;  ///< Guarded by mutex_.
   std::vector<Task> taken_;    ///< Scratch of TakeResults.
-  std::jthread adder_;         ///< Last: it uses what is above.
+  std::jthread adder_;         ///< Last: it uses the members above.
 };
 
 }  // namespace weir

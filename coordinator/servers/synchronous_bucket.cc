@@ -39,7 +39,7 @@ void SynchronousBucket::Add() {
                            [i](const auto& pushed) { return pushed->payloads[i]; });
     parts()[i].reader->MergeMean(payloads, means_[i]);
   }
-  // All say the same of the step, but for those who contribute nothing.
+  // All workers give the same step, except those that contribute nothing.
   const auto speaks = std::ranges::find(pushed_, false, [](const auto& p) { return p->empty; });
   if (speaks == pushed_.end()) Refuse(0, "no rank contributes anything");
   last_step_ = (*speaks)->step;

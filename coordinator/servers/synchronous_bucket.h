@@ -6,19 +6,19 @@
 
 namespace weir {
 
-/// Waits for what all workers push in a step, adds it up in rank order and answers all of them with
-/// the same bytes: the same bits as route=push_pull without servers of its own.
+/// Waits for all workers' pushes of a step, adds them up in rank order and answers all of them with
+/// the same bytes: the same bits as route=push_pull without dedicated servers.
 class SynchronousBucket final : public ServedBucket {
  public:
-  /// One answering compressor a part.
+  /// Takes one answering compressor per part.
   explicit SynchronousBucket(Description description);
   void Take(int worker, std::span<const std::byte> frame, std::vector<Answer>& due) override;
 
  private:
   void Add();
 
-  std::vector<std::optional<Pushed>> pushed_;  ///< Of the step under way, by worker.
-  std::int64_t last_step_ = -1;                ///< That was answered.
+  std::vector<std::optional<Pushed>> pushed_;  ///< In the current step, by worker.
+  std::int64_t last_step_ = -1;                ///< The last answered step.
   std::vector<std::vector<float>> means_;      ///< By part.
   std::vector<std::byte> answer_;
   std::size_t answer_bytes_ = 0;

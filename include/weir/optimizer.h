@@ -19,7 +19,7 @@ struct Parameter {
   std::string name;
   std::span<float> value;
   std::span<float> gradient;
-  Shape shape;              ///< Of both: elements() == value.size() == gradient.size().
+  Shape shape;              ///< The shape of both: elements() == value.size() == gradient.size().
   int parameter_group = 0;  ///< Index into the learning rates of BeginStep.
 };
 

@@ -34,7 +34,7 @@ struct Gathering {
   std::vector<std::size_t> bytes;  ///< By rank.
   Bytes in;
   Bytes expected;
-  std::size_t offset = 0;  ///< Of `in` in it.
+  std::size_t offset = 0;  ///< Place of `in` in it.
 };
 
 /// Takes `unit` elements from some ranks, twice as many or none from others, with this salt.

@@ -11,7 +11,7 @@ namespace weir::bench {
 namespace {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
-constexpr std::size_t kPeriod = 16 * kMebi;  // Of the pool.
+constexpr std::size_t kPeriod = 16 * kMebi;  // Size of the pool.
 constexpr std::size_t kSlack = kMebi;        // Room for a gradient's begin.
 constexpr int kNotRun = 77;
 

@@ -11,7 +11,7 @@ namespace weir {
 namespace {
 
 constexpr int kFirstPower = 10;  // 1,024 ns
-constexpr int kSteps = 64;       // Of each power of two.
+constexpr int kSteps = 64;       // In each power of two.
 
 }  // namespace
 

@@ -127,7 +127,7 @@ void CheckMetricsPorts(int port, const std::vector<Host>& hosts) {
 std::vector<std::string> PlaceProcesses(const std::vector<Host>& hosts, int ranks, int servers) {
   const int processes = ranks + servers;
   std::vector<std::string> places;
-  std::int64_t slots = 0;  // Of all hosts: perhaps far more than ranks.
+  std::int64_t slots = 0;  // On all hosts: perhaps far more than ranks.
   for (const Host& host : hosts) {
     slots += host.slots;
     while (std::cmp_less(places.size(), std::min<std::int64_t>(slots, processes))) {

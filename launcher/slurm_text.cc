@@ -10,7 +10,7 @@ namespace weir::launcher {
 namespace {
 
 constexpr std::size_t kMostHosts = 16384;  // As many as ranks may be.
-constexpr std::size_t kMostDigits = 63;    // Of one label of a host's name.
+constexpr std::size_t kMostDigits = 63;    // In one label of a host's name.
 constexpr auto kMostBrackets = 63;         // In one name.
 
 [[noreturn]] void ThrowBad(const std::string& where, std::string_view text, const char* form) {

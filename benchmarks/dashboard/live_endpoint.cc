@@ -11,7 +11,7 @@ namespace {
 constexpr int kTickMs = 200;  // A rank makes blocks for its followers as often.
 constexpr std::size_t kDetailBlocks = 20;
 constexpr qsizetype kAnswerBytes = 4 << 20;
-constexpr std::int64_t kDetailedSteps = 40;  // Of the steps before the job is followed.
+constexpr std::int64_t kDetailedSteps = 40;  // Before the job is followed.
 
 void Send(QTcpSocket* socket, const QByteArray& body) {
   socket->write("HTTP/1.1 200 OK\r\nContent-Length: " + QByteArray::number(body.size()) +

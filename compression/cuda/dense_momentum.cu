@@ -29,7 +29,7 @@ struct Step {
   DType mean_dtype = DType::kFloat32;
 };
 struct Status {
-  std::uint32_t largest;  ///< Of the keys to send, the largest finite one.
+  std::uint32_t largest;  ///< Largest finite key to send.
   unsigned long long non_finite;
 };
 

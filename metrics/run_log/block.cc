@@ -12,7 +12,7 @@ namespace weir {
 namespace {
 
 constexpr std::size_t kAlignment =
-    8;  // Of heads, bodies and columns, so that a reader may map them.
+    8;  // For heads, bodies and columns, so that a reader may map them.
 
 /// Continues `crc`, the checksum of the bytes before.
 std::uint32_t Crc32(std::span<const std::byte> bytes, std::uint32_t crc = 0) {

@@ -16,7 +16,7 @@ constexpr std::int64_t kSilentMs = 5000;
 constexpr double kStuckSeconds = 10;  // Without a step, and this many times longer than one takes.
 constexpr double kStuckSteps = 20;
 constexpr double kSlow = 0.2;    // More own work than the median.
-constexpr double kCostly = 0.1;  // Of a step, for exposed compression.
+constexpr double kCostly = 0.1;  // Part of a step, for exposed compression.
 
 struct OfRank {
   int rank;

@@ -12,7 +12,7 @@
 namespace weir::monitor {
 namespace {
 
-constexpr double kSmall = 0.9;      // Of the usual size of text.
+constexpr double kSmall = 0.9;      // Relative to the usual text.
 constexpr double kShortest = 1e-9;  // Seconds: lower limit of a step.
 
 QLabel* Text(QWidget* parent, double scale, QFont::Weight weight) {

@@ -29,7 +29,7 @@ namespace {
 constexpr int kRefreshMs = 100;
 constexpr const char* kLayoutKey = "window/layout";
 constexpr const char* kGeometryKey = "window/geometry";
-constexpr int kLayoutVersion = 2;  // Of the docks and bars: increase it when they change.
+constexpr int kLayoutVersion = 2;  // For docks and bars: increase it when they change.
 
 }  // namespace
 

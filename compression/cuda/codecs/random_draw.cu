@@ -12,7 +12,7 @@ namespace {
 /// Output of the kernels, by entry.
 struct Drawn {
   std::uint32_t* numbers;
-  std::uint32_t* places;  ///< Of the numbers; and when these are sorted, what each draw takes.
+  std::uint32_t* places;  ///< By number; when these are sorted, the number that each draw takes.
   bool* repeats;
   const std::uint32_t* sorted;
   const std::uint32_t* sorted_places;

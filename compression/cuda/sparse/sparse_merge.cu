@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(kThreads)
                 const SparseMerge::Source* sources, const SparseMerge::Target* targets,
                 std::uint32_t ranks, Entries entries) {
   __shared__ float sums[kTile];
-  __shared__ std::uint32_t bounds[2][kThreads];  // Of the ranks' entries in this tile.
+  __shared__ std::uint32_t bounds[2][kThreads];  // Ranges of the ranks' entries here.
   const std::uint32_t index = tile_tensors[blockIdx.x];
   const SparseTensor& tensor = tensors[index];
   const SparseMerge::Target target = targets[index];

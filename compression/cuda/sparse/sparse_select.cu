@@ -20,7 +20,7 @@ constexpr unsigned kBinsOf = kLevel == 0 ? 2048 : 1024;
 /// A run's share of the entries that the selection reads.
 struct Source {
   const void* values;
-  DType dtype;                   ///< Of the values.
+  DType dtype;                   ///< Type of the values.
   const std::uint32_t* indices;  ///< Null where value i is of element first_index + i.
   std::uint32_t first_index;
   std::uint32_t count;

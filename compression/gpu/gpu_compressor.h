@@ -16,10 +16,10 @@
 
 namespace weir {
 
-/// A tensor's compression whose memory lies on a GPU. The kernels of its bucket encode there, for all
-/// tensors of the bucket at once (coordinator/gradients/gpu_compression.h). Payloads are those of the CPU's compressor, which looks at them on the host; between
-/// steps, State is a copy on the host, which Restored copies back. Not thread-safe but for Check
-/// and Merge.
+/// A tensor's compression whose memory lies on a GPU. The kernels of its bucket encode there, for
+/// all tensors of the bucket at once (coordinator/gradients/gpu_compression.h). Payloads are those
+/// of the CPU's compressor, which looks at them on the host; between steps, State is a copy on the
+/// host, which Restored copies back. Not thread-safe but for Check and Merge.
 class GpuCompressor final : public TensorCompression {
  public:
   /// `cpu`, of `n` elements, has a gpu_rule. Its state does not count.

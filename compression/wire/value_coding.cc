@@ -14,7 +14,8 @@
 namespace weir {
 namespace {
 
-constexpr std::size_t kConvertedAtOnce = 512;  // Values converted at a time, in the first-level cache.
+constexpr std::size_t kConvertedAtOnce =
+    512;  // Values converted at a time, in the first-level cache.
 constexpr std::uint32_t kAbsolute = 0x7fffffff;
 constexpr std::int32_t kInfinityBits = 0x7f800000;
 

@@ -34,8 +34,8 @@ struct GradientSlice {
   TensorCompression* compression = nullptr;  ///< One of the next two.
   Compressor* compressor = nullptr;          ///< Encodes on the CPU; or:
   GpuCompressor* gpu = nullptr;              ///< The bucket's kernels do.
-  int server = 0;                   ///< Who adds up, where the route has servers.
-  Compressor* answering = nullptr;  ///< Where that is this rank: compresses the mean.
+  int server = 0;                            ///< Who adds up, where the route has servers.
+  Compressor* answering = nullptr;           ///< Where that is this rank: compresses the mean.
   bool on_gpu = false;
 
   // One step's submission.

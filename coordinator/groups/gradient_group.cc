@@ -49,8 +49,7 @@ std::vector<std::unique_ptr<GpuCompressor>> TakeGpuCompressors(const GradientGro
     if (!tensor.device.is_gpu() || tensor.dtype == DType::kFloat64 || !compressor->gpu_rule()) {
       continue;
     }
-    taken[p] =
-        std::make_unique<GpuCompressor>(std::move(compressor), plan.parts[p].elements, *gpu);
+    taken[p] = std::make_unique<GpuCompressor>(std::move(compressor), plan.parts[p].elements, *gpu);
   }
   return taken;
 }
@@ -137,10 +136,10 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
   slice.on_gpu = tensor.device.is_gpu();
   slice.record_index =
       coordinator_.names().Add({.name = spec_.name + "/" + part.name + set_.Suffix(),
-                                 .routes = RouteNames(),
-                                 .compressor = CompressorOf(variant),
-                                 .group = spec_.name + set_.Suffix(),
-                                 .elements = part.elements});
+                                .routes = RouteNames(),
+                                .compressor = CompressorOf(variant),
+                                .group = spec_.name + set_.Suffix(),
+                                .elements = part.elements});
   if (variant.route.compressed == Exchange::kPushPull) {
     const int dedicated = coordinator_.settings().servers;
     slice.server = ServerOf(p, dedicated > 0 ? dedicated : set_.size());

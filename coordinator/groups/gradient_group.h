@@ -120,9 +120,9 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const Gpu* const gpu_;  ///< Where tensors lie that lie on one; null: there are none.
   GroupPlan plan_;
   std::vector<std::unique_ptr<GpuCompressor>> on_gpu_;  ///< By part; null: plan_ has its own.
-  std::optional<HostGrid> hosts_;        ///< Where a hierarchy of them means anything.
-  std::vector<std::string> gpus_;        ///< By rank, where NCCL is between them.
-  std::vector<GroupStep> steps_;         ///< By variant.
+  std::optional<HostGrid> hosts_;  ///< Where a hierarchy of them means anything.
+  std::vector<std::string> gpus_;  ///< By rank, where NCCL is between them.
+  std::vector<GroupStep> steps_;   ///< By variant.
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
   std::vector<std::unique_ptr<Compressor>> answering_;  ///< By part; null where others answer.

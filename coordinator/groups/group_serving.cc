@@ -14,8 +14,8 @@ GroupServing::GroupServing(Coordinator& coordinator, const GradientGroupSpec& sp
     : coordinator_(coordinator),
       spec_(spec),
       plan_(plan),
-      is_served_(plan.asynchronous() ||
-                 (plan.pushes() && coordinator.server_links().dedicated())) {}
+      is_served_(plan.asynchronous() || (plan.pushes() && coordinator.server_links().dedicated())) {
+}
 
 void GroupServing::Check() const {
   if (!is_served_ || spec_.process_set == ProcessSet::kGlobal) return;

@@ -98,8 +98,8 @@ SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
   SavedState mine = states.front();
   if (states.size() == 1 && mine.ranks == set_.size()) {
     if (mine.rank != set_.network().IndexOf(rank_)) {
-      throw InvalidArgument("Load of '" + spec_.name + "' on rank " +
-                            std::to_string(rank_) + " got the state of rank " +
+      throw InvalidArgument("Load of '" + spec_.name + "' on rank " + std::to_string(rank_) +
+                            " got the state of rank " +
                             std::to_string(set_.ranks()[static_cast<std::size_t>(mine.rank)]));
     }
   } else {
@@ -108,8 +108,7 @@ SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
                             std::to_string(states.size()) + " ranks, but they were saved by " +
                             std::to_string(mine.ranks) + " ranks: give all of them, in rank order");
     }
-    mine = Remap(states, Origins(mine.ranks, set_.size()),
-                 set_.network().IndexOf(rank_));
+    mine = Remap(states, Origins(mine.ranks, set_.size()), set_.network().IndexOf(rank_));
   }
   GiveServed(ServedCompressors(), served, mine);
   Check(mine);

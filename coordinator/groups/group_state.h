@@ -21,8 +21,9 @@ namespace weir {
 /// to a job of another size. Between steps only.
 class GroupState {
  public:
-  /// `on_gpu`: what lies on a GPU, by part; null: the plan's compressor is there. `answering`: what this rank compresses as a server, by part; null where others answer. All
-  /// must outlive the object. `rank`: of the job.
+  /// `on_gpu`: what lies on a GPU, by part; null: the plan's compressor is there. `answering`: what
+  /// this rank compresses as a server, by part; null where others answer. All must outlive the
+  /// object. `rank`: of the job.
   GroupState(const GradientGroupSpec& spec, const GroupPlan& plan,
              const std::vector<std::unique_ptr<GpuCompressor>>& on_gpu,
              const std::vector<std::unique_ptr<Compressor>>& answering,

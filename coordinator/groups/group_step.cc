@@ -83,9 +83,8 @@ RouteFacts GradientGroupImpl::FactsOf(const GradientBucket& bucket) const {
                    .deterministic = coordinator_.settings().deterministic,
                    .by_hosts = hosts_.has_value()};
   facts.settings.dedicated_servers = coordinator_.settings().servers > 0;
-  facts.by_links =
-      serving_.servers() &&
-      (serving_.servers()->links->dedicated() || bucket.gradients().step().asynchronous);
+  facts.by_links = serving_.servers() && (serving_.servers()->links->dedicated() ||
+                                          bucket.gradients().step().asynchronous);
   return facts;
 }
 
@@ -196,7 +195,8 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
       coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
   places_[index].handle = handle;
   // Made after the engine had failed every handle: nobody else would fulfil it.
-  if (coordinator_.ending().ended()) coordinator_.handles().Complete(handle, coordinator_.ending().error());
+  if (coordinator_.ending().ended())
+    coordinator_.handles().Complete(handle, coordinator_.ending().error());
   const std::int64_t now_ns = NowNs();
   const std::size_t width = SizeOf(spec_.tensors[index].dtype);
   for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {

@@ -15,9 +15,8 @@ void CheckSubmission(const GradientGroupSpec& spec, int rank, bool in_step, std:
   const GradientSpec& tensor = spec.tensors[index];
   const ErrorContext where{tensor.name, {rank}, "submit"};
   if (!in_step) {
-    throw InvalidArgument("gradient '" + tensor.name +
-                              "' was submitted outside a step: call BeginStep first",
-                          where);
+    throw InvalidArgument(
+        "gradient '" + tensor.name + "' was submitted outside a step: call BeginStep first", where);
   }
   const auto check = [&](const char* what, const void* data, DType dtype, const Shape& shape,
                          Device device) {

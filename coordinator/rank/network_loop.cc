@@ -235,9 +235,10 @@ void Coordinator::Close() {
   } else if (leaving_rank_ >= 0) {
     who = "rank " + std::to_string(leaving_rank_);
   }
-  const auto reason = std::make_exception_ptr(ShutDown(
-      "Weir has been shut down: " + who +
-      " called Shutdown or destroyed its engine. Nothing can be submitted any more" + report_->During()));
+  const auto reason = std::make_exception_ptr(
+      ShutDown("Weir has been shut down: " + who +
+               " called Shutdown or destroyed its engine. Nothing can be submitted any more" +
+               report_->During()));
   // Before the program may find that the job has ended, and destroy its groups.
   for (ProcessSet* set : sets_->own()) set->joining().Close();
   // Where this rank has not called Shutdown, who waits for an exchange is disappointed.

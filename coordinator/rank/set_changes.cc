@@ -34,8 +34,7 @@ int SetChanges::Add(std::vector<int> ranks) {
         {"", {rank_}, "submit"});
   }
   int id = -1;
-  Agree(fmt::format("add [{}]", fmt::join(ranks, ", ")),
-             [&] { id = sets_.Add(std::move(ranks)); });
+  Agree(fmt::format("add [{}]", fmt::join(ranks, ", ")), [&] { id = sets_.Add(std::move(ranks)); });
   return id;
 }
 
@@ -79,8 +78,7 @@ std::string SetChanges::InUse(ProcessSet& set) {
                      rank_);
 }
 
-std::shared_ptr<const void> SetChanges::ClaimGroup(const ProcessSet& set,
-                                                   const std::string& name) {
+std::shared_ptr<const void> SetChanges::ClaimGroup(const ProcessSet& set, const std::string& name) {
   const auto key = std::make_pair(set.id(), name);
   std::lock_guard lock(groups_mutex_);
   if (!groups_.insert(key).second) {

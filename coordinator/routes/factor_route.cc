@@ -40,9 +40,8 @@ FactorRoute::FactorRoute(GradientSlices& gradients, Transport& transport, const 
 
 bool FactorRoute::Suits(const GradientSlices& gradients) {
   return gradients.summable() == DType::kFloat32 &&
-         std::ranges::any_of(gradients.all(), [](const GradientSlice& slice) {
-           return slice.factors() != nullptr;
-         });
+         std::ranges::any_of(gradients.all(),
+                             [](const GradientSlice& slice) { return slice.factors() != nullptr; });
 }
 
 void FactorRoute::Prepare(bool empty) {

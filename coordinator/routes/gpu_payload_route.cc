@@ -7,9 +7,8 @@
 namespace weir {
 
 bool GpuPayloadRoute::Suits(const GradientSlices& gradients) {
-  return std::ranges::all_of(gradients.all(), [](const GradientSlice& slice) {
-    return slice.gpu != nullptr;
-  });
+  return std::ranges::all_of(gradients.all(),
+                             [](const GradientSlice& slice) { return slice.gpu != nullptr; });
 }
 
 void GpuPayloadRoute::Prepare(bool empty) {

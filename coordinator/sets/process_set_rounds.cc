@@ -127,10 +127,10 @@ void ProcessSet::OnRound() {
 }
 
 std::exception_ptr ProcessSet::WhyRetired(const Bucket& bucket) const {
-  return std::make_exception_ptr(
-      InvalidArgument("process set " + std::to_string(id()) + " was removed before '" +
-                          bucket.name() + "' could begin",
-                      {bucket.name(), {}, "submit"}));
+  return std::make_exception_ptr(InvalidArgument("process set " + std::to_string(id()) +
+                                                     " was removed before '" + bucket.name() +
+                                                     "' could begin",
+                                                 {bucket.name(), {}, "submit"}));
 }
 
 std::exception_ptr ProcessSet::WhyClosed() const {
@@ -188,7 +188,8 @@ void ProcessSet::OnResponse(const Response& response) {
   operation->Agree(response.slot, response.rows, response.gpus);
   const bool tells = !response.text.empty() && transport().rank() == 0;
   if (tells) shared_.gpu_offers.TellWhyStaged(response.text);
-  if (operation->slot != kNoSlot) Use(operation->slot) = {.bucket = operation, .operation = operation};
+  if (operation->slot != kNoSlot)
+    Use(operation->slot) = {.bucket = operation, .operation = operation};
   LiveRun& run = shared_.live.Of(*operation);
   if (response.kind == Response::Kind::kAllJoined) run.staged = joining_->End(operation);
   Collect(run);

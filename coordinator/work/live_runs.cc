@@ -12,10 +12,8 @@ LiveRun& LiveRuns::Add(Bucket& bucket, std::int64_t ready_ns, Operation* operati
   runs_.push_back(std::move(spare_.back()));
   spare_.pop_back();
   LiveRun& run = *runs_.back();
-  run = {.bucket = &bucket,
-         .operation = operation,
-         .ready_ns = ready_ns,
-         .index = runs_.size() - 1};
+  run = {
+      .bucket = &bucket, .operation = operation, .ready_ns = ready_ns, .index = runs_.size() - 1};
   bucket.live_run_ = &run;
   ++gauges_.depth(Stage::kNegotiate);
   return run;

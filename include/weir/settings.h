@@ -11,7 +11,7 @@ namespace weir {
 
 enum class LogLevel { kTrace, kDebug, kInfo, kWarning, kError, kFatal };
 
-/// How the stages of a bucket are run (docs/explanation/buckets.md).
+/// The threads that run the stages of a bucket (docs/explanation/buckets.md).
 enum class PipelineMode {
   kSerial,  ///< The thread that completed the bucket or its exchange; for comparison.
   kThread,  ///< Worker threads compress and merge, next to the exchange.

@@ -7,8 +7,8 @@
 
 #include "benchmarks/gpu_bench.h"
 #include "benchmarks/report.h"
-#include "common/gpu_memory.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu_memory.h"
+#include "common/gpu/gpu_stream.h"
 #include "compression/gpu/gpu_kernels.h"
 #include "compression/wire/sparse_payload.h"
 

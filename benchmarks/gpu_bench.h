@@ -6,8 +6,8 @@
 #include <string>
 
 #include "benchmarks/main.h"
-#include "common/gpu.h"
-#include "common/gpu_memory.h"
+#include "common/gpu/gpu.h"
+#include "common/gpu/gpu_memory.h"
 #include "weir/dtype.h"
 
 namespace weir::bench {

@@ -5,7 +5,7 @@
 #include "benchmarks/gpu_bench.h"
 #include "benchmarks/model_shapes.h"
 #include "benchmarks/report.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu_stream.h"
 #include "compression/gpu/gpu_kernels.h"
 #include "compression/wire/sparse_payload.h"
 #include "weir/engine.h"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 
 namespace weir::bench {
 

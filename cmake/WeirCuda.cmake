@@ -1,4 +1,4 @@
-# libweir_cuda.so: the kernels, which the engine loads at run time (common/gpu_library.h). Without nvcc
+# libweir_cuda.so: the kernels, which the engine loads at run time (common/gpu/gpu_library.h). Without nvcc
 # there is none, which is no error.
 
 # What it is made of; tests compile the same for the CPU (tests/emulated_gpu/).

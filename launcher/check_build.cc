@@ -1,7 +1,7 @@
 #include "launcher/check_build.h"
 
-#include "common/gpu_library.h"
-#include "common/nccl_library.h"
+#include "common/gpu/gpu_library.h"
+#include "common/gpu/nccl_library.h"
 #include "launcher/mpiexec.h"
 #include "weir/error.h"
 #include "weir/settings.h"

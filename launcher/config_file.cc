@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 #include "launcher/horovod_flags.h"
 #include "launcher/setting_flags.h"
 #include "launcher/text_file.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 #include "launcher/network.h"
 #include "launcher/text_file.h"
 #include "weir/error.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "launcher/assembly.h"
 #include "launcher/finalization.h"
 #include "launcher/rank_places.h"

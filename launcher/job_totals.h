@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/rank_totals.h"
+#include "common/supervision/rank_totals.h"
 
 namespace weir::launcher {
 

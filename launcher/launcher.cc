@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/flight_filename.h"
+#include "common/settings/flight_filename.h"
 #include "launcher/heartbeat.h"
 #include "launcher/network.h"
 #include "launcher/program.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 
 namespace weir::launcher {

@@ -14,7 +14,7 @@
 #include <memory>
 #include <sstream>
 
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 #include "weir/error.h"
 
 namespace weir::launcher {

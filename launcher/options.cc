@@ -10,9 +10,9 @@
 #include <set>
 #include <sstream>
 
-#include "common/nearest.h"
-#include "common/parse_number.h"
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
+#include "common/text/nearest.h"
+#include "common/text/parse_number.h"
 #include "launcher/allocation.h"
 #include "launcher/config_file.h"
 #include "launcher/horovod_flags.h"

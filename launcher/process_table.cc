@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 
 namespace weir::launcher {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "launcher/process_table.h"
 #include "weir/error.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "common/parse_number.h"
-#include "common/strict.h"
-#include "common/supervision.h"
+#include "common/settings/strict.h"
+#include "common/supervision/supervision.h"
+#include "common/text/parse_number.h"
 #include "launcher/hosts.h"
 #include "weir/error.h"
 

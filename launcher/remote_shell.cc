@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 #include "launcher/start_trouble.h"
 #include "launcher/wait_status.h"

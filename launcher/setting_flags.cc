@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/check.h"
-#include "common/settings_table.h"
+#include "common/settings/settings_table.h"
 #include "weir/error.h"
 
 namespace weir::launcher {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 #include "weir/error.h"
 
 namespace weir::launcher {

@@ -1,6 +1,6 @@
 #include "launcher/start_trouble.h"
 
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 
 namespace weir::launcher {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/rank_totals.h"
+#include "common/supervision/rank_totals.h"
 #include "launcher/rank_places.h"
 
 namespace weir::launcher {

@@ -13,7 +13,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 #include "launcher/heartbeat.h"
 #include "launcher/network.h"
 #include "launcher/rank_environment.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 #include "launcher/message_socket.h"
 #include "launcher/output_pump.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "common/thread_name.h"
+#include "common/threads/thread_name.h"
 #include "common/unique_fd.h"
 #include "metrics/http/certificate.h"
 #include "metrics/http/daemon.h"

@@ -8,7 +8,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/thread_name.h"
+#include "common/threads/thread_name.h"
 #include "metrics/home_page.h"
 #include "metrics/run_page.h"
 #include "metrics/stalls.h"

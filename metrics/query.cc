@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 #include "weir/error.h"
 
 namespace weir {

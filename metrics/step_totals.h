@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/rank_totals.h"
+#include "common/supervision/rank_totals.h"
 #include "metrics/step_summary.h"
 
 namespace weir {

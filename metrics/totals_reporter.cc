@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "common/thread_name.h"
+#include "common/threads/thread_name.h"
 
 namespace weir {
 namespace {

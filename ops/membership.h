@@ -44,8 +44,8 @@ class Membership {
   virtual void RequestStatus() = 0;
   /// Sends this rank's status to rank 0. At most 64 KiB, longer text is cut.
   virtual void SendStatus(const std::string& text) = 0;
-  /// Tells the launcher the totals of this rank's steps so far (common/rank_totals.h). The last one
-  /// counts, and may follow Leave. At most 64 KiB.
+  /// Tells the launcher the totals of this rank's steps so far (common/supervision/rank_totals.h).
+  /// The last one counts, and may follow Leave. At most 64 KiB.
   virtual void SendTotals(const std::string& text) { static_cast<void>(text); }
   /// Reports that this rank leaves in good order, so that its end does not count as a loss.
   virtual void Leave() = 0;

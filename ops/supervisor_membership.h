@@ -8,13 +8,14 @@
 #include <string>
 #include <thread>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 #include "ops/membership.h"
 
 namespace weir {
 
-/// The engine's end of the socket to the supervisor that weirrun started (common/supervision.h).
+/// The engine's end of the socket to the supervisor that weirrun started
+/// (common/supervision/supervision.h).
 ///
 /// One at a time in a process; a new one may follow a destroyed one. Events that arrive before
 /// somebody listens wait. In a forked child every call does nothing. Thread-safe, but a

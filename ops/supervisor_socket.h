@@ -1,15 +1,15 @@
 #pragma once
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 
 namespace weir {
 
 /// Returns the socket in WEIR_SUPERVISOR_FD to this process's supervisor, which weirrun started
-/// (common/supervision.h): a duplicate of the descriptor, which itself is marked close-on-exec and
-/// otherwise unchanged. Empty if the variable is not set. Throws InvalidArgument when the variable
-/// does not name the supervisor's socket, when weirrun's version uses another protocol
-/// (WEIR_SUPERVISOR_PROTOCOL), and when the process is out of descriptors.
+/// (common/supervision/supervision.h): a duplicate of the descriptor, which itself is marked
+/// close-on-exec and otherwise unchanged. Empty if the variable is not set. Throws InvalidArgument
+/// when the variable does not name the supervisor's socket, when weirrun's version uses another
+/// protocol (WEIR_SUPERVISOR_PROTOCOL), and when the process is out of descriptors.
 UniqueFd SupervisorSocket();
 
 /// Sends the supervisor one message. Waits for at most a second, because only a stopped supervisor

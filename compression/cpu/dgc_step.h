@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/cpu/candidate_list.h"
 #include "compression/cpu/dgc_kernel.h"
 #include "compression/cpu/radix_select.h"

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/codecs/level_math.h"
 #include "compression/random/counter_random.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 
 namespace weir::cpu {
 

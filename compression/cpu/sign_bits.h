@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/error_step.h"
 
 namespace weir::cpu {

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 
 namespace weir::cpu {
 

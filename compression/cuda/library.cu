@@ -1,8 +1,8 @@
-// The entries of libweir_cuda.so (common/gpu_library.h, compression/gpu/gpu_kernels.h).
+// The entries of libweir_cuda.so (common/gpu/gpu_library.h, compression/gpu/gpu_kernels.h).
 #include <cstdio>
 #include <string>
 
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 #include "compression/cuda/kernels.h"
 #include "compression/cuda/launch.h"
 #include "compression/gpu/gpu_kernels.h"

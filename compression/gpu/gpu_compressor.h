@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "common/gpu.h"
-#include "common/gpu_memory.h"
+#include "common/gpu/gpu.h"
+#include "common/gpu/gpu_memory.h"
 #include "compression/compressor.h"
 #include "compression/gpu/gpu_kernels.h"
 #include "compression/tensor_compression.h"

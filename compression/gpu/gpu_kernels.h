@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 #include "compression/dgc/dgc_math.h"
 #include "compression/gpu/gpu_rule.h"
 #include "compression/wire/value_type.h"

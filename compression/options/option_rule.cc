@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 
 namespace weir {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "common/check.h"
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/check.h"
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string_view>
 
-#include "common/strict.h"
+#include "common/settings/strict.h"
 #include "compression/options/registry.h"
 #include "weir/error.h"
 

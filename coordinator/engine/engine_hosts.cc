@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "common/log.h"
-#include "common/strict.h"
+#include "common/settings/strict.h"
 #include "coordinator/engine/engine_impl.h"
 #include "coordinator/work/hosts.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <exception>
 
-#include "common/flight_filename.h"
 #include "common/log.h"
+#include "common/settings/flight_filename.h"
 #include "compression/make_compressor.h"
 #include "compression/options/registry.h"
 #include "compression/options/standard_options.h"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <string>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "ops/bootstrap.h"
 #include "ops/supervisor_membership.h"
 #include "weir/error.h"

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "common/compression_text.h"
 #include "common/log.h"
-#include "common/strict.h"
+#include "common/settings/compression_text.h"
+#include "common/settings/strict.h"
 
 namespace weir {
 namespace {

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "common/gpu_memory.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu_memory.h"
+#include "common/gpu/gpu_stream.h"
 #include "compression/gpu/gpu_compressor.h"
 #include "compression/gpu/gpu_kernels.h"
 

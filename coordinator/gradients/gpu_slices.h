@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "common/gpu.h"
-#include "common/gpu_memory.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu.h"
+#include "common/gpu/gpu_memory.h"
+#include "common/gpu/gpu_stream.h"
 #include "compression/gpu/gpu_kernels.h"
 
 namespace weir {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu_stream.h"
 #include "compression/compressor.h"
 #include "compression/dgc/joint_selection.h"
 #include "coordinator/gradients/bucket_frame.h"

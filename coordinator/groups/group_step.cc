@@ -4,7 +4,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/strict.h"
+#include "common/settings/strict.h"
 #include "compression/dgc/clipping.h"
 #include "coordinator/groups/gradient_group.h"
 #include "coordinator/groups/submission_check.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <utility>
 
-#include "common/exact_text.h"
+#include "common/text/exact_text.h"
 
 namespace weir {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "common/gpu.h"
+#include "common/gpu/gpu.h"
 #include "coordinator/negotiation/submission.h"
 #include "ops/nccl/library.h"
 #include "weir/settings.h"

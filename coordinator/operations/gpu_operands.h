@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "common/gpu.h"
-#include "common/gpu_memory.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu.h"
+#include "common/gpu/gpu_memory.h"
+#include "common/gpu/gpu_stream.h"
 #include "coordinator/negotiation/submission.h"
 #include "ops/collective.h"
 

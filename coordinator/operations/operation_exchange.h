@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "common/gpu_memory.h"
+#include "common/gpu/gpu_memory.h"
 #include "coordinator/negotiation/submission.h"
 #include "coordinator/operations/host_collectives.h"
 #include "ops/adasum.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "common/exact_text.h"
+#include "common/text/exact_text.h"
 #include "compression/make_compressor.h"
 #include "compression/options/tensor_options.h"
 #include "coordinator/plan/served_state.h"

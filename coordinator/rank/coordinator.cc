@@ -9,7 +9,7 @@
 #include "common/check.h"
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/thread_name.h"
+#include "common/threads/thread_name.h"
 #include "coordinator/work/hosts.h"
 #include "coordinator/work/operation_numbers.h"
 #include "ops/subset_transport.h"

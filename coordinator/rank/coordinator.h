@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "common/gpu.h"
-#include "common/thread_pool.h"
+#include "common/gpu/gpu.h"
+#include "common/threads/thread_pool.h"
 #include "coordinator/network/gpu_offers.h"
 #include "coordinator/rank/ending.h"
 #include "coordinator/rank/failure.h"

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "common/fork_generation.h"
+#include "common/threads/fork_generation.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
-#include "common/whole_number.h"
+#include "common/text/whole_number.h"
 
 namespace weir {
 

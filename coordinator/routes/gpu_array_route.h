@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-#include "common/gpu_memory.h"
+#include "common/gpu/gpu_memory.h"
 #include "coordinator/routes/gpu_payload_route.h"
 #include "ops/nccl/operations.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "common/gpu_memory.h"
+#include "common/gpu/gpu_memory.h"
 #include "compression/gpu/gpu_kernels.h"
 #include "coordinator/routes/route.h"
 #include "ops/nccl/operations.h"

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "common/gpu_memory.h"
+#include "common/gpu/gpu_memory.h"
 #include "coordinator/routes/gpu_payload_route.h"
 #include "ops/nccl/operations.h"
 

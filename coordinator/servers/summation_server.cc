@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "common/background_thread.h"
-#include "common/thread_name.h"
+#include "common/threads/background_thread.h"
+#include "common/threads/thread_name.h"
 #include "compression/wire/frame.h"
 #include "coordinator/gradients/corrupt_frame.h"
 #include "ops/frame_exchange.h"

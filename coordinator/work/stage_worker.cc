@@ -1,8 +1,8 @@
 #include "coordinator/work/stage_worker.h"
 
-#include "common/background_thread.h"
-#include "common/gpu.h"
-#include "common/thread_name.h"
+#include "common/gpu/gpu.h"
+#include "common/threads/background_thread.h"
+#include "common/threads/thread_name.h"
 
 namespace weir {
 

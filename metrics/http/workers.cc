@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/thread_name.h"
+#include "common/threads/thread_name.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 
 namespace weir::mpi {

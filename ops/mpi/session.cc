@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "common/fork_generation.h"
+#include "common/threads/fork_generation.h"
 #include "ops/mpi/finalize_permission.h"
 #include "weir/error.h"
 

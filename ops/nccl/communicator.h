@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "common/gpu.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu.h"
+#include "common/gpu/gpu_stream.h"
 #include "ops/broadcast_bytes.h"
 #include "ops/nccl/api.h"
 #include "ops/reduce.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu_stream.h"
 #include "ops/collective.h"
 #include "ops/nccl/communicator.h"
 

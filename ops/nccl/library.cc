@@ -2,7 +2,7 @@
 
 #include <type_traits>
 
-#include "common/nccl_library.h"
+#include "common/gpu/nccl_library.h"
 
 namespace weir::nccl {
 

@@ -6,7 +6,7 @@
 
 namespace weir::nccl {
 
-/// The functions of NCCL's library, if a usable one is found (common/nccl_library.h).
+/// The functions of NCCL's library, if a usable one is found (common/gpu/nccl_library.h).
 class Library {
  public:
   /// `path` as for NcclLibrary::Load.

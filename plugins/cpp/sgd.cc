@@ -1,6 +1,6 @@
 #include "plugins/cpp/sgd.h"
 
-#include "common/exact_text.h"
+#include "common/text/exact_text.h"
 #include "compression/options/registry.h"
 #include "compression/options/standard_options.h"
 #include "compression/options/tensor_options.h"

@@ -1,11 +1,11 @@
-#include "common/background_thread.h"
+#include "common/threads/background_thread.h"
 
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <thread>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 
 namespace weir {
 namespace {

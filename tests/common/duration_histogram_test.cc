@@ -1,4 +1,4 @@
-#include "common/duration_histogram.h"
+#include "common/supervision/duration_histogram.h"
 
 #include <gtest/gtest.h>
 

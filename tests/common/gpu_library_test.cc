@@ -1,4 +1,4 @@
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "common/nccl_library.h"
+#include "common/gpu/nccl_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "common/nearest.h"
+#include "common/text/nearest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A libweir_cuda.so of another version, for gpu_library_test.cc.
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 
 namespace {
 constexpr weir::GpuApi kApi{.version = weir::GpuApi::kVersion + 1};

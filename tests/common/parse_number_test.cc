@@ -1,4 +1,4 @@
-#include "common/parse_number.h"
+#include "common/text/parse_number.h"
 
 #include <gtest/gtest.h>
 

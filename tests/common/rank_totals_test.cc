@@ -1,9 +1,9 @@
-#include "common/rank_totals.h"
+#include "common/supervision/rank_totals.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -9,8 +9,8 @@
 #include <sstream>
 #include <variant>
 
-#include "common/compression_text.h"
-#include "common/settings_table.h"
+#include "common/settings/compression_text.h"
+#include "common/settings/settings_table.h"
 #include "weir/error.h"
 
 namespace weir {

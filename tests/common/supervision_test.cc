@@ -1,4 +1,4 @@
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 
 #include <gtest/gtest.h>
 

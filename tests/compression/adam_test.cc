@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/dgc/adam_moments.h"
 #include "compression/dgc/dense_momentum.h"
 #include "compression/dgc/dgc.h"

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/make_compressor.h"
 #include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"

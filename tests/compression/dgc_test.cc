@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/dgc/dense_momentum.h"
 #include "compression/make_compressor.h"
 #include "compression/options/registry.h"

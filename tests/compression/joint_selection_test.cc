@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/dgc/dgc.h"
 #include "tests/compression/simulated_ranks.h"
 

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <random>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/make_compressor.h"
 #include "compression/options/registry.h"
 #include "tests/compression/test_compressor.h"

@@ -9,7 +9,7 @@
 #include <random>
 #include <span>
 
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 #include "compression/make_compressor.h"
 #include "tests/compression/factor_ranks.h"
 #include "tests/compression/wire_page.h"

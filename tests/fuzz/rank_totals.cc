@@ -1,5 +1,5 @@
 // Totals that a rank's engine reports to weirrun.
-#include "common/rank_totals.h"
+#include "common/supervision/rank_totals.h"
 
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"

@@ -3,7 +3,7 @@
 
 #include <sstream>
 
-#include "common/settings_table.h"
+#include "common/settings/settings_table.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"
 

@@ -1,5 +1,5 @@
 // Messages between weirrun, its supervisors and the engines, as packets and as a stream.
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 
 namespace weir {
 

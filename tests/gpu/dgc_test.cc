@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "common/gpu.h"
-#include "common/gpu_memory.h"
+#include "common/gpu/gpu.h"
+#include "common/gpu/gpu_memory.h"
 #include "tests/gpu/device_array.h"
 #include "tests/gpu/dgc_twins.h"
 #include "tests/gpu/gradients.h"

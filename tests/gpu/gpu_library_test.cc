@@ -1,5 +1,5 @@
 // The library as it was built, with the machine's GPU.
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The engine's view of a GPU (common/gpu.h, gpu_memory.h, gpu_stream.h).
-#include "common/gpu.h"
+// The engine's view of a GPU (common/gpu/gpu.h, gpu_memory.h, gpu_stream.h).
+#include "common/gpu/gpu.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/gpu_memory.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu_memory.h"
+#include "common/gpu/gpu_stream.h"
 #include "tests/gpu/tested_gpu.h"
 
 namespace weir {

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/gpu_memory.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu_memory.h"
+#include "common/gpu/gpu_stream.h"
 #include "compression/gpu/gpu_compressor.h"
 #include "compression/make_compressor.h"
 #include "compression/options/registry.h"

@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include "common/gpu.h"
-#include "common/gpu_memory.h"
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu.h"
+#include "common/gpu/gpu_memory.h"
+#include "common/gpu/gpu_stream.h"
 #include "tests/gpu/tested_gpu.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string>
 
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 #include "compression/gpu/gpu_kernels.h"
 #include "weir/device.h"
 #include "weir/settings.h"

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "launcher/start_trouble.h"
 
 namespace weir::launcher {

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 
 namespace weir {

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <vector>
 
-#include "common/supervision.h"
+#include "common/supervision/supervision.h"
 #include "ops/local/membership.h"
 #include "ops/supervisor_membership.h"
 #include "tests/ops/fake_supervisor.h"

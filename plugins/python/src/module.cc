@@ -1,7 +1,7 @@
 #include <string_view>
 
-#include "common/gpu_library.h"
-#include "common/nccl_library.h"
+#include "common/gpu/gpu_library.h"
+#include "common/gpu/nccl_library.h"
 #include "plugins/python/src/bindings.h"
 #include "weir/dtype.h"
 #include "weir/settings.h"

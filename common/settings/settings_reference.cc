@@ -1,4 +1,4 @@
-#include "common/settings_table.h"
+#include "common/settings/settings_table.h"
 
 namespace weir {
 namespace {
@@ -40,7 +40,7 @@ Everything else that can go wrong is an error without it. Summation servers (`--
 gone are a warning when the job ends, strict or not: before, nobody knows.
 
 `weir::Settings` (`weir/settings.h`) holds the same values in C++. This page is generated from the
-table in `common/settings_table.cc`; a test compares the two.
+table in `common/settings/settings_table.cc`; a test compares the two.
 )";
 
 }  // namespace

@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "common/compression_text.h"
-#include "common/exact_text.h"
-#include "common/parse_number.h"
-#include "common/settings_table.h"
+#include "common/settings/compression_text.h"
+#include "common/settings/settings_table.h"
+#include "common/text/exact_text.h"
+#include "common/text/parse_number.h"
 #include "weir/error.h"
 
 // Turns text into a value and back, for every type of setting. A ParseValue that returns nothing

@@ -1,4 +1,4 @@
-#include "common/gpu.h"
+#include "common/gpu/gpu.h"
 
 #include "weir/error.h"
 

@@ -1,4 +1,4 @@
-#include "common/settings_table.h"
+#include "common/settings/settings_table.h"
 
 #include <array>
 #include <string_view>

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/duration_histogram.h"
+#include "common/supervision/duration_histogram.h"
 
 namespace weir {
 
@@ -32,7 +32,7 @@ struct RankTotals {
   void Merge(const RankTotals& later);
 };
 
-/// Writes totals as one message (common/supervision.h): JSON.
+/// Writes totals as one message (common/supervision/supervision.h): JSON.
 std::string ToText(const RankTotals& totals);
 /// Throws Corrupt for any other text.
 RankTotals ParseRankTotals(std::string_view text);

@@ -1,8 +1,8 @@
-#include "common/nccl_library.h"
+#include "common/gpu/nccl_library.h"
 
 #include <dlfcn.h>
 
-#include "common/library_file.h"
+#include "common/gpu/library_file.h"
 
 namespace weir {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
-#include "common/settings_table.h"
-#include "common/strict.h"
-#include "common/supervision.h"
-#include "common/variable_names.h"
+#include "common/settings/settings_table.h"
+#include "common/settings/strict.h"
+#include "common/settings/variable_names.h"
+#include "common/supervision/supervision.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "common/gpu_memory.h"
+#include "common/gpu/gpu_memory.h"
 
 namespace weir {
 

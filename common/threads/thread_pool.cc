@@ -1,10 +1,10 @@
-#include "common/thread_pool.h"
+#include "common/threads/thread_pool.h"
 
 #include <utility>
 
-#include "common/background_thread.h"
 #include "common/check.h"
-#include "common/thread_name.h"
+#include "common/threads/background_thread.h"
+#include "common/threads/thread_name.h"
 
 namespace weir {
 

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstddef>
 
-#include "common/gpu.h"
+#include "common/gpu/gpu.h"
 
 namespace weir {
 

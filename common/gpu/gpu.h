@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 #include "weir/device.h"
 #include "weir/error.h"
 

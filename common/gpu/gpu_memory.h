@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "common/gpu.h"
+#include "common/gpu/gpu.h"
 
 namespace weir {
 

@@ -1,4 +1,4 @@
-#include "common/variable_names.h"
+#include "common/settings/variable_names.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "common/nearest.h"
-#include "common/settings_table.h"
+#include "common/settings/settings_table.h"
+#include "common/text/nearest.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "common/compression_text.h"
+#include "common/settings/compression_text.h"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "common/gpu_stream.h"
+#include "common/gpu/gpu_stream.h"
 
 namespace weir {
 namespace {

@@ -60,7 +60,7 @@ enum class MessageType : std::uint8_t {
   kAbort,          ///< The rank ends the job [text = reason]; then to all other engines.
   kStatusRequest,  ///< From an engine; then to all engines.
   kStatus,         ///< Current work of the rank [text]; then to the engine of rank 0.
-  kTotals,         ///< Totals of its steps so far [text]: common/rank_totals.h.
+  kTotals,         ///< Totals of its steps so far [text]: common/supervision/rank_totals.h.
   // To engines.
   kFinalize,      ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
   kPeerLost,      ///< A rank died [rank, host, text = how].

@@ -1,4 +1,4 @@
-#include "common/fork_generation.h"
+#include "common/threads/fork_generation.h"
 
 #include <pthread.h>
 

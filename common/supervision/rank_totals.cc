@@ -1,9 +1,9 @@
-#include "common/rank_totals.h"
+#include "common/supervision/rank_totals.h"
 
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
-#include "common/whole_number.h"
+#include "common/text/whole_number.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -1,10 +1,10 @@
-#include "common/gpu_library.h"
+#include "common/gpu/gpu_library.h"
 
 #include <dlfcn.h>
 
 #include <filesystem>
 
-#include "common/library_file.h"
+#include "common/gpu/library_file.h"
 
 namespace weir {
 namespace {

@@ -13,7 +13,7 @@
 #include "benchmarks/report.h"
 #include "common/clock.h"
 #include "coordinator/engine/local_job.h"
-#include "metrics/exposed_time.h"
+#include "metrics/steps/exposed_time.h"
 #include "tests/ops/delayed_transport.h"
 
 namespace weir::bench {

@@ -12,7 +12,7 @@
 #include "benchmarks/report.h"
 #include "common/clock.h"
 #include "coordinator/engine/local_job.h"
-#include "metrics/recorder.h"
+#include "metrics/records/recorder.h"
 
 namespace weir::bench {
 namespace {

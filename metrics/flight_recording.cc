@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "common/log.h"
-#include "metrics/json_text.h"
-#include "metrics/output_file.h"
-#include "metrics/rank_path.h"
+#include "metrics/files/json_text.h"
+#include "metrics/files/output_file.h"
+#include "metrics/files/rank_path.h"
+#include "metrics/pages/run_page.h"
 #include "metrics/run_log/block.h"
 #include "metrics/run_log/log_blocks.h"
-#include "metrics/run_page.h"
 #include "weir/error.h"
 
 namespace weir {

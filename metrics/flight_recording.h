@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "metrics/bucket_names.h"
-#include "metrics/recorder.h"
-#include "metrics/run_info.h"
+#include "metrics/records/bucket_names.h"
+#include "metrics/records/recorder.h"
+#include "metrics/records/run_info.h"
 #include "weir/settings.h"
 
 namespace weir {

@@ -9,10 +9,10 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/threads/thread_name.h"
-#include "metrics/home_page.h"
-#include "metrics/run_page.h"
-#include "metrics/stalls.h"
-#include "metrics/targets_page.h"
+#include "metrics/gauges/stalls.h"
+#include "metrics/pages/home_page.h"
+#include "metrics/pages/run_page.h"
+#include "metrics/pages/targets_page.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -15,17 +15,17 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/aggregate.h"
-#include "metrics/engine_gauges.h"
-#include "metrics/events_page.h"
-#include "metrics/exporter.h"
-#include "metrics/long_poll.h"
-#include "metrics/recorder.h"
-#include "metrics/run_info.h"
+#include "metrics/gauges/engine_gauges.h"
+#include "metrics/http/long_poll.h"
+#include "metrics/pages/events_page.h"
+#include "metrics/prometheus/aggregate.h"
+#include "metrics/prometheus/exporter.h"
+#include "metrics/records/recorder.h"
+#include "metrics/records/run_info.h"
 #include "metrics/run_log/live_log.h"
 #include "metrics/run_log/run_log.h"
-#include "metrics/step_summary.h"
-#include "metrics/timeline.h"
+#include "metrics/steps/step_summary.h"
+#include "metrics/trace/timeline.h"
 #include "weir/settings.h"
 
 namespace weir {

@@ -3,10 +3,10 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
-#include "metrics/output_file.h"
-#include "metrics/rank_path.h"
+#include "metrics/files/output_file.h"
+#include "metrics/files/rank_path.h"
+#include "metrics/pages/run_page.h"
 #include "metrics/run_log/run_log.h"
-#include "metrics/run_page.h"
 #include "weir/settings.h"
 
 namespace weir::bench {

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "metrics/bucket_names.h"
-#include "metrics/run_info.h"
+#include "metrics/records/bucket_names.h"
+#include "metrics/records/run_info.h"
 #include "metrics/run_log/log_blocks.h"
-#include "metrics/step_summary.h"
+#include "metrics/steps/step_summary.h"
 
 namespace weir::bench {
 

@@ -15,7 +15,7 @@ struct RankTotals {
   /// A step's duration counts from the end of the step before, if there was one.
   DurationHistogram durations;
   std::int64_t duration_ns = 0;
-  // Exposed time (metrics/exposed_time.h).
+  // Exposed time (metrics/steps/exposed_time.h).
   std::int64_t communication_ns = 0;
   std::int64_t compression_ns = 0;
   std::int64_t exchange_ns = 0;       ///< Time with an exchange of a step under way, hidden or not.

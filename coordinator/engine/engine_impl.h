@@ -5,10 +5,10 @@
 #include <string>
 
 #include "coordinator/rank/coordinator.h"
-#include "metrics/bucket_names.h"
 #include "metrics/monitor.h"
-#include "metrics/recorder.h"
-#include "metrics/totals_reporter.h"
+#include "metrics/records/bucket_names.h"
+#include "metrics/records/recorder.h"
+#include "metrics/steps/totals_reporter.h"
 #include "ops/membership.h"
 #include "weir/engine.h"
 

@@ -11,7 +11,7 @@
 #include "coordinator/operations/operation_exchange.h"
 #include "coordinator/work/bucket.h"
 #include "coordinator/work/handle_table.h"
-#include "metrics/bucket_names.h"
+#include "metrics/records/bucket_names.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "metrics/engine_gauges.h"
+#include "metrics/gauges/engine_gauges.h"
 
 namespace weir {
 

@@ -6,7 +6,7 @@
 #include "common/log.h"
 #include "coordinator/rank/coordinator.h"
 #include "coordinator/work/abort_text.h"
-#include "metrics/last_stages.h"
+#include "metrics/records/last_stages.h"
 #include "weir/error.h"
 
 // The network thread: one loop that drains the inbox, moves rounds and exchanges forward, and

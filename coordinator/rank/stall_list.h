@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "coordinator/rank/rank_status.h"
-#include "metrics/stalls.h"
+#include "metrics/gauges/stalls.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 
 #include "coordinator/network/set_network.h"
 #include "coordinator/routes/route.h"
-#include "metrics/bucket_names.h"
+#include "metrics/records/bucket_names.h"
 
 namespace weir {
 

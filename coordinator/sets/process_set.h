@@ -16,9 +16,9 @@
 #include "coordinator/work/live_runs.h"
 #include "coordinator/work/network_speed.h"
 #include "coordinator/work/pipeline.h"
-#include "metrics/bucket_names.h"
-#include "metrics/engine_gauges.h"
-#include "metrics/recorder.h"
+#include "metrics/gauges/engine_gauges.h"
+#include "metrics/records/bucket_names.h"
+#include "metrics/records/recorder.h"
 #include "ops/transport.h"
 #include "weir/settings.h"
 

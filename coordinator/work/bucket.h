@@ -7,7 +7,7 @@
 #include <string>
 
 #include "coordinator/work/slot.h"
-#include "metrics/record.h"
+#include "metrics/records/record.h"
 #include "ops/collective.h"
 
 namespace weir {

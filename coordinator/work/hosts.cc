@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "metrics/host_list.h"
+#include "metrics/pages/host_list.h"
 
 namespace weir {
 namespace {

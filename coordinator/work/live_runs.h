@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coordinator/work/live_run.h"
-#include "metrics/engine_gauges.h"
+#include "metrics/gauges/engine_gauges.h"
 
 namespace weir {
 

@@ -9,8 +9,8 @@
 
 #include "coordinator/work/bucket.h"
 #include "coordinator/work/stage_worker.h"
-#include "metrics/engine_gauges.h"
-#include "metrics/recorder.h"
+#include "metrics/gauges/engine_gauges.h"
+#include "metrics/records/recorder.h"
 
 namespace weir {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <variant>
 
-#include "metrics/http_server.h"
+#include "metrics/http/http_server.h"
 
 namespace weir {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "metrics/http_server.h"
+#include "metrics/http/http_server.h"
 
 namespace weir {
 

@@ -6,7 +6,7 @@
 
 #include "common/byte_stream.h"
 #include "common/check.h"
-#include "metrics/json_text.h"
+#include "metrics/files/json_text.h"
 
 namespace weir {
 namespace {

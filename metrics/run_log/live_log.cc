@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "common/clock.h"
-#include "metrics/follow_query.h"
+#include "metrics/http/follow_query.h"
 #include "metrics/run_log/block.h"
 
 namespace weir {

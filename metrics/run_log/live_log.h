@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/long_poll.h"
+#include "metrics/http/long_poll.h"
 #include "metrics/run_log/log_blocks.h"
 
 namespace weir {

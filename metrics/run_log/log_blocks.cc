@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "metrics/json_text.h"
+#include "metrics/files/json_text.h"
 
 namespace weir {
 namespace {

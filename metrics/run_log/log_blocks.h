@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "metrics/bucket_names.h"
-#include "metrics/engine_sample.h"
-#include "metrics/record.h"
-#include "metrics/run_info.h"
+#include "metrics/gauges/engine_sample.h"
+#include "metrics/records/bucket_names.h"
+#include "metrics/records/record.h"
+#include "metrics/records/run_info.h"
 #include "metrics/run_log/block.h"
-#include "metrics/step_summary.h"
+#include "metrics/steps/step_summary.h"
 
 namespace weir {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "metrics/rank_path.h"
+#include "metrics/files/rank_path.h"
 
 namespace weir {
 namespace {

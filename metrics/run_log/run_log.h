@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "metrics/output_file.h"
+#include "metrics/files/output_file.h"
 #include "metrics/run_log/log_blocks.h"
 
 namespace weir {

@@ -8,7 +8,7 @@
 
 #include "coordinator/engine/engine_impl.h"
 #include "coordinator/engine/local_job.h"
-#include "metrics/http_server.h"
+#include "metrics/http/http_server.h"
 #include "tests/coordinator/engine_calls.h"
 #include "weir/engine.h"
 

@@ -1,4 +1,4 @@
-#include "coordinator/rank/step_recorder.h"
+#include "metrics/steps/step_recorder.h"
 
 #include <gtest/gtest.h>
 

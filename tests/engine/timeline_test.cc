@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "metrics/rank_path.h"
+#include "metrics/files/rank_path.h"
 #include "tests/engine/job.h"
 #include "tests/temporary_folder.h"
 

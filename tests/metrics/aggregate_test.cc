@@ -1,4 +1,4 @@
-#include "metrics/aggregate.h"
+#include "metrics/prometheus/aggregate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "metrics/bucket_names.h"
+#include "metrics/records/bucket_names.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "metrics/exposed_time.h"
+#include "metrics/steps/exposed_time.h"
 
 #include <gtest/gtest.h>
 

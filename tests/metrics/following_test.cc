@@ -11,10 +11,10 @@
 #include <sstream>
 #include <thread>
 
-#include "metrics/events_page.h"
-#include "metrics/long_poll.h"
+#include "metrics/http/long_poll.h"
+#include "metrics/http/query.h"
 #include "metrics/monitor.h"
-#include "metrics/query.h"
+#include "metrics/pages/events_page.h"
 #include "metrics/run_log/live_log.h"
 #include "tests/metrics/http_get.h"
 #include "weir/error.h"

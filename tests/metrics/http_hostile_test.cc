@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "metrics/http_server.h"
+#include "metrics/http/http_server.h"
 #include "tests/metrics/http_get.h"
 #include "tests/metrics/raw_reader.h"
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "metrics/http_server.h"
+#include "metrics/http/http_server.h"
 #include "tests/metrics/certificate.h"
 #include "tests/metrics/raw_reader.h"
 #include "tests/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "metrics/last_stages.h"
+#include "metrics/records/last_stages.h"
 
 #include <gtest/gtest.h>
 

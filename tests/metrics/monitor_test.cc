@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/clock.h"
-#include "metrics/rank_path.h"
+#include "metrics/files/rank_path.h"
 #include "tests/metrics/http_get.h"
 #include "tests/metrics/promtool.h"
 #include "tests/read_file.h"

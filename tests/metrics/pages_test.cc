@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "metrics/home_page.h"
-#include "metrics/host_list.h"
-#include "metrics/targets_page.h"
+#include "metrics/pages/home_page.h"
+#include "metrics/pages/host_list.h"
+#include "metrics/pages/targets_page.h"
 
 namespace weir {
 namespace {

@@ -1,4 +1,4 @@
-#include "metrics/process_metrics.h"
+#include "metrics/prometheus/process_metrics.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "metrics/recorder.h"
+#include "metrics/records/recorder.h"
 
 #include <gtest/gtest.h>
 

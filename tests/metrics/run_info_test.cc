@@ -1,4 +1,4 @@
-#include "metrics/run_info.h"
+#include "metrics/records/run_info.h"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "metrics/gauges/stalls.h"
 #include "metrics/run_log/block.h"
-#include "metrics/stalls.h"
 #include "tests/read_file.h"
 #include "tests/temporary_folder.h"
 #include "weir/error.h"

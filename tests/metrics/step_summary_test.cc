@@ -1,4 +1,4 @@
-#include "metrics/step_summary.h"
+#include "metrics/steps/step_summary.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "metrics/step_totals.h"
+#include "metrics/steps/step_totals.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "metrics/timeline.h"
+#include "metrics/trace/timeline.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <string>
 #include <thread>
 
-#include "metrics/rank_path.h"
+#include "metrics/files/rank_path.h"
 #include "tests/temporary_folder.h"
 
 namespace weir {

@@ -1,4 +1,4 @@
-#include "metrics/totals_reporter.h"
+#include "metrics/steps/totals_reporter.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <memory>
 
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 namespace weir {
 

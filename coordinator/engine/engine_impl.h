@@ -9,7 +9,7 @@
 #include "metrics/records/bucket_names.h"
 #include "metrics/records/recorder.h"
 #include "metrics/steps/totals_reporter.h"
-#include "ops/membership.h"
+#include "ops/membership/membership.h"
 #include "weir/engine.h"
 
 namespace weir {

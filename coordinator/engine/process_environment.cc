@@ -14,7 +14,7 @@
 
 #include "common/supervision/supervision.h"
 #include "ops/bootstrap.h"
-#include "ops/supervisor_membership.h"
+#include "ops/membership/supervisor_membership.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -15,8 +15,8 @@
 #include "coordinator/gradients/gpu_compression.h"
 #include "coordinator/gradients/gpu_slices.h"
 #include "coordinator/work/handle_table.h"
-#include "ops/reduce.h"
-#include "ops/transport.h"
+#include "ops/arrays/reduce.h"
+#include "ops/transport/transport.h"
 #include "weir/tensor.h"
 
 namespace weir {

@@ -8,9 +8,9 @@
 
 #include "coordinator/negotiation/arbiter.h"
 #include "coordinator/negotiation/request.h"
-#include "ops/and_reduce.h"
-#include "ops/broadcast_bytes.h"
-#include "ops/gather_to_root.h"
+#include "ops/collectives/and_reduce.h"
+#include "ops/exchanges/broadcast_bytes.h"
+#include "ops/exchanges/gather_to_root.h"
 
 namespace weir {
 

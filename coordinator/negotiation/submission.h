@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coordinator/negotiation/request.h"
-#include "ops/array.h"
+#include "ops/arrays/array.h"
 #include "weir/tensor.h"
 
 namespace weir {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ops/subset_transport.h"
+#include "ops/transport/subset_transport.h"
 
 namespace weir {
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "coordinator/network/gpu_network.h"
-#include "ops/host_grid.h"
-#include "ops/transport.h"
+#include "ops/collectives/host_grid.h"
+#include "ops/transport/transport.h"
 #include "weir/settings.h"
 
 namespace weir {

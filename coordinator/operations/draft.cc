@@ -4,8 +4,8 @@
 #include <limits>
 #include <utility>
 
-#include "ops/adasum.h"
-#include "ops/reduce.h"
+#include "ops/arrays/reduce.h"
+#include "ops/collectives/adasum.h"
 #include "weir/error.h"
 
 // The sentences are Horovod's, where it has one.

@@ -9,7 +9,7 @@
 #include "common/gpu/gpu_memory.h"
 #include "common/gpu/gpu_stream.h"
 #include "coordinator/negotiation/submission.h"
-#include "ops/collective.h"
+#include "ops/collectives/collective.h"
 
 namespace weir {
 

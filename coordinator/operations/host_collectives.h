@@ -4,12 +4,12 @@
 #include <memory>
 #include <span>
 
-#include "ops/alltoall.h"
-#include "ops/broadcast.h"
-#include "ops/collectives.h"
-#include "ops/grouped_allgather.h"
-#include "ops/grouped_allreduce.h"
-#include "ops/grouped_reduce_scatter.h"
+#include "ops/collectives/alltoall.h"
+#include "ops/collectives/broadcast.h"
+#include "ops/collectives/collectives.h"
+#include "ops/grouped/grouped_allgather.h"
+#include "ops/grouped/grouped_allreduce.h"
+#include "ops/grouped/grouped_reduce_scatter.h"
 
 namespace weir {
 

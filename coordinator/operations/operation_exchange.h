@@ -11,9 +11,9 @@
 #include "common/gpu/gpu_memory.h"
 #include "coordinator/negotiation/submission.h"
 #include "coordinator/operations/host_collectives.h"
-#include "ops/adasum.h"
+#include "ops/collectives/adasum.h"
+#include "ops/grouped/sparse_allreduce.h"
 #include "ops/nccl/collectives.h"
-#include "ops/sparse_allreduce.h"
 
 namespace weir {
 

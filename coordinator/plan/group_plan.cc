@@ -9,7 +9,7 @@
 #include "compression/make_compressor.h"
 #include "compression/options/tensor_options.h"
 #include "coordinator/plan/served_state.h"
-#include "ops/reduce.h"
+#include "ops/arrays/reduce.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -12,7 +12,7 @@
 #include "common/threads/thread_name.h"
 #include "coordinator/work/hosts.h"
 #include "coordinator/work/operation_numbers.h"
-#include "ops/subset_transport.h"
+#include "ops/transport/subset_transport.h"
 #include "weir/error.h"
 
 namespace weir {

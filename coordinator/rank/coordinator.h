@@ -32,9 +32,9 @@
 #include "metrics/records/bucket_names.h"
 #include "metrics/records/recorder.h"
 #include "metrics/steps/step_recorder.h"
-#include "ops/clock_exchange.h"
-#include "ops/membership.h"
-#include "ops/metered_transport.h"
+#include "ops/exchanges/clock_exchange.h"
+#include "ops/membership/membership.h"
+#include "ops/transport/metered_transport.h"
 #include "weir/error.h"
 #include "weir/settings.h"
 

@@ -11,7 +11,7 @@
 
 #include "coordinator/rank/rank_status.h"
 #include "coordinator/rank/stall_list.h"
-#include "ops/membership.h"
+#include "ops/membership/membership.h"
 #include "weir/settings.h"
 
 namespace weir {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "coordinator/routes/route.h"
-#include "ops/array.h"
-#include "ops/grouped_allreduce.h"
+#include "ops/arrays/array.h"
+#include "ops/grouped/grouped_allreduce.h"
 
 namespace weir {
 

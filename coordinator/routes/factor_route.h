@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "coordinator/routes/route.h"
-#include "ops/allreduce.h"
+#include "ops/collectives/allreduce.h"
 
 namespace weir {
 

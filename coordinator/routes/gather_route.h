@@ -4,7 +4,7 @@
 
 #include "coordinator/routes/frame_coder.h"
 #include "coordinator/routes/route.h"
-#include "ops/frame_exchange.h"
+#include "ops/exchanges/frame_exchange.h"
 
 namespace weir {
 

@@ -6,10 +6,10 @@
 
 #include "coordinator/routes/frame_coder.h"
 #include "coordinator/routes/route.h"
-#include "ops/chunked_allreduce.h"
-#include "ops/host_frame_exchange.h"
-#include "ops/host_grid.h"
-#include "ops/subset_transport.h"
+#include "ops/collectives/chunked_allreduce.h"
+#include "ops/collectives/host_grid.h"
+#include "ops/exchanges/host_frame_exchange.h"
+#include "ops/transport/subset_transport.h"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 
 #include "coordinator/routes/frame_coder.h"
 #include "coordinator/routes/route.h"
-#include "ops/allreduce.h"
+#include "ops/collectives/allreduce.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "coordinator/gradients/corrupt_frame.h"
-#include "ops/frame_exchange.h"
+#include "ops/exchanges/frame_exchange.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -5,7 +5,7 @@
 
 #include "coordinator/routes/push_frames.h"
 #include "coordinator/routes/route.h"
-#include "ops/frame_exchange.h"
+#include "ops/exchanges/frame_exchange.h"
 
 namespace weir {
 

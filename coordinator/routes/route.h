@@ -6,7 +6,7 @@
 
 #include "coordinator/gradients/gradient_slices.h"
 #include "coordinator/work/bucket.h"
-#include "ops/collective.h"
+#include "ops/collectives/collective.h"
 
 namespace weir {
 

@@ -8,7 +8,7 @@
 
 #include "compression/wire/sparse_payload.h"
 #include "coordinator/gradients/bucket_frame.h"
-#include "ops/frame_exchange.h"
+#include "ops/exchanges/frame_exchange.h"
 
 namespace weir {
 

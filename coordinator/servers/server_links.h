@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "coordinator/servers/summation_server.h"
-#include "ops/subset_transport.h"
+#include "ops/transport/subset_transport.h"
 
 namespace weir {
 

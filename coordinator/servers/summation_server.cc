@@ -7,7 +7,7 @@
 #include "common/threads/thread_name.h"
 #include "compression/wire/frame.h"
 #include "coordinator/gradients/corrupt_frame.h"
-#include "ops/frame_exchange.h"
+#include "ops/exchanges/frame_exchange.h"
 #include "ops/push_pull/server_messages.h"
 #include "weir/error.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "coordinator/servers/served_group.h"
-#include "ops/pending.h"
-#include "ops/transport.h"
+#include "ops/transport/pending.h"
+#include "ops/transport/transport.h"
 
 namespace weir {
 

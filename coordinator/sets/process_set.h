@@ -19,7 +19,7 @@
 #include "metrics/gauges/engine_gauges.h"
 #include "metrics/records/bucket_names.h"
 #include "metrics/records/recorder.h"
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 #include "weir/settings.h"
 
 namespace weir {

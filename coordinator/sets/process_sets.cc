@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "coordinator/servers/server_links.h"
-#include "ops/subset_transport.h"
+#include "ops/transport/subset_transport.h"
 #include "weir/error.h"
 
 namespace weir {

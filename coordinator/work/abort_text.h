@@ -3,7 +3,7 @@
 #include <exception>
 #include <string>
 
-#include "ops/membership.h"
+#include "ops/membership/membership.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -8,7 +8,7 @@
 
 #include "coordinator/work/slot.h"
 #include "metrics/records/record.h"
-#include "ops/collective.h"
+#include "ops/collectives/collective.h"
 
 namespace weir {
 

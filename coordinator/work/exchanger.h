@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "coordinator/work/live_run.h"
 #include "coordinator/work/network_speed.h"
-#include "ops/metered_transport.h"
+#include "ops/transport/metered_transport.h"
 
 namespace weir {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coordinator/work/waiter.h"
-#include "ops/membership.h"
+#include "ops/membership/membership.h"
 
 namespace weir {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "coordinator/work/bucket.h"
-#include "ops/chunk_stream.h"
+#include "ops/transport/chunk_stream.h"
 
 namespace weir {
 

@@ -34,7 +34,8 @@ bool IsFloatingPoint(DType dtype);
 ///
 /// On bool: kSum and kMax are "or", kProduct and kMin are "and", kAverage is `InvalidArgument`.
 /// Integer kAverage truncates toward zero. fp16 and bf16 are combined in fp32 and rounded once.
-/// kAdasum combines whole arrays (ops/adasum.h): an all-reduce of floating-point types alone.
+/// kAdasum combines whole arrays (ops/collectives/adasum.h): an all-reduce of floating-point types
+/// alone.
 enum class ReduceOp : std::uint8_t {
   kAverage = 0,
   kSum = 1,

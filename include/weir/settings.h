@@ -35,7 +35,7 @@ struct Settings {
   PipelineMode pipeline = PipelineMode::kThread;
   int worker_threads = 0;      ///< For compression, per rank; 0: cores of the host / ranks on it.
   bool deterministic = false;  ///< Dense sums in rank order: equal bits on every transport.
-  bool hierarchical_allreduce = false;  ///< Within hosts, then across (ops/hierarchical_allreduce).
+  bool hierarchical_allreduce = false;  ///< Within hosts, then across.
   bool hierarchical_allgather = false;
   std::map<std::string, std::string> compression;  ///< Default compressor options; empty: none.
   /// Number of the job's last processes that are summation servers for route=push_pull: they run

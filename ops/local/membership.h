@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ops/membership.h"
+#include "ops/membership/membership.h"
 
 namespace weir::local {
 

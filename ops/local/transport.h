@@ -3,7 +3,7 @@
 #include <memory>
 #include <vector>
 
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 namespace weir::local {
 

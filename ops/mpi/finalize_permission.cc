@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <string>
 
-#include "ops/supervisor_socket.h"
+#include "ops/membership/supervisor_socket.h"
 #include "weir/error.h"
 
 namespace weir::mpi {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ops/mpi/session.h"
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 namespace weir::mpi {
 

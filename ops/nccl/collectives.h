@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "ops/collectives.h"
+#include "ops/collectives/collectives.h"
 #include "ops/nccl/operations.h"
 
 namespace weir::nccl {

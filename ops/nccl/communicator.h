@@ -10,10 +10,10 @@
 
 #include "common/gpu/gpu.h"
 #include "common/gpu/gpu_stream.h"
-#include "ops/broadcast_bytes.h"
+#include "ops/arrays/reduce.h"
+#include "ops/exchanges/broadcast_bytes.h"
 #include "ops/nccl/api.h"
-#include "ops/reduce.h"
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 namespace weir::nccl {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/gpu/gpu_stream.h"
-#include "ops/collective.h"
+#include "ops/collectives/collective.h"
 #include "ops/nccl/communicator.h"
 
 namespace weir::nccl {

@@ -4,13 +4,13 @@
 #include <span>
 #include <vector>
 
-#include "ops/array.h"
-#include "ops/gathered_array.h"
+#include "ops/arrays/array.h"
+#include "ops/arrays/gathered_array.h"
+#include "ops/arrays/reduce.h"
 #include "ops/nccl/launch.h"
-#include "ops/reduce.h"
 
 /// The operations of a communicator. Each is bound to the GPU's memory for its next run, with
-/// lengths as in ops/collectives.h, which are checked when they are agreed on.
+/// lengths as in ops/collectives/collectives.h, which are checked when they are agreed on.
 namespace weir::nccl {
 
 /// Combines arrays of every rank; the reduction suits all of them (ops/nccl/reduction.h).

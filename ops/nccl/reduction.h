@@ -2,14 +2,14 @@
 
 #include <optional>
 
+#include "ops/arrays/reduce.h"
 #include "ops/nccl/api.h"
-#include "ops/reduce.h"
 #include "weir/dtype.h"
 
 namespace weir::nccl {
 
-/// True if NCCL reduces as Weir promises (ops/reduce.h), except for the order of floating-point
-/// additions and the rounding of fp16 and bf16 on the way.
+/// True if NCCL reduces as Weir promises (ops/arrays/reduce.h), except for the order of
+/// floating-point additions and the rounding of fp16 and bf16 on the way.
 ///
 /// Does not hold for minimum and maximum of floating-point numbers (NCCL drops NaN), averages and
 /// scales of integers (its sums wrap first), int16 at all, and Adasum.

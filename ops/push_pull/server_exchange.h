@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "ops/collective.h"
-#include "ops/pending.h"
-#include "ops/transport.h"
+#include "ops/collectives/collective.h"
+#include "ops/transport/pending.h"
+#include "ops/transport/transport.h"
 
 namespace weir {
 

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 /// Numbers of messages between workers and summation servers, in a lane of their own
 /// (SubsetTransport). Nothing about them is negotiated: a message's number tells what it belongs

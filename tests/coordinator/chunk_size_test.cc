@@ -13,7 +13,7 @@
 
 #include "coordinator/engine/engine_impl.h"
 #include "coordinator/engine/local_job.h"
-#include "ops/chunk_stream.h"
+#include "ops/transport/chunk_stream.h"
 #include "tests/ops/forwarding_transport.h"
 
 namespace weir {

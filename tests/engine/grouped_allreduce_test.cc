@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/fused_runs.h"
+#include "ops/grouped/fused_runs.h"
 #include "tests/engine/job.h"
 #include "tests/engine/text_of.h"
 #include "tests/ops/reference.h"

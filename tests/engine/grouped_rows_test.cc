@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "coordinator/engine/engine_impl.h"
-#include "ops/fused_runs.h"
+#include "ops/grouped/fused_runs.h"
 #include "tests/engine/job.h"
 #include "tests/engine/result.h"
 #include "tests/engine/text_of.h"

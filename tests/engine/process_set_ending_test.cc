@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "coordinator/engine/local_job.h"
-#include "ops/subset_transport.h"
+#include "ops/transport/subset_transport.h"
 #include "tests/ops/delayed_transport.h"
 #include "tests/ops/forwarding_transport.h"
 #include "weir/engine.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ops/adasum.h"
+#include "ops/collectives/adasum.h"
 #include "tests/ops/adasum_reference.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/collective_cases.h"

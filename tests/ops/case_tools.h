@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "ops/allgather.h"
-#include "ops/allreduce.h"
+#include "ops/collectives/allgather.h"
+#include "ops/collectives/allreduce.h"
 #include "tests/ops/reference.h"
 #include "tests/ops/run_ranks.h"
 

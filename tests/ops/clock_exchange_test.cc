@@ -1,5 +1,5 @@
 // Comparison of clocks, over a network whose delays and clocks are made up.
-#include "ops/clock_exchange.h"
+#include "ops/exchanges/clock_exchange.h"
 
 #include <gtest/gtest.h>
 

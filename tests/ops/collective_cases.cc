@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "ops/allgather.h"
-#include "ops/allreduce.h"
-#include "ops/alltoall.h"
-#include "ops/and_reduce.h"
-#include "ops/broadcast.h"
-#include "ops/broadcast_bytes.h"
-#include "ops/frame_exchange.h"
-#include "ops/gather_to_root.h"
+#include "ops/collectives/allgather.h"
+#include "ops/collectives/allreduce.h"
+#include "ops/collectives/alltoall.h"
+#include "ops/collectives/and_reduce.h"
+#include "ops/collectives/broadcast.h"
+#include "ops/exchanges/broadcast_bytes.h"
+#include "ops/exchanges/frame_exchange.h"
+#include "ops/exchanges/gather_to_root.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/reference.h"
 #include "tests/ops/run_ranks.h"

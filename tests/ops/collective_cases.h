@@ -1,7 +1,7 @@
 #pragma once
 
-#include "ops/host_grid.h"
-#include "ops/transport.h"
+#include "ops/collectives/host_grid.h"
+#include "ops/transport/transport.h"
 
 /// Cases for every transport: each function runs one kind of collective on this rank,
 /// many sizes, and compares the result with a reference (EXPECT_*). All ranks call the

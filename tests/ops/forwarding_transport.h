@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 namespace weir {
 

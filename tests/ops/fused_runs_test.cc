@@ -1,4 +1,4 @@
-#include "ops/fused_runs.h"
+#include "ops/grouped/fused_runs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "ops/grouped_allgather.h"
-#include "ops/grouped_reduce_scatter.h"
-#include "ops/sparse_allreduce.h"
+#include "ops/grouped/grouped_allgather.h"
+#include "ops/grouped/grouped_reduce_scatter.h"
+#include "ops/grouped/sparse_allreduce.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/collective_cases.h"
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "common/half.h"
-#include "ops/allgather.h"
-#include "ops/allreduce.h"
-#include "ops/grouped_allreduce.h"
-#include "ops/host_frame_exchange.h"
-#include "ops/host_grid.h"
+#include "ops/collectives/allgather.h"
+#include "ops/collectives/allreduce.h"
+#include "ops/collectives/host_grid.h"
+#include "ops/exchanges/host_frame_exchange.h"
+#include "ops/grouped/grouped_allreduce.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/collective_cases.h"
 #include "tests/ops/reference.h"

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 /// Collectives that go host by host, on made-up hosts; as in collective_cases.h.
 namespace weir::cases {

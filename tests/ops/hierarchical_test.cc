@@ -10,10 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "ops/allgather.h"
-#include "ops/allreduce.h"
-#include "ops/host_frame_exchange.h"
-#include "ops/subset_transport.h"
+#include "ops/collectives/allgather.h"
+#include "ops/collectives/allreduce.h"
+#include "ops/exchanges/host_frame_exchange.h"
+#include "ops/transport/subset_transport.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/counting_transport.h"
 #include "tests/ops/delayed_transport.h"

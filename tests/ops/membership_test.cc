@@ -1,4 +1,4 @@
-#include "ops/membership.h"
+#include "ops/membership/membership.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@
 
 #include "common/supervision/supervision.h"
 #include "ops/local/membership.h"
-#include "ops/supervisor_membership.h"
+#include "ops/membership/supervisor_membership.h"
 #include "tests/ops/fake_supervisor.h"
 #include "weir/error.h"
 

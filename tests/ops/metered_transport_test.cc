@@ -1,4 +1,4 @@
-#include "ops/metered_transport.h"
+#include "ops/transport/metered_transport.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "ops/alltoall.h"
-#include "ops/reduce_scatter.h"
+#include "ops/collectives/alltoall.h"
+#include "ops/collectives/reduce_scatter.h"
 #include "tests/ops/case_tools.h"
 #include "tests/ops/collective_cases.h"
 #include "tests/ops/run_ranks.h"

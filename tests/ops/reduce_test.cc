@@ -1,4 +1,4 @@
-#include "ops/reduce.h"
+#include "ops/arrays/reduce.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "ops/reduce.h"
+#include "ops/arrays/reduce.h"
 #include "weir/dtype.h"
 
 namespace weir {

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "ops/collective.h"
+#include "ops/collectives/collective.h"
 #include "ops/local/transport.h"
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 namespace weir {
 

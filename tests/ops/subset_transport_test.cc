@@ -1,4 +1,4 @@
-#include "ops/subset_transport.h"
+#include "ops/transport/subset_transport.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/allreduce.h"
+#include "ops/collectives/allreduce.h"
 #include "ops/local/transport.h"
 #include "tests/ops/run_ranks.h"
 #include "weir/error.h"

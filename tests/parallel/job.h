@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ops/transport.h"
+#include "ops/transport/transport.h"
 
 namespace weir {
 

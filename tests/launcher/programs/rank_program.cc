@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/supervisor_membership.h"
+#include "ops/membership/supervisor_membership.h"
 #include "tests/launcher/programs/say.h"
 
 namespace {

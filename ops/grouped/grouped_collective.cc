@@ -1,0 +1,40 @@
+#include "ops/grouped/grouped_collective.h"
+
+namespace weir {
+
+void GroupedCollective::Plan(std::span<const FusedRuns::Item> items) { runs_.Plan(items); }
+
+void GroupedCollective::Start(std::uint32_t operation) {
+  operation_ = operation;
+  current_ = 0;
+  if (runs_.size() > 0) StartRun();
+}
+
+void GroupedCollective::StartRun() {
+  const auto arrays = runs_[current_];
+  if (arrays.size() == 1) {
+    BindArray(arrays.front());
+  } else {
+    BindFused(arrays);
+  }
+  // Every run has the operation's one number. Messages of the same tag arrive in order, and no rank
+  // asks for one of the next run before it has all of this one.
+  each().Start(operation_);
+}
+
+bool GroupedCollective::Poll() {
+  while (current_ < runs_.size()) {
+    if (!each().Poll()) return false;
+    const auto arrays = runs_[current_];
+    if (arrays.size() > 1) UnpackFused(arrays);
+    if (++current_ < runs_.size()) StartRun();
+  }
+  return true;
+}
+
+std::span<std::byte> GroupedCollective::ResizeFused(std::size_t bytes) {
+  if (fused_.size() < bytes) fused_.resize(bytes);
+  return std::span(fused_).first(bytes);
+}
+
+}  // namespace weir

@@ -15,13 +15,13 @@
 #include <cstring>
 
 #include "common/settings/flight_filename.h"
-#include "launcher/heartbeat.h"
-#include "launcher/network.h"
-#include "launcher/program.h"
-#include "launcher/remote_shell.h"
-#include "launcher/shell_words.h"
-#include "launcher/start_trouble.h"
-#include "launcher/summary.h"
+#include "launcher/job/start_trouble.h"
+#include "launcher/network/heartbeat.h"
+#include "launcher/network/network.h"
+#include "launcher/start/remote_shell.h"
+#include "launcher/summary/summary.h"
+#include "launcher/supervisor/program.h"
+#include "launcher/text/shell_words.h"
 #include "weir/error.h"
 
 namespace weir::launcher {

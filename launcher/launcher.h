@@ -7,16 +7,16 @@
 #include <vector>
 
 #include "common/unique_fd.h"
-#include "launcher/file_limit.h"
-#include "launcher/job.h"
-#include "launcher/job_totals.h"
-#include "launcher/line_assembler.h"
-#include "launcher/message_socket.h"
-#include "launcher/mpiexec.h"
-#include "launcher/options.h"
-#include "launcher/output_collector.h"
-#include "launcher/rank_places.h"
-#include "launcher/summary_file.h"
+#include "launcher/hosts/rank_places.h"
+#include "launcher/job/job.h"
+#include "launcher/network/message_socket.h"
+#include "launcher/options/options.h"
+#include "launcher/output/line_assembler.h"
+#include "launcher/output/output_collector.h"
+#include "launcher/start/file_limit.h"
+#include "launcher/start/mpiexec.h"
+#include "launcher/summary/job_totals.h"
+#include "launcher/summary/summary_file.h"
 #include "weir/settings.h"
 
 namespace weir::launcher {

@@ -2,15 +2,15 @@
 #include <string>
 #include <vector>
 
-#include "launcher/check_build.h"
-#include "launcher/dry_run.h"
-#include "launcher/hosts.h"
+#include "launcher/hosts/hosts.h"
 #include "launcher/launcher.h"
-#include "launcher/mpiexec.h"
-#include "launcher/options.h"
-#include "launcher/rank_environment.h"
-#include "launcher/remote_shell.h"
-#include "launcher/supervisor.h"
+#include "launcher/options/options.h"
+#include "launcher/start/check_build.h"
+#include "launcher/start/dry_run.h"
+#include "launcher/start/mpiexec.h"
+#include "launcher/start/rank_environment.h"
+#include "launcher/start/remote_shell.h"
+#include "launcher/supervisor/supervisor.h"
 #include "weir/error.h"
 #include "weir/version.h"
 

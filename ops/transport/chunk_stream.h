@@ -17,7 +17,7 @@ class ChunkStream {
  public:
   static constexpr std::size_t kDefaultChunkBytes = std::size_t{512} << 10;
   /// For a fast network. weirrun makes UCX move messages of that size from buffer to buffer.
-  /// Shorter ones are copied on arrival, but leave at once (launcher/options.cc).
+  /// Shorter ones are copied on arrival, but leave at once (launcher/options/options.cc).
   static constexpr std::size_t kLargeChunkBytes = std::size_t{1} << 20;
   static constexpr std::size_t kInFlight = 4;
   static constexpr std::size_t kEverything = std::numeric_limits<std::size_t>::max();

@@ -1,7 +1,7 @@
 // weirrun's --config-file.
-#include "launcher/config_file.h"
+#include "launcher/options/config_file.h"
 
-#include "launcher/setting_flags.h"
+#include "launcher/options/setting_flags.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/text_file.h"
 #include "weir/error.h"

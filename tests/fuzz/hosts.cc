@@ -1,5 +1,5 @@
 // -H, and host files.
-#include "launcher/hosts.h"
+#include "launcher/hosts/hosts.h"
 
 #include "tests/fuzz/fuzz_target.h"
 #include "tests/fuzz/text_file.h"

@@ -1,5 +1,5 @@
 // Output of ranks, in pieces of any size.
-#include "launcher/line_assembler.h"
+#include "launcher/output/line_assembler.h"
 
 #include "tests/fuzz/fuzz_target.h"
 

@@ -1,5 +1,5 @@
 // Command lines that people copy: a shell reads the same words back.
-#include "launcher/shell_words.h"
+#include "launcher/text/shell_words.h"
 
 #include <cctype>
 #include <optional>

@@ -1,11 +1,11 @@
 // Slurm's lists of nodes and counts, and the allocation that they make.
-#include "launcher/slurm_text.h"
+#include "launcher/hosts/slurm_text.h"
 
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "launcher/allocation.h"
+#include "launcher/hosts/allocation.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"
 

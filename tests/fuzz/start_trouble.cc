@@ -1,5 +1,5 @@
 // Lines by which a rank's machine reports why it does not start, among all program output.
-#include "launcher/start_trouble.h"
+#include "launcher/job/start_trouble.h"
 
 #include "tests/fuzz/fuzz_target.h"
 

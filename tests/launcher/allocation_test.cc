@@ -1,4 +1,4 @@
-#include "launcher/allocation.h"
+#include "launcher/hosts/allocation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "launcher/slurm_text.h"
+#include "launcher/hosts/slurm_text.h"
 #include "weir/error.h"
 
 namespace weir::launcher {

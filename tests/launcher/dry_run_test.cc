@@ -1,9 +1,9 @@
-#include "launcher/dry_run.h"
+#include "launcher/start/dry_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "launcher/shell_words.h"
+#include "launcher/text/shell_words.h"
 
 namespace weir::launcher {
 namespace {

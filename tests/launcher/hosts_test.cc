@@ -1,4 +1,4 @@
-#include "launcher/hosts.h"
+#include "launcher/hosts/hosts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launcher/network.h"
-#include "launcher/rank_places.h"
+#include "launcher/hosts/rank_places.h"
+#include "launcher/network/network.h"
 #include "weir/error.h"
 
 namespace weir::launcher {

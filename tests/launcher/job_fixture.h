@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/job.h"
+#include "launcher/job/job.h"
 
 namespace weir::launcher {
 

@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "launcher/job.h"
+#include "launcher/job/job.h"
 #include "tests/launcher/job_fixture.h"
 
 namespace weir::launcher {

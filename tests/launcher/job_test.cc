@@ -1,4 +1,4 @@
-#include "launcher/job.h"
+#include "launcher/job/job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "launcher/line_assembler.h"
+#include "launcher/output/line_assembler.h"
 
 #include <gtest/gtest.h>
 

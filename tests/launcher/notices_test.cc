@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "launcher/horovod_flags.h"
-#include "launcher/options.h"
+#include "launcher/options/horovod_flags.h"
+#include "launcher/options/options.h"
 
 namespace weir::launcher {
 namespace {

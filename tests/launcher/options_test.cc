@@ -1,4 +1,4 @@
-#include "launcher/options.h"
+#include "launcher/options/options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launcher/setting_flags.h"
+#include "launcher/options/setting_flags.h"
 #include "weir/error.h"
 #include "weir/settings.h"
 

@@ -1,4 +1,4 @@
-#include "launcher/remote_shell.h"
+#include "launcher/start/remote_shell.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "common/supervision/supervision.h"
-#include "launcher/start_trouble.h"
+#include "launcher/job/start_trouble.h"
 
 namespace weir::launcher {
 namespace {

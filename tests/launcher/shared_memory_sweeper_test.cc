@@ -1,4 +1,4 @@
-#include "launcher/shared_memory_sweeper.h"
+#include "launcher/supervisor/shared_memory_sweeper.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

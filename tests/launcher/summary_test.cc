@@ -1,11 +1,11 @@
-#include "launcher/summary.h"
+#include "launcher/summary/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/job_totals.h"
+#include "launcher/summary/job_totals.h"
 
 namespace weir::launcher {
 namespace {

@@ -1,0 +1,389 @@
+#include "launcher/job/job.h"
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <span>
+#include <sstream>
+
+#include "launcher/text/wait_status.h"
+
+namespace weir::launcher {
+
+using supervision::Message;
+using supervision::MessageType;
+
+namespace {
+
+std::string Seconds(std::chrono::milliseconds time) {
+  std::ostringstream text;
+  text << static_cast<double>(time.count()) / 1e3;
+  return text.str();
+}
+
+}  // namespace
+
+Job::Job(RankPlaces places, JobPolicy policy, Time now, Send send)
+    : places_(std::move(places)),
+      ranks_(places_.size()),
+      policy_(policy),
+      assembly_(places_.ranks(), places_.servers(), policy.start_timeout),
+      finalization_(places_.size()),
+      send_(std::move(send)),
+      phase_ends_(now + policy.start_timeout) {
+  SetDeadline();
+}
+
+bool Job::over() const {
+  return std::ranges::all_of(ranks_, [](const Rank& r) { return r.state == Rank::kOver; });
+}
+
+void Job::OnMessage(int rank, const Message& message, Time now) {
+  Rank& sender = ranks_[static_cast<std::size_t>(rank)];
+  switch (message.type) {
+    case MessageType::kHello:
+      // A rank that comes when the job is already ending is never started.
+      sender.state = ending() ? Rank::kOver : Rank::kRunning;
+      if (StartingRanks().empty()) assembly_.Begin(now);
+      send_(rank, {.type = ending() ? MessageType::kFinish : MessageType::kWelcome});
+      break;
+    case MessageType::kExited:
+      OnExited(rank, message, now);
+      break;
+    case MessageType::kStopped:
+      MarkOver(rank);
+      break;
+    case MessageType::kAttach:
+      OnAttach(rank, now);
+      break;
+    case MessageType::kJoined:
+      assembly_.Join(rank);
+      break;
+    case MessageType::kLeave:
+      assembly_.Leave(rank);
+      break;
+    case MessageType::kFinalizing:
+      finalization_.Ask(rank);
+      if (!ending()) sender.settles = now + policy_.settle;
+      break;
+    case MessageType::kAbort:
+      OnAbort(rank, message.text, now);
+      break;
+    case MessageType::kStatusRequest:
+      Broadcast({.type = MessageType::kStatusRequest, .rank = rank});
+      break;
+    case MessageType::kStatus:
+      send_(0, {.type = MessageType::kStatus, .rank = rank, .text = message.text});
+      break;
+    default:
+      break;  // Heartbeats; other messages do not come from supervisors.
+  }
+  AnswerFinalizing();
+  DismissServers(now);
+  SetDeadline();
+}
+
+bool Job::RanksAreOver() const {
+  return std::ranges::all_of(std::span(ranks_).first(places_.ranks()),
+                             [](const Rank& r) { return r.state == Rank::kOver; });
+}
+
+void Job::DismissServers(Time now) {
+  if (ending() || !RanksAreOver()) return;
+  // They end by themselves if the ranks had engines and have left.
+  for (std::size_t r = places_.ranks(); r < ranks_.size(); ++r) {
+    if (ranks_[r].state == Rank::kRunning && !ranks_[r].settles && !ranks_[r].dismissed) {
+      ranks_[r].settles = now + policy_.settle;
+    }
+  }
+}
+
+void Job::MarkOver(int rank) {
+  ranks_[static_cast<std::size_t>(rank)].state = Rank::kOver;
+  finalization_.OnEnded(rank);
+}
+
+bool Job::CannotJoin(int rank) const {
+  return ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver || finalization_.asks(rank);
+}
+
+void Job::AnswerFinalizing() {
+  const Finalization::Answer answer = finalization_.TakeAnswer();
+  for (const int rank : answer.ranks) {
+    send_(rank, {.type = MessageType::kFinalize,
+                 .rank = answer.never_will,
+                 .code = answer.all_would ? 1 : 0});
+  }
+}
+
+void Job::OnAttach(int rank, Time now) {
+  assembly_.Attach(rank, now);
+  if (ending()) return;
+  // A rank that has ended, or is about to, cannot come any more, unless it came and the
+  // message that says so is on its way.
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (!CannotJoin(static_cast<int>(r))) continue;
+    ranks_[r].settles = now + policy_.settle;
+  }
+}
+
+void Job::OnExited(int rank, const Message& message, Time now) {
+  MarkOver(rank);
+  if (ranks_[static_cast<std::size_t>(rank)].dismissed) return;
+  if (const int code = ShellCode(message.code); code != 0) {
+    if (cause_ && !cause_->code_is_final && cause_->code_of.value_or(rank) == rank) {
+      cause_->code = code;
+      cause_->code_is_final = true;
+    }
+    FailRank(rank, message.text.empty() ? DescribeStatus(message.code) : message.text, code, now);
+  } else {
+    ranks_[static_cast<std::size_t>(rank)].settles = now + policy_.settle;
+  }
+}
+
+void Job::OnAbort(int rank, const std::string& reason, Time now) {
+  if (cause_) return;
+  const std::string absent = places_.Of(assembly_.absent());
+  const bool waits = assembly_.waits(rank) && !absent.empty();
+  cause_ = {.text = places_.Of(rank) + " ended the job: " + reason +
+                    (waits ? "; " + absent + " had not joined it" : ""),
+            .code = 1,
+            .code_is_final = false,
+            .code_of = rank};
+  Broadcast({.type = MessageType::kAbort, .rank = rank, .text = reason}, rank);
+  Enter(Phase::kGrace, now + policy_.grace);
+}
+
+void Job::OnSupervisorLost(int rank, const std::string& how, Time now) {
+  if (ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver) return;
+  MarkOver(rank);
+  FailRank(rank, how, 1, now);
+  AnswerFinalizing();
+}
+
+void Job::OnStartTrouble(const StartTrouble& trouble) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    Rank& rank = ranks_[r];
+    const bool meant = trouble.host.empty() ? static_cast<int>(r) == trouble.rank
+                                            : places_.host(r) == trouble.host;
+    if (meant && rank.unstarted() && rank.trouble.empty()) rank.trouble = trouble.why;
+  }
+  BlameTrouble();
+}
+
+void Job::BlameTrouble() {
+  if (!cause_ || !cause_->yields_to_trouble) return;
+  if (const std::string known = KnownTroubles(); !known.empty()) {
+    cause_ = {.text = known, .code = 1};
+  }
+}
+
+void Job::OnMpiexecEnded(int wait_status, Time now) {
+  const int code = ShellCode(wait_status);
+  const std::string how = "mpiexec ended with " + DescribeStatus(wait_status);
+  if (!StartingRanks().empty()) {
+    if (!cause_ && !KnownTroubles().empty()) cause_ = {.text = KnownTroubles(), .code = 1};
+    if (!cause_)
+      cause_ = {.text = how + " before it had started " + StartingRanks() +
+                        "; are the hosts right (-H, --hostfile), and what goes to mpiexec "
+                        "(--mpi-args, --binding-args; --verbose shows it)?",
+                .code = 1};
+    GiveUpOnStarting();
+  }
+  if (over()) return;
+  // MPI_Abort, or somebody ended mpiexec. The supervisors see it too and end their programs at
+  // once; the rank that called MPI_Abort may still report the exit code that it chose.
+  if (!cause_) {
+    cause_ = {.text = how + ": a rank called MPI_Abort, or mpiexec was ended from outside",
+              .code = code ? code : 1,
+              .text_is_final = false,
+              .code_is_final = false};
+  }
+  Enter(Phase::kTerminating, now + policy_.grace);
+}
+
+void Job::OnLauncherFailed(const std::string& how, Time now) {
+  if (!cause_) cause_ = {.text = how, .code = 1};
+  GiveUpOnStarting();
+  Enter(Phase::kTerminating, now + policy_.grace);
+}
+
+void Job::OnInterrupt(int signal, Time now) {
+  if (!cause_) {
+    cause_ = {.text = "received " + DescribeStatus(signal), .code = 128 + signal};
+  }
+  GiveUpOnStarting();
+  const bool again = phase_ >= Phase::kTerminating;
+  Enter(again ? Phase::kKilling : Phase::kTerminating,
+        now + (again ? policy_.kill_after : policy_.grace));
+}
+
+std::string Job::RecordFlights() {
+  ++flight_recordings_;
+  std::vector<int> asked;
+  for (int r = 0; r < static_cast<int>(places_.ranks()); ++r) {
+    const bool running = ranks_[static_cast<std::size_t>(r)].state == Rank::kRunning;
+    if (!running || !assembly_.has_engine(r)) continue;
+    send_(r, {.type = MessageType::kRecordFlight, .code = flight_recordings_});
+    asked.push_back(r);
+  }
+  return places_.Of(asked);
+}
+
+void Job::Tick(Time now) {
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (!ranks_[r].settles || now < *ranks_[r].settles) continue;
+    ranks_[r].settles.reset();
+    Settle(static_cast<int>(r), now);
+  }
+  if (!ending() && assembly_.deadline() && now >= *assembly_.deadline()) {
+    cause_ = {.text = AssemblyTrouble(), .code = 1};
+    Enter(Phase::kTerminating, now + policy_.grace);
+  }
+  if (now >= phase_ends_) {
+    switch (phase_) {
+      case Phase::kRunning:
+        if (const std::string missing = StartingRanks(); !missing.empty()) {
+          const std::string known = KnownTroubles();
+          cause_ = {.text = missing + " did not start within the start timeout of " +
+                            Seconds(policy_.start_timeout) + " s; " +
+                            (known.empty() ? "is the host reachable by ssh, and weirrun installed "
+                                             "there at the same path?"
+                                           : known),
+                    .code = 1};
+          GiveUpOnStarting();
+          Enter(Phase::kTerminating, now + policy_.grace);
+        }
+        break;
+      case Phase::kGrace:
+        Enter(Phase::kTerminating, now + policy_.kill_after);
+        break;
+      case Phase::kTerminating:
+        Enter(Phase::kKilling, now + policy_.kill_after);
+        break;
+      case Phase::kKilling:
+        for (std::size_t r = 0; r < ranks_.size(); ++r)
+          MarkOver(static_cast<int>(r));  // Beyond our reach.
+        break;
+    }
+  }
+  SetDeadline();
+}
+
+void Job::FailRank(int rank, const std::string& how, int code, Time now) {
+  if (cause_ && !cause_->text_is_final)
+    *cause_ = {.text = places_.Of(rank) + ": " + how, .code = code};
+  if (cause_) return;
+  cause_ = {.text = places_.Of(rank) + ": " + how,
+            .code = code,
+            .yields_to_trouble = assembly_.waits(rank) && !StartingRanks().empty()};
+  BlameTrouble();
+  Broadcast({.type = MessageType::kPeerLost,
+             .rank = rank,
+             .host = places_.host(static_cast<std::size_t>(rank)),
+             .text = how},
+            rank);
+  GiveUpOnStarting();
+  Enter(Phase::kGrace, now + policy_.grace);
+}
+
+void Job::Settle(int rank, Time now) {
+  const auto goes_on = [this](int other) {
+    return assembly_.has_engine(other) &&
+           ranks_[static_cast<std::size_t>(other)].state == Rank::kRunning;
+  };
+  const bool over = ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver;
+  if (places_.serves(rank) && RanksAreOver()) {
+    if (over) return;
+    ranks_[static_cast<std::size_t>(rank)].dismissed = true;
+    return send_(rank, {.type = MessageType::kTerminate});
+  }
+  if (over && assembly_.has_engine(rank)) {
+    assembly_.Leave(rank);  // Nobody waits for others in it any more.
+    const auto others = std::views::iota(0, static_cast<int>(ranks_.size()));
+    if (std::ranges::none_of(others, goes_on)) return;
+    return FailRank(rank, "exited without leaving (exit code 0)", 1, now);
+  }
+  const auto waiting = assembly_.first_waiting();
+  if (!waiting || !goes_on(*waiting)) return;
+  FailRank(rank,
+           std::string(over ? "exited (exit code 0)" : "is ending") +
+               " and so cannot join the job, where " + places_.Of(*waiting) + " waits for it",
+           1, now);
+}
+
+std::string Job::AssemblyTrouble() const {
+  const auto waiting = assembly_.first_waiting();
+  const std::string within =
+      " within the start timeout of " + Seconds(policy_.start_timeout) + " s";
+  const std::string absent = places_.Of(assembly_.absent());
+  if (absent.empty()) {
+    return "the ranks have all come but did not meet" + within +
+           "; can all hosts reach each other (--network-interfaces)?";
+  }
+  return absent + " did not join the job (init() or Engine::Create)" + within + ", where " +
+         places_.Of(*waiting) + " waits; --start-timeout gives it longer";
+}
+
+void Job::Enter(Phase phase, Time until) {
+  if (phase <= phase_) return;  // A job that is being killed is not asked politely again.
+  phase_ = phase;
+  phase_ends_ = until;
+  finalization_.GiveUp();
+  AnswerFinalizing();
+  if (phase == Phase::kTerminating) Broadcast({.type = MessageType::kTerminate});
+  if (phase == Phase::kKilling) Broadcast({.type = MessageType::kKill});
+  SetDeadline();
+}
+
+void Job::Broadcast(const Message& message, int except) {
+  for (int r = 0; r < static_cast<int>(ranks_.size()); ++r) {
+    const bool running = ranks_[static_cast<std::size_t>(r)].state == Rank::kRunning;
+    if (running && r != except) send_(r, message);
+  }
+}
+
+void Job::SetDeadline() {
+  deadline_.reset();
+  if (over()) return;
+  const auto no_later_than = [this](const std::optional<Time>& time) {
+    if (time) deadline_ = std::min(deadline_.value_or(*time), *time);
+  };
+  if (ending() || !StartingRanks().empty()) no_later_than(phase_ends_);
+  if (!ending()) no_later_than(assembly_.deadline());
+  for (const Rank& rank : ranks_) {
+    no_later_than(rank.settles);
+  }
+}
+
+void Job::GiveUpOnStarting() {
+  for (Rank& rank : ranks_) {
+    if (rank.state != Rank::kStarting) continue;
+    rank.state = Rank::kOver;
+    rank.given_up = true;
+  }
+}
+
+std::string Job::StartingRanks() const {
+  std::vector<int> starting;
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    if (ranks_[r].state == Rank::kStarting) starting.push_back(static_cast<int>(r));
+  }
+  return places_.Of(starting);
+}
+
+std::string Job::KnownTroubles() const {
+  std::map<std::string, std::vector<int>> by_reason;
+  for (std::size_t r = 0; r < ranks_.size(); ++r) {
+    const Rank& rank = ranks_[r];
+    if (!rank.unstarted() || rank.trouble.empty()) continue;
+    by_reason[rank.trouble].push_back(static_cast<int>(r));
+  }
+  std::string text;
+  for (const auto& [why, ranks] : by_reason) {
+    text += (text.empty() ? "" : "; ") + places_.Of(ranks) + " did not start: " + why;
+  }
+  return text;
+}
+
+}  // namespace weir::launcher

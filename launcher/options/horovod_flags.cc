@@ -1,0 +1,58 @@
+#include "launcher/options/horovod_flags.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace weir::launcher {
+namespace {
+
+std::vector<AcceptedFlag> MakeAccepted() {
+  return {
+      {"--mpi", 0, ""},
+      {"--gloo", 0, "there is no Gloo here; ranks meet over MPI"},
+      {"--jsrun", 0, "ranks are started by MPICH's mpiexec, never by jsrun"},
+      {"--disable-cache", 0, ""},
+      {"--torus-allreduce", 0, "there are no rings of GPUs here to make a torus of"},
+      {"--no-torus-allreduce", 0, ""},
+      {"--no-autotune", 0, ""},
+      {"--mpi-threads-disable", 0,
+       "one thread of each rank makes all of Weir's calls of MPI anyway"},
+      {"--no-mpi-threads-disable", 0, ""},
+      {"--num-nccl-streams", 1, "a rank has one stream for NCCL in each process set"},
+      {"--thread-affinity", 1, "single threads are not bound; --binding-args binds ranks"},
+      {"--gloo-timeout-seconds", 1, "there is no Gloo here; --start-timeout limits the start"},
+  };
+}
+
+constexpr std::array<std::string_view, 9> kElastic = {"--host-discovery-script",
+                                                      "--min-np",
+                                                      "--min-num-proc",
+                                                      "--max-np",
+                                                      "--max-num-proc",
+                                                      "--slots-per-host",
+                                                      "--elastic-timeout",
+                                                      "--reset-limit",
+                                                      "--blacklist-cooldown-range"};
+
+}  // namespace
+
+std::span<const AcceptedFlag> AcceptedFlags() {
+  static const std::vector<AcceptedFlag> flags = MakeAccepted();
+  return flags;
+}
+
+std::string WhyRefused(std::string_view flag) {
+  if (flag.starts_with("--autotune")) {
+    return "asks for settings that are tuned while the job runs, which is not supported; leave it "
+           "out, and give --fusion-threshold-mb and --cycle-time-ms if the defaults do not suit";
+  }
+  if (std::ranges::find(kElastic, flag) != kElastic.end()) {
+    return "asks for an elastic job, whose ranks come and go; that is not supported: a job keeps "
+           "the "
+           "ranks that it starts with";
+  }
+  return {};
+}
+
+}  // namespace weir::launcher

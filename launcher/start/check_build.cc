@@ -1,0 +1,42 @@
+#include "launcher/start/check_build.h"
+
+#include "common/gpu/gpu_library.h"
+#include "common/gpu/nccl_library.h"
+#include "launcher/start/mpiexec.h"
+#include "weir/error.h"
+#include "weir/settings.h"
+#include "weir/version.h"
+
+namespace weir::launcher {
+namespace {
+
+std::string Line(bool there, const std::string& what) {
+  return std::string("    [") + (there ? "X" : " ") + "] " + what + "\n";
+}
+
+std::string MpiexecOrNothing() {
+  try {
+    return FindMpiexec();
+  } catch (const InvalidArgument&) {
+    return {};
+  }
+}
+
+}  // namespace
+
+std::string CheckBuild() {
+  const std::string mpiexec = MpiexecOrNothing();
+  const Settings settings = Settings::FromEnvironment();
+  const GpuSupport gpu = FindGpuSupport(GpuLibrary::Load(settings.gpu_library));
+  const NcclLibrary nccl = NcclLibrary::Load(settings.nccl_library);
+  return std::string("Weir v") + Version() + ":\n\nAvailable Controllers:\n" +
+         Line(!mpiexec.empty(),
+              mpiexec.empty() ? "MPI (no mpiexec found)" : "MPI (" + mpiexec + ")") +
+         "\nAvailable Tensor Operations:\n" + Line(true, "MPI") +
+         Line(gpu.usable, "CUDA (" + gpu.text + ")") +
+         Line(nccl.version() != 0,
+              "NCCL (" + (nccl.version() == 0 ? nccl.trouble() : NcclVersionText(nccl.version())) +
+                  ")");
+}
+
+}  // namespace weir::launcher

@@ -1,0 +1,75 @@
+#include "launcher/start/rank_environment.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "common/settings/strict.h"
+#include "common/supervision/supervision.h"
+#include "common/text/parse_number.h"
+#include "launcher/hosts/hosts.h"
+#include "weir/error.h"
+
+namespace weir::launcher {
+
+Settings PrepareEnvironment(const Options& options) {
+  std::string origins;
+  unsetenv("WEIR_SERVERS");  // It may be set for a job around this one.
+  for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+  for (const auto& [name, origin] : options.origins) origins += name + "=" + origin + "\n";
+  setenv(supervision::kOriginsVariable, origins.c_str(), 1);
+  const std::vector<Host> hosts = HostsOfRanks(options.hosts, options.ranks);
+  setenv(supervision::kHostsVariable, HostsText(hosts).c_str(), 1);
+  Settings settings = Settings::FromEnvironment();
+  CheckMetricsPorts(settings.metrics_port, hosts);
+  if (settings.strict && !options.notices.empty()) {
+    throw StrictError(fmt::format("{}", fmt::join(options.notices, "; ")));
+  }
+  return settings;
+}
+
+int EnvironmentNumber(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return otherwise;
+  if (const auto number = ParseNumber<int>(text)) return *number;
+  throw InvalidArgument(
+      fmt::format("{} is '{}', which is not a number; weirrun and mpiexec set it", variable, text));
+}
+
+void SetHorovodsFacts() {
+  const int rank = EnvironmentNumber("PMI_RANK", 0);
+  const int local_rank = EnvironmentNumber("MPI_LOCALRANKID", 0);
+  const char* text = std::getenv(supervision::kHostsVariable);
+  // Among hosts with a rank of this local number: those before this one, and all.
+  int cross_rank = 0, cross_size = 0, first = 0;
+  int slots_here = 1;
+  std::string name;
+  for (const Host& host : ParseHosts(text == nullptr ? "localhost" : text)) {
+    if (host.slots > local_rank) {
+      if (first + host.slots <= rank) ++cross_rank;
+      ++cross_size;
+    }
+    if (first <= rank) {
+      name = host.name;
+      slots_here = host.slots;
+    }
+    first += host.slots;
+  }
+  // Hydra counts the servers too, which the program must not see.
+  const int servers = EnvironmentNumber("WEIR_SERVERS", 0);
+  if (servers > 0) setenv("MPI_LOCALNRANKS", std::to_string(slots_here).c_str(), 1);
+  const std::pair<const char*, int> facts[] = {
+      {"HOROVOD_RANK", rank},
+      {"HOROVOD_SIZE", EnvironmentNumber("PMI_SIZE", 1) - servers},
+      {"HOROVOD_LOCAL_RANK", local_rank},
+      {"HOROVOD_LOCAL_SIZE", EnvironmentNumber("MPI_LOCALNRANKS", 1)},
+      {"HOROVOD_CROSS_RANK", cross_rank},
+      {"HOROVOD_CROSS_SIZE", cross_size}};
+  for (const auto& [variable, value] : facts) setenv(variable, std::to_string(value).c_str(), 1);
+  setenv("HOROVOD_HOSTNAME", name.c_str(), 1);
+}
+
+}  // namespace weir::launcher

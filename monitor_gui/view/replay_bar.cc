@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "monitor_gui/view/text_color.h"
-#include "monitor_gui/view/theme.h"
-#include "monitor_gui/view/units.h"
+#include "monitor_gui/view/style/text_color.h"
+#include "monitor_gui/view/style/theme.h"
+#include "monitor_gui/view/style/units.h"
 
 namespace weir::monitor {
 namespace {

@@ -4,10 +4,10 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "monitor_gui/view/elided_label.h"
-#include "monitor_gui/view/text_color.h"
-#include "monitor_gui/view/theme.h"
-#include "monitor_gui/view/units.h"
+#include "monitor_gui/view/style/elided_label.h"
+#include "monitor_gui/view/style/text_color.h"
+#include "monitor_gui/view/style/theme.h"
+#include "monitor_gui/view/style/units.h"
 
 namespace weir::monitor {
 namespace {

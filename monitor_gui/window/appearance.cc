@@ -3,7 +3,7 @@
 #include <QApplication>
 #include <QSettings>
 
-#include "monitor_gui/view/theme.h"
+#include "monitor_gui/view/style/theme.h"
 
 namespace weir::monitor {
 namespace {

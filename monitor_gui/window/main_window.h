@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "monitor_gui/view/lanes_page.h"
+#include "monitor_gui/view/pages/lanes_page.h"
 #include "monitor_gui/view/strip.h"
 #include "monitor_gui/window/page_docks.h"
 #include "monitor_gui/window/replay_control.h"

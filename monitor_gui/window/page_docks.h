@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "monitor_gui/view/page.h"
+#include "monitor_gui/view/pages/page.h"
 
 namespace weir::monitor {
 

@@ -6,8 +6,8 @@
 #include <QToolTip>
 #include <QVBoxLayout>
 
-#include "monitor_gui/view/chart_values.h"
-#include "monitor_gui/view/line_chart.h"
+#include "monitor_gui/view/charts/chart_values.h"
+#include "monitor_gui/view/charts/line_chart.h"
 #include "tests/monitor_gui/made_run.h"
 
 namespace weir::monitor {

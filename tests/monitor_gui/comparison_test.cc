@@ -3,9 +3,9 @@
 
 #include <QTest>
 
-#include "monitor_gui/view/compared_layers_model.h"
-#include "monitor_gui/view/lanes_model.h"
-#include "monitor_gui/view/roles.h"
+#include "monitor_gui/view/charts/lanes_model.h"
+#include "monitor_gui/view/tables/compared_layers_model.h"
+#include "monitor_gui/view/tables/roles.h"
 #include "tests/monitor_gui/made_blocks.h"
 #include "tests/monitor_gui/run_of.h"
 

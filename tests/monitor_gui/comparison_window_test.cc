@@ -4,7 +4,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "monitor_gui/view/line_chart.h"
+#include "monitor_gui/view/charts/line_chart.h"
 #include "tests/monitor_gui/made_blocks.h"
 #include "tests/monitor_gui/made_run.h"
 

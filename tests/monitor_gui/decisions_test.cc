@@ -1,7 +1,7 @@
 // The dashboard's page about the routes of buckets.
 #include <QTest>
 
-#include "monitor_gui/view/decisions_page.h"
+#include "monitor_gui/view/pages/decisions_page.h"
 #include "tests/monitor_gui/made_blocks.h"
 #include "tests/monitor_gui/made_run.h"
 #include "tests/monitor_gui/run_of.h"

@@ -1,5 +1,5 @@
 // Reduction of layers by steps to the available pixels.
-#include "monitor_gui/view/heat_grid.h"
+#include "monitor_gui/view/charts/heat_grid.h"
 
 #include <QTest>
 #include <numeric>

@@ -4,7 +4,7 @@
 #include <QTextBrowser>
 #include <QToolBar>
 
-#include "monitor_gui/view/help_text.h"
+#include "monitor_gui/view/pages/help_text.h"
 #include "monitor_gui/window/demo.h"
 #include "tests/monitor_gui/made_run.h"
 

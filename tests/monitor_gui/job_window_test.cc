@@ -15,7 +15,7 @@
 #include <array>
 #include <utility>
 
-#include "monitor_gui/view/lanes_page.h"
+#include "monitor_gui/view/pages/lanes_page.h"
 #include "tests/monitor_gui/made_run.h"
 
 namespace weir::monitor {

@@ -4,7 +4,7 @@
 #include <QTest>
 
 #include "monitor_gui/run/summary.h"
-#include "monitor_gui/view/layers_model.h"
+#include "monitor_gui/view/tables/layers_model.h"
 #include "tests/monitor_gui/made_blocks.h"
 #include "tests/monitor_gui/run_of.h"
 

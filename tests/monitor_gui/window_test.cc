@@ -9,11 +9,11 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "monitor_gui/view/elided_label.h"
-#include "monitor_gui/view/line_chart.h"
-#include "monitor_gui/view/ranks_page.h"
-#include "monitor_gui/view/theme.h"
-#include "monitor_gui/view/units.h"
+#include "monitor_gui/view/charts/line_chart.h"
+#include "monitor_gui/view/pages/ranks_page.h"
+#include "monitor_gui/view/style/elided_label.h"
+#include "monitor_gui/view/style/theme.h"
+#include "monitor_gui/view/style/units.h"
 #include "monitor_gui/window/main_window.h"
 #include "tests/monitor_gui/made_blocks.h"
 #include "tests/monitor_gui/made_run.h"

@@ -13,7 +13,7 @@ target_include_directories(weir INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR
 target_compile_features(weir INTERFACE cxx_std_20)
 
 # What weirrun --servers starts, which finds it beside itself.
-add_executable(weir-server ${PROJECT_SOURCE_DIR}/coordinator/engine/main.cc)
+add_executable(weir-server ${PROJECT_SOURCE_DIR}/coordinator/engine/weir_server.cc)
 target_link_libraries(weir-server PRIVATE weir weir_options)
 
 # What tests and benchmarks link: the library and, beside it, the rooms' own headers and libraries.

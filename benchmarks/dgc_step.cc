@@ -14,10 +14,10 @@
 #include "benchmarks/triad.h"
 #include "compression/dgc/dgc_math.h"
 #include "compression/memory/state_buffer.h"
-#include "tests/compression/dgc_reference.h"
+#include "tests/compression/cpu/dgc_reference.h"
 
 /// Speed of the fused DGC step, against the memory's own speed (triad, plain and with non-temporal
-/// stores) and against DGC as one would first write it (tests/compression/dgc_reference.cc, one
+/// stores) and against DGC as one would first write it (tests/compression/cpu/dgc_reference.cc, one
 /// thread). Figures are medians over interleaved rounds, and ratios are taken round by round, so
 /// that other work of the machine affects both sides.
 namespace weir::bench {

@@ -16,7 +16,7 @@
 #include "benchmarks/report.h"
 #include "coordinator/engine/local_job.h"
 #include "metrics/monitor.h"
-#include "tests/metrics/http_get.h"
+#include "tests/metrics/http/http_get.h"
 
 namespace weir::bench {
 namespace {

@@ -14,7 +14,7 @@
 #include "common/clock.h"
 #include "coordinator/engine/local_job.h"
 #include "metrics/steps/exposed_time.h"
-#include "tests/ops/delayed_transport.h"
+#include "tests/ops/transport/delayed_transport.h"
 
 namespace weir::bench {
 namespace {

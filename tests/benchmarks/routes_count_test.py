@@ -37,7 +37,7 @@ def records_of(hosts, slots):
              ROOT / "benchmarks/python/routes_ranks.py", folder],
             check=True, stdin=subprocess.DEVNULL, timeout=120,
             env={**os.environ, "OMP_NUM_THREADS": "1",
-                 "HYDRA_LAUNCHER_EXEC": str(ROOT / "tests/launcher/here_instead_of_ssh.sh")})
+                 "HYDRA_LAUNCHER_EXEC": str(ROOT / "tests/launcher/stand_ins/here_instead_of_ssh.sh")})
         found = [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(ranks)]
         for report in found:
             if report["refused"]:

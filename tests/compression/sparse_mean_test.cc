@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compression/wire/sparse_payload.h"
-#include "tests/compression/sparse_sample.h"
+#include "tests/compression/wire/sparse_sample.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -10,7 +10,7 @@
 #include "compression/codecs/quantizer.h"
 #include "compression/codecs/randomk.h"
 #include "compression/codecs/topk.h"
-#include "tests/compression/sparse_sample.h"
+#include "tests/compression/wire/sparse_sample.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"
 

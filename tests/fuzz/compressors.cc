@@ -7,8 +7,8 @@
 
 #include "compression/make_compressor.h"
 #include "compression/options/registry.h"
-#include "tests/compression/sparse_sample.h"
 #include "tests/compression/test_compressor.h"
+#include "tests/compression/wire/sparse_sample.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"
 

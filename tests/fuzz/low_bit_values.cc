@@ -5,7 +5,7 @@
 #include <random>
 
 #include "compression/wire/value_coding.h"
-#include "tests/compression/sparse_sample.h"
+#include "tests/compression/wire/sparse_sample.h"
 #include "tests/fuzz/fuzz_target.h"
 #include "weir/error.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/engine/job.h"
+#include "tests/coordinator/jobs/job.h"
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/program.h"
 #include "tests/gpu/tested_gpu.h"

@@ -16,7 +16,7 @@
 #include "metrics/monitor.h"
 #include "metrics/pages/events_page.h"
 #include "metrics/run_log/live_log.h"
-#include "tests/metrics/http_get.h"
+#include "tests/metrics/http/http_get.h"
 #include "weir/error.h"
 
 namespace weir {

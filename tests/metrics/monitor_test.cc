@@ -13,8 +13,8 @@
 
 #include "common/clock.h"
 #include "metrics/files/rank_path.h"
-#include "tests/metrics/http_get.h"
-#include "tests/metrics/promtool.h"
+#include "tests/metrics/http/http_get.h"
+#include "tests/metrics/prometheus/promtool.h"
 #include "tests/read_file.h"
 #include "tests/temporary_folder.h"
 #include "weir/error.h"

@@ -2,8 +2,8 @@
 // the same, so results are bit-equal to the local transport's.
 #include <gtest/gtest.h>
 
-#include "tests/ops/collective_cases.h"
-#include "tests/ops/hierarchical_cases.h"
+#include "tests/ops/collectives/collective_cases.h"
+#include "tests/ops/collectives/hierarchical_cases.h"
 #include "tests/parallel/job.h"
 
 namespace weir {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "tests/ops/collective_cases.h"
+#include "tests/ops/collectives/collective_cases.h"
 #include "tests/parallel/job.h"
 
 namespace weir {

@@ -1,0 +1,107 @@
+// weirrun with hosts that exist only for a stand-in of ssh, which runs the commands here.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "tests/launcher/launched_job.h"
+
+namespace weir::launcher {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::map<std::string, std::string> kStandIn = {
+    {"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/stand_ins/here_instead_of_ssh.sh"}};
+
+TEST(WeirrunHosts, HostsMayHaveUnequalSlots) {
+  LaunchedJob job({"-np", "4", "-H", "node-a:1,node-b:3", "--network-interface", "lo", "sh", "-c",
+                   "echo rank $PMI_RANK is $MPI_LOCALRANKID of $MPI_LOCALNRANKS"},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 0);
+  for (const char* line : {"rank 0 is 0 of 1", "rank 1 is 0 of 3", "rank 3 is 2 of 3"}) {
+    EXPECT_THAT(job.output(), HasSubstr(line));
+  }
+}
+
+TEST(WeirrunHosts, TellsRanksWhatHorovodsLauncherTells) {
+  const std::string facts =
+      "$HOROVOD_RANK/$HOROVOD_SIZE $HOROVOD_LOCAL_RANK/$HOROVOD_LOCAL_SIZE "
+      "$HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $HOROVOD_HOSTNAME $PYTHONUNBUFFERED";
+  LaunchedJob job({"-np", "3", "-H", "node-a:1,node-b:2", "--network-interface", "lo", "sh", "-c",
+                   "echo " + facts},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), AllOf(HasSubstr("[0] 0/3 0/1 0/2 node-a 1\n"),
+                                  HasSubstr("[1] 1/3 0/2 1/2 node-b 1\n"),
+                                  HasSubstr("[2] 2/3 1/2 0/1 node-b 1\n")));
+}
+
+// On node-b there is one rank and a server.
+TEST(WeirrunHosts, DoesNotCountServersAsRanks) {
+  const std::string facts =
+      "$HOROVOD_RANK/$HOROVOD_SIZE $HOROVOD_LOCAL_RANK/$HOROVOD_LOCAL_SIZE "
+      "$HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $HOROVOD_HOSTNAME";
+  LaunchedJob job({"-np", "2", "--servers", "1", "-H", "node-a:1,node-b:2", "--network-interface",
+                   "lo", "sh", "-c", "echo " + facts + "; exec " + WEIR_TEST_SUMMING_RANK},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 0) << job.output();
+  EXPECT_THAT(
+      job.output(),
+      AllOf(HasSubstr("[0] 0/2 0/1 0/2 node-a\n"), HasSubstr("[1] 1/2 0/1 1/2 node-b\n"),
+            HasSubstr("rank 1 of 2 is 0 on"), HasSubstr(", sum 3\n"), Not(HasSubstr("[2]"))));
+}
+
+// A server waits for ranks as long as it takes, and ends with them.
+TEST(WeirrunHosts, ServersMakeNoDemandsOnPrograms) {
+  LaunchedJob never({"-np", "2", "--servers", "1", "sh", "-c", "echo done"});
+  EXPECT_EQ(never.ExitCode(), 0) << never.output();
+  never.WaitForLastProcess();
+  // Enough for two ranks on a busy machine to meet, and less than they sleep.
+  LaunchedJob late({"-np", "2", "--servers", "1", "--start-timeout", "4", "sh", "-c",
+                    std::string("sleep 5; exec ") + WEIR_TEST_SUMMING_RANK});
+  EXPECT_EQ(late.ExitCode(), 0) << late.output();
+  LaunchedJob failing({"-np", "2", "--servers", "1", "sh", "-c", "exit 3"});
+  EXPECT_EQ(failing.ExitCode(), 3) << failing.output();
+}
+
+// They have one name, this machine's: the engine goes by the launcher's local ranks.
+TEST(WeirrunHosts, RanksOfAHierarchyShareAHost) {
+  LaunchedJob alike({"-np", "4", "-H", "node-a:2,node-b:2", "--network-interface", "lo",
+                     "--hierarchical-allreduce", "--log-level", "info", WEIR_TEST_SUMMING_RANK},
+                    kStandIn);
+  EXPECT_EQ(alike.ExitCode(), 0);
+  EXPECT_THAT(alike.output(),
+              AllOf(HasSubstr("hierarchical exchanges: ranks are 2 on each of 2 hosts"),
+                    HasSubstr("rank 3 of 4 is 1 on"), HasSubstr(", sum 10\n")));
+  LaunchedJob unlike({"-np", "3", "-H", "node-a:2,node-b:1", "--network-interface", "lo",
+                      "--hierarchical-allgather", WEIR_TEST_SUMMING_RANK},
+                     kStandIn);
+  EXPECT_EQ(unlike.ExitCode(), 0);
+  EXPECT_THAT(unlike.output(), HasSubstr("ranks are 2 and 1 on 2 hosts, so the whole job exchanges "
+                                         "flat; give all hosts as many"));
+}
+
+// Two connections for each rank. On six hosts, so that Hydra, which holds some files for each host
+// and for each rank on one, can do with fewer.
+TEST(WeirrunHosts, HoldsMoreConnectionsThanTheUsersLimitOnFiles) {
+  LaunchedJob job({"-np", "30", "-H", "a:5,b:5,c:5,d:5,e:5,f:5", "--network-interface", "lo", "sh",
+                   "-c", "echo may open $(ulimit -n)"},
+                  kStandIn, {}, "ulimit -Sn 64");
+  EXPECT_EQ(job.ExitCode(), 0);
+  EXPECT_THAT(job.output(), HasSubstr("[29] may open 64\n"));
+}
+
+TEST(WeirrunHosts, ALossNamesTheHost) {
+  LaunchedJob job({"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "sh", "-c",
+                   "exit $PMI_RANK"},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 1);
+  EXPECT_THAT(job.output(), HasSubstr("weirrun: rank 1 on node-b: exit code 1; "));
+}
+
+}  // namespace
+}  // namespace weir::launcher

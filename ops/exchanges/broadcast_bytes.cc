@@ -8,7 +8,7 @@
 namespace weir {
 
 namespace {
-constexpr std::size_t kLimit = std::size_t{1} << 30;
+constexpr std::size_t kMostBroadcastBytes = std::size_t{1} << 30;
 }
 
 BroadcastBytes::BroadcastBytes(Transport& transport, std::size_t max_bytes)
@@ -16,7 +16,7 @@ BroadcastBytes::BroadcastBytes(Transport& transport, std::size_t max_bytes)
       max_bytes_(max_bytes),
       scratch_(transport.rank() == 0 ? nullptr
                                      : std::make_unique_for_overwrite<std::byte[]>(max_bytes)) {
-  WEIR_CHECK(max_bytes <= kLimit);
+  WEIR_CHECK(max_bytes <= kMostBroadcastBytes);
   FindTreePosition(transport.rank(), transport.size(), 0, position_);
   to_children_.resize(position_.children.size());
 }

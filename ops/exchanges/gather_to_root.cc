@@ -8,7 +8,7 @@
 namespace weir {
 
 namespace {
-constexpr std::size_t kLimit = std::size_t{1} << 30;
+constexpr std::size_t kMostGatheredBytes = std::size_t{1} << 30;
 
 std::size_t Receives(const Transport& transport) {
   return transport.rank() == 0 ? static_cast<std::size_t>(transport.size() - 1) : 0;
@@ -21,7 +21,7 @@ GatherToRoot::GatherToRoot(Transport& transport, std::size_t max_bytes)
       scratch_(std::make_unique_for_overwrite<std::byte[]>(Receives(transport) * max_bytes)),
       messages_(transport.rank() == 0 ? static_cast<std::size_t>(transport.size()) : 0),
       receives_(Receives(transport)) {
-  WEIR_CHECK(max_bytes <= kLimit);
+  WEIR_CHECK(max_bytes <= kMostGatheredBytes);
 }
 
 void GatherToRoot::Bind(std::span<const std::byte> message) {

@@ -24,8 +24,8 @@ print_help() { awk 'NR > 1 && !/^#/ { exit } NR > 1 { sub(/^# ?/, ""); print }' 
 # Usage errors: what was wrong, where to read on.
 usage_error() { die "$*; see ${0##*/} --help"; }
 
-# need_value OPTION COUNT: an option that wants a value must not be the last word.
-need_value() { [[ $2 -ge 2 ]] || usage_error "$1 wants a value"; }
+# need_value OPTION COUNT: an option that needs a value must not be the last word.
+need_value() { [[ $2 -ge 2 ]] || usage_error "$1 needs a value"; }
 
 # The C++ files of the tree, tracked or new, one a line.
 cpp_files() { git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' '*.cu' | existing_files; }

@@ -17,7 +17,7 @@ def list_of(known):
 
 def rate(text):
     if text != "none" and not re.fullmatch(r"\d+(\.\d+)?[kmg]bit", text):
-        raise argparse.ArgumentTypeError(f"{text}: 100mbit is meant, say, or none")
+        raise argparse.ArgumentTypeError(f"{text}: give 100mbit, say, or none")
     return text
 
 
@@ -27,7 +27,7 @@ def rates(text):
 
 def count(text):
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: a whole number from 1 is meant")
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number from 1")
     return int(text)
 
 

@@ -23,8 +23,8 @@ def jobs(text):
     """Type of --jobs: [(hosts, ranks on each)]."""
     found = [re.fullmatch(r"(\d+)(?:x(\d+))?", word) for word in text.split(",")]
     if not all(match and int(match[1]) >= 2 and match[2] != "0" for match in found):
-        raise argparse.ArgumentTypeError(f"{text}: 4 is meant for 4 hosts from 2, say, or 4x2 for 2 "
-                                         "ranks on each")
+        raise argparse.ArgumentTypeError(f"{text}: give a number of hosts from 2, or 4x2 for 2 ranks "
+                                         "on each of 4 hosts, say")
     return [(int(match[1]), int(match[2] or 1)) for match in found]
 
 

@@ -32,7 +32,7 @@ def minutes(text):
             return float(text)
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(f"{text}: a number of minutes from 0 is meant")
+    raise argparse.ArgumentTypeError(f"{text}: give a number of minutes from 0")
 
 
 def parsed():

@@ -45,33 +45,33 @@ class Options(unittest.TestCase):
 
     def test_wrong_ones_are_named_with_what_is_meant(self):
         for option, value, meant in [
-                ("--hosts", "1", "2 to 64 is meant"), ("--hosts", "65", "2 to 64 is meant"),
-                ("--hosts", "two", "2 to 64 is meant"), ("--slots", "0", "a number from 1 is meant"),
-                ("--slots", "-1", "a number from 1 is meant"), ("--rate", "100", "100mbit is meant, say"),
-                ("--rate", "fast", "100mbit is meant, say"), ("--delay", "1", "0.2ms is meant, say"),
-                ("--delay", "-1ms", "0.2ms is meant, say"),
-                ("--rate", "0mbit", "100kbit to 100gbit is meant"),
-                ("--rate", "99kbit", "100kbit to 100gbit is meant"),
-                ("--rate", "99999999gbit", "100kbit to 100gbit is meant"),
-                ("--slow-host", "2=0kbit", "100kbit to 100gbit is meant"),
-                ("--servers", "4", "fewer than the 4 slots of the hosts are meant"),
-                ("--servers", "one", "fewer than the 4 slots of the hosts are meant"),
-                ("--slow-host", "2", "2=10mbit is meant, say"),
-                ("--slow-host", "2=fast", "2=10mbit is meant, say")]:
+                ("--hosts", "1", "give 2 to 64"), ("--hosts", "65", "give 2 to 64"),
+                ("--hosts", "two", "give 2 to 64"), ("--slots", "0", "give a number from 1"),
+                ("--slots", "-1", "give a number from 1"), ("--rate", "100", "give 100mbit, say"),
+                ("--rate", "fast", "give 100mbit, say"), ("--delay", "1", "give 0.2ms, say"),
+                ("--delay", "-1ms", "give 0.2ms, say"),
+                ("--rate", "0mbit", "give 100kbit to 100gbit"),
+                ("--rate", "99kbit", "give 100kbit to 100gbit"),
+                ("--rate", "99999999gbit", "give 100kbit to 100gbit"),
+                ("--slow-host", "2=0kbit", "give 100kbit to 100gbit"),
+                ("--servers", "4", "give fewer than the 4 slots of the hosts"),
+                ("--servers", "one", "give fewer than the 4 slots of the hosts"),
+                ("--slow-host", "2", "give 2=10mbit, say"),
+                ("--slow-host", "2=fast", "give 2=10mbit, say")]:
             self.assert_refused([option, value, "--", "true"], f"{option} {value}: {meant}")
 
     def test_a_value_or_command_that_is_missing_or_too_much_is_named(self):
         for option in ("--hosts", "--slots", "--rate", "--slow-host", "--delay"):
-            self.assert_refused([option], f"{option} wants a value")
+            self.assert_refused([option], f"{option} needs a value")
         self.assert_refused(["--rate", "", "--", "true"],
                             "--rate is empty: leave it out, or give a value")
         self.assert_refused(["--slow-host", "4=1mbit", "--", "true"],
                             "--slow-host 4: there are hosts 0 to 3")
-        self.assert_refused([], "there is no COMMAND behind --")
-        self.assert_refused(["--"], "there is no COMMAND behind --")
+        self.assert_refused([], "there is no COMMAND after --")
+        self.assert_refused(["--"], "there is no COMMAND after --")
         self.assert_refused(["--check", "--", "true"], "--check runs no COMMAND")
-        self.assert_refused(["true"], "unknown argument true (COMMAND comes behind --)")
-        self.assert_refused(["--speed", "1"], "unknown argument --speed (COMMAND comes behind --)")
+        self.assert_refused(["true"], "unknown argument true (COMMAND comes after --)")
+        self.assert_refused(["--speed", "1"], "unknown argument --speed (COMMAND comes after --)")
 
     def test_who_is_not_root_is_told_why_that_is_needed(self):
         # A copy, where nobody may read it.

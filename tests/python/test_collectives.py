@@ -78,7 +78,7 @@ def test_average_and_op_exclude_each_other():
 
 
 def test_an_unknown_operation_is_refused_before_anything_is_sent(size):
-    with pytest.raises(ValueError, match="op=7 is no reduction"):
+    with pytest.raises(ValueError, match="op=7 is not a reduction"):
         hvd.allreduce(torch.ones(2), op=7)
     assert hvd.allreduce(torch.ones(1), op=hvd.Sum) == size
 

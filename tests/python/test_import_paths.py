@@ -81,7 +81,7 @@ def test_pytorch_is_the_framework_that_is_served():
 
     assert util.extension_available("torch") and not util.extension_available("tensorflow")
     util.check_extension("horovod.torch", "HOROVOD_WITH_PYTORCH", __file__, "mpi_lib_v2")
-    with pytest.raises(ImportError, match="horovod.tensorflow: Weir serves PyTorch alone"):
+    with pytest.raises(ImportError, match="horovod.tensorflow: Weir serves only PyTorch"):
         util.check_extension("horovod.tensorflow", "HOROVOD_WITH_TENSORFLOW", __file__)
 
 

@@ -73,7 +73,7 @@ def test_two_of_one_are_refused(arguments, names):
 
 def test_a_number_of_ranks_is_a_whole_one():
     for wrong in (1.5, "2"):
-        with pytest.raises(TypeError, match=f"np={wrong!r} is no whole number"):
+        with pytest.raises(TypeError, match=f"np={wrong!r} is not a whole number"):
             weir.run(work, np=wrong)
 
 

@@ -59,5 +59,5 @@ def test_ranks_that_do_not_wait_train_too(folder, servers):
 
 def test_the_number_of_servers_is_whole(rank):
     import weir
-    with pytest.raises(TypeError, match="servers='two' is no whole number"):
+    with pytest.raises(TypeError, match="servers='two' is not a whole number"):
         weir.run(print, servers="two")

@@ -37,9 +37,9 @@ def test_what_is_no_list_of_tensors(operation):
 @pytest.mark.parametrize("operation", [hvd.allreduce, hvd.allgather, hvd.alltoall,
                                        hvd.reducescatter])
 def test_what_is_no_process_set(operation, wrong):
-    with pytest.raises(TypeError, match="is no ProcessSet; give what add_process_set returned"):
+    with pytest.raises(TypeError, match="is not a ProcessSet; give what add_process_set returned"):
         operation(TENSOR, process_set=wrong)
-    with pytest.raises(TypeError, match="is no ProcessSet"):
+    with pytest.raises(TypeError, match="is not a ProcessSet"):
         hvd.barrier(process_set=wrong)
 
 
@@ -91,7 +91,7 @@ def test_parameters_are_no_model():
 
 
 def test_a_function_is_called():
-    with pytest.raises(TypeError, match="weir.run calls a function; 'x' is none"):
+    with pytest.raises(TypeError, match="weir.run needs a function, not 'x'"):
         weir.run("x", np=1)
 
 

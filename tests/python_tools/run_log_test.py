@@ -147,7 +147,7 @@ class Damaged(unittest.TestCase):
                 log = self.read(self.data[:length])
             except ValueError as error:
                 self.assertEqual(read, [], "blocks had been whole before")
-                self.assertIn("no block in it is whole", str(error))
+                self.assertIn("it has no whole block", str(error))
                 continue
             rows = len(log.stages().get("step", ())), len(log.steps().get("step", ()))
             whole = length - sum(damage.bytes for damage in log.damages)
@@ -176,7 +176,7 @@ class Damaged(unittest.TestCase):
 
     def test_what_is_no_run_log_is_refused_by_name(self):
         for data in (b"", b"hello", bytes(100000)):
-            with self.assertRaisesRegex(ValueError, "damaged.weirlog is no run log"):
+            with self.assertRaisesRegex(ValueError, "damaged.weirlog is not a run log"):
                 self.read(data)
 
     def test_a_newer_version_is_refused_by_number(self):

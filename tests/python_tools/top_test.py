@@ -68,8 +68,8 @@ class Top(unittest.TestCase):
     def test_what_is_wrong_is_said(self):
         for arguments, expected in ((["--once", self.url], "set WEIR_METRICS_TOKEN"),
                                     (["--once", "http://127.0.0.1:1"], "Connection refused; is the job"),
-                                    (["--once", "ftp://x"], "'ftp://x' is no address"),
-                                    (["--once", "../b.weirlog"], "'../b.weirlog' is no address"),
+                                    (["--once", "ftp://x"], "'ftp://x' is not an address"),
+                                    (["--once", "../b.weirlog"], "'../b.weirlog' is not an address"),
                                     (["--once", "http://localhost:99999"], "'http://localhost:99999' is no")):
             done = run(*arguments)
             self.assertEqual(done.returncode, 1, done)
@@ -131,7 +131,7 @@ class Lost(unittest.TestCase):
                 rank = Rank(Endpoint(f"http://127.0.0.1:{server.getsockname()[1]}"), 7)
                 rank.look()
                 thread.join()
-            self.assertRegex(top.page([rank], 1), r"(?m)^7 .*lost: its answer is no whole one")
+            self.assertRegex(top.page([rank], 1), r"(?m)^7 .*lost: its answer is not a whole")
 
     def test_a_rank_that_does_not_answer_is_shown_as_lost(self):
         rank = Rank(Endpoint("http://127.0.0.1:1"), 7)

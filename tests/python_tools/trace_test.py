@@ -149,18 +149,18 @@ class Merging(unittest.TestCase):
 
     def test_what_is_no_trace_is_refused_by_name(self):
         self.assertIn("gone.json", self.refused(str(self.folder / "gone.json")))
-        self.assertIn("text.json is no trace: it is not JSON",
+        self.assertIn("text.json is not a trace: it is not JSON",
                       self.refused(self.write("text.json", "hello")))
         binary = self.folder / "run.weirlog"
         binary.write_bytes(b"WLOG\xff\xfe")
-        self.assertIn("run.weirlog is no trace: it is no text", self.refused(str(binary)))
-        self.assertIn("object.json is no trace: an array",
+        self.assertIn("run.weirlog is not a trace: it is not text", self.refused(str(binary)))
+        self.assertIn("object.json is not a trace: it must be an array",
                       self.refused(self.write("object.json", {"a": 1})))
         self.assertIn("does not say which rank wrote it",
                       self.refused(self.write("other.json", [{"name": "x", "ph": "i"}])))
         # As a profiler of another program names its process.
         foreign = {"name": "process_name", "ph": "M", "pid": 7, "args": {"name": "python 7 of me"}}
-        self.assertIn("foreign.json is no trace of Weir's",
+        self.assertIn("foreign.json is not a trace of Weir",
                       self.refused(self.write("foreign.json", [foreign])))
         one = made_up(0, "a", 1, [])
         self.assertIn("rank 0 wrote", self.refused(self.write("a.json", one),

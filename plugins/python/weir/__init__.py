@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> str:
-    """The version; only asking for it loads the engine."""
+    """Returns the version; only asking for it loads the engine."""
     if name == "__version__":
         from weir import _core
 

@@ -1,13 +1,13 @@
-"""What this build can do, and what a running job can be told: Horovod's questions, Weir's answers.
+"""Properties of this build and of a running job: Horovod's questions, Weir's answers.
 
-None of them needs ``init``, but for ``mpi_threads_supported``.
+Only ``mpi_threads_supported`` needs ``init``.
 """
 
 import os
 
 from weir import _job
 
-# MPICH's and Slurm's, Open MPI's: set for every process that an MPI launcher starts.
+# Variables of MPICH and Slurm, and of Open MPI, set for every process that an MPI launcher starts.
 _STARTED_BY_MPI = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
 
 
@@ -17,13 +17,13 @@ def mpi_built() -> bool:
 
 
 def mpi_enabled() -> bool:
-    """Whether this process was started as a rank of an MPI job, as ``weirrun`` does. False for a
+    """True if this process was started as a rank of an MPI job, as ``weirrun`` does. False for a
     program that was started alone, whose job of one rank needs no transport."""
     return any(name in os.environ for name in _STARTED_BY_MPI)
 
 
 def mpi_threads_supported() -> bool:
-    """Whether a program may use MPI by itself (mpi4py) from any thread: in an MPI job always, as
+    """True if a program may use MPI itself (mpi4py) from any thread: always in an MPI job, because
     ``init`` insists on MPI_THREAD_MULTIPLE. Raises ValueError before ``init``."""
     _job.engine()
     return mpi_enabled()
@@ -35,13 +35,13 @@ def gloo_built() -> bool:
 
 
 def gloo_enabled() -> bool:
-    """False, as ``gloo_built``."""
+    """False, like ``gloo_built``."""
     return False
 
 
 def nccl_built() -> int:
-    """The version of the NCCL that tensors of CUDA devices travel over, 22803 for 2.28.3; 0: there is
-    none that could be used. It is found when a program runs (``WEIR_NCCL_LIBRARY``), not built in."""
+    """Version of the NCCL that carries tensors of CUDA devices, 22803 for 2.28.3; 0 if none can be
+    used. It is found when a program runs (``WEIR_NCCL_LIBRARY``), not built in."""
     from weir import _core
 
     return _core.nccl_version()
@@ -58,8 +58,8 @@ def ccl_built() -> bool:
 
 
 def cuda_built() -> bool:
-    """Whether Weir's library for GPUs is there (``WEIR_GPU_LIBRARY``): then tensors of CUDA devices
-    are exchanged, where there are any."""
+    """True if Weir's library for GPUs is found (``WEIR_GPU_LIBRARY``): tensors of CUDA devices can then
+    be exchanged."""
     from weir import _core
 
     return _core.has_gpu_library()
@@ -71,9 +71,9 @@ def rocm_built() -> bool:
 
 
 def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
-    """Writes what this rank does from now on to a file that Perfetto and chrome://tracing open:
-    ``file_path`` on rank 0; on rank 3 "run.json" becomes "run.rank3.json". It takes the place of a
-    timeline that is being written. ``mark_cycles``: rounds of negotiation too.
+    """Records this rank from now on in a file that Perfetto and chrome://tracing open: ``file_path`` on
+    rank 0; on rank 3 "run.json" becomes "run.rank3.json". Replaces a timeline that is being written.
+    ``mark_cycles`` adds negotiation rounds.
 
     Raises ValueError before ``init``, and for a file that cannot be written.
     """
@@ -81,6 +81,6 @@ def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
 
 
 def stop_timeline() -> None:
-    """Ends the timeline of this rank; does nothing when none is written. Raises ValueError before
+    """Ends the timeline of this rank; no effect when none is written. Raises ValueError before
     ``init``."""
     _job.engine().stop_timeline()

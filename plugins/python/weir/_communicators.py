@@ -1,5 +1,4 @@
-"""Ranks that are given as a communicator of mpi4py, which is imported only where a program has
-made one with it."""
+"""Ranks given as a communicator of mpi4py, which is imported only if a program has made one with it."""
 
 import array
 import itertools
@@ -12,27 +11,27 @@ if TYPE_CHECKING:
 
 
 def is_communicator(value: Any) -> bool:
-    """Whether it is one of mpi4py's."""
+    """True if it is one of mpi4py's."""
     return hasattr(value, "Get_group")
 
 
 def ranks_of(comm: Any) -> List[int]:
-    """The members' ranks in the job, in the communicator's order. Raises ValueError for none."""
+    """Returns the members' ranks in the job, in the communicator's order. Raises ValueError for none."""
     from mpi4py import MPI
 
     if comm == MPI.COMM_NULL:
         raise InvalidArgument("MPI.COMM_NULL has no ranks: give every rank a communicator that it "
                               "is in, or the members' ranks as a list of numbers")
     group = comm.Get_group()
-    # Called on the class, which all versions of mpi4py understand.
+    # Called on the class, which all versions of mpi4py support.
     return list(MPI.Group.Translate_ranks(group, list(range(group.Get_size())),
                                           MPI.COMM_WORLD.Get_group()))
 
 
 def together(engine: "_core.Job", ranks: List[int], of_communicator: bool) -> List[List[int]]:
-    """The sets that the ranks of the job are about to add, this one's among them. Where some of
-    them give communicators, which ``Split`` makes different ones of, all that are given, in rank
-    order; otherwise this rank's, which the engine compares. Collective, one small all-gather."""
+    """Returns the sets that the ranks of the job are about to add, this one's among them. If some ranks
+    give communicators, which ``Split`` makes different, returns all sets, in rank order; otherwise this
+    rank's, which the engine compares. Collective, one small all-gather."""
     from weir import _core
 
     mine = array.array("q", [of_communicator, *ranks])

@@ -14,8 +14,8 @@ from weir._log_blocks import Block, Damaged, Table, block_at, columns_of, text_o
 from weir._rank_files import may_be_same_job
 
 TIMEOUT_SECONDS = 5.0
-WAIT_SECONDS = 2  # That a rank may wait for news before it answers.
-PAUSE_SECONDS = 0.2  # Behind an answer without news: the rank could not wait.
+WAIT_SECONDS = 2  # A rank may wait this long for news before it answers.
+PAUSE_SECONDS = 0.2  # After an answer without news, which means that the rank could not wait.
 RETRY_SECONDS = 1.0
 STEPS_KEPT = 50
 
@@ -27,31 +27,31 @@ class Endpoint:
         parts = urllib.parse.urlsplit(url if "//" in url else "//" + url, scheme="http")
         try:
             is_one = bool(parts.hostname and parts.hostname.encode("idna") and parts.port != 0)
-        except ValueError:  # Of names that no host has, and ports beyond 65535.
+        except ValueError:  # Names that no host has, and ports beyond 65535.
             is_one = False
         if parts.scheme not in ("http", "https") or not is_one:
-            raise ValueError(f"{url!r} is no address; such as http://localhost:9400 is meant")
+            raise ValueError(f"{url!r} is not an address; give one such as http://localhost:9400")
         self.url = f"{parts.scheme}://{parts.netloc}"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     def get(self, path: str) -> bytes:
-        """Raises OSError: urllib.error.HTTPError where there is an answer, with a status."""
+        """Raises OSError: urllib.error.HTTPError if there is an answer, with a status."""
         request = urllib.request.Request(self.url + path, headers=self._headers)
         try:
             with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS) as reply:
                 answer: bytes = reply.read()
-        except http.client.HTTPException as error:  # Cut off, or of another protocol.
-            raise OSError(f"its answer is no whole one of HTTP ({type(error).__name__})") from None
+        except http.client.HTTPException as error:  # Cut off, or another protocol's.
+            raise OSError(f"its answer is not a whole HTTP answer ({type(error).__name__})") from None
         return answer
 
 
 class Rank:
-    """What is known of a rank: its newest steps and their gradients. While it is followed, on a thread,
-    ``lock`` is for who reads that."""
+    """The known part of a rank: its newest steps and their gradients. A thread may follow it; readers
+    then hold ``lock``."""
 
     def __init__(self, endpoint: Endpoint, rank: Optional[int] = None):
         self.endpoint, self.rank = endpoint, rank
-        self.trouble = ""  # Why it did not answer the last time.
+        self.trouble = ""  # Why the last request failed.
         self.lock = threading.Lock()
         self._thread: Optional[threading.Thread] = None
         self._given_up = threading.Event()
@@ -62,23 +62,23 @@ class Rank:
         self.names: Dict[int, Any] = {}
         self.steps: Deque[Dict[str, float]] = collections.deque(maxlen=STEPS_KEPT)
         self.states: Deque[Dict[str, float]] = collections.deque(maxlen=5)
-        self.gradients: Dict[int, Dict[str, float]] = {}  # Of the newest step of each.
+        self.gradients: Dict[int, Dict[str, float]] = {}  # Newest step of each gradient.
         self.stalls: Dict[str, Any] = {"time_ns": 0, "tensors": [], "left_out": 0}
-        self.end: Optional[Dict[str, Any]] = None  # What it said last; None: it goes on, or was killed.
+        self.end: Optional[Dict[str, Any]] = None  # Its last message; None: it goes on, or was killed.
         self._after = 0
 
     @property
     def job(self) -> str:
-        """What tells its job from others; "": not known."""
+        """The id of its job; "": not known."""
         return str(self.run.get("job", ""))
 
     def look(self) -> None:
-        """Takes what is new."""
+        """Reads everything new."""
         while self._ask(0):
             pass
 
     def follow(self) -> None:
-        """Takes what is new as soon as it is there, on a thread, until it is given up."""
+        """Reads everything new as soon as it exists, on a thread, until it is given up."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._follow, daemon=True)
             self._thread.start()
@@ -88,17 +88,17 @@ class Rank:
         self._given_up.set()
 
     def _follow(self) -> None:
-        # There is always a request under way: a rank that ends tells those alone.
+        # A request is always under way: a rank that ends tells only waiting readers.
         while not self._given_up.is_set():
             if not self._ask(WAIT_SECONDS):
                 self._given_up.wait(RETRY_SECONDS if self.trouble else PAUSE_SECONDS)
 
     def _ask(self, wait: int) -> bool:
-        """Whether there was something new."""
+        """Returns True if there was something new."""
         try:
             answer = self.endpoint.get(f"/log?after={self._after}&wait={wait}&job={self.job}")
             blocks = list(_blocks(answer))
-        except (OSError, ValueError) as error:  # The latter: blocks of another version.
+        except (OSError, ValueError) as error:  # ValueError: blocks of another version.
             self.trouble = _why(error)
             return False
         with self.lock:
@@ -156,8 +156,8 @@ def _why(error: Exception) -> str:
 
 
 def ranks_of(url: str, token: str = "") -> List[Rank]:
-    """All ranks of the job whose rank 0 answers at `url`; only that one where it does not know the
-    others. Raises ValueError for what is no address, OSError with a reason when nobody answers."""
+    """Returns all ranks of the job whose rank 0 answers at `url`; only that rank if it does not know
+    the others. Raises ValueError for an invalid address, OSError with a reason when nobody answers."""
     first = Endpoint(url, token)
     try:
         groups = json.loads(first.get("/targets"))
@@ -177,16 +177,16 @@ def ranks_of(url: str, token: str = "") -> List[Rank]:
 
 
 class Job:
-    """The ranks of the job at an address, and of the one that comes after it there."""
+    """The ranks of the job at an address, and of later jobs there."""
 
     def __init__(self, url: str, token: str = ""):
-        """Raises what ranks_of raises."""
+        """Raises as ranks_of does."""
         self._where = url, token
         self.ranks = ranks_of(url, token)
-        self._job = ""  # That they are of.
+        self._job = ""  # The job of these ranks.
 
     def look(self) -> None:
-        """Takes what is new."""
+        """Reads everything new."""
         for rank in self.ranks:
             rank.look()
         if self._renew():
@@ -194,13 +194,13 @@ class Job:
                 rank.look()
 
     def follow(self) -> None:
-        """From now on the ranks are followed; called again, those of a job that has begun since."""
+        """Follows the ranks from now on; called again, those of a job that has begun since."""
         self._renew()
         for rank in self.ranks:
             rank.follow()
 
     def _renew(self) -> bool:
-        """Whether the ranks are others than before, since their job is."""
+        """Returns True if the ranks have changed because the job has."""
         job = self.ranks[0].job
         is_another = not may_be_same_job(job, self._job)
         if is_another:

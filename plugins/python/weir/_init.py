@@ -10,18 +10,18 @@ from weir.errors import InvalidArgument
 def init(comm: Any = None, process_sets: Any = None) -> None:
     """Joins the job that ``weirrun`` started this process in; without it, a job of one rank.
 
-    Blocks until all ranks have come. Calling it again does nothing. Settings come from the
+    Blocks until all ranks have joined. Calling it again has no effect. Settings come from the
     environment (``WEIR_*``, or else ``HOROVOD_*``).
 
     comm: all ranks of the job, as a list of numbers or as a communicator of mpi4py, which changes
-        nothing. Some of them cannot be a job of their own: they are a process set.
+        nothing. Some ranks alone cannot be a job; make a process set of them.
     process_sets: a list of ``ProcessSet`` to register, the same on all ranks; "dynamic" is accepted
-        without effect, as sets can be added at any time.
+        without effect, because sets can be added at any time.
 
-    Raises ValueError for ``comm`` with other ranks than the job's, for a setting that is wrong and
-    for sets that cannot be (``add_process_set``), TimedOut (a HorovodInternalError) when not all
-    ranks come within ``WEIR_START_TIMEOUT`` seconds. Where MPI itself waits for a rank that does not
-    come, or has ended without calling this, ``weirrun`` ends the job and says which rank that is.
+    Raises ValueError for ``comm`` with other ranks than the job's, for a wrong setting and for
+    impossible sets (``add_process_set``), TimedOut (a HorovodInternalError) when not all ranks join
+    within ``WEIR_START_TIMEOUT`` seconds. If MPI itself waits for a rank that does not come, or has
+    ended without calling this, ``weirrun`` ends the job and names that rank.
     """
     ranks = None
     if comm is not None:

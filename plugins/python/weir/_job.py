@@ -1,6 +1,6 @@
 """The one job that this process is a rank of: joining it, leaving it, and its size.
 
-What ``horovod.common.basics`` is to Horovod; every framework's package exports these names.
+Horovod's counterpart is ``horovod.common.basics``; every framework's package exports these names.
 """
 
 import atexit
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Callable, List, Optional
 
 from weir import _topology
 
-# The engine and MPI are loaded by what first needs them, mostly init(): they take longer to load than
-# the rest of the package, and a data loader's worker that imports the program needs neither.
+# The engine and MPI are loaded when first needed, mostly by init(). They take longer to load than the
+# rest of the package, and a data loader's worker that imports the program needs neither.
 if TYPE_CHECKING:
     from weir import _core
 
@@ -29,7 +29,7 @@ _exit_is_registered = False
 
 
 def enter() -> bool:
-    """Joins the job; see ``weir._init``. False when this process has done so already."""
+    """Joins the job; see ``weir._init``. Returns False when this process has done so already."""
     global _engine, _exit_is_registered, _places
     if _is_forked:
         raise _shut_down_in_child()
@@ -53,9 +53,9 @@ def enter() -> bool:
 
 
 def shutdown() -> None:
-    """Leaves the job, after the other ranks do so too. What is under way elsewhere fails with
-    ShutDown. Does nothing when there is no job. ``init`` may be called again afterwards,
-    but not over MPI where the job has failed: the process has to be started again."""
+    """Leaves the job, once the other ranks do so too. Operations under way elsewhere fail with
+    ShutDown. No effect when there is no job. ``init`` may be called again afterwards, but not over MPI
+    after the job has failed: start the process again then."""
     global _engine, _places
     with _lock:
         engine, _engine, _places = _engine, None, None
@@ -71,12 +71,13 @@ def shutdown() -> None:
 
 
 def is_initialized() -> bool:
-    """Whether ``init`` was called, and ``shutdown`` was not since."""
+    """True if ``init`` was called, and ``shutdown`` was not since."""
     return _engine is not None
 
 
 def engine() -> "_core.Job":
-    """The engine of this process. Raises ValueError before ``init``, ShutDown in a forked child."""
+    """Returns the engine of this process. Raises ValueError before ``init``, ShutDown in a forked
+    child."""
     found = _engine
     if found is None:
         if _is_forked:
@@ -86,13 +87,13 @@ def engine() -> "_core.Job":
 
 
 def before_leaving(call: Callable[[], None]) -> None:
-    """Has it called whenever the job is left, while the engine still works: to let go of what
-    refers to the engine."""
+    """Registers a call for whenever the job is left, while the engine still works: to release objects
+    that refer to the engine."""
     _before_leaving.append(call)
 
 
 def after_leaving(call: Callable[[], None]) -> None:
-    """Has it called whenever the job was left: the engine uses no tensor any more."""
+    """Registers a call for after the job was left: the engine uses no tensor any more."""
     _after_leaving.append(call)
 
 
@@ -130,12 +131,12 @@ def cross_rank() -> int:
 
 
 def cross_size() -> int:
-    """Number of ranks that have this ``local_rank``: of hosts that have so many ranks."""
+    """Number of ranks with this ``local_rank``, one on each host that has so many ranks."""
     return _place().cross_size
 
 
 def is_homogeneous() -> bool:
-    """Whether every host has the same number of ranks."""
+    """True if every host has the same number of ranks."""
     return _place().is_homogeneous
 
 
@@ -145,7 +146,7 @@ _last_words: Optional[str] = None
 
 
 def _remember_why_the_program_ends() -> None:
-    """The other ranks should read the exception that ended this one, not that it left."""
+    """Keeps the exception that ends this rank, so that the other ranks read it."""
     shown = sys.excepthook
 
     def hook(kind, value, traceback):
@@ -164,11 +165,11 @@ def _leave_at_exit() -> None:
         found.abort(f"the program ended with {_last_words}")
     try:
         shutdown()
-    except Exception as error:  # The interpreter is ending: say it, and let it end.
+    except Exception as error:  # The interpreter is ending: report it, and let it end.
         warnings.warn(f"the job was not left in good order: {error}")
 
 
-# A forked child (a data loader's worker) is no rank: it must not leave the job for its parent.
+# A forked child (a data loader's worker) is not a rank: it must not leave the job for its parent.
 def _forget_in_child() -> None:
     global _engine, _is_forked
     _is_forked = _is_forked or _engine is not None

@@ -1,4 +1,4 @@
-"""The blocks of a run log (docs/reference/run-log.md), as files and the endpoint /log have them."""
+"""Blocks of a run log (docs/reference/run-log.md), in files and from the endpoint /log."""
 
 import json
 import struct
@@ -20,11 +20,11 @@ _TYPES = ("<i8", "<u8", "<u4", "<f4", "|u1")
 class Block(NamedTuple):
     head: Dict[str, Any]
     body: memoryview
-    end: int  # Offset behind it.
+    end: int  # Offset of the byte after it.
 
 
 class Damaged(Exception):
-    """`end`: where the next block begins, if that is known."""
+    """`end`: begin of the next block, if that is known."""
 
     def __init__(self, why: str, end: Optional[int] = None):
         super().__init__(why)
@@ -55,7 +55,7 @@ def block_at(data: memoryview, at: int) -> Block:
 
 
 def next_magic(data: memoryview, at: int) -> int:
-    """Offset of the next place where a block may begin, or of the end."""
+    """Returns the offset of the next place where a block may begin, or of the end."""
     window = 1 << 20
     while at < len(data):
         found = bytes(data[at:at + window + len(_MAGIC) - 1]).find(_MAGIC)

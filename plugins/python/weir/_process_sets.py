@@ -12,8 +12,8 @@ _UNKNOWN = "Process set provided does not exist, or has not been registered."
 
 
 class ProcessSet:
-    """Ranks of the job, for the argument ``process_set`` of operations once it was registered:
-    given to ``init(process_sets=[...])`` or ``add_process_set``.
+    """Ranks of the job, for the argument ``process_set`` of operations, once registered: given to
+    ``init(process_sets=[...])`` or ``add_process_set``.
 
     Attributes: ``ranks``, ascending; ``process_set_id``, None while it is not registered;
     ``mpi_comm``, the communicator that it was made of, otherwise None.
@@ -23,10 +23,10 @@ class ProcessSet:
     """
 
     def __init__(self, ranks_or_comm: Any) -> None:
-        """Raises ValueError for what is neither a list of ranks nor a communicator. Whether the job
-        has the ranks is seen when it is registered."""
+        """Raises ValueError for anything but a list of ranks or a communicator. Registration checks
+        that the job has the ranks."""
         self.mpi_comm: Any = None
-        # While it is registered: the ids of all that were registered with it.
+        # While registered: the ids of all sets that were registered with it.
         self._ids: List[int] = []
         if _communicators.is_communicator(ranks_or_comm):
             self.mpi_comm = ranks_or_comm
@@ -39,7 +39,7 @@ class ProcessSet:
         self.process_set_id: Optional[int] = None
         self._counters: Dict[str, Iterator[int]] = {}
         self._operations: Dict[str, Iterator[int]] = {}
-        self._joins = 0  # How often all members have joined.
+        self._joins = 0  # Number of times that all members have joined.
 
     @property
     def ranks(self) -> List[int]:
@@ -51,29 +51,29 @@ class ProcessSet:
         return len(self.ranks) if self.process_set_id is not None else None
 
     def rank(self) -> Optional[int]:
-        """Number of this rank among the members, from 0; None when it is none, and while the set
+        """Number of this rank among the members, from 0; None if it is not a member, and while the set
         is not registered."""
         return self.ranks.index(_job.rank()) if self.included() else None
 
     def included(self) -> Optional[bool]:
-        """Whether this rank is a member; None while the set is not registered."""
+        """True if this rank is a member; None while the set is not registered."""
         return _job.rank() in self.ranks if self.process_set_id is not None else None
 
     def _check_registered(self, operation: str) -> int:
-        """The id. Raises ValueError when there is none."""
+        """Returns the id. Raises ValueError when there is none."""
         if self.process_set_id is None:
             raise InvalidArgument(f"{operation}: {_UNKNOWN} ({self})")
         return self.process_set_id
 
     def _check_root(self, root_rank: int) -> None:
-        """Raises ValueError when that rank of the job is no member."""
+        """Raises ValueError when that rank of the job is not a member."""
         if root_rank not in self.ranks or not isinstance(root_rank, numbers.Integral):
             raise InvalidArgument(f"broadcast from root_rank={root_rank!r}: the ranks of the process "
                                   f"set are {self.ranks}")
 
     def _next_number(self, kind: str) -> int:
-        """Numbers what has no name of its own. Members that do the same count the same, whatever
-        they do in other sets."""
+        """Numbers operations without a name. Members that do the same count the same, whatever they do
+        in other sets."""
         return next(self._counters.setdefault(kind, itertools.count()))
 
     def _next_operation(self, kind: str) -> str:
@@ -82,16 +82,16 @@ class ProcessSet:
         return f"{self._joins}.{number}" if self._joins else str(number)
 
     def _renumber_operations(self) -> None:
-        """Numbers them from 0 again, apart from those before: members have done different ones."""
+        """Numbers them from 0 again, apart from earlier ones: members have done different ones."""
         self._joins += 1
         self._operations.clear()
 
     def __deepcopy__(self, _: Any) -> "ProcessSet":
-        # A module that is copied goes on with the set; a copy would not learn of its removal.
+        # A copied module continues with the set; a copied set would not learn of its removal.
         return self
 
     def __reduce__(self) -> Any:
-        # What is saved may be loaded in another job, in which the id means another set.
+        # A saved set may be loaded in another job, in which the id means another set.
         return ProcessSet, (self.ranks,)
 
     def __repr__(self) -> str:
@@ -117,15 +117,15 @@ class _GlobalProcessSet(ProcessSet):
 
 
 def expect(process_set: Any) -> None:
-    """Raises TypeError for what is no process set."""
+    """Raises TypeError for anything but a process set."""
     if not isinstance(process_set, ProcessSet):
-        raise TypeError(f"process_set={process_set!r:.60} is no ProcessSet; give what "
+        raise TypeError(f"process_set={process_set!r:.60} is not a ProcessSet; give what "
                         "add_process_set returned, or leave it out")
 
 
 def id_for(process_set: ProcessSet, operation: str) -> int:
-    """The set's id. Raises ValueError when this rank cannot take part in an operation of it, TypeError
-    for what is no set."""
+    """Returns the set's id. Raises ValueError when this rank cannot take part in an operation of it,
+    TypeError for anything but a set."""
     expect(process_set)
     set_id = process_set._check_registered(operation)
     if not process_set.included():
@@ -141,14 +141,14 @@ _registered: List[ProcessSet] = []  # In the order of their ids.
 
 
 def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet:
-    """Registers a set, given as such or as its ranks, and returns it. Collective over the whole
-    job, members or not: every rank adds the same sets in the same order. Blocks until all do.
+    """Registers a set, given as such or as its ranks, and returns it. Collective over the whole job,
+    members or not: every rank adds the same sets in the same order. Blocks until all do.
 
-    It may be done at any time: nothing has to be prepared for it (HOROVOD_DYNAMIC_PROCESS_SETS is
-    accepted without effect).
+    It may be called at any time, without preparation (HOROVOD_DYNAMIC_PROCESS_SETS is accepted without
+    effect).
 
-    Raises ValueError for ranks that the job does not have, a repeated rank, an empty set, a set
-    that is registered already, or whose ranks another one has; Mismatch where ranks differ.
+    Raises ValueError for ranks that the job does not have, a repeated rank, an empty set, a set that is
+    registered already, or ranks that another set has; Mismatch where ranks differ.
     """
     if not isinstance(process_set, ProcessSet):
         process_set = ProcessSet(process_set)
@@ -172,8 +172,8 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
 
 
 def remove_process_set(process_set: ProcessSet) -> bool:
-    """Takes a set out of the job; its ``process_set_id`` becomes None. False, and nothing done, for
-    one that is not registered, and for the global one. Collective like ``add_process_set``.
+    """Removes a set from the job; its ``process_set_id`` becomes None. Returns False, without effect,
+    for a set that is not registered, and for the global one. Collective like ``add_process_set``.
 
     Raises ValueError, or Mismatch on the other ranks, while an operation or an optimizer of the set
     is alive.
@@ -181,7 +181,7 @@ def remove_process_set(process_set: ProcessSet) -> bool:
     expect(process_set)
     if not process_set._ids:
         return False
-    while process_set._ids:  # What was refused can be tried again.
+    while process_set._ids:  # A refused removal can be tried again.
         gone = process_set._ids[-1]
         _job.engine().remove_process_set(gone)
         process_set._ids.pop()
@@ -193,14 +193,14 @@ def remove_process_set(process_set: ProcessSet) -> bool:
 
 
 def registered() -> List[ProcessSet]:
-    """The sets of the job beside the global one, in the order in which they were added."""
+    """Returns the sets of the job beside the global one, in the order in which they were added."""
     with _lock:
         return list(_registered)
 
 
 def checked(process_sets: Any) -> List[ProcessSet]:
-    """The list that ``init`` was given; "dynamic" says that more may come, as they always may.
-    Raises ValueError for anything else."""
+    """Returns the list that ``init`` was given; "dynamic" announces later sets, which are always
+    possible. Raises ValueError for anything else."""
     if process_sets is None or process_sets == "dynamic":
         return []
     sets = process_sets if isinstance(process_sets, (list, tuple)) else [None]

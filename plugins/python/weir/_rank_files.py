@@ -7,7 +7,7 @@ from typing import Dict, Tuple
 
 
 def stem_and_ending(path: str) -> Tuple[str, str]:
-    """Of run.json.part, which a job that was killed leaves behind: run and .json.part."""
+    """Splits run.json.part, which a killed job leaves behind, into run and .json.part."""
     stem, ending = os.path.splitext(path)
     if ending == ".part":
         stem, inner = os.path.splitext(stem)
@@ -16,12 +16,12 @@ def stem_and_ending(path: str) -> Tuple[str, str]:
 
 
 def may_be_same_job(one: str, other: str) -> bool:
-    """Whether two ids, of /run or a file, may be of one job. "": not known."""
+    """True if two ids, of /run or a file, may belong to one job. "": not known."""
     return not one or not other or one == other
 
 
 def rank_files(path: str) -> Dict[int, str]:
-    """{rank: path}, ascending. `path` is rank 0's file, which need not be there."""
+    """Returns {rank: path}, ascending. `path` is rank 0's file, which need not exist."""
     stem, ending = stem_and_ending(path)
     found = {0: path}
     for name in glob.glob(f"{glob.escape(stem)}.rank*{glob.escape(ending)}"):

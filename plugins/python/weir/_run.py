@@ -1,4 +1,4 @@
-"""``weir.run``: a Python function on N ranks, started from a program that is none of them."""
+"""``weir.run``: a Python function on N ranks, started from a program that is not a rank."""
 
 import operator
 import os
@@ -28,25 +28,25 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
         executable: Optional[str] = None, np: Optional[int] = None, min_np: Optional[int] = None,
         max_np: Optional[int] = None, network_interfaces: Optional[str] = None,
         env: Optional[Mapping[str, str]] = None, servers: Optional[int] = None) -> List[Any]:
-    """Calls ``func(*args, **kwargs)`` on ``np`` ranks that ``weirrun`` starts; returns what each one
-    returned, in rank order. The function calls ``hvd.init()`` itself.
+    """Calls ``func(*args, **kwargs)`` on ``np`` ranks that ``weirrun`` starts; returns their results,
+    in rank order. The function calls ``hvd.init()`` itself.
 
-    Function, arguments and results are pickled (cloudpickle), so lambdas, local functions and those
-    of the main script or of a notebook will do; of what stands in other modules the name travels.
-    They go through files of the temporary folder, which hosts have to share.
+    Function, arguments and results are pickled (cloudpickle), so lambdas, local functions and those of
+    the main script or of a notebook work; objects of other modules are sent by name. They go through
+    files in the temporary folder, which all hosts must share.
 
     np, num_proc: the number of ranks; 1 without both.
     network_interface, network_interfaces: ``--network-interfaces``.
     executable: the ranks' Python.
     env: variables of the ranks, beside this process's.
     servers: summation servers beside the ranks (``--servers``), which return nothing.
-    min_np, min_num_proc, max_np, max_num_proc, slots, reset_limit, cooldown_range: of elastic jobs,
+    min_np, min_num_proc, max_np, max_num_proc, slots, reset_limit, cooldown_range: for elastic jobs,
         which are refused, as by ``weirrun``.
 
-    The others are options of ``weirrun``.
+    All others are options of ``weirrun``.
 
-    Raises ValueError for what cannot be pickled and for arguments that contradict each other or are
-    refused, RuntimeError with the traceback of the rank that failed first.
+    Raises ValueError for objects that cannot be pickled and for arguments that contradict each other or
+    are refused, RuntimeError with the traceback of the rank that failed first.
     """
     _run_options.refuse_elastic(
         min_num_proc=min_num_proc, max_num_proc=max_num_proc, min_np=min_np, max_np=max_np,
@@ -79,12 +79,12 @@ def _whole(name: str, number: Any) -> int:
     try:
         return operator.index(number)
     except TypeError:
-        raise TypeError(f"weir.run: {name}={number!r} is no whole number") from None
+        raise TypeError(f"weir.run: {name}={number!r} is not a whole number") from None
 
 
 def _pickled(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bytes:
     if not callable(func):
-        raise TypeError(f"weir.run calls a function; {func!r:.60} is none")
+        raise TypeError(f"weir.run needs a function, not {func!r:.60}")
     try:
         call = _pickling.for_other_program((func, tuple(args), dict(kwargs)))
     except Exception as error:
@@ -95,7 +95,8 @@ def _pickled(func: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str,
 
 
 def _place() -> Dict[str, Any]:
-    """Where this process finds its modules and files, as multiprocessing hands it to a new one."""
+    """Returns the places of this process's modules and files, as multiprocessing passes them to a new
+    one."""
     data = spawn.get_preparation_data("weir.run")
     return {key: data[key] for key in ("sys_path", "sys_argv", "orig_dir", "dir") if key in data}
 
@@ -115,7 +116,7 @@ def _launcher() -> Tuple[str, Dict[str, str]]:
 
 
 def _with_package(environment: Dict[str, str]) -> Dict[str, str]:
-    """Ranks find the same package, however this process has found it."""
+    """Makes ranks find the same package, however this process has found it."""
     package = str(pathlib.Path(__file__).absolute().parent.parent)
     paths = [package, *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]
     return {**environment, "PYTHONPATH": os.pathsep.join(paths)}

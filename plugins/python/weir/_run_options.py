@@ -7,8 +7,7 @@ _ELASTIC = ("asks for an elastic job, whose ranks come and go; that is not suppo
 
 
 def one_of(**given: Any) -> Any:
-    """The value of the argument that is given under one of its names; None without any. Raises
-    ValueError for two."""
+    """Returns the value of an argument with several names; None without any. Raises ValueError for two."""
     found = {name: value for name, value in given.items() if value is not None}
     if len(found) > 1:
         names = " and ".join(f"{name}=" for name in found)
@@ -17,14 +16,14 @@ def one_of(**given: Any) -> Any:
 
 
 def refuse_elastic(**given: Any) -> None:
-    """Raises ValueError, as ``weirrun`` ends for the options of these names."""
+    """Raises ValueError, as ``weirrun`` ends with an error for these options."""
     for name, value in given.items():
         if value is not None:
             raise ValueError(f"weir.run: {name}= {_ELASTIC}")
 
 
 def of(values: Mapping[str, Any]) -> List[str]:
-    """The words of a command line. True stands for a flag; what is None or False is left out."""
+    """Returns the words of a command line. True stands for a flag; None and False are left out."""
     words: List[str] = []
     for flag, value in values.items():
         if value is None or value is False:

@@ -1,4 +1,4 @@
-"""What ``weir.run`` starts on every rank: python -m weir._run_rank FOLDER."""
+"""Program that ``weir.run`` starts on every rank: python -m weir._run_rank FOLDER."""
 
 import os
 import pathlib
@@ -18,21 +18,21 @@ def _rank() -> str:
 
 
 def main(folder: pathlib.Path) -> None:
-    """Calls the function that the folder holds, and leaves its result there."""
+    """Calls the function in the folder, and leaves its result there."""
     rank = _rank()
     try:
         place, call = pickle.loads((folder / "call").read_bytes())
-        spawn.prepare(place)  # What the call refers to is found from there.
+        spawn.prepare(place)  # Objects that the call refers to are found from there.
         func, args, kwargs = pickle.loads(call)
         data = _pickling.for_other_program(func(*args, **kwargs))
-    except (Exception, SystemExit):  # It was to return; sys.exit() in it would end the job unsaid.
+    except (Exception, SystemExit):  # It should return; a sys.exit() in it would end the job silently.
         _write(folder / f"failure.{rank}", traceback.format_exc().encode())
         raise
     _write(folder / f"result.{rank}", data)
 
 
 def _write(path: pathlib.Path, data: bytes) -> None:
-    """Whole, or not at all."""
+    """Writes the whole file, or nothing."""
     part = path.with_name("part." + path.name)
     part.write_bytes(data)
     part.rename(path)

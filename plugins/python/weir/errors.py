@@ -3,9 +3,9 @@
 ``InvalidArgument`` and ``Mismatch`` leave the job usable; after ``PeerLost``, ``TimedOut`` and
 ``Corrupt`` it has ended on all ranks. The text of each one is a whole sentence.
 
-Attributes of all of them: ``tensor`` (name, or ""), ``ranks`` (those involved, ascending) and
-``phase`` ("submit", "negotiate", "exchange", ...). ``HostsUpdatedInterrupt`` has none of these: it
-is no error.
+Attributes of all of them: ``tensor`` (name, or ""), ``ranks`` (those involved, ascending) and ``phase``
+("submit", "negotiate", "exchange", ...). ``HostsUpdatedInterrupt`` has none of these, because it is not
+an error.
 """
 
 
@@ -16,11 +16,11 @@ class _Context:
 
 
 class InvalidArgument(_Context, ValueError):
-    """This rank alone can see that a call or a setting is wrong. Nothing was changed."""
+    """A call or a setting is wrong, and this rank alone can see it. Nothing was changed."""
 
 
 class HorovodInternalError(_Context, RuntimeError):
-    """Base of what can only be known together with other ranks."""
+    """Base of errors that only several ranks together can notice."""
 
 
 class Mismatch(HorovodInternalError):

@@ -1,7 +1,8 @@
-"""weir-flight: says in words who held a job up, from what its ranks wrote when it failed or stalled, or
-when somebody sent weirrun a SIGUSR1.
+"""weir-flight: explains who held a job up, from the recordings that its ranks wrote when it failed or
+stalled, or when somebody sent weirrun a SIGUSR1.
 
-Give it any rank's file (weir.weirflight), and the other ranks' are read from beside it, or all of them.
+Give it any rank's file (weir.weirflight), and it reads the other ranks' beside it; or give it all
+files.
 """
 
 import argparse
@@ -14,22 +15,22 @@ from weir._rank_files import may_be_same_job, rank_files
 from weir.runlog import STAGES, RunLog
 
 _SHOWN = 8  # Tensors; a job that hangs in one place usually waits for many.
-_LONG_NS = 1e9  # For others. Less is what ranks wait for each other in every step.
+_LONG_NS = 1e9  # Wait for others. Ranks wait shorter times for each other in every step.
 
 
 class Rank(NamedTuple):
-    """What one rank wrote."""
+    """One rank's recording."""
 
     rank: int
     path: str
     host: str
-    job: str  # Tells its job from others; "": not known.
+    job: str  # The id of its job; "": not known.
     size: int
     event: str
     reason: str
     time_ns: int
     wall_ns: int
-    request: int  # The how manieth of the job's, where it was asked for.
+    request: int  # Number of the request, if it was asked for.
     under_way: Dict[Tuple[int, str], Any]  # By process set and name.
     joined: Tuple[int, ...]  # Process sets in which it had no more data.
     last_finished: str
@@ -37,7 +38,7 @@ class Rank(NamedTuple):
     damaged: int  # Bytes of its file.
 
     def lacks(self, tensor: Tuple[int, str]) -> bool:
-        """Whether others waited for it."""
+        """True if others waited for it."""
         return tensor not in self.under_way and tensor[0] not in self.joined
 
 
@@ -73,8 +74,8 @@ def _rank(log: RunLog, rank: int, path: str) -> Rank:
 
 
 def _of_one_event(ranks: Sequence[Rank]) -> List[Rank]:
-    """Those that recorded what the others did: who has only an earlier event's did not live to see, or
-    answer, the last one."""
+    """Keeps the recordings of the newest event: a rank with only an earlier event's did not live to
+    record, or answer, the last one."""
     if any(rank.event == "failure" for rank in ranks):
         return [rank for rank in ranks if rank.event == "failure"]
     newest = max(ranks, key=lambda rank: rank.wall_ns)
@@ -82,38 +83,38 @@ def _of_one_event(ranks: Sequence[Rank]) -> List[Rank]:
 
 
 def _rank_0s(path: str) -> str:
-    """Where rank 0's file is, or would be, beside one that may be any rank's."""
+    """Returns the path of rank 0's file, existing or not, beside a file that may be any rank's."""
     match = re.fullmatch(r"(.+)\.rank(\d+)(\.[^./]*)?", path)
     if match is None or not os.path.exists(path):
         return path
-    # Rank 0's own file may be called so, too.
+    # Rank 0's own file may have such a name, too.
     is_its = int(match.group(2)) in RunLog([path]).ranks
     return match.group(1) + (match.group(3) or "") if is_its else path
 
 
 def _files(path: str) -> List[str]:
-    """A recording of any rank's, and those beside it."""
+    """Returns any rank's recording, and those beside it."""
     first = _rank_0s(path)
     found = list(rank_files(first).values())
-    # Rank 0 may be the one that left none.
+    # Rank 0 may be the one without a recording.
     return found[1:] if len(found) > 1 and not os.path.exists(first) else found
 
 
 def _read_all(paths: Sequence[str]) -> List[Rank]:
-    """What is in these recordings, or in one and those beside it."""
+    """Reads these recordings, or one and those beside it."""
     ranks: List[Rank] = []
     paths = list(dict.fromkeys(paths))  # Each once.
     for path in paths if len(paths) > 1 else _files(paths[0]):
         log = RunLog([path])
         mine = [rank for rank in log.ranks if log.flight(rank) is not None]
         if not mine:
-            raise ValueError(f"{path} is a run log and no flight recording: a *.weirflight is meant")
+            raise ValueError(f"{path} is a run log, not a flight recording: give a *.weirflight")
         ranks += [_rank(log, rank, path) for rank in mine]
     return ranks
 
 
 def _of_one_job(ranks: Sequence[Rank], paths: Sequence[str]) -> List[Rank]:
-    """Without what ranks of other jobs left in the same folder: the job is that of the one file that is
+    """Leaves out recordings of other jobs in the same folder: the job is that of the one file that is
     named, else the newest."""
     named = [rank for rank in ranks if {rank.path} == set(paths)]
     job = (named or [max(ranks, key=lambda rank: rank.wall_ns)])[0].job
@@ -121,8 +122,8 @@ def _of_one_job(ranks: Sequence[Rank], paths: Sequence[str]) -> List[Rank]:
 
 
 def read(paths: Sequence[str]) -> List[Rank]:
-    """What the ranks wrote, by rank: of the job of the one file that is named, else of the newest.
-    Raises OSError, and ValueError for what is no recording."""
+    """Reads the ranks' recordings, by rank: of the job of the one file that is named, else of the
+    newest. Raises OSError, and ValueError for files that are not recordings."""
     return sorted(_of_one_event(_of_one_job(_read_all(paths), paths)))
 
 
@@ -137,7 +138,7 @@ def _without_recording(ranks: Sequence[Rank]) -> List[int]:
 
 
 def _tensor(ranks: Sequence[Rank], tensor: Tuple[int, str]) -> str:
-    """Where a tensor that is under way somewhere has got to."""
+    """Describes the state of a tensor that is under way somewhere."""
     having = [rank for rank in ranks if tensor in rank.under_way]
     others = [rank.rank for rank in ranks if rank.lacks(tensor)]
     exchanged = [rank for rank in having if rank.under_way[tensor]["phase"] == "exchange"]
@@ -153,7 +154,7 @@ def _tensor(ranks: Sequence[Rank], tensor: Tuple[int, str]) -> str:
 
 
 def _parted(ranks: Sequence[Rank], open_: Sequence[Tuple[int, str]]) -> str:
-    """Of ranks each of which lacks something: who went another way than most."""
+    """Describes the ranks that took another way than most, when each lacks something."""
     def lacking(tensor: Tuple[int, str]) -> List[int]:
         return [rank.rank for rank in ranks if rank.lacks(tensor)]
 
@@ -166,8 +167,8 @@ def _parted(ranks: Sequence[Rank], open_: Sequence[Tuple[int, str]]) -> str:
 
 
 def _ended_by(ranks: Sequence[Rank]) -> Optional[Tuple[int, str]]:
-    """The rank that ended the job, as the others say, and its reason; None: none is blamed. What was
-    not submitted there had no time to be."""
+    """Returns the rank that ended the job, as the others report, and its reason; None: none is blamed.
+    It had no time to submit the rest."""
     for rank in ranks:
         blamed = re.match(r"rank (\d+)(?: on \S+)? ended the job: (.*)", rank.reason, re.DOTALL)
         if blamed:
@@ -177,13 +178,13 @@ def _ended_by(ranks: Sequence[Rank]) -> Optional[Tuple[int, str]]:
 
 
 def explain(ranks: Sequence[Rank]) -> str:
-    """The whole story, as a text."""
+    """Returns the whole story, as a text."""
     missing, size = _without_recording(ranks), ranks[0].size
     waited = sorted({tensor for rank in ranks for tensor in rank.under_way},
                     key=lambda tensor: min(rank.under_way[tensor]["since_ns"] for rank in ranks
                                            if tensor in rank.under_way))
-    # Who lacks what others wait for. What is exchanged somewhere was submitted by all: who lacks it
-    # has finished it. With sets that a rank is no member of it says little.
+    # Finds ranks that lack tensors which others wait for. A tensor that is exchanged somewhere was
+    # submitted by all: a rank that lacks it has finished it. For sets without a rank that says little.
     open_ = [tensor for tensor in waited if tensor[0] == 0
              and not any(rank.under_way.get(tensor, {}).get("phase") == "exchange" for rank in ranks)]
     lacking = [rank for rank in ranks if any(rank.lacks(tensor) for tensor in open_)]

@@ -7,7 +7,7 @@ from typing import Dict, List, Tuple
 
 
 def command() -> Tuple[str, Dict[str, str]]:
-    """The launcher's path, and the environment it is to be started with."""
+    """Returns the launcher's path, and the environment to start it with."""
     program = pathlib.Path(__file__).parent / "bin" / "weirrun"
     environment = dict(os.environ)
     # MPICH from PyPI lies beside this interpreter, whatever the search path says.
@@ -18,7 +18,7 @@ def command() -> Tuple[str, Dict[str, str]]:
 
 
 def main(arguments: "List[str] | None" = None) -> None:
-    """Becomes weirrun."""
+    """Replaces this process by weirrun."""
     program, environment = command()
     os.execve(program, ["weirrun", *(sys.argv[1:] if arguments is None else arguments)],
               environment)

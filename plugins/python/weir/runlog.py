@@ -1,4 +1,4 @@
-"""Reads run logs: what ``weirrun --record run.weirlog`` writes (docs/reference/run-log.md).
+"""Reads run logs, which ``weirrun --record run.weirlog`` writes (docs/reference/run-log.md).
 
 ::
 
@@ -7,7 +7,7 @@
     seconds = (steps["end_ns"] - steps["start_ns"]) / 1e9
     frame = weir.runlog.to_frame(steps)        # the same as a pandas.DataFrame
 
-Needs NumPy; it needs no job, no GPU and no MPI. Not thread-safe.
+Needs NumPy, but no job, GPU or MPI. Not thread-safe.
 """
 
 import importlib
@@ -22,7 +22,7 @@ from weir._rank_files import may_be_same_job, rank_files
 
 __all__ = ["STAGES", "Damage", "RunLog", "read", "to_frame"]
 
-#: What the numbers of the column "stage" mean.
+#: Names of the numbers in the column "stage".
 STAGES = ("queue", "negotiate", "pack", "compress", "exchange", "merge", "unpack")
 
 
@@ -30,7 +30,7 @@ class Damage(NamedTuple):
     """A part of a file that was left out. A job that was killed leaves half a block at the end."""
 
     path: str
-    offset: int  #: Of its first byte.
+    offset: int  #: Offset of its first byte.
     bytes: int
     why: str
 
@@ -38,12 +38,12 @@ class Damage(NamedTuple):
 def _mapped(path: str) -> memoryview:
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
-            return memoryview(b"")  # Which cannot be mapped.
+            return memoryview(b"")  # An empty file cannot be mapped.
         return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
 
 
 def _blocks(path: str, damages: List[Damage]) -> Iterator[Block]:
-    """The whole blocks of a file, in order. What is none is added to `damages`."""
+    """Yields the whole blocks of a file, in order. Adds everything else to `damages`."""
     data = _mapped(path)
     at = 0
     while at < len(data):
@@ -59,12 +59,12 @@ def _blocks(path: str, damages: List[Damage]) -> Iterator[Block]:
 
 
 class RunLog:
-    """What one or several files of a run have. Where a file goes on with another job, it is the newest
-    one; ranks of other jobs than the first file's are left out. ``damages`` says what of the files
-    could not be read, ``ranks_of_other_jobs`` whose were."""
+    """Content of one or several files of a run. If a file continues with another job, the newest
+    counts; ranks of other jobs than the first file's are left out. ``damages`` lists parts of the files
+    that could not be read, ``ranks_of_other_jobs`` the ranks left out."""
 
     def __init__(self, paths: List[str]):
-        """Raises OSError for a file that cannot be opened, ValueError for one that is no run log."""
+        """Raises OSError for a file that cannot be opened, ValueError for one that is not a run log."""
         self.damages: List[Damage] = []
         self.ranks_of_other_jobs: List[int] = []
         self._runs: Dict[int, Any] = {}
@@ -74,7 +74,7 @@ class RunLog:
         self._lost: Dict[int, int] = {}
         self._stalls: List[Any] = []
         self._ends: Dict[int, Any] = {}
-        self._job = ""  # The newest that was seen.
+        self._job = ""  # The newest one found.
         job = ""
         for path in paths:
             any_block = False
@@ -82,8 +82,8 @@ class RunLog:
                 any_block = True
                 self._take(block)
             if not any_block:
-                raise ValueError(f"{path} is no run log: no block in it is whole; what weirrun --record "
-                                 "writes is meant")
+                raise ValueError(f"{path} is not a run log: it has no whole block; give a file that "
+                                 "weirrun --record has written")
             if path == paths[0]:
                 job = self._job
         for rank in self.ranks:
@@ -122,22 +122,22 @@ class RunLog:
 
     @property
     def ranks(self) -> List[int]:
-        """Of which there is anything."""
+        """Ranks with any data."""
         known = {rank for table in self._tables.values() for rank in table}
         return sorted(known | set(self._runs) | set(self._flights))
 
     def run(self, rank: int = 0) -> Any:
-        """What /run said of the rank when it began: names, sizes, settings. Raises KeyError for a
-        rank without a file."""
+        """The rank's page /run at its beginning: names, sizes, settings. Raises KeyError for a rank
+        without a file."""
         return self._runs[rank]
 
     def job(self, rank: int = 0) -> str:
-        """What tells its job from others, the same on all ranks; "" where it is not known."""
+        """The id of its job, the same on all ranks; "" if it is not known."""
         return str(self._runs.get(rank, {}).get("job", ""))
 
     def flight(self, rank: int = 0) -> Any:
-        """Of a flight recording: {"event", "reason", "time_ns", "under_way", "last_finished"}; None
-        in a run log."""
+        """Head of a flight recording: {"event", "reason", "time_ns", "under_way", "last_finished"};
+        None in a run log."""
         return self._flights.get(rank)
 
     def buckets(self, rank: int = 0) -> Dict[int, Any]:
@@ -146,43 +146,43 @@ class RunLog:
         return self._buckets.get(rank, {})
 
     def lost(self, rank: int = 0) -> int:
-        """Records that the rank's monitor was too slow to see: they are missing everywhere."""
+        """Number of records that the rank's monitor was too slow to read; they are missing everywhere."""
         return self._lost.get(rank, 0)
 
     def stalls(self) -> List[Any]:
-        """Whenever it changed, what was stalled in the job, as rank 0 found out: {"time_ns",
-        "tensors": [{"name", "process_set", "waited_seconds", "missing_ranks"}], "left_out"}. When a
-        stall was over, "tensors" has it no more; [] at first, and of a job without a stall."""
+        """All changes of the job's stalls, as rank 0 found them: {"time_ns", "tensors": [{"name",
+        "process_set", "waited_seconds", "missing_ranks"}], "left_out"}. When a stall ends, "tensors"
+        has it no more; [] at first, and for a job without a stall."""
         return self._stalls
 
     def end(self, rank: int = 0) -> Any:
-        """How the rank ended: {"time_ns", "failure"}, the latter "" where that was in good order; None
-        for one whose process was ended before it could say so, or that goes on."""
+        """End of the rank: {"time_ns", "failure"}, the latter "" for a good end; None for a rank whose
+        process was ended before it could report, or that goes on."""
         return self._ends.get(rank)
 
     def steps(self, rank: Optional[int] = None) -> Table:
-        """A row for each step of the rank, or of all: "rank", "step", "start_ns" (when the one before
-        ended), "begin_ns" (BeginStep), "end_ns" (nanoseconds of the host's monotonic clock),
+        """One row per step of the rank, or of all: "rank", "step", "start_ns" (end of the step before),
+        "begin_ns" (BeginStep), "end_ns" (nanoseconds of the host's monotonic clock),
         "exposed_communication_ns", "exposed_compression_ns", "payload_bytes", "dense_bytes",
         "target_density"."""
         return self._table("steps", rank)
 
     def stages(self, rank: Optional[int] = None) -> Table:
-        """A row for each stage of each bucket: "rank", "step" (-1: of no optimizer step),
-        "start_ns", "end_ns", "bytes_in", "bytes_out", "bucket", "density", "threshold", "stage"
-        (an index into STAGES), "route" (an index into the bucket's routes), "ok"."""
+        """One row per stage of each bucket: "rank", "step" (-1: outside optimizer steps), "start_ns",
+        "end_ns", "bytes_in", "bytes_out", "bucket", "density", "threshold", "stage" (an index into
+        STAGES), "route" (an index into the bucket's routes), "ok"."""
         return self._table("stages", rank)
 
     def gradients(self, rank: Optional[int] = None) -> Table:
-        """A row for each gradient of each step: "rank", "step", "start_ns" (submitted), "end_ns"
-        (delivered), "payload_bytes", "gradient" (a number of buckets()), "density" (what of it was
-        sent), "threshold", "residual_ratio" (below 0: not measured in this step)."""
+        """One row per gradient of each step: "rank", "step", "start_ns" (submitted), "end_ns"
+        (delivered), "payload_bytes", "gradient" (a number of buckets()), "density" (the sent part),
+        "threshold", "residual_ratio" (below 0: not measured in this step)."""
         return self._table("gradients", rank)
 
     def state(self, rank: Optional[int] = None) -> Table:
-        """A row for each second: "rank", "time_ns", totals ("sent_bytes", "received_bytes",
-        "negotiation_bytes", "fast_rounds", "slow_rounds"), "stalled_tensors", and what waits for
-        each stage ("waiting_for_queue", ...)."""
+        """One row per second: "rank", "time_ns", totals ("sent_bytes", "received_bytes",
+        "negotiation_bytes", "fast_rounds", "slow_rounds"), "stalled_tensors", and the buckets that wait
+        for each stage ("waiting_for_queue", ...)."""
         return self._table("state", rank)
 
     def _table(self, kind: str, rank: Optional[int]) -> Table:
@@ -197,12 +197,12 @@ class RunLog:
 
 
 def read(path: Union[str, "os.PathLike[str]"]) -> RunLog:
-    """The log of a run. For rank 0's file, ``run.weirlog``, the other ranks' files beside it,
-    ``run.rank1.weirlog`` and so on, are read too, as far as they are of the same job. Raises OSError
-    and ValueError."""
+    """Returns the log of a run. For rank 0's file, ``run.weirlog``, also reads the other ranks' files
+    beside it, ``run.rank1.weirlog`` and so on, if they are of the same job. Raises OSError and
+    ValueError."""
     return RunLog(list(rank_files(os.fspath(path)).values()))
 
 
 def to_frame(table: Table) -> Any:
-    """The table as a pandas.DataFrame; needs pandas."""
+    """Converts a table to a pandas.DataFrame; needs pandas."""
     return importlib.import_module("pandas").DataFrame(table)

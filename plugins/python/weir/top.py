@@ -1,4 +1,4 @@
-"""weir-top: a running job's ranks and layers in a terminal, as the dashboard shows them."""
+"""weir-top: a running job's ranks and layers in a terminal, as in the dashboard."""
 
 import argparse
 import contextlib
@@ -33,7 +33,7 @@ def percent(part: float) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> List[str]:
-    """Lines: the first column to the left, the others to the right."""
+    """Returns lines: the first column left-aligned, the others right-aligned."""
     widths = [max(map(len, column)) for column in zip(head, *rows)]
     return ["  ".join(cell.ljust(width) if place == 0 else cell.rjust(width)
                       for place, (cell, width) in enumerate(zip(row, widths))).rstrip()
@@ -41,7 +41,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> List[str]:
 
 
 class Times:
-    """Of a rank's newest steps, means in seconds."""
+    """Means over a rank's newest steps, in seconds."""
 
     def __init__(self, rank: Rank):
         steps = list(rank.steps)
@@ -66,10 +66,10 @@ def sent_per_second(rank: Rank) -> float:
 
 
 def _summary(every: Dict[Optional[int], Times], newest: int) -> str:
-    # Who has joined, or is lost, says how it was then.
+    # A rank that has joined, or is lost, reports the past.
     times = {rank: of for rank, of in every.items() if of.newest > newest - STEPS_KEPT}
     dense, payload = sum(t.dense for t in times.values()), sum(t.payload for t in times.values())
-    # The slowest rank defines the step: the others' waiting for it says nothing about the network.
+    # The slowest rank defines the step: the others' waits for it say nothing about the network.
     slowest = max(times, key=lambda rank: times[rank].own)
     pace = times[slowest]
     texts = [f"step {newest}", f"{seconds(pace.step)} a step",
@@ -108,7 +108,7 @@ def _rank_rows(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List
 
 
 def _stuck_lines(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> List[str]:
-    """That no step has ended for much longer than one takes, as the dashboard says it."""
+    """Warns that no step has ended for much longer than one takes, as the dashboard does."""
     since = [(rank.states[-1]["time_ns"] - rank.steps[-1]["end_ns"]) / 1e9
              for rank in ranks if rank.steps and rank.states and rank.end is None]
     longest = max((of.step for of in times.values()), default=0.0)
@@ -118,7 +118,7 @@ def _stuck_lines(ranks: Sequence[Rank], times: Dict[Optional[int], Times]) -> Li
 
 
 def _stall_lines(ranks: Sequence[Rank]) -> List[str]:
-    """What waits for whom, as rank 0 knows it."""
+    """Lists tensors that wait, and for which ranks, as rank 0 knows them."""
     lines = []
     for rank in ranks:
         since = rank.stalls["time_ns"]
@@ -134,7 +134,7 @@ def _stall_lines(ranks: Sequence[Rank]) -> List[str]:
 
 
 def _layer_rows(ranks: Sequence[Rank], most: int) -> List[Tuple[str, ...]]:
-    """The layers that waited longest in their newest step, on the rank that waited longest."""
+    """Returns the layers that waited longest in their newest step, on the rank that waited longest."""
     worst: Dict[str, Tuple[float, Dict[str, float], str]] = {}
     for rank in ranks:
         for number, row in rank.gradients.items():
@@ -148,7 +148,7 @@ def _layer_rows(ranks: Sequence[Rank], most: int) -> List[Tuple[str, ...]]:
 
 
 def page(ranks: Sequence[Rank], layers: int) -> str:
-    """What is shown, as a text."""
+    """Returns the page as a text."""
     times = {rank.rank: Times(rank) for rank in ranks if rank.steps}
     newest = max((int(rank.steps[-1]["step"]) for rank in ranks if rank.steps), default=-1)
     head = _summary(times, newest) if times else "no step has ended yet"
@@ -176,9 +176,9 @@ def _parsed(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--once", action="store_true", help="look once, print it, and end")
     options = parser.parse_args(arguments)
     if not options.every > 0:
-        parser.error(f"--every {options.every}: a time above 0 is meant")
+        parser.error(f"--every {options.every}: give a time above 0")
     if options.layers < 0:
-        parser.error(f"--layers {options.layers}: 0 or more are meant")
+        parser.error(f"--layers {options.layers}: give 0 or more")
     return options
 
 

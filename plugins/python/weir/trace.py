@@ -1,4 +1,4 @@
-"""weir-trace: makes one trace of those that the ranks of a job wrote (--timeline-filename)."""
+"""weir-trace: merges the traces that the ranks of a job wrote (--timeline-filename) into one."""
 
 import argparse
 import json
@@ -12,29 +12,29 @@ Event = Dict[str, Any]
 
 
 class Unreadable(Exception):
-    """A file that is no trace of Weir's; the message names it and says why."""
+    """A file that is not a trace of Weir; the message names it and says why."""
 
 
 class Clock(NamedTuple):
-    """What a rank's clock has to be added for rank 0's, and how far off that is at most."""
+    """Offset to add to a rank's clock for rank 0's, and its largest error."""
 
     offset_ns: int
     error_ns: int
 
     def may_be(self, other: "Clock") -> bool:
-        """Whether both may be measurements of one clock."""
+        """True if both may be measurements of one clock."""
         return abs(self.offset_ns - other.offset_ns) <= self.error_ns + other.error_ns
 
 
 class Trace:
-    """What one rank wrote."""
+    """One rank's trace."""
 
     def __init__(self, path: str):
         self.path = path
         self.events, self.is_whole = _read(path)
         self.rank, self.host, self.size, self.unix_time_at_0_ns = -1, "", 0, 0
         self.clock: Optional[Clock] = None
-        self.job = ""  # Tells it from others; "": not known.
+        self.job = ""  # The id of its job; "": not known.
         for event in self.events:
             if event.get("name") == "process_name":
                 name = re.fullmatch(r"rank (\d+) of (\d+) on (.*)", str(event["args"].get("name")))
@@ -47,26 +47,26 @@ class Trace:
                     self.clock = Clock(event["args"]["clock_offset_ns"],
                                        event["args"]["clock_error_ns"])
         if self.rank < 0 or self.unix_time_at_0_ns == 0:
-            raise Unreadable(f"{path} is no trace of Weir's: it does not say which rank wrote it")
+            raise Unreadable(f"{path} is not a trace of Weir: it does not say which rank wrote it")
 
     def tracks(self) -> Dict[int, str]:
-        """{track: its name}"""
+        """Returns {track: its name}."""
         return {event["tid"]: event["args"]["name"] for event in self.events
                 if event.get("name") == "thread_name"}
 
 
 def _read(path: str) -> Tuple[List[Event], bool]:
-    """The events of a file, and whether those are all."""
+    """Returns the events of a file, and whether those are all."""
     is_whole = True
     with open(path, encoding="utf-8") as file:
         try:
             text = file.read()
         except UnicodeDecodeError:
-            raise Unreadable(f"{path} is no trace: it is no text") from None
+            raise Unreadable(f"{path} is not a trace: it is not text") from None
     try:
         events = json.loads(text)
     except ValueError:
-        # A FILE.part of a job that was killed: it ends with a whole event, or in the middle of one.
+        # A FILE.part of a killed job: it ends with a whole event, or in the middle of one.
         is_whole = False
         lines = text.rstrip().split("\n")
         for end in (len(lines), len(lines) - 1):
@@ -76,22 +76,22 @@ def _read(path: str) -> Tuple[List[Event], bool]:
             except ValueError:
                 continue
         else:
-            raise Unreadable(f"{path} is no trace: it is not JSON") from None
+            raise Unreadable(f"{path} is not a trace: it is not JSON") from None
     if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
-        raise Unreadable(f"{path} is no trace: an array of events is meant")
+        raise Unreadable(f"{path} is not a trace: it must be an array of events")
     return events, is_whole
 
 
 class Shift(NamedTuple):
-    """What the times of a rank get added for the time axis of the first trace, in microseconds."""
+    """Microseconds to add to a rank's times for the time axis of the first trace."""
 
     by: float
-    error: Optional[float]  # At most; None: nobody knows.
+    error: Optional[float]  # At most; None: unknown.
 
 
 def shifts(traces: Sequence[Trace]) -> Dict[int, Shift]:
-    """{rank: its shift}. Goes by what the ranks measured of their clocks at the start; where one has
-    not, ranks of a host share a clock, and hosts are lined up by their wall clocks."""
+    """Returns {rank: its shift}. Uses the ranks' measurements of their clocks at the start. If one has
+    none, ranks of a host share a clock, and hosts are lined up by their wall clocks."""
     measured = {trace.rank: trace.clock for trace in traces if trace.clock is not None}
     if len(measured) == len(traces):
         return _measured_shifts(traces, measured)
@@ -103,8 +103,8 @@ def shifts(traces: Sequence[Trace]) -> Dict[int, Shift]:
 
 
 def _measured_shifts(traces: Sequence[Trace], measured: Dict[int, Clock]) -> Dict[int, Shift]:
-    # Ranks of a host have one clock: the best measurement of it is all of theirs, unless it cannot
-    # be, because what looks like one host is several.
+    # Ranks of a host have one clock: its best measurement counts for all, unless that is impossible,
+    # because several hosts look like one.
     best: Dict[str, Clock] = {}
     for trace in traces:
         known = best.setdefault(trace.host, measured[trace.rank])
@@ -125,8 +125,8 @@ def _label(rank: int, shift: Shift) -> Event:
 
 
 def _exchanges(traces: Sequence[Trace]) -> Dict[Tuple[Any, ...], List[Event]]:
-    """The events of each collective, by what all ranks call it: its track's name, the operation, the
-    step, and how many of that there were before."""
+    """Returns the events of each collective, by its name on all ranks: its track's name, the operation,
+    the step, and the number of earlier ones of these."""
     found: Dict[Tuple[Any, ...], List[Event]] = {}
     for trace in traces:
         tracks = trace.tracks()
@@ -141,7 +141,7 @@ def _exchanges(traces: Sequence[Trace]) -> Dict[Tuple[Any, ...], List[Event]]:
 
 
 def _flows(traces: Sequence[Trace]) -> Iterator[Event]:
-    """Arrows that join the ranks of a collective, from who began first to who began last."""
+    """Yields arrows that join the ranks of a collective, from the one that began first to the last one."""
     for number, events in enumerate(_exchanges(traces).values(), 1):
         if len(events) < 2:
             continue
@@ -150,33 +150,33 @@ def _flows(traces: Sequence[Trace]) -> Iterator[Event]:
             phase = "s" if place == 0 else "f" if place == len(events) - 1 else "t"
             flow = {"name": event["name"], "cat": "collective", "ph": phase, "id": number,
                     "ts": event["ts"], "pid": event["pid"], "tid": event["tid"]}
-            # At its beginning, the event itself and not the next one is meant.
+            # At its beginning the event itself is meant, not the next one.
             yield {**flow, "bp": "e"} if phase == "f" else flow
 
 
 def merge(paths: Sequence[str]) -> List[Event]:
-    """The events of all files on one time axis, with flows. Raises OSError, and Unreadable."""
+    """Returns the events of all files on one time axis, with flows. Raises OSError, and Unreadable."""
     return _merge(_checked([Trace(path) for path in paths]))[0]
 
 
 def _read_all(path: str) -> List[Trace]:
-    """A rank's trace, and those of other ranks of its job that lie beside it."""
+    """Reads a rank's trace, and those of other ranks of its job beside it."""
     traces = [Trace(file) for file in rank_files(path).values()]
     job = next(trace.job for trace in traces if trace.path == path)
     return [trace for trace in traces if may_be_same_job(trace.job, job)]
 
 
 def _checked(traces: List[Trace]) -> List[Trace]:
-    """The traces. Raises Unreadable where they are not of one run, or two of one rank."""
+    """Returns the traces. Raises Unreadable if they are not of one run, or two of one rank."""
     jobs = {trace.job: trace.path for trace in traces if trace.job}
     if len(jobs) > 1:
         one, other = list(jobs.values())[:2]
-        raise Unreadable(f"{one} and {other} are of different jobs: traces of one run are meant")
+        raise Unreadable(f"{one} and {other} are of different jobs: give traces of one run")
     ranks = [trace.rank for trace in traces]
     for rank in ranks:
         if ranks.count(rank) > 1:
             same = [trace.path for trace in traces if trace.rank == rank]
-            raise Unreadable(f"rank {rank} wrote {' and '.join(same)}: traces of one run are meant")
+            raise Unreadable(f"rank {rank} wrote {' and '.join(same)}: give traces of one run")
     return traces
 
 
@@ -192,7 +192,7 @@ def _merge(traces: Sequence[Trace]) -> Tuple[List[Event], Dict[int, Shift]]:
 
 
 def _how_well(added: Dict[int, Shift]) -> str:
-    """How well the clocks are aligned, for people."""
+    """Describes how well the clocks are aligned, for people."""
     errors = {rank: shift.error for rank, shift in added.items() if shift.error is not None}
     if len(errors) < len(added):
         return "hosts are lined up by their wall clocks: their ranks have not measured more"

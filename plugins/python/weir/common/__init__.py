@@ -1,1 +1,1 @@
-"""What frameworks have in common, under the names of ``horovod.common``."""
+"""Common part of the frameworks, under the names of ``horovod.common``."""

@@ -1,4 +1,4 @@
-"""Bringing state to all ranks, under the name of Horovod's module of it."""
+"""Synchronising state over all ranks, under the name of Horovod's module."""
 
 from weir.torch._ops.broadcast_parameters import broadcast_parameters  # noqa: F401
 from weir.torch._ops.objects import allgather_object, broadcast_object  # noqa: F401

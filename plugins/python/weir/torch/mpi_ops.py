@@ -1,4 +1,4 @@
-"""The operations under the name of Horovod's module of them: ``from weir.torch.mpi_ops import ...``."""
+"""The operations under the name of Horovod's module: ``from weir.torch.mpi_ops import ...``."""
 
 from weir.torch import (  # noqa: F401
     Adasum, Average, Max, Min, Product, ProcessSet, Sum, allgather, allgather_async, allreduce,

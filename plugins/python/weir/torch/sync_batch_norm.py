@@ -63,14 +63,14 @@ class SyncBatchNorm(torch.nn.modules.batchnorm._BatchNorm):
 
 
 def _channels(input: torch.Tensor) -> Tuple[List[int], List[int]]:
-    """The dimensions that are averaged over, and the shape of a value per channel beside them."""
+    """Returns the dimensions that are averaged over, and the shape of a value per channel beside them."""
     return ([i for i in range(input.dim()) if i != 1],
             [1, -1] + [1] * (input.dim() - 2))
 
 
 def _statistics(input: torch.Tensor, name: str, process_set: ProcessSet
                 ) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Mean and variance, (channels,) in fp64, and the number of values per channel.
+    """Returns mean and variance, (channels,) in fp64, and the number of values per channel.
 
     Sums of squares in fp64 lose nothing that an fp32 input had.
     """
@@ -124,7 +124,7 @@ class _Normalise(torch.autograd.Function):
         # The parameters' own gradients are summed with all others, not here.
         d_weight = (sum_dy_xmu * inverse).to(weight.dtype) if ctx.needs_input_grad[1] else None
         d_bias = sum_dy.to(gradient.dtype if weight is None else weight.dtype)
-        # Whether this rank's input needs a gradient or not: the others' may.
+        # Also if this rank's input needs no gradient: the others' may.
         packed = torch.cat([sum_dy, sum_dy_xmu]).double().cpu()
         allreduce_(packed, name=f"{ctx.name}.gradients", op=reduce_op.Sum,
                    process_set=ctx.process_set)

@@ -1,4 +1,4 @@
-"""What makes tensors smaller on their way: a program's choices, and the options they stand for.
+"""Compression of tensors before they are sent: a program's choices, and the options they stand for.
 
 It imports nothing else of ``weir.torch``.
 """

@@ -1,5 +1,5 @@
-"""What makes gradients smaller on their way: ``Compression.none``, ``.fp16``, ``.bf16``,
-``.topk(...)``, ``.powersgd(...)`` and ``.dgc(...)``."""
+"""Compression of gradients: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``,
+``.powersgd(...)`` and ``.dgc(...)``."""
 
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
 
@@ -8,7 +8,7 @@ from weir.torch._compression.options import Options, options_from
 
 
 def _of(compressor: str, given: Mapping[str, Any]) -> Options:
-    """The options of a function that is called as its compressor is."""
+    """Returns the options of the function that is named after its compressor."""
     for key in given:
         if key in ("compressor", "byteps_compressor", "byteps_compressor_type"):
             raise ValueError(f"Compression.{compressor} got {key}={given[key]!r}: it is {compressor}; give "
@@ -27,8 +27,8 @@ class _Hints(type):
 
 
 class Compression(metaclass=_Hints):
-    """Compressors to choose from. ``topk``, ``powersgd`` and ``dgc`` are for ``DistributedOptimizer``; their
-    options, with defaults and allowed values, are those of docs/reference/compression.md."""
+    """Compressors to choose from. ``topk``, ``powersgd`` and ``dgc`` are for ``DistributedOptimizer``;
+    docs/reference/compression.md lists their options, with defaults and allowed values."""
 
     none = NoneCompressor
     fp16 = FP16Compressor
@@ -38,8 +38,8 @@ class Compression(metaclass=_Hints):
     def topk(k: Union[int, float, None] = None, **options: Any) -> Options:
         """The k largest entries of each tensor: a number of them, or a fraction below 1.
 
-        What is not sent is remembered and added to the next gradient (``ef="vanilla"``), unless
-        ``ef="none"`` is given.
+        The unsent part is kept and added to the next gradient (``ef="vanilla"``), unless ``ef="none"``
+        is given.
         """
         given = {"ef": "vanilla", **options}
         if k is not None:
@@ -50,7 +50,7 @@ class Compression(metaclass=_Hints):
     def powersgd(rank: Optional[int] = None, **options: Any) -> Options:
         """PowerSGD (Vogels et al., NeurIPS 2019): two thin factors of each matrix, of ``rank`` columns.
 
-        What they leave out is remembered and added to the next gradient, unless ``ef="none"`` is
+        The part that they leave out is kept and added to the next gradient, unless ``ef="none"`` is
         given. Momentum stays with the wrapped optimizer.
         """
         given = {} if rank is None else {"rank": rank}
@@ -63,12 +63,12 @@ class Compression(metaclass=_Hints):
             **options: Any) -> Options:
         """Deep Gradient Compression (Lin et al., ICLR 2018).
 
-        ``density`` of the entries are sent after ``warmup_steps`` steps in which the density falls
-        to it; ``density="auto"`` with ``steps``, the optimizer steps of the whole run, suits the
-        density to the run. ``rampup_begin_step``, ``rampup_step`` and ``sparsity`` are Paddle's names for the
-        same schedule. ``clip_norm`` clips each rank's gradient locally. Momentum, Nesterov and
-        weight decay are taken from the wrapped SGD; with ``momentum="adam"`` betas, eps and weight
-        decay from the wrapped Adam or AdamW, whose steps are then what is compressed.
+        ``density`` of the entries are sent after ``warmup_steps`` steps in which the density falls to
+        it; ``density="auto"`` with ``steps``, the optimizer steps of the whole run, fits the density to
+        the run. ``rampup_begin_step``, ``rampup_step`` and ``sparsity`` are Paddle's names for the same
+        schedule. ``clip_norm`` clips each rank's gradient locally. Momentum, Nesterov and weight decay
+        are taken from the wrapped SGD; with ``momentum="adam"``, betas, eps and weight decay from the
+        wrapped Adam or AdamW, whose steps are then compressed.
         """
         named = {"density": density, "warmup_steps": warmup_steps,
                  "rampup_begin_step": rampup_begin_step, "rampup_step": rampup_step,

@@ -1,4 +1,4 @@
-"""What compresses a single tensor: the casts, and the base of a program's own compressors."""
+"""Compressors of single tensors: the casts, and the base of a program's own compressors."""
 
 from typing import Any, Mapping, Optional, Tuple
 
@@ -6,52 +6,52 @@ import torch
 
 
 class Compressor:
-    """What makes a tensor smaller before it is combined with those of other ranks, and restores it
-    afterwards. Programs derive their own from it, for ``compression=``: what travels is summed, and
-    has the same shape and type on all ranks."""
+    """Makes a tensor smaller before it is combined with those of other ranks, and restores it
+    afterwards. Programs derive their own from it, for ``compression=``: the compressed tensor is
+    summed, and has the same shape and type on all ranks."""
 
     @staticmethod
     def compress(tensor: torch.Tensor) -> Tuple[torch.Tensor, Any]:
-        """What travels, and what ``decompress`` needs to know."""
+        """Returns the compressed tensor, and a context for ``decompress``."""
         raise NotImplementedError
 
     @staticmethod
     def decompress(tensor: torch.Tensor, ctx: Any) -> torch.Tensor:
-        """The tensor, of the shape and type it had, of what has come back."""
+        """Returns the result in the tensor's original shape and type."""
         raise NotImplementedError
 
 
 class CastCompressor(Compressor):
-    """Casts floating-point tensors before they travel and back afterwards."""
+    """Casts floating-point tensors before they are sent and back afterwards."""
 
     dtype: Optional[torch.dtype] = None
     compressor: Optional[str] = None
 
     @classmethod
     def compress(cls, tensor: torch.Tensor) -> Tuple[torch.Tensor, Optional[torch.dtype]]:
-        """What travels, and what ``decompress`` needs to know."""
+        """Returns the compressed tensor, and a context for ``decompress``."""
         if cls.dtype is None or not tensor.dtype.is_floating_point:
             return tensor, None
         return tensor.to(cls.dtype), tensor.dtype
 
     @classmethod
     def decompress(cls, tensor: torch.Tensor, context: Optional[torch.dtype]) -> torch.Tensor:
-        """The tensor, in the type it had."""
+        """Returns the result in the tensor's original type."""
         return tensor if context is None else tensor.to(context)
 
 
 class NoneCompressor(CastCompressor):
-    """Nothing is changed."""
+    """Changes nothing."""
 
 
 class FP16Compressor(CastCompressor):
-    """Floating-point tensors travel as float16."""
+    """Sends floating-point tensors as float16."""
 
     dtype, compressor = torch.float16, "fp16"
 
 
 class BF16Compressor(CastCompressor):
-    """Floating-point tensors travel as bfloat16."""
+    """Sends floating-point tensors as bfloat16."""
 
     dtype, compressor = torch.bfloat16, "bf16"
 
@@ -60,12 +60,12 @@ CASTS = (NoneCompressor, FP16Compressor, BF16Compressor)
 
 
 def is_compressor(compression: Any) -> bool:
-    """Whether it compresses and decompresses single tensors, here or in a program."""
+    """True if it compresses and decompresses single tensors, here or in a program."""
     return hasattr(compression, "compress") and hasattr(compression, "decompress")
 
 
 def own_of(compression: Any) -> Any:
-    """A program's own compressor: a class or an object, also if it is derived from one of these
+    """Returns a program's own compressor: a class or an object, also if it is derived from one of these
     here. None for anything else."""
     if any(compression is cast for cast in CASTS) or not is_compressor(compression):
         return None
@@ -73,8 +73,8 @@ def own_of(compression: Any) -> Any:
 
 
 def single_of(compression: Any) -> Any:
-    """What compresses a single tensor: a cast of this module's, or a program's own with ``compress`` and
-    ``decompress``. Raises TypeError for anything else."""
+    """Returns the compressor of a single tensor: a cast of this module, or a program's own with
+    ``compress`` and ``decompress``. Raises TypeError for anything else."""
     if is_compressor(compression):
         return compression
     hint = ("topk, powersgd and dgc are for DistributedOptimizer" if isinstance(compression, Mapping)

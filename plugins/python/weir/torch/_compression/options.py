@@ -1,4 +1,4 @@
-"""The options of a compressor, as the engine takes them, of what a program gives."""
+"""The engine's options for the compression that a program gives."""
 
 from typing import Any, Dict, Mapping, Optional
 
@@ -14,12 +14,12 @@ def _text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, (list, tuple)):
         return ",".join(_text(item) for item in value)
-    # NumPy's is one, with another repr.
+    # NumPy's is one, with a different repr.
     return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 def _flat(given: Mapping[Any, Any]) -> Options:
-    """{"overrides": {"*.bias": {"compressor": "dense"}}} is {"compressor[*.bias]": "dense"}."""
+    """Turns {"overrides": {"*.bias": {"compressor": "dense"}}} into {"compressor[*.bias]": "dense"}."""
     options = {str(key): _text(value) for key, value in given.items() if key != "overrides"}
     overrides = given.get("overrides", {})
     if not isinstance(overrides, Mapping) or not all(
@@ -40,11 +40,11 @@ def options_from(given: Mapping[Any, Any]) -> Options:
 
 
 def options_of(compression: Any) -> Optional[Options]:
-    """The engine's dictionary for what a program gives; None for ``Compression.none``, which leaves
-    the choice to ``WEIR_COMPRESSION``; empty for a compressor of the program's own. Keys and values
-    are checked by the engine.
+    """Returns the engine's dictionary for a program's compression; None for ``Compression.none``, which
+    leaves the choice to ``WEIR_COMPRESSION``; empty for a compressor of the program's own. The engine
+    checks keys and values.
 
-    Raises ValueError for what is no compression.
+    Raises ValueError for anything else.
     """
     if isinstance(compression, str):
         from weir import _core
@@ -64,8 +64,8 @@ def options_of(compression: Any) -> Optional[Options]:
 
 
 def averaging_compressor(options: Mapping[str, str]) -> Optional[str]:
-    """The compressor, of those that the options name for any tensor, of which what ranks send
-    cannot be summed on its way: it is decoded and averaged, without factors. None without one."""
+    """Returns the compressor, among those that the options name for any tensor, whose payloads cannot
+    be summed on the way: they are decoded and averaged, without factors. None if there is none."""
     compressors = (value for key, value in options.items()
                    if key == "compressor" or key.startswith("compressor["))
     return next((name for name in compressors if name not in _SUMMED), None)

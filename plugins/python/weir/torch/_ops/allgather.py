@@ -1,4 +1,4 @@
-"""All-gather: every rank ends with all ranks' tensors, one after the other."""
+"""All-gather: every rank gets all ranks' tensors, one after the other."""
 
 from typing import TYPE_CHECKING, Optional
 
@@ -25,7 +25,7 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
                     process_set: ProcessSet = global_process_set) -> int:
     """Starts an all-gather; returns a handle for ``synchronize`` and ``poll``.
 
-    Tensors are of the same type and, but for the first dimension, of the same shape; they are
+    Tensors have the same type and, except for the first dimension, the same shape; they are
     concatenated along the first dimension in the order of ranks.
 
     Raises ValueError for a tensor that is not contiguous or of an unsupported type, and for a name
@@ -37,7 +37,7 @@ def allgather_async(tensor: torch.Tensor, name: Optional[str] = None,
 
 
 def rows_before(gathered: "_core.Gathered", process_set: ProcessSet) -> int:
-    """Where this rank's rows begin in a result."""
+    """Returns the index of this rank's first row in a result."""
     return sum(gathered.rows[:process_set.rank()])
 
 

@@ -1,4 +1,4 @@
-"""All-reduce: every rank ends with the combination of all ranks' tensors."""
+"""All-reduce: every rank gets the combination of all ranks' tensors."""
 
 from typing import Optional
 
@@ -23,7 +23,7 @@ def _submit(tensor: torch.Tensor, output: torch.Tensor, name: Optional[str], op:
 
 
 class _Allreduce(torch.autograd.Function):
-    """The gradient of a combination is combined the same way."""
+    """The gradient of a combination is combined in the same way."""
 
     @staticmethod
     def forward(ctx, tensor, name, op, prescale, postscale, process_set):
@@ -72,9 +72,9 @@ def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Option
               compression=Compression.none, op: Optional[int] = None,
               prescale_factor: float = 1.0, postscale_factor: float = 1.0,
               process_set: ProcessSet = global_process_set) -> torch.Tensor:
-    """The combination of all ranks' tensors; see ``allreduce_async``. Differentiable.
+    """Returns the combination of all ranks' tensors; see ``allreduce_async``. Differentiable.
 
-    ``compression`` casts the tensor on its way: ``Compression.fp16`` or ``.bf16``.
+    ``compression`` casts the tensor while it is sent: ``Compression.fp16`` or ``.bf16``.
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """

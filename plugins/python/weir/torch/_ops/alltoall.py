@@ -1,4 +1,4 @@
-"""All-to-all: every rank sends a part of its rows to every other."""
+"""All-to-all: every rank sends a part of its rows to every other rank."""
 
 from typing import List, Optional, Tuple, Union
 
@@ -37,7 +37,7 @@ def _submit(tensor: torch.Tensor, splits: Optional[torch.Tensor], name: Optional
 
 
 class _Alltoall(torch.autograd.Function):
-    """The gradient goes back the way the rows have come."""
+    """The gradient returns the way the rows came."""
 
     @staticmethod
     def forward(ctx, tensor, splits, name, process_set):
@@ -67,8 +67,8 @@ def alltoall_async(tensor: torch.Tensor, splits: Optional[torch.Tensor] = None,
         splits[1] to rank 1, and so on; together at most the rows of the tensor. None: the same
         number for each.
 
-    ``output`` is what all ranks have sent here, in rank order, ``received_splits`` (int32) the
-    rows of each. Dimensions but the first, and types, are the same on all ranks.
+    ``output`` has the rows from all ranks, in rank order, ``received_splits`` (int32) the number of
+    rows of each. All dimensions except the first, and types, are the same on all ranks.
 
     Raises ValueError for splits that do not fit, and as ``allreduce_async`` does.
     """
@@ -78,7 +78,7 @@ def alltoall_async(tensor: torch.Tensor, splits: Optional[torch.Tensor] = None,
 def alltoall(tensor: torch.Tensor, splits: Optional[torch.Tensor] = None,
              name: Optional[str] = None, process_set: ProcessSet = global_process_set
              ) -> Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]:
-    """``output`` when no splits are given, else ``(output, received_splits)``; see
+    """Returns ``output`` when no splits are given, else ``(output, received_splits)``; see
     ``alltoall_async``. Differentiable.
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.

@@ -1,4 +1,4 @@
-"""Barrier: nobody goes on before all have come."""
+"""Barrier: no rank goes on before all have come."""
 
 from weir import _job
 from weir._process_sets import ProcessSet, global_process_set, id_for

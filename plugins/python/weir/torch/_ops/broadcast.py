@@ -1,4 +1,4 @@
-"""Broadcast: every rank ends with the root's tensor."""
+"""Broadcast: every rank gets the root's tensor."""
 
 from typing import Optional
 
@@ -23,7 +23,7 @@ def _submit(tensor: torch.Tensor, output: torch.Tensor, root_rank: int, name: Op
 
 
 class _Broadcast(torch.autograd.Function):
-    """All of the gradient belongs to the root."""
+    """The root gets all of the gradient."""
 
     @staticmethod
     def forward(ctx, tensor, root_rank, name, process_set):
@@ -61,7 +61,7 @@ def broadcast_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] =
 
 def broadcast(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,
               process_set: ProcessSet = global_process_set) -> torch.Tensor:
-    """The root's tensor; see ``broadcast_async``. Differentiable.
+    """Returns the root's tensor; see ``broadcast_async``. Differentiable.
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """

@@ -15,8 +15,8 @@ def broadcast_parameters(params: Parameters, root_rank: int,
                          process_set: ProcessSet = global_process_set) -> None:
     """Copies the root's values into the tensors of all other ranks.
 
-    ``params`` is ``model.state_dict()``, ``model.named_parameters()`` or the like; what is no
-    tensor in it is left alone. Raises ValueError for anything else.
+    ``params`` is ``model.state_dict()``, ``model.named_parameters()`` or the like; values in it that
+    are not tensors are left alone. Raises ValueError for anything else.
     """
     if isinstance(params, torch.nn.Module):
         raise _not_parameters(params)

@@ -1,4 +1,4 @@
-"""What crosses to the engine of a tensor: an address, a data type's number and a shape."""
+"""The engine's view of a tensor: an address, a data type's number and a shape."""
 
 import collections.abc
 import functools
@@ -22,19 +22,19 @@ def _numbers() -> Dict[torch.dtype, int]:
 
 
 def number_of(dtype: torch.dtype) -> int:
-    """The engine's number of a data type that it has."""
+    """Returns the engine's number of a data type that it has."""
     return _numbers()[dtype]
 
 
 def expect(tensor: Any) -> None:
-    """Raises TypeError for what is no tensor."""
+    """Raises TypeError for anything but a tensor."""
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"expected a torch.Tensor, got {tensor!r:.60} of type "
                         f"{type(tensor).__name__}; torch.tensor(...) makes one")
 
 
 def listed(tensors: Any) -> Tuple[torch.Tensor, ...]:
-    """The tensors of a list, or of whatever gives them. Raises TypeError for anything else."""
+    """Returns the tensors of a list or an iterable. Raises TypeError for anything else."""
     if isinstance(tensors, torch.Tensor) or not isinstance(tensors, collections.abc.Iterable):
         raise TypeError(f"expected a list of tensors, got one {type(tensors).__name__}")
     every = tuple(tensors)
@@ -45,16 +45,16 @@ def listed(tensors: Any) -> Tuple[torch.Tensor, ...]:
 
 ON_CPU = (-1, 0)
 
-# The second is public, and makes an object of it first: a step asks thousands of times.
+# The second is public, but makes an object of it first: a step asks thousands of times.
 _stream_of: Callable[[int], int] = getattr(
     torch._C, "_cuda_getCurrentRawStream",
     lambda device: torch.cuda.current_stream(device).cuda_stream)
 
 
 def place_of(tensor: torch.Tensor) -> Tuple[int, int]:
-    """Where the tensor lies: the number of its GPU, or -1, and the CUDA stream in which the program
-    works on it now."""
-    if not tensor.is_cuda:  # Others are refused where they are to cross.
+    """Returns the tensor's place: the number of its GPU, or -1, and the CUDA stream in which the
+    program works on it now."""
+    if not tensor.is_cuda:  # Others are refused when they are handed over.
         return ON_CPU
     device = tensor.get_device()
     return device, _stream_of(device)
@@ -64,16 +64,16 @@ Maker = Optional[Callable[[Sequence[int]], torch.Tensor]]
 
 
 def maker_for(tensor: torch.Tensor) -> Maker:
-    """What makes a result on the tensor's GPU, in the order of the stream of now, once its shape is
-    known; None: the engine makes it, on the CPU. Called by a thread of the engine's."""
+    """Returns a function that makes a result on the tensor's GPU, in the order of the current stream,
+    once its shape is known; None: the engine makes it, on the CPU. A thread of the engine calls it."""
     if place_of(tensor) == ON_CPU:
         return None
     dtype, device = tensor.dtype, tensor.device
     stream = torch.cuda.current_stream(device) if tensor.is_cuda else None
-    gpu = tensor.get_device() if tensor.is_cuda else -1  # That of no GPU changes nothing.
+    gpu = tensor.get_device() if tensor.is_cuda else -1  # Without a GPU it changes nothing.
 
     def make(shape: Sequence[int]) -> torch.Tensor:
-        # The stream alone would leave this thread, and a context, on the first GPU.
+        # With the stream alone, this thread, and a context, would stay on the first GPU.
         with torch.cuda.device(gpu), torch.cuda.stream(stream):
             return torch.empty(shape, dtype=dtype, device=device)
 
@@ -81,14 +81,14 @@ def maker_for(tensor: torch.Tensor) -> Maker:
 
 
 def rows_of(tensors: Sequence[torch.Tensor]) -> Tuple[List[Tuple[int, int]], List[Maker]]:
-    """Where the tensors of a group lie, and what makes their results."""
+    """Returns the places of a group's tensors, and the functions that make their results."""
     return [place_of(tensor) for tensor in tensors], [maker_for(tensor) for tensor in tensors]
 
 
 def crossing(kind: str, tensors: Sequence[torch.Tensor], checked: Callable[[torch.Tensor], int]
              ) -> Tuple[List[int], List[int], List[torch.Size]]:
-    """Addresses, numbers of the data types and shapes of a group. Raises ValueError for one without
-    tensors, and what ``checked`` raises."""
+    """Returns addresses, numbers of the data types and shapes of a group. Raises ValueError for a group
+    without tensors, and as ``checked`` does."""
     if not tensors:
         raise ValueError(f"a grouped {kind} needs at least one tensor")
     return ([tensor.data_ptr() for tensor in tensors], [checked(tensor) for tensor in tensors],
@@ -96,8 +96,8 @@ def crossing(kind: str, tensors: Sequence[torch.Tensor], checked: Callable[[torc
 
 
 def check(tensor: torch.Tensor) -> int:
-    """The number of the tensor's data type. Raises ValueError for a tensor that cannot cross,
-    TypeError for what is none."""
+    """Returns the number of the tensor's data type. Raises ValueError for a tensor that the engine
+    cannot take, TypeError for anything but a tensor."""
     expect(tensor)
     number = _numbers().get(tensor.dtype)
     if number is None:
@@ -115,7 +115,7 @@ def check(tensor: torch.Tensor) -> int:
 
 
 def check_reduced(tensor: torch.Tensor) -> int:
-    """The same for what is to be summed."""
+    """Does the same for a tensor to be summed."""
     expect(tensor)
     if tensor.dtype not in REDUCED:
         raise ValueError(
@@ -125,7 +125,7 @@ def check_reduced(tensor: torch.Tensor) -> int:
 
 
 def from_gathered(gathered: "_core.Gathered", given: torch.Tensor) -> torch.Tensor:
-    """The result, on the device of the tensor that was given for it and of its type."""
+    """Returns the result, on the device and with the type of its input tensor."""
     made = gathered.tensor
     if isinstance(made, torch.Tensor):
         return made
@@ -138,5 +138,5 @@ def from_gathered(gathered: "_core.Gathered", given: torch.Tensor) -> torch.Tens
 
 def all_from_gathered(gathered: "Sequence[_core.Gathered]",
                       given: Sequence[torch.Tensor]) -> Tuple[torch.Tensor, ...]:
-    """The same of a group's."""
+    """Does the same for a group."""
     return tuple(from_gathered(*each) for each in zip(gathered, given))

@@ -25,8 +25,8 @@ def _submit(tensors: Sequence[torch.Tensor], name: Optional[str],
 
 def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
                             process_set: ProcessSet = global_process_set) -> int:
-    """``allgather_async`` of several tensors, perhaps of different types, as one operation: it
-    begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
+    """``allgather_async`` of several tensors, perhaps of different types, as one operation: it begins
+    when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
     tensors = engine_tensors.listed(tensors)
     gathered = _submit(tensors, name, process_set)
     return handles.register([gathered[0].handle],
@@ -54,7 +54,7 @@ class _GroupedAllgather(torch.autograd.Function):
 
 def grouped_allgather(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
                       process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
-    """All ranks' tensors, concatenated, for each of the tensors. Differentiable.
+    """Returns all ranks' tensors, concatenated, for each of the tensors. Differentiable.
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """

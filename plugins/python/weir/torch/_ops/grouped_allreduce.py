@@ -73,7 +73,7 @@ def grouped_allreduce(tensors: Sequence[torch.Tensor], average: Optional[bool] =
                       op: Optional[int] = None, prescale_factor: float = 1.0,
                       postscale_factor: float = 1.0,
                       process_set: ProcessSet = global_process_set) -> Tuple[torch.Tensor, ...]:
-    """The combination of each of the tensors over all ranks. Differentiable.
+    """Returns the combination of each of the tensors over all ranks. Differentiable.
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """

@@ -40,7 +40,7 @@ def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[
 
 
 class _GroupedReducescatter(torch.autograd.Function):
-    """Every rank's rows of each gradient, gathered as a group and scaled as the values were."""
+    """Gathers every rank's rows of each gradient as a group, scaled as the values were."""
 
     @staticmethod
     def forward(ctx, name, op, process_set, prescale, postscale, *tensors):
@@ -61,7 +61,7 @@ def grouped_reducescatter(tensors: Sequence[torch.Tensor], name: Optional[str] =
                           process_set: ProcessSet = global_process_set,
                           prescale_factor: float = 1.0, postscale_factor: float = 1.0
                           ) -> Tuple[torch.Tensor, ...]:
-    """This rank's rows of each of the combinations. Differentiable.
+    """Returns this rank's rows of each of the combinations. Differentiable.
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """

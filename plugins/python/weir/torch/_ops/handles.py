@@ -14,7 +14,7 @@ from weir import _job
 class _Pending(NamedTuple):
     engine: Any
     operations: List[int]      # Its handles.
-    result: Callable[[], Any]  # What synchronize returns, once all of them are done.
+    result: Callable[[], Any]  # Result of synchronize, once all of them are done.
     keep: Any                  # Tensors that the engine reads or writes meanwhile.
 
 
@@ -24,7 +24,7 @@ _lock = threading.Lock()
 
 
 def register(operations: List[int], result: Callable[[], Any], keep: Any = None) -> int:
-    """A handle for operations that were just submitted."""
+    """Returns a handle for operations that were just submitted."""
     handle = next(_numbers)
     with _lock:
         _pending[handle] = _Pending(_job.engine(), operations, result, keep)
@@ -32,7 +32,7 @@ def register(operations: List[int], result: Callable[[], Any], keep: Any = None)
 
 
 def poll(handle: int) -> bool:
-    """Whether ``synchronize(handle)`` would return at once.
+    """True if ``synchronize(handle)`` would return at once.
 
     Raises ValueError for a handle that is unknown or was waited for already.
     """
@@ -44,7 +44,7 @@ def poll(handle: int) -> bool:
 
 
 def synchronize(handle: int) -> Any:
-    """Waits for an operation and returns its result: a tensor, for a grouped operation a tuple of
+    """Waits for an operation and returns its result: a tensor, or for a grouped operation a tuple of
     them. None for a handle that is unknown or was waited for already.
 
     Raises HorovodInternalError, or one of the classes below it, when the operation failed.
@@ -58,7 +58,7 @@ def synchronize(handle: int) -> Any:
 
 
 def wait(operations: List[int]) -> None:
-    """Waits for all of them, whatever becomes of each; then raises the first error."""
+    """Waits for all of them, whether or not some fail; then raises the first error."""
     _wait(_job.engine(), operations)
 
 
@@ -67,7 +67,7 @@ def _wait(engine: Any, operations: List[int]) -> None:
 
 
 def all_of(calls: Iterable[Callable[[], Any]]) -> None:
-    """Makes every call, whatever becomes of each; then raises the first error."""
+    """Makes every call, whether or not some fail; then raises the first error."""
     first = None
     for call in calls:
         try:
@@ -79,8 +79,8 @@ def all_of(calls: Iterable[Callable[[], Any]]) -> None:
 
 
 def _settle() -> None:
-    """The job is about to be left: what is done by now keeps its result. Waiting for the rest
-    raises ShutDown afterwards, as the engine is gone."""
+    """Called before the job is left: operations done by now keep their results. Waiting for the others
+    raises ShutDown afterwards, because the engine is gone."""
     with _lock:
         for handle, pending in _pending.items():
             try:
@@ -98,7 +98,7 @@ def _fail(error: Exception) -> Any:
 
 
 def _let_go() -> None:
-    """Nothing reads or writes the tensors any more."""
+    """Called when no operation reads or writes the tensors any more."""
     with _lock:
         for handle, pending in _pending.items():
             _pending[handle] = pending._replace(
@@ -106,7 +106,7 @@ def _let_go() -> None:
 
 
 def _nothing() -> None:
-    """The result of what has none: waiting for it raises."""
+    """The result of an operation without one: waiting for it raises."""
 
 
 _job.before_leaving(_settle)

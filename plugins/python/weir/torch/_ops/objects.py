@@ -21,9 +21,10 @@ def _unpickled(data: torch.Tensor) -> Any:
 
 def broadcast_object(obj: Any = None, root_rank: int = 0, name: Optional[str] = None,
                      process_set: ProcessSet = global_process_set) -> Any:
-    """The root's object, on every rank. It is pickled: take it from ranks that you trust.
+    """Returns the root's object, on every rank. It is pickled: accept it only from ranks that you
+    trust.
 
-    Lambdas, local functions and local classes travel too (cloudpickle).
+    Lambdas, local functions and local classes work too (cloudpickle).
     """
     name = name or "broadcast_object"
     is_root = _job.rank() == root_rank
@@ -37,7 +38,7 @@ def broadcast_object(obj: Any = None, root_rank: int = 0, name: Optional[str] = 
 
 def allgather_object(obj: Any, name: Optional[str] = None,
                      process_set: ProcessSet = global_process_set) -> List[Any]:
-    """Every rank's object, in the order of ranks. They are pickled like ``broadcast_object``'s."""
+    """Returns every rank's object, in the order of ranks. They are pickled like ``broadcast_object``'s."""
     name = name or "allgather_object"
     data = _pickled(obj)
     sizes = allgather(torch.tensor([data.numel()]), name + ".size", process_set)

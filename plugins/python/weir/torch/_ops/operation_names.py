@@ -1,4 +1,4 @@
-"""Names of operations: the same on all ranks, as operations are matched by them."""
+"""Names of operations: the same on all ranks, because operations are matched by them."""
 
 from typing import Optional
 
@@ -6,7 +6,7 @@ from weir._process_sets import ProcessSet, expect
 
 
 def of(kind: str, name: Optional[str], process_set: ProcessSet) -> str:
-    """``allreduce.<name>``; without a name, the number of such an operation in the set."""
+    """Returns ``allreduce.<name>``; without a name, the number of such an operation in the set."""
     expect(process_set)
     if name is not None:
         return f"{kind}.{name}"

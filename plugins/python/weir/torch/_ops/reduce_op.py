@@ -1,4 +1,4 @@
-"""The constants that say how values are combined, with Horovod's numbers."""
+"""Constants for the ways to combine values, with Horovod's numbers."""
 
 import numbers
 import warnings
@@ -16,7 +16,7 @@ _NAMES = {Average: "Average", Sum: "Sum", Adasum: "Adasum", Min: "Min", Max: "Ma
 
 
 def chosen(op, average=None) -> int:
-    """The operation that ``op`` and the deprecated ``average`` ask for; Average without either.
+    """Returns the operation that ``op`` and the deprecated ``average`` ask for; Average without either.
 
     Raises ValueError when both are given, or for an unknown op.
     """
@@ -30,12 +30,12 @@ def chosen(op, average=None) -> int:
         return Average
     if op not in _NAMES:
         raise ValueError(
-            f"op={op!r} is no reduction; Average, Sum, Adasum, Min, Max or Product is meant")
+            f"op={op!r} is not a reduction; give Average, Sum, Adasum, Min, Max or Product")
     return op
 
 
 def factor(value: Any) -> float:
-    """A scale factor. Raises TypeError for what is no number."""
+    """Returns a scale factor. Raises TypeError for anything but a number."""
     if not isinstance(value, numbers.Real):
         raise TypeError(f"prescale_factor and postscale_factor are numbers, not {value!r:.60}")
     return float(value)

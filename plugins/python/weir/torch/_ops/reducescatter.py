@@ -1,4 +1,4 @@
-"""Reduce-scatter: of the combination of all ranks' tensors, each rank gets its rows."""
+"""Reduce-scatter: each rank gets its rows of the combination of all ranks' tensors."""
 
 from typing import Optional
 
@@ -13,7 +13,7 @@ from weir.torch._ops.allgather import allgather
 
 
 def checked_op(op: int) -> int:
-    """Raises ValueError for what a reduce-scatter does not do."""
+    """Raises ValueError for an operation that a reduce-scatter does not have."""
     if op not in (reduce_op.Average, reduce_op.Sum):
         raise ValueError(f"reducescatter is for Average and Sum, not for "
                          f"{reduce_op.name_of(reduce_op.chosen(op))}")
@@ -26,9 +26,9 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
                         prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> int:
     """Starts a reduce-scatter; returns a handle for ``synchronize`` and ``poll``.
 
-    Tensors are of the same shape and type on all ranks. The rows of the combination are divided
-    among the ranks in their order; the first ones get one more where the number does not divide.
-    Factors and types as in ``allreduce_async``; ``op`` is Average or Sum.
+    Tensors have the same shape and type on all ranks. The rows of the combination are divided among the
+    ranks in their order; the first ones get one more if the number does not divide. Factors and types
+    as in ``allreduce_async``; ``op`` is Average or Sum.
     """
     dtype = engine_tensors.check_reduced(tensor)
     set_id = id_for(process_set, "REDUCESCATTER")
@@ -42,12 +42,12 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
 
 
 def gradient_factor(op: int, prescale: float, postscale: float, process_set: ProcessSet) -> float:
-    """What a gradient is multiplied by on its way back."""
+    """Returns the factor of a gradient on its way back."""
     return prescale * postscale * (len(process_set.ranks) if op == reduce_op.Sum else 1)
 
 
 class _Reducescatter(torch.autograd.Function):
-    """Every rank's rows of the gradient, gathered and scaled as the values were."""
+    """Gathers every rank's rows of the gradient, scaled as the values were."""
 
     @staticmethod
     def forward(ctx, tensor, name, op, process_set, prescale, postscale):
@@ -65,7 +65,7 @@ class _Reducescatter(torch.autograd.Function):
 def reducescatter(tensor: torch.Tensor, name: Optional[str] = None, compression=Compression.none,
                   op: int = reduce_op.Average, process_set: ProcessSet = global_process_set,
                   prescale_factor: float = 1.0, postscale_factor: float = 1.0) -> torch.Tensor:
-    """This rank's rows of the combination; see ``reducescatter_async``. Differentiable.
+    """Returns this rank's rows of the combination; see ``reducescatter_async``. Differentiable.
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """

@@ -1,4 +1,4 @@
-"""All-reduce of sparse tensors: everybody gathers everybody's rows."""
+"""All-reduce of sparse tensors: every rank gathers all ranks' rows."""
 
 import functools
 from typing import Any, Callable, Dict, Optional
@@ -17,7 +17,7 @@ def sparse_allreduce_async(tensor: torch.Tensor, name: Optional[str] = None,
                            op: Optional[int] = None,
                            process_set: ProcessSet = global_process_set
                            ) -> Callable[[], torch.Tensor]:
-    """Starts an all-reduce of a sparse COO tensor; what it returns is called once, waits, and
+    """Starts an all-reduce of a sparse COO tensor. Returns a function to call once, which waits and
     returns the result, of the tensor's shape.
 
     Indices and values are gathered from all ranks, which may give different numbers of entries;
@@ -40,10 +40,10 @@ def sparse_allreduce_async(tensor: torch.Tensor, name: Optional[str] = None,
 
 def start(tensor: torch.Tensor, name: Optional[str], op: int, process_set: ProcessSet,
           prescale: float = 1.0, postscale: float = 1.0) -> Callable[[], torch.Tensor]:
-    """The same for what is right, with values scaled as in ``allreduce_async``."""
-    # Rows that a rank has several times (a word that comes again) travel once.
+    """Starts it for checked arguments, with values scaled as in ``allreduce_async``."""
+    # Rows that a rank has several times (a repeated word) are sent once.
     tensor = tensor.detach().coalesce()
-    # Gathering goes along the first dimension: entries have to be there.
+    # Gathering works along the first dimension: entries must be there.
     indices, values = tensor.indices().t().contiguous(), tensor.values().contiguous()
     dtype = engine_tensors.check_reduced(values)
     set_id = id_for(process_set, "SPARSE_ALLREDUCE")

@@ -1,9 +1,9 @@
 """The step of an Adam whose moments the compressor keeps (``momentum="adam"``).
 
-Feeding what compression delivers to Adam would take the moments of a gradient that is mostly zero
-and sometimes many steps' sum. So each rank takes the moments of its own gradient; the step that
-follows from them, learning rate included, is what is accumulated and sent, and the weights are
-lessened by the mean of what the ranks have sent. Weight decay stays outside.
+Applying Adam to the compressed result would take the moments of a gradient that is mostly zero and
+sometimes the sum of many steps. So each rank takes the moments of its own gradient. The resulting step,
+learning rate included, is accumulated and sent, and the mean of the ranks' payloads is subtracted from
+the weights. Weight decay stays outside.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _MOMENTS = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")
 
 
 class Taken(NamedTuple):
-    """What becomes of an Adam's parameter group."""
+    """Values taken from an Adam's parameter group."""
 
     compression: Options
     weight_decay: float
@@ -28,16 +28,16 @@ class Taken(NamedTuple):
 
 
 def asked_for(compression: Options) -> bool:
-    """Whether the compressor is to keep the moments."""
+    """True if the compressor is to keep the moments."""
     return compression.get("compressor") == "dgc" and compression.get("momentum") == KIND
 
 
 def take(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options,
          decay: float, local: bool) -> Taken:
-    """Moves what a group of Adam or AdamW says into the options.
+    """Moves the settings of a group of Adam or AdamW into the options.
 
-    Raises ValueError for another optimizer, for what has no meaning before the exchange, and for
-    what is given twice.
+    Raises ValueError for another optimizer, for settings without meaning before the exchange, and for
+    settings that are given twice.
     """
     if not isinstance(optimizer, (torch.optim.Adam, torch.optim.AdamW)):
         raise ValueError(
@@ -71,10 +71,10 @@ def _slots(optimizer: Any) -> List[Any]:
 
 @contextlib.contextmanager
 def applied(optimizer: Any) -> Iterator[None]:
-    """The wrapped optimizer's step inside leaves alone those parameters whose step was made by the
-    ranks together; they take it afterwards.
+    """Makes the wrapped optimizer's step inside skip parameters whose step the ranks made together;
+    they take it afterwards.
 
-    Raises ValueError where a learning rate has changed since their step was made.
+    Raises ValueError if a learning rate has changed since their step was made.
     """
     slots = _slots(optimizer)
     rates = [_rate_of(optimizer, slot) for slot in slots]
@@ -106,7 +106,7 @@ def _rate_of(optimizer: Any, slot: Any) -> float:
 
 
 def _leave_moments(optimizer: Any, slots: List[Any]) -> None:
-    """An Adam that was wrapped after it had taken steps, or loads a checkpoint of one."""
+    """Handles an Adam that was wrapped after it had taken steps, or loads a checkpoint of one."""
     found = [key for slot in slots for key in _MOMENTS
              if optimizer.state.get(slot.parameter, {}).pop(key, None) is not None]
     if found:

@@ -1,4 +1,4 @@
-"""What DistributedOptimizer puts before the wrapped optimizer's own class for op=Adasum."""
+"""Class that DistributedOptimizer puts before the wrapped optimizer's own for op=Adasum."""
 
 import contextlib
 from typing import TYPE_CHECKING, Any, Dict, Iterator, List
@@ -13,21 +13,21 @@ from weir.torch._ops.grouped_allreduce import grouped_allreduce_async_
 from weir.torch._optimizer import load_in_place
 from weir.torch._optimizer.parameter_slot import checked_passes
 
-if TYPE_CHECKING:  # What it is mixed into.
+if TYPE_CHECKING:  # The class it is mixed into.
     _Wrapped = torch.optim.Optimizer
 else:
     _Wrapped = object
 
 
 class AdasumDistributed(_Wrapped):
-    """Every rank takes the wrapped optimizer's step on its own gradients; how far each parameter
-    has moved is combined by Adasum, and all ranks move it so (Maleki et al., MLSys 2021)."""
+    """Every rank takes the wrapped optimizer's step on its own gradients. The moves of the parameters
+    are combined by Adasum, and all ranks move by the result (Maleki et al., MLSys 2021)."""
 
     def _weir_init(self, compression: Any, passes: int, process_set: ProcessSet) -> None:
         if not is_compressor(compression):
             raise ValueError(f"compression={compression!r} with op=Adasum: whole tensors are "
-                             "combined; Compression.none, .fp16, .bf16 or a Compressor of your own "
-                             "is meant")
+                             "combined; give Compression.none, .fp16, .bf16 or a Compressor of your "
+                             "own")
         self._weir_name = f"DistributedOptimizer.{process_set._next_number('optimizer')}"
         # Moves are combined in no other way.
         _job.engine().check_programs_choice(self._weir_name, {}, process_set.rank() == 0)
@@ -36,7 +36,7 @@ class AdasumDistributed(_Wrapped):
         self.set_backward_passes_per_step(passes)
 
     def step(self, closure: Any = None) -> Any:
-        """The wrapped optimizer's step, and then everybody's."""
+        """Takes the wrapped optimizer's step, and then the combined one."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -61,7 +61,7 @@ class AdasumDistributed(_Wrapped):
             parameter.copy_(start + self._weir_compression.decompress(move, context))
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Restores what ``state_dict`` gave, as the wrapped optimizer does."""
+        """Restores a ``state_dict``, as the wrapped optimizer does."""
         with load_in_place.kept(self):
             super().load_state_dict(state_dict)
 
@@ -70,17 +70,17 @@ class AdasumDistributed(_Wrapped):
 
     @contextlib.contextmanager
     def skip_synchronize(self) -> Iterator[None]:
-        """Raises AssertionError: there is nothing that a step could leave out."""
+        """Raises AssertionError: a step has nothing to leave out."""
         raise AssertionError("Skipping synchronization is not supported when using Adasum "
                              "optimizer.")
         yield
 
     def set_backward_passes_per_step(self, passes: int) -> None:
-        """How many backward passes the program sums before each step. Raises ValueError below 1."""
+        """Sets how many backward passes the program sums before each step. Raises ValueError below 1."""
         self._weir_passes = checked_passes(passes)
 
     @property
     def _step_supports_amp_scaling(self) -> bool:
-        # What GradScaler.step asks first. It would skip the step on some ranks alone.
+        # GradScaler.step asks this first. It would skip the step on some ranks alone.
         raise ValueError("GradScaler cannot be used with op=Adasum: each rank would decide on its "
                          "own whether to take a step")

@@ -16,15 +16,15 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int,
                               process_set: ProcessSet = global_process_set) -> None:
     """Copies the root's optimizer state and hyper-parameters to all other ranks.
 
-    State that a rank has not made yet is made. ``model`` is accepted and not needed. What a
-    compressing ``DistributedOptimizer`` has not sent yet belongs to each rank and stays.
+    State that a rank does not have yet is made. ``model`` is accepted and not needed. The unsent part
+    of a compressing ``DistributedOptimizer`` belongs to each rank and stays.
 
     Raises ValueError for LBFGS, whose state is not of this form.
     """
     if isinstance(optimizer, torch.optim.LBFGS):
         raise ValueError("cannot broadcast torch.optim.LBFGS state")
     mine = torch.optim.Optimizer.state_dict(optimizer)
-    # What was loaded and not restored yet is one rank's; what was not sent is each rank's own.
+    # Loaded but not yet restored state is one rank's; the unsent part is each rank's own.
     mine["weir"] = getattr(optimizer, "_weir_pending", None)
     tensors: Dict[str, torch.Tensor] = {}
     if _job.rank() == root_rank:
@@ -47,7 +47,7 @@ def broadcast_optimizer_state(optimizer: torch.optim.Optimizer, root_rank: int,
 
 
 class _Tensor:
-    """Stands in a pickled structure for a tensor that travels as such."""
+    """Placeholder, in a pickled structure, for a tensor that is sent as such."""
 
     def __init__(self, name: str) -> None:
         self.name = name

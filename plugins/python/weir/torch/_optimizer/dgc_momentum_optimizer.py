@@ -1,4 +1,4 @@
-"""Deep Gradient Compression under the name and with the arguments that it has in Paddle."""
+"""Deep Gradient Compression with Paddle's name and arguments."""
 
 from typing import Any, Iterable, Optional, Sequence, Tuple
 
@@ -20,16 +20,16 @@ def DGCMomentumOptimizer(params: Iterable[Any], learning_rate: float, momentum: 
     Collective.
 
     params: parameters or parameter groups, as SGD takes them.
-    rampup_begin_step: gradients travel dense before this step.
+    rampup_begin_step: gradients stay dense before this step.
     rampup_step: steps of the warm-up, which the entries of ``sparsity`` share equally; the last
         one stays. Sparsity is the fraction that is not sent: 0.999 sends a thousandth.
-    num_trainers: the number of ranks, to be checked; it is known without it.
+    num_trainers: the number of ranks, only to be checked.
     grad_clip: a number, or an object with an attribute ``clip_norm``: the L2 norm to which the
         gradient over all parameters is clipped, on each rank by itself.
     weight_decay: SGD's, with momentum; it stays outside compression.
 
-    Raises ValueError for a ``num_trainers`` that is not the number of ranks and for values that
-    have no meaning, HorovodInternalError where ranks differ.
+    Raises ValueError for a ``num_trainers`` that is not the number of ranks and for values without
+    meaning, HorovodInternalError where ranks differ.
     """
     if num_trainers is not None and num_trainers != _job.size():
         raise ValueError(f"DGCMomentumOptimizer got num_trainers={num_trainers} in a job of "

@@ -50,17 +50,17 @@ def _check_wrappable(optimizer: Any) -> None:
 
 
 def _refuse_if_strict(what: str) -> None:
-    """An argument that is taken and has no effect."""
+    """Refuses an accepted argument without effect."""
     if _job.engine().strict:
         raise InvalidArgument(f"strict settings (--strict, WEIR_STRICT): {what}")
 
 
 def _mixed(before: type, optimizer: torch.optim.Optimizer) -> Any:
-    """The optimizer, as an instance of a class that has another one before its own."""
+    """Returns the optimizer, as an instance of a class that has another one before its own."""
     kind: Any = type(type(optimizer).__name__, (before, type(optimizer)), {})
     wrapped = kind.__new__(kind)
     wrapped.__dict__.update(optimizer.__dict__)
-    # A scheduler that was made before has put its own step there, of the optimizer unwrapped.
+    # An earlier scheduler has put its own step there, which wraps the plain optimizer's.
     wrapped.__dict__.pop("step", None)
     return wrapped
 
@@ -71,25 +71,26 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                          op: int = reduce_op.Average, gradient_predivide_factor: float = 1.0,
                          num_groups: int = 0, groups: Any = None, sparse_as_dense: bool = False,
                          process_set: ProcessSet = global_process_set) -> torch.optim.Optimizer:
-    """The optimizer, as an instance of a class below its own, whose ``step()`` applies gradients
-    that are combined over all ranks. Collective.
+    """Returns the optimizer, as an instance of a class below its own, whose ``step()`` applies
+    gradients that are combined over all ranks. Collective.
 
     The exchange of a gradient starts when its backward pass is complete, and runs beside the rest.
 
     compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.powersgd(...)``,
-        ``.dgc(...)``, the text that ``WEIR_COMPRESSION`` takes, as ``"dgc"``, or a dictionary of options, also of tensors by name: ``{"compressor": "dgc", "overrides":
-        {"*.bias": {"compressor": "dense"}}}``. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into
-        the compressor; with ``momentum="adam"`` the moments of Adam and AdamW; with another
-        optimizer what is not sent accumulates, without momentum correction. Other compressors take SGD's momentum over where ``momentum="nesterov"`` asks for
-        it, and ``signum``. Or a ``Compressor`` of the program's own, which is given every dense gradient by
-        itself; those are not fused.
+        ``.dgc(...)``, a text as in ``WEIR_COMPRESSION``, such as ``"dgc"``, or a dictionary of options,
+        also for tensors by name: ``{"compressor": "dgc", "overrides": {"*.bias": {"compressor":
+        "dense"}}}``. With ``dgc`` and SGD, momentum, Nesterov and weight decay move into the compressor;
+        with ``momentum="adam"``, the moments of Adam and AdamW; with another optimizer the unsent part
+        accumulates without momentum correction. ``signum``, and other compressors with
+        ``momentum="nesterov"``, also take over SGD's momentum. Or a ``Compressor`` of the program's own,
+        which gets every dense gradient by itself; those are not fused.
     op: Average or Sum of the gradients; Min, Max and Product too, without compression. With
         Adasum every rank takes a step on its own gradients, and the moves of the parameters are
         combined; compression is then none, fp16, bf16 or the program's own.
-    backward_passes_per_step: gradients of so many backward passes are summed before the exchange.
+    backward_passes_per_step: number of backward passes whose gradients are summed before the exchange.
     gradient_predivide_factor: for Average, gradients are divided by it before and by
-        size / it after they are summed. Without effect with compressors other than fp16, bf16
-        and powersgd, whose averages pass no such sums.
+        size / it after they are summed. It has no effect with compressors other than fp16, bf16
+        and powersgd, whose averages are not made of such sums.
     process_set: the ranks that train together; "all ranks" means those. On any other rank the
         optimizer takes its steps alone.
     num_groups, groups: accepted; the engine fuses gradients by itself. Strict settings refuse them.

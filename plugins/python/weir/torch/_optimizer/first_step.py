@@ -1,8 +1,8 @@
-"""What the ranks find out about gradients in a parameter's first step, when they see them first.
+"""Properties of gradients that the ranks find out in a parameter's first step.
 
-Which ones are sparse, and whether they carry a loss scale, shows only when they come. So those of
-the first step are held back until the ranks agree on it; from the second step on the exchange runs
-beside backpropagation.
+Sparse gradients, and loss scales, are known only when gradients arrive. So those of the first step are
+held back until the ranks agree on them; from the second step on the exchange runs beside
+backpropagation.
 """
 
 from typing import Any, Dict, List
@@ -15,18 +15,18 @@ from weir.torch._optimizer import momentum
 
 
 def is_over(slot: Any) -> bool:
-    """Whether the gradient's first step was."""
+    """True if the gradient's first step is over."""
     return slot.sparse_dim is not None
 
 
 def is_under_way(optimizer: Any) -> bool:
-    """Whether any gradient's first step is. Looks at all of them."""
+    """True if any gradient's first step is under way. Checks all of them."""
     return any(not is_over(slot) for slot in optimizer._weir_slots.values())
 
 
 def recall(optimizer: Any) -> None:
-    """Some ranks may have joined before their first step while others took theirs: they learn now
-    what those found. Collective."""
+    """Lets ranks that joined before their first step, while others took theirs, learn the others'
+    findings. Collective."""
     slots = list(optimizer._weir_slots.values())
     found = torch.tensor([[0 if slot.sparse_dim is None else slot.sparse_dim + 1 for slot in slots]],
                          dtype=torch.int32)
@@ -36,8 +36,8 @@ def recall(optimizer: Any) -> None:
 
 
 def _mean_of_given(optimizer: Any, found: torch.Tensor, name: str) -> List[int]:
-    """The mean over ranks, rounded down, of each of these numbers, zeros not counted. Collective; a
-    rank that has joined has zeros, which is why it is made of sums."""
+    """Returns the mean over ranks, rounded down, of each of these numbers, ignoring zeros. Collective;
+    a rank that has joined has zeros, which is why this is made of sums."""
     total, count = allreduce_(torch.cat([found, found.sign()]),
                               name=f"{optimizer._weir_name}/{name}", op=reduce_op.Sum,
                               process_set=optimizer._weir_process_set)
@@ -45,10 +45,10 @@ def _mean_of_given(optimizer: Any, found: torch.Tensor, name: str) -> List[int]:
 
 
 def settle(optimizer: Any) -> None:
-    """Takes sparse gradients out of the exchange of dense ones, and has steps skipped that a loss
-    scale made overflow. Collective in a parameter's first step, and nothing at all in later ones.
+    """Takes sparse gradients out of the exchange of dense ones, and enables skipping of steps that a
+    loss scale made overflow. Collective in a parameter's first step, without effect in later ones.
 
-    Raises ValueError, on all ranks, where a sparse gradient cannot be.
+    Raises ValueError, on all ranks, if a gradient must not be sparse.
     """
     fresh = [slot for slot in optimizer._weir_slots.values() if not is_over(slot)]
     if not fresh:
@@ -73,9 +73,9 @@ def settle(optimizer: Any) -> None:
 
 
 def _agree(optimizer: Any, fresh: List[Any]) -> List[int]:
-    """For each gradient its number of sparse dimensions on whichever rank has it sparse, 0 where
-    it is dense everywhere (a rank whose model did not use the parameter has none); and at the end
-    whether any rank's carry a loss scale. Collective."""
+    """Returns for each gradient its number of sparse dimensions on any rank that has it sparse, 0 if it
+    is dense everywhere (a rank whose model did not use the parameter has none); and at the end, whether
+    any rank's gradients carry a loss scale. Collective."""
     gradients = [slot.parameter.grad for slot in fresh]
     dims = [gradient.sparse_dim() if gradient is not None and gradient.is_sparse
             and not optimizer._weir_sparse_as_dense else 0 for gradient in gradients]

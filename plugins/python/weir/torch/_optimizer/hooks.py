@@ -1,4 +1,4 @@
-"""The hooks in PyTorch that tell an optimizer of every gradient, during backpropagation."""
+"""Hooks in PyTorch that tell an optimizer about every gradient, during backpropagation."""
 
 import weakref
 from typing import Any
@@ -12,7 +12,7 @@ _TOO_MANY = ("Gradients were computed more than backward_passes_per_step times b
 
 
 def attach(optimizer: Any, slot: Slot) -> None:
-    """Has the optimizer told of every backward pass through the parameter."""
+    """Makes the optimizer learn of every backward pass through the parameter."""
     # The node that accumulates into .grad: after it, the gradient is complete.
     expanded: Any = slot.parameter.expand_as(slot.parameter)
     node = expanded.grad_fn.next_functions[0][0]
@@ -20,21 +20,22 @@ def attach(optimizer: Any, slot: Slot) -> None:
 
     def hook(*_: Any) -> None:
         found = owner()
-        # A model may be used without a job, too.
+        # A model may also be used without a job.
         if found is not None and _job.is_initialized():
             _accumulated(found, slot)
 
-    # The node lives as held here.
+    # This reference keeps the node alive.
     optimizer._weir_hooks.append((node, node.register_hook(hook)))
 
 
 def _accumulated(optimizer: Any, slot: Slot) -> None:
-    """A backward pass has added to the gradient. The last one of a step starts its exchange."""
+    """Handles a backward pass that has added to the gradient. The last one of a step starts its
+    exchange."""
     if slot.passes_left <= 0:
         raise AssertionError(_TOO_MANY)
     look_ahead.check_used(optimizer, slot)
     slot.passes_left -= 1
-    # Without compression, whatever factor gradients carry, results carry too.
+    # Without compression, results carry the same factor as gradients.
     if optimizer._weir_compresses:
         optimizer._weir_scale.note(optimizer._weir_exchanges,
                                    lambda: first_step.is_under_way(optimizer))

@@ -1,4 +1,4 @@
-"""What optimizers do when the job is left, and when ranks join in their process set."""
+"""Reactions of optimizers when the job is left, and when ranks join in their process set."""
 
 import weakref
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ _all: "weakref.WeakSet[Distributed]" = weakref.WeakSet()
 
 
 def add(optimizer: "Distributed") -> None:
-    """Has the optimizer told of these events, as long as it lives."""
+    """Makes the optimizer learn of these events, as long as it lives."""
     _all.add(optimizer)
 
 

@@ -1,4 +1,4 @@
-"""Loading a state without replacing what others hold."""
+"""Loads a state without replacing objects that others hold."""
 
 import contextlib
 from typing import Iterator
@@ -8,10 +8,10 @@ import torch
 
 @contextlib.contextmanager
 def kept(optimizer: torch.optim.Optimizer) -> Iterator[None]:
-    """What is loaded inside goes into the parameter groups and the state that the optimizer had.
+    """Loads inside go into the existing parameter groups and state.
 
-    ``torch.optim`` replaces both. But a wrapped optimizer shares them with the one that it was made
-    of, and a schedule of the learning rate that was made before sets the rate there.
+    ``torch.optim`` replaces both. But a wrapped optimizer shares them with the one that it was made of,
+    and an earlier schedule of the learning rate sets the rate there.
     """
     groups, state = optimizer.param_groups, optimizer.state
     yield

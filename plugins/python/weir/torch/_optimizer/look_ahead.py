@@ -1,8 +1,9 @@
-"""Gradients at where the weights are going: ``look_ahead``.
+"""Gradients at the weights' coming position: ``look_ahead``.
 
-What a rank has not sent yet will move the weights sooner or later. With ``look_ahead`` it computes
-its gradients at w - lr * (c / N) * v, v being that and N the number of ranks, as Nesterov's momentum
-does with its own. The weights are shifted inside a ``with`` alone, so that nothing else sees them so.
+The unsent part of a rank will move the weights sooner or later. With ``look_ahead`` the rank computes
+its gradients at w - lr * (c / N) * v, v being that part and N the number of ranks, as Nesterov's
+momentum does with its own. The weights are shifted only inside a ``with``, so that no other code sees
+them so.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ _NOT_USED = ("look_ahead is given, and gradients are computed outside of `with "
 
 
 def take(compression: Options) -> float:
-    """Takes the option out, which is not the engine's. Raises ValueError for what it cannot be."""
+    """Removes the option, which is not the engine's. Raises ValueError for a wrong value."""
     given = compression.pop("look_ahead", "0")
     try:
         factor = float(given)
@@ -41,21 +42,21 @@ def _slots(optimizer: Any) -> List[Any]:
 
 
 def check_used(optimizer: Any, slot: Any) -> None:
-    """Raises ValueError where a gradient that has come was taken elsewhere. It is not submitted."""
+    """Raises ValueError if a gradient was taken elsewhere. It is not submitted."""
     if slot.plan.look_ahead and optimizer._weir_true_weights is None:
         raise ValueError(_NOT_USED)
 
 
 def weights_of(optimizer: Any, parameter: torch.Tensor) -> torch.Tensor:
-    """What the parameter is without being shifted."""
+    """Returns the unshifted parameter."""
     found: torch.Tensor = (optimizer._weir_true_weights or {}).get(parameter, parameter.detach())
     return found
 
 
 @contextlib.contextmanager
 def shifted(optimizer: Any) -> Iterator[None]:
-    """Inside, parameters are where what this rank has not sent would bring them. They come back
-    bit for bit, after exceptions too. Without ``look_ahead`` nothing happens."""
+    """Shifts parameters inside to where this rank's unsent part would bring them. They return bit for
+    bit, also after exceptions. No effect without ``look_ahead``."""
     slots = _slots(optimizer)
     if not slots:
         yield
@@ -63,8 +64,8 @@ def shifted(optimizer: Any) -> Iterator[None]:
     if any(slot.complete or slot.submitted for slot in slots):
         raise ValueError("looking_ahead() in the middle of a step: all passes of a step stand in "
                          "one `with`, and step() behind it")
-    saved_state.restore_pending(optimizer)  # What was loaded says where.
-    # Copies and not differences: adding back what was subtracted would round.
+    saved_state.restore_pending(optimizer)  # The loaded state decides where.
+    # Copies and not differences, because adding back a subtracted value would round.
     saved = {slot.parameter: slot.parameter.detach().clone() for slot in slots}
     optimizer._weir_true_weights = saved
     try:
@@ -83,7 +84,7 @@ def _shift(optimizer: Any, slot: Any) -> None:
     parameter = slot.parameter
     velocity = torch.empty(parameter.shape, dtype=torch.float32)
     slot.exchange.copy_velocity(slot.index, velocity)
-    # Adam's steps have the rate in them.
+    # Adam's steps include the rate.
     rate = 1.0 if slot.plan.kind == adam.KIND else float(optimizer.param_groups[slot.group]["lr"])
     _, ranks, _ = optimizer._weir_place
     parameter.sub_(velocity.to(parameter), alpha=rate * slot.plan.look_ahead / ranks)

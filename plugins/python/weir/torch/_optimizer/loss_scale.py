@@ -1,9 +1,9 @@
-"""The factor that ``torch.amp.GradScaler`` puts on a loss, told to whoever handles its gradients.
+"""The factor that ``torch.amp.GradScaler`` puts on a loss, for the code that handles its gradients.
 
-What is compressed remembers gradients over steps, and must do so without the factor, which changes.
-A program tells the optimizer about its scaler only after the exchange (``scaler.step(optimizer)``);
-so ``GradScaler.scale`` is wrapped, and the loss that it returns says in its own backward pass which
-scaler has scaled it. Losses of other scalers, or of none, are told apart by that.
+A compressor remembers gradients over steps, and must do so without the factor, which changes. A program
+tells the optimizer about its scaler only after the exchange (``scaler.step(optimizer)``). So
+``GradScaler.scale`` is wrapped, and the loss that it returns tells in its own backward pass which
+scaler has scaled it. That also tells apart losses of other scalers, or of none.
 """
 
 import functools
@@ -25,18 +25,18 @@ _is_watching = False
 
 
 def current() -> Optional[float]:
-    """The scale of the gradients in the backward pass that is running; None: they have none."""
+    """Returns the scale of the gradients in the current backward pass; None: they have none."""
     scaler = _scaler_of_pass
     return None if scaler is None else float(scaler.get_scale())
 
 
 def watch() -> None:
-    """Begins to listen to scalers. Whoever needs no ``current`` need not; idempotent."""
+    """Begins to listen to scalers. Needed only for ``current``; idempotent."""
     global _is_watching
     if _is_watching:
         return
     _is_watching = True
-    # PyTorch before 2.3 has it for CUDA alone, where the newer one is the base of that.
+    # PyTorch before 2.3 has it only for CUDA; the newer one is the base of that.
     kind: Any = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
     scale = kind.scale
 
@@ -57,7 +57,7 @@ def _marked(scaled: Any, scaler: Any) -> Any:
 
 
 def _begin_pass(scaler: Any, _: torch.Tensor) -> None:
-    # Before the gradient of any parameter, as all of them come from this one.
+    # Before the gradient of any parameter, because all of them come from this one.
     global _scaler_of_pass
     _scaler_of_pass = scaler
     torch.autograd.Variable._execution_engine.queue_callback(_end_pass)
@@ -77,7 +77,7 @@ class StepScale:
     """The loss scale of one optimizer's gradients, step by step. Not thread-safe."""
 
     def __init__(self) -> None:
-        self.scaler: Any = None  # The one that the program has named, if it did.
+        self.scaler: Any = None  # The one that the program has named, if any.
         self.value: Optional[float] = None
         """What the gradients of this step are scaled by; None without a scaler."""
         self._previous: Optional[float] = None
@@ -88,10 +88,10 @@ class StepScale:
         return 1.0 if self.value is None else self.value
 
     def note(self, exchanges: Sequence[Any], is_first_step: Callable[[], bool]) -> None:
-        """A gradient has come that will be compressed. The first one of a step tells the exchanges;
-        only a scaled one asks whether it is the first step.
+        """Notes a gradient that will be compressed. The first one of a step informs the exchanges; only
+        a scaled one asks if it is the first step.
 
-        Raises ValueError when it is scaled otherwise than those before.
+        Raises ValueError if its scale differs from earlier ones'.
         """
         scale = self._asked()
         if self._begun:
@@ -118,8 +118,8 @@ class StepScale:
         between_passes()
 
     def check_scaler_step(self, compresses: bool, under_way: bool) -> None:
-        """Raises RuntimeError when a scaler's step would spoil what is under way, or is that of a
-        scaler that nobody knew of."""
+        """Raises RuntimeError when a scaler's step would spoil work under way, or belongs to an unknown
+        scaler."""
         if under_way:
             raise RuntimeError(_NOT_SYNCHRONIZED)
         if self._previous is None and compresses:

@@ -1,8 +1,8 @@
-"""Who does momentum and weight decay: the wrapped optimizer, or the compressor in its place.
+"""Division of momentum and weight decay between the wrapped optimizer and the compressor.
 
-Deep Gradient Compression corrects momentum before the exchange (Lin et al., ICLR 2018, section 3),
-so what a wrapped SGD would do afterwards moves into the compressor. Weight decay stays outside
-compression, with a momentum of its own, so that both together equal dense momentum SGD but for what
+Deep Gradient Compression corrects momentum before the exchange (Lin et al., ICLR 2018, section 3), so
+the work that a wrapped SGD would do afterwards moves into the compressor. Weight decay stays outside
+compression, with a momentum of its own, so that both together equal dense momentum SGD except for what
 compression holds back.
 """
 
@@ -19,22 +19,22 @@ _TWICE = "momentum is given to the optimizer and in the compression options; giv
 
 
 class Plan(NamedTuple):
-    """What becomes of one parameter group, or of a parameter with options of its own."""
+    """Plan for one parameter group, or for a parameter with options of its own."""
 
     compression: Options          # For the engine.
     kind: str                     # The compressor's momentum: "none", "vanilla", "nesterov" or "adam".
     momentum: float
-    weight_decay: float           # What is done here; 0 where the wrapped optimizer does it.
+    weight_decay: float           # Applied here; 0 if the wrapped optimizer applies it.
     local: bool                   # The decay joins the gradient before compression.
-    taken: Dict[str, Any]         # The group's own values, whose work is done elsewhere.
-    look_ahead: float = 0.0       # How far ahead gradients are taken.
+    taken: Dict[str, Any]         # The group's own values that are applied elsewhere.
+    look_ahead: float = 0.0       # Distance of the look-ahead.
 
 
 def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options) -> Plan:
     """Divides the work for one parameter group, or for a parameter of it.
 
-    Raises ValueError where momentum or weight decay is given twice, or where the wrapped SGD is
-    asked for something that has no meaning before the exchange.
+    Raises ValueError if momentum or weight decay is given twice, or if the wrapped SGD is asked for
+    something without meaning before the exchange.
     """
     compression = dict(compression)
     ahead = look_ahead.take(compression)
@@ -63,8 +63,8 @@ def _plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: 
 
 def _beside_codec(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options,
                   decay: float, local: bool) -> Plan:
-    """Other compressors do momentum where they are told to, with SGD's coefficient unless they have
-    one; weight decay stays SGD's."""
+    """Plans for other compressors, which handle momentum if they are told to, with SGD's coefficient
+    unless they have one; weight decay stays SGD's."""
     kind = compression.get("momentum", "none")
     own = float(group["momentum"]) if isinstance(optimizer, torch.optim.SGD) else 0.0
     if own == 0.0 or (kind == "none" and compression.get("compressor") != "signum"):
@@ -99,8 +99,8 @@ def _take_from_sgd(group: Dict[str, Any], compression: Options, decay: float,
 
 
 def check_sparse(plan_: Plan, name: str) -> None:
-    """Raises ValueError where a parameter with a sparse gradient would lose its momentum or weight
-    decay: what is not compressed has neither."""
+    """Raises ValueError if a parameter with a sparse gradient would lose its momentum or weight decay,
+    because uncompressed gradients have neither."""
     if (plan_.kind != "none" or plan_.compression.get("momentum", "none") != "none"
             or plan_.weight_decay):
         raise ValueError(
@@ -110,8 +110,7 @@ def check_sparse(plan_: Plan, name: str) -> None:
 
 
 def check_single(plan_: Plan, name: str, dtype: torch.dtype) -> None:
-    """Raises ValueError where a parameter of a type that is not compressed would lose its
-    momentum."""
+    """Raises ValueError if a parameter of a type that is not compressed would lose its momentum."""
     if plan_.kind != "none" or plan_.compression.get("momentum", "none") != "none":
         raise ValueError(
             f"'{name}' is of type {dtype}, whose gradients are not compressed, and Weir has taken "
@@ -120,14 +119,14 @@ def check_single(plan_: Plan, name: str, dtype: torch.dtype) -> None:
 
 
 class _Part(NamedTuple):
-    """Parameters of one group of which the same values were taken over."""
+    """Parameters of one group from which the same values were taken over."""
 
     group: Dict[str, Any]
     taken: Dict[str, Any]
 
 
 def _parts(optimizer: Any, group: Dict[str, Any], taken: Dict[str, Any]) -> List[_Part]:
-    """The group, or its parts where not the same compressor has all of its parameters."""
+    """Returns the group, or its parts if its parameters have different compressors."""
     found: Dict[Tuple[str, ...], _Part] = {}
     for parameter in group["params"]:
         slot = optimizer._weir_slots.get(parameter)
@@ -141,9 +140,9 @@ def _parts(optimizer: Any, group: Dict[str, Any], taken: Dict[str, Any]) -> List
 
 @contextlib.contextmanager
 def taken_away(optimizer: Any) -> Iterator[None]:
-    """The wrapped optimizer's step inside does not do again what was done already.
+    """Keeps the wrapped optimizer's step inside from repeating work that was done already.
 
-    Raises ValueError when somebody has changed a value since it was taken over.
+    Raises ValueError if a value has changed since it was taken over.
     """
     groups = optimizer.param_groups
     parts: List[_Part] = []
@@ -178,7 +177,7 @@ def _check_unchanged(number: int, part: _Part) -> None:
 
 
 def described(plan_: Plan) -> Optional[str]:
-    """What was taken over, for the one line that says so; None when nothing was."""
+    """Describes the values taken over, in one line; None when there are none."""
     values = {key: value for key, value in plan_.taken.items() if value}
     if not values:
         return None

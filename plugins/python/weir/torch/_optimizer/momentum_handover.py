@@ -1,11 +1,11 @@
-"""The momentum of training without compression, handed over to a compressor that does momentum in
-the optimizer's place.
+"""Hands the momentum of training without compression over to a compressor that handles momentum in the
+optimizer's place.
 
 SGD keeps it as "momentum_buffer": in a checkpoint of dense training, or in an optimizer that was
-wrapped after it had taken steps. The compressor's momentum (dgc.md calls it u) starts at zero, so
-the first gradients carry what a momentum of b would have made of them. Vanilla: u = m * b + g is
-u = m * 0 + g' for g' = g + m * b. With Nesterov's, m^2 * b is in the first update, m^3 * b in the
-second, and so on; g' = g + m^2 * b gives the same sum, a little of it one step earlier.
+wrapped after it had taken steps. The compressor's momentum u starts at zero, so the first gradients
+carry the effect of a momentum of b. Vanilla: u = m * b + g is u = m * 0 + g' for g' = g + m * b. With
+Nesterov's, m^2 * b is in the first update, m^3 * b in the second, and so on; g' = g + m^2 * b gives the
+same sum, a little of it one step earlier.
 """
 
 import warnings
@@ -24,7 +24,7 @@ def _is_taken(plan: Plan) -> bool:
 
 
 def check(optimizer: Any, state_dict: Dict[str, Any]) -> None:
-    """Raises ValueError where the momentum of a state would come on top of another one."""
+    """Raises ValueError if a state's momentum would be added to another one."""
     if not any(state.get(_BUFFER) is not None for state in state_dict["state"].values()):
         return
     for slot in optimizer._weir_slots.values():
@@ -36,7 +36,7 @@ def check(optimizer: Any, state_dict: Dict[str, Any]) -> None:
 
 
 def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
-    """Adds what is to be handed over to the parameter's gradient, which is complete."""
+    """Adds the momentum to be handed over to the parameter's gradient, which is complete."""
     buffer = optimizer.state.get(slot.parameter, _NOTHING).get(_BUFFER)
     if buffer is None:
         return
@@ -50,7 +50,7 @@ def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
 
 
 def forget(optimizer: Any) -> None:
-    """A step was taken: the compressor has it now. Warns where it could not be handed over."""
+    """Called after a step: the compressor has the momentum now. Warns if it could not be handed over."""
     clipped = False
     for slot in optimizer._weir_slots.values():
         if not _is_taken(slot.plan):

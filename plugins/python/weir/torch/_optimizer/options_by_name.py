@@ -9,14 +9,14 @@ from weir.torch._optimizer import momentum
 
 
 def plan_of(optimizer: Any, slot: Any) -> momentum.Plan:
-    """What becomes of one parameter: that of its group, where no pattern has other options.
+    """Returns the plan of one parameter: its group's, unless a pattern has other options.
 
-    Raises ValueError as ``momentum.plan`` does, and where patterns contradict each other.
+    Raises ValueError as ``momentum.plan`` does, and if patterns contradict each other.
     """
     options = optimizer._weir_tensor_options
     if not options.has_patterns:
         return optimizer._weir_plans[slot.group]
-    # Weight decay is the optimizer's, whichever compressor its parameters have.
+    # Weight decay is the optimizer's, for any compressor of its parameters.
     decay = {key: value for key, value in optimizer._weir_options.items()
              if key in ("weight_decay", "weight_decay_form")}
     return momentum.plan(optimizer, optimizer.param_groups[slot.group],
@@ -24,18 +24,18 @@ def plan_of(optimizer: Any, slot: Any) -> momentum.Plan:
 
 
 def own_options(optimizer: Any, slot: Any) -> Options:
-    """The parameter's options, where they are not those of its group."""
+    """Returns the parameter's options, if they differ from its group's."""
     base = optimizer._weir_plans[slot.group]
     return slot.plan.compression if slot.plan != base else {}
 
 
 def patterns(options: Options) -> Dict[str, str]:
-    """The options that carry a pattern: ranks have to agree on them, whatever they match."""
+    """Returns the options that carry a pattern: ranks must agree on them, whatever they match."""
     return {key: value for key, value in options.items() if "[" in key}
 
 
 def warn(optimizer: Any) -> None:
-    """One rank says what the parameters that were just adopted give reason to say.
+    """Warns, on one rank, about the parameters that were just adopted.
 
     Raises ValueError under strict settings for patterns that match none of them.
     """

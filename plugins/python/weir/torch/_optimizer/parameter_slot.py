@@ -1,4 +1,4 @@
-"""A parameter of a DistributedOptimizer, on its way through a step."""
+"""A parameter of a DistributedOptimizer, and its state in a step."""
 
 from typing import Any, Optional
 
@@ -6,18 +6,18 @@ import torch
 
 
 class Slot:
-    """A parameter: where its gradient goes, and how many backward passes are still to come."""
+    """A parameter: the exchange of its gradient, and the number of backward passes still to come."""
 
     def __init__(self, name: str, parameter: torch.Tensor, group: int, adoption: int) -> None:
         self.name, self.parameter, self.group = name, parameter, group
-        self.adoption = adoption  # Parameters that came together are exchanged together.
+        self.adoption = adoption  # Parameters adopted together are exchanged together.
         self.plan: Any = None     # Its momentum.Plan.
 
     def renew(self, passes: int) -> None:
-        """For a new job."""
+        """Resets the slot for a new job."""
         self.exchange: Any = None
         self.index = 0
-        # How many of the gradient's dimensions are sparse, once the ranks agreed on it.
+        # Number of the gradient's sparse dimensions, once the ranks have agreed on it.
         self.sparse_dim: Optional[int] = None
         self.begin_step(passes)
 
@@ -28,7 +28,7 @@ class Slot:
 
 
 def checked_passes(passes: int) -> int:
-    """Raises ValueError for a number of backward passes that cannot be."""
+    """Raises ValueError for an impossible number of backward passes."""
     if not isinstance(passes, int) or passes < 1:
-        raise ValueError(f"backward_passes_per_step={passes!r}: a whole number of at least 1 is meant")
+        raise ValueError(f"backward_passes_per_step={passes!r}: give a whole number of at least 1")
     return passes

@@ -1,6 +1,6 @@
-"""Which parameters an optimizer exchanges, and in which exchange each of them is.
+"""Parameters that an optimizer exchanges, and the exchange of each.
 
-Parameters that came together and are compressed alike are one group of the engine's.
+Parameters adopted together with equal compression are one group of the engine's.
 """
 
 import collections
@@ -25,9 +25,9 @@ _FUSED = frozenset({torch.float32, torch.float16, torch.bfloat16})
 
 
 def adopt_new_parameters(optimizer: Any) -> None:
-    """Registers whatever the parameter groups have gained. Collective."""
+    """Registers parameters that the parameter groups have gained. Collective."""
     if not optimizer._weir_is_member:
-        return  # It steps alone: without hooks, and without anything to exchange.
+        return  # It takes steps alone: without hooks or exchange.
     for group in optimizer.param_groups[len(optimizer._weir_plans):]:
         optimizer._weir_plans.append(
             momentum.plan(optimizer, group, optimizer._weir_tensor_options.base))
@@ -50,7 +50,7 @@ def adopt_new_parameters(optimizer: Any) -> None:
 
 
 def register_new(optimizer: Any) -> None:
-    """Registers what has no exchange yet: new parameters, or all of them in a new job.
+    """Registers parameters without an exchange: new ones, or all of them in a new job.
 
     Collective.
     """
@@ -66,7 +66,7 @@ def register_new(optimizer: Any) -> None:
 
 
 def leave(optimizer: Any) -> None:
-    """Lets go of all exchanges, as the job ends. The first step in another one registers again."""
+    """Releases all exchanges, as the job ends. The first step in another job registers again."""
     for exchange in optimizer._weir_exchanges:
         exchange.close()
     optimizer._weir_exchanges = []
@@ -78,7 +78,7 @@ def leave(optimizer: Any) -> None:
 
 
 def _kind(optimizer: Any, slot: Slot) -> Any:
-    """What the parameters of one exchange have in common; None: exchanged one by one."""
+    """Returns the common properties of an exchange's parameters; None: exchanged one by one."""
     dtype = slot.parameter.dtype
     if (dtype not in _FUSED
             or optimizer._weir_reduction.op not in (reduce_op.Average, reduce_op.Sum)):
@@ -113,7 +113,7 @@ def _register(optimizer: Any, kind: Any, slots: List[Slot]) -> None:
 
 
 def _also_equal(optimizer: Any, slots: List[Slot]) -> Dict[str, str]:
-    """What has to be the same on all ranks, beside what the engine is given anyway."""
+    """Returns further values that must be equal on all ranks."""
     plan = optimizer._weir_plans[slots[0].group]
     return {"optimizer": type(optimizer).__name__,
             "backward passes per step": str(optimizer._weir_passes),

@@ -1,6 +1,6 @@
-"""What an optimizer has not sent yet, as part of its ``state_dict()``.
+"""The unsent part of an optimizer, in its ``state_dict()``.
 
-Tensors of bytes and plain values only, so that ``torch.load(..., weights_only=True)`` reads it.
+Only tensors of bytes and plain values, so that ``torch.load(..., weights_only=True)`` reads it.
 """
 
 import warnings
@@ -24,7 +24,7 @@ def save(optimizer: Any) -> State:
         if isinstance(exchange, FusedExchange) else None
         for exchange in optimizer._weir_exchanges]
     rank, size, count = optimizer._weir_place
-    if not exchanges:  # The job was left, and what was not sent went with it.
+    if not exchanges:  # The job was left, and the unsent part went with it.
         exchanges = [None] * count
     momentum = optimizer._weir_decay.momentum
     decay = {slot.name: momentum[slot.parameter].clone()
@@ -44,12 +44,12 @@ def _compressor_of(optimizer: Any) -> str:
 
 
 def _holds_back(options: Options) -> bool:
-    feeds_back = options.get("compressor") in ("dgc", "powersgd")  # Without being told to.
+    feeds_back = options.get("compressor") in ("dgc", "powersgd")  # By default.
     return options.get("ef", "vanilla" if feeds_back else "none") != "none"
 
 
 def _remembered(optimizer: Any) -> str:
-    """What the compressor keeps from step to step, in words; empty before the first step."""
+    """Describes the state that the compressor keeps between steps; empty before the first step."""
     plans = [slot.plan for slot in optimizer._weir_slots.values()]
     holds_back = any(_holds_back(plan.compression) for plan in plans)
     has_momentum = any(plan.kind != "none" or plan.compression.get("compressor") == "signum"
@@ -59,10 +59,10 @@ def _remembered(optimizer: Any) -> str:
 
 
 def fitting(optimizer: Any, state: State) -> Optional[State]:
-    """The state, if it is that of the same compressor. None for that of another, whose memory means
-    nothing here: a warning says what is left out.
+    """Returns the state, if it belongs to the same compressor. None for another compressor's, whose
+    memory means nothing here; a warning says what is left out.
 
-    Raises ValueError for the state of an optimizer that was made otherwise.
+    Raises ValueError for the state of an optimizer that was made differently.
     """
     now = _compressor_of(optimizer)
     former = state.get("compressor", now)
@@ -81,22 +81,22 @@ def fitting(optimizer: Any, state: State) -> Optional[State]:
     names = {slot.name for slot in optimizer._weir_slots.values()}
     unknown = sorted(set(state["decay"]) - names)
     if unknown:
-        raise ValueError(f"the saved optimizer has a weight decay for '{unknown[0]}', which is no "
+        raise ValueError(f"the saved optimizer has a weight decay for '{unknown[0]}', which is not a "
                          "parameter of this one")
     return state
 
 
 def restore_pending(optimizer: Any) -> None:
-    """Restores what was loaded, if that is still to be done. Collective."""
+    """Restores the loaded state, if that is still to be done. Collective."""
     if optimizer._weir_pending is not None:
         restore(optimizer, optimizer._weir_pending)
         optimizer._weir_pending = None
 
 
 def restore(optimizer: Any, state: State) -> None:
-    """Restores what ``save`` gave, on this rank or, where only that was saved, on another one.
+    """Restores the result of ``save``, on this rank or, if only that was saved, on another one.
     Collective."""
-    # Named so that ranks which wait for others in vain read why. Nothing is exchanged in it.
+    # Named so that ranks that wait for others in vain read why. Nothing is exchanged in it.
     name = (f"{optimizer._weir_name}/load_state_dict() on every rank, or on one and then "
             "broadcast_optimizer_state()")
     allreduce_(torch.zeros(0), name=name, process_set=optimizer._weir_process_set)

@@ -1,7 +1,7 @@
-"""Gradients that are inf or NaN on any rank, where several exchanges make up one step.
+"""Gradients that are inf or NaN on any rank, if several exchanges make up one step.
 
-One group of gradients alone decides on its own, in the engine, whether its step is skipped. Several
-have to decide as one: a step of which a part was taken could be neither kept nor undone.
+A single group of gradients decides on its own, in the engine, whether to skip its step. Several must
+decide as one: a partly taken step could be neither kept nor undone.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from weir.torch._ops.allreduce import allreduce_
 
 
 def must_agree(optimizer: Any) -> bool:
-    """Whether gradients are held back until all of them are known to be finite, or not."""
+    """True if gradients are held back until all of them are known to be finite, or not."""
     exchanges = optimizer._weir_exchanges
     return (any(exchange.skips_nonfinite for exchange in exchanges)
             and len(exchanges) + bool(optimizer._weir_sparse) > 1)
@@ -21,8 +21,8 @@ def must_agree(optimizer: Any) -> bool:
 
 @torch.no_grad()
 def agree(optimizer: Any) -> None:
-    """Makes all gradients inf when one is not finite on any rank, so that every exchange is
-    skipped. Collective."""
+    """Makes all gradients inf when one is not finite on any rank, so that every exchange is skipped.
+    Collective."""
     gradients = [slot.parameter.grad for slot in optimizer._weir_slots.values()
                  if slot.parameter.grad is not None]
     finite = all(bool(_values(gradient).isfinite().all()) for gradient in gradients)
@@ -32,7 +32,7 @@ def agree(optimizer: Any) -> None:
         return
     for slot in optimizer._weir_slots.values():
         if slot.sparse_dim:
-            continue  # Not skipped by itself; that all others are is enough.
+            continue  # Not skipped itself, but all others are, which is enough.
         if slot.parameter.grad is None:
             slot.parameter.grad = torch.zeros_like(slot.parameter)
         slot.parameter.grad.fill_(float("inf"))

@@ -1,4 +1,4 @@
-"""The steps of a DistributedOptimizer: what it puts before the wrapped optimizer's own class."""
+"""The steps of a DistributedOptimizer: the class that it puts before the wrapped optimizer's own."""
 
 import contextlib
 import warnings
@@ -24,7 +24,7 @@ _ZERO_GRAD = ("optimizer.zero_grad() was called after loss.backward() but before
               "or optimizer.synchronize(). This is prohibited as it can cause a race condition.")
 
 
-if TYPE_CHECKING:  # What it is mixed into.
+if TYPE_CHECKING:  # The class it is mixed into.
     _Wrapped = torch.optim.Optimizer
 else:
     _Wrapped = object
@@ -33,7 +33,7 @@ else:
 class Distributed(_Wrapped):
     """The steps of an optimizer on gradients that all ranks share."""
 
-    # Beside what the optimizer has: everything under names that begin with _weir.
+    # Attributes beside the optimizer's: all names begin with _weir.
 
     def _weir_init(self, named: Optional[List[Tuple[str, torch.Tensor]]], options: Dict[str, str],
                    chosen: bool, compressor: Any, passes: int, op: int, predivide: float,
@@ -53,9 +53,9 @@ class Distributed(_Wrapped):
         self._weir_sparse_as_dense = sparse_as_dense
         self._weir_given_names = {parameter: name for name, parameter in named or []}
         self._weir_slots: Dict[torch.Tensor, Slot] = {}
-        self._weir_frozen: List[torch.Tensor] = []  # Parameters without a gradient, up to now.
+        self._weir_frozen: List[torch.Tensor] = []  # Parameters without a gradient so far.
         self._weir_adoptions = 0
-        self._weir_place = (0, 0, 0)  # In the set: rank, size; exchanges. Also after leaving.
+        self._weir_place = (0, 0, 0)  # Rank and size in the set; number of exchanges. Also after leaving.
         self._weir_exchanges: List[Any] = []
         self._weir_sparse = SparseExchange(self._weir_name, self._weir_reduction, process_set)
         self._weir_plans: List[momentum.Plan] = []
@@ -79,7 +79,7 @@ class Distributed(_Wrapped):
     # --- parameters ---
 
     def _weir_leave(self) -> None:
-        """The job ends; the first step in another one registers again."""
+        """Called when the job ends; the first step in another one registers again."""
         registration.leave(self)
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
@@ -90,10 +90,10 @@ class Distributed(_Wrapped):
     # --- a step ---
 
     def synchronize(self) -> None:
-        """Waits until every parameter's ``.grad`` holds what all ranks share.
+        """Waits until every parameter's ``.grad`` holds the result that all ranks share.
 
-        Submits zeros for parameters that got no gradient. To be followed by ``step()`` under
-        ``skip_synchronize()``, with whatever is to be done to the gradients in between.
+        Submits zeros for parameters that got no gradient. Follow it with ``step()`` under
+        ``skip_synchronize()``; the gradients may be changed in between.
         """
         if not self._weir_is_member:
             self._weir_synchronized = True
@@ -127,7 +127,7 @@ class Distributed(_Wrapped):
 
     @property
     def step_report(self) -> Any:
-        """What the engine reports of the last step, None: nothing. Waits for what a GPU still does."""
+        """Returns the engine's report of the last step, or None. Waits for remaining work of a GPU."""
         return report_of(self._weir_exchanges)
 
     def _weir_skipped(self) -> bool:
@@ -135,7 +135,7 @@ class Distributed(_Wrapped):
 
     @contextlib.contextmanager
     def skip_synchronize(self) -> Iterator[None]:
-        """``step()`` in here does not call ``synchronize()``: it was called already."""
+        """Keeps ``step()`` inside from calling ``synchronize()``: it was called already."""
         self._weir_should_synchronize = False
         try:
             yield
@@ -143,7 +143,7 @@ class Distributed(_Wrapped):
             self._weir_should_synchronize = True
 
     def step(self, closure: Any = None) -> Any:
-        """Exchanges what is still to be exchanged, and lets the wrapped optimizer take its step.
+        """Exchanges the remaining gradients, and lets the wrapped optimizer take its step.
 
         A closure is evaluated once, before the exchange. A step that is skipped on all ranks
         (``skip_nonfinite``) changes nothing.
@@ -164,19 +164,19 @@ class Distributed(_Wrapped):
         return result if closure is None else loss
 
     def zero_grad(self, *arguments: Any, **keywords: Any) -> None:
-        """The wrapped optimizer's. Raises AssertionError between backward and step."""
+        """Calls the wrapped optimizer's. Raises AssertionError between backward and step."""
         if any(slot.complete for slot in self._weir_slots.values()):
             raise AssertionError(_ZERO_GRAD)
         loss_scale.between_passes()
         super().zero_grad(*arguments, **keywords)
 
     def looking_ahead(self) -> ContextManager[None]:
-        """For ``with`` around the forward and backward passes of a step: with the option
-        ``look_ahead`` gradients are taken there, and without it nothing happens."""
+        """Context for the forward and backward passes of a step: with the option ``look_ahead``
+        gradients are computed ahead inside; without it, no effect."""
         return look_ahead.shifted(self)
 
     def set_backward_passes_per_step(self, passes: int) -> None:
-        """How many backward passes go into one step, from now on."""
+        """Sets how many backward passes go into one step, from now on."""
         self._weir_passes = checked_passes(passes)
         for slot in self._weir_slots.values():
             slot.passes_left = passes
@@ -184,13 +184,13 @@ class Distributed(_Wrapped):
     # --- a loss scale ---
 
     def set_grad_scaler(self, scaler: Any) -> None:
-        """Names the scaler of the loss. ``torch.amp.GradScaler`` need not be named; it is for those
-        that scale in another way, and have its ``get_scale()`` and ``is_enabled()``."""
+        """Names the scaler of the loss. Not needed for ``torch.amp.GradScaler``, only for scalers of
+        another kind that have its ``get_scale()`` and ``is_enabled()``."""
         self._weir_scale.scaler = scaler
 
     @property
     def _step_supports_amp_scaling(self) -> bool:
-        # What GradScaler.step asks first, before it touches any gradient.
+        # GradScaler.step asks this first, before it touches any gradient.
         under_way = any(slot.complete for slot in self._weir_slots.values())
         self._weir_scale.check_scaler_step(self._weir_compresses, under_way)
         return bool(self.__dict__.get("_step_supports_amp_scaling", False))
@@ -198,19 +198,19 @@ class Distributed(_Wrapped):
     # --- checkpoints ---
 
     def state_dict(self) -> Dict[str, Any]:
-        """The wrapped optimizer's, and under "weir" what this rank has not sent yet."""
+        """Returns the wrapped optimizer's state, and under "weir" this rank's unsent part."""
         found = super().state_dict()
         found["weir"] = saved_state.save(self)
         return found
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Restores what ``state_dict`` gave.
+        """Restores a ``state_dict``.
 
-        Every rank has to load, its own or rank 0's, or rank 0 has to load and all to call
-        ``broadcast_optimizer_state``; the next step is the first that needs the other ranks. The
-        momentum of training without compression goes on in a compressor; what a compressor has
-        remembered is left out, with a warning, where there is another one or none.
-        Raises ValueError for the state of an optimizer that was made otherwise.
+        Every rank must load, its own state or rank 0's; or rank 0 loads and all call
+        ``broadcast_optimizer_state``. The next step is the first that needs the other ranks. The
+        momentum of training without compression continues in a compressor. A compressor's memory is
+        left out, with a warning, if this optimizer has another compressor or none. Raises ValueError
+        for the state of an optimizer that was made differently.
         """
         saved = state_dict.get("weir")
         if saved is not None:

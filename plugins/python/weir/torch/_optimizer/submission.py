@@ -1,4 +1,4 @@
-"""The way of a complete gradient into its exchange, and what is added to it before."""
+"""Submission of a complete gradient to its exchange, and additions to it before."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from weir.torch._optimizer.parameter_slot import Slot
 
 
 def submit(optimizer: Any, slot: Slot) -> None:
-    """Hands a parameter's gradient to its exchange: zeros where there is none.
+    """Hands a parameter's gradient to its exchange, or zeros if there is none.
 
-    Raises ValueError for a sparse gradient where the ranks have agreed on a dense one.
+    Raises ValueError for a sparse gradient if the ranks have agreed on a dense one.
     """
     saved_state.restore_pending(optimizer)
     parameter = slot.parameter
-    gradient = parameter.grad  # Looked up once: a step has thousands of these.
+    gradient = parameter.grad  # Read once: a step has thousands of these.
     if gradient is None:
         # Unused in this step, but perhaps not on every rank.
         parameter.grad = gradient = torch.zeros_like(parameter)

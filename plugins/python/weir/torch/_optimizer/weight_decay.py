@@ -1,7 +1,7 @@
 """Weight decay that Weir applies in the wrapped optimizer's place.
 
-It joins the gradient before compression (``weight_decay_form="local"``), or stays outside: then it
-has a momentum of its own, and joins what the exchange delivers.
+It joins the gradient before compression (``weight_decay_form="local"``), or stays outside: then it has
+a momentum of its own, and is added to the exchanged result.
 """
 
 from typing import Any, Dict
@@ -13,8 +13,8 @@ from weir.torch._optimizer.momentum import Plan
 
 
 class WeightDecay:
-    """Weight decay beside compression: b = m * b + decay * w (dgc.md calls it b), added to what
-    the exchange delivers. The arithmetic is that of the C++ plugin, bit for bit."""
+    """Weight decay beside compression: b = m * b + decay * w, added to the exchanged result. The
+    arithmetic is that of the C++ plugin, bit for bit."""
 
     def __init__(self) -> None:
         self.momentum: Dict[torch.Tensor, torch.Tensor] = {}
@@ -37,7 +37,7 @@ class WeightDecay:
 
 
 def stays_outside(plan_: Plan) -> bool:
-    """Whether a weight decay is to be added to what the exchange delivers."""
+    """True if a weight decay is to be added to the exchanged result."""
     return bool(plan_.weight_decay) and not plan_.local and plan_.kind != adam.KIND
 
 

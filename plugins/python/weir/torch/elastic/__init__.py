@@ -8,8 +8,8 @@
 
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 
-In this version the ranks of a job stay the same: what a rank raises is recovered from, a rank that
-dies ends the job.
+In this version the ranks of a job stay the same: an exception of a rank is recovered from, but a rank
+that dies ends the job.
 """
 
 from weir._init import init  # noqa: F401

@@ -1,4 +1,4 @@
-"""How one part of a state is saved, restored and brought to all ranks."""
+"""Handlers that save, restore and synchronise one part of a state."""
 
 import copy
 from typing import Any
@@ -13,20 +13,20 @@ from weir.torch.elastic._sampler import ElasticSampler
 
 
 class StateHandler:
-    """Of any object that has ``state_dict`` and ``load_state_dict``, as a schedule of the learning
-    rate. ``sync`` is collective."""
+    """Handles any object with ``state_dict`` and ``load_state_dict``, such as a schedule of the
+    learning rate. ``sync`` is collective."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
         self.save()
 
     def set_value(self, value: Any) -> None:
-        """Another object takes this one's place."""
+        """Replaces the object."""
         self.value = value
         self.save()
 
     def before_save(self) -> None:
-        """Before any part is saved: raises what makes the state as a whole not worth saving."""
+        """Called before any part is saved: raises errors that make the whole state not worth saving."""
 
     def save(self) -> None:
         self._saved = copy.deepcopy(self.value.state_dict())
@@ -35,7 +35,7 @@ class StateHandler:
         self.value.load_state_dict(copy.deepcopy(self._saved))
 
     def before_reset(self) -> None:
-        """The job is about to be left, in which the value may be in use."""
+        """Called before the job is left, in which the value may be in use."""
 
     def sync(self) -> None:
         self.value.load_state_dict(broadcast_object(self.value.state_dict(), root_rank=0))
@@ -49,11 +49,11 @@ class ModelStateHandler(StateHandler):
 
 
 class OptimizerStateHandler(StateHandler):
-    """What a compressing optimizer has not sent stays each rank's own, as long as all ranks have
-    saved it in the same step."""
+    """The unsent part of a compressing optimizer stays each rank's own, as long as all ranks have saved
+    it in the same step."""
 
     def before_save(self) -> None:
-        # A step on a GPU may have failed after the model was updated with what it gave.
+        # A step on a GPU may have failed after the model was updated with its result.
         for exchange in getattr(self.value, "_weir_exchanges", ()):
             exchange.report()
 
@@ -87,7 +87,7 @@ def _steps_of(state: Any) -> Any:
 
 class SamplerStateHandler(StateHandler):
     def sync(self) -> None:
-        """Whatever any rank has processed was processed."""
+        """A sample processed by any rank counts as processed."""
         states = allgather_object(self.value.state_dict(), name="elastic.sampler")
         done = set().union(*(state["processed_indices"] for state in states))
         self.value.load_state_dict({"epoch": states[0]["epoch"], "processed_indices": done})
@@ -95,14 +95,14 @@ class SamplerStateHandler(StateHandler):
 
 
 class ObjectHandler(StateHandler):
-    """Of a plain value, which ``get`` and ``set`` reach."""
+    """Handles a plain value, which ``get`` and ``set`` access."""
 
     def __init__(self, get: Any, set_: Any, name: str) -> None:
         self._get, self._set, self._name = get, set_, name
         self.save()
 
     def set_value(self, value: Any) -> None:
-        """Nothing: the value is read where it stands, when it is saved."""
+        """Does nothing: the value is read in its place when it is saved."""
 
     def save(self) -> None:
         self._saved = copy.deepcopy(self._get())
@@ -116,7 +116,7 @@ class ObjectHandler(StateHandler):
 
 
 def handler_of(value: Any) -> "StateHandler | None":
-    """None for a plain value."""
+    """Returns None for a plain value."""
     if isinstance(value, torch.nn.Module):
         return ModelStateHandler(value)
     if isinstance(value, torch.optim.Optimizer):

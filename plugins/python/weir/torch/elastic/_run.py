@@ -1,4 +1,4 @@
-"""Running a training function again after what can be recovered from."""
+"""Runs a training function again after recoverable errors."""
 
 import functools
 from typing import Any, Callable
@@ -23,10 +23,10 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
     * HorovodInternalError: with the state of the last ``commit``,
     * HostsUpdatedInterrupt: with the state as it was.
 
-    All ranks have to raise, as they do when the job has failed. Mismatch is raised to the caller:
-    ranks that disagree would do so again. So is what goes wrong while the job is entered anew; and
-    HorovodInternalError where it cannot be, as over MPI once the engine itself has failed: then the
-    program has to be started again, and goes on from what it has saved.
+    All ranks must raise, as they do when the job has failed. Mismatch is raised to the caller, because
+    ranks that disagree would do so again. So are errors while the job is entered anew, and
+    HorovodInternalError if it cannot be entered, as over MPI once the engine itself has failed: then
+    start the program again, and it continues from what it has saved.
     """
 
     @functools.wraps(func)
@@ -52,7 +52,7 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
             except Exception as refusal:
                 if failure is None:
                     raise
-                raise failure from refusal  # What went wrong first is what is to be mended.
+                raise failure from refusal  # The first error is the one to fix.
             state.on_reset()
 
     return wrapper

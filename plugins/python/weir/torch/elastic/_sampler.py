@@ -10,10 +10,10 @@ from weir import _job
 
 
 class ElasticSampler(torch.utils.data.Sampler):
-    """Divides the samples of an epoch that were not processed yet over all ranks.
+    """Divides the unprocessed samples of an epoch over all ranks.
 
-    Ranks get equally many: some samples come twice where they do not divide. Call ``set_epoch``
-    at the end of an epoch and ``record_batch`` after every batch. Not thread-safe.
+    Ranks get equally many: some samples come twice if they do not divide. Call ``set_epoch`` at the end
+    of an epoch and ``record_batch`` after every batch. Not thread-safe.
     """
 
     def __init__(self, dataset: Sized, shuffle: bool = True, seed: int = 0) -> None:
@@ -24,34 +24,34 @@ class ElasticSampler(torch.utils.data.Sampler):
         self.reset()
 
     def set_epoch(self, epoch: int) -> None:
-        """Begins an epoch, of which nothing is processed."""
+        """Begins an epoch, without processed samples."""
         self.epoch, self.processed_indices = epoch, set()
         self.reset()
 
     def record_batch(self, batch_idx: int, batch_size: int) -> None:
-        """This rank has processed the batch of that number, since the last ``iter``."""
+        """Notes that this rank has processed the batch of that number, since the last ``iter``."""
         self.record_indices(self.get_indices(batch_idx, batch_size))
 
     def record_indices(self, indices: Iterable[int]) -> None:
-        """This rank has processed these samples."""
+        """Notes that this rank has processed these samples."""
         self.processed_indices.update(indices)
 
     def get_indices(self, batch_idx: int, batch_size: int) -> List[int]:
-        """This rank's samples in the batch of that number."""
+        """Returns this rank's samples in the batch of that number."""
         return self.indices[batch_idx * batch_size:(batch_idx + 1) * batch_size]
 
     def state_dict(self) -> Dict[str, Any]:
-        """The epoch, and what of it this rank has processed."""
+        """Returns the epoch, and the samples that this rank has processed."""
         return {"epoch": self.epoch, "processed_indices": set(self.processed_indices)}
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
-        """Goes on where ``state_dict`` was taken."""
+        """Continues from a ``state_dict``."""
         self.epoch = state_dict["epoch"]
         self.processed_indices = set(state_dict["processed_indices"])
         self.reset()
 
     def reset(self) -> None:
-        """Divides what is left over the ranks there are now."""
+        """Divides the remaining samples over the present ranks."""
         self.rank, self.num_replicas = _job.rank(), _job.size()
         self.remaining_indices = [i for i in range(len(self.dataset))
                                   if i not in self.processed_indices]

@@ -1,4 +1,4 @@
-"""The state of a training: what is saved, restored, and brought to all ranks."""
+"""The state of a training, to be saved, restored, and synchronised over all ranks."""
 
 import functools
 from typing import Any, Callable, Dict, List
@@ -13,11 +13,11 @@ from weir.torch.elastic._handlers import (
 
 
 class TorchState:
-    """A model, an optimizer, and whatever else is given by name, such as ``epoch=0``, an
-    ``ElasticSampler`` or a schedule of the learning rate: attributes of the state from then on.
+    """A model, an optimizer, and further named values, such as ``epoch=0``, an ``ElasticSampler`` or a
+    schedule of the learning rate: attributes of the state from then on.
 
-    ``save`` keeps a copy in memory, ``restore`` goes back to it, ``sync`` (collective) brings rank
-    0's to all ranks. Not thread-safe.
+    ``save`` keeps a copy in memory, ``restore`` goes back to it, ``sync`` (collective) copies rank 0's
+    to all ranks. Not thread-safe.
     """
 
     def __init__(self, model: Any = None, optimizer: Any = None, **kwargs: Any) -> None:
@@ -36,10 +36,10 @@ class TorchState:
                              functools.partial(setattr, self, name), name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """An object that is saved in a way of its own is saved at once: what was saved is another
-        one's. A plain value is when ``save`` is called."""
+        """Saves at once an object that has a handler, because the saved one was another's. A plain
+        value is saved when ``save`` is called."""
         handlers = self.__dict__.get("_handlers", {})
-        handler = handler_of(value) if name in handlers else None  # May raise, and nothing is done.
+        handler = handler_of(value) if name in handlers else None  # May raise, with nothing done.
         super().__setattr__(name, value)
         if handler is not None:
             handlers[name] = handler
@@ -47,11 +47,11 @@ class TorchState:
             handlers[name] = self._plain_handler(name)
 
     def register_reset_callbacks(self, callbacks: List[Callable[[], None]]) -> None:
-        """Has them called, in this order, whenever the job was entered anew."""
+        """Registers calls, in this order, for whenever the job was entered anew."""
         self._reset_callbacks.extend(callbacks)
 
     def commit(self) -> None:
-        """``save`` and ``check_host_updates``. Every rank has to, after the same step."""
+        """Calls ``save`` and ``check_host_updates``. Every rank must call it, after the same step."""
         self.save()
         self.check_host_updates()
 
@@ -68,20 +68,20 @@ class TorchState:
         self._hosts_updated = True
 
     def save(self) -> None:
-        """Keeps a copy of everything as it is now. Raises what the last step failed with, and keeps
-        nothing of it."""
+        """Keeps a copy of everything as it is now. Raises the error of the last step, and then keeps
+        nothing."""
         for handler in self._handlers.values():
             handler.before_save()
         for handler in self._handlers.values():
             handler.save()
 
     def restore(self) -> None:
-        """Everything as it was at the last ``save``, ``commit`` or ``sync``."""
+        """Restores everything from the last ``save``, ``commit`` or ``sync``."""
         for handler in self._handlers.values():
             handler.restore()
 
     def sync(self) -> None:
-        """Everything as it is on rank 0, on all ranks; and saves it. Collective."""
+        """Copies everything of rank 0 to all ranks, and saves it. Collective."""
         for handler in self._handlers.values():
             handler.sync()
 

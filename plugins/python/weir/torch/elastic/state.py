@@ -1,4 +1,4 @@
-"""``TorchState`` and what it is made of under the name of Horovod's module of it."""
+"""``TorchState`` and its parts under the name of Horovod's module."""
 
 from weir.torch.elastic._handlers import (  # noqa: F401
     ModelStateHandler, OptimizerStateHandler, SamplerStateHandler, StateHandler)

@@ -1,6 +1,6 @@
-"""How gradients are combined, and who divides by N, the number of ranks.
+"""Combination of gradients, and division by N, the number of ranks.
 
-The engine does. With Average, values are multiplied by ``prescale``, summed, and multiplied by
+The engine divides. With Average, values are multiplied by ``prescale``, summed, and multiplied by
 ``postscale`` / N. ``gradient_predivide_factor`` moves a part of the division before the sum.
 """
 
@@ -10,7 +10,7 @@ from weir.torch._ops import reduce_op
 
 
 class Reduction(NamedTuple):
-    """How gradients are combined."""
+    """A way to combine gradients."""
 
     op: int
     prescale: float
@@ -19,11 +19,12 @@ class Reduction(NamedTuple):
 
 
 def reduction_of(op: int, predivide: float) -> Reduction:
-    """The reduction that a program asks for."""
+    """Returns the reduction that a program asks for."""
     factor = predivide if op == reduce_op.Average else 1.0
     return Reduction(op, 1.0 / factor, factor)
 
 
 def without_factors(reduction: Reduction) -> Reduction:
-    """For payloads that are decoded before they are averaged: factors have no effect on those."""
+    """Returns the reduction for payloads that are decoded before they are averaged: factors have no
+    effect on those."""
     return reduction._replace(prescale=1.0, postscale=1.0)

@@ -35,8 +35,8 @@ class FusedExchange:
         self._open = False
         self._loan = Loan()
         self._report: Optional[_core.StepReport] = None
-        self._streams: Set[int] = set()  # In which gradients of this step were submitted.
-        self._waited_for = True  # The step that was finished last, by more than streams.
+        self._streams: Set[int] = set()  # Streams in which gradients of this step were submitted.
+        self._waited_for = True  # The last finished step was waited for, by more than streams.
         groups = {id(member.group): member.group for member in members}
         numbers = {key: number for number, key in enumerate(groups)}
         self._groups = list(groups.values())
@@ -46,7 +46,7 @@ class FusedExchange:
             numbers[id(member.group)], member.priority, member.compression,
             engine_tensors.place_of(member.parameter)[0]) for member in members]
         self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
-        # Whether a step is skipped is to be known at its end.
+        # The end of a step must know if the step is skipped.
         self._runs_ahead = compression.get("skip_nonfinite", "false") == "false" and all(
             engine_tensors.place_of(member.parameter)[0] >= 0 for member in members)
         self.loss_scale: Optional[float] = None
@@ -55,7 +55,7 @@ class FusedExchange:
             _job.engine(), name, specs, compression, also_equal, *reduction)
 
     def _scale_in_engine(self) -> float:
-        # What is summed as it is may keep the factor; what is remembered or cut to size must not.
+        # Gradients that are only summed may keep the factor; remembered or clipped ones must not.
         return self.loss_scale if self.compression and self.loss_scale is not None else 1.0
 
     def _begin(self) -> None:
@@ -67,17 +67,17 @@ class FusedExchange:
                 self._open = True
 
     def rate_of(self, group: Dict[str, Any]) -> float:
-        """The learning rate of the step that was taken last."""
+        """Returns the learning rate of the last step."""
         return self._rates[[known is group for known in self._groups].index(True)]
 
     def copy_velocity(self, index: int, velocity: torch.Tensor) -> None:
-        """Between steps: what this rank has not sent of a gradient yet, into a contiguous tensor of
+        """Copies, between steps, the unsent part of a gradient on this rank into a contiguous tensor of
         float32 on the CPU."""
         self._wait()
         self._group.copy_velocity(index, velocity.data_ptr())
 
     def submit(self, index: int, gradient: torch.Tensor) -> None:
-        """Hands over a complete gradient, into which the result comes."""
+        """Hands over a complete gradient, which the result replaces."""
         if not self._open:
             self._begin()
         lent = self._loan.lend(gradient)
@@ -87,8 +87,8 @@ class FusedExchange:
         self._group.submit(index, address, address, place)
 
     def finish(self) -> None:
-        """Every gradient holds its result when this returns; or on a GPU for what is given to the
-        current stream from here on, and to those in which gradients were submitted."""
+        """Makes every gradient hold its result: when this returns, or on a GPU for later work in the
+        current stream, and in those in which gradients were submitted."""
         self._begin()
         try:
             self._group.end_step()
@@ -106,7 +106,7 @@ class FusedExchange:
         self._scale_results(self.skipped())
 
     def _wait_in_streams(self) -> None:
-        # Where gradients were submitted, their memory may be used again.
+        # In these streams the gradients' memory may be used again.
         current = engine_tensors.place_of(self._members[0].parameter)[1]
         for stream in self._streams | {current}:
             self._group.wait_in_stream(stream)
@@ -119,20 +119,20 @@ class FusedExchange:
         self._report = self._group.wait_step()
 
     def report(self) -> "Optional[_core.StepReport]":
-        """Of the step that was finished last, for which it waits. Raises what the step met with
-        after streams could wait for it."""
+        """Returns the report of the last finished step, for which it waits. Raises the errors of the
+        step that came after streams could wait for it."""
         self._wait()
         return self._report
 
     def skipped(self) -> bool:
-        """No rank applied that step."""
+        """True if no rank applied that step."""
         if self._runs_ahead:
             return False
         report = self.report()
         return report is not None and report.skipped
 
     def _scale_results(self, skipped: bool) -> None:
-        """Whoever has scaled the loss will divide, and has to see that a step was skipped."""
+        """Scales results back: a program that has scaled the loss divides, and must see a skipped step."""
         factor = float("inf") if skipped else self._scale_in_engine()
         if self.loss_scale is None or factor == 1.0:
             return
@@ -145,8 +145,8 @@ class FusedExchange:
                     member.parameter.grad.mul_(factor)
 
     def changed(self, name: str, without: Sequence[int], options: Options) -> Any:
-        """The exchange that takes this one's place with fewer members, the others counted anew,
-        and more options. Collective; no step may have begun."""
+        """Returns the exchange that replaces this one with fewer members, the others counted anew, and
+        more options. Collective; no step may have begun."""
         kept = [member for i, member in enumerate(self._members) if i not in without]
         made: Any = (FusedExchange(name, kept, {**self.compression, **options}, *self._arguments)
                      if kept else SingleExchange(name, [], self._arguments[-1]))
@@ -164,7 +164,7 @@ class FusedExchange:
         return self._group.save()
 
     def load(self, state: bytes, own: bool) -> None:
-        """Restores what ``save`` gave, on this rank (``own``) or another. Collective."""
+        """Restores the result of ``save``, on this rank (``own``) or another. Collective."""
         self._wait()
         if own:
             self._group.load(state)
@@ -172,8 +172,8 @@ class FusedExchange:
             self._group.adopt(state)
 
     def give_up(self) -> None:
-        """Ends a step that an error has interrupted, on all ranks, so that the job can be left in
-        good order. Its results are lost."""
+        """Ends a step that an error has interrupted, on all ranks, so that the job can be left in good
+        order. Its results are lost."""
         try:
             if self._open:
                 self.finish()
@@ -182,13 +182,13 @@ class FusedExchange:
             pass  # Another rank has left already.
 
     def close(self) -> None:
-        """Lets go of the engine."""
+        """Releases the engine."""
         self._group.close()
 
 
 def report_of(exchanges: Sequence[Any]) -> Any:
-    """What the engine reports of a step of all of them: of one that was skipped, or else the last
-    report; None: there is none."""
+    """Returns the engine's report of a step of all exchanges: of a skipped one, or else the last one;
+    None: there is none."""
     reports = [report for report in (exchange.report() for exchange in exchanges)
                if report is not None]
     return next((report for report in reports if report.skipped), reports[-1] if reports else None)

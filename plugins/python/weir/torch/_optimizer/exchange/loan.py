@@ -1,4 +1,4 @@
-"""Gradients on loan to the engine, until a step is over."""
+"""Gradients lent to the engine until a step is over."""
 
 from typing import List, Tuple
 
@@ -13,7 +13,7 @@ class Loan:
         self._copies: List[Tuple[torch.Tensor, torch.Tensor]] = []
 
     def lend(self, gradient: torch.Tensor) -> torch.Tensor:
-        """The gradient, or a contiguous copy that stands for it."""
+        """Returns the gradient, or a contiguous copy in its place."""
         if gradient.is_contiguous():
             self._lent.append(gradient)
             return gradient
@@ -22,7 +22,7 @@ class Loan:
         return copy
 
     def give_back(self) -> None:
-        """Every gradient holds its result now."""
+        """Called when every gradient has its result."""
         for gradient, copy in self._copies:
             gradient.copy_(copy)
         self.forget()

@@ -12,6 +12,6 @@ class Member(NamedTuple):
 
     name: str
     parameter: torch.Tensor
-    group: Dict[str, Any]   # Its parameter group, whose learning rate it follows.
+    group: Dict[str, Any]   # Parameter group with its learning rate.
     priority: int           # Higher goes first: the next forward pass needs it first.
-    compression: Options = {}  # Its own, in place of those of the exchange.
+    compression: Options = {}  # Its own options, in place of the exchange's.

@@ -13,21 +13,21 @@ from weir.torch._optimizer.exchange.member import Member
 
 
 class Unfused:
-    """What exchanges have in common whose gradients the engine takes one by one."""
+    """Common part of exchanges whose gradients the engine takes one by one."""
 
-    compression: Options = {}  # The engine has no part in it.
+    compression: Options = {}  # The engine does not compress.
     skips_nonfinite = False
-    loss_scale: Optional[float] = None  # Stays on them.
+    loss_scale: Optional[float] = None  # Stays on the gradients.
 
     def report(self) -> None:
-        """The engine reports of groups alone."""
+        """The engine reports only on groups."""
 
     def skipped(self) -> bool:
         return False
 
 
 class SingleExchange(Unfused):
-    """Gradients that are all-reduced one by one: types and reductions that are not fused."""
+    """Gradients that are all-reduced one by one: types and reductions that cannot be fused."""
 
     def __init__(self, name: str, members: Sequence[Member], reduction: Reduction) -> None:
         self._name = name
@@ -37,7 +37,7 @@ class SingleExchange(Unfused):
         self._loan = Loan()
 
     def changed(self, name: str, without: Sequence[int], _: Options) -> Any:
-        """The same with fewer members."""
+        """Returns the same with fewer members."""
         return SingleExchange(
             name, [member for i, member in enumerate(self._members) if i not in without],
             self._reduction)
@@ -50,7 +50,7 @@ class SingleExchange(Unfused):
             *self._reduction, engine_tensors.place_of(data)))
 
     def give_up(self) -> None:
-        """As FusedExchange's. Leaving ends the operations, and until then tensors are in use."""
+        """Like FusedExchange's. Leaving ends the operations; until then tensors are in use."""
 
     def finish(self) -> None:
         try:

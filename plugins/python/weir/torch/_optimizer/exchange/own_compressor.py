@@ -1,4 +1,4 @@
-"""The exchange of gradients that a program makes smaller by itself, with its own ``Compressor``."""
+"""The exchange of gradients that a program compresses itself, with its own ``Compressor``."""
 
 import functools
 from typing import Any, List, Sequence
@@ -15,8 +15,8 @@ from weir.torch._optimizer.exchange.one_by_one import Unfused
 
 
 class OwnExchange(Unfused):
-    """Gradients that are compressed here, all-reduced one by one and decompressed: what the
-    program's code makes of them is not known before, so that the engine cannot fuse them.
+    """Gradients that are compressed here, all-reduced one by one and decompressed. The results of the
+    program's code are not known before, so the engine cannot fuse them.
 
     ``submit`` may come from any thread; the rest belongs to one.
     """
@@ -29,7 +29,7 @@ class OwnExchange(Unfused):
         self._under_way: List[Any] = []
 
     def changed(self, name: str, without: Sequence[int], _: Options) -> "OwnExchange":
-        """The same with fewer members."""
+        """Returns the same with fewer members."""
         return OwnExchange(name, [member for i, member in enumerate(self._members)
                                   if i not in without], *self._arguments)
 
@@ -56,8 +56,8 @@ class OwnExchange(Unfused):
 
     @torch.no_grad()
     def finish(self) -> None:
-        """Waits until every gradient holds its result, whatever becomes of each; then raises the
-        first error."""
+        """Waits until every gradient holds its result, whether or not some fail; then raises the first
+        error."""
         under_way, self._under_way = self._under_way, []
         handles.all_of(functools.partial(self._take, *each) for each in under_way)
 

@@ -16,7 +16,7 @@ class _Member(NamedTuple):
 
 
 class SparseExchange:
-    """Gradients whose rows are gathered from all ranks. A result takes the place of the gradient.
+    """Gradients whose rows are gathered from all ranks. A result replaces the gradient.
 
     Not thread-safe.
     """
@@ -27,11 +27,11 @@ class SparseExchange:
         self._waits: List[Any] = []
 
     def __bool__(self) -> bool:
-        """Whether there is anything to exchange."""
+        """True if there is anything to exchange."""
         return bool(self._members)
 
     def add(self, name: str, parameter: torch.Tensor, sparse_dim: int) -> int:
-        """The parameter's index for ``submit``."""
+        """Returns the parameter's index for ``submit``."""
         self._members.append(_Member(name, parameter, sparse_dim))
         return len(self._members) - 1
 
@@ -39,7 +39,7 @@ class SparseExchange:
         member = self._members[index]
         if gradient.is_sparse and gradient.sparse_dim() != member.sparse_dim:
             gradient = gradient.to_dense()  # PyTorch 1 makes it so when it is set to zero.
-        if not gradient.is_sparse:  # Unused here, or used in a dense way as well.
+        if not gradient.is_sparse:  # Unused here, or also used in a dense way.
             gradient = gradient.to_sparse(member.sparse_dim)
         wait = sparse_allreduce.start(gradient, f"{self._name}/{member.name}", self._reduction.op,
                                       self._process_set, self._reduction.prescale,
@@ -47,7 +47,7 @@ class SparseExchange:
         self._waits.append((member.parameter, wait))
 
     def finish(self) -> None:
-        """Waits for all of them, whatever becomes of each; then raises the first error."""
+        """Waits for all of them, whether or not some fail; then raises the first error."""
         waits, self._waits = self._waits, []
         handles.all_of(functools.partial(self._take, *each) for each in waits)
 

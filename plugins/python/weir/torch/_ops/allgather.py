@@ -61,7 +61,7 @@ class _Allgather(torch.autograd.Function):
 
 def allgather(tensor: torch.Tensor, name: Optional[str] = None,
               process_set: ProcessSet = global_process_set) -> torch.Tensor:
-    """All ranks' tensors, concatenated; see ``allgather_async``. Differentiable.
+    """Returns all ranks' tensors, concatenated; see ``allgather_async``. Differentiable.
 
     Raises HorovodInternalError when the ranks disagree or one of them is gone.
     """

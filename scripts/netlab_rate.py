@@ -1,4 +1,4 @@
-"""How fast a network is: netlab_rate.py receive ADDRESS on one host, send ADDRESS on another."""
+"""Speed of a network: netlab_rate.py receive ADDRESS on one host, send ADDRESS on another."""
 
 import socket
 import sys
@@ -10,7 +10,7 @@ CHUNK = 1 << 20
 
 
 def receive(address):
-    """Takes what comes, and answers every single byte that comes after a pause with one."""
+    """Receives data, and answers every single byte that comes after a pause with one."""
     with socket.create_server((address, PORT)) as server:
         connection, _ = server.accept()
         with connection:

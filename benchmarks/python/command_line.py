@@ -1,4 +1,4 @@
-"""Types of options that benchmarks share: what is wrong is said before minutes of measuring."""
+"""Types of options that benchmarks share: errors are reported before minutes of measuring."""
 
 import argparse
 import importlib.util
@@ -6,7 +6,7 @@ import re
 
 
 def list_of(known):
-    """Some of the known words, separated by commas."""
+    """Type for some of the known words, separated by commas."""
     def parse(text):
         for word in text.split(","):
             if word not in known:

@@ -1,5 +1,5 @@
-"""Which entries Deep Gradient Compression chooses (Lin et al., ICLR 2018), in NumPy: momentum
-correction 0.9, factor masking, exactly K of each tensor, fp16 values whose rounding stays behind."""
+"""Entries that Deep Gradient Compression chooses (Lin et al., ICLR 2018), in NumPy: momentum correction
+0.9, factor masking, exactly K of each tensor, fp16 values whose rounding stays behind."""
 
 import numpy
 
@@ -10,7 +10,7 @@ LARGEST_HALF = numpy.float32(65504)
 
 
 def rounded(values):
-    """As receivers decode them: fp16 with one power of two that takes the largest magnitude into
+    """Returns the decoded values: fp16 with one power of two that takes the largest magnitude into
     [2^15, 2^16)."""
     largest = numpy.max(numpy.abs(values))
     if largest == 0:
@@ -31,7 +31,7 @@ def largest_entries(values, k):
 
 
 class Selection:
-    """What one rank chooses, step by step."""
+    """One rank's choices, step by step."""
 
     def __init__(self, tensors, density):
         self._density = density
@@ -40,7 +40,7 @@ class Selection:
                         numpy.zeros(tensor.elements, numpy.float32)) for tensor in tensors]
 
     def step(self, gradients):
-        """[booleans by tensor], None for those that travel dense. Gradients are flat fp32."""
+        """Returns [booleans by tensor], None for dense tensors. Gradients are flat fp32."""
         return [state and self._choose(*state, gradient)
                 for state, gradient in zip(self._state, gradients)]
 

@@ -1,9 +1,10 @@
-"""One step of Deep Gradient Compression on a GPU, written in plain PyTorch: what dgc-step-gpu is compared
-with. Beside it the copy of a tensor and torch.topk alone. Medians, in microseconds, by CUDA's events.
+"""One step of Deep Gradient Compression on a GPU, written in plain PyTorch, as a comparison for
+dgc-step-gpu. Beside it the copy of a tensor and torch.topk alone. Medians, in microseconds, by CUDA's
+events.
 
     python3 dgc_step_torch.py [--elements N...] [--rounds R] [--json FILE]
 
-Takes PyTorch and its GPU, and no more of Weir than this file. Exit code 77 without them.
+Needs PyTorch and its GPU, and no more of Weir than this file. Exit code 77 without them.
 """
 
 import argparse

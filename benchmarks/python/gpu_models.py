@@ -1,4 +1,4 @@
-"""Models of well-known sizes for benchmarks on a GPU, on made-up data: what matters is how long a step takes."""
+"""Models of well-known sizes for benchmarks on a GPU, on made-up data: only the time of a step matters."""
 
 import torch
 from torch import nn
@@ -54,8 +54,8 @@ class Transformer(nn.Module):
 
 
 def training(name, wrap):
-    """A step of `name` on the current GPU, forward, backward and update, as a function that does not wait for the
-    GPU. wrap(model, optimizer) returns what takes their place."""
+    """Returns a step of `name` on the current GPU, forward, backward and update, as a function that
+    does not wait for the GPU. wrap(model, optimizer) returns their replacements."""
     torch.manual_seed(1)
     if name == "resnet50":
         model = resnet50().cuda().to(memory_format=torch.channels_last)
@@ -77,7 +77,7 @@ def training(name, wrap):
 
 
 def steps_of(step, count):
-    """So many of them, until the GPU is through."""
+    """Runs so many steps, until the GPU is done."""
     def run():
         for _ in range(count):
             step()

@@ -18,7 +18,7 @@ class Layer(NamedTuple):
 
 
 def _convolution(name, out, into, side, positions, bias=False):
-    """`positions`: places of the output image, at each of which every weight is used."""
+    """`positions`: places of the output image; every weight is used at each."""
     weights = (out, into, side, side)
     return Layer(name, (weights, (out,)) if bias else (weights,), math.prod(weights) * positions)
 

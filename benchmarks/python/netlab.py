@@ -1,4 +1,4 @@
-"""Jobs on the hosts of scripts/netlab, and what their network has carried."""
+"""Jobs on the hosts of scripts/netlab, and the traffic of their network."""
 
 import os
 import pathlib
@@ -11,12 +11,12 @@ _DEVICE = "GLOO_SOCKET_IFNAME"
 
 
 def run(who, hosts, rate, *rest, slots=1, **more):
-    """Runs scripts/netlab, and ends the benchmark `who` as it ends: 77 where it can make no
+    """Runs scripts/netlab, and ends the benchmark `who` with its exit code: 77 if it can make no
     network."""
     shaped = [] if rate == "none" else ["--rate", rate]
     command = [ROOT / "scripts/netlab", "--hosts", str(hosts), "--slots", str(slots), *shaped,
                *map(str, rest)]
-    # Of PyTorch only errors: it complains that the addresses of these hosts have no names.
+    # PyTorch only logs errors: it complains that the addresses of these hosts have no names.
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "TORCH_CPP_LOG_LEVEL": "ERROR"}
     done = subprocess.run(command, env=environment, text=True, stdin=subprocess.DEVNULL, **more)
     if done.returncode != 0:
@@ -27,7 +27,7 @@ def run(who, hosts, rate, *rest, slots=1, **more):
 
 
 class Sent(NamedTuple):
-    """By a host, with the headers of Ethernet, IP and TCP."""
+    """Traffic of a host, with the headers of Ethernet, IP and TCP."""
 
     bytes: int
     packets: int
@@ -38,7 +38,7 @@ class Sent(NamedTuple):
 
 
 def on_host():
-    """Whether this process is on a host of scripts/netlab."""
+    """True if this process is on a host of scripts/netlab."""
     return _DEVICE in os.environ
 
 
@@ -49,11 +49,11 @@ def _resent():
 
 
 def sent():
-    """What this host has sent so far."""
+    """Returns the traffic of this host so far."""
     device = os.environ.get(_DEVICE)
     for line in pathlib.Path("/proc/net/dev").read_text().splitlines():
         name, _, numbers = line.partition(":")
         if name.strip() == device:
             return Sent(*map(int, numbers.split()[8:10]), _resent())
-    raise RuntimeError("this process is on no host of scripts/netlab: start the benchmark with "
+    raise RuntimeError("this process is not on a host of scripts/netlab: start the benchmark with "
                        "scripts/bench")

@@ -1,4 +1,5 @@
-"""What compression on a GPU adds to a training step, at one rank: what backprop does not hide of it."""
+"""The time that compression on a GPU adds to a training step, at one rank: the part that backprop does
+not hide."""
 
 import statistics
 import sys
@@ -9,7 +10,7 @@ import gpu_models
 import weir.torch as hvd
 from report import Report, arguments, interleave
 
-STEPS = 5  # That are timed together.
+STEPS = 5  # Timed together.
 
 
 def wrap_alone(model, optimizer):

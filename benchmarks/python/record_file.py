@@ -1,4 +1,4 @@
-"""The file of a benchmark that takes hours: whole after each thing that was measured."""
+"""The file of a benchmark that takes hours: complete after each measurement."""
 
 import json
 import os
@@ -7,12 +7,12 @@ import sys
 
 
 class RecordFile:
-    """`whole`: what the file has, and gets by write(). Without a path it is kept nowhere. One process
+    """`whole`: the file's content, which write() stores. Without a path it is not stored. One process
     writes at a time."""
 
     def __init__(self, name, path, check_row=lambda row: None, **more):
-        """`check_row` raises ValueError for a row that is not of this version of the benchmark.
-        `more`: what a new file has beside the usual parts of a report."""
+        """`check_row` raises ValueError for a row of another version of the benchmark. `more`: further
+        parts of a new file, beside those of a report."""
         self._name, self._path = name, path and pathlib.Path(path)
         self.whole = {"name": name, "machine": {"cores": os.cpu_count()}, "rows": [],
                       "targets": [], **more}
@@ -34,14 +34,14 @@ class RecordFile:
     def write(self):
         if not self._path:
             return
-        # A line for a row: a file that grew by a run differs by a line.
+        # One line per row: a file that grew by a run differs by a line.
         parts = []
         for key, value in self.whole.items():
             text = json.dumps(value)
             if isinstance(value, list):
                 text = "[" + ",".join("\n  " + json.dumps(item) for item in value) + "\n ]"
             parts.append(f" {json.dumps(key)}: {text}")
-        # The rename makes the file whole or leaves the one before, whenever the run is interrupted.
+        # The rename makes the file complete or leaves the old one, whenever the run is interrupted.
         partial = self._path.with_suffix(".partial")
         partial.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
         os.replace(partial, self._path)

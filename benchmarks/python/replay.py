@@ -23,9 +23,8 @@ class _Handover(torch.autograd.Function):
 
 
 class Gradients:
-    """Memory that all models of one set and rank share: parameters, and the next step's gradients.
-    They are normal numbers, others on every rank; which layer gets which is drawn anew for each
-    step."""
+    """Memory that all models of one set and rank share: parameters, and the next step's gradients. They
+    are normal numbers, different on every rank; each step draws anew which layer gets which."""
 
     def __init__(self, layers, rank):
         self.layers = layers
@@ -45,8 +44,8 @@ class Gradients:
 
 class Replay(torch.nn.Module):
     """A chain of layers whose gradients become ready one after the other, the last layer's first. A
-    layer's part of the time of the backward pass is its part of the set's arithmetic; all that time
-    the processor sleeps, as it does while an accelerator works. Not for use by several threads."""
+    layer's part of the backward pass's time is its part of the set's arithmetic. The processor sleeps
+    all that time, as it does while an accelerator works. Not for use by several threads."""
 
     def __init__(self, store):
         super().__init__()
@@ -55,7 +54,7 @@ class Replay(torch.nn.Module):
             torch.nn.ParameterList(torch.nn.Parameter(tensor.detach()) for tensor in tensors)
             for tensors in store.parameters)
         work = [layer.work for layer in store.layers]
-        # What of the backward pass is over when a layer's gradients are ready.
+        # Elapsed part of the backward pass when a layer's gradients are ready.
         self.ready = [sum(work[i:]) / sum(work) for i in range(len(work))]
         self.backprop = 0.0  # Seconds.
         self._begin = 0.0
@@ -70,8 +69,8 @@ class Replay(torch.nn.Module):
         self._begin = time.perf_counter()
 
     def gradients_of(self, index):
-        """What a layer's backward pass computes, when it is ready. Without a copy: what is returned
-        becomes the parameters' `.grad`, and is overwritten by what exchanges in place."""
+        """Returns the gradients of a layer's backward pass, when it is ready. Without a copy: they
+        become the parameters' `.grad`, and an exchange in place overwrites them."""
         if self.backprop:
             ready = self._begin + self.backprop * self.ready[index]
             time.sleep(max(0.0, ready - time.perf_counter()))

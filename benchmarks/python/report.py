@@ -1,4 +1,4 @@
-"""What a Python benchmark found: what benchmarks/report.h is to the C++ ones."""
+"""Report of a Python benchmark, like benchmarks/report.h for the C++ ones."""
 
 import argparse
 import json
@@ -17,9 +17,9 @@ def seconds(work):
 
 
 def interleave(rounds, candidates, before=lambda: None):
-    """Calls every candidate in turn, in another order each round, the same in every run. Returns
-    each one's seconds per round. `before`, called each time, is not counted: where ranks meet in
-    it, nobody's time has what others still had to do of the candidate before."""
+    """Calls every candidate in turn, in a different order each round, the same in every run. Returns
+    each one's seconds per round. `before`, called each time, is not counted: if ranks meet in it,
+    nobody's time includes others' remaining work on the candidate before."""
     shuffle = random.Random(1)
     times = [[] for _ in candidates]
     for _ in range(rounds):
@@ -37,14 +37,14 @@ def median_ratio(times, base):
 
 
 def arguments(description):
-    """The command line that all of them share."""
+    """Returns the command line that all of them share."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--json", metavar="FILE", help="also write the report there")
     return parser
 
 
 def print_table(rows):
-    """Of dictionaries with the same keys."""
+    """Prints dictionaries with the same keys."""
     lines = [list(rows[0])] + [
         [f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row.values()]
         for row in rows]
@@ -55,14 +55,14 @@ def print_table(rows):
 
 
 class Report:
-    """Rows of one table, and figures held against targets."""
+    """Rows of one table, and figures with targets."""
 
     def __init__(self, name):
         self.name, self.rows, self.targets = name, [], []
-        self.more = {}  # Whatever else a benchmark writes into its file.
+        self.more = {}  # Further parts of the benchmark's file.
 
     def add_target(self, name, value, op, target):
-        """`op` is ">=" or "<=": what `value` should be to `target`."""
+        """`op` is ">=" or "<=": the wanted relation of `value` to `target`."""
         met = value >= target if op == ">=" else value <= target
         self.targets.append({"name": name, "value": value, "op": op, "target": target, "met": met})
 
@@ -77,7 +77,7 @@ class Report:
         print_table(self.rows)
 
     def end(self, options):
-        """Prints it, and writes it where the command line says."""
+        """Prints the report, and writes it to the command line's file."""
         self.print()
         if options.json:
             with open(options.json, "w", encoding="utf-8") as file:

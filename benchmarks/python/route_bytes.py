@@ -1,12 +1,12 @@
-"""How many bytes each route hands to the transport, counted from docs/wire-format.md and the
-entries that ranks choose. Nothing here asks the engine: its counter is held against this."""
+"""Bytes that each route hands to the transport, counted from docs/wire-format.md and the entries that
+ranks choose. Nothing here asks the engine: its counter is checked against this."""
 
 import math
 from typing import List, NamedTuple, Sequence
 
 import numpy
 
-HEADER, LENGTH, FP16, FP32 = 49, 4, 2, 4  # Of a bucket's frame: its header and first byte.
+HEADER, LENGTH, FP16, FP32 = 49, 4, 2, 4  # HEADER: a bucket's frame header and first byte.
 SMALL, ALIGNED, WHOLE = 1024, 64, 4096
 PARTITION = 4_096_000 // FP32  # Elements.
 
@@ -45,8 +45,8 @@ def buckets(tensors):
 
 
 class Case(NamedTuple):
-    """One step of one job. `chosen`: by rank and tensor, which elements it sends, as booleans; only
-    a split gather needs them."""
+    """One step of one job. `chosen`: by rank and tensor, the entries it sends, as booleans; only a
+    split gather needs them."""
 
     tensors: Sequence[Tensor]
     hosts: int
@@ -81,7 +81,7 @@ def dense_part(n, width):
 
 
 def frame(tensors, density):
-    """Bytes of a rank's frame; parts have the size that everybody expects."""
+    """Returns the bytes of a rank's frame; parts have the expected sizes."""
     return HEADER + sum(
         dense_part(tensor.elements, FP16) if tensor.travels_dense
         else sparse_part(tensor.elements, entries(tensor.elements, density), FP16)
@@ -100,7 +100,7 @@ def all_gather(case, rank):
 
 
 def _all_reduce(elements, ranks, rank, small_goes_whole):
-    """Of fp32: each rank sends the others' parts to them, and the result of its own to all."""
+    """All-reduce of fp32: each rank sends the others' parts to them, and the result of its own to all."""
     if small_goes_whole and elements * FP32 <= WHOLE:
         return [0 if other == rank else elements * FP32 for other in range(ranks)]
     unit = ALIGNED // FP32
@@ -164,7 +164,7 @@ def _pieces(tensors, bucket, ranks, owner) -> List[_Piece]:
 
 
 def _entry_part(n, k, width):
-    """A sparse part, or a dense one where that is no longer."""
+    """A sparse part, or a dense one if that is not longer."""
     return min(sparse_part(n, k, width), dense_part(n, width))
 
 
@@ -179,7 +179,7 @@ def _count(mask):
 
 
 def _sent_of(case, rank, piece):
-    """Which elements of a piece a rank's part has: all of it, when it is a dense one."""
+    """Returns the elements of a piece in a rank's part: all of it, when it is a dense one."""
     n = piece.end - piece.begin
     if case.tensors[piece.tensor].travels_dense:
         return numpy.ones(n, bool)
@@ -214,7 +214,7 @@ def _partitions(tensors):
 
 
 def push_pull(case, rank):
-    """Parts have their servers in turn; a server's answer is as long as what is pushed to it."""
+    """Parts have their servers in turn; a server's answer is as long as a push."""
     parts = list(_partitions(case.tensors))
     sent = [0] * case.ranks
     for bucket in buckets(parts):
@@ -226,6 +226,6 @@ def push_pull(case, rank):
 
 
 def between_hosts(sent, rank, ranks_on_host):
-    """What of `sent` goes to ranks of other hosts."""
+    """Returns the part of `sent` that goes to ranks of other hosts."""
     host = rank // ranks_on_host
     return sum(size for other, size in enumerate(sent) if other // ranks_on_host != host)

@@ -1,8 +1,8 @@
 """Bytes and seconds of each route for compressed gradients, on 2 to 8 ranks of a slow network.
 
-Each job is made by scripts/netlab. In each step all routes take their turn on the same gradients;
-what the engine hands to the transport is held against an exact count, and the counters of the hosts'
-interfaces against that. The formulas stand beside them, and where two routes cross.
+Each job is made by scripts/netlab. In each step all routes take their turn on the same gradients. The
+bytes that the engine hands to the transport are checked against an exact count, and the counters of the
+hosts' interfaces against that. The formulas are shown beside them, and the crossings of routes.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def densities(text):
     """Type of --densities."""
     found = sorted(float(word) for word in text.split(","))
     if not all(0 < density <= 1 for density in found):
-        raise argparse.ArgumentTypeError(f"{text}: numbers above 0 and up to 1 are meant")
+        raise argparse.ArgumentTypeError(f"{text}: give numbers above 0 and up to 1")
     return found
 
 
@@ -59,7 +59,7 @@ def parsed():
 
 
 def measure(options, hosts, slots):
-    """What every rank found."""
+    """Returns every rank's results."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "options.json").write_text(

@@ -6,8 +6,8 @@ from routes_table import ROUTES, Terms
 
 
 def overlap_of(density, filled, ranks):
-    """How many ranks that choose independently would fill as much of the union: `ranks` where they
-    do, 1 where all choose the same entries."""
+    """Number of ranks that would fill as much of the union by independent choices: `ranks` if they do
+    so, 1 if all choose the same entries."""
     if not 0 < filled < 1:
         return ranks
     return math.log1p(-filled) / math.log1p(-density)

@@ -1,4 +1,4 @@
-"""The tables of the benchmark routes and what it holds itself to."""
+"""The tables of the benchmark routes and its targets."""
 
 import collections
 import itertools
@@ -11,19 +11,19 @@ from routes_table import ROUTES, Terms
 
 # Ethernet, IP and TCP with its time stamps. The kernel counts a packet before it is cut into frames.
 HEADERS = 14 + 20 + 32
-SEGMENT = 1448 + HEADERS  # At most.
+SEGMENT = 1448 + HEADERS  # Most bytes of a segment.
 
 
 def _row(hosts, slots, route, density, by_rank):
     """`by_rank`: each rank's records of this route and density, step by step."""
     records = list(itertools.chain(*by_rank))
     seconds = [max(record["seconds"] for record in step) for step in zip(*by_rank)]
-    # Of one host in one step; ranks of a host follow each other.
+    # One host's bytes in one step; ranks of a host follow each other.
     of_hosts = [step[first:first + slots] for step in zip(*by_rank)
                 for first in range(0, hosts * slots, slots)]
 
     def mean(key):
-        """Over hosts and steps, of what their ranks have together."""
+        """Mean over hosts and steps of their ranks' sums."""
         return statistics.fmean(sum(record[key] for record in host) for host in of_hosts)
     leaving = mean("leaving")
     interface, packets, resent = (statistics.fmean(host[0][key] for host in of_hosts)
@@ -68,7 +68,7 @@ class RoutesReport(Report):
         return list(dict.fromkeys((row["hosts"], row["ranks on a host"]) for row in self.rows))
 
     def _of(self, job, route):
-        """{density: row}; what does not compress carries the same at each."""
+        """Returns {density: row}; a route without compression carries the same at each."""
         rows = [row for row in self.rows
                 if (row["hosts"], row["ranks on a host"], row["route"]) == (*job, route)]
         if rows and not ROUTES[route].compresses:
@@ -76,7 +76,7 @@ class RoutesReport(Report):
         return {row["density"]: row for row in rows}
 
     def add_crossings(self):
-        """Of every two routes of a job."""
+        """Adds the crossings of every two routes of a job."""
         for job in self._jobs():
             present = [route for route in ROUTES if self._of(job, route)]
             overlap = self._overlap(job)

@@ -7,7 +7,7 @@ import route_bytes
 
 
 class Terms(NamedTuple):
-    """What the formulas speak of. `union`: entries that any rank has chosen, U."""
+    """Variables of the formulas. `union`: entries that any rank has chosen, U."""
 
     hosts: int
     ranks_on_host: int
@@ -42,7 +42,7 @@ def _gather(terms):
 
 
 def _split(terms):
-    # Entries go as an array where that is shorter; the sums are fp32.
+    # Entries are sent as an array if that is shorter; the sums are fp32.
     filled = terms.union / terms.elements
     sums = min(terms.union * pair_bytes(filled, 4), 4 * terms.elements)
     chosen = terms.elements * min(terms.density * pair_bytes(terms.density, 2), 2)
@@ -50,7 +50,7 @@ def _split(terms):
 
 
 def _servers(terms):
-    # A server at each rank: (N-1)/N K pushed, and as much pulled, since the mean is compressed again.
+    # A server at each rank: (N-1)/N K pushed, and as much pulled, because the mean is compressed again.
     return 2 / terms.ranks * _gather(terms)
 
 

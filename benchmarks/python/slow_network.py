@@ -1,10 +1,10 @@
 """Seconds a step with the gradients of well-known models on slow networks, Weir beside DDP.
 
-Each network is made by scripts/netlab, one rank on each host, and measured by a raw TCP transfer
-first. A step is a backward pass, which hands out gradients of a model's real shapes, the last
-layer's first, in --backprop seconds (0: the exchange alone), and the optimizer's step. A rate and
-set of gradients that is in the file of --json already is not measured again, so that what was
-interrupted goes on where it stopped.
+Each network is made by scripts/netlab, one rank on each host, and measured by a raw TCP transfer first.
+A step is a backward pass, which hands out gradients of a model's real shapes, the last layer's first,
+in --backprop seconds (0: the exchange alone), and the optimizer's step. A rate and set of gradients
+that is in the file of --json already is not measured again, so that an interrupted run continues where
+it stopped.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def numbers(text):
     """Type of --backprop."""
     found = [float(word) for word in text.split(",")]
     if min(found) < 0:
-        raise argparse.ArgumentTypeError(f"{min(found):g}: seconds from 0 are meant")
+        raise argparse.ArgumentTypeError(f"{min(found):g}: give seconds from 0")
     return found
 
 
@@ -59,7 +59,7 @@ def parsed():
 
 
 def check(options, rate):
-    """What a raw TCP transfer says of the network, as the first cells of its rows."""
+    """Returns the result of a raw TCP transfer, as the first cells of its rows."""
     checked = netlab.run("slow-network", options.hosts, rate, "--check", stdout=subprocess.PIPE)
     network = Network(rate, float(re.search(r"([\d.]+) Mb/s", checked).group(1)))
     return {"rate": rate, "TCP, Mb/s": network.measured, "reached": network.reached,
@@ -67,7 +67,7 @@ def check(options, rate):
 
 
 def measure(options, rate, shape, columns, backprop):
-    """Rows of these columns on one set of gradients."""
+    """Measures rows of these columns on one set of gradients."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "options.json").write_text(json.dumps(
@@ -78,13 +78,13 @@ def measure(options, rate, shape, columns, backprop):
 
 
 def set_of(row):
-    """What is measured in one go."""
+    """Identifies rows that are measured in one go."""
     return row["rate"], row["shape"], row["hosts"]
 
 
 def measure_missing(options, file):
-    """A set of gradients is measured as a whole, with what the file has of it already, so that what is
-    compared was measured in turn; it is left alone where the file has all that is asked for."""
+    """A set of gradients is measured as a whole, together with its rows in the file, so that compared
+    rows are measured in turn. A set is left alone if the file has all of it."""
     asked = {(column, backprop) for column in options.columns for backprop in options.backprop}
     for rate in options.rates:
         about = None

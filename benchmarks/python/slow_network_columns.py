@@ -1,4 +1,4 @@
-"""What the benchmark slow-network compares: names, and what exchanges the gradients."""
+"""The columns of the benchmark slow-network: names, and ways to exchange the gradients."""
 
 from typing import Any, Callable, Dict, NamedTuple
 
@@ -9,9 +9,9 @@ import weir.torch as hvd
 
 
 class Column(NamedTuple):
-    """`join(model)` returns what is called forward, and the optimizer that takes the steps.
-    `warmup`: steps, at least, before it does what is to be measured. `settings`: of Weir's engine,
-    as environment variables."""
+    """`join(model)` returns the forward function, and the optimizer that takes the steps. `warmup`:
+    least number of steps before the measured state is reached. `settings`: for Weir's engine, as
+    environment variables."""
 
     join: Callable[[torch.nn.Module], Any]
     warmup: int = 1
@@ -29,7 +29,7 @@ def _weir(**options):
 
 
 def _ddp(register=lambda model: None, bucket_mb=None):
-    """DistributedDataParallel as fast as it gets: gradients lie in its buckets."""
+    """DistributedDataParallel at its fastest: gradients lie in its buckets."""
     def join(model):
         wrapped = torch.nn.parallel.DistributedDataParallel(
             model, init_sync=False, gradient_as_bucket_view=True, bucket_cap_mb=bucket_mb)
@@ -43,7 +43,7 @@ def _fp16(model):
 
 
 def _powersgd_or_nothing(state, bucket):
-    """The hook, but for its dense warm-up: that is not measured, and takes minutes at 100 Mb/s."""
+    """The hook without its dense warm-up, which is not measured, and takes minutes at 100 Mb/s."""
     if bucket.index() != 0 or not bucket.is_last():
         raise RuntimeError("the PowerSGD hook has several buckets: its collectives would mix")
     if state.iter >= state.start_powerSGD_iter:

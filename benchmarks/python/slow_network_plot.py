@@ -1,9 +1,9 @@
-"""The plot of slow-network: seconds a step over what the network really does."""
+"""The plot of slow-network: seconds a step over the network's real rate."""
 
 import matplotlib
 from matplotlib import pyplot
 
-# A colour a family, a line a member.
+# One colour per family, one line per member.
 STYLES = {"ddp": ("black", "-"), "ddp-fp16": ("black", "--"), "ddp-powersgd-1": ("dimgrey", ":"),
           "ddp-powersgd-2": ("dimgrey", "--"), "ddp-powersgd-4": ("dimgrey", "-"),
           "weir-dense": ("tab:blue", "-"), "weir-fp16": ("tab:blue", "--"),
@@ -30,7 +30,7 @@ def _draw(axes, rows):
 
 
 def save(rows, path):
-    """One picture for each set of shapes and backprop; the ending of `path` says which format."""
+    """Writes one picture for each set of shapes and backprop; the ending of `path` gives the format."""
     shapes = list(dict.fromkeys(row["shape"] for row in rows))
     backprops = sorted({row["backprop"] for row in rows})
     # The same rows make the same file.

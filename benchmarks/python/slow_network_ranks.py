@@ -24,7 +24,7 @@ WARMUP_STEPS, WARMUP_SECONDS = 3, 10.0
 
 
 class Engine:
-    """Weir's, made anew wherever other settings are asked for. Collective."""
+    """Weir's engine, made anew whenever settings change. Collective."""
 
     def __init__(self):
         self._settings = {}
@@ -41,7 +41,7 @@ class Engine:
 
 
 class Visit:
-    """One column at work on one gradient set. What it needs goes when it goes."""
+    """One column at work on one gradient set. Its resources are released with it."""
 
     def __init__(self, column, store):
         self._store = store
@@ -49,7 +49,7 @@ class Visit:
         self._forward, self._optimizer = column.join(self._model)
 
     def step(self, backprop):
-        """(the slowest rank's seconds, bytes that this rank's host sent)."""
+        """Returns (the slowest rank's seconds, bytes that this rank's host sent)."""
         self._optimizer.zero_grad()
         self._store.refresh()
         self._model.backprop = backprop
@@ -61,13 +61,13 @@ class Visit:
         loss.backward()
         self._optimizer.step()
         seconds = torch.tensor(time.perf_counter() - begin, dtype=torch.float64)
-        # Only when all ranks are through has all that this one sent left its host.
+        # Only when all ranks are done have all bytes of this one left its host.
         slowest = hvd.allreduce(seconds, op=hvd.Max, name="seconds").item()
         return slowest, netlab.sent().bytes - sent
 
 
 class Series:
-    """What was measured of one column, gradient set and backprop."""
+    """Measurements of one column, gradient set and backprop."""
 
     def __init__(self):
         self.times, self.bytes = [], []
@@ -82,7 +82,7 @@ class Series:
 
 
 def warm_up(visit, least, backprop):
-    """Steps that are not counted: `least` of them where they are slow."""
+    """Takes steps that are not counted: `least` of them if they are slow."""
     taken, spent = 0, 0.0
     while taken < least or (taken < WARMUP_STEPS and spent < WARMUP_SECONDS):
         spent += visit.step(backprop)[0]
@@ -90,8 +90,8 @@ def warm_up(visit, least, backprop):
 
 
 def measure(column, store, series, steps, seconds):
-    """Adds up to `steps` steps to each one of {backprop: Series}, in turn; False where `seconds` of
-    measuring were over before."""
+    """Adds up to `steps` steps to each one of {backprop: Series}, in turn; returns False if `seconds`
+    of measuring were over before."""
     visit = Visit(column, store)
     warm_up(visit, column.warmup, min(series))
     spent = 0.0
@@ -107,8 +107,8 @@ def measure(column, store, series, steps, seconds):
 
 
 def measure_set(name, options, engine):
-    """Rows of one gradient set. Columns are visited in rounds, in another order each, the same on
-    all ranks and in every run; one whose time was over before its steps is not visited again."""
+    """Measures rows of one gradient set. Columns are visited in rounds, each in another order, the same
+    on all ranks and in every run; one whose time was over before its steps is not visited again."""
     store = Gradients(SETS[name](), hvd.rank())
     found = {column: {backprop: Series() for backprop in options.backprop}
              for column in options.columns}

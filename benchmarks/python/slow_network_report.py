@@ -1,11 +1,10 @@
-"""The tables of slow-network and what it holds itself to."""
+"""The tables of slow-network and its targets."""
 
 from report import Report, print_table
 
 
 class Network:
-    """A rate that was asked for, as `tc` writes it or "none", and what a raw TCP transfer got, in
-    Mb/s."""
+    """A requested rate, as `tc` writes it or "none", and the rate of a raw TCP transfer, in Mb/s."""
 
     UNITS = {"kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
 
@@ -36,7 +35,7 @@ class SlowNetworkReport(Report):
         self.networks = [Network(*pair) for pair in measured.items()]
 
     def _find(self, rate, shape, backprop, column):
-        """The row, or None."""
+        """Returns the row, or None."""
         return next((row for row in self.rows
                      if (row["rate"], row["shape"], row["backprop"], row["column"])
                      == (rate, shape, backprop, column)), None)
@@ -45,13 +44,13 @@ class SlowNetworkReport(Report):
         return sorted({row["backprop"] for row in self.rows})
 
     def _add_ratio(self, name, op, target, above, below):
-        """Of the seconds of two rows; nothing where one was not measured."""
+        """Adds the ratio of two rows' seconds; nothing if one was not measured."""
         if above and below:
             self.add_target(name, above["seconds"] / below["seconds"], op, target)
 
     def add_targets(self):
-        """DGC is held to targets in the exchange alone: no step is shorter than its backprop, and
-        DDP's with the same gradients may take less than 60 times that."""
+        """DGC has targets for the exchange alone: no step is shorter than its backprop, and DDP's with
+        the same gradients may take less than 60 times that."""
         for shape in ("vgg16", "resnet50"):
             dgc, ddp, powersgd = (self._find("100mbit", shape, 0.0, column)
                                   for column in ("weir-dgc", "ddp", "ddp-powersgd-4"))

@@ -13,7 +13,7 @@ SIZES = [KIB, 16 * KIB, 256 * KIB, 1024 * KIB, 4096 * KIB, 16384 * KIB, 65536 * 
 
 
 def target_of(size):
-    """How many times faster than gloo."""
+    """Factor by which it must be faster than gloo."""
     return 5.0 if size <= 256 * KIB else 2.0 if size <= 4096 * KIB else 1.0
 
 
@@ -35,7 +35,7 @@ def main():
 
         interleave(2, [weir, yardstick], before=hvd.barrier)
         times, base = interleave(15, [weir, yardstick], before=hvd.barrier)
-        # The slowest rank's time is everybody's.
+        # The slowest rank's time counts for all.
         both = hvd.allreduce(torch.tensor([times, base]), op=hvd.Max)
         times, base = both.tolist()
         factor = 1 / median_ratio(times, base)

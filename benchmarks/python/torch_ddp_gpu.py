@@ -12,7 +12,7 @@ import torch_job
 import weir.torch as hvd
 from report import Report, arguments, interleave, median_ratio
 
-STEPS = 5  # That are timed together.
+STEPS = 5  # Timed together.
 
 
 def wrap_ours(model, optimizer):

@@ -1,4 +1,4 @@
-"""torch.distributed beside Weir, among the same processes: the yardstick."""
+"""torch.distributed beside Weir, among the same processes, as the yardstick."""
 
 import os
 import socket

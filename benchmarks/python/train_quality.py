@@ -1,9 +1,9 @@
-"""Whether compressed training reaches what dense training does, on three models.
+"""Compares compressed with dense training, on three models.
 
 Every configuration is trained with the same seeds, data order and schedule as dense training, and
-judged by the paired difference to it. What each one is: benchmarks/python/train_quality_grid.py.
-A run that is in the file of --json already is not repeated, so that what was interrupted goes on
-where it stopped. All of it takes hours.
+judged by the paired difference to it. benchmarks/python/train_quality_grid.py lists them. A run that is
+in the file of --json already is not repeated, so that an interrupted benchmark continues where it
+stopped. All of it takes hours.
 """
 
 import argparse
@@ -67,13 +67,13 @@ def measure(runs, store, ranks, limit=None):
 
 
 def measure_missing(runs, path, ranks, limit=None, job=measure):
-    """Trains what the file lacks. A job that fails is followed by another one as long as they get on:
-    hours are long enough for a host to be taken for lost. Ends the benchmark where one does not."""
+    """Trains the runs that the file lacks. A failed job is followed by another one as long as they make
+    progress, because a host may be taken for lost within hours. Ends the benchmark when one makes none."""
     begin = time.monotonic()
     while missing := Store(path, ranks).missing(runs):
         code = job(missing, path, ranks, limit and max(0.0, limit - (time.monotonic() - begin)))
         if code == 0:
-            return  # There was no time for what is missing still.
+            return  # No time is left for the missing runs.
         said = f"train-quality: the job ended with exit code {code}"
         if Store(path, ranks).missing(runs) == missing:
             sys.exit(f"{said} and finished no run; what others had finished is in {path}")

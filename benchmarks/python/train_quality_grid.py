@@ -1,13 +1,13 @@
-"""What the benchmark train-quality measures: models, configurations, and the runs of its studies."""
+"""Measurements of the benchmark train-quality: models, configurations, and the runs of its studies."""
 
 from typing import Callable, Dict, NamedTuple, Optional, Tuple
 
 
 class Model(NamedTuple):
     """`low` and `high`: learning rates at the start of the cosine. `high` is near the edge of what
-    dense training tolerates. `target`: half the width of the interval that the difference to dense
-    has to lie in, in percent of bits per byte or in points of accuracy. `clip`: threshold of the L2
-    norm of the averaged gradient; None: no clipping."""
+    dense training tolerates. `target`: half the width of the interval allowed for the difference to
+    dense, in percent of bits per byte or in points of accuracy. `clip`: threshold of the L2 norm of the
+    averaged gradient; None: no clipping."""
 
     low: float
     high: float
@@ -20,19 +20,20 @@ class Model(NamedTuple):
         return self.metric == "accuracy"
 
 
-# Of 1,000 dense steps twice the high rate is worse; all three models have their best one near it.
+# In 1,000 dense steps twice the high rate is worse; all three models have their best one near it.
 MODELS = {
     "digits": Model(0.02, 0.08, "accuracy", 0.5),
     "lstm": Model(1.0, 4.0, "bits per byte", 1.0, clip=0.5),
     "demo": Model(0.04, 0.16, "bits per byte", 1.0),
 }
 RATES = ("low", "high")
-# Of AdamW, for all models: its usual one, and four times that. Not looked for, as those above are.
+# Rates of AdamW, for all models: its usual one, and four times that. Not searched for, unlike those
+# above.
 ADAM_RATES = {"low": 0.001, "high": 0.004}
 
 
 class Run(NamedTuple):
-    """One training. `density` is 1 for what has none."""
+    """One training. `density` is 1 for a configuration without one."""
 
     model: str
     config: str
@@ -43,9 +44,9 @@ class Run(NamedTuple):
 
 
 class Config(NamedTuple):
-    """`options`: of DistributedOptimizer, for (density, steps); `clip`: whether it clips where the
-    model asks for it. `sparse`: whether it has a density. `adam`: AdamW in place of momentum SGD,
-    with its own learning rates."""
+    """`options`: for DistributedOptimizer, by (density, steps); `clip`: whether it clips if the model
+    asks for it. `sparse`: whether it has a density. `adam`: AdamW in place of momentum SGD, with its
+    own learning rates."""
 
     about: str
     options: Callable[[float, int], Dict[str, object]]
@@ -64,7 +65,7 @@ def _dgc(**more):
 
 
 def _biases_dense(options):
-    """What dgc does by itself: one dimension, or fewer than 1,024 elements, travels dense."""
+    """Default of dgc: tensors of one dimension, or with fewer than 1,024 elements, stay dense."""
     return {**options, "min_elements": 1024, "compressor[*bias*]": "dense"}
 
 
@@ -149,8 +150,8 @@ ORDER = (("ablation", "high"), ("paper", "low"), ("ablation", "low"), ("compress
 
 
 def options_of(run: Run) -> Dict[str, object]:
-    """DistributedOptimizer's dictionary. Dense training clips the averaged gradient, as programs do
-    without compression, so its dictionary says nothing of it."""
+    """Returns DistributedOptimizer's dictionary. Dense training clips the averaged gradient, as
+    programs do without compression, so its dictionary does not mention clipping."""
     config, model = CONFIGS[run.config], MODELS[run.model]
     options = config.options(run.density, run.steps)
     if model.clip is not None and config.clip and not config.is_uncompressed:
@@ -165,7 +166,7 @@ def rate_of(run: Run) -> float:
 
 
 def _is_new(config, steps, study):
-    """Automatic density is that of the long runs."""
+    """True for a new configuration: automatic density is that of the long runs."""
     return config != "dgc-auto" or steps == study.lengths[0]
 
 
@@ -182,14 +183,14 @@ def runs_of(name: str, rate: str, seeds: int):
 
 
 def words():
-    """What --only chooses from, by kind."""
+    """Returns the words for --only, by kind."""
     return {"study": tuple(STUDIES), "rate": RATES, "model": tuple(MODELS),
             "config": tuple(CONFIGS), "length": ("short", "long")}
 
 
 def grid(seeds: int, only=()):
-    """All runs, each once, in the order in which they are measured. Of each kind of which `only` has
-    words, the run's has to be among them; dense runs are needed by all configurations."""
+    """Returns all runs, each once, in the order of measuring. For each kind with words in `only`, the
+    run's word must be among them; dense runs are needed by all configurations."""
     chosen = {kind: set(known) & set(only) for kind, known in words().items()}
 
     def is_chosen(kind, word):

@@ -1,4 +1,4 @@
-"""What the benchmark train-quality trains: three models, each with its data and its score.
+"""Models of the benchmark train-quality: three, each with its data and its score.
 
 A task's batches depend on the generator alone and its initial parameters on torch's seed alone, so
 that two configurations with the same seed see the same data in the same order.
@@ -15,7 +15,8 @@ TEXT = DATA / "tinyshakespeare.txt"
 
 
 def generator_of(seed, rank):
-    """Of a rank's batches: other ones for each rank and seed, the same for all configurations."""
+    """Returns a generator of a rank's batches: different for each rank and seed, the same for all
+    configurations."""
     return torch.Generator().manual_seed(1000 * seed + rank)
 
 
@@ -84,7 +85,7 @@ class TextTask:
     -log2 p(next byte)."""
 
     def __init__(self, model, batch, context, every):
-        """`every`: of the bytes that each input predicts, whether all count or only the last."""
+        """`every`: all bytes that each input predicts count, or only the last."""
         self.model, self._batch, self._context, self._every = model, batch, context, every
         self._train, self._validation = read_text()
 
@@ -101,7 +102,7 @@ class TextTask:
         return self._cut(self._train, starts)
 
     def _examined(self):
-        """Where the windows of the validation begin: one after the other, or 16,384 of them."""
+        """Begins of the validation's windows: one after the other, or 16,384 of them."""
         last = len(self._validation) - self._context
         if self._every:
             return torch.arange(0, last, self._context)
@@ -124,7 +125,7 @@ class DigitsTask:
 
     def __init__(self, model, batch):
         self.model, self._batch = model, batch
-        import sklearn.datasets  # Here: the grid alone is of use without it.
+        import sklearn.datasets  # Here, because the grid alone is useful without it.
 
         digits = sklearn.datasets.load_digits()
         images = torch.tensor(digits.images, dtype=torch.float32)[:, None] / 16
@@ -147,7 +148,7 @@ class DigitsTask:
         return 100.0 * right, len(labels)
 
 
-# By the names of train_quality_grid.MODELS; made when they are needed.
+# By the names of train_quality_grid.MODELS; made when needed.
 TASKS = {
     "demo": lambda: TextTask(ByteMlp, batch=16, context=ByteMlp.CONTEXT, every=False),
     "lstm": lambda: TextTask(CharLstm, batch=8, context=32, every=True),

@@ -10,7 +10,7 @@ from matplotlib import pyplot
 from train_quality_grid import MODELS, RATES
 
 COLOURS = {"high": "tab:red", "low": "tab:blue"}
-BETTER, WORSE = 5, 100  # Times the target: what is shown.
+BETTER, WORSE = 5, 100  # Shown range, in multiples of the target.
 
 
 def _clamp(value, target):
@@ -18,7 +18,7 @@ def _clamp(value, target):
 
 
 def _draw(axes, groups, configs):
-    """Of one model, density and length: a line of the picture for each configuration, both rates."""
+    """Draws one model, density and length: a line for each configuration, both rates."""
     target = MODELS[groups[0].model].target
     axes.axvspan(-target, target, color="0.92", zorder=0)
     axes.axvline(0, color="0.6", linewidth=0.8, zorder=1)
@@ -71,7 +71,7 @@ def _legend(figure):
 
 
 def save(groups, path):
-    """A column for each model, a row for each density and length; the ending of `path` says which
+    """Draws a column for each model, a row for each density and length; the ending of `path` gives the
     format."""
     models = [model for model in MODELS if any(group.model == model for group in groups)]
     places = _places(groups)

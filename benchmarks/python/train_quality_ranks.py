@@ -44,7 +44,7 @@ class Training:
         """Returns this rank's loss."""
         inputs, targets = self._task.batch(self._generator)
         self._optimizer.zero_grad()
-        with self._optimizer.looking_ahead():  # Where the configuration does.
+        with self._optimizer.looking_ahead():  # Has an effect if the configuration looks ahead.
             loss = F.cross_entropy(self.model(inputs), targets)
             loss.backward()
         if self._clip is None:
@@ -66,7 +66,7 @@ class Training:
 
 
 def train(run, task):
-    """What was measured of a run; score and loss are None where it diverged. Collective."""
+    """Returns the measurements of a run; score and loss are None if it diverged. Collective."""
     begin = time.perf_counter()
     training = Training(run, task)
     last = torch.zeros(())  # Loss of the last tenth of the steps.
@@ -89,7 +89,7 @@ def train(run, task):
 
 
 class Order:
-    """What rank 0 decides for all: whether there is time for another run, and where it is stored."""
+    """Rank 0's decisions for all ranks: whether there is time for another run, and where it is stored."""
 
     def __init__(self, folder):
         order = json.loads((folder / "order.json").read_text())

@@ -1,4 +1,4 @@
-"""The report of train-quality: its tables, and what it holds DGC to."""
+"""The report of train-quality: its tables, and DGC's targets."""
 
 import math
 
@@ -7,7 +7,7 @@ from train_quality_grid import MODELS
 from train_quality_statistics import groups_of
 from train_quality_tables import details, summary
 
-HELD = ("dgc", "dgc-unmasked")  # Configurations that are to train as dense ones do.
+HELD = ("dgc", "dgc-unmasked")  # Configurations that must train as well as dense.
 
 
 class TrainQualityReport(Report):
@@ -38,5 +38,5 @@ class TrainQualityReport(Report):
         print(details(self.groups))
 
     def markdown(self):
-        """The same in few tables, all models side by side."""
+        """Returns the same in few tables, all models side by side."""
         return summary(self.groups)

@@ -1,5 +1,4 @@
-"""What runs of train-quality say about a configuration: its difference to dense training, paired by
-seed."""
+"""Statistics of train-quality's runs: a configuration's difference to dense training, paired by seed."""
 
 import math
 import statistics
@@ -35,11 +34,11 @@ class Interval(NamedTuple):
 
     @property
     def farthest(self):
-        """From 0."""
+        """Farthest distance from 0."""
         return max(map(abs, self.ends))
 
     def verdict(self, target):
-        """What it says of a difference that is to be within -target to +target."""
+        """Judges a difference that should lie within -target to +target."""
         low, high = self.ends
         if -target <= low and high <= target:
             return "within"
@@ -54,8 +53,8 @@ class Interval(NamedTuple):
 
 class Line(NamedTuple):
     """A configuration in its group. `worse`: than dense, in the unit of the model's target, and
-    `than_dgc` than dgc; None where no seed is paired. `loss`: of training, mean over seeds.
-    `times`: less is sent than dense."""
+    `than_dgc` than dgc; None if no seed is paired. `loss`: of training, mean over seeds. `times`:
+    factor by which less is sent than dense."""
 
     config: str
     seeds: int
@@ -68,11 +67,11 @@ class Line(NamedTuple):
 
 
 class Group:
-    """All configurations that were trained alike: same model, steps, learning rate, and density where
-    they have one."""
+    """All configurations that were trained alike: same model, steps, learning rate, and density if they
+    have one."""
 
     def __init__(self, model, density, steps, rate, rows):
-        """`rows`: of all groups, by run."""
+        """`rows`: all groups', by run."""
         self.model, self.density, self.steps, self.rate = model, density, steps, rate
         self._rows = {}
         for config in configs_of(density):
@@ -84,7 +83,7 @@ class Group:
         self.lines = [self._line(config) for config in self._rows]
 
     def line(self, config):
-        """None where it was not measured."""
+        """Returns None if it was not measured."""
         return next((line for line in self.lines if line.config == config), None)
 
     @property
@@ -92,17 +91,17 @@ class Group:
         return "points" if MODELS[self.model].is_accuracy else "%"
 
     def _finite(self, config, key):
-        """{seed: value} of what did not diverge."""
+        """Returns {seed: value} of runs that did not diverge."""
         return {seed: row[key] for seed, row in self._rows.get(config, {}).items()
                 if row[key] is not None}
 
     def differences(self, key, config, base):
-        """Of a key's values: {seed: config - base}, where both have one."""
+        """Returns {seed: config - base} of a key's values, if both have one."""
         ours, theirs = self._finite(config, key), self._finite(base, key)
         return {seed: ours[seed] - theirs[seed] for seed in sorted(ours.keys() & theirs.keys())}
 
     def worse(self, config, base="dense"):
-        """How much worse than the base, or None where no seed is paired."""
+        """Returns how much worse it is than the base, or None if no seed is paired."""
         found = self.differences("score", config, base)
         if not found:
             return None
@@ -122,9 +121,9 @@ class Group:
                     statistics.fmean(row["dense"] / row["sent"] for row in rows.values()))
 
     def order(self):
-        """[(config, next one, Interval of how much higher its training loss is)] for the steps of
-        the ablation's order of which both sides were measured; None for an interval where one of
-        them diverged with every seed."""
+        """Returns [(config, next one, Interval of how much higher its training loss is)] for the steps
+        of the ablation's order with both sides measured; None for an interval if one of them diverged
+        with every seed."""
         found = []
         for above, below in zip(ABLATION_ORDER, ABLATION_ORDER[1:]):
             if above in self._rows and below in self._rows:
@@ -134,14 +133,14 @@ class Group:
 
 
 def configs_of(density):
-    """Of all studies with that density, in the order in which they are listed."""
+    """Returns the configurations of all studies with that density, in their listed order."""
     names = {name for study in STUDIES.values() if study.density == density
              for name in study.configs}
     return [name for name in CONFIGS if name in names]
 
 
 def groups_of(rows):
-    """Those of which there are rows; the paper's density last, and in it long runs last."""
+    """Returns groups with rows; the paper's density last, and in it long runs last."""
     places = dict.fromkeys((study.density, steps) for study in STUDIES.values()
                            for steps in study.lengths)
     found = [Group(model, density, steps, rate, rows)

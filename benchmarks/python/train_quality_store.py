@@ -1,4 +1,4 @@
-"""The records of train-quality in a file that is whole after each one, and what is still missing."""
+"""The records of train-quality in a file that is complete after each one, and the missing runs."""
 
 from record_file import RecordFile
 from train_quality_grid import CONFIGS, Run, options_of, rate_of
@@ -20,17 +20,17 @@ class Store:
         self._ranks = ranks
 
     def rows(self):
-        """Those with this number of ranks, by run."""
+        """Rows with this number of ranks, by run."""
         return {_run_of(row): row for row in self._file.whole["rows"]
                 if row["ranks"] == self._ranks}
 
     def missing(self, runs):
-        """Of `runs`, in their order, those without a row."""
+        """Returns those of `runs`, in their order, that have no row."""
         rows = self.rows()
         return [run for run in runs if run not in rows]
 
     def add(self, run, found):
-        """`found`: what was measured, a dictionary."""
+        """`found`: the measurements, a dictionary."""
         self._file.whole["rows"].append({**run._asdict(), "ranks": self._ranks,
                                          "learning_rate": rate_of(run),
                                          "options": text_of(options_of(run)), **found})

@@ -18,7 +18,7 @@ def _line_of_table(group, line):
     score = _number(line.score, 2 if MODELS[group.model].is_accuracy else 3)
     if line.diverged and line.score is not None:
         score += f" ({line.diverged} diverged)"
-    # Of a rest that did not diverge nothing is said.
+    # Says nothing if the rest did not diverge.
     verdict = "" if line.worse is None else "worse" if line.diverged else line.worse.verdict(target)
     worse, than_dgc = ("" if interval is None else interval.text()
                        for interval in (line.worse, line.than_dgc))
@@ -49,7 +49,7 @@ def _order(group):
 
 
 def details(groups):
-    """All there is, a table for each group."""
+    """Returns everything, a table for each group."""
     parts = [_table(group) for group in groups]
     orders = [_order(group) for group in groups if group.density == 0.01]
     return "\n\n".join(part for part in [*parts, *orders] if part) + "\n"
@@ -60,7 +60,7 @@ def _column(group):
 
 
 def _cell(group, config, seeds):
-    """How much worse than dense; bold within the target."""
+    """Returns how much worse than dense; bold within the target."""
     line = group.line(config)
     if line is None:
         return ""
@@ -76,7 +76,7 @@ def _cell(group, config, seeds):
 
 
 def _summary(groups, seeds):
-    """Of one density and length."""
+    """Summarises one density and length."""
     density, steps = groups[0].density, groups[0].steps
     groups = sorted(groups, key=lambda group: list(MODELS).index(group.model))
     lines = [[config, *(_cell(group, config, seeds) for group in groups)]
@@ -86,7 +86,7 @@ def _summary(groups, seeds):
 
 
 def _order_summary(groups):
-    """Of one length: by how much training loss falls along the ablation's order."""
+    """Summarises one length: the decrease of training loss along the ablation's order."""
     orders = [{pair[:2]: pair[2] for pair in group.order()} for group in groups]
     lines = []
     for pair in zip(ABLATION_ORDER, ABLATION_ORDER[1:]):

@@ -1,4 +1,4 @@
-"""What the runs of experiment.py say: best rates, the paired difference, as Markdown."""
+"""Results of experiment.py's runs: best rates, the paired difference, as Markdown."""
 
 import math
 import statistics

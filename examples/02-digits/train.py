@@ -41,7 +41,7 @@ def datasets():
 
 
 def accuracy(model, test):
-    """Of the whole test set, each rank having looked at its part."""
+    """Accuracy on the whole test set; each rank checks its part."""
     mine = torch.utils.data.Subset(test, range(hvd.rank(), len(test), hvd.size()))
     right = torch.tensor(0)
     with torch.no_grad():

@@ -11,7 +11,7 @@ HIDDEN = {"private", "protected", "package"}
 
 @dataclasses.dataclass
 class Entry:
-    """Something that is declared in a header. `members` has what is declared in a class."""
+    """A declaration in a header. `members` has the members of a class."""
 
     node: ElementTree.Element
     line: int
@@ -118,7 +118,7 @@ class Reference:
         return "\n".join(found)
 
     def block(self, node):
-        """A paragraph, and what Doxygen puts inside of one: blocks of code and lists."""
+        """A paragraph, and the blocks of code and lists that Doxygen puts inside of one."""
         if node.tag != "para":
             raise ValueError(f"a comment has <{node.tag}>, which cpp_pages.py does not know")
         blocks, line = [], self.words(node.text)
@@ -148,7 +148,7 @@ class Reference:
         raise ValueError(f"a comment has <{node.tag}>, which cpp_pages.py does not know")
 
     def words(self, text):
-        """Text, in which the pages of docs/ that it names are links."""
+        """Text, in which mentioned pages of docs/ become links."""
         def link(match):
             exists = (self.root / match.group(0)).is_file()
             return f"[{match.group(0)}](../{match.group(1)})" if exists else match.group(0)
@@ -176,7 +176,7 @@ def place(name):
 
 
 def places(names):
-    """Where links to those lead that have no heading of their own, as the first one has."""
+    """Targets of links to names without a heading of their own: the first one's."""
     others = list(dict.fromkeys(names))[1:]
     return "".join(place(name) for name in others) + "\n" if others else ""
 
@@ -200,7 +200,7 @@ def is_documented(node):
 
 
 def is_shown(member):
-    """Whether a reader has anything from it: not what is deleted, nor a destructor without a word."""
+    """True if a reader needs it: not if it is deleted, nor for a destructor without a comment."""
     arguments = member.findtext("argsstring") or ""
     if arguments.replace(" ", "").endswith("=delete"):
         return False
@@ -208,7 +208,7 @@ def is_shown(member):
 
 
 def is_right_below(first, second):
-    """Whether two declarations of a header have no empty line between them."""
+    """True if two declarations of a header have no empty line between them."""
     lines = (HEADERS / second.find("location").get("file")).read_text().splitlines()
     between = lines[line_of(first):line_of(second) - 1]
     return line_of(first) < line_of(second) and all(line.strip() for line in between)

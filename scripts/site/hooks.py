@@ -1,4 +1,4 @@
-"""What the site has beside the pages of docs/: both references, and files that pages link to."""
+"""Parts of the site beside the pages of docs/: both references, and files that pages link to."""
 
 import pathlib
 

@@ -14,12 +14,12 @@ LINK = re.compile(r"(!?\[(?:[^\]`]|`[^`]*`)*\]\()([^)\s]+)(\))")
 ELSEWHERE = re.compile(r"^(?:[a-z]+:|/|#)")
 LANGUAGES = {".h": "cpp", ".cc": "cpp", ".py": "python", ".json": "json", ".yml": "yaml", ".sh": "bash"}
 SHOWN_BYTES = 100_000
-# Where a folder has a page of its own.
+# For folders with a page of their own.
 FOLDERS = {"include/weir": "cpp/index.md"}
 
 
 def repository_path(page, target):
-    """What a link of a page means, from the root of the repository; a page's own path is from there too."""
+    """Returns the target of a page's link, from the root of the repository, as is the page's own path."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), target))
 
 
@@ -94,7 +94,8 @@ def shown(root, path):
 
 
 def pages(root, texts):
-    """{page: text} for what the texts of docs/, by their paths in the repository, link to outside it."""
+    """Returns {page: text} for links of the texts of docs/, by their paths in the repository, to
+    outside it."""
     root, made, waiting = pathlib.Path(root), {}, list(texts.items())
     while waiting:
         path, text = waiting.pop()

@@ -1,4 +1,4 @@
-"""What pages of docs/ are written in and Python-Markdown does not read the same way as others do."""
+"""Syntax in pages of docs/ that Python-Markdown reads differently from other renderers."""
 
 import re
 

@@ -5,7 +5,7 @@ Names are read from the sources; nothing is imported, and the extension is not n
 
 import griffe
 
-# Page, module, what it is for.
+# Page, module, purpose.
 MODULES = [
     ("weir-torch", "weir.torch", "Weir for PyTorch: `import weir.torch as hvd`."),
     ("weir-torch-elastic", "weir.torch.elastic", "Training that goes on after an error."),
@@ -31,7 +31,7 @@ def kind_of(item):
 def is_public(module, name, member):
     if name.startswith("_"):
         return False
-    # Of what is imported the package's own names count, and those of other packages do not.
+    # Among imported names the package's own count, and those of other packages do not.
     return not member.is_alias or member.target_path.startswith("weir.")
 
 

@@ -1,5 +1,5 @@
-"""What every route hands to the transport is what an exact count says, on every rank and in each
-step: benchmarks/python/routes_ranks.py in jobs on this machine, without a network of its own."""
+"""Every route hands exactly the counted bytes to the transport, on every rank and in each step:
+benchmarks/python/routes_ranks.py in jobs on this machine, without a network of its own."""
 
 import json
 import os
@@ -21,7 +21,7 @@ DENSITIES = [0.001, 0.0625, 0.3, 0.97, 1]
 
 
 def records_of(hosts, slots):
-    """What all ranks of a job measured, whose hosts exist only for a stand-in of ssh."""
+    """Records of all ranks of a job whose hosts exist only for a stand-in of ssh."""
     on_hosts = []
     if slots > 1:
         on_hosts = ["-H", ",".join(f"node-{host}:{slots}" for host in range(hosts)),

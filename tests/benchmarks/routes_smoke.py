@@ -17,7 +17,7 @@ DENSITIES = [0.01, 0.25]
 
 
 def run():
-    """The report of the benchmark; ends this program as skipped where there can be no network."""
+    """Returns the report of the benchmark; ends this program as skipped if no network is possible."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "report.json"
         done = subprocess.run(

@@ -54,7 +54,7 @@ class Sizes(unittest.TestCase):
 
     def test_between_hosts_only_what_goes_to_other_hosts_counts(self):
         self.assertEqual(route_bytes.between_hosts([1, 0, 10, 100], 1, 2), 110)
-        # Of a hierarchy only the first rank's frame.
+        # In a hierarchy only the first rank's frame.
         case = Case(TENSORS, hosts=2, ranks_on_host=2, density=0.01)
         frame = route_bytes.all_gather(case, 1)[0]
         crossing = [route_bytes.between_hosts(route_bytes.hierarchical(case, rank), rank, 2)

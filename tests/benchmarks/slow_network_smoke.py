@@ -17,7 +17,7 @@ SKIPPED = 77
 
 
 def run():
-    """The report of the benchmark; ends this program as skipped where there can be no network."""
+    """Returns the report of the benchmark; ends this program as skipped if no network is possible."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "report.json"
         done = subprocess.run(
@@ -41,7 +41,7 @@ class Smoke(unittest.TestCase):
 
     def test_every_column_takes_its_steps_with_and_without_backprop(self):
         rows = self.report["rows"]
-        # The set was asked for twice: what is there is not measured again.
+        # The set was asked for twice: existing rows are not measured again.
         self.assertEqual(len(rows), 2 * len(COLUMNS))
         self.assertEqual({(row["column"], row["backprop"]) for row in rows},
                          {(column, backprop) for column in COLUMNS for backprop in (0, 0.01)})

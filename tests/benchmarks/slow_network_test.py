@@ -30,7 +30,7 @@ def row(shape, backprop, column, seconds):
 
 
 def rows_at(rate, measured, rows):
-    """The same, of a network of that rate."""
+    """Returns the same, for a network of that rate."""
     network = Network(rate, measured)
     about = {"rate": rate, "TCP, Mb/s": measured, "reached": network.reached, "hosts": 4}
     return [{**about, **each} for each in rows]
@@ -148,7 +148,7 @@ class Reports(unittest.TestCase):
 
 
 class Resuming(unittest.TestCase):
-    """measure_missing with measurements that are told instead of taken."""
+    """measure_missing with given measurements."""
 
     def setUp(self):
         self.measured = []
@@ -168,7 +168,7 @@ class Resuming(unittest.TestCase):
         return [row(shape, seconds, column, 1.0) for column in columns for seconds in backprop]
 
     def run_all(self, file, shapes="vgg16,lstm", columns="ddp,weir-dgc"):
-        """What this run measures."""
+        """Returns the measurements of this run."""
         self.measured = []
         options = argparse.Namespace(hosts=4, rates=["100mbit", "none"], shapes=shapes.split(","),
                                      columns=columns.split(","), backprop=[0.0, 0.25])

@@ -1,5 +1,5 @@
 """The benchmark train-quality as a whole: a job of 2 ranks, the shortest runs of one model and seed,
-then again with what is in the file."""
+then again with the rows in the file."""
 
 import json
 import pathlib

@@ -1,5 +1,5 @@
 """Tests of the parts of benchmarks/python/train_quality.py that need no job: its statistics, its grid
-and what it keeps."""
+and its file."""
 
 import json
 import pathlib
@@ -28,7 +28,7 @@ except ImportError:  # Without matplotlib.
 
 
 def found(score, loss=1.0):
-    """What a rank finds of a run."""
+    """A rank's results of a run."""
     return {"score": score, "train_loss": loss, "sent": 10, "dense": 100, "seconds": 1.0}
 
 
@@ -129,7 +129,7 @@ class Summaries(unittest.TestCase):
 
 class Targets(unittest.TestCase):
     def target(self, model, dense, dgc):
-        """(value, met) of DGC at 0.1 %; None where it is not held to it."""
+        """Returns (value, met) of DGC at 0.1 %; None if it has no target."""
         rows = {**rows_of(model, "dense", 1.0, 10000, "low", dense),
                 **rows_of(model, "dgc", 0.001, 10000, "low", dgc)}
         targets = [target for target in TrainQualityReport(rows).targets

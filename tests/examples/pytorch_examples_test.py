@@ -1,4 +1,5 @@
-"""The PyTorch examples (the transformer shorter than its README runs it): they must learn, dense and compressed.
+"""The PyTorch examples (the transformer shorter than in its README): they must learn, dense and
+compressed.
 
 usage: pytorch_examples_test.py LAUNCHER...   (what starts a job: weirrun -np)
 """

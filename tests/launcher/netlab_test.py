@@ -1,4 +1,4 @@
-"""scripts/netlab: what it says to mistakes, what it asks of the kernel, and that nothing stays behind.
+"""scripts/netlab: its answers to mistakes, its requests to the kernel, and that nothing stays behind.
 
 usage: netlab_test.py CLASS     exit code 77: it cannot run here, for the reason that is printed
 """

@@ -1,4 +1,4 @@
-"""Exchanges something and looks which MPI library has carried it.
+"""Exchanges something and checks which MPI library has carried it.
 
 Run by .ci/run: weirrun -np 2 python mpi_library.py LIBRARY
 """

@@ -16,7 +16,7 @@ class AdamReference:
         self.steps = 0
 
     def step(self, gradients, rate):
-        """What the weights are to be lessened by, the same on all ranks."""
+        """Returns the values to subtract from the weights, the same on all ranks."""
         self.steps += 1
         beta1, beta2 = self.betas
         step_size = F(float(F(rate)) / (1 - beta1**self.steps))

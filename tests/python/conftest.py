@@ -35,7 +35,7 @@ def size():
 
 @pytest.fixture(autouse=True)
 def side_by_side(job):
-    """No rank begins a test before all have ended the one before."""
+    """Makes ranks begin a test only when all have ended the one before."""
     hvd.barrier()
 
 
@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch, rank, size):
     """For a test that starts jobs of its own, on a job of one rank."""
     if size > 1:
         pytest.skip("starts its own ranks")
-    # This test is a rank itself; what it starts belongs to another job.
+    # This test is a rank itself; its children belong to another job.
     for name in ("PMI_RANK", "PMI_SIZE", "PMI_FD", "WEIR_SUPERVISOR_FD"):
         monkeypatch.delenv(name, raising=False)
     return tmp_path

@@ -22,7 +22,7 @@ This page is generated from the docstrings; a test compares the two.
 
 
 def groups(module=hvd, without=()):
-    """Public names by what they are, in alphabetical order."""
+    """Public names by kind, in alphabetical order."""
     found = {"Functions": [], "Classes": [], "Errors": [], "Constants": []}
     for name, value in sorted(vars(module).items()):
         if name.startswith("_") or inspect.ismodule(value) or name in without:
@@ -53,7 +53,7 @@ def first_sentence(value):
 
 
 def methods(value):
-    """Public methods of a class of ours and of its bases that are ours."""
+    """Public methods of one of our classes and of its bases that are ours."""
     names = {name for base in value.__mro__ if base.__module__.startswith("weir.")
              for name in vars(base) if not name.startswith("_")}
     return [(name, getattr(value, name)) for name in sorted(names)

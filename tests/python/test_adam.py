@@ -54,7 +54,7 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("shape", [(64, 32), (100,)], ids=["compressed", "dense"])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_everything_sent_equals_the_wrapped_optimizer(name, shape):
-    """Of one rank, or of several with the same gradients."""
+    """One rank, or several with the same gradients."""
     parameter = torch.nn.Parameter(gradient_of(99, 0, shape))
     alone = torch.nn.Parameter(parameter.detach().clone())
     optimizer = hvd.DistributedOptimizer(OPTIMIZERS[name]([parameter]), compression=EVERYTHING)

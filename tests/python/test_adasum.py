@@ -1,4 +1,4 @@
-"""Adasum: of tensors, and of the moves of an optimizer."""
+"""Adasum of tensors, and of the moves of an optimizer."""
 
 import pytest
 import torch
@@ -12,7 +12,7 @@ def pair(a, b):
 
 
 def reference(tensors):
-    """Neighbours first; who has none waits for the next level."""
+    """Neighbours first; a tensor without one waits for the next level."""
     while len(tensors) > 1:
         pairs = [tensors[i:i + 2] for i in range(0, len(tensors), 2)]
         tensors = [pair(*each) if len(each) == 2 else each[0] for each in pairs]

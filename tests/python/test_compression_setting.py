@@ -68,7 +68,7 @@ def test_it_is_what_naming_the_compressor_is(rank, trained_with, name, table):
 COMPRESSED = {"min_elements": "0", "policy": "always", "density": "0.1"}
 DGC = {"compressor": "dgc", **COMPRESSED}
 TOPK = {"compressor": "topk", **COMPRESSED}
-# What each option is added to.
+# The options to which each option is added.
 MODES = [
     (DGC, {"values": "int8"}), (DGC, {"values": "int4"}), (DGC, {"values": "int2"}),
     (DGC, {"selection": "bucket"}),

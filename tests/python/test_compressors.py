@@ -1,4 +1,4 @@
-"""Every compressor by its dictionary, and who does the momentum beside it."""
+"""Every compressor by its dictionary, and momentum beside it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Going on after an error: restored state, the same training as without one."""
+"""Continuing after an error: restored state, the same training as without one."""
 
 import pytest
 import torch
@@ -73,7 +73,7 @@ def test_what_a_failed_step_left_is_not_saved(monkeypatch):
     before = weights(net)
     with torch.no_grad():
         net[0].weight.add_(1.0)
-    exchange = optimizer._weir_exchanges[0]  # Whose step goes on, as it may on a GPU.
+    exchange = optimizer._weir_exchanges[0]  # Its step goes on, as it may on a GPU.
 
     def fail():
         raise hvd.HorovodInternalError("made up")
@@ -134,7 +134,7 @@ def test_values_are_copied_and_come_from_rank_0(rank):
 
 
 def test_an_object_may_take_anothers_place(rank):
-    """As Horovod's state does it: what is saved and synchronised is the new one from then on."""
+    """As in Horovod's state: later saves and synchronisations use the new one."""
     state = hvd.elastic.TorchState(torch.nn.Linear(1, 1), values=[1])
     state.model, state.values = torch.nn.Linear(2, 1), [2]
     torch.nn.init.constant_(state.model.weight, rank)

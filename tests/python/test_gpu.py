@@ -1,5 +1,5 @@
-"""Tensors of CUDA devices. On a GPU where there is one; and on the emulated one (tests/emulated_gpu/),
-which WEIR_GPU_LIBRARY names: its memory is the CPU's, so that tensors need only be said to lie there."""
+"""Tensors of CUDA devices: on a GPU if there is one, and on the emulated one (tests/emulated_gpu/),
+which WEIR_GPU_LIBRARY names. Its memory is the CPU's, so tensors need only claim to be there."""
 
 import gc
 import os
@@ -25,7 +25,7 @@ def on_gpu(request, monkeypatch):
 
 
 def numbers(shape, dtype=torch.float32, step=0):
-    """Of this rank."""
+    """Returns this rank's numbers."""
     count = torch.Size(shape).numel()
     values = (torch.arange(count) * 7 + hvd.rank() * 3 + step * 5) % 11
     return values.reshape(shape).to(dtype)
@@ -77,14 +77,14 @@ def test_results_of_other_sizes_are_made_by_pytorch(on_gpu, rank, monkeypatch):
         return lambda shape: made.append(make(shape)) or made[-1]
 
     monkeypatch.setattr(engine_tensors, "maker_for", counted)
-    tensor = on_gpu(torch.full((rank, 3), 1.5))  # Of rank 0 no rows.
+    tensor = on_gpu(torch.full((rank, 3), 1.5))  # Rank 0 has no rows.
     results = [hvd.allgather(tensor), *hvd.grouped_allgather([tensor, tensor[:, :1].contiguous()])]
     assert [result.data_ptr() for result in results] == [one.data_ptr() for one in made]
     assert [tuple(one.shape) for one in made] == [tuple(result.shape) for result in results]
 
 
 def test_while_pytorch_makes_a_result_nothing_is_collected(on_gpu, rank, monkeypatch):
-    # What is garbage may wait for the engine, in whose thread this is.
+    # Garbage may wait for the engine, whose thread this is.
     collects = []
     maker_for = engine_tensors.maker_for
 

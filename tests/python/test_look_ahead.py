@@ -1,4 +1,4 @@
-"""look_ahead: gradients at where the weights are going."""
+"""look_ahead: gradients at the weights' coming position."""
 
 import io
 
@@ -26,7 +26,7 @@ def loss_at(parameter, rank):
 
 
 def shifted(w, v, factor):
-    """What rank is shifted by, in the order of operations of torch's sub_(v, alpha=factor)."""
+    """Returns the rank's shift, in the order of operations of torch's sub_(v, alpha=factor)."""
     return torch.from_numpy(w).sub(torch.from_numpy(v), alpha=factor).numpy()
 
 

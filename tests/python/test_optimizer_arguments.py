@@ -17,7 +17,7 @@ def gradient_of(step, rank, shape=(64, 32)):
 
 
 def assert_follows(parameter, reference, gradients):
-    """What synchronize() left in .grad is the reference's update of these gradients, bit for bit."""
+    """Asserts that synchronize() left the reference's update of these gradients in .grad, bit for bit."""
     expected = reference.step([g.flatten().numpy() for g in gradients],
                               np.zeros(parameter.numel(), np.float32))
     assert torch.equal(parameter.grad.flatten(), torch.from_numpy(expected))
@@ -81,7 +81,7 @@ def test_dgc_compresses_the_sum_of_the_backward_passes(rank, size):
 @pytest.mark.parametrize("make", [lambda p: torch.optim.Adam(p, lr=0.01),
                                   lambda p: torch.optim.AdamW(p, lr=0.01, weight_decay=0.1)])
 def test_dgc_accumulates_without_momentum_for_other_optimizers(rank, size, make):
-    """What the wrapped optimizer then does with the update is its own."""
+    """The wrapped optimizer's use of the update is its own."""
     parameter = torch.nn.Parameter(torch.zeros(64, 32))
     alone = torch.nn.Parameter(torch.zeros(64, 32))
     optimizer = hvd.DistributedOptimizer(make([parameter]),

@@ -12,7 +12,7 @@ from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
 
 
 class Halved(hvd.Compressor):
-    """What travels is half of it: exact, so that training is as without."""
+    """Sends half of the tensor: exact, so that training is as without."""
 
     @staticmethod
     def compress(tensor):
@@ -24,7 +24,7 @@ class Halved(hvd.Compressor):
 
 
 class FirstHalf(hvd.Compressor):
-    """Only the first half of the entries travels: of another shape, and not contiguous."""
+    """Sends only the first half of the entries: another shape, and not contiguous."""
 
     @staticmethod
     def compress(tensor):
@@ -38,7 +38,7 @@ class FirstHalf(hvd.Compressor):
 
 
 class WholeNumbers(hvd.Compressor):
-    """Entries travel as numbers of thousandths, of another type."""
+    """Sends entries as numbers of thousandths, of another type."""
 
     @staticmethod
     def compress(tensor):
@@ -50,7 +50,7 @@ class WholeNumbers(hvd.Compressor):
 
 
 class Counting:
-    """An object in place of a class; counts what it is given."""
+    """An object in place of a class; counts its calls."""
 
     def __init__(self):
         self.given = []
@@ -321,7 +321,7 @@ def test_single_operations_take_one(rank, size, own):
     tensors = [gradient_of(step, rank) for step in range(2)]
     sums = [sum(gradient_of(step, r) for r in range(size)) for step in range(2)]
     expected = [own.decompress(*own.compress(each)) for each in sums]
-    if own is FirstHalf:  # Nothing but the optimizer puts in order what travels.
+    if own is FirstHalf:  # Only the optimizer makes the compressed tensor contiguous.
         with pytest.raises(ValueError, match="contiguous"):
             hvd.grouped_allreduce(tensors, compression=own, op=hvd.Sum)
         return

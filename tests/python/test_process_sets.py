@@ -274,7 +274,7 @@ def test_two_sets_train_beside_each_other(rank, size, compression):
 @pytest.mark.parametrize("compression", [
     hvd.Compression.none, hvd.Compression.dgc(density=0.25, skip_nonfinite=True)])
 def test_nobody_else_needs_to_train(rank, size, compression):
-    """Sparse gradients and a parameter of another kind too: whatever the members agree on."""
+    """Sparse gradients and a parameter of another kind too: only the members must agree."""
     if size < 2:
         return
     only = hvd.add_process_set([0])

@@ -1,4 +1,4 @@
-"""The package has the names and arguments of horovod.torch, and its page says what they are."""
+"""The package has the names and arguments of horovod.torch, and its page describes them."""
 
 import inspect
 import pathlib

@@ -1,4 +1,4 @@
-"""route=... of what is compressed: the way it takes changes nothing about what training is."""
+"""route=... of compressed tensors: the route does not change the training."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ COMPRESSORS = {"dgc": hvd.Compression.dgc(density=0.1, **ALWAYS),
 
 @pytest.fixture
 def hosts(size, monkeypatch):
-    """Four ranks are two on each of two hosts, and that a route is not taken is an error."""
+    """Makes four ranks two on each of two hosts, and makes it an error if a route is not taken."""
     if size != 4:
         yield 1
         return
@@ -43,7 +43,7 @@ def trained(rank, compressor, route):
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    # Of all ranks: a host's first one sends for the others.
+    # Over all ranks: a host's first one sends for the others.
     wire, dense = hvd.allreduce(torch.tensor([optimizer.step_report.wire_bytes,
                                               optimizer.step_report.dense_bytes]), op=hvd.Sum)
     assert 0 < wire < dense / 2
@@ -68,6 +68,6 @@ def test_a_split_exchange_has_the_bits_of_a_gathered_one(rank, compressor):
 def test_hosts_compress_the_mean_of_their_ranks(rank, size, hosts, compressor):
     gathered, by_hosts = (trained(rank, compressor, route)[0]
                           for route in ("allgather", "hierarchical"))
-    # Where all ranks share a host there is none to compress for, and they gather.
+    # If all ranks share a host there is none to compress for, and they gather.
     assert torch.equal(weights(by_hosts), weights(gathered)) == (hosts == 1)
     assert hosts == (2 if size == 4 else 1)

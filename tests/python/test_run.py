@@ -1,4 +1,4 @@
-"""weir.run, from a process that is no rank: each test starts a job of its own."""
+"""weir.run, from a process that is not a rank: each test starts a job of its own."""
 
 import subprocess
 import sys

@@ -51,7 +51,7 @@ def test_one_rank_warns_of_a_run_too_short_for_its_density(rank, capfd, density,
 
 
 def test_one_rank_warns_of_a_run_that_was_too_short(rank, capfd):
-    """Where nothing said how long it would be: when the job ends, which it does for the test."""
+    """If its length was not given: when the job ends, which it does for the test."""
     gc.collect()  # The optimizers of other tests.
     capfd.readouterr()
     net = model()

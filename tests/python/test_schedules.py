@@ -65,7 +65,7 @@ def test_goes_on_setting_the_rate(rank, kind, what):
     assert optimizer.param_groups[0]["lr"] == pytest.approx(0.0125)
     assert schedule.get_last_lr() == [optimizer.param_groups[0]["lr"]]
     assert_replicas_are_equal(net)
-    what(net, optimizer, schedule, rank)  # With a state that there is.
+    what(net, optimizer, schedule, rank)  # With existing state.
     train(net, optimizer, schedule, rank, 1)
     assert optimizer.param_groups[0]["lr"] == pytest.approx(0.00625)
     assert_replicas_are_equal(net)

@@ -1,4 +1,4 @@
-"""State that is brought to all ranks, saved and restored."""
+"""State that is copied to all ranks, saved and restored."""
 
 import io
 
@@ -9,7 +9,7 @@ import weir.torch as hvd
 
 from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
 
-# Every optimizer that torch has, but for those that need a closure or sparse gradients.
+# Every optimizer that torch has, except those that need a closure or sparse gradients.
 NAMES = sorted(
     name for name, kind in vars(torch.optim).items()
     if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)

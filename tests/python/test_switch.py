@@ -1,4 +1,4 @@
-"""Another compression in mid-training: what goes on, and what a warning says is left out."""
+"""Another compression in mid-training: what continues, and what a warning says is left out."""
 
 import contextlib
 import copy

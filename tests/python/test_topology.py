@@ -1,4 +1,4 @@
-"""Where ranks sit, and what the build says of itself."""
+"""Places of ranks, and properties of the build."""
 
 import json
 import os
@@ -108,7 +108,7 @@ def test_what_needs_a_job_says_so_without_one(tmp_path):
 
 
 def test_an_idle_job_leaves_the_processors_to_the_program():
-    """Processor time, not time: it says nothing of what else the machine does."""
+    """Processor time, not time: other work of the machine does not count."""
     hvd.allreduce(torch.ones(4))
 
     def of_other_threads():

@@ -1,4 +1,4 @@
-"""Arguments of types that cannot be meant: an error that says what is, before anything is sent."""
+"""Arguments of impossible types: an error that says what to give, before anything is sent."""
 
 import copy
 

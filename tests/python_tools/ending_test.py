@@ -1,4 +1,4 @@
-"""What who follows a job hears of its end, and what its logs say of it. Arguments: weirrun, ending_rank."""
+"""The end of a job, for its followers and in its logs. Arguments: weirrun, ending_rank."""
 
 import pathlib
 import subprocess
@@ -32,7 +32,7 @@ class Followed(unittest.TestCase):
         written.write_text(how)
         written.rename(self.file)
         job.process.wait()
-        for rank in ranks:  # Who has not heard the end now meets a closed port.
+        for rank in ranks:  # A rank that has not seen the end now meets a closed port.
             while rank.end is None and not rank.trouble:
                 time.sleep(0.01)
         return ranks
@@ -43,7 +43,7 @@ class Followed(unittest.TestCase):
         # Nothing is missing at the end: all took the same steps.
         self.assertEqual(len({rank.steps[-1]["step"] for rank in ranks}), 1)
         for rank in ranks:
-            rank.look()  # There is nobody.
+            rank.look()  # Nobody is there.
         rows = top.page(ranks, 0).splitlines()[3:]
         self.assertEqual([row.split()[-1] for row in rows], ["ended"] * RANKS)
 

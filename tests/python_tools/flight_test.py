@@ -27,7 +27,7 @@ class Flight(unittest.TestCase):
         self.path = self.folder / "job.weirflight"
 
     def fail_with(self, deed, *options, ranks=3):
-        """A job of three ranks, of which rank 1 does the deed in the middle of a step."""
+        """Runs a job of three ranks, of which rank 1 does the deed in the middle of a step."""
         return subprocess.run(
             [WEIRRUN, "-np", str(ranks), "--flight-recording", self.path, *options, DOOMED_RANK, "1", "dgc",
              deed], text=True, capture_output=True, check=False, timeout=120, cwd=self.folder)
@@ -87,7 +87,7 @@ class Flight(unittest.TestCase):
                                 for number in stages["bucket"]))
 
     def recorded(self, job, enough):
-        """What the three ranks of a running job have written, once that is enough."""
+        """Returns the recordings of a running job's three ranks, once there are enough."""
         ranks = []
         while len(ranks) < 3 or not enough(ranks):
             self.assertIsNone(job.poll(), "the job has ended")
@@ -110,8 +110,8 @@ class Flight(unittest.TestCase):
         self.assertIn("the last it finished was 'allreduce.early'", text)
 
     def ask(self, job, before=()):
-        """Has every rank of a running job write its recording; what they wrote. `before`: what they
-        had written before."""
+        """Makes every rank of a running job write its recording; returns them. `before`: their earlier
+        recordings."""
         job.send_signal(signal.SIGUSR1)
         ranks = []
         while len(ranks) < 3 or ranks == list(before):
@@ -144,7 +144,7 @@ class Flight(unittest.TestCase):
         return pids
 
     def launch(self, *command, path=None):
-        """A job of three ranks that goes on; its output is on a pipe."""
+        """Starts a job of three ranks that goes on; its output is on a pipe."""
         job = subprocess.Popen(
             [WEIRRUN, "-np", "3", "--flight-recording", path or self.path, *map(str, command)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -167,7 +167,7 @@ class Flight(unittest.TestCase):
         self.assertIn("ranks 0-2 on localhost write flight recordings", self.line(job, "flight"))
         self.assertEqual([(rank.rank, rank.event, rank.request) for rank in first],
                          [(0, "request", 1), (1, "request", 1), (2, "request", 1)])
-        # Supervisors have weirrun's name: whoever signals all of them hurts nobody.
+        # Supervisors have weirrun's name: a signal to all of them does no harm.
         supervisors = [pid for pid in self.processes(WEIRRUN) if pid != job.pid]
         self.assertGreaterEqual(len(supervisors), 3)
         for pid in supervisors:

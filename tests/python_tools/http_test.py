@@ -1,5 +1,5 @@
-"""The endpoint of a running job, with readers that a job would be better off without, and over TLS.
-Arguments: weirrun, byte-lm, and perhaps weir-monitor."""
+"""The endpoint of a running job, with hostile readers, and over TLS. Arguments: weirrun, byte-lm, and
+perhaps weir-monitor."""
 
 import concurrent.futures
 import os
@@ -92,7 +92,7 @@ class Tls(unittest.TestCase):
         self.assertEqual(refused.exception.code, 401)
         refused.exception.close()
         with self.assertRaises(urllib.error.URLError):
-            get(self.url + "/metrics", "secret")  # Whom nobody has told to trust it.
+            get(self.url + "/metrics", "secret")  # Nobody has told it to trust the certificate.
         self.assertIn('"__scheme__": "https"', get(self.url + "/targets", "secret", self.trusting))
 
     def test_weir_top_watches(self):

@@ -1,4 +1,4 @@
-"""A running job whose ranks serve what is to be looked at."""
+"""A running job whose ranks serve their pages."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ import sys
 
 
 def free_ports(count):
-    """The first of so many ports in a row that nobody uses."""
+    """Returns the first of so many ports in a row that nobody uses."""
     for first in range(20000 + os.getpid() % 10000, 32000, count):
         sockets = [socket.socket() for _ in range(count)]
         try:
@@ -24,8 +24,8 @@ def free_ports(count):
 
 
 class Job:
-    """byte-lm with DGC, for ever. `token`: what readers have to show; `environment`: more variables;
-    `arguments`: of another program in byte-lm's place."""
+    """byte-lm with DGC, for ever. `token`: the one that readers must show; `environment`: more
+    variables; `arguments`: another program in place of byte-lm."""
 
     def __init__(self, test_case, ranks, token="", environment=None,
                  arguments=("--steps", "1000000", "--compressor", "dgc", "--quiet")):
@@ -43,8 +43,8 @@ class Job:
             and os.killpg(self.process.pid, signal.SIGTERM))
 
     def until(self, holds):
-        """Asks `holds()` until it is true; it may raise OSError as long as nobody answers. What it
-        returned."""
+        """Calls `holds()` until it is true, and returns its result; it may raise OSError as long as
+        nobody answers."""
         while True:
             try:
                 found = holds()

@@ -1,5 +1,5 @@
-"""What examples/problems show in their run logs is what examples/problems/README.md says.
-Arguments: weirrun, problems."""
+"""The run logs of examples/problems show what examples/problems/README.md says. Arguments: weirrun,
+problems."""
 
 import pathlib
 import subprocess

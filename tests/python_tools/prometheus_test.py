@@ -1,5 +1,5 @@
-"""A real Prometheus on metrics/prometheus.yml finds all ranks of a running job, what it answers is what
-the ranks count, and it understands every query of the Grafana dashboard. Arguments: weirrun, byte-lm."""
+"""A real Prometheus on metrics/prometheus.yml finds all ranks of a running job, its answers equal the
+ranks' own counts, and it understands every query of the Grafana dashboard. Arguments: weirrun, byte-lm."""
 
 import json
 import math
@@ -77,7 +77,7 @@ class Watched(unittest.TestCase):
         raise AssertionError(f"{query}: after {SECONDS} s still {answer}")
 
     def counted(self, metric):
-        """{rank: value} as the ranks themselves say; series of a rank are added up."""
+        """Returns {rank: value} from the ranks themselves; series of a rank are added up."""
         return {str(rank): sum(float(line.split()[-1])
                                for line in get(f"http://127.0.0.1:{self.port + rank}/metrics").splitlines()
                                if line.startswith((metric + " ", metric + "{")))
@@ -91,7 +91,7 @@ class Watched(unittest.TestCase):
         self.assertEqual(self.by_rank("weir_world_size"), dict.fromkeys(ranks, float(RANKS)))
         for metric in ("weir_step_duration_seconds_count", "weir_bytes_sent_total",
                        "weir_payload_bytes_total", "weir_dense_equivalent_bytes_total"):
-            # Counters only grow: what was scraped meanwhile lies between two looks of our own.
+            # Counters only grow: scraped values lie between two reads of our own.
             before = self.counted(metric)
             scraped = self.until(f"sum by (rank) ({metric})",
                                  lambda answer: set(answer) == ranks

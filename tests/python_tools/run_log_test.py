@@ -41,7 +41,7 @@ class Whole(unittest.TestCase):
             self.assertEqual((self.log.run(rank)["rank"], self.log.run(rank)["size"]), (rank, RANKS))
 
     def test_every_rank_says_how_its_clock_stands_to_that_of_rank_0(self):
-        # They are on one machine: what was measured is 0, but for the error.
+        # They are on one machine: measured offsets are 0, except for the error.
         for rank in range(RANKS):
             clock = self.log.run(rank)["clock"]
             self.assertLessEqual(abs(clock["offset_to_rank_0_ns"]), clock["error_ns"])

@@ -1,5 +1,5 @@
-"""What the ranks of a running job answer is as docs/reference/monitoring.schema.json has it. Arguments:
-weirrun, byte-lm."""
+"""Answers of a running job's ranks follow docs/reference/monitoring.schema.json. Arguments: weirrun,
+byte-lm."""
 
 import json
 import pathlib

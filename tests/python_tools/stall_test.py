@@ -1,4 +1,4 @@
-"""What a job in which a tensor is stalled says of it. Arguments: weirrun, problems."""
+"""A job with a stalled tensor, as it reports itself. Arguments: weirrun, problems."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Stall(unittest.TestCase):
 
     @classmethod
     def stalled(cls):
-        """Once it is known of the tensor that it is not a late one."""
+        """Returns once the tensor is known not to be a late one."""
         stalls = json.loads(get(f"{cls.job.url}/stalls"))
         return stalls if "metrics/loss" in [tensor["name"] for tensor in stalls["tensors"]] else None
 
@@ -60,7 +60,7 @@ class Stall(unittest.TestCase):
     def test_weir_top_shows_it(self):
         line = re.compile(r"^stalled: 'metrics/loss' has waited \d+ s; not submitted by ranks \[1\]$",
                           re.MULTILINE)
-        # What weir-top reads, /log, hears of it a little later than /stalls.
+        # /log, which weir-top reads, gets it a little later than /stalls.
         self.job.until(lambda: line.search(self.top()))
 
     def top(self):

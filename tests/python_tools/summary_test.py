@@ -1,4 +1,4 @@
-"""What weirrun says of a job when it has ended. Arguments: weirrun, byte-lm, doomed_rank."""
+"""weirrun's summary of an ended job. Arguments: weirrun, byte-lm, doomed_rank."""
 
 import json
 import pathlib
@@ -52,7 +52,7 @@ class Summary(unittest.TestCase):
         for rank in found["by_rank"]:
             self.assertEqual(rank["lost_records"], 0)
             self.assertLessEqual(rank["step_seconds"]["median"], rank["step_seconds"]["p95"])
-            # With 2 ranks each sends its payload once, and what agreeing takes.
+            # With 2 ranks each sends its payload once, plus negotiation.
             self.assertGreaterEqual(rank["sent_bytes"], rank["payload_bytes"])
         self.assertEqual(found["sent_bytes"], sum(rank["sent_bytes"] for rank in found["by_rank"]))
         self.assertEqual(found["dense_allreduce_bytes"],

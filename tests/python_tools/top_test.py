@@ -1,4 +1,4 @@
-"""weir-top on a real job, and where there is none. Arguments: weirrun, byte-lm."""
+"""weir-top on a real job, and without one. Arguments: weirrun, byte-lm."""
 
 import os
 import re
@@ -79,7 +79,7 @@ class Top(unittest.TestCase):
 
 
 class Scripted(Rank):
-    """A rank that says of which job it is."""
+    """A rank with a given job id."""
 
     def __init__(self, rank, job):
         super().__init__(Endpoint("http://127.0.0.1:1"), rank)

@@ -16,8 +16,8 @@ RANKS, STEPS = 3, 4
 
 
 def made_up(rank, host, unix_time_at_0_ns, exchanges, clock=None, job=None):
-    """A rank's trace; `exchanges`: [(name of the track, step, start in microseconds)]; `clock`: what
-    it measured, (offset, error) in nanoseconds."""
+    """A rank's trace; `exchanges`: [(name of the track, step, start in microseconds)]; `clock`: its
+    measurement, (offset, error) in nanoseconds."""
     measured = {} if clock is None else {"clock_offset_ns": clock[0], "clock_error_ns": clock[1]}
     if job is not None:
         measured["job"] = job
@@ -52,7 +52,7 @@ class Merging(unittest.TestCase):
         return {event["pid"]: event["ts"] for event in events if event.get("cat") == "exchange"}
 
     def test_hosts_are_lined_up_by_their_wall_clocks(self):
-        # Host b booted 2 ms before host a: what it calls 2,010 us is 10 us on a.
+        # Host b booted 2 ms before host a: its 2,010 us is 10 us on a.
         merged = self.merge(made_up(0, "a", 10_000_000, [("conv", 0, 10.0)]),
                             made_up(1, "b", 8_000_000, [("conv", 0, 2010.0)]))
         self.assertEqual(self.starts(merged), {0: 10.0, 1: 10.0})
@@ -68,7 +68,7 @@ class Merging(unittest.TestCase):
                 if event["name"] == "process_labels"}
 
     def test_measured_clocks_count_more_than_wall_clocks(self):
-        # The wall clocks of the hosts are 1 ms apart; what was measured says 2 ms.
+        # The wall clocks of the hosts are 1 ms apart; the measurement says 2 ms.
         merged = self.merge(made_up(0, "a", 10_000_000, [("conv", 0, 10.0)], (0, 0)),
                             made_up(1, "b", 9_000_000, [("conv", 0, 2010.0)], (-2_000_000, 7_500)))
         self.assertEqual(self.starts(merged), {0: 10.0, 1: 10.0})
@@ -158,7 +158,7 @@ class Merging(unittest.TestCase):
                       self.refused(self.write("object.json", {"a": 1})))
         self.assertIn("does not say which rank wrote it",
                       self.refused(self.write("other.json", [{"name": "x", "ph": "i"}])))
-        # As a profiler of another program names its process.
+        # A profiler of another program names its process so.
         foreign = {"name": "process_name", "ph": "M", "pid": 7, "args": {"name": "python 7 of me"}}
         self.assertIn("foreign.json is not a trace of Weir",
                       self.refused(self.write("foreign.json", [foreign])))
@@ -182,8 +182,8 @@ class Merging(unittest.TestCase):
 
 class OfAJob(unittest.TestCase):
     def check_clocks(self, merged, said):
-        """All ranks are on this machine and have its clock, so what they measured is 0, but for the
-        error."""
+        """Checks clocks: all ranks are on this machine and have its clock, so measured offsets are 0,
+        except for the error."""
         clocks = {event["pid"]: event["args"] for event in merged
                   if event["name"] == "process_sort_index"}
         self.assertEqual(set(clocks), set(range(RANKS)))

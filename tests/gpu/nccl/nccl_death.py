@@ -2,7 +2,8 @@
 
     python3 nccl_death.py
 
-Takes weirrun in the PATH, PyTorch, and a GPU, which both ranks share: each has a NCCL_HOSTID of its own.
+Needs weirrun in the PATH, PyTorch, and a GPU, which both ranks share: each has a NCCL_HOSTID of its
+own.
 """
 
 import os
@@ -12,7 +13,7 @@ import sys
 import threading
 import time
 
-ELEMENTS = 64 << 20  # Of 150 ms, where two ranks share a GPU.
+ELEMENTS = 64 << 20  # 150 ms, if two ranks share a GPU.
 
 
 def rank():

@@ -23,7 +23,7 @@ world = MPI.COMM_WORLD
 split = hvd.ProcessSet(world.Split(color=world.rank % 2, key=-world.rank))
 own = [r for r in range(world.size) if r % 2 == world.rank % 2]
 expect(split.ranks, own)
-for _ in range(2):  # Again with what is known already, as after an elastic reset.
+for _ in range(2):  # Again with known sets, as after an elastic reset.
     hvd.init(world, process_sets=[split])
     expect((hvd.rank(), hvd.size()), (world.rank, world.size))
     expect(split.process_set_id, 1 + world.rank % 2)
@@ -35,7 +35,7 @@ for _ in range(2):  # Again with what is known already, as after an elastic rese
     expect(total(split), float(sum(2**r for r in own)))
     hvd.shutdown()
 
-# Members give the communicator, the others the members' ranks; and what one of them refuses.
+# Members give the communicator, the others the members' ranks; and errors of one of them.
 hvd.init()
 half = range(world.size // 2)
 of_half = world.Create(world.Get_group().Incl(list(half)))

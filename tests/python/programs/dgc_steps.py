@@ -1,4 +1,4 @@
-"""What ``weir.torch`` gets on the gradients of dgc_steps.cc: the same file for the same arguments.
+"""Directions of ``weir.torch`` on the gradients of dgc_steps.cc: the same file for the same arguments.
 
 Several cases in one go, each in a word of its own: "FILE KIND OPTION...".
 """

@@ -8,7 +8,7 @@ import scipy.special
 
 from train_quality_grid import CONFIGS, MODELS, RATES, STUDIES, Run
 
-# Training loss falls in this order (dgc.md), at the high rate.
+# The order in which the training loss falls at the high rate.
 ABLATION_ORDER = ("no-residual", "no-correction", "no-masking", "dgc", "dense")
 
 

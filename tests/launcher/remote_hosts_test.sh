@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# weirrun on real remote hosts: two network namespaces, each with a host name, a /dev/shm and an sshd of
+# Test of weirrun on real remote hosts: two network namespaces, each with a host name, a /dev/shm and an sshd of
 # its own, and a third one where weirrun runs. A bridge joins them.
 #
 #   remote_hosts_test.sh WEIRRUN RANK_PROGRAM GOING_PROGRAM
 #
-# GOING_PROGRAM: doomed_rank, which goes on for ever where it is not doomed.
+# GOING_PROGRAM: doomed_rank, which runs for ever unless it is doomed.
 #
-# All of it, processes and files too, lives in namespaces of this script and goes with it. Exit code 77:
+# All of it, processes and files too, lives in namespaces of this script and ends with it. Exit code 77:
 # skipped, with the reason; it needs root, sshd, ip, and a kernel that lets root make namespaces.
 set -euo pipefail
 
@@ -38,7 +38,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# Files that go with the mount namespace: /run for sshd and ip, /etc/ssh for what ssh trusts.
+# Files that vanish with the mount namespace: /run for sshd and ip, /etc/ssh for the keys that ssh trusts.
 mount -t tmpfs tmpfs /run
 mount -t sysfs sysfs /sys
 mount -t tmpfs tmpfs /etc/ssh
@@ -56,7 +56,7 @@ ip addr add "$net.254/24" dev "$device"
 ip link set "$device" up
 hostname head
 
-# An sshd's log says when it listens; reading it is waiting for that.
+# An sshd's log says when it listens, so the test waits by reading it.
 start_host() {
   local number=$1 name=node-$1
   ssh-keygen -q -t ed25519 -N '' -f "$work/$name"
@@ -78,7 +78,7 @@ PasswordAuthentication no
 PermitRootLogin prohibit-password
 END
   mkfifo "$work/$name.log"
-  # In a new root of names: another host name, and shared memory that the others do not see.
+  # In new namespaces: another host name, and shared memory that the others do not see.
   # shellcheck disable=SC2016
   ip netns exec "$name" unshare --uts --ipc --mount sh -c '
     hostname "$1" && mount -t tmpfs tmpfs /dev/shm && exec "$2" -D -e -f "$3"' \
@@ -94,7 +94,7 @@ END
 start_host 1
 start_host 2
 
-# Runs weirrun, its output and exit code in $work/output and $code.
+# Runs weirrun; leaves its output and exit code in $work/output and $code.
 launch() {
   code=0
   timeout 120 "$weirrun" --network-interface "$device" --tcp "$@" >"$work/output" 2>&1 || code=$?

@@ -51,7 +51,7 @@ double EncodeBytes(const GpuCodecRule& rule) {
   using Codec = GpuCodecRule::Codec;
   const double memory = 8.0;  // To read and to write.
   double bytes = sizeof(float);
-  if (rule.momentum != GpuCodecRule::Momentum::kNone) bytes += memory;
+  if (rule.memory != GpuCodecRule::Memory::kNone) bytes += memory;
   if (rule.feedback) bytes += memory;
   // Every sent value depends on all values, which needs a second pass.
   if (rule.codec == Codec::kLevels) bytes += rule.feedback ? memory : sizeof(float);
@@ -89,9 +89,9 @@ class Bench {
   }
 
   void Encode() {
-    const GpuBucketCompressor::Part part{.gradient = gradients_.Next(),
-                                         .k = compressor_.EntriesAt(kDensity),
-                                         .payload = payloads_.data()};
+    const GpuBucketCompressor::Input part{.gradient = gradients_.Next(),
+                                          .k = compressor_.EntriesAt(kDensity),
+                                          .payload = payloads_.data()};
     codec_->Encode({&part, 1}, stream_.handle());
     stream_.Await();  // The engine does the same.
   }

@@ -99,11 +99,11 @@ class Bench {
 
  private:
   void Give() {
-    const GpuBucketCompressor::Part part{.gradient = gradients_.Next(),
-                                         .dtype = dtype_,
-                                         .scale = scale_,
-                                         .k = k_,
-                                         .payload = payload_.data()};
+    const GpuBucketCompressor::Input part{.gradient = gradients_.Next(),
+                                          .dtype = dtype_,
+                                          .scale = scale_,
+                                          .k = k_,
+                                          .payload = payload_.data()};
     dgc_->Encode({&part, 1}, stream_.handle());
   }
   /// u and v begin at multiples of 16 bytes.

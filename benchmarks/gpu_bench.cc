@@ -10,9 +10,8 @@
 namespace weir::bench {
 namespace {
 
-constexpr std::size_t kMebi = std::size_t{1} << 20;
-constexpr std::size_t kPeriod = 16 * kMebi;  // Size of the pool.
-constexpr std::size_t kSlack = kMebi;        // Room for a gradient's begin.
+constexpr std::size_t kSlack = std::size_t{1} << 20;  // Room for a gradient's begin.
+constexpr std::size_t kPeriod = 16 * kSlack;          // Size of the pool.
 constexpr int kNotRun = 77;
 
 }  // namespace

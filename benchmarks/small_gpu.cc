@@ -40,7 +40,7 @@ class Pass {
     dgc_ = KernelsOf(gpu.library())->make_dgc({&tensor, 1});
   }
   void operator()() {
-    const GpuBucketCompressor::Part part{
+    const GpuBucketCompressor::Input part{
         .gradient = gradients_.Next(), .k = k_, .payload = payload_.data()};
     dgc_->Encode({&part, 1}, stream_.handle());
     stream_.Await();

@@ -131,16 +131,16 @@ class DenseMomentumBucket final : public GpuBucketCompressor {
     LoadApplyMomentum();
   }
 
-  void Encode(std::span<const Part> parts, void* stream) override {
+  void Encode(std::span<const Input> inputs, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
-    CheckCount(parts.size());
+    CheckCount(inputs.size());
     sent_ = false;  // A step that fails has sent nothing.
-    for (std::size_t i = 0; i < parts.size(); ++i) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
       Step& step = steps_.host()[i];
-      step.gradient = parts[i].gradient;
-      step.dtype = parts[i].dtype;
-      step.scale = parts[i].scale;
-      step.payload = parts[i].payload;
+      step.gradient = inputs[i].gradient;
+      step.dtype = inputs[i].dtype;
+      step.scale = inputs[i].scale;
+      step.payload = inputs[i].payload;
     }
     steps_.Upload(in);
     ClearLargest(in);

@@ -57,7 +57,7 @@ class Norms final : public GpuNorms {
     }
   }
 
-  void Measure(std::span<const GpuNormPart> parts, void* stream) override {
+  void Measure(std::span<const GpuNormInput> parts, void* stream) override {
     if (parts.size() != parts_.size()) throw std::runtime_error("not one part for each tensor");
     for (std::size_t t = 0; t < parts.size(); ++t) {
       Part& part = parts_.host()[t];

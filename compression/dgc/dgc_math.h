@@ -6,31 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "compression/momentum.h"
+
 /// Arithmetic of Deep Gradient Compression on single numbers, written once for every kernel:
 /// scalar, SIMD tail or CUDA (constexpr functions compile for the device with
 /// --expt-relaxed-constexpr). Each operation rounds once, with no fused multiply-add, so every
 /// kernel gets the same bits. Lin et al., "Deep Gradient Compression", ICLR 2018, section 3.
 namespace weir {
-
-/// The recursion of u. Momentum m, new gradient g, old u:
-/// kVanilla u = m * u + g, direction u;  kNesterov u = m * (u + g), direction u + g;
-/// kNone has no u, direction g.
-enum class Momentum : std::uint8_t { kNone, kVanilla, kNesterov };
-
-/// Advances u and returns the direction, which momentum SGD applies and DGC adds to v.
-constexpr float AdvanceMomentum(Momentum momentum, float m, float g, float& u) {
-  switch (momentum) {
-    case Momentum::kVanilla:
-      u = m * u + g;
-      return u;
-    case Momentum::kNesterov:
-      u = m * (u + g);
-      return u + g;
-    case Momentum::kNone:
-      break;
-  }
-  return g;
-}
 
 /// The total update per unit of a constant gradient when v is sent and u masked every `interval`
 /// steps, relative to dense momentum SGD: f(T) = 1 - m (1 - m^T) / (T (1 - m)) for vanilla, m f(T)

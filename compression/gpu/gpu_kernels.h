@@ -39,7 +39,7 @@ class GpuBucketCompressor {
   virtual ~GpuBucketCompressor() = default;
 
   /// One tensor in a step.
-  struct Part {
+  struct Input {
     const void* gradient = nullptr;  ///< n entries; null for zeros.
     DType dtype = DType::kFloat32;   ///< Of the gradient: or kFloat16, kBFloat16.
     float scale = 1.0f;              ///< StepContext::gradient_scale.
@@ -51,7 +51,7 @@ class GpuBucketCompressor {
   };
   /// Compressor::Encode: takes the gradients in, writes the payloads, and leaves in the memory what
   /// they lack.
-  virtual void Encode(std::span<const Part> parts, void* stream) = 0;
+  virtual void Encode(std::span<const Input> inputs, void* stream) = 0;
 
   /// Compressor::Revert of the last Encode; nothing if that was done already.
   virtual void Undo(void* stream) = 0;
@@ -119,13 +119,13 @@ struct GpuDenseTensor {
 /// A tensor with a codec. As GpuDgcTensor, but payloads begin at multiples of 16 bytes.
 struct GpuCodecTensor {
   std::size_t n = 0;
-  float* momentum = nullptr;  ///< Null with GpuCodecRule::Momentum::kNone.
+  float* momentum = nullptr;  ///< Null with GpuCodecRule::Memory::kNone.
   float* error = nullptr;     ///< Null without feedback.
   GpuCodecRule rule;
 };
 
 /// A gradient of which a GpuNorms takes the norm.
-struct GpuNormPart {
+struct GpuNormInput {
   const void* values = nullptr;   ///< Null for zeros.
   DType dtype = DType::kFloat32;  ///< Or kFloat16, kBFloat16.
   float scale = 1.0f;
@@ -138,7 +138,7 @@ class GpuNorms {
   virtual ~GpuNorms() = default;
 
   /// `parts` in the order of the tensors.
-  virtual void Measure(std::span<const GpuNormPart> parts, void* stream) = 0;
+  virtual void Measure(std::span<const GpuNormInput> parts, void* stream) = 0;
   /// Of one tensor, once the stream has come so far. Not finite when an entry is not.
   virtual double SquaredNorm(std::size_t tensor) const = 0;
 };

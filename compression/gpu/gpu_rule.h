@@ -37,7 +37,7 @@ struct GpuDenseRule {
 struct GpuCodecRule {
   enum class Codec : std::uint8_t { kCast, kOneBit, kInt8, kTopK, kRandomK, kLevels };
   static constexpr std::size_t kCodecs = 6;
-  enum class Momentum : std::uint8_t {
+  enum class Memory : std::uint8_t {
     kNone,
     kNesterov,  ///< NesterovMomentum.
     kSignum,    ///< Signum.
@@ -51,7 +51,7 @@ struct GpuCodecRule {
   bool unbiased = false;                   ///< kRandomK: values are sent times n / k.
   LevelRule levels{};                      ///< kLevels: QuantizerCodec's.
   std::array<std::uint32_t, 2> key{};      ///< Of CounterRandom, where numbers are drawn.
-  Momentum momentum = Momentum::kNone;
+  Memory memory = Memory::kNone;
   float mu = 0.0f;
   bool feedback = false;  ///< ErrorFeedback, behind the momentum.
 

@@ -4,6 +4,7 @@
 
 #include "common/check.h"
 #include "compression/memory/step_math.h"
+#include "compression/momentum.h"
 
 namespace weir {
 
@@ -51,7 +52,7 @@ void NesterovMomentum::Finish(const StepContext& context, std::span<float> mean)
 std::optional<GpuRule> NesterovMomentum::gpu_rule() const {
   std::optional<GpuRule> rule = inner_->gpu_rule();
   if (auto* const codec = rule ? std::get_if<GpuCodecRule>(&*rule) : nullptr) {
-    codec->momentum = GpuCodecRule::Momentum::kNesterov;
+    codec->memory = GpuCodecRule::Memory::kNesterov;
     codec->mu = mu_;
     return rule;
   }

@@ -51,7 +51,7 @@ std::size_t Signum::Encode(const StepContext& context, std::span<const float> gr
 std::optional<GpuRule> Signum::gpu_rule() const {
   std::optional<GpuCodecRule> rule = codec().gpu_rule();
   if (!rule) return std::nullopt;
-  rule->momentum = GpuCodecRule::Momentum::kSignum;
+  rule->memory = GpuCodecRule::Memory::kSignum;
   rule->mu = mu_;
   return *rule;
 }

@@ -8,12 +8,6 @@
 /// for the CPU and for kernels. `scaled` is an entry of the gradient, scaled and finite.
 namespace weir {
 
-/// NesterovMomentum: advances m, and returns the direction.
-constexpr float AdvanceNesterov(float mu, float scaled, float& m, std::uint32_t& non_finite) {
-  m = FiniteOrZero(mu * m + scaled, non_finite);
-  return scaled + mu * m;
-}
-
 /// Signum: advances m, whose sign is sent.
 constexpr void AdvanceSignum(float mu, float scaled, float& m) {
   m = mu * m + (1.0f - mu) * scaled;

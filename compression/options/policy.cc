@@ -23,9 +23,9 @@ namespace {
 
 double BytesOf(const RouteSettings& settings, const RouteTraffic& traffic) {
   switch (settings.compressed) {
-    case Exchange::kSplitAllgather:
+    case WireRoute::kSplitAllgather:
       return traffic.split;
-    case Exchange::kPushPull:
+    case WireRoute::kPushPull:
       return settings.dedicated_servers ? traffic.dedicated : traffic.push_pull;
     default:
       return traffic.sparse;
@@ -34,19 +34,19 @@ double BytesOf(const RouteSettings& settings, const RouteTraffic& traffic) {
 
 }  // namespace
 
-Exchange ChooseExchange(const RouteSettings& settings, int ranks, std::size_t dense_bytes,
-                        std::size_t payload_bytes) {
+WireRoute ChooseWireRoute(const RouteSettings& settings, int ranks, std::size_t dense_bytes,
+                          std::size_t payload_bytes) {
   if (settings.policy == RoutePolicy::kAlways) return settings.compressed;
-  if (settings.policy == RoutePolicy::kNever) return Exchange::kDenseAllreduce;
+  if (settings.policy == RoutePolicy::kNever) return WireRoute::kDenseAllreduce;
   // A host's first rank keeps its unsent entries there, every rank its own elsewhere: a route that
   // changed would leave some behind. An all-reduce would make ranks wait for each other.
-  if (settings.compressed == Exchange::kHostAllgather || settings.max_staleness > 0) {
+  if (settings.compressed == WireRoute::kHostAllgather || settings.max_staleness > 0) {
     return settings.compressed;
   }
   const RouteTraffic traffic = TrafficOf(ranks, dense_bytes, payload_bytes);
   const bool one_rank = ranks == 1;
   return one_rank || BytesOf(settings, traffic) <= traffic.dense ? settings.compressed
-                                                                 : Exchange::kDenseAllreduce;
+                                                                 : WireRoute::kDenseAllreduce;
 }
 
 }  // namespace weir

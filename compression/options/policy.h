@@ -8,7 +8,7 @@ namespace weir {
 
 /// The route of a bucket's bytes. kHostAllgather is kSparseAllgather of one frame a host, kPushPull
 /// goes to servers that add up and answer.
-enum class Exchange {
+enum class WireRoute {
   kDenseAllreduce,
   kSparseAllgather,
   kSplitAllgather,
@@ -24,7 +24,7 @@ enum class RoutePolicy { kAuto, kAlways, kNever };
 /// "max_staleness" and "host_values").
 struct RouteSettings {
   RoutePolicy policy = RoutePolicy::kAuto;
-  Exchange compressed = Exchange::kSparseAllgather;  ///< Route of compressed tensors.
+  WireRoute compressed = WireRoute::kSparseAllgather;  ///< Route of compressed tensors.
   /// A larger tensor is compressed and exchanged in several parts.
   std::size_t partition_elements = std::numeric_limits<std::size_t>::max();
   /// kPushPull: ranks do not wait for each other, but get at most so
@@ -54,7 +54,7 @@ RouteTraffic TrafficOf(int ranks, std::size_t dense_bytes, std::size_t payload_b
 /// bucket, `payload_bytes` one compressed frame at this step's density. Returns
 /// settings.compressed for a tie, for one rank (which sends nothing), for kAuto with
 /// kHostAllgather, and where ranks do not wait for each other.
-Exchange ChooseExchange(const RouteSettings& settings, int ranks, std::size_t dense_bytes,
-                        std::size_t payload_bytes);
+WireRoute ChooseWireRoute(const RouteSettings& settings, int ranks, std::size_t dense_bytes,
+                          std::size_t payload_bytes);
 
 }  // namespace weir

@@ -292,10 +292,10 @@ RouteSettings RouteOf(const ParsedOptions& options) {
                                   std::string(Name(values)) +
                                   "\" again; take fp16 or fp32, or another route");
     }
-    route.compressed = Exchange::kSplitAllgather;
+    route.compressed = WireRoute::kSplitAllgather;
   }
   if (way == "push_pull") {
-    route.compressed = Exchange::kPushPull;
+    route.compressed = WireRoute::kPushPull;
     route.partition_elements =
         static_cast<std::size_t>(options.Integer("partition_bytes")) / sizeof(float);
     // A tensor that is one element longer is cut into halves.
@@ -318,7 +318,7 @@ RouteSettings RouteOf(const ParsedOptions& options) {
     return route;
   }
   if (way == "hierarchical") {
-    route.compressed = Exchange::kHostAllgather;
+    route.compressed = WireRoute::kHostAllgather;
     route.halves_inside = options.Choice("host_values") == "fp16";
   }
   for (const char* key : {"partition_bytes", "max_staleness"}) {

@@ -81,7 +81,7 @@ void GpuCompression::EncodeFrom(const SourceOf& source_of) {
   const GpuScope scope(stream_.gpu());
   ForgetRestored();
   PlacePayloads();
-  ByKind<std::vector<GpuBucketCompressor::Part>> parts;
+  ByKind<std::vector<GpuBucketCompressor::Input>> parts;
   for (const Member& member : members_) {
     const Source source = source_of(*member.slice);
     const auto group = static_cast<std::size_t>(member.slice->parameter_group);

@@ -89,7 +89,7 @@ std::vector<double> GpuSlices::SquaredNorms(
     const std::function<float(const GradientSlice&)>& scale) {
   const GpuScope scope(stream_.gpu());
   std::vector<std::size_t> elements;
-  std::vector<GpuNormPart> parts;
+  std::vector<GpuNormInput> parts;
   for (const GradientSlice& slice : slices_) {
     if (!IsMeasured(slice)) continue;
     elements.push_back(slice.elements);

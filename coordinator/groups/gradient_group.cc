@@ -120,7 +120,7 @@ void GradientGroupImpl::WarnOfShortRun() {
 }
 
 GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
-  const Part& part = plan_.parts[p];
+  const Partition& part = plan_.parts[p];
   const GradientSpec& tensor = spec_.tensors[part.tensor];
   const Variant& variant = plan_.variants[part.variant];
   GradientSlice slice;
@@ -140,7 +140,7 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
                                 .compressor = CompressorOf(variant),
                                 .group = spec_.name + set_.Suffix(),
                                 .elements = part.elements});
-  if (variant.route.compressed == Exchange::kPushPull) {
+  if (variant.route.compressed == WireRoute::kPushPull) {
     const int dedicated = coordinator_.settings().servers;
     slice.server = ServerOf(p, dedicated > 0 ? dedicated : set_.size());
     const bool elsewhere = dedicated > 0 || variant.route.max_staleness > 0;

@@ -137,9 +137,9 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::atomic<bool> told_of_length_ = false;
   std::vector<float> rates_;           ///< Of this step, by parameter group.
   std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
-  std::optional<StepRecorder::Part> step_part_;  ///< From BeginStep to the end of WaitStep.
-  std::int64_t went_on_ns_ = 0;                  ///< When WaitInStream returned; 0: it did not.
-  void* step_stream_ = nullptr;                  ///< StepInfo::stream.
+  std::optional<StepRecorder::GroupPart> step_part_;  ///< From BeginStep to the end of WaitStep.
+  std::int64_t went_on_ns_ = 0;               ///< When WaitInStream returned; 0: it did not.
+  void* step_stream_ = nullptr;               ///< StepInfo::stream.
   std::atomic<void*> checked_stream_ = this;  ///< By CheckStream, the last one; no stream at first.
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;

@@ -50,7 +50,7 @@ std::vector<NamedCompressor> GroupState::NamedCompressors() const {
 
 std::vector<std::string> GroupState::PartNames() const {
   std::vector<std::string> names;
-  for (const Part& part : plan_.parts) names.push_back(part.name);
+  for (const Partition& part : plan_.parts) names.push_back(part.name);
   return names;
 }
 
@@ -117,7 +117,7 @@ SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
 
 bool GroupState::goes_by_hosts() const {
   return std::ranges::any_of(plan_.variants, [](const Variant& variant) {
-    return variant.route.compressed == Exchange::kHostAllgather;
+    return variant.route.compressed == WireRoute::kHostAllgather;
   });
 }
 

@@ -103,14 +103,14 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind rout
   const Variant& variant = VariantOf(bucket);
   const std::string what = "a bucket of '" + spec_.name + "' would ";
   const std::string when = " in step " + std::to_string(next_step_);
-  if (route == RouteKind::kGather && variant.route.compressed == Exchange::kHostAllgather) {
+  if (route == RouteKind::kGather && variant.route.compressed == WireRoute::kHostAllgather) {
     throw StrictError(what + "not travel by route=hierarchical" + when + ": that takes " +
                       kHierarchy + ". Leave it out, or start the ranks so");
   }
   if (route != RouteKind::kMasked) return;
   const bool asked_for =
       variant.options.Given("policy") &&
-      WantedExchange(FactsOf(bucket), bucket.gradients()) == Exchange::kDenseAllreduce;
+      WantedWireRoute(FactsOf(bucket), bucket.gradients()) == WireRoute::kDenseAllreduce;
   if (asked_for) return;
   const GradientSlices& gradients = bucket.gradients();
   const double density = gradients.step().density;

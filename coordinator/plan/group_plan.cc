@@ -53,7 +53,7 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
   if (spec.op == ReduceOp::kAverage && spec.prescale == 1.0 && spec.postscale == 1.0) return;
   for (std::size_t i = 0; i < plan.compressors.size(); ++i) {
     const Variant& variant = plan.variants[plan.parts[i].variant];
-    const bool by_servers = variant.route.compressed == Exchange::kPushPull;
+    const bool by_servers = variant.route.compressed == WireRoute::kPushPull;
     if (!by_servers && (variant.plain || plan.compressors[i]->summable())) continue;
     throw InvalidArgument("gradients of '" + spec.name + "' that are compressed by '" +
                           variant.options.compressor() +
@@ -65,7 +65,7 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
 /// State belongs to names. Names of parts and servers are made up here.
 void CheckPartNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
   std::set<std::string> names;
-  for (const Part& part : plan.parts) {
+  for (const Partition& part : plan.parts) {
     for (const std::string& name : {part.name, ServedName(part.name)}) {
       if (names.insert(name).second) continue;
       throw InvalidArgument("the gradient group '" + spec.name + "' has a tensor named '" + name +
@@ -87,7 +87,7 @@ void MakeParts(const GradientGroupSpec& spec, std::size_t tensor, std::size_t va
     const auto begin = [&](std::size_t part) {
       return elements / parts * part + std::min(part, elements % parts);
     };
-    Part part{tensor, begin(p), begin(p + 1) - begin(p), whole.shape, whole.name, variant};
+    Partition part{tensor, begin(p), begin(p + 1) - begin(p), whole.shape, whole.name, variant};
     if (parts > 1) {
       part.name += "#" + std::to_string(p);
       // The part is to be compressed like the tensor, and not like a bias.
@@ -126,7 +126,7 @@ void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, G
 void CheckClipping(const GroupPlan& plan) {
   if (!plan.step_settings.clip_norm) return;
   for (const Variant& variant : plan.variants) {
-    if (variant.route.compressed != Exchange::kHostAllgather) continue;
+    if (variant.route.compressed != WireRoute::kHostAllgather) continue;
     plan.variants.front().options.Refuse(
         "clip_norm",
         "applies to one rank's gradients, but with route=hierarchical a host's ranks compress "
@@ -151,7 +151,7 @@ std::vector<std::string> NamesOf(const GradientGroupSpec& spec) {
 }
 
 std::size_t SparsestVariant(const GroupPlan& plan) {
-  const auto density = [&](const Part& part) {
+  const auto density = [&](const Partition& part) {
     return plan.variants[part.variant].schedule.final_density();
   };
   return std::ranges::min(plan.parts, {}, density).variant;
@@ -161,7 +161,7 @@ std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorO
                                     const GroupPlan& plan, bool strict) {
   std::vector<std::string> warnings = {options.CheckMatches(NamesOf(spec), spec.name, strict)};
   std::set<std::string> cautions;
-  for (const Part& part : plan.parts) {
+  for (const Partition& part : plan.parts) {
     const ParsedOptions& of_part = plan.variants[part.variant].options;
     if (part.elements >= MinElementsOf(of_part)) cautions.insert(CautionOf(of_part));
   }
@@ -183,7 +183,7 @@ Variant::Variant(const CompressionOptions& given_options)
       route(RouteOf(options)),
       codec(FindCompressor(options.compressor()).codec),
       plain(options.compressor() == "dense" && !options.Given("momentum") && !options.Given("ef") &&
-            route.compressed != Exchange::kPushPull) {
+            route.compressed != WireRoute::kPushPull) {
   if (options.Given("look_ahead") && options.Real("look_ahead") != 0.0) {
     options.Refuse(
         "look_ahead",
@@ -205,7 +205,7 @@ std::string GroupPlan::NameOfBucket(std::size_t bucket) const {
 
 bool GroupPlan::pushes() const {
   return std::ranges::any_of(variants, [](const Variant& variant) {
-    return variant.route.compressed == Exchange::kPushPull;
+    return variant.route.compressed == WireRoute::kPushPull;
   });
 }
 
@@ -245,7 +245,7 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   CheckGroupReduction(spec, plan);
   std::vector<PlanTensor> tensors;
   CheckPartNames(spec, plan);
-  for (const Part& part : plan.parts) {
+  for (const Partition& part : plan.parts) {
     tensors.push_back({static_cast<std::int64_t>(part.elements * sizeof(float)),
                        spec.tensors[part.tensor].priority, part.variant,
                        SelectsByBucket(plan.variants[part.variant].options)});

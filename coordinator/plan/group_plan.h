@@ -29,7 +29,7 @@ struct Variant {
 };
 
 /// A unit of compression and exchange: a tensor, or with route=push_pull a partition of one.
-struct Part {
+struct Partition {
   std::size_t tensor;
   std::size_t begin;  ///< First element.
   std::size_t elements;
@@ -42,7 +42,7 @@ struct Part {
 struct GroupPlan {
   std::vector<Variant> variants;  ///< The first has the options without a pattern.
   StepSettings step_settings;
-  std::vector<Part> parts;                               ///< In the order of the tensors.
+  std::vector<Partition> parts;                          ///< In the order of the tensors.
   std::vector<std::size_t> first_part;                   ///< By tensor; at the end, their number.
   std::vector<std::unique_ptr<Compressor>> compressors;  ///< By part.
   Plan plan;                                             ///< Buckets of parts.

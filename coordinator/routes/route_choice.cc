@@ -10,13 +10,13 @@
 
 namespace weir {
 
-Exchange WantedExchange(const RouteFacts& facts, const GradientSlices& gradients) {
+WireRoute WantedWireRoute(const RouteFacts& facts, const GradientSlices& gradients) {
   RouteSettings settings = facts.settings;
-  if (settings.compressed == Exchange::kHostAllgather && !facts.by_hosts) {
-    settings.compressed = Exchange::kSparseAllgather;
+  if (settings.compressed == WireRoute::kHostAllgather && !facts.by_hosts) {
+    settings.compressed = WireRoute::kSparseAllgather;
   }
-  return ChooseExchange(settings, facts.ranks, gradients.elements() * sizeof(float),
-                        FrameCoder::MaxBytes(gradients, gradients.step().density));
+  return ChooseWireRoute(settings, facts.ranks, gradients.elements() * sizeof(float),
+                         FrameCoder::MaxBytes(gradients, gradients.step().density));
 }
 
 RouteKind ChooseRoute(const RouteFacts& facts, const GradientSlices& gradients) {
@@ -28,8 +28,8 @@ RouteKind ChooseRoute(const RouteFacts& facts, const GradientSlices& gradients) 
                                                                           : RouteKind::kDense;
   }
   if (FactorRoute::Suits(gradients)) return RouteKind::kFactors;
-  const Exchange wanted = WantedExchange(facts, gradients);
-  if (wanted == Exchange::kPushPull) {
+  const WireRoute wanted = WantedWireRoute(facts, gradients);
+  if (wanted == WireRoute::kPushPull) {
     if (facts.by_links && ServerRoute::Suits(gradients)) return RouteKind::kServers;
     const auto ranks = static_cast<std::size_t>(facts.ranks);
     const bool suits = PushFrames::Suits(gradients, ranks, gradients.step().density);
@@ -41,17 +41,17 @@ RouteKind ChooseRoute(const RouteFacts& facts, const GradientSlices& gradients) 
   }
   const std::size_t frame_bytes = FrameCoder::MaxBytes(gradients, gradients.step().density);
   switch (wanted) {
-    case Exchange::kHostAllgather:
+    case WireRoute::kHostAllgather:
       return frame_bytes <= FrameExchange::kMostBytes ? RouteKind::kHosts : RouteKind::kMasked;
-    case Exchange::kSplitAllgather:
+    case WireRoute::kSplitAllgather:
       if (SplitRoute::Suits(gradients, facts.ranks)) return RouteKind::kSplit;
       break;
-    case Exchange::kSparseAllgather:
+    case WireRoute::kSparseAllgather:
       if (over_nccl && GpuPayloadRoute::Suits(gradients)) return RouteKind::kGpuGather;
       break;
-    case Exchange::kPushPull:
+    case WireRoute::kPushPull:
       break;
-    case Exchange::kDenseAllreduce:
+    case WireRoute::kDenseAllreduce:
       return RouteKind::kMasked;
   }
   return frame_bytes <= FrameExchange::kMostBytes ? RouteKind::kGather : RouteKind::kMasked;

@@ -18,7 +18,7 @@ struct RouteFacts {
 };
 
 /// Returns the policy's choice for a bucket whose payloads are gathered. Pure.
-Exchange WantedExchange(const RouteFacts& facts, const GradientSlices& gradients);
+WireRoute WantedWireRoute(const RouteFacts& facts, const GradientSlices& gradients);
 
 /// Returns the route of a bucket in the current step of `gradients`. Pure: the same on all ranks
 /// for equal facts and registrations.

@@ -12,7 +12,7 @@ AsynchronousBucket::AsynchronousBucket(Description description, std::int64_t max
     : ServedBucket(std::move(description)), max_staleness_(max_staleness), workers_(workers()) {
   WEIR_CHECK(max_staleness >= 1);
   for (Worker& worker : workers_) {
-    for (const Part& part : about().parts) worker.boxes.emplace_back(part.elements);
+    for (const Partition& part : about().parts) worker.boxes.emplace_back(part.elements);
   }
 }
 

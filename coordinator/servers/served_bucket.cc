@@ -14,7 +14,7 @@ ServedBucket::ServedBucket(Description description) : about_(std::move(descripti
 
 std::vector<std::size_t> ServedBucket::Most(double density) const {
   std::vector<std::size_t> most;
-  for (const Part& part : about_.parts) most.push_back(part.reader->MaxEncodedBytes(density));
+  for (const Partition& part : about_.parts) most.push_back(part.reader->MaxEncodedBytes(density));
   return most;
 }
 
@@ -77,7 +77,7 @@ std::size_t ServedBucket::WriteAnswer(const Pushed& pushed, std::size_t a,
   frame.resize(BucketFrame::MaxBytes(most.size(), std::reduce(most.begin(), most.end())));
   BucketFrame::Writer writer(frame, most);
   for (std::size_t i = 0; i < about_.parts.size(); ++i) {
-    Part& part = about_.parts[i];
+    Partition& part = about_.parts[i];
     const StepContext& context = pushed.contexts[static_cast<std::size_t>(part.parameter_group)];
     writer.Put(part.answering[a]->Encode(context, means[i], writer.Next()));
   }

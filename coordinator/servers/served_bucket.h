@@ -19,7 +19,7 @@ namespace weir {
 class ServedBucket {
  public:
   /// One part: `reader` checks and decodes payloads, `answering[a]` compresses the answers.
-  struct Part {
+  struct Partition {
     std::string name;
     std::size_t elements = 0;
     int parameter_group = 0;
@@ -32,7 +32,7 @@ class ServedBucket {
     Schedule schedule;
     std::size_t parameter_groups = 1;
     int workers = 1;
-    std::vector<Part> parts;
+    std::vector<Partition> parts;
   };
   /// A frame that must reach a worker before it may push this bucket again;
   /// the bucket keeps it until then.
@@ -79,7 +79,7 @@ class ServedBucket {
                           std::span<const std::vector<float>> means, std::vector<std::byte>& frame);
 
   const Description& about() const { return about_; }
-  std::vector<Part>& parts() { return about_.parts; }
+  std::vector<Partition>& parts() { return about_.parts; }
   std::size_t workers() const { return static_cast<std::size_t>(about_.workers); }
 
  private:

@@ -12,15 +12,15 @@
 namespace weir {
 namespace {
 
-ServedBucket::Part MakePart(const GroupPlan& plan, const GradientGroupSpec& spec, std::size_t p,
-                            const ServerPlace& place) {
-  const Part& part = plan.parts[p];
+ServedBucket::Partition MakePart(const GroupPlan& plan, const GradientGroupSpec& spec,
+                                 std::size_t p, const ServerPlace& place) {
+  const Partition& part = plan.parts[p];
   const Variant& variant = plan.variants[part.variant];
-  ServedBucket::Part served{.name = part.name,
-                            .elements = part.elements,
-                            .parameter_group = spec.tensors[part.tensor].parameter_group,
-                            .reader = MakeCompressor(variant.options, {part.name, part.shape}),
-                            .answering = {}};
+  ServedBucket::Partition served{.name = part.name,
+                                 .elements = part.elements,
+                                 .parameter_group = spec.tensors[part.tensor].parameter_group,
+                                 .reader = MakeCompressor(variant.options, {part.name, part.shape}),
+                                 .answering = {}};
   const int answers = variant.route.max_staleness > 0 ? place.workers : 1;
   for (int a = 0; a < answers; ++a) {
     served.answering.push_back(
@@ -64,7 +64,7 @@ ServedGroup MakeServedGroup(const GroupDescription& description, const ServerPla
     const GroupPlan plan = MakeGroupPlan(description.spec, settings);
     for (std::size_t b = 0; b < plan.plan.buckets.size(); ++b) {
       const bool served =
-          plan.variants[plan.VariantOfBucket(b)].route.compressed == Exchange::kPushPull;
+          plan.variants[plan.VariantOfBucket(b)].route.compressed == WireRoute::kPushPull;
       group.buckets.push_back(served ? MakeBucket(plan, description.spec, b, place) : nullptr);
     }
   } catch (const InvalidArgument& error) {

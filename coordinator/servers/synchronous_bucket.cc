@@ -7,7 +7,7 @@ namespace weir {
 
 SynchronousBucket::SynchronousBucket(Description description)
     : ServedBucket(std::move(description)), pushed_(workers()) {
-  for (const Part& part : about().parts) means_.emplace_back(part.elements);
+  for (const Partition& part : about().parts) means_.emplace_back(part.elements);
 }
 
 void SynchronousBucket::Take(int worker, std::span<const std::byte> frame,

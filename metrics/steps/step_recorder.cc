@@ -18,14 +18,14 @@ float DensityOf(const StageRecord& one, const StageRecord& other) {
 
 }  // namespace
 
-StepRecorder::Part::Part(StepRecorder& steps, std::int64_t start_ns)
+StepRecorder::GroupPart::GroupPart(StepRecorder& steps, std::int64_t start_ns)
     : steps_(steps), start_ns_(start_ns) {
   steps_.Open();
 }
 
-StepRecorder::Part::~Part() { steps_.Close(); }
+StepRecorder::GroupPart::~GroupPart() { steps_.Close(); }
 
-void StepRecorder::Part::End(StageRecord part, std::int64_t end_ns) {
+void StepRecorder::GroupPart::End(StageRecord part, std::int64_t end_ns) {
   part.stage = Stage::kStep;
   part.start_ns = start_ns_;
   part.end_ns = end_ns;

@@ -19,12 +19,12 @@ class StepRecorder {
 
   /// A group's part of a step. Counts for nothing where it is destroyed before it has ended, but
   /// keeps the step open so long.
-  class Part {
+  class GroupPart {
    public:
-    Part(StepRecorder& steps, std::int64_t start_ns);
-    ~Part();
-    Part(const Part&) = delete;
-    Part& operator=(const Part&) = delete;
+    GroupPart(StepRecorder& steps, std::int64_t start_ns);
+    ~GroupPart();
+    GroupPart(const GroupPart&) = delete;
+    GroupPart& operator=(const GroupPart&) = delete;
 
     /// `part`: the number of the step, its bytes and density, by the group; the times are given
     /// here. At most once.

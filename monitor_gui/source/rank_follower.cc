@@ -12,7 +12,7 @@ namespace {
 constexpr int kWaitSeconds = 5;
 constexpr int kPauseMs = 200;        // After an answer without news: the rank could not wait.
 constexpr int kPatienceMs = 15'000;  // Longer than an answer may wait for news.
-constexpr int kRetryMs = 500;
+constexpr int kFirstRetryMs = 500;
 constexpr int kLongestRetryMs = 5'000;
 
 }  // namespace
@@ -91,7 +91,7 @@ void RankFollower::OnTrouble(const QString& why) {
     });
   }
   ++failures_;
-  QTimer::singleShot(std::min(kRetryMs * failures_, kLongestRetryMs), this, [this] { Ask(); });
+  QTimer::singleShot(std::min(kFirstRetryMs * failures_, kLongestRetryMs), this, [this] { Ask(); });
 }
 
 }  // namespace weir::monitor

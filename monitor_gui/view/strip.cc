@@ -12,8 +12,8 @@
 namespace weir::monitor {
 namespace {
 
-constexpr double kSmall = 0.9;      // Relative to the usual text.
-constexpr double kShortest = 1e-9;  // Seconds: lower limit of a step.
+constexpr double kSmall = 0.9;  // Relative to the usual text.
+constexpr double kShortestStepSeconds = 1e-9;
 
 QLabel* Text(QWidget* parent, double scale, QFont::Weight weight) {
   auto* label = new QLabel(parent);
@@ -148,7 +148,7 @@ void Strip::ShowRemarks(const Summary& summary) {
   }
   step_->Remark(summary.ranks == 1 ? tr("1 rank") : tr("%1 ranks").arg(summary.ranks));
   step_time_->Remark(
-      tr("%1 steps/s").arg(1.0 / std::max(summary.step_seconds, kShortest), 0, 'g', 3));
+      tr("%1 steps/s").arg(1.0 / std::max(summary.step_seconds, kShortestStepSeconds), 0, 'g', 3));
   samples_->Remark(summary.samples_per_second ? tr("all ranks") : tr("not told"));
   communication_->Remark(Seconds(summary.exposed_communication * summary.step_seconds));
   compression_->Remark(Seconds(summary.exposed_compression * summary.step_seconds));

@@ -12,7 +12,7 @@
 namespace byte_lm {
 namespace {
 
-constexpr ModelShape kSmall = {.context = 6, .embedding = 8, .hidden = 32};
+constexpr ModelShape kSmallModel = {.context = 6, .embedding = 8, .hidden = 32};
 
 Text Verses() {
   const std::string line = "Shall I compare thee to a summer's day? Thou art more lovely. ";
@@ -62,7 +62,7 @@ TEST(Train, LossFallsIn200Steps) {
   options.steps = 200;
   options.eval_every = 50;
   options.learning_rate = 0.1f;
-  Model model(kSmall, options.seed);
+  Model model(kSmallModel, options.seed);
   const RunResult result = TrainSmall(options, model);
   ASSERT_EQ(result.curve.size(), 4u);
   EXPECT_EQ(result.curve.front().step, 50);
@@ -74,8 +74,8 @@ TEST(Train, LossFallsIn200Steps) {
 TEST(Train, TheSameSeedGivesTheSameBits) {
   Options options;
   options.steps = 20;
-  Model first(kSmall, options.seed);
-  Model second(kSmall, options.seed);
+  Model first(kSmallModel, options.seed);
+  Model second(kSmallModel, options.seed);
   TrainSmall(options, first);
   TrainSmall(options, second);
   for (std::size_t p = 0; p < Model::kCount; ++p) {
@@ -85,8 +85,8 @@ TEST(Train, TheSameSeedGivesTheSameBits) {
 
 TEST(Validation, RanksShareTheWindowsAndMissNone) {
   const Text text = Verses();
-  const Model model(kSmall, 1);
-  Validation validation(text.validation(), kSmall);
+  const Model model(kSmallModel, 1);
+  Validation validation(text.validation(), kSmallModel);
   LocalTrainer alone({}, 0.0f);
   const double whole = validation.Whole(model, alone);
 
@@ -99,14 +99,14 @@ TEST(Validation, RanksShareTheWindowsAndMissNone) {
     nats += trainer.parts[0];
     windows += trainer.parts[1];
   }
-  EXPECT_EQ(windows, static_cast<double>(CountWindows(text.validation().size(), kSmall.context)));
+  EXPECT_EQ(windows, static_cast<double>(CountWindows(text.validation().size(), kSmallModel.context)));
   EXPECT_NEAR(nats / windows / std::numbers::ln2, whole, 1e-6);
 }
 
 TEST(Validation, ASubsetIsSpreadOverTheText) {
   const Text text = Verses();
-  const Model model(kSmall, 1);
-  Validation validation(text.validation(), kSmall);
+  const Model model(kSmallModel, 1);
+  Validation validation(text.validation(), kSmallModel);
   OneOfMany counter(0, 1);
   validation.Subset(model, counter, 100);
   EXPECT_GE(counter.parts[1], 100.0);

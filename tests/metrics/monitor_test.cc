@@ -26,7 +26,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kMillisecond = 1'000'000;
 
 /// A port that was free a moment ago.
 int FreePort() { return HttpServer({}, {}).port(); }
@@ -40,11 +40,11 @@ class MonitorTest : public ::testing::Test {
   }
 
   void AddStep(std::int64_t step) {
-    const std::int64_t t = step * 10 * kMs;
+    const std::int64_t t = step * 10 * kMillisecond;
     const auto add = [&](Stage stage, std::int64_t from, std::int64_t to, std::uint64_t bytes_in,
                          std::uint64_t bytes_out) {
-      recorder_.Add({.start_ns = t + from * kMs,
-                     .end_ns = t + to * kMs,
+      recorder_.Add({.start_ns = t + from * kMillisecond,
+                     .end_ns = t + to * kMillisecond,
                      .step = step,
                      .bytes_in = bytes_in,
                      .bytes_out = bytes_out,
@@ -61,7 +61,7 @@ class MonitorTest : public ::testing::Test {
     add(Stage::kMerge, 6, 7, 60, 4000);
     add(Stage::kUnpack, 7, 8, 4000, 4000);
     recorder_.Add({.start_ns = t,
-                   .end_ns = t + 8 * kMs,
+                   .end_ns = t + 8 * kMillisecond,
                    .step = step,
                    .bytes_in = 4000,
                    .bytes_out = 60,
@@ -168,7 +168,7 @@ TEST_F(MonitorTest, RankZeroSaysWhatIsStalledAndForHowLong) {
     return nlohmann::json::parse(HttpGet(monitor->port(), "/stalls").body);
   };
   EXPECT_EQ(stalls()["tensors"], nlohmann::json::array());
-  const std::int64_t since_ns = NowNs() - 12'000 * kMs;
+  const std::int64_t since_ns = NowNs() - 12'000 * kMillisecond;
   gauges_.SetStalls(
       {.tensors = {{.name = "w\xff", .since_ns = since_ns, .missing = {1, 3}}}, .left_out = 2});
   const auto said = stalls();

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(kThreads)
       const GpuCodecRule& rule = tensor.rule;
       std::uint32_t counted = 0;
       value = FiniteOrZero(value, counted);
-      if (rule.momentum == GpuCodecRule::Momentum::kSignum) {
+      if (rule.memory == GpuCodecRule::Memory::kSignum) {
         AdvanceSignum(rule.mu, value, tensor.momentum[i]);
         value = SignOf(tensor.momentum[i]);
       } else {
@@ -72,22 +72,22 @@ void CodecBucket::CheckCount(std::size_t count) const {
   if (count != tensors_.size()) throw std::runtime_error("not one part for each tensor");
 }
 
-void CodecBucket::Encode(std::span<const Part> parts, void* stream) {
+void CodecBucket::Encode(std::span<const Input> inputs, void* stream) {
   const auto in = static_cast<cudaStream_t>(stream);
-  CheckCount(parts.size());
+  CheckCount(inputs.size());
   sent_ = false;  // A step that fails has sent nothing.
-  std::ranges::transform(parts, parts_.host().begin(), [](const Part& part) {
-    return CodecPart{.gradient = part.gradient,
-                     .dtype = part.dtype,
-                     .scale = part.scale,
-                     .ratio = part.ratio,
-                     .k = static_cast<std::uint32_t>(part.k),
-                     .step = part.step,
-                     .rank = part.rank,
-                     .payload = part.payload};
+  std::ranges::transform(inputs, parts_.host().begin(), [](const Input& part) {
+    return CodecInput{.gradient = part.gradient,
+                      .dtype = part.dtype,
+                      .scale = part.scale,
+                      .ratio = part.ratio,
+                      .k = static_cast<std::uint32_t>(part.k),
+                      .step = part.step,
+                      .rank = part.rank,
+                      .payload = part.payload};
   });
   parts_.Upload(in);
-  Send(View(), parts, in);
+  Send(View(), inputs, in);
   sent_ = true;
 }
 

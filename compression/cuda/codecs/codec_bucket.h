@@ -17,7 +17,7 @@ namespace weir::cuda {
 /// All tensors have the same codec.
 class CodecBucket : public GpuBucketCompressor {
  public:
-  void Encode(std::span<const Part> parts, void* stream) final;
+  void Encode(std::span<const Input> inputs, void* stream) final;
   void Undo(void* stream) final;
   void ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks, void* stream) final;
   void MergeMean(std::span<const GpuMean> means, void* stream) final;
@@ -36,7 +36,7 @@ class CodecBucket : public GpuBucketCompressor {
  private:
   /// Adds the gradients to the memory, writes the payloads, and leaves in the
   /// errors what the payloads lack.
-  virtual void Send(const CodecView& view, std::span<const Part> parts, cudaStream_t stream) = 0;
+  virtual void Send(const CodecView& view, std::span<const Input> inputs, cudaStream_t stream) = 0;
   /// Adds the decoded payloads to the errors.
   virtual void PutBack(const CodecView& view, cudaStream_t stream) = 0;
   /// Makes room for what Merge needs beside the table of payloads: nothing, for most.
@@ -50,7 +50,7 @@ class CodecBucket : public GpuBucketCompressor {
   void CheckCount(std::size_t count) const;
 
   SharedArray<CodecTensor> tensors_;
-  SharedArray<CodecPart> parts_;
+  SharedArray<CodecInput> parts_;
   SharedArray<CodecMean> targets_;
   SharedArray<unsigned long long> non_finite_;
   PayloadTable payloads_;

@@ -33,7 +33,7 @@ template <typename Codec>
 __global__ void __launch_bounds__(kThreads) OnePassKernel(CodecView view) {
   const Tile tile = view.tiles[blockIdx.x];
   const CodecTensor tensor = view.tensors[tile.tensor];
-  const CodecPart part = view.parts[tile.tensor];
+  const CodecInput part = view.parts[tile.tensor];
   const unsigned lane = threadIdx.x % kWarp;
   std::uint32_t non_finite = 0;
   for (unsigned share = threadIdx.x / kWarp; share < kCodecTile / kShare;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(kThreads) MergeKernel(CodecView view, CodecMea
       const Four values = Codec::Values(tensor, payloads[rank], at);
       for (unsigned i = 0; i < kFour; ++i) mean.x[i] += values.x[i];
     }
-    const bool votes = tensor.rule.momentum == GpuCodecRule::Momentum::kSignum;
+    const bool votes = tensor.rule.memory == GpuCodecRule::Memory::kSignum;
     for (float& x : mean.x) {
       x /= static_cast<float>(means.ranks);
       if (votes) x = SignOf(x);
@@ -128,7 +128,7 @@ class OnePassBucket final : public CodecBucket {
   }
 
  private:
-  void Send(const CodecView& view, std::span<const Part>, cudaStream_t stream) override {
+  void Send(const CodecView& view, std::span<const Input>, cudaStream_t stream) override {
     Launch(OnePassKernel<Codec>, view.tile_count, stream, view);
   }
   void PutBack(const CodecView& view, cudaStream_t stream) override {

@@ -23,8 +23,8 @@ struct CodecTensor {
   GpuCodecRule rule;
 };
 
-/// One tensor in a step; see GpuBucketCompressor::Part.
-struct CodecPart {
+/// One tensor in a step; see GpuBucketCompressor::Input.
+struct CodecInput {
   const void* gradient;
   DType dtype;
   float scale;
@@ -38,7 +38,7 @@ struct CodecPart {
 /// The tensors of a bucket in a step.
 struct CodecView {
   const CodecTensor* tensors;
-  const CodecPart* parts;
+  const CodecInput* parts;
   unsigned long long* non_finite;  ///< Entries so far.
   const Tile* tiles;               ///< Size: kCodecTile.
   std::size_t tile_count;

@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned kDraws = kCodecTile / 4 / kThreads;  // Random blocks per thread and tile.
 
 /// Rounds the entries of a tile that share a block of random numbers, number `draw` of the tile's.
-__device__ void RoundDrawn(const CodecTensor& tensor, const CodecPart& part, const Tile& tile,
+__device__ void RoundDrawn(const CodecTensor& tensor, const CodecInput& part, const Tile& tile,
                            unsigned draw, const float* table, std::int8_t* levels) {
   const LevelRule& rule = tensor.rule.levels;
   const float scale = *reinterpret_cast<const float*>(part.payload);
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads) RoundKernel(CodecView view, LevelSlo
   __shared__ GapWriter::Shared gap_writer;
   const Tile tile = view.tiles[blockIdx.x];
   const CodecTensor tensor = view.tensors[tile.tensor];
-  const CodecPart part = view.parts[tile.tensor];
+  const CodecInput part = view.parts[tile.tensor];
   FillTable(tensor.rule.levels, part.payload, table);
   __syncthreads();
   for (unsigned d = 0; d < kDraws; ++d) {
@@ -116,7 +116,7 @@ class LevelBucket final : public CodecBucket {
   }
 
  private:
-  void Send(const CodecView& view, std::span<const Part>, cudaStream_t stream) override {
+  void Send(const CodecView& view, std::span<const Input>, cudaStream_t stream) override {
     scales_.Take(view, stream);
     Launch(RoundKernel, view.tile_count, stream, view, places_.slots());
     places_.MoveTiles(view, stream);

@@ -8,24 +8,25 @@
 #include "compression/cuda/codecs/codec_layout.h"
 #include "compression/cuda/four.h"
 #include "compression/memory/step_math.h"
+#include "compression/momentum.h"
 
 /// The memory around a codec (compression/memory/), on the way to the codec.
 namespace weir::cuda {
 
-__device__ inline float GradientAt(const CodecPart& part, std::size_t i) {
+__device__ inline float GradientAt(const CodecInput& part, std::size_t i) {
   return part.gradient == nullptr ? 0.0f : ValueAt(part.gradient, i, part.dtype);
 }
 
 /// Returns the codec's input for one gradient entry. Advances `momentum`; `error` is the old one.
-__device__ inline float TakeEntry(const CodecTensor& tensor, const CodecPart& part, float gradient,
+__device__ inline float TakeEntry(const CodecTensor& tensor, const CodecInput& part, float gradient,
                                   float& momentum, float error, std::uint32_t& non_finite) {
   float value = FiniteOrZero(part.scale * gradient, non_finite);
   const GpuCodecRule& rule = tensor.rule;
-  if (rule.momentum == GpuCodecRule::Momentum::kSignum) {
+  if (rule.memory == GpuCodecRule::Memory::kSignum) {
     AdvanceSignum(rule.mu, value, momentum);
     return momentum;
   }
-  if (rule.momentum == GpuCodecRule::Momentum::kNesterov) {
+  if (rule.memory == GpuCodecRule::Memory::kNesterov) {
     value = FiniteOrZero(AdvanceNesterov(rule.mu, value, momentum, non_finite), non_finite);
   }
   return rule.feedback ? WithError(value, part.ratio, error, non_finite) : value;
@@ -37,7 +38,7 @@ struct FourToTake {
   Four momentum{};
   Four error{};
 };
-__device__ inline FourToTake LoadFour(const CodecTensor& tensor, const CodecPart& part,
+__device__ inline FourToTake LoadFour(const CodecTensor& tensor, const CodecInput& part,
                                       std::size_t at) {
   FourToTake four;
   four.gradient = LoadAny(part.gradient, part.dtype, at, tensor.n);
@@ -46,7 +47,7 @@ __device__ inline FourToTake LoadFour(const CodecTensor& tensor, const CodecPart
   return four;
 }
 /// Returns the codec's input for four entries. Leaves the error as it is.
-__device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part, FourToTake four,
+__device__ inline Four TakeFour(const CodecTensor& tensor, const CodecInput& part, FourToTake four,
                                 std::size_t at, std::uint32_t& non_finite) {
   Four values;
   for (unsigned i = 0; i < kFour; ++i) {
@@ -60,7 +61,7 @@ __device__ inline Four TakeFour(const CodecTensor& tensor, const CodecPart& part
 }
 
 /// Returns the codec's input for entry i, and stores it in the error, if there is one.
-__device__ inline float TakeOne(const CodecTensor& tensor, const CodecPart& part, std::size_t i,
+__device__ inline float TakeOne(const CodecTensor& tensor, const CodecInput& part, std::size_t i,
                                 std::uint32_t& non_finite) {
   float momentum = tensor.momentum == nullptr ? 0.0f : tensor.momentum[i];
   const float error = tensor.error == nullptr ? 0.0f : tensor.error[i];
@@ -71,13 +72,13 @@ __device__ inline float TakeOne(const CodecTensor& tensor, const CodecPart& part
 }
 
 /// Returns what TakeOne returned in this step.
-__device__ inline float TakenOne(const CodecTensor& tensor, const CodecPart& part, std::size_t i) {
+__device__ inline float TakenOne(const CodecTensor& tensor, const CodecInput& part, std::size_t i) {
   if (tensor.error != nullptr) return tensor.error[i];
   const GpuCodecRule& rule = tensor.rule;
-  if (rule.momentum == GpuCodecRule::Momentum::kSignum) return tensor.momentum[i];
+  if (rule.memory == GpuCodecRule::Memory::kSignum) return tensor.momentum[i];
   std::uint32_t counted = 0;
   const float value = FiniteOrZero(part.scale * GradientAt(part, i), counted);
-  if (rule.momentum == GpuCodecRule::Momentum::kNone) return value;
+  if (rule.memory == GpuCodecRule::Memory::kNone) return value;
   return FiniteOrZero(value + rule.mu * tensor.momentum[i], counted);
 }
 

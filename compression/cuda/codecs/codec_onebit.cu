@@ -30,7 +30,7 @@ struct Sums {
 };
 
 /// Packs chunk `c` of a tile, a lane an entry, and makes the sums of its words.
-__device__ void PackChunk(const CodecTensor& tensor, const CodecPart& part, std::size_t begin,
+__device__ void PackChunk(const CodecTensor& tensor, const CodecInput& part, std::size_t begin,
                           std::size_t count, unsigned c, Sums& sums, std::uint32_t& non_finite) {
   const unsigned lane = threadIdx.x % kWarp;
   auto* const words = reinterpret_cast<std::uint32_t*>(part.payload + kHeader);
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ Sums sums;
   const Tile tile = tiles[blockIdx.x];
   const CodecTensor tensor = view.tensors[tile.tensor];
-  const CodecPart part = view.parts[tile.tensor];
+  const CodecInput part = view.parts[tile.tensor];
   const std::size_t begin = std::size_t{tile.number} * kSumTile;
   const std::size_t count = tensor.n - begin < kSumTile ? tensor.n - begin : kSumTile;
   const unsigned chunks = static_cast<unsigned>((count + kChunk - 1) / kChunk);
@@ -117,7 +117,7 @@ class OneBitBucket final : public CodecBucket {
   }
 
  private:
-  void Send(const CodecView& view, std::span<const Part>, cudaStream_t stream) override {
+  void Send(const CodecView& view, std::span<const Input>, cudaStream_t stream) override {
     Launch(PackSignsKernel, tiles_.size(), stream, view, tiles_.device(), sums_.data());
     Launch(MagnitudeKernel, count(), stream, view, first_.device(), sums_.data());
     AddToErrors<OneBit>(view, -1.0f, stream);

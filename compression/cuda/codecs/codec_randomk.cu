@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads) BeginKernel(CodecView view, Entries 
 __global__ void __launch_bounds__(kThreads) TakeKernel(CodecView view) {
   const Tile tile = view.tiles[blockIdx.x];
   const CodecTensor tensor = view.tensors[tile.tensor];
-  const CodecPart part = view.parts[tile.tensor];
+  const CodecInput part = view.parts[tile.tensor];
   constexpr unsigned kFours = kCodecTile / (kThreads * kFour);
   const auto place = [&](unsigned f) {
     return std::size_t{tile.number} * kCodecTile + (f * kThreads + threadIdx.x) * kFour;
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads) PickKernel(CodecView view, Entries e
   const Tile tile = entries.draw.tiles[blockIdx.x];
   const RandomDraw::Job job = entries.draw.jobs[tile.tensor];
   const CodecTensor tensor = view.tensors[tile.tensor];
-  const CodecPart part = view.parts[tile.tensor];
+  const CodecInput part = view.parts[tile.tensor];
   const float factor =
       tensor.rule.unbiased ? static_cast<float>(tensor.n) / static_cast<float>(job.k) : 1.0f;
   std::uint32_t largest = 0;
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) WriteKernel(CodecView view, Entries 
   const Tile tile = entries.draw.tiles[blockIdx.x];
   const RandomDraw::Job job = entries.draw.jobs[tile.tensor];
   const CodecTensor tensor = view.tensors[tile.tensor];
-  const CodecPart part = view.parts[tile.tensor];
+  const CodecInput part = view.parts[tile.tensor];
   const ValueType type = tensor.rule.values;
   const int exponent = ExponentOf(type, entries.largest[tile.tensor]);
   if (tile.number == 0 && threadIdx.x == 0) {
@@ -192,8 +192,8 @@ class RandomKBucket final : public CodecBucket {
     draw_.Draw(steps_.data(), stream);
   }
 
-  void Send(const CodecView& view, std::span<const Part> parts, cudaStream_t stream) override {
-    for (std::size_t i = 0; i < parts.size(); ++i) sent_[i] = parts[i].k;
+  void Send(const CodecView& view, std::span<const Input> inputs, cudaStream_t stream) override {
+    for (std::size_t i = 0; i < inputs.size(); ++i) sent_[i] = inputs[i].k;
     DrawAsSent(view, stream);
     Launch(TakeKernel, view.tile_count, stream, view);
     Launch(PickKernel, View().draw.tile_count, stream, view, View());

@@ -17,7 +17,7 @@ struct Take {
   __device__ unsigned operator()(const SparseBucketView& bucket, std::uint32_t index,
                                  const MarkedTile& tile) const {
     const CodecTensor tensor = view.tensors[index];
-    const CodecPart part = view.parts[index];
+    const CodecInput part = view.parts[index];
     auto* const v = static_cast<float*>(bucket.tensors[index].v);
     FourToTake loaded[kMarkSteps];
     for (unsigned step = 0; step < kMarkSteps; ++step) {
@@ -72,8 +72,8 @@ class TopKBucket final : public CodecBucket {
     return sparse;
   }
 
-  void Send(const CodecView& view, std::span<const Part> parts, cudaStream_t stream) override {
-    const SparseBucketView bucket = sparse_.Begin(parts, stream);
+  void Send(const CodecView& view, std::span<const Input> inputs, cudaStream_t stream) override {
+    const SparseBucketView bucket = sparse_.Begin(inputs, stream);
     Launch(MarkKernel<Take>, bucket.tiles, stream, bucket, Take{view});
     sparse_.Send(stream);
   }

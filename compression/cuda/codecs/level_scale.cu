@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(kThreads) TakeKernel(CodecView view, Scales sc
   __shared__ float values[kCodecTile];  // 0 beyond the end.
   const Tile tile = view.tiles[blockIdx.x];
   const CodecTensor tensor = view.tensors[tile.tensor];
-  const CodecPart part = view.parts[tile.tensor];
+  const CodecInput part = view.parts[tile.tensor];
   const std::size_t begin = std::size_t{tile.number} * kCodecTile;
   FourToTake loaded[kFours];
   for (unsigned f = 0; f < kFours; ++f) {

@@ -12,7 +12,7 @@ struct Seen {
 };
 
 template <Momentum kMomentum, typename Type, typename State>
-__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
+__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparseInput& part,
                                const MarkedTile& tile) {
   const auto* const gradient = static_cast<const typename Type::Word*>(part.gradient);
   const auto* const old_u = static_cast<const typename State::Word*>(tensor.u);
@@ -54,7 +54,7 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& par
 }
 
 template <Momentum kMomentum, typename Type>
-__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
+__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparseInput& part,
                                const MarkedTile& tile) {
   return tensor.state == DType::kFloat32
              ? AccumulateTile<kMomentum, Type, Float32>(tensor, part, tile)
@@ -62,7 +62,7 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& par
 }
 
 template <Momentum kMomentum>
-__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
+__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparseInput& part,
                                const MarkedTile& tile) {
   switch (part.dtype) {
     case DType::kFloat16:
@@ -74,7 +74,7 @@ __device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& par
   }
 }
 
-__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparsePart& part,
+__device__ Seen AccumulateTile(const SparseTensor& tensor, const SparseInput& part,
                                const MarkedTile& tile) {
   switch (tensor.momentum) {
     case Momentum::kVanilla:
@@ -90,7 +90,7 @@ struct Accumulate {
   __device__ unsigned operator()(const SparseBucketView& bucket, std::uint32_t index,
                                  const MarkedTile& tile) const {
     const SparseTensor tensor = bucket.tensors[index];
-    const SparsePart part = bucket.parts[index];
+    const SparseInput part = bucket.parts[index];
     const Seen seen = AccumulateTile(tensor, part, tile);
     if (seen.non_finite != 0) {
       atomicAdd(&bucket.statuses[index].non_finite,

@@ -16,9 +16,9 @@ class DgcBucket final : public GpuBucketCompressor {
     LoadApplyMomentum();
   }
 
-  void Encode(std::span<const Part> parts, void* stream) override {
+  void Encode(std::span<const Input> inputs, void* stream) override {
     const auto in = static_cast<cudaStream_t>(stream);
-    AccumulateAndMark(sparse_.Begin(parts, in), in);
+    AccumulateAndMark(sparse_.Begin(inputs, in), in);
     sparse_.Send(in);
   }
 

@@ -87,8 +87,8 @@ void SparseBucket::AllocateByTiles() {
   scan_storage_ = DeviceArray<std::byte>(bytes);
 }
 
-void SparseBucket::SetCounts(std::span<const Part> parts, cudaStream_t stream) {
-  const bool same = std::ranges::equal(parts, counts_, {}, &Part::k);
+void SparseBucket::SetCounts(std::span<const Input> inputs, cudaStream_t stream) {
+  const bool same = std::ranges::equal(inputs, counts_, {}, &Input::k);
   if (same) return;
   // The stream may still read what is freed below.
   Check(cudaStreamSynchronize(stream));
@@ -97,11 +97,11 @@ void SparseBucket::SetCounts(std::span<const Part> parts, cudaStream_t stream) {
   std::size_t candidates = 0;
   std::size_t winners = 0;
   std::vector<WriteJob> jobs;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::size_t n = tensors_.host()[i].n;
-    const std::size_t k = parts[i].k;
+    const std::size_t k = inputs[i].k;
     if (k == 0 || k > n) throw std::runtime_error("a selection of none, or of more than there is");
-    SparsePart& part = parts_.host()[i];
+    SparseInput& part = parts_.host()[i];
     part.k = static_cast<std::uint32_t>(k);
     part.first_candidate = static_cast<std::uint32_t>(candidates);
     part.capacity = static_cast<std::uint32_t>(CapacityFor(n, k));
@@ -146,17 +146,17 @@ SparseBucketView SparseBucket::View() const {
           .runs = static_cast<std::uint32_t>(runs_)};
 }
 
-SparseBucketView SparseBucket::Begin(std::span<const Part> parts, cudaStream_t stream) {
-  if (parts.size() != count()) throw std::runtime_error("not one part for each tensor");
+SparseBucketView SparseBucket::Begin(std::span<const Input> inputs, cudaStream_t stream) {
+  if (inputs.size() != count()) throw std::runtime_error("not one part for each tensor");
   sent_ = false;  // A step that fails has sent nothing.
-  SetCounts(parts, stream);
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    SparsePart& part = parts_.host()[i];
-    part.gradient = parts[i].gradient;
-    part.dtype = parts[i].dtype;
-    part.scale = parts[i].scale;
-    part.payload = parts[i].payload;
-    part.rounding = RoundingKey(tensors_.host()[i].seed, parts[i].step, parts[i].rank);
+  SetCounts(inputs, stream);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    SparseInput& part = parts_.host()[i];
+    part.gradient = inputs[i].gradient;
+    part.dtype = inputs[i].dtype;
+    part.scale = inputs[i].scale;
+    part.payload = inputs[i].payload;
+    part.rounding = RoundingKey(tensors_.host()[i].seed, inputs[i].step, inputs[i].rank);
   }
   parts_.Upload(stream);
   histograms_.Clear(stream);

@@ -18,14 +18,14 @@ namespace weir::cuda {
 /// pass that adds the gradients to v and marks (sparse_mark.h), and Send.
 class SparseBucket {
  public:
-  using Part = GpuBucketCompressor::Part;
+  using Input = GpuBucketCompressor::Input;
 
   /// The pass handles the momentum of `tensors`, except for masking. `adds_back`: PutBack adds what
   /// was sent, as a codec's does, which turns -0 into 0.
   explicit SparseBucket(std::span<const GpuDgcTensor> tensors, bool adds_back = false);
 
   /// Makes room for this step's selections, and returns the data that the pass works on.
-  SparseBucketView Begin(std::span<const Part> parts, cudaStream_t stream);
+  SparseBucketView Begin(std::span<const Input> inputs, cudaStream_t stream);
   /// Selects the entries, writes the payloads, and subtracts them from v and u.
   void Send(cudaStream_t stream);
   /// Puts back what the last Send subtracted; no effect if that was done already.
@@ -49,12 +49,12 @@ class SparseBucket {
   void DescribeTensors(std::span<const GpuDgcTensor> tensors, bool adds_back);
   void AllocateByTiles();
   /// Makes room for selections of these counts, if they differ from the last step's.
-  void SetCounts(std::span<const Part> parts, cudaStream_t stream);
+  void SetCounts(std::span<const Input> inputs, cudaStream_t stream);
   SparseBucketView View() const;
   std::size_t count() const { return statuses_.size(); }
 
   SharedArray<SparseTensor> tensors_;
-  SharedArray<SparsePart> parts_;
+  SharedArray<SparseInput> parts_;
   SharedArray<SparseStatus> statuses_;
   std::size_t tiles_ = 0;
   std::size_t runs_ = 0;

@@ -51,7 +51,7 @@ struct SparseTensor {
 };
 
 /// One tensor in a step.
-struct SparsePart {
+struct SparseInput {
   const void* gradient;
   DType dtype;  ///< Type of the gradient.
   float scale;
@@ -65,7 +65,7 @@ struct SparsePart {
 
 /// Threshold at which the pass marks. Without a guess it is above all numbers, so that few entries
 /// are marked and the selection reads v itself.
-constexpr float ThresholdOf(const ThresholdTracker& tracker, const SparsePart& part) {
+constexpr float ThresholdOf(const ThresholdTracker& tracker, const SparseInput& part) {
   const float above_all = MagnitudeOfKey(kInfinityKey);
   return part.capacity == 0 ? above_all : tracker.Next(part.k).value_or(above_all);
 }
@@ -116,7 +116,7 @@ struct SparseScratch {
 /// A bucket in a step, for kernels.
 struct SparseBucketView {
   const SparseTensor* tensors;
-  const SparsePart* parts;
+  const SparseInput* parts;
   SparseStatus* statuses;
   SparseScratch scratch;
   std::uint32_t tensor_count;

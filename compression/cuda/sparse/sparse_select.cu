@@ -32,7 +32,7 @@ struct Source {
 struct Run {
   std::uint32_t tensor_index;
   SparseTensor tensor;
-  SparsePart part;
+  SparseInput part;
   std::uint32_t first_tile;  ///< In the bucket.
   std::uint32_t end_tile;
   bool all;  ///< The selection reads v itself.

@@ -16,7 +16,7 @@ constexpr unsigned kPerBlock = kThreads * kPerThread;  // Bytes, or winners.
 /// A part, and the winners that go into it.
 struct Part {
   const SparseTensor& tensor;
-  const SparsePart& part;
+  const SparseInput& part;
   SparseStatus& status;
   const SparseScratch& scratch;
   std::uint32_t* indices;

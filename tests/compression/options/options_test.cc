@@ -193,7 +193,7 @@ TEST(Options, LowBitValuesAreNotDivided) {
   const auto options = [](const std::string& values) {
     return ParseOptions({{"compressor", "dgc"}, {"values", values}, {"route", "split"}});
   };
-  EXPECT_EQ(RouteOf(options("fp16")).compressed, Exchange::kSplitAllgather);
+  EXPECT_EQ(RouteOf(options("fp16")).compressed, WireRoute::kSplitAllgather);
   try {
     RouteOf(options("int2"));
     FAIL() << "was taken";

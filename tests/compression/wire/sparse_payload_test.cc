@@ -21,7 +21,7 @@ using test::kAllValueTypes;
 using test::RandomSample;
 using test::SparseSample;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kInfinite = std::numeric_limits<float>::infinity();
 
 /// Encode, merge into zeros: exactly the decoded values, exactly at the indices.
 void ExpectRoundTrip(SparseSample sample, ValueType type) {
@@ -190,7 +190,7 @@ TEST(SparsePayload, ScaleKeepsTinyAndHugeValues) {
 
 TEST(SparsePayload, NeverSendsWhatIsNotFinite) {
   for (ValueType type : {ValueType::kFloat16, ValueType::kFloat32}) {
-    SparseSample sample{100, {1, 2, 3, 4}, {kInfinity, -kInfinity, std::nanf(""), 2.5f}};
+    SparseSample sample{100, {1, 2, 3, 4}, {kInfinite, -kInfinite, std::nanf(""), 2.5f}};
     const std::vector<std::byte> payload = Encoded(sample, type);
     std::vector<float> sum(100);
     MergeSparse(payload, {100, 4, type}, sum);

@@ -35,7 +35,7 @@ class Bucket {
   std::unique_ptr<GradientSlices> slices_;
 };
 
-RouteFacts Facts(Exchange compressed = Exchange::kSparseAllgather) {
+RouteFacts Facts(WireRoute compressed = WireRoute::kSparseAllgather) {
   return {.settings = {.compressed = compressed}, .ranks = 4};
 }
 
@@ -62,7 +62,7 @@ TEST(ChooseRoute, ThePolicyTakesTheMaskWhereGatheringCarriesMore) {
   RouteFacts facts = Facts();
   facts.ranks = 16;
   const Bucket dense("dgc", /*density=*/0.9);
-  EXPECT_EQ(WantedExchange(facts, *dense), Exchange::kDenseAllreduce);
+  EXPECT_EQ(WantedWireRoute(facts, *dense), WireRoute::kDenseAllreduce);
   EXPECT_EQ(ChooseRoute(facts, *dense), RouteKind::kMasked);
   facts.settings.policy = RoutePolicy::kAlways;
   EXPECT_EQ(ChooseRoute(facts, *dense), RouteKind::kGather);
@@ -71,13 +71,13 @@ TEST(ChooseRoute, ThePolicyTakesTheMaskWhereGatheringCarriesMore) {
 }
 
 TEST(ChooseRoute, OnlyListsOfEntriesAreSplit) {
-  const RouteFacts facts = Facts(Exchange::kSplitAllgather);
+  const RouteFacts facts = Facts(WireRoute::kSplitAllgather);
   EXPECT_EQ(ChooseRoute(facts, *Bucket("dgc")), RouteKind::kSplit);
   EXPECT_EQ(ChooseRoute(facts, *Bucket("onebit")), RouteKind::kGather);
 }
 
 TEST(ChooseRoute, HostsAreAskedForAndHaveToBeThere) {
-  RouteFacts facts = Facts(Exchange::kHostAllgather);
+  RouteFacts facts = Facts(WireRoute::kHostAllgather);
   const Bucket bucket("dgc");
   EXPECT_EQ(ChooseRoute(facts, *bucket), RouteKind::kGather);
   facts.by_hosts = true;
@@ -85,7 +85,7 @@ TEST(ChooseRoute, HostsAreAskedForAndHaveToBeThere) {
 }
 
 TEST(ChooseRoute, ServersAreRanksUnlessLinksLeadToThem) {
-  RouteFacts facts = Facts(Exchange::kPushPull);
+  RouteFacts facts = Facts(WireRoute::kPushPull);
   const Bucket bucket("onebit");
   EXPECT_EQ(ChooseRoute(facts, *bucket), RouteKind::kPushPull);
 }

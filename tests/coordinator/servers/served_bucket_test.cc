@@ -36,7 +36,8 @@ std::unique_ptr<Compressor> Dense() {
 ServedBucket::Description Describe(int workers, int answers) {
   ServedBucket::Description bucket{
       .name = "g/w", .identity = kIdentity, .schedule = {}, .workers = workers, .parts = {}};
-  ServedBucket::Part part{.name = "w", .elements = kElements, .reader = Dense(), .answering = {}};
+  ServedBucket::Partition part{
+      .name = "w", .elements = kElements, .reader = Dense(), .answering = {}};
   for (int a = 0; a < answers; ++a) part.answering.push_back(Dense());
   bucket.parts.push_back(std::move(part));
   return bucket;

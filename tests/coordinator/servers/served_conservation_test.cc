@@ -45,7 +45,7 @@ class Service {
 
   /// To be called once.
   ServedBucket::Description Describe() {
-    ServedBucket::Part part{
+    ServedBucket::Partition part{
         .name = "w", .elements = kElements, .reader = Make(), .answering = std::move(answering_)};
     for (const auto& answering : part.answering) residuals_.push_back(answering.get());
     ServedBucket::Description bucket{.name = "g/w",

@@ -50,7 +50,7 @@ class CodecTwins {
               std::size_t shift = 0) {
     memory_.clear();
     sent_.clear();
-    std::vector<GpuBucketCompressor::Part> parts;
+    std::vector<GpuBucketCompressor::Input> parts;
     for (std::size_t i = 0; i < elements_.size(); ++i) {
       const Gradient gradient = MakeGradient(values[i], dtype_);
       sent_.emplace_back(cpu_[i]->MaxEncodedBytes(context.density));

@@ -46,7 +46,7 @@ class Twins {
   void Encode(const std::vector<std::vector<float>>& values, float scale = 1.0f) {
     memory_.clear();
     payloads_.clear();
-    std::vector<GpuBucketCompressor::Part> parts;
+    std::vector<GpuBucketCompressor::Input> parts;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const Gradient gradient = MakeGradient(values[i], dtype_);
       payloads_.emplace_back(cpu_[i]->MaxEncodedBytes(1.0));

@@ -146,9 +146,9 @@ TEST_F(GpuDgcTest, OfMoreThanTwoToThe31ElementsHasTheBitsOfTheCpu) {
     const StepContext context{.step = step, .density = density};
     ASSERT_EQ(on_cpu.Encode(context, gradient, expected), expected.size());
     DeviceArray<std::byte> payload(api(), std::vector<std::byte>(expected.size()));
-    const GpuBucketCompressor::Part part{.gradient = values.data(),
-                                         .k = EntriesToSend(kElements, density),
-                                         .payload = payload.data()};
+    const GpuBucketCompressor::Input part{.gradient = values.data(),
+                                          .k = EntriesToSend(kElements, density),
+                                          .payload = payload.data()};
     ASSERT_EQ(part.k, places.size());
     on_gpu->Encode({&part, 1}, nullptr);
     EXPECT_EQ(payload.Values(), expected) << "step " << step;
@@ -272,7 +272,7 @@ TEST_F(GpuDgcTest, TakesNoGradientAsZeros) {
   std::vector<std::byte> expected(twins.cpu(0).MaxEncodedBytes(0.01));
   twins.cpu(0).Encode({.step = 1, .density = 0.01}, zeros, expected);
   DeviceArray<std::byte> payload(api(), expected.size());
-  const GpuBucketCompressor::Part part{.gradient = nullptr, .k = 50, .payload = payload.data()};
+  const GpuBucketCompressor::Input part{.gradient = nullptr, .k = 50, .payload = payload.data()};
   twins.gpu().Encode({&part, 1}, nullptr);
   EXPECT_EQ(payload.Values(), expected);
   twins.CompareState();

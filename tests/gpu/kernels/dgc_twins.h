@@ -51,7 +51,7 @@ class Twins {
     SCOPED_TRACE("step " + std::to_string(step_));
     const std::size_t shift = place == Place::kOdd ? 1 : 0;
     std::vector<std::unique_ptr<DeviceArray<std::byte>>> memory;
-    std::vector<GpuBucketCompressor::Part> parts;
+    std::vector<GpuBucketCompressor::Input> parts;
     std::vector<std::vector<std::byte>> expected;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const GpuDgcTensor& tensor = tensors_[i];

@@ -24,7 +24,7 @@ TEST_F(GpuNormsTest, HaveTheBitsOfTheCpu) {
   const DType dtypes[] = {DType::kFloat32, DType::kFloat16, DType::kBFloat16};
   Gradients gradients(41);
   std::vector<std::unique_ptr<DeviceArray<std::byte>>> memory;
-  std::vector<GpuNormPart> parts;
+  std::vector<GpuNormInput> parts;
   std::vector<double> expected;
   for (std::size_t t = 0; t < sizes.size(); ++t) {
     const Gradient gradient = MakeGradient(gradients.Of(sizes[t]), dtypes[t % 3]);
@@ -52,10 +52,10 @@ TEST_F(GpuNormsTest, OfNothingAreZeroAndOfWhatIsNotFiniteAreNot) {
   values[4999] = std::numeric_limits<float>::max();  // Finite, until it is scaled.
   DeviceArray<float> large(api(), values);
   const std::vector<std::size_t> sizes(4, 5000);
-  const GpuNormPart parts[] = {{},
-                               {.values = broken.data()},
-                               {.values = large.data()},
-                               {.values = large.data(), .scale = 2.0f}};
+  const GpuNormInput parts[] = {{},
+                                {.values = broken.data()},
+                                {.values = large.data()},
+                                {.values = large.data(), .scale = 2.0f}};
   const std::unique_ptr<GpuNorms> norms = kernels().make_norms(sizes);
   norms->Measure(parts, nullptr);
   broken.Values();  // Waits.

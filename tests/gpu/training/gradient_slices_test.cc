@@ -234,7 +234,7 @@ class GpuBucket : public OnGpu<testing::Test> {
 
 TEST_F(GpuBucket, HasItsMemoryThere) {
   for (std::size_t t = 0; t < kCount; ++t) {
-    EXPECT_NE(on_gpu_->compressor(t).gpu(), nullptr) << kTensors[t].name;
+    EXPECT_NE((**on_gpu_).all()[t].gpu, nullptr) << kTensors[t].name;
   }
 }
 

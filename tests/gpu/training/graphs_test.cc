@@ -52,9 +52,9 @@ class Step {
     Merge();
   }
   void Encode() {
-    const GpuBucketCompressor::Part part{.gradient = gradient_.data(),
-                                         .k = compressor_.EntriesAt(kDensity),
-                                         .payload = static_cast<std::byte*>(payload_.data())};
+    const GpuBucketCompressor::Input part{.gradient = gradient_.data(),
+                                          .k = compressor_.EntriesAt(kDensity),
+                                          .payload = static_cast<std::byte*>(payload_.data())};
     bucket_->Encode({&part, 1}, program_.stream.handle());
   }
   void ReserveMerge() {

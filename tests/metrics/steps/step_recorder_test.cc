@@ -22,7 +22,7 @@ class StepRecorderTest : public testing::Test {
 
 TEST_F(StepRecorderTest, AGroupAloneTakesItsStep) {
   {
-    StepRecorder::Part part(steps_, 10);
+    StepRecorder::GroupPart part(steps_, 10);
     part.End({.step = 4, .bytes_in = 100, .bytes_out = 7, .density = 0.25f}, 60);
     EXPECT_TRUE(Recorded().empty()) << "the step is over once its group has left";
   }
@@ -39,8 +39,8 @@ TEST_F(StepRecorderTest, AGroupAloneTakesItsStep) {
 
 TEST_F(StepRecorderTest, GroupsInAStepAtOnceTakeItTogether) {
   for (std::int64_t step = 0; step < 2; ++step) {
-    std::optional<StepRecorder::Part> one(std::in_place, steps_, 100 * step + 10);
-    std::optional<StepRecorder::Part> other(std::in_place, steps_, 100 * step + 20);
+    std::optional<StepRecorder::GroupPart> one(std::in_place, steps_, 100 * step + 10);
+    std::optional<StepRecorder::GroupPart> other(std::in_place, steps_, 100 * step + 20);
     one->End({.step = step, .bytes_in = 300, .bytes_out = 3, .density = 0.01f}, 100 * step + 50);
     one.reset();
     other->End({.step = step, .bytes_in = 100, .bytes_out = 100}, 100 * step + 70);
@@ -56,9 +56,9 @@ TEST_F(StepRecorderTest, GroupsInAStepAtOnceTakeItTogether) {
 }
 
 TEST_F(StepRecorderTest, AGroupThatGivesUpKeepsNothingOfTheOthersBack) {
-  std::optional<StepRecorder::Part> given_up(std::in_place, steps_, 5);
+  std::optional<StepRecorder::GroupPart> given_up(std::in_place, steps_, 5);
   {
-    StepRecorder::Part part(steps_, 10);
+    StepRecorder::GroupPart part(steps_, 10);
     part.End({.step = 4}, 60);
   }
   EXPECT_TRUE(Recorded().empty());
@@ -68,9 +68,9 @@ TEST_F(StepRecorderTest, AGroupThatGivesUpKeepsNothingOfTheOthersBack) {
 }
 
 TEST_F(StepRecorderTest, WhatBeginsAfterAPartHasEndedIsAnotherStep) {
-  StepRecorder::Part never_ends(steps_, 0);
+  StepRecorder::GroupPart never_ends(steps_, 0);
   for (std::int64_t step = 0; step < 3; ++step) {
-    StepRecorder::Part part(steps_, 100 * step);
+    StepRecorder::GroupPart part(steps_, 100 * step);
     part.End({.step = step}, 100 * step + 50);
   }
   EXPECT_EQ(Recorded().size(), 2u) << "the last one may still be joined";

@@ -87,20 +87,20 @@ class Bench {
     const double encode = MedianRatio(seconds[3], seconds[0]);
     const double decode = MedianRatio(seconds[4], seconds[1]);
     const double input = 1e-6 * static_cast<double>(bytes()) / PerCall(seconds[3]);
-    Report::Row row = {
+    Row row = {
         {"Mi elements", mebi()},  {"pass", candidate.name}, {"encode ms", PerCall(seconds[3])},
         {"GB/s of input", input}, {"x read", encode},       {"decode ms", PerCall(seconds[4])},
         {"x memset", decode},     {"merge ms", ""},         {"x memory speed", ""},
         {"bytes", payload.size()}};
-    if (candidate.merge) row["merge ms"] = PerCall(seconds[5]);
+    if (candidate.merge) row.Set("merge ms", PerCall(seconds[5]));
     const std::string where = ", " + std::to_string(mebi()) + " Mi";
     if (candidate.indices) {
       // A line is read and written, like those that memcpy moves.
       const double share = static_cast<double>(64 * LinesTouched(candidate.indices(payload))) /
                            static_cast<double>(bytes());
-      row["x memory speed"] = share / MedianRatio(seconds[5], seconds[2]);
-      report.AddTarget(candidate.name + ": merge / memory speed" + where, row["x memory speed"],
-                       ">=", 0.5);
+      const double speed = share / MedianRatio(seconds[5], seconds[2]);
+      row.Set("x memory speed", speed);
+      report.AddTarget(candidate.name + ": merge / memory speed" + where, speed, ">=", 0.5);
     }
     report.AddRow(row);
     if (candidate.name == "onebit") {

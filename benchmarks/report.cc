@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iomanip>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <ostream>
 #include <random>
@@ -21,18 +22,29 @@ std::string Number(double value) {
   return text;
 }
 
-std::string Cell(const Report::Row& value) {
-  if (value.is_number_float()) return Number(value.get<double>());
-  return value.is_string() ? value.get<std::string>() : value.dump();
+nlohmann::ordered_json Json(const Value& value) {
+  return std::visit([](const auto& held) { return nlohmann::ordered_json(held); }, value);
 }
 
-void PrintTable(const std::vector<Report::Row>& rows, std::ostream& out) {
+nlohmann::ordered_json Json(const Row& row) {
+  auto json = nlohmann::ordered_json::object();
+  for (const auto& [name, value] : row.columns()) json[name] = Json(value);
+  return json;
+}
+
+std::string Cell(const Value& value) {
+  if (const auto* const number = std::get_if<double>(&value)) return Number(*number);
+  const auto* const text = std::get_if<std::string>(&value);
+  return text != nullptr ? *text : Json(value).dump();
+}
+
+void PrintTable(const std::vector<Row>& rows, std::ostream& out) {
   if (rows.empty()) return;
   std::vector<std::vector<std::string>> lines(1);
-  for (const auto& [key, unused] : rows.front().items()) lines[0].push_back(key);
-  for (const Report::Row& row : rows) {
+  for (const auto& [name, unused] : rows.front().columns()) lines[0].push_back(name);
+  for (const Row& row : rows) {
     lines.emplace_back();
-    for (const std::string& key : lines[0]) lines.back().push_back(Cell(row.at(key)));
+    for (const std::string& name : lines[0]) lines.back().push_back(Cell(row.At(name)));
   }
   std::vector<std::size_t> widths(lines[0].size());
   for (const auto& line : lines) {
@@ -104,7 +116,8 @@ void Report::WriteJson(const std::string& path) const {
                      {"memory_gib", machine.memory_gib},
                      {"kernel", machine.kernel},
                      {"huge_pages", machine.huge_pages}};
-  json["rows"] = rows_;
+  json["rows"] = nlohmann::ordered_json::array();
+  for (const Row& row : rows_) json["rows"].push_back(Json(row));
   json["targets"] = nlohmann::ordered_json::array();
   for (const Target& target : targets_) {
     json["targets"].push_back({{"name", target.name},

@@ -1,11 +1,12 @@
 #pragma once
 
 #include <functional>
-#include <initializer_list>
 #include <iosfwd>
-#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "benchmarks/row.h"
 
 namespace weir::bench {
 
@@ -28,12 +29,9 @@ double MedianRatio(const std::vector<double>& time, const std::vector<double>& b
 /// Results of a benchmark: rows of one table, and figures with targets.
 class Report {
  public:
-  /// Columns keep the order in which they are written.
-  using Row = nlohmann::ordered_json;
-
   explicit Report(std::string name) : name_(std::move(name)) {}
 
-  /// A flat object of numbers and strings, the same keys in every row.
+  /// Adds a row; all have the same columns.
   void AddRow(Row row) { rows_.push_back(std::move(row)); }
   /// `op` is ">=" or "<=": the wanted relation of `value` to `target`.
   void AddTarget(const std::string& name, double value, const std::string& op, double target);

@@ -149,9 +149,10 @@ Report Run(const Settings& settings) {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Speed of every codec on one thread", "codecs");
   weir::bench::Settings settings;
-  app.add_option("--sizes", settings.mebi_elements, "Tensor sizes in Mi elements");
-  app.add_option("--rounds", settings.rounds, "Timed rounds");
-  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(settings); });
+  return weir::bench::Main({"codecs",
+                            "Speed of every codec on one thread",
+                            {{"--sizes", &settings.mebi_elements, "Tensor sizes in Mi elements"},
+                             {"--rounds", &settings.rounds, "Timed rounds"}}},
+                           argc, argv, [&] { return weir::bench::Run(settings); });
 }

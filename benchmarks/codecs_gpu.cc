@@ -182,11 +182,12 @@ Report Measure(const Gpu& gpu, const Options& options) {
 
 int main(int argc, char** argv) {
   weir::bench::Options options;
-  CLI::App app("The codecs of one tensor on a GPU.");
-  app.add_option("--elements", options.elements, "of the tensor");
-  app.add_option("--warmup", options.warmup_steps, "steps before the measured ones");
-  app.add_option("--rounds", options.rounds, "of each codec");
   return weir::bench::GpuMain(
-      "codecs-gpu", app, argc, argv,
+      "codecs-gpu",
+      {.text = "The codecs of one tensor on a GPU.",
+       .options = {{"--elements", &options.elements, "of the tensor"},
+                   {"--warmup", &options.warmup_steps, "steps before the measured ones"},
+                   {"--rounds", &options.rounds, "of each codec"}}},
+      argc, argv,
       [&](const weir::Gpu& gpu, const std::string&) { return weir::bench::Measure(gpu, options); });
 }

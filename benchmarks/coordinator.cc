@@ -216,11 +216,13 @@ std::optional<Report> Run(const Options& options) {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("CPU time of coordinating tensors, without data movement", "coordinator");
   weir::bench::Options options;
-  app.add_option("--tensors", options.tensors, "Tensors a step");
-  app.add_option("--steps", options.steps, "Steps of a round");
-  app.add_option("--rounds", options.rounds, "Rounds; the table shows their medians");
-  app.add_option("--idle-seconds", options.idle_seconds, "How long the job does nothing");
-  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(options); });
+  return weir::bench::Main(
+      {"coordinator",
+       "CPU time of coordinating tensors, without data movement",
+       {{"--tensors", &options.tensors, "Tensors a step"},
+        {"--steps", &options.steps, "Steps of a round"},
+        {"--rounds", &options.rounds, "Rounds; the table shows their medians"},
+        {"--idle-seconds", &options.idle_seconds, "How long the job does nothing"}}},
+      argc, argv, [&] { return weir::bench::Run(options); });
 }

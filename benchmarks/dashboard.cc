@@ -178,24 +178,25 @@ std::optional<Report> Run(const Options& options, int argc, char** argv) {
 }
 
 int MainOf(int argc, char** argv) {
-  CLI::App app("The dashboard's window on a large job, recorded and live", "dashboard");
   Options options;
-  app.add_option("--layers", options.shape.layers, "Of the job")->capture_default_str();
-  app.add_option("--ranks", options.shape.ranks, "Of the job")->capture_default_str();
-  app.add_option("--steps", options.shape.steps, "Of the job, before it is followed")
-      ->capture_default_str();
-  app.add_option("--steps-per-second", options.shape.steps_per_second, "Of the job")
-      ->capture_default_str();
-  app.add_option("--seconds", options.seconds, "On each page")->capture_default_str();
   options.folder = QDir::tempPath().toStdString();
-  app.add_option("--folder", options.folder, "Where the recording is written, for so long")
-      ->capture_default_str();
-  app.add_option("--recording", options.recording,
-                 "One that is there, in place of one that is made");
-  app.add_option("--role", options.role)->group("");
-  app.add_option("--place", options.place)->group("");
-  app.add_option("--started-ns", options.started_ns)->group("");
-  return bench::Main(app, argc, argv, [&] { return Run(options, argc, argv); });
+  return bench::Main(
+      {"dashboard",
+       "The dashboard's window on a large job, recorded and live",
+       {{"--layers", &options.shape.layers, "Of the job", Option::kShowsDefault},
+        {"--ranks", &options.shape.ranks, "Of the job", Option::kShowsDefault},
+        {"--steps", &options.shape.steps, "Of the job, before it is followed",
+         Option::kShowsDefault},
+        {"--steps-per-second", &options.shape.steps_per_second, "Of the job",
+         Option::kShowsDefault},
+        {"--seconds", &options.seconds, "On each page", Option::kShowsDefault},
+        {"--folder", &options.folder, "Where the recording is written, for so long",
+         Option::kShowsDefault},
+        {"--recording", &options.recording, "One that is there, in place of one that is made"},
+        {"--role", &options.role, "", Option::kHidden},
+        {"--place", &options.place, "", Option::kHidden},
+        {"--started-ns", &options.started_ns, "", Option::kHidden}}},
+      argc, argv, [&] { return Run(options, argc, argv); });
 }
 
 }  // namespace

@@ -174,10 +174,12 @@ Report Run(const Settings& settings) {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Speed of the fused DGC step at density 0.1 %", "dgc_step");
   weir::bench::Settings settings;
-  app.add_option("--sizes", settings.mebi_elements, "Tensor sizes in Mi elements");
-  app.add_option("--warmup-steps", settings.warmup_steps, "Steps before anything is timed");
-  app.add_option("--rounds", settings.rounds, "Timed rounds");
-  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(settings); });
+  return weir::bench::Main(
+      {"dgc_step",
+       "Speed of the fused DGC step at density 0.1 %",
+       {{"--sizes", &settings.mebi_elements, "Tensor sizes in Mi elements"},
+        {"--warmup-steps", &settings.warmup_steps, "Steps before anything is timed"},
+        {"--rounds", &settings.rounds, "Timed rounds"}}},
+      argc, argv, [&] { return weir::bench::Run(settings); });
 }

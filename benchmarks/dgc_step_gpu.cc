@@ -173,11 +173,12 @@ Report Measure(const Gpu& gpu, const Options& options) {
 
 int main(int argc, char** argv) {
   weir::bench::Options options;
-  CLI::App app("The fused compression step on a GPU.");
-  app.add_option("--elements", options.elements, "of the tensor; several, one after the other");
-  app.add_option("--warmup", options.warmup_steps, "steps before the measured ones");
-  app.add_option("--rounds", options.rounds, "of each size");
   return weir::bench::GpuMain(
-      "dgc-step-gpu", app, argc, argv,
+      "dgc-step-gpu",
+      {.text = "The fused compression step on a GPU.",
+       .options = {{"--elements", &options.elements, "of the tensor; several, one after the other"},
+                   {"--warmup", &options.warmup_steps, "steps before the measured ones"},
+                   {"--rounds", &options.rounds, "of each size"}}},
+      argc, argv,
       [&](const weir::Gpu& gpu, const std::string&) { return weir::bench::Measure(gpu, options); });
 }

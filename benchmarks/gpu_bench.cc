@@ -34,12 +34,12 @@ GpuGradients::GpuGradients(const Gpu& gpu, std::size_t n, DType dtype)
 
 const void* GpuGradients::Next() { return pool_.data() + random_() % (kSlack / 16) * 16 * width_; }
 
-int GpuMain(const std::string& name, CLI::App& app, int argc, char** argv,
+int GpuMain(const std::string& name, CommandLine line, int argc, char** argv,
             const std::function<Report(const Gpu& gpu, const std::string& library)>& measure) {
   std::string path = Settings::FromEnvironment().gpu_library;
-  app.add_option("--library", path, "libweir_cuda.so (WEIR_GPU_LIBRARY)");
+  line.options.push_back({"--library", &path, "libweir_cuda.so (WEIR_GPU_LIBRARY)"});
   int code = 0;
-  const int measured = Main(app, argc, argv, [&]() -> std::optional<Report> {
+  const int measured = Main(line, argc, argv, [&]() -> std::optional<Report> {
     const GpuLibrary library = GpuLibrary::Load(path);
     const GpuSupport support = FindGpuSupport(library);
     if (!support.usable) {

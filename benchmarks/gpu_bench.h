@@ -27,9 +27,9 @@ class GpuGradients {
   GpuMemory pool_;
 };
 
-/// Main function of a benchmark on the first GPU: adds --library to the options. Without a
-/// GPU it says why, and returns 77.
-int GpuMain(const std::string& name, CLI::App& app, int argc, char** argv,
+/// Main function of a benchmark on the first GPU: adds --library to the options of `line`. Without
+/// a GPU it says why, and returns 77.
+int GpuMain(const std::string& name, CommandLine line, int argc, char** argv,
             const std::function<Report(const Gpu& gpu, const std::string& library)>& measure);
 
 }  // namespace weir::bench

@@ -201,11 +201,13 @@ Report Measure(const Options& options) {
 
 int main(int argc, char** argv) {
   weir::bench::Options options;
-  CLI::App app("A scrape of 1,000 layers, and training that is watched", "metrics");
-  app.add_option("--text", options.text, "Text to train on");
-  app.add_option("--batch", options.batch, "Windows a rank and step");
-  app.add_option("--steps", options.steps, "Steps of a round")->check(CLI::PositiveNumber);
-  app.add_option("--rounds", options.rounds, "Rounds; the table shows their medians")
-      ->check(CLI::PositiveNumber);
-  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Measure(options); });
+  return weir::bench::Main(
+      {"metrics",
+       "A scrape of 1,000 layers, and training that is watched",
+       {{"--text", &options.text, "Text to train on"},
+        {"--batch", &options.batch, "Windows a rank and step"},
+        {"--steps", &options.steps, "Steps of a round", weir::bench::Option::kPositive},
+        {"--rounds", &options.rounds, "Rounds; the table shows their medians",
+         weir::bench::Option::kPositive}}},
+      argc, argv, [&] { return weir::bench::Measure(options); });
 }

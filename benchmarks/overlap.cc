@@ -218,11 +218,13 @@ Report Run(const Options& options) {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Exposed compression and exchange, pipeline modes serial and thread", "overlap");
   weir::bench::Options options;
-  app.add_option("--text", options.text, "Text to train on");
-  app.add_option("--batch", options.batch, "Windows a rank and step");
-  app.add_option("--steps", options.steps, "Steps of a round");
-  app.add_option("--rounds", options.rounds, "Rounds; the table shows their medians");
-  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(options); });
+  return weir::bench::Main(
+      {"overlap",
+       "Exposed compression and exchange, pipeline modes serial and thread",
+       {{"--text", &options.text, "Text to train on"},
+        {"--batch", &options.batch, "Windows a rank and step"},
+        {"--steps", &options.steps, "Steps of a round"},
+        {"--rounds", &options.rounds, "Rounds; the table shows their medians"}}},
+      argc, argv, [&] { return weir::bench::Run(options); });
 }

@@ -107,11 +107,13 @@ Report Measure(const Options& options) {
 
 int main(int argc, char** argv) {
   weir::bench::Options options;
-  CLI::App app("Nanoseconds that a record takes, and the part of a step that is", "records");
-  app.add_option("--text", options.text, "Text to train on");
-  app.add_option("--batch", options.batch, "Windows a rank and step");
-  app.add_option("--steps", options.steps, "Steps of byte-lm")->check(CLI::PositiveNumber);
-  app.add_option("--rounds", options.rounds, "Rounds of records; medians of them are shown")
-      ->check(CLI::PositiveNumber);
-  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Measure(options); });
+  return weir::bench::Main(
+      {"records",
+       "Nanoseconds that a record takes, and the part of a step that is",
+       {{"--text", &options.text, "Text to train on"},
+        {"--batch", &options.batch, "Windows a rank and step"},
+        {"--steps", &options.steps, "Steps of byte-lm", weir::bench::Option::kPositive},
+        {"--rounds", &options.rounds, "Rounds of records; medians of them are shown",
+         weir::bench::Option::kPositive}}},
+      argc, argv, [&] { return weir::bench::Measure(options); });
 }

@@ -137,11 +137,12 @@ Report Measure(const Gpu& gpu, const std::string& library, const Options& option
 
 int main(int argc, char** argv) {
   weir::bench::Options options;
-  CLI::App app("A step of ResNet-50's gradients on a GPU through the engine, at one rank.");
-  app.add_option("--warmup", options.warmup_steps, "steps before the measured ones");
-  app.add_option("--rounds", options.rounds, "measured steps");
-  return weir::bench::GpuMain("small-gpu", app, argc, argv,
-                              [&](const weir::Gpu& gpu, const std::string& library) {
-                                return weir::bench::Measure(gpu, library, options);
-                              });
+  return weir::bench::GpuMain(
+      "small-gpu",
+      {.text = "A step of ResNet-50's gradients on a GPU through the engine, at one rank.",
+       .options = {{"--warmup", &options.warmup_steps, "steps before the measured ones"},
+                   {"--rounds", &options.rounds, "measured steps"}}},
+      argc, argv, [&](const weir::Gpu& gpu, const std::string& library) {
+        return weir::bench::Measure(gpu, library, options);
+      });
 }

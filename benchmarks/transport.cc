@@ -143,10 +143,12 @@ std::optional<Report> Run(const Options& options) {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("All-reduce through the engine against MPI_Allreduce in place", "transport");
   weir::bench::Options options;
-  app.add_option("--sizes", options.sizes, "Bytes");
-  app.add_flag("--idle-only", options.idle_only, "Leave out the runs beside a computing thread");
-  app.add_option("--rounds", options.rounds, "Timed rounds; the table shows their medians");
-  return weir::bench::Main(app, argc, argv, [&] { return weir::bench::Run(options); });
+  return weir::bench::Main(
+      {"transport",
+       "All-reduce through the engine against MPI_Allreduce in place",
+       {{"--sizes", &options.sizes, "Bytes"},
+        {"--idle-only", &options.idle_only, "Leave out the runs beside a computing thread"},
+        {"--rounds", &options.rounds, "Timed rounds; the table shows their medians"}}},
+      argc, argv, [&] { return weir::bench::Run(options); });
 }

@@ -99,6 +99,6 @@ std::optional<Report> Run() {
 }  // namespace weir::bench
 
 int main(int argc, char** argv) {
-  CLI::App app("Bytes that DGC puts on the network for well-known models", "wire");
-  return weir::bench::Main(app, argc, argv, weir::bench::Run);
+  return weir::bench::Main({"wire", "Bytes that DGC puts on the network for well-known models"},
+                           argc, argv, weir::bench::Run);
 }

@@ -99,7 +99,8 @@ TEST(Validation, RanksShareTheWindowsAndMissNone) {
     nats += trainer.parts[0];
     windows += trainer.parts[1];
   }
-  EXPECT_EQ(windows, static_cast<double>(CountWindows(text.validation().size(), kSmallModel.context)));
+  EXPECT_EQ(windows,
+            static_cast<double>(CountWindows(text.validation().size(), kSmallModel.context)));
   EXPECT_NEAR(nats / windows / std::numbers::ln2, whole, 1e-6);
 }
 

@@ -75,7 +75,7 @@ def test_an_optimizer_is_wrapped_once(op):
 
 
 @pytest.mark.parametrize("wrong, message", [
-    ({"backward_passes_per_step": "2"}, "backward_passes_per_step='2': a whole number"),
+    ({"backward_passes_per_step": "2"}, "backward_passes_per_step='2': give a whole number"),
     ({"groups": "x"}, "groups should be a non-negative integer or a list"),
     ({"num_groups": -3}, "groups should be a non-negative integer or a list"),
     ({"op": hvd.Sum, "compression": hvd.Compression.dgc(density=0.1)},

@@ -34,7 +34,8 @@ TEST(Threshold, TheLargestGoWhereThereAreTooMany) {
 }
 
 TEST(Threshold, HasNoDefault) {
-  EXPECT_THAT([] { MakeThreshold({}); }, ThrowsMessage<InvalidArgument>(HasSubstr("needs the option")));
+  EXPECT_THAT([] { MakeThreshold({}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("needs the option")));
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ class Top(unittest.TestCase):
             self.assertEqual(done.returncode, 1, done)
             self.assertIn(expected, done.stderr)
             self.assertNotIn("Traceback", done.stderr)
-        self.assertIn("--every 0.0: a time above 0", run("--every", "0", self.url).stderr)
+        self.assertIn("--every 0.0: give a time above 0", run("--every", "0", self.url).stderr)
 
 
 class Scripted(Rank):

@@ -16,6 +16,8 @@ target_include_directories(weir_options INTERFACE ${PROJECT_SOURCE_DIR} ${PROJEC
 # No implicit fused multiply-add: all instruction sets round alike (docs/explanation/same-bits.md).
 target_compile_options(weir_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
                        -ffp-contract=off)
+# Messages name files from the root, and ccache knows a file wherever the tree lies.
+target_compile_options(weir_options INTERFACE -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=)
 # Designated initialisers name what differs from the default. GCC 12 warns wrongly about string
 # concatenation (GCC bug 105651).
 target_compile_options(weir_options INTERFACE -Wno-missing-field-initializers

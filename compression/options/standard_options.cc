@@ -371,7 +371,8 @@ std::string CautionOfLoss(const ParsedOptions& options) {
 std::size_t MinElementsOf(const ParsedOptions& options) {
   const bool by_bytes = options.Given("min_compress_bytes");
   if (by_bytes && options.Given("min_elements")) {
-    options.Refuse("min_compress_bytes", "means the same as \"min_elements\"; leave one of them out");
+    options.Refuse("min_compress_bytes",
+                   "means the same as \"min_elements\"; leave one of them out");
   }
   if (!by_bytes && options.Has("min_elements")) {
     return static_cast<std::size_t>(options.Integer("min_elements"));

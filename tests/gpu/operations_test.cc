@@ -14,7 +14,7 @@
 #include "tests/gpu/tested_gpu.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::operations_test {
 namespace {
 
 using testing::AllOf;
@@ -287,4 +287,4 @@ TEST(GpuOperationsWithoutALibrary, AreRefusedWithWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::operations_test

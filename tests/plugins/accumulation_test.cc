@@ -8,7 +8,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::accumulation_test {
 namespace {
 
 using testing::FloatNear;
@@ -124,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Accumulation, testing::Values(1, 2, 4),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::accumulation_test

@@ -12,7 +12,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::adam_test {
 namespace {
 
 using testing::FloatNear;
@@ -149,4 +149,4 @@ TEST(LocalAdamSteps, GoOnFromACheckpointAsIfNeverStopped) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::adam_test

@@ -7,7 +7,7 @@
 #include "tests/plugins/checkpoint.h"
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::bad_checkpoint_test {
 namespace {
 
 using testing::HasSubstr;
@@ -126,4 +126,4 @@ TEST_F(BadCheckpoint, NothingIsSavedOrLoadedInTheMiddleOfAStep) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::bad_checkpoint_test

@@ -9,7 +9,7 @@
 
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::checkpoint_test {
 namespace {
 
 struct Kind {
@@ -102,4 +102,4 @@ INSTANTIATE_TEST_SUITE_P(All, ChangedRanks,
                          });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::checkpoint_test

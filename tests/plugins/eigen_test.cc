@@ -7,7 +7,7 @@
 
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::eigen_test {
 namespace {
 
 using testing::HasSubstr;
@@ -97,4 +97,4 @@ TEST(EigenParameters, TrainBesidePlainSpans) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::eigen_test

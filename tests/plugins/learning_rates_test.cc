@@ -8,7 +8,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::learning_rates_test {
 namespace {
 
 using testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST(LearningRates, TooFewAreRefusedAndNoStepIsOpened) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::learning_rates_test

@@ -13,7 +13,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::look_ahead_test {
 namespace {
 
 using testing::AllOf;
@@ -229,4 +229,4 @@ TEST(LookAhead, WhetherTheRateIsInWhatIsNotSentIsKnownByParameter) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::look_ahead_test

@@ -8,7 +8,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::misuse_test {
 namespace {
 
 using testing::AllOf;
@@ -209,4 +209,4 @@ TEST(Misuse, RanksWithDifferentModelsLearnItAllAlike) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::misuse_test

@@ -9,7 +9,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::non_finite_test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -91,4 +91,4 @@ TEST(NonFiniteUngated, CountsAsZeroAndIsReported) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::non_finite_test

@@ -8,7 +8,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::rule_test {
 namespace {
 
 using testing::HasSubstr;
@@ -111,4 +111,4 @@ TEST(Rule, LeavesNoRoomForTheOptionsOfSgd) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::rule_test

@@ -11,7 +11,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::sgd_test {
 namespace {
 
 using testing::FloatNear;
@@ -240,4 +240,4 @@ TEST(SgdLossScale, ChangesNothing) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::sgd_test

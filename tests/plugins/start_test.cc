@@ -6,7 +6,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::start_test {
 namespace {
 
 class Start : public testing::TestWithParam<int> {};
@@ -61,4 +61,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Start, testing::Values(1, 2, 3, 4),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::start_test

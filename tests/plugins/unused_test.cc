@@ -7,7 +7,7 @@
 #include "weir/engine.h"
 #include "weir/optimizer.h"
 
-namespace weir {
+namespace weir::unused_test {
 namespace {
 
 // The tensor "out" comes last in Model::Values.
@@ -79,4 +79,4 @@ INSTANTIATE_TEST_SUITE_P(DgcAndRanks, Unused,
                          testing::Combine(testing::Bool(), testing::Values(1, 2, 4)));
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::unused_test

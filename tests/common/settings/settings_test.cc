@@ -132,7 +132,8 @@ TEST(Settings, WhatIsWrongWithAListOfCompressionOptionsIsNamed) {
   EXPECT_THAT(fault("k=1,"), HasSubstr("a comma with nothing before or after it"));
   EXPECT_THAT(fault("k=1,k=2"), HasSubstr("gives k twice; give each key once"));
   EXPECT_THAT(fault("dgc,density=0.01"), HasSubstr("write compressor=dgc"));
-  EXPECT_THAT(fault("sparsity=0.75,0.9"), HasSubstr("\"0.9\" is not key=value: write a list of numbers"));
+  EXPECT_THAT(fault("sparsity=0.75,0.9"),
+              HasSubstr("\"0.9\" is not key=value: write a list of numbers"));
   EXPECT_THAT(fault("sparsity=0.75,.9"), HasSubstr("a list of numbers"));
   EXPECT_THAT(fault("sparsity=[0.75,0.9,k=1"), HasSubstr("bracket in \"sparsity=[0.75,0.9,k=1\""));
   EXPECT_THAT(fault("topk[fc"), HasSubstr("bracket in \"topk[fc\""));

@@ -15,7 +15,7 @@
 #include "tests/compression/wire/wire_page.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::powersgd_test {
 namespace {
 
 using test::FactorRanks;
@@ -330,4 +330,4 @@ TEST_F(PowerSgdTest, SaysWhatIsWrongWithItsOptions) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::powersgd_test

@@ -11,7 +11,7 @@
 #include "tests/metrics/prometheus/scrape_sum.h"
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::counted_bytes_test {
 namespace {
 
 constexpr int kRanks = 3;
@@ -96,4 +96,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::counted_bytes_test

@@ -13,7 +13,7 @@
 #include "compression/make_compressor.h"
 #include "compression/options/registry.h"
 
-namespace weir {
+namespace weir::gradient_slices_test {
 namespace {
 
 constexpr std::size_t kElements = 2000;
@@ -118,4 +118,4 @@ TEST(GradientSlices, EveryRunSelectsAnew) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::gradient_slices_test

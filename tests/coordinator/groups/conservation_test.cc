@@ -19,7 +19,7 @@
 #include "tests/coordinator/jobs/keeping_cases.h"
 #include "tests/coordinator/jobs/kept.h"
 
-namespace weir {
+namespace weir::conservation_test {
 namespace {
 
 constexpr int kSteps = 20;
@@ -221,4 +221,4 @@ INSTANTIATE_TEST_SUITE_P(, Conservation, testing::ValuesIn(KeepingCases()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::conservation_test

@@ -8,7 +8,7 @@
 #include "common/half.h"
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::dense_buckets_test {
 namespace {
 
 constexpr std::int64_t kLarge = 70'000;  // 280 kB as fp32
@@ -109,4 +109,4 @@ TEST_P(DenseBuckets, TheMeanIsThatOfWhatWasHandedIn) {
 INSTANTIATE_TEST_SUITE_P(Ranks, DenseBuckets, testing::Values(1, 2, 4));
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::dense_buckets_test

@@ -8,7 +8,7 @@
 #include "common/half.h"
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::gradient_types_test {
 namespace {
 
 constexpr std::size_t kElements = 30;
@@ -116,4 +116,4 @@ INSTANTIATE_TEST_SUITE_P(RanksAndFusion, GradientTypes,
                          testing::Combine(testing::Values(1, 2, 4), testing::Bool()));
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::gradient_types_test

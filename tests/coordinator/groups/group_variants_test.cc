@@ -8,7 +8,7 @@
 
 #include "tests/coordinator/groups/group_steps.h"
 
-namespace weir {
+namespace weir::group_variants_test {
 namespace {
 
 using testing::AllOf;
@@ -234,4 +234,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, GroupVariants, testing::Values(1, 2, 3),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::group_variants_test

@@ -13,7 +13,7 @@
 #include "coordinator/engine/local_job.h"
 #include "tests/coordinator/jobs/job.h"
 
-namespace weir {
+namespace weir::learning_rates_test {
 namespace {
 
 using Options = std::map<std::string, std::string>;
@@ -146,4 +146,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, LearningRates, testing::Values(1, 2, 4),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::learning_rates_test

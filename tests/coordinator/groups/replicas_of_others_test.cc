@@ -13,7 +13,7 @@
 #include "tests/coordinator/jobs/job_on_hosts.h"
 #include "tests/coordinator/jobs/training.h"
 
-namespace weir {
+namespace weir::replicas_of_others_test {
 namespace {
 
 struct Kind {
@@ -87,4 +87,4 @@ INSTANTIATE_TEST_SUITE_P(, ReplicasOfOthers, testing::ValuesIn(Kinds()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::replicas_of_others_test

@@ -10,7 +10,7 @@
 #include "tests/coordinator/jobs/job.h"
 #include "tests/coordinator/jobs/training.h"
 
-namespace weir {
+namespace weir::replicas_test {
 namespace {
 
 struct Kind {
@@ -195,4 +195,4 @@ INSTANTIATE_TEST_SUITE_P(, Routes, testing::ValuesIn(JobSizes()),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::replicas_test

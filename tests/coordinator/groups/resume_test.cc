@@ -12,7 +12,7 @@
 #include "tests/coordinator/jobs/job.h"
 #include "tests/coordinator/jobs/training.h"
 
-namespace weir {
+namespace weir::resume_test {
 namespace {
 
 using Weights = std::vector<std::vector<float>>;
@@ -133,4 +133,4 @@ INSTANTIATE_TEST_SUITE_P(, Resume,
                          });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::resume_test

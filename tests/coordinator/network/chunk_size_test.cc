@@ -16,7 +16,7 @@
 #include "ops/transport/chunk_stream.h"
 #include "tests/ops/transport/forwarding_transport.h"
 
-namespace weir {
+namespace weir::chunk_size_test {
 namespace {
 
 constexpr std::size_t kLarge = ChunkStream::kLargeChunkBytes;
@@ -118,4 +118,4 @@ TEST_F(ChunkSize, OfDenseGradients) { Expect(StepWith("dense")); }
 TEST_F(ChunkSize, OfGradientsAsHalves) { Expect(StepWith("fp16")); }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::chunk_size_test

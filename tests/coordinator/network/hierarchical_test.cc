@@ -16,7 +16,7 @@
 #include "tests/coordinator/jobs/training.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::hierarchical_test {
 namespace {
 
 using testing::AllOf;
@@ -227,4 +227,4 @@ TEST(HierarchicalExchanges, RanksThatAreToldDifferentlySaySo) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::hierarchical_test

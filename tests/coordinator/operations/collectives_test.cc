@@ -13,7 +13,7 @@
 
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::collectives_test {
 namespace {
 
 class Collectives : public testing::TestWithParam<int> {
@@ -262,4 +262,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Collectives, testing::Values(1, 2, 3, 4, 8),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::collectives_test

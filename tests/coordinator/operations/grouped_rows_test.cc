@@ -14,7 +14,7 @@
 #include "tests/coordinator/jobs/text_of.h"
 #include "tests/ops/arrays/reference.h"
 
-namespace weir {
+namespace weir::grouped_rows_test {
 namespace {
 
 using testing::HasSubstr;
@@ -269,4 +269,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, GroupedRows,
                          });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::grouped_rows_test

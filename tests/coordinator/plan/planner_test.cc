@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-namespace weir {
+namespace weir::planner_test {
 namespace {
 
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
@@ -82,4 +82,4 @@ TEST(Planner, ABucketHasThePriorityOfItsMostUrgentTensor) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::planner_test

@@ -13,7 +13,7 @@
 #include "tests/temporary_folder.h"
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::stall_test {
 namespace {
 
 using nlohmann::json;
@@ -101,4 +101,4 @@ TEST_F(Stall, OfAProcessSetWithoutRankZeroIsKnownThereToo) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::stall_test

@@ -18,7 +18,7 @@
 #include "tests/coordinator/jobs/training.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::compressed_by_host_test {
 namespace {
 
 using testing::Each;
@@ -268,4 +268,4 @@ TEST(CompressedByHost, NeedsHostsThatAreAlike) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::compressed_by_host_test

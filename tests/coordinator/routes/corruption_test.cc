@@ -17,7 +17,7 @@
 #include "coordinator/work/operation_numbers.h"
 #include "tests/ops/transport/faulty_transport.h"
 
-namespace weir {
+namespace weir::corruption_test {
 namespace {
 
 using testing::AllOf;
@@ -195,4 +195,4 @@ TEST(CorruptFrame, AMessageThatGrewIsNoticed) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::corruption_test

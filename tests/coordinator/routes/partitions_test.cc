@@ -16,7 +16,7 @@
 #include "coordinator/engine/local_job.h"
 #include "tests/coordinator/jobs/job.h"
 
-namespace weir {
+namespace weir::partitions_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -167,4 +167,4 @@ INSTANTIATE_TEST_SUITE_P(, Partitions, testing::ValuesIn(Kinds()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::partitions_test

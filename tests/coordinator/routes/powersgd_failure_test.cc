@@ -5,7 +5,7 @@
 
 #include "tests/coordinator/routes/broken_exchange.h"
 
-namespace weir {
+namespace weir::powersgd_failure_test {
 namespace {
 
 class PowerSgdFailure : public testing::TestWithParam<std::uint32_t> {};
@@ -28,4 +28,4 @@ INSTANTIATE_TEST_SUITE_P(Exchange, PowerSgdFailure, testing::Values(0u, 1u),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::powersgd_failure_test

@@ -10,7 +10,7 @@
 #include "tests/compression/powersgd/factor_ranks.h"
 #include "tests/coordinator/jobs/job.h"
 
-namespace weir {
+namespace weir::powersgd_test {
 namespace {
 
 using test::FactorRanks;
@@ -197,4 +197,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PowerSgdEngineOfSome, testing::ValuesIn(JobSizes
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::powersgd_test

@@ -6,7 +6,7 @@
 
 #include "tests/coordinator/routes/broken_exchange.h"
 
-namespace weir {
+namespace weir::push_pull_failure_test {
 namespace {
 
 class PushPullFailure : public testing::TestWithParam<std::uint32_t> {};
@@ -38,4 +38,4 @@ INSTANTIATE_TEST_SUITE_P(Exchange, PushPullFailure, testing::Values(0u, 1u),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::push_pull_failure_test

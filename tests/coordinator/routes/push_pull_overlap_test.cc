@@ -14,7 +14,7 @@
 #include "coordinator/work/operation_numbers.h"
 #include "tests/ops/transport/forwarding_transport.h"
 
-namespace weir {
+namespace weir::push_pull_overlap_test {
 namespace {
 
 constexpr std::uint32_t kParts = 4;
@@ -136,4 +136,4 @@ TEST(PushPullOverlap, OnePartIsPushedWhileAnotherIsPulled) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::push_pull_overlap_test

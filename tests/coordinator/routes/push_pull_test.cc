@@ -16,7 +16,7 @@
 #include "tests/coordinator/jobs/text_of.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::push_pull_test {
 namespace {
 
 using testing::HasSubstr;
@@ -280,4 +280,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, PushPullTest, testing::ValuesIn(JobSizes()),
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::push_pull_test

@@ -9,7 +9,7 @@
 
 #include "compression/make_compressor.h"
 
-namespace weir {
+namespace weir::route_choice_test {
 namespace {
 
 constexpr std::size_t kElements = 1 << 18;  // Enough to be worth compressing, for every compressor.
@@ -91,4 +91,4 @@ TEST(ChooseRoute, ServersAreRanksUnlessLinksLeadToThem) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::route_choice_test

@@ -20,7 +20,7 @@
 #include "tests/ops/collectives/run_ranks.h"
 #include "tests/ops/transport/forwarding_transport.h"
 
-namespace weir {
+namespace weir::route_frames_test {
 namespace {
 
 using test::ExpectAsOnThePage;
@@ -270,4 +270,4 @@ TEST(SplitFrames, HaveWhatTheirOwnerHasOfTheTensors) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::route_frames_test

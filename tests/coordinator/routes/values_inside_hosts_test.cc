@@ -14,7 +14,7 @@
 #include "tests/coordinator/jobs/text_of.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::values_inside_hosts_test {
 namespace {
 
 using testing::ElementsAre;
@@ -98,4 +98,4 @@ TEST(ValuesInsideHosts, AreNoOptionOfOtherRoutes) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::values_inside_hosts_test

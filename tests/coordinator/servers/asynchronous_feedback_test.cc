@@ -17,7 +17,7 @@
 #include "tests/coordinator/jobs/job.h"
 #include "tests/coordinator/jobs/kept.h"
 
-namespace weir {
+namespace weir::asynchronous_feedback_test {
 namespace {
 
 using Floats = std::vector<float>;
@@ -148,4 +148,4 @@ INSTANTIATE_TEST_SUITE_P(, AsynchronousFeedback,
                          });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::asynchronous_feedback_test

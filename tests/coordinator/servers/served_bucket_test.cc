@@ -19,7 +19,7 @@
 #include "tests/coordinator/jobs/text_of.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::served_bucket_test {
 namespace {
 
 using testing::HasSubstr;
@@ -271,4 +271,4 @@ TEST(AsynchronousBucketTest, StalenessIsBoundedAndUsedWhateverTheOrder) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::served_bucket_test

@@ -20,7 +20,7 @@
 #include "coordinator/servers/synchronous_bucket.h"
 #include "tests/coordinator/jobs/keeping_cases.h"
 
-namespace weir {
+namespace weir::served_conservation_test {
 namespace {
 
 constexpr std::size_t kWorkers = 3;
@@ -232,4 +232,4 @@ INSTANTIATE_TEST_SUITE_P(, ServedConservation, testing::ValuesIn(ServedCases()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::served_conservation_test

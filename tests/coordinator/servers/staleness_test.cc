@@ -23,7 +23,7 @@
 #include "weir/engine.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::staleness_test {
 namespace {
 
 using Step = std::int64_t;
@@ -260,4 +260,4 @@ INSTANTIATE_TEST_SUITE_P(, StalenessTest,
                          });
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::staleness_test

@@ -10,7 +10,7 @@
 #include "weir/engine.h"
 #include "weir/error.h"
 
-namespace weir {
+namespace weir::join_ending_test {
 namespace {
 
 using testing::AllOf;
@@ -78,4 +78,4 @@ TEST(JoinEnding, AGroupThatGoesWhileItsRankHasJoinedEndsTheJobByName) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::join_ending_test

@@ -15,7 +15,7 @@
 #include "tests/ops/transport/forwarding_transport.h"
 #include "weir/engine.h"
 
-namespace weir {
+namespace weir::process_set_ending_test {
 namespace {
 
 TEST(ProcessSetLeaving, WhoWaitsInASetIsToldAtOnceThatAnotherHasLeft) {
@@ -143,4 +143,4 @@ TEST(ProcessSetLanes, MayBeUsedAgainAtOnceOverANetworkThatDeliversLate) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::process_set_ending_test

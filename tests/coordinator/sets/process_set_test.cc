@@ -14,7 +14,7 @@
 #include "tests/coordinator/jobs/text_of.h"
 #include "tests/coordinator/jobs/training.h"
 
-namespace weir {
+namespace weir::process_set_test {
 namespace {
 
 using testing::AllOf;
@@ -334,4 +334,4 @@ INSTANTIATE_TEST_SUITE_P(Ranks, SetsOfTwoAmongMore, testing::ValuesIn(JobSizesFr
                          testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::process_set_test

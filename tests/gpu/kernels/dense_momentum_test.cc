@@ -17,7 +17,7 @@
 #include "tests/gpu/kernels/device_array.h"
 #include "tests/gpu/tested_gpu.h"
 
-namespace weir {
+namespace weir::dense_momentum_test {
 namespace {
 
 constexpr std::size_t kRanks = 3;
@@ -253,4 +253,4 @@ TEST_F(GpuDenseMomentumTest, OnAMeanThatCameAsItIsHasTheBitsOfTheCpu) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::dense_momentum_test

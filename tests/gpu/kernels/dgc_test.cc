@@ -18,7 +18,7 @@
 #include "tests/gpu/kernels/dgc_twins.h"
 #include "tests/gpu/tested_gpu.h"
 
-namespace weir {
+namespace weir::dgc_test {
 namespace {
 
 class GpuDgcTest : public OnGpu<testing::Test> {
@@ -279,4 +279,4 @@ TEST_F(GpuDgcTest, TakesNoGradientAsZeros) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::dgc_test

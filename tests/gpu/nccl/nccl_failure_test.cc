@@ -20,7 +20,7 @@
 #include "tests/gpu/nccl/over_nccl.h"
 #include "tests/gpu/program.h"
 
-namespace weir {
+namespace weir::nccl_failure_test {
 namespace {
 
 using testing::HasSubstr;
@@ -141,4 +141,4 @@ TEST_F(NcclThatFails, LeavesNoStateToSaveWhereMomentumHasTakenInWhatCame) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::nccl_failure_test

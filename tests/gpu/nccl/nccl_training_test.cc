@@ -13,7 +13,7 @@
 #include "tests/gpu/tested_gpu.h"
 #include "tests/gpu/training/gpu_training.h"
 
-namespace weir {
+namespace weir::nccl_training_test {
 namespace {
 
 // Two: what two ranks' numbers add up to does not depend on their order.
@@ -253,4 +253,4 @@ TEST_F(OneOverNccl, LetsTheProgramGoOnBeforeItsGradientsAreThere) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::nccl_training_test

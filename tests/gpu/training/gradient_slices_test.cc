@@ -18,7 +18,7 @@
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/tested_gpu.h"
 
-namespace weir {
+namespace weir::gradient_slices_test {
 namespace {
 
 constexpr double kDensity = 0.02;
@@ -323,4 +323,4 @@ TEST_F(GpuBucket, FinishesMeansOfOtherRoutes) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::gradient_slices_test

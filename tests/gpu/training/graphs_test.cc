@@ -12,7 +12,7 @@
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/program.h"
 
-namespace weir {
+namespace weir::graphs_test {
 namespace {
 
 constexpr std::size_t kElements = 50 * 100;
@@ -177,4 +177,4 @@ TEST_F(GpuGraphsOfOthers, AreNotMadeOfWorkThatAllocates) {
 }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::graphs_test

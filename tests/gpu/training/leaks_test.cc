@@ -16,7 +16,7 @@
 #include "tests/gpu/nccl/over_nccl.h"
 #include "tests/gpu/program.h"
 
-namespace weir {
+namespace weir::leaks_test {
 namespace {
 
 constexpr int kRanks = 2;
@@ -123,4 +123,4 @@ TEST_F(GpuLeaks, ManyStepsThroughTheHostLeaveNothing) {
 TEST_F(GpuLeaksOverNccl, ManyStepsLeaveNothing) { ExpectNoLeak(kDgc, kRanks, OnTestedGpu()); }
 
 }  // namespace
-}  // namespace weir
+}  // namespace weir::leaks_test

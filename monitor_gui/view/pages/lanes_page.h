@@ -19,7 +19,7 @@ class LanesPage final : public Page {
   void Refresh(const Look& look) override;
   Table Export(const Look& look) const override;
 
-  TimeWindow window() const { return window_; }
+  TimeWindow time_window() const { return window_; }
   /// From the next Refresh() on the lanes end with the viewed step.
   void GoWithStep() { goes_with_step_ = true; }
 

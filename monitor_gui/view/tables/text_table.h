@@ -15,6 +15,7 @@ struct Cell {
   QString text;
   QVariant value;  ///< Invalid: not known.
 
+  // A plain text is a cell. NOLINTNEXTLINE(google-explicit-constructor)
   Cell(const QString& plain) : text(plain), value(plain) {}
   Cell(const QString& shown, const QVariant& behind) : text(shown), value(behind) {}
   bool operator==(const Cell&) const = default;

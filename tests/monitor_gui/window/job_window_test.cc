@@ -154,9 +154,9 @@ void JobWindowTest::LayersAreFilteredAndLanesZoomed() {
   window_->ShowPage("lanes");
   window_->Refresh();
   auto* const lanes = window_->findChild<LanesPage*>();
-  const std::int64_t length = lanes->window().length_ns();
+  const std::int64_t length = lanes->time_window().length_ns();
   QTest::keyClick(lanes->findChild<QAbstractItemView*>(), Qt::Key_Plus);
-  QVERIFY(lanes->window().length_ns() < length);
+  QVERIFY(lanes->time_window().length_ns() < length);
 }
 
 void JobWindowTest::WhatWasRecordedIsReplayedAndCompared() {

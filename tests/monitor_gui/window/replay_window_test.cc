@@ -59,7 +59,7 @@ void ReplayWindowTest::TheSliderMovesAllPages() {
   slider->setValue(5);
   QCOMPARE(FirstTile(window), "5");
   auto* const lanes = window.findChild<LanesPage*>();
-  QCOMPARE(lanes->window().end_ns, 600'000'000);
+  QCOMPARE(lanes->time_window().end_ns, 600'000'000);
   constexpr int kDensity = 6;
   window.ShowPage("layers");
   window.Refresh();

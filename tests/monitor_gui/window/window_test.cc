@@ -270,21 +270,21 @@ void WindowTest::LanesZoomAndMoveByKeysAndWheel() {
   auto* const list = lanes->findChild<QAbstractItemView*>();
   const Replay& replay = window.replay().replay();
   QVERIFY(replay.following());
-  const std::int64_t newest = lanes->window().end_ns;
-  const std::int64_t length = lanes->window().length_ns();
+  const std::int64_t newest = lanes->time_window().end_ns;
+  const std::int64_t length = lanes->time_window().length_ns();
   QTest::keyClick(list, Qt::Key_Plus);
-  QVERIFY(lanes->window().length_ns() < length);
-  QCOMPARE(lanes->window().end_ns, newest);  // Which is followed.
+  QVERIFY(lanes->time_window().length_ns() < length);
+  QCOMPARE(lanes->time_window().end_ns, newest);  // Which is followed.
   QTest::keyClick(list, Qt::Key_Left, Qt::ShiftModifier);
-  QVERIFY(lanes->window().end_ns < newest);
+  QVERIFY(lanes->time_window().end_ns < newest);
   // All pages go to the step that had ended by then.
   QVERIFY(!replay.following());
   const Moment at =
       window.session().run().Read([&](const Run& run) { return MomentOf(run, replay.step()); });
-  QVERIFY(at.end_ns <= lanes->window().end_ns);
+  QVERIFY(at.end_ns <= lanes->time_window().end_ns);
   QTest::keyClick(list, Qt::Key_End);
   QVERIFY(replay.following());
-  QCOMPARE(lanes->window().end_ns, newest);
+  QCOMPARE(lanes->time_window().end_ns, newest);
 }
 
 }  // namespace weir::monitor

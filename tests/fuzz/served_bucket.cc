@@ -103,7 +103,7 @@ std::unique_ptr<ServedBucket> MakeBucket(const Known& known, int staleness) {
                                    .workers = kWorkers,
                                    .parts = {}};
   for (std::size_t p = 0; p < kParts.size(); ++p) {
-    ServedBucket::Part part{.name = Tensor(p).name,
+    ServedBucket::Partition part{.name = Tensor(p).name,
                             .elements = kParts[p],
                             .parameter_group = static_cast<int>(p),
                             .reader = MakeCompressor(known.options, Tensor(p)),

@@ -104,10 +104,10 @@ std::unique_ptr<ServedBucket> MakeBucket(const Known& known, int staleness) {
                                    .parts = {}};
   for (std::size_t p = 0; p < kParts.size(); ++p) {
     ServedBucket::Partition part{.name = Tensor(p).name,
-                            .elements = kParts[p],
-                            .parameter_group = static_cast<int>(p),
-                            .reader = MakeCompressor(known.options, Tensor(p)),
-                            .answering = {}};
+                                 .elements = kParts[p],
+                                 .parameter_group = static_cast<int>(p),
+                                 .reader = MakeCompressor(known.options, Tensor(p)),
+                                 .answering = {}};
     for (int a = 0; a < (staleness > 0 ? kWorkers : 1); ++a) {
       part.answering.push_back(MakeCompressor(AnswerOptions(known.options), Tensor(p)));
     }

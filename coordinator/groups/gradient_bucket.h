@@ -25,6 +25,7 @@ class GradientBucket final : public Bucket {
   /// this rank contributes nothing in it and wants no result.
   void Prepare(RouteKind kind, bool empty = false);
   std::uint8_t route_index() const override { return static_cast<std::uint8_t>(kind_); }
+  TrafficOp traffic_op() const override { return OperationOf(kind_); }
 
   std::size_t dense_bytes() const { return gradients_.elements() * sizeof(float); }
   const GradientSlices& gradients() const { return gradients_; }

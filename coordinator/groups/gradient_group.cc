@@ -38,18 +38,19 @@ const Gpu* FindGpu(Coordinator& coordinator, const GradientGroupSpec& spec) {
 }
 
 /// The compressors of the tensors that lie on the GPU, whose work kernels can do, take their memory
-/// there. By part; null where others compress.
+/// there. By partition; null where others compress.
 std::vector<std::unique_ptr<GpuCompressor>> TakeGpuCompressors(const GradientGroupSpec& spec,
                                                                const Gpu* gpu, GroupPlan& plan) {
-  std::vector<std::unique_ptr<GpuCompressor>> taken(plan.parts.size());
-  for (std::size_t p = 0; p < plan.parts.size(); ++p) {
-    const GradientSpec& tensor = spec.tensors[plan.parts[p].tensor];
+  std::vector<std::unique_ptr<GpuCompressor>> taken(plan.partitions.size());
+  for (std::size_t p = 0; p < plan.partitions.size(); ++p) {
+    const GradientSpec& tensor = spec.tensors[plan.partitions[p].tensor];
     std::unique_ptr<Compressor>& compressor = plan.compressors[p];
     // Kernels read no fp64.
     if (!tensor.device.is_gpu() || tensor.dtype == DType::kFloat64 || !compressor->gpu_rule()) {
       continue;
     }
-    taken[p] = std::make_unique<GpuCompressor>(std::move(compressor), plan.parts[p].elements, *gpu);
+    taken[p] =
+        std::make_unique<GpuCompressor>(std::move(compressor), plan.partitions[p].elements, *gpu);
   }
   return taken;
 }
@@ -66,8 +67,8 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       on_gpu_(TakeGpuCompressors(spec_, gpu_, plan_)),
       steps_(plan_.variants.size(),
              {.reduction = {spec_.op, spec_.prescale, spec_.postscale}, .contexts = {}}),
-      answering_(plan_.parts.size()),
-      slices_(plan_.parts.size()),
+      answering_(plan_.partitions.size()),
+      slices_(plan_.partitions.size()),
       places_(spec_.tensors.size()),
       non_finite_(spec_.tensors.size()),
       state_(spec_, plan_, on_gpu_, answering_, hosts_, set_, coordinator.rank()),
@@ -120,12 +121,12 @@ void GradientGroupImpl::WarnOfShortRun() {
 }
 
 GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
-  const Partition& part = plan_.parts[p];
-  const GradientSpec& tensor = spec_.tensors[part.tensor];
-  const Variant& variant = plan_.variants[part.variant];
+  const Partition& partition = plan_.partitions[p];
+  const GradientSpec& tensor = spec_.tensors[partition.tensor];
+  const Variant& variant = plan_.variants[partition.variant];
   GradientSlice slice;
-  slice.name = part.name;
-  slice.elements = part.elements;
+  slice.name = partition.name;
+  slice.elements = partition.elements;
   slice.dtype = tensor.dtype;
   slice.parameter_group = tensor.parameter_group;
   if (on_gpu_[p]) {
@@ -135,17 +136,18 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
   }
   slice.on_gpu = tensor.device.is_gpu();
   slice.record_index =
-      coordinator_.names().Add({.name = spec_.name + "/" + part.name + set_.Suffix(),
+      coordinator_.names().Add({.name = spec_.name + "/" + partition.name + set_.Suffix(),
                                 .routes = RouteNames(),
                                 .compressor = CompressorOf(variant),
                                 .group = spec_.name + set_.Suffix(),
-                                .elements = part.elements});
+                                .elements = partition.elements});
   if (variant.route.compressed == WireRoute::kPushPull) {
     const int dedicated = coordinator_.settings().servers;
     slice.server = ServerOf(p, dedicated > 0 ? dedicated : set_.size());
     const bool elsewhere = dedicated > 0 || variant.route.max_staleness > 0;
     if (!elsewhere && slice.server == set_.transport().rank()) {
-      answering_[p] = MakeCompressor(AnswerOptions(variant.given), {part.name, part.shape});
+      answering_[p] =
+          MakeCompressor(AnswerOptions(variant.given), {partition.name, partition.shape});
       slice.answering = answering_[p].get();
     }
   }

@@ -70,7 +70,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
 
   /// The one that was ended: nothing of it is lacking, on this rank.
   void FinishStep();
-  GradientSlice MakeSlice(std::size_t part);
+  GradientSlice MakeSlice(std::size_t partition);
   void MakeBuckets();
   void WarnOfOptions() const;
   /// Once, when no more steps will come: whichever ends first, the group or the job. Thread-safe.
@@ -119,14 +119,14 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const std::shared_ptr<const void> name_claim_;
   const Gpu* const gpu_;  ///< Where tensors lie that lie on one; null: there are none.
   GroupPlan plan_;
-  std::vector<std::unique_ptr<GpuCompressor>> on_gpu_;  ///< By part; null: plan_ has its own.
+  std::vector<std::unique_ptr<GpuCompressor>> on_gpu_;  ///< By partition; null: plan_ has its own.
   std::optional<HostGrid> hosts_;  ///< Where a hierarchy of them means anything.
   std::vector<std::string> gpus_;  ///< By rank, where NCCL is between them.
   std::vector<GroupStep> steps_;   ///< By variant.
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
-  std::vector<std::unique_ptr<Compressor>> answering_;  ///< By part; null where others answer.
-  std::vector<SlicePlace> slices_;                      ///< By part.
+  std::vector<std::unique_ptr<Compressor>> answering_;  ///< By partition; null where others answer.
+  std::vector<SlicePlace> slices_;                      ///< By partition.
   std::vector<Place> places_;                           ///< By tensor.
   std::vector<std::uint64_t> non_finite_;  ///< Entries by tensor, as far as they were looked at.
   GroupState state_;

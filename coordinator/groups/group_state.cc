@@ -26,31 +26,32 @@ std::vector<int> Origins(int former_size, int size) {
 
 }  // namespace
 
-TensorCompression& GroupState::CompressionOf(std::size_t part) const {
-  if (on_gpu_[part]) return *on_gpu_[part];
-  return *plan_.compressors[part];
+TensorCompression& GroupState::CompressionOf(std::size_t partition) const {
+  if (on_gpu_[partition]) return *on_gpu_[partition];
+  return *plan_.compressors[partition];
 }
 
 std::vector<NamedCompressor> GroupState::ServedCompressors() const {
   std::vector<NamedCompressor> served;
-  for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
-    if (answering_[p]) served.push_back({ServedName(plan_.parts[p].name), answering_[p].get()});
+  for (std::size_t p = 0; p < plan_.partitions.size(); ++p) {
+    if (answering_[p])
+      served.push_back({ServedName(plan_.partitions[p].name), answering_[p].get()});
   }
   return served;
 }
 
 std::vector<NamedCompressor> GroupState::NamedCompressors() const {
   std::vector<NamedCompressor> named;
-  for (std::size_t p = 0; p < plan_.parts.size(); ++p) {
-    named.push_back({plan_.parts[p].name, &CompressionOf(p)});
+  for (std::size_t p = 0; p < plan_.partitions.size(); ++p) {
+    named.push_back({plan_.partitions[p].name, &CompressionOf(p)});
   }
   std::ranges::copy(ServedCompressors(), std::back_inserter(named));
   return named;
 }
 
-std::vector<std::string> GroupState::PartNames() const {
+std::vector<std::string> GroupState::PartitionNames() const {
   std::vector<std::string> names;
-  for (const Partition& part : plan_.parts) names.push_back(part.name);
+  for (const Partition& partition : plan_.partitions) names.push_back(partition.name);
   return names;
 }
 
@@ -65,12 +66,13 @@ void GroupState::CopyVelocity(std::size_t index, std::span<float> velocity) cons
                           std::to_string(elements) + " values");
   }
   std::ranges::fill(velocity, 0.0f);
-  for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
+  for (std::size_t p = plan_.first_partition[index]; p < plan_.first_partition[index + 1]; ++p) {
     const std::vector<TensorCompression::StateArray> state = CompressionOf(p).State();
     const auto found = std::ranges::find(state, "velocity", &TensorCompression::StateArray::name);
     if (found == state.end()) continue;
-    std::ranges::copy(found->values,
-                      velocity.subspan(plan_.parts[p].begin, plan_.parts[p].elements).begin());
+    std::ranges::copy(
+        found->values,
+        velocity.subspan(plan_.partitions[p].begin, plan_.partitions[p].elements).begin());
   }
 }
 
@@ -94,7 +96,7 @@ SavedState GroupState::Read(std::span<std::istream* const> former_ranks) const {
            [&states](std::istream& in) { states.push_back(ReadState(in)); });
   CheckHosts(states);
   // Other servers may have been there.
-  const std::vector<SavedArray> served = TakeServed(PartNames(), states);
+  const std::vector<SavedArray> served = TakeServed(PartitionNames(), states);
   SavedState mine = states.front();
   if (states.size() == 1 && mine.ranks == set_.size()) {
     if (mine.rank != set_.network().IndexOf(rank_)) {
@@ -147,8 +149,8 @@ SavedState GroupState::ReadOne(std::istream& one_rank) const {
   std::istream* const streams[] = {&one_rank};
   SavedState state;
   ReadEach(spec_.name, streams, [&state](std::istream& in) { state = ReadState(in); });
-  // Another rank may have served other parts.
-  const std::vector<SavedArray> served = TakeServed(PartNames(), {&state, 1});
+  // Another rank may have served other partitions.
+  const std::vector<SavedArray> served = TakeServed(PartitionNames(), {&state, 1});
   GiveServed(ServedCompressors(), served, state);
   Check(state);
   return state;

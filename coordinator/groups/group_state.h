@@ -21,9 +21,9 @@ namespace weir {
 /// to a job of another size. Between steps only.
 class GroupState {
  public:
-  /// `on_gpu`: what lies on a GPU, by part; null: the plan's compressor is there. `answering`: what
-  /// this rank compresses as a server, by part; null where others answer. All must outlive the
-  /// object. `rank`: of the job.
+  /// `on_gpu`: what lies on a GPU, by partition; null: the plan's compressor is there. `answering`:
+  /// what this rank compresses as a server, by partition; null where others answer. All must
+  /// outlive the object. `rank`: of the job.
   GroupState(const GradientGroupSpec& spec, const GroupPlan& plan,
              const std::vector<std::unique_ptr<GpuCompressor>>& on_gpu,
              const std::vector<std::unique_ptr<Compressor>>& answering,
@@ -52,12 +52,12 @@ class GroupState {
   bool goes_by_hosts() const;
 
  private:
-  TensorCompression& CompressionOf(std::size_t part) const;
+  TensorCompression& CompressionOf(std::size_t partition) const;
   /// Of whatever this rank keeps.
   std::vector<NamedCompressor> NamedCompressors() const;
-  /// Of the parts that it serves.
+  /// Of the partitions that it serves.
   std::vector<NamedCompressor> ServedCompressors() const;
-  std::vector<std::string> PartNames() const;
+  std::vector<std::string> PartitionNames() const;
   /// The hosts whose first ranks keep what was not sent; null: every rank keeps its own.
   const HostGrid* SharingHosts() const;
   /// Throws InvalidArgument for states that others kept than would keep them now.

@@ -192,16 +192,16 @@ Handle GradientGroupImpl::Enter(std::size_t index, const void* gradient, void* u
                                 const std::shared_ptr<const void>& owner) {
   if (spec_.tensors[index].device.is_gpu()) CheckStream(stream);  // First what may fail.
   const Handle handle =
-      coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartsOf(index)));
+      coordinator_.handles().Create(static_cast<std::uint32_t>(plan_.PartitionsOf(index)));
   places_[index].handle = handle;
   // Made after the engine had failed every handle: nobody else would fulfil it.
   if (coordinator_.ending().ended())
     coordinator_.handles().Complete(handle, coordinator_.ending().error());
   const std::int64_t now_ns = NowNs();
   const std::size_t width = SizeOf(spec_.tensors[index].dtype);
-  for (std::size_t p = plan_.first_part[index]; p < plan_.first_part[index + 1]; ++p) {
+  for (std::size_t p = plan_.first_partition[index]; p < plan_.first_partition[index + 1]; ++p) {
     GradientSlice& slice = SliceAt(slices_[p]);
-    const std::size_t at = plan_.parts[p].begin * width;
+    const std::size_t at = plan_.partitions[p].begin * width;
     slice.gradient = gradient == nullptr ? nullptr : static_cast<const std::byte*>(gradient) + at;
     slice.update = update == nullptr ? nullptr : static_cast<std::byte*>(update) + at;
     slice.stream = stream;
@@ -317,7 +317,7 @@ StepReport GradientGroupImpl::WaitStep() {
 void GradientGroupImpl::CountNonFinite() {
   for (std::size_t i = 0; i < spec_.tensors.size(); ++i) {
     std::uint64_t entries = 0;
-    for (std::size_t p = plan_.first_part[i]; p < plan_.first_part[i + 1]; ++p) {
+    for (std::size_t p = plan_.first_partition[i]; p < plan_.first_partition[i + 1]; ++p) {
       const GradientSlice& slice = SliceAt(slices_[p]);
       entries += slice.compression->non_finite_entries() + slice.non_finite;
     }

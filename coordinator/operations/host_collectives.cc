@@ -9,8 +9,7 @@ Collective& HostCollectives::Allreduce(std::span<const Array> arrays, const Redu
     allreduce_ =
         std::make_unique<GroupedAllreduce>(network_.transport(), network_.allreduce_grid());
   allreduce_->set_chunk_bytes(chunk_bytes_);
-  allreduce_->Bind(arrays, reduction);
-  return *allreduce_;
+  return allreduce_->Bind(arrays, reduction);
 }
 
 Collective& HostCollectives::Allgather(std::span<const GatheredArray> arrays,

@@ -86,6 +86,29 @@ Bucket::Traffic Operation::traffic() const {
   return {.dense_bytes = bytes, .wire_bytes = bytes};
 }
 
+TrafficOp Operation::traffic_op() const {
+  switch (submission_.request.kind) {
+    case RequestKind::kAllreduce:
+      return TrafficOp::kAllreduce;
+    case RequestKind::kAllgather:
+      return TrafficOp::kAllgather;
+    case RequestKind::kBroadcast:
+      return TrafficOp::kBroadcast;
+    case RequestKind::kAlltoall:
+      return TrafficOp::kAlltoall;
+    case RequestKind::kReducescatter:
+      return TrafficOp::kReducescatter;
+    case RequestKind::kSparseAllreduce:
+      return TrafficOp::kSparseAllreduce;
+    case RequestKind::kBarrier:
+      return TrafficOp::kBarrier;
+    case RequestKind::kJoin:
+    case RequestKind::kGroup:
+      break;
+  }
+  return TrafficOp::kOther;
+}
+
 std::vector<RouteInfo> Operation::Routes() {
   std::vector<RouteInfo> routes;
   for (int kind = 0; kind < kRequestKinds; ++kind) {

@@ -47,6 +47,7 @@ class Operation final : public Bucket {
   std::uint8_t route_index() const override {
     return static_cast<std::uint8_t>(submission_.request.kind);
   }
+  TrafficOp traffic_op() const override;
   /// What the kinds of requests are called in records, by their value.
   static std::vector<RouteInfo> Routes();
 

@@ -52,7 +52,7 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
   CheckReduction(DType::kFloat32, {spec.op, spec.prescale, spec.postscale});
   if (spec.op == ReduceOp::kAverage && spec.prescale == 1.0 && spec.postscale == 1.0) return;
   for (std::size_t i = 0; i < plan.compressors.size(); ++i) {
-    const Variant& variant = plan.variants[plan.parts[i].variant];
+    const Variant& variant = plan.variants[plan.partitions[i].variant];
     const bool by_servers = variant.route.compressed == WireRoute::kPushPull;
     if (!by_servers && (variant.plain || plan.compressors[i]->summable())) continue;
     throw InvalidArgument("gradients of '" + spec.name + "' that are compressed by '" +
@@ -62,11 +62,11 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
   }
 }
 
-/// State belongs to names. Names of parts and servers are made up here.
+/// State belongs to names. Names of partitions and servers are made up here.
 void CheckPartNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
   std::set<std::string> names;
-  for (const Partition& part : plan.parts) {
-    for (const std::string& name : {part.name, ServedName(part.name)}) {
+  for (const Partition& partition : plan.partitions) {
+    for (const std::string& name : {partition.name, ServedName(partition.name)}) {
       if (names.insert(name).second) continue;
       throw InvalidArgument("the gradient group '" + spec.name + "' has a tensor named '" + name +
                                 "', which is also a name of a part of another one: rename it",
@@ -75,36 +75,37 @@ void CheckPartNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
   }
 }
 
-/// Cuts a tensor into parts of one size, as nearly as possible, and of at most the route's.
-void MakeParts(const GradientGroupSpec& spec, std::size_t tensor, std::size_t variant,
-               GroupPlan& plan) {
+/// Cuts a tensor into partitions of one size, as nearly as possible, and of at most the route's.
+void MakePartitions(const GradientGroupSpec& spec, std::size_t tensor, std::size_t variant,
+                    GroupPlan& plan) {
   const GradientSpec& whole = spec.tensors[tensor];
   const auto elements = static_cast<std::size_t>(whole.shape.elements());
   const std::size_t most = plan.variants[variant].route.partition_elements;
-  const std::size_t parts =
+  const std::size_t partitions =
       std::max<std::size_t>(elements / most + (elements % most != 0 ? 1 : 0), 1);
-  for (std::size_t p = 0; p < parts; ++p) {
-    const auto begin = [&](std::size_t part) {
-      return elements / parts * part + std::min(part, elements % parts);
+  for (std::size_t p = 0; p < partitions; ++p) {
+    const auto begin = [&](std::size_t partition) {
+      return elements / partitions * partition + std::min(partition, elements % partitions);
     };
-    Partition part{tensor, begin(p), begin(p + 1) - begin(p), whole.shape, whole.name, variant};
-    if (parts > 1) {
-      part.name += "#" + std::to_string(p);
-      // The part is to be compressed like the tensor, and not like a bias.
-      const auto row = static_cast<std::int64_t>(part.elements);
-      part.shape = whole.shape.rank() > 1 ? Shape{1, row} : Shape{row};
+    Partition partition{tensor,      begin(p),   begin(p + 1) - begin(p),
+                        whole.shape, whole.name, variant};
+    if (partitions > 1) {
+      partition.name += "#" + std::to_string(p);
+      // The partition is to be compressed like the tensor, and not like a bias.
+      const auto row = static_cast<std::int64_t>(partition.elements);
+      partition.shape = whole.shape.rank() > 1 ? Shape{1, row} : Shape{row};
     }
     plan.compressors.push_back(
-        MakeCompressor(plan.variants[variant].options, {part.name, part.shape}));
-    plan.parts.push_back(std::move(part));
+        MakeCompressor(plan.variants[variant].options, {partition.name, partition.shape}));
+    plan.partitions.push_back(std::move(partition));
   }
 }
 
-/// Gives each tensor its variant, its parts and their compressors.
+/// Gives each tensor its variant, its partitions and their compressors.
 void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, GroupPlan& plan) {
   std::map<CompressionOptions, std::size_t> known = {{options.base(), 0}};
   plan.variants.emplace_back(options.base());
-  plan.first_part.push_back(0);
+  plan.first_partition.push_back(0);
   for (std::size_t t = 0; t < spec.tensors.size(); ++t) {
     const GradientSpec& tensor = spec.tensors[t];
     const bool own = !tensor.compression.empty();
@@ -113,8 +114,8 @@ void MakeVariants(const GradientGroupSpec& spec, const TensorOptions& options, G
     try {
       const auto [variant, is_new] = known.emplace(given, plan.variants.size());
       if (is_new) plan.variants.emplace_back(given);
-      MakeParts(spec, t, variant->second, plan);
-      plan.first_part.push_back(plan.parts.size());
+      MakePartitions(spec, t, variant->second, plan);
+      plan.first_partition.push_back(plan.partitions.size());
     } catch (const InvalidArgument& error) {
       if (given == options.base()) throw;
       throw InvalidArgument("for tensor " + options.Describe(tensor.name) + ": " + error.what(),
@@ -151,19 +152,19 @@ std::vector<std::string> NamesOf(const GradientGroupSpec& spec) {
 }
 
 std::size_t SparsestVariant(const GroupPlan& plan) {
-  const auto density = [&](const Partition& part) {
-    return plan.variants[part.variant].schedule.final_density();
+  const auto density = [&](const Partition& partition) {
+    return plan.variants[partition.variant].schedule.final_density();
   };
-  return std::ranges::min(plan.parts, {}, density).variant;
+  return std::ranges::min(plan.partitions, {}, density).variant;
 }
 
 std::vector<std::string> WarningsOf(const GradientGroupSpec& spec, const TensorOptions& options,
                                     const GroupPlan& plan, bool strict) {
   std::vector<std::string> warnings = {options.CheckMatches(NamesOf(spec), spec.name, strict)};
   std::set<std::string> cautions;
-  for (const Partition& part : plan.parts) {
-    const ParsedOptions& of_part = plan.variants[part.variant].options;
-    if (part.elements >= MinElementsOf(of_part)) cautions.insert(CautionOf(of_part));
+  for (const Partition& partition : plan.partitions) {
+    const ParsedOptions& of_partition = plan.variants[partition.variant].options;
+    if (partition.elements >= MinElementsOf(of_partition)) cautions.insert(CautionOf(of_partition));
   }
   for (const std::string& caution : cautions) {
     if (!caution.empty()) warnings.push_back("gradients of '" + spec.name + "': " + caution);
@@ -199,7 +200,7 @@ Variant::Variant(const CompressionOptions& given_options)
 
 std::string GroupPlan::NameOfBucket(std::size_t bucket) const {
   const std::vector<std::uint32_t>& tensors = plan.buckets[bucket].tensors;
-  const std::string& first = parts[tensors.front()].name;
+  const std::string& first = partitions[tensors.front()].name;
   return tensors.size() == 1 ? first : first + "+" + std::to_string(tensors.size() - 1);
 }
 
@@ -218,8 +219,8 @@ const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Sett
   return spec.compression.empty() ? settings.compression : spec.compression;
 }
 
-int ServerOf(std::size_t part, int servers) {
-  return static_cast<int>(part % static_cast<std::size_t>(servers));
+int ServerOf(std::size_t partition, int servers) {
+  return static_cast<int>(partition % static_cast<std::size_t>(servers));
 }
 
 std::size_t ParameterGroups(const GradientGroupSpec& spec) {
@@ -245,10 +246,10 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   CheckGroupReduction(spec, plan);
   std::vector<PlanTensor> tensors;
   CheckPartNames(spec, plan);
-  for (const Partition& part : plan.parts) {
-    tensors.push_back({static_cast<std::int64_t>(part.elements * sizeof(float)),
-                       spec.tensors[part.tensor].priority, part.variant,
-                       SelectsByBucket(plan.variants[part.variant].options)});
+  for (const Partition& partition : plan.partitions) {
+    tensors.push_back({static_cast<std::int64_t>(partition.elements * sizeof(float)),
+                       spec.tensors[partition.tensor].priority, partition.variant,
+                       SelectsByBucket(plan.variants[partition.variant].options)});
   }
   plan.plan = MakePlan(tensors, {static_cast<std::int64_t>(settings.fusion_threshold_bytes)});
   return plan;

@@ -33,8 +33,9 @@ struct Partition {
   std::size_t tensor;
   std::size_t begin;  ///< First element.
   std::size_t elements;
-  Shape shape;       ///< A row, if the tensor has several dimensions and parts.
-  std::string name;  ///< The tensor's name, followed by "#0", "#1", ... if it has several parts.
+  Shape shape;  ///< A row, if the tensor has several dimensions and partitions.
+  std::string
+      name;  ///< The tensor's name, followed by "#0", "#1", ... if it has several partitions.
   std::size_t variant;
 };
 
@@ -42,20 +43,20 @@ struct Partition {
 struct GroupPlan {
   std::vector<Variant> variants;  ///< The first has the options without a pattern.
   StepSettings step_settings;
-  std::vector<Partition> parts;                          ///< In the order of the tensors.
-  std::vector<std::size_t> first_part;                   ///< By tensor; at the end, their number.
-  std::vector<std::unique_ptr<Compressor>> compressors;  ///< By part.
-  Plan plan;                                             ///< Buckets of parts.
-  std::size_t sparsest = 0;           ///< The variant of a part whose density ends lowest.
+  std::vector<Partition> partitions;                     ///< In the order of the tensors.
+  std::vector<std::size_t> first_partition;              ///< By tensor; at the end, their number.
+  std::vector<std::unique_ptr<Compressor>> compressors;  ///< By partition.
+  Plan plan;                                             ///< Buckets of partitions.
+  std::size_t sparsest = 0;           ///< The variant of a partition whose density ends lowest.
   std::vector<std::string> warnings;  ///< About the options, for one rank to write.
 
   std::size_t VariantOfBucket(std::size_t bucket) const {
-    return parts[plan.buckets[bucket].tensors.front()].variant;
+    return partitions[plan.buckets[bucket].tensors.front()].variant;
   }
   /// Suffix to the group's name.
   std::string NameOfBucket(std::size_t bucket) const;
-  std::size_t PartsOf(std::size_t tensor) const {
-    return first_part[tensor + 1] - first_part[tensor];
+  std::size_t PartitionsOf(std::size_t tensor) const {
+    return first_partition[tensor + 1] - first_partition[tensor];
   }
 
   /// True if some buckets go to servers and back; in some, ranks do not wait for each other.
@@ -74,8 +75,8 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
 /// Returns the group's options, or else the settings'.
 const CompressionOptions& GivenOptions(const GradientGroupSpec& spec, const Settings& settings);
 
-/// Returns the server of a part, among so many.
-int ServerOf(std::size_t part, int servers);
+/// Returns the server of a partition, among so many.
+int ServerOf(std::size_t partition, int servers);
 
 std::size_t ParameterGroups(const GradientGroupSpec& spec);
 

@@ -6,12 +6,12 @@
 
 namespace weir {
 
-std::string ServedName(const std::string& part) { return part + " at its server"; }
+std::string ServedName(const std::string& partition) { return partition + " at its server"; }
 
-std::vector<SavedArray> TakeServed(std::span<const std::string> parts,
+std::vector<SavedArray> TakeServed(std::span<const std::string> partitions,
                                    std::span<SavedState> states) {
   std::set<std::string> names;
-  for (const std::string& part : parts) names.insert(ServedName(part));
+  for (const std::string& partition : partitions) names.insert(ServedName(partition));
   std::vector<SavedArray> taken;
   for (SavedState& state : states) {
     const auto own = std::stable_partition(

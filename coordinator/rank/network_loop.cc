@@ -64,7 +64,6 @@ void Coordinator::OnEvent(const InboxEvent& event) {
     case InboxEvent::Kind::kStaged:
       return event.bucket->process_set->OnStaged(event.bucket);
     case InboxEvent::Kind::kDone:
-      report_->NoteFinished(*event.bucket);
       return event.bucket->process_set->OnDone(event.bucket);
     case InboxEvent::Kind::kFence:
       UpdateGauges();

@@ -17,10 +17,6 @@ std::string Quoted(const Bucket& bucket) {
 
 }  // namespace
 
-void RankReport::NoteFinished(const Bucket& bucket) {
-  last_finished_ = bucket.name() + bucket.process_set->Suffix();
-}
-
 ErrorContext RankReport::UnderWay(std::vector<int> ranks) const {
   if (live_.all().empty()) return {"", std::move(ranks), "idle"};
   const LiveRun& run = *live_.all().front();
@@ -63,7 +59,7 @@ std::vector<int> RankReport::Joined() const {
 }
 
 StallInspector::Doing RankReport::Doing() const {
-  return {WaitingForAgreement(), last_finished_, Joined()};
+  return {WaitingForAgreement(), live_.last_finished(), Joined()};
 }
 
 FlightReport RankReport::Flight(const char* event, const std::string& reason) const {
@@ -78,7 +74,7 @@ FlightReport RankReport::Flight(const char* event, const std::string& reason) co
                                 .agreed = run->agreed,
                                 .since_ns = run->agreed ? run->agreed_ns : run->ready_ns});
   }
-  report.last_finished = last_finished_;
+  report.last_finished = live_.last_finished();
   report.joined = Joined();
   return report;
 }

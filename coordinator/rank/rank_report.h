@@ -16,9 +16,6 @@ class RankReport {
  public:
   RankReport(const LiveRuns& live, const ProcessSets& sets) : live_(live), sets_(sets) {}
 
-  /// The last one whose run was over.
-  void NoteFinished(const Bucket& bucket);
-
   /// The context of an error that is not about one operation: names one that it interrupts.
   ErrorContext UnderWay(std::vector<int> ranks) const;
   /// The same in words, as the end of a sentence.
@@ -37,7 +34,6 @@ class RankReport {
 
   const LiveRuns& live_;
   const ProcessSets& sets_;
-  std::string last_finished_;
 };
 
 }  // namespace weir

@@ -33,9 +33,9 @@ void ArrayRoute::Run(BucketStage stage) {
 }
 
 Collective* ArrayRoute::Bind(std::size_t) {
-  allreduce_.Bind(array_.data(), array_.data(), static_cast<std::int64_t>(gradients().elements()),
-                  dtype(), gradients().step().reduction);
-  return &allreduce_;
+  return &allreduce_.Bind(array_.data(), array_.data(),
+                          static_cast<std::int64_t>(gradients().elements()), dtype(),
+                          gradients().step().reduction);
 }
 
 }  // namespace weir

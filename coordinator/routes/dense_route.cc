@@ -70,8 +70,7 @@ Collective* DenseRoute::Bind(std::size_t) {
     void* const out = stays ? slices[i].update : Packed(i).data();
     arrays_.push_back({in, out, static_cast<std::int64_t>(slices[i].elements), DType::kFloat32});
   }
-  allreduce_.Bind(arrays_, gradients().step().reduction);
-  return &allreduce_;
+  return &allreduce_.Bind(arrays_, gradients().step().reduction);
 }
 
 }  // namespace weir

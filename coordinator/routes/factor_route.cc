@@ -109,9 +109,8 @@ void FactorRoute::Unpack(const GradientSlice& slice, std::span<const float> firs
 
 Collective* FactorRoute::Bind(std::size_t exchange) {
   std::vector<float>& values = exchange == 0 ? first_ : second_;
-  allreduce_.Bind(values.data(), values.data(), static_cast<std::int64_t>(values.size()),
-                  DType::kFloat32, gradients().step().reduction);
-  return &allreduce_;
+  return &allreduce_.Bind(values.data(), values.data(), static_cast<std::int64_t>(values.size()),
+                          DType::kFloat32, gradients().step().reduction);
 }
 
 }  // namespace weir

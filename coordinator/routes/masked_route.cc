@@ -27,9 +27,8 @@ void MaskedRoute::Run(BucketStage stage) {
 
 Collective* MaskedRoute::Bind(std::size_t) {
   float* staging = gradients().staging().data();
-  allreduce_.Bind(staging, staging, static_cast<std::int64_t>(gradients().elements()),
-                  DType::kFloat32, {ReduceOp::kAverage, 1.0, 1.0});
-  return &allreduce_;
+  return &allreduce_.Bind(staging, staging, static_cast<std::int64_t>(gradients().elements()),
+                          DType::kFloat32, {ReduceOp::kAverage, 1.0, 1.0});
 }
 
 }  // namespace weir

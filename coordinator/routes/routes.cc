@@ -23,8 +23,8 @@ using Made = std::unique_ptr<Route>;
 
 struct Row {
   RouteKind kind;
-  const char* operation;  ///< RouteInfo::op.
-  const char* name;       ///< RouteInfo::route.
+  TrafficOp operation;
+  const char* name;  ///< RouteInfo::route.
   Made (*make)(GradientSlices& gradients, SetNetwork& network);
 };
 
@@ -50,18 +50,18 @@ Made Served(GradientSlices& gradients, SetNetwork&) {
 
 /// By kind.
 constexpr Row kRoutes[] = {
-    {RouteKind::kDense, "allreduce", "dense", ByHosts<DenseRoute>},
-    {RouteKind::kArray, "allreduce", "summable", ByHosts<ArrayRoute>},
-    {RouteKind::kGather, "allgather", "gather", Plain<GatherRoute>},
-    {RouteKind::kMasked, "allreduce", "masked_dense", ByHosts<MaskedRoute>},
-    {RouteKind::kSplit, "allgather", "split", Plain<SplitRoute>},
-    {RouteKind::kFactors, "allreduce", "factors", ByHosts<FactorRoute>},
-    {RouteKind::kHosts, "allgather", "hierarchical", Hierarchical},
-    {RouteKind::kPushPull, "push_pull", "push_pull", Plain<PushPullRoute>},
-    {RouteKind::kServers, "push_pull", "servers", Served},
-    {RouteKind::kGpuDense, "allreduce", "nccl_dense", OverNccl<GpuDenseRoute>},
-    {RouteKind::kGpuArray, "allreduce", "nccl_summable", OverNccl<GpuArrayRoute>},
-    {RouteKind::kGpuGather, "allgather", "nccl_gather", OverNccl<GpuGatherRoute>},
+    {RouteKind::kDense, TrafficOp::kAllreduce, "dense", ByHosts<DenseRoute>},
+    {RouteKind::kArray, TrafficOp::kAllreduce, "summable", ByHosts<ArrayRoute>},
+    {RouteKind::kGather, TrafficOp::kAllgather, "gather", Plain<GatherRoute>},
+    {RouteKind::kMasked, TrafficOp::kAllreduce, "masked_dense", ByHosts<MaskedRoute>},
+    {RouteKind::kSplit, TrafficOp::kAllgather, "split", Plain<SplitRoute>},
+    {RouteKind::kFactors, TrafficOp::kAllreduce, "factors", ByHosts<FactorRoute>},
+    {RouteKind::kHosts, TrafficOp::kAllgather, "hierarchical", Hierarchical},
+    {RouteKind::kPushPull, TrafficOp::kPushPull, "push_pull", Plain<PushPullRoute>},
+    {RouteKind::kServers, TrafficOp::kPushPull, "servers", Served},
+    {RouteKind::kGpuDense, TrafficOp::kAllreduce, "nccl_dense", OverNccl<GpuDenseRoute>},
+    {RouteKind::kGpuArray, TrafficOp::kAllreduce, "nccl_summable", OverNccl<GpuArrayRoute>},
+    {RouteKind::kGpuGather, TrafficOp::kAllgather, "nccl_gather", OverNccl<GpuGatherRoute>},
 };
 
 constexpr bool IsByKind() {
@@ -76,9 +76,11 @@ static_assert(IsByKind());
 
 std::vector<RouteInfo> RouteNames() {
   std::vector<RouteInfo> names;
-  for (const Row& row : kRoutes) names.push_back({row.operation, row.name});
+  for (const Row& row : kRoutes) names.push_back({Name(row.operation), row.name});
   return names;
 }
+
+TrafficOp OperationOf(RouteKind kind) { return kRoutes[static_cast<std::size_t>(kind)].operation; }
 
 std::unique_ptr<Route> MakeRoute(RouteKind kind, GradientSlices& gradients, SetNetwork& network) {
   const auto index = static_cast<std::size_t>(kind);

@@ -5,6 +5,7 @@
 
 #include "coordinator/network/set_network.h"
 #include "coordinator/routes/route.h"
+#include "metrics/gauges/traffic.h"
 #include "metrics/records/bucket_names.h"
 
 namespace weir {
@@ -28,6 +29,9 @@ enum class RouteKind : std::uint8_t {
 
 /// Returns the names of routes in records, by the value of their kind.
 std::vector<RouteInfo> RouteNames();
+
+/// Returns the operation that a route's exchanges are.
+TrafficOp OperationOf(RouteKind kind);
 
 /// Makes a route over `network`, for a bucket that suits it: SplitRoute::Suits, FactorRoute::Suits,
 /// an array (GradientSlices::summable), hosts, servers or GPUs that the step knows (GroupStep).

@@ -12,7 +12,8 @@ AsynchronousBucket::AsynchronousBucket(Description description, std::int64_t max
     : ServedBucket(std::move(description)), max_staleness_(max_staleness), workers_(workers()) {
   WEIR_CHECK(max_staleness >= 1);
   for (Worker& worker : workers_) {
-    for (const Partition& part : about().parts) worker.boxes.emplace_back(part.elements);
+    for (const Partition& partition : about().partitions)
+      worker.boxes.emplace_back(partition.elements);
   }
 }
 
@@ -30,8 +31,9 @@ void AsynchronousBucket::Take(int worker, std::span<const std::byte> frame,
     // All workers begin with the same step.
     for (Worker& other : workers_) other.pushed = pushed.step - 1;
   }
-  for (std::size_t i = 0; i < parts().size(); ++i) {
-    for (Worker& other : workers_) parts()[i].reader->Merge(pushed.payloads[i], other.boxes[i]);
+  for (std::size_t i = 0; i < partitions().size(); ++i) {
+    for (Worker& other : workers_)
+      partitions()[i].reader->Merge(pushed.payloads[i], other.boxes[i]);
   }
   from.pushed = pushed.step;
   from.waits = std::move(pushed);

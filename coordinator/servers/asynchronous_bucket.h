@@ -16,7 +16,8 @@ namespace weir {
 /// 2013). Needs 2 * workers values of fp32 for each element.
 class AsynchronousBucket final : public ServedBucket {
  public:
-  /// Takes one answering compressor for each worker in each part. `max_staleness` is at least 1.
+  /// Takes one answering compressor for each worker in each partition. `max_staleness` is at
+  /// least 1.
   AsynchronousBucket(Description description, std::int64_t max_staleness);
   void Take(int worker, std::span<const std::byte> frame, std::vector<Answer>& due) override;
   void Finish(int worker) override;
@@ -26,7 +27,7 @@ class AsynchronousBucket final : public ServedBucket {
     std::int64_t pushed = -1;  ///< Its last step.
     bool finished = false;
     std::optional<Pushed> waits;            ///< Its push, until it is answered.
-    std::vector<std::vector<float>> boxes;  ///< By part: sums, not means.
+    std::vector<std::vector<float>> boxes;  ///< By partition: sums, not means.
     std::vector<std::byte> answer;
   };
   /// Returns the last step that every worker has pushed.

@@ -14,7 +14,8 @@ ServedBucket::ServedBucket(Description description) : about_(std::move(descripti
 
 std::vector<std::size_t> ServedBucket::Most(double density) const {
   std::vector<std::size_t> most;
-  for (const Partition& part : about_.parts) most.push_back(part.reader->MaxEncodedBytes(density));
+  for (const Partition& partition : about_.partitions)
+    most.push_back(partition.reader->MaxEncodedBytes(density));
   return most;
 }
 
@@ -36,7 +37,7 @@ void ServedBucket::Refuse(int worker, const std::string& why) const {
 
 ServedBucket::Pushed ServedBucket::Read(int worker, std::span<const std::byte> frame) const {
   Pushed pushed;
-  std::vector<std::span<const std::byte>> payloads(about_.parts.size() + 1);
+  std::vector<std::span<const std::byte>> payloads(about_.partitions.size() + 1);
   try {
     // Only the worker knows the step; everything else follows from it.
     pushed.step = static_cast<std::int64_t>(PeekFrameHeader(frame).step);
@@ -44,8 +45,8 @@ ServedBucket::Pushed ServedBucket::Read(int worker, std::span<const std::byte> f
     std::vector<std::size_t> most = Most(about_.schedule.Density(pushed.step));
     most.insert(most.begin(), HeadBytes(about_.parameter_groups));
     BucketFrame::Read(frame, Identity(pushed.step), most, payloads);
-    for (std::size_t i = 0; i < about_.parts.size(); ++i) {
-      about_.parts[i].reader->Check(payloads[i + 1]);
+    for (std::size_t i = 0; i < about_.partitions.size(); ++i) {
+      about_.partitions[i].reader->Check(payloads[i + 1]);
     }
     pushed.empty = payloads.front().empty();
     if (!pushed.empty && payloads.front().size() != most.front()) {
@@ -76,10 +77,11 @@ std::size_t ServedBucket::WriteAnswer(const Pushed& pushed, std::size_t a,
   const std::vector<std::size_t> most = Most(about_.schedule.Density(pushed.step));
   frame.resize(BucketFrame::MaxBytes(most.size(), std::reduce(most.begin(), most.end())));
   BucketFrame::Writer writer(frame, most);
-  for (std::size_t i = 0; i < about_.parts.size(); ++i) {
-    Partition& part = about_.parts[i];
-    const StepContext& context = pushed.contexts[static_cast<std::size_t>(part.parameter_group)];
-    writer.Put(part.answering[a]->Encode(context, means[i], writer.Next()));
+  for (std::size_t i = 0; i < about_.partitions.size(); ++i) {
+    Partition& partition = about_.partitions[i];
+    const StepContext& context =
+        pushed.contexts[static_cast<std::size_t>(partition.parameter_group)];
+    writer.Put(partition.answering[a]->Encode(context, means[i], writer.Next()));
   }
   return writer.Seal(Identity(pushed.step));
 }

@@ -14,11 +14,11 @@
 
 namespace weir {
 
-/// The parts of one bucket that one summation server adds up: takes the workers' pushes and returns
-/// the due answers. Does no input or output. Not thread-safe.
+/// The partitions of one bucket that one summation server adds up: takes the workers' pushes and
+/// returns the due answers. Does no input or output. Not thread-safe.
 class ServedBucket {
  public:
-  /// One part: `reader` checks and decodes payloads, `answering[a]` compresses the answers.
+  /// One partition: `reader` checks and decodes payloads, `answering[a]` compresses the answers.
   struct Partition {
     std::string name;
     std::size_t elements = 0;
@@ -32,7 +32,7 @@ class ServedBucket {
     Schedule schedule;
     std::size_t parameter_groups = 1;
     int workers = 1;
-    std::vector<Partition> parts;
+    std::vector<Partition> partitions;
   };
   /// A frame that must reach a worker before it may push this bucket again;
   /// the bucket keeps it until then.
@@ -70,16 +70,17 @@ class ServedBucket {
     std::int64_t step = 0;
     bool empty = false;                                ///< The worker contributes nothing.
     std::vector<StepContext> contexts;                 ///< By parameter group, for the answer.
-    std::vector<std::span<const std::byte>> payloads;  ///< By part.
+    std::vector<std::span<const std::byte>> payloads;  ///< By partition.
   };
   Pushed Read(int worker, std::span<const std::byte> frame) const;
   [[noreturn]] void Refuse(int worker, const std::string& why) const;
-  /// Compresses means[i], of part i, as answer `a` of the push's step. Returns the frame's bytes.
+  /// Compresses means[i], of partition i, as answer `a` of the push's step. Returns the frame's
+  /// bytes.
   std::size_t WriteAnswer(const Pushed& pushed, std::size_t a,
                           std::span<const std::vector<float>> means, std::vector<std::byte>& frame);
 
   const Description& about() const { return about_; }
-  std::vector<Partition>& parts() { return about_.parts; }
+  std::vector<Partition>& partitions() { return about_.partitions; }
   std::size_t workers() const { return static_cast<std::size_t>(about_.workers); }
 
  private:

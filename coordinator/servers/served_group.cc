@@ -12,19 +12,20 @@
 namespace weir {
 namespace {
 
-ServedBucket::Partition MakePart(const GroupPlan& plan, const GradientGroupSpec& spec,
-                                 std::size_t p, const ServerPlace& place) {
-  const Partition& part = plan.parts[p];
-  const Variant& variant = plan.variants[part.variant];
-  ServedBucket::Partition served{.name = part.name,
-                                 .elements = part.elements,
-                                 .parameter_group = spec.tensors[part.tensor].parameter_group,
-                                 .reader = MakeCompressor(variant.options, {part.name, part.shape}),
-                                 .answering = {}};
+ServedBucket::Partition MakePartition(const GroupPlan& plan, const GradientGroupSpec& spec,
+                                      std::size_t p, const ServerPlace& place) {
+  const Partition& partition = plan.partitions[p];
+  const Variant& variant = plan.variants[partition.variant];
+  ServedBucket::Partition served{
+      .name = partition.name,
+      .elements = partition.elements,
+      .parameter_group = spec.tensors[partition.tensor].parameter_group,
+      .reader = MakeCompressor(variant.options, {partition.name, partition.shape}),
+      .answering = {}};
   const int answers = variant.route.max_staleness > 0 ? place.workers : 1;
   for (int a = 0; a < answers; ++a) {
     served.answering.push_back(
-        MakeCompressor(AnswerOptions(variant.given), {part.name, part.shape}));
+        MakeCompressor(AnswerOptions(variant.given), {partition.name, partition.shape}));
   }
   return served;
 }
@@ -40,13 +41,13 @@ std::unique_ptr<ServedBucket> MakeBucket(const GroupPlan& plan, const GradientGr
                                    .schedule = variant.schedule,
                                    .parameter_groups = ParameterGroups(spec),
                                    .workers = place.workers,
-                                   .parts = {}};
+                                   .partitions = {}};
   for (const std::uint32_t p : planned.tensors) {
-    bucket.identity.elements += plan.parts[p].elements;
+    bucket.identity.elements += plan.partitions[p].elements;
     if (ServerOf(p, place.servers) != place.server) continue;
-    bucket.parts.push_back(MakePart(plan, spec, p, place));
+    bucket.partitions.push_back(MakePartition(plan, spec, p, place));
   }
-  if (bucket.parts.empty()) return nullptr;
+  if (bucket.partitions.empty()) return nullptr;
   if (variant.route.max_staleness == 0) {
     return std::make_unique<SynchronousBucket>(std::move(bucket));
   }

@@ -18,7 +18,7 @@ struct ServerPlace {
   int rank = 0;  ///< The server's rank in the job.
 };
 
-/// One summation server's part of a gradient group.
+/// What one summation server serves of a gradient group.
 struct ServedGroup {
   std::string name;
   std::uint32_t first_number = 0;

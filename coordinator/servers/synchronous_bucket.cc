@@ -7,7 +7,7 @@ namespace weir {
 
 SynchronousBucket::SynchronousBucket(Description description)
     : ServedBucket(std::move(description)), pushed_(workers()) {
-  for (const Partition& part : about().parts) means_.emplace_back(part.elements);
+  for (const Partition& partition : about().partitions) means_.emplace_back(partition.elements);
 }
 
 void SynchronousBucket::Take(int worker, std::span<const std::byte> frame,
@@ -34,10 +34,10 @@ void SynchronousBucket::Take(int worker, std::span<const std::byte> frame,
 
 void SynchronousBucket::Add() {
   std::vector<std::span<const std::byte>> payloads(workers());
-  for (std::size_t i = 0; i < parts().size(); ++i) {
+  for (std::size_t i = 0; i < partitions().size(); ++i) {
     std::ranges::transform(pushed_, payloads.begin(),
                            [i](const auto& pushed) { return pushed->payloads[i]; });
-    parts()[i].reader->MergeMean(payloads, means_[i]);
+    partitions()[i].reader->MergeMean(payloads, means_[i]);
   }
   // All workers give the same step, except those that contribute nothing.
   const auto speaks = std::ranges::find(pushed_, false, [](const auto& p) { return p->empty; });

@@ -10,7 +10,7 @@ namespace weir {
 /// the same bytes: the same bits as route=push_pull without dedicated servers.
 class SynchronousBucket final : public ServedBucket {
  public:
-  /// Takes one answering compressor per part.
+  /// Takes one answering compressor per partition.
   explicit SynchronousBucket(Description description);
   void Take(int worker, std::span<const std::byte> frame, std::vector<Answer>& due) override;
 
@@ -19,7 +19,7 @@ class SynchronousBucket final : public ServedBucket {
 
   std::vector<std::optional<Pushed>> pushed_;  ///< In the current step, by worker.
   std::int64_t last_step_ = -1;                ///< The last answered step.
-  std::vector<std::vector<float>> means_;      ///< By part.
+  std::vector<std::vector<float>> means_;      ///< By partition.
   std::vector<std::byte> answer_;
   std::size_t answer_bytes_ = 0;
 };

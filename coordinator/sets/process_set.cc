@@ -43,8 +43,7 @@ ProcessSet::ProcessSet(int id, std::vector<int> ranks, std::uint32_t lane, Trans
 }
 
 MeteredTransport::Use ProcessSet::UseOf(const Bucket& bucket) const {
-  const std::string& op = shared_.names.Find(bucket.record_index).routes[bucket.route_index()].op;
-  return {.bytes = &shared_.gauges.traffic_of(TrafficOpOf(op)),
+  return {.bytes = &shared_.gauges.traffic_of(bucket.traffic_op()),
           .also = bucket.step() >= 0 ? &shared_.gauges.gradient_traffic : nullptr};
 }
 

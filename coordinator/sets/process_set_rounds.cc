@@ -79,7 +79,7 @@ void ProcessSet::OnStaged(Bucket* bucket) {
 void ProcessSet::OnDone(Bucket* bucket) {
   LiveRun& run = shared_.live.Of(*bucket);
   Operation* const operation = run.operation;
-  shared_.live.Remove(run);
+  shared_.live.Finish(run, bucket->name() + Suffix());
   if (joining_->OnDone(bucket) || operation == nullptr) return;
   // Of what has no slot nobody will remind the ranks; what has one is kept for the next time.
   if (operation->slot == kNoSlot) operations_->Retire(operation);
@@ -247,7 +247,11 @@ void ProcessSet::Exchanged(LiveRun& run) {
   record.bytes_out -= std::exchange(run.recorded.dense_bytes, record.bytes_out);
   shared_.recorder.Add(record);
   run.exchange_ns = 0;
-  shared_.pipeline.Resume(run.bucket);
+  if (run.operation == nullptr) return shared_.pipeline.Resume(run.bucket);
+  // Its exchange was all of it. Another run may be submitted from here on, and comes by the inbox.
+  Operation& operation = *run.operation;
+  operation.Done();
+  OnDone(&operation);
 }
 
 }  // namespace weir

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "coordinator/work/slot.h"
+#include "metrics/gauges/traffic.h"
 #include "metrics/records/record.h"
 #include "ops/collectives/collective.h"
 
@@ -79,6 +80,8 @@ class Bucket {
 
   /// The way this run's exchange takes: an index into the routes that its name was given with.
   virtual std::uint8_t route_index() const { return 0; }
+  /// The use that the bytes of this run's exchanges count for.
+  virtual TrafficOp traffic_op() const { return TrafficOp::kOther; }
 
   /// What the records of this run's stages say; read after each stage, by who holds the bucket.
   struct Traffic {

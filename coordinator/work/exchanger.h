@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "coordinator/work/live_run.h"
+#include "coordinator/work/live_runs.h"
 #include "coordinator/work/network_speed.h"
 #include "ops/transport/metered_transport.h"
 

@@ -31,6 +31,11 @@ void LiveRuns::Remove(LiveRun& run) {
   runs_.pop_back();
 }
 
+void LiveRuns::Finish(LiveRun& run, std::string name) {
+  last_finished_ = std::move(name);
+  Remove(run);
+}
+
 LiveRun& LiveRuns::Of(const Bucket& bucket) const {
   WEIR_CHECK(bucket.live_run_ != nullptr);
   return *bucket.live_run_;

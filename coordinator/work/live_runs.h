@@ -3,12 +3,32 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
-#include "coordinator/work/live_run.h"
+#include "coordinator/work/bucket.h"
 #include "metrics/gauges/engine_gauges.h"
+#include "ops/transport/chunk_stream.h"
 
 namespace weir {
+
+class Operation;
+
+/// A run of a bucket as the network thread sees it, from its announcement on this rank to its end.
+/// The bucket is its work, which belongs to whoever holds it. Network thread only.
+struct LiveRun {
+  Bucket* bucket = nullptr;
+  Operation* operation = nullptr;  ///< The bucket, where it is one; null: a group's gradients.
+  std::int64_t ready_ns = 0;       ///< When this rank had all of it.
+  std::int64_t agreed_ns = 0;      ///< When all ranks had.
+  std::int64_t exchange_ns = 0;    ///< When the exchange under way started; 0: none.
+  Bucket::Traffic recorded{};      ///< What records of its exchanges have; it may make several.
+  bool agreed = false;
+  bool staged = false;   ///< Waits for its exchange.
+  bool patient = false;  ///< The other ranks may take as long as they like (Joining).
+  std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes;  ///< On all ranks.
+  std::size_t index = 0;                                      ///< Place in LiveRuns.
+};
 
 /// The runs under way on this rank, of all process sets: their buckets are complete here and not
 /// done. Allocates only while it grows. Network thread only.
@@ -20,6 +40,10 @@ class LiveRuns {
   /// `operation`: the bucket, where it is a single operation.
   LiveRun& Add(Bucket& bucket, std::int64_t ready_ns, Operation* operation = nullptr);
   void Remove(LiveRun& run);
+  /// Removes a run that is over, and remembers what a report calls it.
+  void Finish(LiveRun& run, std::string name);
+  /// The last one that was over; "" before it.
+  const std::string& last_finished() const { return last_finished_; }
   /// The record of a bucket's run; null: none is under way.
   LiveRun* Find(const Bucket& bucket) const { return bucket.live_run_; }
   /// The record of a bucket's run, which must be under way.
@@ -35,6 +59,7 @@ class LiveRuns {
  private:
   EngineGauges& gauges_;
   std::vector<std::unique_ptr<LiveRun>> runs_;
+  std::string last_finished_;
   std::vector<std::unique_ptr<LiveRun>> spare_;  ///< Records of former runs, for the next ones.
 };
 

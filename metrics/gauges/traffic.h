@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace weir {
 
-/// Use of the network's bytes: values of the label `op`. Names of
-/// exchanges are in RouteInfo::op.
+/// Use of the network's bytes: values of the label `op`.
 enum class TrafficOp : std::uint8_t {
   kAllreduce,
   kAllgather,
@@ -24,7 +22,5 @@ inline constexpr int kTrafficOpCount = 11;
 
 /// "allreduce", ..., "negotiation", "serving", "other".
 const char* Name(TrafficOp op);
-/// Returns kOther for a name that is not an operation's.
-TrafficOp TrafficOpOf(std::string_view name);
 
 }  // namespace weir

@@ -12,8 +12,8 @@ void Allreduce::set_chunk_bytes(std::size_t bytes) {
   if (hierarchical_) hierarchical_->set_chunk_bytes(bytes);
 }
 
-void Allreduce::Bind(const void* in, void* out, std::int64_t elements, DType dtype,
-                     const Reduction& reduction) {
+Collective& Allreduce::Bind(const void* in, void* out, std::int64_t elements, DType dtype,
+                            const Reduction& reduction) {
   CheckReduction(dtype, reduction);
   const ReduceTask task{.in = static_cast<const std::byte*>(in),
                         .out = static_cast<std::byte*>(out),
@@ -22,14 +22,14 @@ void Allreduce::Bind(const void* in, void* out, std::int64_t elements, DType dty
                         .reduction = reduction};
   if (task.bytes() <= kWholeBytes) {
     whole_.Bind(task);
-    active_ = &whole_;
-  } else if (hierarchical_ && HierarchicalAllreduce::Fits(dtype, reduction)) {
-    hierarchical_->Bind(task);
-    active_ = &*hierarchical_;
-  } else {
-    chunked_.Bind(task);
-    active_ = &chunked_;
+    return whole_;
   }
+  if (hierarchical_ && HierarchicalAllreduce::Fits(dtype, reduction)) {
+    hierarchical_->Bind(task);
+    return *hierarchical_;
+  }
+  chunked_.Bind(task);
+  return chunked_;
 }
 
 }  // namespace weir

@@ -21,7 +21,7 @@ namespace weir {
 /// the transport nor on timing (ops/arrays/reduce.h says how each type is rounded). Small arrays
 /// are exchanged whole, larger ones in chunks. If the ranks' hosts are given, large ones are
 /// combined host by host instead, in another order (ops/collectives/hierarchical_allreduce.h).
-class Allreduce final : public Collective {
+class Allreduce final {
  public:
   /// Arrays of at most this many bytes are exchanged whole.
   static constexpr std::size_t kWholeBytes = 4096;
@@ -32,21 +32,17 @@ class Allreduce final : public Collective {
   /// Sets the chunk size of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes);
 
-  /// `in` and `out` hold `elements` elements and are either the same memory or do not overlap.
+  /// Chooses the collective for a run and binds it: start and poll what this returns. `in` and
+  /// `out` hold `elements` elements and are either the same memory or do not overlap.
   /// dtype, elements and reduction are the same on all ranks. Throws InvalidArgument for a
   /// reduction that `dtype` does not have. Allocates only when the scratch has to grow.
-  void Bind(const void* in, void* out, std::int64_t elements, DType dtype,
-            const Reduction& reduction = {});
-
-  void Start(std::uint32_t operation) override { active_->Start(operation); }
-  bool Poll() override { return active_->Poll(); }
-  void Cancel() override { active_->Cancel(); }
+  Collective& Bind(const void* in, void* out, std::int64_t elements, DType dtype,
+                   const Reduction& reduction = {});
 
  private:
   WholeAllreduce whole_;
   ChunkedAllreduce chunked_;
   std::optional<HierarchicalAllreduce> hierarchical_;
-  Collective* active_ = &whole_;
 };
 
 }  // namespace weir

@@ -1,7 +1,5 @@
 #include "ops/collectives/chunked_allreduce.h"
 
-#include "ops/arrays/parts.h"
-
 namespace weir {
 
 namespace {

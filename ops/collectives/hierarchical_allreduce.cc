@@ -1,7 +1,5 @@
 #include "ops/collectives/hierarchical_allreduce.h"
 
-#include "ops/arrays/parts.h"
-
 namespace weir {
 
 HierarchicalAllreduce::HierarchicalAllreduce(Transport& transport, const HostGrid& grid)

@@ -13,6 +13,14 @@ constexpr std::size_t kInFlight = ChunkStream::kInFlight;
 constexpr std::size_t kAlignment = 64;
 }  // namespace
 
+void AlignedParts(std::size_t elements, DType dtype, std::span<std::size_t> offsets) {
+  const std::size_t unit = kAlignment / SizeOf(dtype);
+  const std::size_t parts = offsets.size() - 1;
+  const std::size_t units = (elements + unit - 1) / unit;
+  const std::size_t part = (units + parts - 1) / parts * unit;
+  for (std::size_t i = 0; i <= parts; ++i) offsets[i] = std::min(elements, i * part);
+}
+
 ReduceScatter::ReduceScatter(Transport& transport)
     : transport_(transport),
       offsets_(static_cast<std::size_t>(transport.size()) + 1),

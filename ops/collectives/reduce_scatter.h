@@ -15,6 +15,10 @@
 
 namespace weir {
 
+/// Divides an array into parts of about the same length, each of which starts at a multiple of 64
+/// bytes: their borders, in elements, one more than there are parts. The last parts may be empty.
+void AlignedParts(std::size_t elements, DType dtype, std::span<std::size_t> offsets);
+
 /// Combines the same-shaped array of every rank and leaves each rank one part of the result.
 ///
 /// Every rank receives the others' chunks of its part into scratch and reduces each with

@@ -44,11 +44,12 @@ void GroupedAllgather::Bind(std::span<const GatheredArray> arrays,
   Plan(plan_);
 }
 
-void GroupedAllgather::BindArray(std::size_t array) {
+Collective& GroupedAllgather::BindArray(std::size_t array) {
   allgather_.Bind(arrays_[array].in, arrays_[array].out, BytesOf(array));
+  return allgather_;
 }
 
-void GroupedAllgather::BindFused(std::span<const std::size_t> arrays) {
+Collective& GroupedAllgather::BindFused(std::span<const std::size_t> arrays) {
   fused_bytes_.assign(ranks_, 0);
   for (const std::size_t i : arrays) {
     for (std::size_t r = 0; r < ranks_; ++r) fused_bytes_[r] += BytesOf(i)[r];
@@ -61,6 +62,7 @@ void GroupedAllgather::BindFused(std::span<const std::size_t> arrays) {
     at += arrays_[i].in.size();
   }
   allgather_.Bind(own, all, fused_bytes_);
+  return allgather_;
 }
 
 void GroupedAllgather::UnpackFused(std::span<const std::size_t> arrays) {

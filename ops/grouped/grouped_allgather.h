@@ -29,9 +29,8 @@ class GroupedAllgather final : public GroupedCollective {
   std::span<const std::size_t> BytesOf(std::size_t array) const {
     return std::span(bytes_).subspan(array * ranks_, ranks_);
   }
-  Collective& each() override { return allgather_; }
-  void BindArray(std::size_t array) override;
-  void BindFused(std::span<const std::size_t> arrays) override;
+  Collective& BindArray(std::size_t array) override;
+  Collective& BindFused(std::span<const std::size_t> arrays) override;
   void UnpackFused(std::span<const std::size_t> arrays) override;
 
   const std::size_t ranks_;

@@ -4,7 +4,11 @@
 
 namespace weir {
 
-void GroupedAllreduce::Bind(std::span<const Array> arrays, const Reduction& reduction) {
+Collective& GroupedAllreduce::Bind(std::span<const Array> arrays, const Reduction& reduction) {
+  if (arrays.size() == 1 && arrays.front().elements > 0) {  // No group to plan.
+    const Array& a = arrays.front();
+    return allreduce_.Bind(a.in, a.out, a.elements, a.dtype, reduction);
+  }
   for (const Array& array : arrays) CheckReduction(array.dtype, reduction);
   reduction_ = reduction;
   arrays_.assign(arrays.begin(), arrays.end());
@@ -13,14 +17,15 @@ void GroupedAllreduce::Bind(std::span<const Array> arrays, const Reduction& redu
     items_.push_back({.bytes = array.bytes(), .kind = static_cast<int>(array.dtype)});
   }
   Plan(items_);
+  return *this;
 }
 
-void GroupedAllreduce::BindArray(std::size_t array) {
+Collective& GroupedAllreduce::BindArray(std::size_t array) {
   const Array& a = arrays_[array];
-  allreduce_.Bind(a.in, a.out, a.elements, a.dtype, reduction_);
+  return allreduce_.Bind(a.in, a.out, a.elements, a.dtype, reduction_);
 }
 
-void GroupedAllreduce::BindFused(std::span<const std::size_t> arrays) {
+Collective& GroupedAllreduce::BindFused(std::span<const std::size_t> arrays) {
   const DType dtype = arrays_[arrays.front()].dtype;
   std::size_t bytes = 0;
   for (const std::size_t i : arrays) bytes += arrays_[i].bytes();
@@ -30,8 +35,8 @@ void GroupedAllreduce::BindFused(std::span<const std::size_t> arrays) {
     std::memcpy(at, arrays_[i].in, arrays_[i].bytes());
     at += arrays_[i].bytes();
   }
-  allreduce_.Bind(fused, fused, static_cast<std::int64_t>(bytes / SizeOf(dtype)), dtype,
-                  reduction_);
+  return allreduce_.Bind(fused, fused, static_cast<std::int64_t>(bytes / SizeOf(dtype)), dtype,
+                         reduction_);
 }
 
 void GroupedAllreduce::UnpackFused(std::span<const std::size_t> arrays) {

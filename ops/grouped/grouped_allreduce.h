@@ -20,14 +20,13 @@ class GroupedAllreduce final : public GroupedCollective {
   /// Sets the chunk size of the next Bind: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes) { allreduce_.set_chunk_bytes(bytes); }
 
-  /// Number of elements, types and reduction are the same on all ranks. Throws InvalidArgument for
-  /// a reduction that a type does not have.
-  void Bind(std::span<const Array> arrays, const Reduction& reduction);
+  /// Binds a run: start and poll what this returns. Number of elements, types and reduction are the
+  /// same on all ranks. Throws InvalidArgument for a reduction that a type does not have.
+  Collective& Bind(std::span<const Array> arrays, const Reduction& reduction);
 
  private:
-  Collective& each() override { return allreduce_; }
-  void BindArray(std::size_t array) override;
-  void BindFused(std::span<const std::size_t> arrays) override;
+  Collective& BindArray(std::size_t array) override;
+  Collective& BindFused(std::span<const std::size_t> arrays) override;
   void UnpackFused(std::span<const std::size_t> arrays) override;
 
   Allreduce allreduce_;

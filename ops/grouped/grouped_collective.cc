@@ -12,24 +12,24 @@ void GroupedCollective::Start(std::uint32_t operation) {
 
 void GroupedCollective::StartRun() {
   const auto arrays = runs_[current_];
-  if (arrays.size() == 1) {
-    BindArray(arrays.front());
-  } else {
-    BindFused(arrays);
-  }
+  run_ = arrays.size() == 1 ? &BindArray(arrays.front()) : &BindFused(arrays);
   // Every run has the operation's one number. Messages of the same tag arrive in order, and no rank
   // asks for one of the next run before it has all of this one.
-  each().Start(operation_);
+  run_->Start(operation_);
 }
 
 bool GroupedCollective::Poll() {
   while (current_ < runs_.size()) {
-    if (!each().Poll()) return false;
+    if (!run_->Poll()) return false;
     const auto arrays = runs_[current_];
     if (arrays.size() > 1) UnpackFused(arrays);
     if (++current_ < runs_.size()) StartRun();
   }
   return true;
+}
+
+void GroupedCollective::Cancel() {
+  if (run_ != nullptr) run_->Cancel();
 }
 
 std::span<std::byte> GroupedCollective::ResizeFused(std::size_t bytes) {

@@ -17,19 +17,16 @@ class GroupedCollective : public Collective {
  public:
   void Start(std::uint32_t operation) final;
   bool Poll() final;
-  void Cancel() final { each().Cancel(); }
+  void Cancel() final;
 
  protected:
-  /// The collective that carries every run.
-  virtual Collective& each() = 0;
-
   /// Plans what the next Start exchanges; every rank plans the same.
   void Plan(std::span<const FusedRuns::Item> items);
 
-  /// Binds the collective to one array in place,
-  virtual void BindArray(std::size_t array) = 0;
-  /// or to several that are packed in fused(),
-  virtual void BindFused(std::span<const std::size_t> arrays) = 0;
+  /// Binds and returns the collective of a run: of one array in place,
+  virtual Collective& BindArray(std::size_t array) = 0;
+  /// or of several that are packed in fused(),
+  virtual Collective& BindFused(std::span<const std::size_t> arrays) = 0;
   /// from which their results are taken.
   virtual void UnpackFused(std::span<const std::size_t> arrays) = 0;
 
@@ -42,6 +39,7 @@ class GroupedCollective : public Collective {
 
   FusedRuns runs_;
   std::size_t current_ = 0;
+  Collective* run_ = nullptr;  ///< The current run's; null before the first Start.
   std::uint32_t operation_ = 0;
   std::vector<std::byte> fused_;
 };

@@ -34,7 +34,7 @@ std::size_t GroupedReduceScatter::PartBytes(std::size_t array, std::size_t rank)
   return PartBegin(array, rank + 1) - PartBegin(array, rank);
 }
 
-void GroupedReduceScatter::BindArray(std::size_t array) {
+Collective& GroupedReduceScatter::BindArray(std::size_t array) {
   const Array& a = arrays_[array];
   scatter_.Bind({.in = static_cast<const std::byte*>(a.in),
                  .out = static_cast<std::byte*>(a.out),
@@ -42,9 +42,10 @@ void GroupedReduceScatter::BindArray(std::size_t array) {
                  .dtype = a.dtype,
                  .reduction = reduction_},
                 OffsetsOf(array));
+  return scatter_;
 }
 
-void GroupedReduceScatter::BindFused(std::span<const std::size_t> arrays) {
+Collective& GroupedReduceScatter::BindFused(std::span<const std::size_t> arrays) {
   const DType dtype = arrays_[arrays.front()].dtype;
   std::size_t bytes = 0;
   for (const std::size_t i : arrays) bytes += arrays_[i].bytes();
@@ -66,6 +67,7 @@ void GroupedReduceScatter::BindFused(std::span<const std::size_t> arrays) {
                  .dtype = dtype,
                  .reduction = reduction_},
                 fused_offsets_);
+  return scatter_;
 }
 
 void GroupedReduceScatter::UnpackFused(std::span<const std::size_t> arrays) {

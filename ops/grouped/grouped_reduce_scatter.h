@@ -35,9 +35,8 @@ class GroupedReduceScatter final : public GroupedCollective {
   /// Begin and length, in bytes, of rank r's part of an array.
   std::size_t PartBegin(std::size_t array, std::size_t rank) const;
   std::size_t PartBytes(std::size_t array, std::size_t rank) const;
-  Collective& each() override { return scatter_; }
-  void BindArray(std::size_t array) override;
-  void BindFused(std::span<const std::size_t> arrays) override;
+  Collective& BindArray(std::size_t array) override;
+  Collective& BindFused(std::span<const std::size_t> arrays) override;
   void UnpackFused(std::span<const std::size_t> arrays) override;
 
   const std::size_t borders_;  ///< Borders of the ranks' parts: one more than ranks.

@@ -26,7 +26,7 @@ constexpr int kWorkers = 2;
 constexpr std::size_t kMostPushes = 6;
 constexpr std::size_t kMostFrame = 2000;
 constexpr std::size_t kGroups = 2;
-constexpr std::array<std::size_t, 2> kParts = {70, 9};
+constexpr std::array<std::size_t, 2> kPartitions = {70, 9};
 constexpr double kDensity = 0.1;
 
 /// Every codec, with memory where it may have some.
@@ -53,19 +53,20 @@ std::vector<CompressionOptions> Variants() {
   return variants;
 }
 
-TensorSpec Tensor(std::size_t part) {
-  return {"t" + std::to_string(part), Shape{1, static_cast<std::int64_t>(kParts[part])}};
+TensorSpec Tensor(std::size_t partition) {
+  return {"t" + std::to_string(partition),
+          Shape{1, static_cast<std::int64_t>(kPartitions[partition])}};
 }
 
 /// Knowledge that all ranks share about a bucket.
 struct Known {
   CompressionOptions options;
   Schedule schedule;
-  std::vector<std::unique_ptr<const Compressor>> readers;  ///< By part.
+  std::vector<std::unique_ptr<const Compressor>> readers;  ///< By partition.
 
   explicit Known(const CompressionOptions& given)
       : options(given), schedule(ScheduleOf(ParseOptions(given))) {
-    for (std::size_t p = 0; p < kParts.size(); ++p) {
+    for (std::size_t p = 0; p < kPartitions.size(); ++p) {
       readers.push_back(MakeCompressor(options, Tensor(p)));
     }
   }
@@ -73,7 +74,7 @@ struct Known {
     return {.epoch = 3,
             .step = step,
             .bucket = 1,
-            .elements = kParts[0] + kParts[1],
+            .elements = kPartitions[0] + kPartitions[1],
             .codec = FindCompressor(options.at("compressor")).codec};
   }
   /// Most bytes of each payload.
@@ -101,17 +102,17 @@ std::unique_ptr<ServedBucket> MakeBucket(const Known& known, int staleness) {
                                    .schedule = known.schedule,
                                    .parameter_groups = kGroups,
                                    .workers = kWorkers,
-                                   .parts = {}};
-  for (std::size_t p = 0; p < kParts.size(); ++p) {
-    ServedBucket::Partition part{.name = Tensor(p).name,
-                                 .elements = kParts[p],
-                                 .parameter_group = static_cast<int>(p),
-                                 .reader = MakeCompressor(known.options, Tensor(p)),
-                                 .answering = {}};
+                                   .partitions = {}};
+  for (std::size_t p = 0; p < kPartitions.size(); ++p) {
+    ServedBucket::Partition partition{.name = Tensor(p).name,
+                                      .elements = kPartitions[p],
+                                      .parameter_group = static_cast<int>(p),
+                                      .reader = MakeCompressor(known.options, Tensor(p)),
+                                      .answering = {}};
     for (int a = 0; a < (staleness > 0 ? kWorkers : 1); ++a) {
-      part.answering.push_back(MakeCompressor(AnswerOptions(known.options), Tensor(p)));
+      partition.answering.push_back(MakeCompressor(AnswerOptions(known.options), Tensor(p)));
     }
-    bucket.parts.push_back(std::move(part));
+    bucket.partitions.push_back(std::move(partition));
   }
   if (staleness == 0) return std::make_unique<SynchronousBucket>(std::move(bucket));
   return std::make_unique<AsynchronousBucket>(std::move(bucket), staleness);
@@ -119,10 +120,10 @@ std::unique_ptr<ServedBucket> MakeBucket(const Known& known, int staleness) {
 
 /// A worker can read an answer, to the last value.
 void ReadAnswer(const Known& known, std::span<const std::byte> frame, std::int64_t step) {
-  std::vector<std::span<const std::byte>> payloads(kParts.size());
+  std::vector<std::span<const std::byte>> payloads(kPartitions.size());
   BucketFrame::Read(frame, known.Identity(step), known.Most(step), payloads);
-  for (std::size_t p = 0; p < kParts.size(); ++p) {
-    std::vector<float> mean(kParts[p]);
+  for (std::size_t p = 0; p < kPartitions.size(); ++p) {
+    std::vector<float> mean(kPartitions[p]);
     known.readers[p]->MergeMean(std::span(payloads).subspan(p, 1), mean);
     for (const float value : mean) WEIR_CHECK(std::isfinite(value));
   }
@@ -184,9 +185,9 @@ Bytes Frame(const Known& known, std::int64_t step, std::mt19937& random) {
   std::vector<std::size_t> most = known.Most(step);
   most.insert(most.begin(), ServedBucket::HeadBytes(kGroups));
   const double density = known.schedule.Density(step);
-  for (std::size_t p = 0; p < kParts.size(); ++p) {
+  for (std::size_t p = 0; p < kPartitions.size(); ++p) {
     const auto compressor = MakeCompressor(known.options, Tensor(p));
-    const auto gradient = test::RandomSample(kParts[p], kParts[p], random).values;
+    const auto gradient = test::RandomSample(kPartitions[p], kPartitions[p], random).values;
     payloads.push_back(test::Send(*compressor, {.step = step, .density = density}, gradient));
   }
   Bytes frame(BucketFrame::MaxBytes(most.size(), most[0] + most[1] + most[2]));

@@ -35,11 +35,11 @@ std::unique_ptr<Compressor> Dense() {
 
 ServedBucket::Description Describe(int workers, int answers) {
   ServedBucket::Description bucket{
-      .name = "g/w", .identity = kIdentity, .schedule = {}, .workers = workers, .parts = {}};
-  ServedBucket::Partition part{
+      .name = "g/w", .identity = kIdentity, .schedule = {}, .workers = workers, .partitions = {}};
+  ServedBucket::Partition partition{
       .name = "w", .elements = kElements, .reader = Dense(), .answering = {}};
-  for (int a = 0; a < answers; ++a) part.answering.push_back(Dense());
-  bucket.parts.push_back(std::move(part));
+  for (int a = 0; a < answers; ++a) partition.answering.push_back(Dense());
+  bucket.partitions.push_back(std::move(partition));
   return bucket;
 }
 

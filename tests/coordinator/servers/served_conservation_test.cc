@@ -31,7 +31,8 @@ constexpr std::int64_t kStaleness = 2;
 using Floats = std::vector<float>;
 using Frame = std::vector<std::byte>;
 
-/// A bucket of one part, and what workers do with it. `answers` is the number of its residuals.
+/// A bucket of one partition, and what workers do with it. `answers` is the number of its
+/// residuals.
 class Service {
  public:
   Service(const CompressionOptions& workers, std::size_t answers, std::uint32_t seed)
@@ -45,15 +46,15 @@ class Service {
 
   /// To be called once.
   ServedBucket::Description Describe() {
-    ServedBucket::Partition part{
+    ServedBucket::Partition partition{
         .name = "w", .elements = kElements, .reader = Make(), .answering = std::move(answering_)};
-    for (const auto& answering : part.answering) residuals_.push_back(answering.get());
+    for (const auto& answering : partition.answering) residuals_.push_back(answering.get());
     ServedBucket::Description bucket{.name = "g/w",
                                      .identity = Identity(0),
                                      .schedule = schedule_,
                                      .workers = kWorkers,
-                                     .parts = {}};
-    bucket.parts.push_back(std::move(part));
+                                     .partitions = {}};
+    bucket.partitions.push_back(std::move(partition));
     return bucket;
   }
 

@@ -79,10 +79,10 @@ inline Bytes Allreduced(Transport& transport, Allreduce& allreduce, std::uint32_
                         bool in_place) {
   const Bytes in = TestValues(dtype, elements, transport.rank(), operation);
   Bytes out = in_place ? in : Bytes(in.size(), std::byte{0xcd});
-  allreduce.Bind(in_place ? out.data() : in.data(), out.data(), static_cast<std::int64_t>(elements),
-                 dtype, reduction);
-  RunCollective(allreduce, operation);
-  EXPECT_TRUE(allreduce.Poll());
+  Collective& run = allreduce.Bind(in_place ? out.data() : in.data(), out.data(),
+                                   static_cast<std::int64_t>(elements), dtype, reduction);
+  RunCollective(run, operation);
+  EXPECT_TRUE(run.Poll());
   return out;
 }
 

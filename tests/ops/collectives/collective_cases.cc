@@ -218,7 +218,7 @@ void ManyAtOnce(Transport& transport) {
   constexpr std::size_t kCount = 12;
   const int size = transport.size();
   struct Run {
-    std::unique_ptr<Collective> collective;
+    std::shared_ptr<Collective> collective;
     std::uint32_t operation = 0;
     Bytes input;  ///< For those that do not work in place.
     Bytes data;
@@ -230,13 +230,13 @@ void ManyAtOnce(Transport& transport) {
     run.operation = NextOperation();
     const std::size_t bytes = 4 * (i * 3000 + 5);
     if (i % 3 == 0) {
-      auto allreduce = std::make_unique<Allreduce>(transport);
+      const auto allreduce = std::make_shared<Allreduce>(transport);
       allreduce->set_chunk_bytes(kSmallChunk);
       run.data = TestValues(DType::kFloat32, bytes / 4, transport.rank(), run.operation);
       run.expected = ReferenceAllreduce(DType::kFloat32, {}, bytes / 4, size, run.operation);
-      allreduce->Bind(run.data.data(), run.data.data(), static_cast<std::int64_t>(bytes / 4),
-                      DType::kFloat32);
-      run.collective = std::move(allreduce);
+      Collective& chosen = allreduce->Bind(run.data.data(), run.data.data(),
+                                           static_cast<std::int64_t>(bytes / 4), DType::kFloat32);
+      run.collective = std::shared_ptr<Collective>(allreduce, &chosen);
     } else if (i % 3 == 1) {
       auto alltoall = std::make_unique<Alltoall>(transport);
       const std::vector<std::size_t> lengths(static_cast<std::size_t>(size), bytes);
@@ -291,8 +291,9 @@ void HugeAllreduce(Transport& transport) {
   const auto data = std::make_unique_for_overwrite<std::uint8_t[]>(elements);
   for (std::size_t i = 0; i < elements; ++i) data[i] = value(i, transport.rank());
   Allreduce allreduce(transport);
-  allreduce.Bind(data.get(), data.get(), static_cast<std::int64_t>(elements), DType::kUInt8);
-  RunCollective(allreduce, NextOperation());
+  RunCollective(
+      allreduce.Bind(data.get(), data.get(), static_cast<std::int64_t>(elements), DType::kUInt8),
+      NextOperation());
   const int size = transport.size();
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < elements; ++i) {

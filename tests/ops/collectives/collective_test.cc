@@ -96,9 +96,9 @@ TEST(ReductionsOfOneRank, AreThroughAtOnceWhateverTheirLength) {
     std::vector<float> out(kElements);
     Allreduce allreduce(transport);
     allreduce.set_chunk_bytes(256);
-    allreduce.Bind(in.data(), out.data(), kElements, DType::kFloat32);
-    allreduce.Start(1);
-    EXPECT_TRUE(allreduce.Poll());
+    Collective& run = allreduce.Bind(in.data(), out.data(), kElements, DType::kFloat32);
+    run.Start(1);
+    EXPECT_TRUE(run.Poll());
     EXPECT_EQ(out, in);
     out.assign(kElements, 0.0f);
     ReduceScatter scatter(transport);

@@ -85,8 +85,7 @@ TEST_P(WrongKnownLength, SmallAllreduce) {
   RunFrom(0, [](Transport& transport, Damage& damage) {
     Allreduce allreduce(transport);
     std::vector<float> values(10, 1.0f), sum(10);
-    allreduce.Bind(values.data(), sum.data(), 10, DType::kFloat32);
-    damage.ExpectNoticed(allreduce);
+    damage.ExpectNoticed(allreduce.Bind(values.data(), sum.data(), 10, DType::kFloat32));
     EXPECT_EQ(sum, std::vector<float>(10, 2.0f));
   });
 }
@@ -97,8 +96,7 @@ TEST_P(WrongKnownLength, LargeAllreduce) {
     Allreduce allreduce(transport);
     allreduce.set_chunk_bytes(4096);
     std::vector<float> values(kElements, 1.0f), sum(kElements);
-    allreduce.Bind(values.data(), sum.data(), kElements, DType::kFloat32);
-    damage.ExpectNoticed(allreduce);
+    damage.ExpectNoticed(allreduce.Bind(values.data(), sum.data(), kElements, DType::kFloat32));
     EXPECT_EQ(sum, std::vector<float>(kElements, 2.0f));
   });
 }
@@ -219,10 +217,10 @@ TEST(CancelledAllreduce, LeavesItsBuffersAlone) {
     std::vector<float> values(100000);
     std::iota(values.begin(), values.end(), 0.0f);
     const std::vector<float> before = values;
-    allreduce.Bind(values.data(), values.data(), 100000, DType::kFloat32);
-    allreduce.Start(1);
-    EXPECT_FALSE(allreduce.Poll());
-    allreduce.Cancel();
+    Collective& run = allreduce.Bind(values.data(), values.data(), 100000, DType::kFloat32);
+    run.Start(1);
+    EXPECT_FALSE(run.Poll());
+    run.Cancel();
     EXPECT_EQ(values, before);
   });
 }

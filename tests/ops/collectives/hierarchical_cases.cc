@@ -113,8 +113,9 @@ void HierarchicalAllreducesOfHalves(Transport& transport, const Hosts& hosts) {
         Case{1e-5f, {ReduceOp::kAverage, 1.0 / 1024, 1024.0}, 1e-5},
         Case{60000.0f, {ReduceOp::kSum, 1.0 / 1024, 1.0}, 60000.0 * ranks / 1024}}) {
     std::vector<std::uint16_t> values(kElements, FloatToHalf(c.value));
-    allreduce.Bind(values.data(), values.data(), kElements, DType::kFloat16, c.reduction);
-    RunCollective(allreduce, NextOperation());
+    RunCollective(
+        allreduce.Bind(values.data(), values.data(), kElements, DType::kFloat16, c.reduction),
+        NextOperation());
     const double found = HalfToFloat(values.front());
     EXPECT_NEAR(found, c.expected, 5e-3 * c.expected);
     EXPECT_EQ(std::ranges::count(values, values.front()), static_cast<std::ptrdiff_t>(kElements));
@@ -174,8 +175,7 @@ void HierarchicalGroups(Transport& transport, const Hosts& hosts) {
   }
   GroupedAllreduce grouped(transport, &grid);
   const Reduction average{ReduceOp::kAverage, 1.0, 1.0};
-  grouped.Bind(arrays, average);
-  RunCollective(grouped, operation);
+  RunCollective(grouped.Bind(arrays, average), operation);
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto [dtype, elements] = members[i];
     const bool levels = dtype == DType::kFloat64 && elements > 100;

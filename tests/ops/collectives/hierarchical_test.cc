@@ -104,10 +104,10 @@ TEST_P(Hierarchies, BytesCrossToEachOtherHostOnce) {
     const std::size_t elements = hosts * places * 1024;
     std::vector<float> values(elements);
     Allreduce allreduce(transport, &grid);
-    allreduce.Bind(values.data(), values.data(), static_cast<std::int64_t>(elements),
-                   DType::kFloat32);
+    Collective& run = allreduce.Bind(values.data(), values.data(),
+                                     static_cast<std::int64_t>(elements), DType::kFloat32);
     mine = 0;
-    RunCollective(allreduce, NextOperation());
+    RunCollective(run, NextOperation());
     EXPECT_EQ(mine, 2 * (hosts - 1) * 1024 * sizeof(float));
 
     HostFrameExchange frames(transport, grid, kBytes);
@@ -136,18 +136,18 @@ TEST_P(Hierarchies, MayStartInAnyOrder) {
         constexpr std::size_t kCount = 6;
         const auto ranks = GetParam().size();
         std::vector<Bytes> data, in;
-        std::vector<std::unique_ptr<Collective>> runs;
+        std::vector<std::shared_ptr<Collective>> runs;
         for (std::size_t i = 0; i < kCount; ++i) {
           const auto salt = static_cast<std::uint32_t>(i);
           in.push_back(TestValues(DType::kInt32, 3000 + i, transport.rank(), salt));
           if (i % 2 == 0) {
             data.push_back(in.back());
-            auto allreduce = std::make_unique<Allreduce>(transport, &grid);
+            const auto allreduce = std::make_shared<Allreduce>(transport, &grid);
             allreduce->set_chunk_bytes(kSmallChunk);
-            allreduce->Bind(data.back().data(), data.back().data(),
-                            static_cast<std::int64_t>(3000 + i), DType::kInt32,
-                            {.op = ReduceOp::kSum});
-            runs.push_back(std::move(allreduce));
+            Collective& run = allreduce->Bind(data.back().data(), data.back().data(),
+                                              static_cast<std::int64_t>(3000 + i), DType::kInt32,
+                                              {.op = ReduceOp::kSum});
+            runs.emplace_back(allreduce, &run);
           } else {
             data.emplace_back(ranks * in.back().size());
             auto allgather = std::make_unique<Allgather>(transport, &grid);
@@ -185,7 +185,7 @@ TEST_P(Hierarchies, MayStartInAnyOrder) {
 
 /// A run and its buffers.
 struct Owned {
-  std::unique_ptr<Collective> collective;
+  std::shared_ptr<Collective> collective;
   std::vector<float> in;
   std::vector<float> out;
 };
@@ -194,10 +194,10 @@ Owned MakeAllreduce(Transport& transport, const HostGrid& grid) {
   Owned owned;
   owned.in.resize(3000);
   owned.out.resize(3000);
-  auto allreduce = std::make_unique<Allreduce>(transport, &grid);
+  const auto allreduce = std::make_shared<Allreduce>(transport, &grid);
   allreduce->set_chunk_bytes(kSmallChunk);
-  allreduce->Bind(owned.in.data(), owned.out.data(), 3000, DType::kFloat32);
-  owned.collective = std::move(allreduce);
+  Collective& run = allreduce->Bind(owned.in.data(), owned.out.data(), 3000, DType::kFloat32);
+  owned.collective = std::shared_ptr<Collective>(allreduce, &run);
   return owned;
 }
 
@@ -279,9 +279,9 @@ TEST(HierarchyOfManyRanks, SomeMayHaveNoPart) {
     const HostGrid grid = HostGrid::Of(hosts, transport.rank()).value();
     std::vector<std::uint8_t> values(Allreduce::kWholeBytes + 1, 1);
     Allreduce allreduce(transport, &grid);
-    allreduce.Bind(values.data(), values.data(), std::ssize(values), DType::kUInt8,
-                   {.op = ReduceOp::kSum});
-    RunCollective(allreduce, 1);
+    RunCollective(allreduce.Bind(values.data(), values.data(), std::ssize(values), DType::kUInt8,
+                                 {.op = ReduceOp::kSum}),
+                  1);
     EXPECT_EQ(std::ranges::count(values, 24), std::ssize(values));
   });
 }
@@ -297,8 +297,9 @@ TEST(HierarchyOfASubset, NumbersItsOwnRanksAndNamesThoseOfTheJob) {
     std::vector<float> values(5000, static_cast<float>(network.rank()));
     Allreduce allreduce(set, &grid);
     allreduce.set_chunk_bytes(kSmallChunk);
-    allreduce.Bind(values.data(), values.data(), 5000, DType::kFloat32, {.op = ReduceOp::kSum});
-    RunCollective(allreduce, 3);
+    RunCollective(
+        allreduce.Bind(values.data(), values.data(), 5000, DType::kFloat32, {.op = ReduceOp::kSum}),
+        3);
     EXPECT_EQ(std::ranges::count(values, 10.0f), 5000);
   });
 }

@@ -29,8 +29,9 @@ TEST(SubsetTransport, NumbersItsRanksFromZeroInTheirOrder) {
 float Sum(Transport& transport, std::uint32_t operation, float value) {
   std::vector<float> values(1, value);
   Allreduce allreduce(transport);
-  allreduce.Bind(values.data(), values.data(), 1, DType::kFloat32, {ReduceOp::kSum, 1.0, 1.0});
-  RunCollective(allreduce, operation);
+  RunCollective(
+      allreduce.Bind(values.data(), values.data(), 1, DType::kFloat32, {ReduceOp::kSum, 1.0, 1.0}),
+      operation);
   return values[0];
 }
 
@@ -81,17 +82,18 @@ TEST(SubsetTransport, ErrorsNameRanksAsTheJobDoes) {
     // The ranks disagree on the length.
     std::vector<float> values(network.rank() == 0 ? 3 : 4);
     Allreduce allreduce(subset);
-    allreduce.Bind(values.data(), values.data(), static_cast<std::int64_t>(values.size()),
-                   DType::kFloat32, {ReduceOp::kSum, 1.0, 1.0});
+    Collective& run =
+        allreduce.Bind(values.data(), values.data(), static_cast<std::int64_t>(values.size()),
+                       DType::kFloat32, {ReduceOp::kSum, 1.0, 1.0});
     try {
-      RunCollective(allreduce, 3);
+      RunCollective(run, 3);
       ADD_FAILURE() << "nobody noticed on rank " << network.rank();
     } catch (const Corrupt& error) {
       const int other = 2 - network.rank();
       EXPECT_EQ(error.context().ranks, std::vector<int>{other});
     }
     both.arrive_and_wait();  // A message that is taken back is not noticed.
-    allreduce.Cancel();
+    run.Cancel();
   });
 }
 

@@ -13,16 +13,11 @@ namespace {
 // other programs take from a core.
 constexpr std::size_t kMinPart = std::size_t{1} << 16;
 constexpr std::size_t kPartsPerThread = 4;
-constexpr std::size_t kMinWinners = std::size_t{1} << 12;  // The same for settling.
-
-// The winners of a large tensor lie on as many cache lines, all of them cold. Prefetching this far
-// ahead saves a quarter of the time.
-constexpr std::size_t kPrefetchDistance = 32;
 
 }  // namespace
 
 DgcStep::DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v)
-    : rule_(rule), u_(u), v_(v) {
+    : rule_(rule), u_(u), v_(v), masking_(rule.masking, u, v) {
   WEIR_CHECK(v.size() <= UINT32_MAX);
   WEIR_CHECK(u.size() == (rule.momentum == Momentum::kNone ? 0 : v.size()));
 }
@@ -55,9 +50,8 @@ Accumulation DgcStep::Begin(std::span<const float> gradient, float gradient_scal
   const std::size_t threads = pool == nullptr ? 1 : static_cast<std::size_t>(pool->threads());
   DivideInto(std::clamp<std::size_t>(v_.size() / kMinPart, 1,
                                      threads == 1 ? 1 : threads * kPartsPerThread));
-  k_ = 0;
-  old_u_.clear();
-  old_v_.clear();
+  selection_.Clear();
+  masking_.Forget();
   return {.momentum = rule_.momentum,
           .m = rule_.m,
           .gradient_scale = gradient_scale,
@@ -66,21 +60,13 @@ Accumulation DgcStep::Begin(std::span<const float> gradient, float gradient_scal
           .v = v_.data()};
 }
 
-void DgcStep::SetCount(std::size_t k) {
-  k_ = k;
-  // One entry more than needed: TakeWinners writes first and then decides.
-  indices_.resize(k + 1);
-  values_.resize(k + 1);
-}
-
 void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
                      ThreadPool* pool) {
   WEIR_CHECK(k >= 1 && k <= v_.size());
   const Accumulation step = Begin(gradient, gradient_scale, pool);
-  SetCount(k);
   const bool dense_selection = !CandidatesPay(v_.size(), k);
   const RadixSelect::Result kth =
-      dense_selection ? SelectAmongAll(step) : SelectAmongCandidates(step);
+      dense_selection ? SelectAmongAll(step, k) : SelectAmongCandidates(step, k);
   kth_magnitude_ = MagnitudeOfKey(kth.key);
   if (kth.largest >= kInfinityKey) ClearNonFinite();
 }
@@ -108,17 +94,15 @@ std::size_t DgcStep::Take(std::uint32_t kth, std::size_t ties) {
       equal += key == kth ? 1 : 0;
     }
   }
-  SetCount(above + std::min(equal, ties));
-  const std::size_t left = TakeCollected(kth, ties);
+  TakeCollected(above + std::min(equal, ties), kth, ties);
   kth_magnitude_ = MagnitudeOfKey(kth);
   ClearNonFinite();
-  return left;
+  return selection_.ties_left();
 }
 
 void DgcStep::TakeLargest(std::size_t k) {
-  SetCount(k);
   const RadixSelect::Result kth = select_.Select(sources_, k);
-  TakeCollected(kth.key, k - kth.above);
+  TakeCollected(k, kth.key, k - kth.above);
   kth_magnitude_ = MagnitudeOfKey(kth.key);
   if (kth.largest >= kInfinityKey) ClearNonFinite();
 }
@@ -147,52 +131,48 @@ void DgcStep::SetSourcesToCandidates() {
   for (const Part& part : parts_) sources_.push_back(part.candidates.values());
 }
 
-std::size_t DgcStep::TakeCollected(std::uint32_t kth, std::size_t ties) {
-  Taken taken{.count = 0, .ties_left = ties};
+void DgcStep::TakeCollected(std::size_t k, std::uint32_t kth, std::size_t ties) {
+  selection_.Begin(k, kth, ties);
   if (is_all()) {
-    TakeWinners(
-        v_, [](std::size_t i) { return static_cast<std::uint32_t>(i); }, kth, taken);
-    return taken.ties_left;
+    return selection_.TakeFrom(v_, [](std::size_t i) { return static_cast<std::uint32_t>(i); });
   }
   for (const Part& part : parts_) {
     const std::span<const std::uint32_t> indices = part.candidates.indices();
-    TakeWinners(
-        part.candidates.values(), [&](std::size_t i) { return indices[i]; }, kth, taken);
+    selection_.TakeFrom(part.candidates.values(), [&](std::size_t i) { return indices[i]; });
   }
-  return taken.ties_left;
 }
 
-RadixSelect::Result DgcStep::SelectAmongAll(const Accumulation& step) {
+RadixSelect::Result DgcStep::SelectAmongAll(const Accumulation& step, std::size_t k) {
   AccumulateAll(step);
   tracker_.Forget();
   CollectAll();
-  const RadixSelect::Result kth = select_.Select(sources_, k_);
-  TakeCollected(kth.key, k_ - kth.above);
+  const RadixSelect::Result kth = select_.Select(sources_, k);
+  TakeCollected(k, kth.key, k - kth.above);
   return kth;
 }
 
-RadixSelect::Result DgcStep::SelectAmongCandidates(const Accumulation& step) {
-  const std::optional<float> remembered = tracker_.Next(k_);
-  float threshold = remembered ? *remembered : ThresholdAhead(step);
-  AccumulateCandidates(step, k_, threshold);
-  if (CountCandidates() < k_) {
+RadixSelect::Result DgcStep::SelectAmongCandidates(const Accumulation& step, std::size_t k) {
+  const std::optional<float> remembered = tracker_.Next(k);
+  float threshold = remembered ? *remembered : ThresholdAhead(step, k);
+  AccumulateCandidates(step, k, threshold);
+  if (CountCandidates() < k) {
     ++rereads_;
     if (remembered) {
-      threshold = SampledThreshold([&](std::size_t i) { return v_[i]; });
-      CollectAgain(threshold);
+      threshold = SampledThreshold(k, [&](std::size_t i) { return v_[i]; });
+      CollectAgain(k, threshold);
     }
     // At threshold 0 every entry is a candidate.
-    if (CountCandidates() < k_) CollectAgain(threshold = 0.0f);
+    if (CountCandidates() < k) CollectAgain(k, threshold = 0.0f);
   }
   SetSourcesToCandidates();
-  const RadixSelect::Result kth = select_.Select(sources_, k_);
-  TakeCollected(kth.key, k_ - kth.above);
+  const RadixSelect::Result kth = select_.Select(sources_, k);
+  TakeCollected(k, kth.key, k - kth.above);
   tracker_.Observe(
-      {.k = k_,
+      {.k = k,
        .candidates = candidates_,
        .threshold = threshold,
        .kth = MagnitudeOfKey(kth.key),
-       .rank_2k = MagnitudeOfKey(select_.LowerBoundOfRank(std::min(2 * k_, candidates_)))});
+       .rank_2k = MagnitudeOfKey(select_.LowerBoundOfRank(std::min(2 * k, candidates_)))});
   return kth;
 }
 
@@ -202,15 +182,15 @@ std::size_t DgcStep::CountCandidates() const {
   return count;
 }
 
-void DgcStep::CollectAgain(float threshold) {
+void DgcStep::CollectAgain(std::size_t k, float threshold) {
   ForEachPart([&](Part& part) {
-    part.candidates.Reset(k_, part.end - part.begin, threshold);
+    part.candidates.Reset(k, part.end - part.begin, threshold);
     Collect(v_.data(), part.begin, part.end, part.candidates);
   });
 }
 
-float DgcStep::ThresholdAhead(const Accumulation& step) {
-  return SampledThreshold([&](std::size_t i) {
+float DgcStep::ThresholdAhead(const Accumulation& step, std::size_t k) {
+  return SampledThreshold(k, [&](std::size_t i) {
     const float scaled = step.gradient[i] * step.gradient_scale;
     float u = rule_.momentum == Momentum::kNone ? 0.0f : u_[i];
     return v_[i] + AdvanceMomentum(rule_.momentum, rule_.m, IsFinite(scaled) ? scaled : 0.0f, u);
@@ -218,85 +198,30 @@ float DgcStep::ThresholdAhead(const Accumulation& step) {
 }
 
 template <typename ValueAt>
-float DgcStep::SampledThreshold(const ValueAt& value_at) {
+float DgcStep::SampledThreshold(std::size_t k, const ValueAt& value_at) {
   const SamplePlan plan(v_.size());
   samples_.resize(plan.size());
   for (std::size_t j = 0; j < plan.size(); ++j) samples_[j] = value_at(plan.Index(j));
-  return ThresholdOfSamples(samples_, v_.size(), k_, select_);
-}
-
-template <typename IndexAt>
-void DgcStep::TakeWinners(std::span<const float> values, const IndexAt& index_at, std::uint32_t kth,
-                          Taken& taken) {
-  std::uint32_t* const indices = indices_.data();
-  float* const winners = values_.data();
-  std::size_t count = taken.count;
-  std::size_t ties = taken.ties_left;
-  // Without branches: no branch predictor can guess which entry wins.
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t key = MagnitudeKey(values[i]);
-    const std::size_t tie = key == kth && ties > 0 ? 1 : 0;
-    indices[count] = index_at(i);
-    winners[count] = values[i];
-    count += key > kth ? 1 : tie;
-    ties -= tie;
-  }
-  taken = {count, ties};
+  return ThresholdOfSamples(samples_, v_.size(), k, select_);
 }
 
 void DgcStep::ClearNonFinite() {
-  for (std::size_t i = 0; i < k_; ++i) {
-    if (IsFinite(values_[i])) continue;
-    const std::uint32_t index = indices_[i];
-    values_[i] = 0.0f;
+  const std::span<const std::uint32_t> indices = selection_.indices();
+  const std::span<float> values = selection_.values();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (IsFinite(values[i])) continue;
+    const std::uint32_t index = indices[i];
+    values[i] = 0.0f;
     v_[index] = 0.0f;
     if (!u_.empty() && !IsFinite(u_[index])) u_[index] = 0.0f;
     ++non_finite_;
   }
 }
 
-void DgcStep::Settle(ThreadPool* pool) {
-  old_v_.resize(k_);
-  old_u_.resize(rule_.masking && !u_.empty() ? k_ : 0);
-  if (pool == nullptr) return SettleRange(0, k_);
-  const std::size_t ranges = std::clamp<std::size_t>(
-      k_ / kMinWinners, 1, static_cast<std::size_t>(pool->threads()) * kPartsPerThread);
-  pool->ParallelFor(static_cast<int>(ranges), [&](int part) {
-    const auto p = static_cast<std::size_t>(part);
-    SettleRange(k_ * p / ranges, k_ * (p + 1) / ranges);
-  });
-}
-
-void DgcStep::SettleRange(std::size_t begin, std::size_t end) {
-  const bool masking = !old_u_.empty();
-  for (std::size_t i = begin; i < end; ++i) {
-    const std::size_t ahead = indices_[std::min(i + kPrefetchDistance, end - 1)];
-    __builtin_prefetch(&v_[ahead], 1);
-    const std::uint32_t index = indices_[i];
-    old_v_[i] = v_[index];
-    v_[index] -= values_[i];
-    if (masking) {
-      __builtin_prefetch(&u_[ahead], 1);
-      old_u_[i] = u_[index];
-      // An entry that rounding made 0 was not sent.
-      const bool vanished = values_[i] == 0.0f && old_v_[i] != 0.0f;
-      u_[index] = vanished ? old_u_[i] : 0.0f;
-    }
-  }
-}
-
-void DgcStep::Undo() {
-  for (std::size_t i = 0; i < old_v_.size(); ++i) v_[indices_[i]] = old_v_[i];
-  for (std::size_t i = 0; i < old_u_.size(); ++i) u_[indices_[i]] = old_u_[i];
-  old_v_.clear();
-  old_u_.clear();
-}
-
 void DgcStep::Forget() {
   tracker_.Forget();
-  k_ = 0;
-  old_u_.clear();
-  old_v_.clear();
+  selection_.Clear();
+  masking_.Forget();
 }
 
 }  // namespace weir::cpu

@@ -9,6 +9,8 @@
 #include "common/threads/thread_pool.h"
 #include "compression/cpu/candidate_list.h"
 #include "compression/cpu/dgc_kernel.h"
+#include "compression/cpu/exact_k.h"
+#include "compression/cpu/factor_masking.h"
 #include "compression/cpu/radix_select.h"
 #include "compression/dgc/dgc_math.h"
 #include "compression/dgc/threshold_tracker.h"
@@ -60,14 +62,16 @@ class DgcStep {
 
   /// The selection, in index order. Before Settle, `values` may be replaced by what receivers will
   /// decode.
-  std::span<const std::uint32_t> indices() const { return {indices_.data(), k_}; }
-  std::span<float> values() { return {values_.data(), k_}; }
+  std::span<const std::uint32_t> indices() const { return selection_.indices(); }
+  std::span<float> values() { return selection_.values(); }
 
-  /// v -= values at the selected entries, and with masking u = 0 there. Entries whose replaced
-  /// value is 0 stay as they are, because nothing was sent. `pool`, if any, shares the work.
-  void Settle(ThreadPool* pool = nullptr);
+  /// Takes the values of the selected entries out of v, and masks u there (FactorMasking). `pool`,
+  /// if any, shares the work.
+  void Settle(ThreadPool* pool = nullptr) {
+    masking_.Settle(selection_.indices(), selection_.values(), pool);
+  }
   /// Puts back what the last Settle changed; no effect if that was done already.
-  void Undo();
+  void Undo() { masking_.Undo(); }
 
   /// Forgets the threshold and the last selection, because u and v were written from outside.
   void Forget();
@@ -90,36 +94,24 @@ class DgcStep {
     CandidateList candidates;
   };
 
-  /// State of taking winners.
-  struct Taken {
-    std::size_t count;
-    std::size_t ties_left;  ///< Number of entries equal to the k-th that may still be taken.
-  };
-
   Accumulation Begin(std::span<const float> gradient, float gradient_scale, ThreadPool* pool);
   void DivideInto(std::size_t parts);
   template <typename Function>
   void ForEachPart(const Function& function);
-  RadixSelect::Result SelectAmongCandidates(const Accumulation& step);
-  RadixSelect::Result SelectAmongAll(const Accumulation& step);
+  RadixSelect::Result SelectAmongCandidates(const Accumulation& step, std::size_t k);
+  RadixSelect::Result SelectAmongAll(const Accumulation& step, std::size_t k);
   void AccumulateAll(const Accumulation& step);
   void AccumulateCandidates(const Accumulation& step, std::size_t k, float threshold);
   void SetSourcesToCandidates();
   bool is_all() const { return sources_.size() == 1 && sources_[0].data() == v_.data(); }
-  /// Makes room for a selection of k entries.
-  void SetCount(std::size_t k);
-  /// Takes winners out of the collected entries. Returns the number of ties left.
-  std::size_t TakeCollected(std::uint32_t kth, std::size_t ties);
+  /// Selects k of the collected entries.
+  void TakeCollected(std::size_t k, std::uint32_t kth, std::size_t ties);
   std::size_t CountCandidates() const;
-  void CollectAgain(float threshold);
+  void CollectAgain(std::size_t k, float threshold);
   /// A first threshold, from samples of v after the coming pass.
-  float ThresholdAhead(const Accumulation& step);
+  float ThresholdAhead(const Accumulation& step, std::size_t k);
   template <typename ValueAt>
-  float SampledThreshold(const ValueAt& value_at);
-  template <typename IndexAt>
-  void TakeWinners(std::span<const float> values, const IndexAt& index_at, std::uint32_t kth,
-                   Taken& taken);
-  void SettleRange(std::size_t begin, std::size_t end);
+  float SampledThreshold(std::size_t k, const ValueAt& value_at);
   void ClearNonFinite();
 
   const DgcRule rule_;
@@ -133,12 +125,8 @@ class DgcStep {
   std::vector<float> samples_;
   std::vector<std::span<const float>> sources_;  ///< Collected entries: candidates, or all of v.
 
-  std::size_t k_ = 0;
-  std::vector<std::uint32_t> indices_;
-  std::vector<float> values_;
-  std::vector<float>
-      old_u_;  ///< The undo log, beside indices_; empty when there is nothing to undo.
-  std::vector<float> old_v_;
+  ExactK selection_;
+  FactorMasking masking_;
 
   float kth_magnitude_ = 0.0f;
   std::uint64_t non_finite_ = 0;

@@ -12,13 +12,13 @@ namespace weir {
 class FactorCompressor;
 class JointCompressor;
 
-/// The compressing and remembering of one tensor on one rank: a Codec (numbers to bytes), wrapped
-/// by a Memory (what was not sent, momentum). Made from the string dictionary by MakeCompressor
-/// (compression/options/registry.h).
+/// Compression and memory of one tensor on one rank: a Codec (numbers to bytes), wrapped by a
+/// Memory (what was not sent, momentum). Made from the string dictionary by MakeCompressor
+/// (compression/make_compressor.h).
 ///
 /// One step of a tensor is Encode, exchange, Merge of every rank's payload in rank order into a
 /// sum, division by the number of ranks, Finish. In the dense phase it is exchange of the scaled
-/// gradient and Finish. Not thread-safe, but for what reads payloads.
+/// gradient and Finish. Not thread-safe, except for reading payloads.
 class Compressor : public TensorCompression {
  public:
   /// Takes the local gradient into the memory and writes what this rank contributes. Returns the
@@ -31,19 +31,19 @@ class Compressor : public TensorCompression {
   /// accumulated, nothing was sent.
   virtual void Revert() = 0;
 
-  /// This compressor as one that can send two factors in two all-reduces, or null
-  /// (compression/powersgd/factor_compressor.h). Such a one is also summable, as fp32.
+  /// Returns this compressor as one that can send two factors in two all-reduces, or null
+  /// (compression/powersgd/factor_compressor.h). Such a compressor is also summable, as fp32.
   virtual FactorCompressor* factors() { return nullptr; }
 
-  /// This compressor as one whose entries are to be selected together with those of the other
-  /// tensors of its bucket, or null (compression/dgc/joint_compressor.h). Encode selects its own.
+  /// Returns this compressor as one whose entries are to be selected with those of other tensors of
+  /// its bucket, or null (compression/dgc/joint_compressor.h). Encode selects its own.
   virtual JointCompressor* joint() { return nullptr; }
 
-  /// Set where kernels can do this compressor's work; its memory is then this of GpuCompressor.
+  /// Returns a rule if kernels can do this compressor's work; its memory is then a GpuCompressor's.
   virtual std::optional<GpuRule> gpu_rule() const { return std::nullopt; }
 
-  /// What was accumulated and not sent, n values; empty when nothing is kept, or not as such. For
-  /// monitoring.
+  /// Returns what was accumulated and not sent, n values; empty if nothing is kept, or not in this
+  /// form. For monitoring.
   virtual std::span<const float> residual() const { return {}; }
 };
 

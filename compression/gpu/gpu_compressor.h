@@ -18,27 +18,27 @@ namespace weir {
 
 /// A tensor's compression whose memory lies on a GPU. The kernels of its bucket encode there, for
 /// all tensors of the bucket at once (coordinator/gradients/gpu_compression.h). Payloads are those
-/// of the CPU's compressor, which looks at them on the host; between steps, State is a copy on the
-/// host, which Restored copies back. Not thread-safe but for Check and Merge.
+/// of the CPU's compressor, which reads them on the host; between steps, State is a copy on the
+/// host, which Restored copies back. Not thread-safe except Check and Merge.
 class GpuCompressor final : public TensorCompression {
  public:
-  /// `cpu`, of `n` elements, has a gpu_rule. Its state does not count.
+  /// Requires that `cpu`, of `n` elements, has a gpu_rule. Its state is not taken over.
   GpuCompressor(std::unique_ptr<Compressor> cpu, std::size_t n, const Gpu& gpu);
 
   const GpuRule& rule() const { return rule_; }
   std::size_t elements() const { return n_; }
-  /// How many entries of the tensor a payload holds at this density.
+  /// Returns the number of the tensor's entries that a payload holds at this density.
   std::size_t EntriesAt(double density) const;
-  /// How many bytes kernels have written, where there is room for MaxEncodedBytes.
+  /// Returns the number of bytes that kernels have written to `room`, of MaxEncodedBytes.
   std::size_t EncodedBytes(std::span<const std::byte> room) const;
-  /// A payload that decodes to zeros, MaxEncodedBytes of it.
+  /// Writes a payload that decodes to zeros, of MaxEncodedBytes.
   void EncodeZeros(double density, std::span<std::byte> payload) const;
-  /// The state array of this name, in the GPU's memory; null where there is none.
+  /// Returns the state array of this name, in the GPU's memory; null if there is none.
   void* Array(std::string_view name) const;
 
-  /// Whether State was written since this was asked last.
+  /// True if State was written since the last call.
   bool TakeRestored();
-  /// What kernels have found out.
+  /// Findings of the kernels.
   struct Findings {
     float threshold = 0.0f;
     std::uint64_t non_finite = 0;  ///< Entries since construction.
@@ -64,7 +64,7 @@ class GpuCompressor final : public TensorCompression {
     return cpu_->EntriesIn(payload);
   }
   std::optional<DType> summable() const override { return cpu_->summable(); }
-  /// Whether Finish changes the memory: then it is the kernels' work.
+  /// True if Finish changes the memory: then it is the kernels' work.
   bool FinishesOnGpu(const StepContext& context) const {
     return std::holds_alternative<GpuDenseRule>(rule_) || context.dense_phase;
   }
@@ -75,7 +75,7 @@ class GpuCompressor final : public TensorCompression {
   void Restored() override;
 
  private:
-  /// How state lies on the GPU.
+  /// Returns the type of state on the GPU.
   DType state_type() const;
   /// Calls copy(values, on_gpu) for each array.
   template <typename Copy>
@@ -91,8 +91,8 @@ class GpuCompressor final : public TensorCompression {
   Findings findings_;
 };
 
-/// What does the work of these compressors on the current GPU. Their rules are of one kind
-/// (KindOf), and they live longer. In their order.
+/// Makes an object that does the work of these compressors, in their order, on the current GPU.
+/// Their rules must be of one kind (KindOf), and they must outlive it.
 std::unique_ptr<GpuBucketCompressor> MakeBucketOf(
     const GpuKernels& kernels, std::span<const GpuCompressor* const> compressors);
 

@@ -11,28 +11,28 @@
 #include "compression/wire/value_type.h"
 #include "weir/dtype.h"
 
-/// Compression on GPUs: what libweir_cuda.so does of it (compression/cuda/), with the bits of the
-/// CPU. All pointers to numbers and payloads are the device's. Calls return before the GPU has done
-/// what they ask for, in the order of `stream` (a cudaStream_t; null is the default stream), and
-/// throw std::runtime_error with what CUDA says.
+/// Compression on GPUs by libweir_cuda.so (compression/cuda/), with the bits of the CPU. All
+/// pointers to numbers and payloads are the device's. Calls return before the GPU has done what
+/// they ask for, in the order of `stream` (a cudaStream_t; null is the default stream), and throw
+/// std::runtime_error with CUDA's message.
 namespace weir {
 
-/// What was received of one tensor, and where its mean goes.
+/// Payloads received for one tensor, and the place of its mean.
 struct GpuMean {
   /// A sender's payload, which the caller has checked.
   struct Payload {
     const std::byte* bytes = nullptr;  ///< Null: this rank sent nothing.
-    std::uint32_t entries = 0;         ///< That it holds, where it is one of entries.
+    std::uint32_t entries = 0;         ///< Number of its entries, if it lists entries.
   };
-  std::span<const Payload> payloads;  ///< Of all ranks, in their order; as many for each tensor.
-  float gain = 1.0f;                  ///< What a DGC's mean is divided by once more.
+  std::span<const Payload> payloads;  ///< Payloads of all ranks, in order; as many for each tensor.
+  float gain = 1.0f;                  ///< Additional divisor of a DGC's mean.
   void* mean = nullptr;               ///< n values; null: none is wanted.
-  DType dtype = DType::kFloat32;      ///< Of `mean`: or kFloat16, kBFloat16.
+  DType dtype = DType::kFloat32;      ///< Type of `mean`: kFloat32, kFloat16 or kBFloat16.
 };
 
-/// What the compressors of a bucket's tensors do, for all tensors in one launch of each kernel.
-/// Nothing waits for the GPU, and nothing is allocated while the counts of entries stay as they
-/// are. Not thread-safe. Encode is called when the GPU has done what was asked for before; one
+/// Does the work of the compressors of a bucket's tensors, for all tensors in one launch of each
+/// kernel. Calls never wait for the GPU, and allocate nothing while the counts of entries stay as
+/// they are. Not thread-safe. Encode is called when the GPU has done what was asked for before; one
 /// MergeMean may be queued behind it. Spans are in the order of the tensors.
 class GpuBucketCompressor {
  public:
@@ -41,19 +41,19 @@ class GpuBucketCompressor {
   /// One tensor in a step.
   struct Input {
     const void* gradient = nullptr;  ///< n entries; null for zeros.
-    DType dtype = DType::kFloat32;   ///< Of the gradient: or kFloat16, kBFloat16.
+    DType dtype = DType::kFloat32;   ///< Type of the gradient: kFloat32, kFloat16 or kBFloat16.
     float scale = 1.0f;              ///< StepContext::gradient_scale.
-    float ratio = 1.0f;              ///< ErrorRatio, where errors are fed back.
-    std::size_t k = 1;               ///< Entries to send, of n, where some are selected.
-    std::int64_t step = 0;           ///< Of StepContext, where numbers are drawn.
+    float ratio = 1.0f;              ///< ErrorRatio, if errors are fed back.
+    std::size_t k = 1;               ///< Entries to send, of n, if some are selected.
+    std::int64_t step = 0;           ///< StepContext::step, if numbers are drawn.
     int rank = 0;
     std::byte* payload = nullptr;  ///< Room for Compressor::MaxEncodedBytes; any alignment.
   };
-  /// Compressor::Encode: takes the gradients in, writes the payloads, and leaves in the memory what
-  /// they lack.
+  /// Does Compressor::Encode: takes the gradients in, writes the payloads, and leaves in the memory
+  /// what these lack.
   virtual void Encode(std::span<const Input> inputs, void* stream) = 0;
 
-  /// Compressor::Revert of the last Encode; nothing if that was done already.
+  /// Does Compressor::Revert of the last Encode; nothing if that was done already.
   virtual void Undo(void* stream) = 0;
 
   /// Makes room for payloads of so many ranks and, by tensor, so many entries (GpuMean::Payload).
@@ -61,29 +61,29 @@ class GpuBucketCompressor {
   /// can be queued behind an exchange.
   virtual void ReserveMerge(std::span<const std::size_t> entries, std::size_t ranks,
                             void* stream) = 0;
-  /// Compressor::MergeMean, and its Finish outside the dense phase.
+  /// Does Compressor::MergeMean, and its Finish outside the dense phase.
   virtual void MergeMean(std::span<const GpuMean> means, void* stream) = 0;
 
-  /// One tensor's mean of the dense phase, n floats, and where n values of `dtype` go.
+  /// One tensor's mean of the dense phase, n floats, and the place for n values of `dtype`.
   struct DenseMean {
     const float* mean = nullptr;
     void* out = nullptr;  ///< Null: they are not wanted.
     DType dtype = DType::kFloat32;
     std::int64_t step = 0;  ///< StepContext::step.
   };
-  /// Compressor::Finish of it.
+  /// Does Compressor::Finish of it.
   virtual void Finish(std::size_t tensor, const DenseMean& mean, void* stream) = 0;
 
-  /// The memory was written from outside: forgets thresholds, and what Undo would put back.
+  /// Forgets thresholds, and what Undo would put back, because the memory was written from outside.
   virtual void Forget(void* stream) = 0;
 
-  /// Of one tensor.
+  /// Report on one tensor.
   struct Report {
     std::uint64_t non_finite = 0;  ///< Compressor::non_finite_entries.
-    // Of a DGC, after its last Encode.
+    // Findings of a DGC's last Encode.
     float kth_magnitude = 0.0f;    ///< The smallest |v| that was sent.
     std::uint32_t candidates = 0;  ///< Entries that reached the pass's threshold.
-    bool reread = false;           ///< Too few or too many of them: v was read again.
+    bool reread = false;           ///< True: v was read again, as these were too few or too many.
   };
   /// Copies the reports of all tensors to the host, where they are once the stream has come so far.
   virtual void FetchReports(void* stream) = 0;
@@ -91,32 +91,32 @@ class GpuBucketCompressor {
 };
 
 /// A tensor with Deep Gradient Compression (compression/dgc/dgc.h): one launch takes all gradients
-/// in. Its u and v belong to the caller, begin at multiples of 16 bytes, and are written only
-/// between steps, with Forget after it.
+/// in. Its u and v belong to the caller, begin at multiples of 16 bytes, and are written from
+/// outside only between steps, followed by Forget.
 struct GpuDgcTensor {
   std::size_t n = 0;  ///< 1 <= n < 2^32.
   void* u = nullptr;  ///< Null with Momentum::kNone.
   void* v = nullptr;
-  DType state = DType::kFloat32;  ///< Of u and v: or kBFloat16.
+  DType state = DType::kFloat32;  ///< Type of u and v: kFloat32 or kBFloat16.
   std::uint32_t seed = 0;         ///< See GpuDgcRule.
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;
   bool masking = true;
-  ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
+  ValueType values = ValueType::kFloat16;  ///< kFloat16 or kFloat32.
 };
 
-/// A tensor that stays dense where others have DGC (compression/dgc/dense_momentum.h). As
-/// GpuDgcTensor.
+/// A tensor that stays dense while others have DGC (compression/dgc/dense_momentum.h). Otherwise
+/// like GpuDgcTensor.
 struct GpuDenseTensor {
   std::size_t n = 0;
   float* u = nullptr;      ///< Null with Momentum::kNone.
-  float* error = nullptr;  ///< What rounding has lost so far.
+  float* error = nullptr;  ///< Rounding error so far.
   Momentum momentum = Momentum::kVanilla;
   float m = 0.9f;
-  ValueType values = ValueType::kFloat16;  ///< Or kFloat32.
+  ValueType values = ValueType::kFloat16;  ///< kFloat16 or kFloat32.
 };
 
-/// A tensor with a codec. As GpuDgcTensor, but payloads begin at multiples of 16 bytes.
+/// A tensor with a codec. Like GpuDgcTensor, but payloads begin at multiples of 16 bytes.
 struct GpuCodecTensor {
   std::size_t n = 0;
   float* momentum = nullptr;  ///< Null with GpuCodecRule::Memory::kNone.
@@ -124,37 +124,37 @@ struct GpuCodecTensor {
   GpuCodecRule rule;
 };
 
-/// A gradient of which a GpuNorms takes the norm.
+/// A gradient whose norm a GpuNorms takes.
 struct GpuNormInput {
   const void* values = nullptr;   ///< Null for zeros.
-  DType dtype = DType::kFloat32;  ///< Or kFloat16, kBFloat16.
+  DType dtype = DType::kFloat32;  ///< kFloat32, kFloat16 or kBFloat16.
   float scale = 1.0f;
 };
 
-/// The squared norms of all gradients of a bucket: the bits of cpu::SquaredNorm. As
-/// GpuBucketCompressor in everything else.
+/// Measures the squared norms of all gradients of a bucket, with the bits of cpu::SquaredNorm.
+/// Otherwise like GpuBucketCompressor.
 class GpuNorms {
  public:
   virtual ~GpuNorms() = default;
 
-  /// `parts` in the order of the tensors.
+  /// Measures `parts`, in the order of the tensors.
   virtual void Measure(std::span<const GpuNormInput> parts, void* stream) = 0;
-  /// Of one tensor, once the stream has come so far. Not finite when an entry is not.
+  /// Returns one tensor's norm, once the stream has come so far. Not finite if an entry is not.
   virtual double SquaredNorm(std::size_t tensor) const = 0;
 };
 
-/// Gradients of a bucket side by side as fp32, and back. As GpuBucketCompressor in everything else.
+/// Packs gradients of a bucket side by side as fp32, and back. Otherwise like GpuBucketCompressor.
 class GpuPacking {
  public:
   virtual ~GpuPacking() = default;
 
   struct Source {
     const void* values = nullptr;   ///< Null for zeros.
-    DType dtype = DType::kFloat32;  ///< Or kFloat16, kBFloat16.
-    float scale = 1.0f;             ///< What they are multiplied by.
+    DType dtype = DType::kFloat32;  ///< kFloat32, kFloat16 or kBFloat16.
+    float scale = 1.0f;             ///< Factor on the values.
     bool wanted = true;             ///< False: its place stays as it is.
   };
-  /// `sources` in the order of the tensors, which lie so in `packed`.
+  /// Packs `sources`, in the order of the tensors, in which they also lie in `packed`.
   virtual void Pack(std::span<const Source> sources, float* packed, void* stream) = 0;
 
   struct Target {
@@ -166,24 +166,24 @@ class GpuPacking {
 
 /// The table of libweir_cuda.so's kernels.
 struct GpuKernels {
-  /// fp32 to 16 bits and back (common/half.h, the same bits).
+  /// Converts fp32 to 16 bits and back, with the bits of common/half.h.
   void (*to_half)(const float* values, std::uint16_t* halves, std::size_t n, DType half,
                   void* stream) = nullptr;
   void (*from_half)(const std::uint16_t* halves, float* values, std::size_t n, DType half,
                     void* stream) = nullptr;
 
-  /// Of tensors of so many elements, at least one each.
+  /// Makes an object for tensors of so many elements, at least one each.
   std::unique_ptr<GpuNorms> (*make_norms)(std::span<const std::size_t> elements) = nullptr;
   std::unique_ptr<GpuPacking> (*make_packing)(std::span<const std::size_t> elements) = nullptr;
   std::unique_ptr<GpuBucketCompressor> (*make_dgc)(std::span<const GpuDgcTensor> tensors) = nullptr;
   std::unique_ptr<GpuBucketCompressor> (*make_dense_momentum)(
       std::span<const GpuDenseTensor> tensors) = nullptr;
-  /// All with the same codec.
+  /// Makes an object for tensors that all have the same codec.
   std::unique_ptr<GpuBucketCompressor> (*make_codecs)(std::span<const GpuCodecTensor> tensors) =
       nullptr;
 };
 
-/// Null where the library cannot be used (GpuLibrary::trouble).
+/// Returns null if the library cannot be used (GpuLibrary::trouble).
 const GpuKernels* KernelsOf(const GpuLibrary& library);
 
 }  // namespace weir

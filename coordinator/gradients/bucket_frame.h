@@ -16,7 +16,7 @@ namespace weir {
 /// otherwise that byte is followed by the length of each payload.
 class BucketFrame {
  public:
-  /// What all ranks know about a bucket's frame.
+  /// Fields of a bucket's frame that all ranks know.
   struct Identity {
     std::uint32_t epoch = 0;
     std::int64_t step = 0;
@@ -25,15 +25,15 @@ class BucketFrame {
     CodecId codec = CodecId::kDense;
   };
 
-  /// Bytes of a frame with this many payloads of at most `payload_bytes` together.
+  /// Returns the most bytes of a frame with this many payloads, of `payload_bytes` together.
   static std::size_t MaxBytes(std::size_t payloads, std::size_t payload_bytes);
 
   /// Lays payloads into `frame` one after the other, then seals it.
   class Writer {
    public:
-    /// `most[i]`: largest size of payload i. The spans outlive the writer.
+    /// Takes the largest size of each payload i in `most[i]`. The spans outlive the writer.
     Writer(std::span<std::byte> frame, std::span<const std::size_t> most);
-    /// Where the next payload goes: most[i] bytes, or what is left of the frame.
+    /// Returns room for the next payload: most[i] bytes, or what is left of the frame.
     std::span<std::byte> Next();
     void Put(std::size_t bytes);
     /// Writes header and lengths. Returns the frame's size.
@@ -46,10 +46,10 @@ class BucketFrame {
     std::size_t at_ = 0;
   };
 
-  /// The frame of a rank that contributes nothing. Returns its size.
+  /// Writes the frame of a rank that contributes nothing. Returns its size.
   static std::size_t WriteEmpty(const Identity& identity, std::span<std::byte> frame);
 
-  /// Checks a frame and finds its payloads. Throws Corrupt that names the field.
+  /// Checks a frame and finds its payloads. Throws Corrupt, which names the field.
   static void Read(std::span<const std::byte> frame, const Identity& expected,
                    std::span<const std::size_t> most,
                    std::span<std::span<const std::byte>> payloads);

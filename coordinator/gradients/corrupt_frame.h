@@ -6,7 +6,7 @@
 
 namespace weir {
 
-/// The error for a frame of `rank` which no rank can have sent: "WHAT for 'NAME' is corrupt: WHY".
+/// Returns the error for a frame that `rank` cannot have sent: "WHAT for 'NAME' is corrupt: WHY".
 inline Corrupt CorruptFrame(const std::string& what, const std::string& name, int rank,
                             const std::string& why, const std::string& phase = "merge") {
   return Corrupt(what + " for '" + name + "' is corrupt: " + why, {name, {rank}, phase});

@@ -28,67 +28,67 @@ class HostGrid;
 struct GradientSlice {
   std::string name;
   std::size_t elements = 0;
-  std::size_t offset = 0;  ///< In the bucket's staging buffer, in elements.
+  std::size_t offset = 0;  ///< Place in the bucket's staging buffer, in elements.
   DType dtype = DType::kFloat32;
   int parameter_group = 0;
   TensorCompression* compression = nullptr;  ///< One of the next two.
-  Compressor* compressor = nullptr;          ///< Encodes on the CPU; or:
-  GpuCompressor* gpu = nullptr;              ///< The bucket's kernels do.
-  int server = 0;                            ///< Who adds up, where the route has servers.
-  Compressor* answering = nullptr;           ///< Where that is this rank: compresses the mean.
+  Compressor* compressor = nullptr;          ///< Encodes on the CPU; null: kernels do.
+  GpuCompressor* gpu = nullptr;              ///< Encoded by the bucket's kernels; null: on the CPU.
+  int server = 0;                            ///< Server that adds it up, if the route has servers.
+  Compressor* answering = nullptr;           ///< Compresses the mean if this rank is the server.
   bool on_gpu = false;
 
   // One step's submission.
-  void* stream = nullptr;          ///< On a GPU: in which the program works on it and its update.
+  void* stream = nullptr;          ///< Program's stream for it and its update, if on a GPU.
   const void* gradient = nullptr;  ///< Null: zeros.
   void* update = nullptr;          ///< Null: the result is dropped.
   std::shared_ptr<const void> owner;
   Handle handle = kNoHandle;
-  std::uint32_t record_index = 0;  ///< Its number in BucketNames.
+  std::uint32_t record_index = 0;  ///< Number in BucketNames.
 
-  /// What the step's record will say of it.
+  /// Values for the step's record of it.
   struct Trace {
-    std::int64_t submitted_ns = 0;               ///< 0: it was not.
-    std::optional<std::size_t> payload_bytes{};  ///< Nothing where it was not encoded by itself.
+    std::int64_t submitted_ns = 0;               ///< Time of the submission; 0: none.
+    std::optional<std::size_t> payload_bytes{};  ///< Empty if it was not encoded by itself.
     float density = 1.0f;                        ///< Fraction of its entries that were sent.
     float residual_ratio = -1.0f;                ///< See ResidualRatio; measured in turns.
   };
   Trace trace;
 
-  /// Entries that were inf or NaN and left out before the compression saw them.
+  /// Number of entries that were inf or NaN and left out before the compression saw them.
   std::uint64_t non_finite = 0;
 
   void Use(Compressor& one) { compression = compressor = &one; }
   void Use(GpuCompressor& one) { compression = gpu = &one; }
-  /// As of Compressor; null also where kernels encode.
+  /// Returns Compressor::joint; null also if kernels encode.
   JointCompressor* joint() const { return compressor == nullptr ? nullptr : compressor->joint(); }
   FactorCompressor* factors() const {
     return compressor == nullptr ? nullptr : compressor->factors();
   }
 };
 
-/// What a step has in common for all buckets of a group. Written between steps (and by the gate).
+/// Values of a step for all buckets of a group's variant. Written between steps (and by the gate).
 struct GroupStep {
   std::int64_t step = 0;
   double density = 1.0;
   std::uint32_t epoch = 0;
-  CodecId codec = CodecId::kDense;        ///< Of frames.
-  Reduction reduction;                    ///< Where gradients or arrays are all-reduced.
-  const HostGrid* hosts = nullptr;        ///< The ranks by host, where the group goes by hosts.
-  bool halves_inside_hosts = false;       ///< What they average there is fp16.
-  const GroupServers* servers = nullptr;  ///< Where it has servers beside its ranks.
-  /// By rank, those on which all gradients lie, where NCCL is between them.
+  CodecId codec = CodecId::kDense;        ///< Codec of frames.
+  Reduction reduction;                    ///< Used if gradients or arrays are all-reduced.
+  const HostGrid* hosts = nullptr;        ///< Ranks by host, if the group goes by hosts.
+  bool halves_inside_hosts = false;       ///< Averages inside hosts are fp16.
+  const GroupServers* servers = nullptr;  ///< Set if it has servers beside its ranks.
+  /// GPUs by rank, on which all gradients lie, if NCCL connects them; else null.
   const std::vector<std::string>* gpus = nullptr;
   bool asynchronous = false;          ///< Ranks do not wait for each other (max_staleness).
-  std::vector<StepContext> contexts;  ///< By parameter group.
+  std::vector<StepContext> contexts;  ///< Contexts by parameter group.
 };
 
 /// The gradients of a bucket, as its routes work on them: where they lie, their compressors and the
 /// buffer in which they are fused. Belongs to whoever holds the bucket.
 class GradientSlices {
  public:
-  /// `bucket` is its name, `index` its number in the plan.
-  /// `gpu`: where those lie that lie on one.
+  /// Takes the bucket's name, and its number in the plan (`index`). `gpu` has the gradients that
+  /// lie on one.
   GradientSlices(std::string bucket, std::uint32_t index, std::vector<GradientSlice> slices,
                  const GroupStep& step, const Gpu* gpu = nullptr);
 
@@ -101,55 +101,55 @@ class GradientSlices {
   const StepContext& ContextOf(const GradientSlice& slice) const {
     return step_.contexts[static_cast<std::size_t>(slice.parameter_group)];
   }
-  /// Of the frames of this step.
+  /// Returns the identity of the frames of this step.
   BucketFrame::Identity FrameIdentity() const {
     return {step_.epoch, step_.step, index_, elements_, step_.codec};
   }
-  /// The type of their payloads, if all of them are arrays of the same type.
+  /// Returns the type of their payloads, if all of them are arrays of the same type.
   std::optional<DType> summable() const;
 
-  /// The slice's gradient as fp32: in place, or in a buffer that the next call reuses.
+  /// Returns the slice's gradient as fp32: in place, or in a buffer that the next call reuses.
   std::span<const float> Source(const GradientSlice& slice);
-  /// Where the slice's fp32 result is computed: its update, or the staging buffer.
+  /// Returns the memory for the slice's fp32 result: its update, or the staging buffer.
   std::span<float> Target(const GradientSlice& slice);
-  /// The slice's place in the staging buffer.
+  /// Returns the slice's place in the staging buffer.
   std::span<float> Staged(const GradientSlice& slice);
-  /// All of it: elements() values.
+  /// Returns the whole staging buffer: elements() values.
   std::span<float> staging();
   /// Copies the slice's gradient, scaled, to `out`: its place in the staging buffer, or another.
   void StageAt(const GradientSlice& slice, std::span<float> out);
-  /// Fills the staging buffer with all of them.
+  /// Fills the staging buffer with all gradients.
   void Stage();
-  /// The same with zeros, which are counted, for what is inf or NaN: where others would get that
-  /// before a compressor sees it.
+  /// Does the same, with zeros, which are counted, in place of inf and NaN: for routes on which
+  /// others get the values before a compressor sees them.
   void StageFinite();
 
-  /// The squared norms of the scaled gradients, slice by slice. Not finite where an entry is not.
+  /// Returns the squared norms of the scaled gradients, by slice. Not finite if an entry is not.
   std::vector<double> SquaredNorms();
 
-  /// Upper bounds of what Encode writes: for one slice, and for all of them, which may be less than
-  /// the sum.
+  /// Returns an upper bound of what Encode writes: for one slice, or for all of them, which may be
+  /// less than the sum.
   std::size_t MaxEncodedBytes(const GradientSlice& slice, double density) const;
   std::size_t MaxEncodedBytes(double density) const;
-  /// Encodes the slice's gradient, slice by slice in order; until Keep, Revert takes that back. As
-  /// Compressor::Encode; the first one takes the gradients of all into their memory where entries
-  /// are selected together.
+  /// Encodes the slice's gradient as Compressor::Encode does, slice by slice in order. Until Keep,
+  /// Revert takes that back. If entries are selected together, the first call takes all gradients
+  /// into their memory.
   std::size_t Encode(const GradientSlice& slice, std::span<std::byte> payload);
-  /// The same of what lies in the staging buffer, scaled already.
+  /// Encodes the slice's part of the staging buffer, which is scaled already.
   std::size_t EncodeStaged(const GradientSlice& slice, std::span<std::byte> payload);
-  /// Encodes all of them on the GPU, where kernels compress them all (GpuCompression::payloads).
+  /// Encodes all gradients on the GPU, if kernels compress all (GpuCompression::payloads).
   void EncodeAllOnGpu();
   /// Counts a slice, the next one in order, as encoded in another way.
   void CountEncoded() { ++encoded_; }
   /// Lets the compressor finish the slice's mean, which it may do in place, and delivers it.
   void Finish(const GradientSlice& slice, std::span<float> mean) const;
-  /// Brings the means of what all senders' payloads decode to, by sender then slice, into the
-  /// updates, finished. The payloads are checked.
+  /// Writes the means of what all senders' payloads decode to, by sender then slice, to the
+  /// updates, finished. The caller has checked the payloads.
   using Payloads = std::vector<std::span<const std::byte>>;
   void MergeMeans(std::span<const Payloads> received);
 
-  // Of gradients on a GPU.
-  /// All are submitted, and then before all else in a step: as of GpuSlices.
+  // Members for gradients on a GPU.
+  /// Forwards to GpuSlices: when all are submitted, and then before all else in a step.
   void RecordProgram() {
     if (gpu_) gpu_->RecordProgram();
   }
@@ -157,59 +157,59 @@ class GradientSlices {
     if (gpu_) gpu_->WaitForProgram();
   }
   GpuStream& gpu_stream() { return gpu_->stream(); }
-  /// Where kernels compress some of them.
+  /// Returns the compression by kernels, which there must be.
   GpuCompression& gpu_compression() { return *gpu_compression_; }
   bool has_gpu_compression() const { return gpu_compression_ != nullptr; }
 
-  /// False: routes may not touch the slice's gradient and update, but for what follows.
+  /// False if routes may touch the slice's gradient and update only by the members that follow.
   static bool OnHost(const GradientSlice& slice) { return !slice.on_gpu; }
-  /// Hands a result over to where the slice's belongs, unless it lies there.
+  /// Copies a result to the slice's update, unless it lies there.
   void Deliver(const GradientSlice& slice, std::span<const float> result) const;
-  /// What was handed over is there.
+  /// Waits until all delivered results are there.
   void AwaitDelivery();
-  /// All that leads to the results is in gpu_stream(), though it may not be done: what waits for
-  /// them may be given to other streams.
+  /// Notes that all that leads to the results is in gpu_stream(), though it may not be done: other
+  /// streams may be made to wait for them.
   void ResultsQueued();
-  /// Called then, by the network thread.
+  /// Sets a function that ResultsQueued calls, on the network thread.
   void OnResultsQueued(std::function<void()> call) { on_results_queued_ = std::move(call); }
-  /// What is given to the stream from here on waits for the results that were queued last.
+  /// Makes later work in the stream wait for the results that were queued last.
   void LetWait(void* stream) const;
 
-  /// Nothing is encoded yet, or what was sent is sent.
+  /// Counts what was encoded so far, if anything, as sent for good.
   void Keep();
-  /// Since Keep, kernels were asked to change compressors' memory by what an exchange brings:
-  /// should that have failed, by anything. Revert does not take it back.
+  /// True if, since Keep, kernels were asked to change compressors' memory by what an exchange
+  /// brings. If that failed, the memory may be anything; Revert does not take it back.
   bool ResultsAreInMemory() const;
-  /// The exchange failed: what was encoded counts as not sent.
+  /// Counts what was encoded as not sent, because the exchange failed.
   void Revert();
 
  private:
   enum class Origin : bool { kSubmitted, kStaged };
   std::size_t EncodeFrom(Origin origin, const GradientSlice& slice, std::span<std::byte> payload);
-  /// The first one does the work of all (GpuCompression).
+  /// Encodes a slice on the GPU. The first call does the work of all (GpuCompression).
   std::size_t EncodeOnGpu(Origin origin, const GradientSlice& slice, std::span<std::byte> payload);
   StepContext ContextOf(const GradientSlice& slice, Origin origin) const;
   std::span<const float> GradientOf(const GradientSlice& slice, Origin origin);
   void SelectTogether(Origin origin);
-  /// For the slice's trace.
+  /// Fills in the slice's trace.
   void LookAt(GradientSlice& slice, std::span<const std::byte> payload, Origin origin);
 
   const std::string bucket_;
   const std::uint32_t index_;
   std::vector<GradientSlice> slices_;
-  std::optional<JointSelection> joint_;  ///< Of those whose entries are selected together.
+  std::optional<JointSelection> joint_;  ///< Selects entries of several tensors together.
   const GroupStep& step_;
   std::size_t elements_ = 0;
   std::size_t largest_slice_ = 0;
-  std::size_t encoded_ = 0;       ///< The first so many slices.
+  std::size_t encoded_ = 0;       ///< Number of slices encoded so far, in order.
   std::vector<float> staging_;    ///< Fused, converted or summed gradients.
-  std::vector<float> converted_;  ///< One slice as fp32, when gradients are not.
+  std::vector<float> converted_;  ///< One slice as fp32, if gradients are not.
   std::unique_ptr<GpuSlices> gpu_;
   std::unique_ptr<GpuEvent> results_;  ///< Null: none were queued yet.
   std::function<void()> on_results_queued_;
   std::unique_ptr<GpuCompression> gpu_compression_;
-  bool results_queued_ = false;  ///< Since Keep.
-  Payloads of_slice_;            ///< By sender.
+  bool results_queued_ = false;  ///< True: queued since Keep.
+  Payloads of_slice_;            ///< Payloads of one slice, by sender.
 };
 
 }  // namespace weir

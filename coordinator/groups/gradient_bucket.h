@@ -21,8 +21,8 @@ class GradientBucket final : public Bucket {
                  std::vector<GradientSlice> slices, const GroupStep& step, ProcessSet& set,
                  HandleTable& handles, StepGate* gate, const Gpu* gpu);
 
-  /// Between steps: how the next run travels, and makes the buffers that the route needs. `empty`:
-  /// this rank contributes nothing in it and wants no result.
+  /// Sets, between steps, how the next run travels, and makes the buffers that the route needs.
+  /// `empty`: this rank contributes nothing to the run and wants no result.
   void Prepare(RouteKind kind, bool empty = false);
   std::uint8_t route_index() const override { return static_cast<std::uint8_t>(kind_); }
   TrafficOp traffic_op() const override { return OperationOf(kind_); }
@@ -30,20 +30,20 @@ class GradientBucket final : public Bucket {
   std::size_t dense_bytes() const { return gradients_.elements() * sizeof(float); }
   const GradientSlices& gradients() const { return gradients_; }
   std::vector<GradientSlice>& slices() { return gradients_.all(); }
-  /// The run since Prepare has ended well: results are delivered, and what was sent is sent.
+  /// True if the run since Prepare succeeded: results are delivered, what was sent is sent.
   bool delivered() const { return delivered_; }
-  /// That, or it has ended in a way in which compressors' memory is not what it was before.
+  /// True if delivered, or if the run failed and left compressors' memory changed.
   bool changed() const { return delivered_ || changed_; }
-  /// When it has.
+  /// Returns the time of delivery.
   std::int64_t delivered_ns() const { return delivered_ns_; }
   /// Counts a submission. True for the one that completes the bucket.
   bool CountSubmission() { return missing_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
-  /// Fulfilled once the run's results are there, or all that leads to them is in a GPU's stream.
-  /// Then what is given to `stream` from here on waits for them.
+  /// Sets the handle that is fulfilled once the run's results are there, or all that leads to them
+  /// is in a GPU's stream. LetWait then makes later work in `stream` wait for them.
   void SetQueued(Handle handle) { queued_ = handle; }
   Handle queued() const { return queued_; }
   void LetWait(void* stream) const { gradients_.LetWait(stream); }
-  /// After the one that completes it: what streams of the program hold now comes before the run.
+  /// Notes, after the last submission, the work in the program's streams, which precedes the run.
   void RecordProgram() { gradients_.RecordProgram(); }
   /// Time of the step's first submission, 0 before it.
   std::atomic<std::int64_t> first_ns = 0;
@@ -67,10 +67,10 @@ class GradientBucket final : public Bucket {
 
  private:
   void SetStages(bool empty);
-  /// Measures the gradients for the gate: how they are scaled is known after it.
+  /// Measures the gradients for the gate, which settles how they are scaled.
   void Measure();
   void Fulfil(const std::exception_ptr& error);
-  /// One record for each gradient that this rank had in the step.
+  /// Adds one record for each gradient that this rank had in the step.
   void RecordGradients();
 
   const int priority_;
@@ -80,7 +80,7 @@ class GradientBucket final : public Bucket {
   StepGate* const gate_;
 
   RouteKind kind_ = RouteKind::kDense;
-  std::unique_ptr<Route> route_;  ///< Of kind_; made by the first Prepare.
+  std::unique_ptr<Route> route_;  ///< Route of kind_; made by the first Prepare.
   std::vector<BucketStage> stages_;
   std::atomic<std::size_t> missing_ = 0;
   bool delivered_ = false;

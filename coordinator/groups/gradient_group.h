@@ -22,13 +22,13 @@ namespace weir {
 /// Thread-safety as in the public interface.
 class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
  public:
-  /// Registers with all ranks; blocks. Throws InvalidArgument, Mismatch, and why the engine ended.
+  /// Registers with all ranks; blocking. Throws InvalidArgument, Mismatch, or why the engine ended.
   GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec spec);
   ~GradientGroupImpl() override;
 
   const GradientGroupSpec& spec() const override { return spec_; }
-  /// Some of its buckets go from host to host, if the set's ranks are so: it has to know its hosts
-  /// before the first step (SetHosts).
+  /// True if some of its buckets go from host to host where the set's ranks allow it: then it has
+  /// to know its hosts before the first step (SetHosts).
   bool goes_by_hosts() const { return state_.goes_by_hosts(); }
   void SetHosts(std::optional<HostGrid> hosts);
   ProcessSet& process_set() const { return set_; }
@@ -68,46 +68,46 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
     Handle handle = kNoHandle;
   };
 
-  /// The one that was ended: nothing of it is lacking, on this rank.
+  /// Finishes a step after EndStep, as nothing of it is lacking on this rank.
   void FinishStep();
   GradientSlice MakeSlice(std::size_t partition);
   void MakeBuckets();
   void WarnOfOptions() const;
-  /// Once, when no more steps will come: whichever ends first, the group or the job. Thread-safe.
+  /// Warns once of too few steps, when the group or the job ends, whichever is first. Thread-safe.
   void WarnOfShortRun();
   void Register();
   /// Restores what `read` returns, once all ranks agree on the step. Throws what `read` throws, and
   /// tells the other ranks.
   void LoadTogether(const char* call, const std::function<SavedState()>& read);
-  /// Throws Mismatch on all ranks when another rank goes on with another step.
+  /// Throws Mismatch on all ranks unless they all go on with the same step.
   void AgreeOnStep(const std::string& next_step);
-  /// Brings non_finite_ up to date; warns of each tensor once.
+  /// Updates non_finite_, and warns of each tensor once.
   void CountNonFinite();
   const GroupStep& step() const { return steps_.front(); }
   const Variant& VariantOf(const GradientBucket& bucket) const {
     return plan_.variants[plan_.VariantOfBucket(bucket.gradients().index())];
   }
   void SetContexts(const StepInfo& info);
-  /// What the next step has in common for all buckets, but for their contexts.
+  /// Sets the values of the next step that all buckets share, except their contexts.
   void OpenStep();
   RouteFacts FactsOf(const GradientBucket& bucket) const;
-  /// Throws InvalidArgument when strict settings forbid that the bucket travels like this.
+  /// Throws InvalidArgument if strict settings forbid that the bucket travels by this route.
   void CheckStrict(const GradientBucket& bucket, RouteKind route) const;
-  /// Throws what CUDA says of a stream of another device.
+  /// Throws CUDA's error for a stream of another device.
   void CheckStream(void* stream);
   Handle Enter(std::size_t index, const void* gradient, void* update, void* stream,
                const std::shared_ptr<const void>& owner);
-  /// Runs the bucket if that was its last gradient.
+  /// Counts a gradient of the bucket, and runs the bucket if it was the last one.
   void CountSubmission(GradientBucket& bucket, std::int64_t now_ns);
-  /// Whoever waits for GradientBucket::queued hears how the engine ended.
+  /// Fulfils each GradientBucket::queued with the error that ended the engine.
   void FailQueued();
-  /// Throws InvalidArgument about the call before EndStep.
+  /// Throws InvalidArgument, which names the call, before EndStep.
   void CheckEnded(const char* call) const;
   void OnGate(bool pass);
   StepReport Report() const;
-  /// When the step was over: for a program that went on, when its results were there.
+  /// Returns the end of the step; for a program that went on, the time when its results were there.
   std::int64_t StepEndNs() const;
-  /// A step that the engine's end has cut short counts as "between" when it left no trace.
+  /// Throws InvalidArgument in a step, unless the engine's end cut it short and it left no trace.
   void CheckBetweenSteps(const char* call) const;
   static GradientSlice& SliceAt(const SlicePlace& place) {
     return place.bucket->slices()[place.slice];
@@ -117,30 +117,30 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const GradientGroupSpec spec_;
   ProcessSet& set_;
   const std::shared_ptr<const void> name_claim_;
-  const Gpu* const gpu_;  ///< Where tensors lie that lie on one; null: there are none.
+  const Gpu* const gpu_;  ///< GPU of the tensors that lie on one; null: none does.
   GroupPlan plan_;
-  std::vector<std::unique_ptr<GpuCompressor>> on_gpu_;  ///< By partition; null: plan_ has its own.
-  std::optional<HostGrid> hosts_;  ///< Where a hierarchy of them means anything.
-  std::vector<std::string> gpus_;  ///< By rank, where NCCL is between them.
-  std::vector<GroupStep> steps_;   ///< By variant.
+  std::vector<std::unique_ptr<GpuCompressor>> on_gpu_;  ///< Entry by partition; null: plan_ has it.
+  std::optional<HostGrid> hosts_;                       ///< Set if a hierarchy of them is useful.
+  std::vector<std::string> gpus_;                       ///< GPUs by rank, if NCCL connects them.
+  std::vector<GroupStep> steps_;                        ///< Indexed by variant.
   std::unique_ptr<StepGate> gate_;
   std::vector<std::unique_ptr<GradientBucket>> buckets_;
-  std::vector<std::unique_ptr<Compressor>> answering_;  ///< By partition; null where others answer.
-  std::vector<SlicePlace> slices_;                      ///< By partition.
-  std::vector<Place> places_;                           ///< By tensor.
-  std::vector<std::uint64_t> non_finite_;  ///< Entries by tensor, as far as they were looked at.
+  std::vector<std::unique_ptr<Compressor>> answering_;  ///< Entry by partition; null: others do.
+  std::vector<SlicePlace> slices_;                      ///< Indexed by partition.
+  std::vector<Place> places_;                           ///< Indexed by tensor.
+  std::vector<std::uint64_t> non_finite_;               ///< Entries by tensor, as last counted.
   GroupState state_;
   GroupServing serving_;
 
   std::atomic<Phase> phase_ = Phase::kClosed;
   std::atomic<std::int64_t> next_step_ = 0;
   std::atomic<bool> told_of_length_ = false;
-  std::vector<float> rates_;           ///< Of this step, by parameter group.
-  std::vector<float> previous_rates_;  ///< Of the last step that was applied; empty before it.
-  std::optional<StepRecorder::GroupPart> step_part_;  ///< From BeginStep to the end of WaitStep.
-  std::int64_t went_on_ns_ = 0;               ///< When WaitInStream returned; 0: it did not.
+  std::vector<float> rates_;           ///< Rates of this step, by parameter group.
+  std::vector<float> previous_rates_;  ///< Rates of the last applied step; empty before it.
+  std::optional<StepRecorder::GroupPart> step_part_;  ///< Set from BeginStep to WaitStep's end.
+  std::int64_t went_on_ns_ = 0;               ///< Time when WaitInStream returned; 0: it did not.
   void* step_stream_ = nullptr;               ///< StepInfo::stream.
-  std::atomic<void*> checked_stream_ = this;  ///< By CheckStream, the last one; no stream at first.
+  std::atomic<void*> checked_stream_ = this;  ///< Last one that CheckStream passed; none at first.
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;
 };

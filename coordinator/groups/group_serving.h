@@ -12,30 +12,30 @@
 
 namespace weir {
 
-/// A group at summation servers that are not ranks of its set alone (weirrun --servers), or do not
-/// wait for all of them (max_staleness): tells them what to serve, and when that is over.
-/// Thread-safety as the group's.
+/// Connects a group to summation servers that are not ranks of its set alone (weirrun --servers),
+/// or do not wait for all of them (max_staleness): tells them what to serve, and when that is over.
+/// Thread-safety is the group's.
 class GroupServing {
  public:
-  /// All must outlive the object.
+  /// Keeps its arguments, which must outlive it.
   GroupServing(Coordinator& coordinator, const GradientGroupSpec& spec, const GroupPlan& plan);
 
-  /// Whether the group has such servers.
+  /// True if the group has such servers.
   bool is_served() const { return is_served_; }
   /// Throws InvalidArgument for a group that servers cannot serve.
   void Check() const;
-  /// Network thread, at the same place in every rank's order: numbers for the group's buckets.
+  /// Takes numbers for the buckets. Network thread, at the same place in every rank's order.
   void TakeNumbers();
-  /// Begins, once numbers are taken. Throws InvalidArgument without numbers, or for a group that
-  /// takes too many bytes to describe.
+  /// Makes the servers serve the group, once numbers are taken. Throws InvalidArgument without
+  /// numbers, or for a group that takes too many bytes to describe.
   const GroupServers& Join();
-  /// Ends, if it began.
+  /// Ends the service, if it began.
   void Leave() const;
 
   const std::optional<GroupServers>& servers() const { return servers_; }
-  /// A step begins: servers may have something of this rank from now on.
+  /// Notes that a step begins: servers may have something of this rank from now on.
   void NoteStep() { pushed_ = true; }
-  /// Throws InvalidArgument when servers remember more than a state says. `call`: what asks.
+  /// Throws InvalidArgument about `call` if servers remember more than a state says.
   void CheckAreNew(const char* call) const;
 
  private:

@@ -17,13 +17,13 @@
 
 namespace weir {
 
-/// What the compressors of a group remember on this rank, and how it is saved, loaded and handed on
-/// to a job of another size. Between steps only.
+/// Memory of a group's compressors on this rank: saves it, loads it, and hands it on to a job of
+/// another size. Between steps only.
 class GroupState {
  public:
-  /// `on_gpu`: what lies on a GPU, by partition; null: the plan's compressor is there. `answering`:
-  /// what this rank compresses as a server, by partition; null where others answer. All must
-  /// outlive the object. `rank`: of the job.
+  /// Refers to its arguments, which must outlive it. `on_gpu` has compressors on a GPU, by
+  /// partition; null: the plan has that one. `answering` has compressors of this rank as a server,
+  /// by partition; null: others answer. `rank` is this rank's in the job.
   GroupState(const GradientGroupSpec& spec, const GroupPlan& plan,
              const std::vector<std::unique_ptr<GpuCompressor>>& on_gpu,
              const std::vector<std::unique_ptr<Compressor>>& answering,
@@ -36,31 +36,31 @@ class GroupState {
         set_(set),
         rank_(rank) {}
 
-  /// All of it; the step and the learning rates are the caller's to fill in.
+  /// Returns all of it, except the step and the learning rates, which the caller fills in.
   SavedState Collected() const;
-  /// This rank's state from the files of former ranks. Throws what GradientGroup::Load throws.
+  /// Returns this rank's state from files of former ranks. Throws as GradientGroup::Load does.
   SavedState Read(std::span<std::istream* const> former_ranks) const;
-  /// The same from the file of any one rank, for GradientGroup::Adopt.
+  /// Returns such a state from the file of any one rank, for GradientGroup::Adopt.
   SavedState ReadOne(std::istream& one_rank) const;
   void Restore(const SavedState& state) const;
 
-  /// The velocity of a tensor, zeros where its compressor has none. Throws InvalidArgument for a
-  /// tensor that does not exist, or of another size.
+  /// Copies the velocity of a tensor, zeros if its compressor has none. Throws InvalidArgument for
+  /// a tensor that does not exist, or of another size.
   void CopyVelocity(std::size_t index, std::span<float> velocity) const;
 
-  /// Some of the group's buckets go from host to host, if its ranks are so.
+  /// True if some of the group's buckets go from host to host where its ranks allow it.
   bool goes_by_hosts() const;
 
  private:
   TensorCompression& CompressionOf(std::size_t partition) const;
-  /// Of whatever this rank keeps.
+  /// Returns the compressors of all that this rank keeps.
   std::vector<NamedCompressor> NamedCompressors() const;
-  /// Of the partitions that it serves.
+  /// Returns the compressors of the partitions that it serves.
   std::vector<NamedCompressor> ServedCompressors() const;
   std::vector<std::string> PartitionNames() const;
-  /// The hosts whose first ranks keep what was not sent; null: every rank keeps its own.
+  /// Returns the hosts whose first ranks keep what was not sent; null: every rank keeps its own.
   const HostGrid* SharingHosts() const;
-  /// Throws InvalidArgument for states that others kept than would keep them now.
+  /// Throws InvalidArgument for states that were kept by other ranks than would keep them now.
   void CheckHosts(std::span<const SavedState> states) const;
   /// Throws InvalidArgument for a state of other tensors or parameter groups.
   void Check(const SavedState& state) const;

@@ -7,8 +7,8 @@
 
 namespace weir {
 
-/// Throws InvalidArgument for a gradient that is not as it was registered, or comes when no step is
-/// open (`in_step`). `rank`: who submits.
+/// Throws InvalidArgument for a gradient that is not as it was registered, or that comes when no
+/// step is open (`in_step`). `rank` submits it.
 void CheckSubmission(const GradientGroupSpec& spec, int rank, bool in_step, std::size_t index,
                      const ConstTensorView& gradient, const TensorView& update);
 

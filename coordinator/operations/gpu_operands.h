@@ -13,12 +13,12 @@
 
 namespace weir {
 
-/// An operation whose tensors, or some of them, lie on a GPU: a collective of the tensors as they
-/// are, after the program's work on them; or one of pinned copies on the host, with a copy from the
-/// GPU before it and one to the GPU after it. Keeps its memory from run to run.
+/// Runs an operation with tensors on a GPU: as a collective of the tensors in place, after the
+/// program's work on them; or of pinned copies on the host, with a copy from the GPU before it and
+/// one to the GPU after it. Keeps its memory from run to run.
 ///
 /// A run is Bind, then one of StageOnHost and ExchangeInPlace, then Use. Bind, and StageOnHost
-/// right after it, belong to who submits, the rest to the network thread.
+/// right after it, belong to the submitting thread; the rest belongs to the network thread.
 class GpuOperands final : public Collective {
  public:
   explicit GpuOperands(const Gpu& gpu) : gpu_(gpu), stream_(gpu) {}
@@ -27,12 +27,12 @@ class GpuOperands final : public Collective {
   const Gpu& gpu() const { return gpu_; }
   /// Notes the program's work so far. The submission must live until the run is over.
   void Bind(Submission& submission);
-  /// Puts memory of the host in the place of the submission's tensors on the GPU, and of what it
-  /// asks for.
+  /// Puts memory of the host in the place of the submission's tensors on the GPU, and of the memory
+  /// that it requests.
   void StageOnHost(Submission& submission);
-  /// All tensors are on the GPU, and what works on them does it in `stream`.
+  /// Leaves the tensors, which are all on the GPU, in place: work on them is done in `stream`.
   void ExchangeInPlace(Submission& submission, GpuStream& stream);
-  /// The collective of the run, whose buffers are those of the submission.
+  /// Sets the collective of the run, whose buffers are those of the submission.
   void Use(Collective* exchange) { exchange_ = exchange; }
 
   void Start(std::uint32_t operation) override;
@@ -51,13 +51,13 @@ class GpuOperands final : public Collective {
     std::size_t in_bytes = 0;
     std::size_t out_bytes = 0;
     void* stream = nullptr;
-    GpuEvent ready;  ///< The program's work on in and out; both are known before Start.
+    GpuEvent ready;  ///< Marks the program's work on in and out, known before Start.
     GpuMemory input;
-    GpuMemory result;         ///< Of another size than the input.
-    void* made_at = nullptr;  ///< Where the result is made: one of the two.
+    GpuMemory result;         ///< Result, if of another size than the input.
+    void* made_at = nullptr;  ///< Place where the result is made: one of the two.
   };
   std::byte* Reserve(GpuMemory& memory, std::size_t bytes) const;
-  /// What the program gives for a result becomes the operand's; returns where it is made.
+  /// Gives the operand the program's memory for a result. Returns where the result is made.
   void* Take(Operand& operand, void* given, std::size_t bytes) const;
   void Fetch();
   void Deliver();
@@ -65,8 +65,8 @@ class GpuOperands final : public Collective {
   const Gpu& gpu_;
   GpuStream stream_;
   GpuSignal copied_;
-  std::vector<std::unique_ptr<Operand>> operands_;  ///< As many as any run had.
-  std::size_t count_ = 0;                           ///< That this one has.
+  std::vector<std::unique_ptr<Operand>> operands_;  ///< Enough for any run so far.
+  std::size_t count_ = 0;                           ///< Operands of this run.
   GpuStream* in_place_ = nullptr;                   ///< Null: on the host.
   Collective* exchange_ = nullptr;
   Phase phase_ = Phase::kIdle;

@@ -15,12 +15,12 @@ namespace weir {
 
 class SetNetwork;
 
-/// Those of a set's ranks, on the host's memory. Each is made when it is first needed.
+/// Collectives of a set's ranks, on the host's memory. Each is made when it is first needed.
 class HostCollectives final : public Collectives {
  public:
   explicit HostCollectives(SetNetwork& network) : network_(network) {}
 
-  /// Of the next reduction: a multiple of 64, the same on all ranks.
+  /// Sets the chunk size of the next reduction: a multiple of 64, the same on all ranks.
   void set_chunk_bytes(std::size_t bytes) { chunk_bytes_ = bytes; }
 
   Collective& Allreduce(std::span<const Array> arrays, const Reduction& reduction) override;

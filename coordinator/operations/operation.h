@@ -22,17 +22,17 @@ class Operation final : public Bucket {
  public:
   Operation(std::string name, ProcessSet& set, SetNetwork& network, HandleTable& handles);
 
-  /// Called only while the operation is idle, which it stays if this throws. Nobody waits for it,
-  /// unless it is given a handle before it is announced.
+  /// Begins a run. The operation must be idle, and stays so if this throws. Nothing waits for the
+  /// run unless it is given a handle before it is announced.
   void Submit(Submission submission);
   void set_handle(Handle handle) { handle_ = handle; }
 
   const Request& request() const { return submission_.request; }
-  /// The other ranks may take as long as they like.
+  /// True if the other ranks may take as long as they like.
   bool patient() const { return submission_.patient; }
-  /// What the slot stands for: a submission that asks for the same takes the fast path.
+  /// True if the submission is what its slot stands for, and so takes the fast path.
   bool MatchesSlot() const { return slot != kNoSlot && agreed_request_ == submission_.request; }
-  /// The ranks agreed on this submission.
+  /// Notes that the ranks agreed on this submission.
   void Agree(std::uint32_t agreed_slot, std::vector<std::int64_t> rows,
              std::vector<std::string> gpus = {});
 
@@ -48,15 +48,15 @@ class Operation final : public Bucket {
     return static_cast<std::uint8_t>(submission_.request.kind);
   }
   TrafficOp traffic_op() const override;
-  /// What the kinds of requests are called in records, by their value.
+  /// Returns the names of the kinds of requests in records, by their value.
   static std::vector<RouteInfo> Routes();
 
-  /// False between Submit and Done or Failed. Guarded by the engine's submission lock on one side
-  /// and the end of the run on the other, hence atomic.
+  /// True between Submit and Done or Failed. Atomic, because the submitting thread sets it, and the
+  /// thread that ends the run clears it.
   bool busy() const { return busy_.load(std::memory_order_acquire); }
 
  private:
-  /// `error` is none of its members.
+  /// Ends the run. `error` must not be a member, as members are cleared.
   void Finish(const std::exception_ptr& error);
 
   const std::string name_;
@@ -66,10 +66,10 @@ class Operation final : public Bucket {
   Handle handle_ = kNoHandle;
   std::atomic<bool> busy_ = false;
   std::optional<Request> agreed_request_;
-  std::vector<std::int64_t> rows_;  ///< Of the last answer (Response).
+  std::vector<std::int64_t> rows_;  ///< Rows of the last answer (Response).
   std::vector<std::string> gpus_;
   OperationExchange exchange_;
-  std::unique_ptr<GpuOperands> gpu_;  ///< Where submissions had tensors on a GPU.
+  std::unique_ptr<GpuOperands> gpu_;  ///< Set once a submission had tensors on a GPU.
 };
 
 }  // namespace weir

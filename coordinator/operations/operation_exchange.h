@@ -20,27 +20,27 @@ namespace weir {
 class SetNetwork;
 
 /// Binds the collective that a submission asks for. Each kind's is made when it is first needed and
-/// kept, with its scratch memory. Network thread only, but for construction and Release.
+/// kept, with its scratch memory. Network thread only, except construction and Release.
 class OperationExchange {
  public:
   explicit OperationExchange(SetNetwork& network);
 
-  /// The collective, ready to start; null where agreement was the operation. `rows` is the
-  /// answer's (Response); reductions travel in chunks of `chunk_bytes`. Asks for the memory of
-  /// results: where that fails the run goes on all the same, as the other ranks count on this one.
-  /// `communicator`: what carries them from GPU to GPU, where all memory is; null: it is the
+  /// Returns the collective, ready to start; null if agreement was the operation. `rows` are the
+  /// answer's (Response); reductions travel in chunks of `chunk_bytes`. Requests the memory of
+  /// results: if that fails the run goes on all the same, as the other ranks count on this one.
+  /// `communicator` carries the tensors from GPU to GPU, if all memory is there; null: it is the
   /// host's.
   Collective* Bind(const Submission& submission, std::span<const std::int64_t> rows,
                    std::size_t chunk_bytes, nccl::Communicator* communicator = nullptr);
 
-  /// Why the last Bind was given no memory; null if it was.
+  /// Returns, once, why the last Bind got no memory; null if it got it.
   std::exception_ptr TakeAllocationError();
 
-  /// The run is over: gives back what took results that nobody wanted.
+  /// Ends the run: frees the memory that took unwanted results.
   void Release();
 
  private:
-  /// What carries the run, where operations are made of its collectives.
+  /// Returns the collectives that carry the run, over NCCL or the host.
   Collectives& collectives();
   Collective& BindAllreduce();
   Collective& BindAllgather();
@@ -53,8 +53,8 @@ class OperationExchange {
   void CheckAnswer(std::size_t rows) const;
   const Shape& ShapeOf(std::size_t tensor) const;
   std::size_t RowBytes(std::size_t tensor) const;
-  /// Memory for the result of a tensor, `rows` of which come from or go to each rank, `first_dim`
-  /// of them here: the program's, or our own where it gave none.
+  /// Returns memory for the result of a tensor, `rows` of which come from or go to each rank,
+  /// `first_dim` of them here: the program's, or our own if it gave none.
   std::span<std::byte> Allocate(std::size_t tensor, std::int64_t first_dim,
                                 std::span<const std::int64_t> rows);
   std::span<std::byte> Discard(std::size_t tensor, std::size_t bytes);
@@ -64,12 +64,12 @@ class OperationExchange {
   SetNetwork& network_;
   const std::size_t ranks_;
   const std::size_t self_;
-  const Submission* submission_ = nullptr;  ///< During Bind.
+  const Submission* submission_ = nullptr;  ///< Valid during Bind.
   std::span<const std::int64_t> rows_;
   nccl::Communicator* communicator_ = nullptr;
 
   std::exception_ptr allocation_error_;
-  /// Take results for which the program gave no memory.
+  /// Memory of results for which the program gave none.
   std::vector<std::unique_ptr<std::byte[]>> discarded_;
   std::vector<GpuMemory> discarded_on_gpu_;
   std::vector<GatheredArray> gathers_;
@@ -78,7 +78,7 @@ class OperationExchange {
   std::vector<std::size_t> offsets_;
 
   HostCollectives on_host_;
-  std::optional<nccl::Collectives> on_gpus_;  ///< Of the last run that had a communicator.
+  std::optional<nccl::Collectives> on_gpus_;  ///< Collectives of the last run with a communicator.
   std::unique_ptr<Adasum> adasum_;
   std::unique_ptr<SparseAllreduce> sparse_allreduce_;
 };

@@ -13,27 +13,27 @@
 namespace weir {
 
 /// The single operations of a rank in a process set, by name. One is made when its name is
-/// submitted, and kept, with its scratch memory, as long as its name has a slot: so there are never
+/// submitted, and kept, with its scratch memory, as long as its name has a slot. So there are never
 /// more idle ones than slots, however many names a program makes up. Thread-safe.
 class OperationTable {
  public:
-  /// Of `set`, whose ranks exchange over `network`.
+  /// Makes a table for `set`, whose ranks exchange over `network`.
   OperationTable(ProcessSet& set, SetNetwork& network, HandleTable& handles, BucketNames& names)
       : set_(set), network_(network), handles_(handles), names_(names) {}
 
-  /// Begins a run of the operation of the request's name, which must then be announced to the
+  /// Begins a run of the operation with the request's name, which must then be announced to the
   /// network thread. Throws InvalidArgument while one is under way.
   std::pair<Operation*, Handle> Submit(Submission submission);
 
-  /// Network thread, which has let go of the operation and keeps no slot for it: forgets it, unless
-  /// it was submitted again meanwhile.
+  /// Forgets an operation that the network thread has let go of and keeps no slot for, unless it
+  /// was submitted again meanwhile. Network thread only.
   void Retire(Operation* operation);
 
-  /// Forgets all that are idle.
+  /// Forgets all idle operations.
   void Clear();
 
   std::size_t size() const;
-  /// The name of one that is under way.
+  /// Returns the name of an operation that is under way, if any.
   std::optional<std::string> Busy() const;
 
  private:

@@ -43,22 +43,22 @@ namespace weir {
 /// The heart of a rank: owns the network thread, which makes every call of the transport, and the
 /// stage workers. Buckets come in complete (Run), are negotiated, exchanged and handed back.
 ///
-/// Thread-safe. Ends once (Ending); from then on every call throws the reason.
+/// Thread-safe. Ends once (Ending); after that every call throws the reason.
 class Coordinator {
  public:
-  /// How the job is joined and left; both are called on the network thread.
+  /// Surroundings of a rank. The network thread calls `connect` and `disconnect`.
   struct Environment {
     std::function<std::unique_ptr<Transport>()> connect;
-    /// When the network is not needed any more, before the transport is closed. `failed`: other
-    /// ranks may be dead, wait for nobody.
+    /// Called when the network is not needed any more, before the transport is closed. `failed`:
+    /// other ranks may be dead, so it must not wait for them.
     std::function<void(bool failed)> disconnect;
     Membership* membership = nullptr;
     Recorder* recorder = nullptr;
     BucketNames* names = nullptr;
     int local_size = 1;   ///< Ranks that share this host's cores.
-    std::string hosts{};  ///< Of the whole job, "a:2,b:1"; empty: nobody has told.
+    std::string hosts{};  ///< Hosts of the whole job, "a:2,b:1"; empty: unknown.
     NetworkSpeed::Bounds speed_bounds{};
-    /// Keeps what a rank was doing when it fails or stalls, on the network thread; may be empty.
+    /// Records what a rank was doing when it fails or stalls, on the network thread; may be empty.
     std::function<void(int rank, int size, const FlightReport&)> record_flight;
   };
 
@@ -77,38 +77,39 @@ class Coordinator {
   StepRecorder& steps() { return steps_; }
   /// Shares the work of a stage (WEIR_WORKER_THREADS).
   ThreadPool& pool() { return pool_; }
-  /// What this rank knows of the job's clock, which is measured at the start: waits until it is,
-  /// not longer than `patience`. Nothing: it is not known in time.
+  /// Returns the job's clock as this rank knows it. Waits until it is measured, at the start of the
+  /// job, but not longer than `patience`. Empty: it is not known in time.
   std::optional<JobClock> AwaitClock(std::chrono::milliseconds patience) const;
   Gpus& gpus() { return gpus_; }
   GpuOffers& gpu_offers() { return gpu_offers_; }
-  /// Whether each negotiation round is recorded.
+  /// Sets whether each negotiation round is recorded.
   void MarkCycles(bool mark) { marks_cycles_ = mark; }
   ProcessSets& process_sets() { return *sets_; }
   SetChanges& set_changes() { return *set_changes_; }
   BucketNames& names() { return *environment_.names; }
-  /// Whether it has ended, and why.
+  /// Returns the state of the engine: whether it has ended, and why.
   Ending& ending() { return ending_; }
   const Ending& ending() const { return ending_; }
-  /// What is const of it; the rest belongs to the network thread.
+  /// Returns the links. Any thread may use const members; the rest is the network thread's.
   const ServerLinks& server_links() const { return *server_links_; }
-  /// ServerLinks::TakeNumbers; network thread only.
+  /// Calls ServerLinks::TakeNumbers; network thread only.
   std::optional<std::uint32_t> TakeServerNumbers(std::size_t count) {
     return server_links_->TakeNumbers(count);
   }
-  /// Tells the servers something, unless `message` is empty. `asynchronous`: ranks will not wait
-  /// for each other, each serves, and Shutdown waits for all to call it.
+  /// Sends `message` to the servers, unless it is empty. `asynchronous`: ranks will not wait for
+  /// each other, each serves, and Shutdown waits for all to call it.
   void UseServers(std::vector<std::byte> message, bool asynchronous);
 
-  /// Submits a single operation to a set of this rank's, by the request's name. Throws
-  /// InvalidArgument while one of that name is under way there.
+  /// Submits a single operation, by the request's name, to a set that this rank is a member of.
+  /// Throws InvalidArgument while one of that name is under way there.
   Handle Submit(ProcessSet& set, Submission submission);
 
-  /// This rank submits nothing more to the set until all its ranks have joined; blocking. Returns
-  /// the one that was the last. Throws InvalidArgument in the middle of a step of the set's.
+  /// Declares that this rank submits nothing more to the set until all its ranks have joined, and
+  /// waits for that. Returns the last rank to join. Throws InvalidArgument in the middle of a step
+  /// of the set, or if gradients are asynchronous.
   int Join(ProcessSet& set);
 
-  /// A bucket of gradients, which has a slot, is complete on this rank: negotiates it and runs its
+  /// Negotiates a bucket of gradients, which has a slot and is complete on this rank, and runs its
   /// stages.
   void Run(Bucket* bucket);
 
@@ -119,21 +120,21 @@ class Coordinator {
 
   /// Waits like Wait, unless the program has waited for the handle already.
   void WaitIfKnown(Handle handle);
-  /// Waits until the network thread has handled all that happened before: after it, a bucket whose
-  /// run is over may be destroyed, and after Fail every one.
+  /// Waits until the network thread has handled all that happened before. Afterwards a bucket whose
+  /// run is over may be destroyed, and after Fail every bucket.
   void Fence();
-  /// Of the transport, as of now.
+  /// Returns the totals of the transport as of now.
   NetworkTotals network_totals();
 
   /// Ends the engine on all ranks. Idempotent; the first reason wins.
   void Fail(const std::exception_ptr& error);
-  /// Leaves in good order: waits until all ranks have said so, or have failed, at most the
-  /// deadline. Nothing uses the network any more once it returns. Idempotent.
+  /// Leaves in good order: waits until all ranks leave too, or have failed, at most the deadline.
+  /// The network is not used any more once it returns. Idempotent.
   void Shutdown();
 
  private:
-  /// A deadline of a wait: a setting, and when the last progress was made, from which it counts (a
-  /// time of NowNs; none: it counts from the beginning).
+  /// Deadline of a wait: a setting, and the time of the last progress, from which it counts (a time
+  /// of NowNs; empty: it counts from the beginning).
   struct Patience {
     double seconds = 0;
     std::string_view setting;
@@ -142,9 +143,9 @@ class Coordinator {
   void WaitWith(const Patience& patience, Handle handle);
   void ThreadMain(std::promise<void> connected);
   void ConnectNetwork();
-  /// The network of the ranks, servers left out. Throws InvalidArgument for a server.
+  /// Returns the network of the ranks, without servers. Throws InvalidArgument on a server.
   Transport& ConnectRanks();
-  /// Nobody is to stop serving while others still train.
+  /// Waits, and serves, until all ranks have ended asynchronous training.
   void AwaitAsynchronousRanks();
   void WarnOfIdleServers() const;
   void Loop();
@@ -154,33 +155,33 @@ class Coordinator {
   MeteredTransport::Use negotiation() {
     return {.bytes = &gauges_.traffic_of(TrafficOp::kNegotiation)};
   }
-  /// Until it is known how this rank's clock stands to rank 0's, and those of others too.
+  /// Compares clocks until the offsets of this rank and of the others to rank 0 are known.
   bool PollClocks();
-  /// Every set of this rank moves on.
+  /// Moves every set of this rank forward; true if something moved.
   bool PollSets(std::int64_t now_ns);
-  /// All that was agreed on is done, and nothing more will be agreed on.
+  /// True if all that was agreed on is done, and nothing more will be agreed on.
   bool Quiet() const;
   void Close();
-  /// The ranks could not meet: ends the job for the others too, who cannot do without this one.
+  /// Ends the job for the others too after the ranks could not meet, as they need this one.
   void AbandonStart(const std::exception_ptr& error);
   void Collapse(const std::exception_ptr& error);
-  /// A transport often notices a death before the membership does, but it knows only that a peer
-  /// does not answer: gives the membership a moment to say who died of what.
+  /// Gives the membership a moment to say who died of what. A transport often notices a death
+  /// first, but knows only that a peer does not answer.
   std::exception_ptr AwaitVerdict(const std::exception_ptr& error);
   void EndRuns(const std::exception_ptr& error);
-  /// What this rank was doing when it failed, for the log.
+  /// Logs what this rank was doing when it failed.
   void WriteLastWords(const std::exception_ptr& error) const;
-  /// `event` and `request`: see FlightReport.
+  /// Records what this rank is doing. `event` and `request`: see FlightReport.
   void RecordFlight(const char* event, const std::string& reason, int request = 0);
-  /// Tells the network thread that a bucket is complete here. False: it has ended, and the run has
-  /// failed with its reason.
+  /// Tells the network thread that a bucket is complete here. False if that thread has ended; the
+  /// run has then failed with its reason.
   bool Announce(InboxEvent event);
-  /// The network thread's last act for others: what came too late for it fails, and nobody waits
-  /// for it any more.
+  /// Closes the inbox, as the network thread's last act for others: fails the runs that came too
+  /// late, and ends every wait in Fence.
   void CloseInbox();
   void Pause(std::int64_t now_ns);
   NetworkTotals UpdateGauges();
-  /// Ends the job when something has waited for agreement beyond the limit.
+  /// Ends the job if something has waited for agreement beyond the limit.
   void InspectStalls(std::int64_t now_ns);
   void EndStalled(const std::string& reason);
   /// Ends the job because a wait has passed its deadline; says what was waited for.
@@ -193,9 +194,9 @@ class Coordinator {
   Waiter waiter_;
   Inbox inbox_{waiter_};
   std::unique_ptr<Transport> transport_;
-  std::unique_ptr<MeteredTransport> meter_;        ///< Over it, and below what follows.
-  NetworkSpeed speed_{environment_.speed_bounds};  ///< Of what goes through it.
-  std::unique_ptr<Transport> ranks_transport_;     ///< Where there are servers beside the ranks.
+  std::unique_ptr<MeteredTransport> meter_;        ///< Wraps transport_ for what follows.
+  NetworkSpeed speed_{environment_.speed_bounds};  ///< Speed of what goes through it.
+  std::unique_ptr<Transport> ranks_transport_;     ///< Set if there are servers beside the ranks.
   std::unique_ptr<ServerLinks> server_links_;
   std::atomic<bool> uses_servers_ = false;
   std::atomic<bool> asynchronous_ = false;
@@ -211,31 +212,31 @@ class Coordinator {
 
   std::unique_ptr<SetChanges> set_changes_;
 
-  std::promise<void> left_;  ///< The network thread has nothing left to do.
+  std::promise<void> left_;  ///< Set once the network thread has nothing left to do.
   const std::shared_future<void> has_left_ = left_.get_future().share();
 
   std::promise<JobClock> clock_measured_;
   const std::shared_future<JobClock> job_clock_ = clock_measured_.get_future().share();
 
-  // Network thread only.
+  // Members for the network thread only.
   std::unique_ptr<ClockExchange> clocks_;
-  bool looping_ = true;  ///< False: out of the loop.
+  bool looping_ = true;  ///< False once out of the loop.
   LiveRuns live_{gauges_};
   std::unique_ptr<ProcessSets> sets_;
   std::unique_ptr<RankReport> report_;
   std::unique_ptr<StallInspector> stalls_;
   std::vector<InboxEvent> events_;
-  bool job_ends_ = false;                  ///< This rank leaves, or has heard that another does.
-  int leaving_rank_ = -1;                  ///< Who began, if known.
+  bool job_ends_ = false;                  ///< True: this rank leaves, or heard that another does.
+  int leaving_rank_ = -1;                  ///< First rank to leave, if known.
   std::int64_t shutdown_deadline_ns_ = 0;  ///< 0: this rank does not leave.
-  std::int64_t next_flight_ns_ = 0;        ///< A stall is not recorded again before.
+  std::int64_t next_flight_ns_ = 0;        ///< Time until which no stall is recorded again.
   Failure failure_;
   std::vector<std::shared_ptr<std::promise<void>>> fences_;
   NetworkTotals totals_seen_;
   std::int64_t progress_ns_ = 0;
   bool wakes_ = false;  ///< The transport says when there is something to do.
 
-  std::jthread thread_;  ///< Last: it uses everything above.
+  std::jthread thread_;  ///< Last member, as it uses everything above.
 };
 
 }  // namespace weir

@@ -10,26 +10,26 @@
 
 namespace weir {
 
-/// Whether a rank's engine takes anything more, and why not. It ends once: by Shutdown, by a
-/// failure, or because another rank did either. Thread-safe.
+/// Tells whether a rank's engine takes anything more, and why not. It ends once: by Shutdown, by a
+/// failure, or by either on another rank. Thread-safe.
 class Ending {
  public:
-  /// Nothing more is taken, for this reason; the first one stays. `failed`: not in good order.
+  /// Ends the engine for this reason; the first one stays. `failed`: not in good order.
   void Set(const std::exception_ptr& error, bool failed);
   bool ended() const { return ended_.load(std::memory_order_acquire); }
-  /// Why; null before.
+  /// Returns the reason; null before the end.
   std::exception_ptr error() const;
-  /// What kept the program from doing all that it wanted to; empty: nothing has.
+  /// Returns what kept the program from doing all that it wanted to; empty: nothing has.
   std::string failure() const;
 
-  /// The program calls Shutdown. True the first time.
+  /// Notes that the program calls Shutdown. True the first time.
   bool BeginShutdown() { return !shutting_down_.exchange(true); }
   bool shutting_down() const { return shutting_down_.load(std::memory_order_acquire); }
 
-  /// Throws why nothing can be submitted any more, if so.
+  /// Throws the reason if nothing can be submitted any more.
   void ThrowIfEnded();
   void ThrowIfForked() const;
-  /// This process is a child of the rank's: none of its threads exist here.
+  /// True if this process is a child of the rank's: none of its threads exist here.
   bool forked() const { return ForkGeneration() != fork_generation_; }
 
  private:
@@ -38,7 +38,7 @@ class Ending {
   std::atomic<bool> shutting_down_ = false;
   std::atomic<bool> ended_ = false;
   std::exception_ptr error_;
-  bool failed_ = false;  ///< It ended by error_, not in good order.
+  bool failed_ = false;  ///< True if it ended by error_, not in good order.
 };
 
 }  // namespace weir

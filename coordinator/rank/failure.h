@@ -8,12 +8,12 @@
 
 namespace weir {
 
-/// Why the job has to end, as far as this rank's network thread knows; the first reason stays.
+/// Reason for the job to end, as far as this rank's network thread knows; the first one stays.
 class Failure {
  public:
-  /// This rank found it out, and has to tell the others.
+  /// Notes a reason that this rank found out, and has to tell the others.
   void Found(std::exception_ptr error) { Note(std::move(error), /*is_ours=*/true); }
-  /// Another process told this rank.
+  /// Notes a reason that another process told this rank.
   void Heard(std::exception_ptr error) { Note(std::move(error), /*is_ours=*/false); }
 
   explicit operator bool() const { return error_ != nullptr; }
@@ -31,9 +31,9 @@ class Failure {
   bool is_ours_ = false;
 };
 
-/// The text of an exception.
+/// Returns the text of an exception.
 std::string WhatOf(const std::exception_ptr& error);
-/// Which kind of abort an exception is counted as.
+/// Returns the kind of abort that an exception counts as.
 AbortReason ReasonOf(const std::exception_ptr& error);
 bool IsInvalidArgument(const std::exception_ptr& error);
 

@@ -11,25 +11,25 @@
 
 namespace weir {
 
-/// What this rank is doing, for errors, logs, recordings and other ranks. Network thread only.
+/// Describes this rank's work for errors, logs, recordings and other ranks. Network thread only.
 class RankReport {
  public:
   RankReport(const LiveRuns& live, const ProcessSets& sets) : live_(live), sets_(sets) {}
 
-  /// The context of an error that is not about one operation: names one that it interrupts.
+  /// Returns the context of an error about no single operation; names one that it interrupts.
   ErrorContext UnderWay(std::vector<int> ranks) const;
-  /// The same in words, as the end of a sentence.
+  /// Returns the same context in words, as the end of a sentence.
   std::string During() const;
-  /// All that is under way, in words.
+  /// Returns everything under way, in words.
   std::string EverythingUnderWay() const;
 
   std::vector<StallInspector::Waiting> WaitingForAgreement() const;
   StallInspector::Doing Doing() const;
-  /// The same and more, for a recording.
+  /// Returns the values of Doing and more, for a recording.
   FlightReport Flight(const char* event, const std::string& reason) const;
 
  private:
-  /// Process sets in which this rank has no more data.
+  /// Returns the process sets in which this rank has no more data.
   std::vector<int> Joined() const;
 
   const LiveRuns& live_;

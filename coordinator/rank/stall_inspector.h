@@ -28,54 +28,54 @@ class StallInspector {
     std::int64_t since_ns = 0;
     int process_set = 0;
   };
-  /// The ranks of a process set; none: there is no such set any more.
+  /// Returns the ranks of a process set; none if there is no such set any more.
   using RanksOf = std::function<std::vector<int>(int process_set)>;
 
-  /// `membership` may be null: then a rank can only say what it waits for itself.
+  /// Works without `membership` (null) too: then a rank can only say what it waits for itself.
   StallInspector(const Settings& settings, int rank, int size, Membership* membership,
                  RanksOf ranks_of);
 
-  /// Whether it is time for Check.
+  /// True if it is time for Check.
   bool due(std::int64_t now_ns) const { return enabled_ && now_ns >= next_check_ns_; }
 
-  /// Looks at what waits here. Returns the sentence the job ends with when the limit has passed.
+  /// Looks at what waits here. Returns the sentence the job ends with if the limit has passed.
   std::optional<std::string> Check(std::int64_t now_ns, const std::vector<Waiting>& waiting);
 
-  /// What a rank is doing.
+  /// Activity of a rank.
   struct Doing {
     std::vector<Waiting> waiting;
     std::string last_finished;  ///< Name of an operation; "": nothing yet.
     std::vector<int> joined;    ///< Process sets in which nobody waits for it.
   };
-  /// Another rank (or this one) wants to know.
+  /// Answers another rank (or this one) that wants to know.
   void Answer(std::int64_t now_ns, const Doing& doing);
-  /// Whether Check found that a wait is over of which this rank has told in an answer.
+  /// True if Check found that a wait is over which this rank has reported in an answer.
   bool owes_end() const { return owes_end_; }
-  /// When Check has to look, even if nothing else happens on this rank; 0: whenever.
+  /// Returns the time of the Check that is due even if nothing else happens here; 0: none is.
   std::int64_t must_check_ns() const { return long_waits_.empty() ? 0 : next_check_ns_; }
-  /// Tells rank 0 so.
+  /// Tells rank 0 that such a wait is over.
   void TellEnd(std::int64_t now_ns, const Doing& doing);
-  /// Rank 0: an answer, or what a rank tells unasked. Warns, however many ranks asked, once an
-  /// interval. Returns the sentence the job ends with when the limit has passed.
+  /// Takes in an answer, or what a rank tells unasked; rank 0 only. Warns once an interval, however
+  /// many ranks asked. Returns the sentence the job ends with if the limit has passed.
   std::optional<std::string> OnStatus(std::int64_t now_ns, int rank, const std::string& status);
 
-  /// How many tensors that wait on this rank are.
+  /// Returns how many of the tensors that wait on this rank are stalled.
   std::int64_t stalled() const { return stalled_; }
-  /// Rank 0: what is stalled in the job, by the newest answers of all ranks.
+  /// Returns what is stalled in the job, by the newest answers of all ranks; rank 0 only.
   Stalls stalls() const { return list_.stalls(); }
-  /// Whether it has waited so long that Check counts it as stalled.
+  /// True if it has waited so long that Check counts it as stalled.
   bool IsStalled(const Waiting& entry, std::int64_t now_ns) const {
     return now_ns - entry.since_ns >= first_limit_ns_;
   }
 
-  /// "ranks [...] did not answer what they are doing"; "" when all did, when nobody was asked, and
-  /// on ranks that hear no answers.
+  /// Returns "ranks [...] did not answer what they are doing"; "" if all did, if none were asked,
+  /// and on ranks that hear no answers.
   std::string Silent() const;
 
  private:
   using Tensor = RankStatus::Tensor;
-  /// What waits here for so long that rank 0 may have put it on its list.
-  using LongWait = std::pair<Tensor, std::int64_t>;  // Since when.
+  /// A wait here that is so long that rank 0 may have put the tensor on its list.
+  using LongWait = std::pair<Tensor, std::int64_t>;  // Tensor and start of the wait.
   struct Heard {
     RankStatus status;
     std::int64_t time_ns = 0;
@@ -91,22 +91,22 @@ class StallInspector {
   const std::int64_t warning_ns_;
   const std::int64_t shutdown_ns_;
   const std::int64_t first_limit_ns_;  ///< The sooner of the two.
-  const std::int64_t long_wait_ns_;  ///< Once anything is stalled, the list has what waits so long.
+  const std::int64_t long_wait_ns_;    ///< Least wait in the list, once anything is stalled.
   const int size_;
   Membership* const membership_;
   const RanksOf ranks_of_;
   const int rank_;
   std::int64_t next_check_ns_ = 0;
   std::int64_t next_request_ns_ = 0;
-  std::int64_t over_since_ns_ = 0;  ///< When the limit was found to have passed; 0: it has not.
+  std::int64_t over_since_ns_ = 0;  ///< Time when the limit was found passed; 0: it was not.
   std::int64_t next_warning_ns_ = 0;
   std::int64_t stalled_ = 0;
   bool asked_ = false;             ///< The current request has not been answered by all.
-  std::map<int, Heard> statuses_;  ///< Of the current request, by rank.
-  std::set<int> answered_;         ///< Who has answered it.
+  std::map<int, Heard> statuses_;  ///< Answers to the current request, by rank.
+  std::set<int> answered_;         ///< Ranks that have answered it.
   StallList list_;
   std::set<LongWait> long_waits_;
-  bool told_ = false;  ///< In an answer, of long_waits_.
+  bool told_ = false;  ///< True: an answer has reported long_waits_.
   bool owes_end_ = false;
 };
 

@@ -23,49 +23,48 @@ class JoinableGroup {
  public:
   virtual ~JoinableGroup() = default;
   virtual const std::string& name() const = 0;
-  /// Between BeginStep and the end of WaitStep, or in an empty step. Thread-safe.
+  /// True between BeginStep and the end of WaitStep, or in an empty step. Thread-safe.
   virtual bool stepping() const = 0;
-  /// The job ends in good order, and the group with it: network thread, between or in steps.
+  /// Called when the job, and the group with it, ends in good order. Network thread, also in steps.
   virtual void OnClose() = 0;
 
-  // Network thread, while the program is in Join.
+  // Members for the network thread, while the program is in Join.
 
-  /// Begins the next step without gradients: this rank contributes nothing and keeps its state. The
-  /// buckets are prepared and not yet announced.
+  /// Begins the next step without gradients: this rank contributes nothing and keeps its state.
+  /// Returns the buckets, prepared and not yet announced.
   virtual std::vector<Bucket*> BeginEmptyStep() = 0;
-  /// `taken`: the other ranks have taken the step; otherwise it was never begun.
+  /// Ends the empty step. `taken`: the other ranks have taken it; otherwise it was never begun.
   virtual void EndEmptyStep(bool taken) = 0;
 };
 
-/// What a rank does in the place of its program once that has joined: it contributes zeros to the
-/// all-reduces, and nothing to the gradient steps, that the other ranks go on with, so that they
-/// can.
+/// Acts for a rank whose program has joined: contributes zeros to the all-reduces of the other
+/// ranks, and nothing to their gradient steps, so that they can go on.
 ///
-/// Add, Remove and stepping are thread-safe, the rest belongs to the network thread.
+/// Add, Remove and stepping are thread-safe; the rest belongs to the network thread.
 class Joining {
  public:
   Joining(ProcessSet& set, LiveRuns& live, HandleTable& handles, BucketNames& names);
   ~Joining();
 
   void Add(JoinableGroup* group);
-  /// Afterwards no empty step of the group begins; one may be under way, and the group must live
-  /// until the network thread has let go of it.
+  /// Removes a group. Afterwards no empty step of it begins; one may be under way, and the group
+  /// must live until the network thread has let go of it.
   void Remove(JoinableGroup* group);
-  /// The name of a group in the middle of a step.
+  /// Returns the name of a group in the middle of a step, if any.
   std::optional<std::string> stepping() const;
 
-  /// The ranks know that this one has joined.
+  /// Begins empty steps, once the ranks know that this one has joined.
   void Begin();
   bool joined() const { return joined_; }
-  /// The run by which this rank takes part in a single operation of the others, agreed on.
+  /// Returns the run, already agreed on, with which this rank takes part in the others' operation.
   Operation* TakePart(const Request& request);
-  /// A run is over. True when it was one of TakePart's, which does not exist any more.
+  /// Notes that a run is over. True if it was one of TakePart's, which no longer exists.
   bool OnDone(Bucket* bucket);
-  /// The job ends in good order: every group that is left hears of it.
+  /// Tells every group that is left that the job ends in good order.
   void Close();
 
-  /// All ranks have joined. False while something of the empty steps is still on its way; `join`
-  /// is staged when it has come.
+  /// Ends the empty steps after all ranks have joined. False while one is still under way; `join`
+  /// is staged when the last one is done.
   bool End(Bucket* join);
 
  private:
@@ -75,14 +74,14 @@ class Joining {
     std::size_t left = 0;  ///< Buckets whose run is not over.
   };
   void Start(JoinableGroup* group);
-  /// The others are in it.
+  /// True if the other ranks have begun the step.
   bool Taken(const Step& step) const;
 
   ProcessSet& set_;
   LiveRuns& live_;
   HandleTable& handles_;
   BucketNames& names_;
-  mutable std::mutex mutex_;  ///< Of groups_, and of beginning and ending their empty steps.
+  mutable std::mutex mutex_;  ///< Guards groups_, and the begin and end of their empty steps.
   std::vector<JoinableGroup*> groups_;
   bool joined_ = false;
   std::vector<Step> steps_;  ///< One for each group while this rank has joined.

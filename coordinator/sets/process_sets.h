@@ -13,41 +13,41 @@
 
 namespace weir {
 
-/// The process sets of a job as one rank knows them. The network thread adds and removes them, in
+/// The process sets of a job as one rank knows them. The network thread adds and removes them in
 /// the order in which all ranks agree on it, so that ids and lanes are the same everywhere; any
-/// thread may look one up. A removed set stays as an object: somebody may just be submitting to it.
+/// thread may look one up. A removed set stays as an object, as a thread may be submitting to it.
 class ProcessSets {
  public:
   /// Begins with the global set.
   ProcessSets(Transport& network, const ProcessSet::Shared& shared);
 
   ProcessSet& global() const { return *global_; }
-  /// Throws InvalidArgument for an id that does not exist, or does no more.
+  /// Returns a set. Throws InvalidArgument for an id that does not exist, or no longer does.
   ProcessSet& Find(int id) const;
-  /// Find, and throws InvalidArgument when this rank is no member.
+  /// Returns a set as Find does. Throws InvalidArgument also if this rank is no member.
   ProcessSet& FindOwn(int id) const;
-  /// From now on FindOwn refuses the set: it is about to be removed. OpenDoor takes that back. One
-  /// set at a time.
+  /// Makes FindOwn refuse the set from now on, as it is about to be removed. OpenDoor takes that
+  /// back. One set at a time.
   void CloseDoor(int id) { closed_door_ = id; }
   void OpenDoor() { closed_door_ = kNone; }
-  /// The ranks of a set; none when it does not exist.
+  /// Returns the ranks of a set; none if it does not exist.
   std::vector<int> RanksOf(int id) const;
-  /// Of a set of exactly these ranks.
+  /// Returns the id of the set of exactly these ranks, if there is one.
   std::optional<int> IdOf(std::span<const int> ranks) const;
-  /// Whether the network has room for the messages of another set.
+  /// True if the network has no room for the messages of another set.
   bool full() const;
-  /// Most sets at a time, the global one not counted. The last lanes are those of summation
-  /// servers (ServerLinks).
+  /// Returns the most sets at a time, the global one not counted. The last lanes are those of
+  /// summation servers (ServerLinks).
   std::uint32_t capacity() const { return capacity_; }
 
-  /// Tells all sets, those to come too, which ranks share a host (SetNetwork::SetHosts).
+  /// Tells all sets, future ones too, which ranks share a host (SetNetwork::SetHosts).
   void SetHosts(std::vector<int> host_of_rank);
 
-  // Network thread.
+  // Members for the network thread only.
 
   int Add(std::vector<int> ranks);
   void Remove(int id);
-  /// Those that this rank is a member of, the global one first.
+  /// Returns the sets that this rank is a member of, the global one first.
   const std::vector<ProcessSet*>& own() const { return own_; }
 
  private:
@@ -60,10 +60,10 @@ class ProcessSets {
   const std::uint32_t capacity_;
   std::atomic<int> closed_door_ = kNone;
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<ProcessSet>> sets_;  ///< By id, removed ones too.
+  std::vector<std::unique_ptr<ProcessSet>> sets_;  ///< Indexed by id; removed ones stay.
   std::set<int> removed_;
-  std::set<std::uint32_t> lanes_;  ///< In use.
-  std::vector<int> host_of_rank_;  ///< Empty: nobody has asked.
+  std::set<std::uint32_t> lanes_;  ///< Lanes in use.
+  std::vector<int> host_of_rank_;  ///< Empty until SetHosts.
   ProcessSet* global_ = nullptr;
   std::vector<ProcessSet*> own_;
 };

@@ -8,14 +8,14 @@
 
 namespace weir {
 
-/// What a rank that fails tells the others (Membership::Abort): text alone, which says, too, when
-/// it was a deadline or damaged bytes, so that all ranks throw the same.
+/// Returns the text that a failing rank sends to the others (Membership::Abort). It marks deadlines
+/// and damaged bytes, so that all ranks throw the same error for them.
 std::string AbortText(const std::exception_ptr& error);
 
-/// What messages call a process of the job: behind the ranks are the summation servers.
+/// Returns a process's name for messages. Processes from number `ranks` on are summation servers.
 std::string NameOf(const MembershipEvent& event, int ranks);
 
-/// The error of a rank that hears so; `who` is the other one, `during` what is under way here.
+/// Returns the error for an abort by `who`. `during` and `under_way` say what this rank was doing.
 std::exception_ptr ErrorOfAbort(const MembershipEvent& event, const std::string& who,
                                 const std::string& during, const ErrorContext& under_way);
 

@@ -18,9 +18,9 @@ class ProcessSet;
 class StepGate;
 struct LiveRun;
 
-/// What can happen to a bucket, one after the other. Gate and Exchange belong to the network
-/// thread, workers run the others. A run may have several exchanges, with a Relay between two of
-/// them: from what came to what goes out next.
+/// Stages of a bucket's run. Gate and Exchange belong to the network thread; workers run the
+/// others. A run may have several exchanges, with a Relay between two of them, which turns what
+/// came in into what goes out next.
 enum class BucketStage : std::uint8_t {
   kPack,
   kGate,
@@ -35,8 +35,8 @@ enum class BucketStage : std::uint8_t {
 /// (GradientBucket) or a single operation (Operation). Carries its own list of stages; Pipeline
 /// hands it from one to the next.
 ///
-/// One thread at a time works on a bucket; the hand-over between threads synchronises. What the
-/// network thread has to know of a run meanwhile is its own (LiveRun).
+/// One thread at a time works on a bucket; the hand-over between threads synchronises. The network
+/// thread keeps what it has to know of a run meanwhile in a record of its own (LiveRun).
 class Bucket {
  public:
   Bucket() = default;
@@ -47,52 +47,52 @@ class Bucket {
   virtual const std::string& name() const = 0;
   virtual int priority() const { return 0; }
 
-  /// The gate that this run waits at, or null.
+  /// Returns the gate that this run waits at, or null.
   virtual StepGate* gate() const { return nullptr; }
 
-  /// False: this run's exchange waits for no agreement of the ranks, and for no bucket before it.
+  /// False if this run's exchange waits neither for agreement of the ranks nor for other buckets.
   virtual bool negotiated() const { return true; }
 
-  /// The stages of this run, in order. Fixed from Begin to the end of the run.
+  /// Returns the stages of this run, in order. Fixed from Begin to the end of the run.
   virtual std::span<const BucketStage> stages() const = 0;
 
-  /// Runs a worker stage. Throws what makes the whole run fail.
+  /// Runs a worker stage. An exception from it makes the whole run fail.
   virtual void Run(BucketStage stage) = 0;
 
-  /// Network thread: the collective of the exchange at the cursor with its buffers bound, or null
-  /// when agreement alone was the operation. A reduction travels in chunks of `chunk_bytes`.
+  /// Returns the collective of the exchange at the cursor, buffers bound; null if agreement was the
+  /// operation. A reduction travels in chunks of `chunk_bytes`. Network thread only.
   virtual Collective* BindExchange(std::size_t chunk_bytes) = 0;
 
-  /// How many exchanges of this run lie before the cursor.
+  /// Returns the number of this run's exchanges before the cursor.
   std::size_t exchanges_before() const {
     const auto before = stages().first(cursor);
     return static_cast<std::size_t>(std::ranges::count(before, BucketStage::kExchange));
   }
 
-  /// The run is over: fulfils the handles. Any thread.
+  /// Fulfils the handles when the run is over. Any thread.
   virtual void Done() = 0;
-  /// The run failed, in whatever stage: fulfils the handles with `error` and restores the state
-  /// "accumulated, nothing sent".
+  /// Fulfils the handles with `error` when the run failed, in whatever stage, and restores the
+  /// state "accumulated, nothing sent".
   virtual void Failed(const std::exception_ptr& error) = 0;
 
-  /// The step this run belongs to; -1: none.
+  /// Returns the step that this run belongs to; -1: none.
   virtual std::int64_t step() const { return -1; }
 
-  /// The way this run's exchange takes: an index into the routes that its name was given with.
+  /// Returns the route of this run's exchange: an index into the routes given with its name.
   virtual std::uint8_t route_index() const { return 0; }
-  /// The use that the bytes of this run's exchanges count for.
+  /// Returns the use that the bytes of this run's exchanges count for.
   virtual TrafficOp traffic_op() const { return TrafficOp::kOther; }
 
-  /// What the records of this run's stages say; read after each stage, by who holds the bucket.
+  /// Values for the records of this run's stages. The bucket's holder reads them after each stage.
   struct Traffic {
-    std::uint64_t dense_bytes = 0;  ///< What the dense exchange of this bucket would carry.
-    std::uint64_t wire_bytes = 0;   ///< What this rank contributes.
+    std::uint64_t dense_bytes = 0;  ///< Bytes that a dense exchange of this bucket would carry.
+    std::uint64_t wire_bytes = 0;   ///< Bytes that this rank contributes.
     float density = 1.0f;
     float threshold = 0.0f;
   };
   virtual Traffic traffic() const = 0;
 
-  /// A record of this run, without traffic.
+  /// Returns a record of this run, without traffic.
   StageRecord RecordOf(Stage stage, std::int64_t start_ns, std::int64_t end_ns) const {
     return {.start_ns = start_ns,
             .end_ns = end_ns,
@@ -101,7 +101,7 @@ class Bucket {
             .stage = stage,
             .route = route_index()};
   }
-  /// The same with what the stage has read and produced.
+  /// Returns a record with traffic: what the stage has read and produced.
   StageRecord RecordOfWork(Stage stage, std::int64_t start_ns, std::int64_t end_ns) const {
     StageRecord record = RecordOf(stage, start_ns, end_ns);
     const Traffic now = traffic();
@@ -113,11 +113,11 @@ class Bucket {
     return record;
   }
 
-  // What it is called; fixed before the first run, but for an operation's slot, which the network
-  // thread changes.
-  ProcessSet* process_set = nullptr;  ///< Whose ranks share it.
+  // Identity of the bucket. Fixed before the first run, except an operation's slot, which the
+  // network thread changes.
+  ProcessSet* process_set = nullptr;  ///< Set whose ranks share it.
   std::uint32_t slot = kNoSlot;       ///< Negotiated id.
-  std::uint32_t record_index = 0;     ///< Its number in BucketNames.
+  std::uint32_t record_index = 0;     ///< Number in BucketNames.
 
   std::size_t cursor = 0;  ///< Next entry of stages(). Owned by whoever holds the bucket.
 

@@ -13,52 +13,52 @@
 
 namespace weir {
 
-/// What is told of exchanges: the network, whose messages start; how much payload is under way; how
-/// fast it goes. Any of them may be null; without a network there is no speed.
+/// Observers of exchanges: the network, which learns the use of messages that start; the payload
+/// under way; the network's speed. Any of them may be null. `speed` requires `network`.
 struct ExchangeMeter {
   MeteredTransport* network = nullptr;
   std::function<MeteredTransport::Use(const Bucket&)> use_of;
-  std::atomic<std::int64_t>* under_way_bytes = nullptr;  ///< Payload; kept as long as it is.
-  NetworkSpeed* speed = nullptr;                         ///< Of the network.
-  /// Read when an exchange starts and ends: by the time of the poll, what starts and ends within
-  /// one would have taken no time at all.
+  std::atomic<std::int64_t>* under_way_bytes = nullptr;  ///< Payload under way now.
+  NetworkSpeed* speed = nullptr;                         ///< Speed of the network.
+  /// Clock, read when an exchange starts and ends. By the time of the poll, an exchange that starts
+  /// and ends within one poll would have taken no time at all.
   std::function<std::int64_t()> clock = NowNs;
 };
 
-/// The exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded number
-/// of buckets at a time, and moves them forward. Every rank starts in the same order, so the bound
-/// cannot lock ranks up against each other: a bucket with several exchanges keeps its place, and
+/// Runs the exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded
+/// number of buckets at a time, and moves it forward. Every rank starts in the same order, so the
+/// bound cannot make ranks block each other: a bucket with several exchanges keeps its place, and
 /// the numbers of all its messages, from its first one to its last. Network thread only.
 class Exchanger {
  public:
-  /// `finished` is called when an exchange of a run is complete.
+  /// Calls `finished` when an exchange of a run is complete.
   Exchanger(std::size_t most_at_once, std::function<void(LiveRun&)> finished,
             ExchangeMeter meter = {});
 
-  /// Next in the agreed order; starts once the run is staged, as do its further exchanges.
+  /// Adds the next run in the agreed order. Each of its exchanges starts once the run is staged.
   void Enqueue(LiveRun& run);
 
-  /// True when anything moved on. Throws what a collective throws.
+  /// True if anything moved forward. Throws what a collective throws.
   bool Poll(std::int64_t now_ns);
 
-  /// Whether anything is on the network.
+  /// True if anything is on the network.
   bool under_way() const;
-  /// Runs that wait for their turn, or for their stages before it.
+  /// Returns the number of runs that wait for their turn, or for their stages before it.
   std::size_t queued() const { return queue_.size(); }
-  /// Gives everything up; no buffer is touched once this returns.
+  /// Gives everything up. No buffer is touched once this returns.
   void Cancel();
 
  private:
   struct Active {
     LiveRun* run;
-    std::ptrdiff_t exchanges_left;  ///< The one under way, or about to be, counted.
+    std::ptrdiff_t exchanges_left;  ///< Includes the one under way or about to be.
     std::uint32_t next_number;
-    Collective* collective = nullptr;  ///< Of the exchange under way, if one is.
-    MeteredTransport::Use use{};       ///< Of its messages.
-    std::int64_t bytes = 0;            ///< Of its payload.
+    Collective* collective = nullptr;  ///< Collective under way, if any.
+    MeteredTransport::Use use{};       ///< Use of its messages.
+    std::int64_t bytes = 0;            ///< Bytes of its payload.
   };
   bool StartNext(std::int64_t now_ns);
-  // Of the entry at `index`, which is gone once its last exchange has finished.
+  // Polls the entry at `index`, which is gone once its last exchange has finished.
   bool PollActive(std::size_t index, std::int64_t now_ns);
   void Start(std::size_t index, std::int64_t now_ns);
   void Finish(std::size_t index);

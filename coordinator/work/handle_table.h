@@ -12,28 +12,28 @@
 
 namespace weir {
 
-/// The operations that were submitted and not yet waited for. Thread-safe. Allocates only while the
-/// number of live handles grows.
+/// Table of operations that were submitted and not yet waited for. Thread-safe. Allocates only
+/// while the number of live handles grows.
 class HandleTable {
  public:
   using Deadline = std::chrono::steady_clock::time_point;
 
-  /// A new pending handle, fulfilled once `parts` calls of Complete have named it, or one with an
-  /// error.
+  /// Returns a new pending handle. It is fulfilled once `parts` calls of Complete have named it, or
+  /// one with an error.
   Handle Create(std::uint32_t parts = 1);
 
-  /// Fulfils a part of a handle, with an error or without; ignored when all of it was already.
+  /// Fulfils a part of a handle, with or without an error. Ignored if all parts were fulfilled.
   void Complete(Handle handle, const std::exception_ptr& error = nullptr);
   void Complete(std::span<const Handle> handles, const std::exception_ptr& error = nullptr);
 
-  /// True once the operation has ended, well or not. Throws InvalidArgument for an unknown handle.
+  /// True once the operation has succeeded or failed. Throws InvalidArgument for an unknown handle.
   bool Poll(Handle handle) const;
 
-  /// Not yet waited for.
+  /// True if the handle exists and was not waited for yet.
   bool IsKnown(Handle handle) const;
 
   enum class WaitResult { kDone, kDeadlinePassed };
-  /// Waits, forgets the handle and throws its error if it has one. A passed deadline forgets
+  /// Waits, forgets the handle, and throws its error if it has one. If the deadline passes, forgets
   /// nothing. Throws InvalidArgument for a handle that is unknown or was already waited for.
   WaitResult Wait(Handle handle, Deadline deadline);
 
@@ -49,7 +49,7 @@ class HandleTable {
     std::exception_ptr error;
   };
 
-  // All of these expect mutex_ to be held.
+  // The caller holds mutex_.
   Slot* Find(Handle handle);
   const Slot& FindOrThrow(Handle handle) const;
   void CompleteLocked(Handle handle, const std::exception_ptr& error);

@@ -18,25 +18,25 @@ namespace weir {
 class Bucket;
 class Operation;
 
-/// What other threads tell the network thread.
+/// A message from another thread to the network thread.
 struct InboxEvent {
   enum class Kind {
     kReady,           ///< The bucket of gradients is complete on this rank.
-    kSubmitted,       ///< The operation, which is the bucket, is.
-    kStaged,          ///< Its next stage is the network's.
-    kDone,            ///< Its run is over.
+    kSubmitted,       ///< The operation, which is the bucket, was submitted.
+    kStaged,          ///< The bucket's next stage is the network thread's.
+    kDone,            ///< The bucket's run is over.
     kFailed,          ///< A stage threw `error`.
     kMembership,      ///< `membership` happened.
     kShutdown,        ///< This rank wants to leave.
     kAbort,           ///< End the engine with `error`.
     kDeadlinePassed,  ///< A wait took longer than `text` says.
-    kServers,         ///< Tell the servers `message`, if any; `serve`: be one.
+    kServers,         ///< Tell the servers `message`, if any; `serve`: start serving.
     kFence,           ///< Fulfil `fence`: everything posted before has been handled.
   };
   Kind kind = Kind::kReady;
   Bucket* bucket = nullptr;
   Operation* operation = nullptr;
-  std::int64_t ready_ns = 0;  ///< When it was complete.
+  std::int64_t ready_ns = 0;  ///< Time when it was complete.
   std::exception_ptr error;
   MembershipEvent membership;
   std::string text;
@@ -45,13 +45,13 @@ struct InboxEvent {
   std::shared_ptr<std::promise<void>> fence;
 };
 
-/// Everything that other threads tell the network thread; a post wakes it. Thread-safe.
+/// Queue of messages from other threads to the network thread, which a post wakes. Thread-safe.
 /// Allocates only while it grows.
 class Inbox {
  public:
   explicit Inbox(Waiter& waiter) : waiter_(waiter) {}
 
-  /// False when the inbox is closed: nobody will handle the event.
+  /// Posts an event. False if the inbox is closed, so that the event will not be handled.
   bool Post(InboxEvent event) {
     {
       std::lock_guard lock(mutex_);
@@ -65,13 +65,13 @@ class Inbox {
     return Post({.kind = kind, .bucket = bucket});
   }
 
-  /// Swaps what has come into `events`, which was emptied by the caller.
+  /// Swaps the new events into `events`, which the caller has emptied.
   void Drain(std::vector<InboxEvent>& events) {
     std::lock_guard lock(mutex_);
     events_.swap(events);
   }
 
-  /// The last Drain: from now on Post refuses.
+  /// Drains for the last time. From now on Post refuses.
   void Close(std::vector<InboxEvent>& events) {
     std::lock_guard lock(mutex_);
     closed_ = true;

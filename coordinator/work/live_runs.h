@@ -15,38 +15,38 @@ namespace weir {
 class Operation;
 
 /// A run of a bucket as the network thread sees it, from its announcement on this rank to its end.
-/// The bucket is its work, which belongs to whoever holds it. Network thread only.
+/// The bucket does the work and belongs to whoever holds it. Network thread only.
 struct LiveRun {
   Bucket* bucket = nullptr;
-  Operation* operation = nullptr;  ///< The bucket, where it is one; null: a group's gradients.
-  std::int64_t ready_ns = 0;       ///< When this rank had all of it.
-  std::int64_t agreed_ns = 0;      ///< When all ranks had.
-  std::int64_t exchange_ns = 0;    ///< When the exchange under way started; 0: none.
-  Bucket::Traffic recorded{};      ///< What records of its exchanges have; it may make several.
+  Operation* operation = nullptr;  ///< The bucket, if it is one; null: a group's gradients.
+  std::int64_t ready_ns = 0;       ///< Time when this rank had all of it.
+  std::int64_t agreed_ns = 0;      ///< Time when all ranks agreed on it.
+  std::int64_t exchange_ns = 0;    ///< Start of the exchange under way; 0: none.
+  Bucket::Traffic recorded{};      ///< Sums in the records of its exchanges so far.
   bool agreed = false;
   bool staged = false;   ///< Waits for its exchange.
   bool patient = false;  ///< The other ranks may take as long as they like (Joining).
-  std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes;  ///< On all ranks.
+  std::size_t chunk_bytes = ChunkStream::kDefaultChunkBytes;  ///< Chunk size on all ranks.
   std::size_t index = 0;                                      ///< Place in LiveRuns.
 };
 
-/// The runs under way on this rank, of all process sets: their buckets are complete here and not
+/// The runs under way on this rank, of all process sets: their buckets are complete here, but not
 /// done. Allocates only while it grows. Network thread only.
 class LiveRuns {
  public:
   explicit LiveRuns(EngineGauges& gauges) : gauges_(gauges) {}
 
-  /// Begins the record of a run. It keeps its address until Remove or Clear.
-  /// `operation`: the bucket, where it is a single operation.
+  /// Begins the record of a run, which keeps its address until Remove or Clear. `operation` is the
+  /// bucket, if that is a single operation.
   LiveRun& Add(Bucket& bucket, std::int64_t ready_ns, Operation* operation = nullptr);
   void Remove(LiveRun& run);
-  /// Removes a run that is over, and remembers what a report calls it.
+  /// Removes a run that is over, and remembers its name in reports.
   void Finish(LiveRun& run, std::string name);
-  /// The last one that was over; "" before it.
+  /// Returns the name of the last run that was over; "" before it.
   const std::string& last_finished() const { return last_finished_; }
-  /// The record of a bucket's run; null: none is under way.
+  /// Returns the record of a bucket's run; null: none is under way.
   LiveRun* Find(const Bucket& bucket) const { return bucket.live_run_; }
-  /// The record of a bucket's run, which must be under way.
+  /// Returns the record of a bucket's run, which must be under way.
   LiveRun& Of(const Bucket& bucket) const;
 
   const std::vector<std::unique_ptr<LiveRun>>& all() const { return runs_; }

@@ -4,10 +4,9 @@
 
 namespace weir {
 
-/// How collective operations are numbered (Tag::operation): the three messages of a round, and
-/// those that compare clocks at the start, have fixed numbers, exchanges count up from
-/// kFirstExchange in the order in which they were agreed and wrap around long after the window of
-/// those under way.
+/// Numbers of collective operations (Tag::operation). The three messages of a round, and those that
+/// compare clocks at the start, have fixed numbers. Exchanges count up from kFirstExchange in the
+/// order in which they were agreed on, and wrap around long after the window of those under way.
 inline constexpr std::uint32_t kRoundOperation = 0;
 inline constexpr std::uint32_t kRequestsOperation = 1;
 inline constexpr std::uint32_t kResponsesOperation = 2;

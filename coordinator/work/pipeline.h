@@ -22,21 +22,21 @@ namespace weir {
 class Pipeline {
  public:
   struct Callbacks {
-    std::function<void(Bucket*)> to_network;  ///< Its next stage is Gate or Exchange.
-    std::function<void(Bucket*)> finished;    ///< No stage is left.
+    std::function<void(Bucket*)> to_network;  ///< Called if the next stage is Gate or Exchange.
+    std::function<void(Bucket*)> finished;    ///< Called if no stage is left.
     std::function<void(Bucket*, const std::exception_ptr&)> failed;
   };
 
-  /// `workers` = 0 is the serial mode.
+  /// Runs in the serial mode if `workers` is 0.
   Pipeline(int workers, Recorder* recorder, EngineGauges* gauges, Callbacks callbacks);
   ~Pipeline() { Stop(); }
 
-  /// Starts a run: the first stage of the list.
+  /// Starts a run with the first stage of its list.
   void Begin(Bucket* bucket);
-  /// Goes on after the network thread's stage at the cursor.
+  /// Continues after the network thread's stage at the cursor.
   void Resume(Bucket* bucket);
-  /// Waits until no worker and no caller of Begin touches a bucket any more; queued ones are
-  /// dropped. Further calls of Begin and Resume do nothing. Not from inside a callback.
+  /// Waits until no worker and no caller of Begin or Resume touches a bucket any more; drops queued
+  /// buckets. Later calls of Begin and Resume do nothing. Must not be called from a callback.
   void Stop();
 
  private:

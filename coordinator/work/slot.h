@@ -4,7 +4,7 @@
 
 namespace weir {
 
-/// A slot value that says "not cached": the name asks on the slow path every time.
+/// Slot of a name that is not cached, which asks on the slow path every time.
 inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
 
 }  // namespace weir

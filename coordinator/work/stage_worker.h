@@ -11,12 +11,12 @@ namespace weir {
 
 class Bucket;
 
-/// First in, first out; closed once. Thread-safe.
+/// Queue of buckets, first in, first out; closed once. Thread-safe.
 class StageQueue {
  public:
-  /// False when the queue is closed.
+  /// Adds a bucket. False if the queue is closed.
   bool Push(Bucket* bucket);
-  /// Blocks; null when the queue was closed.
+  /// Takes a bucket, or waits for one. Null if the queue was closed.
   Bucket* Pop();
   void Close();
 

@@ -7,14 +7,14 @@
 
 namespace weir {
 
-/// How the network thread waits: the one place where this is decided.
+/// Decides how the network thread waits; nothing else does.
 ///
-/// With nothing outstanding it sleeps until it is woken. While a round or an exchange is
-/// outstanding it must poll, because MPI cannot wake it: it yields while cores are free; once a
-/// yield has taken longer than a millisecond others need the core, and it naps 50 to 200 us for the
-/// next 20 ms. A doubling ladder of naps would be a trap: when one rank naps all others do, and
-/// each round costs milliseconds. What has not moved for long (a late peer) is polled ever more
-/// rarely, every tenth of its age up to 4 ms: for a round "long" is 0.3 ms, for data 10 ms.
+/// With nothing outstanding, the thread sleeps until it is woken. While a round or an exchange is
+/// outstanding it must poll, because MPI cannot wake it. It yields while cores are free; a yield of
+/// more than a millisecond shows that others need the core, and then it naps 50 to 200 us at a time
+/// for the next 20 ms. Naps of doubling length would be a trap: when one rank naps all others do,
+/// and each round costs milliseconds. If nothing has moved for long (a peer is late), it polls ever
+/// more rarely, every tenth of that time up to 4 ms: for a round "long" is 0.3 ms, for data 10 ms.
 ///
 /// Wake is thread-safe; the rest belongs to the network thread.
 class Waiter {
@@ -26,7 +26,7 @@ class Waiter {
   void Sleep(std::int64_t until_ns);
 
   enum class For { kRound, kData };
-  /// A short pause between two polls of something that has not moved since `since_ns`.
+  /// Pauses briefly between two polls of something that has not moved since `since_ns`.
   void Pause(For what, std::int64_t now_ns, std::int64_t since_ns);
 
  private:

@@ -10,7 +10,7 @@
 #include "common/log.h"
 #include "coordinator/servers/server_links.h"
 #include "coordinator/work/abort_text.h"
-#include "coordinator/work/waiter.h"
+#include "coordinator/work/network_waiter.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -19,7 +19,7 @@ namespace {
 /// Reports of the membership, for the one thread that serves.
 class News {
  public:
-  explicit News(Waiter& waiter) : waiter_(waiter) {}
+  explicit News(NetworkWaiter& waiter) : waiter_(waiter) {}
   void SetRanks(int ranks) { ranks_ = ranks; }
   void Tell(const MembershipEvent& event) {
     using enum MembershipEvent::Kind;
@@ -44,7 +44,7 @@ class News {
   }
 
  private:
-  Waiter& waiter_;
+  NetworkWaiter& waiter_;
   int ranks_ = 0;
   std::mutex mutex_;
   std::optional<std::string> text_;
@@ -64,7 +64,7 @@ ServerPlace PlaceOf(const Transport& network, int servers) {
           .rank = network.rank()};
 }
 
-void Serve(SummationServer& server, News& news, Waiter& waiter) {
+void Serve(SummationServer& server, News& news, NetworkWaiter& waiter) {
   std::int64_t moved_ns = NowNs();
   while (!server.over()) {
     news.ThrowIfBad();
@@ -73,7 +73,7 @@ void Serve(SummationServer& server, News& news, Waiter& waiter) {
     if (moved) {
       moved_ns = now;
     } else {
-      waiter.Pause(Waiter::For::kData, now, moved_ns);
+      waiter.Pause(NetworkWaiter::For::kData, now, moved_ns);
     }
   }
 }
@@ -81,7 +81,7 @@ void Serve(SummationServer& server, News& news, Waiter& waiter) {
 }  // namespace
 
 void RunServer(const Settings& settings, EngineEnvironment environment) {
-  Waiter waiter;
+  NetworkWaiter waiter;
   News news(waiter);
   Membership& membership = *environment.membership;
   std::unique_ptr<Transport> network;

@@ -25,8 +25,8 @@
 #include "coordinator/work/inbox.h"
 #include "coordinator/work/live_runs.h"
 #include "coordinator/work/network_speed.h"
+#include "coordinator/work/network_waiter.h"
 #include "coordinator/work/pipeline.h"
-#include "coordinator/work/waiter.h"
 #include "metrics/flight_recording.h"
 #include "metrics/gauges/engine_gauges.h"
 #include "metrics/records/bucket_names.h"
@@ -191,7 +191,7 @@ class Coordinator {
   const Environment environment_;
   Ending ending_;
   HandleTable handles_;
-  Waiter waiter_;
+  NetworkWaiter waiter_;
   Inbox inbox_{waiter_};
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<MeteredTransport> meter_;        ///< Wraps transport_ for what follows.

@@ -155,8 +155,9 @@ void Coordinator::Pause(std::int64_t now_ns) {
     progress_ns_ = now_ns;
   }
   if (outstanding && (!wakes_ || std::ranges::any_of(sets_->own(), &ProcessSet::must_poll))) {
-    waiter_.Pause(busy || server_links_->waits() ? Waiter::For::kData : Waiter::For::kRound, now_ns,
-                  progress_ns_);
+    waiter_.Pause(
+        busy || server_links_->waits() ? NetworkWaiter::For::kData : NetworkWaiter::For::kRound,
+        now_ns, progress_ns_);
     return;
   }
   std::int64_t until_ns = 0;

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/work/waiter.h"
+#include "coordinator/work/network_waiter.h"
 #include "ops/membership/membership.h"
 
 namespace weir {
@@ -49,7 +49,7 @@ struct InboxEvent {
 /// Allocates only while it grows.
 class Inbox {
  public:
-  explicit Inbox(Waiter& waiter) : waiter_(waiter) {}
+  explicit Inbox(NetworkWaiter& waiter) : waiter_(waiter) {}
 
   /// Posts an event. False if the inbox is closed, so that the event will not be handled.
   bool Post(InboxEvent event) {
@@ -79,7 +79,7 @@ class Inbox {
   }
 
  private:
-  Waiter& waiter_;
+  NetworkWaiter& waiter_;
   std::mutex mutex_;
   std::vector<InboxEvent> events_;
   bool closed_ = false;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "monitor_gui/view/charts/heat_color.h"
 #include "monitor_gui/view/style/metric_text.h"
 #include "monitor_gui/view/style/theme.h"
 

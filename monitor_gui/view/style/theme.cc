@@ -1,7 +1,5 @@
 #include "monitor_gui/view/style/theme.h"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 namespace weir::monitor {
@@ -64,18 +62,5 @@ Theme Theme::Of(const QPalette& palette) {
 
 QPalette DarkPalette() { return Made(0x1e2127, 0x16181d, 0xe6e8eb, 0x0072b2); }
 QPalette LightPalette() { return Made(0xf5f6f8, 0xffffff, 0x1b1f24, 0x0072b2); }
-
-QColor HeatColor(double value) {
-  static constexpr std::array<QRgb, 9> kViridis = {0x440154, 0x482878, 0x3e4989, 0x31688e, 0x26828e,
-                                                   0x1f9e89, 0x35b779, 0x6ece58, 0xfde725};
-  const double at = std::clamp(value, 0.0, 1.0) * (kViridis.size() - 1);
-  const auto below = std::min(static_cast<std::size_t>(at), kViridis.size() - 2);
-  const double part = at - static_cast<double>(below);
-  const auto mix = [&](int (*channel)(QRgb)) {
-    return static_cast<int>(
-        std::lround((1 - part) * channel(kViridis[below]) + part * channel(kViridis[below + 1])));
-  };
-  return {mix(qRed), mix(qGreen), mix(qBlue)};
-}
 
 }  // namespace weir::monitor

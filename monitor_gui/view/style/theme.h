@@ -27,7 +27,4 @@ struct Theme {
 QPalette DarkPalette();
 QPalette LightPalette();
 
-/// Viridis (Smith and van der Walt, 2015), from 0 to 1: larger is lighter, for any colour vision.
-QColor HeatColor(double value);
-
 }  // namespace weir::monitor

@@ -17,7 +17,7 @@ namespace weir {
 /// more rarely, every tenth of that time up to 4 ms: for a round "long" is 0.3 ms, for data 10 ms.
 ///
 /// Wake is thread-safe; the rest belongs to the network thread.
-class Waiter {
+class NetworkWaiter {
  public:
   /// Ends the current or the next wait.
   void Wake();

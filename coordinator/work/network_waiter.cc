@@ -1,4 +1,4 @@
-#include "coordinator/work/waiter.h"
+#include "coordinator/work/network_waiter.h"
 
 #include <sched.h>
 
@@ -21,13 +21,13 @@ constexpr std::int64_t kLongestNapNs = 4'000'000;
 constexpr std::int64_t kRoundPatienceNs = 300'000;
 constexpr std::int64_t kDataPatienceNs = 10'000'000;
 
-std::int64_t PatienceNs(Waiter::For what) {
-  return what == Waiter::For::kData ? kDataPatienceNs : kRoundPatienceNs;
+std::int64_t PatienceNs(NetworkWaiter::For what) {
+  return what == NetworkWaiter::For::kData ? kDataPatienceNs : kRoundPatienceNs;
 }
 
 }  // namespace
 
-void Waiter::Wake() {
+void NetworkWaiter::Wake() {
   {
     std::lock_guard lock(mutex_);
     wake_ = true;
@@ -35,7 +35,7 @@ void Waiter::Wake() {
   woken_.notify_one();
 }
 
-void Waiter::Sleep(std::int64_t until_ns) {
+void NetworkWaiter::Sleep(std::int64_t until_ns) {
   if (until_ns != 0) {
     SleepFor(std::chrono::nanoseconds(std::max<std::int64_t>(until_ns - NowNs(), 0)));
     return;
@@ -45,13 +45,13 @@ void Waiter::Sleep(std::int64_t until_ns) {
   wake_ = false;
 }
 
-void Waiter::SleepFor(std::chrono::nanoseconds duration) {
+void NetworkWaiter::SleepFor(std::chrono::nanoseconds duration) {
   std::unique_lock lock(mutex_);
   woken_.wait_for(lock, duration, [&] { return wake_; });
   wake_ = false;
 }
 
-void Waiter::Pause(For what, std::int64_t now_ns, std::int64_t since_ns) {
+void NetworkWaiter::Pause(For what, std::int64_t now_ns, std::int64_t since_ns) {
   const std::int64_t age = now_ns - since_ns;
   if (age > PatienceNs(what)) {
     SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kShortestNapNs, kLongestNapNs)));

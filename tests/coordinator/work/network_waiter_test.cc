@@ -1,4 +1,4 @@
-#include "coordinator/work/waiter.h"
+#include "coordinator/work/network_waiter.h"
 
 #include <gtest/gtest.h>
 
@@ -11,20 +11,20 @@ namespace {
 
 // A waiter must never miss a wake: every test would hang.
 
-TEST(Waiter, AWakeThatComesFirstEndsTheNextSleep) {
-  Waiter waiter;
+TEST(NetworkWaiter, AWakeThatComesFirstEndsTheNextSleep) {
+  NetworkWaiter waiter;
   waiter.Wake();
   waiter.Sleep(0);
 }
 
-TEST(Waiter, AWakeEndsASleepForEver) {
-  Waiter waiter;
+TEST(NetworkWaiter, AWakeEndsASleepForEver) {
+  NetworkWaiter waiter;
   std::jthread other([&] { waiter.Wake(); });
   waiter.Sleep(0);
 }
 
-TEST(Waiter, SeveralWakesEndOneSleepOnly) {
-  Waiter waiter;
+TEST(NetworkWaiter, SeveralWakesEndOneSleepOnly) {
+  NetworkWaiter waiter;
   waiter.Wake();
   waiter.Wake();
   waiter.Sleep(0);
@@ -33,21 +33,22 @@ TEST(Waiter, SeveralWakesEndOneSleepOnly) {
   EXPECT_GE(NowNs(), until);
 }
 
-TEST(Waiter, ASleepEndsAtItsTime) {
-  Waiter waiter;
+TEST(NetworkWaiter, ASleepEndsAtItsTime) {
+  NetworkWaiter waiter;
   waiter.Sleep(1);  // Long past.
   const std::int64_t until = NowNs() + 2'000'000;
   waiter.Sleep(until);
   EXPECT_GE(NowNs(), until);
 }
 
-TEST(Waiter, WhatIsOutstandingForLongIsPolledAfterARealNap) {
-  Waiter waiter;
+TEST(NetworkWaiter, WhatIsOutstandingForLongIsPolledAfterARealNap) {
+  NetworkWaiter waiter;
   const std::int64_t before = NowNs();
-  waiter.Pause(Waiter::For::kData, before, before - 30'000'000);  // A tenth of its age: 3 ms.
+  waiter.Pause(NetworkWaiter::For::kData, before,
+               before - 30'000'000);  // A tenth of its age: 3 ms.
   EXPECT_GE(NowNs() - before, 3'000'000);
   const std::int64_t again = NowNs();
-  waiter.Pause(Waiter::For::kData, again,
+  waiter.Pause(NetworkWaiter::For::kData, again,
                again - 3'600'000'000'000);  // At most 4 ms, also after an hour.
   EXPECT_GE(NowNs() - again, 4'000'000);
 }

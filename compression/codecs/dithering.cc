@@ -24,20 +24,20 @@ std::unique_ptr<Compressor> MakeDithering(const ParsedOptions& options, const Te
 const CompressorRegistration kDithering(
     {.name = "dithering",
      .summary = "Every entry, rounded at random to one of a few levels, right on average.",
-     .options = JoinSpecs(
-         {FamilySpecs(),
-          SeedSpecs(),
-          {{"k", "7", IntegerRule{1, kMostLevels},
-            "Levels above 0; 1, 3, 7, 15, ... fill 2, 3, 4, 5, ... bits an entry."},
-           {"partition", "linear", ChoiceRule{{"linear", "natural"}},
-            "Levels evenly spaced, or powers of two."},
-           {"normalize", "max", ChoiceRule{{"max", "l2"}},
-            "The highest level is the largest magnitude, or the L2 norm."},
-           {"coding", "shorter", ChoiceRule{{"shorter", "packed"}},
-            "Levels are sent, 4,096 at a time, in the shorter of two ways, or all in equally "
-            "many bits, which is faster."}},
-          MemorySpecs(),
-          StepSpecs()}),
+     .options =
+         JoinSpecs({FamilySpecs(),
+                    SeedSpecs(),
+                    {{"k", "7", IntegerRule{1, kMostLevels},
+                      "Levels above 0; 1, 3, 7, 15, ... fill 2, 3, 4, 5, ... bits an entry."},
+                     {"partition", "linear", ChoiceRule{{"linear", "natural"}},
+                      "Spaces levels evenly, or at powers of two."},
+                     {"normalize", "max", ChoiceRule{{"max", "l2"}},
+                      "Sets the highest level to the largest magnitude, or to the L2 norm."},
+                     {"coding", "shorter", ChoiceRule{{"shorter", "packed"}},
+                      "Codes each 4,096 levels in the shorter of two ways, or all levels in "
+                      "equally many bits, which is faster."}},
+                    MemorySpecs(),
+                    StepSpecs()}),
      .make = MakeDithering,
      .codec = CodecId::kDithering});
 

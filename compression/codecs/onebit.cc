@@ -39,7 +39,7 @@ const CompressorRegistration kOneBit(
      .summary = "The sign of each entry, and one magnitude for a tensor: 32 entries in 4 bytes.",
      .options = JoinSpecs({FamilySpecs(),
                            {{"scaling", "false", FlagRule{},
-                             "The magnitude is the mean of the entries' own instead of 1."}},
+                             "Uses the mean magnitude of the entries instead of 1."}},
                            MemorySpecs(),
                            StepSpecs()}),
      .make =

@@ -52,7 +52,7 @@ const CompressorRegistration kRandomK(
                            CountSpecs(),
                            SeedSpecs(),
                            {{"unbiased", "false", FlagRule{},
-                             "Values are sent times n / k, so that they are right on average."}},
+                             "Multiplies values by n / k, so that they are right on average."}},
                            SelectionSpecs(),
                            ValueSpecs(),
                            WarmupSpecs(),

@@ -26,7 +26,7 @@ const CompressorRegistration kTernGrad(
      .options = JoinSpecs({FamilySpecs(),
                            SeedSpecs(),
                            {{"clip_deviations", "2.5", RealRule{0.0, 1e6},
-                             "Entries beyond so many standard deviations are cut there; 0: none."}},
+                             "Cuts entries at so many standard deviations; 0: cuts none."}},
                            MemorySpecs(),
                            StepSpecs()}),
      .make = MakeTernGrad,

@@ -57,7 +57,8 @@ std::unique_ptr<Compressor> MakeThreshold(const ParsedOptions& options, const Te
 std::vector<OptionSpec> ThresholdSpecs() {
   return {{"threshold", "", RealRule{0.0, 3e38, true}, "Entries of a larger magnitude are sent."},
           {"max_density", "0.1", RealRule{0.0, 1.0, true},
-           "At most this fraction of the entries; the largest, where more are above."}};
+           "Largest fraction of entries sent; if more are above the threshold, only the largest "
+           "are sent."}};
 }
 
 const CompressorRegistration kThreshold({.name = "threshold",

@@ -16,29 +16,30 @@ namespace {
 std::vector<OptionSpec> DgcSpecs() {
   return {
       {"momentum", "vanilla", ChoiceRule{{"none", "vanilla", "nesterov", "adam"}},
-       "Momentum correction: which recursion runs before compression. An optimizer puts its own "
-       "momentum here; give it once, there or here. adam: what is accumulated and sent is the step "
-       "that Adam would take on this rank, learning rate included."},
-      {"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true}, "The momentum coefficient."},
+       "Recursion of momentum correction, which runs before compression. An optimizer moves its "
+       "own momentum here: give it once, there or here. adam: what accumulates and is sent is the "
+       "step that Adam would take on this rank, learning rate included."},
+      {"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true}, "Momentum coefficient."},
       {"momentum_masking", "true", FlagRule{},
-       "Drop the momentum of entries that were just sent (momentum factor masking)."},
+       "Drops the momentum of entries that were just sent (momentum factor masking)."},
       {"beta1", "0.9", RealRule{0.0, 1.0, false, true},
-       "With momentum=adam: how much the first moment keeps of itself; an Adam's is taken over."},
-      {"beta2", "0.999", RealRule{0.0, 1.0, false, true}, "The same of the second moment."},
+       "Decay rate of the first moment with momentum=adam; an Adam optimizer's is taken over."},
+      {"beta2", "0.999", RealRule{0.0, 1.0, false, true},
+       "Decay rate of the second moment with momentum=adam."},
       {"epsilon", "1e-8", RealRule{0.0, std::numeric_limits<double>::infinity()},
-       "With momentum=adam: what is added to the root of the second moment."},
+       "Number added to the root of the second moment with momentum=adam."},
       {"gain_compensation", "false", FlagRule{},
-       "Divide the update by the gain that masking leaves at the step's density."},
+       "Divides the update by the gain that masking leaves at the step's density."},
       {"look_ahead", "0", RealRule{0.0, 1.0},
-       "Gradients are taken at the weights less this much of learning rate / ranks times what the "
-       "rank has not sent yet. An optimizer's, not for gradients alone."},
+       "Takes gradients at the weights minus this fraction of learning rate / ranks times what the "
+       "rank has not sent yet; needs an optimizer."},
       {"selection", "tensor", ChoiceRule{{"tensor", "bucket"}},
-       "Which entries are the largest: of each tensor by itself, or of all compressed tensors of a "
-       "bucket together, one of each at least; a bucket then holds as many as "
+       "Selects the largest entries of each tensor by itself, or of all compressed tensors of a "
+       "bucket together, at least one of each; a bucket then holds as many tensors as "
        "WEIR_FUSION_THRESHOLD allows."},
       {"state_dtype", "fp32", ChoiceRule{{"fp32", "bf16"}},
-       "How a tensor's momentum and velocity are kept: bf16, rounded at random, takes half the "
-       "memory on a GPU; the CPU rounds to the same bits, and saves no memory."},
+       "Type in which a tensor's momentum and velocity are kept. bf16, rounded at random, takes "
+       "half the memory on a GPU; the CPU rounds to the same bits, but saves no memory."},
   };
 }
 

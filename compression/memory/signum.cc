@@ -22,7 +22,7 @@ const CompressorRegistration kSignum(
      .summary = "The sign of each entry's momentum, by majority vote: the update is -1, 0 or 1.",
      .options = JoinSpecs(
          {{{"momentum_mu", "0.9", RealRule{0.0, 1.0, false, true},
-            "The momentum coefficient; without it that of an SGD, which then does none."}},
+            "Momentum coefficient; by default an SGD's, which then applies none itself."}},
           StepSpecs()}),
      .make = MakeSignum,
      .codec = CodecId::kSignum});

@@ -25,52 +25,52 @@ std::int64_t EitherInteger(const ParsedOptions& options, const std::string& a,
 std::vector<OptionSpec> LeastSpecs(const std::string& elements, const std::string& bytes) {
   return {
       {"min_elements", elements, IntegerRule{0},
-       "Tensors of fewer elements travel dense; with dgc those of one dimension (biases, norms) "
-       "too."},
-      {"min_compress_bytes", bytes, IntegerRule{0}, "The same in bytes of fp32, as BytePS has it."},
+       "Tensors with fewer elements are sent dense. With dgc, so are tensors of one dimension "
+       "(biases, norms)."},
+      {"min_compress_bytes", bytes, IntegerRule{0},
+       "The same as min_elements, in bytes of fp32, as in BytePS."},
   };
 }
 
 OptionSpec RouteSpec(Payloads payloads) {
   const std::string ways =
-      "The way of what is compressed: from every rank to every other (allgather); from host to "
-      "host, its ranks' gradients averaged dense before (hierarchical); or to servers, which add "
-      "up and compress the mean again, and back (push_pull)";
+      "How compressed gradients travel: from every rank to every other (allgather); from host to "
+      "host, after the ranks of a host have averaged theirs dense (hierarchical); or to servers, "
+      "which add them up, compress the mean again and send it back (push_pull)";
   if (payloads == Payloads::kWhole) {
     return {"route", "allgather", ChoiceRule{{"allgather", "hierarchical", "push_pull"}},
             ways + "."};
   }
-  return {"route", "allgather", ChoiceRule{{"allgather", "split", "hierarchical", "push_pull"}},
-          ways +
-              "; or divided, each rank adding up a range of the indices for all (split): the bits "
-              "of allgather, with less traffic where many ranks send the same entries."};
+  return {
+      "route", "allgather", ChoiceRule{{"allgather", "split", "hierarchical", "push_pull"}},
+      ways +
+          "; or divided, where each rank adds up a range of the indices for all (split): it gives "
+          "the bits of allgather, with less traffic where many ranks send the same entries."};
 }
 
 OptionSpec PartitionSpec() {
   return {"partition_bytes", "4096000", IntegerRule{4},
-          "With route=push_pull a tensor of more bytes of fp32 is cut into parts, each with a "
-          "server of its own."};
+          "With route=push_pull, a tensor of more bytes of fp32 is cut into partitions, each with "
+          "a server of its own."};
 }
 
 OptionSpec StalenessSpec() {
-  return {
-      "max_staleness", "0", IntegerRule{0},
-      "With route=push_pull: ranks do not wait for each other (asynchronous training), but none "
-      "applies step t + max_staleness before all have sent step t. 0: they do wait."};
+  return {"max_staleness", "0", IntegerRule{0},
+          "With route=push_pull, ranks do not wait for each other (asynchronous training), but "
+          "none applies step t + max_staleness before all have sent step t. 0: they wait."};
 }
 
 std::vector<OptionSpec> PolicySpecs(Payloads payloads) {
-  return {
-      {"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
-       "How compressed gradients travel, as they are (always) or decoded, in dense arrays "
-       "(never): auto takes whichever carries less, but for route=hierarchical, which it keeps."},
-      RouteSpec(payloads),
-      PartitionSpec(),
-      StalenessSpec(),
-      {"host_values", "fp32", ChoiceRule{{"fp32", "fp16"}},
-       "With route=hierarchical: as what a host's ranks exchange their gradients to average them. "
-       "fp16 halves that traffic; what it rounds off is lost, and what it cannot hold becomes "
-       "its largest number."}};
+  return {{"policy", "auto", ChoiceRule{{"auto", "always", "never"}},
+           "Form in which compressed gradients travel: as they are (always), or decoded, in dense "
+           "arrays (never). auto takes whichever carries less, but keeps route=hierarchical."},
+          RouteSpec(payloads),
+          PartitionSpec(),
+          StalenessSpec(),
+          {"host_values", "fp32", ChoiceRule{{"fp32", "fp16"}},
+           "With route=hierarchical, the type in which the ranks of a host exchange gradients to "
+           "average them. fp16 halves that traffic; it loses what it rounds off, and limits values "
+           "to its largest number."}};
 }
 
 double AutoDensity(const ParsedOptions& options, std::int64_t begin_step) {
@@ -112,54 +112,58 @@ std::vector<OptionSpec> SizeSpecs() { return LeastSpecs("", "65536"); }
 
 std::vector<OptionSpec> ArrayRouteSpecs() {
   return {{"route", "allreduce", ChoiceRule{{"allreduce", "push_pull"}},
-           "From rank to rank (allreduce), or to servers, which add up, and back (push_pull)."},
+           "How gradients travel: from rank to rank (allreduce), or to servers, which add them up "
+           "and send the sum back (push_pull)."},
           PartitionSpec(),
           StalenessSpec()};
 }
 
 std::vector<OptionSpec> CountSpecs() {
   return {{"k", "", CountOrFractionRule{},
-           "Entries sent: a count for every tensor, of every part of it with route=push_pull, or a "
-           "fraction (the same as density)."}};
+           "Entries sent: a number for each tensor (each partition of it with route=push_pull), or "
+           "a fraction, which means the same as density."}};
 }
 
 std::vector<OptionSpec> SeedSpecs() {
-  return {{"seed", "0", IntegerRule{0}, "Of the random numbers; 0 is a seed like any other."}};
+  return {{"seed", "0", IntegerRule{0}, "Seed of the random numbers; 0 is a seed like any other."}};
 }
 
 std::vector<OptionSpec> SelectionSpecs() {
   return {
       {"density", "", RealOrAutoRule{{0.0, 1.0, true}},
-       "Fraction of entries sent after the warm-up; 0.001 when nothing else says it. auto: 10 / "
-       "steps, at least 0.001 and at most 0.25."},
+       "Fraction of entries sent after the warm-up; 0.001 unless something else sets it. auto: 10 "
+       "/ steps, at least 0.001 and at most 0.25."},
       {"steps", "", IntegerRule{1},
-       "Optimizer steps of the whole run: density=auto needs it, and a run that is too short for "
-       "its density is warned of."},
+       "Optimizer steps of the whole run. density=auto needs it, and a warning tells if the run is "
+       "too short for its density."},
   };
 }
 
 std::vector<OptionSpec> ValueSpecs() {
-  return {{"values", "fp16", ChoiceRule{{kValueTypeNames.begin(), kValueTypeNames.end()}},
-           "How values travel: fp16 with a power-of-two scale a tensor; fp32; int8 or int4, levels "
-           "of one step a tensor; or int2, a sign and which of two magnitudes a tensor. dgc keeps "
-           "what rounding loses for later steps, the others do with ef=vanilla."}};
+  return {
+      {"values", "fp16", ChoiceRule{{kValueTypeNames.begin(), kValueTypeNames.end()}},
+       "Type of the values sent: fp16, with a power-of-two scale for each tensor; fp32; int8 or "
+       "int4, multiples of one step for each tensor; or int2, a sign and one of two magnitudes for "
+       "each tensor. dgc keeps what rounding loses for later steps; others do with ef=vanilla."}};
 }
 
 std::vector<OptionSpec> BeginSpecs() {
   return {
-      {"rampup_begin_step", "0", IntegerRule{0}, "Gradients travel dense before this step."},
+      {"rampup_begin_step", "0", IntegerRule{0}, "Gradients are sent dense before this step."},
   };
 }
 
 std::vector<OptionSpec> WarmupSpecs() {
   return {
       {"schedule", "list", ChoiceRule{{"list", "exponential", "constant"}},
-       "How density falls during the warm-up."},
-      {"warmup_steps", "0", IntegerRule{0}, "Steps of the warm-up; rampup_step means the same."},
-      {"rampup_step", "", IntegerRule{0}, "Paddle's name of warmup_steps."},
+       "Shape of the density's fall during the warm-up."},
+      {"warmup_steps", "0", IntegerRule{0},
+       "Length of the warm-up in steps; rampup_step means the same."},
+      {"rampup_step", "", IntegerRule{0}, "Paddle's name for warmup_steps."},
       BeginSpecs().front(),
       {"sparsity", "", RealListRule{{0.0, 1.0, false, true}},
-       "Sparsities (1 - density) of the warm-up stages, of equal length; the last one stays."},
+       "Sparsities (1 - density) of the warm-up's stages, which are equally long; the last one "
+       "stays."},
   };
 }
 
@@ -168,27 +172,29 @@ std::vector<OptionSpec> MemorySpecs() {
       {"ef", "none", ChoiceRule{{"none", "vanilla"}},
        "Error feedback: what was not sent is added to the next gradient."},
       {"momentum", "none", ChoiceRule{{"none", "nesterov"}},
-       "Momentum before compression; that of an SGD moves there."},
+       "Momentum before compression; an SGD's own momentum moves there."},
       {"momentum_mu", "", RealRule{0.0, 1.0, false, true},
-       "The momentum coefficient; without it that of an SGD, which then does none."},
+       "Momentum coefficient; by default an SGD's, which then applies none itself."},
   };
 }
 
 std::vector<OptionSpec> StepSpecs() {
   return {
       {"clip_norm", "", RealRule{0.0, kInfinity, true},
-       "Clip a rank's local mean gradient to this L2 norm over all parameters."},
+       "Clips a rank's local mean gradient to this L2 norm over all parameters."},
       {"clip_scale", "0.5", RealRule{-1.0, 1.0},
-       "The clipping threshold is clip_norm * ranks^clip_scale."},
+       "Scales the clipping threshold with the number of ranks: it is clip_norm * "
+       "ranks^clip_scale."},
       {"skip_nonfinite", "false", FlagRule{},
-       "Skip the step on all ranks when a gradient is inf or NaN, instead of taking 0."},
+       "Skips the step on all ranks when a gradient is inf or NaN, instead of counting such "
+       "entries as 0."},
   };
 }
 
 std::vector<OptionSpec> WeightDecaySpecs() {
   return {
       {"weight_decay", "0", RealRule{0.0, kInfinity},
-       "Coefficient of the weight decay; an optimizer's, not for gradients alone."},
+       "Coefficient of weight decay; needs an optimizer."},
       {"weight_decay_form", "outside", ChoiceRule{{"outside", "local"}},
        "outside: b = m * b + decay * w, never compressed; local: decay * w joins the gradient."},
   };

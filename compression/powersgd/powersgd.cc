@@ -42,15 +42,16 @@ const CompressorRegistration kPowerSgd(
      .summary = "Two thin factors of each matrix (first dimension by all others), averaged one "
                 "after the other; vectors travel dense, and so does what the factors would not "
                 "make smaller. Momentum stays with the optimizer.",
-     .options = JoinSpecs({SizeSpecs(),
-                           {{"rank", "4", IntegerRule{1}, "Columns of each factor."},
-                            {"warm_start", "true", FlagRule{},
-                             "Begin with the factor of the step before, not with random numbers."},
-                            {"ef", "vanilla", ChoiceRule{{"none", "vanilla"}},
-                             "Error feedback: what was not sent is added to the next gradient."}},
-                           SeedSpecs(),
-                           BeginSpecs(),
-                           StepSpecs()}),
+     .options =
+         JoinSpecs({SizeSpecs(),
+                    {{"rank", "4", IntegerRule{1}, "Columns of each factor."},
+                     {"warm_start", "true", FlagRule{},
+                      "Starts from the factor of the previous step, not from random numbers."},
+                     {"ef", "vanilla", ChoiceRule{{"none", "vanilla"}},
+                      "Error feedback: what was not sent is added to the next gradient."}},
+                    SeedSpecs(),
+                    BeginSpecs(),
+                    StepSpecs()}),
      .make = MakePowerSgd,
      .codec = CodecId::kPowerSgd});
 

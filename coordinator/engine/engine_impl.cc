@@ -12,6 +12,8 @@
 #include "compression/options/standard_options.h"
 #include "compression/options/tensor_options.h"
 #include "coordinator/groups/gradient_group.h"
+#include "metrics/monitor.h"
+#include "metrics/steps/totals_reporter.h"
 #include "weir/error.h"
 
 namespace weir {

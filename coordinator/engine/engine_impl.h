@@ -1,14 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "coordinator/rank/coordinator.h"
-#include "metrics/monitor.h"
 #include "metrics/records/bucket_names.h"
 #include "metrics/records/recorder.h"
-#include "metrics/steps/totals_reporter.h"
 #include "ops/membership/membership.h"
 #include "weir/engine.h"
 
@@ -27,6 +26,8 @@ struct EngineEnvironment {
 };
 
 class Draft;
+class Monitor;
+class TotalsReporter;
 
 /// The Engine over any network: checks what only this rank can check, and owns the parts.
 class EngineImpl final : public Engine {

@@ -7,7 +7,7 @@ import torch
 
 import weir.torch as hvd
 
-from test_optimizer import loss_of, model
+from training import loss_of, model
 
 
 def density_of_a_step(rank, compression, begin=0):

@@ -11,7 +11,7 @@ import torch
 import weir.torch as hvd
 
 from scripted import ran
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
 # All entries travel as they are, so that training equals that without.
 WHOLE = hvd.Compression.dgc(density=1.0, momentum_masking=False, values="fp32", min_elements=0)

@@ -7,7 +7,7 @@ import torch
 
 import weir.torch as hvd
 
-from test_optimizer import loss_of, model, weights
+from training import loss_of, model, weights
 
 
 def trained(make, rank, steps=12):

@@ -7,7 +7,7 @@ import torch
 
 import weir.torch as hvd
 
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
 # Every optimizer that torch has, except those that need a closure or sparse gradients.
 NAMES = sorted(

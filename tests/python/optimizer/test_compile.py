@@ -5,7 +5,7 @@ import torch
 
 import weir.torch as hvd
 
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
 pytestmark = pytest.mark.skipif(not hasattr(torch, "compile"),
                                 reason="torch.compile came with PyTorch 2")

@@ -10,7 +10,7 @@ import weir.torch as hvd
 
 from adam_reference import AdamReference
 from dgc_reference import Reference
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
 EXACT = {"density": 0.02, "min_elements": 0, "values": "fp32", "policy": "always"}
 SHAPE = (64, 32)

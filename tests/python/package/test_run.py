@@ -135,11 +135,6 @@ def test_who_waits_reads_that_another_rank_has_left(folder):
     assert "MAIN Horovod has been shut down." in out and "rank 1" in out
 
 
-class Named:
-    def __init__(self, value):
-        self.value = value
-
-
 def test_functions_of_a_module_are_found_by_their_names(folder):
     (folder / "beside.py").write_text("def work(x):\n    return x + 1\n")
     code, out, error = ran(folder, """

@@ -10,9 +10,9 @@ import torch
 
 import weir.torch as hvd
 
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
-PAGE = pathlib.Path(__file__).parents[2] / "docs" / "reference" / "compression.md"
+PAGE = pathlib.Path(__file__).parents[3] / "docs" / "reference" / "compression.md"
 # A heading and a table of options for each.
 SECTIONS = re.findall(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
 

@@ -10,7 +10,7 @@ import weir.torch as hvd
 
 import reference_page
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "reference" / "pytorch.md"
+PAGE = pathlib.Path(__file__).resolve().parents[3] / "docs" / "reference" / "pytorch.md"
 
 # Arguments as horovod.torch has them, in order; more may follow.
 HOROVOD = """

@@ -6,7 +6,10 @@ import pytest
 
 import weir.torch as hvd
 
-from test_run import Named
+
+class Named:
+    def __init__(self, value):
+        self.value = value
 
 
 def nameless(rank):

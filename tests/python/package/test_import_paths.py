@@ -92,7 +92,7 @@ def test_powers_of_2():
 
 
 def test_the_version_is_the_projects():
-    project = (pathlib.Path(__file__).parents[2] / "CMakeLists.txt").read_text()
+    project = (pathlib.Path(__file__).parents[3] / "CMakeLists.txt").read_text()
     assert f"project(weir VERSION {weir.__version__} " in project
     with pytest.raises(AttributeError, match="module 'weir' has no attribute '__versions__'"):
         weir.__versions__

@@ -8,7 +8,7 @@ import torch
 
 import weir.torch as hvd
 
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
 
 class Halved(hvd.Compressor):
@@ -332,7 +332,7 @@ def test_single_operations_take_one(rank, size, own):
 
 
 def test_the_example_of_the_documentation_learns():
-    program = pathlib.Path(__file__).parent / "programs" / "own_compressor.py"
+    program = pathlib.Path(__file__).parents[1] / "programs" / "own_compressor.py"
     torch.manual_seed(hvd.rank())
     found = runpy.run_path(str(program))
     assert found["loss"] < 0.1

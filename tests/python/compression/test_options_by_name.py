@@ -9,7 +9,7 @@ import torch
 import weir.torch as hvd
 
 from test_compressors import SELECTION
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
 EVERYTHING = {"compressor": "dgc", "density": 1.0, "momentum_masking": False, "values": "fp32",
               "min_elements": 0}

@@ -6,7 +6,7 @@ import torch.utils.checkpoint
 
 import weir.torch as hvd
 
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
 if not hasattr(torch.amp, "GradScaler"):
     pytest.skip("before PyTorch 2.3 a GradScaler is for CUDA alone", allow_module_level=True)

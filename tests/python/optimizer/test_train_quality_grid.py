@@ -6,9 +6,9 @@ import sys
 import pytest
 import torch
 
-from test_optimizer import assert_replicas_are_equal, loss_of, model
+from training import assert_replicas_are_equal, loss_of, model
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks" / "python"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "benchmarks" / "python"))
 
 from train_quality_grid import CONFIGS, STUDIES, Run  # noqa: E402
 from train_quality_ranks import make_optimizer  # noqa: E402

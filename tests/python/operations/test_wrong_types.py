@@ -8,7 +8,7 @@ import torch
 import weir
 import weir.torch as hvd
 
-from test_optimizer import model
+from training import model
 
 TENSOR = torch.ones(4)
 

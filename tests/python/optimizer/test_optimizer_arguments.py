@@ -7,7 +7,7 @@ import torch
 import weir.torch as hvd
 
 from dgc_reference import Reference
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 
 EXACT = {"density": 0.05, "min_elements": 0, "values": "fp32", "policy": "always"}
 

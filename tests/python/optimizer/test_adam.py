@@ -9,7 +9,7 @@ import torch
 import weir.torch as hvd
 
 from adam_reference import AdamReference
-from test_optimizer import assert_replicas_are_equal, loss_of, model, weights
+from training import assert_replicas_are_equal, loss_of, model, weights
 from test_optimizer_arguments import gradient_of
 
 EXACT = {"min_elements": 0, "values": "fp32", "policy": "always", "momentum": "adam"}

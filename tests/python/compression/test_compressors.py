@@ -6,7 +6,7 @@ import torch
 
 import weir.torch as hvd
 
-from test_optimizer import loss_of, model, weights
+from training import loss_of, model, weights
 
 SMALL = {"min_elements": 0}
 SELECTION = {"k": 0.3, "values": "fp32", "ef": "vanilla", **SMALL}

@@ -34,8 +34,8 @@ std::vector<SettingRow> MakeTable() {
        .alias = "CACHE_CAPACITY",
        .member = &S::cache_capacity,
        .allowed = "a whole number, 0 to 1048576",
-       .help = "Number of single operations that are negotiated by a bit, and keep their memory, "
-               "until they are long unused; 0 turns that off.",
+       .help = "Number of single operations that are negotiated with one bit, and keep their "
+               "memory, until they are long unused; 0 turns that off.",
        .max = 1 << 20},
       {.name = "PIPELINE",
        .alias = "",
@@ -194,7 +194,7 @@ std::vector<SettingRow> MakeTable() {
        .alias = "",
        .member = &S::metrics_certificate,
        .allowed = "a file name",
-       .help = "Certificate with its chain, in PEM; serves the metrics over TLS."},
+       .help = "Certificate with its chain, in PEM; with it, the metrics are served over TLS."},
       {.name = "METRICS_KEY",
        .alias = "",
        .member = &S::metrics_key,

@@ -34,7 +34,7 @@ const CompressorRegistration kDithering(
                      {"normalize", "max", ChoiceRule{{"max", "l2"}},
                       "Sets the highest level to the largest magnitude, or to the L2 norm."},
                      {"coding", "shorter", ChoiceRule{{"shorter", "packed"}},
-                      "Codes each 4,096 levels in the shorter of two ways, or all levels in "
+                      "Codes every 4,096 levels in the shorter of two ways, or all levels in "
                       "equally many bits, which is faster."}},
                     MemorySpecs(),
                     StepSpecs()}),

@@ -14,8 +14,8 @@ namespace weir::cpu {
 /// grows.
 class ExactK {
  public:
-  /// Begins a selection: of entries whose MagnitudeKey is above `kth`, of which the candidates have
-  /// k - `ties`, and of `ties` that equal it.
+  /// Begins a selection of k entries: all whose MagnitudeKey is above `kth`, and at most `ties`
+  /// that equal it. The candidates have exactly k such entries.
   void Begin(std::size_t k, std::uint32_t kth, std::size_t ties);
 
   /// Takes the winners among candidates; `index_at(i)` is the place of `values[i]` in the tensor.

@@ -112,8 +112,8 @@ std::vector<OptionSpec> SizeSpecs() { return LeastSpecs("", "65536"); }
 
 std::vector<OptionSpec> ArrayRouteSpecs() {
   return {{"route", "allreduce", ChoiceRule{{"allreduce", "push_pull"}},
-           "How gradients travel: from rank to rank (allreduce), or to servers, which add them up "
-           "and send the sum back (push_pull)."},
+           "How gradients travel: from rank to rank (allreduce), or to servers, which average them "
+           "and send the mean back (push_pull)."},
           PartitionSpec(),
           StalenessSpec()};
 }
@@ -134,7 +134,7 @@ std::vector<OptionSpec> SelectionSpecs() {
        "Fraction of entries sent after the warm-up; 0.001 unless something else sets it. auto: 10 "
        "/ steps, at least 0.001 and at most 0.25."},
       {"steps", "", IntegerRule{1},
-       "Optimizer steps of the whole run. density=auto needs it, and a warning tells if the run is "
+       "Optimizer steps of the whole run. density=auto needs it, and a warning says if the run is "
        "too short for its density."},
   };
 }

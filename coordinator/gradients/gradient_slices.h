@@ -33,7 +33,7 @@ struct GradientSlice {
   int parameter_group = 0;
   TensorCompression* compression = nullptr;  ///< One of the next two.
   Compressor* compressor = nullptr;          ///< Encodes on the CPU; null: kernels do.
-  GpuCompressor* gpu = nullptr;              ///< Encoded by the bucket's kernels; null: on the CPU.
+  GpuCompressor* gpu = nullptr;              ///< Encodes by kernels; null: the CPU does.
   int server = 0;                            ///< Server that adds it up, if the route has servers.
   Compressor* answering = nullptr;           ///< Compresses the mean if this rank is the server.
   bool on_gpu = false;

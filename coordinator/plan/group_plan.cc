@@ -63,13 +63,13 @@ void CheckGroupReduction(const GradientGroupSpec& spec, const GroupPlan& plan) {
 }
 
 /// State belongs to names. Names of partitions and servers are made up here.
-void CheckPartNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
+void CheckPartitionNames(const GradientGroupSpec& spec, const GroupPlan& plan) {
   std::set<std::string> names;
   for (const Partition& partition : plan.partitions) {
     for (const std::string& name : {partition.name, ServedName(partition.name)}) {
       if (names.insert(name).second) continue;
       throw InvalidArgument("the gradient group '" + spec.name + "' has a tensor named '" + name +
-                                "', which is also a name of a part of another one: rename it",
+                                "', which is also a name of a partition of another one: rename it",
                             {name, {}, "register"});
     }
   }
@@ -245,7 +245,7 @@ GroupPlan MakeGroupPlan(const GradientGroupSpec& spec, const Settings& settings)
   plan.warnings = WarningsOf(spec, options, plan, settings.strict);
   CheckGroupReduction(spec, plan);
   std::vector<PlanTensor> tensors;
-  CheckPartNames(spec, plan);
+  CheckPartitionNames(spec, plan);
   for (const Partition& partition : plan.partitions) {
     tensors.push_back({static_cast<std::int64_t>(partition.elements * sizeof(float)),
                        spec.tensors[partition.tensor].priority, partition.variant,

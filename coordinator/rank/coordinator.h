@@ -46,7 +46,7 @@ namespace weir {
 /// Thread-safe. Ends once (Ending); after that every call throws the reason.
 class Coordinator {
  public:
-  /// Surroundings of a rank. The network thread calls `connect` and `disconnect`.
+  /// Means that a rank gets from its process. The network thread calls `connect` and `disconnect`.
   struct Environment {
     std::function<std::unique_ptr<Transport>()> connect;
     /// Called when the network is not needed any more, before the transport is closed. `failed`:

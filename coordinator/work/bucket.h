@@ -33,7 +33,7 @@ enum class BucketStage : std::uint8_t {
 
 /// A unit that is negotiated, compressed and exchanged as one: the fused gradients of a plan
 /// (GradientBucket) or a single operation (Operation). Carries its own list of stages; Pipeline
-/// hands it from one to the next.
+/// hands it from one to the next. An operation has one stage, the exchange.
 ///
 /// One thread at a time works on a bucket; the hand-over between threads synchronises. The network
 /// thread keeps what it has to know of a run meanwhile in a record of its own (LiveRun).
@@ -81,7 +81,7 @@ class Bucket {
   /// Returns the route of this run's exchange: an index into the routes given with its name.
   virtual std::uint8_t route_index() const { return 0; }
   /// Returns the use that the bytes of this run's exchanges count for.
-  virtual TrafficOp traffic_op() const { return TrafficOp::kOther; }
+  virtual TrafficOp traffic_op() const = 0;
 
   /// Values for the records of this run's stages. The bucket's holder reads them after each stage.
   struct Traffic {

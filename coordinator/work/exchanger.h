@@ -25,10 +25,10 @@ struct ExchangeMeter {
   std::function<std::int64_t()> clock = NowNs;
 };
 
-/// Runs the exchanges of a rank: starts what all ranks agreed on, in the agreed order, a bounded
-/// number of buckets at a time, and moves it forward. Every rank starts in the same order, so the
-/// bound cannot make ranks block each other: a bucket with several exchanges keeps its place, and
-/// the numbers of all its messages, from its first one to its last. Network thread only.
+/// Runs the exchanges of a process set: starts what all its ranks agreed on, in the agreed order, a
+/// bounded number of buckets at a time, and moves it forward. Every rank starts in the same order,
+/// so the bound cannot make ranks block each other: a bucket with several exchanges keeps its
+/// place, and the numbers of all its messages, from its first one to its last. Network thread only.
 class Exchanger {
  public:
   /// Calls `finished` when an exchange of a run is complete.

@@ -22,7 +22,8 @@ class HandleTable {
   /// one with an error.
   Handle Create(std::uint32_t parts = 1);
 
-  /// Fulfils a part of a handle, with or without an error. Ignored if all parts were fulfilled.
+  /// Fulfils a part of a handle, with or without an error. Ignored once it is fulfilled or
+  /// forgotten.
   void Complete(Handle handle, const std::exception_ptr& error = nullptr);
   void Complete(std::span<const Handle> handles, const std::exception_ptr& error = nullptr);
 

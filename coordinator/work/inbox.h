@@ -24,7 +24,7 @@ struct InboxEvent {
     kReady,           ///< The bucket of gradients is complete on this rank.
     kSubmitted,       ///< The operation, which is the bucket, was submitted.
     kStaged,          ///< The bucket's next stage is the network thread's.
-    kDone,            ///< The bucket's run is over.
+    kDone,            ///< No stage is left of the bucket of gradients: its run is over.
     kFailed,          ///< A stage threw `error`.
     kMembership,      ///< `membership` happened.
     kShutdown,        ///< This rank wants to leave.

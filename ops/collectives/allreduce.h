@@ -36,8 +36,8 @@ class Allreduce final {
   /// `out` hold `elements` elements and are either the same memory or do not overlap.
   /// dtype, elements and reduction are the same on all ranks. Throws InvalidArgument for a
   /// reduction that `dtype` does not have. Allocates only when the scratch has to grow.
-  Collective& Bind(const void* in, void* out, std::int64_t elements, DType dtype,
-                   const Reduction& reduction = {});
+  [[nodiscard]] Collective& Bind(const void* in, void* out, std::int64_t elements, DType dtype,
+                                 const Reduction& reduction = {});
 
  private:
   WholeAllreduce whole_;

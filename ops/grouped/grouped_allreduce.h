@@ -11,7 +11,7 @@ namespace weir {
 
 /// Combines arrays of every rank. Small ones of a type are fused into one array,
 /// large ones are sent without a copy.
-class GroupedAllreduce final : public GroupedCollective {
+class GroupedAllreduce final : private GroupedCollective {
  public:
   /// Arguments as for an Allreduce.
   explicit GroupedAllreduce(Transport& transport, const HostGrid* grid = nullptr)
@@ -22,7 +22,7 @@ class GroupedAllreduce final : public GroupedCollective {
 
   /// Binds a run: start and poll what this returns. Number of elements, types and reduction are the
   /// same on all ranks. Throws InvalidArgument for a reduction that a type does not have.
-  Collective& Bind(std::span<const Array> arrays, const Reduction& reduction);
+  [[nodiscard]] Collective& Bind(std::span<const Array> arrays, const Reduction& reduction);
 
  private:
   Collective& BindArray(std::size_t array) override;

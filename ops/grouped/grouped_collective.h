@@ -23,11 +23,11 @@ class GroupedCollective : public Collective {
   /// Plans what the next Start exchanges; every rank plans the same.
   void Plan(std::span<const FusedRuns::Item> items);
 
-  /// Binds and returns the collective of a run: of one array in place,
+  /// Binds and returns the collective of a run of one array, in place.
   virtual Collective& BindArray(std::size_t array) = 0;
-  /// or of several that are packed in fused(),
+  /// Packs several arrays in fused(), binds and returns the collective of their run.
   virtual Collective& BindFused(std::span<const std::size_t> arrays) = 0;
-  /// from which their results are taken.
+  /// Takes the results of such a run out of fused().
   virtual void UnpackFused(std::span<const std::size_t> arrays) = 0;
 
   /// Returns memory of that many bytes, aligned for every type; kept until the next call.

@@ -247,7 +247,7 @@ TEST(PushPull, TensorsWithTheNamesOfPartsAreRefused) {
                                                {.name = "w#1", .shape = Shape{5}}},
                                    .compression = PushPull({{"compressor", "dense"}}, "400")});
                 }),
-                HasSubstr("has a tensor named 'w#1', which is also a name of a part"));
+                HasSubstr("has a tensor named 'w#1', which is also a name of a partition"));
   });
 }
 

@@ -53,6 +53,7 @@ class FakeBucket : public Bucket {
   }
   void Done() override {}
   void Failed(const std::exception_ptr&) override {}
+  TrafficOp traffic_op() const override { return TrafficOp::kOther; }
   Traffic traffic() const override { return {.wire_bytes = payload}; }
 
   /// The worker has done what lies between two exchanges.

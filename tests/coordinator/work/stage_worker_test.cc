@@ -22,6 +22,7 @@ class AnyBucket final : public Bucket {
   Collective* BindExchange(std::size_t /*chunk_bytes*/) override { return nullptr; }
   void Done() override {}
   void Failed(const std::exception_ptr&) override {}
+  TrafficOp traffic_op() const override { return TrafficOp::kOther; }
   Traffic traffic() const override { return {}; }
 
  private:

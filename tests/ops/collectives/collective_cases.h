@@ -22,6 +22,8 @@ void ReduceScatters(Transport& transport);
 /// Several arrays: fused, alone, and empty.
 void GroupedAllgathers(Transport& transport);
 void GroupedAllgathersOver(Transport& transport, const HostGrid* grid);
+void GroupedAllreduces(Transport& transport);
+void GroupedAllreducesOver(Transport& transport, const HostGrid* grid);
 void GroupedReduceScatters(Transport& transport);
 /// Every type, sums and averages, scaled.
 void SparseAllreduces(Transport& transport);

@@ -39,6 +39,9 @@ TEST_P(Collectives, ReduceScatterLeavesEachRankItsPart) {
 TEST_P(Collectives, GroupedAllgatherConcatenatesEachArray) {
   RunRanks(GetParam(), cases::GroupedAllgathers);
 }
+TEST_P(Collectives, GroupedAllreduceCombinesGroupsAndSingleArrays) {
+  RunRanks(GetParam(), cases::GroupedAllreduces);
+}
 TEST_P(Collectives, GroupedReduceScatterLeavesEachRankItsParts) {
   RunRanks(GetParam(), cases::GroupedReduceScatters);
 }
@@ -117,7 +120,8 @@ TEST(AllreduceErrors, BoolAverageIsRefused) {
   RunRanks(1, [](Transport& transport) {
     Allreduce allreduce(transport);
     bool value = true;
-    EXPECT_THROW(allreduce.Bind(&value, &value, 1, DType::kBool, {.op = ReduceOp::kAverage}),
+    const Reduction average{.op = ReduceOp::kAverage};
+    EXPECT_THROW(static_cast<void>(allreduce.Bind(&value, &value, 1, DType::kBool, average)),
                  InvalidArgument);
   });
 }

@@ -131,6 +131,7 @@ void HierarchicalAllgathers(Transport& transport, const Hosts& hosts) {
     ExpectAllgather(transport, allgather, unit);
   }
   GroupedAllgathersOver(transport, &grid);
+  GroupedAllreducesOver(transport, &grid);
 }
 
 void HostFrameExchanges(Transport& transport, const Hosts& hosts) {

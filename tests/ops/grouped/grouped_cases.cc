@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ops/grouped/grouped_allgather.h"
+#include "ops/grouped/grouped_allreduce.h"
 #include "ops/grouped/grouped_reduce_scatter.h"
 #include "ops/grouped/sparse_allreduce.h"
 #include "tests/ops/collectives/case_tools.h"
@@ -62,6 +63,35 @@ void GroupedAllgathersOver(Transport& transport, const HostGrid* grid) {
   }
   gather.Bind({}, {});
   RunCollective(gather, NextOperation());
+}
+
+void GroupedAllreduces(Transport& transport) { GroupedAllreducesOver(transport, nullptr); }
+
+// A group, arrays by themselves (exchanged whole, in chunks, not at all), and a group again.
+void GroupedAllreducesOver(Transport& transport, const HostGrid* grid) {
+  GroupedAllreduce grouped(transport, grid);
+  const std::vector<std::vector<std::size_t>> runs = {
+      {17, 5, 300000}, {1000}, {300000}, {0}, {0, 0}, {64, 1, 0, 2000}};
+  for (const std::vector<std::size_t>& run : runs) {
+    const std::uint32_t operation = NextOperation();
+    std::vector<Bytes> values, expected;
+    std::vector<Array> arrays;
+    for (const std::size_t elements : run) {
+      const auto salt = operation + static_cast<std::uint32_t>(arrays.size());
+      // Sums of integers are the same in every order.
+      values.push_back(TestValues(DType::kInt32, elements, transport.rank(), salt));
+      expected.push_back(ReferenceAllreduce(DType::kInt32, {.op = ReduceOp::kSum}, elements,
+                                            transport.size(), salt));
+      arrays.push_back({values.back().data(), values.back().data(),
+                        static_cast<std::int64_t>(elements), DType::kInt32});
+    }
+    Collective& collective = grouped.Bind(arrays, {.op = ReduceOp::kSum});
+    RunCollective(collective, operation);
+    EXPECT_TRUE(collective.Poll());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_TRUE(values[i] == expected[i]) << "array " << i << " of " << values.size();
+    }
+  }
 }
 
 void GroupedReduceScatters(Transport& transport) {

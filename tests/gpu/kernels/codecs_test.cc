@@ -11,6 +11,7 @@
 #include "common/byte_stream.h"
 #include "compression/codecs/level_tile.h"
 #include "tests/gpu/kernels/codec_twins.h"
+#include "tests/gpu/kernels/steps.h"
 
 namespace weir {
 namespace {
@@ -46,10 +47,10 @@ class GpuCodecSteps : public OnGpu<testing::TestWithParam<Case>> {
   }
 };
 
-TEST_P(GpuCodecSteps, TwoHundredHaveTheBitsOfTheCpu) {
+TEST_P(GpuCodecSteps, ManyHaveTheBitsOfTheCpu) {
   CodecTwins twins = Make({1, 31, 773});
   Gradients gradients(61);
-  for (int step = 0; step < 200; ++step) {
+  for (int step = 0; step < kComparedSteps; ++step) {
     SCOPED_TRACE(step);
     twins.Encode(twins.Random(gradients), ContextOf(step));
     if (HasFatalFailure()) return;

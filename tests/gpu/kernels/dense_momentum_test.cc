@@ -15,6 +15,7 @@
 
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/kernels/device_array.h"
+#include "tests/gpu/kernels/steps.h"
 #include "tests/gpu/tested_gpu.h"
 
 namespace weir::dense_momentum_test {
@@ -156,7 +157,7 @@ void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 
 class GpuDenseMomentumSteps : public OnGpu<testing::TestWithParam<Case>> {};
 
-TEST_P(GpuDenseMomentumSteps, TwoHundredHaveTheBitsOfTheCpu) {
+TEST_P(GpuDenseMomentumSteps, ManyHaveTheBitsOfTheCpu) {
   std::vector<GpuDenseTensor> tensors;
   for (const std::size_t n : {1u, 130u, 2049u}) {
     tensors.push_back(GetParam().tensor);
@@ -164,7 +165,7 @@ TEST_P(GpuDenseMomentumSteps, TwoHundredHaveTheBitsOfTheCpu) {
   }
   Twins twins(api(), kernels(), tensors, GetParam().dtype);
   Gradients gradients(31);
-  for (int step = 0; step < 200; ++step) {
+  for (int step = 0; step < kComparedSteps; ++step) {
     SCOPED_TRACE(step);
     twins.Encode(gradients.Of(tensors), 1.0f / static_cast<float>(1 + step % 3));
     if (HasFatalFailure()) return;

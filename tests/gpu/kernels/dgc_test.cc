@@ -16,6 +16,7 @@
 #include "tests/gpu/gradients.h"
 #include "tests/gpu/kernels/device_array.h"
 #include "tests/gpu/kernels/dgc_twins.h"
+#include "tests/gpu/kernels/steps.h"
 #include "tests/gpu/tested_gpu.h"
 
 namespace weir::dgc_test {
@@ -38,7 +39,7 @@ void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 class GpuDgcSteps : public OnGpu<testing::TestWithParam<Case>> {};
 
 // The warm-up of the paper, then its end.
-TEST_P(GpuDgcSteps, TwoHundredHaveTheBitsOfTheCpu) {
+TEST_P(GpuDgcSteps, ManyHaveTheBitsOfTheCpu) {
   GpuDgcTensor tensor = GetParam().tensor;
   std::vector<GpuDgcTensor> tensors;
   for (const std::size_t n : {9000u, 5u, 1500u}) {
@@ -48,9 +49,9 @@ TEST_P(GpuDgcSteps, TwoHundredHaveTheBitsOfTheCpu) {
   Twins twins(api(), kernels(), tensors, std::vector<DType>(3, GetParam().dtype));
   Gradients gradients(7);
   constexpr double kDensities[] = {0.25, 0.0625, 0.015625, 0.004, 0.001};
-  for (int step = 0; step < 200; ++step) {
+  for (int step = 0; step < kComparedSteps; ++step) {
     const float scale = GetParam().clipped ? 1.0f / static_cast<float>(1 + step % 7) : 1.0f;
-    twins.Step(gradients.Of(tensors), kDensities[std::min(step / 20, 4)], scale);
+    twins.Step(gradients.Of(tensors), kDensities[std::min(step / (kComparedSteps / 10), 4)], scale);
     if (HasFatalFailure()) return;
   }
 }

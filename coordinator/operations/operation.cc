@@ -26,7 +26,6 @@ void Operation::Submit(Submission submission) {
     if (submission_.request.gpu.empty()) gpu_->StageOnHost(submission_);
   }
   handle_ = kNoHandle;
-  cursor = 0;
   busy_.store(true, std::memory_order_release);
 }
 

@@ -5,13 +5,10 @@
 namespace weir {
 
 Collective& GroupedAllreduce::Bind(std::span<const Array> arrays, const Reduction& reduction) {
-  if (arrays.size() == 1 && arrays.front().elements > 0) {  // No group to plan.
-    const Array& a = arrays.front();
-    return allreduce_.Bind(a.in, a.out, a.elements, a.dtype, reduction);
-  }
   for (const Array& array : arrays) CheckReduction(array.dtype, reduction);
   reduction_ = reduction;
   arrays_.assign(arrays.begin(), arrays.end());
+  if (arrays_.size() == 1 && arrays_.front().elements > 0) return BindArray(0);  // Nothing to plan.
   items_.clear();
   for (const Array& array : arrays) {
     items_.push_back({.bytes = array.bytes(), .kind = static_cast<int>(array.dtype)});

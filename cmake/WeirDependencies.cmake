@@ -23,6 +23,9 @@ if(WEIR_BUILD_MONITOR)
   find_package(Qt6 6.2 REQUIRED COMPONENTS Charts Network Widgets)
   if(WEIR_BUILD_TESTS)
     find_package(Qt6 REQUIRED COMPONENTS Test)
+    # Without the names of folders that it would compile into each test, which the cache of compiled files would
+    # then not know in another clone.
+    set_target_properties(Qt6::Test PROPERTIES INTERFACE_COMPILE_DEFINITIONS QT_TESTLIB_LIB)
   endif()
 endif()
 if(WEIR_BUILD_TESTS)

@@ -53,15 +53,15 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   CheckCompression(settings);
   parts_->membership = std::move(environment.membership);
   parts_->coordinator = std::make_unique<Coordinator>(
-      settings, Coordinator::Environment{.connect = std::move(environment.connect),
-                                         .disconnect = std::move(environment.disconnect),
-                                         .membership = parts_->membership.get(),
-                                         .recorder = &parts_->recorder,
-                                         .names = &parts_->names,
-                                         .local_size = local_size_,
-                                         .hosts = hosts_,
-                                         .speed_bounds = environment.speed_bounds,
-                                         .record_flight = FlightWriter(settings)});
+      settings, RankEnvironment{.connect = std::move(environment.connect),
+                                .disconnect = std::move(environment.disconnect),
+                                .membership = parts_->membership.get(),
+                                .recorder = &parts_->recorder,
+                                .names = &parts_->names,
+                                .local_size = local_size_,
+                                .hosts = hosts_,
+                                .speed_bounds = environment.speed_bounds,
+                                .record_flight = FlightWriter(settings)});
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, host_);

@@ -7,15 +7,16 @@
 
 #include "common/gpu/gpu_library.h"
 #include "compression/gpu/gpu_kernels.h"
+#include "tests/paths.h"
 #include "weir/device.h"
 #include "weir/settings.h"
 
 namespace weir {
 
 /// The library under test: the emulated GPU's (tests/emulated_gpu/), or the one that was built.
-inline const char* TestedGpuLibraryPath() {
-#ifdef WEIR_TESTED_GPU_LIBRARY
-  return WEIR_TESTED_GPU_LIBRARY;
+inline std::string TestedGpuLibraryPath() {
+#ifdef WEIR_TEST_EMULATED_GPU
+  return BuildPath("lib/libweir_emulated_cuda.so");
 #else
   return "";  // Settings::gpu_library.
 #endif
@@ -44,7 +45,7 @@ class OnGpu : public Base {
  protected:
   void SetUp() override {
     const GpuSupport support = FindGpuSupport(TestedGpuLibrary());
-#ifdef WEIR_TESTED_GPU_LIBRARY
+#ifdef WEIR_TEST_EMULATED_GPU
     ASSERT_TRUE(support.usable) << support.text;
 #endif
     if (!support.usable) GTEST_SKIP() << support.text;

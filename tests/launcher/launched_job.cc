@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <regex>
 
+#include "tests/paths.h"
+
 namespace weir::launcher {
 
 LaunchedJob::LaunchedJob(const std::vector<std::string>& arguments,
@@ -29,9 +31,9 @@ LaunchedJob::LaunchedJob(const std::vector<std::string>& arguments,
   lifeline_.reset(lifeline[0]);
   const UniqueFd output_end(output[1]);
   const UniqueFd lifeline_end(lifeline[1]);
-  std::vector<std::string> words = {WEIR_TEST_WEIRRUN};
+  std::vector<std::string> words = {BuildPath("bin/weirrun")};
   if (!shell.empty()) {
-    words = {"/bin/sh", "-c", shell + "; exec \"$@\"", "sh", WEIR_TEST_WEIRRUN};
+    words = {"/bin/sh", "-c", shell + "; exec \"$@\"", "sh", BuildPath("bin/weirrun")};
   }
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;

@@ -15,6 +15,7 @@
 #include "metrics/files/rank_path.h"
 #include "tests/metrics/http/http_get.h"
 #include "tests/metrics/prometheus/promtool.h"
+#include "tests/paths.h"
 #include "tests/read_file.h"
 #include "tests/temporary_folder.h"
 #include "weir/error.h"
@@ -214,7 +215,7 @@ TEST_F(MonitorTest, EveryMetricIsInTheReference) {
   gauges_.traffic_of(TrafficOp::kAllgather).received[0] = 1;
   gauges_.last_heard.SetPeers(2);
   gauges_.last_heard.Note(1);
-  const std::string page = ReadFile(WEIR_MONITORING_PAGE);
+  const std::string page = ReadFile(TreePath("docs/reference/monitoring.md"));
   std::istringstream body(HttpGet(monitor->port(), "/metrics").body);
   int metrics = 0;
   for (std::string hash, kind, name, rest; body >> hash >> kind >> name; std::getline(body, rest)) {

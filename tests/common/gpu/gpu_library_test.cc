@@ -7,8 +7,12 @@
 #include <fstream>
 #include <string>
 
+#include "tests/paths.h"
+
 namespace weir {
 namespace {
+
+const std::string kOldLibrary = BuildPath("lib/libweir_test_old_gpu_library.so");
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -33,20 +37,19 @@ TEST(GpuLibrary, ThatIsNoLibraryIsNotUsed) {
 
 TEST(GpuLibrary, ThatIsCutOffIsNotLoaded) {
   const std::string path = testing::TempDir() + "libweir_cut_off.so";
-  std::filesystem::copy_file(WEIR_TEST_OLD_GPU_LIBRARY, path,
-                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::copy_file(kOldLibrary, path, std::filesystem::copy_options::overwrite_existing);
   std::filesystem::resize_file(path, 4096);
   EXPECT_THAT(GpuLibrary::Load(path).trouble(), HasSubstr("is cut off after 4096 bytes"));
 }
 
 TEST(GpuLibrary, OfAnotherVersionIsNotUsed) {
   // One without the entry, too: any other library.
-  for (const std::string path : {WEIR_TEST_OLD_GPU_LIBRARY, "/proc/self/exe"}) {
+  for (const auto& path : {kOldLibrary, std::string("/proc/self/exe")}) {
     const GpuLibrary library = GpuLibrary::Load(path);
     EXPECT_EQ(library.api(), nullptr) << path;
     EXPECT_NE(library.trouble(), "") << path;
   }
-  EXPECT_THAT(GpuLibrary::Load(WEIR_TEST_OLD_GPU_LIBRARY).trouble(), HasSubstr("another version"));
+  EXPECT_THAT(GpuLibrary::Load(kOldLibrary).trouble(), HasSubstr("another version"));
 }
 
 /// A machine with two GPUs, or none.

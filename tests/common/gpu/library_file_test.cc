@@ -10,6 +10,8 @@
 #include <fstream>
 #include <string>
 
+#include "tests/paths.h"
+
 namespace weir {
 namespace {
 
@@ -18,7 +20,7 @@ using testing::HasSubstr;
 
 std::string CopyOfALibrary(const std::string& name) {
   const std::string path = testing::TempDir() + name;
-  std::filesystem::copy_file(WEIR_TEST_OLD_NCCL, path,
+  std::filesystem::copy_file(BuildPath("lib/libweir_test_old_nccl.so"), path,
                              std::filesystem::copy_options::overwrite_existing);
   return path;
 }
@@ -48,7 +50,7 @@ TEST(LibraryFile, ThatIsNoFileIsRefused) {
 
 TEST(LibraryFile, ThatIsNoLibraryIsLeftToTheLoader) {
   EXPECT_EQ(DamageOf("/no/such/library.so"), "");
-  EXPECT_EQ(DamageOf(WEIR_SETTINGS_PAGE), "");
+  EXPECT_EQ(DamageOf(TreePath("docs/reference/settings.md")), "");
 }
 
 TEST(LibraryFile, ThatIsOfAnotherClassIsLeftToTheLoader) {

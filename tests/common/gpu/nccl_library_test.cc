@@ -3,8 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/paths.h"
+
 namespace weir {
 namespace {
+
+const std::string kOldNccl = BuildPath("lib/libweir_test_old_nccl.so");
 
 using testing::AllOf;
 using testing::HasSubstr;
@@ -21,14 +25,14 @@ TEST(NcclLibrary, ThatIsNoFileIsNotLoaded) {
 }
 
 TEST(NcclLibrary, ThatIsTooOldSaysWhatIsNeeded) {
-  const NcclLibrary library = NcclLibrary::Load(WEIR_TEST_OLD_NCCL);
+  const NcclLibrary library = NcclLibrary::Load(kOldNccl);
   EXPECT_EQ(library.version(), 0);
-  EXPECT_THAT(library.trouble(), AllOf(HasSubstr(WEIR_TEST_OLD_NCCL), HasSubstr("is NCCL 2.17.5"),
+  EXPECT_THAT(library.trouble(), AllOf(HasSubstr(kOldNccl), HasSubstr("is NCCL 2.17.5"),
                                        HasSubstr("2.18.0 or newer is needed")));
 }
 
 TEST(NcclLibrary, ThatIsAnotherLibraryIsRefused) {
-  const NcclLibrary library = NcclLibrary::Load(WEIR_TEST_OLD_GPU_LIBRARY);
+  const NcclLibrary library = NcclLibrary::Load(BuildPath("lib/libweir_test_old_gpu_library.so"));
   EXPECT_EQ(library.version(), 0);
   EXPECT_THAT(library.trouble(), HasSubstr("is not NCCL"));
 }

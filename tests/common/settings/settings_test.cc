@@ -11,6 +11,7 @@
 
 #include "common/settings/compression_text.h"
 #include "common/settings/settings_table.h"
+#include "tests/paths.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -264,12 +265,13 @@ TEST(Settings, EveryDefaultIsItselfAllowedAndEveryNameIsUnique) {
 }
 
 TEST(Settings, TheReferencePageIsTheTable) {
-  std::ifstream file(WEIR_SETTINGS_PAGE);
+  std::ifstream file(TreePath("docs/reference/settings.md"));
   std::stringstream page;
   page << file.rdbuf();
   if (page.str() == SettingsReference()) return;
   std::ofstream("settings.md") << SettingsReference();
-  FAIL() << WEIR_SETTINGS_PAGE " is out of date; the new text is in ./settings.md, copy it there";
+  FAIL() << TreePath("docs/reference/settings.md")
+         << " is out of date; the new text is in ./settings.md, copy it there";
 }
 
 TEST(Settings, WhatAProgramFillsInIsCheckedLikeAVariable) {

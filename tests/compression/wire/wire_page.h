@@ -8,6 +8,8 @@
 #include <span>
 #include <string>
 
+#include "tests/paths.h"
+
 namespace weir::test {
 
 /// Writes bytes as docs/wire-format.md does: "57 45 49 52".
@@ -21,7 +23,7 @@ inline std::string Hex(std::span<const std::byte> bytes) {
 
 /// Reads the page, with every run of blanks and line ends as one blank.
 inline std::string WireFormatPage() {
-  std::ifstream file(WEIR_WIRE_FORMAT_PAGE);
+  std::ifstream file(TreePath("docs/wire-format.md"));
   std::string text;
   for (std::string word; file >> word;) text += (text.empty() ? "" : " ") + word;
   return text;

@@ -15,6 +15,7 @@
 #include "tests/launcher/launched_job.h"
 #include "tests/metrics/prometheus/promtool.h"
 #include "tests/metrics/prometheus/scrape_sum.h"
+#include "tests/paths.h"
 #include "tests/read_file.h"
 
 namespace weir::launcher {
@@ -31,7 +32,7 @@ constexpr int kWarmUpEnds = 12;
 
 /// The names in the table of docs/reference/monitoring.md.
 std::set<std::string> DocumentedMetrics() {
-  const std::string page = ReadFile(WEIR_MONITORING_PAGE);
+  const std::string page = ReadFile(TreePath("docs/reference/monitoring.md"));
   std::set<std::string> names;
   const std::regex cell("\\| (`weir_[^|]*) \\|");
   const std::regex name("weir_[a-z_]+");
@@ -52,7 +53,7 @@ class Observation : public testing::Test {
     LaunchedJob job(
         {"-np", std::to_string(kRanks), "--metrics-port", std::to_string(FreePorts(kRanks)),
          "--timeline-filename", folder / "run.json", "--timeline-mark-cycles",
-         WEIR_TEST_OBSERVED_RANK, std::to_string(kSteps), folder},
+         BuildPath("bin/observed_rank"), std::to_string(kSteps), folder},
         {{"WEIR_METRICS_PER_TENSOR", "1"}});
     exit_code = job.ExitCode();
     output = job.output();

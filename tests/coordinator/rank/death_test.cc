@@ -13,6 +13,7 @@
 #include <tuple>
 
 #include "tests/launcher/launched_job.h"
+#include "tests/paths.h"
 
 namespace weir::launcher {
 namespace {
@@ -32,7 +33,7 @@ class Deaths : public testing::TestWithParam<std::tuple<std::string, Death>> {};
 
 TEST_P(Deaths, AreToldToEverySurvivorAndToTheUser) {
   const auto& [work, death] = GetParam();
-  LaunchedJob job({"-np", "3", WEIR_TEST_DOOMED_RANK, "1", work, death.deed});
+  LaunchedJob job({"-np", "3", BuildPath("bin/doomed_rank"), "1", work, death.deed});
   EXPECT_EQ(job.ExitCode(), death.code) << job.output();
   ExpectNothingLeft(job);
   const std::string end = "rank 1 on localhost";
@@ -69,8 +70,9 @@ pid_t FindProcess(const std::string& name, const std::string& mark) {
 
 TEST(SummationServers, TheirDeathIsToldToEveryRankAndToTheUser) {
   const std::string mark = "of-test-" + std::to_string(getpid());
-  LaunchedJob job({"-np", "2", "--servers", "1", WEIR_TEST_DOOMED_RANK, "0", "push_pull", "go-on"},
-                  {{"WEIR_TEST_MARK", mark}});
+  LaunchedJob job(
+      {"-np", "2", "--servers", "1", BuildPath("bin/doomed_rank"), "0", "push_pull", "go-on"},
+      {{"WEIR_TEST_MARK", mark}});
   job.WaitForLine("goes on");
   const pid_t server = FindProcess("weir-server", mark);
   ASSERT_GT(server, 0);
@@ -86,7 +88,8 @@ TEST(SummationServers, TheirDeathIsToldToEveryRankAndToTheUser) {
 }
 
 TEST(SummationServers, EndWithARankThatDies) {
-  LaunchedJob job({"-np", "2", "--servers", "2", WEIR_TEST_DOOMED_RANK, "1", "push_pull", "kill"});
+  LaunchedJob job(
+      {"-np", "2", "--servers", "2", BuildPath("bin/doomed_rank"), "1", "push_pull", "kill"});
   EXPECT_EQ(job.ExitCode(), 137) << job.output();
   ExpectNothingLeft(job);
   EXPECT_THAT(job.output(), HasSubstr("[0] PeerLost: 1: rank 1 on localhost is lost: signal 9"));
@@ -94,7 +97,7 @@ TEST(SummationServers, EndWithARankThatDies) {
 
 // The program catches its own exception outside of the engine's life.
 TEST(Unwinding, InTheMiddleOfAStepEndsTheJobWithTheReason) {
-  LaunchedJob job({"-np", "3", WEIR_TEST_DOOMED_RANK, "1", "dgc", "unwind"});
+  LaunchedJob job({"-np", "3", BuildPath("bin/doomed_rank"), "1", "dgc", "unwind"});
   EXPECT_NE(job.ExitCode(), 0);
   ExpectNothingLeft(job);
   EXPECT_THAT(job.output(), HasSubstr("[1] unwound: the data set is gone"));
@@ -105,7 +108,7 @@ TEST(Unwinding, InTheMiddleOfAStepEndsTheJobWithTheReason) {
 }
 
 TEST(RankZero, DiesLikeAnyOther) {
-  LaunchedJob job({"-np", "4", WEIR_TEST_DOOMED_RANK, "0", "dgc", "kill"});
+  LaunchedJob job({"-np", "4", BuildPath("bin/doomed_rank"), "0", "dgc", "kill"});
   EXPECT_EQ(job.ExitCode(), 137);
   ExpectNothingLeft(job);
   for (const char* survivor : {"[1] ", "[2] ", "[3] "}) {

@@ -31,7 +31,7 @@ constexpr std::size_t kElements = 600;
 
 /// Tells the emulated NCCL what to do.
 void Tell(const char* function, int number) {
-  void* const library = dlopen(TestedGpuLibraryPath(), RTLD_NOW | RTLD_NOLOAD);
+  void* const library = dlopen(TestedGpuLibraryPath().c_str(), RTLD_NOW | RTLD_NOLOAD);
   const auto call = reinterpret_cast<void (*)(int)>(dlsym(library, function));
   ASSERT_NE(call, nullptr);
   call(number);

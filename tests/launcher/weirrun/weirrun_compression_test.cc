@@ -12,6 +12,7 @@
 
 #include "compression/options/registry.h"
 #include "tests/launcher/launched_job.h"
+#include "tests/paths.h"
 
 namespace weir::launcher {
 namespace {
@@ -44,7 +45,7 @@ struct Place {
 };
 Place TwoHosts() {
   return {{"-np", "4", "-H", "node-a:2,node-b:2", "--network-interface", "lo"},
-          {{"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/stand_ins/here_instead_of_ssh.sh"}}};
+          {{"HYDRA_LAUNCHER_EXEC", TreePath("tests/launcher/stand_ins/here_instead_of_ssh.sh")}}};
 }
 
 /// A job with the option, and what came of it: on all ranks the bits, bytes and routes of an
@@ -56,8 +57,8 @@ struct Outcome {
 Outcome RunWith(const std::string& compression, const Place& place = {},
                 const std::string& other = "dense") {
   std::vector<std::string> arguments = place.arguments;
-  arguments.insert(arguments.end(),
-                   {"--compression", compression, WEIR_TEST_COMPRESSED_RANK, compression, other});
+  arguments.insert(arguments.end(), {"--compression", compression, BuildPath("bin/compressed_rank"),
+                                     compression, other});
   LaunchedJob job(arguments, place.environment);
   EXPECT_EQ(job.ExitCode(), 0) << job.output();
   const auto given = StepsOf(job, "given"), named = StepsOf(job, "named");
@@ -189,7 +190,7 @@ TEST(Weirrun, CompressionLetsRanksGoOnWithoutEachOther) {
   for (const char* servers : {"0", "1"}) {
     LaunchedJob job(
         {"-np", "2", "--servers", servers, "--compression",
-         WithDgc(",route=push_pull,max_staleness=2"), WEIR_TEST_COMPRESSED_RANK, "apart"},
+         WithDgc(",route=push_pull,max_staleness=2"), BuildPath("bin/compressed_rank"), "apart"},
         {{"WEIR_TIMEOUT_SECONDS", "30"}});
     EXPECT_EQ(job.ExitCode(), 0) << job.output();
     const std::vector<Steps> given = StepsOf(job, "given");

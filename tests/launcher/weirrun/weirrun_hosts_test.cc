@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tests/launcher/launched_job.h"
+#include "tests/paths.h"
 
 namespace weir::launcher {
 namespace {
@@ -15,7 +16,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 const std::map<std::string, std::string> kStandIn = {
-    {"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/stand_ins/here_instead_of_ssh.sh"}};
+    {"HYDRA_LAUNCHER_EXEC", TreePath("tests/launcher/stand_ins/here_instead_of_ssh.sh")}};
 
 TEST(WeirrunHosts, HostsMayHaveUnequalSlots) {
   LaunchedJob job({"-np", "4", "-H", "node-a:1,node-b:3", "--network-interface", "lo", "sh", "-c",
@@ -46,7 +47,7 @@ TEST(WeirrunHosts, DoesNotCountServersAsRanks) {
       "$HOROVOD_RANK/$HOROVOD_SIZE $HOROVOD_LOCAL_RANK/$HOROVOD_LOCAL_SIZE "
       "$HOROVOD_CROSS_RANK/$HOROVOD_CROSS_SIZE $HOROVOD_HOSTNAME";
   LaunchedJob job({"-np", "2", "--servers", "1", "-H", "node-a:1,node-b:2", "--network-interface",
-                   "lo", "sh", "-c", "echo " + facts + "; exec " + WEIR_TEST_SUMMING_RANK},
+                   "lo", "sh", "-c", "echo " + facts + "; exec " + BuildPath("bin/summing_rank")},
                   kStandIn);
   EXPECT_EQ(job.ExitCode(), 0) << job.output();
   EXPECT_THAT(
@@ -62,7 +63,7 @@ TEST(WeirrunHosts, ServersMakeNoDemandsOnPrograms) {
   never.WaitForLastProcess();
   // Enough for two ranks on a busy machine to meet, and less than they sleep.
   LaunchedJob late({"-np", "2", "--servers", "1", "--start-timeout", "4", "sh", "-c",
-                    std::string("sleep 5; exec ") + WEIR_TEST_SUMMING_RANK});
+                    "sleep 5; exec " + BuildPath("bin/summing_rank")});
   EXPECT_EQ(late.ExitCode(), 0) << late.output();
   LaunchedJob failing({"-np", "2", "--servers", "1", "sh", "-c", "exit 3"});
   EXPECT_EQ(failing.ExitCode(), 3) << failing.output();
@@ -70,15 +71,16 @@ TEST(WeirrunHosts, ServersMakeNoDemandsOnPrograms) {
 
 // They have one name, this machine's: the engine goes by the launcher's local ranks.
 TEST(WeirrunHosts, RanksOfAHierarchyShareAHost) {
-  LaunchedJob alike({"-np", "4", "-H", "node-a:2,node-b:2", "--network-interface", "lo",
-                     "--hierarchical-allreduce", "--log-level", "info", WEIR_TEST_SUMMING_RANK},
-                    kStandIn);
+  LaunchedJob alike(
+      {"-np", "4", "-H", "node-a:2,node-b:2", "--network-interface", "lo",
+       "--hierarchical-allreduce", "--log-level", "info", BuildPath("bin/summing_rank")},
+      kStandIn);
   EXPECT_EQ(alike.ExitCode(), 0);
   EXPECT_THAT(alike.output(),
               AllOf(HasSubstr("hierarchical exchanges: ranks are 2 on each of 2 hosts"),
                     HasSubstr("rank 3 of 4 is 1 on"), HasSubstr(", sum 10\n")));
   LaunchedJob unlike({"-np", "3", "-H", "node-a:2,node-b:1", "--network-interface", "lo",
-                      "--hierarchical-allgather", WEIR_TEST_SUMMING_RANK},
+                      "--hierarchical-allgather", BuildPath("bin/summing_rank")},
                      kStandIn);
   EXPECT_EQ(unlike.ExitCode(), 0);
   EXPECT_THAT(unlike.output(), HasSubstr("ranks are 2 and 1 on 2 hosts, so the whole job exchanges "

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "tests/launcher/launched_job.h"
+#include "tests/paths.h"
 
 namespace weir::launcher {
 namespace {
@@ -14,8 +15,9 @@ using testing::HasSubstr;
 // Script of all ranks but rank 0 while that one joins the job: MPI
 // itself would wait for them for ever.
 LaunchedJob JoinedByRankZero(const std::string& others) {
-  return LaunchedJob({"-np", "3", "--start-timeout", "5", "sh", "-c",
-                      "test $PMI_RANK = 0 || " + others + "; exec " + WEIR_TEST_SUMMING_RANK});
+  return LaunchedJob(
+      {"-np", "3", "--start-timeout", "5", "sh", "-c",
+       "test $PMI_RANK = 0 || " + others + "; exec " + BuildPath("bin/summing_rank")});
 }
 
 TEST(Weirrun, AMissingMpiexecIsNamed) {
@@ -40,7 +42,7 @@ TEST(Weirrun, AFailingMpiexecIsNoHang) {
 
 TEST(Weirrun, RanksThatDoNotStartInTimeAreNamed) {
   LaunchedJob job({"-np", "2", "--start-timeout", "0.2", "true"},
-                  {{"WEIR_MPIEXEC", WEIR_TEST_FOLDER "/stand_ins/sleeping_mpiexec.sh"}});
+                  {{"WEIR_MPIEXEC", TreePath("tests/launcher/stand_ins/sleeping_mpiexec.sh")}});
   EXPECT_EQ(job.ExitCode(), 1);
   job.WaitForLastProcess();
   EXPECT_THAT(job.output(), HasSubstr("ranks 0-1 on localhost did not start"));
@@ -64,7 +66,7 @@ TEST(Weirrun, RanksThatDoNotJoinInTimeAreNamed) {
 }
 
 TEST(Weirrun, RanksThatAreGoneWhenOthersJoinAgainAreNoHang) {
-  LaunchedJob job({"-np", "2", "--start-timeout", "5", WEIR_TEST_REJOINING_RANK});
+  LaunchedJob job({"-np", "2", "--start-timeout", "5", BuildPath("bin/rejoining_rank")});
   EXPECT_EQ(job.ExitCode(), 1);
   job.WaitForLastProcess();
   EXPECT_THAT(job.output(), HasSubstr("rank 1 on localhost: is ending and so cannot join the job, "
@@ -73,8 +75,8 @@ TEST(Weirrun, RanksThatAreGoneWhenOthersJoinAgainAreNoHang) {
 
 TEST(Weirrun, WhatAnSshSaysIsKnownWithoutMpiexec) {
   LaunchedJob job({"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "true"},
-                  {{"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/stand_ins/refusing_ssh.sh"},
-                   {"WEIR_MPIEXEC", WEIR_TEST_FOLDER "/stand_ins/deaf_mpiexec.sh"}});
+                  {{"HYDRA_LAUNCHER_EXEC", TreePath("tests/launcher/stand_ins/refusing_ssh.sh")},
+                   {"WEIR_MPIEXEC", TreePath("tests/launcher/stand_ins/deaf_mpiexec.sh")}});
   EXPECT_EQ(job.ExitCode(), 1);
   job.WaitForLastProcess();
   EXPECT_THAT(job.output(), HasSubstr("Warning: a matter of no weight\nPermission denied\n"));
@@ -87,7 +89,7 @@ TEST(Weirrun, AnSshThatWaitsForItsHostIsEndedWithTheJob) {
     LaunchedJob job(
         {"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "--start-timeout",
          signal == 0 ? "0.2" : "3600", "--mpi-args", "-verbose", "--verbose", "true"},
-        {{"HYDRA_LAUNCHER_EXEC", WEIR_TEST_FOLDER "/stand_ins/sleeping_ssh.sh"}});
+        {{"HYDRA_LAUNCHER_EXEC", TreePath("tests/launcher/stand_ins/sleeping_ssh.sh")}});
     job.WaitForLine("Launch arguments");
     if (signal != 0) job.Signal(signal);
     EXPECT_EQ(job.ExitCode(), signal == 0 ? 1 : 128 + signal);

@@ -9,6 +9,7 @@
 #include <regex>
 
 #include "tests/launcher/launched_job.h"
+#include "tests/paths.h"
 #include "tests/temporary_folder.h"
 
 namespace weir::launcher {
@@ -18,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string kProgram = WEIR_TEST_RANK_PROGRAM;
+const std::string kProgram = BuildPath("bin/rank_program");
 
 pid_t ProcessOfRank(const std::vector<std::string>& lines, int rank) {
   for (const std::string& line : lines) {
@@ -96,7 +97,7 @@ TEST(Weirrun, SlurmsAllocationIsReadWithoutFlags) {
 TEST(Weirrun, HostsOfSlurmAreReachedBySrun) {
   LaunchedJob job({"--network-interface", "lo", "sh", "-c",
                    "echo rank $PMI_RANK is $MPI_LOCALRANKID of $MPI_LOCALNRANKS"},
-                  {{"PATH", std::string(WEIR_TEST_FOLDER "/stand_ins:") + std::getenv("PATH")},
+                  {{"PATH", TreePath("tests/launcher/stand_ins") + ":" + std::getenv("PATH")},
                    {"SLURM_JOB_NODELIST", "node-[1-2]"},
                    {"SLURM_TASKS_PER_NODE", "2,1"},
                    {"SLURM_NTASKS", "3"}});
@@ -325,7 +326,7 @@ TEST(Weirrun, SaysWhatItIsAndWhatItCanDo) {
 }
 
 TEST(Weirrun, ARankThatEndsWithoutItsExitHandlersKeepsNobodyInMpi) {
-  LaunchedJob job({"-np", "3", WEIR_TEST_PARTING_RANK, "exit"});
+  LaunchedJob job({"-np", "3", BuildPath("bin/parting_rank"), "exit"});
   EXPECT_EQ(job.ExitCode(), 0);
   job.WaitForLastProcess();
   EXPECT_THAT(job.output(), AllOf(HasSubstr("rank 1 has ended"), HasSubstr("rank 2 has ended"),
@@ -334,7 +335,7 @@ TEST(Weirrun, ARankThatEndsWithoutItsExitHandlersKeepsNobodyInMpi) {
 
 TEST(Weirrun, AProgramMayFinaliseMpiItselfOnSomeRanks) {
   for (const char* way : {"finalize", "own"}) {
-    LaunchedJob job({"-np", "3", WEIR_TEST_PARTING_RANK, way});
+    LaunchedJob job({"-np", "3", BuildPath("bin/parting_rank"), way});
     EXPECT_EQ(job.ExitCode(), 0) << way;
     job.WaitForLastProcess();
     EXPECT_THAT(job.output(), AllOf(HasSubstr("rank 0 has ended"), HasSubstr("rank 1 has ended"),
@@ -343,7 +344,7 @@ TEST(Weirrun, AProgramMayFinaliseMpiItselfOnSomeRanks) {
 }
 
 TEST(Weirrun, AProgramThatFinalisesMpiWithoutARankIsToldOfIt) {
-  LaunchedJob job({"-np", "3", WEIR_TEST_PARTING_RANK, "exit-and-finalize"});
+  LaunchedJob job({"-np", "3", BuildPath("bin/parting_rank"), "exit-and-finalize"});
   EXPECT_EQ(job.ExitCode(), 1);
   job.WaitForLastProcess();
   EXPECT_THAT(job.output(), HasSubstr("MPI_Finalize, which the program calls itself, waits for all "
@@ -352,7 +353,7 @@ TEST(Weirrun, AProgramThatFinalisesMpiWithoutARankIsToldOfIt) {
 
 TEST(Weirrun, AnEngineThatIsHeldToTheEndHearsNothingThatIsMeantForTheProcess) {
   for (int run = 0; run < 3; ++run) {
-    LaunchedJob job({"-np", "3", WEIR_TEST_HELD_RANK});
+    LaunchedJob job({"-np", "3", BuildPath("bin/held_rank")});
     EXPECT_EQ(job.ExitCode(), 0);
     job.WaitForLastProcess();
   }
@@ -366,7 +367,7 @@ TEST(Weirrun, LinesMayBeginWithTheTime) {
 
 TEST(Weirrun, TheEffectiveConfigurationIsPrintedAtLevelInfo) {
   LaunchedJob job(
-      {"-np", "1", "--log-level", "info", "--cycle-time-ms", "7", WEIR_TEST_SUMMING_RANK});
+      {"-np", "1", "--log-level", "info", "--cycle-time-ms", "7", BuildPath("bin/summing_rank")});
   EXPECT_EQ(job.ExitCode(), 0);
   EXPECT_THAT(job.output(), AllOf(HasSubstr("WEIR_CYCLE_TIME"), HasSubstr("--cycle-time-ms"),
                                   HasSubstr("WEIR_FUSION_THRESHOLD"), HasSubstr("default")));

@@ -1,16 +1,17 @@
+#include "coordinator/rank/network_thread.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "common/clock.h"
+#include "common/gpu/gpu.h"
 #include "common/log.h"
-#include "coordinator/rank/coordinator.h"
+#include "common/threads/thread_name.h"
 #include "coordinator/work/abort_text.h"
 #include "metrics/records/last_stages.h"
 #include "weir/error.h"
-
-// The network thread: one loop that drains the inbox, moves rounds and exchanges forward, and
-// waits; and how it ends, in good order, or because this or another rank failed.
 
 namespace weir {
 namespace {
@@ -21,41 +22,122 @@ constexpr std::int64_t kVerdictNs = 2'000'000'000;
 
 }  // namespace
 
-void Coordinator::Loop() {
-  const MeteredTransport::Use serving{.bytes = &gauges_.traffic_of(TrafficOp::kServing)};
+NetworkThread::NetworkThread(const Shared& shared)
+    : shared_(shared),
+      membership_(shared.environment.membership),
+      speed_(shared.environment.speed_bounds),
+      live_(shared.gauges) {
+  std::promise<void> connected;
+  std::future<void> is_connected = connected.get_future();
+  thread_ =
+      std::jthread([this, promise = std::move(connected)]() mutable { Main(std::move(promise)); });
+  is_connected.get();
+}
+
+void NetworkThread::Main(std::promise<void> connected) {
+  NameThread("weir-network");
+  GpuScope::OwnThisThread();
+  try {
+    Connect();
+  } catch (...) {
+    AbandonStart(std::current_exception());
+    connected.set_exception(std::current_exception());
+    return;
+  }
+  // Here and not by the thread that makes the engine: that one may come after Leave.
+  if (membership_ != nullptr) {
+    membership_->Joined();
+    membership_->Listen([this](const MembershipEvent& event) {
+      shared_.inbox.Post({.kind = InboxEvent::Kind::kMembership, .membership = event});
+    });
+  }
+  connected.set_value();
+  bool failed = false;
+  try {
+    Loop();
+    looping_ = false;
+    Close();
+  } catch (...) {
+    failed = true;
+    looping_ = false;
+    Collapse(AwaitVerdict(std::current_exception()));
+  }
+  CloseInbox();
+  for (ProcessSet* set : sets_->own()) set->Retire();
+  if (!failed) connection_->servers().Cancel();
+  // What comes from now on is the process's: it asks whether it may finalise MPI.
+  if (membership_ != nullptr) membership_->Listen(nullptr);
+  connection_->Close(failed);
+  ended_.set_value();
+}
+
+void NetworkThread::AbandonStart(const std::exception_ptr& error) {
+  // After a mistake of this rank's nothing has happened yet, and the program may go on without an
+  // engine.
+  if (membership_ == nullptr || IsInvalidArgument(error)) return;
+  membership_->Abort(AbortText(error));
+}
+
+void NetworkThread::Connect() {
+  connection_ = std::make_unique<Connection>(shared_.settings, shared_.environment, shared_.gauges,
+                                             [this] { shared_.waiter.Wake(); });
+  Transport& ranks = connection_->ranks();
+  rank_ = ranks.rank();
+  Log::SetRankOfThread(rank_);
+  size_ = ranks.size();
+  sets_ = std::make_unique<ProcessSets>(
+      ranks, ProcessSet::Shared{.settings = shared_.settings,
+                                .live = live_,
+                                .pipeline = shared_.pipeline,
+                                .handles = shared_.handles,
+                                .names = *shared_.environment.names,
+                                .gauges = shared_.gauges,
+                                .meter = connection_->meter(),
+                                .speed = speed_,
+                                .recorder = *shared_.environment.recorder,
+                                .marks_cycles = shared_.marks_cycles,
+                                .gpu_offers = shared_.gpu_offers});
+  connection_->BeginNegotiation();
+  clock_ = std::make_unique<ClockComparison>(ranks);
+  report_ = std::make_unique<RankReport>(live_, *sets_);
+  stalls_ = std::make_unique<StallInspector>(shared_.settings, rank_, size_, membership_,
+                                             [this](int id) { return sets_->RanksOf(id); });
+}
+
+void NetworkThread::Loop() {
   while (true) {
-    meter_->Begin(serving);
+    connection_->BeginServing();
     bool moved = HandleInbox();
     if (failure_) std::rethrow_exception(failure_.error());
     const std::int64_t now = NowNs();
-    moved = PollClocks() || moved;
+    moved = PollClock() || moved;
     // Clocks first: bytes that compare them are not among those of an operation.
-    if (clocks_->done()) moved = PollSets(now) || moved;
-    meter_->Begin(serving);
-    moved = server_links_->Poll() || moved;
+    if (clock_->done()) moved = PollSets(now) || moved;
+    connection_->BeginServing();
+    moved = connection_->servers().Poll() || moved;
     if (stalls_->due(now)) InspectStalls(now);
-    if (shutdown_deadline_ns_ != 0 && now > shutdown_deadline_ns_) {
+    if (leaving_.overdue(now)) {
       throw TimedOut(fmt::format("rank {} waited {:g} s (WEIR_TIMEOUT_SECONDS) for the others to "
                                  "shut down too",
-                                 rank_, settings_.timeout_seconds),
+                                 rank_, shared_.settings.timeout_seconds),
                      {"", {rank_}, "shutdown"});
     }
     if (Quiet()) {
-      server_links_->TakeLeave();
-      if (server_links_->all_told()) return;
+      connection_->servers().TakeLeave();
+      if (connection_->servers().all_told()) return;
     }
     if (!moved) Pause(now);
   }
 }
 
-bool Coordinator::HandleInbox() {
+bool NetworkThread::HandleInbox() {
   events_.clear();
-  inbox_.Drain(events_);
+  shared_.inbox.Drain(events_);
   for (const InboxEvent& event : events_) OnEvent(event);
   return !events_.empty();
 }
 
-void Coordinator::OnEvent(const InboxEvent& event) {
+void NetworkThread::OnEvent(const InboxEvent& event) {
   switch (event.kind) {
     case InboxEvent::Kind::kReady:
       return event.bucket->process_set->OnReady(event.bucket, event.ready_ns);
@@ -74,13 +156,12 @@ void Coordinator::OnEvent(const InboxEvent& event) {
       return OnMembership(event.membership);
     case InboxEvent::Kind::kServers:
       if (failure_ || !looping_) return;
-      if (event.serve) server_links_->Serve();
-      if (!event.message.empty()) server_links_->Tell(event.message);
+      if (event.serve) connection_->servers().Serve();
+      if (!event.message.empty()) connection_->servers().Tell(event.message);
       return;
     case InboxEvent::Kind::kShutdown:
-      shutdown_deadline_ns_ = NowNs() + static_cast<std::int64_t>(settings_.timeout_seconds * 1e9);
-      job_ends_ = true;
-      return;
+      return leaving_.Leave(NowNs() +
+                            static_cast<std::int64_t>(shared_.settings.timeout_seconds * 1e9));
     case InboxEvent::Kind::kDeadlinePassed:
       return EndLate(event.text);
     case InboxEvent::Kind::kFailed:
@@ -89,75 +170,68 @@ void Coordinator::OnEvent(const InboxEvent& event) {
   }
 }
 
-bool Coordinator::PollClocks() {
-  if (clocks_->done()) return false;
-  meter_->Begin(negotiation());
-  if (!clocks_->Poll()) return false;
+bool NetworkThread::PollClock() {
+  if (clock_->done()) return false;
+  connection_->BeginNegotiation();
+  if (!clock_->Poll()) return false;
   UpdateGauges();  // Totals agree with each other from the first look on.
-  if (rank_ != 0) clock_measured_.set_value(clocks_->job_clock());
   return true;
 }
 
-bool Coordinator::PollSets(std::int64_t now_ns) {
+bool NetworkThread::PollSets(std::int64_t now_ns) {
   bool moved = false;
   // By index: agreement on a new set adds to the list.
   for (std::size_t i = 0; i < sets_->own().size(); ++i) {
     ProcessSet& set = *sets_->own()[i];
     // Who leaves says so in each of its sets, and who hears it says so in all others: a rank that
     // waits in one set alone takes part in no round of another.
-    if (job_ends_) set.AnnounceShutdown(/*leaves=*/shutdown_deadline_ns_ != 0);
+    if (leaving_.begun()) set.AnnounceShutdown(leaving_.leaves());
     moved = set.Poll(now_ns) || moved;
-    if (!set.closing()) continue;
-    job_ends_ = true;
-    if (leaving_rank_ < 0) leaving_rank_ = set.leaving_rank();
+    if (set.closing()) leaving_.Hear(set.leaving_rank());
   }
   return moved;
 }
 
-bool Coordinator::Quiet() const {
+bool NetworkThread::Quiet() const {
   if (!std::ranges::all_of(sets_->own(), &ProcessSet::closing) || !live_.none_agreed())
     return false;
-  if (!clocks_->done()) return false;  // Its answers may be under way.
-  return server_links_->answered_all();
+  if (!clock_->done()) return false;  // Its answers may be under way.
+  return connection_->servers().answered_all();
 }
 
-void Coordinator::InspectStalls(std::int64_t now_ns) {
+void NetworkThread::InspectStalls(std::int64_t now_ns) {
   const std::vector<StallInspector::Waiting> waiting = report_->WaitingForAgreement();
   const auto reason = stalls_->Check(now_ns, waiting);
   for (const StallInspector::Waiting& entry : waiting) {
-    if (stalls_->IsStalled(entry, now_ns)) gauges_.NoteStalled(entry.name);
+    if (stalls_->IsStalled(entry, now_ns)) shared_.gauges.NoteStalled(entry.name);
   }
-  gauges_.stalled_tensors = stalls_->stalled();
+  shared_.gauges.stalled_tensors = stalls_->stalled();
   if (stalls_->owes_end()) stalls_->TellEnd(now_ns, report_->Doing());
   if (reason) EndStalled(*reason);
 }
 
-NetworkTotals Coordinator::UpdateGauges() {
+NetworkTotals NetworkThread::UpdateGauges() {
   std::int64_t queued = 0;
   for (const ProcessSet* set : sets_->own()) queued += static_cast<std::int64_t>(set->queued());
-  gauges_.depth(Stage::kExchange) = queued;
-  const NetworkTotals totals = transport_->totals();
-  gauges_.sent_bytes.store(totals.sent_bytes, std::memory_order_relaxed);
-  gauges_.received_bytes.store(totals.received_bytes, std::memory_order_relaxed);
-  gauges_.sent_messages.store(totals.sent_messages, std::memory_order_relaxed);
-  gauges_.received_messages.store(totals.received_messages, std::memory_order_relaxed);
-  return totals;
+  shared_.gauges.depth(Stage::kExchange) = queued;
+  return connection_->Count();
 }
 
-void Coordinator::Pause(std::int64_t now_ns) {
+void NetworkThread::Pause(std::int64_t now_ns) {
   const NetworkTotals totals = UpdateGauges();
   // A pause while clocks are compared is taken for a long way.
-  const bool busy = !clocks_->done() || std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
-  const bool outstanding = busy || server_links_->waits() ||
+  const bool busy = !clock_->done() || std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
+  const bool outstanding = busy || connection_->servers().waits() ||
                            std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
   if (totals != totals_seen_ || !outstanding) {
     totals_seen_ = totals;
     progress_ns_ = now_ns;
   }
-  if (outstanding && (!wakes_ || std::ranges::any_of(sets_->own(), &ProcessSet::must_poll))) {
-    waiter_.Pause(
-        busy || server_links_->waits() ? NetworkWaiter::For::kData : NetworkWaiter::For::kRound,
-        now_ns, progress_ns_);
+  if (outstanding &&
+      (!connection_->wakes() || std::ranges::any_of(sets_->own(), &ProcessSet::must_poll))) {
+    shared_.waiter.Pause(busy || connection_->servers().waits() ? NetworkWaiter::For::kData
+                                                                : NetworkWaiter::For::kRound,
+                         now_ns, progress_ns_);
     return;
   }
   std::int64_t until_ns = 0;
@@ -167,16 +241,16 @@ void Coordinator::Pause(std::int64_t now_ns) {
   for (const ProcessSet* set : sets_->own()) no_later_than(set->next_round_ns());
   // Deadlines are looked at now and then.
   if (outstanding && until_ns == 0) until_ns = now_ns + kLongestSleepNs;
-  no_later_than(transport_->next_due_ns());
+  no_later_than(connection_->next_due_ns());
   no_later_than(stalls_->must_check_ns());
-  waiter_.Sleep(until_ns);
+  shared_.waiter.Sleep(until_ns);
 }
 
-void Coordinator::EndStalled(const std::string& reason) {
+void NetworkThread::EndStalled(const std::string& reason) {
   failure_.Found(std::make_exception_ptr(TimedOut(reason, {"", {}, "negotiate"})));
 }
 
-void Coordinator::EndLate(const std::string& deadline) {
+void NetworkThread::EndLate(const std::string& deadline) {
   const std::string silent = stalls_->Silent();
   failure_.Found(std::make_exception_ptr(
       TimedOut(fmt::format("a wait of rank {} passed its deadline of {}{}{}", rank_, deadline,
@@ -184,7 +258,7 @@ void Coordinator::EndLate(const std::string& deadline) {
                report_->UnderWay({rank_}))));
 }
 
-void Coordinator::OnMembership(const MembershipEvent& event) {
+void NetworkThread::OnMembership(const MembershipEvent& event) {
   if (failure_) return;
   const std::string who = NameOf(event, size_);
   switch (event.kind) {
@@ -202,112 +276,100 @@ void Coordinator::OnMembership(const MembershipEvent& event) {
       stalls_->Answer(NowNs(), report_->Doing());
       // Every rank that waits asks: one recording says what there is to say.
       if (NowNs() < next_flight_ns_) return;
-      next_flight_ns_ = NowNs() + static_cast<std::int64_t>(settings_.stall_warning_seconds * 5e8);
+      next_flight_ns_ =
+          NowNs() + static_cast<std::int64_t>(shared_.settings.stall_warning_seconds * 5e8);
       return RecordFlight("stall", "a rank has waited too long for others");
     case MembershipEvent::Kind::kRecordFlight:
       return RecordFlight("request", "weirrun was asked for it", event.number);
     case MembershipEvent::Kind::kStatus:
       if (const auto reason = stalls_->OnStatus(NowNs(), event.rank, event.text))
         EndStalled(*reason);
-      gauges_.SetStalls(stalls_->stalls());
+      shared_.gauges.SetStalls(stalls_->stalls());
       return;
   }
 }
 
-void Coordinator::WriteLastWords(const std::exception_ptr& error) const {
+void NetworkThread::WriteLastWords(const std::exception_ptr& error) const {
   LogError("ends: {} (under way: {}; last stages: {})", WhatOf(error),
            report_->EverythingUnderWay(),
-           LastStages(*environment_.recorder, *environment_.names, NowNs()));
+           LastStages(*shared_.environment.recorder, *shared_.environment.names, NowNs()));
 }
 
-void Coordinator::RecordFlight(const char* event, const std::string& reason, int request) {
-  if (!environment_.record_flight) return;
+void NetworkThread::RecordFlight(const char* event, const std::string& reason, int request) {
+  if (!shared_.environment.record_flight) return;
   FlightReport report = report_->Flight(event, reason);
   report.request = request;
-  report.clock = AwaitClock(std::chrono::milliseconds(0));
-  environment_.record_flight(rank_, size_, report);
+  report.clock = clock_->Await(std::chrono::milliseconds(0));
+  shared_.environment.record_flight(rank_, size_, report);
 }
 
-void Coordinator::Close() {
-  std::string who = "a rank";
-  if (shutdown_deadline_ns_ != 0) {
-    who = "this rank";
-  } else if (leaving_rank_ >= 0) {
-    who = "rank " + std::to_string(leaving_rank_);
-  }
+void NetworkThread::Close() {
   const auto reason = std::make_exception_ptr(
-      ShutDown("Weir has been shut down: " + who +
+      ShutDown("Weir has been shut down: " + leaving_.Who() +
                " called Shutdown or destroyed its engine. Nothing can be submitted any more" +
                report_->During()));
   // Before the program may find that the job has ended, and destroy its groups.
   for (ProcessSet* set : sets_->own()) set->joining().Close();
   // Where this rank has not called Shutdown, who waits for an exchange is disappointed.
   const bool is_broken_off =
-      shutdown_deadline_ns_ == 0 && std::ranges::any_of(live_.all(), [](const auto& run) {
+      !leaving_.leaves() && std::ranges::any_of(live_.all(), [](const auto& run) {
         return !run->patient && run->bucket->negotiated();
       });
-  ending_.Set(reason, is_broken_off);
+  shared_.ending.Set(reason, is_broken_off);
   EndRuns(reason);
-  if (environment_.membership != nullptr) environment_.membership->Leave();
+  if (membership_ != nullptr) membership_->Leave();
 }
 
-void Coordinator::EndRuns(const std::exception_ptr& error) {
-  pipeline_->Stop();
+void NetworkThread::EndRuns(const std::exception_ptr& error) {
+  shared_.pipeline.Stop();
   HandleInbox();  // Runs that ended meanwhile are not live any more.
   for (const auto& run : live_.all()) {
     if (run->exchange_ns == 0) continue;
     StageRecord record = run->bucket->RecordOf(Stage::kExchange, run->exchange_ns, NowNs());
     record.ok = false;
-    environment_.recorder->Add(record);
+    shared_.environment.recorder->Add(record);
   }
   for (Bucket* bucket : live_.Clear()) bucket->Failed(error);
-  handles_.FailAll(error);
+  shared_.handles.FailAll(error);
 }
 
-void Coordinator::CloseInbox() {
+void NetworkThread::CloseInbox() {
   events_.clear();
-  inbox_.Close(events_);
+  shared_.inbox.Close(events_);
   for (const InboxEvent& event : events_) {
     const bool is_new =
         event.kind == InboxEvent::Kind::kReady || event.kind == InboxEvent::Kind::kSubmitted;
-    if (is_new) event.bucket->Failed(ending_.error());
+    if (is_new) event.bucket->Failed(shared_.ending.error());
     if (event.fence) fences_.push_back(event.fence);
   }
   for (const auto& fence : fences_) fence->set_value();
 }
 
-std::exception_ptr Coordinator::AwaitVerdict(const std::exception_ptr& error) {
+std::exception_ptr NetworkThread::AwaitVerdict(const std::exception_ptr& error) {
   if (failure_ || ReasonOf(error) != AbortReason::kPeerLost) return error;
   const std::int64_t deadline = NowNs() + kVerdictNs;
   while (!failure_ && NowNs() < deadline) {
-    if (!HandleInbox()) waiter_.Sleep(deadline);
+    if (!HandleInbox()) shared_.waiter.Sleep(deadline);
   }
   return failure_ ? failure_.error() : error;
 }
 
-void Coordinator::AbandonStart(const std::exception_ptr& error) {
-  // After a mistake of this rank's nothing has happened yet, and the program may go on without an
-  // engine.
-  if (environment_.membership == nullptr || IsInvalidArgument(error)) return;
-  environment_.membership->Abort(AbortText(error));
-}
-
-void Coordinator::Collapse(const std::exception_ptr& error) {
-  ending_.Set(error, true);
+void NetworkThread::Collapse(const std::exception_ptr& error) {
+  shared_.ending.Set(error, true);
   WriteLastWords(error);
   const AbortReason kind = ReasonOf(error);
-  gauges_.CountAbort(kind);
+  shared_.gauges.CountAbort(kind);
   // What the transport threw is this rank's own discovery as well.
   failure_.Found(error);
-  if (failure_.is_ours() && kind == AbortReason::kCorrupt) ++gauges_.checksum_failures;
-  if (failure_.is_ours() && environment_.membership != nullptr) {
-    environment_.membership->Abort(AbortText(error));
+  if (failure_.is_ours() && kind == AbortReason::kCorrupt) ++shared_.gauges.checksum_failures;
+  if (failure_.is_ours() && membership_ != nullptr) {
+    membership_->Abort(AbortText(error));
   }
   // After the others know, before what was under way is forgotten.
   RecordFlight("failure", WhatOf(error));
   for (ProcessSet* set : sets_->own()) set->Cancel();
-  server_links_->Cancel();
-  clocks_->Cancel();
+  connection_->servers().Cancel();
+  clock_->Cancel();
   EndRuns(error);
 }
 

@@ -23,9 +23,11 @@ if(WEIR_BUILD_MONITOR)
   find_package(Qt6 6.2 REQUIRED COMPONENTS Charts Network Widgets)
   if(WEIR_BUILD_TESTS)
     find_package(Qt6 REQUIRED COMPONENTS Test)
-    # Without the names of folders that it would compile into each test, which the cache of compiled files would
-    # then not know in another clone.
-    set_target_properties(Qt6::Test PROPERTIES INTERFACE_COMPILE_DEFINITIONS QT_TESTLIB_LIB)
+    # It would compile the names of two folders into each test, which the cache of compiled files would then not
+    # know in another clone.
+    get_target_property(definitions Qt6::Test INTERFACE_COMPILE_DEFINITIONS)
+    list(FILTER definitions EXCLUDE REGEX QT_TESTCASE_)
+    set_target_properties(Qt6::Test PROPERTIES INTERFACE_COMPILE_DEFINITIONS "${definitions}")
   endif()
 endif()
 if(WEIR_BUILD_TESTS)

@@ -2,12 +2,12 @@
 
 namespace weir {
 
-std::string TreePath(std::string_view file) {
-  return std::string(WEIR_TREE_FOLDER "/").append(file);
+std::string TreePath(std::string_view path) {
+  return std::string(WEIR_TREE_FOLDER "/").append(path);
 }
 
-std::string BuildPath(std::string_view file) {
-  return std::string(WEIR_BUILD_FOLDER "/").append(file);
+std::string BuildPath(std::string_view path) {
+  return std::string(WEIR_BUILD_FOLDER "/").append(path);
 }
 
 }  // namespace weir

@@ -204,7 +204,7 @@ std::vector<SettingRow> MakeTable() {
        .alias = "",
        .member = &S::metrics_per_tensor,
        .allowed = kBoolean,
-       .help = "Serves series for single buckets too."},
+       .help = "Serves series for single gradients too, for the first 1,024."},
       {.name = "BATCH_SIZE",
        .alias = "",
        .member = &S::batch_size,

@@ -14,8 +14,8 @@ GroupServing::GroupServing(Coordinator& coordinator, const GradientGroupSpec& sp
     : coordinator_(coordinator),
       spec_(spec),
       plan_(plan),
-      is_served_(plan.asynchronous() || (plan.pushes() && coordinator.server_links().dedicated())) {
-}
+      is_served_(plan.asynchronous() ||
+                 (plan.pushes() && coordinator.network().server_links().dedicated())) {}
 
 void GroupServing::Check() const {
   if (!is_served_ || spec_.process_set == ProcessSet::kGlobal) return;
@@ -26,7 +26,8 @@ void GroupServing::Check() const {
 }
 
 void GroupServing::TakeNumbers() {
-  if (is_served_) first_number_ = coordinator_.TakeServerNumbers(plan_.plan.buckets.size());
+  if (is_served_)
+    first_number_ = coordinator_.network().TakeServerNumbers(plan_.plan.buckets.size());
 }
 
 const GroupServers& GroupServing::Join() {
@@ -36,7 +37,7 @@ const GroupServers& GroupServing::Join() {
                           " buckets, more than servers have numbers left for in this job; make "
                           "groups once and not again and again, or raise partition_bytes");
   }
-  servers_ = {&coordinator_.server_links(), *first_number_, ParameterGroups(spec_)};
+  servers_ = {&coordinator_.network().server_links(), *first_number_, ParameterGroups(spec_)};
   ControlMessage message{
       .kind = ControlMessage::Kind::kRegister,
       .group = {.first_number = *first_number_,

@@ -6,16 +6,13 @@ namespace weir {
 
 ClockComparison::ClockComparison(Transport& ranks) : exchange_(ranks, kClockOperation) {
   exchange_.Start();
-  if (ranks.rank() != 0) return;
-  measured_.set_value(exchange_.job_clock());
-  known_ = true;
+  if (ranks.rank() == 0) Publish();
 }
 
-bool ClockComparison::Poll() {
-  if (done() || !exchange_.Poll()) return false;
-  if (!known_) measured_.set_value(exchange_.job_clock());
+void ClockComparison::Publish() {
+  if (known_) return;
   known_ = true;
-  return true;
+  measured_.set_value(exchange_.job_clock());
 }
 
 std::optional<JobClock> ClockComparison::Await(std::chrono::milliseconds patience) const {

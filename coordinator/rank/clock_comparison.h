@@ -10,17 +10,19 @@
 
 namespace weir {
 
-/// The job's clock, as a rank comes to know it at the start: rank 0 at once, the others when theirs
-/// have been compared with its. Network thread only, but for Await.
+/// The job's clock, as a rank comes to know it at the start: rank 0 at once, the others once theirs
+/// has been compared with rank 0's. Network thread only, but for Await.
 class ClockComparison {
  public:
   /// Begins to compare. All ranks take part.
   explicit ClockComparison(Transport& ranks);
 
-  /// Makes progress. True if something moved. Throws as ClockExchange::Poll does.
-  bool Poll();
-  /// True once this rank has nothing left to do; rank 0 answers the others until then.
+  /// Makes progress. True once this rank has nothing left to do: until then rank 0 answers the
+  /// others. Throws as ClockExchange::Poll does.
+  bool Poll() { return exchange_.Poll(); }
   bool done() const { return exchange_.done(); }
+  /// Ends the waits in Await. To be called when it is done.
+  void Publish();
   void Cancel() { exchange_.Cancel(); }
 
   /// Waits until the clock is known here, but not longer than `patience`. Empty: it is not known in

@@ -18,7 +18,8 @@ Connection::Connection(const Settings& settings, const RankEnvironment& environm
     : environment_(environment),
       gauges_(gauges),
       transport_(environment.connect()),
-      wakes_(transport_->SetWake(wake)) {
+      wakes_(transport_->SetWake(wake)),
+      speed_(environment.speed_bounds) {
   const int rank = transport_->rank();
   const int size = transport_->size();
   const int ranks = size - settings.servers;
@@ -32,14 +33,14 @@ Connection::Connection(const Settings& settings, const RankEnvironment& environm
   meter_ = std::make_unique<MeteredTransport>(
       *transport_, LinksOf(environment.hosts, rank, size, environment.local_size),
       MeteredTransport::Use{.bytes = &gauges_.traffic_of(TrafficOp::kOther)}, &gauges_.last_heard);
-  servers_ = std::make_unique<ServerLinks>(*meter_, settings.servers, wake);
+  server_links_ = std::make_unique<ServerLinks>(*meter_, settings.servers, wake);
   if (settings.servers == 0) return;
   std::vector<int> members(static_cast<std::size_t>(ranks));
   std::iota(members.begin(), members.end(), 0);
   ranks_ = std::make_unique<SubsetTransport>(*meter_, std::move(members));
 }
 
-NetworkTotals Connection::Count() {
+NetworkTotals Connection::StoreTotals() {
   const NetworkTotals totals = transport_->totals();
   gauges_.sent_bytes.store(totals.sent_bytes, std::memory_order_relaxed);
   gauges_.received_bytes.store(totals.received_bytes, std::memory_order_relaxed);
@@ -49,7 +50,7 @@ NetworkTotals Connection::Count() {
 }
 
 void Connection::Close(bool failed) {
-  // First: a network that has failed is not asked for anything any more.
+  // Before the transport closes, so that it asks nothing of a network that has failed.
   if (environment_.disconnect) environment_.disconnect(failed);
   transport_->Close();
 }

@@ -6,16 +6,18 @@
 
 #include "coordinator/rank/rank_environment.h"
 #include "coordinator/servers/server_links.h"
+#include "coordinator/work/network_speed.h"
 #include "metrics/gauges/engine_gauges.h"
 #include "ops/transport/metered_transport.h"
 #include "ops/transport/transport.h"
+#include "weir/network_totals.h"
 #include "weir/settings.h"
 
 namespace weir {
 
 /// A rank's connection: the transport that its process made, metered, and over it the network of
-/// the ranks and the links to summation servers. Network thread only; the objects stay after Close,
-/// as a program may still be making a bucket with them.
+/// the ranks and the links to summation servers. Network thread only, except const members of what
+/// it returns. The objects stay after Close, as a program may still be making a bucket with them.
 class Connection {
  public:
   /// `wake` is called, by any thread, when there is something to poll for. Throws what
@@ -24,10 +26,11 @@ class Connection {
              const std::function<void()>& wake);
 
   /// Returns the network of the ranks, without servers.
-  Transport& ranks() { return ranks_ ? *ranks_ : *meter_; }
+  Transport& network_of_ranks() { return ranks_ ? *ranks_ : *meter_; }
   MeteredTransport& meter() { return *meter_; }
-  ServerLinks& servers() { return *servers_; }
-  const ServerLinks& servers() const { return *servers_; }
+  /// Returns the speed of what goes through the meter.
+  NetworkSpeed& speed() { return speed_; }
+  ServerLinks& server_links() { return *server_links_; }
 
   /// True if the transport calls `wake`; otherwise it has to be polled.
   bool wakes() const { return wakes_; }
@@ -38,7 +41,7 @@ class Connection {
   /// Counts what begins now as the exchange with summation servers.
   void BeginServing() { Begin(TrafficOp::kServing); }
   /// Returns the totals, which it stores in the gauges.
-  NetworkTotals Count();
+  NetworkTotals StoreTotals();
   /// Closes the transport. `failed`: as for RankEnvironment::disconnect.
   void Close(bool failed);
 
@@ -50,8 +53,9 @@ class Connection {
   const std::unique_ptr<Transport> transport_;
   const bool wakes_;
   std::unique_ptr<MeteredTransport> meter_;
+  NetworkSpeed speed_;
   std::unique_ptr<Transport> ranks_;  ///< Null without servers: the meter is that network.
-  std::unique_ptr<ServerLinks> servers_;
+  std::unique_ptr<ServerLinks> server_links_;
 };
 
 }  // namespace weir

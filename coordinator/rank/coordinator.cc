@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <future>
+#include <thread>
 #include <utility>
 
 #include "common/clock.h"
@@ -55,13 +57,7 @@ Coordinator::Coordinator(const Settings& settings, RankEnvironment environment)
       [this](Submission change) { Wait(Submit(process_sets().global(), std::move(change))); });
 }
 
-Coordinator::~Coordinator() {
-  Shutdown();
-  network_->Join();
-  // Not before: until the network thread has ended, another rank's end must reach it.
-  if (environment_.membership != nullptr) environment_.membership->Listen(nullptr);
-  pipeline_->Stop();
-}
+Coordinator::~Coordinator() { Shutdown(); }
 
 Handle Coordinator::Submit(ProcessSet& set, Submission submission) {
   ending_.ThrowIfEnded();

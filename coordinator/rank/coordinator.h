@@ -2,13 +2,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/gpu/gpu.h"
 #include "common/threads/thread_pool.h"
 #include "coordinator/network/gpu_offers.h"
@@ -25,6 +28,7 @@
 #include "metrics/records/bucket_names.h"
 #include "metrics/records/recorder.h"
 #include "metrics/steps/step_recorder.h"
+#include "weir/network_totals.h"
 #include "weir/settings.h"
 
 namespace weir {
@@ -65,12 +69,7 @@ class Coordinator {
   /// Returns the state of the engine: whether it has ended, and why.
   Ending& ending() { return ending_; }
   const Ending& ending() const { return ending_; }
-  /// Returns the links. Any thread may use const members; the rest is the network thread's.
-  const ServerLinks& server_links() const { return network_->servers(); }
-  /// Calls ServerLinks::TakeNumbers; network thread only.
-  std::optional<std::uint32_t> TakeServerNumbers(std::size_t count) {
-    return network_->TakeServerNumbers(count);
-  }
+  NetworkThread& network() { return *network_; }
   /// Sends `message` to the servers, unless it is empty. `asynchronous`: ranks will not wait for
   /// each other, each serves, and Shutdown waits for all to call it.
   void UseServers(std::vector<std::byte> message, bool asynchronous);

@@ -23,15 +23,17 @@ constexpr std::int64_t kVerdictNs = 2'000'000'000;
 }  // namespace
 
 NetworkThread::NetworkThread(const Shared& shared)
-    : shared_(shared),
-      membership_(shared.environment.membership),
-      speed_(shared.environment.speed_bounds),
-      live_(shared.gauges) {
+    : shared_(shared), membership_(shared.environment.membership), live_(shared.gauges) {
   std::promise<void> connected;
   std::future<void> is_connected = connected.get_future();
   thread_ =
       std::jthread([this, promise = std::move(connected)]() mutable { Main(std::move(promise)); });
   is_connected.get();
+}
+
+NetworkThread::~NetworkThread() {
+  shared_.inbox.Post({.kind = InboxEvent::Kind::kAbort,
+                      .error = std::make_exception_ptr(ShutDown("the engine could not be made"))});
 }
 
 void NetworkThread::Main(std::promise<void> connected) {
@@ -64,7 +66,7 @@ void NetworkThread::Main(std::promise<void> connected) {
   }
   CloseInbox();
   for (ProcessSet* set : sets_->own()) set->Retire();
-  if (!failed) connection_->servers().Cancel();
+  if (!failed) connection_->server_links().Cancel();
   // What comes from now on is the process's: it asks whether it may finalise MPI.
   if (membership_ != nullptr) membership_->Listen(nullptr);
   connection_->Close(failed);
@@ -81,7 +83,7 @@ void NetworkThread::AbandonStart(const std::exception_ptr& error) {
 void NetworkThread::Connect() {
   connection_ = std::make_unique<Connection>(shared_.settings, shared_.environment, shared_.gauges,
                                              [this] { shared_.waiter.Wake(); });
-  Transport& ranks = connection_->ranks();
+  Transport& ranks = connection_->network_of_ranks();
   rank_ = ranks.rank();
   Log::SetRankOfThread(rank_);
   size_ = ranks.size();
@@ -93,7 +95,7 @@ void NetworkThread::Connect() {
                                 .names = *shared_.environment.names,
                                 .gauges = shared_.gauges,
                                 .meter = connection_->meter(),
-                                .speed = speed_,
+                                .speed = connection_->speed(),
                                 .recorder = *shared_.environment.recorder,
                                 .marks_cycles = shared_.marks_cycles,
                                 .gpu_offers = shared_.gpu_offers});
@@ -114,7 +116,7 @@ void NetworkThread::Loop() {
     // Clocks first: bytes that compare them are not among those of an operation.
     if (clock_->done()) moved = PollSets(now) || moved;
     connection_->BeginServing();
-    moved = connection_->servers().Poll() || moved;
+    moved = connection_->server_links().Poll() || moved;
     if (stalls_->due(now)) InspectStalls(now);
     if (leaving_.overdue(now)) {
       throw TimedOut(fmt::format("rank {} waited {:g} s (WEIR_TIMEOUT_SECONDS) for the others to "
@@ -123,8 +125,8 @@ void NetworkThread::Loop() {
                      {"", {rank_}, "shutdown"});
     }
     if (Quiet()) {
-      connection_->servers().TakeLeave();
-      if (connection_->servers().all_told()) return;
+      connection_->server_links().TakeLeave();
+      if (connection_->server_links().all_told()) return;
     }
     if (!moved) Pause(now);
   }
@@ -156,8 +158,8 @@ void NetworkThread::OnEvent(const InboxEvent& event) {
       return OnMembership(event.membership);
     case InboxEvent::Kind::kServers:
       if (failure_ || !looping_) return;
-      if (event.serve) connection_->servers().Serve();
-      if (!event.message.empty()) connection_->servers().Tell(event.message);
+      if (event.serve) connection_->server_links().Serve();
+      if (!event.message.empty()) connection_->server_links().Tell(event.message);
       return;
     case InboxEvent::Kind::kShutdown:
       return leaving_.Leave(NowNs() +
@@ -174,7 +176,8 @@ bool NetworkThread::PollClock() {
   if (clock_->done()) return false;
   connection_->BeginNegotiation();
   if (!clock_->Poll()) return false;
-  UpdateGauges();  // Totals agree with each other from the first look on.
+  UpdateGauges();  // First, so that totals agree with each other from the first look on.
+  clock_->Publish();
   return true;
 }
 
@@ -196,7 +199,7 @@ bool NetworkThread::Quiet() const {
   if (!std::ranges::all_of(sets_->own(), &ProcessSet::closing) || !live_.none_agreed())
     return false;
   if (!clock_->done()) return false;  // Its answers may be under way.
-  return connection_->servers().answered_all();
+  return connection_->server_links().answered_all();
 }
 
 void NetworkThread::InspectStalls(std::int64_t now_ns) {
@@ -214,14 +217,14 @@ NetworkTotals NetworkThread::UpdateGauges() {
   std::int64_t queued = 0;
   for (const ProcessSet* set : sets_->own()) queued += static_cast<std::int64_t>(set->queued());
   shared_.gauges.depth(Stage::kExchange) = queued;
-  return connection_->Count();
+  return connection_->StoreTotals();
 }
 
 void NetworkThread::Pause(std::int64_t now_ns) {
   const NetworkTotals totals = UpdateGauges();
   // A pause while clocks are compared is taken for a long way.
   const bool busy = !clock_->done() || std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
-  const bool outstanding = busy || connection_->servers().waits() ||
+  const bool outstanding = busy || connection_->server_links().waits() ||
                            std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
   if (totals != totals_seen_ || !outstanding) {
     totals_seen_ = totals;
@@ -229,8 +232,8 @@ void NetworkThread::Pause(std::int64_t now_ns) {
   }
   if (outstanding &&
       (!connection_->wakes() || std::ranges::any_of(sets_->own(), &ProcessSet::must_poll))) {
-    shared_.waiter.Pause(busy || connection_->servers().waits() ? NetworkWaiter::For::kData
-                                                                : NetworkWaiter::For::kRound,
+    shared_.waiter.Pause(busy || connection_->server_links().waits() ? NetworkWaiter::For::kData
+                                                                     : NetworkWaiter::For::kRound,
                          now_ns, progress_ns_);
     return;
   }
@@ -368,7 +371,7 @@ void NetworkThread::Collapse(const std::exception_ptr& error) {
   // After the others know, before what was under way is forgotten.
   RecordFlight("failure", WhatOf(error));
   for (ProcessSet* set : sets_->own()) set->Cancel();
-  connection_->servers().Cancel();
+  connection_->server_links().Cancel();
   clock_->Cancel();
   EndRuns(error);
 }

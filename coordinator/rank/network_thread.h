@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/clock.h"
 #include "coordinator/network/gpu_offers.h"
 #include "coordinator/rank/clock_comparison.h"
 #include "coordinator/rank/connection.h"
@@ -20,14 +21,16 @@
 #include "coordinator/rank/rank_environment.h"
 #include "coordinator/rank/rank_report.h"
 #include "coordinator/rank/stall_inspector.h"
+#include "coordinator/servers/server_links.h"
 #include "coordinator/sets/process_sets.h"
 #include "coordinator/work/handle_table.h"
 #include "coordinator/work/inbox.h"
 #include "coordinator/work/live_runs.h"
-#include "coordinator/work/network_speed.h"
 #include "coordinator/work/network_waiter.h"
 #include "coordinator/work/pipeline.h"
 #include "metrics/gauges/engine_gauges.h"
+#include "ops/membership/membership.h"
+#include "weir/network_totals.h"
 #include "weir/settings.h"
 
 namespace weir {
@@ -53,23 +56,30 @@ class NetworkThread {
 
   /// Returns once connected. Throws what Connection throws.
   explicit NetworkThread(const Shared& shared);
+  /// Waits for the thread. Ends the job on all ranks, unless it has ended (AwaitEnd).
+  ~NetworkThread();
+  NetworkThread(const NetworkThread&) = delete;
+  NetworkThread& operator=(const NetworkThread&) = delete;
 
-  /// Waits until the thread has ended.
-  void Join() { thread_.join(); }
-  /// Waits until the network is not used any more. Thread-safe, like what follows.
+  // Any thread may call the next members.
+
+  /// Waits until the network is not used any more.
   void AwaitEnd() const { has_ended_.wait(); }
   int rank() const { return rank_; }
   int size() const { return size_; }
   ProcessSets& sets() { return *sets_; }
-  const ServerLinks& servers() const { return connection_->servers(); }
+  /// Returns the links, of which any thread may use const members.
+  const ServerLinks& server_links() const { return connection_->server_links(); }
   /// Calls ClockComparison::Await.
   std::optional<JobClock> AwaitClock(std::chrono::milliseconds patience) const {
     return clock_->Await(patience);
   }
 
-  /// Calls ServerLinks::TakeNumbers; by the thread itself.
+  // Only the thread itself may call the next member.
+
+  /// Calls ServerLinks::TakeNumbers.
   std::optional<std::uint32_t> TakeServerNumbers(std::size_t count) {
-    return connection_->servers().TakeNumbers(count);
+    return connection_->server_links().TakeNumbers(count);
   }
 
  private:
@@ -113,11 +123,10 @@ class NetworkThread {
   void CloseInbox();
 
   const Shared shared_;
-  Membership* const membership_;  ///< Null: the rank has no supervisor.
+  Membership* const membership_;  ///< Null: nobody tells of other ranks' ends.
   int rank_ = 0;
   int size_ = 1;
   std::unique_ptr<Connection> connection_;
-  NetworkSpeed speed_;  ///< Speed of what goes through it.
   LiveRuns live_;
   std::unique_ptr<ProcessSets> sets_;
   std::unique_ptr<ClockComparison> clock_;

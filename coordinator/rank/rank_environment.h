@@ -19,7 +19,7 @@ struct RankEnvironment {
   /// Called when the network is not needed any more, before the transport is closed; may be empty.
   /// `failed`: other ranks may be dead, so it must not wait for them.
   std::function<void(bool failed)> disconnect;
-  Membership* membership = nullptr;  ///< Null: the rank has no supervisor.
+  Membership* membership = nullptr;  ///< Null: nobody tells of other ranks' ends.
   Recorder* recorder = nullptr;
   BucketNames* names = nullptr;
   int local_size = 1;   ///< Ranks that share this host's cores.

@@ -9,6 +9,7 @@ import sys
 
 import weir
 import weir.torch as hvd
+from weir.torch._optimizer import step
 
 HEAD = """# weir.torch
 
@@ -86,12 +87,26 @@ def section(members_by_kind, level):
     return parts
 
 
+def optimizer():
+    """What an optimizer has besides the methods of the one that it wraps."""
+    rows = []
+    for name, value in sorted(vars(step.Distributed).items()):
+        if name.startswith("_") or not value.__doc__:
+            continue
+        shown = name if isinstance(value, property) else signature(name, value).replace("(self, ", "(").replace(
+            "(self)", "()")
+        rows.append(f"| `{shown}` | {first_sentence(value)} |")
+    return ["\n## The optimizer\n",
+            "What `DistributedOptimizer` returns has the methods of the optimizer that it wraps, and:\n",
+            "| member | |\n|---|---|", *rows, ""]
+
+
 def page():
-    errors = [name for name, _ in groups()["Errors"]]
-    parts = [HEAD, *section(groups(), "##"),
+    elsewhere = [name for name, _ in groups()["Errors"]] + ["TYPE_CHECKING"]
+    parts = [HEAD, *section(groups(), "##"), *optimizer(),
              "\n## weir.torch.elastic\n", inspect.getdoc(hvd.elastic).split("\n\n")[-1] + "\n",
              *section(groups(hvd.elastic), "###"),
-             "\n## weir\n", *section(groups(weir, without=errors), "###")]
+             "\n## weir\n", *section(groups(weir, without=elsewhere), "###")]
     return "\n".join(parts).replace("\n\n\n", "\n\n").replace("\n\n\n", "\n\n") + TAIL
 
 

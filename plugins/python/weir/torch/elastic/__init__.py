@@ -8,7 +8,7 @@
 
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 
-In this version the ranks of a job stay the same: an exception of a rank is recovered from, but a rank
+The ranks of a job stay the same: an exception of a rank is recovered from, but a rank
 that dies ends the job.
 """
 

@@ -48,6 +48,11 @@ def signature(name, value):
     return f"{name}({', '.join(arguments)})"
 
 
+def bound_signature(name, method):
+    """As it is called on an object."""
+    return signature(name, method).replace("(self, ", "(").replace("(self)", "()")
+
+
 def first_sentence(value):
     text = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
     return text.replace("``", "`").replace("|", "\\|")
@@ -65,8 +70,7 @@ def row(kind, name, value):
     shown = name if kind == "Errors" or name == "Compression" else signature(name, value)
     text = first_sentence(value)
     if kind == "Classes":
-        listed = ", ".join(f"`{signature(method, function)}`".replace("(self, ", "(").replace(
-            "(self)", "()") for method, function in methods(value))
+        listed = ", ".join(f"`{bound_signature(method, function)}`" for method, function in methods(value))
         text += f" Methods: {listed}." if listed else ""
     return f"| `{shown}` | {text} |"
 
@@ -93,8 +97,7 @@ def optimizer():
     for name, value in sorted(vars(step.Distributed).items()):
         if name.startswith("_") or not value.__doc__:
             continue
-        shown = name if isinstance(value, property) else signature(name, value).replace("(self, ", "(").replace(
-            "(self)", "()")
+        shown = name if isinstance(value, property) else bound_signature(name, value)
         rows.append(f"| `{shown}` | {first_sentence(value)} |")
     return ["\n## The optimizer\n",
             "What `DistributedOptimizer` returns has the methods of the optimizer that it wraps, and:\n",

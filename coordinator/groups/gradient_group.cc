@@ -94,7 +94,8 @@ GradientGroupImpl::~GradientGroupImpl() {
   // ranks, and after a Join the others wait for this one's empty frames.
   const std::string during = phase_ == Phase::kEmpty
                                  ? "while its rank had joined (Engine::Join)"
-                                 : "in the middle of step " + std::to_string(step().step);
+                                 : "in the middle of step " + std::to_string(step().step) +
+                                       ": the program ended there, or let go of its optimizer";
   coordinator_.Fail(std::make_exception_ptr(
       ShutDown("the gradient group '" + spec_.name + "' was destroyed " + during)));
   coordinator_.Fence();
@@ -208,7 +209,7 @@ void GradientGroupImpl::AgreeOnStep(const std::string& next_step) {
   Submission submission;
   submission.request.kind = RequestKind::kGroup;
   submission.request.name = spec_.name + ", loaded";
-  submission.request.settings = {{"next step", next_step}};
+  submission.request.settings = {{Request::kNextStep, next_step}};
   submission.request.slots = 0;
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
 }

@@ -200,9 +200,13 @@ std::optional<Disagreement> CompareSettings(const std::string& stem, const Reque
     for (const auto& [key, unused] : request->settings) {
       const std::string of_a = value(a, key), of_b = value(b, key);
       if (of_a == of_b) continue;
+      const bool is_state = key == Request::kNextStep;
       Disagreement found =
-          Describe(stem + " the settings differ.", a.name, rank_a, rank_b, of_a, of_b);
-      if (a.kind == RequestKind::kGroup) {
+          Describe(stem + (is_state ? " the loaded states differ." : " the settings differ."),
+                   a.name, rank_a, rank_b, of_a, of_b);
+      if (is_state) {
+        found.text += ": load states that were saved after the same step";
+      } else if (a.kind == RequestKind::kGroup) {
         found.text += ": give all ranks the same options, in WEIR_COMPRESSION too";
       }
       return found;

@@ -56,6 +56,8 @@ struct Request {
     friend bool operator==(const Member&, const Member&) = default;
   };
   std::vector<Member> members;
+  /// The setting of a request that compares the loaded states of ranks.
+  static constexpr char kNextStep[] = "next step";
   /// All other values that must agree, as text.
   std::vector<std::pair<std::string, std::string>> settings;
   /// Number of consecutive slots that this name wants: 1, or the buckets and gates of a

@@ -160,6 +160,10 @@ void ReadEntry(const std::string& section, const Entry& entry, ConfigFile& confi
       const std::string text = flag.key == name            ? value.Scalar()
                                : ReadBoolean(where, value) ? "false"
                                                            : "true";
+      if (config.environment.contains(flag.variable())) {
+        throw InvalidArgument(where + " and the line at " + config.origins.at(flag.variable()) +
+                              " say what to do about the same; give one of them");
+      }
       config.environment[flag.variable()] = VariableValue(flag, where, text);
       config.origins[flag.variable()] = place;
       return;

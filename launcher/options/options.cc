@@ -23,6 +23,11 @@
 namespace weir::launcher {
 namespace {
 
+constexpr char kTimestamps[] = "--log-with-timestamp";
+/// Horovod's older spellings of it.
+constexpr std::array<std::pair<const char*, const char*>, 2> kOldTimestamps = {
+    {{"--log-hide-timestamp", "false"}, {"--no-log-hide-timestamp", "true"}}};
+
 /// Messages leave at once, and UCX writes them in large pieces. By default it asks the receiver of
 /// a large one first, and that question waits behind everything the connection already carries: a
 /// link of 100 Mb/s then rests a third of the time. Its default pieces of 8 KiB cost a copy and a
@@ -105,10 +110,8 @@ void AddSettingFlags(CLI::App& app, Raw& raw) {
       app.add_option(flag.flag, value, help);
     }
   }
-  // Horovod's older spelling of --log-without-timestamp.
-  std::string& timestamps = raw.values["--log-with-timestamp"];
-  for (const auto& [flag, value] :
-       {std::pair("--log-hide-timestamp", "false"), std::pair("--no-log-hide-timestamp", "true")}) {
+  std::string& timestamps = raw.values[kTimestamps];
+  for (const auto& [flag, value] : kOldTimestamps) {
     app.add_flag_callback(
            flag, [&timestamps, value = value] { timestamps = value; }, "Deprecated.")
         ->group("");
@@ -133,6 +136,40 @@ void AddSettingFlags(CLI::App& app, Raw& raw) {
                         " Options of the program go after the program");
 }
 
+/// Returns the words that name the form of a switch for the opposite; "" where there is none.
+std::string OppositeOf(const std::string& name) {
+  for (const SettingFlag& flag : SettingFlags()) {
+    if (!flag.is_switch()) continue;
+    if (name == flag.flag) return "; '" + flag.off_flag + "' is the opposite";
+    if (name == flag.off_flag) return "; '" + flag.flag + "' is the opposite";
+  }
+  return {};
+}
+
+/// Refuses a switch that is given again, or in both forms: users expect the last one to win, or the
+/// first.
+void CheckSwitches(const CLI::App& app) {
+  for (const SettingFlag& flag : SettingFlags()) {
+    if (!flag.is_switch()) continue;
+    std::vector<std::string> forms = {flag.flag, flag.off_flag};
+    if (flag.flag == kTimestamps) {
+      for (const auto& [form, unused] : kOldTimestamps) forms.emplace_back(form);
+    }
+    std::string first;
+    for (const std::string& form : forms) {
+      if (app.count(form) == 0) continue;
+      if (app.count(form) > 1) {
+        throw InvalidArgument("option '" + form + "' is given more than once; give it once");
+      }
+      if (!first.empty()) {
+        throw InvalidArgument("'" + first + "' and '" + form +
+                              "' say what to do about the same; give one of them");
+      }
+      first = form;
+    }
+  }
+}
+
 /// Splits the arguments into ours, with CLI11's spelling, and the command.
 std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::string>& arguments,
                                   Options& options) {
@@ -146,6 +183,10 @@ std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::st
     const bool takes_value = option != nullptr && option->get_items_expected_max() > 0;
     if (option == nullptr || (is_short && !takes_value && word.size() > 2)) {
       ThrowUnknownOption(app, is_short ? word : name);
+    }
+    if (!takes_value && !is_short && word.size() > name.size()) {
+      throw InvalidArgument("option '" + name + "' takes no value; leave '" +
+                            word.substr(name.size()) + "' out" + OppositeOf(name));
     }
     own.push_back(word);
     ++i;
@@ -314,6 +355,7 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
   if (options.command.empty()) {
     throw InvalidArgument("nothing to run; give the program after the options");
   }
+  CheckSwitches(app);
   for (const AcceptedFlag& flag : AcceptedFlags()) {
     if (app.count(flag.flag) != 0 && !flag.says.empty()) {
       options.notices.push_back(flag.flag + " has no effect: " + flag.says);

@@ -123,8 +123,10 @@ TEST_P(GroupState, RanksGoOnWithTheSameStepOrLearnThatTheyDoNot) {
       LoadOwn(*group, engine.rank() == last ? early : late);
       ADD_FAILURE() << "loaded";
     } catch (const Mismatch& error) {
-      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("rank 0 has next step=2"),
-                                               HasSubstr("has next step=1")));
+      EXPECT_THAT(error.what(),
+                  testing::AllOf(HasSubstr("rank 0 has next step=2"), HasSubstr("has next step=1"),
+                                 HasSubstr("load states that were saved after the "
+                                           "same step")));
     }
     EXPECT_EQ(group->next_step(), 2) << "nothing was changed";
     LoadOwn(*group, early);

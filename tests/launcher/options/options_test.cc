@@ -141,6 +141,7 @@ TEST(Options, SettingsBecomeVariables) {
 std::string SomeValue(const SettingFlag& flag) {
   if (flag.setting == "LOG_LEVEL") return "debug";
   if (flag.setting == "GPU_TRANSPORT") return "mpi-staged";
+  if (flag.setting == "TRANSPORT") return "ucx";
   return flag.setting == "TIMELINE" ? "file.json" : "3";
 }
 
@@ -298,6 +299,25 @@ TEST(Options, AnOptionHasOneValue) {
                 "option '--hosts' is given more than");
 }
 
+TEST(Options, ASwitchIsGivenOnceInOneForm) {
+  ExpectRefused({"-np", "1", "--strict", "--no-strict", "x"},
+                "'--strict' and '--no-strict' say what to do about the same; give one of them");
+  ExpectRefused({"-np", "1", "--no-summary", "--summary", "x"}, "give one of them");
+  ExpectRefused({"-np", "1", "--log-hide-timestamp", "--log-with-timestamp", "x"},
+                "'--log-with-timestamp' and '--log-hide-timestamp' say what");
+  ExpectRefused({"-np", "1", "--strict", "--strict", "x"},
+                "option '--strict' is given more than once; give it once");
+}
+
+TEST(Options, ASwitchTakesNoValue) {
+  ExpectRefused(
+      {"-np", "1", "--strict=false", "x"},
+      "option '--strict' takes no value; leave '=false' out; '--no-strict' is the opposite");
+  ExpectRefused({"-np", "1", "--tcp=false", "x"},
+                "option '--tcp' takes no value; leave '=false' out");
+  ExpectRefused({"-np", "1", "--dry-run=0", "x"}, "'--dry-run' takes no value");
+}
+
 TEST(Options, AConfigFileOfHorovodIsTakenAsItIs) {
   const ConfigFile file(
       "controller: gloo\n"
@@ -328,6 +348,8 @@ TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {
            {"params:\n  cycle-time-ms: soon\n", ":2: params.cycle-time-ms"},
            {"params:\n  cycle-time-ms: [1, 2]\n", "must be one value"},
            {"logging:\n  hide-timestamp: perhaps\n", "neither true nor false"},
+           {"logging:\n  hide-timestamp: true\n  with-timestamp: true\n",
+            ":3: logging.with-timestamp and the line at"},
            {"verbose: perhaps\n", ":1: verbose: 'perhaps' is neither true nor false"},
            {"\njust text\n", ":2: the file is a single value 'just text'; lines"},
            {"params:\n---\nparams:\n", ":2: a second document begins"},

@@ -98,6 +98,17 @@ def test_the_moves_of_an_optimizer_are_combined(rank, size, make):
         assert torch.equal(hvd.broadcast(parameter.detach(), 0), parameter)
 
 
+def test_an_optimizer_of_moves_has_the_members_of_every_distributed_optimizer():
+    net = torch.nn.Linear(2, 2)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(net.parameters(), lr=0.1), op=hvd.Adasum,
+                                         named_parameters=net.named_parameters())
+    with optimizer.looking_ahead():
+        net(torch.ones(2)).sum().backward()
+    optimizer.set_grad_scaler(None)
+    optimizer.step()
+    assert optimizer.step_report is None
+
+
 def test_an_optimizer_of_moves_casts_them_or_says_that_it_cannot(rank, size):
     def distributed(compression):
         return lambda net: hvd.DistributedOptimizer(

@@ -86,6 +86,8 @@ def test_arguments_of_an_optimizer(wrong, message):
 
 
 def test_parameters_are_no_model():
+    with pytest.raises(ValueError, match="invalid params of type int: give model.state_dict"):
+        hvd.broadcast_parameters(5, 0)
     with pytest.raises(ValueError, match="invalid params of type Sequential: give model.state_dict"):
         hvd.broadcast_parameters(model(), 0)
 

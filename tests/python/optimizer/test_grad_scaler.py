@@ -232,3 +232,5 @@ def test_adasum_says_that_ranks_would_decide_alone():
     scaler.scale(net(torch.ones(2)).sum()).backward()
     with pytest.raises(ValueError, match="GradScaler cannot be used with op=Adasum"):
         scaler.step(optimizer)
+    with pytest.raises(ValueError, match="GradScaler cannot be used with op=Adasum"):
+        optimizer.set_grad_scaler(scaler)

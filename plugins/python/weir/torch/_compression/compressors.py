@@ -5,6 +5,10 @@ from typing import Any, Mapping, Optional, Tuple
 import torch
 
 
+_ABSTRACT = ("weir.torch.Compressor compresses nothing: derive a class from it that has compress and "
+             "decompress, or give Compression.none")
+
+
 class Compressor:
     """Makes a tensor smaller before it is combined with those of other ranks, and restores it
     afterwards. Programs derive their own from it, for ``compression=``: the compressed tensor is
@@ -13,12 +17,12 @@ class Compressor:
     @staticmethod
     def compress(tensor: torch.Tensor) -> Tuple[torch.Tensor, Any]:
         """Returns the compressed tensor, and a context for ``decompress``."""
-        raise NotImplementedError
+        raise NotImplementedError(_ABSTRACT)
 
     @staticmethod
     def decompress(tensor: torch.Tensor, ctx: Any) -> torch.Tensor:
         """Returns the result in the tensor's original shape and type."""
-        raise NotImplementedError
+        raise NotImplementedError(_ABSTRACT)
 
 
 class CastCompressor(Compressor):

@@ -18,7 +18,7 @@ def broadcast_parameters(params: Parameters, root_rank: int,
     ``params`` is ``model.state_dict()``, ``model.named_parameters()`` or the like; values in it that
     are not tensors are left alone. Raises ValueError for anything else.
     """
-    if isinstance(params, torch.nn.Module):
+    if isinstance(params, torch.nn.Module) or not isinstance(params, Iterable):
         raise _not_parameters(params)
     if isinstance(params, dict):
         pairs: List[Tuple[str, Any]] = sorted(params.items())

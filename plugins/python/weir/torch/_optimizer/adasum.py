@@ -1,7 +1,7 @@
 """Class that DistributedOptimizer puts before the wrapped optimizer's own for op=Adasum."""
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Dict, Iterator, List
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, Iterator, List
 
 import torch
 
@@ -17,6 +17,10 @@ if TYPE_CHECKING:  # The class it is mixed into.
     _Wrapped = torch.optim.Optimizer
 else:
     _Wrapped = object
+
+
+_NO_SCALER = ("GradScaler cannot be used with op=Adasum: each rank would decide on its own whether to "
+              "take a step")
 
 
 class AdasumDistributed(_Wrapped):
@@ -75,6 +79,21 @@ class AdasumDistributed(_Wrapped):
                              "optimizer.")
         yield
 
+    @property
+    def step_report(self) -> None:
+        """Returns None: moves are combined by an operation of their own, which is no step of the
+        engine's."""
+
+    def looking_ahead(self) -> ContextManager[None]:
+        """Returns a context without effect: there is no option ``look_ahead`` with op=Adasum."""
+        return contextlib.nullcontext()
+
+    def set_grad_scaler(self, scaler: Any) -> None:
+        """Raises ValueError, unless the scaler is None: each rank would decide on its own whether to
+        take a step."""
+        if scaler is not None:
+            raise ValueError(_NO_SCALER)
+
     def set_backward_passes_per_step(self, passes: int) -> None:
         """Sets how many backward passes the program sums before each step. Raises ValueError below 1."""
         self._weir_passes = checked_passes(passes)
@@ -82,5 +101,4 @@ class AdasumDistributed(_Wrapped):
     @property
     def _step_supports_amp_scaling(self) -> bool:
         # GradScaler.step asks this first. It would skip the step on some ranks alone.
-        raise ValueError("GradScaler cannot be used with op=Adasum: each rank would decide on its "
-                         "own whether to take a step")
+        raise ValueError(_NO_SCALER)

@@ -87,6 +87,7 @@ class ByteReader {
     Need(count, least);
     return count;
   }
+  bool at_end() const { return rest_.empty(); }
   void ExpectEnd() const {
     if (!rest_.empty()) Fail(std::to_string(rest_.size()) + " bytes after its end");
   }

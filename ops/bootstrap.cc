@@ -4,10 +4,15 @@
 #include <array>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "ops/local/transport.h"
 #include "ops/mpi/session.h"
 #include "ops/mpi/transport.h"
+#include "ops/ucx/context.h"
+#include "ops/ucx/transport.h"
+#include "ops/ucx/worker.h"
+#include "weir/error.h"
 
 namespace weir {
 
@@ -29,14 +34,30 @@ bool JobHasSeveralRanks() {
 
 }  // namespace
 
-Bootstrap::Bootstrap() {
-  if (JobHasSeveralRanks()) session_ = std::make_shared<mpi::Session>();
+Bootstrap::Bootstrap(const Settings& settings, Rendezvous* rendezvous) : rendezvous_(rendezvous) {
+  if (!JobHasSeveralRanks()) return;
+  if (settings.transport != TransportKind::kUcx) {
+    session_ = std::make_shared<mpi::Session>();
+    return;
+  }
+  if (rendezvous == nullptr) {
+    throw InvalidArgument(
+        "the ranks of a job over UCX (WEIR_TRANSPORT=ucx) meet by weirrun, which has not started "
+        "this one: start the program with weirrun, or take WEIR_TRANSPORT=mpi");
+  }
+  context_ = std::make_shared<ucx::Context>(ucx::Library::Load(settings.ucx_library));
 }
 
 Bootstrap::~Bootstrap() = default;
 
 std::unique_ptr<Transport> Bootstrap::Connect(std::chrono::milliseconds timeout) {
   if (session_) return std::make_unique<mpi::Transport>(session_, timeout);
+  if (context_) {
+    auto worker = std::make_unique<ucx::Worker>(context_);
+    Rendezvous::Meeting meeting = rendezvous_->Meet(worker->Address(), timeout);
+    return std::make_unique<ucx::Transport>(std::move(worker), meeting.rank,
+                                            std::move(meeting.addresses));
+  }
   return local::Network(1).Endpoint(0);
 }
 

@@ -2,38 +2,47 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 
+#include "ops/rendezvous/rendezvous.h"
 #include "ops/transport/transport.h"
+#include "weir/settings.h"
 
 namespace weir {
 
 namespace mpi {
 class Session;
 }
+namespace ucx {
+class Context;
+}
 
 /// Joins this process to its job. Started under an MPI launcher (which sets PMI_* or similar
-/// variables) with more than one rank, the job's network is MPI. Otherwise the process is a job of
-/// one rank and MPI is never initialised.
+/// variables) with more than one rank, the job's network is MPI or UCX. Otherwise the process is a
+/// job of one rank, and neither is initialised.
 ///
 /// Not thread-safe. One thread makes, uses and destroys it; MPI calls that its main thread.
 class Bootstrap {
  public:
-  /// Initialises MPI where the job needs it. Throws InvalidArgument when the program has
-  /// initialised it with less than MPI_THREAD_MULTIPLE.
-  Bootstrap();
+  /// Initialises MPI or UCX where the job needs it. Only UCX needs the rendezvous, which may be
+  /// null and outlives this. Throws InvalidArgument when the program has initialised MPI with less
+  /// than MPI_THREAD_MULTIPLE, and when there is no usable UCX or no rendezvous for it.
+  Bootstrap(const Settings& settings, Rendezvous* rendezvous);
   /// Leaves MPI itself until the process exits. It is finalised then unless something failed.
   ~Bootstrap();
 
   /// Makes the network between all ranks of the job. Waits for all of them to call it; throws
-  /// TimedOut after `timeout`. May be called again once the previous transport is destroyed, so
-  /// that a process can shut an engine down and make another.
+  /// TimedOut after `timeout`, and what Rendezvous::Meet throws. May be called again once the
+  /// previous transport is destroyed, so that a process can shut an engine down and make another.
   std::unique_ptr<Transport> Connect(std::chrono::milliseconds timeout);
 
   /// Reports that an operation failed: other ranks may be dead, so MPI is not called again.
   void Abandon();
 
  private:
+  Rendezvous* const rendezvous_;
   std::shared_ptr<mpi::Session> session_;
+  std::shared_ptr<ucx::Context> context_;
 };
 
 }  // namespace weir

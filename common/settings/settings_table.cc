@@ -80,6 +80,18 @@ std::vector<SettingRow> MakeTable() {
        .help = "Number of the job's processes, the last ones, that are summation servers for "
                "route=push_pull; weirrun's `--servers` starts them and sets this.",
        .max = 16384},
+      {.name = "TRANSPORT",
+       .alias = "",
+       .member = &S::transport,
+       .allowed = "auto, mpi or ucx",
+       .help = "Network between the ranks: auto is MPI; ucx takes the UCX that is found, and its "
+               "ranks meet by weirrun. The same on all ranks."},
+      {.name = "UCX_LIBRARY",
+       .alias = "",
+       .member = &S::ucx_library,
+       .allowed = "a file name",
+       .help = "The libucp.so.0; by default the one that MPICH has loaded, or that the system "
+               "finds."},
       {.name = "GPU_LIBRARY",
        .alias = "",
        .member = &S::gpu_library,

@@ -15,7 +15,7 @@ struct SettingRow {
   using Member =
       std::variant<bool Settings::*, int Settings::*, std::size_t Settings::*, double Settings::*,
                    std::string Settings::*, LogLevel Settings::*, PipelineMode Settings::*,
-                   GpuTransport Settings::*, StringMap Settings::*>;
+                   TransportKind Settings::*, GpuTransport Settings::*, StringMap Settings::*>;
 
   std::string name;  ///< Read from "WEIR_" + name.
   std::string

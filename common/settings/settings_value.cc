@@ -42,6 +42,8 @@ constexpr Names<LogLevel, 6> kLogLevels = {{{"trace", LogLevel::kTrace},
                                             {"fatal", LogLevel::kFatal}}};
 constexpr Names<PipelineMode, 2> kPipelineModes = {
     {{"serial", PipelineMode::kSerial}, {"thread", PipelineMode::kThread}}};
+constexpr Names<TransportKind, 3> kTransports = {
+    {{"auto", TransportKind::kAuto}, {"mpi", TransportKind::kMpi}, {"ucx", TransportKind::kUcx}}};
 constexpr Names<GpuTransport, 3> kGpuTransports = {{{"auto", GpuTransport::kAuto},
                                                     {"nccl", GpuTransport::kNccl},
                                                     {"mpi-staged", GpuTransport::kMpiStaged}}};
@@ -49,6 +51,7 @@ constexpr Names<GpuTransport, 3> kGpuTransports = {{{"auto", GpuTransport::kAuto
 const auto& NamesOf(bool) { return kBooleans; }
 const auto& NamesOf(LogLevel) { return kLogLevels; }
 const auto& NamesOf(PipelineMode) { return kPipelineModes; }
+const auto& NamesOf(TransportKind) { return kTransports; }
 const auto& NamesOf(GpuTransport) { return kGpuTransports; }
 
 template <typename T>

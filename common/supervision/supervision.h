@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 5;
+inline constexpr int kVersion = 6;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -54,6 +54,7 @@ enum class MessageType : std::uint8_t {
   kHeartbeat,
   // From an engine, through its supervisor, to weirrun, which fills in the rank.
   kAttach,         ///< An engine is being made and waits for the others.
+  kAddress,        ///< Its network's address [text: at most kMaxAddress bytes].
   kJoined,         ///< The engine has met all others and listens.
   kLeave,          ///< The rank leaves in good order.
   kFinalizing,     ///< The rank would finalise MPI, and waits for kFinalize.
@@ -62,8 +63,9 @@ enum class MessageType : std::uint8_t {
   kStatus,         ///< Current work of the rank [text]; then to the engine of rank 0.
   kTotals,         ///< Totals of its steps so far [text]: common/supervision/rank_totals.h.
   // To engines.
-  kFinalize,      ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
-  kPeerLost,      ///< A rank died [rank, host, text = how].
+  kAddresses,  ///< Of all ranks [rank = the receiver, code = number of ranks, text: addresses.h].
+  kFinalize,   ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
+  kPeerLost,   ///< A rank died [rank, host, text = how].
   kRecordFlight,  ///< Write a flight recording [code = 1, 2, ...: its number].
   kLauncherLost,  ///< From the supervisor itself.
   kLast = kLauncherLost,

@@ -11,9 +11,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "common/supervision/supervision.h"
 #include "ops/bootstrap.h"
+#include "ops/membership/no_membership.h"
 #include "ops/membership/supervisor_membership.h"
 #include "weir/error.h"
 
@@ -71,15 +73,21 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   // MPI lives on the network thread: made and used there (and finalised when the process exits).
   auto bootstrap = std::make_shared<std::optional<Bootstrap>>();
   EngineEnvironment environment;
-  environment.connect = [bootstrap, timeout, claim = ClaimProcess(settings)] {
-    bootstrap->emplace();
+  auto supervisor = SupervisorMembership::FromEnvironment();
+  environment.connect = [bootstrap, timeout, settings, rendezvous = supervisor.get(),
+                         claim = ClaimProcess(settings)] {
+    bootstrap->emplace(settings, rendezvous);
     return (*bootstrap)->Connect(timeout);
   };
   environment.disconnect = [bootstrap](bool failed) {
     if (failed && *bootstrap) (*bootstrap)->Abandon();
     bootstrap->reset();
   };
-  environment.membership = SupervisorMembership::FromEnvironment();
+  if (supervisor) {
+    environment.membership = std::move(supervisor);
+  } else {
+    environment.membership = std::make_unique<NoMembership>();
+  }
   environment.local_rank =
       FromLauncher({"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0);
   // All hosts of a job are assumed to be alike.

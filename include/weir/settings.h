@@ -17,6 +17,13 @@ enum class PipelineMode {
   kThread,  ///< Worker threads compress and merge, next to the exchange.
 };
 
+/// The network between the ranks.
+enum class TransportKind {
+  kAuto,  ///< MPI, where a launcher of MPI has started the job.
+  kMpi,   ///< MPI.
+  kUcx,   ///< UCX, found at run time; the ranks meet by weirrun.
+};
+
 /// The way that tensors on GPUs travel from rank to rank.
 enum class GpuTransport {
   kAuto,       ///< NCCL where all ranks have it and a GPU each, otherwise as kMpiStaged.
@@ -41,6 +48,8 @@ struct Settings {
   /// Number of the job's last processes that are summation servers for route=push_pull: they run
   /// weir-server in place of the program and do not count as ranks (weirrun --servers).
   int servers = 0;
+  TransportKind transport = TransportKind::kAuto;  ///< The same on all ranks.
+  std::string ucx_library;  ///< Path of libucp.so.0; empty: the loaded one, or one that is found.
   std::string gpu_library;  ///< Path of libweir_cuda.so; empty: the one beside the engine.
   GpuTransport gpu_transport = GpuTransport::kAuto;
   std::string nccl_library;  ///< Path of libnccl.so.2; empty: the loaded one, or one that is found.

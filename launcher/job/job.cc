@@ -29,6 +29,7 @@ Job::Job(RankPlaces places, JobPolicy policy, Time now, Send send)
       policy_(policy),
       assembly_(places_.ranks(), places_.servers(), policy.start_timeout),
       finalization_(places_.size()),
+      meeting_(places_.size()),
       send_(std::move(send)),
       phase_ends_(now + policy.start_timeout) {
   SetDeadline();
@@ -56,11 +57,16 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
     case MessageType::kAttach:
       OnAttach(rank, now);
       break;
+    case MessageType::kAddress:
+      if (ending()) break;
+      for (const Message& told : meeting_.Bring(rank, message.text)) send_(told.rank, told);
+      break;
     case MessageType::kJoined:
       assembly_.Join(rank);
       break;
     case MessageType::kLeave:
       assembly_.Leave(rank);
+      meeting_.Leave(rank);
       break;
     case MessageType::kFinalizing:
       finalization_.Ask(rank);

@@ -10,6 +10,7 @@
 #include "launcher/hosts/rank_places.h"
 #include "launcher/job/assembly.h"
 #include "launcher/job/finalization.h"
+#include "launcher/job/meeting.h"
 #include "launcher/job/start_trouble.h"
 
 namespace weir::launcher {
@@ -118,6 +119,7 @@ class Job {
   JobPolicy policy_;
   Assembly assembly_;
   Finalization finalization_;
+  Meeting meeting_;
   Send send_;
   Phase phase_ = Phase::kRunning;
   Time phase_ends_;  // While running: the deadline of the start.

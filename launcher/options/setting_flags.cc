@@ -19,6 +19,7 @@ std::vector<SettingFlag> MakeFlags() {
        "hierarchical-allreduce", "HIERARCHICAL_ALLREDUCE"},
       {"--hierarchical-allgather", "--no-hierarchical-allgather", "params",
        "hierarchical-allgather", "HIERARCHICAL_ALLGATHER"},
+      {"--transport", "", "params", "transport", "TRANSPORT"},
       {"--gpu-transport", "", "params", "gpu-transport", "GPU_TRANSPORT"},
       {"--compression", "", "params", "compression", "COMPRESSION"},
       {"--timeline-filename", "", "timeline", "filename", "TIMELINE"},

@@ -177,6 +177,7 @@ void Supervisor::OnMessage(const Message& message) {
     case MessageType::kFinish:
       finish_ = true;
       break;
+    case MessageType::kAddresses:
     case MessageType::kFinalize:
     case MessageType::kPeerLost:
     case MessageType::kAbort:
@@ -209,6 +210,7 @@ void Supervisor::OnEngine() {
       case MessageType::kLeave:
         left_ = message.type == MessageType::kLeave;
         [[fallthrough]];
+      case MessageType::kAddress:
       case MessageType::kJoined:
       case MessageType::kFinalizing:
       case MessageType::kAbort:

@@ -9,8 +9,10 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <utility>
 
-#include "ops/membership/no_membership.h"
+#include "common/check.h"
+#include "common/supervision/addresses.h"
 #include "ops/membership/supervisor_socket.h"
 #include "weir/error.h"
 
@@ -52,9 +54,9 @@ std::optional<MembershipEvent> ToEvent(Message message) {
 
 }  // namespace
 
-std::unique_ptr<Membership> SupervisorMembership::FromEnvironment() {
+std::unique_ptr<SupervisorMembership> SupervisorMembership::FromEnvironment() {
   UniqueFd socket = SupervisorSocket();
-  if (!socket) return std::make_unique<NoMembership>();
+  if (!socket) return nullptr;
   return std::make_unique<SupervisorMembership>(std::move(socket));
 }
 
@@ -82,8 +84,56 @@ void SupervisorMembership::Listen(Listener listener) {
   if (in_child()) return;
   const std::lock_guard lock(mutex_);
   listener_ = std::move(listener);
-  listening_ = listener_ != nullptr;
+  reading_ = listener_ != nullptr;
   Wake();
+}
+
+Rendezvous::Meeting SupervisorMembership::Meet(const std::string& address,
+                                               std::chrono::milliseconds timeout) {
+  WEIR_CHECK(!address.empty() && address.size() <= supervision::kMaxAddress);
+  std::unique_lock lock(mutex_);
+  meeting_.emplace();
+  expected_ = 0;
+  reading_ = true;
+  Send(MessageType::kAddress, address);
+  Wake();
+  bool has_met = false;
+  try {
+    has_met = met_.wait_for(lock, timeout, [this] {
+      ThrowIfOver();
+      return expected_ != 0 && meeting_->addresses.size() == expected_;
+    });
+  } catch (...) {
+    reading_ = listener_ != nullptr;
+    throw;
+  }
+  reading_ = listener_ != nullptr;
+  Meeting meeting = *std::exchange(meeting_, std::nullopt);
+  if (has_met) return meeting;
+  throw TimedOut("not all ranks joined the job within " + std::to_string(timeout.count()) + " ms",
+                 {.tensor = {}, .ranks = {}, .phase = "start"});
+}
+
+void SupervisorMembership::ThrowIfOver() const {
+  using Kind = MembershipEvent::Kind;
+  for (const MembershipEvent& event : kept_) {
+    const ErrorContext context{
+        .tensor = {},
+        .ranks = event.rank < 0 ? std::vector<int>{} : std::vector<int>{event.rank},
+        .phase = "start"};
+    const std::string who =
+        "rank " + std::to_string(event.rank) + (event.host.empty() ? "" : " on " + event.host);
+    switch (event.kind) {
+      case Kind::kPeerLost:
+        throw PeerLost(who + " is lost before it joined the job: " + event.text, context);
+      case Kind::kAbort:
+        throw PeerLost(who + " ended the job before all had joined it: " + event.text, context);
+      case Kind::kLauncherLost:
+        throw PeerLost("the launcher of this job is gone: " + event.text, context);
+      default:
+        break;
+    }
+  }
 }
 
 void SupervisorMembership::Joined() {
@@ -107,36 +157,63 @@ void SupervisorMembership::Leave() {
 void SupervisorMembership::Run() {
   bool open = true;
   while (!stopping_) {
-    // Without a listener events wait in the socket.
+    // Events wait in the socket until somebody wants them.
     std::array<pollfd, 2> fds = {
-        {{open && listening_ ? socket_.get() : -1, POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
+        {{open && reading_ ? socket_.get() : -1, POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
     if (poll(fds.data(), fds.size(), -1) < 0) continue;
     eventfd_t ignored = 0;
     if (fds[1].revents != 0) eventfd_read(wake_.get(), &ignored);
-    if (fds[0].revents != 0 && !stopping_) open = Receive();
+    if (stopping_) break;
+    TellKept();
+    if (fds[0].revents != 0) open = Receive();
   }
+}
+
+void SupervisorMembership::TellKept() {
+  const std::lock_guard lock(mutex_);
+  if (!listener_) return;
+  for (const MembershipEvent& event : std::exchange(kept_, {})) listener_(event);
+}
+
+void SupervisorMembership::Tell(const MembershipEvent& event) {
+  if (listener_) return listener_(event);
+  kept_.push_back(event);
+  met_.notify_all();
 }
 
 bool SupervisorMembership::Receive() {
   const std::lock_guard lock(mutex_);
-  if (!listener_) return true;
+  if (!reading_) return true;
   const ssize_t n = recv(socket_.get(), packet_.data(), packet_.size(), MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
   if (n <= 0) {
-    listener_({.kind = MembershipEvent::Kind::kLauncherLost,
-               .rank = -1,
-               .host = {},
-               .text = "the supervisor of this rank has ended",
-               .number = 0});
+    Tell({.kind = MembershipEvent::Kind::kLauncherLost,
+          .rank = -1,
+          .host = {},
+          .text = "the supervisor of this rank has ended",
+          .number = 0});
     return false;
   }
   try {
     const std::string_view frame(packet_.data(), static_cast<std::size_t>(n));
-    if (const auto event = ToEvent(supervision::Decode(frame))) listener_(*event);
+    OnMessage(supervision::Decode(frame));
   } catch (const Corrupt&) {
     return true;  // A packet of a newer supervisor, or nonsense: neither means that a peer died.
   }
   return true;
+}
+
+void SupervisorMembership::OnMessage(const Message& message) {
+  if (message.type == MessageType::kAddresses) return OnAddresses(message);
+  if (const auto event = ToEvent(message)) Tell(*event);
+}
+
+void SupervisorMembership::OnAddresses(const Message& message) {
+  if (!meeting_ || message.code < 1 || message.rank < 0 || message.rank >= message.code) return;
+  meeting_->rank = message.rank;
+  expected_ = static_cast<std::size_t>(message.code);
+  supervision::AppendAddresses(message.text, expected_, meeting_->addresses);
+  met_.notify_all();
 }
 
 void SupervisorMembership::Send(MessageType type, const std::string& text) {

@@ -3,28 +3,33 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 #include "ops/membership/membership.h"
+#include "ops/rendezvous/rendezvous.h"
 
 namespace weir {
 
 /// The engine's end of the socket to the supervisor that weirrun started
-/// (common/supervision/supervision.h).
+/// (common/supervision/supervision.h). Ranks also meet by it.
 ///
 /// One at a time in a process; a new one may follow a destroyed one. Events that arrive before
 /// somebody listens wait. In a forked child every call does nothing. Thread-safe, but a
 /// listener must not call Listen.
-class SupervisorMembership : public Membership {
+class SupervisorMembership : public Membership, public Rendezvous {
  public:
-  /// Returns the membership of this process over SupervisorSocket(), which may throw; a
-  /// NoMembership if there is none.
-  static std::unique_ptr<Membership> FromEnvironment();
+  /// Returns the membership of this process over SupervisorSocket(), which may throw; null if there
+  /// is none.
+  static std::unique_ptr<SupervisorMembership> FromEnvironment();
 
   /// Uses `socket`, a connected Unix packet socket. Throws InvalidArgument when the
   /// process is out of descriptors.
@@ -39,10 +44,22 @@ class SupervisorMembership : public Membership {
   void SendTotals(const std::string& text) override;
   void Leave() override;
 
+  Meeting Meet(const std::string& address, std::chrono::milliseconds timeout) override;
+
  private:
   void Run();
-  /// Reads one packet and tells the listener. False when there will be no more.
+  /// Tells the listener what came before it.
+  void TellKept();
+  /// Reads one packet. False when there will be no more.
   bool Receive();
+  // With mutex_ held.
+  void OnMessage(const supervision::Message& message);
+  void OnAddresses(const supervision::Message& message);
+  /// Tells the listener, or keeps the event for the next one.
+  void Tell(const MembershipEvent& event);
+  /// Throws PeerLost if an event has ended the meeting.
+  void ThrowIfOver() const;
+
   void Send(supervision::MessageType type, const std::string& text = {});
   void Wake();
   bool in_child() const;
@@ -51,9 +68,13 @@ class SupervisorMembership : public Membership {
   UniqueFd socket_;
   UniqueFd wake_;  // eventfd: the listener was set, or this is being destroyed.
   std::mutex mutex_;
-  Listener listener_;                // Guarded by mutex_, which is held while it is called.
-  std::atomic<bool> joining_{true};  // Neither Joined nor Leave was called.
-  std::atomic<bool> listening_{false};
+  Listener listener_;                  // Guarded by mutex_, which is held while it is called.
+  std::vector<MembershipEvent> kept_;  // Guarded by mutex_: nobody has listened yet.
+  std::optional<Meeting> meeting_;     // Guarded by mutex_: while in Meet.
+  std::size_t expected_ = 0;           // Guarded by mutex_: ranks of the meeting, once known.
+  std::condition_variable met_;
+  std::atomic<bool> joining_{true};   // Neither Joined nor Leave was called.
+  std::atomic<bool> reading_{false};  // Somebody listens or meets.
   std::atomic<bool> stopping_{false};
   std::atomic<bool> aborted_{false};
   std::string packet_;  // Used by the thread.

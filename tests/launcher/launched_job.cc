@@ -8,7 +8,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <regex>
+#include <set>
+#include <sstream>
 
 #include "tests/paths.h"
 
@@ -107,15 +110,34 @@ bool LaunchedJob::ReadMore() {
   return n > 0;
 }
 
+namespace {
+
+/// Ids of this machine's System V segments.
+std::set<std::string> Segments() {
+  std::ifstream table("/proc/sysvipc/shm");
+  std::set<std::string> ids;
+  std::string line, key, id;
+  std::getline(table, line);  // The heads.
+  while (std::getline(table, line)) {
+    std::istringstream(line) >> key >> id;
+    ids.insert(id);
+  }
+  return ids;
+}
+
+}  // namespace
+
 void ExpectNothingLeft(LaunchedJob& job) {
   job.WaitForLastProcess();
-  const std::regex shared("shm (/dev/shm/\\S+)");
-  int files = 0;
+  const std::set<std::string> segments = Segments();
+  const std::regex shared("shm (/dev/shm/\\S+|segment (\\d+))");
+  int found = 0;
   for (std::sregex_iterator i(job.output().begin(), job.output().end(), shared), end; i != end;
-       ++i, ++files) {
+       ++i, ++found) {
     EXPECT_FALSE(std::filesystem::exists((*i)[1].str())) << i->str();
+    EXPECT_FALSE(segments.contains((*i)[2].str())) << i->str();
   }
-  EXPECT_GT(files, 0) << "the ranks share no memory; this test sees nothing";
+  EXPECT_GT(found, 0) << "the ranks share no memory; this test sees nothing";
 }
 
 }  // namespace weir::launcher

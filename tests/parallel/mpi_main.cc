@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ops/bootstrap.h"
+#include "ops/membership/supervisor_membership.h"
 #include "tests/parallel/failures_only.h"
 #include "tests/parallel/job.h"
 
@@ -14,7 +15,8 @@ namespace {
 std::unique_ptr<Transport> job_transport;
 
 int RunTests() {
-  Bootstrap bootstrap;
+  const auto supervisor = SupervisorMembership::FromEnvironment();
+  Bootstrap bootstrap(Settings::FromEnvironment(), supervisor.get());
   job_transport = bootstrap.Connect(std::chrono::seconds(60));
   PrintFailuresOnlyUnlessRankZero(job_transport->rank());
   const int result = RUN_ALL_TESTS();

@@ -72,7 +72,7 @@ void DgcSteps(Engine& engine, const std::string& route, Doom doom) {
 
 void Run(int victim, const std::string& work, const std::string& deed) {
   const std::unique_ptr<Engine> engine = Engine::Create();
-  weir::SaySharedFiles();
+  weir::SaySharedMemory();
   const auto doom = [&] {
     if (engine->rank() == victim) Do(deed);
   };

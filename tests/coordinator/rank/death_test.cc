@@ -29,11 +29,12 @@ struct Death {
   friend void PrintTo(const Death& death, std::ostream* out) { *out << death.deed; }
 };
 
-class Deaths : public testing::TestWithParam<std::tuple<std::string, Death>> {};
+class Deaths : public testing::TestWithParam<std::tuple<std::string, std::string, Death>> {};
 
 TEST_P(Deaths, AreToldToEverySurvivorAndToTheUser) {
-  const auto& [work, death] = GetParam();
-  LaunchedJob job({"-np", "3", BuildPath("bin/doomed_rank"), "1", work, death.deed});
+  const auto& [transport, work, death] = GetParam();
+  LaunchedJob job(
+      {"-np", "3", "--transport", transport, BuildPath("bin/doomed_rank"), "1", work, death.deed});
   EXPECT_EQ(job.ExitCode(), death.code) << job.output();
   ExpectNothingLeft(job);
   const std::string end = "rank 1 on localhost";
@@ -47,11 +48,14 @@ TEST_P(Deaths, AreToldToEverySurvivorAndToTheUser) {
 
 INSTANTIATE_TEST_SUITE_P(
     , Deaths,
-    testing::Combine(testing::Values("allreduce", "dgc"),
+    testing::Combine(testing::Values("mpi", "ucx"), testing::Values("allreduce", "dgc"),
                      testing::Values(Death{"kill", 137, "signal 9 (Killed)"},
                                      Death{"exit", 3, "exit code 3"},
                                      Death{"terminate", 134, "signal 6 (Aborted)"})),
-    [](const auto& test) { return std::get<0>(test.param) + "_" + std::get<1>(test.param).deed; });
+    [](const auto& test) {
+      return std::get<0>(test.param) + "_" + std::get<1>(test.param) + "_" +
+             std::get<2>(test.param).deed;
+    });
 
 /// The process of that name in whose environment `mark` stands.
 pid_t FindProcess(const std::string& name, const std::string& mark) {
@@ -107,8 +111,11 @@ TEST(Unwinding, InTheMiddleOfAStepEndsTheJobWithTheReason) {
   EXPECT_THAT(job.output(), HasSubstr("'model' was destroyed in the middle of step 5"));
 }
 
-TEST(RankZero, DiesLikeAnyOther) {
-  LaunchedJob job({"-np", "4", BuildPath("bin/doomed_rank"), "0", "dgc", "kill"});
+class RankZero : public testing::TestWithParam<std::string> {};
+
+TEST_P(RankZero, DiesLikeAnyOther) {
+  LaunchedJob job(
+      {"-np", "4", "--transport", GetParam(), BuildPath("bin/doomed_rank"), "0", "dgc", "kill"});
   EXPECT_EQ(job.ExitCode(), 137);
   ExpectNothingLeft(job);
   for (const char* survivor : {"[1] ", "[2] ", "[3] "}) {
@@ -116,6 +123,9 @@ TEST(RankZero, DiesLikeAnyOther) {
                 HasSubstr(std::string(survivor) + "PeerLost: 0: rank 0 on localhost"));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(, RankZero, testing::Values("mpi", "ucx"),
+                         [](const auto& test) { return test.param; });
 
 }  // namespace
 }  // namespace weir::launcher

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "common/supervision/addresses.h"
 #include "launcher/job/job.h"
 #include "tests/launcher/job/job_fixture.h"
 
@@ -12,6 +13,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 TEST_F(JobTest, AKnownReasonIsGivenWithTheHostThatDidNotStart) {
   Say(0, MessageType::kHello);
@@ -127,6 +129,35 @@ TEST_F(JobTest, RanksThatComeButDoNotMeetAreNoHang) {
   }
   Pass(seconds(30));
   EXPECT_THAT(job_.verdict(), HasSubstr("the ranks have all come but did not meet within"));
+}
+
+TEST_F(JobTest, EachRankIsToldTheAddressesOfAllOnceAllHaveBroughtTheirs) {
+  for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kHello);
+  for (int meeting = 0; meeting < 2; ++meeting) {
+    sent_.clear();
+    for (const int rank : {2, 0}) {
+      Say(rank, MessageType::kAttach);
+      Say(rank, MessageType::kAddress, 0, "of " + std::to_string(rank));
+    }
+    EXPECT_THAT(Told(MessageType::kAddresses), IsEmpty());
+    Say(1, MessageType::kAddress, 0, "of 1");
+    EXPECT_EQ(Told(MessageType::kAddresses), (Ranks{0, 1, 2}));
+    EXPECT_EQ(Last().rank, 2);
+    EXPECT_EQ(Last().code, 3);
+    std::vector<std::string> addresses;
+    supervision::AppendAddresses(Last().text, 3, addresses);
+    EXPECT_EQ(addresses, (std::vector<std::string>{"of 0", "of 1", "of 2"}));
+  }
+}
+
+TEST_F(JobTest, AnAddressOfARankThatHasLeftIsToldToNobody) {
+  for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kHello);
+  Say(0, MessageType::kAddress, 0, "old");
+  Say(0, MessageType::kLeave);
+  for (const int rank : {1, 2}) Say(rank, MessageType::kAddress, 0, "x");
+  EXPECT_THAT(Told(MessageType::kAddresses), IsEmpty());
+  Say(0, MessageType::kAddress, 0, "new");
+  EXPECT_THAT(Last().text, HasSubstr("new"));
 }
 
 TEST_F(JobTest, WhoGivesUpJoiningIsNotWaitedFor) {

@@ -19,7 +19,7 @@ namespace {
 
 using weir::MembershipEvent;
 using weir::Say;
-using weir::SaySharedFiles;
+using weir::SaySharedMemory;
 
 std::atomic<bool> over{false};
 
@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
   membership->Joined();
   membership->Listen([&](const MembershipEvent& event) { OnEvent(event, *membership, rank); });
   MPI_Barrier(MPI_COMM_WORLD);
-  SaySharedFiles();
+  SaySharedMemory();
   Say("rank " + std::to_string(rank) + " is process " + std::to_string(getpid()));
   const std::string actor = argc > 2 ? argv[1] : "";
   if (actor == "all" || actor == std::to_string(rank)) Do(argv[2], *membership);

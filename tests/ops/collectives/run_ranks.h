@@ -21,20 +21,17 @@ inline void RunCollective(Collective& collective, std::uint32_t operation) {
 
 using WrapTransport = std::function<std::unique_ptr<Transport>(std::unique_ptr<Transport>)>;
 
-/// Runs `body` on `ranks` threads, each with its transport, which `wrap` may put into another one.
-/// Rethrows the exception of the lowest rank.
-inline void RunRanks(int ranks, const std::function<void(Transport&)>& body,
-                     const WrapTransport& wrap = {}) {
-  local::Network network(ranks);
+/// Runs `body` on `ranks` threads, each with the transport that it makes. Rethrows the exception of
+/// the lowest rank.
+inline void RunRanksOver(const std::function<std::unique_ptr<Transport>(int rank)>& make, int ranks,
+                         const std::function<void(Transport&)>& body) {
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(ranks));
   {
     std::vector<std::jthread> threads;
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&, rank] {
         try {
-          std::unique_ptr<Transport> transport = network.Endpoint(rank);
-          if (wrap) transport = wrap(std::move(transport));
-          body(*transport);
+          body(*make(rank));
         } catch (...) {
           errors[static_cast<std::size_t>(rank)] = std::current_exception();
         }
@@ -44,6 +41,17 @@ inline void RunRanks(int ranks, const std::function<void(Transport&)>& body,
   for (const std::exception_ptr& error : errors) {
     if (error) std::rethrow_exception(error);
   }
+}
+
+/// The same over the network of threads, whose transports `wrap` may put into others.
+inline void RunRanks(int ranks, const std::function<void(Transport&)>& body,
+                     const WrapTransport& wrap = {}) {
+  local::Network network(ranks);
+  const auto make = [&](int rank) {
+    std::unique_ptr<Transport> transport = network.Endpoint(rank);
+    return wrap ? wrap(std::move(transport)) : std::move(transport);
+  };
+  RunRanksOver(make, ranks, body);
 }
 
 }  // namespace weir

@@ -214,7 +214,7 @@ TEST(SupervisorMembership, ADescriptorThatIsSomethingElseIsRefused) {
     EXPECT_THROW(SupervisorMembership::FromEnvironment(), InvalidArgument) << text;
   }
   FakeSupervisor::UnsetEnvironment();
-  EXPECT_NE(SupervisorMembership::FromEnvironment(), nullptr);
+  EXPECT_EQ(SupervisorMembership::FromEnvironment(), nullptr);
 }
 
 TEST(SupervisorMembership, AWeirrunOfAnotherVersionIsRefused) {

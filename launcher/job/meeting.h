@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/supervision/supervision.h"
+
+namespace weir::launcher {
+
+/// Collects the addresses of the ranks' networks until all have come. Then the next meeting begins:
+/// a program may end an engine and make another. Does no input or output. Not thread-safe.
+class Meeting {
+ public:
+  explicit Meeting(std::size_t ranks) : addresses_(ranks) {}
+
+  /// Takes the address, which is never empty, in place of one that the rank brought before. Returns
+  /// the messages to send once all have come, each to its `rank`; none until then.
+  std::vector<supervision::Message> Bring(int rank, const std::string& address);
+  /// Forgets a rank that no longer waits for the others.
+  void Leave(int rank) { addresses_[static_cast<std::size_t>(rank)].clear(); }
+
+ private:
+  std::vector<std::string> addresses_;  ///< By rank; empty: has not come.
+};
+
+}  // namespace weir::launcher

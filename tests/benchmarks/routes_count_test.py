@@ -35,7 +35,7 @@ def records_of(hosts, slots):
         subprocess.run(
             [WEIRRUN, "-np", str(ranks), *on_hosts, sys.executable,
              ROOT / "benchmarks/python/routes_ranks.py", folder],
-            check=True, stdin=subprocess.DEVNULL, timeout=120,
+            check=True, stdin=subprocess.DEVNULL, timeout=600,
             env={**os.environ, "OMP_NUM_THREADS": "1",
                  "HYDRA_LAUNCHER_EXEC": str(ROOT / "tests/launcher/stand_ins/here_instead_of_ssh.sh")})
         found = [json.loads((folder / f"rank{rank}.json").read_text()) for rank in range(ranks)]

@@ -16,7 +16,7 @@ LAUNCHER = []
 
 def last_line(example, *arguments):
     done = subprocess.run([*LAUNCHER, "2", sys.executable, EXAMPLES / example / "train.py",
-                           *arguments], capture_output=True, text=True, timeout=280)
+                           *arguments], capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         raise AssertionError(f"{example} failed with {done.returncode}:\n{done.stderr[-4000:]}")
     return done.stdout.splitlines()[-1]

@@ -11,5 +11,5 @@ def ran(folder, text, **environment):
     script = folder / "script.py"
     script.write_text(textwrap.dedent(text))
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True,
-                          timeout=120, env={**os.environ, **environment})
+                          timeout=600, env={**os.environ, **environment})
     return done.returncode, done.stdout, done.stderr

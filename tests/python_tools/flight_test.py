@@ -16,7 +16,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def explained(*arguments):
     return subprocess.run([sys.executable, "-m", "weir.flight", *map(str, arguments)], text=True,
-                          capture_output=True, check=False, timeout=60)
+                          capture_output=True, check=False, timeout=600)
 
 
 class Flight(unittest.TestCase):
@@ -30,7 +30,7 @@ class Flight(unittest.TestCase):
         """Runs a job of three ranks, of which rank 1 does the deed in the middle of a step."""
         return subprocess.run(
             [WEIRRUN, "-np", str(ranks), "--flight-recording", self.path, *options, DOOMED_RANK, "1", "dgc",
-             deed], text=True, capture_output=True, check=False, timeout=120, cwd=self.folder)
+             deed], text=True, capture_output=True, check=False, timeout=600, cwd=self.folder)
 
     def test_a_killed_rank_is_named_first(self):
         self.fail_with("kill")
@@ -235,7 +235,7 @@ class Flight(unittest.TestCase):
         self.path = self.folder / "missing" / "job.weirflight"
         done = subprocess.run([WEIRRUN, "-np", "2", "--flight-recording", self.path, sys.executable, "-c",
                                "import weir.torch as hvd; hvd.init()"],
-                              text=True, capture_output=True, check=False, timeout=120, cwd=self.folder)
+                              text=True, capture_output=True, check=False, timeout=600, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("no flight recording can be kept"), 1, done.stderr)
         self.assertIn(f"cannot write {self.path}: No such file", done.stderr)

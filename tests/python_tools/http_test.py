@@ -83,7 +83,7 @@ class Tls(unittest.TestCase):
     def run_with(self, *command, trusted=None):
         environment = {**os.environ, "WEIR_METRICS_TOKEN": "secret", "QT_QPA_PLATFORM": "offscreen",
                        "SSL_CERT_FILE": str(trusted or self.certificate)}
-        return subprocess.run(command, text=True, capture_output=True, check=False, timeout=120,
+        return subprocess.run(command, text=True, capture_output=True, check=False, timeout=600,
                               env=environment)
 
     def test_who_trusts_the_certificate_reads_what_is_served(self):
@@ -123,7 +123,7 @@ class Tls(unittest.TestCase):
         environment = {key: value for key, value in os.environ.items()
                        if key not in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")}
         for argument, code, said in ((self.url, 2, "weir-top"), ("--help", 0, ""), ("--version", 0, "")):
-            done = subprocess.run([*MONITOR, argument], text=True, capture_output=True, check=False, timeout=60,
+            done = subprocess.run([*MONITOR, argument], text=True, capture_output=True, check=False, timeout=600,
                                   env=environment)
             self.assertEqual(done.returncode, code, done)
             self.assertIn(said, done.stderr)

@@ -27,7 +27,7 @@ class Problems(unittest.TestCase):
         return subprocess.run(
             [WEIRRUN, "-np", str(RANKS), "--record", self.folder / f"{problem}.weirlog", *options,
              PROBLEMS, problem, "--steps", str(steps)],
-            text=True, capture_output=True, check=False, timeout=200, cwd=self.folder)
+            text=True, capture_output=True, check=False, timeout=600, cwd=self.folder)
 
     def log(self, problem):
         if problem not in self.logs:
@@ -73,7 +73,7 @@ class Problems(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("metrics/loss", done.stderr)
         told = subprocess.run([sys.executable, "-m", "weir.flight", self.folder / "job.weirflight"],
-                              text=True, capture_output=True, check=True, timeout=60).stdout
+                              text=True, capture_output=True, check=True, timeout=600).stdout
         self.assertTrue(told.startswith("Rank 1 went another way than the others: they waited for "
                                         "'metrics/loss', which was not submitted there.\n"), told)
         stalls = runlog.read(self.folder / "stalled-tensor.weirlog").stalls()

@@ -65,7 +65,7 @@ class Stall(unittest.TestCase):
 
     def top(self):
         return subprocess.run([sys.executable, "-m", "weir.top", "--once", self.job.url], text=True,
-                              timeout=60, capture_output=True, check=True, env=os.environ).stdout
+                              timeout=600, capture_output=True, check=True, env=os.environ).stdout
 
     def test_the_schema_refuses_what_is_not_of_it(self):
         for wrong in ({**self.stalls, "left_out": -1}, {"time_ns": 1, "tensors": []},

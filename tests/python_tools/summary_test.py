@@ -23,7 +23,7 @@ class Summary(unittest.TestCase):
 
     def launch(self, *words, program=(BYTE_LM, "--steps", str(STEPS), "--compressor", "dgc", "--quiet")):
         done = subprocess.run([WEIRRUN, *map(str, words), *program], text=True, capture_output=True,
-                              check=False, timeout=120, stdin=subprocess.DEVNULL)
+                              check=False, timeout=600, stdin=subprocess.DEVNULL)
         lines = [line for line in done.stderr.splitlines() if line.startswith("weirrun: ")]
         return done, lines
 

@@ -17,7 +17,7 @@ RANKS = 3
 
 
 def run(*arguments, **environment):
-    return subprocess.run([sys.executable, "-m", "weir.top", *arguments], text=True, timeout=60,
+    return subprocess.run([sys.executable, "-m", "weir.top", *arguments], text=True, timeout=600,
                           capture_output=True, check=False, env={**os.environ, **environment})
 
 

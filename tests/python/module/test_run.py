@@ -172,7 +172,7 @@ def test_the_main_script_travels_with_the_function(folder, how):
         code, out, error = ran(folder, text)
     else:
         command = [sys.executable, *(["-c", text] if how == "command line" else ["-"])]
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=600)
         code, out, error = done.returncode, done.stdout, done.stderr
     assert code == 0, error
     assert [line for line in out.splitlines() if "MAIN" in line] == ["MAIN [0, 7] {True}"]

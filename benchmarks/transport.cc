@@ -14,6 +14,7 @@
 #include "benchmarks/main.h"
 #include "benchmarks/report.h"
 #include "weir/engine.h"
+#include "weir/error.h"
 
 namespace weir::bench {
 namespace {
@@ -142,6 +143,9 @@ void MeasureAll(bool compute, const Options& options, Report& report) {
 }
 
 std::optional<Report> Run(const Options& options) {
+  if (!options.transport.empty() && options.transport != "mpi" && options.transport != "ucx") {
+    throw InvalidArgument("--transport is '" + options.transport + "'; give mpi or ucx");
+  }
   int level = MPI_THREAD_SINGLE;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
   int rank = 0, ranks = 0;

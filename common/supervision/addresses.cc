@@ -15,7 +15,7 @@ std::vector<std::string> AddressTexts(const std::vector<std::string>& addresses)
   std::vector<std::string> texts(1);
   for (const std::string& address : addresses) {
     ByteWriter writer;
-    writer.PutString(address.substr(0, kMaxAddress));
+    writer.PutString(address);
     const auto bytes = writer.bytes();
     if (texts.back().size() + bytes.size() > kMaxText) texts.emplace_back();
     texts.back().append(reinterpret_cast<const char*>(bytes.data()), bytes.size());

@@ -12,7 +12,7 @@ namespace weir::supervision {
 /// The longest address, in bytes. UCX's have a few hundred.
 inline constexpr std::size_t kMaxAddress = 4096;
 
-/// Returns the texts of the messages. Addresses beyond the limit are cut.
+/// Returns the texts of the messages, at least one. Each address is at most kMaxAddress long.
 std::vector<std::string> AddressTexts(const std::vector<std::string>& addresses);
 
 /// Appends what a text holds to the addresses of lower ranks. Throws Corrupt, and changes nothing,

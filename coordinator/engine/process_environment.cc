@@ -73,9 +73,11 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   // MPI lives on the network thread: made and used there (and finalised when the process exits).
   auto bootstrap = std::make_shared<std::optional<Bootstrap>>();
   EngineEnvironment environment;
+  // First: a second engine must not say anything in the name of the first.
+  auto claim = ClaimProcess(settings);
   auto supervisor = SupervisorMembership::FromEnvironment();
   environment.connect = [bootstrap, timeout, settings, rendezvous = supervisor.get(),
-                         claim = ClaimProcess(settings)] {
+                         claim = std::move(claim)] {
     bootstrap->emplace(settings, rendezvous);
     return (*bootstrap)->Connect(timeout);
   };

@@ -9,8 +9,8 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "coordinator/servers/server_links.h"
-#include "coordinator/work/abort_text.h"
 #include "coordinator/work/network_waiter.h"
+#include "ops/membership/abort_text.h"
 #include "weir/error.h"
 
 namespace weir {

@@ -9,8 +9,8 @@
 #include "common/gpu/gpu.h"
 #include "common/log.h"
 #include "common/threads/thread_name.h"
-#include "coordinator/work/abort_text.h"
 #include "metrics/records/last_stages.h"
+#include "ops/membership/abort_text.h"
 #include "weir/error.h"
 
 namespace weir {

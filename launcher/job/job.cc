@@ -58,8 +58,7 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
       OnAttach(rank, now);
       break;
     case MessageType::kAddress:
-      if (ending()) break;
-      for (const Message& told : meeting_.Bring(rank, message.text)) send_(told.rank, told);
+      if (!ending()) meeting_.Bring(rank, message.text, send_);
       break;
     case MessageType::kJoined:
       assembly_.Join(rank);
@@ -325,7 +324,8 @@ std::string Job::AssemblyTrouble() const {
   const std::string absent = places_.Of(assembly_.absent());
   if (absent.empty()) {
     return "the ranks have all come but did not meet" + within +
-           "; can all hosts reach each other (--network-interfaces)?";
+           "; can all hosts reach each other (--network-interfaces), and have all ranks one "
+           "WEIR_TRANSPORT?";
   }
   return absent + " did not join the job (init() or Engine::Create)" + within + ", where " +
          places_.Of(*waiting) + " waits; --start-timeout gives it longer";

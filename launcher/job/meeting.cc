@@ -7,24 +7,19 @@
 
 namespace weir::launcher {
 
-using supervision::Message;
-using supervision::MessageType;
-
-std::vector<Message> Meeting::Bring(int rank, const std::string& address) {
+void Meeting::Bring(int rank, const std::string& address, const Send& send) {
+  if (address.size() > supervision::kMaxAddress) return;
   addresses_[static_cast<std::size_t>(rank)] = address;
-  if (std::ranges::any_of(addresses_, &std::string::empty)) return {};
-  const auto all = std::exchange(addresses_, std::vector<std::string>(addresses_.size()));
-  const std::vector<std::string> texts = supervision::AddressTexts(all);
-  std::vector<Message> messages;
-  for (int to = 0; std::cmp_less(to, all.size()); ++to) {
+  if (std::ranges::any_of(addresses_, &std::string::empty)) return;
+  const std::vector<std::string> texts = supervision::AddressTexts(
+      std::exchange(addresses_, std::vector<std::string>(addresses_.size())));
+  const int ranks = static_cast<int>(addresses_.size());
+  for (int to = 0; to < ranks; ++to) {
     for (const std::string& text : texts) {
-      messages.push_back({.type = MessageType::kAddresses,
-                          .rank = to,
-                          .code = static_cast<int>(all.size()),
-                          .text = text});
+      send(to,
+           {.type = supervision::MessageType::kAddresses, .rank = to, .code = ranks, .text = text});
     }
   }
-  return messages;
 }
 
 }  // namespace weir::launcher

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,11 @@ class Meeting {
  public:
   explicit Meeting(std::size_t ranks) : addresses_(ranks) {}
 
-  /// Takes the address, which is never empty, in place of one that the rank brought before. Returns
-  /// the messages to send once all have come, each to its `rank`; none until then.
-  std::vector<supervision::Message> Bring(int rank, const std::string& address);
+  using Send = std::function<void(int rank, const supervision::Message&)>;
+
+  /// Takes the address, in place of one that the rank brought before; one that is empty or too long
+  /// counts as none. Sends the addresses of all to every rank once all have come.
+  void Bring(int rank, const std::string& address, const Send& send);
   /// Forgets a rank that no longer waits for the others.
   void Leave(int rank) { addresses_[static_cast<std::size_t>(rank)].clear(); }
 

@@ -8,11 +8,13 @@
 
 #include <array>
 #include <cerrno>
+#include <exception>
 #include <optional>
 #include <utility>
 
 #include "common/check.h"
 #include "common/supervision/addresses.h"
+#include "ops/membership/abort_text.h"
 #include "ops/membership/supervisor_socket.h"
 #include "weir/error.h"
 
@@ -90,7 +92,13 @@ void SupervisorMembership::Listen(Listener listener) {
 
 Rendezvous::Meeting SupervisorMembership::Meet(const std::string& address,
                                                std::chrono::milliseconds timeout) {
-  WEIR_CHECK(!address.empty() && address.size() <= supervision::kMaxAddress);
+  WEIR_CHECK(!address.empty());
+  if (address.size() > supervision::kMaxAddress) {
+    throw InvalidArgument("this rank's network address has " + std::to_string(address.size()) +
+                          " bytes, and " + std::to_string(supervision::kMaxAddress) +
+                          " are allowed: use fewer devices (--network-interfaces, "
+                          "UCX_NET_DEVICES)");
+  }
   std::unique_lock lock(mutex_);
   meeting_.emplace();
   expected_ = 0;
@@ -105,6 +113,7 @@ Rendezvous::Meeting SupervisorMembership::Meet(const std::string& address,
     });
   } catch (...) {
     reading_ = listener_ != nullptr;
+    meeting_.reset();
     throw;
   }
   reading_ = listener_ != nullptr;
@@ -127,7 +136,7 @@ void SupervisorMembership::ThrowIfOver() const {
       case Kind::kPeerLost:
         throw PeerLost(who + " is lost before it joined the job: " + event.text, context);
       case Kind::kAbort:
-        throw PeerLost(who + " ended the job before all had joined it: " + event.text, context);
+        std::rethrow_exception(ErrorOfAbort(event, who, {}, context));
       case Kind::kLauncherLost:
         throw PeerLost("the launcher of this job is gone: " + event.text, context);
       default:
@@ -176,8 +185,9 @@ void SupervisorMembership::TellKept() {
 }
 
 void SupervisorMembership::Tell(const MembershipEvent& event) {
-  if (listener_) return listener_(event);
+  if (listener_ && kept_.empty()) return listener_(event);
   kept_.push_back(event);
+  if (listener_) return Wake();  // After what came before it.
   met_.notify_all();
 }
 
@@ -210,9 +220,10 @@ void SupervisorMembership::OnMessage(const Message& message) {
 
 void SupervisorMembership::OnAddresses(const Message& message) {
   if (!meeting_ || message.code < 1 || message.rank < 0 || message.rank >= message.code) return;
+  const auto ranks = static_cast<std::size_t>(message.code);
+  supervision::AppendAddresses(message.text, ranks, meeting_->addresses);
   meeting_->rank = message.rank;
-  expected_ = static_cast<std::size_t>(message.code);
-  supervision::AppendAddresses(message.text, expected_, meeting_->addresses);
+  expected_ = ranks;
   met_.notify_all();
 }
 

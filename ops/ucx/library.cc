@@ -1,6 +1,7 @@
 #include "ops/ucx/library.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <type_traits>
 
@@ -11,10 +12,18 @@ namespace {
 
 constexpr const char* kName = "libucp.so.0";
 
+void* Loaded(const char* name) { return dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD); }
+
+/// True if the process has another UCX already. Two would share the parts (libucs) that were loaded
+/// first, as these have the same names.
+bool WouldBeTheSecond(const std::string& path) {
+  void* const loaded = Loaded(kName);
+  return loaded != nullptr && access(path.c_str(), F_OK) == 0 && Loaded(path.c_str()) != loaded;
+}
+
 void* Open(const std::string& path) {
   if (!path.empty()) return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  // Two of them in one process would share the names of their parts.
-  void* const loaded = dlopen(kName, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  void* const loaded = Loaded(kName);
   return loaded != nullptr ? loaded : dlopen(kName, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -23,6 +32,13 @@ void* Open(const std::string& path) {
 Library Library::Load(const std::string& path) {
   Library library;
   if (library.trouble_ = DamageOf(path); !library.trouble_.empty()) return library;
+  if (!path.empty() && WouldBeTheSecond(path)) {
+    library.trouble_ = path +
+                       " would be the second UCX of this process, as its MPI library has loaded "
+                       "one: leave WEIR_UCX_LIBRARY out, or put the other's folder first in "
+                       "LD_LIBRARY_PATH";
+    return library;
+  }
   void* const handle = Open(path);
   if (handle == nullptr) {
     library.trouble_ = dlerror();
@@ -68,6 +84,7 @@ void Library::Find(void* handle, const std::string& name) {
   find(api_.tag_recv_nbx, "ucp_tag_recv_nbx");
   find(api_.tag_recv_request_test, "ucp_tag_recv_request_test");
   find(api_.request_check_status, "ucp_request_check_status");
+  find(api_.request_cancel, "ucp_request_cancel");
   find(api_.request_free, "ucp_request_free");
   find(api_.status_string, "ucs_status_string");
   find(api_.set_global_option, "ucs_global_opts_set_value");

@@ -27,6 +27,7 @@ struct Api {
   decltype(&ucp_tag_recv_nbx) tag_recv_nbx;
   decltype(&ucp_tag_recv_request_test) tag_recv_request_test;
   decltype(&ucp_request_check_status) request_check_status;
+  decltype(&ucp_request_cancel) request_cancel;
   decltype(&ucp_request_free) request_free;
   decltype(&ucs_status_string) status_string;
   /// ucs_global_opts_set_value, which UCX's headers for users do not declare.

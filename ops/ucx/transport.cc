@@ -53,30 +53,24 @@ void Transport::OnLost(void* peer, ucp_ep_h, ucs_status_t status) {
   static_cast<Peer*>(peer)->status = status;
 }
 
-ucp_ep_h Transport::EndpointOf(int peer) {
-  Peer& to = peers_[static_cast<std::size_t>(peer)];
-  if (to.endpoint != nullptr) return to.endpoint;
+ucs_status_t Transport::MakeEndpoint(Peer& to) {
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(to.address.data());
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler = {.cb = OnLost, .arg = &to};
-  const ucs_status_t status = worker_->api().ep_create(worker_->get(), &params, &to.endpoint);
-  if (status != UCS_OK) {
-    throw PeerLost(
-        "cannot reach rank " + std::to_string(peer) + ": " + worker_->context().TextOf(status),
-        {.tensor = {}, .ranks = {peer}, .phase = "exchange"});
-  }
-  return to.endpoint;
+  return worker_->api().ep_create(worker_->get(), &params, &to.endpoint);
+}
+
+void Transport::ThrowDead(int peer) {
+  throw PeerLost("the network of this job has failed; no message can be sent any more",
+                 {.tensor = {}, .ranks = {peer}, .phase = "exchange"});
 }
 
 Transport::Request Transport::TakeSlot(int peer, bool sending, std::size_t bytes) {
   WEIR_CHECK(peer >= 0 && peer < size());
-  if (worker_ == nullptr) {
-    throw PeerLost("the network of this job has failed; no message can be sent any more",
-                   {.tensor = {}, .ranks = {peer}, .phase = "exchange"});
-  }
+  if (worker_ == nullptr) ThrowDead(peer);
   if (free_.empty()) {
     free_.push_back(static_cast<Request>(slots_.size()));
     slots_.emplace_back();
@@ -90,16 +84,19 @@ Transport::Request Transport::TakeSlot(int peer, bool sending, std::size_t bytes
 }
 
 Transport::Request Transport::Send(int peer, Tag tag, std::span<const std::byte> data) {
-  const ucp_ep_h endpoint = peer == rank_ || worker_ == nullptr ? nullptr : EndpointOf(peer);
   const Request request = TakeSlot(peer, true, data.size());
   Slot& slot = slots_[request];
   if (peer == rank_) {
     slot.own = own_->Send(0, tag, data);
     return request;
   }
+  Peer& to = peers_[static_cast<std::size_t>(peer)];
+  if (to.endpoint == nullptr) {
+    if (const ucs_status_t status = MakeEndpoint(to); status != UCS_OK) Fail(status, request);
+  }
   ucp_request_param_t params{};
-  const ucs_status_ptr_t sent =
-      worker_->api().tag_send_nbx(endpoint, data.data(), data.size(), UcxTag(rank_, tag), &params);
+  const ucs_status_ptr_t sent = worker_->api().tag_send_nbx(to.endpoint, data.data(), data.size(),
+                                                            UcxTag(rank_, tag), &params);
   if (UCS_PTR_IS_ERR(sent)) Fail(UCS_PTR_STATUS(sent), request);
   slot.request = sent;
   return request;
@@ -128,7 +125,7 @@ std::optional<std::size_t> Transport::Test(Request request) {
   Slot& slot = slots_[request];
   if (slot.peer == rank_) return TestOwn(request);
   if (slot.request == nullptr) return Complete(request);
-  WEIR_CHECK_MSG(worker_ != nullptr, "a message was tested after the transport had failed");
+  if (worker_ == nullptr) ThrowDead(slot.peer);
   const Api& api = worker_->api();
   ucp_tag_recv_info_t info{};
   const auto status_of = [&] {
@@ -180,10 +177,14 @@ void Transport::Cancel(Request request) {
   free_.push_back(request);
   if (slot.peer == rank_) return own_->Cancel(slot.own);
   if (worker_ == nullptr || slot.request == nullptr) return;
-  if (worker_->api().request_check_status(slot.request) == UCS_INPROGRESS) {
+  const Api& api = worker_->api();
+  // A receive that nothing has matched is taken back. What moves already cannot be.
+  if (!slot.sending) api.request_cancel(worker_->get(), slot.request);
+  api.worker_progress(worker_->get());
+  if (api.request_check_status(slot.request) == UCS_INPROGRESS) {
     worker_.reset();
   } else {
-    worker_->api().request_free(slot.request);
+    api.request_free(slot.request);
   }
 }
 

@@ -16,8 +16,9 @@ namespace weir::ucx {
 /// this rank has sent, some time after; Test throws PeerLost for a message that can then not come
 /// any more. Who died first is the membership's to say: a rank that leaves resets its connections.
 ///
-/// After an error, or a Cancel of a message that is under way, the transport is dead: its worker
-/// is destroyed, which alone takes back every buffer. A new transport may follow in the same
+/// A receive that nothing has matched can be taken back. After an error, or a Cancel of a message
+/// that moves already, the transport is dead: its worker is destroyed, which alone takes back every
+/// buffer. A new transport may follow in the same
 /// process.
 class Transport final : public weir::Transport {
  public:
@@ -51,11 +52,12 @@ class Transport final : public weir::Transport {
   static void OnLost(void* peer, ucp_ep_h endpoint, ucs_status_t status);
 
   Request TakeSlot(int peer, bool sending, std::size_t bytes);
-  ucp_ep_h EndpointOf(int peer);
+  ucs_status_t MakeEndpoint(Peer& to);
   std::optional<std::size_t> TestOwn(Request request);
   std::size_t Complete(Request request);
-  /// Waits, for a second at most, until peers have what was sent to them.
+  /// Waits, for a second at most, until what was sent has left this process.
   void Flush();
+  [[noreturn]] static void ThrowDead(int peer);
   [[noreturn]] void Fail(ucs_status_t status, Request request);
 
   std::unique_ptr<Worker> worker_;  ///< Null once the transport is dead or closed.

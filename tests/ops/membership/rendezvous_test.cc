@@ -3,12 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <future>
 #include <string>
 #include <vector>
 
 #include "common/supervision/addresses.h"
 #include "common/supervision/supervision.h"
+#include "ops/membership/abort_text.h"
 #include "ops/membership/supervisor_membership.h"
 #include "tests/ops/membership/fake_supervisor.h"
 #include "weir/error.h"
@@ -69,6 +71,20 @@ TEST_F(SupervisorRendezvous, ARankThatDiesFirstIsNamed) {
                  "rank 2 on node-b is lost before it joined the job: signal 9 (Killed)");
     EXPECT_EQ(error.context().ranks, std::vector<int>{2});
   }
+}
+
+// All ranks throw the same kind of error, however the first one ended the job.
+TEST_F(SupervisorRendezvous, ARankThatEndsTheJobSaysWhy) {
+  auto met = Meet("mine");
+  supervisor_.Tell({.type = MessageType::kAbort,
+                    .rank = 0,
+                    .text = AbortText(std::make_exception_ptr(TimedOut("too late")))});
+  EXPECT_THAT([&] { met.get(); }, ThrowsMessage<TimedOut>(HasSubstr("too late")));
+}
+
+TEST_F(SupervisorRendezvous, AnAddressThatIsTooLongIsRefused) {
+  EXPECT_THAT([&] { membership_.Meet(std::string(4097, 'x'), kLong); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("has 4097 bytes")));
 }
 
 TEST_F(SupervisorRendezvous, TheEndOfTheLauncherEndsIt) {

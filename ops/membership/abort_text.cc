@@ -1,4 +1,4 @@
-#include "coordinator/work/abort_text.h"
+#include "ops/membership/abort_text.h"
 
 #include <string_view>
 

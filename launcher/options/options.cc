@@ -146,7 +146,7 @@ std::string OppositeOf(const std::string& name) {
   return {};
 }
 
-/// Refuses a switch that is given in both forms: users expect the last one to win, or the
+/// Refuses a switch that is given again, or in both forms: users expect the last one to win, or the
 /// first.
 void CheckSwitches(const CLI::App& app) {
   for (const SettingFlag& flag : SettingFlags()) {
@@ -158,6 +158,9 @@ void CheckSwitches(const CLI::App& app) {
     std::string first;
     for (const std::string& form : forms) {
       if (app.count(form) == 0) continue;
+      if (app.count(form) > 1) {
+        throw InvalidArgument("option '" + form + "' is given more than once; give it once");
+      }
       if (!first.empty()) {
         throw InvalidArgument("'" + first + "' and '" + form +
                               "' say what to do about the same; give one of them");

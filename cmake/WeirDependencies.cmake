@@ -14,6 +14,8 @@ find_package(CLI11 REQUIRED)
 find_package(prometheus-cpp REQUIRED)
 find_package(yaml-cpp REQUIRED)  # weirrun only: its config file.
 find_package(ZLIB REQUIRED)  # Checksums of run logs.
+find_path(UCX_INCLUDE_DIR ucp/api/ucp.h REQUIRED DOC "Headers of UCX 1.13 or newer; its library is found at run time")
+include_directories(SYSTEM ${UCX_INCLUDE_DIR})
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy)
 pkg_check_modules(libmicrohttpd REQUIRED IMPORTED_TARGET libmicrohttpd>=0.9.75)

@@ -18,8 +18,7 @@ namespace weir::ucx {
 ///
 /// A receive that nothing has matched can be taken back. After an error, or a Cancel of a message
 /// that moves already, the transport is dead: its worker is destroyed, which alone takes back every
-/// buffer. A new transport may follow in the same
-/// process.
+/// buffer. A new transport may follow in the same process.
 class Transport final : public weir::Transport {
  public:
   /// Takes the worker and the addresses of all ranks' workers, by rank, this one's included.

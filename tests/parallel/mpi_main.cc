@@ -18,9 +18,12 @@ int RunTests() {
   const auto supervisor = SupervisorMembership::FromEnvironment();
   Bootstrap bootstrap(Settings::FromEnvironment(), supervisor.get());
   job_transport = bootstrap.Connect(std::chrono::seconds(60));
+  // Ranks end at their own times: one that has met the others may leave them behind.
+  if (supervisor) supervisor->Joined();
   PrintFailuresOnlyUnlessRankZero(job_transport->rank());
   const int result = RUN_ALL_TESTS();
   job_transport.reset();
+  if (supervisor) supervisor->Leave();
   return result;
 }
 

@@ -65,15 +65,15 @@ ServerPlace PlaceOf(const Transport& network, int servers) {
 }
 
 void Serve(SummationServer& server, News& news, NetworkWaiter& waiter) {
-  std::int64_t moved_ns = NowNs();
+  waiter.Moved(NowNs());
   while (!server.over()) {
     news.ThrowIfBad();
     const bool moved = server.Poll();
     const std::int64_t now = NowNs();
     if (moved) {
-      moved_ns = now;
+      waiter.Moved(now);
     } else {
-      waiter.Pause(NetworkWaiter::For::kData, now, moved_ns);
+      waiter.Pause(NetworkWaiter::For::kData, now);
     }
   }
 }

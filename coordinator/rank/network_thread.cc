@@ -223,18 +223,15 @@ NetworkTotals NetworkThread::UpdateGauges() {
 void NetworkThread::Pause(std::int64_t now_ns) {
   const NetworkTotals totals = UpdateGauges();
   // A pause while clocks are compared is taken for a long way.
-  const bool busy = !clock_->done() || std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
-  const bool outstanding = busy || connection_->server_links().waits() ||
-                           std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
-  if (totals != totals_seen_ || !outstanding) {
-    totals_seen_ = totals;
-    progress_ns_ = now_ns;
-  }
+  const bool busy = !clock_->done() || connection_->server_links().waits() ||
+                    std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
+  const bool outstanding =
+      busy || std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
+  if (totals != totals_seen_) shared_.waiter.Moved(now_ns);
+  totals_seen_ = totals;
   if (outstanding &&
       (!connection_->wakes() || std::ranges::any_of(sets_->own(), &ProcessSet::must_poll))) {
-    shared_.waiter.Pause(busy || connection_->server_links().waits() ? NetworkWaiter::For::kData
-                                                                     : NetworkWaiter::For::kRound,
-                         now_ns, progress_ns_);
+    shared_.waiter.Pause(busy ? NetworkWaiter::For::kData : NetworkWaiter::For::kRound, now_ns);
     return;
   }
   std::int64_t until_ns = 0;

@@ -140,7 +140,6 @@ class NetworkThread {
   Failure failure_;
   std::int64_t next_flight_ns_ = 0;  ///< Time until which no stall is recorded again.
   NetworkTotals totals_seen_;
-  std::int64_t progress_ns_ = 0;
 
   std::promise<void> ended_;
   const std::shared_future<void> has_ended_ = ended_.get_future().share();

@@ -38,11 +38,12 @@ void NetworkWaiter::Wake() {
 void NetworkWaiter::Sleep(std::int64_t until_ns) {
   if (until_ns != 0) {
     SleepFor(std::chrono::nanoseconds(std::max<std::int64_t>(until_ns - NowNs(), 0)));
-    return;
+  } else {
+    std::unique_lock lock(mutex_);
+    woken_.wait(lock, [&] { return wake_; });
+    wake_ = false;
   }
-  std::unique_lock lock(mutex_);
-  woken_.wait(lock, [&] { return wake_; });
-  wake_ = false;
+  Moved(NowNs());
 }
 
 void NetworkWaiter::SleepFor(std::chrono::nanoseconds duration) {
@@ -51,16 +52,16 @@ void NetworkWaiter::SleepFor(std::chrono::nanoseconds duration) {
   wake_ = false;
 }
 
-void NetworkWaiter::Pause(For what, std::int64_t now_ns, std::int64_t since_ns) {
-  const std::int64_t age = now_ns - since_ns;
-  if (age > PatienceNs(what)) {
-    SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kShortestNapNs, kLongestNapNs)));
-    return;
-  }
-  if (now_ns < crowded_until_ns_) {
-    SleepFor(std::chrono::nanoseconds(std::clamp(age / 10, kShortestNapNs, kLongestCrowdedNapNs)));
-    return;
-  }
+std::int64_t NetworkWaiter::NapNs(For what, std::int64_t now_ns) const {
+  const std::int64_t age = now_ns - moved_ns_;
+  if (age > PatienceNs(what)) return std::clamp(age / 10, kShortestNapNs, kLongestNapNs);
+  if (now_ns >= crowded_until_ns_) return 0;
+  return std::clamp(age / 10, kShortestNapNs, kLongestCrowdedNapNs);
+}
+
+void NetworkWaiter::Pause(For what, std::int64_t now_ns) {
+  const std::int64_t nap = NapNs(what, now_ns);
+  if (nap != 0) return SleepFor(std::chrono::nanoseconds(nap));
   sched_yield();
   const std::int64_t after = NowNs();
   if (after - now_ns > kSlowYieldNs) crowded_until_ns_ = after + kCrowdedNs;

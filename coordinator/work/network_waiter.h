@@ -25,9 +25,14 @@ class NetworkWaiter {
   /// Sleeps until Wake, or until `until_ns` (CLOCK_MONOTONIC; 0: for ever).
   void Sleep(std::int64_t until_ns);
 
+  /// Tells that something has moved. So does the end of a sleep, as what comes after it is new.
+  void Moved(std::int64_t now_ns) { moved_ns_ = now_ns; }
+
   enum class For { kRound, kData };
-  /// Pauses briefly between two polls of something that has not moved since `since_ns`.
-  void Pause(For what, std::int64_t now_ns, std::int64_t since_ns);
+  /// Pauses briefly between two polls.
+  void Pause(For what, std::int64_t now_ns);
+  /// Returns how long the next Pause naps; 0: it yields.
+  std::int64_t NapNs(For what, std::int64_t now_ns) const;
 
  private:
   void SleepFor(std::chrono::nanoseconds duration);
@@ -35,6 +40,7 @@ class NetworkWaiter {
   std::mutex mutex_;
   std::condition_variable woken_;
   bool wake_ = false;
+  std::int64_t moved_ns_ = 0;
   std::int64_t crowded_until_ns_ = 0;
 };
 

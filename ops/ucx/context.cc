@@ -47,7 +47,7 @@ Context::Context(const Library& library) : api_(UsableApi(library)) {
   }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
-  params.features = UCP_FEATURE_TAG | UCP_FEATURE_WAKEUP;
+  params.features = UCP_FEATURE_TAG;
   check(api_.init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &context_), "start");
 }
 

@@ -76,8 +76,6 @@ void Library::Find(void* handle, const std::string& name) {
   find(api_.worker_get_address, "ucp_worker_get_address");
   find(api_.worker_release_address, "ucp_worker_release_address");
   find(api_.worker_progress, "ucp_worker_progress");
-  find(api_.worker_get_efd, "ucp_worker_get_efd");
-  find(api_.worker_arm, "ucp_worker_arm");
   find(api_.worker_flush_nbx, "ucp_worker_flush_nbx");
   find(api_.ep_create, "ucp_ep_create");
   find(api_.tag_send_nbx, "ucp_tag_send_nbx");

@@ -41,16 +41,37 @@ TEST(NetworkWaiter, ASleepEndsAtItsTime) {
   EXPECT_GE(NowNs(), until);
 }
 
-TEST(NetworkWaiter, WhatIsOutstandingForLongIsPolledAfterARealNap) {
+TEST(NetworkWaiter, WhatHasNotMovedForLongIsPolledEverMoreRarely) {
   NetworkWaiter waiter;
-  const std::int64_t before = NowNs();
-  waiter.Pause(NetworkWaiter::For::kData, before,
-               before - 30'000'000);  // A tenth of its age: 3 ms.
-  EXPECT_GE(NowNs() - before, 3'000'000);
-  const std::int64_t again = NowNs();
-  waiter.Pause(NetworkWaiter::For::kData, again,
-               again - 3'600'000'000'000);  // At most 4 ms, also after an hour.
-  EXPECT_GE(NowNs() - again, 4'000'000);
+  waiter.Moved(1'000'000'000);
+  const auto nap_after = [&](std::int64_t age) {
+    return waiter.NapNs(NetworkWaiter::For::kData, 1'000'000'000 + age);
+  };
+  EXPECT_EQ(nap_after(10'000'000), 0);
+  EXPECT_EQ(nap_after(30'000'000), 3'000'000) << "a tenth";
+  EXPECT_EQ(nap_after(3'600'000'000'000), 4'000'000) << "at most";
+}
+
+TEST(NetworkWaiter, ARoundDeservesLessPatienceThanData) {
+  NetworkWaiter waiter;
+  waiter.Moved(0);
+  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kRound, 1'000'000), 100'000);
+  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kData, 1'000'000), 0);
+}
+
+TEST(NetworkWaiter, WhatComesAfterASleepIsNew) {
+  NetworkWaiter waiter;
+  waiter.Moved(0);
+  waiter.Sleep(1);
+  EXPECT_EQ(waiter.NapNs(NetworkWaiter::For::kRound, NowNs()), 0);
+}
+
+TEST(NetworkWaiter, APauseMayBeANap) {
+  NetworkWaiter waiter;
+  const std::int64_t now = NowNs();
+  waiter.Moved(now - 30'000'000);
+  waiter.Pause(NetworkWaiter::For::kData, now);
+  EXPECT_GE(NowNs() - now, 3'000'000);
 }
 
 }  // namespace

@@ -15,9 +15,9 @@
 #include <cstring>
 
 #include "common/settings/flight_filename.h"
+#include "common/supervision/heartbeat.h"
+#include "common/supervision/tcp.h"
 #include "launcher/job/start_trouble.h"
-#include "launcher/network/heartbeat.h"
-#include "launcher/network/network.h"
 #include "launcher/start/remote_shell.h"
 #include "launcher/summary/summary.h"
 #include "launcher/supervisor/program.h"
@@ -80,9 +80,16 @@ void EndWithParent() {
   if (has_ended) raise(SIGTERM);
 }
 
+/// Returns the address that supervisors come to: no other interface than they need is opened.
+std::string ListenAddress(const Options& options) {
+  if (AllLocal(options.hosts)) return "127.0.0.1";
+  if (options.interfaces.size() != 1) return "0.0.0.0";
+  return supervision::HostAddresses(options.interfaces).front();
+}
+
 std::string Addresses(const Options& options, std::uint16_t port) {
   std::vector<std::string> addresses = {"127.0.0.1"};
-  if (!AllLocal(options.hosts)) addresses = HostAddresses(options.interfaces);
+  if (!AllLocal(options.hosts)) addresses = supervision::HostAddresses(options.interfaces);
   if (addresses.empty()) {
     throw InvalidArgument("this host has no network address that other hosts could reach");
   }
@@ -100,7 +107,7 @@ Launcher::Launcher(const Options& options, const Settings& settings)
       places_(PlaceProcesses(options.hosts, options.ranks, options.servers), options.servers),
       flight_filename_(settings.flight_filename),
       token_(RandomToken()),
-      listener_(Listen(AllLocal(options.hosts))),
+      listener_(supervision::Listen(ListenAddress(options))),
       peers_(static_cast<std::size_t>(options.processes())),
       awaited_(2 * options.processes()),
       totals_(static_cast<std::size_t>(options.processes())) {
@@ -127,7 +134,8 @@ void Launcher::Prepare(const Settings& settings) {
       milliseconds(static_cast<milliseconds::rep>(settings.start_timeout_seconds * 1000));
   const std::string grace =
       std::to_string(static_cast<double>(options_.policy.grace.count()) / 1e3);
-  setenv(supervision::kAddressesVariable, Addresses(options_, PortOf(listener_)).c_str(), 1);
+  setenv(supervision::kAddressesVariable,
+         Addresses(options_, supervision::PortOf(listener_)).c_str(), 1);
   setenv(supervision::kTokenVariable, token_.c_str(), 1);
   setenv(supervision::kGraceVariable, grace.c_str(), 1);
   if (options_.summary_filename.empty()) return;
@@ -216,19 +224,18 @@ int Launcher::Timeout() const {
 void Launcher::OnTime(Time now) {
   job_->Tick(now);
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
-    if (peers_[rank] && now > peers_[rank]->last_heard + kSilence) {
+    if (peers_[rank] && now > peers_[rank]->last_heard + supervision::kSilence) {
       peers_[rank].reset();
-      job_->OnSupervisorLost(
-          static_cast<int>(rank),
-          "its host has been silent for " + std::to_string(kSilence.count() / 1000) + " s", now);
+      job_->OnSupervisorLost(static_cast<int>(rank), supervision::SilenceText("its host"), now);
     }
   }
   if (now >= next_heartbeat_) {
     for (int rank = 0; rank < options_.processes(); ++rank) {
       Send(rank, {.type = MessageType::kHeartbeat});
     }
-    std::erase_if(strangers_, [&](const Peer& peer) { return now > peer.last_heard + kSilence; });
-    next_heartbeat_ = now + kHeartbeatEvery;
+    std::erase_if(strangers_,
+                  [&](const Peer& peer) { return now > peer.last_heard + supervision::kSilence; });
+    next_heartbeat_ = now + supervision::kHeartbeatEvery;
   }
   if (job_->over()) FinishRanks(now);
 }
@@ -318,9 +325,9 @@ void Launcher::OnMpiexecLine(const std::string& line) {
 }
 
 void Launcher::OnNewConnection() {
-  while (UniqueFd connection = Accept(listener_)) {
+  while (UniqueFd connection = supervision::Accept(listener_)) {
     if (strangers_.size() >= kMaxStrangers) strangers_.erase(strangers_.begin());
-    strangers_.push_back({MessageSocket(std::move(connection)), Clock::now()});
+    strangers_.push_back({supervision::MessageSocket(std::move(connection)), Clock::now()});
   }
   const int error = errno;
   if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "common/supervision/message_socket.h"
 #include "common/unique_fd.h"
 #include "launcher/hosts/rank_places.h"
 #include "launcher/job/job.h"
-#include "launcher/network/message_socket.h"
 #include "launcher/options/options.h"
 #include "launcher/output/line_assembler.h"
 #include "launcher/output/output_collector.h"
@@ -36,7 +36,7 @@ class Launcher {
 
  private:
   struct Peer {
-    MessageSocket socket;
+    supervision::MessageSocket socket;
     Time last_heard;
   };
 

@@ -18,32 +18,34 @@ namespace weir {
 
 namespace {
 
-/// Variables in which the launchers of the usual MPI libraries tell each process the job's size:
-/// Hydra (MPICH, Intel MPI), Open MPI, Slurm.
-constexpr std::array kSizeVariables = {"PMI_SIZE", "OMPI_COMM_WORLD_SIZE"};
-/// Set by launchers that require a query for the size.
-constexpr std::array kLaunchVariables = {"PMI_FD", "PMIX_RANK"};
-
-bool JobHasSeveralRanks() {
-  for (const char* name : kSizeVariables) {
-    if (const char* size = std::getenv(name)) return std::string_view(size) != "1";
-  }
-  return std::ranges::any_of(kLaunchVariables,
-                             [](const char* name) { return std::getenv(name) != nullptr; });
+/// True if MPI's launcher says that there are several ranks, or leaves it to be asked.
+bool MpiHasSeveralRanks() {
+  const char* size = std::getenv("PMI_SIZE");
+  return size == nullptr ? StartedByMpi() : std::string_view(size) != "1";
 }
 
 }  // namespace
 
-Bootstrap::Bootstrap(const Settings& settings, Rendezvous* rendezvous) : rendezvous_(rendezvous) {
-  if (!JobHasSeveralRanks()) return;
-  if (settings.transport != TransportKind::kUcx) {
+bool StartedByMpi() {
+  // Of Hydra (MPICH, Intel MPI) and Slurm; PMI-2 and PMIx have no variable for the size.
+  return std::ranges::any_of(std::array{"PMI_SIZE", "PMI_FD"},
+                             [](const char* name) { return std::getenv(name) != nullptr; });
+}
+
+Bootstrap::Bootstrap(const Settings& settings, std::optional<Launch> launch, Rendezvous* rendezvous)
+    : launch_(std::move(launch)), rendezvous_(rendezvous) {
+  const bool by_others = launch_ && launch_->ranks > 1;
+  if (!by_others && (launch_ || !MpiHasSeveralRanks())) return;
+  const bool auto_is_ucx = by_others;
+  if (settings.transport == TransportKind::kMpi ||
+      (settings.transport == TransportKind::kAuto && !auto_is_ucx)) {
     session_ = std::make_shared<mpi::Session>();
     return;
   }
   if (rendezvous == nullptr) {
     throw InvalidArgument(
-        "the ranks of a job over UCX (WEIR_TRANSPORT=ucx) meet by weirrun, which has not started "
-        "this one: start the program with weirrun, or take WEIR_TRANSPORT=mpi");
+        "the ranks of a job over UCX (WEIR_TRANSPORT=ucx) meet by weirrun, torchrun or srun, and "
+        "mpiexec has started this one: start the program with weirrun, or take WEIR_TRANSPORT=mpi");
   }
   context_ = std::make_shared<ucx::Context>(ucx::Library::Load(settings.ucx_library));
 }
@@ -51,7 +53,15 @@ Bootstrap::Bootstrap(const Settings& settings, Rendezvous* rendezvous) : rendezv
 Bootstrap::~Bootstrap() = default;
 
 std::unique_ptr<Transport> Bootstrap::Connect(std::chrono::milliseconds timeout) {
-  if (session_) return std::make_unique<mpi::Transport>(session_, timeout);
+  if (session_) {
+    auto network = std::make_unique<mpi::Transport>(session_, timeout);
+    if (!launch_ || network->size() == launch_->ranks) return network;
+    throw InvalidArgument(
+        launch_->by + " started " + std::to_string(launch_->ranks) + " ranks, and MPI finds " +
+        std::to_string(network->size()) +
+        ": they have no way to each other. Take WEIR_TRANSPORT=ucx, or a launcher "
+        "of this MPI (weirrun, mpiexec, srun --mpi=pmi2)");
+  }
   if (context_) {
     auto worker = std::make_unique<ucx::Worker>(context_);
     Rendezvous::Meeting meeting = rendezvous_->Meet(worker->Address(), timeout);

@@ -2,8 +2,10 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "ops/hub/launch.h"
 #include "ops/rendezvous/rendezvous.h"
 #include "ops/transport/transport.h"
 #include "weir/settings.h"
@@ -17,22 +19,27 @@ namespace ucx {
 class Context;
 }
 
-/// Joins this process to its job. Started under an MPI launcher (which sets PMI_* or similar
-/// variables) with more than one rank, the job's network is MPI or UCX. Otherwise the process is a
-/// job of one rank, and neither is initialised.
+/// True if a launcher of MPI's (mpiexec, weirrun, srun --mpi=pmi2) has started this process, with
+/// others or alone.
+bool StartedByMpi();
+
+/// Joins this process to its job: to MPI or UCX where the job has several ranks. Otherwise neither
+/// is initialised.
 ///
 /// Not thread-safe. One thread makes, uses and destroys it; MPI calls that its main thread.
 class Bootstrap {
  public:
-  /// Initialises MPI or UCX where the job needs it. Only UCX needs the rendezvous, which may be
-  /// null and outlives this. Throws InvalidArgument when the program has initialised MPI with less
-  /// than MPI_THREAD_MULTIPLE, and when there is no usable UCX or no rendezvous for it.
-  Bootstrap(const Settings& settings, Rendezvous* rendezvous);
+  /// Initialises MPI or UCX where the job needs it. `launch` is what a launcher that is not MPI's
+  /// has told, if one has started this process. Only UCX needs the rendezvous, which may be null
+  /// and outlives this. Throws InvalidArgument when the program has initialised MPI with less than
+  /// MPI_THREAD_MULTIPLE, and when there is no usable UCX or no rendezvous for it.
+  Bootstrap(const Settings& settings, std::optional<Launch> launch, Rendezvous* rendezvous);
   /// Leaves MPI itself until the process exits. It is finalised then unless something failed.
   ~Bootstrap();
 
   /// Makes the network between all ranks of the job. Waits for all of them to call it; throws
-  /// TimedOut after `timeout`, and what Rendezvous::Meet throws. May be called again once the
+  /// TimedOut after `timeout`, InvalidArgument when MPI finds fewer ranks than the launcher has
+  /// started, and what Rendezvous::Meet throws. May be called again once the
   /// previous transport is destroyed, so that a process can shut an engine down and make another.
   std::unique_ptr<Transport> Connect(std::chrono::milliseconds timeout);
 
@@ -40,6 +47,7 @@ class Bootstrap {
   void Abandon();
 
  private:
+  const std::optional<Launch> launch_;
   Rendezvous* const rendezvous_;
   std::shared_ptr<mpi::Session> session_;
   std::shared_ptr<ucx::Context> context_;

@@ -84,14 +84,34 @@ std::vector<SettingRow> MakeTable() {
        .alias = "",
        .member = &S::transport,
        .allowed = "auto, mpi or ucx",
-       .help = "Network between the ranks: auto is MPI; ucx takes the UCX that is found, and its "
-               "ranks meet by weirrun. The same on all ranks."},
+       .help =
+           "Network between the ranks. auto is MPI where weirrun or another launcher of MPI has "
+           "started them, and UCX under torchrun and srun. The same on all ranks."},
       {.name = "UCX_LIBRARY",
        .alias = "",
        .member = &S::ucx_library,
        .allowed = "a file name",
        .help = "The libucp.so.0; by default the one that MPICH has loaded, or that the system "
                "finds."},
+      {.name = "RENDEZVOUS",
+       .alias = "",
+       .member = &S::rendezvous,
+       .allowed = "host:port",
+       .help = "Where rank 0 listens for the other ranks in a job that weirrun has not started; by "
+               "default made from the launcher's variables. The same on all ranks."},
+      {.name = "TOKEN",
+       .alias = "",
+       .member = &S::token,
+       .allowed = "text",
+       .help = "What only the ranks of that job know, so that no stranger joins it. The same on "
+               "all ranks.",
+       .secret = true},
+      {.name = "TOKEN_FILE",
+       .alias = "",
+       .member = &S::token_file,
+       .allowed = "a file name",
+       .help = "A file that holds the token, and that nobody else may read; by default .weir/token "
+               "in the user's home, which is made when it is missing."},
       {.name = "GPU_LIBRARY",
        .alias = "",
        .member = &S::gpu_library,

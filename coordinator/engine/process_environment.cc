@@ -15,6 +15,8 @@
 
 #include "common/supervision/supervision.h"
 #include "ops/bootstrap.h"
+#include "ops/hub/join.h"
+#include "ops/hub/launch.h"
 #include "ops/membership/no_membership.h"
 #include "ops/membership/supervisor_membership.h"
 #include "weir/error.h"
@@ -22,16 +24,21 @@
 namespace weir {
 namespace {
 
-/// Reads this rank's place on its host from the launcher: MPICH, Open MPI or Slurm.
-int FromLauncher(std::initializer_list<const char*> names, int otherwise) {
-  for (const char* name : names) {
-    const char* value = std::getenv(name);
-    if (value == nullptr) continue;
-    // The number at its beginning: Slurm writes "4(x2)" for two hosts of four.
-    std::from_chars(value, value + std::strlen(value), otherwise);
-    break;
-  }
+/// Reads a number that MPICH's launcher has set.
+int Number(const char* name, int otherwise) {
+  const char* value = std::getenv(name);
+  if (value != nullptr) std::from_chars(value, value + std::strlen(value), otherwise);
   return otherwise;
+}
+
+/// Returns what a launcher has told that is neither weirrun nor one of MPI's. torchrun may run
+/// under one of those, and starts its own ranks.
+std::optional<Launch> OtherLaunch() {
+  if (std::getenv(supervision::kEngineFdVariable) != nullptr) return {};
+  const auto read = [](const char* name) { return std::getenv(name); };
+  std::optional<Launch> launch = LaunchFromEnvironment(read);
+  if (launch && launch->by != Launch::kTorchrun && StartedByMpi()) return {};
+  return launch;
 }
 
 std::string HostName() {
@@ -57,13 +64,12 @@ std::shared_ptr<void> ClaimProcess(const Settings& settings) {
   return {&claimed, [](void*) { claimed = false; }};
 }
 
-/// Returns how long this rank waits for the others to join. weirrun has the same deadline, and
-/// knows the absent ranks, so its verdict should come first.
+/// Returns how long this rank waits for the others to join. weirrun and the hub have a deadline,
+/// too, and know the absent ranks, so that their verdict should come first.
 std::chrono::milliseconds StartTimeout(const Settings& settings) {
   constexpr std::chrono::milliseconds kForTheLauncher{5000};
-  const auto own =
-      std::chrono::milliseconds(static_cast<std::int64_t>(settings.start_timeout_seconds * 1000));
-  return std::getenv(supervision::kEngineFdVariable) == nullptr ? own : own + kForTheLauncher;
+  return kForTheLauncher + std::chrono::milliseconds(
+                               static_cast<std::int64_t>(settings.start_timeout_seconds * 1000));
 }
 
 }  // namespace
@@ -75,10 +81,15 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   EngineEnvironment environment;
   // First: a second engine must not say anything in the name of the first.
   auto claim = ClaimProcess(settings);
+  const std::optional<Launch> launch = OtherLaunch();
+  environment.host = HostName();
   auto supervisor = SupervisorMembership::FromEnvironment();
-  environment.connect = [bootstrap, timeout, settings, rendezvous = supervisor.get(),
+  if (launch && launch->ranks > 1 && settings.transport != TransportKind::kMpi) {
+    supervisor = JoinByHub(*launch, settings, environment.host);
+  }
+  environment.connect = [bootstrap, timeout, settings, launch, rendezvous = supervisor.get(),
                          claim = std::move(claim)] {
-    bootstrap->emplace(settings, rendezvous);
+    bootstrap->emplace(settings, launch, rendezvous);
     return (*bootstrap)->Connect(timeout);
   };
   environment.disconnect = [bootstrap](bool failed) {
@@ -90,12 +101,9 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   } else {
     environment.membership = std::make_unique<NoMembership>();
   }
-  environment.local_rank =
-      FromLauncher({"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"}, 0);
   // All hosts of a job are assumed to be alike.
-  environment.local_size = FromLauncher(
-      {"MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"}, 1);
-  environment.host = HostName();
+  environment.local_rank = launch ? launch->local_rank : Number("MPI_LOCALRANKID", 0);
+  environment.local_size = launch ? launch->local_size : Number("MPI_LOCALNRANKS", 1);
   if (const char* hosts = std::getenv(supervision::kHostsVariable)) environment.hosts = hosts;
   return environment;
 }

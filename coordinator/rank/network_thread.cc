@@ -225,8 +225,7 @@ void NetworkThread::Pause(std::int64_t now_ns) {
   // A pause while clocks are compared is taken for a long way.
   const bool busy = !clock_->done() || connection_->server_links().waits() ||
                     std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
-  const bool outstanding =
-      busy || std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
+  const bool outstanding = busy || std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
   if (totals != totals_seen_) shared_.waiter.Moved(now_ns);
   totals_seen_ = totals;
   if (outstanding &&

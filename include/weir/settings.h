@@ -19,9 +19,9 @@ enum class PipelineMode {
 
 /// The network between the ranks.
 enum class TransportKind {
-  kAuto,  ///< MPI, where a launcher of MPI has started the job.
+  kAuto,  ///< MPI where weirrun or a launcher of MPI has started the job, UCX under any other.
   kMpi,   ///< MPI.
-  kUcx,   ///< UCX, found at run time; the ranks meet by weirrun.
+  kUcx,   ///< UCX, found at run time.
 };
 
 /// The way that tensors on GPUs travel from rank to rank.
@@ -50,6 +50,10 @@ struct Settings {
   int servers = 0;
   TransportKind transport = TransportKind::kAuto;  ///< The same on all ranks.
   std::string ucx_library;  ///< Path of libucp.so.0; empty: the loaded one, or one that is found.
+  std::string rendezvous;   ///< "host:port" of rank 0 where weirrun has not started it; empty: made
+                            ///< from the launcher's variables.
+  std::string token;        ///< What all ranks of such a job know; empty: token_file holds it.
+  std::string token_file;   ///< Empty: .weir/token in the user's home.
   std::string gpu_library;  ///< Path of libweir_cuda.so; empty: the one beside the engine.
   GpuTransport gpu_transport = GpuTransport::kAuto;
   std::string nccl_library;  ///< Path of libnccl.so.2; empty: the loaded one, or one that is found.

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <utility>
 
+#include "common/supervision/tcp.h"
 #include "common/text/parse_number.h"
-#include "launcher/network/network.h"
 #include "launcher/text/text_file.h"
 #include "weir/error.h"
 
@@ -145,7 +145,8 @@ std::vector<std::string> PlaceProcesses(const std::vector<Host>& hosts, int rank
 }
 
 bool AllLocal(const std::vector<Host>& hosts) {
-  return std::ranges::all_of(hosts, [](const Host& host) { return IsLocalHost(host.name); });
+  return std::ranges::all_of(hosts,
+                             [](const Host& host) { return supervision::IsLocalHost(host.name); });
 }
 
 }  // namespace weir::launcher

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "common/supervision/meeting.h"
 #include "common/supervision/supervision.h"
 #include "launcher/hosts/rank_places.h"
 #include "launcher/job/assembly.h"
 #include "launcher/job/finalization.h"
-#include "launcher/job/meeting.h"
 #include "launcher/job/start_trouble.h"
 
 namespace weir::launcher {
@@ -119,7 +119,7 @@ class Job {
   JobPolicy policy_;
   Assembly assembly_;
   Finalization finalization_;
-  Meeting meeting_;
+  supervision::Meeting meeting_;
   Send send_;
   Phase phase_ = Phase::kRunning;
   Time phase_ends_;  // While running: the deadline of the start.

@@ -23,7 +23,8 @@ OutputCollector::~OutputCollector() {
   Wake();
 }
 
-void OutputCollector::Add(int rank, MessageSocket connection, std::vector<Message> received) {
+void OutputCollector::Add(int rank, supervision::MessageSocket connection,
+                          std::vector<Message> received) {
   {
     const std::lock_guard lock(mutex_);
     new_sources_.emplace_back(Source{rank, std::move(connection)}, std::move(received));

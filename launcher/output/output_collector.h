@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/network/message_socket.h"
+#include "common/supervision/message_socket.h"
 #include "launcher/output/output_writer.h"
 
 namespace weir::launcher {
@@ -21,7 +21,8 @@ class OutputCollector {
   ~OutputCollector();
 
   /// Adds a rank's connection, and the messages already read from it.
-  void Add(int rank, MessageSocket connection, std::vector<supervision::Message> received);
+  void Add(int rank, supervision::MessageSocket connection,
+           std::vector<supervision::Message> received);
   /// Returns when all ranks have closed their connections and everything is written; gives up on
   /// connections that stay open for longer than `patience`. False when output was lost because it
   /// could not be written, which was reported on stderr.
@@ -30,7 +31,7 @@ class OutputCollector {
  private:
   struct Source {
     int rank;
-    MessageSocket connection;
+    supervision::MessageSocket connection;
   };
 
   void Run(const std::stop_token& stop);

@@ -2,8 +2,8 @@
 
 #include <memory>
 
+#include "common/supervision/message_socket.h"
 #include "common/unique_fd.h"
-#include "launcher/network/message_socket.h"
 
 namespace weir::launcher {
 
@@ -33,7 +33,7 @@ class OutputPump {
   bool Wanted() const { return !connection_.open() || connection_.queued() < kMaxQueued; }
   void Read(UniqueFd& pipe, int code);
 
-  MessageSocket connection_;
+  supervision::MessageSocket connection_;
   UniqueFd output_;
   UniqueFd errors_;
 };

@@ -1,8 +1,8 @@
 #include "launcher/start/dry_run.h"
 
+#include "common/supervision/tcp.h"
 #include "launcher/hosts/hosts.h"
 #include "launcher/hosts/rank_places.h"
-#include "launcher/network/network.h"
 #include "launcher/start/mpiexec.h"
 #include "launcher/text/shell_words.h"
 
@@ -29,7 +29,7 @@ std::string Places(const Options& options) {
 }  // namespace
 
 std::string DryRun(const std::string& mpiexec, const Options& options) {
-  if (!AllLocal(options.hosts)) HostAddresses(options.interfaces);
+  if (!AllLocal(options.hosts)) supervision::HostAddresses(options.interfaces);
   std::string text = "command:\n  " + ShellWords(MpiexecCommand(mpiexec, options)) + "\n";
   text += "ranks:\n" + Places(options) + "environment:\n";
   for (const auto& [name, value] : options.environment) {

@@ -13,10 +13,10 @@
 #include <csignal>
 #include <cstdlib>
 
+#include "common/supervision/heartbeat.h"
+#include "common/supervision/tcp.h"
 #include "common/text/parse_number.h"
 #include "launcher/job/start_trouble.h"
-#include "launcher/network/heartbeat.h"
-#include "launcher/network/network.h"
 #include "launcher/start/rank_environment.h"
 #include "weir/error.h"
 
@@ -44,6 +44,14 @@ std::string Take(const char* variable) {
   std::string result = value;
   unsetenv(variable);
   return result;
+}
+
+UniqueFd Reach(const std::string& addresses) {
+  try {
+    return supervision::Connect(addresses, kConnectTimeout);
+  } catch (const InvalidArgument& error) {
+    throw InvalidArgument(std::string("cannot reach weirrun: ") + error.what());
+  }
 }
 
 UniqueFd WatchChildren() {
@@ -78,8 +86,8 @@ Supervisor::Supervisor(SupervisorConfig config, UniqueFd anchor)
     : config_(std::move(config)),
       anchor_(std::move(anchor)),
       signals_(WatchChildren()),
-      launcher_(Connect(config_.addresses, kConnectTimeout)),
-      output_(Connect(config_.addresses, kConnectTimeout), config_.rank, config_.token),
+      launcher_(Reach(config_.addresses)),
+      output_(Reach(config_.addresses), config_.rank, config_.token),
       next_heartbeat_(Clock::now()),
       last_heard_(Clock::now()) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -136,9 +144,9 @@ void Supervisor::OnTime(Time now) {
   if (sweeper_.next_look() && now >= *sweeper_.next_look()) LookAtSharedMemory();
   if (!launcher_lost_ && now >= next_heartbeat_) {
     launcher_.Send({.type = MessageType::kHeartbeat});
-    next_heartbeat_ = now + kHeartbeatEvery;
+    next_heartbeat_ = now + supervision::kHeartbeatEvery;
   }
-  if (!launcher_lost_ && (!launcher_.open() || now > last_heard_ + kSilence)) {
+  if (!launcher_lost_ && (!launcher_.open() || now > last_heard_ + supervision::kSilence)) {
     launcher_lost_ = true;
     TellEngine(
         {.type = MessageType::kLauncherLost,

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "common/supervision/message_socket.h"
 #include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
-#include "launcher/network/message_socket.h"
 #include "launcher/output/output_pump.h"
 #include "launcher/supervisor/program.h"
 #include "launcher/supervisor/shared_memory_sweeper.h"
@@ -62,7 +62,7 @@ class Supervisor {
   SupervisorConfig config_;
   UniqueFd anchor_;
   UniqueFd signals_;
-  MessageSocket launcher_;
+  supervision::MessageSocket launcher_;
   OutputPump output_;
   SharedMemorySweeper sweeper_;
   std::optional<Program> program_;

@@ -39,6 +39,8 @@ std::exception_ptr ErrorOfAbort(const MembershipEvent& event, const std::string&
         Corrupt(who + " ended the job: " + event.text.substr(kCorruptPrefix.size()),
                 {"", {event.rank}, "exchange"}));
   }
+  // Not a rank's end: the hub refuses this process, and says what to do.
+  if (event.rank < 0) return std::make_exception_ptr(InvalidArgument(event.text));
   return std::make_exception_ptr(
       PeerLost(who + " ended the job: " + event.text + during, under_way));
 }

@@ -15,7 +15,8 @@ std::string AbortText(const std::exception_ptr& error);
 /// Returns a process's name for messages. Processes from number `ranks` on are summation servers.
 std::string NameOf(const MembershipEvent& event, int ranks);
 
-/// Returns the error for an abort by `who`. `during` and `under_way` say what this rank was doing.
+/// Returns the error for an abort by `who`; InvalidArgument when it is no rank's. `during` and
+/// `under_way` say what this rank was doing.
 std::exception_ptr ErrorOfAbort(const MembershipEvent& event, const std::string& who,
                                 const std::string& during, const ErrorContext& under_way);
 

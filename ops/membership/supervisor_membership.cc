@@ -62,8 +62,9 @@ std::unique_ptr<SupervisorMembership> SupervisorMembership::FromEnvironment() {
   return std::make_unique<SupervisorMembership>(std::move(socket));
 }
 
-SupervisorMembership::SupervisorMembership(UniqueFd socket)
+SupervisorMembership::SupervisorMembership(UniqueFd socket, std::shared_ptr<void> relay)
     : owner_(getpid()),
+      relay_(std::make_unique<std::shared_ptr<void>>(std::move(relay))),
       socket_(std::move(socket)),
       wake_(CheckedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an eventfd")),
       packet_(supervision::kMaxFrame, '\0') {
@@ -74,7 +75,8 @@ SupervisorMembership::SupervisorMembership(UniqueFd socket)
 
 SupervisorMembership::~SupervisorMembership() {
   if (in_child()) {
-    thread_.detach();  // fork() did not copy it.
+    thread_.detach();  // fork() did not copy it, nor those of the relay.
+    static_cast<void>(relay_.release());
     return;
   }
   if (joining_) Leave();  // Making the engine failed: nobody must wait for this rank.

@@ -31,9 +31,9 @@ class SupervisorMembership : public Membership, public Rendezvous {
   /// is none.
   static std::unique_ptr<SupervisorMembership> FromEnvironment();
 
-  /// Uses `socket`, a connected Unix packet socket. Throws InvalidArgument when the
-  /// process is out of descriptors.
-  explicit SupervisorMembership(UniqueFd socket);
+  /// Uses `socket`, a connected Unix packet socket, and keeps `relay`, which carries its messages
+  /// on, until the socket is closed. Throws InvalidArgument when the process is out of descriptors.
+  explicit SupervisorMembership(UniqueFd socket, std::shared_ptr<void> relay = nullptr);
   ~SupervisorMembership() override;
 
   void Listen(Listener listener) override;
@@ -65,6 +65,7 @@ class SupervisorMembership : public Membership, public Rendezvous {
   bool in_child() const;
 
   const pid_t owner_;
+  std::unique_ptr<std::shared_ptr<void>> relay_;  // Before the socket, whose end it waits for.
   UniqueFd socket_;
   UniqueFd wake_;  // eventfd: the listener was set, or this is being destroyed.
   std::mutex mutex_;

@@ -14,7 +14,10 @@
 namespace weir {
 namespace {
 
-constexpr timeval kSendTimeout{.tv_sec = 1, .tv_usec = 0};
+void LimitSends(const UniqueFd& socket) {
+  constexpr timeval kSendTimeout{.tv_sec = 1, .tv_usec = 0};
+  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
+}
 
 bool IsPacketSocket(int fd) {
   int domain = 0;
@@ -52,8 +55,18 @@ UniqueFd SupervisorSocket() {
   // A later engine in this process may use the original; programs that it runs must not.
   fcntl(fd, F_SETFD, FD_CLOEXEC);
   UniqueFd socket = CheckedFd(fcntl(fd, F_DUPFD_CLOEXEC, 0), "duplicate the socket");
-  setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kSendTimeout, sizeof kSendTimeout);
+  LimitSends(socket);
   return socket;
+}
+
+SocketPair MakeSocketPair() {
+  int ends[2] = {-1, -1};
+  const int made = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+  SocketPair pair{.engine = CheckedFd(made == 0 ? ends[0] : -1, "make a pair of sockets"),
+                  .supervisor = UniqueFd(ends[1])};
+  LimitSends(pair.engine);
+  LimitSends(pair.supervisor);
+  return pair;
 }
 
 bool SendToSupervisor(const UniqueFd& socket, const supervision::Message& message) {

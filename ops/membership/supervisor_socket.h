@@ -12,6 +12,14 @@ namespace weir {
 /// protocol (WEIR_SUPERVISOR_PROTOCOL), and when the process is out of descriptors.
 UniqueFd SupervisorSocket();
 
+/// The two ends of a connected Unix packet socket, for who is a supervisor in this very process.
+/// Throws InvalidArgument when the process is out of descriptors.
+struct SocketPair {
+  UniqueFd engine;
+  UniqueFd supervisor;
+};
+SocketPair MakeSocketPair();
+
 /// Sends the supervisor one message. Waits for at most a second, because only a stopped supervisor
 /// takes nothing. False when it could not be sent and is lost.
 bool SendToSupervisor(const UniqueFd& socket, const supervision::Message& message);

@@ -16,7 +16,7 @@ std::unique_ptr<Transport> job_transport;
 
 int RunTests() {
   const auto supervisor = SupervisorMembership::FromEnvironment();
-  Bootstrap bootstrap(Settings::FromEnvironment(), supervisor.get());
+  Bootstrap bootstrap(Settings::FromEnvironment(), {}, supervisor.get());
   job_transport = bootstrap.Connect(std::chrono::seconds(60));
   // Ranks end at their own times: one that has met the others may leave them behind.
   if (supervisor) supervisor->Joined();

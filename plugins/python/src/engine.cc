@@ -166,7 +166,7 @@ Handle SubmitBroadcast(Job& job, const std::string& name, std::uintptr_t data, i
 void BindEngine(nb::module_& module) {
   const nb::call_guard<nb::gil_scoped_release> blocking;
   nb::class_<Job>(module, "Job")
-      .def(nb::init<>(), blocking)
+      .def(nb::init<std::string>(), arg("token") = "", blocking)
       .def_prop_ro("rank", [](Job& job) { return job.engine()->rank(); })
       .def_prop_ro("size", [](Job& job) { return job.engine()->size(); })
       .def_prop_ro("local_rank", [](Job& job) { return job.engine()->local_rank(); })

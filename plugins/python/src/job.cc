@@ -1,10 +1,22 @@
 #include "plugins/python/src/job.h"
 
+#include <utility>
+
 #include "weir/error.h"
 
 namespace weir::python {
 
-Job::Job() : engine_(Engine::Create(Settings::FromEnvironment())) {}
+namespace {
+
+Settings SettingsWith(std::string token) {
+  Settings settings = Settings::FromEnvironment();
+  if (!token.empty()) settings.token = std::move(token);
+  return settings;
+}
+
+}  // namespace
+
+Job::Job(std::string token) : engine_(Engine::Create(SettingsWith(std::move(token)))) {}
 
 std::shared_ptr<Engine> Job::engine() const {
   const std::lock_guard lock(mutex_);

@@ -12,7 +12,8 @@ namespace weir::python {
 class Job {
  public:
   /// Joins the job; blocks. Throws as Engine::Create does.
-  Job();
+  /// `token` in place of the setting of that name, if not empty.
+  explicit Job(std::string token);
 
   /// Throws ShutDown after Leave. Code that works with the engine holds it until it is done.
   std::shared_ptr<Engine> engine() const;

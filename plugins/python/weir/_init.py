@@ -8,7 +8,8 @@ from weir.errors import InvalidArgument
 
 
 def init(comm: Any = None, process_sets: Any = None) -> None:
-    """Joins the job that ``weirrun`` started this process in; without it, a job of one rank.
+    """Joins the job that ``weirrun``, ``torchrun``, ``srun`` or MPI's ``mpiexec`` started this process in;
+    without any of them, a job of one rank.
 
     Blocks until all ranks have joined. Calling it again has no effect. Settings come from the
     environment (``WEIR_*``, or else ``HOROVOD_*``).

@@ -10,7 +10,7 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Callable, List, Optional
 
-from weir import _topology
+from weir import _topology, _torch_store
 
 # The engine and MPI are loaded when first needed, mostly by init(). They take longer to load than the
 # rest of the package, and a data loader's worker that imports the program needs neither.
@@ -38,12 +38,13 @@ def enter() -> bool:
             return False
         from weir import _core
 
-        joined = _core.Job()
-        try:
-            _places = _topology.gather(joined)
-        except Exception:
-            joined.leave()
-            raise
+        with _torch_store.token() as token:
+            joined = _core.Job(token)
+            try:
+                _places = _topology.gather(joined)
+            except Exception:
+                joined.leave()
+                raise
         _engine = joined
         if not _exit_is_registered:
             _exit_is_registered = True

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/supervision/tcp.h"
 #include "launcher/hosts/rank_places.h"
-#include "launcher/network/network.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -106,9 +106,9 @@ TEST(Hosts, ThisMachineIsKnownByAllItsNames) {
   gethostname(own, sizeof own - 1);
   for (const std::string& name : {std::string("localhost"), std::string("127.0.0.1"),
                                   std::string("127.0.0.5"), std::string(own)}) {
-    EXPECT_TRUE(IsLocalHost(name)) << name;
+    EXPECT_TRUE(supervision::IsLocalHost(name)) << name;
   }
-  EXPECT_FALSE(IsLocalHost("192.0.2.1"));
+  EXPECT_FALSE(supervision::IsLocalHost("192.0.2.1"));
   EXPECT_FALSE(AllLocal({{.name = "localhost"}, {.name = "192.0.2.1"}}));
 }
 

@@ -1,4 +1,4 @@
-#include "launcher/network/network.h"
+#include "common/supervision/tcp.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "common/text/parse_number.h"
 #include "weir/error.h"
 
-namespace weir::launcher {
+namespace weir::supervision {
 namespace {
 
 struct Interface {
@@ -57,14 +57,20 @@ int ConnectTo(int fd, const sockaddr_in& address, std::chrono::milliseconds time
 
 }  // namespace
 
-UniqueFd Listen(bool loopback_only) {
+UniqueFd Listen(const std::string& address, std::uint16_t port) {
   UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(loopback_only ? INADDR_LOOPBACK : INADDR_ANY);
-  if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  if (inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1) {
+    throw InvalidArgument("'" + address + "' is not an address of the form 1.2.3.4");
+  }
+  // A given port is needed again as soon as who listened there before has gone.
+  const int on = port == 0 ? 0 : 1;
+  setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
       listen(socket.get(), SOMAXCONN) != 0) {
-    throw InvalidArgument(std::string("cannot listen for the ranks' supervisors: ") +
+    throw InvalidArgument("cannot listen on " + address + ":" + std::to_string(port) + ": " +
                           std::strerror(errno));
   }
   return socket;
@@ -119,6 +125,25 @@ bool IsLocalHost(const std::string& host) {
   return std::ranges::find(own_interfaces, text, &Interface::address) != own_interfaces.end();
 }
 
+std::string Resolve(const std::string& host, std::uint16_t port) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), nullptr, &hints, &found); error != 0) {
+    throw InvalidArgument("the host '" + host + "' is not known: " + gai_strerror(error));
+  }
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found, freeaddrinfo);
+  std::string addresses;
+  for (const addrinfo* i = found; i != nullptr; i = i->ai_next) {
+    char text[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(i->ai_addr)->sin_addr, text,
+              sizeof text);
+    addresses += (addresses.empty() ? "" : ",") + std::string(text) + ":" + std::to_string(port);
+  }
+  return addresses;
+}
+
 UniqueFd Connect(const std::string& addresses, std::chrono::milliseconds timeout) {
   std::string answers;
   std::istringstream list(addresses);
@@ -137,7 +162,7 @@ UniqueFd Connect(const std::string& addresses, std::chrono::milliseconds timeout
     if (error == 0) return socket;
     answers += (answers.empty() ? "" : "; ") + one + ": " + std::strerror(error);
   }
-  throw InvalidArgument("cannot reach weirrun (" + answers + ")");
+  throw InvalidArgument("no answer (" + answers + ")");
 }
 
-}  // namespace weir::launcher
+}  // namespace weir::supervision

@@ -7,11 +7,13 @@
 
 #include "common/unique_fd.h"
 
-/// The few socket calls that weirrun and its supervisors need (IPv4). All sockets close on exec.
-namespace weir::launcher {
+/// The few socket calls that connections of supervision need (IPv4). All sockets close on exec and
+/// never block.
+namespace weir::supervision {
 
-/// Listens on a free port, of the loopback interface or of all. Throws InvalidArgument.
-UniqueFd Listen(bool loopback_only);
+/// Listens on an address of this host ("0.0.0.0": all of them) and a port (0: any free one). Throws
+/// InvalidArgument that names both.
+UniqueFd Listen(const std::string& address, std::uint16_t port = 0);
 std::uint16_t PortOf(const UniqueFd& socket);
 
 /// Returns the next waiting connection, or none and errno (EAGAIN: nobody waits). Never blocks.
@@ -24,8 +26,12 @@ std::vector<std::string> HostAddresses(const std::vector<std::string>& interface
 /// True if a host's name or address means this machine.
 bool IsLocalHost(const std::string& host);
 
+/// Returns "ip:port,ip:port" of all addresses of a host. Throws InvalidArgument for a name that is
+/// not known. May wait for a name server.
+std::string Resolve(const std::string& host, std::uint16_t port);
+
 /// Connects to the first of "ip:port,ip:port" that answers within `timeout` each. Throws
 /// InvalidArgument with every address's answer.
 UniqueFd Connect(const std::string& addresses, std::chrono::milliseconds timeout);
 
-}  // namespace weir::launcher
+}  // namespace weir::supervision

@@ -7,7 +7,7 @@
 #include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 
-namespace weir::launcher {
+namespace weir::supervision {
 
 /// Messages over a connected TCP socket, without ever blocking. Not thread-safe.
 class MessageSocket {
@@ -25,18 +25,18 @@ class MessageSocket {
   std::size_t queued() const { return queue_.size() - sent_; }
 
   /// Sends as much as the socket takes now and keeps the rest for Flush.
-  void Send(const supervision::Message& message);
+  void Send(const Message& message);
   /// Sends waiting bytes, as far as the socket takes them.
   void Flush();
   /// Returns the messages that have arrived since the last call.
-  std::vector<supervision::Message> Receive();
+  std::vector<Message> Receive();
 
  private:
   UniqueFd socket_;
   bool open_ = true;
-  supervision::Decoder decoder_;
+  Decoder decoder_;
   std::string queue_;
   std::size_t sent_ = 0;  // Bytes of queue_.
 };
 
-}  // namespace weir::launcher
+}  // namespace weir::supervision

@@ -7,7 +7,7 @@
 
 #include "common/supervision/supervision.h"
 
-namespace weir::launcher {
+namespace weir::supervision {
 
 /// Collects the addresses of the ranks' networks until all have come. Then the next meeting begins:
 /// a program may end an engine and make another. Does no input or output. Not thread-safe.
@@ -15,7 +15,7 @@ class Meeting {
  public:
   explicit Meeting(std::size_t ranks) : addresses_(ranks) {}
 
-  using Send = std::function<void(int rank, const supervision::Message&)>;
+  using Send = std::function<void(int rank, const Message&)>;
 
   /// Takes the address, in place of one that the rank brought before; one that is empty or too long
   /// counts as none. Sends the addresses of all to every rank once all have come.
@@ -27,4 +27,4 @@ class Meeting {
   std::vector<std::string> addresses_;  ///< By rank; empty: has not come.
 };
 
-}  // namespace weir::launcher
+}  // namespace weir::supervision

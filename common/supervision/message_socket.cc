@@ -1,4 +1,4 @@
-#include "launcher/network/message_socket.h"
+#include "common/supervision/message_socket.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -10,9 +10,7 @@
 
 #include "weir/error.h"
 
-namespace weir::launcher {
-
-using supervision::Message;
+namespace weir::supervision {
 
 MessageSocket::MessageSocket(UniqueFd socket) : socket_(std::move(socket)) {
   fcntl(fd(), F_SETFL, fcntl(fd(), F_GETFL) | O_NONBLOCK);
@@ -67,4 +65,4 @@ std::vector<Message> MessageSocket::Receive() {
   return messages;
 }
 
-}  // namespace weir::launcher
+}  // namespace weir::supervision

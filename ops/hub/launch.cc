@@ -1,0 +1,109 @@
+#include "ops/hub/launch.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "common/text/parse_number.h"
+#include "weir/error.h"
+
+namespace weir {
+namespace {
+
+/// The variables of one launcher. Those after `ranks` may be missing.
+struct Names {
+  const char* by;
+  const char* rank;
+  const char* ranks;
+  const char* local_rank;
+  const char* local_size;
+  const char* job;  ///< What tells this job from others, in one or two variables.
+  const char* step;
+};
+
+constexpr Names kTorchrun = {
+    Launch::kTorchrun,     "RANK",       "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+    "TORCHELASTIC_RUN_ID", "MASTER_PORT"};
+constexpr Names kOpenMpi = {"Open MPI's mpirun",          "OMPI_COMM_WORLD_RANK",
+                            "OMPI_COMM_WORLD_SIZE",       "OMPI_COMM_WORLD_LOCAL_RANK",
+                            "OMPI_COMM_WORLD_LOCAL_SIZE", "PMIX_NAMESPACE",
+                            "OMPI_MCA_ess_base_jobid"};
+constexpr Names kSlurm = {"srun",
+                          "SLURM_PROCID",
+                          "SLURM_STEP_NUM_TASKS",
+                          "SLURM_LOCALID",
+                          "SLURM_STEP_TASKS_PER_NODE",
+                          "SLURM_JOB_ID",
+                          "SLURM_STEP_ID"};
+
+std::string Value(const ReadVariable& read, const char* name) {
+  const char* value = read(name);
+  return value == nullptr ? "" : value;
+}
+
+int Number(const ReadVariable& read, const char* name, int otherwise, int least, int most) {
+  std::string text = Value(read, name);
+  if (text.empty()) return otherwise;
+  // Slurm writes "4(x2)" for two hosts of four, and "2,1" for hosts that differ.
+  text.resize(std::min(text.find_first_of("(,"), text.size()));
+  const auto number = ParseNumber<int>(text);
+  if (!number || *number < least || *number > most) {
+    throw InvalidArgument(std::string(name) + "=" + Value(read, name) +
+                          ", which this process has from its launcher, is not a number from " +
+                          std::to_string(least) + " to " + std::to_string(most));
+  }
+  return *number;
+}
+
+/// Returns a port below those that systems give out by themselves.
+std::uint16_t PortFor(std::string_view job) {
+  std::uint32_t hash = 2166136261;
+  for (const char c : job) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+  return static_cast<std::uint16_t>(20000 + hash % 12000);
+}
+
+/// Returns the first host of "n[03-05,9],m1": "n03".
+std::string FirstHost(const std::string& list) {
+  const std::size_t end = list.find_first_of(",[");
+  if (end == std::string::npos || list[end] == ',') return list.substr(0, end);
+  const std::size_t number = end + 1;
+  const std::size_t close = std::min(list.find(']', number), list.size());
+  const std::size_t rest = std::min(list.find(',', close), list.size());
+  return list.substr(0, end) + list.substr(number, list.find_first_of("-,]", number) - number) +
+         (close < rest ? list.substr(close + 1, rest - close - 1) : "");
+}
+
+Launch Read(const ReadVariable& read, const Names& names) {
+  constexpr int kMost = 65535;
+  Launch launch{.by = names.by};
+  launch.ranks = Number(read, names.ranks, 1, 1, kMost);
+  launch.rank = Number(read, names.rank, 0, 0, launch.ranks - 1);
+  launch.local_rank = Number(read, names.local_rank, 0, 0, launch.ranks - 1);
+  // Hosts need not be alike, and Slurm tells the first one's number.
+  launch.local_size = std::max(Number(read, names.local_size, 1, 1, kMost), launch.local_rank + 1);
+  launch.hub_port = PortFor(Value(read, names.job) + "." + Value(read, names.step));
+  if (launch.local_size == launch.ranks) launch.hub_host = "127.0.0.1";
+  return launch;
+}
+
+}  // namespace
+
+std::optional<Launch> LaunchFromEnvironment(const ReadVariable& read) {
+  const auto set_by = [&](const Names& names) {
+    return read(names.rank) != nullptr && read(names.ranks) != nullptr;
+  };
+  // torchrun first: it may itself run under the others, one on each host.
+  if (set_by(kTorchrun)) {
+    Launch launch = Read(read, kTorchrun);
+    if (launch.hub_host.empty()) launch.hub_host = Value(read, "MASTER_ADDR");
+    return launch;
+  }
+  if (set_by(kOpenMpi)) return Read(read, kOpenMpi);
+  if (set_by(kSlurm)) {
+    Launch launch = Read(read, kSlurm);
+    if (launch.hub_host.empty()) launch.hub_host = FirstHost(Value(read, "SLURM_STEP_NODELIST"));
+    return launch;
+  }
+  return {};
+}
+
+}  // namespace weir

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace weir {
+
+/// This process's place in a job whose processes another launcher than weirrun has started, by the
+/// variables that it has set.
+struct Launch {
+  static constexpr char kTorchrun[] = "torchrun";
+
+  std::string by;  ///< kTorchrun, "srun" or the like, for people.
+  int rank = 0;
+  int ranks = 1;
+  int local_rank = 0;
+  int local_size = 1;
+  std::string hub_host;        ///< Rank 0's; empty: the launcher does not tell.
+  std::uint16_t hub_port = 0;  ///< Made from the job's number, the same on all ranks.
+};
+
+/// Returns the value of an environment variable; null if there is none.
+using ReadVariable = std::function<const char*(const char* name)>;
+
+/// Reads the variables of torchrun and its kin (RANK, WORLD_SIZE), Open MPI's mpirun, and Slurm's
+/// srun. Nothing if no launcher has set any. Throws InvalidArgument for numbers that cannot be.
+std::optional<Launch> LaunchFromEnvironment(const ReadVariable& read);
+
+}  // namespace weir

@@ -9,6 +9,7 @@
 #include "ops/local/transport.h"
 #include "ops/mpi/session.h"
 #include "ops/mpi/transport.h"
+#include "ops/ucx/address_version.h"
 #include "ops/ucx/context.h"
 #include "ops/ucx/transport.h"
 #include "ops/ucx/worker.h"
@@ -22,6 +23,14 @@ namespace {
 bool MpiHasSeveralRanks() {
   const char* size = std::getenv("PMI_SIZE");
   return size == nullptr ? StartedByMpi() : std::string_view(size) != "1";
+}
+
+/// True if all ranks are known to be here.
+bool OnOneHost(const std::optional<Launch>& launch) {
+  if (launch) return launch->local_size == launch->ranks;
+  const char* const here = std::getenv("MPI_LOCALNRANKS");
+  const char* const all = std::getenv("PMI_SIZE");
+  return here != nullptr && all != nullptr && std::string_view(here) == all;
 }
 
 }  // namespace
@@ -39,6 +48,8 @@ Bootstrap::Bootstrap(const Settings& settings, std::optional<Launch> launch, Ren
   const bool auto_is_ucx = by_others;
   if (settings.transport == TransportKind::kMpi ||
       (settings.transport == TransportKind::kAuto && !auto_is_ucx)) {
+    // MPI alone would leave files in /dev/shm.
+    if (by_others && !StartedByMpi() && std::getenv("PMIX_RANK") == nullptr) ThrowAlone(1);
     session_ = std::make_shared<mpi::Session>();
     return;
   }
@@ -47,7 +58,10 @@ Bootstrap::Bootstrap(const Settings& settings, std::optional<Launch> launch, Ren
         "the ranks of a job over UCX (WEIR_TRANSPORT=ucx) meet by weirrun, torchrun or srun, and "
         "mpiexec has started this one: start the program with weirrun, or take WEIR_TRANSPORT=mpi");
   }
-  context_ = std::make_shared<ucx::Context>(ucx::Library::Load(settings.ucx_library));
+  const ucx::Library library = ucx::Library::Load(settings.ucx_library);
+  ucx_version_ = library.version();
+  context_ = std::make_shared<ucx::Context>(
+      library, OnOneHost(launch_) ? ucx::Reach::kThisHost : ucx::Reach::kOtherHosts);
 }
 
 Bootstrap::~Bootstrap() = default;
@@ -56,19 +70,24 @@ std::unique_ptr<Transport> Bootstrap::Connect(std::chrono::milliseconds timeout)
   if (session_) {
     auto network = std::make_unique<mpi::Transport>(session_, timeout);
     if (!launch_ || network->size() == launch_->ranks) return network;
-    throw InvalidArgument(
-        launch_->by + " started " + std::to_string(launch_->ranks) + " ranks, and MPI finds " +
-        std::to_string(network->size()) +
-        ": they have no way to each other. Take WEIR_TRANSPORT=ucx, or a launcher "
-        "of this MPI (weirrun, mpiexec, srun --mpi=pmi2)");
+    ThrowAlone(network->size());
   }
   if (context_) {
     auto worker = std::make_unique<ucx::Worker>(context_);
-    Rendezvous::Meeting meeting = rendezvous_->Meet(worker->Address(), timeout);
+    Rendezvous::Meeting meeting =
+        rendezvous_->Meet(ucx::WithVersion(ucx_version_, worker->Address()), timeout);
+    ucx::TakeVersions(meeting.addresses);
     return std::make_unique<ucx::Transport>(std::move(worker), meeting.rank,
                                             std::move(meeting.addresses));
   }
   return local::Network(1).Endpoint(0);
+}
+
+void Bootstrap::ThrowAlone(int ranks) const {
+  throw InvalidArgument(launch_->by + " started " + std::to_string(launch_->ranks) +
+                        " ranks, and MPI finds " + std::to_string(ranks) +
+                        ": they have no way to each other. Take WEIR_TRANSPORT=ucx, or a launcher "
+                        "of this MPI (weirrun, mpiexec, srun --mpi=pmi2)");
 }
 
 void Bootstrap::Abandon() {

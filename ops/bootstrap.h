@@ -39,18 +39,22 @@ class Bootstrap {
 
   /// Makes the network between all ranks of the job. Waits for all of them to call it; throws
   /// TimedOut after `timeout`, InvalidArgument when MPI finds fewer ranks than the launcher has
-  /// started, and what Rendezvous::Meet throws. May be called again once the
-  /// previous transport is destroyed, so that a process can shut an engine down and make another.
+  /// started, or the ranks have different versions of UCX, and what Rendezvous::Meet throws. May be
+  /// called again once the previous transport is destroyed, so that a process can shut an engine
+  /// down and make another.
   std::unique_ptr<Transport> Connect(std::chrono::milliseconds timeout);
 
   /// Reports that an operation failed: other ranks may be dead, so MPI is not called again.
   void Abandon();
 
  private:
+  [[noreturn]] void ThrowAlone(int ranks) const;
+
   const std::optional<Launch> launch_;
   Rendezvous* const rendezvous_;
   std::shared_ptr<mpi::Session> session_;
   std::shared_ptr<ucx::Context> context_;
+  std::string ucx_version_;
 };
 
 }  // namespace weir

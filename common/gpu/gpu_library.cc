@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "common/gpu/library_file.h"
+#include "common/libraries/library_file.h"
 
 namespace weir {
 namespace {

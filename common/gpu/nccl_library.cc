@@ -2,7 +2,7 @@
 
 #include <dlfcn.h>
 
-#include "common/gpu/library_file.h"
+#include "common/libraries/library_file.h"
 
 namespace weir {
 namespace {

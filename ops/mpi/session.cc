@@ -9,6 +9,7 @@
 
 #include "common/threads/fork_generation.h"
 #include "ops/mpi/finalize_permission.h"
+#include "ops/mpi/shared_memory.h"
 #include "weir/error.h"
 
 namespace weir::mpi {
@@ -96,6 +97,7 @@ Session::Session() {
     ++unfinished_sessions;
     return;
   }
+  CheckSharedMemory();
   permission = FinalizePermission::FromEnvironment();
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) {
     throw Error("MPI_Init_thread failed");

@@ -13,8 +13,8 @@ namespace weir::mpi {
 class Session {
  public:
   /// Asks for MPI_THREAD_MULTIPLE. When MPI is initialised already, uses that; throws
-  /// InvalidArgument, with the remedy, when its thread level is lower, MPI is already finalised, or
-  /// a session was abandoned.
+  /// InvalidArgument, with the remedy, when its thread level is lower, MPI is already finalised, a
+  /// session was abandoned, or MPI is not initialised and /dev/shm too small for it.
   Session();
   ~Session();
   Session(const Session&) = delete;

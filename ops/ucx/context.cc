@@ -11,13 +11,17 @@ namespace weir::ucx {
 namespace {
 
 /// Settings of UCX, without their UCX_.
-constexpr std::array<std::pair<const char*, const char*>, 3> kSettings = {{
-    // System V segments leave nothing behind, whenever a rank is killed; files in /dev/shm do.
-    {"TLS", "^posix"},
-    // Shared memory is left out for endpoints that report a peer's death, unless asked for.
-    {"SYSV_ERROR_HANDLING", "y"},
-    {"KEEPALIVE_INTERVAL", "1s"},
-}};
+using UcxSettings = std::array<std::pair<const char*, const char*>, 3>;
+
+UcxSettings SettingsFor(Reach reach) {
+  return {{
+      // System V segments leave nothing behind, whenever a rank is killed; files in /dev/shm do.
+      {"TLS", reach == Reach::kThisHost ? "sysv,self" : "^posix"},
+      // Shared memory is left out for endpoints that report a peer's death, unless asked for.
+      {"SYSV_ERROR_HANDLING", "y"},
+      {"KEEPALIVE_INTERVAL", "1s"},
+  }};
+}
 
 const Api& UsableApi(const Library& library) {
   if (library.api() == nullptr) {
@@ -28,7 +32,7 @@ const Api& UsableApi(const Library& library) {
 
 }  // namespace
 
-Context::Context(const Library& library) : api_(UsableApi(library)) {
+Context::Context(const Library& library, Reach reach) : api_(UsableApi(library)) {
   const auto check = [this](ucs_status_t status, const std::string& what) {
     if (status != UCS_OK) throw InvalidArgument("UCX cannot " + what + ": " + TextOf(status));
   };
@@ -40,7 +44,7 @@ Context::Context(const Library& library) : api_(UsableApi(library)) {
   check(api_.config_read(nullptr, nullptr, &config), "read its settings (UCX_*)");
   const std::unique_ptr<ucp_config_t, decltype(api_.config_release)> release(config,
                                                                              api_.config_release);
-  for (const auto& [name, value] : kSettings) {
+  for (const auto& [name, value] : SettingsFor(reach)) {
     const std::string variable = std::string("UCX_") + name;
     if (std::getenv(variable.c_str()) != nullptr) continue;
     check(api_.config_modify(config, name, value), "take the setting " + variable + "=" + value);

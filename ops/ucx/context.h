@@ -4,13 +4,16 @@
 
 namespace weir::ucx {
 
+/// Where a rank's peers are. Those of one host need no sockets, which others could come to.
+enum class Reach { kThisHost, kOtherHosts };
+
 /// UCX, set up for peers that may die. Workers follow each other in one context: what one leaves
 /// behind dies with it. Outlives its workers. Not thread-safe.
 class Context {
  public:
   /// Throws InvalidArgument with the reason when the library is not usable, or UCX refuses its
   /// settings, which are the user's own (UCX_*) before those of Weir.
-  explicit Context(const Library& library);
+  Context(const Library& library, Reach reach);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;

@@ -32,16 +32,10 @@ struct Api {
   ucs_status_t (*set_global_option)(const char* name, const char* value);
 };
 
-/// UCX's library, if a usable one is found. Stays loaded for the life of the process. Loading is
+/// UCX's functions, if a usable library is found (common/libraries/ucx_library.h). Loading is
 /// thread-safe.
 class Library {
  public:
-  /// The oldest usable version is 1.20: older ones leave out shared memory, without a word, where a
-  /// dead peer must be an error (docs/explanation/ucx.md).
-  static constexpr unsigned kOldestMinor = 20;
-
-  /// `path` empty: the library that is loaded already, as MPICH brings one; otherwise libucp.so.0
-  /// as the system finds it.
   static Library Load(const std::string& path);
 
   /// Null without a usable library; trouble() then says why.
@@ -51,8 +45,6 @@ class Library {
   const std::string& version() const { return version_; }
 
  private:
-  void Find(void* handle, const std::string& name);
-
   Api api_{};
   std::string version_;
   std::string trouble_;

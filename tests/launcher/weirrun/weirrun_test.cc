@@ -320,9 +320,13 @@ TEST(Weirrun, SaysWhatItIsAndWhatItCanDo) {
   EXPECT_THAT(version.output(), testing::ContainsRegex("[0-9]+[.][0-9]+[.][0-9]+"));
   LaunchedJob build({"-cb"});
   EXPECT_EQ(build.ExitCode(), 0);
-  EXPECT_THAT(build.output(), AllOf(HasSubstr("Available Controllers:\n    [X] MPI ("),
-                                    HasSubstr("Available Tensor Operations:\n    [X] MPI\n"),
-                                    HasSubstr("] CUDA ("), HasSubstr("] NCCL (")));
+  EXPECT_THAT(build.output(),
+              AllOf(HasSubstr("Available Controllers:\n    [X] MPI ("),
+                    HasSubstr("Available Tensor Operations:\n    [X] MPI\n"),
+                    HasSubstr("[X] UCX (1."), HasSubstr("] CUDA ("), HasSubstr("] NCCL (")));
+  LaunchedJob without({"-cb"}, {{"WEIR_UCX_LIBRARY", "/nowhere/libucp.so.0"}});
+  EXPECT_EQ(without.ExitCode(), 0);
+  EXPECT_THAT(without.output(), HasSubstr("[ ] UCX (/nowhere/libucp.so.0"));
 }
 
 TEST(Weirrun, ARankThatEndsWithoutItsExitHandlersKeepsNobodyInMpi) {

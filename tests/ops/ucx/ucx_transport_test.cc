@@ -1,11 +1,14 @@
 // UCX between threads of this process, each of them a rank with a context of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <barrier>
 #include <cstring>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,7 +31,7 @@ class Ranks {
   explicit Ranks(int ranks) : workers_(static_cast<std::size_t>(ranks)) {
     const Library library = Library::Load("");
     for (auto& worker : workers_) {
-      worker = std::make_unique<Worker>(std::make_shared<Context>(library));
+      worker = std::make_unique<Worker>(std::make_shared<Context>(library, Reach::kThisHost));
       addresses_.push_back(worker->Address());
     }
   }
@@ -156,8 +159,8 @@ TEST(UcxTransport, AMessageThatIsTooLongIsCorrupt) {
 
 // What has been cancelled does not reach its buffer any more, whatever else the process does.
 TEST(UcxTransport, AnotherFollowsOneThatWasCancelled) {
-  const auto context = std::make_shared<Context>(Library::Load(""));
-  const auto other_context = std::make_shared<Context>(Library::Load(""));
+  const auto context = std::make_shared<Context>(Library::Load(""), Reach::kThisHost);
+  const auto other_context = std::make_shared<Context>(Library::Load(""), Reach::kThisHost);
   for (int epoch = 0; epoch < 3; ++epoch) {
     SCOPED_TRACE(epoch);
     auto worker = std::make_unique<Worker>(context),
@@ -203,12 +206,33 @@ TEST(UcxTransport, AReceiveThatNothingHasMatchedIsTakenBack) {
   });
 }
 
+/// Returns the number of this process's sockets that listen.
+int ListeningSockets() {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    int listens = 0;
+    socklen_t size = sizeof listens;
+    const int fd = std::stoi(entry.path().filename());
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0) count += listens;
+  }
+  return count;
+}
+
+TEST(UcxContext, RanksOfOneHostListenNowhere) {
+  const Library library = Library::Load("");
+  const int before = ListeningSockets();
+  const Worker here(std::make_shared<Context>(library, Reach::kThisHost));
+  EXPECT_EQ(ListeningSockets(), before);
+  const Worker anywhere(std::make_shared<Context>(library, Reach::kOtherHosts));
+  EXPECT_GT(ListeningSockets(), before);
+}
+
 TEST(UcxLibrary, SaysWhyOneIsNotUsable) {
   EXPECT_THAT(Library::Load("/nowhere/libucp.so.0").trouble(), testing::HasSubstr("/nowhere"));
   const Library other = Library::Load("libm.so.6");
   EXPECT_EQ(other.trouble(), "libm.so.6 is not UCX: it has no ucp_get_version");
   EXPECT_EQ(other.api(), nullptr);
-  EXPECT_THAT([&] { Context{other}; },
+  EXPECT_THAT([&] { Context(other, Reach::kThisHost); },
               testing::ThrowsMessage<InvalidArgument>(testing::HasSubstr("is not UCX")));
 }
 

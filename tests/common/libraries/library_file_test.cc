@@ -1,4 +1,4 @@
-#include "common/gpu/library_file.h"
+#include "common/libraries/library_file.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>

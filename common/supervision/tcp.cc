@@ -65,8 +65,8 @@ UniqueFd Listen(const std::string& address, std::uint16_t port) {
   if (inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1) {
     throw InvalidArgument("'" + address + "' is not an address of the form 1.2.3.4");
   }
-  // A given port is needed again as soon as who listened there before has gone.
-  const int on = port == 0 ? 0 : 1;
+  // A port is needed again as soon as who listened there before has gone.
+  const int on = 1;
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (!socket || bind(socket.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 ||
       listen(socket.get(), SOMAXCONN) != 0) {

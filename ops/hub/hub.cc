@@ -92,6 +92,7 @@ bool Hub::idle() const {
 }
 
 void Hub::Set(int rank, Engine engine) {
+  over_ = over_ || (At(rank).engine == Engine::kJoined && engine == Engine::kNone);
   At(rank).engine = engine;
   const auto waits = [](const Rank& r) { return r.engine == Engine::kWaiting; };
   if (std::ranges::none_of(ranks_, waits)) deadline_.reset();

@@ -34,6 +34,8 @@ class Hub {
   void Tick(Time now);
 
   std::optional<Time> deadline() const { return deadline_; }
+  /// True once a rank that had met the others has left or is lost: who comes now wants another job.
+  bool over() const { return over_; }
   /// True if no rank has an engine.
   bool idle() const;
 
@@ -57,6 +59,7 @@ class Hub {
   const Send send_;
   supervision::Meeting meeting_;
   std::optional<Time> deadline_;
+  bool over_ = false;
 };
 
 }  // namespace weir

@@ -73,7 +73,10 @@ class Relay {
           return {};
         }
         refused = true;
-        why = "who listens there does not take this job's token (WEIR_TOKEN, WEIR_TOKEN_FILE)";
+        why =
+            "who listens there does not take this job's token (WEIR_TOKEN, WEIR_TOKEN_FILE), or "
+            "has "
+            "not left an earlier job yet";
       } catch (const InvalidArgument& error) {
         if (!refused) why = error.what();
       }

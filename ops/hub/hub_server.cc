@@ -3,8 +3,10 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <span>
 #include <utility>
 
@@ -21,7 +23,19 @@ using supervision::MessageType;
 using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kLongestStop{2000};
-constexpr std::size_t kMaxStrangers = 1024;
+constexpr milliseconds kBetweenPolls{100};
+// They are descriptors of the training program.
+constexpr std::size_t kMaxStrangers = 64;
+
+/// Takes as long wherever the first difference is.
+bool SameToken(const std::string& a, const std::string& b) {
+  if (a.size() != b.size()) return false;
+  unsigned difference = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
+  }
+  return difference == 0;
+}
 
 }  // namespace
 
@@ -38,7 +52,15 @@ HubServer::HubServer(Options options)
   pthread_setname_np(thread_.native_handle(), "weir-hub");
 }
 
-HubServer::~HubServer() { eventfd_write(stop_.get(), 1); }
+HubServer::~HubServer() {
+  eventfd_write(stop_.get(), 1);
+  thread_.join();
+  // A forked child may hold them open.
+  shutdown(listener_.get(), SHUT_RDWR);
+  for (const auto& peer : peers_) {
+    if (peer) shutdown(peer->socket.fd(), SHUT_RDWR);
+  }
+}
 
 void HubServer::Run() {
   while (!Done(Clock::now())) {
@@ -51,7 +73,7 @@ bool HubServer::Done(Time now) { return stopping_ && (hub_.idle() || now >= stop
 
 void HubServer::Wait(Time now) {
   enum : std::size_t { kListener, kStop, kFixed };
-  std::vector<pollfd> fds = {{stopping_ ? -1 : listener_.get(), POLLIN, 0},
+  std::vector<pollfd> fds = {{stopping_ || now < accepts_from_ ? -1 : listener_.get(), POLLIN, 0},
                              {stopping_ ? -1 : stop_.get(), POLLIN, 0}};
   for (const Peer& stranger : strangers_) fds.push_back({stranger.socket.fd(), POLLIN, 0});
   const std::size_t first_peer = fds.size();
@@ -62,8 +84,12 @@ void HubServer::Wait(Time now) {
   Time until = std::min(next_heartbeat_, hub_.deadline().value_or(next_heartbeat_));
   if (stopping_) until = std::min(until, stops_by_);
   const auto timeout = std::chrono::ceil<milliseconds>(until - now).count();
-  if (poll(fds.data(), fds.size(), static_cast<int>(std::max<milliseconds::rep>(timeout, 0))) < 0)
+  if (poll(fds.data(), fds.size(), static_cast<int>(std::max<milliseconds::rep>(timeout, 0))) < 0) {
+    if (errno != EINTR) std::this_thread::sleep_for(kBetweenPolls);
+    eventfd_t stop = 0;
+    if (errno != EINTR && eventfd_read(stop_.get(), &stop) == 0) BeginStop(Clock::now());
     return;
+  }
   now = Clock::now();
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     if (fds[first_peer + rank].revents != 0) OnPeer(static_cast<int>(rank), now);
@@ -75,10 +101,12 @@ void HubServer::Wait(Time now) {
     }
   }
   if (fds[kListener].revents != 0) Welcome();
-  if (fds[kStop].revents != 0) {
-    stopping_ = true;
-    stops_by_ = now + kLongestStop;
-  }
+  if (fds[kStop].revents != 0) BeginStop(now);
+}
+
+void HubServer::BeginStop(Time now) {
+  stopping_ = true;
+  stops_by_ = now + kLongestStop;
 }
 
 void HubServer::Welcome() {
@@ -86,13 +114,16 @@ void HubServer::Welcome() {
     if (strangers_.size() >= kMaxStrangers) strangers_.erase(strangers_.begin());
     strangers_.push_back({supervision::MessageSocket(std::move(connection)), Clock::now()});
   }
+  // Otherwise the waiting connection would keep this thread busy.
+  if (errno != EAGAIN) accepts_from_ = Clock::now() + supervision::kHeartbeatEvery;
 }
 
 bool HubServer::Introduce(Peer& stranger, Time now) {
   const std::vector<Message> messages = stranger.socket.Receive();
   if (messages.empty()) return !stranger.socket.open();
   const Message& hello = messages.front();
-  if (hello.type != MessageType::kHello || hello.text != options_.token) return true;
+  if (hello.type != MessageType::kHello || !SameToken(hello.text, options_.token)) return true;
+  if (hub_.over()) return true;
   const auto refuse = [&](const std::string& why) {
     stranger.socket.Send({.type = MessageType::kAbort, .text = why});
     return true;

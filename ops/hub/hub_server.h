@@ -45,6 +45,7 @@ class HubServer {
   void Run();
   bool Done(Time now);
   void Wait(Time now);
+  void BeginStop(Time now);
   void Welcome();
   /// Returns true if the stranger is dealt with: a rank's connection now, or sent away.
   bool Introduce(Peer& stranger, Time now);
@@ -61,6 +62,7 @@ class HubServer {
   Hub hub_;
   Time next_heartbeat_;
   bool stopping_ = false;
+  Time accepts_from_;  ///< Later than now: the process is out of descriptors.
   Time stops_by_;
   std::jthread thread_;  ///< Last member, as it uses everything above.
 };

@@ -23,12 +23,13 @@ namespace {
 }
 
 std::string ReadToken(const std::string& file) {
-  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) Fail("read", file);
   struct stat status {};
-  if (fstat(fd.get(), &status) == 0 && (status.st_mode & 077) != 0) {
+  if (fstat(fd.get(), &status) != 0) Fail("read", file);
+  if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
     throw InvalidArgument("other users may read or write the job's token " + file +
-                          ": chmod 600 it");
+                          ": it has to be a file of this user; chmod 600 it");
   }
   std::array<char, 4096> bytes{};
   const ssize_t n = read(fd.get(), bytes.data(), bytes.size());

@@ -44,8 +44,13 @@ Place HubPlace(const Launch& launch, const std::string& rendezvous) {
 /// No other interface than the ranks need is opened.
 std::string ListenAddress(const Launch& launch, const Place& place) {
   if (launch.local_size == launch.ranks) return "127.0.0.1";
-  const std::string address = supervision::Resolve(place.host, place.port);
-  const std::string first = address.substr(0, address.find(':'));
+  std::string first;
+  try {
+    const std::string address = supervision::Resolve(place.host, place.port);
+    first = address.substr(0, address.find(':'));
+  } catch (const InvalidArgument&) {
+    return "0.0.0.0";  // Other hosts may know the name already.
+  }
   // A host may know its own name as a loopback address, by which the others do not find it.
   return first.starts_with("127.") || !supervision::IsLocalHost(first) ? "0.0.0.0" : first;
 }
@@ -65,7 +70,7 @@ std::unique_ptr<SupervisorMembership> JoinByHub(const Launch& launch, const Sett
   const std::string token = JobToken(settings.token, settings.token_file);
   const Place place = HubPlace(launch, settings.rendezvous);
   const auto part = std::make_shared<OwnPart>();
-  std::string host = place.host;
+  std::string host = launch.local_size == launch.ranks ? "127.0.0.1" : place.host;
   if (launch.rank == 0) {
     const std::string address = ListenAddress(launch, place);
     part->server.emplace(HubServer::Options{.address = address,

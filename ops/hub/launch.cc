@@ -78,10 +78,11 @@ Launch Read(const ReadVariable& read, const Names& names) {
   launch.ranks = Number(read, names.ranks, 1, 1, kMost);
   launch.rank = Number(read, names.rank, 0, 0, launch.ranks - 1);
   launch.local_rank = Number(read, names.local_rank, 0, 0, launch.ranks - 1);
+  const int told = Number(read, names.local_size, 0, 1, kMost);
   // Hosts need not be alike, and Slurm tells the first one's number.
-  launch.local_size = std::max(Number(read, names.local_size, 1, 1, kMost), launch.local_rank + 1);
+  launch.local_size = std::max({told, 1, launch.local_rank + 1});
   launch.hub_port = PortFor(Value(read, names.job) + "." + Value(read, names.step));
-  if (launch.local_size == launch.ranks) launch.hub_host = "127.0.0.1";
+  if (told == launch.ranks) launch.hub_host = "127.0.0.1";
   return launch;
 }
 

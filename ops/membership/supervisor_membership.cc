@@ -82,6 +82,8 @@ SupervisorMembership::~SupervisorMembership() {
   if (joining_) Leave();  // Making the engine failed: nobody must wait for this rank.
   stopping_ = true;
   Wake();
+  // A forked child may hold the socket open, and the relay waits for its end.
+  if (*relay_) shutdown(socket_.get(), SHUT_RDWR);
 }
 
 void SupervisorMembership::Listen(Listener listener) {

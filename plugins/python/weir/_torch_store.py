@@ -5,7 +5,7 @@ import datetime
 import os
 import secrets
 import sys
-from typing import Iterator
+from typing import Any, Iterator
 
 from weir.errors import TimedOut
 
@@ -24,21 +24,30 @@ def token() -> Iterator[str]:
     given = os.environ.get("WEIR_TOKEN") or os.environ.get("WEIR_TOKEN_FILE")
     by_weirrun = "WEIR_SUPERVISOR_FD" in os.environ
     torch = sys.modules.get("torch")
-    if given or by_weirrun or torch is None or not all(os.environ.get(name) for name in _VARIABLES):
+    told = all(os.environ.get(name) for name in _VARIABLES) and os.environ["WORLD_SIZE"] != "1"
+    if given or by_weirrun or not told or torch is None or not torch.distributed.is_available():
         yield ""
         return
-    if os.environ["WORLD_SIZE"] == "1":
-        yield ""
-        return
-    seconds = float(os.environ.get("WEIR_START_TIMEOUT") or 30)
+    seconds = 30.0
+    with contextlib.suppress(ValueError):  # The engine says what is wrong with it.
+        seconds = float(os.environ.get("WEIR_START_TIMEOUT") or seconds)
     try:
-        store, rank, _ = next(torch.distributed.rendezvous(
-            "env://", timeout=datetime.timedelta(seconds=seconds)))
-        if rank == 0:
+        store = _store(torch.distributed, datetime.timedelta(seconds=seconds))
+        if os.environ["RANK"] == "0":
             store.compare_set(_KEY, "", secrets.token_hex(16))
         found = store.get(_KEY).decode()
     except RuntimeError as error:
         where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        raise TimedOut(f"rank 0 did not join the job within {seconds:g} s: nothing from it in the "
-                       f"store of {where} ({str(error).splitlines()[0]})") from error
+        raise TimedOut(f"within {seconds:g} s there was nothing from rank 0 in the store at {where}: "
+                       f"{str(error).splitlines()[0]}") from error
     yield found
+
+
+def _store(distributed: Any, timeout: datetime.timedelta) -> Any:
+    if os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True":  # torchrun's, one for each attempt.
+        return next(distributed.rendezvous("env://", timeout=timeout))[0]
+    # Shared with init_process_group. Rank 0 does not wait here: the hub knows better who is absent.
+    return distributed.TCPStore(
+        os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), int(os.environ["WORLD_SIZE"]),
+        is_master=os.environ["RANK"] == "0", timeout=timeout, wait_for_workers=False,
+        multi_tenant=True)

@@ -52,6 +52,20 @@ class Torchrun(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(self.home.name, ".weir")),
                          "the token came through torchrun's store")
 
+    def test_processes_with_its_variables_alone_share_a_store_of_rank_0(self):
+        port = free_port()
+        processes = [subprocess.Popen(
+            ["timeout", "-k", "5", "240", sys.executable, str(PROGRAM), "again", ""], text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "HOME": self.home.name, "OMP_NUM_THREADS": "1", "RANK": str(rank),
+                 "WORLD_SIZE": "2", "LOCAL_RANK": str(rank), "LOCAL_WORLD_SIZE": "2",
+                 "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}) for rank in range(2)]
+        for rank, process in enumerate(processes):
+            output = process.communicate()[0]
+            self.assertEqual(process.returncode, 0, output)
+            self.assertIn(f"RANK {rank}: again of 2, replicas equal", output)
+        self.assertFalse(os.path.exists(os.path.join(self.home.name, ".weir")))
+
     def test_a_killed_rank_is_named_and_torchrun_starts_all_again(self):
         said, codes = self.run_job("killed", "1", options=["--max-restarts=1"])
         self.assertEqual(codes, [0, 0], self.output)

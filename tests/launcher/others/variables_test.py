@@ -84,26 +84,26 @@ class Variables(unittest.TestCase):
             self.assertIn("rank 1", outputs[rank])
 
     def test_who_does_not_come_is_named(self):
-        outputs, codes = self.end([self.start([SUMMING], torchrun(rank), WEIR_START_TIMEOUT=1)
+        outputs, codes = self.end([self.start([SUMMING], torchrun(rank), WEIR_START_TIMEOUT=8)
                                    for rank in range(RANKS) if rank != 1])
         for output, code in zip(outputs, codes):
             self.assertNotEqual(code, 0)
             self.assertIn("rank 1 did not join the job (init() or Engine::Create) within the start "
-                          "timeout of 1 s", output)
-        (output,), codes = self.end([self.start([SUMMING], torchrun(1), WEIR_START_TIMEOUT=1)])
+                          "timeout of 8 s", output)
+        (output,), codes = self.end([self.start([SUMMING], torchrun(1), WEIR_START_TIMEOUT=8)])
         self.assertNotEqual(codes, [0])
         self.assertIn("rank 0 was not reached at 127.0.0.1:", output)
 
     def test_a_rank_that_is_there_twice_is_refused(self):
-        zero = self.start([SUMMING], torchrun(0), WEIR_START_TIMEOUT=2)
-        outputs, codes = self.end([self.start([SUMMING], torchrun(1), WEIR_START_TIMEOUT=2)
+        zero = self.start([SUMMING], torchrun(0), WEIR_START_TIMEOUT=8)
+        outputs, codes = self.end([self.start([SUMMING], torchrun(1), WEIR_START_TIMEOUT=8)
                                    for _ in range(2)] + [zero])
         self.assertNotIn(0, codes)
         self.assertIn("two processes are rank 1 by their launcher", outputs[0] + outputs[1])
 
     def test_another_token_is_another_job(self):
         outputs, codes = self.end([
-            self.start([SUMMING], torchrun(rank), WEIR_START_TIMEOUT=1, WEIR_TOKEN=f"token-{rank}")
+            self.start([SUMMING], torchrun(rank), WEIR_START_TIMEOUT=8, WEIR_TOKEN=f"token-{rank}")
             for rank in range(2)])
         self.assertNotIn(0, codes)
         self.assertIn("ranks 1-2 did not join the job", outputs[0])

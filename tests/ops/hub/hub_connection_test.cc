@@ -1,6 +1,8 @@
 // The hub's server and its links, over loopback, as the processes of a job use them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <future>
 #include <memory>
@@ -99,6 +101,7 @@ class ListeningRank {
 
 TEST_F(HubConnection, RanksMeetAndMeetAgain) {
   for (int engine = 0; engine < 2; ++engine) {
+    Open(3);
     std::vector<std::unique_ptr<SupervisorMembership>> ranks;
     for (int rank = 0; rank < 3; ++rank) ranks.push_back(Join(rank));
     std::vector<std::future<Rendezvous::Meeting>> meetings;
@@ -115,6 +118,35 @@ TEST_F(HubConnection, RanksMeetAndMeetAgain) {
       rank->Leave();
     }
   }
+}
+
+TEST_F(HubConnection, WhoLeavesWhileAForkedChildLivesIsNotHeldUp) {
+  auto one = Join(1);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const pid_t child = fork();  // Has copies of all sockets, until the pipe closes.
+  if (child == 0) {
+    close(ends[1]);
+    char never = 0;
+    _exit(read(ends[0], &never, 1) == 0 ? 0 : 1);
+  }
+  one.reset();
+  const std::uint16_t port = server_->port();
+  server_.reset();
+  EXPECT_NO_THROW(supervision::Listen("127.0.0.1", port));
+  close(ends[1]);
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+}
+
+TEST_F(HubConnection, WhoWantsTheNextJobWaitsForItsHub) {
+  {
+    ListeningRank one(Join(1));
+    one.membership().Leave();
+  }
+  auto again = Join(1, "secret", 1ms);
+  EXPECT_THAT([&] { again->Meet("1", kLong); },
+              ThrowsMessage<TimedOut>(HasSubstr("has not left an earlier job yet")));
 }
 
 TEST_F(HubConnection, ARankWhoseProcessEndsIsNamedToWhoMeets) {

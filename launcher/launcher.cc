@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
@@ -16,6 +15,7 @@
 
 #include "common/settings/flight_filename.h"
 #include "common/supervision/heartbeat.h"
+#include "common/supervision/random_token.h"
 #include "common/supervision/tcp.h"
 #include "launcher/job/start_trouble.h"
 #include "launcher/start/remote_shell.h"
@@ -35,19 +35,6 @@ using supervision::MessageType;
 constexpr milliseconds kFinishTime{2500};
 constexpr milliseconds kOutputPatience{1000};
 constexpr std::size_t kMaxStrangers = 1024;
-
-std::string RandomToken() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw InvalidArgument("the system has no random numbers");
-  }
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    token += "0123456789abcdef"[byte >> 4];
-    token += "0123456789abcdef"[byte & 15];
-  }
-  return token;
-}
 
 /// Splits text into lines, with their ends.
 std::vector<std::string> Lines(const std::string& text) {
@@ -106,7 +93,7 @@ Launcher::Launcher(const Options& options, const Settings& settings)
     : options_(options),
       places_(PlaceProcesses(options.hosts, options.ranks, options.servers), options.servers),
       flight_filename_(settings.flight_filename),
-      token_(RandomToken()),
+      token_(supervision::RandomToken()),
       listener_(supervision::Listen(ListenAddress(options))),
       peers_(static_cast<std::size_t>(options.processes())),
       awaited_(2 * options.processes()),

@@ -1,7 +1,6 @@
 #include "ops/hub/hub_link.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "common/supervision/heartbeat.h"
 #include "common/supervision/message_socket.h"
 #include "common/supervision/tcp.h"
+#include "common/threads/thread_name.h"
 #include "ops/membership/abort_text.h"
 #include "ops/membership/supervisor_socket.h"
 #include "weir/error.h"
@@ -171,9 +171,8 @@ class Relay {
 
 HubLink::HubLink(Options options, UniqueFd engine)
     : thread_([relay = std::make_shared<Relay>(std::move(options), std::move(engine))] {
+        NameThread("weir-hub-link");
         relay->Run();
-      }) {
-  pthread_setname_np(thread_.native_handle(), "weir-hub-link");
-}
+      }) {}
 
 }  // namespace weir

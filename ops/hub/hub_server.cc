@@ -1,7 +1,6 @@
 #include "ops/hub/hub_server.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
@@ -12,6 +11,7 @@
 
 #include "common/supervision/heartbeat.h"
 #include "common/supervision/tcp.h"
+#include "common/threads/thread_name.h"
 #include "ops/membership/supervisor_socket.h"
 
 namespace weir {
@@ -48,9 +48,7 @@ HubServer::HubServer(Options options)
       hub_(options_.ranks, options_.start_timeout,
            [this](int rank, const Message& message) { Send(rank, message); }),
       next_heartbeat_(Clock::now()),
-      thread_([this] { Run(); }) {
-  pthread_setname_np(thread_.native_handle(), "weir-hub");
-}
+      thread_([this] { Run(); }) {}
 
 HubServer::~HubServer() {
   eventfd_write(stop_.get(), 1);
@@ -63,6 +61,7 @@ HubServer::~HubServer() {
 }
 
 void HubServer::Run() {
+  NameThread("weir-hub");
   while (!Done(Clock::now())) {
     Wait(Clock::now());
     OnTime(Clock::now());

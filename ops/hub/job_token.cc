@@ -1,7 +1,6 @@
 #include "ops/hub/job_token.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +9,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/supervision/random_token.h"
 #include "common/unique_fd.h"
+#include "common/write_all.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -40,27 +41,13 @@ std::string ReadToken(const std::string& file) {
   return token;
 }
 
-std::string RandomToken() {
-  std::array<unsigned char, 16> bytes{};
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
-    throw InvalidArgument("the system has no random numbers");
-  }
-  std::string token;
-  for (const unsigned char byte : bytes) {
-    token += "0123456789abcdef"[byte >> 4];
-    token += "0123456789abcdef"[byte & 15];
-  }
-  return token;
-}
-
 /// Makes the file whole or not at all: other ranks may make it too, on other hosts.
 void MakeToken(const std::string& file) {
   std::string draft = file + ".XXXXXX";
   const UniqueFd fd(mkstemp(draft.data()));  // Mode 600.
   if (!fd) Fail("make", file);
-  const std::string text = RandomToken() + "\n";
-  const bool written =
-      write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  const std::string text = supervision::RandomToken() + "\n";
+  const bool written = WriteAll(fd.get(), text) == 0;
   const bool linked = written && (link(draft.c_str(), file.c_str()) == 0 || errno == EEXIST);
   const int error = errno;
   unlink(draft.c_str());
@@ -77,8 +64,7 @@ std::string JobToken(const std::string& token, const std::string& file) {
   if (home == nullptr || *home == '\0') {
     throw InvalidArgument(
         "there is no HOME to keep the job's token in; give the same one to all ranks, in "
-        "WEIR_TOKEN "
-        "or WEIR_TOKEN_FILE");
+        "WEIR_TOKEN or WEIR_TOKEN_FILE");
   }
   const std::string folder = std::string(home) + "/.weir";
   const std::string own = folder + "/token";

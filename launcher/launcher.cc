@@ -18,10 +18,12 @@
 #include "common/supervision/random_token.h"
 #include "common/supervision/tcp.h"
 #include "launcher/job/start_trouble.h"
-#include "launcher/start/remote_shell.h"
+#include "launcher/start/reach.h"
+#include "launcher/start/starters.h"
 #include "launcher/summary/summary.h"
 #include "launcher/supervisor/program.h"
 #include "launcher/text/shell_words.h"
+#include "launcher/text/wait_status.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -35,16 +37,6 @@ using supervision::MessageType;
 constexpr milliseconds kFinishTime{2500};
 constexpr milliseconds kOutputPatience{1000};
 constexpr std::size_t kMaxStrangers = 1024;
-
-/// Splits text into lines, with their ends.
-std::vector<std::string> Lines(const std::string& text) {
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0, end = 0; begin < text.size(); begin = end) {
-    end = std::min(text.find('\n', begin), text.size() - 1) + 1;
-    lines.push_back(text.substr(begin, end - begin));
-  }
-  return lines;
-}
 
 UniqueFd WatchSignals() {
   sigset_t set;
@@ -99,18 +91,11 @@ Launcher::Launcher(const Options& options, const Settings& settings)
       awaited_(2 * options.processes()),
       totals_(static_cast<std::size_t>(options.processes())) {
   Prepare(settings);
-  const std::vector<std::string> command = MpiexecCommand(FindMpiexec(), options_);
-  unsetenv("WEIR_MPIEXEC");
-  const char* ssh = std::getenv("HYDRA_LAUNCHER_EXEC");
-  const bool own_ssh = ssh != nullptr && *ssh != '\0';
-  setenv(kRemoteShellVariable,
-         RemoteShellValue(settings.start_timeout_seconds, own_ssh ? ssh : "ssh").c_str(), 1);
-  if (options_.verbose) std::fprintf(stderr, "%s\n", ShellWords(command).c_str());
   signals_ = WatchSignals();
   EndWithParent();
   output_ = std::make_unique<OutputCollector>(options_.output, options_.processes());
-  prctl(PR_SET_CHILD_SUBREAPER, 1);  // Orphans of mpiexec come here.
-  mpiexec_ = StartMpiexec(command, file_limit_);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // Orphans of who starts the ranks come here.
+  StartAll(settings);
   next_heartbeat_ = Clock::now();
   job_ = std::make_unique<Job>(places_, options_.policy, Clock::now(),
                                [this](int rank, const Message& message) { Send(rank, message); });
@@ -119,12 +104,6 @@ Launcher::Launcher(const Options& options, const Settings& settings)
 void Launcher::Prepare(const Settings& settings) {
   options_.policy.start_timeout =
       milliseconds(static_cast<milliseconds::rep>(settings.start_timeout_seconds * 1000));
-  const std::string grace =
-      std::to_string(static_cast<double>(options_.policy.grace.count()) / 1e3);
-  setenv(supervision::kAddressesVariable,
-         Addresses(options_, supervision::PortOf(listener_)).c_str(), 1);
-  setenv(supervision::kTokenVariable, token_.c_str(), 1);
-  setenv(supervision::kGraceVariable, grace.c_str(), 1);
   if (options_.summary_filename.empty()) return;
   if (!settings.summary) {
     throw InvalidArgument(
@@ -133,6 +112,19 @@ void Launcher::Prepare(const Settings& settings) {
   }
   summary_file_.emplace(options_.summary_filename);
 }
+
+void Launcher::StartAll(const Settings& settings) {
+  const Contact contact{
+      .addresses = Addresses(options_, supervision::PortOf(listener_)),
+      .token = token_,
+      .grace_seconds = std::to_string(static_cast<double>(options_.policy.grace.count()) / 1e3)};
+  for (Starter::Spec& spec : PlanStarters(options_, settings, contact)) {
+    if (options_.verbose) std::fprintf(stderr, "%s\n", ShellWords(spec.command).c_str());
+    starters_.emplace_back(std::move(spec), file_limit_);
+  }
+}
+
+bool Launcher::StartersHaveEnded() const { return std::ranges::all_of(starters_, &Starter::ended); }
 
 int Launcher::Run() {
   while (!Done()) {
@@ -175,15 +167,18 @@ bool Launcher::SumUp() const {
 }
 
 void Launcher::Wait() {
-  enum : std::size_t { kSignals, kListener, kMpiexec, kFixed };
-  std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0},
-                             {listener_.get(), POLLIN, 0},
-                             {mpiexec_.output.get(), POLLIN, 0}};
+  enum : std::size_t { kSignals, kListener, kFixed };
+  std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
   for (const Peer& stranger : strangers_) fds.push_back({stranger.socket.fd(), POLLIN, 0});
   const std::size_t first_peer = fds.size();
   for (const auto& peer : peers_) {
     const short events = peer && peer->socket.queued() > 0 ? POLLIN | POLLOUT : POLLIN;
     fds.push_back({peer ? peer->socket.fd() : -1, events, 0});
+  }
+  const std::size_t first_starter = fds.size();
+  for (const Starter& starter : starters_) {
+    fds.push_back({starter.output_fd(), POLLIN, 0});
+    fds.push_back(starter.input_poll());
   }
   if (poll(fds.data(), fds.size(), Timeout()) < 0) return;
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
@@ -195,7 +190,10 @@ void Launcher::Wait() {
       strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  if (fds[kMpiexec].revents != 0) OnMpiexecOutput();
+  for (std::size_t i = 0; i < starters_.size(); ++i) {
+    if (fds[first_starter + 2 * i].revents != 0) OnOutputOf(starters_[i]);
+    if (fds[first_starter + 2 * i + 1].revents != 0) starters_[i].PumpInput();
+  }
   if (fds[kListener].revents != 0) OnNewConnection();
   if (fds[kSignals].revents != 0) OnSignals();
 }
@@ -238,16 +236,18 @@ void Launcher::FinishRanks(Time now) {
   if (now < *finishing_until_) return;
   // First as asked, then by force; supervisors notice and clean up by themselves.
   for (auto& peer : peers_) peer.reset();
-  if (!mpiexec_ended_) {
-    kill(-mpiexec_.pid, SIGTERM);
-    poll(nullptr, 0, 100);
-    kill(-mpiexec_.pid, SIGKILL);
+  for (const int signal : {SIGTERM, SIGKILL}) {
+    if (StartersHaveEnded()) break;
+    for (const Starter& starter : starters_) {
+      if (!starter.ended()) kill(-starter.pid(), signal);
+    }
+    if (signal == SIGTERM) poll(nullptr, 0, 100);
   }
   finishing_until_ = now + kFinishTime;
 }
 
 bool Launcher::Done() const {
-  return finishing_until_ && mpiexec_ended_ &&
+  return finishing_until_ && StartersHaveEnded() &&
          std::ranges::none_of(peers_, [](const auto& peer) { return peer != nullptr; });
 }
 
@@ -265,10 +265,8 @@ void Launcher::OnSignals() {
     }
     int status = 0;
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-      if (pid != mpiexec_.pid) continue;  // An orphan of mpiexec.
-      mpiexec_ended_ = true;
-      OnMpiexecOutput();
-      job_->OnMpiexecEnded(status, Clock::now());
+      const auto start = std::ranges::find(starters_, pid, &Starter::pid);
+      if (start != starters_.end()) OnStarterEnded(*start, status);  // Otherwise an orphan.
     }
   }
 }
@@ -291,24 +289,29 @@ void Launcher::OnRecordFlights() {
                flight_filename_.c_str());
 }
 
-void Launcher::OnMpiexecOutput() {
-  std::array<char, 4096> bytes;
-  ssize_t n = 0;
-  while ((n = read(mpiexec_.output.get(), bytes.data(), bytes.size())) > 0) {
-    const std::string lines = mpiexec_lines_.Append({bytes.data(), static_cast<std::size_t>(n)});
-    for (const std::string& line : Lines(lines)) OnMpiexecLine(line);
+void Launcher::OnOutputOf(Starter& starter) {
+  for (const std::string& line : starter.ReadLines()) {
+    const auto trouble = ParseTrouble(line);
+    if (trouble) job_->OnStartTrouble(*trouble);
+    // Hydra's messages about a job that is being ended are confusing; weirrun's are better. The
+    // same holds when a rank has left without MPI's finalisation, which is no failure. A trouble is
+    // part of weirrun's own message.
+    if (options_.verbose || !(trouble || job_->ending() || job_->over()))
+      std::fputs(line.c_str(), stderr);
   }
-  if (n == 0) mpiexec_.output.reset();
 }
 
-void Launcher::OnMpiexecLine(const std::string& line) {
-  const auto trouble = ParseTrouble(line);
-  if (trouble) job_->OnStartTrouble(*trouble);
-  // Hydra's messages about a job that is being ended are confusing; weirrun's are better. The
-  // same holds when a rank has left without MPI's finalisation, which is no failure. A trouble is
-  // part of weirrun's own message.
-  if (options_.verbose || !(trouble || job_->ending() || job_->over()))
-    std::fputs(line.c_str(), stderr);
+void Launcher::OnStarterEnded(Starter& starter, int wait_status) {
+  OnOutputOf(starter);
+  starter.SetEnded();
+  const Starter::Spec& spec = starter.spec();
+  if (!spec.host.empty() && wait_status != 0) {
+    const std::string& last = starter.last_line();
+    job_->OnStartTrouble({.host = spec.host,
+                          .why = spec.name + " ended with " + DescribeStatus(wait_status) +
+                                 (last.empty() ? "" : ": " + last)});
+  }
+  job_->OnStarterEnded(spec.name, spec.ranks, spec.advice, wait_status, Clock::now());
 }
 
 void Launcher::OnNewConnection() {

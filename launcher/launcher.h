@@ -11,10 +11,9 @@
 #include "launcher/hosts/rank_places.h"
 #include "launcher/job/job.h"
 #include "launcher/options/options.h"
-#include "launcher/output/line_assembler.h"
 #include "launcher/output/output_collector.h"
 #include "launcher/start/file_limit.h"
-#include "launcher/start/mpiexec.h"
+#include "launcher/start/starter.h"
 #include "launcher/summary/job_totals.h"
 #include "launcher/summary/summary_file.h"
 #include "weir/settings.h"
@@ -22,11 +21,11 @@
 namespace weir::launcher {
 
 /// Starts a job and stays with it to its end: moves messages between the supervisors, the
-/// terminal's signals, mpiexec and `Job`, which decides. One loop on the main thread; the ranks'
-/// output has a thread of its own.
+/// terminal's signals, what starts the ranks and `Job`, which decides. One loop on the main thread;
+/// the ranks' output has a thread of its own.
 class Launcher {
  public:
-  /// Starts mpiexec, in the environment that PrepareEnvironment made. Throws InvalidArgument when
+  /// Starts the ranks, in the environment that PrepareEnvironment made. Throws InvalidArgument when
   /// the job cannot be started.
   Launcher(const Options& options, const Settings& settings);
 
@@ -46,8 +45,10 @@ class Launcher {
   void OnTime(Time now);
   void OnSignals();
   void OnRecordFlights();
-  void OnMpiexecOutput();
-  void OnMpiexecLine(const std::string& line);
+  void StartAll(const Settings& settings);
+  void OnOutputOf(Starter& start);
+  void OnStarterEnded(Starter& start, int wait_status);
+  bool StartersHaveEnded() const;
   void OnNewConnection();
   void OnAcceptFailed(int error);
   bool Introduce(Peer& stranger);
@@ -67,9 +68,7 @@ class Launcher {
   std::string token_;
   UniqueFd listener_;
   UniqueFd signals_;
-  Mpiexec mpiexec_;
-  bool mpiexec_ended_ = false;
-  LineAssembler mpiexec_lines_;
+  std::vector<Starter> starters_;             // What brings the supervisors to their hosts.
   std::vector<Peer> strangers_;               // Connections that have not shown the token yet.
   std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null before and after.
   int awaited_ = 0;  // Connections of supervisors still to come: two per rank.

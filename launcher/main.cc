@@ -7,9 +7,10 @@
 #include "launcher/options/options.h"
 #include "launcher/start/check_build.h"
 #include "launcher/start/dry_run.h"
-#include "launcher/start/mpiexec.h"
 #include "launcher/start/rank_environment.h"
 #include "launcher/start/remote_shell.h"
+#include "launcher/start/starters.h"
+#include "launcher/supervisor/host_agent.h"
 #include "launcher/supervisor/supervisor.h"
 #include "weir/error.h"
 #include "weir/version.h"
@@ -22,13 +23,16 @@ using weir::launcher::Options;
 constexpr int kUsageError = 2;
 
 int Main(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0] == "--supervise-host") {
+    return weir::launcher::RunHostAgent(arguments.size() > 1 ? arguments[1] : "");
+  }
   if (arguments.size() > 2 && arguments[0] == "--supervise") {
-    return weir::launcher::RunSupervisor({arguments.begin() + 2, arguments.end()});
+    return weir::launcher::RunSupervisorOfHydra({arguments.begin() + 2, arguments.end()});
   }
   if (weir::launcher::IsRemoteShellCall(arguments)) {
     return weir::launcher::RunRemoteShell(arguments);
   }
-  const Options options = weir::launcher::ParseOptions(arguments);
+  Options options = weir::launcher::ParseOptions(arguments);
   switch (options.action) {
     case Options::Action::kHelp:
       std::fputs(options.help.c_str(), stdout);
@@ -42,16 +46,18 @@ int Main(const std::vector<std::string>& arguments) {
     case Options::Action::kRun:
       break;
   }
-  for (const std::string& notice : options.notices) {
-    std::fprintf(stderr, "weirrun: note: %s\n", notice.c_str());
-  }
   if (!options.hosts_origin.empty()) {
     std::fprintf(stderr, "weirrun: hosts from %s: %s, for %d ranks\n", options.hosts_origin.c_str(),
                  weir::launcher::HostsText(options.hosts).c_str(), options.ranks);
   }
   const weir::Settings settings = weir::launcher::PrepareEnvironment(options);
+  for (const std::string& notice : options.notices) {
+    std::fprintf(stderr, "weirrun: note: %s\n", notice.c_str());
+  }
   if (options.dry_run) {
-    std::fputs(weir::launcher::DryRun(weir::launcher::FindMpiexec(), options).c_str(), stdout);
+    std::fputs(weir::launcher::DryRun(weir::launcher::PlanStarters(options, settings, {}), options)
+                   .c_str(),
+               stdout);
     return 0;
   }
   return weir::launcher::Launcher(options, settings).Run();

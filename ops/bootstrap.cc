@@ -45,7 +45,8 @@ Bootstrap::Bootstrap(const Settings& settings, std::optional<Launch> launch, Ren
     : launch_(std::move(launch)), rendezvous_(rendezvous) {
   const bool by_others = launch_ && launch_->ranks > 1;
   if (!by_others && (launch_ || !MpiHasSeveralRanks())) return;
-  const bool auto_is_ucx = by_others;
+  // weirrun starts ranks by MPI's launcher or without, torchrun perhaps under it.
+  const bool auto_is_ucx = by_others && (launch_->by != Launch::kWeirrun || !StartedByMpi());
   if (settings.transport == TransportKind::kMpi ||
       (settings.transport == TransportKind::kAuto && !auto_is_ucx)) {
     // MPI alone would leave files in /dev/shm.

@@ -32,6 +32,11 @@ inline constexpr char kTokenVariable[] = "WEIR_LAUNCHER_TOKEN";
 inline constexpr char kGraceVariable[] = "WEIR_LAUNCHER_GRACE_SECONDS";
 /// The process whose end ends the job: that of weir.run. Only weir.run can tell it.
 inline constexpr char kParentVariable[] = "WEIR_LAUNCHER_PARENT";
+/// The rank's place, as its supervisor tells it, summation servers among the numbers.
+inline constexpr char kRankVariable[] = "WEIR_LAUNCHER_RANK";
+inline constexpr char kSizeVariable[] = "WEIR_LAUNCHER_SIZE";
+inline constexpr char kLocalRankVariable[] = "WEIR_LAUNCHER_LOCAL_RANK";
+inline constexpr char kLocalSizeVariable[] = "WEIR_LAUNCHER_LOCAL_SIZE";
 /// The job's hosts and the number of ranks on each, for people: "a:2,b:1".
 inline constexpr char kHostsVariable[] = "WEIR_LAUNCHER_HOSTS";
 /// Sources of the settings that weirrun gave, for people: lines "WEIR_CYCLE_TIME=--cycle-time-ms".

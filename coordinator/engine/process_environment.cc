@@ -24,21 +24,22 @@
 namespace weir {
 namespace {
 
+/// Returns what the launcher has told, unless it is one of MPI's other than weirrun: that tells MPI
+/// itself. torchrun may run under one of those, and starts its own ranks.
+std::optional<Launch> OwnLaunch() {
+  const auto read = [](const char* name) { return std::getenv(name); };
+  std::optional<Launch> launch = LaunchFromEnvironment(read);
+  const bool by_known =
+      launch && (launch->by == Launch::kWeirrun || launch->by == Launch::kTorchrun);
+  if (!by_known && StartedByMpi()) return {};
+  return launch;
+}
+
 /// Reads a number that MPICH's launcher has set.
 int Number(const char* name, int otherwise) {
   const char* value = std::getenv(name);
   if (value != nullptr) std::from_chars(value, value + std::strlen(value), otherwise);
   return otherwise;
-}
-
-/// Returns what a launcher has told that is neither weirrun nor one of MPI's. torchrun may run
-/// under one of those, and starts its own ranks.
-std::optional<Launch> OtherLaunch() {
-  if (std::getenv(supervision::kEngineFdVariable) != nullptr) return {};
-  const auto read = [](const char* name) { return std::getenv(name); };
-  std::optional<Launch> launch = LaunchFromEnvironment(read);
-  if (launch && launch->by != Launch::kTorchrun && StartedByMpi()) return {};
-  return launch;
 }
 
 std::string HostName() {
@@ -81,10 +82,10 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   EngineEnvironment environment;
   // First: a second engine must not say anything in the name of the first.
   auto claim = ClaimProcess(settings);
-  const std::optional<Launch> launch = OtherLaunch();
+  const std::optional<Launch> launch = OwnLaunch();
   environment.host = HostName();
   auto supervisor = SupervisorMembership::FromEnvironment();
-  if (launch && launch->ranks > 1 && settings.transport != TransportKind::kMpi) {
+  if (!supervisor && launch && launch->ranks > 1 && settings.transport != TransportKind::kMpi) {
     supervisor = JoinByHub(*launch, settings, environment.host);
   }
   environment.connect = [bootstrap, timeout, settings, launch, rendezvous = supervisor.get(),

@@ -183,23 +183,28 @@ void Job::BlameTrouble() {
   }
 }
 
-void Job::OnMpiexecEnded(int wait_status, Time now) {
+void Job::OnStarterEnded(const std::string& name, const std::vector<int>& ranks,
+                         const std::string& advice, int wait_status, Time now) {
+  const auto state_of = [this](int rank) { return ranks_[static_cast<std::size_t>(rank)].state; };
+  std::vector<int> unstarted = ranks;
+  std::erase_if(unstarted, [&](int rank) { return state_of(rank) != Rank::kStarting; });
   const int code = ShellCode(wait_status);
-  const std::string how = "mpiexec ended with " + DescribeStatus(wait_status);
-  if (!StartingRanks().empty()) {
+  const std::string how = name + " ended with " + DescribeStatus(wait_status);
+  if (!unstarted.empty()) {
     if (!cause_ && !KnownTroubles().empty()) cause_ = {.text = KnownTroubles(), .code = 1};
     if (!cause_)
-      cause_ = {.text = how + " before it had started " + StartingRanks() +
-                        "; are the hosts right (-H, --hostfile), and what goes to mpiexec "
-                        "(--mpi-args, --binding-args; --verbose shows it)?",
+      cause_ = {.text = how + " before it had started " + places_.Of(unstarted) + "; " + advice,
                 .code = 1};
     GiveUpOnStarting();
   }
   if (over()) return;
-  // MPI_Abort, or somebody ended mpiexec. The supervisors see it too and end their programs at
-  // once; the rank that called MPI_Abort may still report the exit code that it chose.
+  const bool all_over =
+      std::ranges::all_of(ranks, [&](int r) { return state_of(r) == Rank::kOver; });
+  if (all_over && unstarted.empty()) return;
+  // MPI_Abort, or somebody ended it. The supervisors see it too and end their programs at once; the
+  // rank that called MPI_Abort may still report the exit code that it chose.
   if (!cause_) {
-    cause_ = {.text = how + ": a rank called MPI_Abort, or mpiexec was ended from outside",
+    cause_ = {.text = how + ": a rank called MPI_Abort, or " + name + " was ended from outside",
               .code = code ? code : 1,
               .text_is_final = false,
               .code_is_final = false};

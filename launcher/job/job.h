@@ -44,10 +44,13 @@ class Job {
   void OnMessage(int rank, const supervision::Message& message, Time now);
   /// The supervisor of `rank` has ended or is silent: nobody knows how its program ended.
   void OnSupervisorLost(int rank, const std::string& how, Time now);
-  /// Notes why a host or a rank does not start. The job ends later, by
-  /// mpiexec's end or the start's deadline.
+  /// Notes why a host or a rank does not start. The job ends later, by the end of who starts them
+  /// or the start's deadline.
   void OnStartTrouble(const StartTrouble& trouble);
-  void OnMpiexecEnded(int wait_status, Time now);
+  /// The process `name` that has started `ranks` has ended; `advice` for when it has not started
+  /// all.
+  void OnStarterEnded(const std::string& name, const std::vector<int>& ranks,
+                      const std::string& advice, int wait_status, Time now);
   /// Ends the job because weirrun itself cannot go on.
   void OnLauncherFailed(const std::string& how, Time now);
   /// Handles SIGINT or SIGTERM to weirrun. The second one leaves no grace.

@@ -146,7 +146,13 @@ void ReadController(const Entry& entry, ConfigFile& config) {
   const std::string text = entry.value.IsScalar() ? entry.value.Scalar() : "a list or section";
   const std::string where = entry.where + ": controller " + text;
   if (std::ranges::find(known, text) == known.end()) ThrowUnknown(where, text, known);
-  ReadHorovodsEntry(where, "--" + text, YAML::Node(true), config);
+  const auto flag = std::ranges::find(ControllerFlags(), "--" + text, &ControllerFlag::flag);
+  if (flag == ControllerFlags().end()) {
+    ReadHorovodsEntry(where, "--" + text, YAML::Node(true), config);
+    return;
+  }
+  config.environment["WEIR_TRANSPORT"] = flag->transport;
+  config.origins["WEIR_TRANSPORT"] = entry.where;
 }
 
 void ReadEntry(const std::string& section, const Entry& entry, ConfigFile& config) {

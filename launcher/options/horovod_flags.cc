@@ -9,8 +9,6 @@ namespace {
 
 std::vector<AcceptedFlag> MakeAccepted() {
   return {
-      {"--mpi", 0, ""},
-      {"--gloo", 0, "there is no Gloo here; ranks meet over MPI"},
       {"--jsrun", 0, "ranks are started by MPICH's mpiexec, never by jsrun"},
       {"--disable-cache", 0, ""},
       {"--torus-allreduce", 0, "there are no rings of GPUs here to make a torus of"},
@@ -39,6 +37,11 @@ constexpr std::array<std::string_view, 9> kElastic = {"--host-discovery-script",
 
 std::span<const AcceptedFlag> AcceptedFlags() {
   static const std::vector<AcceptedFlag> flags = MakeAccepted();
+  return flags;
+}
+
+std::span<const ControllerFlag> ControllerFlags() {
+  static const std::vector<ControllerFlag> flags = {{"--mpi", "mpi"}, {"--gloo", "ucx"}};
   return flags;
 }
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-/// Options of Horovod that set nothing here, under its names, on the
-/// command line and in the config file.
+/// Options of Horovod under its names, on the command line and in the config file: those that set
+/// nothing here, and those whose meaning another option has.
 namespace weir::launcher {
 
 /// An option that is accepted, so that command lines written for Horovod keep working.
@@ -15,6 +15,13 @@ struct AcceptedFlag {
   std::string says;  ///< The replacement, in words; empty when nothing differs.
 };
 std::span<const AcceptedFlag> AcceptedFlags();
+
+/// An option that chooses what the ranks meet over.
+struct ControllerFlag {
+  std::string flag;
+  std::string transport;  ///< The value of --transport that it stands for.
+};
+std::span<const ControllerFlag> ControllerFlags();
 
 /// Returns why an option is refused, as a sentence without its name: it asks for something that
 /// would change the job. Empty for every other option.

@@ -62,10 +62,9 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("-v,--version", raw.version, "Print the version and exit.");
   app.add_flag("--check-build", raw.check_build, "Print what this build can do and exit (-cb).");
   app.add_flag("--verbose", options.verbose,
-               "Say what is done, and pass on all that mpiexec says.");
-  app.add_flag(
-      "--dry-run", options.dry_run,
-      "Print the command for mpiexec, the place of each rank and the variables; start nothing.");
+               "Say what is done, and pass on all that is said while ranks start.");
+  app.add_flag("--dry-run", options.dry_run,
+               "Print what would be run, the place of each rank and the variables; start nothing.");
   app.add_option("--num-proc", raw.ranks,
                  "Number of ranks to start (-np). Default: as many as Slurm or PBS gave.");
   app.add_option("--servers", raw.servers,
@@ -91,9 +90,9 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                  "Interfaces to use between hosts, as in eth0,eth1.");
   app.add_option("-p,--ssh-port", raw.ssh_port, "Port of ssh on the hosts.");
   app.add_option("-i,--ssh-identity-file", raw.ssh_identity, "Private key for ssh.");
-  app.add_option("--mpi-args", raw.mpi_args, "More arguments for mpiexec.");
+  app.add_option("--mpi-args", raw.mpi_args, "More arguments for mpiexec, over MPI.");
   app.add_option("--binding-args", raw.binding_args,
-                 "Arguments of mpiexec that bind ranks to cores. Default: no binding.");
+                 "Arguments of mpiexec that bind ranks to cores, over MPI. Default: no binding.");
   app.add_flag("--tcp", raw.tcp, "Use only TCP between hosts.");
 }
 
@@ -115,6 +114,9 @@ void AddSettingFlags(CLI::App& app, Raw& raw) {
     app.add_flag_callback(
            flag, [&timestamps, value = value] { timestamps = value; }, "Deprecated.")
         ->group("");
+  }
+  for (const ControllerFlag& flag : ControllerFlags()) {
+    app.add_flag(flag.flag)->description("Means --transport " + flag.transport + ".")->group("");
   }
   for (const AcceptedFlag& flag : AcceptedFlags()) {
     app.add_option(flag.flag, "Accepted, sets nothing.")->expected(flag.values)->group("");
@@ -146,8 +148,23 @@ std::string OppositeOf(const std::string& name) {
   return {};
 }
 
-/// Refuses a switch that is given again, or in both forms: users expect the last one to win, or the
-/// first.
+/// Refuses an option that is given in more than one of its forms, or again: users expect the last
+/// one to win, or the first.
+void CheckForms(const CLI::App& app, const std::vector<std::string>& forms) {
+  std::string first;
+  for (const std::string& form : forms) {
+    if (app.count(form) == 0) continue;
+    if (app.count(form) > 1) {
+      throw InvalidArgument("option '" + form + "' is given more than once; give it once");
+    }
+    if (!first.empty()) {
+      throw InvalidArgument("'" + first + "' and '" + form +
+                            "' say what to do about the same; give one of them");
+    }
+    first = form;
+  }
+}
+
 void CheckSwitches(const CLI::App& app) {
   for (const SettingFlag& flag : SettingFlags()) {
     if (!flag.is_switch()) continue;
@@ -155,19 +172,11 @@ void CheckSwitches(const CLI::App& app) {
     if (flag.flag == kTimestamps) {
       for (const auto& [form, unused] : kOldTimestamps) forms.emplace_back(form);
     }
-    std::string first;
-    for (const std::string& form : forms) {
-      if (app.count(form) == 0) continue;
-      if (app.count(form) > 1) {
-        throw InvalidArgument("option '" + form + "' is given more than once; give it once");
-      }
-      if (!first.empty()) {
-        throw InvalidArgument("'" + first + "' and '" + form +
-                              "' say what to do about the same; give one of them");
-      }
-      first = form;
-    }
+    CheckForms(app, forms);
   }
+  std::vector<std::string> networks = {"--transport"};
+  for (const ControllerFlag& flag : ControllerFlags()) networks.push_back(flag.flag);
+  CheckForms(app, networks);
 }
 
 /// Splits the arguments into ours, with CLI11's spelling, and the command.
@@ -373,6 +382,11 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
   }
   ReadHosts(raw, options);
   ReadSettings(raw, options);
+  for (const ControllerFlag& flag : ControllerFlags()) {
+    if (app.count(flag.flag) == 0) continue;
+    options.environment["WEIR_TRANSPORT"] = flag.transport;
+    options.origins["WEIR_TRANSPORT"] = flag.flag;
+  }
   ReadNetwork(raw, options);
   const double grace =
       Number("--grace-seconds", raw.grace_seconds, 0.0, 86400.0, "seconds, 0 to 86400");

@@ -3,7 +3,6 @@
 #include "common/supervision/tcp.h"
 #include "launcher/hosts/hosts.h"
 #include "launcher/hosts/rank_places.h"
-#include "launcher/start/mpiexec.h"
 #include "launcher/text/shell_words.h"
 
 namespace weir::launcher {
@@ -28,9 +27,10 @@ std::string Places(const Options& options) {
 
 }  // namespace
 
-std::string DryRun(const std::string& mpiexec, const Options& options) {
+std::string DryRun(const std::vector<Starter::Spec>& starters, const Options& options) {
   if (!AllLocal(options.hosts)) supervision::HostAddresses(options.interfaces);
-  std::string text = "command:\n  " + ShellWords(MpiexecCommand(mpiexec, options)) + "\n";
+  std::string text = starters.size() == 1 ? "command:\n" : "commands:\n";
+  for (const Starter::Spec& starter : starters) text += "  " + ShellWords(starter.command) + "\n";
   text += "ranks:\n" + Places(options) + "environment:\n";
   for (const auto& [name, value] : options.environment) {
     text += "  " + name + "=" + ShellWords({value}) + "\n";

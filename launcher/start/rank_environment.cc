@@ -15,7 +15,7 @@
 
 namespace weir::launcher {
 
-Settings PrepareEnvironment(const Options& options) {
+Settings PrepareEnvironment(Options& options) {
   std::string origins;
   unsetenv("WEIR_SERVERS");  // It may be set for a job around this one.
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
@@ -25,12 +25,21 @@ Settings PrepareEnvironment(const Options& options) {
   setenv(supervision::kHostsVariable, HostsText(hosts).c_str(), 1);
   Settings settings = Settings::FromEnvironment();
   CheckMetricsPorts(settings.metrics_port, hosts);
+  if (settings.transport == TransportKind::kUcx && !options.mpiexec_arguments.empty()) {
+    options.notices.emplace_back(
+        "--mpi-args and --binding-args have no effect: over UCX weirrun starts the ranks itself, "
+        "without mpiexec; to bind them, run each under taskset or numactl");
+  }
   if (settings.strict && !options.notices.empty()) {
     throw StrictError(fmt::format("{}", fmt::join(options.notices, "; ")));
   }
   return settings;
 }
 
+namespace {
+
+/// Returns the number in a variable that weirrun or mpiexec sets; `otherwise` if it is not set.
+/// Throws InvalidArgument for anything but a number.
 int EnvironmentNumber(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
   if (text == nullptr) return otherwise;
@@ -39,35 +48,48 @@ int EnvironmentNumber(const char* variable, int otherwise) {
       fmt::format("{} is '{}', which is not a number; weirrun and mpiexec set it", variable, text));
 }
 
-void SetHorovodsFacts() {
-  const int rank = EnvironmentNumber("PMI_RANK", 0);
-  const int local_rank = EnvironmentNumber("MPI_LOCALRANKID", 0);
+}  // namespace
+
+RankPlace PlaceFromHydra() {
+  const RankPlace place{.rank = EnvironmentNumber("PMI_RANK", -1),
+                        .size = EnvironmentNumber("PMI_SIZE", 1),
+                        .local_rank = EnvironmentNumber("MPI_LOCALRANKID", 0),
+                        .local_size = EnvironmentNumber("MPI_LOCALNRANKS", 1)};
+  if (place.rank < 0) throw InvalidArgument("PMI_RANK is not set; was this started by mpiexec?");
+  return place;
+}
+
+void SetPlace(const RankPlace& place) {
   const char* text = std::getenv(supervision::kHostsVariable);
   // Among hosts with a rank of this local number: those before this one, and all.
   int cross_rank = 0, cross_size = 0, first = 0;
   int slots_here = 1;
   std::string name;
   for (const Host& host : ParseHosts(text == nullptr ? "localhost" : text)) {
-    if (host.slots > local_rank) {
-      if (first + host.slots <= rank) ++cross_rank;
+    if (host.slots > place.local_rank) {
+      if (first + host.slots <= place.rank) ++cross_rank;
       ++cross_size;
     }
-    if (first <= rank) {
+    if (first <= place.rank) {
       name = host.name;
       slots_here = host.slots;
     }
     first += host.slots;
   }
-  // Hydra counts the servers too, which the program must not see.
+  // The place counts the servers too, which the program must not see.
   const int servers = EnvironmentNumber("WEIR_SERVERS", 0);
+  const int local_ranks = servers > 0 ? slots_here : place.local_size;
   if (servers > 0) setenv("MPI_LOCALNRANKS", std::to_string(slots_here).c_str(), 1);
-  const std::pair<const char*, int> facts[] = {
-      {"HOROVOD_RANK", rank},
-      {"HOROVOD_SIZE", EnvironmentNumber("PMI_SIZE", 1) - servers},
-      {"HOROVOD_LOCAL_RANK", local_rank},
-      {"HOROVOD_LOCAL_SIZE", EnvironmentNumber("MPI_LOCALNRANKS", 1)},
-      {"HOROVOD_CROSS_RANK", cross_rank},
-      {"HOROVOD_CROSS_SIZE", cross_size}};
+  const std::pair<const char*, int> facts[] = {{supervision::kRankVariable, place.rank},
+                                               {supervision::kSizeVariable, place.size},
+                                               {supervision::kLocalRankVariable, place.local_rank},
+                                               {supervision::kLocalSizeVariable, local_ranks},
+                                               {"HOROVOD_RANK", place.rank},
+                                               {"HOROVOD_SIZE", place.size - servers},
+                                               {"HOROVOD_LOCAL_RANK", place.local_rank},
+                                               {"HOROVOD_LOCAL_SIZE", local_ranks},
+                                               {"HOROVOD_CROSS_RANK", cross_rank},
+                                               {"HOROVOD_CROSS_SIZE", cross_size}};
   for (const auto& [variable, value] : facts) setenv(variable, std::to_string(value).c_str(), 1);
   setenv("HOROVOD_HOSTNAME", name.c_str(), 1);
 }

@@ -7,15 +7,23 @@ namespace weir::launcher {
 
 /// Sets the options' variables in this process, for the ranks to inherit, and returns the settings
 /// that ranks will read. Throws InvalidArgument for a wrong one, so that nothing starts, and under
-/// strict settings for every option that has no effect. Not thread-safe.
-Settings PrepareEnvironment(const Options& options);
+/// strict settings for every option that has no effect; notes options that only have none over the
+/// network that is chosen. Not thread-safe.
+Settings PrepareEnvironment(Options& options);
 
-/// Sets the variables in which Horovod's launcher tells a rank its place (HOROVOD_RANK, ...), from
-/// those of mpiexec and weirrun. Not thread-safe.
-void SetHorovodsFacts();
+/// A process's place among all of a job, summation servers included.
+struct RankPlace {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;
+  int local_size = 1;
+};
 
-/// Returns the number in a variable that weirrun or mpiexec sets; `otherwise` if it is not set.
-/// Throws InvalidArgument for anything but a number.
-int EnvironmentNumber(const char* variable, int otherwise);
+/// Reads it from Hydra's variables. Throws InvalidArgument when they are not set.
+RankPlace PlaceFromHydra();
+
+/// Sets the variables that tell the program its place: Weir's own, and those of Horovod's launcher
+/// (HOROVOD_RANK, ...). Not thread-safe.
+void SetPlace(const RankPlace& place);
 
 }  // namespace weir::launcher

@@ -88,10 +88,13 @@ std::string PassOn(const UniqueFd& errors) {
 
 }  // namespace
 
-std::string RemoteShellValue(double start_seconds, const std::string& ssh) {
+std::string ConnectSeconds(double start_seconds) {
   // Shorter than the start timeout, so that the reason is known by then.
-  const int seconds = std::max(1, static_cast<int>(std::min(start_seconds, 86400.0)) - 1);
-  return std::to_string(seconds) + " " + ssh;
+  return std::to_string(std::max(1, static_cast<int>(std::min(start_seconds, 86400.0)) - 1));
+}
+
+std::string RemoteShellValue(double start_seconds, const std::string& ssh) {
+  return ConnectSeconds(start_seconds) + " " + ssh;
 }
 
 bool IsRemoteShellCall(const std::vector<std::string>& arguments) {

@@ -10,6 +10,9 @@ namespace weir::launcher {
 /// Variable set for Hydra: seconds that ssh may take to connect, a space, and the ssh to run.
 inline constexpr char kRemoteShellVariable[] = "WEIR_LAUNCHER_REMOTE_SHELL";
 
+/// Returns the seconds that ssh may take to connect for a job that has `start_seconds` to start.
+std::string ConnectSeconds(double start_seconds);
+
 /// Returns the variable's value for a job that has `start_seconds` to start.
 std::string RemoteShellValue(double start_seconds, const std::string& ssh);
 

@@ -69,17 +69,16 @@ SupervisorConfig SupervisorConfig::FromEnvironment(std::vector<std::string> comm
   config.addresses = Take(supervision::kAddressesVariable);
   config.token = Take(supervision::kTokenVariable);
   const std::string grace = Take(supervision::kGraceVariable);
-  const auto seconds = ParseNumber<double>(grace);
-  if (!seconds)
-    throw InvalidArgument("the grace period '" + grace + "' is not a number of seconds");
-  config.grace = milliseconds(std::lround(*seconds * 1000));
-  config.rank = EnvironmentNumber("PMI_RANK", -1);
-  if (config.rank < 0) {
-    throw InvalidArgument("PMI_RANK is not set; was this started by mpiexec?");
-  }
+  config.grace = GraceFromText(grace);
+  config.place = PlaceFromHydra();
   config.command = std::move(command);
-  SetHorovodsFacts();
   return config;
+}
+
+milliseconds GraceFromText(const std::string& seconds) {
+  const auto number = ParseNumber<double>(seconds);
+  if (number) return milliseconds(std::lround(*number * 1000));
+  throw InvalidArgument("the grace period '" + seconds + "' is not a number of seconds");
 }
 
 Supervisor::Supervisor(SupervisorConfig config, UniqueFd anchor)
@@ -87,12 +86,12 @@ Supervisor::Supervisor(SupervisorConfig config, UniqueFd anchor)
       anchor_(std::move(anchor)),
       signals_(WatchChildren()),
       launcher_(Reach(config_.addresses)),
-      output_(Reach(config_.addresses), config_.rank, config_.token),
+      output_(Reach(config_.addresses), config_.place.rank, config_.token),
       next_heartbeat_(Clock::now()),
       last_heard_(Clock::now()) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   launcher_.Send({.type = MessageType::kHello,
-                  .rank = config_.rank,
+                  .rank = config_.place.rank,
                   .code = supervision::kVersion,
                   .text = config_.token});
 }
@@ -255,7 +254,7 @@ void Supervisor::OnChildren() {
     }
     running_ = false;
     launcher_.Send({.type = stopping_ ? MessageType::kStopped : MessageType::kExited,
-                    .rank = config_.rank,
+                    .rank = config_.place.rank,
                     .code = status});
   }
 }
@@ -264,12 +263,12 @@ void Supervisor::Start() {
   if (program_) return;
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   // Hydra forwards its own stdin to rank 0; the others would wait for an end that never comes.
-  if (config_.rank != 0) dup2(null.get(), STDIN_FILENO);
+  if (config_.place.rank != 0) dup2(null.get(), STDIN_FILENO);
   try {
     program_.emplace(config_.command);
   } catch (const InvalidArgument& error) {
     launcher_.Send({.type = MessageType::kExited,
-                    .rank = config_.rank,
+                    .rank = config_.place.rank,
                     .code = 127 << 8,
                     .text = error.what()});
     return;
@@ -317,7 +316,19 @@ void Supervisor::CleanUp() {
   launcher_.Flush();
 }
 
-int RunSupervisor(std::vector<std::string> command) {
+bool Supervise(const SupervisorConfig& config, UniqueFd anchor) {
+  try {
+    SetPlace(config.place);
+    Supervisor(config, std::move(anchor)).Run();
+    return true;
+  } catch (const Error& error) {
+    const StartTrouble trouble{.rank = config.place.rank, .why = error.what()};
+    std::fprintf(stderr, "%s\n", TroubleLine(trouble).c_str());
+    return false;
+  }
+}
+
+int RunSupervisorOfHydra(std::vector<std::string> command) {
   // Hydra ends a rank by SIGKILL to the session that it made for it (MPI_Abort, a lost mpiexec). So
   // the process that Hydra knows is only an anchor. The supervisor lives in a session of its own,
   // notices the anchor's end, and still cleans up. Both keep Hydra's PMI socket open: if it closed
@@ -342,13 +353,11 @@ int RunSupervisor(std::vector<std::string> command) {
   setsid();
   const int to_anchor = dup(supervisor_end.get());
   fcntl(to_anchor, F_SETFD, FD_CLOEXEC);
-  int rank = -1;
   try {
-    SupervisorConfig config = SupervisorConfig::FromEnvironment(std::move(command));
-    rank = config.rank;
-    Supervisor(std::move(config), std::move(supervisor_end)).Run();
+    const SupervisorConfig config = SupervisorConfig::FromEnvironment(std::move(command));
+    if (!Supervise(config, std::move(supervisor_end))) _exit(1);
   } catch (const Error& error) {
-    std::fprintf(stderr, "%s\n", TroubleLine({.rank = rank, .why = error.what()}).c_str());
+    std::fprintf(stderr, "%s\n", TroubleLine({.rank = -1, .why = error.what()}).c_str());
     _exit(1);
   }
   [[maybe_unused]] const ssize_t n = send(to_anchor, "d", 1, MSG_NOSIGNAL);

@@ -11,23 +11,27 @@
 #include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 #include "launcher/output/output_pump.h"
+#include "launcher/start/rank_environment.h"
 #include "launcher/supervisor/program.h"
 #include "launcher/supervisor/shared_memory_sweeper.h"
 
 namespace weir::launcher {
 
-/// Values for a supervisor from the environment that weirrun made for it.
+/// Values for the supervisor of one rank.
 struct SupervisorConfig {
-  int rank = 0;
+  RankPlace place;
   std::string addresses;  ///< Addresses of weirrun.
   std::string token;
   std::chrono::milliseconds grace{3000};
   std::vector<std::string> command;
 
-  /// Reads the variables and removes them, so that the program does not see the token. Throws
-  /// InvalidArgument when they are missing.
+  /// Reads the variables that weirrun and Hydra have set and removes weirrun's, so that the program
+  /// does not see the token. Throws InvalidArgument when they are missing.
   static SupervisorConfig FromEnvironment(std::vector<std::string> command);
 };
+
+/// Reads the seconds that weirrun writes. Throws InvalidArgument.
+std::chrono::milliseconds GraceFromText(const std::string& seconds);
 
 /// Runs one rank and outlives it: starts the program, reports how it ends, carries heartbeats and
 /// the engine's messages, and leaves nothing behind. One thread, one loop, nothing blocks.
@@ -36,7 +40,8 @@ class Supervisor {
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;
 
-  /// Connects to weirrun. `anchor` ends when Hydra ends this rank. Throws InvalidArgument.
+  /// Connects to weirrun. `anchor` closes when who has started this rank ends it. Throws
+  /// InvalidArgument.
   Supervisor(SupervisorConfig config, UniqueFd anchor);
 
   /// Returns when the rank is over and cleaned up.
@@ -82,8 +87,12 @@ class Supervisor {
   Time ending_due_;
 };
 
+/// Supervises one rank in this process, to its end. False, after a line about it on stderr, if that
+/// could not begin.
+bool Supervise(const SupervisorConfig& config, UniqueFd anchor);
+
 /// `weirrun --supervise -- command`, which Hydra starts in place of the program. Returns the exit
 /// code of the process that Hydra knows.
-int RunSupervisor(std::vector<std::string> command);
+int RunSupervisorOfHydra(std::vector<std::string> command);
 
 }  // namespace weir::launcher

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "common/supervision/supervision.h"
 #include "common/text/parse_number.h"
 #include "weir/error.h"
 
@@ -20,6 +21,13 @@ struct Names {
   const char* step;
 };
 
+constexpr Names kWeirrun = {Launch::kWeirrun,
+                            supervision::kRankVariable,
+                            supervision::kSizeVariable,
+                            supervision::kLocalRankVariable,
+                            supervision::kLocalSizeVariable,
+                            supervision::kEngineFdVariable,
+                            supervision::kEngineFdVariable};
 constexpr Names kTorchrun = {
     Launch::kTorchrun,     "RANK",       "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
     "TORCHELASTIC_RUN_ID", "MASTER_PORT"};
@@ -92,6 +100,10 @@ std::optional<Launch> LaunchFromEnvironment(const ReadVariable& read) {
   const auto set_by = [&](const Names& names) {
     return read(names.rank) != nullptr && read(names.ranks) != nullptr;
   };
+  if (read(supervision::kEngineFdVariable) != nullptr) {
+    if (!set_by(kWeirrun)) return {};
+    return Read(read, kWeirrun);
+  }
   // torchrun first: it may itself run under the others, one on each host.
   if (set_by(kTorchrun)) {
     Launch launch = Read(read, kTorchrun);

@@ -7,12 +7,13 @@
 
 namespace weir {
 
-/// This process's place in a job whose processes another launcher than weirrun has started, by the
-/// variables that it has set.
+/// This process's place in the job of the launcher that has started it, by the variables that it
+/// has set.
 struct Launch {
+  static constexpr char kWeirrun[] = "weirrun";
   static constexpr char kTorchrun[] = "torchrun";
 
-  std::string by;  ///< kTorchrun, "srun" or the like, for people.
+  std::string by;  ///< kWeirrun, kTorchrun, "srun" or the like, for people.
   int rank = 0;
   int ranks = 1;
   int local_rank = 0;
@@ -24,8 +25,9 @@ struct Launch {
 /// Returns the value of an environment variable; null if there is none.
 using ReadVariable = std::function<const char*(const char* name)>;
 
-/// Reads the variables of torchrun and its kin (RANK, WORLD_SIZE), Open MPI's mpirun, and Slurm's
-/// srun. Nothing if no launcher has set any. Throws InvalidArgument for numbers that cannot be.
+/// Reads the variables of weirrun, torchrun and its kin (RANK, WORLD_SIZE), Open MPI's mpirun, and
+/// Slurm's srun. Nothing if no launcher has set any. Throws InvalidArgument for numbers that cannot
+/// be.
 std::optional<Launch> LaunchFromEnvironment(const ReadVariable& read);
 
 }  // namespace weir

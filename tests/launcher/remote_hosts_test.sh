@@ -133,7 +133,7 @@ hierarchical=$(($(sent 2) - before))
 
 echo "== a death on another host is named with its host, and ends the job"
 # shellcheck disable=SC2016
-launch "${reach[@]}" sh -c '[ "$PMI_RANK" = 2 ] && kill -9 $$; exec sleep 600'
+launch "${reach[@]}" sh -c '[ "$HOROVOD_RANK" = 2 ] && kill -9 $$; exec sleep 600'
 expect_code 137
 expect "^weirrun: rank 2 on $net.2: signal 9 \(Killed\); "
 

@@ -30,7 +30,7 @@ def mpi_threads_supported() -> bool:
 
 
 def gloo_built() -> bool:
-    """False: there is no Gloo in Weir; ``--gloo`` and its settings are accepted without effect."""
+    """False: there is no Gloo in Weir; ``--gloo`` means its UCX."""
     return False
 
 

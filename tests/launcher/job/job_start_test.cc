@@ -19,7 +19,7 @@ TEST_F(JobTest, AKnownReasonIsGivenWithTheHostThatDidNotStart) {
   Say(0, MessageType::kHello);
   job_.OnStartTrouble({.host = "b", .why = "ssh ended with exit code 255: no route"});
   job_.OnStartTrouble({.rank = 0, .why = "it has started"});
-  job_.OnMpiexecEnded(Exit(255), now_);
+  EndMpiexec(job_, Exit(255), now_);
   EXPECT_EQ(job_.verdict(), "rank 2 on b did not start: ssh ended with exit code 255: no route");
 }
 
@@ -33,7 +33,7 @@ TEST_F(JobTest, WhoDiesOfAStartThatFailedIsNotItsCause) {
     if (trouble_first) job.OnStartTrouble(trouble);
     job.OnMessage(0, {.type = MessageType::kExited, .code = SIGSEGV}, now_);
     if (!trouble_first) job.OnStartTrouble(trouble);
-    job.OnMpiexecEnded(Exit(255), now_);
+    EndMpiexec(job, Exit(255), now_);
     EXPECT_EQ(job.verdict(), "rank 1 on b did not start: ssh ended with exit code 255: no route");
     EXPECT_EQ(job.exit_code(), 1);
   }
@@ -229,7 +229,7 @@ TEST_F(JobTest, AShortStartTimeoutIsSaidAsItIs) {
 }
 
 TEST_F(JobTest, MpiexecThatFailsBeforeTheStartIsTheCause) {
-  job_.OnMpiexecEnded(Exit(255), now_);
+  EndMpiexec(job_, Exit(255), now_);
   EXPECT_TRUE(job_.over());
   EXPECT_EQ(job_.exit_code(), 1);  // 255 would look like a rank's own.
   EXPECT_THAT(job_.verdict(), HasSubstr("mpiexec ended with exit code 255 before it had started"));

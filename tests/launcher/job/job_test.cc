@@ -208,7 +208,7 @@ TEST_F(JobTest, AKilledJobIsNotTerminatedAgain) {
   sent_.clear();
   now_ += milliseconds(500);
   job_.OnInterrupt(SIGINT, now_);
-  job_.OnMpiexecEnded(SIGKILL, now_);
+  EndMpiexec(job_, SIGKILL, now_);
   EXPECT_THAT(sent_, IsEmpty());
   EXPECT_EQ(job_.deadline(), deadline);
   Pass(milliseconds(500));
@@ -227,7 +227,7 @@ TEST_F(JobTest, AFailureOfWeirrunItselfEndsTheJob) {
 
 TEST_F(JobTest, MpiAbortHasItsOwnCodeAndTheRankThatReportsIt) {
   StartAll();
-  job_.OnMpiexecEnded(Exit(5), now_);
+  EndMpiexec(job_, Exit(5), now_);
   EXPECT_EQ(job_.exit_code(), 5);
   EXPECT_THAT(job_.verdict(), HasSubstr("MPI_Abort"));
   Say(0, MessageType::kStopped, SIGTERM);
@@ -240,7 +240,7 @@ TEST_F(JobTest, MpiexecMayEndAfterTheRanks) {
   StartAll();
   for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kLeave);
   for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kExited, Exit(0));
-  job_.OnMpiexecEnded(SIGKILL, now_);
+  EndMpiexec(job_, SIGKILL, now_);
   EXPECT_EQ(job_.exit_code(), 0);
 }
 

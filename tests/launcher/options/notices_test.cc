@@ -18,10 +18,10 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 TEST(Notices, OptionsOfOtherLibrariesSayWhatTheyDoHere) {
-  const Options options =
-      ParseOptions({"-np", "1", "--gloo", "--num-nccl-streams", "2", "--mpi-threads-disable", "x"});
+  const Options options = ParseOptions(
+      {"-np", "1", "--jsrun", "--num-nccl-streams", "2", "--mpi-threads-disable", "x"});
   EXPECT_THAT(options.notices,
-              UnorderedElementsAre(HasSubstr("--gloo has no effect: there is no Gloo"),
+              UnorderedElementsAre(HasSubstr("--jsrun has no effect: "),
                                    HasSubstr("--num-nccl-streams has no effect: "),
                                    HasSubstr("--mpi-threads-disable has no effect: one thread")));
 }

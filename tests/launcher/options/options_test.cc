@@ -318,6 +318,18 @@ TEST(Options, ASwitchTakesNoValue) {
   ExpectRefused({"-np", "1", "--dry-run=0", "x"}, "'--dry-run' takes no value");
 }
 
+TEST(Options, HorovodsControllersAreNetworks) {
+  for (const auto& [flag, network] : {std::pair("--mpi", "mpi"), std::pair("--gloo", "ucx")}) {
+    const Options options = ParseOptions({"-np", "1", flag, "x"});
+    EXPECT_THAT(options.environment, Contains(Pair("WEIR_TRANSPORT", network)));
+    EXPECT_THAT(options.origins, Contains(Pair("WEIR_TRANSPORT", flag)));
+    EXPECT_THAT(options.notices, IsEmpty());
+  }
+  ExpectRefused({"-np", "1", "--gloo", "--transport", "mpi", "x"},
+                "'--transport' and '--gloo' say what to do about the same; give one of them");
+  ExpectRefused({"-np", "1", "--mpi", "--gloo", "x"}, "'--mpi' and '--gloo' say what to do");
+}
+
 TEST(Options, AConfigFileOfHorovodIsTakenAsItIs) {
   const ConfigFile file(
       "controller: gloo\n"
@@ -328,16 +340,15 @@ TEST(Options, AConfigFileOfHorovodIsTakenAsItIs) {
       "library_options:\n  mpi_threads_disable: false\n  gloo_timeout_seconds: 60\n"
       "logging:\n  level: INFO\n  with_timestamp: true\n");
   const Options options = ParseOptions({"-np", "1", "--config-file", file.path(), "x"});
-  EXPECT_THAT(
-      options.environment,
-      UnorderedElementsAre(
-          Pair("WEIR_FUSION_THRESHOLD", "33554432"), Pair("WEIR_HIERARCHICAL_ALLREDUCE", "true"),
-          Pair("WEIR_TIMELINE", "f"), Pair("WEIR_TIMELINE_MARK_CYCLES", "true"),
-          Pair("WEIR_STALL_CHECK", "true"), Pair("WEIR_STALL_CHECK_TIME_SECONDS", "120"),
-          Pair("WEIR_LOG_LEVEL", "INFO"), Pair("WEIR_LOG_TIMESTAMPS", "true")));
+  EXPECT_THAT(options.environment,
+              UnorderedElementsAre(
+                  Pair("WEIR_TRANSPORT", "ucx"), Pair("WEIR_FUSION_THRESHOLD", "33554432"),
+                  Pair("WEIR_HIERARCHICAL_ALLREDUCE", "true"), Pair("WEIR_TIMELINE", "f"),
+                  Pair("WEIR_TIMELINE_MARK_CYCLES", "true"), Pair("WEIR_STALL_CHECK", "true"),
+                  Pair("WEIR_STALL_CHECK_TIME_SECONDS", "120"), Pair("WEIR_LOG_LEVEL", "INFO"),
+                  Pair("WEIR_LOG_TIMESTAMPS", "true")));
   EXPECT_THAT(options.notices,
-              ElementsAre(HasSubstr("controller gloo has no effect"),
-                          HasSubstr("library-options.gloo-timeout-seconds has no effect")));
+              ElementsAre(HasSubstr("library-options.gloo-timeout-seconds has no effect")));
 }
 
 TEST(Options, MistakesInAConfigFileAreNamedWithTheirLine) {

@@ -94,9 +94,9 @@ PartitionName=all Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
                 daemon.kill()
                 daemon.wait()
 
-    def run(self, *command, **environment):
+    def run(self, *command, input="", **environment):
         # An end of a hang only.
-        return subprocess.run(["timeout", "-k", "5", "240", *command], text=True, check=False,
+        return subprocess.run(["timeout", "-k", "5", "240", *command], text=True, check=False, input=input,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               env={**self.environment, **environment})
 

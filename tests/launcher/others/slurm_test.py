@@ -24,8 +24,8 @@ class Slurm(unittest.TestCase):
         cls.home = os.path.join(folder.name, "home")
         os.mkdir(cls.home)
 
-    def run_command(self, *command, **environment):
-        done = self.cluster.run(*command, HOME=self.home, OMP_NUM_THREADS="1", **environment)
+    def run_command(self, *command, input="", **environment):
+        done = self.cluster.run(*command, input=input, HOME=self.home, OMP_NUM_THREADS="1", **environment)
         self.output = done.stdout + (self.cluster.logs() if done.returncode else "")
         return done
 
@@ -58,9 +58,14 @@ class Slurm(unittest.TestCase):
         self.assertEqual(len(re.findall(r"of 2 is 0 on .*, sum 3$", done.stdout, re.M)), 4, self.output)
 
     def test_weirrun_in_an_allocation(self):
-        done = self.run_command("salloc", "-N2", "-n4", "--ntasks-per-node=2", WEIRRUN, SUMMING)
-        self.assertEqual(done.returncode, 0, self.output)
-        self.expect_sums(done.stdout)
+        for network in "mpi", "ucx":
+            with self.subTest(network):
+                done = self.run_command("salloc", "-N2", "-n4", "--ntasks-per-node=2", WEIRRUN,
+                                        "--transport", network, "sh", "-c", f"head -1; exec {SUMMING}",
+                                        input="a line for rank 0\n")
+                self.assertEqual(done.returncode, 0, self.output)
+                self.expect_sums(done.stdout)
+                self.assertEqual(re.findall(r"(?m)^(.*)a line for rank 0$", done.stdout), ["[0] "], self.output)
 
     def test_weirrun_in_a_batch_job(self):
         output = os.path.join(self.home, "batch.out")

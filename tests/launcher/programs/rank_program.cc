@@ -1,5 +1,5 @@
-// A rank for the tests of weirrun: exchanges data over MPI without end, listens to its membership,
-// prints what it learns, and does on request what real ranks do by accident.
+// A rank for the tests of weirrun: exchanges data without end over the job's network, listens to
+// its membership, prints what it learns, and does on request what real ranks do by accident.
 //
 // usage: rank_program [ACTOR DEED]     DEED of rank ACTOR, of all ranks with "all"
 
@@ -12,8 +12,12 @@
 #include <string>
 #include <vector>
 
-#include "ops/membership/supervisor_membership.h"
+#include "coordinator/engine/engine_impl.h"
+#include "coordinator/engine/process_environment.h"
+#include "ops/membership/membership.h"
+#include "ops/transport/transport.h"
 #include "tests/launcher/programs/say.h"
+#include "weir/error.h"
 
 namespace {
 
@@ -29,14 +33,17 @@ void OnEvent(const MembershipEvent& event, weir::Membership& membership, int ran
     case Kind::kPeerLost:
       Say("lost rank " + std::to_string(event.rank) + " on " + event.host + ": " + event.text);
       over = true;
+      over.notify_all();
       break;
     case Kind::kAbort:
       Say("aborted by rank " + std::to_string(event.rank) + ": " + event.text);
       over = true;
+      over.notify_all();
       break;
     case Kind::kLauncherLost:
       Say("launcher lost");
       over = true;
+      over.notify_all();
       break;
     case Kind::kStatusRequest:
       membership.SendStatus("status of " + std::to_string(rank));
@@ -50,16 +57,23 @@ void OnEvent(const MembershipEvent& event, weir::Membership& membership, int ran
   }
 }
 
-/// All-reduces until something is heard. Not blocking: a dead peer is never reported by MPI.
-void Exchange() {
-  std::vector<float> data(1 << 18, 1.0F);
-  std::vector<float> sum(data.size());
+/// Sends to all ranks and receives from them until something is heard. The network may report the
+/// dead itself, or leave those that wait for them waiting.
+void Exchange(weir::Transport& network) {
+  std::vector<std::byte> sent(1 << 18);
+  std::vector<std::byte> received(sent.size());
   while (!over) {
-    MPI_Request request;
-    MPI_Iallreduce(data.data(), sum.data(), static_cast<int>(data.size()), MPI_FLOAT, MPI_SUM,
-                   MPI_COMM_WORLD, &request);
-    for (int done = 0; done == 0 && !over; sched_yield()) {
-      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    std::vector<weir::Transport::Request> requests;
+    try {
+      for (int peer = 0; peer < network.size(); ++peer) {
+        requests.push_back(network.Receive(peer, {}, received));
+        requests.push_back(network.Send(peer, {}, sent));
+      }
+      for (const weir::Transport::Request request : requests) {
+        while (!over && !network.Test(request)) sched_yield();
+      }
+    } catch (const weir::PeerLost&) {
+      over.wait(false);  // Who it was is heard from weirrun.
     }
   }
 }
@@ -92,24 +106,22 @@ void Do(const std::string& deed, weir::Membership& membership) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const auto membership = weir::SupervisorMembership::FromEnvironment();
-  membership->Joined();
-  membership->Listen([&](const MembershipEvent& event) { OnEvent(event, *membership, rank); });
-  MPI_Barrier(MPI_COMM_WORLD);
+  const weir::EngineEnvironment job = weir::ProcessEnvironment(weir::Settings::FromEnvironment());
+  const std::unique_ptr<weir::Transport> network = job.connect();
+  const int rank = network->rank();
+  job.membership->Joined();
+  job.membership->Listen(
+      [&](const MembershipEvent& event) { OnEvent(event, *job.membership, rank); });
   SaySharedMemory();
   Say("rank " + std::to_string(rank) + " is process " + std::to_string(getpid()));
   const std::string actor = argc > 2 ? argv[1] : "";
-  if (actor == "all" || actor == std::to_string(rank)) Do(argv[2], *membership);
+  if (actor == "all" || actor == std::to_string(rank)) Do(argv[2], *job.membership);
   if (argc > 2 && argv[2] == std::string("leave")) {
-    membership->Leave();
+    job.membership->Leave();
     _exit(0);
   }
-  Exchange();
+  Exchange(*network);
   Say("rank " + std::to_string(rank) + " ends");
-  membership->Listen(nullptr);
-  _exit(1);  // MPI_Finalize would wait for the dead.
+  job.membership->Listen(nullptr);
+  _exit(1);  // A network that is left in good order would wait for the dead.
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "launcher/start/mpiexec.h"
 #include "launcher/text/shell_words.h"
 
 namespace weir::launcher {
@@ -22,7 +23,7 @@ TEST(ShellWords, QuotesWhatAShellWouldTakeApart) {
 TEST(DryRun, ShowsCommandPlacesAndVariables) {
   const Options options = ParseOptions({"-np", "4", "-H", "a:1,b:2,c:4,d:1", "--cycle-time-ms", "2",
                                         "-p", "2222", "python", "my train.py"});
-  const std::string text = DryRun("/opt/mpiexec", options);
+  const std::string text = DryRun({{.command = MpiexecCommand("/opt/mpiexec", options)}}, options);
   EXPECT_THAT(text, StartsWith("command:\n  /opt/mpiexec -np 4 -hosts a:1,b:2,c:4,d:1 "));
   EXPECT_THAT(text, HasSubstr(" --supervise -- python 'my train.py'\n"));
   EXPECT_THAT(text, HasSubstr("ranks:\n  rank 0 on a\n  ranks 1-2 on b\n  rank 3 on c\nenviron"));
@@ -34,7 +35,7 @@ TEST(DryRun, ShowsCommandPlacesAndVariables) {
 TEST(DryRun, ShowsServers) {
   const Options options =
       ParseOptions({"-np", "2", "--servers", "2", "-H", "a:1,b:3", "train", "-x"});
-  const std::string text = DryRun("/opt/mpiexec", options);
+  const std::string text = DryRun({{.command = MpiexecCommand("/opt/mpiexec", options)}}, options);
   EXPECT_THAT(text, StartsWith("command:\n  /opt/mpiexec -np 2 -hosts a:1,b:3 "));
   EXPECT_THAT(text, HasSubstr(" --supervise -- train -x : -np 2 "));
   EXPECT_THAT(text, HasSubstr("/weir-server\nranks:\n  rank 0 on a\n  rank 1 on b\n"

@@ -20,7 +20,7 @@ const std::map<std::string, std::string> kStandIn = {
 
 TEST(WeirrunHosts, HostsMayHaveUnequalSlots) {
   LaunchedJob job({"-np", "4", "-H", "node-a:1,node-b:3", "--network-interface", "lo", "sh", "-c",
-                   "echo rank $PMI_RANK is $MPI_LOCALRANKID of $MPI_LOCALNRANKS"},
+                   "echo rank $HOROVOD_RANK is $HOROVOD_LOCAL_RANK of $HOROVOD_LOCAL_SIZE"},
                   kStandIn);
   EXPECT_EQ(job.ExitCode(), 0);
   for (const char* line : {"rank 0 is 0 of 1", "rank 1 is 0 of 3", "rank 3 is 2 of 3"}) {
@@ -99,7 +99,7 @@ TEST(WeirrunHosts, HoldsMoreConnectionsThanTheUsersLimitOnFiles) {
 
 TEST(WeirrunHosts, ALossNamesTheHost) {
   LaunchedJob job({"-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo", "sh", "-c",
-                   "exit $PMI_RANK"},
+                   "exit $HOROVOD_RANK"},
                   kStandIn);
   EXPECT_EQ(job.ExitCode(), 1);
   EXPECT_THAT(job.output(), HasSubstr("weirrun: rank 1 on node-b: exit code 1; "));

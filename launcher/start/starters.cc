@@ -1,0 +1,47 @@
+#include "launcher/start/starters.h"
+
+#include <cstdlib>
+#include <numeric>
+
+#include "common/supervision/supervision.h"
+#include "launcher/start/host_agents.h"
+#include "launcher/start/mpiexec.h"
+#include "launcher/start/remote_shell.h"
+
+namespace weir::launcher {
+namespace {
+
+Starter::Spec PlanMpiexec(const Options& options, const Settings& settings,
+                          const Contact& contact) {
+  setenv(supervision::kAddressesVariable, contact.addresses.c_str(), 1);
+  setenv(supervision::kTokenVariable, contact.token.c_str(), 1);
+  setenv(supervision::kGraceVariable, contact.grace_seconds.c_str(), 1);
+  const char* ssh = std::getenv("HYDRA_LAUNCHER_EXEC");
+  const bool own_ssh = ssh != nullptr && *ssh != '\0';
+  setenv(kRemoteShellVariable,
+         RemoteShellValue(settings.start_timeout_seconds, own_ssh ? ssh : "ssh").c_str(), 1);
+  Starter::Spec spec{
+      .name = "mpiexec",
+      .command = MpiexecCommand(FindMpiexec(), options),
+      .ranks = std::vector<int>(static_cast<std::size_t>(options.processes())),
+      .advice =
+          "are the hosts right (-H, --hostfile), and what goes to mpiexec (--mpi-args, "
+          "--binding-args; --verbose shows it)?"};
+  std::iota(spec.ranks.begin(), spec.ranks.end(), 0);
+  unsetenv("WEIR_MPIEXEC");  // For weirrun alone.
+  return spec;
+}
+
+}  // namespace
+
+std::vector<Starter::Spec> PlanStarters(const Options& options, const Settings& settings,
+                                        const Contact& contact) {
+  if (settings.transport != TransportKind::kUcx) return {PlanMpiexec(options, settings, contact)};
+  HostJob job = MakeHostJob(options);
+  job.addresses = contact.addresses;
+  job.token = contact.token;
+  job.grace_seconds = contact.grace_seconds;
+  return PlanHostAgents(options, job, settings.start_timeout_seconds);
+}
+
+}  // namespace weir::launcher

@@ -16,6 +16,7 @@
 #include "launcher/hosts/allocation.h"
 #include "launcher/options/config_file.h"
 #include "launcher/options/horovod_flags.h"
+#include "launcher/options/network_flags.h"
 #include "launcher/options/setting_flags.h"
 #include "weir/error.h"
 #include "weir/settings.h"
@@ -28,21 +29,14 @@ constexpr char kTimestamps[] = "--log-with-timestamp";
 constexpr std::array<std::pair<const char*, const char*>, 2> kOldTimestamps = {
     {{"--log-hide-timestamp", "false"}, {"--no-log-hide-timestamp", "true"}}};
 
-/// Messages leave at once, and UCX writes them in large pieces. By default it asks the receiver of
-/// a large one first, and that question waits behind everything the connection already carries: a
-/// link of 100 Mb/s then rests a third of the time. Its default pieces of 8 KiB cost a copy and a
-/// call each. Above the threshold it still asks, and then nothing is copied: on fast networks
-/// reductions use pieces of that size (ChunkStream::kLargeChunkBytes).
-constexpr std::pair<const char*, const char*> kUcxOverTcp[] = {
-    {"UCX_RNDV_THRESH", "768k"}, {"UCX_TCP_TX_SEG_SIZE", "256k"}, {"UCX_TCP_RX_SEG_SIZE", "256k"}};
-
 /// Filled by CLI11; ParseOptions turns it into Options.
 struct Raw {
   std::optional<std::string> hosts, hostfile, config_file, summary;  // An empty one is a mistake.
-  std::string output_folder, interfaces, mpi_args, binding_args, ssh_identity;
+  std::string output_folder, mpi_args, binding_args, ssh_identity;
   std::string ranks, servers, ssh_port;
   std::string grace_seconds = "3";
-  bool no_prefix = false, check_build = false, version = false, help = false, tcp = false;
+  bool no_prefix = false, check_build = false, version = false, help = false;
+  NetworkFlags network;
   std::map<std::string, std::string> values;       // By SettingFlag::flag.
   std::map<std::string, std::string> environment;  // For options that are not settings.
 };
@@ -86,14 +80,12 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
   app.add_flag("--prefix-output-with-timestamp", options.output.timestamps,
                "Begin lines with the time.");
   app.add_flag("--no-prefix", raw.no_prefix, "Do not begin lines with \"[rank] \".");
-  app.add_option("--network-interfaces,--network-interface", raw.interfaces,
-                 "Interfaces to use between hosts, as in eth0,eth1.");
+  AddNetworkFlags(app, raw.network);
   app.add_option("-p,--ssh-port", raw.ssh_port, "Port of ssh on the hosts.");
   app.add_option("-i,--ssh-identity-file", raw.ssh_identity, "Private key for ssh.");
   app.add_option("--mpi-args", raw.mpi_args, "More arguments for mpiexec, over MPI.");
   app.add_option("--binding-args", raw.binding_args,
                  "Arguments of mpiexec that bind ranks to cores, over MPI. Default: no binding.");
-  app.add_flag("--tcp", raw.tcp, "Use only TCP between hosts.");
 }
 
 void AddSettingFlags(CLI::App& app, Raw& raw) {
@@ -114,9 +106,6 @@ void AddSettingFlags(CLI::App& app, Raw& raw) {
     app.add_flag_callback(
            flag, [&timestamps, value = value] { timestamps = value; }, "Deprecated.")
         ->group("");
-  }
-  for (const ControllerFlag& flag : ControllerFlags()) {
-    app.add_flag(flag.flag)->description("Means --transport " + flag.transport + ".")->group("");
   }
   for (const AcceptedFlag& flag : AcceptedFlags()) {
     app.add_option(flag.flag, "Accepted, sets nothing.")->expected(flag.values)->group("");
@@ -174,9 +163,7 @@ void CheckSwitches(const CLI::App& app) {
     }
     CheckForms(app, forms);
   }
-  std::vector<std::string> networks = {"--transport"};
-  for (const ControllerFlag& flag : ControllerFlags()) networks.push_back(flag.flag);
-  CheckForms(app, networks);
+  CheckForms(app, TransportForms());
 }
 
 /// Splits the arguments into ours, with CLI11's spelling, and the command.
@@ -297,22 +284,7 @@ void ReadHosts(const Raw& raw, Options& options) {
   PlaceProcesses(options.hosts, options.ranks, options.servers);
 }
 
-void ReadNetwork(const Raw& raw, Options& options) {
-  options.interfaces = Words(raw.interfaces, ',');
-  if (!options.interfaces.empty()) {
-    options.environment["NCCL_SOCKET_IFNAME"] = raw.interfaces;
-    options.environment["UCX_NET_DEVICES"] = raw.interfaces;
-    options.environment["FI_TCP_IFACE"] = options.interfaces.front();
-  }
-  if (raw.tcp) {
-    options.environment["NCCL_IB_DISABLE"] = "1";
-    options.environment["UCX_TLS"] = "tcp,sm,self";
-    options.environment["FI_PROVIDER"] = "tcp";
-    // A user's own choice stays.
-    for (const auto& [name, value] : kUcxOverTcp) {
-      if (std::getenv(name) == nullptr) options.environment[name] = value;
-    }
-  }
+void ReadStart(const Raw& raw, Options& options) {
   std::string ssh = "-o PasswordAuthentication=no";
   if (!raw.ssh_port.empty()) {
     const int port = Number("--ssh-port", raw.ssh_port, 1, 65535, "a port, 1 to 65535");
@@ -382,12 +354,8 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
   }
   ReadHosts(raw, options);
   ReadSettings(raw, options);
-  for (const ControllerFlag& flag : ControllerFlags()) {
-    if (app.count(flag.flag) == 0) continue;
-    options.environment["WEIR_TRANSPORT"] = flag.transport;
-    options.origins["WEIR_TRANSPORT"] = flag.flag;
-  }
-  ReadNetwork(raw, options);
+  TakeNetworkFlags(app, raw.network, options);
+  ReadStart(raw, options);
   const double grace =
       Number("--grace-seconds", raw.grace_seconds, 0.0, 86400.0, "seconds, 0 to 86400");
   options.policy.grace = std::chrono::milliseconds(std::llround(grace * 1000));

@@ -212,13 +212,6 @@ TEST(Options, AHostFileIsRead) {
   }
 }
 
-TEST(Options, InterfacesAreForTheNetworkLibrariesToo) {
-  const Options options = ParseOptions({"-np", "1", "--network-interfaces", "eth0,eth1", "x"});
-  EXPECT_THAT(options.environment, UnorderedElementsAre(Pair("NCCL_SOCKET_IFNAME", "eth0,eth1"),
-                                                        Pair("UCX_NET_DEVICES", "eth0,eth1"),
-                                                        Pair("FI_TCP_IFACE", "eth0")));
-}
-
 TEST(Options, WhatWouldMakeItAnotherJobIsRefused) {
   for (const char* flag : {"--autotune", "--autotune-log-file=f", "--autotune-warmup-samples",
                            "--autotune-steps-per-sample", "--autotune-bayes-opt-max-samples",
@@ -237,22 +230,6 @@ TEST(Options, TheOldSpellingOfHiddenTimestampsIsKnown) {
               ElementsAre(Pair("WEIR_LOG_TIMESTAMPS", "false")));
   EXPECT_THAT(ParseOptions({"-np", "1", "--no-log-hide-timestamp", "x"}).environment,
               ElementsAre(Pair("WEIR_LOG_TIMESTAMPS", "true")));
-}
-
-TEST(Options, TcpKeepsEveryNetworkLibraryOnTcp) {
-  EXPECT_THAT(ParseOptions({"-np", "1", "--tcp", "x"}).environment,
-              UnorderedElementsAre(Pair("NCCL_IB_DISABLE", "1"), Pair("UCX_TLS", "tcp,sm,self"),
-                                   Pair("FI_PROVIDER", "tcp"), Pair("UCX_RNDV_THRESH", "768k"),
-                                   Pair("UCX_TCP_TX_SEG_SIZE", "256k"),
-                                   Pair("UCX_TCP_RX_SEG_SIZE", "256k")));
-}
-
-TEST(Options, TcpLeavesWhatIsSetInTheEnvironmentAsItIs) {
-  setenv("UCX_RNDV_THRESH", "1m", 1);
-  const auto environment = ParseOptions({"-np", "1", "--tcp", "x"}).environment;
-  unsetenv("UCX_RNDV_THRESH");
-  EXPECT_THAT(environment, Not(Contains(Key("UCX_RNDV_THRESH"))));
-  EXPECT_THAT(environment, Contains(Pair("UCX_TCP_TX_SEG_SIZE", "256k")));
 }
 
 TEST(Options, WhoSetAVariableIsRemembered) {
@@ -316,18 +293,6 @@ TEST(Options, ASwitchTakesNoValue) {
   ExpectRefused({"-np", "1", "--tcp=false", "x"},
                 "option '--tcp' takes no value; leave '=false' out");
   ExpectRefused({"-np", "1", "--dry-run=0", "x"}, "'--dry-run' takes no value");
-}
-
-TEST(Options, HorovodsControllersAreNetworks) {
-  for (const auto& [flag, network] : {std::pair("--mpi", "mpi"), std::pair("--gloo", "ucx")}) {
-    const Options options = ParseOptions({"-np", "1", flag, "x"});
-    EXPECT_THAT(options.environment, Contains(Pair("WEIR_TRANSPORT", network)));
-    EXPECT_THAT(options.origins, Contains(Pair("WEIR_TRANSPORT", flag)));
-    EXPECT_THAT(options.notices, IsEmpty());
-  }
-  ExpectRefused({"-np", "1", "--gloo", "--transport", "mpi", "x"},
-                "'--transport' and '--gloo' say what to do about the same; give one of them");
-  ExpectRefused({"-np", "1", "--mpi", "--gloo", "x"}, "'--mpi' and '--gloo' say what to do");
 }
 
 TEST(Options, AConfigFileOfHorovodIsTakenAsItIs) {

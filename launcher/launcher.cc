@@ -17,6 +17,7 @@
 #include "common/supervision/heartbeat.h"
 #include "common/supervision/random_token.h"
 #include "common/supervision/tcp.h"
+#include "launcher/job/fixed_job.h"
 #include "launcher/job/start_trouble.h"
 #include "launcher/start/reach.h"
 #include "launcher/start/starters.h"
@@ -97,8 +98,15 @@ Launcher::Launcher(const Options& options, const Settings& settings)
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // Orphans of who starts the ranks come here.
   StartAll(settings);
   next_heartbeat_ = Clock::now();
-  job_ = std::make_unique<Job>(places_, options_.policy, Clock::now(),
-                               [this](int rank, const Message& message) { Send(rank, message); });
+  const auto send = [this](int rank, const Message& message) { Send(rank, message); };
+  if (options_.elastic) {
+    job_ = std::make_unique<ElasticJob>(
+        PlaceProcesses(options_.hosts, options_.ranks), options_.policy, *options_.elastic,
+        Clock::now(), send,
+        [](const std::string& text) { std::fprintf(stderr, "weirrun: %s\n", text.c_str()); });
+  } else {
+    job_ = std::make_unique<FixedJob>(places_, options_.policy, Clock::now(), send);
+  }
 }
 
 void Launcher::Prepare(const Settings& settings) {

@@ -13,7 +13,7 @@ namespace weir {
 namespace {
 
 // Variables of Horovod, without "HOROVOD_", that change its behaviour.
-constexpr std::array<std::string_view, 24> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
+constexpr std::array<std::string_view, 23> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "AUTOTUNE",
                                                         "AUTOTUNE_BAYES_OPT_MAX_SAMPLES",
                                                         "AUTOTUNE_GAUSSIAN_PROCESS_NOISE",
@@ -27,7 +27,6 @@ constexpr std::array<std::string_view, 24> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "CPU_OPERATIONS",
                                                         "DISABLE_GROUP_FUSION",
                                                         "DISABLE_NVTX_RANGES",
-                                                        "ELASTIC",
                                                         "ELASTIC_TIMEOUT",
                                                         "ENABLE_ASYNC_COMPLETION",
                                                         "ENABLE_XLA_OPS",
@@ -38,10 +37,19 @@ constexpr std::array<std::string_view, 24> kRequests = {"ADASUM_MPI_CHUNK_SIZE",
                                                         "THREAD_AFFINITY",
                                                         "TORUS_ALLREDUCE"};
 // Variables that Horovod's launcher sets or installation reads, or that ask for a default here.
-constexpr std::array<std::string_view, 12> kFacts = {
-    "BUILD_ARCH_FLAGS",     "BUILD_CUDA_CC_LIST", "CROSS_RANK", "CROSS_SIZE",
-    "DYNAMIC_PROCESS_SETS", "HOSTNAME",           "LOCAL_RANK", "LOCAL_SIZE",
-    "MPICXX_SHOW",          "NCCL_LINK",          "RANK",       "SIZE"};
+constexpr std::array<std::string_view, 13> kFacts = {"BUILD_ARCH_FLAGS",
+                                                     "BUILD_CUDA_CC_LIST",
+                                                     "CROSS_RANK",
+                                                     "CROSS_SIZE",
+                                                     "DYNAMIC_PROCESS_SETS",
+                                                     "ELASTIC",
+                                                     "HOSTNAME",
+                                                     "LOCAL_RANK",
+                                                     "LOCAL_SIZE",
+                                                     "MPICXX_SHOW",
+                                                     "NCCL_LINK",
+                                                     "RANK",
+                                                     "SIZE"};
 constexpr std::array<std::string_view, 9> kFactPrefixes = {
     "ALLOW_", "CUDA_", "GLOO_RENDEZVOUS_", "GPU_", "NCCL_", "ROCM_", "SPARK_", "WITHOUT_", "WITH_"};
 

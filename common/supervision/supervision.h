@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 6;
+inline constexpr int kVersion = 7;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -37,6 +37,8 @@ inline constexpr char kRankVariable[] = "WEIR_LAUNCHER_RANK";
 inline constexpr char kSizeVariable[] = "WEIR_LAUNCHER_SIZE";
 inline constexpr char kLocalRankVariable[] = "WEIR_LAUNCHER_LOCAL_RANK";
 inline constexpr char kLocalSizeVariable[] = "WEIR_LAUNCHER_LOCAL_SIZE";
+/// Set in an elastic job: the seconds that a rank may wait for its place (MessageType::kPlace).
+inline constexpr char kElasticVariable[] = "WEIR_LAUNCHER_ELASTIC";
 /// The job's hosts and the number of ranks on each, for people: "a:2,b:1".
 inline constexpr char kHostsVariable[] = "WEIR_LAUNCHER_HOSTS";
 /// Sources of the settings that weirrun gave, for people: lines "WEIR_CYCLE_TIME=--cycle-time-ms".
@@ -68,6 +70,9 @@ enum class MessageType : std::uint8_t {
   kStatus,         ///< Current work of the rank [text]; then to the engine of rank 0.
   kTotals,         ///< Totals of its steps so far [text]: common/supervision/rank_totals.h.
   // To engines.
+  kPlace,      ///< In an elastic job, after kAttach [rank, code = epoch, host, text = hosts of all
+               ///< ranks in
+               ///< their order: "a:2,b:1,a:1"].
   kAddresses,  ///< Of all ranks [rank = the receiver, code = number of ranks, text: addresses.h].
   kFinalize,   ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
   kPeerLost,   ///< A rank died [rank, host, text = how].

@@ -13,7 +13,9 @@
 #include <string>
 #include <utility>
 
+#include "common/supervision/place.h"
 #include "common/supervision/supervision.h"
+#include "common/text/parse_number.h"
 #include "ops/bootstrap.h"
 #include "ops/hub/join.h"
 #include "ops/hub/launch.h"
@@ -73,6 +75,14 @@ std::chrono::milliseconds StartTimeout(const Settings& settings) {
                                static_cast<std::int64_t>(settings.start_timeout_seconds * 1000));
 }
 
+/// Waits for this rank's place where ranks come and go; nothing in a job whose ranks are fixed.
+std::optional<supervision::Place> PlaceInEpoch(SupervisorMembership& supervisor) {
+  const char* const text = std::getenv(supervision::kElasticVariable);
+  const auto seconds = text == nullptr ? std::optional<int>() : ParseNumber<int>(text);
+  if (!seconds) return {};
+  return supervisor.AwaitPlace(std::chrono::seconds(*seconds));
+}
+
 }  // namespace
 
 EngineEnvironment ProcessEnvironment(const Settings& settings) {
@@ -82,11 +92,20 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   EngineEnvironment environment;
   // First: a second engine must not say anything in the name of the first.
   auto claim = ClaimProcess(settings);
-  const std::optional<Launch> launch = OwnLaunch();
+  std::optional<Launch> launch = OwnLaunch();
   environment.host = HostName();
   auto supervisor = SupervisorMembership::FromEnvironment();
   if (!supervisor && launch && launch->ranks > 1 && settings.transport != TransportKind::kMpi) {
     supervisor = JoinByHub(*launch, settings, environment.host);
+  }
+  const std::optional<supervision::Place> place =
+      supervisor ? PlaceInEpoch(*supervisor) : std::nullopt;
+  if (place) {
+    launch = Launch{.by = Launch::kWeirrun,
+                    .rank = place->rank,
+                    .ranks = place->ranks,
+                    .local_rank = place->local_rank,
+                    .local_size = place->local_ranks};
   }
   environment.connect = [bootstrap, timeout, settings, launch, rendezvous = supervisor.get(),
                          claim = std::move(claim)] {
@@ -106,6 +125,7 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   environment.local_rank = launch ? launch->local_rank : Number("MPI_LOCALRANKID", 0);
   environment.local_size = launch ? launch->local_size : Number("MPI_LOCALNRANKS", 1);
   if (const char* hosts = std::getenv(supervision::kHostsVariable)) environment.hosts = hosts;
+  if (place) environment.hosts = place->hosts;
   return environment;
 }
 

@@ -47,14 +47,16 @@ std::vector<Link> LinksOf(const std::string& hosts, int rank, int processes, int
   std::vector<Link> links(static_cast<std::size_t>(processes),
                           one_host ? Link::kIntra : Link::kUnknown);
   if (one_host) return links;
-  int first = 0;
+  // A host may stand there more than once, with runs of its ranks.
+  std::vector<std::string> host_of;
   for (const auto& [host, ranks] : ParseHostList(hosts)) {
-    const int end = std::min(first + ranks, processes);
-    const bool here = first <= rank && rank < end;
-    for (int r = first; r < end; ++r) {
-      links[static_cast<std::size_t>(r)] = here ? Link::kIntra : Link::kInter;
-    }
-    first = end;
+    const int end = std::min(static_cast<int>(host_of.size()) + ranks, processes);
+    host_of.resize(static_cast<std::size_t>(end), host);
+  }
+  for (std::size_t r = 0; r < host_of.size(); ++r) {
+    const bool here = std::cmp_less(rank, host_of.size()) &&
+                      host_of[r] == host_of[static_cast<std::size_t>(rank)];
+    links[r] = here ? Link::kIntra : Link::kInter;
   }
   return links;
 }

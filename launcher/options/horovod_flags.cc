@@ -23,14 +23,8 @@ std::vector<AcceptedFlag> MakeAccepted() {
   };
 }
 
-constexpr std::array<std::string_view, 9> kElastic = {"--host-discovery-script",
-                                                      "--min-np",
-                                                      "--min-num-proc",
-                                                      "--max-np",
-                                                      "--max-num-proc",
-                                                      "--slots-per-host",
-                                                      "--elastic-timeout",
-                                                      "--reset-limit",
+constexpr std::array<std::string_view, 5> kGrowing = {"--host-discovery-script", "--max-np",
+                                                      "--max-num-proc", "--slots-per-host",
                                                       "--blacklist-cooldown-range"};
 
 }  // namespace
@@ -50,10 +44,9 @@ std::string WhyRefused(std::string_view flag) {
     return "asks for settings that are tuned while the job runs, which is not supported; leave it "
            "out, and give --fusion-threshold-mb and --cycle-time-ms if the defaults do not suit";
   }
-  if (std::ranges::find(kElastic, flag) != kElastic.end()) {
-    return "asks for an elastic job, whose ranks come and go; that is not supported: a job keeps "
-           "the "
-           "ranks that it starts with";
+  if (std::ranges::find(kGrowing, flag) != kGrowing.end()) {
+    return "asks for ranks that come to a running job, which is not supported; with --min-np a job "
+           "goes on without the ranks that it loses";
   }
   return {};
 }

@@ -15,8 +15,10 @@
 #include "common/text/parse_number.h"
 #include "launcher/hosts/allocation.h"
 #include "launcher/options/config_file.h"
+#include "launcher/options/elastic_flags.h"
 #include "launcher/options/horovod_flags.h"
 #include "launcher/options/network_flags.h"
+#include "launcher/options/option_number.h"
 #include "launcher/options/setting_flags.h"
 #include "weir/error.h"
 #include "weir/settings.h"
@@ -37,6 +39,7 @@ struct Raw {
   std::string grace_seconds = "3";
   bool no_prefix = false, check_build = false, version = false, help = false;
   NetworkFlags network;
+  ElasticFlags elastic;
   std::map<std::string, std::string> values;       // By SettingFlag::flag.
   std::map<std::string, std::string> environment;  // For options that are not settings.
 };
@@ -81,6 +84,7 @@ void AddOptions(CLI::App& app, Options& options, Raw& raw) {
                "Begin lines with the time.");
   app.add_flag("--no-prefix", raw.no_prefix, "Do not begin lines with \"[rank] \".");
   AddNetworkFlags(app, raw.network);
+  AddElasticFlags(app, raw.elastic);
   app.add_option("-p,--ssh-port", raw.ssh_port, "Port of ssh on the hosts.");
   app.add_option("-i,--ssh-identity-file", raw.ssh_identity, "Private key for ssh.");
   app.add_option("--mpi-args", raw.mpi_args, "More arguments for mpiexec, over MPI.");
@@ -212,16 +216,6 @@ std::vector<std::string> Words(const std::string& text, char separator) {
 // More would only overload the hosts, before an error could be reported.
 constexpr int kMostRanks = 16384;
 
-/// Refuses everything but a number of the range, "nan" too.
-template <typename T>
-T Number(const std::string& option, const std::string& text, T min, T max, const char* allowed) {
-  const std::optional<T> value = ParseNumber<T>(text);
-  if (!value || !(*value >= min && *value <= max)) {
-    throw InvalidArgument(option + " is '" + text + "'; give " + allowed);
-  }
-  return *value;
-}
-
 void ReadSettings(const Raw& raw, Options& options) {
   if (raw.config_file) {
     ConfigFile file = ReadConfigFile(*raw.config_file);
@@ -253,14 +247,15 @@ void ReadHosts(const Raw& raw, Options& options) {
   }
   if (!raw.servers.empty()) {
     options.servers =
-        Number("--servers", raw.servers, 0, kMostRanks, "the number of servers, 0 to 16384");
+        OptionNumber("--servers", raw.servers, 0, kMostRanks, "the number of servers, 0 to 16384");
     if (options.servers > 0) {
       options.environment["WEIR_SERVERS"] = std::to_string(options.servers);
       options.origins["WEIR_SERVERS"] = "--servers";
     }
   }
   if (!raw.ranks.empty()) {
-    options.ranks = Number("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
+    options.ranks =
+        OptionNumber("-np", raw.ranks, 1, kMostRanks, "the number of ranks, 1 to 16384");
   } else if (allocation->ranks <= options.servers) {
     throw InvalidArgument("--servers " + std::to_string(options.servers) +
                           " leaves no rank of the " + std::to_string(allocation->ranks) + " that " +
@@ -287,7 +282,7 @@ void ReadHosts(const Raw& raw, Options& options) {
 void ReadStart(const Raw& raw, Options& options) {
   std::string ssh = "-o PasswordAuthentication=no";
   if (!raw.ssh_port.empty()) {
-    const int port = Number("--ssh-port", raw.ssh_port, 1, 65535, "a port, 1 to 65535");
+    const int port = OptionNumber("--ssh-port", raw.ssh_port, 1, 65535, "a port, 1 to 65535");
     ssh += " -p " + std::to_string(port);
   }
   if (!raw.ssh_identity.empty()) ssh += " -i " + raw.ssh_identity;
@@ -355,9 +350,10 @@ Options ParseOptions(const std::vector<std::string>& arguments) {
   ReadHosts(raw, options);
   ReadSettings(raw, options);
   TakeNetworkFlags(app, raw.network, options);
+  TakeElasticFlags(raw.elastic, options);
   ReadStart(raw, options);
   const double grace =
-      Number("--grace-seconds", raw.grace_seconds, 0.0, 86400.0, "seconds, 0 to 86400");
+      OptionNumber("--grace-seconds", raw.grace_seconds, 0.0, 86400.0, "seconds, 0 to 86400");
   options.policy.grace = std::chrono::milliseconds(std::llround(grace * 1000));
   options.output.prefix = !raw.no_prefix;
   options.output.folder = raw.output_folder;

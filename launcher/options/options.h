@@ -1,10 +1,12 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "launcher/hosts/hosts.h"
+#include "launcher/job/elastic_job.h"
 #include "launcher/job/job.h"
 #include "launcher/output/output_writer.h"
 
@@ -26,6 +28,7 @@ struct Options {
   std::vector<std::string> interfaces{};             ///< Supervisors reach weirrun on these.
   std::vector<std::string> mpiexec_arguments{};
   JobPolicy policy{};
+  std::optional<ElasticPolicy> elastic{};  ///< Goes on without ranks that are lost.
   OutputOptions output{};
   std::string summary_filename{};  ///< Empty: none.
   bool verbose = false;

@@ -14,16 +14,35 @@
 #include "weir/error.h"
 
 namespace weir::launcher {
+namespace {
+
+void SetElastic(const ElasticPolicy& policy) {
+  // Longer than weirrun itself waits, which knows why.
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(policy.timeout).count() + 60;
+  setenv(supervision::kElasticVariable, std::to_string(seconds).c_str(), 1);
+  setenv("HOROVOD_ELASTIC", "1", 1);
+  // Unless the user has chosen: then that is checked.
+  setenv("WEIR_TRANSPORT", "ucx", 0);
+}
+
+}  // namespace
 
 Settings PrepareEnvironment(Options& options) {
   std::string origins;
-  unsetenv("WEIR_SERVERS");  // It may be set for a job around this one.
+  // They may be set for a job around this one.
+  for (const char* other : {"WEIR_SERVERS", supervision::kElasticVariable}) unsetenv(other);
   for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
   for (const auto& [name, origin] : options.origins) origins += name + "=" + origin + "\n";
   setenv(supervision::kOriginsVariable, origins.c_str(), 1);
   const std::vector<Host> hosts = HostsOfRanks(options.hosts, options.ranks);
   setenv(supervision::kHostsVariable, HostsText(hosts).c_str(), 1);
+  if (options.elastic) SetElastic(*options.elastic);
   Settings settings = Settings::FromEnvironment();
+  if (options.elastic && settings.transport != TransportKind::kUcx) {
+    throw InvalidArgument(
+        "an elastic job (--min-np) needs UCX, as MPI does not outlive a rank; leave "
+        "--transport, --mpi and WEIR_TRANSPORT out");
+  }
   CheckMetricsPorts(settings.metrics_port, hosts);
   if (settings.transport == TransportKind::kUcx && !options.mpiexec_arguments.empty()) {
     options.notices.emplace_back(

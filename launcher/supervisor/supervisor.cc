@@ -184,6 +184,7 @@ void Supervisor::OnMessage(const Message& message) {
     case MessageType::kFinish:
       finish_ = true;
       break;
+    case MessageType::kPlace:
     case MessageType::kAddresses:
     case MessageType::kFinalize:
     case MessageType::kPeerLost:

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
@@ -127,6 +128,26 @@ Rendezvous::Meeting SupervisorMembership::Meet(const std::string& address,
                  {.tensor = {}, .ranks = {}, .phase = "start"});
 }
 
+supervision::Place SupervisorMembership::AwaitPlace(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  reading_ = true;
+  Wake();
+  const auto is_lost = [](const MembershipEvent& event) {
+    return event.kind == MembershipEvent::Kind::kLauncherLost;
+  };
+  met_.wait_for(lock, timeout,
+                [&] { return place_.has_value() || std::ranges::any_of(kept_, is_lost); });
+  reading_ = listener_ != nullptr;
+  if (place_) return *place_;
+  if (std::ranges::any_of(kept_, is_lost)) {
+    throw PeerLost("the launcher of this job is gone",
+                   {.tensor = {}, .ranks = {}, .phase = "start"});
+  }
+  throw TimedOut(
+      "weirrun has given this rank no place within " + std::to_string(timeout.count()) + " ms",
+      {.tensor = {}, .ranks = {}, .phase = "start"});
+}
+
 void SupervisorMembership::ThrowIfOver() const {
   using Kind = MembershipEvent::Kind;
   for (const MembershipEvent& event : kept_) {
@@ -219,6 +240,12 @@ bool SupervisorMembership::Receive() {
 
 void SupervisorMembership::OnMessage(const Message& message) {
   if (message.type == MessageType::kAddresses) return OnAddresses(message);
+  if (auto place = supervision::ReadPlace(message); message.type == MessageType::kPlace && place) {
+    kept_.clear();
+    place_ = std::move(place);
+    met_.notify_all();
+    return;
+  }
   if (const auto event = ToEvent(message)) Tell(*event);
 }
 

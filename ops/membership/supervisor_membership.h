@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/supervision/place.h"
 #include "common/supervision/supervision.h"
 #include "common/unique_fd.h"
 #include "ops/membership/membership.h"
@@ -46,6 +47,11 @@ class SupervisorMembership : public Membership, public Rendezvous {
 
   Meeting Meet(const std::string& address, std::chrono::milliseconds timeout) override;
 
+  /// Waits until weirrun has dealt this rank a place, which takes until all that are left have
+  /// come. What was said before concerns ranks that are past. Throws TimedOut after `timeout`,
+  /// PeerLost when weirrun is gone.
+  supervision::Place AwaitPlace(std::chrono::milliseconds timeout);
+
  private:
   void Run();
   /// Tells the listener what came before it.
@@ -69,10 +75,11 @@ class SupervisorMembership : public Membership, public Rendezvous {
   UniqueFd socket_;
   UniqueFd wake_;  // eventfd: the listener was set, or this is being destroyed.
   std::mutex mutex_;
-  Listener listener_;                  // Guarded by mutex_, which is held while it is called.
-  std::vector<MembershipEvent> kept_;  // Guarded by mutex_: nobody has listened yet.
-  std::optional<Meeting> meeting_;     // Guarded by mutex_: while in Meet.
-  std::size_t expected_ = 0;           // Guarded by mutex_: ranks of the meeting, once known.
+  Listener listener_;                        // Guarded by mutex_, which is held while it is called.
+  std::vector<MembershipEvent> kept_;        // Guarded by mutex_: nobody has listened yet.
+  std::optional<supervision::Place> place_;  // Guarded by mutex_: the last one that came.
+  std::optional<Meeting> meeting_;           // Guarded by mutex_: while in Meet.
+  std::size_t expected_ = 0;                 // Guarded by mutex_: ranks of the meeting, once known.
   std::condition_variable met_;
   std::atomic<bool> joining_{true};   // Neither Joined nor Leave was called.
   std::atomic<bool> reading_{false};  // Somebody listens or meets.

@@ -8,9 +8,10 @@ import os
 import sys
 import threading
 import warnings
-from typing import TYPE_CHECKING, Callable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple
 
 from weir import _topology, _torch_store
+from weir.errors import PeerLost
 
 # The engine and MPI are loaded when first needed, mostly by init(). They take longer to load than the
 # rest of the package, and a data loader's worker that imports the program needs neither.
@@ -38,19 +39,33 @@ def enter() -> bool:
             return False
         from weir import _core
 
-        with _torch_store.token() as token:
-            joined = _core.Job(token)
-            try:
-                _places = _topology.gather(joined)
-            except Exception:
-                joined.leave()
-                raise
-        _engine = joined
+        _engine, _places = _join(_core)
         if not _exit_is_registered:
             _exit_is_registered = True
             _remember_why_the_program_ends()
             atexit.register(_leave_at_exit)
     return True
+
+
+def _join(core: Any) -> "Tuple[_core.Job, _topology.Topology]":
+    """In an elastic job the ranks are dealt anew, again and again, until none is lost meanwhile."""
+    while True:
+        try:
+            with _torch_store.token() as token:
+                joined = core.Job(token)
+            try:
+                return joined, _topology.gather(joined)
+            except Exception:
+                joined.leave()
+                raise
+        except PeerLost as error:
+            if not is_elastic() or not error.ranks:
+                raise
+
+
+def is_elastic() -> bool:
+    """True if the job's launcher lets it go on without ranks that are lost (``weirrun --min-np``)."""
+    return "WEIR_LAUNCHER_ELASTIC" in os.environ
 
 
 def shutdown() -> None:

@@ -3,7 +3,7 @@
 import itertools
 import numbers
 import threading
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from weir import _communicators, _job
 from weir.errors import InvalidArgument
@@ -45,6 +45,10 @@ class ProcessSet:
     def ranks(self) -> List[int]:
         """The members, ascending."""
         return list(self._ranks)
+
+    def _renumber(self, ranks: List[int]) -> None:
+        """Replaces the members of a set that is not registered, as ranks have been dealt anew."""
+        self._ranks, self.mpi_comm = sorted(ranks), None
 
     def size(self) -> Optional[int]:
         """Number of members; None while it is not registered."""
@@ -171,6 +175,29 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
     return process_set
 
 
+def renew(members: Iterable[Tuple[ProcessSet, List[int]]], now: Dict[int, int]) -> None:
+    """Registers the sets that an elastic job had before its ranks were dealt anew, given with the ranks
+    that they had: ``now`` has the new number of each former rank that is left. A set without any is not
+    registered. Sets that have come to have the same ranks, perhaps all of them, share an id.
+    Collective."""
+    for each, former in members:
+        ranks = sorted(now[rank] for rank in former if rank in now)
+        each._renumber(ranks)
+        twin = next((other for other in (global_process_set, *registered()) if other.ranks == ranks), None)
+        if twin is not None:
+            each.process_set_id = twin.process_set_id
+            with _lock:
+                _registered.append(each)
+        elif ranks:
+            add_process_set(each)
+
+
+def _heir_of(process_set: ProcessSet) -> Optional[ProcessSet]:
+    """Returns another set with the same id, which lives on when this one is removed."""
+    return next((other for other in registered() if other is not process_set
+                 and other.process_set_id == process_set.process_set_id), None)
+
+
 def remove_process_set(process_set: ProcessSet) -> bool:
     """Removes a set from the job; its ``process_set_id`` becomes None. Returns False, without effect,
     for a set that is not registered, and for the global one. Collective like ``add_process_set``.
@@ -179,8 +206,13 @@ def remove_process_set(process_set: ProcessSet) -> bool:
     is alive.
     """
     expect(process_set)
-    if not process_set._ids:
+    if process_set.process_set_id is None or process_set is global_process_set:
         return False
+    heir = _heir_of(process_set)
+    if heir is not None or not process_set._ids:
+        if heir is not None and process_set._ids:
+            heir._ids = process_set._ids
+        process_set._ids, process_set.process_set_id = [], None
     while process_set._ids:  # A refused removal can be tried again.
         gone = process_set._ids[-1]
         _job.engine().remove_process_set(gone)

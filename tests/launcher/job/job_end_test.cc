@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include "launcher/job/job.h"
+#include "launcher/job/fixed_job.h"
 #include "tests/launcher/job/job_fixture.h"
 
 namespace weir::launcher {

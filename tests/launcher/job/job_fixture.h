@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "launcher/job/job.h"
+#include "launcher/job/fixed_job.h"
 
 namespace weir::launcher {
 
@@ -59,7 +59,7 @@ class JobTest : public testing::Test {
 
   Time now_{};
   std::vector<std::pair<int, Message>> sent_;
-  Job job_;
+  FixedJob job_;
 };
 
 }  // namespace weir::launcher

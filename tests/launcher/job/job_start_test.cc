@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "common/supervision/addresses.h"
-#include "launcher/job/job.h"
+#include "launcher/job/fixed_job.h"
 #include "tests/launcher/job/job_fixture.h"
 
 namespace weir::launcher {
@@ -26,7 +26,7 @@ TEST_F(JobTest, AKnownReasonIsGivenWithTheHostThatDidNotStart) {
 TEST_F(JobTest, WhoDiesOfAStartThatFailedIsNotItsCause) {
   // MPI's start may crash when mpiexec ends; what each of them says comes in any order.
   for (const bool trouble_first : {false, true}) {
-    Job job(RankPlaces({"a", "b"}), JobPolicy{}, now_, [](int, const Message&) {});
+    FixedJob job(RankPlaces({"a", "b"}), JobPolicy{}, now_, [](int, const Message&) {});
     job.OnMessage(0, {.type = MessageType::kHello}, now_);
     job.OnMessage(0, {.type = MessageType::kAttach}, now_);
     const StartTrouble trouble{.host = "b", .why = "ssh ended with exit code 255: no route"};
@@ -222,8 +222,8 @@ TEST_F(JobTest, RanksThatDoNotStartInTimeAreNamed) {
 }
 
 TEST_F(JobTest, AShortStartTimeoutIsSaidAsItIs) {
-  Job job(RankPlaces({"a"}), JobPolicy{.start_timeout = milliseconds(1)}, now_,
-          [](int, const Message&) {});
+  FixedJob job(RankPlaces({"a"}), JobPolicy{.start_timeout = milliseconds(1)}, now_,
+               [](int, const Message&) {});
   job.Tick(now_ + milliseconds(1));
   EXPECT_THAT(job.verdict(), HasSubstr("the start timeout of 0.001 s;"));
 }

@@ -1,10 +1,9 @@
-#include "launcher/job/job.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <csignal>
 
+#include "launcher/job/fixed_job.h"
 #include "tests/launcher/job/job_fixture.h"
 
 namespace weir::launcher {

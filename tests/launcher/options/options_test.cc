@@ -107,7 +107,6 @@ TEST(Options, MistakesAreNamed) {
   ExpectRefused({"-np", "2"}, "nothing to run");
   ExpectRefused({"-np", "5", "-H", "a:2,b:2", "x"}, "more ranks than the 4 slots");
   ExpectRefused({"-np", "2", "-H", "a:2", "--hostfile", "f", "x"}, "give one of them");
-  ExpectRefused({"-np", "2", "--min-np", "1", "x"}, "elastic");
   ExpectRefused({"-np", "2", "--cycle-time-ms", "soon", "x"}, "--cycle-time-ms");
   ExpectRefused({"-np", "2", "--fusion-threshold-mb", "-1", "x"}, "--fusion-threshold-mb");
   ExpectRefused({"-np", "2", "--log-level", "loud", "x"}, "--log-level");
@@ -218,10 +217,9 @@ TEST(Options, WhatWouldMakeItAnotherJobIsRefused) {
                            "--autotune-gaussian-process-noise"}) {
     ExpectRefused({"-np", "1", flag, "x"}, "' asks for settings that are tuned while the job runs");
   }
-  for (const char* flag :
-       {"--min-np", "--max-num-proc=3", "--host-discovery-script", "--reset-limit",
-        "--slots-per-host", "--elastic-timeout", "--blacklist-cooldown-range"}) {
-    ExpectRefused({"-np", "1", flag, "1", "x"}, "' asks for an elastic job");
+  for (const char* flag : {"--max-num-proc=3", "--host-discovery-script", "--slots-per-host",
+                           "--blacklist-cooldown-range"}) {
+    ExpectRefused({"-np", "1", flag, "1", "x"}, "' asks for ranks that come to a running job");
   }
 }
 

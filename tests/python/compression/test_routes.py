@@ -20,8 +20,8 @@ def hosts(size, monkeypatch):
         yield 1
         return
     with monkeypatch.context() as launcher:
-        launcher.setenv("MPI_LOCALRANKID", str(hvd.rank() % 2))
-        launcher.setenv("MPI_LOCALNRANKS", "2")
+        launcher.setenv("WEIR_LAUNCHER_LOCAL_RANK", str(hvd.rank() % 2))
+        launcher.setenv("WEIR_LAUNCHER_LOCAL_SIZE", "2")
         launcher.setenv("WEIR_STRICT", "1")
         hvd.shutdown()
         hvd.init()

@@ -37,8 +37,8 @@ def test_hosts_of_equal_size_whose_ranks_alternate():
 def test_every_rank_learns_of_all_hosts_when_it_joins(rank, size, monkeypatch):
     with monkeypatch.context() as launcher:
         # Rank 0 alone on its host, the others together on theirs.
-        launcher.setenv("MPI_LOCALRANKID", str(max(0, rank - 1)))
-        launcher.setenv("MPI_LOCALNRANKS", "1" if rank == 0 else str(size - 1))
+        launcher.setenv("WEIR_LAUNCHER_LOCAL_RANK", str(max(0, rank - 1)))
+        launcher.setenv("WEIR_LAUNCHER_LOCAL_SIZE", "1" if rank == 0 else str(size - 1))
         hvd.shutdown()
         hvd.init()
         hosts = min(size, 2)

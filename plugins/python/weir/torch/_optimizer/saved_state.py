@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional
 
 import torch
 
+from weir import _job
 from weir.torch._compression.options import Options
 from weir.torch._ops.allreduce import allreduce_
 from weir.torch._optimizer.exchange.fused import FusedExchange
@@ -86,6 +87,13 @@ def fitting(optimizer: Any, state: State) -> Optional[State]:
     return state
 
 
+def carried(optimizer: Any, own: State) -> State:
+    """Returns a rank's own state, as that of the place which it has now: ranks may have been dealt anew."""
+    ranks = optimizer._weir_process_set.ranks
+    place = {"rank": ranks.index(_job.rank()), "size": len(ranks)}
+    return own if place.items() <= own.items() else {**own, **place, "carried": True}
+
+
 def restore_pending(optimizer: Any) -> None:
     """Restores the loaded state, if that is still to be done. Collective."""
     if optimizer._weir_pending is not None:
@@ -105,7 +113,7 @@ def restore(optimizer: Any, state: State) -> None:
                                                           state["exchanges"])
              if isinstance(exchange, FusedExchange) and saved is not None]
     for exchange, saved in fused:
-        exchange.load(saved.numpy().tobytes(), own)
+        exchange.load(saved.numpy().tobytes(), own and not state.get("carried", False))
     if not own and any(exchange.compression for exchange, _ in fused):
         rank, size = optimizer._weir_place[:2]
         lost = ("save state_dict() on every rank to keep it exactly" if size == state["size"] else

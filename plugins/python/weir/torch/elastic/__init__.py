@@ -8,8 +8,9 @@
 
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 
-The ranks of a job stay the same: an exception of a rank is recovered from, but a rank
-that dies ends the job.
+In an elastic job (``weirrun --min-np``) the ranks that are left go on when one is lost, with new
+numbers, from what they have committed. In any other job an exception that all ranks see is recovered
+from, and a rank that dies ends the job.
 """
 
 from weir._init import init  # noqa: F401

@@ -72,17 +72,12 @@ class OptimizerStateHandler(StateHandler):
 
     def sync(self) -> None:
         own = getattr(self.value, "_weir_pending", None)
-        place = None if own is None else (own["rank"], own["size"])
         broadcast_optimizer_state(self.value, root_rank=0)
-        steps = allgather_object((place, _steps_of(own)), name="elastic.optimizer")
-        expected = [((rank, len(steps)), steps[0][1]) for rank in range(len(steps))]
-        if own is not None and steps == expected:
-            self.value._weir_pending = own
+        step = None if own is None else own.get("step")
+        steps = allgather_object(step, name="elastic.optimizer")
+        if own is not None and steps == [step] * len(steps):
+            self.value._weir_pending = saved_state.carried(self.value, own)
         self.save()
-
-
-def _steps_of(state: Any) -> Any:
-    return None if state is None else state.get("step")
 
 
 class SamplerStateHandler(StateHandler):

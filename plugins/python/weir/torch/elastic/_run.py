@@ -6,14 +6,29 @@ from typing import Any, Callable
 from weir import _job, _process_sets
 from weir._init import init
 from weir.errors import HorovodInternalError, HostsUpdatedInterrupt, Mismatch
+from weir.torch._ops.objects import allgather_object
 
 
 def reset() -> None:
-    """Leaves the job and enters it anew, with the same process sets. Collective; raises as ``init``
-    does."""
+    """Leaves the job and enters it anew, with the same process sets. In an elastic job (``weirrun
+    --min-np``) those that are left enter it, with new numbers: a set keeps the members that are left, and
+    one without any is not registered again. Collective; raises as ``init`` does."""
     process_sets = _process_sets.registered()
-    _job.shutdown()
-    init(process_sets=process_sets)
+    if not _job.is_elastic():
+        _job.shutdown()
+        return init(process_sets=process_sets)
+    members = [(each, each.ranks) for each in process_sets]
+    former_rank = _job.rank()
+    while True:
+        _job.shutdown()
+        init()
+        try:
+            ranks = enumerate(allgather_object(former_rank, name="elastic.ranks"))
+            return _process_sets.renew(members, {former: rank for rank, former in ranks})
+        except Mismatch:
+            raise
+        except HorovodInternalError:
+            continue  # Another rank was lost meanwhile.
 
 
 def run(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -23,7 +38,8 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
     * HorovodInternalError: with the state of the last ``commit``,
     * HostsUpdatedInterrupt: with the state as it was.
 
-    All ranks must raise, as they do when the job has failed. Mismatch is raised to the caller, because
+    All ranks that are left must raise, as they do when the job has failed. In an elastic job the loss of a
+    rank is such a failure. Mismatch is raised to the caller, because
     ranks that disagree would do so again. So are errors while the job is entered anew, and
     HorovodInternalError if it cannot be entered, as over MPI once the engine itself has failed: then
     start the program again, and it continues from what it has saved.
@@ -34,9 +50,9 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
         skip_sync = False
         while True:
             failure = None
-            if not skip_sync:
-                state.sync()
             try:
+                if not skip_sync:
+                    state.sync()
                 return func(state, *arguments, **keywords)
             except Mismatch:
                 raise

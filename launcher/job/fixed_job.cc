@@ -1,4 +1,4 @@
-#include "launcher/job/job.h"
+#include "launcher/job/fixed_job.h"
 
 #include <algorithm>
 #include <map>
@@ -23,7 +23,7 @@ std::string Seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-Job::Job(RankPlaces places, JobPolicy policy, Time now, Send send)
+FixedJob::FixedJob(RankPlaces places, JobPolicy policy, Time now, Send send)
     : places_(std::move(places)),
       ranks_(places_.size()),
       policy_(policy),
@@ -31,15 +31,16 @@ Job::Job(RankPlaces places, JobPolicy policy, Time now, Send send)
       finalization_(places_.size()),
       meeting_(places_.size()),
       send_(std::move(send)),
-      phase_ends_(now + policy.start_timeout) {
+      ending_(policy.kill_after),
+      start_due_(now + policy.start_timeout) {
   SetDeadline();
 }
 
-bool Job::over() const {
+bool FixedJob::over() const {
   return std::ranges::all_of(ranks_, [](const Rank& r) { return r.state == Rank::kOver; });
 }
 
-void Job::OnMessage(int rank, const Message& message, Time now) {
+void FixedJob::OnMessage(int rank, const Message& message, Time now) {
   Rank& sender = ranks_[static_cast<std::size_t>(rank)];
   switch (message.type) {
     case MessageType::kHello:
@@ -88,12 +89,12 @@ void Job::OnMessage(int rank, const Message& message, Time now) {
   SetDeadline();
 }
 
-bool Job::RanksAreOver() const {
+bool FixedJob::RanksAreOver() const {
   return std::ranges::all_of(std::span(ranks_).first(places_.ranks()),
                              [](const Rank& r) { return r.state == Rank::kOver; });
 }
 
-void Job::DismissServers(Time now) {
+void FixedJob::DismissServers(Time now) {
   if (ending() || !RanksAreOver()) return;
   // They end by themselves if the ranks had engines and have left.
   for (std::size_t r = places_.ranks(); r < ranks_.size(); ++r) {
@@ -103,16 +104,16 @@ void Job::DismissServers(Time now) {
   }
 }
 
-void Job::MarkOver(int rank) {
+void FixedJob::MarkOver(int rank) {
   ranks_[static_cast<std::size_t>(rank)].state = Rank::kOver;
   finalization_.OnEnded(rank);
 }
 
-bool Job::CannotJoin(int rank) const {
+bool FixedJob::CannotJoin(int rank) const {
   return ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver || finalization_.asks(rank);
 }
 
-void Job::AnswerFinalizing() {
+void FixedJob::AnswerFinalizing() {
   const Finalization::Answer answer = finalization_.TakeAnswer();
   for (const int rank : answer.ranks) {
     send_(rank, {.type = MessageType::kFinalize,
@@ -121,7 +122,7 @@ void Job::AnswerFinalizing() {
   }
 }
 
-void Job::OnAttach(int rank, Time now) {
+void FixedJob::OnAttach(int rank, Time now) {
   assembly_.Attach(rank, now);
   if (ending()) return;
   // A rank that has ended, or is about to, cannot come any more, unless it came and the
@@ -132,7 +133,7 @@ void Job::OnAttach(int rank, Time now) {
   }
 }
 
-void Job::OnExited(int rank, const Message& message, Time now) {
+void FixedJob::OnExited(int rank, const Message& message, Time now) {
   MarkOver(rank);
   if (ranks_[static_cast<std::size_t>(rank)].dismissed) return;
   if (const int code = ShellCode(message.code); code != 0) {
@@ -146,7 +147,7 @@ void Job::OnExited(int rank, const Message& message, Time now) {
   }
 }
 
-void Job::OnAbort(int rank, const std::string& reason, Time now) {
+void FixedJob::OnAbort(int rank, const std::string& reason, Time now) {
   if (cause_) return;
   const std::string absent = places_.Of(assembly_.absent());
   const bool waits = assembly_.waits(rank) && !absent.empty();
@@ -156,17 +157,17 @@ void Job::OnAbort(int rank, const std::string& reason, Time now) {
             .code_is_final = false,
             .code_of = rank};
   Broadcast({.type = MessageType::kAbort, .rank = rank, .text = reason}, rank);
-  Enter(Phase::kGrace, now + policy_.grace);
+  Enter(Ending::Phase::kGrace, now + policy_.grace);
 }
 
-void Job::OnSupervisorLost(int rank, const std::string& how, Time now) {
+void FixedJob::OnSupervisorLost(int rank, const std::string& how, Time now) {
   if (ranks_[static_cast<std::size_t>(rank)].state == Rank::kOver) return;
   MarkOver(rank);
   FailRank(rank, how, 1, now);
   AnswerFinalizing();
 }
 
-void Job::OnStartTrouble(const StartTrouble& trouble) {
+void FixedJob::OnStartTrouble(const StartTrouble& trouble) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     Rank& rank = ranks_[r];
     const bool meant = trouble.host.empty() ? static_cast<int>(r) == trouble.rank
@@ -176,15 +177,15 @@ void Job::OnStartTrouble(const StartTrouble& trouble) {
   BlameTrouble();
 }
 
-void Job::BlameTrouble() {
+void FixedJob::BlameTrouble() {
   if (!cause_ || !cause_->yields_to_trouble) return;
   if (const std::string known = KnownTroubles(); !known.empty()) {
     cause_ = {.text = known, .code = 1};
   }
 }
 
-void Job::OnStarterEnded(const std::string& name, const std::vector<int>& ranks,
-                         const std::string& advice, int wait_status, Time now) {
+void FixedJob::OnStarterEnded(const std::string& name, const std::vector<int>& ranks,
+                              const std::string& advice, int wait_status, Time now) {
   const auto state_of = [this](int rank) { return ranks_[static_cast<std::size_t>(rank)].state; };
   std::vector<int> unstarted = ranks;
   std::erase_if(unstarted, [&](int rank) { return state_of(rank) != Rank::kStarting; });
@@ -209,26 +210,26 @@ void Job::OnStarterEnded(const std::string& name, const std::vector<int>& ranks,
               .text_is_final = false,
               .code_is_final = false};
   }
-  Enter(Phase::kTerminating, now + policy_.grace);
+  Enter(Ending::Phase::kTerminating, now + policy_.grace);
 }
 
-void Job::OnLauncherFailed(const std::string& how, Time now) {
+void FixedJob::OnLauncherFailed(const std::string& how, Time now) {
   if (!cause_) cause_ = {.text = how, .code = 1};
   GiveUpOnStarting();
-  Enter(Phase::kTerminating, now + policy_.grace);
+  Enter(Ending::Phase::kTerminating, now + policy_.grace);
 }
 
-void Job::OnInterrupt(int signal, Time now) {
+void FixedJob::OnInterrupt(int signal, Time now) {
   if (!cause_) {
     cause_ = {.text = "received " + DescribeStatus(signal), .code = 128 + signal};
   }
   GiveUpOnStarting();
-  const bool again = phase_ >= Phase::kTerminating;
-  Enter(again ? Phase::kKilling : Phase::kTerminating,
+  const bool again = ending_.phase() >= Ending::Phase::kTerminating;
+  Enter(again ? Ending::Phase::kKilling : Ending::Phase::kTerminating,
         now + (again ? policy_.kill_after : policy_.grace));
 }
 
-std::string Job::RecordFlights() {
+std::string FixedJob::RecordFlights() {
   ++flight_recordings_;
   std::vector<int> asked;
   for (int r = 0; r < static_cast<int>(places_.ranks()); ++r) {
@@ -240,7 +241,7 @@ std::string Job::RecordFlights() {
   return places_.Of(asked);
 }
 
-void Job::Tick(Time now) {
+void FixedJob::Tick(Time now) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (!ranks_[r].settles || now < *ranks_[r].settles) continue;
     ranks_[r].settles.reset();
@@ -248,39 +249,26 @@ void Job::Tick(Time now) {
   }
   if (!ending() && assembly_.deadline() && now >= *assembly_.deadline()) {
     cause_ = {.text = AssemblyTrouble(), .code = 1};
-    Enter(Phase::kTerminating, now + policy_.grace);
+    Enter(Ending::Phase::kTerminating, now + policy_.grace);
   }
-  if (now >= phase_ends_) {
-    switch (phase_) {
-      case Phase::kRunning:
-        if (const std::string missing = StartingRanks(); !missing.empty()) {
-          const std::string known = KnownTroubles();
-          cause_ = {.text = missing + " did not start within the start timeout of " +
-                            Seconds(policy_.start_timeout) + " s; " +
-                            (known.empty() ? "is the host reachable by ssh, and weirrun installed "
-                                             "there at the same path?"
-                                           : known),
-                    .code = 1};
-          GiveUpOnStarting();
-          Enter(Phase::kTerminating, now + policy_.grace);
-        }
-        break;
-      case Phase::kGrace:
-        Enter(Phase::kTerminating, now + policy_.kill_after);
-        break;
-      case Phase::kTerminating:
-        Enter(Phase::kKilling, now + policy_.kill_after);
-        break;
-      case Phase::kKilling:
-        for (std::size_t r = 0; r < ranks_.size(); ++r)
-          MarkOver(static_cast<int>(r));  // Beyond our reach.
-        break;
-    }
+  if (const std::string missing = StartingRanks();
+      !ending() && !missing.empty() && now >= start_due_) {
+    const std::string known = KnownTroubles();
+    cause_ = {
+        .text = missing + " did not start within the start timeout of " +
+                Seconds(policy_.start_timeout) + " s; " +
+                (known.empty() ? "is the host reachable by ssh, and weirrun installed there at "
+                                 "the same path?"
+                               : known),
+        .code = 1};
+    GiveUpOnStarting();
+    Enter(Ending::Phase::kTerminating, now + policy_.grace);
   }
+  if (const auto next = ending_.Due(now)) Enter(next->phase, next->until);
   SetDeadline();
 }
 
-void Job::FailRank(int rank, const std::string& how, int code, Time now) {
+void FixedJob::FailRank(int rank, const std::string& how, int code, Time now) {
   if (cause_ && !cause_->text_is_final)
     *cause_ = {.text = places_.Of(rank) + ": " + how, .code = code};
   if (cause_) return;
@@ -294,10 +282,10 @@ void Job::FailRank(int rank, const std::string& how, int code, Time now) {
              .text = how},
             rank);
   GiveUpOnStarting();
-  Enter(Phase::kGrace, now + policy_.grace);
+  Enter(Ending::Phase::kGrace, now + policy_.grace);
 }
 
-void Job::Settle(int rank, Time now) {
+void FixedJob::Settle(int rank, Time now) {
   const auto goes_on = [this](int other) {
     return assembly_.has_engine(other) &&
            ranks_[static_cast<std::size_t>(other)].state == Rank::kRunning;
@@ -322,7 +310,7 @@ void Job::Settle(int rank, Time now) {
            1, now);
 }
 
-std::string Job::AssemblyTrouble() const {
+std::string FixedJob::AssemblyTrouble() const {
   const auto waiting = assembly_.first_waiting();
   const std::string within =
       " within the start timeout of " + Seconds(policy_.start_timeout) + " s";
@@ -336,38 +324,40 @@ std::string Job::AssemblyTrouble() const {
          places_.Of(*waiting) + " waits; --start-timeout gives it longer";
 }
 
-void Job::Enter(Phase phase, Time until) {
-  if (phase <= phase_) return;  // A job that is being killed is not asked politely again.
-  phase_ = phase;
-  phase_ends_ = until;
+void FixedJob::Enter(Ending::Phase phase, Time until) {
+  if (!ending_.Enter(phase, until)) return;
   finalization_.GiveUp();
   AnswerFinalizing();
-  if (phase == Phase::kTerminating) Broadcast({.type = MessageType::kTerminate});
-  if (phase == Phase::kKilling) Broadcast({.type = MessageType::kKill});
+  if (phase == Ending::Phase::kTerminating) Broadcast({.type = MessageType::kTerminate});
+  if (phase == Ending::Phase::kKilling) Broadcast({.type = MessageType::kKill});
+  if (phase == Ending::Phase::kGivenUp) {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) MarkOver(static_cast<int>(r));
+  }
   SetDeadline();
 }
 
-void Job::Broadcast(const Message& message, int except) {
+void FixedJob::Broadcast(const Message& message, int except) {
   for (int r = 0; r < static_cast<int>(ranks_.size()); ++r) {
     const bool running = ranks_[static_cast<std::size_t>(r)].state == Rank::kRunning;
     if (running && r != except) send_(r, message);
   }
 }
 
-void Job::SetDeadline() {
+void FixedJob::SetDeadline() {
   deadline_.reset();
   if (over()) return;
   const auto no_later_than = [this](const std::optional<Time>& time) {
     if (time) deadline_ = std::min(deadline_.value_or(*time), *time);
   };
-  if (ending() || !StartingRanks().empty()) no_later_than(phase_ends_);
+  no_later_than(ending_.deadline());
+  if (!ending() && !StartingRanks().empty()) no_later_than(start_due_);
   if (!ending()) no_later_than(assembly_.deadline());
   for (const Rank& rank : ranks_) {
     no_later_than(rank.settles);
   }
 }
 
-void Job::GiveUpOnStarting() {
+void FixedJob::GiveUpOnStarting() {
   for (Rank& rank : ranks_) {
     if (rank.state != Rank::kStarting) continue;
     rank.state = Rank::kOver;
@@ -375,7 +365,7 @@ void Job::GiveUpOnStarting() {
   }
 }
 
-std::string Job::StartingRanks() const {
+std::string FixedJob::StartingRanks() const {
   std::vector<int> starting;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (ranks_[r].state == Rank::kStarting) starting.push_back(static_cast<int>(r));
@@ -383,7 +373,7 @@ std::string Job::StartingRanks() const {
   return places_.Of(starting);
 }
 
-std::string Job::KnownTroubles() const {
+std::string FixedJob::KnownTroubles() const {
   std::map<std::string, std::vector<int>> by_reason;
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     const Rank& rank = ranks_[r];

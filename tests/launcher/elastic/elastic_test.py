@@ -1,0 +1,81 @@
+"""Jobs that go on without the ranks that they lose. Argument: weirrun."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+TRAIN = pathlib.Path(__file__).parent / "programs" / "train.py"
+
+
+class Elastic(unittest.TestCase):
+    def run_job(self, *arguments, steps=12, deaths=""):
+        done = subprocess.run(
+            ["timeout", "-k", "5", "120", WEIRRUN, *arguments, sys.executable, str(TRAIN), str(steps), deaths],
+            text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.output = done.stdout
+        return done.returncode
+
+    def lines_of(self, process, pattern):
+        """What the process has said, by its number at first."""
+        return re.findall(rf"(?m)^\[{process}\] {pattern}$", self.output)
+
+    def expect_done(self, processes):
+        for rank, process in enumerate(processes):
+            self.assertEqual(self.lines_of(process, "(done .*)"),
+                             [f"done as rank {rank} of {len(processes)}, replicas equal: True"], self.output)
+
+    def test_survivors_go_on_from_the_last_commit_whoever_dies(self):
+        code = self.run_job("-np", "4", "--min-np", "2", deaths="0:kill:7,2:kill:11")
+        self.assertEqual(code, 0, self.output)
+        self.expect_done([1, 3])
+        entries = r"enters as rank (\d) of (\d) at step (\d+), sets (.*)"
+        self.assertEqual(self.lines_of(3, entries), [
+            ("3", "4", "0", "[[0, 1], [1, 3], [2]]"),
+            ("2", "3", "5", "[[0], [0, 2], [1]]"),
+            ("1", "2", "10", "[[0], [0, 1]]")], self.output)
+        for process in 1, 3:
+            self.assertEqual(self.lines_of(process, "has its unsent part: (.*)"), ["True", "True"], self.output)
+        self.assertEqual(self.lines_of(1, r"set of (\d: \d)"), ["1: 1", "2: 2"], self.output)
+        self.assertRegex(self.output, r"weirrun: rank 0 on \S+: signal 9 \(Killed\); 3 ranks are left")
+        self.assertRegex(self.output, r"weirrun: 2 ranks go on after \d+\.\d\d s \(epoch 3\)")
+
+    def test_an_exception_of_one_rank_is_a_loss(self):
+        code = self.run_job("-np", "3", "--min-np", "1", deaths="1:raise:7")
+        self.assertEqual(code, 0, self.output)
+        self.expect_done([0, 2])
+        self.assertRegex(self.output, r"weirrun: rank 1 on \S+: exit code 1; 2 ranks are left")
+
+    def test_two_deaths_at_once_and_one_while_the_others_enter_anew(self):
+        code = self.run_job("-np", "4", "--min-np", "1", deaths="1:kill:7,2:kill:7,3:kill:epoch2")
+        self.assertEqual(code, 0, self.output)
+        self.expect_done([0])
+
+    def test_too_few_ranks_end_the_job(self):
+        code = self.run_job("-np", "3", "--min-np", "2", deaths="0:kill:3,1:kill:8")
+        self.assertEqual(code, 137, self.output)
+        self.assertRegex(self.output, r"weirrun: rank 0 on \S+: signal 9 \(Killed\); 1 rank is left, and "
+                                      r"--min-np asks for 2; ended the job \(exit code 137\)")
+
+    def test_the_number_of_losses_may_be_limited(self):
+        code = self.run_job("-np", "3", "--min-np", "1", "--reset-limit", "1", deaths="0:kill:3,1:kill:8")
+        self.assertEqual(code, 137, self.output)
+        self.assertIn("number of resets during the elastic job exceeded the limit: 1", self.output)
+
+    def test_a_rank_that_is_stopped_is_gone_on_without(self):
+        code = self.run_job("-np", "3", "--min-np", "1", "--elastic-timeout", "2", deaths="0:kill:7,2:stop:7")
+        self.assertEqual(code, 0, self.output)
+        self.expect_done([1])
+        self.assertIn("did not come back", self.output)
+
+    def test_mpi_cannot_do_it(self):
+        self.assertEqual(self.run_job("-np", "2", "--min-np", "1", "--mpi"), 2, self.output)
+        self.assertIn("MPI does not outlive a rank", self.output)
+
+
+if __name__ == "__main__":
+    WEIRRUN = sys.argv[1]
+    unittest.main(argv=sys.argv[:1] + sys.argv[2:])

@@ -19,6 +19,7 @@
 #include "common/supervision/tcp.h"
 #include "launcher/job/fixed_job.h"
 #include "launcher/job/start_trouble.h"
+#include "launcher/start/parent.h"
 #include "launcher/start/reach.h"
 #include "launcher/start/starters.h"
 #include "launcher/summary/summary.h"
@@ -49,42 +50,12 @@ UniqueFd WatchSignals() {
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-/// Raises SIGTERM when the process in WEIR_LAUNCHER_PARENT ends. Signals are watched already.
-void EndWithParent() {
-  const char* parent = std::getenv(supervision::kParentVariable);
-  if (parent == nullptr) return;
-  const auto pid = static_cast<pid_t>(std::strtol(parent, nullptr, 10));
-  unsetenv(supervision::kParentVariable);  // That process is not the parent of the ranks' programs.
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  const bool has_ended = kill(pid, 0) != 0 && errno == ESRCH;
-  if (has_ended) raise(SIGTERM);
-}
-
-/// Returns the address that supervisors come to: no other interface than they need is opened.
-std::string ListenAddress(const Options& options) {
-  if (AllLocal(options.hosts)) return "127.0.0.1";
-  if (options.interfaces.size() != 1) return "0.0.0.0";
-  return supervision::HostAddresses(options.interfaces).front();
-}
-
-std::string Addresses(const Options& options, std::uint16_t port) {
-  std::vector<std::string> addresses = {"127.0.0.1"};
-  if (!AllLocal(options.hosts)) addresses = supervision::HostAddresses(options.interfaces);
-  if (addresses.empty()) {
-    throw InvalidArgument("this host has no network address that other hosts could reach");
-  }
-  std::string text;
-  for (const std::string& address : addresses) {
-    text += (text.empty() ? "" : ",") + address + ":" + std::to_string(port);
-  }
-  return text;
-}
-
 }  // namespace
 
 Launcher::Launcher(const Options& options, const Settings& settings)
     : options_(options),
       places_(PlaceProcesses(options.hosts, options.ranks, options.servers), options.servers),
+      settings_(settings),
       flight_filename_(settings.flight_filename),
       token_(supervision::RandomToken()),
       listener_(supervision::Listen(ListenAddress(options))),
@@ -96,16 +67,30 @@ Launcher::Launcher(const Options& options, const Settings& settings)
   EndWithParent();
   output_ = std::make_unique<OutputCollector>(options_.output, options_.processes());
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // Orphans of who starts the ranks come here.
-  StartAll(settings);
+  const double grace = static_cast<double>(options_.policy.grace.count()) / 1e3;
+  contact_ = {.addresses = ContactAddresses(options_, supervision::PortOf(listener_)),
+              .token = token_,
+              .grace_seconds = std::to_string(grace)};
+  Start(PlanStarters(options_, settings_, contact_));
   next_heartbeat_ = Clock::now();
-  const auto send = [this](int rank, const Message& message) { Send(rank, message); };
-  if (options_.elastic) {
-    job_ = std::make_unique<ElasticJob>(
-        PlaceProcesses(options_.hosts, options_.ranks), options_.policy, *options_.elastic,
-        Clock::now(), send,
-        [](const std::string& text) { std::fprintf(stderr, "weirrun: %s\n", text.c_str()); });
-  } else {
+  MakeJob();
+}
+
+void Launcher::MakeJob() {
+  const auto send = [this](int process, const Message& message) { Send(process, message); };
+  if (!options_.elastic) {
     job_ = std::make_unique<FixedJob>(places_, options_.policy, Clock::now(), send);
+    return;
+  }
+  auto job = std::make_unique<ElasticJob>(
+      options_.hosts, PlaceProcesses(options_.hosts, options_.ranks), options_.policy,
+      *options_.elastic, Clock::now(), send,
+      [this](const std::string& host, int count) { StartMore(host, count); },
+      [](const std::string& text) { std::fprintf(stderr, "weirrun: %s\n", text.c_str()); });
+  elastic_ = job.get();
+  job_ = std::move(job);
+  if (!options_.host_script.empty()) {
+    discovery_.emplace(options_.host_script, options_.slots_per_host, file_limit_);
   }
 }
 
@@ -121,14 +106,27 @@ void Launcher::Prepare(const Settings& settings) {
   summary_file_.emplace(options_.summary_filename);
 }
 
-void Launcher::StartAll(const Settings& settings) {
-  const Contact contact{
-      .addresses = Addresses(options_, supervision::PortOf(listener_)),
-      .token = token_,
-      .grace_seconds = std::to_string(static_cast<double>(options_.policy.grace.count()) / 1e3)};
-  for (Starter::Spec& spec : PlanStarters(options_, settings, contact)) {
+void Launcher::Start(std::vector<Starter::Spec> specs) {
+  for (Starter::Spec& spec : specs) {
     if (options_.verbose) std::fprintf(stderr, "%s\n", ShellWords(spec.command).c_str());
     starters_.emplace_back(std::move(spec), file_limit_);
+  }
+}
+
+void Launcher::StartMore(const std::string& host, int count) {
+  std::vector<std::string> hosts(peers_.size());
+  hosts.resize(hosts.size() + static_cast<std::size_t>(count), host);
+  for (int i = 0; i < count; ++i) places_.Add(host);
+  peers_.resize(hosts.size());
+  totals_.Grow(hosts.size());
+  awaited_ += 2 * count;
+  const int first = static_cast<int>(peers_.size()) - count;
+  try {
+    Start(PlanMore(options_, settings_, contact_, std::move(hosts)));
+  } catch (const InvalidArgument& error) {
+    for (int i = 0; i < count; ++i) {
+      job_->OnStartTrouble({.rank = first + i, .why = error.what()});
+    }
   }
 }
 
@@ -188,8 +186,12 @@ void Launcher::Wait() {
     fds.push_back({starter.output_fd(), POLLIN, 0});
     fds.push_back(starter.input_poll());
   }
+  fds.push_back(discovery_ ? discovery_->output_poll() : pollfd{-1, 0, 0});
   if (poll(fds.data(), fds.size(), Timeout()) < 0) return;
-  for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
+  // Handling one of these may add peers and starters, behind those that were polled.
+  const std::size_t peers = peers_.size(), starters = starters_.size();
+  if (fds.back().revents != 0) discovery_->Read();
+  for (std::size_t rank = 0; rank < peers; ++rank) {
     if (fds[first_peer + rank].revents != 0) OnPeer(static_cast<int>(rank));
   }
   // Backwards, as introduced ones leave the list.
@@ -198,7 +200,7 @@ void Launcher::Wait() {
       strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  for (std::size_t i = 0; i < starters_.size(); ++i) {
+  for (std::size_t i = 0; i < starters; ++i) {
     if (fds[first_starter + 2 * i].revents != 0) OnOutputOf(starters_[i]);
     if (fds[first_starter + 2 * i + 1].revents != 0) starters_[i].PumpInput();
   }
@@ -210,12 +212,14 @@ int Launcher::Timeout() const {
   Time next = next_heartbeat_;
   if (const auto deadline = job_->deadline()) next = std::min(next, *deadline);
   if (finishing_until_) next = std::min(next, *finishing_until_);
+  if (discovery_) next = std::min(next, discovery_->due());
   return static_cast<int>(
       std::max<milliseconds::rep>(0, std::chrono::ceil<milliseconds>(next - Clock::now()).count()));
 }
 
 void Launcher::OnTime(Time now) {
   job_->Tick(now);
+  if (discovery_ && !job_->ending() && !job_->over()) discovery_->Tick(now);
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     if (peers_[rank] && now > peers_[rank]->last_heard + supervision::kSilence) {
       peers_[rank].reset();
@@ -223,7 +227,7 @@ void Launcher::OnTime(Time now) {
     }
   }
   if (now >= next_heartbeat_) {
-    for (int rank = 0; rank < options_.processes(); ++rank) {
+    for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
       Send(rank, {.type = MessageType::kHeartbeat});
     }
     std::erase_if(strangers_,
@@ -235,7 +239,7 @@ void Launcher::OnTime(Time now) {
 
 void Launcher::FinishRanks(Time now) {
   if (!finishing_until_) {
-    for (int rank = 0; rank < options_.processes(); ++rank) {
+    for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
       Send(rank, {.type = MessageType::kFinish});
     }
     const bool nobody = std::ranges::none_of(peers_, [](const auto& p) { return p != nullptr; });
@@ -273,7 +277,11 @@ void Launcher::OnSignals() {
     }
     int status = 0;
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-      const auto start = std::ranges::find(starters_, pid, &Starter::pid);
+      if (const auto hosts = discovery_ ? discovery_->OnEnded(pid, status) : std::nullopt) {
+        elastic_->OnHosts(*hosts, Clock::now());
+      }
+      const auto start = std::ranges::find_if(
+          starters_, [pid](const Starter& one) { return one.pid() == pid && !one.ended(); });
       if (start != starters_.end()) OnStarterEnded(*start, status);  // Otherwise an orphan.
     }
   }
@@ -352,7 +360,7 @@ bool Launcher::Introduce(Peer& stranger) {
   if (messages.empty()) return !stranger.socket.open();
   const Message hello = messages.front();
   const bool known = hello.text == token_ && hello.code == supervision::kVersion &&
-                     hello.rank >= 0 && hello.rank < options_.processes();
+                     hello.rank >= 0 && std::cmp_less(hello.rank, peers_.size());
   if (!known) return true;
   auto& peer = peers_[static_cast<std::size_t>(hello.rank)];
   if (hello.type == MessageType::kOutputHello) {

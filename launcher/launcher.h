@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -9,11 +10,14 @@
 #include "common/supervision/message_socket.h"
 #include "common/unique_fd.h"
 #include "launcher/hosts/rank_places.h"
+#include "launcher/job/elastic_job.h"
 #include "launcher/job/job.h"
 #include "launcher/options/options.h"
 #include "launcher/output/output_collector.h"
 #include "launcher/start/file_limit.h"
+#include "launcher/start/host_discovery.h"
 #include "launcher/start/starter.h"
+#include "launcher/start/starters.h"
 #include "launcher/summary/job_totals.h"
 #include "launcher/summary/summary_file.h"
 #include "weir/settings.h"
@@ -45,7 +49,10 @@ class Launcher {
   void OnTime(Time now);
   void OnSignals();
   void OnRecordFlights();
-  void StartAll(const Settings& settings);
+  void MakeJob();
+  void Start(std::vector<Starter::Spec> specs);
+  /// Starts further processes of an elastic job.
+  void StartMore(const std::string& host, int count);
   void OnOutputOf(Starter& start);
   void OnStarterEnded(Starter& start, int wait_status);
   bool StartersHaveEnded() const;
@@ -62,18 +69,22 @@ class Launcher {
   bool Done() const;
 
   Options options_;
-  const RankPlaces places_;
+  RankPlaces places_;
+  const Settings settings_;
+  Contact contact_;
   const std::string flight_filename_;
   FileLimit file_limit_;
   std::string token_;
   UniqueFd listener_;
   UniqueFd signals_;
-  std::vector<Starter> starters_;             // What brings the supervisors to their hosts.
-  std::vector<Peer> strangers_;               // Connections that have not shown the token yet.
-  std::vector<std::unique_ptr<Peer>> peers_;  // By rank; null before and after.
+  std::deque<Starter> starters_;             // What brings the supervisors to their hosts.
+  std::vector<Peer> strangers_;              // Connections that have not shown the token yet.
+  std::deque<std::unique_ptr<Peer>> peers_;  // By rank; null before and after.
   int awaited_ = 0;  // Connections of supervisors still to come: two per rank.
   std::unique_ptr<OutputCollector> output_;
   std::unique_ptr<Job> job_;
+  ElasticJob* elastic_ = nullptr;  // job_, if it is elastic.
+  std::optional<HostDiscovery> discovery_;
   JobTotals totals_;
   std::optional<SummaryFile> summary_file_;
   Time next_heartbeat_;

@@ -7,6 +7,7 @@
 #include "launcher/options/options.h"
 #include "launcher/start/check_build.h"
 #include "launcher/start/dry_run.h"
+#include "launcher/start/host_discovery.h"
 #include "launcher/start/rank_environment.h"
 #include "launcher/start/remote_shell.h"
 #include "launcher/start/starters.h"
@@ -50,6 +51,7 @@ int Main(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "weirrun: hosts from %s: %s, for %d ranks\n", options.hosts_origin.c_str(),
                  weir::launcher::HostsText(options.hosts).c_str(), options.ranks);
   }
+  weir::launcher::FindFirstHosts(options);
   const weir::Settings settings = weir::launcher::PrepareEnvironment(options);
   for (const std::string& notice : options.notices) {
     std::fprintf(stderr, "weirrun: note: %s\n", notice.c_str());

@@ -37,7 +37,7 @@ inline constexpr char kRankVariable[] = "WEIR_LAUNCHER_RANK";
 inline constexpr char kSizeVariable[] = "WEIR_LAUNCHER_SIZE";
 inline constexpr char kLocalRankVariable[] = "WEIR_LAUNCHER_LOCAL_RANK";
 inline constexpr char kLocalSizeVariable[] = "WEIR_LAUNCHER_LOCAL_SIZE";
-/// Set in an elastic job: the seconds that a rank may wait for its place (MessageType::kPlace).
+/// Set in an elastic job, where a rank is told its place (MessageType::kPlace).
 inline constexpr char kElasticVariable[] = "WEIR_LAUNCHER_ELASTIC";
 /// The job's hosts and the number of ranks on each, for people: "a:2,b:1".
 inline constexpr char kHostsVariable[] = "WEIR_LAUNCHER_HOSTS";
@@ -62,6 +62,7 @@ enum class MessageType : std::uint8_t {
   // From an engine, through its supervisor, to weirrun, which fills in the rank.
   kAttach,         ///< An engine is being made and waits for the others.
   kAddress,        ///< Its network's address [text: at most kMaxAddress bytes].
+  kReady,          ///< In an elastic job: the rank has what others would need from it.
   kJoined,         ///< The engine has met all others and listens.
   kLeave,          ///< The rank leaves in good order.
   kFinalizing,     ///< The rank would finalise MPI, and waits for kFinalize.
@@ -76,6 +77,7 @@ enum class MessageType : std::uint8_t {
   kAddresses,  ///< Of all ranks [rank = the receiver, code = number of ranks, text: addresses.h].
   kFinalize,   ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
   kPeerLost,   ///< A rank died [rank, host, text = how].
+  kHostsUpdated,  ///< Ranks wait to come in, or should go, once the program can be interrupted.
   kRecordFlight,  ///< Write a flight recording [code = 1, 2, ...: its number].
   kLauncherLost,  ///< From the supervisor itself.
   kLast = kLauncherLost,

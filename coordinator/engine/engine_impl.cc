@@ -46,6 +46,7 @@ void CheckCompression(const Settings& settings) {
 EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
     : local_rank_(environment.local_rank),
       local_size_(environment.local_size),
+      epoch_(environment.epoch),
       host_(environment.host),
       hosts_(environment.hosts),
       parts_(std::make_unique<Parts>()) {

@@ -20,6 +20,7 @@ struct EngineEnvironment {
   std::unique_ptr<Membership> membership;
   int local_rank = 0;
   int local_size = 1;
+  int epoch = 1;
   std::string host;
   std::string hosts{};  ///< Hosts of the whole job, "a:2,b:1"; empty: unknown.
   NetworkSpeed::Bounds speed_bounds{};
@@ -39,6 +40,11 @@ class EngineImpl final : public Engine {
   int size() const override { return size_; }
   int local_rank() const override { return local_rank_; }
   int local_size() const override { return local_size_; }
+  int epoch() const override { return epoch_; }
+  bool hosts_updated() const override { return coordinator().hosts_updated(); }
+  void SetReady() override {
+    if (parts_->membership) parts_->membership->SendReady();
+  }
 
   Handle Allreduce(const std::string& name, ConstTensorView in, TensorView out,
                    ReduceOptions options) override;
@@ -114,6 +120,7 @@ class EngineImpl final : public Engine {
 
   const int local_rank_;
   const int local_size_;
+  const int epoch_;
   const std::string host_;
   const std::string hosts_;
   std::unique_ptr<Parts> parts_;

@@ -15,7 +15,6 @@
 
 #include "common/supervision/place.h"
 #include "common/supervision/supervision.h"
-#include "common/text/parse_number.h"
 #include "ops/bootstrap.h"
 #include "ops/hub/join.h"
 #include "ops/hub/launch.h"
@@ -77,10 +76,8 @@ std::chrono::milliseconds StartTimeout(const Settings& settings) {
 
 /// Waits for this rank's place where ranks come and go; nothing in a job whose ranks are fixed.
 std::optional<supervision::Place> PlaceInEpoch(SupervisorMembership& supervisor) {
-  const char* const text = std::getenv(supervision::kElasticVariable);
-  const auto seconds = text == nullptr ? std::optional<int>() : ParseNumber<int>(text);
-  if (!seconds) return {};
-  return supervisor.AwaitPlace(std::chrono::seconds(*seconds));
+  if (std::getenv(supervision::kElasticVariable) == nullptr) return {};
+  return supervisor.AwaitPlace();
 }
 
 }  // namespace
@@ -125,7 +122,10 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
   environment.local_rank = launch ? launch->local_rank : Number("MPI_LOCALRANKID", 0);
   environment.local_size = launch ? launch->local_size : Number("MPI_LOCALNRANKS", 1);
   if (const char* hosts = std::getenv(supervision::kHostsVariable)) environment.hosts = hosts;
-  if (place) environment.hosts = place->hosts;
+  if (place) {
+    environment.hosts = place->hosts;
+    environment.epoch = place->epoch;
+  }
   return environment;
 }
 

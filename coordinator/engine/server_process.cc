@@ -24,8 +24,8 @@ class News {
   void Tell(const MembershipEvent& event) {
     using enum MembershipEvent::Kind;
     // A server waits for nobody, so it ignores requests for status and recordings.
-    const bool asks =
-        event.kind == kStatusRequest || event.kind == kStatus || event.kind == kRecordFlight;
+    const bool asks = event.kind == kStatusRequest || event.kind == kStatus ||
+                      event.kind == kRecordFlight || event.kind == kHostsUpdated;
     if (asks) return;
     {
       std::lock_guard lock(mutex_);

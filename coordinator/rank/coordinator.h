@@ -48,6 +48,7 @@ class Coordinator {
 
   int rank() const { return network_->rank(); }
   int size() const { return network_->size(); }
+  bool hosts_updated() const { return network_->hosts_updated(); }
   const Settings& settings() const { return settings_; }
   HandleTable& handles() { return handles_; }
   EngineGauges& gauges() { return gauges_; }

@@ -278,6 +278,9 @@ void NetworkThread::OnMembership(const MembershipEvent& event) {
       next_flight_ns_ =
           NowNs() + static_cast<std::int64_t>(shared_.settings.stall_warning_seconds * 5e8);
       return RecordFlight("stall", "a rank has waited too long for others");
+    case MembershipEvent::Kind::kHostsUpdated:
+      hosts_updated_ = true;
+      return;
     case MembershipEvent::Kind::kRecordFlight:
       return RecordFlight("request", "weirrun was asked for it", event.number);
     case MembershipEvent::Kind::kStatus:

@@ -68,6 +68,8 @@ class NetworkThread {
   int rank() const { return rank_; }
   int size() const { return size_; }
   ProcessSets& sets() { return *sets_; }
+  /// True once the launcher has said that hosts come or go.
+  bool hosts_updated() const { return hosts_updated_; }
   /// Returns the links, of which any thread may use const members.
   const ServerLinks& server_links() const { return connection_->server_links(); }
   /// Calls ClockComparison::Await.
@@ -138,6 +140,7 @@ class NetworkThread {
   bool looping_ = true;  ///< False once out of the loop.
   Leaving leaving_;
   Failure failure_;
+  std::atomic<bool> hosts_updated_ = false;
   std::int64_t next_flight_ns_ = 0;  ///< Time until which no stall is recorded again.
   NetworkTotals totals_seen_;
 

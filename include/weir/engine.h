@@ -51,6 +51,13 @@ class Engine {
   /// The rank and the number of ranks on this host.
   virtual int local_rank() const = 0;
   virtual int local_size() const = 0;
+  /// How often the ranks of an elastic job (weirrun --min-np) have been dealt, this time included;
+  /// 1 in any other job.
+  virtual int epoch() const = 0;
+  /// True once ranks wait to come into an elastic job, or should leave it: leave in good order, on
+  /// all ranks at the same place of the program, and make another engine. Ranks learn of it at
+  /// different times.
+  virtual bool hosts_updated() const = 0;
 
   /// Combines the same-shaped tensor of every rank; `out` may be `in`'s memory. Both stay valid and
   /// `in` unchanged until the handle is fulfilled. All ranks get the same bits. The output of this
@@ -141,6 +148,11 @@ class Engine {
   /// process set meanwhile. Throws InvalidArgument between BeginStep and WaitStep of a gradient
   /// group of the set.
   virtual int Join(int process_set = 0) = 0;
+
+  /// Says that this rank has what others need that come to an elastic job, because it was among
+  /// those that began it, or has got it since. Only such a rank becomes rank 0. Those that begin
+  /// the job need not say so.
+  virtual void SetReady() = 0;
 
   // Process sets are ranks that exchange among themselves, independent of all others. An operation
   // takes part in the set it names; 0 is the whole job. Names are matched within a set. There,

@@ -14,6 +14,9 @@ class RankPlaces {
   explicit RankPlaces(std::vector<std::string> hosts, int servers = 0)
       : hosts_(std::move(hosts)), servers_(static_cast<std::size_t>(servers)) {}
 
+  /// Adds a rank of an elastic job, which has no servers.
+  void Add(const std::string& host) { hosts_.push_back(host); }
+
   std::size_t size() const { return hosts_.size(); }
   std::size_t servers() const { return servers_; }
   std::size_t ranks() const { return size() - servers_; }

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
 #include "launcher/hosts/hosts.h"
+#include "launcher/job/elastic_text.h"
 #include "launcher/text/wait_status.h"
 
 namespace weir::launcher {
@@ -16,87 +18,55 @@ using std::chrono::milliseconds;
 using supervision::Message;
 using supervision::MessageType;
 
-/// Writes "1 rank is", "2 ranks are".
-std::string Ranks(std::size_t count, const char* one, const char* several) {
-  return fmt::format("{} {} {}", count, count == 1 ? "rank" : "ranks", count == 1 ? one : several);
-}
-
-double InSeconds(milliseconds time) { return static_cast<double>(time.count()) / 1e3; }
-
 }  // namespace
 
-ElasticJob::ElasticJob(std::vector<std::string> hosts, JobPolicy policy, ElasticPolicy elastic,
-                       Time now, Send send, std::function<void(const std::string&)> say)
+ElasticJob::ElasticJob(const std::vector<Host>& hosts, const std::vector<std::string>& started,
+                       JobPolicy policy, ElasticPolicy elastic, Time now, Send send, Start start,
+                       std::function<void(const std::string&)> say)
     : policy_(policy),
       elastic_(elastic),
+      pool_(elastic.cooldown),
       send_(std::move(send)),
+      start_(std::move(start)),
       say_(std::move(say)),
       ending_(policy.kill_after),
-      start_due_(now + policy.start_timeout),
       epoch_(send_) {
-  for (std::string& host : hosts) processes_.push_back({.host = std::move(host)});
-}
-
-template <class Condition>
-std::vector<int> ElasticJob::Those(Condition condition) const {
-  std::vector<int> those;
-  for (int p = 0; p < number_of_processes(); ++p) {
-    if (condition(At(p))) those.push_back(p);
+  pool_.Update(hosts);
+  for (const std::string& host : started) {
+    processes_.Add({.host = host, .start_due = now + policy.start_timeout});
   }
-  return those;
-}
-
-std::vector<int> ElasticJob::Alive() const {
-  return Those([](const Process& p) { return p.state != Process::kOver; });
-}
-
-std::vector<int> ElasticJob::Awaited() const {
-  return Those([this](const Process& p) {
-    const bool expected = epoch_.number() == 0 || p.rank >= 0;
-    return p.state != Process::kOver && expected && !p.waits;
-  });
-}
-
-std::string ElasticJob::NameOf(int process) const {
-  const Process& p = At(process);
-  return fmt::format("rank {} on {}", p.rank >= 0 ? p.rank : process, p.host);
-}
-
-std::string ElasticJob::NamesOf(const std::vector<int>& processes) const {
-  std::string text;
-  for (const int process : processes) text += (text.empty() ? "" : ", ") + NameOf(process);
-  return text;
 }
 
 void ElasticJob::OnMessage(int process, const Message& message, Time now) {
-  Process& sender = At(process);
+  Process& sender = processes_.At(process);
   switch (message.type) {
     case MessageType::kHello:
-      sender.state = ending() ? Process::kOver : Process::kRunning;
-      send_(process, {.type = ending() ? MessageType::kFinish : MessageType::kWelcome});
+      // It may have been given up meanwhile.
+      if (ending() || sender.state == Process::kOver) {
+        sender.state = Process::kOver;
+        send_(process, {.type = MessageType::kFinish});
+      } else {
+        sender.state = Process::kRunning;
+        send_(process, {.type = MessageType::kWelcome});
+      }
       break;
     case MessageType::kExited:
       OnExited(process, message, now);
       break;
     case MessageType::kStopped:
-      if (sender.condemned) {
-        Lose(process, "did not come back to go on within the elastic timeout", 1, now);
-      }
-      epoch_.Remove(process);
-      sender.state = Process::kOver;
-      send_(process, {.type = MessageType::kFinish});
+      OnStopped(process, now);
       break;
     case MessageType::kAttach:
-      epoch_.Remove(process);
-      sender.waits = true;
-      if (!assembling_) assembling_ = now;
+      OnAttach(process, now);
       break;
     case MessageType::kAddress:
       if (!ending()) epoch_.Bring(process, message.text);
       break;
     case MessageType::kJoined:
-      epoch_.Join(process);
-      if (epoch_.whole() && epoch_.Unmet().empty()) assembling_.reset();
+      OnJoined(process);
+      break;
+    case MessageType::kReady:
+      OnReady(process);
       break;
     case MessageType::kLeave:
       OnLeave(process, now);
@@ -113,17 +83,59 @@ void ElasticJob::OnMessage(int process, const Message& message, Time now) {
           0, {.type = MessageType::kStatus, .rank = epoch_.RankOf(process), .text = message.text});
       break;
     default:
-      break;  // Heartbeats; what concerns MPI alone.
+      return;  // Heartbeats; what concerns MPI alone.
   }
   DealIfComplete(now);
 }
 
+void ElasticJob::OnAttach(int process, Time now) {
+  epoch_.Remove(process);
+  const bool is_new = epoch_.number() > 0 && processes_.At(process).rank < 0;
+  if (is_new && finished_) return Dismiss(process, now);  // Nobody is left to meet.
+  processes_.At(process).waits = true;
+  if (!is_new && !assembling_) assembling_ = now;
+  if (is_new && epoch_.whole()) epoch_.Tell({.type = MessageType::kHostsUpdated});
+}
+
+void ElasticJob::OnJoined(int process) {
+  epoch_.Join(process);
+  if (!epoch_.whole() || !epoch_.Unmet().empty()) return;
+  met_ = true;
+  if (processes_.Those(&Process::waits).empty()) assembling_.reset();
+}
+
+void ElasticJob::OnReady(int process) {
+  processes_.At(process).holds_state = true;
+  // Those that should go may have waited for somebody who has what they have.
+  const auto stays_too_long = [this](int p) { return processes_.At(p).unwanted; };
+  if (std::ranges::any_of(epoch_.Present(), stays_too_long)) {
+    epoch_.Tell({.type = MessageType::kHostsUpdated});
+  }
+}
+
+void ElasticJob::OnStopped(int process, Time now) {
+  const Process& stopped = processes_.At(process);
+  if (!ending() && !stopped.dismissed) {
+    Lose(process,
+         stopped.condemned ? "did not come back to go on within the elastic timeout"
+                           : "was ended with its supervisor",
+         1, now);
+  }
+  epoch_.Remove(process);
+  processes_.At(process).state = Process::kOver;
+  send_(process, {.type = MessageType::kFinish});
+}
+
 void ElasticJob::OnExited(int process, const Message& message, Time now) {
-  if (const int code = ShellCode(message.code); code != 0) {
+  if (processes_.At(process).dismissed) {
+    processes_.At(process).state = Process::kOver;
+  } else if (const int code = ShellCode(message.code); code != 0) {
     Lose(process, message.text.empty() ? DescribeStatus(message.code) : message.text, code, now);
   } else {
-    At(process).state = Process::kOver;
-    At(process).settles = now + policy_.settle;
+    processes_.At(process).state = Process::kOver;
+    const bool has_left = processes_.At(process).rank >= 0 && epoch_.RankOf(process) < 0;
+    processes_.At(process).settles = now + (has_left ? milliseconds{0} : policy_.settle);
+    if (has_left) Tick(now);
   }
   send_(process,
         {.type = MessageType::kFinish});  // Clean up at once: the others may go on for days.
@@ -133,12 +145,12 @@ void ElasticJob::OnLeave(int process, Time now) {
   const int rank = epoch_.RankOf(process);
   const bool amid = epoch_.whole() && rank >= 0 && !epoch_.joined(process);
   epoch_.Remove(process);
-  At(process).waits = false;
+  processes_.At(process).waits = false;
   if (!amid) return;
   Break(process,
         {.type = MessageType::kPeerLost,
          .rank = rank,
-         .host = At(process).host,
+         .host = processes_.At(process).host,
          .text = "left before all had joined"},
         now);
 }
@@ -146,7 +158,8 @@ void ElasticJob::OnLeave(int process, Time now) {
 void ElasticJob::OnAbort(int process, const std::string& reason, Time now) {
   const int rank = epoch_.RankOf(process);
   if (ending() || !epoch_.whole() || rank < 0) return;
-  if (!failure_) failure_ = {.text = NameOf(process) + " ended the job: " + reason, .code = 1};
+  if (!failure_)
+    failure_ = {.text = processes_.NameOf(process) + " ended the job: " + reason, .code = 1};
   Break(process, {.type = MessageType::kAbort, .rank = rank, .text = reason}, now);
 }
 
@@ -154,16 +167,20 @@ void ElasticJob::Settle(int process, Time now) {
   const bool amid = epoch_.RankOf(process) >= 0 && epoch_.Present().size() > 1;
   if (amid) return Lose(process, "exited without leaving (exit code 0)", 1, now);
   epoch_.Remove(process);
-  At(process).waits = false;
+  processes_.At(process).waits = false;
+  if (processes_.At(process).rank < 0 && epoch_.number() > 0) return;  // It was never one of them.
   finished_ = true;
+  for (const int p : processes_.Alive()) {
+    if (processes_.At(p).rank < 0) Dismiss(p, now);  // It has come too late.
+  }
 }
 
 void ElasticJob::Lose(int process, const std::string& how, int code, Time now) {
-  Process& lost = At(process);
+  Process& lost = processes_.At(process);
   lost.state = Process::kOver;
   lost.waits = false;
   if (ending()) return;
-  const Failure failure{.text = NameOf(process) + ": " + how, .code = code};
+  const Failure failure{.text = processes_.NameOf(process) + ": " + how, .code = code};
   if (!failure_) failure_ = failure;
   const int rank = epoch_.RankOf(process);
   epoch_.Remove(process);
@@ -171,14 +188,25 @@ void ElasticJob::Lose(int process, const std::string& how, int code, Time now) {
     Break(process, {.type = MessageType::kPeerLost, .rank = rank, .host = lost.host, .text = how},
           now);
   }
-  const std::size_t left = Alive().size();
-  if (std::cmp_less(left, elastic_.min_ranks) && !finished_) {
-    const std::string few = fmt::format("; {} left, and --min-np asks for {}",
-                                        Ranks(left, "is", "are"), elastic_.min_ranks);
-    Fail({.text = failure_->text + (left == 0 ? "" : few), .code = failure_->code}, now);
-  } else {
-    say_(fmt::format("{}; {} left", failure.text, Ranks(left, "is", "are")));
-  }
+  if (!lost.unwanted) pool_.Lose(lost.host, now);
+  const std::size_t left = processes_
+                               .Those([](const Process& p) {
+                                 return p.state != Process::kOver && !p.unwanted && !p.dismissed;
+                               })
+                               .size();
+  const bool too_few = std::cmp_less(left, elastic_.min_ranks) && !finished_;
+  if (too_few && (!can_grow(now) || StateIsLost())) return Fail(TooFew(left), now);
+  say_(fmt::format("{}; {} left{}", failure.text, Ranks(left, "is", "are"),
+                   too_few ? fmt::format(", waiting for {}", elastic_.min_ranks) : ""));
+  Grow(now);
+}
+
+ElasticJob::Failure ElasticJob::TooFew(std::size_t left) const {
+  Failure failure = failure_.value_or(Failure{.text = "hosts have gone", .code = 1});
+  if (left == 0) return failure;
+  return {.text = fmt::format("{}; {} left, and --min-np asks for {}", failure.text,
+                              Ranks(left, "is", "are"), elastic_.min_ranks),
+          .code = failure.code};
 }
 
 void ElasticJob::Break(int process, const Message& message, Time now) {
@@ -186,83 +214,33 @@ void ElasticJob::Break(int process, const Message& message, Time now) {
   assembling_ = now;
 }
 
-void ElasticJob::DealIfComplete(Time now) {
-  if (ending() || !Awaited().empty()) return;
-  std::vector<int> waiting = Those([](const Process& p) { return p.waits; });
-  if (waiting.empty() || std::cmp_less(waiting.size(), elastic_.min_ranks)) return;
-  if (elastic_.reset_limit >= 0 && epoch_.number() > elastic_.reset_limit) {
-    return Fail(
-        {.text = fmt::format(
-             "{}the number of resets during the elastic job exceeded the limit: {} (--reset-limit)",
-             failure_ ? failure_->text + "; " : "", elastic_.reset_limit),
-         .code = failure_ ? failure_->code : 1},
-        now);
-  }
-  // Survivors in their old order, then those that are new: rank 0 has what others need.
-  const auto order = [this](int p) { return std::tuple(At(p).rank < 0, At(p).rank, p); };
-  std::ranges::sort(waiting, {}, order);
-  Deal(waiting, now);
-}
-
-void ElasticJob::Deal(const std::vector<int>& processes, Time now) {
-  std::vector<Epoch::Seat> seats;
-  for (const int process : processes) {
-    At(process).rank = static_cast<int>(seats.size());
-    At(process).waits = false;
-    seats.push_back({.process = process, .host = At(process).host});
-  }
-  epoch_.Deal(seats);
-  if (epoch_.number() > 1) {
-    const auto since = std::chrono::duration_cast<milliseconds>(now - assembling_.value_or(now));
-    say_(fmt::format("{} on after {:.2f} s (epoch {})", Ranks(processes.size(), "goes", "go"),
-                     InSeconds(since), epoch_.number()));
-  }
-  assembling_ = now;
-  failure_.reset();
-}
-
-void ElasticJob::OnLate(Time now) {
-  const std::vector<int> late = epoch_.whole() ? epoch_.Unmet() : Awaited();
-  if (starts()) {
-    const bool start = epoch_.number() == 0;
-    return Fail(
-        {.text = NamesOf(late) +
-                 fmt::format(
-                     " did not {} within the start timeout of {} s; --start-timeout gives longer",
-                     start ? "join the job (init() or Engine::Create)" : "meet",
-                     InSeconds(policy_.start_timeout)),
-         .code = 1},
-        now);
-  }
-  assembling_ = now;
-  for (const int process : late) {
-    At(process).condemned = true;
-    send_(process, {.type = MessageType::kKill});
-  }
-}
-
 void ElasticJob::OnSupervisorLost(int process, const std::string& how, Time now) {
-  if (At(process).state == Process::kOver) return;
-  Lose(process, how, 1, now);
+  if (processes_.At(process).state == Process::kOver) return;
+  if (processes_.At(process).dismissed) {
+    processes_.At(process).state = Process::kOver;
+  } else {
+    Lose(process, how, 1, now);
+  }
   DealIfComplete(now);
 }
 
 void ElasticJob::OnStartTrouble(const StartTrouble& trouble) {
-  for (int p = 0; p < number_of_processes(); ++p) {
-    const bool meant = trouble.host.empty() ? p == trouble.rank : At(p).host == trouble.host;
-    if (meant && At(p).state == Process::kStarting && At(p).trouble.empty())
-      At(p).trouble = trouble.why;
+  for (int p = 0; p < processes_.size(); ++p) {
+    const bool meant =
+        trouble.host.empty() ? p == trouble.rank : processes_.At(p).host == trouble.host;
+    if (meant && processes_.At(p).state == Process::kStarting && processes_.At(p).trouble.empty())
+      processes_.At(p).trouble = trouble.why;
   }
 }
 
 void ElasticJob::OnStarterEnded(const std::string& name, const std::vector<int>& processes,
                                 const std::string& advice, int wait_status, Time now) {
   for (const int process : processes) {
-    if (At(process).state != Process::kStarting) continue;
+    if (processes_.At(process).state != Process::kStarting) continue;
     const std::string how =
-        At(process).trouble.empty()
+        processes_.At(process).trouble.empty()
             ? name + " ended with " + DescribeStatus(wait_status) + "; " + advice
-            : At(process).trouble;
+            : processes_.At(process).trouble;
     Lose(process, "did not start: " + how, 1, now);
   }
   DealIfComplete(now);
@@ -283,60 +261,62 @@ void ElasticJob::OnInterrupt(int signal, Time now) {
 std::string ElasticJob::RecordFlights() {
   ++flight_recordings_;
   epoch_.Tell({.type = MessageType::kRecordFlight, .code = flight_recordings_});
-  return NamesOf(epoch_.Present());
+  return processes_.NamesOf(epoch_.Present());
 }
 
 void ElasticJob::Tick(Time now) {
-  for (int p = 0; p < number_of_processes(); ++p) {
-    if (!At(p).settles || now < *At(p).settles) continue;
-    At(p).settles.reset();
+  last_tick_ = now;
+  for (int p = 0; p < processes_.size(); ++p) {
+    if (!processes_.At(p).settles || now < *processes_.At(p).settles) continue;
+    processes_.At(p).settles.reset();
     Settle(p, now);
   }
-  if (const auto due = deadline(); !ending() && due && now >= *due) {
-    const std::vector<int> starting =
-        Those([](const Process& p) { return p.state == Process::kStarting; });
-    if (!starting.empty() && now >= start_due_) {
-      for (const int process : starting) {
-        Lose(process,
-             fmt::format("did not start within the start timeout of {} s{}",
-                         InSeconds(policy_.start_timeout),
-                         At(process).trouble.empty() ? "" : ": " + At(process).trouble),
-             1, now);
-      }
-    } else if (assembling_ && now >= AssemblyDue()) {
-      OnLate(now);
-    }
+  for (int p = 0; p < processes_.size() && !ending(); ++p) {
+    if (processes_.At(p).state != Process::kStarting || now < processes_.At(p).start_due) continue;
+    Lose(p,
+         fmt::format("did not start within the start timeout of {} s{}",
+                     InSeconds(policy_.start_timeout),
+                     processes_.At(p).trouble.empty() ? "" : ": " + processes_.At(p).trouble),
+         1, now);
   }
+  if (!ending() && assembling_ && now >= AssemblyDue()) OnLate(now);
+  for (int p = 0; p < processes_.size(); ++p) {
+    std::optional<Time>& due = processes_.At(p).kill_due;
+    if (!due || now < *due || processes_.At(p).state == Process::kOver) continue;
+    due.reset();
+    send_(p, {.type = MessageType::kKill});
+  }
+  Grow(now);
   if (const auto next = ending_.Due(now)) Enter(next->phase, next->until);
   DealIfComplete(now);
-}
-
-Time ElasticJob::AssemblyDue() const {
-  return *assembling_ + (starts() ? policy_.start_timeout : elastic_.timeout);
 }
 
 std::optional<Time> ElasticJob::deadline() const {
   if (over()) return {};
   std::optional<Time> first = ending_.deadline();
+  if (!first) first = pool_.next_return(last_tick_);
   const auto no_later_than = [&first](Time time) { first = std::min(first.value_or(time), time); };
-  for (const Process& p : processes_) {
+  for (int i = 0; i < processes_.size(); ++i) {
+    const Process& p = processes_.At(i);
     if (p.settles) no_later_than(*p.settles);
-    if (p.state == Process::kStarting && !ending()) no_later_than(start_due_);
+    if (p.kill_due && p.state != Process::kOver) no_later_than(*p.kill_due);
+    if (p.state == Process::kStarting && !ending()) no_later_than(p.start_due);
   }
   if (assembling_ && !ending()) no_later_than(AssemblyDue());
   return first;
 }
 
-bool ElasticJob::over() const { return Alive().empty(); }
+bool ElasticJob::over() const { return processes_.Alive().empty(); }
 
 int ElasticJob::exit_code() const {
   if (cause_) return cause_->code;
-  return !finished_ && failure_ ? failure_->code : 0;
+  return finished_ || !over() ? 0 : failure_ ? failure_->code : 1;
 }
 
 std::string ElasticJob::verdict() const {
   if (cause_) return cause_->text;
-  return !finished_ && failure_ ? failure_->text : "";
+  if (finished_ || !over()) return "";
+  return failure_ ? failure_->text : "all ranks have left, and none has finished";
 }
 
 void ElasticJob::Fail(const Failure& failure, Time now) {
@@ -346,7 +326,8 @@ void ElasticJob::Fail(const Failure& failure, Time now) {
 
 void ElasticJob::Enter(Ending::Phase phase, Time until) {
   if (!ending_.Enter(phase, until)) return;
-  for (Process& p : processes_) {
+  for (int i = 0; i < processes_.size(); ++i) {
+    Process& p = processes_.At(i);
     const bool unstarted = p.state == Process::kStarting;
     if (unstarted || phase == Ending::Phase::kGivenUp) p.state = Process::kOver;
   }
@@ -355,7 +336,8 @@ void ElasticJob::Enter(Ending::Phase phase, Time until) {
 }
 
 void ElasticJob::Broadcast(const Message& message) {
-  for (const int process : Those([](const Process& p) { return p.state == Process::kRunning; })) {
+  for (const int process :
+       processes_.Those([](const Process& p) { return p.state == Process::kRunning; })) {
     send_(process, message);
   }
 }

@@ -4,15 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "launcher/hosts/host_pool.h"
+#include "launcher/hosts/hosts.h"
+#include "launcher/job/elastic_processes.h"
 #include "launcher/job/ending.h"
 #include "launcher/job/epoch.h"
 #include "launcher/job/job.h"
 
 namespace weir::launcher {
 
-/// How far an elastic job may shrink, and how often.
+/// How far an elastic job may shrink and grow, and how often.
 struct ElasticPolicy {
   int min_ranks = 1;
+  int max_ranks = 1;
+  bool finds_hosts = false;  ///< Hosts may come and go (Job::OnHosts).
+  std::optional<HostPool::Cooldown> cooldown{};
   int reset_limit = -1;  ///< How often ranks may be dealt anew; -1: always.
   /// From the loss of a rank until the others must have come to be dealt anew.
   std::chrono::milliseconds timeout{600000};
@@ -22,11 +28,23 @@ struct ElasticPolicy {
 /// When one of them is lost the others are told, leave what they were in, and come back (kAttach);
 /// once all have, or are lost too, they are dealt anew, survivors in their old order, and meet.
 /// Nobody is asked who is dead: weirrun, which hears it from the supervisors, decides.
+///
+/// Where hosts have free slots it starts processes. Once one of them has come, the ranks are told,
+/// and come back at their next chance, so that nobody waits for a program to start. Ranks of hosts
+/// that should go are told in the same way, and get no place any more.
 class ElasticJob final : public Job {
  public:
-  /// `hosts`: of each process. `say` takes a sentence for people.
-  ElasticJob(std::vector<std::string> hosts, JobPolicy policy, ElasticPolicy elastic, Time now,
-             Send send, std::function<void(const std::string&)> say);
+  /// Starts processes on a host; they have the next numbers.
+  using Start = std::function<void(const std::string& host, int count)>;
+
+  /// `started`: the hosts of the processes that have been started. `say` takes a sentence for
+  /// people.
+  ElasticJob(const std::vector<Host>& hosts, const std::vector<std::string>& started,
+             JobPolicy policy, ElasticPolicy elastic, Time now, Send send, Start start,
+             std::function<void(const std::string&)> say);
+
+  /// Takes the hosts that the job may use from now on.
+  void OnHosts(const std::vector<Host>& hosts, Time now);
 
   void OnMessage(int process, const supervision::Message& message, Time now) override;
   void OnSupervisorLost(int process, const std::string& how, Time now) override;
@@ -45,36 +63,34 @@ class ElasticJob final : public Job {
   std::string verdict() const override;
 
  private:
-  struct Process {
-    std::string host;
-    enum { kStarting, kRunning, kOver } state = kStarting;
-    bool waits = false;  ///< Has come to be given a place.
-    int rank = -1;       ///< The last one that it was given; -1: none yet.
-    bool condemned = false;
-    std::optional<Time> settles{};  ///< Ended with code 0: time to check who misses it.
-    std::string trouble{};          ///< Why it does not start, if known.
-  };
+  using Process = ElasticProcess;
+
   struct Failure {
     std::string text;
     int code;
   };
 
-  Process& At(int process) { return processes_[static_cast<std::size_t>(process)]; }
-  const Process& At(int process) const { return processes_[static_cast<std::size_t>(process)]; }
-  int number_of_processes() const { return static_cast<int>(processes_.size()); }
-  /// Describes a process for people, by its rank if it has had one: "rank 1 on b".
-  std::string NameOf(int process) const;
-  std::string NamesOf(const std::vector<int>& processes) const;
-  template <class Condition>
-  std::vector<int> Those(Condition condition) const;
-  std::vector<int> Alive() const;
-  /// True until the ranks have met for the first time.
-  bool starts() const { return epoch_.number() == 0 || (epoch_.number() == 1 && epoch_.whole()); }
+  /// True while ranks that have their places have not all met.
+  bool Meets() const { return epoch_.whole() && !epoch_.Unmet().empty(); }
   /// When those that others wait for are late, while anybody waits.
   Time AssemblyDue() const;
   /// The processes that the next epoch is waiting for.
   std::vector<int> Awaited() const;
 
+  /// Starts processes on free slots.
+  void Grow(Time now);
+  /// Ends a process that has no place any more, in good order.
+  void Dismiss(int process, Time now);
+  bool can_grow(Time now) const;
+
+  void OnAttach(int process, Time now);
+  void OnJoined(int process);
+  /// The process has got what those have that began the job.
+  void OnReady(int process);
+  /// Its supervisor has ended it.
+  void OnStopped(int process, Time now);
+  /// True if nobody is left that has what those would need that come.
+  bool StateIsLost() const;
   void OnExited(int process, const supervision::Message& message, Time now);
   void OnAbort(int process, const std::string& reason, Time now);
   void OnLeave(int process, Time now);
@@ -88,22 +104,26 @@ class ElasticJob final : public Job {
   /// Ends the processes that keep the others waiting.
   void OnLate(Time now);
   void Fail(const Failure& failure, Time now);
+  Failure TooFew(std::size_t left) const;
   void Enter(Ending::Phase phase, Time until);
   void Broadcast(const supervision::Message& message);
 
-  std::vector<Process> processes_;
+  ElasticProcesses processes_;
   const JobPolicy policy_;
   const ElasticPolicy elastic_;
+  HostPool pool_;
   Send send_;
+  Start start_;
   std::function<void(const std::string&)> say_;
   Ending ending_;
-  Time start_due_;
   Epoch epoch_;
   std::optional<Time> assembling_{};  ///< Since when the next epoch, or this one's meeting, lasts.
   std::optional<Failure> failure_{};  ///< The first one since the last epoch began.
   std::optional<Failure> cause_{};    ///< Of the job's end.
+  bool met_ = false;                  ///< The ranks have met for the first time.
   bool finished_ = false;             ///< A process has ended in good order.
   int flight_recordings_ = 0;
+  Time last_tick_{};
 };
 
 }  // namespace weir::launcher

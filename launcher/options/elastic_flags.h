@@ -2,6 +2,7 @@
 
 #include <CLI/App.hpp>
 #include <string>
+#include <vector>
 
 #include "launcher/options/options.h"
 
@@ -10,7 +11,8 @@ namespace weir::launcher {
 
 /// Filled by CLI11.
 struct ElasticFlags {
-  std::string min_ranks, timeout, reset_limit;
+  std::string min_ranks, max_ranks, script, slots, timeout, reset_limit;
+  std::vector<std::string> cooldown;
 };
 
 /// Declares the options. `flags` must live as long as `app`.

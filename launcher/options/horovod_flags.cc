@@ -1,7 +1,5 @@
 #include "launcher/options/horovod_flags.h"
 
-#include <algorithm>
-#include <array>
 #include <vector>
 
 namespace weir::launcher {
@@ -23,10 +21,6 @@ std::vector<AcceptedFlag> MakeAccepted() {
   };
 }
 
-constexpr std::array<std::string_view, 5> kGrowing = {"--host-discovery-script", "--max-np",
-                                                      "--max-num-proc", "--slots-per-host",
-                                                      "--blacklist-cooldown-range"};
-
 }  // namespace
 
 std::span<const AcceptedFlag> AcceptedFlags() {
@@ -43,10 +37,6 @@ std::string WhyRefused(std::string_view flag) {
   if (flag.starts_with("--autotune")) {
     return "asks for settings that are tuned while the job runs, which is not supported; leave it "
            "out, and give --fusion-threshold-mb and --cycle-time-ms if the defaults do not suit";
-  }
-  if (std::ranges::find(kGrowing, flag) != kGrowing.end()) {
-    return "asks for ranks that come to a running job, which is not supported; with --min-np a job "
-           "goes on without the ranks that it loses";
   }
   return {};
 }

@@ -8,6 +8,9 @@
 
 namespace weir::launcher {
 
+/// More ranks would only overload the hosts, before an error could be reported.
+inline constexpr int kMostRanks = 16384;
+
 /// Reads an option's number. Throws InvalidArgument for everything that is none of the range, "nan"
 /// too; `allowed` says what may be given.
 template <typename T>

@@ -197,6 +197,9 @@ std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::st
       } else {
         own.back() += "=" + arguments[i++];
       }
+      for (int more = option->get_items_expected_max(); more > 1 && i < arguments.size(); --more) {
+        own.push_back(arguments[i++]);
+      }
     }
   }
   if (i < arguments.size() && arguments[i] == "--") ++i;
@@ -212,9 +215,6 @@ std::vector<std::string> Words(const std::string& text, char separator) {
   }
   return words;
 }
-
-// More would only overload the hosts, before an error could be reported.
-constexpr int kMostRanks = 16384;
 
 void ReadSettings(const Raw& raw, Options& options) {
   if (raw.config_file) {
@@ -239,6 +239,10 @@ void ReadSettings(const Raw& raw, Options& options) {
 void ReadHosts(const Raw& raw, Options& options) {
   if (raw.hosts && raw.hostfile) {
     throw InvalidArgument("-H and --hostfile both name the hosts; give one of them");
+  }
+  if (!raw.elastic.script.empty() && (raw.hosts || raw.hostfile)) {
+    throw InvalidArgument(
+        "--host-discovery-script names the hosts, and so does -H or --hostfile; give one of them");
   }
   std::optional<Allocation> allocation;
   if (!raw.hosts && !raw.hostfile) allocation = FindAllocation();

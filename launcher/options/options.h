@@ -28,6 +28,8 @@ struct Options {
   std::vector<std::string> interfaces{};             ///< Supervisors reach weirrun on these.
   std::vector<std::string> mpiexec_arguments{};
   JobPolicy policy{};
+  std::string host_script{};  ///< Prints the hosts that the job may use; empty: they are fixed.
+  int slots_per_host = 1;     ///< Of the script's hosts, where it names no number.
   std::optional<ElasticPolicy> elastic{};  ///< Goes on without ranks that are lost.
   OutputOptions output{};
   std::string summary_filename{};  ///< Empty: none.

@@ -18,7 +18,8 @@ namespace {
 
 /// Returns "rank.07" when there are ten ranks or more, so that names sort.
 std::string FolderName(int rank, int ranks) {
-  const std::size_t width = std::to_string(ranks - 1).size();
+  // More ranks may come later.
+  const std::size_t width = std::max(std::to_string(ranks - 1).size(), std::to_string(rank).size());
   const std::string number = std::to_string(rank);
   return std::string("rank.").append(width - number.size(), '0').append(number);
 }
@@ -26,26 +27,40 @@ std::string FolderName(int rank, int ranks) {
 }  // namespace
 
 OutputWriter::OutputWriter(const OutputOptions& options, int ranks)
-    : options_(options), streams_(static_cast<std::size_t>(ranks)) {
+    : options_(options), ranks_(ranks), streams_(static_cast<std::size_t>(ranks)) {
+  for (int rank = 0; rank < ranks; ++rank) Open(rank);
+}
+
+void OutputWriter::Open(int rank) {
   if (options_.folder.empty()) return;
-  for (int rank = 0; rank < ranks; ++rank) {
-    const std::filesystem::path folder = options_.folder / FolderName(rank, ranks);
-    std::error_code error;
-    std::filesystem::create_directories(folder, error);
-    for (const int code : {1, 2}) {
-      const std::filesystem::path path = folder / (code == 1 ? "stdout" : "stderr");
-      Stream& stream = streams_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(code - 1)];
-      stream.file.reset(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-      if (!stream.file) {
-        throw InvalidArgument("--output-filename: cannot write '" + path.string() +
-                              "': " + std::strerror(errno) + "; give a folder that can be made");
-      }
-      stream.path = path;
+  const std::filesystem::path folder = options_.folder / FolderName(rank, ranks_);
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  for (const int code : {1, 2}) {
+    const std::filesystem::path path = folder / (code == 1 ? "stdout" : "stderr");
+    Stream& stream = streams_[static_cast<std::size_t>(rank)][static_cast<std::size_t>(code - 1)];
+    stream.file.reset(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!stream.file) {
+      throw InvalidArgument("--output-filename: cannot write '" + path.string() +
+                            "': " + std::strerror(errno) + "; give a folder that can be made");
+    }
+    stream.path = path;
+  }
+}
+
+void OutputWriter::MakeRoomFor(int rank) {
+  while (std::cmp_less_equal(streams_.size(), rank)) {
+    streams_.emplace_back();
+    try {
+      Open(static_cast<int>(streams_.size()) - 1);
+    } catch (const InvalidArgument&) {
+      Check(errno, options_.folder.string());
     }
   }
 }
 
 void OutputWriter::Write(int rank, int code, std::string_view bytes) {
+  MakeRoomFor(rank);
   Stream& stream = streams_[static_cast<std::size_t>(rank)][code == 2 ? 1 : 0];
   if (stream.file) Check(WriteAll(stream.file.get(), bytes), stream.path.string());
   Print(rank, code, stream.lines.Append(bytes));

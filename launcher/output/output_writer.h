@@ -28,7 +28,7 @@ class OutputWriter {
   /// Makes the folders and files. Throws InvalidArgument when it cannot.
   OutputWriter(const OutputOptions& options, int ranks);
 
-  /// `code` is 1 for stdout, 2 for stderr.
+  /// `code` is 1 for stdout, 2 for stderr. A rank beyond those of the constructor has come later.
   void Write(int rank, int code, std::string_view bytes);
   /// Writes unfinished last lines.
   void Finish();
@@ -42,11 +42,15 @@ class OutputWriter {
     std::filesystem::path path{};
   };
 
+  /// Makes a rank's folder and files. Throws InvalidArgument when it cannot.
+  void Open(int rank);
+  void MakeRoomFor(int rank);
   void Check(int error, const std::string& what);
   void Print(int rank, int code, const std::string& lines);
   std::string Prefix(int rank) const;
 
   OutputOptions options_;
+  int ranks_;                                   // At the start.
   std::vector<std::array<Stream, 2>> streams_;  // [rank][code - 1]
   bool lost_ = false;
 };

@@ -23,6 +23,7 @@ constexpr char kAdvice[] = "are the hosts right (-H, --hostfile)? --verbose show
 std::vector<std::pair<std::string, std::vector<int>>> RanksByHost(const HostJob& job) {
   std::vector<std::pair<std::string, std::vector<int>>> hosts;
   for (std::size_t r = 0; r < job.hosts.size(); ++r) {
+    if (job.hosts[r].empty()) continue;
     auto found =
         std::ranges::find(hosts, job.hosts[r], [](const auto& host) { return host.first; });
     if (found == hosts.end()) found = hosts.insert(hosts.end(), {job.hosts[r], {}});
@@ -45,10 +46,7 @@ std::vector<std::string> SshTo(const std::string& host, double start_seconds) {
 }  // namespace
 
 HostJob MakeHostJob(const Options& options) {
-  HostJob job{.folder = fs::current_path(),
-              .servers = options.servers,
-              .hosts = PlaceProcesses(options.hosts, options.ranks, options.servers),
-              .command = options.command};
+  HostJob job{.folder = fs::current_path(), .servers = options.servers, .command = options.command};
   if (options.servers > 0) {
     job.server = {(fs::path(OwnPath()).parent_path() / "weir-server").string()};
   }
@@ -75,7 +73,10 @@ std::vector<Starter::Spec> PlanHostAgents(const Options& options, const HostJob&
          .advice = kAdvice});
   }
   if (!ReachesBySrun(options)) return starters;
-  Starter::Spec all{.name = "srun", .input = input, .takes_stdin = true, .advice = kAdvice};
+  Starter::Spec all{.name = "srun",
+                    .input = input,
+                    .takes_stdin = starters.front().takes_stdin,
+                    .advice = kAdvice};
   std::string names;
   for (const Starter::Spec& one : starters) {
     names += (names.empty() ? "" : ",") + one.host;

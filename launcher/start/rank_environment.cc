@@ -16,10 +16,8 @@
 namespace weir::launcher {
 namespace {
 
-void SetElastic(const ElasticPolicy& policy) {
-  // Longer than weirrun itself waits, which knows why.
-  const auto seconds = std::chrono::ceil<std::chrono::seconds>(policy.timeout).count() + 60;
-  setenv(supervision::kElasticVariable, std::to_string(seconds).c_str(), 1);
+void SetElastic() {
+  setenv(supervision::kElasticVariable, "1", 1);
   setenv("HOROVOD_ELASTIC", "1", 1);
   // Unless the user has chosen: then that is checked.
   setenv("WEIR_TRANSPORT", "ucx", 0);
@@ -36,7 +34,7 @@ Settings PrepareEnvironment(Options& options) {
   setenv(supervision::kOriginsVariable, origins.c_str(), 1);
   const std::vector<Host> hosts = HostsOfRanks(options.hosts, options.ranks);
   setenv(supervision::kHostsVariable, HostsText(hosts).c_str(), 1);
-  if (options.elastic) SetElastic(*options.elastic);
+  if (options.elastic) SetElastic();
   Settings settings = Settings::FromEnvironment();
   if (options.elastic && settings.transport != TransportKind::kUcx) {
     throw InvalidArgument(

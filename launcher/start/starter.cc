@@ -58,15 +58,19 @@ std::vector<std::string> SplitLines(const std::string& text) {
 }  // namespace
 
 Starter::Starter(Spec spec, const FileLimit& limit)
-    : spec_(std::move(spec)), pending_(spec_.input), stdin_open_(spec_.takes_stdin) {
+    : spec_(std::move(spec)), stdin_open_(spec_.takes_stdin) {
+  pending_.swap(spec_.input);
+  const bool has_input = !pending_.empty();
   StartPipe out = MakeStartPipe();
   StartPipe in = MakeStartPipe();
   NeverBlock(out.read);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDERR_FILENO);
-  if (!spec_.input.empty()) {
+  if (!spec_.own_stderr) {
+    posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDERR_FILENO);
+  }
+  if (has_input) {
     posix_spawn_file_actions_adddup2(&actions, in.read.get(), STDIN_FILENO);
   }
   posix_spawnattr_t attributes;
@@ -93,7 +97,7 @@ Starter::Starter(Spec spec, const FileLimit& limit)
     throw InvalidArgument("cannot run '" + spec_.command[0] + "': " + std::strerror(error));
   }
   output_ = std::move(out.read);
-  if (spec_.input.empty()) return;
+  if (!has_input) return;
   input_ = std::move(in.write);
   NeverBlock(input_);
   PumpInput();

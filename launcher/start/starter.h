@@ -24,6 +24,7 @@ class Starter {
     std::string host;                  ///< Where they are; empty: on several.
     std::string input;                 ///< For its stdin; empty: it has weirrun's own.
     bool takes_stdin = false;          ///< Its stdin goes on with that of weirrun.
+    bool own_stderr = false;           ///< Its stderr is that of weirrun.
     std::string advice;                ///< For when it has not started all.
   };
 
@@ -51,7 +52,7 @@ class Starter {
  private:
   bool TakesStdinNow() const;
 
-  const Spec spec_;
+  Spec spec_;  // Without its input, which may be large.
   pid_t pid_ = -1;
   bool ended_ = false;
   UniqueFd output_;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <numeric>
+#include <utility>
 
 #include "common/supervision/supervision.h"
 #include "launcher/start/host_agents.h"
@@ -37,7 +38,14 @@ Starter::Spec PlanMpiexec(const Options& options, const Settings& settings,
 std::vector<Starter::Spec> PlanStarters(const Options& options, const Settings& settings,
                                         const Contact& contact) {
   if (settings.transport != TransportKind::kUcx) return {PlanMpiexec(options, settings, contact)};
+  return PlanMore(options, settings, contact,
+                  PlaceProcesses(options.hosts, options.ranks, options.servers));
+}
+
+std::vector<Starter::Spec> PlanMore(const Options& options, const Settings& settings,
+                                    const Contact& contact, std::vector<std::string> hosts) {
   HostJob job = MakeHostJob(options);
+  job.hosts = std::move(hosts);
   job.addresses = contact.addresses;
   job.token = contact.token;
   job.grace_seconds = contact.grace_seconds;

@@ -14,6 +14,9 @@ class JobTotals {
  public:
   explicit JobTotals(std::size_t ranks) : ranks_(ranks) {}
 
+  /// Ranks have come that were not there at the start.
+  void Grow(std::size_t ranks) { ranks_.resize(ranks); }
+
   /// Called when `rank` makes an engine, which counts from 0.
   void OnAttach(int rank);
   /// Takes a report of its engine; the last one counts.

@@ -185,6 +185,7 @@ void Supervisor::OnMessage(const Message& message) {
       finish_ = true;
       break;
     case MessageType::kPlace:
+    case MessageType::kHostsUpdated:
     case MessageType::kAddresses:
     case MessageType::kFinalize:
     case MessageType::kPeerLost:
@@ -220,6 +221,7 @@ void Supervisor::OnEngine() {
         [[fallthrough]];
       case MessageType::kAddress:
       case MessageType::kJoined:
+      case MessageType::kReady:
       case MessageType::kFinalizing:
       case MessageType::kAbort:
       case MessageType::kStatusRequest:

@@ -14,6 +14,7 @@ struct MembershipEvent {
     kStatusRequest,  ///< Rank 0 asks for this rank's current work; answer with SendStatus.
     kStatus,         ///< Rank 0 only: the status text of `rank`.
     kLauncherLost,   ///< The launcher has ended; nobody reports deaths any more.
+    kHostsUpdated,   ///< Ranks wait to come in, or should go, once the program lets them.
     kRecordFlight,   ///< Somebody wants a flight recording of every rank, for the `number`-th time.
   };
   Kind kind = Kind::kAbort;
@@ -47,6 +48,8 @@ class Membership {
   /// Tells the launcher the totals of this rank's steps so far (common/supervision/rank_totals.h).
   /// The last one counts, and may follow Leave. At most 64 KiB.
   virtual void SendTotals(const std::string& text) { static_cast<void>(text); }
+  /// Reports that this rank has what others need that come to an elastic job.
+  virtual void SendReady() {}
   /// Reports that this rank leaves in good order, so that its end does not count as a loss.
   virtual void Leave() = 0;
 };

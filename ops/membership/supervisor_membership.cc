@@ -47,6 +47,9 @@ std::optional<MembershipEvent> ToEvent(Message message) {
     case MessageType::kLauncherLost:
       event.kind = Kind::kLauncherLost;
       return event;
+    case MessageType::kHostsUpdated:
+      event.kind = Kind::kHostsUpdated;
+      return event;
     case MessageType::kRecordFlight:
       event.kind = Kind::kRecordFlight;
       return event;
@@ -128,24 +131,17 @@ Rendezvous::Meeting SupervisorMembership::Meet(const std::string& address,
                  {.tensor = {}, .ranks = {}, .phase = "start"});
 }
 
-supervision::Place SupervisorMembership::AwaitPlace(std::chrono::milliseconds timeout) {
+supervision::Place SupervisorMembership::AwaitPlace() {
   std::unique_lock lock(mutex_);
   reading_ = true;
   Wake();
   const auto is_lost = [](const MembershipEvent& event) {
     return event.kind == MembershipEvent::Kind::kLauncherLost;
   };
-  met_.wait_for(lock, timeout,
-                [&] { return place_.has_value() || std::ranges::any_of(kept_, is_lost); });
+  met_.wait(lock, [&] { return place_.has_value() || std::ranges::any_of(kept_, is_lost); });
   reading_ = listener_ != nullptr;
   if (place_) return *place_;
-  if (std::ranges::any_of(kept_, is_lost)) {
-    throw PeerLost("the launcher of this job is gone",
-                   {.tensor = {}, .ranks = {}, .phase = "start"});
-  }
-  throw TimedOut(
-      "weirrun has given this rank no place within " + std::to_string(timeout.count()) + " ms",
-      {.tensor = {}, .ranks = {}, .phase = "start"});
+  throw PeerLost("the launcher of this job is gone", {.tensor = {}, .ranks = {}, .phase = "start"});
 }
 
 void SupervisorMembership::ThrowIfOver() const {
@@ -183,6 +179,7 @@ void SupervisorMembership::Abort(const std::string& reason) {
 void SupervisorMembership::RequestStatus() { Send(MessageType::kStatusRequest); }
 void SupervisorMembership::SendStatus(const std::string& text) { Send(MessageType::kStatus, text); }
 void SupervisorMembership::SendTotals(const std::string& text) { Send(MessageType::kTotals, text); }
+void SupervisorMembership::SendReady() { Send(MessageType::kReady); }
 void SupervisorMembership::Leave() {
   joining_ = false;
   Send(MessageType::kLeave);

@@ -43,14 +43,15 @@ class SupervisorMembership : public Membership, public Rendezvous {
   void RequestStatus() override;
   void SendStatus(const std::string& text) override;
   void SendTotals(const std::string& text) override;
+  void SendReady() override;
   void Leave() override;
 
   Meeting Meet(const std::string& address, std::chrono::milliseconds timeout) override;
 
   /// Waits until weirrun has dealt this rank a place, which takes until all that are left have
-  /// come. What was said before concerns ranks that are past. Throws TimedOut after `timeout`,
+  /// come. weirrun has the deadlines. What was said before concerns ranks that are past. Throws
   /// PeerLost when weirrun is gone.
-  supervision::Place AwaitPlace(std::chrono::milliseconds timeout);
+  supervision::Place AwaitPlace();
 
  private:
   void Run();

@@ -171,6 +171,9 @@ void BindEngine(nb::module_& module) {
       .def_prop_ro("size", [](Job& job) { return job.engine()->size(); })
       .def_prop_ro("local_rank", [](Job& job) { return job.engine()->local_rank(); })
       .def_prop_ro("local_size", [](Job& job) { return job.engine()->local_size(); })
+      .def_prop_ro("epoch", [](Job& job) { return job.engine()->epoch(); })
+      .def("set_ready", [](Job& job) { job.engine()->SetReady(); })
+      .def_prop_ro("hosts_updated", [](Job& job) { return job.engine()->hosts_updated(); })
       .def_prop_ro("default_compression",
                    [](Job& job) { return job.engine()->settings().compression; })
       .def(

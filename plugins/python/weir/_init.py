@@ -1,10 +1,22 @@
 """Joining a job, together with the process sets that it has from the start."""
 
 import contextlib
-from typing import Any
+from typing import Any, Optional
 
 from weir import _job, _process_sets
-from weir.errors import InvalidArgument
+from weir.errors import HorovodInternalError, InvalidArgument, Mismatch
+
+
+def enter(former_rank: Optional[int], members: _process_sets.Members) -> None:
+    """Joins the job. In an elastic one that has begun already it brings the process sets, too, which this
+    rank has had with these members, and starts again when a rank is lost meanwhile."""
+    while _job.enter(former_rank) and _job.engine().epoch > 1:
+        try:
+            return _process_sets.enter_epoch(members)
+        except Mismatch:
+            raise
+        except HorovodInternalError:
+            _job.shutdown()
 
 
 def init(comm: Any = None, process_sets: Any = None) -> None:
@@ -32,8 +44,9 @@ def init(comm: Any = None, process_sets: Any = None) -> None:
             raise InvalidArgument(f"init(comm={comm!r:.60}): give all ranks of the job, as a list of "
                                   "numbers or as a communicator of mpi4py, or leave it out") from error
     sets = _process_sets.checked(process_sets)
-    if not _job.enter():
+    if _job.is_initialized():
         return
+    enter(None, [])
     try:
         if ranks is not None and ranks != list(range(_job.size())):
             raise InvalidArgument(

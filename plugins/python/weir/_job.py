@@ -11,7 +11,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple
 
 from weir import _topology, _torch_store
-from weir.errors import PeerLost
+from weir.errors import HorovodInternalError, Mismatch
 
 # The engine and MPI are loaded when first needed, mostly by init(). They take longer to load than the
 # rest of the package, and a data loader's worker that imports the program needs neither.
@@ -24,14 +24,16 @@ _lock = threading.Lock()
 _engine: "Optional[_core.Job]" = None
 _places: Optional[_topology.Topology] = None
 _is_forked = False
+_is_ready = False
 _before_leaving: List[Callable[[], None]] = []
 _after_leaving: List[Callable[[], None]] = []
 _exit_is_registered = False
 
 
-def enter() -> bool:
-    """Joins the job; see ``weir._init``. Returns False when this process has done so already."""
-    global _engine, _exit_is_registered, _places
+def enter(former_rank: Optional[int] = None) -> bool:
+    """Joins the job; see ``weir._init``. Returns False when this process has done so already.
+    ``former_rank``: of this process in the last epoch of an elastic job, which it has left."""
+    global _engine, _exit_is_registered, _is_ready, _places
     if _is_forked:
         raise _shut_down_in_child()
     with _lock:
@@ -39,7 +41,8 @@ def enter() -> bool:
             return False
         from weir import _core
 
-        _engine, _places = _join(_core)
+        _engine, _places = _join(_core, former_rank)
+        _is_ready = _is_ready or _engine.epoch == 1
         if not _exit_is_registered:
             _exit_is_registered = True
             _remember_why_the_program_ends()
@@ -47,18 +50,20 @@ def enter() -> bool:
     return True
 
 
-def _join(core: Any) -> "Tuple[_core.Job, _topology.Topology]":
+def _join(core: Any, former_rank: Optional[int]) -> "Tuple[_core.Job, _topology.Topology]":
     """In an elastic job the ranks are dealt anew, again and again, until none is lost meanwhile."""
     while True:
         try:
             with _torch_store.token() as token:
                 joined = core.Job(token)
             try:
-                return joined, _topology.gather(joined)
+                return joined, _topology.gather(joined, former_rank)
             except Exception:
                 joined.leave()
                 raise
-        except PeerLost as error:
+        except Mismatch:
+            raise
+        except HorovodInternalError as error:
             if not is_elastic() or not error.ranks:
                 raise
 
@@ -66,6 +71,23 @@ def _join(core: Any) -> "Tuple[_core.Job, _topology.Topology]":
 def is_elastic() -> bool:
     """True if the job's launcher lets it go on without ranks that are lost (``weirrun --min-np``)."""
     return "WEIR_LAUNCHER_ELASTIC" in os.environ
+
+
+def set_ready() -> None:
+    """Notes that this rank has what others need that come to an elastic job."""
+    global _is_ready
+    _is_ready = True
+    engine().set_ready()
+
+
+def is_ready() -> bool:
+    """True since ``set_ready``, also after the job was left; and on all ranks that began the job."""
+    return _is_ready
+
+
+def former_ranks() -> Tuple[Optional[int], ...]:
+    """Of each rank of this epoch of an elastic job, its number in the last one; None: it is new."""
+    return _place().former_ranks
 
 
 def shutdown() -> None:

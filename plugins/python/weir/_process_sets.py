@@ -1,11 +1,12 @@
 """Sets of ranks that exchange among themselves, beside the whole job."""
 
+import array
 import itertools
 import numbers
 import threading
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
-from weir import _communicators, _job
+from weir import _communicators, _job, _topology
 from weir.errors import InvalidArgument
 
 _UNKNOWN = "Process set provided does not exist, or has not been registered."
@@ -90,6 +91,11 @@ class ProcessSet:
         self._joins += 1
         self._operations.clear()
 
+    def _forget_operations(self) -> None:
+        """Numbers them from 0 again in another job: in one that fails, members do different ones."""
+        self._joins = 0
+        self._operations.clear()
+
     def __deepcopy__(self, _: Any) -> "ProcessSet":
         # A copied module continues with the set; a copied set would not learn of its removal.
         return self
@@ -142,6 +148,8 @@ global_process_set: ProcessSet = _GlobalProcessSet()
 
 _lock = threading.Lock()
 _registered: List[ProcessSet] = []  # In the order of their ids.
+# On a rank that has come to an elastic job: sets that its program has not added yet.
+_adopted: List[ProcessSet] = []
 
 
 def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet:
@@ -158,6 +166,12 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
         process_set = ProcessSet(process_set)
     if process_set.process_set_id is not None:
         raise InvalidArgument(f"add_process_set: {process_set} is registered already")
+    if _adopted:
+        return _replace(_adopted.pop(0), process_set)
+    return _add(process_set)
+
+
+def _add(process_set: ProcessSet) -> ProcessSet:
     engine = _job.engine()
     together = _communicators.together(engine, process_set.ranks, process_set.mpi_comm is not None)
     ids: List[int] = []
@@ -175,21 +189,58 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
     return process_set
 
 
-def renew(members: Iterable[Tuple[ProcessSet, List[int]]], now: Dict[int, int]) -> None:
-    """Registers the sets that an elastic job had before its ranks were dealt anew, given with the ranks
-    that they had: ``now`` has the new number of each former rank that is left. A set without any is not
-    registered. Sets that have come to have the same ranks, perhaps all of them, share an id.
-    Collective."""
-    for each, former in members:
-        ranks = sorted(now[rank] for rank in former if rank in now)
-        each._renumber(ranks)
-        twin = next((other for other in (global_process_set, *registered()) if other.ranks == ranks), None)
-        if twin is not None:
-            each.process_set_id = twin.process_set_id
-            with _lock:
-                _registered.append(each)
-        elif ranks:
-            add_process_set(each)
+Members = List[Tuple[ProcessSet, List[int]]]
+
+
+def enter_epoch(members: Members) -> None:
+    """Registers the sets that an elastic job had before its ranks were dealt anew: given with the ranks
+    that they had then, in the order of their registration, on those that were there. A set keeps the
+    members that are left; without any it is not registered. Sets that have come to have the same ranks,
+    perhaps all of them, share an id. On a rank that is new, the sets that its program adds become these,
+    one after the other. Collective."""
+    now = {former: rank for rank, former in enumerate(_job.former_ranks()) if former is not None}
+    lists = _told_by_rank_0([sorted(now[rank] for rank in ranks if rank in now) for _, ranks in members])
+    _adopted.clear()
+    for number, ranks in enumerate(lists):
+        # Where a rank was lost amid their registration, some ranks have fewer than others.
+        process_set = members[number][0] if number < len(members) else ProcessSet(ranks)
+        process_set._renumber(ranks)
+        _register_again(process_set)
+        if not members:
+            _adopted.append(process_set)
+
+
+def _register_again(process_set: ProcessSet) -> None:
+    others = (global_process_set, *registered())
+    twin = next((other for other in others if other.ranks == process_set.ranks), None)
+    if twin is None and process_set.ranks:
+        _add(process_set)
+        return
+    process_set.process_set_id = None if twin is None else twin.process_set_id
+    with _lock:
+        _registered.append(process_set)
+
+
+def _told_by_rank_0(lists: List[List[int]]) -> List[List[int]]:
+    """Returns rank 0's lists of numbers. Collective."""
+    engine = _job.engine()
+    flat = [len(lists), *(number for each in lists for number in (len(each), *each))]
+    size = array.array("q", [len(flat) if engine.rank == 0 else 0])
+    _topology.summed(engine, "weir.sets.size", size)
+    table = array.array("q", flat if engine.rank == 0 else [0] * size[0])
+    _topology.summed(engine, "weir.sets", table)
+    numbers = iter(table[1:])
+    return [list(itertools.islice(numbers, next(numbers))) for _ in range(table[0])]
+
+
+def _replace(adopted: ProcessSet, process_set: ProcessSet) -> ProcessSet:
+    """Puts the program's own set in the place of one that the job had before this rank came."""
+    process_set._renumber(adopted.ranks)
+    process_set._ids, process_set.process_set_id = adopted._ids, adopted.process_set_id
+    with _lock:
+        if adopted in _registered:
+            _registered[_registered.index(adopted)] = process_set
+    return process_set
 
 
 def _heir_of(process_set: ProcessSet) -> Optional[ProcessSet]:
@@ -247,7 +298,10 @@ def _forget_all() -> None:
         for process_set in _registered:
             process_set.process_set_id = None
             process_set._ids = []
+            process_set._forget_operations()
         _registered.clear()
+        _adopted.clear()
+    global_process_set._forget_operations()
 
 
 _job.after_leaving(_forget_all)

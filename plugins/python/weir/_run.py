@@ -40,23 +40,28 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
     executable: the ranks' Python.
     env: variables of the ranks, beside this process's.
     servers: summation servers beside the ranks (``--servers``), which return nothing.
-    min_np, min_num_proc, max_np, max_num_proc, slots, reset_limit, cooldown_range: for elastic jobs,
-        which are refused, as by ``weirrun``.
+    min_np, min_num_proc, max_np, max_num_proc, reset_limit, cooldown_range: make the job elastic, as
+        ``--min-np`` and its kin do; the results are those of the processes that have returned, in the
+        order in which they were started. ``slots`` is refused, as hosts are not looked for here.
 
     All others are options of ``weirrun``.
 
     Raises ValueError for objects that cannot be pickled and for arguments that contradict each other or
     are refused, RuntimeError with the traceback of the rank that failed first.
     """
-    _run_options.refuse_elastic(
-        min_num_proc=min_num_proc, max_num_proc=max_num_proc, min_np=min_np, max_np=max_np,
-        slots=slots, reset_limit=reset_limit, cooldown_range=cooldown_range)
+    if slots is not None:
+        raise ValueError("weir.run: slots= is for hosts that a script finds, as with weirrun "
+                         "--host-discovery-script; give hosts='a:2,b:2'")
     _run_options.one_of(hosts=hosts, hostfile=hostfile)
     _run_options.one_of(use_gloo=use_gloo or None, use_mpi=use_mpi or None)
     ranks = _run_options.one_of(num_proc=num_proc, np=np)
     ranks = 1 if ranks is None else _whole("np", ranks)
+    elastic = {
+        "--min-np": _run_options.one_of(min_num_proc=min_num_proc, min_np=min_np),
+        "--max-np": _run_options.one_of(max_num_proc=max_num_proc, max_np=max_np),
+        "--reset-limit": reset_limit, "--blacklist-cooldown-range": cooldown_range}
     options = _run_options.of({
-        "-np": str(ranks), "--servers": None if servers is None else _whole("servers", servers),
+        "-np": str(ranks), **elastic, "--servers": None if servers is None else _whole("servers", servers),
         "--hosts": hosts, "--hostfile": hostfile,
         "--start-timeout": start_timeout, "--ssh-port": ssh_port,
         "--ssh-identity-file": ssh_identity_file, "--disable-cache": bool(disable_cache),
@@ -72,7 +77,8 @@ def run(func: Callable[..., Any], args: Sequence[Any] = (),
         (pathlib.Path(folder) / "call").write_bytes(payload)
         command = [program, *options, executable or sys.executable, "-m", "weir._run_rank", folder]
         done = subprocess.run(command, env=_with_package(environment), check=False)
-        return _results(pathlib.Path(folder), ranks, done.returncode, shlex.join(command))
+        return _results(pathlib.Path(folder), None if elastic["--min-np"] else ranks, done.returncode,
+                        shlex.join(command))
 
 
 def _whole(name: str, number: Any) -> int:
@@ -122,12 +128,14 @@ def _with_package(environment: Dict[str, str]) -> Dict[str, str]:
     return {**environment, "PYTHONPATH": os.pathsep.join(paths)}
 
 
-def _results(folder: pathlib.Path, np: int, code: int, command: str) -> List[Any]:
+def _results(folder: pathlib.Path, np: Optional[int], code: int, command: str) -> List[Any]:
+    """``np``: None if ranks may come and go."""
     failures = sorted(folder.glob("failure.*"), key=lambda path: path.stat().st_mtime_ns)
-    if failures:
+    if failures and (np is not None or code != 0):
         raise RuntimeError(f"weir.run: rank {failures[0].suffix[1:]} failed:\n\n"
                            + failures[0].read_text())
-    missing = [rank for rank in range(np) if not (folder / f"result.{rank}").exists()]
+    numbers = sorted(int(path.suffix[1:]) for path in folder.glob("result.*"))
+    missing = [rank for rank in range(np or 0) if rank not in numbers]
     if code != 0:
         raise RuntimeError(f"weir.run: weirrun ended with exit code {code}, and said why on stderr. "
                            f"The command was: {command}")
@@ -135,4 +143,4 @@ def _results(folder: pathlib.Path, np: int, code: int, command: str) -> List[Any
         raise RuntimeError(
             f"weir.run: {len(missing)} of {np} ranks left no result (all hosts have to share the "
             f"folder {folder.parent}). The command was: {command}")
-    return [pickle.loads((folder / f"result.{rank}").read_bytes()) for rank in range(np)]
+    return [pickle.loads((folder / f"result.{rank}").read_bytes()) for rank in numbers]

@@ -2,9 +2,6 @@
 
 from typing import Any, List, Mapping
 
-_ELASTIC = ("asks for an elastic job, whose ranks come and go; that is not supported: a job keeps "
-            "the ranks that it starts with")
-
 
 def one_of(**given: Any) -> Any:
     """Returns the value of an argument with several names; None without any. Raises ValueError for two."""
@@ -15,18 +12,13 @@ def one_of(**given: Any) -> Any:
     return next(iter(found.values()), None)
 
 
-def refuse_elastic(**given: Any) -> None:
-    """Raises ValueError, as ``weirrun`` ends with an error for these options."""
-    for name, value in given.items():
-        if value is not None:
-            raise ValueError(f"weir.run: {name}= {_ELASTIC}")
-
-
 def of(values: Mapping[str, Any]) -> List[str]:
-    """Returns the words of a command line. True stands for a flag; None and False are left out."""
+    """Returns the words of a command line. True stands for a flag; None and False are left out; a tuple
+    or a list has several values."""
     words: List[str] = []
     for flag, value in values.items():
         if value is None or value is False:
             continue
-        words += [flag] if value is True else [flag, str(value)]
+        several = value if isinstance(value, (tuple, list)) else [value]
+        words += [flag] if value is True else [flag, *map(str, several)]
     return words

@@ -11,7 +11,7 @@ from weir import _pickling
 
 
 def _rank() -> str:
-    for name in ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"):
+    for name in ("WEIR_LAUNCHER_RANK", "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK"):
         if name in os.environ:
             return os.environ[name]
     raise RuntimeError("weir._run_rank is started by weir.run, as a rank of a job")

@@ -3,11 +3,14 @@
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 TRAIN = pathlib.Path(__file__).parent / "programs" / "train.py"
+GROWING = pathlib.Path(__file__).parent / "programs" / "growing.py"
 
 
 class Elastic(unittest.TestCase):
@@ -74,6 +77,86 @@ class Elastic(unittest.TestCase):
     def test_mpi_cannot_do_it(self):
         self.assertEqual(self.run_job("-np", "2", "--min-np", "1", "--mpi"), 2, self.output)
         self.assertIn("MPI does not outlive a rank", self.output)
+
+
+class Growing(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.script = self.folder / "hosts.sh"
+        self.script.write_text(f"#!/bin/sh\necho looking for hosts >&2\ncat {self.folder}/hosts\n")
+        self.script.chmod(0o755)
+        self.end = self.folder / "end"
+        self.output = ""
+
+    def set_hosts(self, *hosts):
+        new = self.folder / "hosts.new"
+        new.write_text("".join(f"{host}\n" for host in hosts))
+        new.rename(self.folder / "hosts")  # Whole, or not at all.
+
+    def start(self, *arguments):
+        self.job = self.enterContext(subprocess.Popen(
+            ["timeout", "-k", "5", "120", WEIRRUN, *arguments, "--host-discovery-script", str(self.script),
+             sys.executable, str(GROWING), str(self.end)],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            env={**os.environ, "OMP_NUM_THREADS": "1"}))
+
+    def await_lines(self, pattern, count):
+        """Reads until so many lines match, and returns what they have in brackets."""
+        found = []
+        for line in self.job.stdout:
+            self.output += line
+            found += re.findall(pattern, line)
+            if len(found) == count:
+                return sorted(found)
+        self.fail(f"{len(found)} lines with {pattern} instead of {count}:\n{self.output}")
+
+    def finish(self):
+        self.end.touch()
+        self.output += self.job.stdout.read()
+        return self.job.wait()
+
+    def test_hosts_come_and_go(self):
+        self.set_hosts("localhost:2")
+        self.start("-np", "2", "--min-np", "1", "--max-np", "3")
+        entry = r"\[(\d)\] enters as rank (\d) of {}, second (\[.*\]), goes on (\w+)"
+        self.assertEqual(self.await_lines(entry.format(2), 2),
+                         [("0", "0", "[1]", "False"), ("1", "1", "[1]", "False")])
+        self.set_hosts("localhost:2", "127.0.0.1:4")  # One more than is allowed would be three.
+        self.assertEqual(self.await_lines(entry.format(3), 3), [
+            (str(rank), str(rank), "[1]", "True") for rank in range(3)])
+        self.set_hosts("127.0.0.1:1")
+        self.assertEqual(self.await_lines(entry.format(1), 1), [("2", "0", "[]", "True")])
+        self.set_hosts("127.0.0.1:1", "localhost:1")
+        self.assertEqual(self.await_lines(entry.format(2), 2), [("2", "0", "[]", "True"), ("3", "1", "[]", "True")])
+        self.assertEqual(self.finish(), 0, self.output)
+        self.assertEqual(self.output.count("replicas equal: True"), 2, self.output)
+
+    def test_a_lost_slot_comes_back_after_its_rest(self):
+        self.set_hosts("localhost:2")
+        self.start("-np", "2", "--min-np", "1", "--blacklist-cooldown-range", "0.1", "1")
+        self.await_lines(r"enters as rank (\d) of 2", 2)
+        victims = subprocess.run(["pgrep", "-f", f"growing.py {self.end}$"], capture_output=True, text=True,
+                                 check=True).stdout.split()
+        os.kill(int(victims[-1]), signal.SIGKILL)
+        self.assertEqual(self.await_lines(r"enters as rank (\d) of (\d)", 1), [("0", "1")])
+        self.await_lines(r"enters as rank (\d) of 2", 2)
+        self.assertEqual(self.finish(), 0, self.output)
+        self.assertEqual(self.output.count("replicas equal: True"), 2, self.output)
+
+    def test_a_script_that_fails_at_first_ends_the_start(self):
+        self.start("-np", "2")
+        self.assertEqual(self.job.wait(), 2)
+        self.assertRegex(self.job.stdout.read(), "host discovery script '.*' ended with exit code 1")
+
+    def test_a_script_that_fails_later_is_a_warning(self):
+        self.set_hosts("localhost:1")
+        self.start("-np", "1", "--max-np", "2")
+        self.await_lines(r"enters as rank (\d) of 1", 1)
+        (self.folder / "hosts").unlink()
+        self.await_lines("ended with exit code 1; going on with the hosts known", 1)
+        self.assertEqual(self.finish(), 0, self.output)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-#include "launcher/job/elastic_job.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
+
+#include "tests/launcher/job/elastic_job_fixture.h"
 
 namespace weir::launcher {
 namespace {
@@ -16,59 +16,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-
-/// A job of four processes on two hosts, whose clock and messages the test makes.
-class ElasticJobTest : public testing::Test {
- protected:
-  using Message = supervision::Message;
-  using MessageType = supervision::MessageType;
-
-  explicit ElasticJobTest(ElasticPolicy elastic = {.min_ranks = 2, .timeout = seconds(60)})
-      : job_(
-            {"a", "a", "b", "b"}, JobPolicy{}, elastic, now_,
-            [this](int process, const Message& message) { sent_.emplace_back(process, message); },
-            [this](const std::string& text) { said_.push_back(text); }) {}
-
-  void Say(int process, MessageType type, int code = 0, const std::string& text = {}) {
-    job_.OnMessage(process, {.type = type, .code = code, .text = text}, now_);
-  }
-  void StartAll() {
-    for (int p = 0; p < 4; ++p) Say(p, MessageType::kHello);
-    Meet({0, 1, 2, 3});
-  }
-  /// These come, are dealt places, and meet.
-  void Meet(const std::vector<int>& processes) {
-    for (const int p : processes) Say(p, MessageType::kAttach);
-    for (const int p : processes) Say(p, MessageType::kJoined);
-  }
-  void Pass(milliseconds time) {
-    now_ += time;
-    job_.Tick(now_);
-  }
-  std::vector<int> Told(MessageType type) const {
-    std::vector<int> processes;
-    for (const auto& [process, message] : sent_) {
-      if (message.type == type) processes.push_back(process);
-    }
-    return processes;
-  }
-  /// "rank of ranks on host: hosts", of the last place that the process was dealt.
-  std::string PlaceOf(int process) const {
-    std::string place = "none";
-    for (const auto& [to, message] : sent_) {
-      if (to == process && message.type == MessageType::kPlace) {
-        place = std::to_string(message.rank) + " on " + message.host + " of " + message.text +
-                " in epoch " + std::to_string(message.code);
-      }
-    }
-    return place;
-  }
-
-  Time now_{};
-  std::vector<std::pair<int, Message>> sent_;
-  std::vector<std::string> said_;
-  ElasticJob job_;
-};
 
 TEST_F(ElasticJobTest, RanksGetTheirPlacesOnceAllHaveCome) {
   for (int p = 0; p < 4; ++p) Say(p, MessageType::kHello);
@@ -227,7 +174,8 @@ TEST_F(ElasticJobTest, AnInterruptEndsAllThatAreLeft) {
 class LimitedElasticJobTest : public ElasticJobTest {
  protected:
   LimitedElasticJobTest()
-      : ElasticJobTest({.min_ranks = 1, .reset_limit = 1, .timeout = seconds(60)}) {}
+      : ElasticJobTest({.min_ranks = 1, .max_ranks = 4, .reset_limit = 1, .timeout = seconds(60)}) {
+  }
 };
 
 TEST_F(LimitedElasticJobTest, ResetsAreCounted) {

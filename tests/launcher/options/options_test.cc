@@ -217,10 +217,6 @@ TEST(Options, WhatWouldMakeItAnotherJobIsRefused) {
                            "--autotune-gaussian-process-noise"}) {
     ExpectRefused({"-np", "1", flag, "x"}, "' asks for settings that are tuned while the job runs");
   }
-  for (const char* flag : {"--max-num-proc=3", "--host-discovery-script", "--slots-per-host",
-                           "--blacklist-cooldown-range"}) {
-    ExpectRefused({"-np", "1", flag, "1", "x"}, "' asks for ranks that come to a running job");
-  }
 }
 
 TEST(Options, TheOldSpellingOfHiddenTimestampsIsKnown) {

@@ -48,6 +48,9 @@ void OnEvent(const MembershipEvent& event, weir::Membership& membership, int ran
     case Kind::kStatusRequest:
       membership.SendStatus("status of " + std::to_string(rank));
       break;
+    case Kind::kHostsUpdated:
+      Say("hosts come or go");
+      break;
     case Kind::kRecordFlight:
       Say("asked for flight recording " + std::to_string(event.number));
       break;

@@ -46,17 +46,16 @@ def command_for(monkeypatch, **arguments):
      "-np 1 --output-filename out --mpi-args '-x y'"),
     ({"network_interface": "eth0,eth1"}, "-np 1 --network-interfaces eth0,eth1"),
     ({"network_interfaces": "eth0"}, "-np 1 --network-interfaces eth0"),
+    ({"np": 2, "min_np": 1, "max_num_proc": 4, "reset_limit": 0, "cooldown_range": (1, 2)},
+     "-np 2 --min-np 1 --max-np 4 --reset-limit 0 --blacklist-cooldown-range 1 2"),
 ])
 def test_arguments_become_options(monkeypatch, arguments, options):
     assert command_for(monkeypatch, **arguments) == shlex.split(options)
 
 
-@pytest.mark.parametrize("name, value", [
-    ("min_np", 1), ("max_np", 4), ("min_num_proc", 1), ("max_num_proc", 4), ("slots", 2),
-    ("reset_limit", 0), ("cooldown_range", (1, 2))])
-def test_an_elastic_job_is_refused_as_weirrun_refuses_it(name, value):
-    with pytest.raises(ValueError, match=f"weir.run: {name}= asks for an elastic job"):
-        weir.run(work, np=2, **{name: value})
+def test_slots_are_for_hosts_that_are_looked_for():
+    with pytest.raises(ValueError, match="weir.run: slots= is for hosts that a script finds"):
+        weir.run(work, np=2, slots=2)
 
 
 @pytest.mark.parametrize("arguments, names", [

@@ -254,3 +254,10 @@ def test_a_sampler_of_nothing_left():
     sampler.record_indices(range(3))
     sampler.reset()
     assert list(sampler) == [] and len(sampler) == 0
+
+
+def test_operations_without_a_name_are_numbered_anew(rank, size):
+    if rank == 0:
+        hvd.allreduce_async(torch.ones(2))  # The others do not, as in a step that fails.
+    hvd.elastic.reset()
+    assert hvd.allreduce(torch.ones(1), op=hvd.Sum).item() == size

@@ -46,7 +46,10 @@ def adopt_new_parameters(optimizer: Any) -> None:
             optimizer._weir_slots[parameter] = slot
             hooks.attach(optimizer, slot)
     options_by_name.warn(optimizer)
-    register_new(optimizer)
+    # A rank that is new in an elastic job makes its optimizer while the others train. All register in
+    # their next step, as after every change of the ranks.
+    if _job.engine().epoch == 1:
+        register_new(optimizer)
 
 
 def register_new(optimizer: Any) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from weir import _job
 from weir.torch._ops.broadcast_parameters import broadcast_parameters
 from weir.torch._ops.objects import allgather_object, broadcast_object
 from weir.torch._optimizer import saved_state
@@ -73,11 +74,17 @@ class OptimizerStateHandler(StateHandler):
     def sync(self) -> None:
         own = getattr(self.value, "_weir_pending", None)
         broadcast_optimizer_state(self.value, root_rank=0)
-        step = None if own is None else own.get("step")
-        steps = allgather_object(step, name="elastic.optimizer")
-        if own is not None and steps == [step] * len(steps):
+        steps = allgather_object(_step_of(own), name="elastic.optimizer")
+        if _job.engine().epoch > 1:  # A rank that is new begins with what rank 0 has not sent yet.
+            own = getattr(self.value, "_weir_pending", None) if own is None else own
+            steps = [step for step in steps if step is not None]
+        if own is not None and steps == steps[:1] * len(steps):
             self.value._weir_pending = saved_state.carried(self.value, own)
         self.save()
+
+
+def _step_of(state: Any) -> Any:
+    return None if state is None else state.get("step")
 
 
 class SamplerStateHandler(StateHandler):

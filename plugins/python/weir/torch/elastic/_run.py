@@ -4,9 +4,8 @@ import functools
 from typing import Any, Callable
 
 from weir import _job, _process_sets
-from weir._init import init
+from weir._init import enter, init
 from weir.errors import HorovodInternalError, HostsUpdatedInterrupt, Mismatch
-from weir.torch._ops.objects import allgather_object
 
 
 def reset() -> None:
@@ -18,17 +17,10 @@ def reset() -> None:
         _job.shutdown()
         return init(process_sets=process_sets)
     members = [(each, each.ranks) for each in process_sets]
-    former_rank = _job.rank()
-    while True:
-        _job.shutdown()
-        init()
-        try:
-            ranks = enumerate(allgather_object(former_rank, name="elastic.ranks"))
-            return _process_sets.renew(members, {former: rank for rank, former in ranks})
-        except Mismatch:
-            raise
-        except HorovodInternalError:
-            continue  # Another rank was lost meanwhile.
+    # Who has not got the state yet is still as new.
+    former_rank = _job.rank() if _job.is_ready() else None
+    _job.shutdown()
+    return enter(former_rank, members)
 
 
 def run(func: Callable[..., Any]) -> Callable[..., Any]:
@@ -53,6 +45,7 @@ def run(func: Callable[..., Any]) -> Callable[..., Any]:
             try:
                 if not skip_sync:
                     state.sync()
+                    _job.set_ready()
                 return func(state, *arguments, **keywords)
             except Mismatch:
                 raise

@@ -5,6 +5,7 @@ from typing import Any, Callable, Dict, List
 
 import torch
 
+from weir import _job
 from weir.errors import HostsUpdatedInterrupt
 from weir.torch._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce
@@ -56,9 +57,10 @@ class TorchState:
         self.check_host_updates()
 
     def check_host_updates(self) -> None:
-        """Raises HostsUpdatedInterrupt on all ranks if any of them had ``on_hosts_updated`` called.
-        Collective."""
-        mine = torch.tensor([int(self._hosts_updated)], dtype=torch.int32)
+        """Raises HostsUpdatedInterrupt on all ranks if the launcher has told any of them that ranks come
+        or go, or any had ``on_hosts_updated`` called. Collective."""
+        updated = self._hosts_updated or _job.engine().hosts_updated
+        mine = torch.tensor([int(updated)], dtype=torch.int32)
         if allreduce(mine, name="elastic.hosts", op=reduce_op.Max).item():
             self._hosts_updated = False
             raise HostsUpdatedInterrupt(skip_sync=False)

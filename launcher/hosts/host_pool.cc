@@ -1,0 +1,80 @@
+#include "launcher/hosts/host_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::launcher {
+
+void HostPool::Update(const std::vector<Host>& hosts) {
+  std::vector<Entry> entries;
+  for (Entry& entry : entries_) {
+    const auto found = std::ranges::find(hosts, entry.host.name, &Host::name);
+    if (found == hosts.end()) continue;
+    entry.host.slots = found->slots;
+    entries.push_back(std::move(entry));
+  }
+  for (const Host& host : hosts) {
+    const bool known = std::ranges::any_of(
+        entries, [&](const Entry& entry) { return entry.host.name == host.name; });
+    if (!known) entries.push_back({.host = host});
+  }
+  entries_ = std::move(entries);
+}
+
+bool HostPool::has(const std::string& host) const {
+  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.host.name == host; });
+}
+
+int HostPool::slots() const {
+  int slots = 0;
+  for (const Entry& entry : entries_) slots += entry.host.slots;
+  return slots;
+}
+
+HostPool::Entry* HostPool::Find(const std::string& host) {
+  const auto found =
+      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.host.name == host; });
+  return found == entries_.end() ? nullptr : &*found;
+}
+
+void HostPool::Lose(const std::string& host, Time now) {
+  Entry* const entry = Find(host);
+  if (entry == nullptr) return;
+  std::optional<Time> until;
+  if (cooldown_) {
+    const int doublings = std::min(entry->losses, 30);
+    until = now + std::min(cooldown_->most, cooldown_->least * (std::int64_t{1} << doublings));
+  }
+  ++entry->losses;
+  std::erase_if(entry->unused,
+                [now](const std::optional<Time>& rest) { return rest && *rest <= now; });
+  entry->unused.push_back(until);
+}
+
+int HostPool::Resting(const Entry& entry, Time now) {
+  return static_cast<int>(std::ranges::count_if(
+      entry.unused, [now](const std::optional<Time>& until) { return !until || *until > now; }));
+}
+
+std::vector<std::string> HostPool::Free(const std::map<std::string, int>& used, Time now) const {
+  std::vector<std::string> free;
+  for (const Entry& entry : entries_) {
+    const auto found = used.find(entry.host.name);
+    const int taken = found == used.end() ? 0 : found->second;
+    const int count = entry.host.slots - taken - Resting(entry, now);
+    free.insert(free.end(), static_cast<std::size_t>(std::max(0, count)), entry.host.name);
+  }
+  return free;
+}
+
+std::optional<HostPool::Time> HostPool::next_return(Time now) const {
+  std::optional<Time> next;
+  for (const Entry& entry : entries_) {
+    for (const std::optional<Time>& until : entry.unused) {
+      if (until && *until > now) next = std::min(next.value_or(*until), *until);
+    }
+  }
+  return next;
+}
+
+}  // namespace weir::launcher

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "launcher/hosts/hosts.h"
+
+namespace weir::launcher {
+
+/// The hosts that an elastic job may use, and their slots that are free. Takes the time as a value.
+/// Not thread-safe.
+class HostPool {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  /// How long a slot whose rank was lost stays unused: the first time `least`, each further time of
+  /// the host twice as long, up to `most`. Nothing: for ever.
+  struct Cooldown {
+    std::chrono::milliseconds least;
+    std::chrono::milliseconds most;
+  };
+  explicit HostPool(std::optional<Cooldown> cooldown) : cooldown_(cooldown) {}
+
+  /// Replaces the hosts. Those that stay keep their place before those that are new, and what is
+  /// known of their losses.
+  void Update(const std::vector<Host>& hosts);
+  bool has(const std::string& host) const;
+  int slots() const;
+
+  /// A rank on this host was lost.
+  void Lose(const std::string& host, Time now);
+  /// Returns the hosts with a free slot, once for each, in order. `used`: by host.
+  std::vector<std::string> Free(const std::map<std::string, int>& used, Time now) const;
+  /// Returns when the next slot becomes usable again, if one does.
+  std::optional<Time> next_return(Time now) const;
+
+ private:
+  struct Entry {
+    Host host;
+    int losses = 0;
+    std::vector<std::optional<Time>> unused{};  ///< Slots that rest, until when; nothing: for ever.
+  };
+  static int Resting(const Entry& entry, Time now);
+  Entry* Find(const std::string& host);
+
+  std::optional<Cooldown> cooldown_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace weir::launcher

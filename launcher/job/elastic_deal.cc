@@ -1,0 +1,114 @@
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "launcher/job/elastic_job.h"
+#include "launcher/job/elastic_text.h"
+
+// When an elastic job deals its ranks anew, to whom, and who is too late for it.
+
+namespace weir::launcher {
+
+using std::chrono::milliseconds;
+using supervision::MessageType;
+
+std::vector<int> ElasticJob::Awaited() const {
+  return processes_.Those([this](const Process& p) {
+    const bool expected = epoch_.number() == 0 || p.rank >= 0;
+    return p.state != Process::kOver && expected && !p.waits && !p.dismissed;
+  });
+}
+
+Time ElasticJob::AssemblyDue() const {
+  return *assembling_ + (!met_ || Meets() ? policy_.start_timeout : elastic_.timeout);
+}
+
+bool ElasticJob::StateIsLost() const {
+  return epoch_.number() > 0 &&
+         processes_
+             .Those([](const Process& p) { return p.state != Process::kOver && p.holds_state; })
+             .empty();
+}
+
+void ElasticJob::DealIfComplete(Time now) {
+  if (ending() || !Awaited().empty()) return;
+  const auto waiting = [this] { return processes_.Those(&Process::waits); };
+  const auto holds = [this](int p) { return epoch_.number() == 0 || processes_.At(p).holds_state; };
+  const auto stays = [this, holds](int p) { return holds(p) && !processes_.At(p).unwanted; };
+  if (waiting().empty()) return;
+  if (StateIsLost()) {
+    const Failure last = failure_.value_or(Failure{.text = "all ranks have left", .code = 1});
+    return Fail({.text = last.text + "; no rank is left that has what the others would need",
+                 .code = last.code},
+                now);
+  }
+  if (std::ranges::none_of(waiting(), holds)) return;  // Those that hold it are still at work.
+  if (std::ranges::any_of(waiting(), stays)) {
+    for (const int p : waiting()) {
+      if (processes_.At(p).unwanted) Dismiss(p, now);
+    }
+  } else if (std::ranges::all_of(waiting(), [this](int p) { return processes_.At(p).unwanted; })) {
+    return;  // They give what they have to those that come.
+  }
+  std::vector<int> dealt = waiting();
+  if (std::cmp_less(dealt.size(), elastic_.min_ranks) && !finished_) return;
+  if (elastic_.reset_limit >= 0 && epoch_.number() > elastic_.reset_limit) {
+    return Fail(
+        {.text = fmt::format(
+             "{}the number of resets during the elastic job exceeded the limit: {} (--reset-limit)",
+             failure_ ? failure_->text + "; " : "", elastic_.reset_limit),
+         .code = failure_ ? failure_->code : 1},
+        now);
+  }
+  // Those that have what others need, in their old order, then the others: rank 0 gives it.
+  const auto order = [this](int p) {
+    const Process& one = processes_.At(p);
+    return std::tuple(!one.holds_state, one.rank < 0, one.rank, p);
+  };
+  std::ranges::sort(dealt, {}, order);
+  Deal(dealt, now);
+}
+
+void ElasticJob::Deal(const std::vector<int>& processes, Time now) {
+  std::vector<Epoch::Seat> seats;
+  for (const int process : processes) {
+    processes_.At(process).rank = static_cast<int>(seats.size());
+    processes_.At(process).waits = false;
+    if (epoch_.number() == 0) processes_.At(process).holds_state = true;  // All begin alike.
+    seats.push_back({.process = process, .host = processes_.At(process).host});
+  }
+  epoch_.Deal(seats);
+  if (epoch_.number() > 1) {
+    const auto since = std::chrono::duration_cast<milliseconds>(now - assembling_.value_or(now));
+    say_(fmt::format("{} on after {:.2f} s (epoch {})", Ranks(processes.size(), "goes", "go"),
+                     InSeconds(since), epoch_.number()));
+  }
+  assembling_ = now;
+  failure_.reset();
+}
+
+void ElasticJob::OnLate(Time now) {
+  const std::vector<int> late = Meets() ? epoch_.Unmet() : Awaited();
+  if (!met_) {
+    const bool start = epoch_.number() == 0;
+    return Fail(
+        {.text = processes_.NamesOf(late) +
+                 fmt::format(
+                     " did not {} within the start timeout of {} s; --start-timeout gives longer",
+                     start ? "join the job (init() or Engine::Create)" : "meet",
+                     InSeconds(policy_.start_timeout)),
+         .code = 1},
+        now);
+  }
+  if (late.empty()) {
+    const auto waiting = processes_.Those([](const Process& p) { return p.waits && !p.unwanted; });
+    return Fail(TooFew(waiting.size()), now);
+  }
+  assembling_ = now;
+  for (const int process : late) {
+    processes_.At(process).condemned = true;
+    send_(process, {.type = MessageType::kKill});
+  }
+}
+
+}  // namespace weir::launcher

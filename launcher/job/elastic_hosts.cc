@@ -1,0 +1,59 @@
+#include <map>
+#include <utility>
+
+#include "launcher/job/elastic_job.h"
+
+// How an elastic job grows and shrinks with its hosts.
+
+namespace weir::launcher {
+
+using supervision::MessageType;
+
+void ElasticJob::OnHosts(const std::vector<Host>& hosts, Time now) {
+  if (ending() || finished_) return;
+  pool_.Update(hosts);
+  bool some_go = false;
+  for (int p = 0; p < processes_.size(); ++p) {
+    const bool goes = processes_.At(p).state != Process::kOver && !processes_.At(p).unwanted &&
+                      !pool_.has(processes_.At(p).host);
+    if (!goes) continue;
+    some_go = processes_.At(p).unwanted = true;
+    if (processes_.At(p).rank < 0) Dismiss(p, now);
+  }
+  if (some_go) epoch_.Tell({.type = MessageType::kHostsUpdated});
+  Grow(now);
+  DealIfComplete(now);
+}
+
+void ElasticJob::Dismiss(int process, Time now) {
+  Process& gone = processes_.At(process);
+  if (std::exchange(gone.dismissed, true)) return;
+  gone.waits = false;
+  gone.kill_due = now + policy_.grace;
+  if (gone.state == Process::kStarting) gone.state = Process::kOver;
+  send_(process, {.type = MessageType::kTerminate});
+}
+
+bool ElasticJob::can_grow(Time now) const {
+  return elastic_.finds_hosts || pool_.next_return(now).has_value();
+}
+
+void ElasticJob::Grow(Time now) {
+  std::map<std::string, int> used;
+  int count = 0;
+  // One that has just ended well may be the first of all.
+  for (const int p : processes_.Those(
+           [](const Process& one) { return one.state != Process::kOver || one.settles; })) {
+    ++used[processes_.At(p).host];
+    ++count;
+  }
+  const bool may = met_ || std::cmp_less(count, elastic_.min_ranks);
+  if (ending() || finished_ || !may || StateIsLost()) return;
+  for (const std::string& host : pool_.Free(used, now)) {
+    if (count++ >= elastic_.max_ranks) break;
+    processes_.Add({.host = host, .start_due = now + policy_.start_timeout});
+    start_(host, 1);
+  }
+}
+
+}  // namespace weir::launcher

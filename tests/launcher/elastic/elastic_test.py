@@ -69,7 +69,7 @@ class Elastic(unittest.TestCase):
         self.assertIn("number of resets during the elastic job exceeded the limit: 1", self.output)
 
     def test_a_rank_that_is_stopped_is_gone_on_without(self):
-        code = self.run_job("-np", "3", "--min-np", "1", "--elastic-timeout", "2", deaths="0:kill:7,2:stop:7")
+        code = self.run_job("-np", "3", "--min-np", "1", "--elastic-timeout", "10", deaths="0:kill:7,2:stop:7")
         self.assertEqual(code, 0, self.output)
         self.expect_done([1])
         self.assertIn("did not come back", self.output)

@@ -14,9 +14,9 @@ using Ranks = std::vector<int>;
 
 constexpr int Exit(int code) { return code << 8; }
 
-/// Tells a job of three ranks that mpiexec, which started all of them, has ended.
-inline void EndMpiexec(Job& job, int wait_status, Time now) {
-  job.OnStarterEnded("mpiexec", {0, 1, 2}, "what goes to mpiexec (--mpi-args)?", wait_status, now);
+/// Tells a job that mpiexec, which started these ranks, has ended.
+inline void EndMpiexec(Job& job, int wait_status, Time now, const Ranks& ranks = {0, 1, 2}) {
+  job.OnStarterEnded("mpiexec", ranks, "what goes to mpiexec (--mpi-args)?", wait_status, now);
 }
 
 /// A job of three ranks on two hosts, whose clock and messages the test makes.

@@ -33,7 +33,7 @@ TEST_F(JobTest, WhoDiesOfAStartThatFailedIsNotItsCause) {
     if (trouble_first) job.OnStartTrouble(trouble);
     job.OnMessage(0, {.type = MessageType::kExited, .code = SIGSEGV}, now_);
     if (!trouble_first) job.OnStartTrouble(trouble);
-    EndMpiexec(job, Exit(255), now_);
+    EndMpiexec(job, Exit(255), now_, {0, 1});
     EXPECT_EQ(job.verdict(), "rank 1 on b did not start: ssh ended with exit code 255: no route");
     EXPECT_EQ(job.exit_code(), 1);
   }

@@ -17,6 +17,7 @@
 #include "common/supervision/heartbeat.h"
 #include "common/supervision/random_token.h"
 #include "common/supervision/tcp.h"
+#include "launcher/job/elastic_job.h"
 #include "launcher/job/fixed_job.h"
 #include "launcher/job/start_trouble.h"
 #include "launcher/start/parent.h"
@@ -24,6 +25,7 @@
 #include "launcher/start/starters.h"
 #include "launcher/summary/summary.h"
 #include "launcher/supervisor/program.h"
+#include "launcher/text/seconds.h"
 #include "launcher/text/shell_words.h"
 #include "launcher/text/wait_status.h"
 #include "weir/error.h"
@@ -67,10 +69,9 @@ Launcher::Launcher(const Options& options, const Settings& settings)
   EndWithParent();
   output_ = std::make_unique<OutputCollector>(options_.output, options_.processes());
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // Orphans of who starts the ranks come here.
-  const double grace = static_cast<double>(options_.policy.grace.count()) / 1e3;
   contact_ = {.addresses = ContactAddresses(options_, supervision::PortOf(listener_)),
               .token = token_,
-              .grace_seconds = std::to_string(grace)};
+              .grace_seconds = std::to_string(InSeconds(options_.policy.grace))};
   Start(PlanStarters(options_, settings_, contact_));
   next_heartbeat_ = Clock::now();
   MakeJob();
@@ -82,13 +83,11 @@ void Launcher::MakeJob() {
     job_ = std::make_unique<FixedJob>(places_, options_.policy, Clock::now(), send);
     return;
   }
-  auto job = std::make_unique<ElasticJob>(
+  job_ = std::make_unique<ElasticJob>(
       options_.hosts, PlaceProcesses(options_.hosts, options_.ranks), options_.policy,
       *options_.elastic, Clock::now(), send,
       [this](const std::string& host, int count) { StartMore(host, count); },
       [](const std::string& text) { std::fprintf(stderr, "weirrun: %s\n", text.c_str()); });
-  elastic_ = job.get();
-  job_ = std::move(job);
   if (!options_.host_script.empty()) {
     discovery_.emplace(options_.host_script, options_.slots_per_host, file_limit_);
   }
@@ -278,7 +277,7 @@ void Launcher::OnSignals() {
     int status = 0;
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
       if (const auto hosts = discovery_ ? discovery_->OnEnded(pid, status) : std::nullopt) {
-        elastic_->OnHosts(*hosts, Clock::now());
+        job_->OnHosts(*hosts, Clock::now());
       }
       const auto start = std::ranges::find_if(
           starters_, [pid](const Starter& one) { return one.pid() == pid && !one.ended(); });

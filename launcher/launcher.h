@@ -10,7 +10,6 @@
 #include "common/supervision/message_socket.h"
 #include "common/unique_fd.h"
 #include "launcher/hosts/rank_places.h"
-#include "launcher/job/elastic_job.h"
 #include "launcher/job/job.h"
 #include "launcher/options/options.h"
 #include "launcher/output/output_collector.h"
@@ -83,7 +82,6 @@ class Launcher {
   int awaited_ = 0;  // Connections of supervisors still to come: two per rank.
   std::unique_ptr<OutputCollector> output_;
   std::unique_ptr<Job> job_;
-  ElasticJob* elastic_ = nullptr;  // job_, if it is elastic.
   std::optional<HostDiscovery> discovery_;
   JobTotals totals_;
   std::optional<SummaryFile> summary_file_;

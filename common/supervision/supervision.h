@@ -71,9 +71,7 @@ enum class MessageType : std::uint8_t {
   kStatus,         ///< Current work of the rank [text]; then to the engine of rank 0.
   kTotals,         ///< Totals of its steps so far [text]: common/supervision/rank_totals.h.
   // To engines.
-  kPlace,      ///< In an elastic job, after kAttach [rank, code = epoch, host, text = hosts of all
-               ///< ranks in
-               ///< their order: "a:2,b:1,a:1"].
+  kPlace,      ///< In an elastic job, after kAttach [rank, code = epoch, host, text: place.h].
   kAddresses,  ///< Of all ranks [rank = the receiver, code = number of ranks, text: addresses.h].
   kFinalize,   ///< All ranks would [code = 1], or not [code = 0, rank = who never will or -1].
   kPeerLost,   ///< A rank died [rank, host, text = how].

@@ -4,6 +4,7 @@
 
 #include "launcher/job/elastic_job.h"
 #include "launcher/job/elastic_text.h"
+#include "launcher/text/seconds.h"
 
 // When an elastic job deals its ranks anew, to whom, and who is too late for it.
 
@@ -31,27 +32,27 @@ bool ElasticJob::StateIsLost() const {
 }
 
 void ElasticJob::DealIfComplete(Time now) {
-  if (ending() || !Awaited().empty()) return;
-  const auto waiting = [this] { return processes_.Those(&Process::waits); };
+  std::vector<int> waiting = processes_.Those(&Process::waits);
+  if (ending() || waiting.empty() || !Awaited().empty()) return;
+  const auto is_unwanted = [this](int p) { return processes_.At(p).unwanted; };
   const auto holds = [this](int p) { return epoch_.number() == 0 || processes_.At(p).holds_state; };
-  const auto stays = [this, holds](int p) { return holds(p) && !processes_.At(p).unwanted; };
-  if (waiting().empty()) return;
+  const auto stays = [&](int p) { return holds(p) && !is_unwanted(p); };
   if (StateIsLost()) {
     const Failure last = failure_.value_or(Failure{.text = "all ranks have left", .code = 1});
     return Fail({.text = last.text + "; no rank is left that has what the others would need",
                  .code = last.code},
                 now);
   }
-  if (std::ranges::none_of(waiting(), holds)) return;  // Those that hold it are still at work.
-  if (std::ranges::any_of(waiting(), stays)) {
-    for (const int p : waiting()) {
-      if (processes_.At(p).unwanted) Dismiss(p, now);
+  if (std::ranges::none_of(waiting, holds)) return;  // Those that hold it are still at work.
+  if (std::ranges::any_of(waiting, stays)) {
+    for (const int p : waiting) {
+      if (is_unwanted(p)) Dismiss(p, now);
     }
-  } else if (std::ranges::all_of(waiting(), [this](int p) { return processes_.At(p).unwanted; })) {
+    std::erase_if(waiting, is_unwanted);
+  } else if (std::ranges::all_of(waiting, is_unwanted)) {
     return;  // They give what they have to those that come.
   }
-  std::vector<int> dealt = waiting();
-  if (std::cmp_less(dealt.size(), elastic_.min_ranks) && !finished_) return;
+  if (std::cmp_less(waiting.size(), elastic_.min_ranks) && !finished_) return;
   if (elastic_.reset_limit >= 0 && epoch_.number() > elastic_.reset_limit) {
     return Fail(
         {.text = fmt::format(
@@ -65,8 +66,8 @@ void ElasticJob::DealIfComplete(Time now) {
     const Process& one = processes_.At(p);
     return std::tuple(!one.holds_state, one.rank < 0, one.rank, p);
   };
-  std::ranges::sort(dealt, {}, order);
-  Deal(dealt, now);
+  std::ranges::sort(waiting, {}, order);
+  Deal(waiting, now);
 }
 
 void ElasticJob::Deal(const std::vector<int>& processes, Time now) {

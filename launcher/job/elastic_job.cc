@@ -3,12 +3,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <utility>
 
-#include "launcher/hosts/hosts.h"
 #include "launcher/job/elastic_text.h"
+#include "launcher/text/seconds.h"
 #include "launcher/text/wait_status.h"
 
 namespace weir::launcher {
@@ -114,28 +112,22 @@ void ElasticJob::OnReady(int process) {
 }
 
 void ElasticJob::OnStopped(int process, Time now) {
-  const Process& stopped = processes_.At(process);
-  if (!ending() && !stopped.dismissed) {
-    Lose(process,
-         stopped.condemned ? "did not come back to go on within the elastic timeout"
-                           : "was ended with its supervisor",
-         1, now);
-  }
-  epoch_.Remove(process);
-  processes_.At(process).state = Process::kOver;
+  Lose(process,
+       processes_.At(process).condemned ? "did not come back to go on within the elastic timeout"
+                                        : "was ended with its supervisor",
+       1, now);
   send_(process, {.type = MessageType::kFinish});
 }
 
 void ElasticJob::OnExited(int process, const Message& message, Time now) {
-  if (processes_.At(process).dismissed) {
-    processes_.At(process).state = Process::kOver;
-  } else if (const int code = ShellCode(message.code); code != 0) {
+  Process& exited = processes_.At(process);
+  if (const int code = ShellCode(message.code); code != 0) {
     Lose(process, message.text.empty() ? DescribeStatus(message.code) : message.text, code, now);
   } else {
-    processes_.At(process).state = Process::kOver;
-    const bool has_left = processes_.At(process).rank >= 0 && epoch_.RankOf(process) < 0;
-    processes_.At(process).settles = now + (has_left ? milliseconds{0} : policy_.settle);
-    if (has_left) Tick(now);
+    exited.state = Process::kOver;
+    const bool has_left = exited.rank >= 0 && epoch_.RankOf(process) < 0;
+    if (!exited.dismissed && has_left) Settle(process, now);
+    if (!exited.dismissed && !has_left) exited.settles = now + policy_.settle;
   }
   send_(process,
         {.type = MessageType::kFinish});  // Clean up at once: the others may go on for days.
@@ -179,7 +171,7 @@ void ElasticJob::Lose(int process, const std::string& how, int code, Time now) {
   Process& lost = processes_.At(process);
   lost.state = Process::kOver;
   lost.waits = false;
-  if (ending()) return;
+  if (ending() || lost.dismissed) return epoch_.Remove(process);
   const Failure failure{.text = processes_.NameOf(process) + ": " + how, .code = code};
   if (!failure_) failure_ = failure;
   const int rank = epoch_.RankOf(process);
@@ -216,11 +208,7 @@ void ElasticJob::Break(int process, const Message& message, Time now) {
 
 void ElasticJob::OnSupervisorLost(int process, const std::string& how, Time now) {
   if (processes_.At(process).state == Process::kOver) return;
-  if (processes_.At(process).dismissed) {
-    processes_.At(process).state = Process::kOver;
-  } else {
-    Lose(process, how, 1, now);
-  }
+  Lose(process, how, 1, now);
   DealIfComplete(now);
 }
 

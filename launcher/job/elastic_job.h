@@ -43,9 +43,6 @@ class ElasticJob final : public Job {
              JobPolicy policy, ElasticPolicy elastic, Time now, Send send, Start start,
              std::function<void(const std::string&)> say);
 
-  /// Takes the hosts that the job may use from now on.
-  void OnHosts(const std::vector<Host>& hosts, Time now);
-
   void OnMessage(int process, const supervision::Message& message, Time now) override;
   void OnSupervisorLost(int process, const std::string& how, Time now) override;
   void OnStartTrouble(const StartTrouble& trouble) override;
@@ -54,6 +51,7 @@ class ElasticJob final : public Job {
   void OnLauncherFailed(const std::string& how, Time now) override;
   void OnInterrupt(int signal, Time now) override;
   std::string RecordFlights() override;
+  void OnHosts(const std::vector<Host>& hosts, Time now) override;
   void Tick(Time now) override;
 
   std::optional<Time> deadline() const override;

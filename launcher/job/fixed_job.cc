@@ -1,27 +1,19 @@
 #include "launcher/job/fixed_job.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <ranges>
 #include <span>
-#include <sstream>
 
+#include "launcher/text/seconds.h"
 #include "launcher/text/wait_status.h"
 
 namespace weir::launcher {
 
 using supervision::Message;
 using supervision::MessageType;
-
-namespace {
-
-std::string Seconds(std::chrono::milliseconds time) {
-  std::ostringstream text;
-  text << static_cast<double>(time.count()) / 1e3;
-  return text.str();
-}
-
-}  // namespace
 
 FixedJob::FixedJob(RankPlaces places, JobPolicy policy, Time now, Send send)
     : places_(std::move(places)),
@@ -256,7 +248,7 @@ void FixedJob::Tick(Time now) {
     const std::string known = KnownTroubles();
     cause_ = {
         .text = missing + " did not start within the start timeout of " +
-                Seconds(policy_.start_timeout) + " s; " +
+                fmt::format("{}", InSeconds(policy_.start_timeout)) + " s; " +
                 (known.empty() ? "is the host reachable by ssh, and weirrun installed there at "
                                  "the same path?"
                                : known),
@@ -313,7 +305,7 @@ void FixedJob::Settle(int rank, Time now) {
 std::string FixedJob::AssemblyTrouble() const {
   const auto waiting = assembly_.first_waiting();
   const std::string within =
-      " within the start timeout of " + Seconds(policy_.start_timeout) + " s";
+      " within the start timeout of " + fmt::format("{}", InSeconds(policy_.start_timeout)) + " s";
   const std::string absent = places_.Of(assembly_.absent());
   if (absent.empty()) {
     return "the ranks have all come but did not meet" + within +

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/supervision/supervision.h"
+#include "launcher/hosts/hosts.h"
 #include "launcher/job/start_trouble.h"
 
 namespace weir::launcher {
@@ -54,6 +55,11 @@ class Job {
   /// Handles SIGUSR1 to weirrun: asks the engines of all ranks that have one for a flight
   /// recording. Returns these ranks as text for people; "" when there is none.
   virtual std::string RecordFlights() = 0;
+  /// Takes the hosts that the job may use from now on. A job whose ranks are fixed keeps its own.
+  virtual void OnHosts(const std::vector<Host>& hosts, Time now) {
+    static_cast<void>(hosts);
+    static_cast<void>(now);
+  }
   /// Does everything that is due. Call at `deadline()`, or at any time.
   virtual void Tick(Time now) = 0;
 

@@ -1,10 +1,10 @@
 #include "launcher/options/network_flags.h"
 
 #include <cstdlib>
-#include <sstream>
 #include <utility>
 
 #include "launcher/options/horovod_flags.h"
+#include "launcher/text/words.h"
 
 namespace weir::launcher {
 namespace {
@@ -40,10 +40,7 @@ void TakeNetworkFlags(const CLI::App& app, const NetworkFlags& flags, Options& o
     options.environment["WEIR_TRANSPORT"] = flag.transport;
     options.origins["WEIR_TRANSPORT"] = flag.flag;
   }
-  std::istringstream interfaces(flags.interfaces);
-  for (std::string one; std::getline(interfaces, one, ',');) {
-    if (!one.empty()) options.interfaces.push_back(one);
-  }
+  options.interfaces = Words(flags.interfaces, ',');
   if (!options.interfaces.empty()) {
     options.environment["NCCL_SOCKET_IFNAME"] = flags.interfaces;
     options.environment["UCX_NET_DEVICES"] = flags.interfaces;

@@ -20,6 +20,7 @@
 #include "launcher/options/network_flags.h"
 #include "launcher/options/option_number.h"
 #include "launcher/options/setting_flags.h"
+#include "launcher/text/words.h"
 #include "weir/error.h"
 #include "weir/settings.h"
 
@@ -205,15 +206,6 @@ std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::st
   if (i < arguments.size() && arguments[i] == "--") ++i;
   options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
   return own;
-}
-
-std::vector<std::string> Words(const std::string& text, char separator) {
-  std::vector<std::string> words;
-  std::istringstream stream(text);
-  for (std::string word; std::getline(stream, word, separator);) {
-    if (!word.empty()) words.push_back(word);
-  }
-  return words;
 }
 
 void ReadSettings(const Raw& raw, Options& options) {

@@ -12,25 +12,11 @@
 #include <ctime>
 #include <utility>
 
+#include "launcher/start/pipe.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
 namespace {
-
-struct StartPipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-StartPipe MakeStartPipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw InvalidArgument(std::string("cannot make a pipe: ") + std::strerror(errno));
-  }
-  return {.read = UniqueFd(ends[0]), .write = UniqueFd(ends[1])};
-}
-
-void NeverBlock(const UniqueFd& fd) { fcntl(fd.get(), F_SETFL, O_NONBLOCK); }
 
 /// Writes without the SIGPIPE of a reader that has gone, which weirrun would take for its own end.
 ssize_t WriteQuietly(int fd, const std::string& bytes) {
@@ -61,9 +47,9 @@ Starter::Starter(Spec spec, const FileLimit& limit)
     : spec_(std::move(spec)), stdin_open_(spec_.takes_stdin) {
   pending_.swap(spec_.input);
   const bool has_input = !pending_.empty();
-  StartPipe out = MakeStartPipe();
-  StartPipe in = MakeStartPipe();
-  NeverBlock(out.read);
+  Pipe out = MakePipe();
+  Pipe in = MakePipe();
+  NonBlocking(out.read);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, out.write.get(), STDOUT_FILENO);
@@ -99,7 +85,7 @@ Starter::Starter(Spec spec, const FileLimit& limit)
   output_ = std::move(out.read);
   if (!has_input) return;
   input_ = std::move(in.write);
-  NeverBlock(input_);
+  NonBlocking(input_);
   PumpInput();
 }
 

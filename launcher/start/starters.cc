@@ -7,6 +7,7 @@
 #include "common/supervision/supervision.h"
 #include "launcher/start/host_agents.h"
 #include "launcher/start/mpiexec.h"
+#include "launcher/start/reach.h"
 #include "launcher/start/remote_shell.h"
 
 namespace weir::launcher {
@@ -17,10 +18,9 @@ Starter::Spec PlanMpiexec(const Options& options, const Settings& settings,
   setenv(supervision::kAddressesVariable, contact.addresses.c_str(), 1);
   setenv(supervision::kTokenVariable, contact.token.c_str(), 1);
   setenv(supervision::kGraceVariable, contact.grace_seconds.c_str(), 1);
-  const char* ssh = std::getenv("HYDRA_LAUNCHER_EXEC");
-  const bool own_ssh = ssh != nullptr && *ssh != '\0';
+  const std::string ssh = VariableOrEmpty("HYDRA_LAUNCHER_EXEC");
   setenv(kRemoteShellVariable,
-         RemoteShellValue(settings.start_timeout_seconds, own_ssh ? ssh : "ssh").c_str(), 1);
+         RemoteShellValue(settings.start_timeout_seconds, ssh.empty() ? "ssh" : ssh).c_str(), 1);
   Starter::Spec spec{
       .name = "mpiexec",
       .command = MpiexecCommand(FindMpiexec(), options),

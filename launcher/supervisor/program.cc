@@ -12,31 +12,11 @@
 #include <cstring>
 
 #include "common/supervision/supervision.h"
+#include "launcher/start/pipe.h"
 #include "launcher/supervisor/process_table.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
-namespace {
-
-struct Pipe {
-  UniqueFd read;
-  UniqueFd write;
-};
-
-Pipe MakePipe() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    throw InvalidArgument(std::string("cannot make a pipe: ") + std::strerror(errno));
-  }
-  return {UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-void NonBlocking(const UniqueFd& fd) {
-  fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) | O_NONBLOCK);
-}
-
-}  // namespace
-
 Program::Program(const std::vector<std::string>& command) {
   int sockets[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0) {

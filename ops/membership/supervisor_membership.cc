@@ -237,12 +237,7 @@ bool SupervisorMembership::Receive() {
 
 void SupervisorMembership::OnMessage(const Message& message) {
   if (message.type == MessageType::kAddresses) return OnAddresses(message);
-  if (auto place = supervision::ReadPlace(message); message.type == MessageType::kPlace && place) {
-    kept_.clear();
-    place_ = std::move(place);
-    met_.notify_all();
-    return;
-  }
+  if (message.type == MessageType::kPlace) return OnPlace(message);
   if (const auto event = ToEvent(message)) Tell(*event);
 }
 
@@ -252,6 +247,14 @@ void SupervisorMembership::OnAddresses(const Message& message) {
   supervision::AppendAddresses(message.text, ranks, meeting_->addresses);
   meeting_->rank = message.rank;
   expected_ = ranks;
+  met_.notify_all();
+}
+
+void SupervisorMembership::OnPlace(const Message& message) {
+  auto place = supervision::ReadPlace(message);
+  if (!place) return;
+  kept_.clear();
+  place_ = std::move(place);
   met_.notify_all();
 }
 

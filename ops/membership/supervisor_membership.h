@@ -62,6 +62,7 @@ class SupervisorMembership : public Membership, public Rendezvous {
   // With mutex_ held.
   void OnMessage(const supervision::Message& message);
   void OnAddresses(const supervision::Message& message);
+  void OnPlace(const supervision::Message& message);
   /// Tells the listener, or keeps the event for the next one.
   void Tell(const MembershipEvent& event);
   /// Throws PeerLost if an event has ended the meeting.

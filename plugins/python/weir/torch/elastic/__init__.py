@@ -9,8 +9,8 @@
     train(hvd.elastic.TorchState(model, optimizer, epoch=0))
 
 In an elastic job (``weirrun --min-np``) the ranks that are left go on when one is lost, with new
-numbers, from what they have committed; ranks that come are brought level with rank 0. In any other job an exception that all ranks see is recovered
-from, and a rank that dies ends the job.
+numbers, from what they have committed; ranks that come are brought level with rank 0. In any other job
+an exception that all ranks see is recovered from, and a rank that dies ends the job.
 """
 
 from weir._init import init  # noqa: F401

@@ -16,7 +16,7 @@ int FromLauncher(const char* name, int otherwise) {
 
 }  // namespace
 
-std::vector<int> JobSizes() { return {FromLauncher("PMI_SIZE", 1)}; }
+std::vector<int> JobSizes() { return {FromLauncher("WEIR_LAUNCHER_SIZE", 1)}; }
 
 // Every call makes a new engine, so that no test finds what another one left.
 void RunJob(int ranks, const std::function<void(Engine&)>& body, const Settings& settings) {
@@ -34,6 +34,6 @@ void RunJob(int ranks, const std::function<void(Engine&)>& body, const Settings&
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  weir::PrintFailuresOnlyUnlessRankZero(weir::FromLauncher("PMI_RANK", 0));
+  weir::PrintFailuresOnlyUnlessRankZero(weir::FromLauncher("WEIR_LAUNCHER_RANK", 0));
   return RUN_ALL_TESTS();
 }

@@ -255,7 +255,8 @@ void BindEngine(nb::module_& module) {
       .def(
           "abort", [](Job& job, const std::string& reason) { job.engine()->Abort(reason); },
           arg("reason"), blocking)
-      .def("leave", &Job::Leave, blocking);
+      .def("leave", &Job::Leave, blocking)
+      .def("leave_at_exit", &Job::LeaveAtExit);
 }
 
 }  // namespace weir::python

@@ -21,7 +21,14 @@ class Job {
   /// Shuts the engine down and releases it. Idempotent.
   void Leave();
 
+  /// Leaves when the process exits: in good order if its exit code is 0, else as one that has
+  /// failed, so that the other ranks do not go on without it. Only while no operation is under way:
+  /// the interpreter's memory is gone by then.
+  void LeaveAtExit();
+
  private:
+  std::shared_ptr<Engine> Release();
+
   mutable std::mutex mutex_;
   std::shared_ptr<Engine> engine_;
 };

@@ -25,7 +25,7 @@ _engine: "Optional[_core.Job]" = None
 _places: Optional[_topology.Topology] = None
 _is_forked = False
 _is_ready = False
-_before_leaving: List[Callable[[], None]] = []
+_before_leaving: List[Callable[[], Optional[bool]]] = []
 _after_leaving: List[Callable[[], None]] = []
 _exit_is_registered = False
 
@@ -94,18 +94,24 @@ def shutdown() -> None:
     """Leaves the job, once the other ranks do so too. Operations under way elsewhere fail with
     ShutDown. No effect when there is no job. ``init`` may be called again afterwards, but not over MPI
     after the job has failed: start the process again then."""
-    global _engine, _places
-    with _lock:
-        engine, _engine, _places = _engine, None, None
+    engine, _ = _release()
     if engine is None:
         return
-    for call in _before_leaving:
-        call()
     try:
         engine.leave()
     finally:
         for call in _after_leaving:
             call()
+
+
+def _release() -> "Tuple[Optional[_core.Job], bool]":
+    """Returns the engine, which this process then has no more, and whether operations are under way."""
+    global _engine, _places
+    with _lock:
+        engine, _engine, _places = _engine, None, None
+    if engine is None:
+        return None, False
+    return engine, any([call() for call in _before_leaving])
 
 
 def is_initialized() -> bool:
@@ -124,9 +130,9 @@ def engine() -> "_core.Job":
     return found
 
 
-def before_leaving(call: Callable[[], None]) -> None:
+def before_leaving(call: Callable[[], Optional[bool]]) -> None:
     """Registers a call for whenever the job is left, while the engine still works: to release objects
-    that refer to the engine."""
+    that refer to the engine. It returns True if operations are under way that use Python's memory."""
     _before_leaving.append(call)
 
 
@@ -196,13 +202,16 @@ def _remember_why_the_program_ends() -> None:
 
 
 def _leave_at_exit() -> None:
-    found = _engine
-    if found is None:
+    engine, busy = _release()
+    if engine is None:
         return
     if _last_words is not None:
-        found.abort(f"the program ended with {_last_words}")
+        engine.abort(f"the program ended with {_last_words}")
+    elif not busy:
+        engine.leave_at_exit()  # The exit code, which says how to leave, is not known to Python.
+        return
     try:
-        shutdown()
+        engine.leave()
     except Exception as error:  # The interpreter is ending: report it, and let it end.
         warnings.warn(f"the job was not left in good order: {error}")
 

@@ -78,9 +78,9 @@ def all_of(calls: Iterable[Callable[[], Any]]) -> None:
         raise first
 
 
-def _settle() -> None:
+def _settle() -> bool:
     """Called before the job is left: operations done by now keep their results. Waiting for the others
-    raises ShutDown afterwards, because the engine is gone."""
+    raises ShutDown afterwards, because the engine is gone. Returns True if there are others."""
     with _lock:
         for handle, pending in _pending.items():
             try:
@@ -91,6 +91,7 @@ def _settle() -> None:
             except Exception as error:
                 result = functools.partial(_fail, error)
             _pending[handle] = pending._replace(operations=[], result=result)
+        return any(pending.operations for pending in _pending.values())
 
 
 def _fail(error: Exception) -> Any:

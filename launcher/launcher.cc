@@ -94,8 +94,8 @@ void Launcher::MakeJob() {
 }
 
 void Launcher::Prepare(const Settings& settings) {
-  options_.policy.start_timeout =
-      milliseconds(static_cast<milliseconds::rep>(settings.start_timeout_seconds * 1000));
+  options_.policy.start_timeout = FromSeconds(settings.start_timeout_seconds);
+  options_.policy.heartbeat_timeout = FromSeconds(settings.heartbeat_timeout_seconds);
   if (options_.summary_filename.empty()) return;
   if (!settings.summary) {
     throw InvalidArgument(

@@ -165,6 +165,14 @@ std::vector<SettingRow> MakeTable() {
        .help = "Time that all ranks may take to start, and then to join once the first one has.",
        .min = 0.001,
        .max = kUnlimited},
+      {.name = "HEARTBEAT_TIMEOUT",
+       .alias = "",
+       .member = &S::heartbeat_timeout_seconds,
+       .allowed = kSecondsOrNever,
+       .help =
+           "Time after which weirrun takes a rank for lost that is alive and says nothing: it is "
+           "stopped, or frozen.",
+       .max = kUnlimited},
       {.name = "TIMELINE",
        .alias = "TIMELINE",
        .member = &S::timeline_filename,

@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 7;
+inline constexpr int kVersion = 8;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -57,8 +57,10 @@ enum class MessageType : std::uint8_t {
   kTerminate,  ///< SIGTERM to the program's process group.
   kKill,       ///< SIGKILL to it.
   kFinish,     ///< All ranks have ended: clean up and go.
-  // Both ways, once a second.
+  /// Both ways, once a second. To weirrun [code = heartbeats that the engine has missed; text = the
+  /// state of its process, where it is known].
   kHeartbeat,
+  kPulse,  ///< From an engine to its supervisor, as often [code = 1; 0: the last one].
   // From an engine, through its supervisor, to weirrun, which fills in the rank.
   kAttach,         ///< An engine is being made and waits for the others.
   kAddress,        ///< Its network's address [text: at most kMaxAddress bytes].

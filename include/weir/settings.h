@@ -61,9 +61,10 @@ struct Settings {
   // Deadlines, in seconds.
   bool stall_check = true;
   double stall_warning_seconds = 60;
-  double stall_shutdown_seconds = 1800;  ///< 0: a stall never ends the job.
-  double timeout_seconds = 3600;         ///< Default deadline of a wait.
-  double start_timeout_seconds = 30;     ///< Deadline for all ranks to start.
+  double stall_shutdown_seconds = 1800;   ///< 0: a stall never ends the job.
+  double timeout_seconds = 3600;          ///< Default deadline of a wait.
+  double start_timeout_seconds = 30;      ///< Deadline for all ranks to start.
+  double heartbeat_timeout_seconds = 60;  ///< Of weirrun; 0: a silent rank is not lost.
 
   // Output for people.
   std::string timeline_filename;  ///< Empty: no timeline.

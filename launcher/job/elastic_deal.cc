@@ -107,9 +107,14 @@ void ElasticJob::OnLate(Time now) {
   }
   assembling_ = now;
   for (const int process : late) {
-    processes_.At(process).condemned = true;
-    send_(process, {.type = MessageType::kKill});
+    Condemn(process, "did not come back to go on within the elastic timeout");
   }
+}
+
+void ElasticJob::Condemn(int process, const std::string& why) {
+  if (!processes_.At(process).condemned.empty()) return;
+  processes_.At(process).condemned = why;
+  send_(process, {.type = MessageType::kKill});
 }
 
 }  // namespace weir::launcher

@@ -72,6 +72,9 @@ void ElasticJob::OnMessage(int process, const Message& message, Time now) {
     case MessageType::kAbort:
       OnAbort(process, message.text, now);
       break;
+    case MessageType::kHeartbeat:
+      OnHeartbeat(process, message);
+      return;
     case MessageType::kStatusRequest:
       epoch_.Tell({.type = MessageType::kStatusRequest, .rank = epoch_.RankOf(process)});
       break;
@@ -81,7 +84,7 @@ void ElasticJob::OnMessage(int process, const Message& message, Time now) {
           0, {.type = MessageType::kStatus, .rank = epoch_.RankOf(process), .text = message.text});
       break;
     default:
-      return;  // Heartbeats; what concerns MPI alone.
+      return;  // What concerns MPI alone.
   }
   DealIfComplete(now);
 }
@@ -111,10 +114,15 @@ void ElasticJob::OnReady(int process) {
   }
 }
 
+void ElasticJob::OnHeartbeat(int process, const Message& message) {
+  if (ending() || processes_.Alive().size() == 1) return;  // Nobody waits for it.
+  if (const auto silence = Silence(message, policy_.heartbeat_timeout)) Condemn(process, *silence);
+}
+
 void ElasticJob::OnStopped(int process, Time now) {
   Lose(process,
-       processes_.At(process).condemned ? "did not come back to go on within the elastic timeout"
-                                        : "was ended with its supervisor",
+       processes_.At(process).condemned.empty() ? "was ended with its supervisor"
+                                                : processes_.At(process).condemned,
        1, now);
   send_(process, {.type = MessageType::kFinish});
 }

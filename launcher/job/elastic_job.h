@@ -85,6 +85,7 @@ class ElasticJob final : public Job {
   void OnJoined(int process);
   /// The process has got what those have that began the job.
   void OnReady(int process);
+  void OnHeartbeat(int process, const supervision::Message& message);
   /// Its supervisor has ended it.
   void OnStopped(int process, Time now);
   /// True if nobody is left that has what those would need that come.
@@ -101,6 +102,8 @@ class ElasticJob final : public Job {
   void Deal(const std::vector<int>& processes, Time now);
   /// Ends the processes that keep the others waiting.
   void OnLate(Time now);
+  /// Ends a process that is lost although it lives.
+  void Condemn(int process, const std::string& why);
   void Fail(const Failure& failure, Time now);
   Failure TooFew(std::size_t left) const;
   void Enter(Ending::Phase phase, Time until);

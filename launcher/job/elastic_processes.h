@@ -19,9 +19,9 @@ struct ElasticProcess {
   std::chrono::steady_clock::time_point start_due{};
   /// It was among those that began the job, or has got what they have.
   bool holds_state = false;
-  bool condemned = false;
-  bool unwanted = false;   ///< Its host should go.
-  bool dismissed = false;  ///< It was told to end: how it does is no matter.
+  std::string condemned{};  ///< Why it is being ended; empty: it is not.
+  bool unwanted = false;    ///< Its host should go.
+  bool dismissed = false;   ///< It was told to end: how it does is no matter.
   std::optional<std::chrono::steady_clock::time_point> kill_due{};  ///< Of a dismissed one.
   std::optional<std::chrono::steady_clock::time_point>
       settles{};          ///< Ended with code 0: time to check who misses it.

@@ -73,8 +73,11 @@ void FixedJob::OnMessage(int rank, const Message& message, Time now) {
     case MessageType::kStatus:
       send_(0, {.type = MessageType::kStatus, .rank = rank, .text = message.text});
       break;
+    case MessageType::kHeartbeat:
+      OnHeartbeat(rank, message, now);
+      break;
     default:
-      break;  // Heartbeats; other messages do not come from supervisors.
+      break;  // Others do not come from supervisors.
   }
   AnswerFinalizing();
   DismissServers(now);
@@ -137,6 +140,12 @@ void FixedJob::OnExited(int rank, const Message& message, Time now) {
   } else {
     ranks_[static_cast<std::size_t>(rank)].settles = now + policy_.settle;
   }
+}
+
+void FixedJob::OnHeartbeat(int rank, const Message& message, Time now) {
+  if (ranks_.size() == 1) return;  // Nobody waits for it.
+  if (const auto silence = Silence(message, policy_.heartbeat_timeout))
+    FailRank(rank, *silence, 1, now);
 }
 
 void FixedJob::OnAbort(int rank, const std::string& reason, Time now) {

@@ -66,6 +66,7 @@ class FixedJob final : public Job {
   void AnswerFinalizing();
   void OnAttach(int rank, Time now);
   void OnExited(int rank, const supervision::Message& message, Time now);
+  void OnHeartbeat(int rank, const supervision::Message& message, Time now);
   void OnAbort(int rank, const std::string& reason, Time now);
   void FailRank(int rank, const std::string& how, int code, Time now);
   /// `rank` ended with code 0 a while ago, or would: a failure if others miss it.

@@ -19,12 +19,19 @@ using Time = Clock::time_point;
 struct JobPolicy {
   /// For every supervisor to report, and then for every engine to come once one waits.
   std::chrono::milliseconds start_timeout{30000};
+  /// For a rank to say nothing while it is alive; 0: without limit.
+  std::chrono::milliseconds heartbeat_timeout{60000};
   std::chrono::milliseconds grace{3000};       ///< From a failure to SIGTERM; after ^C to SIGKILL.
   std::chrono::milliseconds kill_after{1000};  ///< From SIGTERM to SIGKILL, then to giving up.
   /// Time that an exit with code 0 may stand before it counts as a loss to ranks that go on or wait
   /// for it: ranks that end together without saying so are no failure.
   std::chrono::milliseconds settle{1000};
 };
+
+/// Describes how long a rank has been silent by the heartbeat of its supervisor, for people:
+/// "silent for 60 s (stopped by a signal)"; nothing where that is allowed.
+std::optional<std::string> Silence(const supervision::Message& heartbeat,
+                                   std::chrono::milliseconds timeout);
 
 /// What becomes of a job: takes what happens to its processes and decides which messages to send,
 /// when to end whom, and weirrun's final message and exit code. Processes are numbered in the order

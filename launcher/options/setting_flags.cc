@@ -32,6 +32,7 @@ std::vector<SettingFlag> MakeFlags() {
       {"--stall-check", "--no-stall-check", "stall-check", "enabled", "STALL_CHECK"},
       {"--stall-check-warning-time-seconds", "", "stall-check", "warning-time-seconds",
        "STALL_CHECK_TIME_SECONDS"},
+      {"--heartbeat-timeout", "", "stall-check", "heartbeat-timeout", "HEARTBEAT_TIMEOUT"},
       {"--stall-check-shutdown-time-seconds", "", "stall-check", "shutdown-time-seconds",
        "STALL_SHUTDOWN_TIME_SECONDS"},
       {"--log-level", "", "logging", "level", "LOG_LEVEL"},

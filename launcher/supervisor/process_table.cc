@@ -55,6 +55,13 @@ std::vector<pid_t> ChildrenOf(pid_t parent) {
   return LivingProcesses([parent](const Stat& stat) { return stat.parent == parent; });
 }
 
+std::string HaltOf(pid_t process) {
+  const std::string state = Read(fs::path("/proc") / std::to_string(process)).state;
+  if (state == "T") return "stopped by a signal";
+  if (state == "t") return "stopped by a debugger";
+  return state == "D" ? "waiting for a device" : "";
+}
+
 std::string ExecutableOf(pid_t process) {
   std::error_code ignored;
   return fs::read_symlink(fs::path("/proc") / std::to_string(process) / "exe", ignored);

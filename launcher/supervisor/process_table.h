@@ -15,6 +15,10 @@ std::vector<pid_t> ProcessesOfSession(pid_t session);
 /// Returns the children of a process, in no order, without those that only wait to be reaped.
 std::vector<pid_t> ChildrenOf(pid_t parent);
 
+/// Describes a process that does not run although it might, for people: "stopped"; empty for
+/// others.
+std::string HaltOf(pid_t process);
+
 /// Returns the absolute path of a process's executable; empty when it has ended.
 std::string ExecutableOf(pid_t process);
 

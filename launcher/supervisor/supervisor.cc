@@ -18,6 +18,7 @@
 #include "common/text/parse_number.h"
 #include "launcher/job/start_trouble.h"
 #include "launcher/start/rank_environment.h"
+#include "launcher/supervisor/process_table.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -142,7 +143,7 @@ std::optional<Supervisor::Time> Supervisor::Deadline() const {
 void Supervisor::OnTime(Time now) {
   if (sweeper_.next_look() && now >= *sweeper_.next_look()) LookAtSharedMemory();
   if (!launcher_lost_ && now >= next_heartbeat_) {
-    launcher_.Send({.type = MessageType::kHeartbeat});
+    launcher_.Send(Heartbeat());
     next_heartbeat_ = now + supervision::kHeartbeatEvery;
   }
   if (!launcher_lost_ && (!launcher_.open() || now > last_heard_ + supervision::kSilence)) {
@@ -159,6 +160,13 @@ void Supervisor::OnTime(Time now) {
     ending_ = first ? Ending::kTerminated : Ending::kKilled;
     ending_due_ = now + kKillAfter;
   }
+}
+
+Message Supervisor::Heartbeat() {
+  if (!running_ || left_ || !missed_pulses_) return {.type = MessageType::kHeartbeat};
+  Message heartbeat{.type = MessageType::kHeartbeat, .code = (*missed_pulses_)++};
+  if (heartbeat.code > 1) heartbeat.text = HaltOf(program_->pid());
+  return heartbeat;
 }
 
 void Supervisor::LookAtSharedMemory() {
@@ -215,6 +223,9 @@ void Supervisor::OnEngine() {
     const std::string_view received = packet;
     const Message message = supervision::Decode(received.substr(0, static_cast<std::size_t>(n)));
     switch (message.type) {
+      case MessageType::kPulse:
+        missed_pulses_ = message.code == 1 ? std::optional(0) : std::nullopt;
+        break;
       case MessageType::kAttach:
       case MessageType::kLeave:
         left_ = message.type == MessageType::kLeave;

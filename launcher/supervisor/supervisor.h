@@ -58,6 +58,7 @@ class Supervisor {
   void LookAtSharedMemory();
   void OnChildren();
   void Start();
+  supervision::Message Heartbeat();
   void TellEngine(const supervision::Message& message);
   void FlushEngine();
   void BeginEnding(std::chrono::milliseconds delay);
@@ -74,6 +75,9 @@ class Supervisor {
   std::deque<std::string> engine_queue_;  // Packets that the engine's socket did not take yet.
   bool engine_open_ = false;
   bool left_ = false;  // Nobody reads a status request any more.
+  // Heartbeats since the last pulse of an engine that promised another one. Counted, not timed:
+  // where this process was stopped, too, nothing was missed.
+  std::optional<int> missed_pulses_;
   bool running_ = false;
   bool stopping_ = false;  // We cause its end.
   bool finish_ = false;

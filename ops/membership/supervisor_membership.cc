@@ -15,6 +15,7 @@
 
 #include "common/check.h"
 #include "common/supervision/addresses.h"
+#include "common/supervision/heartbeat.h"
 #include "ops/membership/abort_text.h"
 #include "ops/membership/supervisor_socket.h"
 #include "weir/error.h"
@@ -186,18 +187,31 @@ void SupervisorMembership::Leave() {
 }
 
 void SupervisorMembership::Run() {
+  using std::chrono::milliseconds;
   bool open = true;
+  Clock::time_point next_pulse = Clock::now();
   while (!stopping_) {
+    next_pulse = Pulse(next_pulse);
+    const auto left = std::chrono::ceil<milliseconds>(next_pulse - Clock::now()).count();
     // Events wait in the socket until somebody wants them.
     std::array<pollfd, 2> fds = {
         {{open && reading_ ? socket_.get() : -1, POLLIN, 0}, {wake_.get(), POLLIN, 0}}};
-    if (poll(fds.data(), fds.size(), -1) < 0) continue;
+    const auto timeout = static_cast<int>(std::max<milliseconds::rep>(left, 0));
+    if (poll(fds.data(), fds.size(), timeout) < 0) continue;
     eventfd_t ignored = 0;
     if (fds[1].revents != 0) eventfd_read(wake_.get(), &ignored);
     if (stopping_) break;
     TellKept();
     if (fds[0].revents != 0) open = Receive();
   }
+  SendToSupervisor(socket_, {.type = MessageType::kPulse, .code = 0});
+}
+
+SupervisorMembership::Clock::time_point SupervisorMembership::Pulse(Clock::time_point due) {
+  const Clock::time_point now = Clock::now();
+  if (now < due) return due;
+  SendToSupervisor(socket_, {.type = MessageType::kPulse, .code = 1});
+  return now + supervision::kHeartbeatEvery;
 }
 
 void SupervisorMembership::TellKept() {

@@ -54,7 +54,11 @@ class SupervisorMembership : public Membership, public Rendezvous {
   supervision::Place AwaitPlace();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   void Run();
+  /// Says that this process is alive, once a second. Returns when to do so next.
+  Clock::time_point Pulse(Clock::time_point due);
   /// Tells the listener what came before it.
   void TellKept();
   /// Reads one packet. False when there will be no more.

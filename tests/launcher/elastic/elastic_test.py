@@ -68,7 +68,14 @@ class Elastic(unittest.TestCase):
         self.assertEqual(code, 137, self.output)
         self.assertIn("number of resets during the elastic job exceeded the limit: 1", self.output)
 
-    def test_a_rank_that_is_stopped_is_gone_on_without(self):
+    def test_a_rank_that_is_silent_is_gone_on_without(self):
+        code = self.run_job("-np", "3", "--min-np", "1", "--heartbeat-timeout", "3", deaths="1:stop:7")
+        self.assertEqual(code, 0, self.output)
+        self.expect_done([0, 2])
+        self.assertRegex(self.output, r"weirrun: rank 1 on \S+: silent for 3 s: it is stopped by a signal; "
+                                      r"2 ranks are left")
+
+    def test_a_rank_that_is_stopped_does_not_come_back(self):
         code = self.run_job("-np", "3", "--min-np", "1", "--elastic-timeout", "10", deaths="0:kill:7,2:stop:7")
         self.assertEqual(code, 0, self.output)
         self.expect_done([1])

@@ -141,6 +141,18 @@ TEST_F(ElasticJobTest, WhoDoesNotComeBackInTimeIsEnded) {
   EXPECT_THAT(said_.at(1), HasSubstr("rank 3 on b: did not come back"));
 }
 
+TEST_F(ElasticJobTest, WhoIsSilentForTooLongIsEndedAndGoneOnWithout) {
+  StartAll();
+  sent_.clear();
+  for (const int missed : {59, 60, 61}) Say(2, MessageType::kHeartbeat, missed);
+  EXPECT_THAT(Told(MessageType::kKill), ElementsAre(2));
+  Say(2, MessageType::kStopped, SIGKILL);
+  EXPECT_THAT(Told(MessageType::kPeerLost), ElementsAre(0, 1, 3));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("rank 2 on b: silent for 60 s; 3 ranks are left")));
+  Meet({0, 1, 3});
+  EXPECT_EQ(PlaceOf(3), "2 on b of a:2,b:1 in epoch 2");
+}
+
 TEST_F(ElasticJobTest, WhoDoesNotJoinAtTheStartIsNamed) {
   for (int p = 0; p < 4; ++p) Say(p, MessageType::kHello);
   Say(0, MessageType::kAttach);

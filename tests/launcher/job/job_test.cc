@@ -39,6 +39,33 @@ TEST_F(JobTest, ADeathIsToldToTheOthersWithRankHostAndSignal) {
   EXPECT_EQ(job_.verdict(), "rank 2 on b: signal 9 (Killed)");
 }
 
+TEST_F(JobTest, ARankThatIsSilentForTooLongIsLost) {
+  StartAll();
+  Say(1, MessageType::kHeartbeat, 59, "stopped by a signal");
+  EXPECT_THAT(Told(MessageType::kPeerLost), IsEmpty());
+  Say(1, MessageType::kHeartbeat, 60, "stopped by a signal");
+  EXPECT_EQ(Told(MessageType::kPeerLost), (Ranks{0, 2}));
+  EXPECT_EQ(Last().text, "silent for 60 s: it is stopped by a signal");
+  EXPECT_EQ(job_.verdict(), "rank 1 on a: silent for 60 s: it is stopped by a signal");
+  Pass(seconds(3));
+  EXPECT_EQ(Told(MessageType::kTerminate), (Ranks{0, 1, 2}));
+}
+
+TEST_F(JobTest, WhoIsSilentAloneMayBe) {
+  FixedJob alone(RankPlaces({"a"}), JobPolicy{}, now_, [](int, const Message&) {});
+  alone.OnMessage(0, {.type = MessageType::kHello}, now_);
+  alone.OnMessage(0, {.type = MessageType::kHeartbeat, .code = 600}, now_);
+  EXPECT_FALSE(alone.ending());
+}
+
+TEST_F(JobTest, SilenceMayBeAllowed) {
+  FixedJob patient(RankPlaces({"a", "b"}), {.heartbeat_timeout = seconds(0)}, now_,
+                   [](int, const Message&) {});
+  for (int rank = 0; rank < 2; ++rank) patient.OnMessage(rank, {.type = MessageType::kHello}, now_);
+  patient.OnMessage(1, {.type = MessageType::kHeartbeat, .code = 600}, now_);
+  EXPECT_FALSE(patient.ending());
+}
+
 TEST_F(JobTest, SurvivorsGetGraceThenTermThenKill) {
   StartAll();
   Say(0, MessageType::kExited, Exit(3));

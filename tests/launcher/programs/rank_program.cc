@@ -98,6 +98,7 @@ void Do(const std::string& deed, weir::Membership& membership) {
     membership.Leave();
     _exit(0);
   }
+  if (deed == "stop") raise(SIGSTOP);
   if (deed == "status") membership.RequestStatus();
   if (deed == "linger") {
     std::signal(SIGTERM, SIG_IGN);

@@ -168,6 +168,17 @@ TEST(Weirrun, AKilledRankIsNamedToItsPeersAndToTheUser) {
   EXPECT_THAT(job.output(), HasSubstr("weirrun: rank 1 on localhost: signal 9 (Killed); "));
 }
 
+TEST(Weirrun, AStoppedRankIsNamedAndEndedOnceItHasBeenSilent) {
+  LaunchedJob job(
+      {"-np", "3", "--heartbeat-timeout", "2", "--grace-seconds", "0.2", kProgram, "1", "stop"});
+  job.WaitForLines("lost rank 1 on localhost: silent for 2 s: it is stopped by a signal", 2);
+  EXPECT_EQ(job.ExitCode(), 1);
+  ExpectNothingLeft(job);
+  EXPECT_THAT(
+      job.output(),
+      HasSubstr("weirrun: rank 1 on localhost: silent for 2 s: it is stopped by a signal; "));
+}
+
 TEST(Weirrun, SurvivorsThatStayAreEndedAfterTheGraceTime) {
   LaunchedJob job({"-np", "2", "--grace-seconds", "0.2", kProgram, "0", "linger"});
   const pid_t victim = ProcessOfRank(job.WaitForLines("is process", 2), 1);

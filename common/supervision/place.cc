@@ -1,6 +1,7 @@
 #include "common/supervision/place.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 #include "common/text/parse_number.h"
@@ -33,5 +34,7 @@ std::optional<Place> ReadPlace(const Message& message) {
   if (!here || message.code < 1) return {};
   return place;
 }
+
+bool InElasticJob() { return std::getenv(kElasticVariable) != nullptr; }
 
 }  // namespace weir::supervision

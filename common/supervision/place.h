@@ -21,4 +21,8 @@ struct Place {
 /// Reads a kPlace. Nothing if its numbers do not fit.
 std::optional<Place> ReadPlace(const Message& message);
 
+/// True if the launcher of this process lets the job go on without ranks that are lost: it tells
+/// each its place, again and again.
+bool InElasticJob();
+
 }  // namespace weir::supervision

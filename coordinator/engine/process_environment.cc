@@ -76,7 +76,7 @@ std::chrono::milliseconds StartTimeout(const Settings& settings) {
 
 /// Waits for this rank's place where ranks come and go; nothing in a job whose ranks are fixed.
 std::optional<supervision::Place> PlaceInEpoch(SupervisorMembership& supervisor) {
-  if (std::getenv(supervision::kElasticVariable) == nullptr) return {};
+  if (!supervision::InElasticJob()) return {};
   return supervisor.AwaitPlace();
 }
 

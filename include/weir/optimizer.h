@@ -110,6 +110,10 @@ class DistributedOptimizer {
   /// of all former ranks in rank order. Collective and blocking: all ranks must load states of the
   /// same step (Mismatch). Also throws Corrupt or InvalidArgument.
   void Load(std::span<std::istream* const> former_ranks);
+  /// Restores what any one rank has saved as this rank's own: values and rule are equal on all
+  /// ranks, and its compressor state stands for this rank's (GradientGroup::Adopt). Collective like
+  /// Load, which other ranks may call meanwhile.
+  void Adopt(std::istream& one_rank);
 
  private:
   class Impl;

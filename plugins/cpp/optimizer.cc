@@ -175,5 +175,6 @@ void DistributedOptimizer::Save(std::ostream& out) const { impl_->Save(out); }
 void DistributedOptimizer::Load(std::span<std::istream* const> former_ranks) {
   impl_->Load(former_ranks);
 }
+void DistributedOptimizer::Adopt(std::istream& one_rank) { impl_->Adopt(one_rank); }
 
 }  // namespace weir

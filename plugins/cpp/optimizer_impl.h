@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,10 +25,13 @@ class DistributedOptimizer::Impl {
 
   void Save(std::ostream& out) const;
   void Load(std::span<std::istream* const> former_ranks);
+  void Adopt(std::istream& one_rank);
 
  private:
   /// Reads values and the rule's state. Throws as Load does.
   SavedState ReadOwn(std::span<std::istream* const> former_ranks) const;
+  /// Reads what precedes the group's state in `ranks`, lets `load_group` read that, and restores.
+  void LoadWith(const std::function<void()>& load_group, std::span<std::istream* const> ranks);
   void CheckParameters() const;
   void RegisterGradients();
   void BroadcastParameters();

@@ -77,10 +77,11 @@ SavedState DistributedOptimizer::Impl::ReadOwn(std::span<std::istream* const> fo
   return state;
 }
 
-void DistributedOptimizer::Impl::Load(std::span<std::istream* const> former_ranks) {
+void DistributedOptimizer::Impl::LoadWith(const std::function<void()>& load_group,
+                                          std::span<std::istream* const> ranks) {
   SavedState state;
   try {
-    state = ReadOwn(former_ranks);
+    state = ReadOwn(ranks);
   } catch (...) {
     const auto error = std::current_exception();
     try {
@@ -89,9 +90,18 @@ void DistributedOptimizer::Impl::Load(std::span<std::istream* const> former_rank
       std::rethrow_exception(error);
     }
   }
-  group_->Load(former_ranks);
+  load_group();
   look_ahead_.PutBack();
   RestoreState(state);
+}
+
+void DistributedOptimizer::Impl::Load(std::span<std::istream* const> former_ranks) {
+  LoadWith([&] { group_->Load(former_ranks); }, former_ranks);
+}
+
+void DistributedOptimizer::Impl::Adopt(std::istream& one_rank) {
+  std::istream* const ranks[] = {&one_rank};
+  LoadWith([&] { group_->Adopt(one_rank); }, ranks);
 }
 
 }  // namespace weir

@@ -1,0 +1,74 @@
+"""Makes faults in jobs, row by row and seed by seed (scripts/faults).
+
+    run.py --weirrun FILE --training-rank FILE [--rows A,B] [--seeds N] [--first-seed N] [--minutes M]
+"""
+
+import argparse
+import inspect
+import pathlib
+import subprocess
+import sys
+import time
+
+import rows
+
+FOLDER = pathlib.Path(__file__).parent
+SKIPPED = 77
+# Everything that the case leaves is then its own, and goes with it.
+NAMESPACES = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--mount-proc"]
+ENTER = 'mount -t tmpfs -o size=512m tmpfs /dev/shm && exec "$@"'
+
+
+def rows_by_name():
+    return [name for name, value in inspect.getmembers(rows, inspect.isfunction)
+            if value.__module__ == "rows" and not name.startswith("_")]
+
+
+def run_one(row, seed, arguments):
+    """Returns what went wrong; empty if nothing did."""
+    try:
+        done = subprocess.run(
+            [*NAMESPACES, "sh", "-c", ENTER, "sh", sys.executable, str(FOLDER / "case.py"), row, str(seed),
+             arguments.weirrun, arguments.training_rank], text=True, check=False, timeout=120,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    except subprocess.TimeoutExpired as hung:
+        return f"{row}, seed {seed}: the case has hung\n{hung.output}"
+    return "" if done.returncode == 0 else done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--weirrun", required=True)
+    parser.add_argument("--training-rank", required=True)
+    parser.add_argument("--rows", default="", help="names, with commas; all without it")
+    parser.add_argument("--seeds", type=int, default=3, help="cases of each row")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=0, help="begins no case after so long; 0: no limit")
+    arguments = parser.parse_args()
+    if subprocess.run([*NAMESPACES, "sh", "-c", ENTER, "sh", "true"], check=False, capture_output=True).returncode:
+        print("skipped: it takes the right to make namespaces and mounts")
+        return SKIPPED
+    names = arguments.rows.split(",") if arguments.rows else rows_by_name()
+    unknown = sorted(set(names) - set(rows_by_name()))
+    if unknown:
+        parser.error(f"there is no row {unknown[0]}; there are {', '.join(rows_by_name())}")
+    until = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")
+    failures = 0
+    for name in names:
+        began, seeds, failed = time.monotonic(), 0, []
+        for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
+            if time.monotonic() > until:
+                break
+            trouble = run_one(name, seed, arguments)
+            seeds += 1
+            if trouble:
+                failed.append(seed)
+                print(trouble, flush=True)
+        failures += len(failed)
+        print(f"{name}: {seeds - len(failed)} of {seeds} seeds in {time.monotonic() - began:.0f} s"
+              + (f"; failed: {failed}" if failed else ""), flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

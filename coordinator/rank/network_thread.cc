@@ -104,6 +104,7 @@ void NetworkThread::Connect() {
   report_ = std::make_unique<RankReport>(live_, *sets_);
   stalls_ = std::make_unique<StallInspector>(shared_.settings, rank_, size_, membership_,
                                              [this](int id) { return sets_->RanksOf(id); });
+  exchange_watch_ = std::make_unique<ExchangeWatch>(shared_.settings, rank_);
 }
 
 void NetworkThread::Loop() {
@@ -211,6 +212,14 @@ void NetworkThread::InspectStalls(std::int64_t now_ns) {
   shared_.gauges.stalled_tensors = stalls_->stalled();
   if (stalls_->owes_end()) stalls_->TellEnd(now_ns, report_->Doing());
   if (reason) EndStalled(*reason);
+  const bool exchanging = std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
+  const MeteredTransport& meter = connection_->meter();
+  const auto stands_still = exchange_watch_->Check(now_ns, exchanging, meter.totals(),
+                                                   [&meter] { return meter.Awaited(); });
+  if (stands_still) {
+    failure_.Found(std::make_exception_ptr(
+        TimedOut(*stands_still + report_->During(), report_->UnderWay(meter.Awaited()))));
+  }
 }
 
 NetworkTotals NetworkThread::UpdateGauges() {

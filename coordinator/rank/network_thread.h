@@ -16,6 +16,7 @@
 #include "coordinator/rank/clock_comparison.h"
 #include "coordinator/rank/connection.h"
 #include "coordinator/rank/ending.h"
+#include "coordinator/rank/exchange_watch.h"
 #include "coordinator/rank/failure.h"
 #include "coordinator/rank/leaving.h"
 #include "coordinator/rank/rank_environment.h"
@@ -134,6 +135,7 @@ class NetworkThread {
   std::unique_ptr<ClockComparison> clock_;
   std::unique_ptr<RankReport> report_;
   std::unique_ptr<StallInspector> stalls_;
+  std::unique_ptr<ExchangeWatch> exchange_watch_;
 
   std::vector<InboxEvent> events_;
   std::vector<std::shared_ptr<std::promise<void>>> fences_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -35,22 +36,31 @@ void ElasticJob::Dismiss(int process, Time now) {
 }
 
 bool ElasticJob::can_grow(Time now) const {
-  return elastic_.finds_hosts || pool_.next_return(now).has_value();
+  return elastic_.finds_hosts || pool_.next_return(now).has_value() || !FreeSlots(now).empty();
+}
+
+std::vector<int> ElasticJob::InUse() const {
+  // One that has just ended well may be the first of all.
+  return processes_.Those(
+      [](const Process& one) { return one.state != Process::kOver || one.settles; });
+}
+
+std::vector<std::string> ElasticJob::FreeSlots(Time now) const {
+  std::map<std::string, int> used;
+  const std::vector<int> processes = InUse();
+  for (const int p : processes) ++used[processes_.At(p).host];
+  std::vector<std::string> free = pool_.Free(used, now);
+  const std::size_t allowed =
+      static_cast<std::size_t>(elastic_.max_ranks) -
+      std::min<std::size_t>(processes.size(), static_cast<std::size_t>(elastic_.max_ranks));
+  free.resize(std::min(free.size(), allowed));
+  return free;
 }
 
 void ElasticJob::Grow(Time now) {
-  std::map<std::string, int> used;
-  int count = 0;
-  // One that has just ended well may be the first of all.
-  for (const int p : processes_.Those(
-           [](const Process& one) { return one.state != Process::kOver || one.settles; })) {
-    ++used[processes_.At(p).host];
-    ++count;
-  }
-  const bool may = met_ || std::cmp_less(count, elastic_.min_ranks);
+  const bool may = met_ || std::cmp_less(InUse().size(), elastic_.min_ranks);
   if (ending() || finished_ || !may || StateIsLost()) return;
-  for (const std::string& host : pool_.Free(used, now)) {
-    if (count++ >= elastic_.max_ranks) break;
+  for (const std::string& host : FreeSlots(now)) {
     processes_.Add({.host = host, .start_due = now + policy_.start_timeout});
     start_(host, 1);
   }

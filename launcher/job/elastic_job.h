@@ -80,6 +80,9 @@ class ElasticJob final : public Job {
   /// Ends a process that has no place any more, in good order.
   void Dismiss(int process, Time now);
   bool can_grow(Time now) const;
+  std::vector<int> InUse() const;
+  /// The hosts on which a process may be started now, once for each.
+  std::vector<std::string> FreeSlots(Time now) const;
 
   void OnAttach(int process, Time now);
   void OnJoined(int process);

@@ -203,6 +203,11 @@ void FixedJob::OnStarterEnded(const std::string& name, const std::vector<int>& r
   const bool all_over =
       std::ranges::all_of(ranks, [&](int r) { return state_of(r) == Rank::kOver; });
   if (all_over && unstarted.empty()) return;
+  if (!cause_ && ranks.size() < ranks_.size()) {  // It was one host's.
+    const auto lost =
+        std::ranges::find_if(ranks, [&](int r) { return state_of(r) != Rank::kOver; });
+    return FailRank(*lost, how, code ? code : 1, now);
+  }
   // MPI_Abort, or somebody ended it. The supervisors see it too and end their programs at once; the
   // rank that called MPI_Abort may still report the exit code that it chose.
   if (!cause_) {

@@ -1,6 +1,7 @@
 #include "ops/transport/metered_transport.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "common/check.h"
@@ -24,8 +25,11 @@ Transport::Request MeteredTransport::Receive(int peer, Tag tag, std::span<std::b
 Transport::Request MeteredTransport::Remember(Request request, int peer, bool sending) {
   if (messages_.size() <= request) messages_.resize(request + 1);
   const Link link = links_[static_cast<std::size_t>(peer)];
-  messages_[request] = {
-      .use = use_, .link = static_cast<std::size_t>(link), .peer = peer, .sending = sending};
+  messages_[request] = {.use = use_,
+                        .link = static_cast<std::size_t>(link),
+                        .peer = peer,
+                        .sending = sending,
+                        .under_way = true};
   return request;
 }
 
@@ -43,7 +47,8 @@ void MeteredTransport::CountElsewhere(std::uint64_t bytes) {
 std::optional<std::size_t> MeteredTransport::Test(Request request) {
   const std::optional<std::size_t> bytes = network_.Test(request);
   if (!bytes) return bytes;
-  const Message& message = messages_[request];
+  Message& message = messages_[request];
+  message.under_way = false;
   if (!message.sending && heard_ != nullptr) heard_->Note(message.peer);
   if (message.sending && message.link != static_cast<std::size_t>(Link::kIntra)) {
     bytes_to_other_hosts_ += *bytes;
@@ -54,6 +59,19 @@ std::optional<std::size_t> MeteredTransport::Test(Request request) {
         *bytes, std::memory_order_relaxed);
   }
   return bytes;
+}
+
+void MeteredTransport::Cancel(Request request) {
+  messages_[request].under_way = false;
+  network_.Cancel(request);
+}
+
+std::vector<int> MeteredTransport::Awaited() const {
+  std::set<int> ranks;
+  for (const Message& message : messages_) {
+    if (message.under_way && !message.sending) ranks.insert(JobRank(message.peer));
+  }
+  return {ranks.begin(), ranks.end()};
 }
 
 }  // namespace weir

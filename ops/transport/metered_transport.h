@@ -38,9 +38,11 @@ class MeteredTransport final : public Transport {
   Request Send(int peer, Tag tag, std::span<const std::byte> data) override;
   Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override;
   std::optional<std::size_t> Test(Request request) override;
-  void Cancel(Request request) override { network_.Cancel(request); }
+  void Cancel(Request request) override;
   std::int64_t next_due_ns() const override { return network_.next_due_ns(); }
   NetworkTotals totals() const override { return network_.totals(); }
+  /// The ranks of the job from whom messages are under way, or have not begun to come.
+  std::vector<int> Awaited() const;
   /// Bytes sent to other hosts, as far as is known.
   std::uint64_t bytes_to_other_hosts() const { return bytes_to_other_hosts_; }
 
@@ -50,6 +52,7 @@ class MeteredTransport final : public Transport {
     std::size_t link = 0;
     int peer = 0;
     bool sending = false;
+    bool under_way = false;
   };
   Request Remember(Request request, int peer, bool sending);
 

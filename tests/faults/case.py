@@ -159,10 +159,11 @@ def check_nothing_left() -> None:
     raise AssertionError(f"left behind: {left}")
 
 
-def check_told(job: Job, lost: int, survivors: List[int], why: str, within: float = DETECTION) -> None:
-    """Every survivor was told who is lost, and soon (P2)."""
+def check_told(job: Job, lost: int, survivors: List[int], why: str, since: Optional[float] = None,
+               within: float = DETECTION) -> None:
+    """Every survivor was told who is lost, and soon (P2) after the last sign of life."""
     logs = job.lines()
-    death = logs[lost][-1].at
+    death = logs[lost][-1].at if since is None else since
     for process in survivors:
         told = [line for line in logs[process] if line.text.startswith("lost ")]
         assert told, f"process {process} was not told: {logs[process][-3:]}"

@@ -9,6 +9,7 @@ import time
 from typing import List
 
 from case import COMPRESSIONS, Case, check_done, check_no_step, check_told
+from hosts import Hosts
 
 
 def _others(ranks: int, lost: int) -> List[int]:
@@ -211,3 +212,77 @@ def churning(case: Case) -> None:
     found = job.wait(80)
     assert found == 0 or "no rank is left that has what the others would need" in job.output or (
         "and none has finished" in job.output or "signal 9" in job.output), f"exit code {found}"
+
+
+def _hosts(case: Case, count: int) -> Hosts:
+    os.environ["HYDRA_LAUNCHER_EXEC"] = str(case.folder / "ssh")
+    return Hosts(count, case.folder)
+
+
+def lossy(case: Case) -> None:
+    """A link loses packets: everything takes longer, and nothing else."""
+    hosts = _hosts(case, 2)
+    hosts.choke(case.random.randrange(2))
+    job = case.start(*hosts.options(), ranks=2)
+    found = job.wait(60)
+    assert found == 0, f"exit code {found}"
+    check_done(job, [0, 1], 0.6)
+
+
+def healed(case: Case) -> None:
+    """A link is cut, and heals before anybody is suspected."""
+    hosts = _hosts(case, 3)
+    one = case.random.randrange(3)
+    job = case.start(*hosts.options(), ranks=3, steps=600)
+    job.await_line(case.random.randrange(3), f"step {case.random.randrange(100)} ")
+    hosts.cut(one, case.random.choice(["in", "out", "both"]))
+    time.sleep(case.random.uniform(0.05, 4))
+    hosts.heal(one)
+    found = job.wait(60)
+    assert found == 0, f"exit code {found}"
+    check_done(job, [0, 1, 2], 0.6)
+
+
+def cut_off(case: Case) -> None:
+    """A host is cut off, in one direction or both: it is named, and both sides end."""
+    hosts = _hosts(case, 3)
+    one = case.random.randrange(3)
+    job = case.start(*hosts.options(), "--grace-seconds", "1", ranks=3, steps=1000000)
+    job.await_line(case.random.randrange(3), f"step {case.random.randrange(100)} ")
+    direction = case.random.choice(["in", "out", "both"])
+    hosts.cut(one, direction)
+    at = time.monotonic()
+    found = job.wait(60)
+    assert found != 0, "the job has ended well"
+    assert re.search(rf"weirrun: rank {one} on \S+: its host has been silent", job.output), "it is not named"
+    check_told(job, one, _others(3, one), rf"rank {one} on \S+ is lost", since=at, within=13)
+    if direction != "out":  # It hears nothing any more.
+        told = [line.text for line in job.lines()[one] if line.text.startswith("lost ")]
+        assert told and "the launcher of this job is gone" in told[0], f"rank {one} was told {told}"
+
+
+def cut_off_and_gone_on_without(case: Case) -> None:
+    """A host of an elastic job is cut off: the others go on."""
+    hosts = _hosts(case, 3)
+    one = case.random.randrange(3)
+    job = case.start(*hosts.options(), "--min-np", "1", ranks=3, steps=3000, commit_every=20)
+    job.await_line(case.random.randrange(3), f"step {case.random.randrange(100)} ")
+    hosts.cut(one, case.random.choice(["in", "out", "both"]))
+    found = job.wait(60)
+    assert found == 0, f"exit code {found}"
+    check_done(job, _others(3, one), 0.6)
+
+
+def parted(case: Case) -> None:
+    """Two hosts do not reach each other any more, and weirrun reaches both: the limit on stalls ends it."""
+    hosts = _hosts(case, 3)
+    pair = case.random.sample(range(3), 2)
+    job = case.start(*hosts.options(), "--stall-check-warning-time-seconds", "1",
+                     "--stall-check-shutdown-time-seconds", "4", "--grace-seconds", "1", ranks=3, steps=1000000)
+    job.await_line(case.random.randrange(3), f"step {case.random.randrange(100)} ")
+    hosts.part(*pair)
+    found = job.wait(60)
+    assert found != 0, "the job has ended well"
+    for process, lines in job.lines().items():
+        told = [line.text for line in lines if line.text.startswith(("lost ", "error "))]
+        assert told, f"process {process} was told nothing: {lines[-3:]}"

@@ -1,9 +1,10 @@
 """Makes faults in jobs, row by row and seed by seed (scripts/faults).
 
-    run.py --weirrun FILE --training-rank FILE [--rows A,B] [--seeds N] [--first-seed N] [--minutes M]
+    run.py --weirrun FILE --training-rank FILE [--rows A,B] [--seeds N] [--first-seed N] [--minutes M] [--jobs J]
 """
 
 import argparse
+import concurrent.futures
 import inspect
 import pathlib
 import subprocess
@@ -15,8 +16,8 @@ import rows
 FOLDER = pathlib.Path(__file__).parent
 SKIPPED = 77
 # Everything that the case leaves is then its own, and goes with it.
-NAMESPACES = ["unshare", "--mount", "--ipc", "--pid", "--fork", "--mount-proc"]
-ENTER = 'mount -t tmpfs -o size=512m tmpfs /dev/shm && exec "$@"'
+NAMESPACES = ["unshare", "--mount", "--ipc", "--net", "--pid", "--fork", "--mount-proc"]
+ENTER = 'mount -t tmpfs -o size=512m tmpfs /dev/shm && ip link set lo up && exec "$@"'
 
 
 def rows_by_name():
@@ -43,6 +44,7 @@ def main():
     parser.add_argument("--rows", default="", help="names, with commas; all without it")
     parser.add_argument("--seeds", type=int, default=3, help="cases of each row")
     parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=3, help="cases at once: most of them wait for the most part")
     parser.add_argument("--minutes", type=float, default=0, help="begins no case after so long; 0: no limit")
     arguments = parser.parse_args()
     if subprocess.run([*NAMESPACES, "sh", "-c", ENTER, "sh", "true"], check=False, capture_output=True).returncode:
@@ -56,14 +58,17 @@ def main():
     failures = 0
     for name in names:
         began, seeds, failed = time.monotonic(), 0, []
-        for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
-            if time.monotonic() > until:
-                break
-            trouble = run_one(name, seed, arguments)
-            seeds += 1
-            if trouble:
-                failed.append(seed)
-                print(trouble, flush=True)
+
+        def run_in_time(seed, row=name):
+            return None if time.monotonic() > until else run_one(row, seed, arguments)
+
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            numbers = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+            for seed, trouble in zip(numbers, pool.map(run_in_time, numbers)):
+                seeds += trouble is not None
+                if trouble:
+                    failed.append(seed)
+                    print(trouble, flush=True)
         failures += len(failed)
         print(f"{name}: {seeds - len(failed)} of {seeds} seeds in {time.monotonic() - began:.0f} s"
               + (f"; failed: {failed}" if failed else ""), flush=True)

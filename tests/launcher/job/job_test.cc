@@ -262,6 +262,17 @@ TEST_F(JobTest, MpiAbortHasItsOwnCodeAndTheRankThatReportsIt) {
   EXPECT_EQ(job_.verdict(), "rank 1 on a: exit code 6");
 }
 
+TEST_F(JobTest, WhereTheProcessOfOneHostEndsTheOthersAreToldOfItsRanks) {
+  StartAll();
+  job_.OnStarterEnded("ssh", {2}, "", SIGKILL, now_);
+  EXPECT_EQ(Told(MessageType::kPeerLost), (Ranks{0, 1}));
+  EXPECT_EQ(Last().rank, 2);
+  EXPECT_THAT(Told(MessageType::kTerminate), IsEmpty());
+  EXPECT_EQ(job_.verdict(), "rank 2 on b: ssh ended with signal 9 (Killed)");
+  Pass(seconds(3));
+  EXPECT_EQ(Told(MessageType::kTerminate), (Ranks{0, 1, 2}));
+}
+
 TEST_F(JobTest, MpiexecMayEndAfterTheRanks) {
   StartAll();
   for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kLeave);

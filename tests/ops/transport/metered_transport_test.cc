@@ -4,6 +4,7 @@
 
 #include <array>
 #include <thread>
+#include <vector>
 
 #include "ops/local/transport.h"
 
@@ -69,6 +70,23 @@ TEST_F(MeteredTransportTest, WhatHasNotCompletedOrWasCancelledDoesNotCount) {
   Await(metered_, sent);
   EXPECT_EQ(first_.received[kIntra], 0U);
   EXPECT_EQ(first_.sent[kIntra], 3U);
+}
+
+TEST_F(MeteredTransportTest, KnowsFromWhomMessagesAreMissing) {
+  using Ranks = std::vector<int>;
+  EXPECT_EQ(metered_.Awaited(), Ranks{});
+  const auto sent = metered_.Send(2, {1, 0}, std::span(sent_).first(1));
+  const auto cancelled = metered_.Receive(1, {1, 0}, received_);
+  const auto answer = metered_.Receive(2, {2, 0}, received_);
+  EXPECT_EQ(metered_.Awaited(), (Ranks{1, 2}));
+  metered_.Cancel(cancelled);
+  EXPECT_EQ(metered_.Awaited(), Ranks{2});
+  const auto said = others_[1]->Send(0, {2, 0}, std::span(sent_).first(1));
+  Await(metered_, answer);
+  EXPECT_EQ(metered_.Awaited(), Ranks{});
+  Await(*others_[1], said);
+  Await(*others_[1], others_[1]->Receive(0, {1, 0}, received_));
+  Await(metered_, sent);
 }
 
 TEST_F(MeteredTransportTest, KnowsWhenItLastHeardOfAPeer) {

@@ -1,0 +1,76 @@
+"""The scenarios of Horovod's tests of elastic jobs that elastic_test.py does not have, by kills and by exits,
+in jobs without PyTorch. Arguments: weirrun, training_rank (tests/faults)."""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DEEDS = {"kill": 137, "exit": 3}
+
+
+class Scenarios(unittest.TestCase):
+    def run_job(self, *options, faults, hosts=(), steps=300):
+        """Returns the exit code; self.logs has the text of each process by its number."""
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            script = folder / "hosts.sh"
+            script.write_text("#!/bin/sh\n" + "".join(f"echo {host}\n" for host in hosts))
+            script.chmod(0o755)
+            discovery = ["--host-discovery-script", script] if hosts else []
+            done = subprocess.run(
+                [WEIRRUN, *options, *discovery, "--no-summary", TRAINING_RANK, folder / "log", str(steps), "10",
+                 "dense", faults], text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                timeout=60)
+            self.output = done.stdout
+            self.logs = {int(path.suffix[1:]): path.read_text() for path in folder.glob("log.*")}
+            return done.returncode
+
+    def places(self, process):
+        return re.findall(r"epoch (\d+) rank (\d+) of (\d+)", self.logs[process])
+
+    def test_another_host_takes_the_place_of_a_lost_rank(self):
+        # Horovod: fault_tolerance_without_scaling.
+        for deed, _ in DEEDS.items():
+            with self.subTest(deed=deed):
+                code = self.run_job("-np", "2", "--min-np", "2", "--max-np", "2", "-H", "localhost:2,127.0.0.1:2",
+                                    faults=f"0:{deed}:begin:50")
+                self.assertEqual(code, 0, self.output)
+                self.assertEqual(self.places(1), [("1", "1", "2"), ("2", "0", "2")], self.output)
+                self.assertEqual(self.places(2), [("2", "1", "2")], self.output)
+                self.assertIn("done", self.logs[2])
+
+    def test_nobody_is_left(self):
+        # Horovod: all_ranks_failure, all_hosts_blacklisted.
+        for deed, expected in DEEDS.items():
+            with self.subTest(deed=deed):
+                code = self.run_job("-np", "3", "--min-np", "1", "-H", "localhost:2,127.0.0.1:1",
+                                    faults=",".join(f"{process}:{deed}:begin:50" for process in range(3)))
+                self.assertEqual(code, expected, self.output)
+
+    def test_too_few_hosts_are_waited_for(self):
+        # Horovod: min_hosts_timeout.
+        for deed, expected in DEEDS.items():
+            with self.subTest(deed=deed):
+                code = self.run_job("-np", "3", "--min-np", "3", "--elastic-timeout", "2", hosts=["localhost:3"],
+                                    faults=f"0:{deed}:begin:50")
+                self.assertEqual(code, expected, self.output)
+                self.assertRegex(self.output, "waiting for 3")
+                self.assertRegex(self.output, "2 ranks are left, and --min-np asks for 3; ended the job")
+
+    def test_lost_slots_rest_longer_each_time(self):
+        # Horovod: resurrecting_blacklisted_hosts_exponential_backoff.
+        for deed, _ in DEEDS.items():
+            with self.subTest(deed=deed):
+                code = self.run_job("-np", "2", "--min-np", "1", "--blacklist-cooldown-range", "0.1", "1", steps=6000,
+                                    faults=f"1:{deed}:begin:400,2:{deed}:sync:-1,3:{deed}:sync:-1")
+                self.assertEqual(code, 0, self.output)
+                self.assertEqual(self.places(0)[0], ("1", "0", "2"))
+                self.assertIn("done", self.logs[4], self.output)
+
+
+if __name__ == "__main__":
+    WEIRRUN, TRAINING_RANK = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -155,6 +155,7 @@ class Relay {
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return true;
     if (n <= 0) return false;
     const Message message = supervision::Decode({packet.data(), static_cast<std::size_t>(n)});
+    if (message.type == MessageType::kPulse) return true;  // This process pulses to the hub itself.
     left_ = message.type == MessageType::kLeave;
     hub.Send(message);
     return true;

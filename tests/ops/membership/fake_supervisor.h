@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,21 +29,14 @@ class FakeSupervisor {
     ASSERT_EQ(send(own_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(bytes.size()));
   }
+  // Pulses may come at any time, and are not heard.
   supervision::Message Hear() {
-    std::string packet(supervision::kMaxFrame, '\0');
-    const ssize_t n = recv(own_.get(), packet.data(), packet.size(), 0);
-    EXPECT_GT(n, 0);
-    packet.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
-    return supervision::Decode(packet);
+    const std::optional<std::string> packet = Next(0);
+    EXPECT_TRUE(packet && !packet->empty());
+    return supervision::Decode(packet.value_or(""));
   }
-  bool HearsNothing() {
-    char byte = 0;
-    return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
-  }
-  bool HearsTheEnd() {
-    char byte = 0;
-    return recv(own_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-  }
+  bool HearsNothing() { return !Next(MSG_PEEK | MSG_DONTWAIT); }
+  bool HearsTheEnd() { return Next(MSG_PEEK | MSG_DONTWAIT) == ""; }
   void Die() { own_.reset(); }
   /// Sets weirrun's variables for the engine in this process.
   void SetEnvironment(int version = supervision::kVersion) const {
@@ -56,6 +49,20 @@ class FakeSupervisor {
   }
 
  private:
+  /// Returns the next packet that is no pulse: "" at the end, nothing if there is none.
+  std::optional<std::string> Next(int flags) {
+    while (true) {
+      std::string packet(supervision::kMaxFrame, '\0');
+      const ssize_t n = recv(own_.get(), packet.data(), packet.size(), flags);
+      if (n < 0) return {};
+      packet.resize(static_cast<std::size_t>(n));
+      const bool pulse =
+          n > 0 && supervision::Decode(packet).type == supervision::MessageType::kPulse;
+      if (!pulse) return packet;
+      if ((flags & MSG_PEEK) != 0) recv(own_.get(), packet.data(), packet.size(), 0);
+    }
+  }
+
   UniqueFd own_;
   UniqueFd engine_;
 };

@@ -6,17 +6,9 @@
 #include "common/log.h"
 
 namespace weir {
-namespace {
-
-std::int64_t InNanoseconds(double seconds) { return static_cast<std::int64_t>(seconds * 1e9); }
-
-}  // namespace
 
 ExchangeWatch::ExchangeWatch(const Settings& settings, int rank)
-    : enabled_(settings.stall_check),
-      warning_ns_(InNanoseconds(settings.stall_warning_seconds)),
-      shutdown_ns_(InNanoseconds(settings.stall_shutdown_seconds)),
-      rank_(rank) {}
+    : enabled_(settings.stall_check), limits_(settings), rank_(rank) {}
 
 std::optional<std::string> ExchangeWatch::Check(std::int64_t now_ns, bool exchanging,
                                                 const NetworkTotals& totals,
@@ -24,18 +16,18 @@ std::optional<std::string> ExchangeWatch::Check(std::int64_t now_ns, bool exchan
   if (!exchanging || !moved_ns_ || totals != seen_) {
     seen_ = totals;
     moved_ns_ = now_ns;
-    next_warning_ns_ = now_ns + warning_ns_;
+    next_warning_ns_ = now_ns + limits_.warning_ns;
     return {};
   }
   const std::int64_t age = now_ns - *moved_ns_;
-  const bool over = shutdown_ns_ > 0 && age >= shutdown_ns_;
+  const bool over = limits_.shutdown_ns > 0 && age >= limits_.shutdown_ns;
   if (!enabled_ || !(over || now_ns >= next_warning_ns_)) return {};
   std::string text =
       fmt::format("an exchange of rank {} has stood still for {:.1f} s, waiting for ranks [{}]",
                   rank_, static_cast<double>(age) / 1e9, fmt::join(awaited(), ", "));
   if (over) return text;
   LogWarning("stalled: {}", text);
-  next_warning_ns_ = now_ns + warning_ns_;
+  next_warning_ns_ = now_ns + limits_.warning_ns;
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/rank/stall_limits.h"
 #include "weir/network_totals.h"
 #include "weir/settings.h"
 
@@ -27,8 +28,7 @@ class ExchangeWatch {
 
  private:
   const bool enabled_;
-  const std::int64_t warning_ns_;
-  const std::int64_t shutdown_ns_;  ///< 0: never.
+  const StallLimits limits_;
   const int rank_;
   NetworkTotals seen_;
   /// When something last moved, or nothing was being exchanged.

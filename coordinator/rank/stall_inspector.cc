@@ -17,20 +17,14 @@ constexpr std::int64_t kCheckEveryNs = 50'000'000;
 // Ranks whose answer takes longer than this after the limit are busy elsewhere: end without them.
 constexpr std::int64_t kLateAnswerNs = 2'000'000'000;
 
-std::int64_t Nanoseconds(double seconds) {
-  return static_cast<std::int64_t>(seconds * kNanoseconds);
-}
-
 }  // namespace
 
 StallInspector::StallInspector(const Settings& settings, int rank, int size, Membership* membership,
                                RanksOf ranks_of)
     : enabled_(settings.stall_check),
-      // Before a deadline ends the job somebody has to be told who keeps it waiting.
-      warning_ns_(
-          Nanoseconds(std::min(settings.stall_warning_seconds, settings.timeout_seconds / 2))),
-      shutdown_ns_(Nanoseconds(settings.stall_shutdown_seconds)),
-      first_limit_ns_(shutdown_ns_ > 0 ? std::min(warning_ns_, shutdown_ns_) : warning_ns_),
+      limits_(settings),
+      first_limit_ns_(limits_.shutdown_ns > 0 ? std::min(limits_.warning_ns, limits_.shutdown_ns)
+                                              : limits_.warning_ns),
       long_wait_ns_(first_limit_ns_ / 2),
       size_(size),
       membership_(membership),
@@ -52,7 +46,7 @@ std::optional<std::string> StallInspector::Check(std::int64_t now_ns,
     }
   }
   const std::int64_t age = now_ns - oldest;
-  const bool over = shutdown_ns_ > 0 && age >= shutdown_ns_;
+  const bool over = limits_.shutdown_ns > 0 && age >= limits_.shutdown_ns;
   if (!over) over_since_ns_ = 0;
   if (age < first_limit_ns_) {
     asked_ = false;
@@ -180,10 +174,10 @@ std::optional<std::string> StallInspector::Report(std::int64_t now_ns) {
   });
   list_.Set(std::move(entries));
   if (text.empty()) return std::nullopt;
-  if (shutdown_ns_ > 0 && Nanoseconds(oldest) >= shutdown_ns_) return text;
+  if (limits_.shutdown_ns > 0 && Nanoseconds(oldest) >= limits_.shutdown_ns) return text;
   if (now_ns < next_warning_ns_) return std::nullopt;
   // Half an interval: answers to the next request may be a little faster than these.
-  next_warning_ns_ = now_ns + warning_ns_ / 2;
+  next_warning_ns_ = now_ns + limits_.warning_ns / 2;
   LogWarning("stalled: {}", text);
   return std::nullopt;
 }

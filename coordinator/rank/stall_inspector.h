@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "coordinator/rank/rank_status.h"
+#include "coordinator/rank/stall_limits.h"
 #include "coordinator/rank/stall_list.h"
 #include "ops/membership/membership.h"
 #include "weir/settings.h"
@@ -88,8 +89,7 @@ class StallInspector {
   std::string Describe(const StallList::Entry& entry) const;
   StallList::Entry EntryOf(const Tensor& tensor, std::int64_t now_ns) const;
   const bool enabled_;
-  const std::int64_t warning_ns_;
-  const std::int64_t shutdown_ns_;
+  const StallLimits limits_;
   const std::int64_t first_limit_ns_;  ///< The sooner of the two.
   const std::int64_t long_wait_ns_;    ///< Least wait in the list, once anything is stalled.
   const int size_;

@@ -50,10 +50,8 @@ std::vector<std::string> ElasticJob::FreeSlots(Time now) const {
   const std::vector<int> processes = InUse();
   for (const int p : processes) ++used[processes_.At(p).host];
   std::vector<std::string> free = pool_.Free(used, now);
-  const std::size_t allowed =
-      static_cast<std::size_t>(elastic_.max_ranks) -
-      std::min<std::size_t>(processes.size(), static_cast<std::size_t>(elastic_.max_ranks));
-  free.resize(std::min(free.size(), allowed));
+  const int allowed = std::max(0, elastic_.max_ranks - static_cast<int>(processes.size()));
+  free.resize(std::min(free.size(), static_cast<std::size_t>(allowed)));
   return free;
 }
 

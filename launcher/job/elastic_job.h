@@ -81,7 +81,7 @@ class ElasticJob final : public Job {
   void Dismiss(int process, Time now);
   bool can_grow(Time now) const;
   std::vector<int> InUse() const;
-  /// The hosts on which a process may be started now, once for each.
+  /// The hosts on which a process may be started now, once for each slot.
   std::vector<std::string> FreeSlots(Time now) const;
 
   void OnAttach(int process, Time now);

@@ -29,7 +29,7 @@ struct JobPolicy {
 };
 
 /// Describes how long a rank has been silent by the heartbeat of its supervisor, for people:
-/// "silent for 60 s (stopped by a signal)"; nothing where that is allowed.
+/// "silent for 60 s: it is stopped by a signal"; nothing where that is allowed.
 std::optional<std::string> Silence(const supervision::Message& heartbeat,
                                    std::chrono::milliseconds timeout);
 

@@ -95,6 +95,11 @@ class Case:
         return self.random.choice(phases + ["compress", "merge"] * ("faulty" in compression))
 
 
+def stat_of(pid) -> List[str]:
+    """The fields of /proc/PID/stat from the state on: the parent is the next one."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+
+
 # --- checks that hold after any fault ---
 
 def epochs(lines: List[Line]) -> List[List[Line]]:
@@ -147,7 +152,7 @@ def check_nothing_left() -> None:
         left += [f"segment {line.split()[1]}" for line in open("/proc/sysvipc/shm").readlines()[1:]]
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
-                state = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0]
+                state = stat_of(pid)[0]
                 name = open(f"/proc/{pid}/cmdline").read().replace("\0", " ")
             except OSError:
                 continue

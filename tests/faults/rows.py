@@ -8,7 +8,7 @@ import subprocess
 import time
 from typing import List
 
-from case import COMPRESSIONS, Case, check_done, check_no_step, check_told
+from case import COMPRESSIONS, Case, check_done, check_no_step, check_told, stat_of
 from hosts import Hosts
 
 
@@ -54,7 +54,7 @@ def paused(case: Case) -> None:
     job = case.start(*case.transport(), "--heartbeat-timeout", "20", ranks=ranks,
                      faults=f"{paused_one}:stop:{case.phase()}:{case.random.randrange(30)}")
     pid = int(job.await_line(paused_one, r"process (\d+) begins")[1])
-    while job.process.poll() is None and open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "T":
+    while job.process.poll() is None and stat_of(pid)[0] != "T":
         time.sleep(0.005)
     time.sleep(case.random.uniform(0.05, 1.5))
     os.kill(pid, signal.SIGCONT)
@@ -115,7 +115,7 @@ def supervisor_killed(case: Case) -> None:
     job = case.start(*case.transport(), "--grace-seconds", "0.5", ranks=ranks, steps=1000000)
     pid = job.await_line(lost, r"process (\d+) begins")[1]
     job.await_line(lost, f"step {case.random.randrange(20)} ")
-    os.kill(int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1]), signal.SIGKILL)
+    os.kill(int(stat_of(pid)[1]), signal.SIGKILL)
     found = job.wait()
     assert found != 0, "the job has ended well"
     assert re.search(rf"weirrun: rank {lost} on ", job.output), "the rank is not named"

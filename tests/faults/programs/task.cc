@@ -84,7 +84,7 @@ double Task::Distance() const {
 double Task::Loss() const { return Distance() / first_distance_; }
 
 std::uint64_t Task::Hash() const {
-  std::uint64_t hash = 14695981039346656037u;
+  std::uint64_t hash = kHashOfNothing;
   for (const Array& array : arrays_) hash = HashOf(array.value, hash);
   return hash;
 }

@@ -39,7 +39,8 @@ class Task {
   double Distance() const;
 };
 
+inline constexpr std::uint64_t kHashOfNothing = 14695981039346656037u;
 /// FNV-1a of the bytes of some numbers, to go on from `hash`.
-std::uint64_t HashOf(const std::vector<float>& values, std::uint64_t hash = 14695981039346656037u);
+std::uint64_t HashOf(const std::vector<float>& values, std::uint64_t hash);
 
 }  // namespace weir::faults

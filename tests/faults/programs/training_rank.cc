@@ -49,7 +49,7 @@ std::uint64_t Unsent(const DistributedOptimizer& optimizer) {
   std::uint64_t own = 0;
   std::memcpy(&own, bytes.data(), sizeof own);
   const std::span<const char> group = std::span(bytes).subspan(sizeof own + own);
-  std::uint64_t hash = 14695981039346656037u;
+  std::uint64_t hash = kHashOfNothing;
   for (const SavedArray& array : Deserialize(std::as_bytes(group)).arrays) {
     hash = HashOf(array.values, hash);
   }

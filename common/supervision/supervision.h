@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 8;
+inline constexpr int kVersion = 9;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -43,6 +43,8 @@ inline constexpr char kElasticVariable[] = "WEIR_LAUNCHER_ELASTIC";
 inline constexpr char kHostsVariable[] = "WEIR_LAUNCHER_HOSTS";
 /// Sources of the settings that weirrun gave, for people: lines "WEIR_CYCLE_TIME=--cycle-time-ms".
 inline constexpr char kOriginsVariable[] = "WEIR_LAUNCHER_ORIGINS";
+
+inline constexpr char kInExchange[] = "exchange";
 
 /// A message of the protocol. Brackets list the fields it uses; `rank` is the rank it is about.
 enum class MessageType : std::uint8_t {
@@ -72,6 +74,9 @@ enum class MessageType : std::uint8_t {
   kStatusRequest,  ///< From an engine; then to all engines.
   kStatus,         ///< Current work of the rank [text]; then to the engine of rank 0.
   kTotals,         ///< Totals of its steps so far [text]: common/supervision/rank_totals.h.
+  /// It waits in vain for messages of rank `code`, and others [text = kInExchange, or empty where
+  /// the ranks agree on what to exchange]; -1: of nobody.
+  kAwaits,
   // To engines.
   kPlace,      ///< In an elastic job, after kAttach [rank, code = epoch, host, text: place.h].
   kAddresses,  ///< Of all ranks [rank = the receiver, code = number of ranks, text: addresses.h].

@@ -104,7 +104,7 @@ void NetworkThread::Connect() {
   report_ = std::make_unique<RankReport>(live_, *sets_);
   stalls_ = std::make_unique<StallInspector>(shared_.settings, rank_, size_, membership_,
                                              [this](int id) { return sets_->RanksOf(id); });
-  exchange_watch_ = std::make_unique<ExchangeWatch>(shared_.settings, rank_);
+  exchange_watch_ = std::make_unique<ExchangeWatch>(shared_.settings, rank_, membership_);
 }
 
 void NetworkThread::Loop() {
@@ -212,10 +212,13 @@ void NetworkThread::InspectStalls(std::int64_t now_ns) {
   shared_.gauges.stalled_tensors = stalls_->stalled();
   if (stalls_->owes_end()) stalls_->TellEnd(now_ns, report_->Doing());
   if (reason) EndStalled(*reason);
-  const bool exchanging = std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
+  using Work = ExchangeWatch::Work;
+  const bool exchanges = std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
+  const bool agrees = std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
+  const Work work = exchanges ? Work::kExchange : agrees ? Work::kRound : Work::kNone;
   const MeteredTransport& meter = connection_->meter();
-  const auto stands_still = exchange_watch_->Check(now_ns, exchanging, meter.totals(),
-                                                   [&meter] { return meter.Awaited(); });
+  const auto stands_still =
+      exchange_watch_->Check(now_ns, work, meter.totals(), [&meter] { return meter.Awaited(); });
   if (stands_still) {
     failure_.Found(std::make_exception_ptr(
         TimedOut(*stands_still + report_->During(), report_->UnderWay(meter.Awaited()))));
@@ -230,13 +233,14 @@ NetworkTotals NetworkThread::UpdateGauges() {
 }
 
 void NetworkThread::Pause(std::int64_t now_ns) {
-  const NetworkTotals totals = UpdateGauges();
+  UpdateGauges();
   // A pause while clocks are compared is taken for a long way.
   const bool busy = !clock_->done() || connection_->server_links().waits() ||
                     std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
   const bool outstanding = busy || std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
-  if (totals != totals_seen_) shared_.waiter.Moved(now_ns);
-  totals_seen_ = totals;
+  const std::uint64_t movements = connection_->meter().movements();
+  if (movements != movements_seen_) shared_.waiter.Moved(now_ns);
+  movements_seen_ = movements;
   if (outstanding &&
       (!connection_->wakes() || std::ranges::any_of(sets_->own(), &ProcessSet::must_poll))) {
     shared_.waiter.Pause(busy ? NetworkWaiter::For::kData : NetworkWaiter::For::kRound, now_ns);

@@ -144,7 +144,7 @@ class NetworkThread {
   Failure failure_;
   std::atomic<bool> hosts_updated_ = false;
   std::int64_t next_flight_ns_ = 0;  ///< Time until which no stall is recorded again.
-  NetworkTotals totals_seen_;
+  std::uint64_t movements_seen_ = 0;
 
   std::promise<void> ended_;
   const std::shared_future<void> has_ended_ = ended_.get_future().share();

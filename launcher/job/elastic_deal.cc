@@ -16,7 +16,8 @@ using supervision::MessageType;
 std::vector<int> ElasticJob::Awaited() const {
   return processes_.Those([this](const Process& p) {
     const bool expected = epoch_.number() == 0 || p.rank >= 0;
-    return p.state != Process::kOver && expected && !p.waits && !p.dismissed;
+    const bool has_come = p.waits && p.condemned.empty();  // One that is being ended has no place.
+    return p.state != Process::kOver && expected && !has_come && !p.dismissed;
   });
 }
 
@@ -106,8 +107,18 @@ void ElasticJob::OnLate(Time now) {
     return Fail(TooFew(waiting.size()), now);
   }
   assembling_ = now;
-  for (const int process : late) {
-    Condemn(process, "did not come back to go on within the elastic timeout");
+  const char* const why = Meets() ? "did not meet the others within the start timeout"
+                                  : "did not come back to go on within the elastic timeout";
+  for (const int process : late) Condemn(process, why);
+}
+
+void ElasticJob::PartHosts() {
+  const auto host_of = [this](int process) { return processes_.At(process).host; };
+  for (const auto& [host, unreached] : parting_.Leavers(epoch_.Present(), host_of)) {
+    for (const int process : processes_.Alive()) {
+      if (host_of(process) != host) continue;
+      Condemn(process, "its host does not reach " + processes_.NameOf(unreached) + " any more");
+    }
   }
 }
 

@@ -75,6 +75,9 @@ void ElasticJob::OnMessage(int process, const Message& message, Time now) {
     case MessageType::kHeartbeat:
       OnHeartbeat(process, message);
       return;
+    case MessageType::kAwaits:
+      OnAwaits(process, message.code, message.text == supervision::kInExchange);
+      return;
     case MessageType::kStatusRequest:
       epoch_.Tell({.type = MessageType::kStatusRequest, .rank = epoch_.RankOf(process)});
       break;
@@ -119,6 +122,12 @@ void ElasticJob::OnHeartbeat(int process, const Message& message) {
   if (const auto silence = Silence(message, policy_.heartbeat_timeout)) Condemn(process, *silence);
 }
 
+void ElasticJob::OnAwaits(int process, int rank, bool in_exchange) {
+  if (!epoch_.whole() || epoch_.RankOf(process) < 0) return;
+  if (rank < 0) return parting_.Forget(process);
+  if (const auto other = epoch_.ProcessOf(rank)) parting_.Note(process, *other, in_exchange);
+}
+
 void ElasticJob::OnStopped(int process, Time now) {
   Lose(process,
        processes_.At(process).condemned.empty() ? "was ended with its supervisor"
@@ -160,6 +169,7 @@ void ElasticJob::OnAbort(int process, const std::string& reason, Time now) {
   if (ending() || !epoch_.whole() || rank < 0) return;
   if (!failure_)
     failure_ = {.text = processes_.NameOf(process) + " ended the job: " + reason, .code = 1};
+  PartHosts();
   Break(process, {.type = MessageType::kAbort, .rank = rank, .text = reason}, now);
 }
 
@@ -211,6 +221,7 @@ ElasticJob::Failure ElasticJob::TooFew(std::size_t left) const {
 
 void ElasticJob::Break(int process, const Message& message, Time now) {
   epoch_.Break(process, message);
+  parting_.Clear();
   assembling_ = now;
 }
 

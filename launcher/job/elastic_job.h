@@ -10,6 +10,7 @@
 #include "launcher/job/ending.h"
 #include "launcher/job/epoch.h"
 #include "launcher/job/job.h"
+#include "launcher/job/parting.h"
 
 namespace weir::launcher {
 
@@ -89,6 +90,8 @@ class ElasticJob final : public Job {
   /// The process has got what those have that began the job.
   void OnReady(int process);
   void OnHeartbeat(int process, const supervision::Message& message);
+  /// The process waits in vain for a rank; -1: for nobody any more.
+  void OnAwaits(int process, int rank, bool in_exchange);
   /// Its supervisor has ended it.
   void OnStopped(int process, Time now);
   /// True if nobody is left that has what those would need that come.
@@ -105,6 +108,8 @@ class ElasticJob final : public Job {
   void Deal(const std::vector<int>& processes, Time now);
   /// Ends the processes that keep the others waiting.
   void OnLate(Time now);
+  /// Ends the processes of hosts that do not reach others of the epoch.
+  void PartHosts();
   /// Ends a process that is lost although it lives.
   void Condemn(int process, const std::string& why);
   void Fail(const Failure& failure, Time now);
@@ -121,6 +126,7 @@ class ElasticJob final : public Job {
   std::function<void(const std::string&)> say_;
   Ending ending_;
   Epoch epoch_;
+  Parting parting_;
   std::optional<Time> assembling_{};  ///< Since when the next epoch, or this one's meeting, lasts.
   std::optional<Failure> failure_{};  ///< The first one since the last epoch began.
   std::optional<Failure> cause_{};    ///< Of the job's end.

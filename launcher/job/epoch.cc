@@ -1,6 +1,7 @@
 #include "launcher/job/epoch.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "launcher/hosts/hosts.h"
 
@@ -12,6 +13,12 @@ using supervision::MessageType;
 int Epoch::RankOf(int process) const {
   const auto found = rank_of_.find(process);
   return found == rank_of_.end() ? -1 : found->second;
+}
+
+std::optional<int> Epoch::ProcessOf(int rank) const {
+  if (rank < 0 || std::cmp_greater_equal(rank, members_.size())) return {};
+  const Member& member = members_[static_cast<std::size_t>(rank)];
+  return member.present ? std::optional(member.process) : std::nullopt;
 }
 
 bool Epoch::joined(int process) const {

@@ -24,6 +24,8 @@ class Epoch {
   bool whole() const { return whole_; }
   /// Returns -1 for a process that is not in it, or not any more.
   int RankOf(int process) const;
+  /// Returns nothing for a number that no rank of it has, or not any more.
+  std::optional<int> ProcessOf(int rank) const;
   bool joined(int process) const;
   std::vector<int> Present() const;
   /// The present ones that have not met the others yet.

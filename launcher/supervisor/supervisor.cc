@@ -238,6 +238,7 @@ void Supervisor::OnEngine() {
       case MessageType::kStatusRequest:
       case MessageType::kStatus:
       case MessageType::kTotals:
+      case MessageType::kAwaits:
         launcher_.Send(message);
         break;
       default:

@@ -180,6 +180,15 @@ void SupervisorMembership::Abort(const std::string& reason) {
 void SupervisorMembership::RequestStatus() { Send(MessageType::kStatusRequest); }
 void SupervisorMembership::SendStatus(const std::string& text) { Send(MessageType::kStatus, text); }
 void SupervisorMembership::SendTotals(const std::string& text) { Send(MessageType::kTotals, text); }
+void SupervisorMembership::SendAwaited(const std::vector<int>& ranks, bool exchanging) {
+  if (in_child()) return;
+  SendToSupervisor(socket_, {.type = MessageType::kAwaits, .code = -1});
+  for (const int rank : ranks) {
+    SendToSupervisor(socket_, {.type = MessageType::kAwaits,
+                               .code = rank,
+                               .text = exchanging ? supervision::kInExchange : ""});
+  }
+}
 void SupervisorMembership::SendReady() { Send(MessageType::kReady); }
 void SupervisorMembership::Leave() {
   joining_ = false;

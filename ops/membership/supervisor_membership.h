@@ -43,6 +43,7 @@ class SupervisorMembership : public Membership, public Rendezvous {
   void RequestStatus() override;
   void SendStatus(const std::string& text) override;
   void SendTotals(const std::string& text) override;
+  void SendAwaited(const std::vector<int>& ranks, bool exchanging) override;
   void SendReady() override;
   void Leave() override;
 

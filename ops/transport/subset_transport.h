@@ -38,6 +38,7 @@ class SubsetTransport final : public Transport {
   std::int64_t next_due_ns() const override { return network_.next_due_ns(); }
   /// Totals of the whole network.
   NetworkTotals totals() const override { return network_.totals(); }
+  std::uint64_t movements() const override { return network_.movements(); }
 
  private:
   struct Numbers {

@@ -75,6 +75,13 @@ class Transport {
 
   /// Totals of completed messages. Cancelled ones do not count.
   virtual NetworkTotals totals() const = 0;
+
+  /// A number that grows when something moves: with each message, and where a backend can tell with
+  /// each part of one, for who has to decide whether to go on polling.
+  virtual std::uint64_t movements() const {
+    const NetworkTotals now = totals();
+    return now.sent_messages + now.received_messages;
+  }
 };
 
 }  // namespace weir

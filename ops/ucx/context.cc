@@ -11,7 +11,7 @@ namespace weir::ucx {
 namespace {
 
 /// Settings of UCX, without their UCX_.
-using UcxSettings = std::array<std::pair<const char*, const char*>, 3>;
+using UcxSettings = std::array<std::pair<const char*, const char*>, 4>;
 
 UcxSettings SettingsFor(Reach reach) {
   return {{
@@ -20,6 +20,8 @@ UcxSettings SettingsFor(Reach reach) {
       // Shared memory is left out for endpoints that report a peer's death, unless asked for.
       {"SYSV_ERROR_HANDLING", "y"},
       {"KEEPALIVE_INTERVAL", "1s"},
+      // A host that does not answer would hold the network thread for minutes.
+      {"TCP_CONN_NB", "y"},
   }};
 }
 

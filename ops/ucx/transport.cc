@@ -133,9 +133,9 @@ std::optional<std::size_t> Transport::Test(Request request) {
                         : api.tag_recv_request_test(slot.request, &info);
   };
   ucs_status_t status = status_of();
-  if (status == UCS_INPROGRESS) {
-    api.worker_progress(worker_->get());
-    status = status_of();
+  for (unsigned moved = 1; status == UCS_INPROGRESS && moved != 0; status = status_of()) {
+    moved = api.worker_progress(worker_->get());
+    movements_ += moved;
   }
   if (status == UCS_INPROGRESS) {
     const ucs_status_t peer = peers_[static_cast<std::size_t>(slot.peer)].status;

@@ -34,6 +34,7 @@ class Transport final : public weir::Transport {
   void Cancel(Request request) override;
   void Close() override;
   NetworkTotals totals() const override { return totals_; }
+  std::uint64_t movements() const override { return movements_; }
 
  private:
   struct Peer {
@@ -66,6 +67,7 @@ class Transport final : public weir::Transport {
   std::vector<Slot> slots_;
   std::vector<Request> free_;
   NetworkTotals totals_;
+  std::uint64_t movements_ = 0;
 };
 
 }  // namespace weir::ucx

@@ -286,3 +286,18 @@ def parted(case: Case) -> None:
     for process, lines in job.lines().items():
         told = [line.text for line in lines if line.text.startswith(("lost ", "error "))]
         assert told, f"process {process} was told nothing: {lines[-3:]}"
+
+
+def parted_and_gone_on_without(case: Case) -> None:
+    """Two hosts of an elastic job do not reach each other any more: one of them goes, the others go on."""
+    hosts = _hosts(case, 3)
+    pair = case.random.sample(range(3), 2)
+    job = case.start(*hosts.options(), "--min-np", "1", "--stall-check-warning-time-seconds", "1",
+                     "--stall-check-shutdown-time-seconds", "3", ranks=3, steps=3000, commit_every=20)
+    job.await_line(case.random.randrange(3), f"step {case.random.randrange(100)} ")
+    hosts.part(*pair)
+    found = job.wait(60)
+    assert found == 0, f"exit code {found}"
+    gone = re.findall(r"weirrun: rank (\d) on \S+: its host does not reach rank \d on", job.output)
+    assert len(gone) == 1 and int(gone[0]) in pair, f"parted: {pair}, gone: {gone}"
+    check_done(job, _others(3, int(gone[0])), 0.6)

@@ -153,6 +153,42 @@ TEST_F(ElasticJobTest, WhoIsSilentForTooLongIsEndedAndGoneOnWithout) {
   EXPECT_EQ(PlaceOf(3), "2 on b of a:2,b:1 in epoch 2");
 }
 
+TEST_F(ElasticJobTest, AHostThatDoesNotReachAnotherIsGoneOnWithout) {
+  StartAll();
+  Say(0, MessageType::kAwaits, 2, supervision::kInExchange);
+  Say(2, MessageType::kAwaits, 0, supervision::kInExchange);
+  Say(3, MessageType::kAwaits, 1, supervision::kInExchange);
+  sent_.clear();
+  Say(2, MessageType::kAbort, 0, "an exchange stands still");
+  EXPECT_THAT(Told(MessageType::kKill), ElementsAre(2, 3));
+  for (const int p : {3, 0, 1}) Say(p, MessageType::kAttach);  // The kill has not come yet.
+  EXPECT_THAT(Told(MessageType::kPlace), IsEmpty());
+  for (const int p : {2, 3}) Say(p, MessageType::kStopped, SIGKILL);
+  EXPECT_THAT(Told(MessageType::kPlace), ElementsAre(0, 1));
+  EXPECT_EQ(said_.at(0),
+            "rank 2 on b: its host does not reach rank 0 on a any more; 3 ranks are left");
+}
+
+TEST_F(ElasticJobTest, WhatMovesAgainPartsNobody) {
+  StartAll();
+  Say(0, MessageType::kAwaits, 2, supervision::kInExchange);
+  Say(2, MessageType::kAwaits, 0, supervision::kInExchange);
+  Say(2, MessageType::kAwaits, 77, supervision::kInExchange);  // No rank.
+  for (const int p : {0, 2}) Say(p, MessageType::kAwaits, -1);
+  Say(2, MessageType::kAbort, 0, "a sum is wrong");
+  EXPECT_THAT(Told(MessageType::kKill), IsEmpty());
+}
+
+TEST_F(ElasticJobTest, WhatWasAwaitedInAnEpochThatIsOverPartsNobody) {
+  StartAll();
+  Say(0, MessageType::kAwaits, 2, supervision::kInExchange);
+  Say(1, MessageType::kExited, SIGKILL);
+  Say(2, MessageType::kAwaits, 0, supervision::kInExchange);
+  Meet({0, 2, 3});
+  Say(2, MessageType::kAbort, 0, "a sum is wrong");
+  EXPECT_THAT(Told(MessageType::kKill), IsEmpty());
+}
+
 TEST_F(ElasticJobTest, WhoDoesNotJoinAtTheStartIsNamed) {
   for (int p = 0; p < 4; ++p) Say(p, MessageType::kHello);
   Say(0, MessageType::kAttach);

@@ -9,7 +9,8 @@
 #include "ops/local/transport.h"
 #include "ops/mpi/session.h"
 #include "ops/mpi/transport.h"
-#include "ops/ucx/address_version.h"
+#include "ops/ucx/addresses.h"
+#include "ops/ucx/channel.h"
 #include "ops/ucx/context.h"
 #include "ops/ucx/transport.h"
 #include "ops/ucx/worker.h"
@@ -61,8 +62,9 @@ Bootstrap::Bootstrap(const Settings& settings, std::optional<Launch> launch, Ren
   }
   const ucx::Library library = ucx::Library::Load(settings.ucx_library);
   ucx_version_ = library.version();
+  on_one_host_ = OnOneHost(launch_);
   context_ = std::make_shared<ucx::Context>(
-      library, OnOneHost(launch_) ? ucx::Reach::kThisHost : ucx::Reach::kOtherHosts);
+      library, on_one_host_ ? ucx::Reach::kThisHost : ucx::Reach::kOtherHosts);
 }
 
 Bootstrap::~Bootstrap() = default;
@@ -74,12 +76,22 @@ std::unique_ptr<Transport> Bootstrap::Connect(std::chrono::milliseconds timeout)
     ThrowAlone(network->size());
   }
   if (context_) {
-    auto worker = std::make_unique<ucx::Worker>(context_);
-    Rendezvous::Meeting meeting =
-        rendezvous_->Meet(ucx::WithVersion(ucx_version_, worker->Address()), timeout);
-    ucx::TakeVersions(meeting.addresses);
-    return std::make_unique<ucx::Transport>(std::move(worker), meeting.rank,
-                                            std::move(meeting.addresses));
+    // Data of seconds may be on their way to another host.
+    std::vector<std::unique_ptr<ucx::Worker>> workers(on_one_host_ ? 1 : 2);
+    std::vector<std::string> own;
+    for (auto& worker : workers) {
+      worker = std::make_unique<ucx::Worker>(context_);
+      own.push_back(worker->Address());
+    }
+    const Rendezvous::Meeting meeting =
+        rendezvous_->Meet(ucx::AddressText(ucx_version_, own), timeout);
+    auto addresses = ucx::ReadAddressTexts(meeting.addresses);
+    std::vector<std::unique_ptr<ucx::Channel>> channels;
+    for (std::size_t i = 0; i < addresses.size(); ++i) {
+      channels.push_back(
+          std::make_unique<ucx::Channel>(std::move(workers[i]), std::move(addresses[i])));
+    }
+    return std::make_unique<ucx::Transport>(std::move(channels), meeting.rank);
   }
   return local::Network(1).Endpoint(0);
 }

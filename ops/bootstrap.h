@@ -54,6 +54,7 @@ class Bootstrap {
   Rendezvous* const rendezvous_;
   std::shared_ptr<mpi::Session> session_;
   std::shared_ptr<ucx::Context> context_;
+  bool on_one_host_ = false;
   std::string ucx_version_;
 };
 

@@ -11,6 +11,7 @@
 #include "ops/collectives/and_reduce.h"
 #include "ops/exchanges/broadcast_bytes.h"
 #include "ops/exchanges/gather_to_root.h"
+#include "ops/transport/urgent_transport.h"
 
 namespace weir {
 
@@ -83,7 +84,7 @@ class Negotiator {
   bool FinishRound(std::int64_t now_ns);
   bool IsReady(std::uint32_t slot) const;
 
-  Transport& transport_;
+  UrgentTransport transport_;
   const Timing timing_;
   Arbiter arbiter_;
   AndReduce and_;

@@ -4,7 +4,8 @@
 
 namespace weir {
 
-ClockComparison::ClockComparison(Transport& ranks) : exchange_(ranks, kClockOperation) {
+ClockComparison::ClockComparison(Transport& ranks)
+    : ranks_(ranks), exchange_(ranks_, kClockOperation) {
   exchange_.Start();
   if (ranks.rank() == 0) Publish();
 }

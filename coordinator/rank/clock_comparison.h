@@ -7,6 +7,7 @@
 #include "common/clock.h"
 #include "ops/exchanges/clock_exchange.h"
 #include "ops/transport/transport.h"
+#include "ops/transport/urgent_transport.h"
 
 namespace weir {
 
@@ -30,6 +31,7 @@ class ClockComparison {
   std::optional<JobClock> Await(std::chrono::milliseconds patience) const;
 
  private:
+  UrgentTransport ranks_;
   ClockExchange exchange_;
   bool known_ = false;
   std::promise<JobClock> measured_;

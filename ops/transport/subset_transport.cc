@@ -35,7 +35,7 @@ SubsetTransport::SubsetTransport(Transport& network, std::vector<int> ranks, Num
 
 Tag SubsetTransport::InLane(Tag tag) const {
   WEIR_CHECK(tag.operation < numbers_);
-  return {first_number_ + tag.operation, tag.chunk};
+  return {first_number_ + tag.operation, tag.chunk, tag.urgent};
 }
 
 Transport::Request SubsetTransport::Send(int peer, Tag tag, std::span<const std::byte> data) {

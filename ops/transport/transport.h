@@ -13,10 +13,12 @@ namespace weir {
 /// Names one message between two ranks. `operation` is the number of the collective operation, the
 /// same on all ranks; `chunk` the message inside it. Messages between the same two ranks with the
 /// same tag arrive in the order in which they were sent. Chunks are numbered by their place in the
-/// data, never by a slot that happens to be free.
+/// data, never by a slot that happens to be free. Urgent messages overtake the others, where the
+/// backend can make them; that is no part of the name, and both ends have to say it.
 struct Tag {
   std::uint32_t operation = 0;
   std::uint32_t chunk = 0;
+  bool urgent = false;
 };
 
 /// Point-to-point messages between the ranks of one group: the interface of a backend (ops/mpi,

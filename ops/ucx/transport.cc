@@ -1,8 +1,6 @@
 #include "ops/ucx/transport.h"
 
-#include <chrono>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "common/check.h"
@@ -11,8 +9,6 @@
 
 namespace weir::ucx {
 namespace {
-
-constexpr auto kLongestFlush = std::chrono::seconds(1);
 
 /// Ranks are told apart by the tag, since UCX matches by nothing else: 16 bits for the source, 32
 /// for the operation, 16 for the chunk. Equal tags of two ranks match in the order of posting.
@@ -23,44 +19,21 @@ ucp_tag_t UcxTag(int source, Tag tag) {
 
 }  // namespace
 
-Transport::Transport(std::unique_ptr<Worker> worker, int rank, std::vector<std::string> addresses)
-    : worker_(std::move(worker)), rank_(rank), own_(local::Network(1).Endpoint(0)) {
-  WEIR_CHECK(!addresses.empty() && addresses.size() <= 0x10000);
-  for (std::string& address : addresses) peers_.push_back({.address = std::move(address)});
+Transport::Transport(std::vector<std::unique_ptr<Channel>> channels, int rank)
+    : channels_(std::move(channels)),
+      rank_(rank),
+      size_(channels_.front()->size()),
+      own_(local::Network(1).Endpoint(0)) {
+  WEIR_CHECK(size_ > 0 && size_ <= 0x10000);
 }
 
 Transport::~Transport() { Close(); }
 
 void Transport::Close() {
-  if (worker_ == nullptr) return;
-  if (free_.size() == slots_.size()) Flush();
-  worker_.reset();
-}
-
-void Transport::Flush() {
-  ucp_request_param_t params{};
-  ucs_status_ptr_t request = worker_->api().worker_flush_nbx(worker_->get(), &params);
-  if (!UCS_PTR_IS_PTR(request)) return;
-  const auto deadline = std::chrono::steady_clock::now() + kLongestFlush;
-  while (worker_->api().request_check_status(request) == UCS_INPROGRESS &&
-         std::chrono::steady_clock::now() < deadline) {
-    if (worker_->api().worker_progress(worker_->get()) == 0) std::this_thread::yield();
+  if (free_.size() == slots_.size()) {
+    for (const auto& channel : channels_) channel->Flush();
   }
-  worker_->api().request_free(request);
-}
-
-void Transport::OnLost(void* peer, ucp_ep_h, ucs_status_t status) {
-  static_cast<Peer*>(peer)->status = status;
-}
-
-ucs_status_t Transport::MakeEndpoint(Peer& to) {
-  ucp_ep_params_t params{};
-  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
-  params.address = reinterpret_cast<const ucp_address_t*>(to.address.data());
-  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
-  params.err_handler = {.cb = OnLost, .arg = &to};
-  return worker_->api().ep_create(worker_->get(), &params, &to.endpoint);
+  channels_.clear();
 }
 
 void Transport::ThrowDead(int peer) {
@@ -68,53 +41,43 @@ void Transport::ThrowDead(int peer) {
                  {.tensor = {}, .ranks = {peer}, .phase = "exchange"});
 }
 
-Transport::Request Transport::TakeSlot(int peer, bool sending, std::size_t bytes) {
+Transport::Request Transport::TakeSlot(int peer, Tag tag, bool sending, std::size_t bytes) {
   WEIR_CHECK(peer >= 0 && peer < size());
-  if (worker_ == nullptr) ThrowDead(peer);
+  if (channels_.empty()) ThrowDead(peer);
   if (free_.empty()) {
     free_.push_back(static_cast<Request>(slots_.size()));
     slots_.emplace_back();
     free_.reserve(slots_.capacity());
   }
   const Request request = free_.back();
-  slots_[request] = {
-      .request = nullptr, .peer = peer, .sending = sending, .bytes = bytes, .own = 0};
+  Channel* const channel = (tag.urgent ? channels_.back() : channels_.front()).get();
+  slots_[request] = {.channel = channel, .peer = peer, .sending = sending, .bytes = bytes};
   free_.pop_back();
   return request;
 }
 
 Transport::Request Transport::Send(int peer, Tag tag, std::span<const std::byte> data) {
-  const Request request = TakeSlot(peer, true, data.size());
+  const Request request = TakeSlot(peer, tag, true, data.size());
   Slot& slot = slots_[request];
   if (peer == rank_) {
     slot.own = own_->Send(0, tag, data);
     return request;
   }
-  Peer& to = peers_[static_cast<std::size_t>(peer)];
-  if (to.endpoint == nullptr) {
-    if (const ucs_status_t status = MakeEndpoint(to); status != UCS_OK) Fail(status, request);
-  }
-  ucp_request_param_t params{};
-  const ucs_status_ptr_t sent = worker_->api().tag_send_nbx(to.endpoint, data.data(), data.size(),
-                                                            UcxTag(rank_, tag), &params);
+  const ucs_status_ptr_t sent = slot.channel->Send(peer, UcxTag(rank_, tag), data);
   if (UCS_PTR_IS_ERR(sent)) Fail(UCS_PTR_STATUS(sent), request);
   slot.request = sent;
   return request;
 }
 
 Transport::Request Transport::Receive(int peer, Tag tag, std::span<std::byte> buffer) {
-  const Request request = TakeSlot(peer, false, buffer.size());
+  const Request request = TakeSlot(peer, tag, false, buffer.size());
   Slot& slot = slots_[request];
   if (peer == rank_) {
     slot.own = own_->Receive(0, tag, buffer);
     return request;
   }
   ucp_tag_recv_info_t info{};
-  ucp_request_param_t params{};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_RECV_INFO;
-  params.recv_info.tag_info = &info;
-  const ucs_status_ptr_t received = worker_->api().tag_recv_nbx(
-      worker_->get(), buffer.data(), buffer.size(), UcxTag(peer, tag), ~ucp_tag_t{0}, &params);
+  const ucs_status_ptr_t received = slot.channel->Receive(UcxTag(peer, tag), buffer, info);
   if (UCS_PTR_IS_ERR(received)) Fail(UCS_PTR_STATUS(received), request);
   slot.request = received;
   if (received == nullptr) slot.bytes = info.length;
@@ -125,8 +88,8 @@ std::optional<std::size_t> Transport::Test(Request request) {
   Slot& slot = slots_[request];
   if (slot.peer == rank_) return TestOwn(request);
   if (slot.request == nullptr) return Complete(request);
-  if (worker_ == nullptr) ThrowDead(slot.peer);
-  const Api& api = worker_->api();
+  if (channels_.empty()) ThrowDead(slot.peer);
+  const Api& api = slot.channel->api();
   ucp_tag_recv_info_t info{};
   const auto status_of = [&] {
     return slot.sending ? api.request_check_status(slot.request)
@@ -134,11 +97,11 @@ std::optional<std::size_t> Transport::Test(Request request) {
   };
   ucs_status_t status = status_of();
   for (unsigned moved = 1; status == UCS_INPROGRESS && moved != 0; status = status_of()) {
-    moved = api.worker_progress(worker_->get());
+    moved = slot.channel->Progress();
     movements_ += moved;
   }
   if (status == UCS_INPROGRESS) {
-    const ucs_status_t peer = peers_[static_cast<std::size_t>(slot.peer)].status;
+    const ucs_status_t peer = slot.channel->StatusOf(slot.peer);
     if (peer != UCS_OK) Fail(peer, request);
     return {};
   }
@@ -156,7 +119,7 @@ std::optional<std::size_t> Transport::TestOwn(Request request) {
     bytes = own_->Test(slot.own);
   } catch (...) {
     free_.push_back(request);
-    worker_.reset();
+    channels_.clear();
     throw;
   }
   if (!bytes) return {};
@@ -176,13 +139,13 @@ void Transport::Cancel(Request request) {
   const Slot& slot = slots_[request];
   free_.push_back(request);
   if (slot.peer == rank_) return own_->Cancel(slot.own);
-  if (worker_ == nullptr || slot.request == nullptr) return;
-  const Api& api = worker_->api();
-  // A receive that nothing has matched is taken back. What moves already cannot be.
-  if (!slot.sending) api.request_cancel(worker_->get(), slot.request);
-  api.worker_progress(worker_->get());
+  if (channels_.empty() || slot.request == nullptr) return;
+  // What moves already cannot be taken back.
+  if (!slot.sending) slot.channel->Cancel(slot.request);
+  slot.channel->Progress();
+  const Api& api = slot.channel->api();
   if (api.request_check_status(slot.request) == UCS_INPROGRESS) {
-    worker_.reset();
+    channels_.clear();
   } else {
     api.request_free(slot.request);
   }
@@ -191,8 +154,8 @@ void Transport::Cancel(Request request) {
 void Transport::Fail(ucs_status_t status, Request request) {
   const Slot& slot = slots_[request];
   free_.push_back(request);
-  const std::string reason = worker_->context().TextOf(status);
-  worker_.reset();
+  const std::string reason = slot.channel->context().TextOf(status);
+  channels_.clear();
   const ErrorContext context{.tensor = {}, .ranks = {slot.peer}, .phase = "exchange"};
   const std::string peer = std::to_string(slot.peer);
   if (status == UCS_ERR_MESSAGE_TRUNCATED) {

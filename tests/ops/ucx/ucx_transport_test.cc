@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <barrier>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -13,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "ops/transport/urgent_transport.h"
+#include "ops/ucx/channel.h"
 #include "ops/ucx/context.h"
 #include "ops/ucx/library.h"
 #include "ops/ucx/transport.h"
@@ -25,28 +28,45 @@
 namespace weir::ucx {
 namespace {
 
+/// Makes a transport of one channel.
+std::unique_ptr<Transport> OneChannel(std::unique_ptr<Worker> worker, int rank,
+                                      const std::vector<std::string>& addresses) {
+  std::vector<std::unique_ptr<Channel>> channels;
+  channels.push_back(std::make_unique<Channel>(std::move(worker), addresses));
+  return std::make_unique<Transport>(std::move(channels), rank);
+}
+
 /// Workers of ranks, which tell each other their addresses.
 class Ranks {
  public:
-  explicit Ranks(int ranks) : workers_(static_cast<std::size_t>(ranks)) {
+  Ranks(int ranks, Reach reach, int channels = 1)
+      : workers_(static_cast<std::size_t>(ranks)), addresses_(static_cast<std::size_t>(channels)) {
     const Library library = Library::Load("");
-    for (auto& worker : workers_) {
-      worker = std::make_unique<Worker>(std::make_shared<Context>(library, Reach::kThisHost));
-      addresses_.push_back(worker->Address());
+    for (auto& own : workers_) {
+      const auto context = std::make_shared<Context>(library, reach);
+      for (auto& addresses : addresses_) {
+        own.push_back(std::make_unique<Worker>(context));
+        addresses.push_back(own.back()->Address());
+      }
     }
   }
   std::unique_ptr<weir::Transport> Endpoint(int rank) {
-    auto& worker = workers_[static_cast<std::size_t>(rank)];
-    return std::make_unique<Transport>(std::move(worker), rank, addresses_);
+    auto& own = workers_[static_cast<std::size_t>(rank)];
+    std::vector<std::unique_ptr<Channel>> channels;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      channels.push_back(std::make_unique<Channel>(std::move(own[i]), addresses_[i]));
+    }
+    return std::make_unique<Transport>(std::move(channels), rank);
   }
 
  private:
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::string> addresses_;
+  std::vector<std::vector<std::unique_ptr<Worker>>> workers_;  ///< By rank and channel.
+  std::vector<std::vector<std::string>> addresses_;            ///< By channel and rank.
 };
 
-void RunUcxRanks(int ranks, const std::function<void(weir::Transport&)>& body) {
-  Ranks network(ranks);
+void RunUcxRanks(int ranks, const std::function<void(weir::Transport&)>& body,
+                 Reach reach = Reach::kThisHost, int channels = 1) {
+  Ranks network(ranks, reach, channels);
   std::barrier all_done(ranks);
   RunRanksOver([&](int rank) { return network.Endpoint(rank); }, ranks,
                [&](weir::Transport& transport) {
@@ -96,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(UcxTransport, AMessageToOneselfArrives) {
-  Ranks network(1);
+  Ranks network(1, Reach::kThisHost);
   const auto transport = network.Endpoint(0);
   const std::string text = "to myself";
   std::array<std::byte, 20> buffer{};
@@ -141,6 +161,22 @@ TEST(UcxTransport, SourceOperationAndChunkTellMessagesApart) {
   });
 }
 
+// Over sockets, with the two channels that ranks of several hosts have.
+TEST(UcxTransport, SocketsAndTwoChannelsGiveTheSame) {
+  setenv("UCX_TLS", "tcp,self", 1);
+  RunUcxRanks(
+      3,
+      [](weir::Transport& transport) {
+        cases::LargeAllreduces(transport);
+        UrgentTransport urgent(transport);
+        cases::AndReduces(urgent);
+        cases::FrameExchanges(transport);
+        cases::Broadcasts(urgent);
+      },
+      Reach::kOtherHosts, 2);
+  unsetenv("UCX_TLS");
+}
+
 TEST(UcxTransport, AMessageThatIsTooLongIsCorrupt) {
   RunUcxRanks(2, [](weir::Transport& transport) {
     const std::string text = "longer than allowed";
@@ -166,7 +202,9 @@ TEST(UcxTransport, AnotherFollowsOneThatWasCancelled) {
     auto worker = std::make_unique<Worker>(context),
          other = std::make_unique<Worker>(other_context);
     const std::vector<std::string> addresses = {worker->Address(), other->Address()};
-    Transport here(std::move(worker), 0, addresses), there(std::move(other), 1, addresses);
+    const auto here_owner = OneChannel(std::move(worker), 0, addresses);
+    const auto there_owner = OneChannel(std::move(other), 1, addresses);
+    Transport &here = *here_owner, &there = *there_owner;
     std::vector<std::byte> in(8 << 20), out(8 << 20, std::byte{7});
     const auto sent = there.Send(0, {}, out);
     const auto matched = here.Receive(1, {}, in);

@@ -60,24 +60,42 @@ void OnEvent(const MembershipEvent& event, weir::Membership& membership, int ran
   }
 }
 
-/// Sends to all ranks and receives from them until something is heard. The network may report the
-/// dead itself, or leave those that wait for them waiting.
+/// Sends to all ranks and receives from them, once, or until something is heard.
+void ExchangeOnce(weir::Transport& network, std::vector<std::byte>& sent,
+                  std::vector<std::byte>& received) {
+  std::vector<weir::Transport::Request> requests;
+  for (int peer = 0; peer < network.size(); ++peer) {
+    requests.push_back(network.Receive(peer, {}, received));
+    requests.push_back(network.Send(peer, {}, sent));
+  }
+  for (const weir::Transport::Request request : requests) {
+    while (!over && !network.Test(request)) sched_yield();
+  }
+}
+
+/// Does so until something is heard. The network may report the dead itself, or leave those that
+/// wait for them waiting.
 void Exchange(weir::Transport& network) {
   std::vector<std::byte> sent(1 << 18);
   std::vector<std::byte> received(sent.size());
   while (!over) {
-    std::vector<weir::Transport::Request> requests;
     try {
-      for (int peer = 0; peer < network.size(); ++peer) {
-        requests.push_back(network.Receive(peer, {}, received));
-        requests.push_back(network.Send(peer, {}, sent));
-      }
-      for (const weir::Transport::Request request : requests) {
-        while (!over && !network.Test(request)) sched_yield();
-      }
+      ExchangeOnce(network, sent, received);
     } catch (const weir::PeerLost&) {
       over.wait(false);  // Who it was is heard from weirrun.
     }
+  }
+}
+
+/// Waits until all ranks are there: one that has not met the others would hear of a deed by an
+/// error of its start.
+void Meet(weir::Transport& network) {
+  std::vector<std::byte> sent(1);
+  std::vector<std::byte> received(1);
+  try {
+    ExchangeOnce(network, sent, received);
+  } catch (const weir::PeerLost&) {
+    over.wait(false);
   }
 }
 
@@ -118,6 +136,7 @@ int main(int argc, char** argv) {
       [&](const MembershipEvent& event) { OnEvent(event, *job.membership, rank); });
   SaySharedMemory();
   Say("rank " + std::to_string(rank) + " is process " + std::to_string(getpid()));
+  Meet(*network);
   const std::string actor = argc > 2 ? argv[1] : "";
   if (actor == "all" || actor == std::to_string(rank)) Do(argv[2], *job.membership);
   if (argc > 2 && argv[2] == std::string("leave")) {

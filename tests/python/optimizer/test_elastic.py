@@ -235,12 +235,13 @@ def test_a_sampler_goes_on_where_it_was(rank, size):
     for batch in range(2):
         sampler.record_batch(batch, batch_size=3)
     state.commit()
-    assert sampler.processed_indices == set(first[:6])
+    assert sampler.processed_indices == set(first[:6]) and sampler.processed_num == 6 * size
     sampler.record_batch(2, batch_size=3)  # The last one has two samples.
     assert sampler.processed_indices == set(first)
+    assert sampler.processed_num == 8 * size
     state.restore()
     state.sync()
-    assert len(sampler) == 2
+    assert len(sampler) == 2 and sampler.processed_num == 6 * size
     assert everyones(sampler) == sorted(set(range(8 * size)) - set(everyones(first[:6])))
     again = hvd.elastic.ElasticSampler(range(8 * size))
     again.load_state_dict(sampler.state_dict())

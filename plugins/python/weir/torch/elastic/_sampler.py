@@ -40,6 +40,12 @@ class ElasticSampler(torch.utils.data.Sampler):
         """Returns this rank's samples in the batch of that number."""
         return self.indices[batch_idx * batch_size:(batch_idx + 1) * batch_size]
 
+    @property
+    def processed_num(self) -> int:
+        """Number of this epoch's samples that all ranks have processed: those known to be when the sampler was last
+        reset, and for each rank as many as this one has recorded since."""
+        return self._processed_at_reset + self.num_replicas * (len(self.processed_indices) - self._processed_at_reset)
+
     def state_dict(self) -> Dict[str, Any]:
         """Returns the epoch, and the samples that this rank has processed."""
         return {"epoch": self.epoch, "processed_indices": set(self.processed_indices)}
@@ -53,6 +59,7 @@ class ElasticSampler(torch.utils.data.Sampler):
     def reset(self) -> None:
         """Divides the remaining samples over the present ranks."""
         self.rank, self.num_replicas = _job.rank(), _job.size()
+        self._processed_at_reset = len(self.processed_indices)
         self.remaining_indices = [i for i in range(len(self.dataset))
                                   if i not in self.processed_indices]
         self.num_samples = math.ceil(len(self.remaining_indices) / self.num_replicas)

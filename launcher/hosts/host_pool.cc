@@ -21,14 +21,10 @@ void HostPool::Update(const std::vector<Host>& hosts) {
   entries_ = std::move(entries);
 }
 
-bool HostPool::has(const std::string& host) const {
-  return std::ranges::any_of(entries_, [&](const Entry& entry) { return entry.host.name == host; });
-}
-
-int HostPool::slots() const {
-  int slots = 0;
-  for (const Entry& entry : entries_) slots += entry.host.slots;
-  return slots;
+int HostPool::SlotsOf(const std::string& host) const {
+  const auto found =
+      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.host.name == host; });
+  return found == entries_.end() ? 0 : found->host.slots;
 }
 
 HostPool::Entry* HostPool::Find(const std::string& host) {

@@ -27,8 +27,8 @@ class HostPool {
   /// Replaces the hosts. Those that stay keep their place before those that are new, and what is
   /// known of their losses.
   void Update(const std::vector<Host>& hosts);
-  bool has(const std::string& host) const;
-  int slots() const;
+  /// Returns 0 for a host that may not be used.
+  int SlotsOf(const std::string& host) const;
 
   /// A rank on this host was lost.
   void Lose(const std::string& host, Time now);

@@ -14,12 +14,13 @@ void ElasticJob::OnHosts(const std::vector<Host>& hosts, Time now) {
   if (ending() || finished_) return;
   pool_.Update(hosts);
   bool some_go = false;
-  for (int p = 0; p < processes_.size(); ++p) {
-    const bool goes = processes_.At(p).state != Process::kOver && !processes_.At(p).unwanted &&
-                      !pool_.has(processes_.At(p).host);
-    if (!goes) continue;
-    some_go = processes_.At(p).unwanted = true;
-    if (processes_.At(p).rank < 0) Dismiss(p, now);
+  std::map<std::string, int> stay;
+  for (int p = 0; p < processes_.size(); ++p) {  // Of a host with fewer slots the newest go.
+    Process& one = processes_.At(p);
+    if (one.state == Process::kOver || one.unwanted) continue;
+    if (++stay[one.host] <= pool_.SlotsOf(one.host)) continue;
+    some_go = one.unwanted = true;
+    if (one.rank < 0) Dismiss(p, now);
   }
   if (some_go) epoch_.Tell({.type = MessageType::kHostsUpdated});
   Grow(now);

@@ -68,6 +68,19 @@ TEST_F(GrowingJobTest, RanksOfAHostThatGoesAreLetOutAtTheirNextChance) {
   EXPECT_THAT(said_, testing::Not(testing::Contains(HasSubstr("Terminated"))));
 }
 
+TEST_F(GrowingJobTest, OfAHostThatKeepsFewerSlotsTheNewestRanksAreLetOut) {
+  StartAll();
+  sent_.clear();
+  job_.OnHosts({{"a", 1}, {"b", 2}}, now_);
+  job_.OnHosts({{"a", 1}, {"b", 2}}, now_);
+  EXPECT_THAT(Told(MessageType::kHostsUpdated), ElementsAre(0, 1, 2, 3));
+  for (int p = 0; p < 4; ++p) Say(p, MessageType::kLeave);
+  for (int p = 0; p < 4; ++p) Say(p, MessageType::kAttach);
+  EXPECT_THAT(Told(MessageType::kTerminate), ElementsAre(1));
+  EXPECT_EQ(PlaceOf(2), "1 on b of a:1,b:2 in epoch 2");
+  EXPECT_THAT(started_, IsEmpty());
+}
+
 TEST_F(GrowingJobTest, TooFewRanksWaitForAHost) {
   StartAll();
   for (const int p : {1, 2, 3}) Say(p, MessageType::kExited, SIGKILL);

@@ -1,7 +1,9 @@
 """One fault in one job, by a row's name and a seed. Run in namespaces of its own (run.py): every process,
 file in /dev/shm and System V segment here belongs to the case, so that what it leaves behind is seen.
 
-    case.py ROW SEED WEIRRUN TRAINING_RANK
+    case.py ROW SEED WEIRRUN TRAINING_RANK [MINUTES]
+
+The row "churn" takes minutes (churn.py).
 """
 
 import os
@@ -33,9 +35,8 @@ class Job:
     def __init__(self, folder: pathlib.Path, command: List[str]) -> None:
         self.log = folder / "log"
         self.command = command
-        self.output = ""
-        self._output = open(folder / "output", "w+")
-        self.process = subprocess.Popen(command, stdout=self._output, stderr=subprocess.STDOUT)
+        with open(folder / "output", "w") as output:
+            self.process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
 
     def wait(self, timeout: float = 40) -> int:
         """Returns the exit code. A job that does not end in time has hung (promise P1)."""
@@ -43,10 +44,13 @@ class Job:
             code = self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             code = None
-        self._output.seek(0)
-        self.output = self._output.read()
         assert code is not None, f"the job has hung for {timeout} s"
         return code
+
+    @property
+    def output(self) -> str:
+        """What weirrun and the ranks have written so far."""
+        return (self.log.parent / "output").read_text()
 
     def lines(self) -> Dict[int, List[Line]]:
         """What each process has written, by its number."""
@@ -78,13 +82,14 @@ class Case:
         self.job: Optional[Job] = None
 
     def start(self, *options: str, ranks: int, steps: int = 40, commit_every: int = 5, faults: str = "",
-              compression: Optional[str] = None, within: List[str] = ()) -> Job:
-        """``within``: words before the command, such as prlimit's."""
+              compression: Optional[str] = None, within: List[str] = (), step_ms: int = 0) -> Job:
+        """``within``: words before the command, such as prlimit's. ``step_ms``: the shortest step."""
         if compression is None:
             compression = self.random.choice(COMPRESSIONS)
         self.job = Job(self.folder, [
             *within, self._weirrun, "-np", str(ranks), "--no-summary", *options, self._training_rank,
-            str(self.folder / "log"), str(steps), str(commit_every), compression, faults, str(self.seed)])
+            str(self.folder / "log"), str(steps), str(commit_every), compression, faults, str(self.seed),
+            str(step_ms)])
         return self.job
 
     def transport(self) -> List[str]:
@@ -192,6 +197,7 @@ def check_no_step(job: Job) -> None:
 
 
 def main() -> int:
+    import churn
     import rows
 
     row, seed, weirrun, training_rank = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
@@ -199,7 +205,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         case = Case(seed, pathlib.Path(name), weirrun, training_rank)
         try:
-            getattr(rows, row)(case)
+            if row == "churn":
+                churn.churn(case, float(sys.argv[5]))
+            else:
+                getattr(rows, row)(case)
             if case.job is not None:
                 check_replicas(case.job)
                 check_unsent(case.job)

@@ -99,6 +99,24 @@ def overflowing(case: Case) -> None:
         assert skipped == [str(step)], f"process {process} has skipped {skipped}, not step {step}"
 
 
+def damaged(case: Case) -> None:
+    """A frame is damaged or cut on its way: its receiver says so, does not take the step, and all are told."""
+    ranks = case.random.choice([2, 3, 4])
+    one, step = case.random.randrange(ranks), case.random.randrange(5, 30)
+    framed = [name for name in COMPRESSIONS if "min_elements=1" in name]  # Dense sums travel without checksums.
+    job = case.start("--transport", "mpi", "--grace-seconds", "1", ranks=ranks,
+                     compression=case.random.choice(framed), faults=f"{one}:damage:submit:{step}")
+    found = job.wait()
+    assert found == 1, f"exit code {found}"
+    newest = []
+    for process, lines in job.lines().items():
+        told = [line.text for line in lines if line.text.startswith("error ")]
+        assert told and f"the frame of rank {one} " in told[0], f"process {process} was told {told}"
+        newest.append(max(int(line.text.split()[1]) for line in lines if line.text.startswith("step ")))
+    # Whose frames were whole may have done the step.
+    assert min(newest) == step - 1 and max(newest) <= step, f"in step {step} a frame was damaged; taken: {newest}"
+
+
 def weirrun_killed(case: Case) -> None:
     """The launcher itself is killed: the ranks learn it and end."""
     ranks = case.random.choice([2, 3])

@@ -1,6 +1,7 @@
 """Makes faults in jobs, row by row and seed by seed (scripts/faults).
 
-    run.py --weirrun FILE --training-rank FILE [--rows A,B] [--seeds N] [--first-seed N] [--minutes M] [--jobs J]
+    run.py --weirrun FILE --training-rank FILE [--rows A,B | --churn MINUTES] [--seeds N] [--first-seed N]
+           [--minutes M] [--jobs J]
 """
 
 import argparse
@@ -30,11 +31,14 @@ def run_one(row, seed, arguments):
     try:
         done = subprocess.run(
             [*NAMESPACES, "sh", "-c", ENTER, "sh", sys.executable, str(FOLDER / "case.py"), row, str(seed),
-             arguments.weirrun, arguments.training_rank], text=True, check=False, timeout=120,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+             arguments.weirrun, arguments.training_rank, str(arguments.churn)], text=True, check=False,
+            timeout=120 + 90 * arguments.churn, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     except subprocess.TimeoutExpired as hung:
         return f"{row}, seed {seed}: the case has hung\n{hung.output}"
-    return "" if done.returncode == 0 else done.stdout
+    if done.returncode != 0:
+        return done.stdout
+    print(done.stdout, end="", flush=True)
+    return ""
 
 
 def main():
@@ -42,6 +46,7 @@ def main():
     parser.add_argument("--weirrun", required=True)
     parser.add_argument("--training-rank", required=True)
     parser.add_argument("--rows", default="", help="names, with commas; all without it")
+    parser.add_argument("--churn", type=float, default=0, help="in place of rows: deaths and arrivals for so many minutes")
     parser.add_argument("--seeds", type=int, default=3, help="cases of each row")
     parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=3, help="cases at once: most of them wait for the most part")
@@ -52,6 +57,8 @@ def main():
         return SKIPPED
     names = arguments.rows.split(",") if arguments.rows else rows_by_name()
     unknown = sorted(set(names) - set(rows_by_name()))
+    if arguments.churn:
+        names = ["churn"]
     if unknown:
         parser.error(f"there is no row {unknown[0]}; there are {', '.join(rows_by_name())}")
     until = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")

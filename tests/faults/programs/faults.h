@@ -19,6 +19,7 @@ class Faults {
   void BeginStep(std::int64_t step);
   /// True, once, if `deed` is due at this phase: for what the caller itself must do.
   bool Takes(const char* deed, const char* phase);
+  std::uint64_t seed() const { return seed_; }
 
  private:
   struct Fault {

@@ -1,7 +1,9 @@
 // A rank that trains while faults are made in it, and writes what it sees to LOG.N, N being the
 // number of its process: a line for each step, each error and each epoch, with the time.
 //
-// usage: training_rank LOG STEPS COMMIT_EVERY COMPRESSION [FAULTS] [SEED]     (faults.h)
+// usage: training_rank LOG STEPS COMMIT_EVERY COMPRESSION [FAULTS [SEED [STEP_MS]]]     (faults.h)
+//
+// A step takes STEP_MS at least, as if an accelerator computed it.
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -12,9 +14,11 @@
 #include <limits>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "compression/options/options.h"
 #include "compression/state/state.h"
+#include "tests/faults/programs/damage.h"
 #include "tests/faults/programs/faults.h"
 #include "tests/faults/programs/task.h"
 #include "weir/elastic.h"
@@ -60,6 +64,7 @@ struct Plan {
   std::int64_t steps = 0;
   std::int64_t commit_every = 1;
   std::string compression;
+  std::chrono::milliseconds shortest_step{0};
 };
 
 /// Ranks disagree about an operation: it fails on all of them, and they go on.
@@ -80,6 +85,7 @@ void TakeStep(DistributedOptimizer& optimizer, Task& task, Faults& faults, int r
   if (faults.Takes("overflow", "submit")) {
     task.FillGradients(std::numeric_limits<float>::infinity());
   }
+  if (faults.Takes("damage", "submit")) DamageNextFrame(faults.seed());
   optimizer.GradientReady(2);
   faults.At("submit");
   optimizer.GradientReady(1);
@@ -100,6 +106,7 @@ void Train(Elastic& elastic, Engine& engine, Task& task, const Plan& plan, Fault
   while (optimizer.next_step() < plan.steps) {
     const std::int64_t step = optimizer.next_step();
     faults.BeginStep(step);
+    std::this_thread::sleep_for(plan.shortest_step);
     if (disagree && step == plan.steps / 2) {
       Disagree(engine, engine.rank() == engine.size() - 1, log);
     }
@@ -122,8 +129,10 @@ int Main(int argc, char** argv) {
   const char* place = std::getenv("WEIR_LAUNCHER_RANK");
   const int process = place == nullptr ? 0 : std::stoi(place);
   const Log log(fmt::format("{}.{}", argv[1], process));
-  const Plan plan{
-      .steps = std::stoll(argv[2]), .commit_every = std::stoll(argv[3]), .compression = argv[4]};
+  const Plan plan{.steps = std::stoll(argv[2]),
+                  .commit_every = std::stoll(argv[3]),
+                  .compression = argv[4],
+                  .shortest_step = std::chrono::milliseconds(argc > 7 ? std::stoi(argv[7]) : 0)};
   const std::string text = argc > 5 ? argv[5] : "";
   const bool disagree = text == "disagree";
   Faults faults(disagree ? "" : text, process, argc > 6 ? std::stoull(argv[6]) : 0);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include "common/settings/flight_filename.h"
 #include "common/supervision/heartbeat.h"
@@ -58,8 +59,10 @@ Launcher::Launcher(const Options& options, const Settings& settings)
     : options_(options),
       places_(PlaceProcesses(options.hosts, options.ranks, options.servers), options.servers),
       settings_(settings),
+      contact_{.token = supervision::RandomToken()},
+      door_(supervision::Secret::OfWeirrun(contact_.token), kMaxStrangers,
+            [](const std::string& text) { std::fprintf(stderr, "weirrun: %s\n", text.c_str()); }),
       flight_filename_(settings.flight_filename),
-      token_(supervision::RandomToken()),
       listener_(supervision::Listen(ListenAddress(options))),
       peers_(static_cast<std::size_t>(options.processes())),
       awaited_(2 * options.processes()),
@@ -69,9 +72,8 @@ Launcher::Launcher(const Options& options, const Settings& settings)
   EndWithParent();
   output_ = std::make_unique<OutputCollector>(options_.output, options_.processes());
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // Orphans of who starts the ranks come here.
-  contact_ = {.addresses = ContactAddresses(options_, supervision::PortOf(listener_)),
-              .token = token_,
-              .grace_seconds = std::to_string(InSeconds(options_.policy.grace))};
+  contact_.addresses = ContactAddresses(options_, supervision::PortOf(listener_));
+  contact_.grace_seconds = std::to_string(InSeconds(options_.policy.grace));
   Start(PlanStarters(options_, settings_, contact_));
   next_heartbeat_ = Clock::now();
   MakeJob();
@@ -136,6 +138,7 @@ int Launcher::Run() {
     Wait();
     OnTime(Clock::now());
   }
+  door_.SumUp();
   const bool output_written = output_->Finish(kOutputPatience);
   // An ssh that waits for a host that does not answer does so for minutes. Supervisors end by
   // themselves, and clean up.
@@ -174,7 +177,7 @@ bool Launcher::SumUp() const {
 void Launcher::Wait() {
   enum : std::size_t { kSignals, kListener, kFixed };
   std::vector<pollfd> fds = {{signals_.get(), POLLIN, 0}, {listener_.get(), POLLIN, 0}};
-  for (const Peer& stranger : strangers_) fds.push_back({stranger.socket.fd(), POLLIN, 0});
+  door_.AddPolls(fds);
   const std::size_t first_peer = fds.size();
   for (const auto& peer : peers_) {
     const short events = peer && peer->socket.queued() > 0 ? POLLIN | POLLOUT : POLLIN;
@@ -193,17 +196,13 @@ void Launcher::Wait() {
   for (std::size_t rank = 0; rank < peers; ++rank) {
     if (fds[first_peer + rank].revents != 0) OnPeer(static_cast<int>(rank));
   }
-  // Backwards, as introduced ones leave the list.
-  for (std::size_t i = first_peer - kFixed; i-- > 0;) {
-    if (fds[kFixed + i].revents != 0 && Introduce(strangers_[i])) {
-      strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
+  const auto strangers = std::span(fds).subspan(kFixed, first_peer - kFixed);
+  for (auto& guest : door_.Introduce(strangers, Clock::now())) Welcome(std::move(guest));
   for (std::size_t i = 0; i < starters; ++i) {
     if (fds[first_starter + 2 * i].revents != 0) OnOutputOf(starters_[i]);
     if (fds[first_starter + 2 * i + 1].revents != 0) starters_[i].PumpInput();
   }
-  if (fds[kListener].revents != 0) OnNewConnection();
+  if (fds[kListener].revents != 0) OnNewConnections();
   if (fds[kSignals].revents != 0) OnSignals();
 }
 
@@ -229,8 +228,7 @@ void Launcher::OnTime(Time now) {
     for (int rank = 0; rank < static_cast<int>(peers_.size()); ++rank) {
       Send(rank, {.type = MessageType::kHeartbeat});
     }
-    std::erase_if(strangers_,
-                  [&](const Peer& peer) { return now > peer.last_heard + supervision::kSilence; });
+    door_.Tick(now);
     next_heartbeat_ = now + supervision::kHeartbeatEvery;
   }
   if (job_->over()) FinishRanks(now);
@@ -329,12 +327,8 @@ void Launcher::OnStarterEnded(Starter& starter, int wait_status) {
   job_->OnStarterEnded(spec.name, spec.ranks, spec.advice, wait_status, Clock::now());
 }
 
-void Launcher::OnNewConnection() {
-  while (UniqueFd connection = supervision::Accept(listener_)) {
-    if (strangers_.size() >= kMaxStrangers) strangers_.erase(strangers_.begin());
-    strangers_.push_back({supervision::MessageSocket(std::move(connection)), Clock::now()});
-  }
-  const int error = errno;
+void Launcher::OnNewConnections() {
+  const int error = door_.Accept(listener_, Clock::now());
   if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
     OnAcceptFailed(error);
   }
@@ -353,24 +347,18 @@ void Launcher::OnAcceptFailed(int error) {
                          Clock::now());
 }
 
-/// Returns true if the stranger is dealt with: a supervisor's connection now, or sent away.
-bool Launcher::Introduce(Peer& stranger) {
-  std::vector<Message> messages = stranger.socket.Receive();
-  if (messages.empty()) return !stranger.socket.open();
-  const Message hello = messages.front();
-  const bool known = hello.text == token_ && hello.code == supervision::kVersion &&
-                     hello.rank >= 0 && std::cmp_less(hello.rank, peers_.size());
-  if (!known) return true;
+void Launcher::Welcome(supervision::Doorkeeper::Guest guest) {
+  const Message& hello = guest.hello;
+  if (hello.rank < 0 || std::cmp_greater_equal(hello.rank, peers_.size())) return;
   auto& peer = peers_[static_cast<std::size_t>(hello.rank)];
   if (hello.type == MessageType::kOutputHello) {
     --awaited_;
-    output_->Add(hello.rank, std::move(stranger.socket), std::move(messages));
-  } else if (hello.type == MessageType::kHello && !peer) {
+    output_->Add(hello.rank, std::move(guest.socket));
+  } else if (!peer) {
     --awaited_;
-    peer = std::make_unique<Peer>(Peer{std::move(stranger.socket), Clock::now()});
-    for (const Message& message : messages) job_->OnMessage(hello.rank, message, Clock::now());
+    peer = std::make_unique<Peer>(Peer{std::move(guest.socket), Clock::now()});
+    job_->OnMessage(hello.rank, hello, Clock::now());
   }
-  return true;
 }
 
 void Launcher::OnPeer(int rank) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/supervision/doorkeeper.h"
 #include "common/supervision/message_socket.h"
 #include "common/unique_fd.h"
 #include "launcher/hosts/rank_places.h"
@@ -55,9 +56,9 @@ class Launcher {
   void OnOutputOf(Starter& start);
   void OnStarterEnded(Starter& start, int wait_status);
   bool StartersHaveEnded() const;
-  void OnNewConnection();
+  void OnNewConnections();
   void OnAcceptFailed(int error);
-  bool Introduce(Peer& stranger);
+  void Welcome(supervision::Doorkeeper::Guest guest);
   void OnPeer(int rank);
   void OnMessage(int rank, const supervision::Message& message);
   /// Writes the summary of the ranks' steps, for people and to the file that was asked for. False:
@@ -71,13 +72,12 @@ class Launcher {
   RankPlaces places_;
   const Settings settings_;
   Contact contact_;
+  supervision::Doorkeeper door_;
   const std::string flight_filename_;
   FileLimit file_limit_;
-  std::string token_;
   UniqueFd listener_;
   UniqueFd signals_;
   std::deque<Starter> starters_;             // What brings the supervisors to their hosts.
-  std::vector<Peer> strangers_;              // Connections that have not shown the token yet.
   std::deque<std::unique_ptr<Peer>> peers_;  // By rank; null before and after.
   int awaited_ = 0;  // Connections of supervisors still to come: two per rank.
   std::unique_ptr<OutputCollector> output_;

@@ -43,7 +43,7 @@ void MessageSocket::Flush() {
 }
 
 std::vector<Message> MessageSocket::Receive() {
-  std::vector<Message> messages;
+  std::vector<Message> messages = std::exchange(put_back_, {});
   std::array<char, 65536> bytes;
   while (open_) {
     const ssize_t n = recv(fd(), bytes.data(), bytes.size(), 0);
@@ -58,6 +58,7 @@ std::vector<Message> MessageSocket::Receive() {
       while (auto message = decoder_.Next()) messages.push_back(std::move(*message));
     } catch (const Corrupt&) {
       open_ = false;
+      corrupt_ = true;
     }
     // One buffer a call keeps a talkative peer from starving the others.
     if (static_cast<std::size_t>(n) < bytes.size() || messages.size() > 64) break;

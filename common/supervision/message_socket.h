@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/supervision/supervision.h"
@@ -22,6 +23,8 @@ class MessageSocket {
   int fd() const { return socket_.get(); }
   /// False once the peer has closed, sent something malformed, or takes nothing any more.
   bool open() const { return open_; }
+  /// True if the peer has sent something malformed.
+  bool corrupt() const { return corrupt_; }
   std::size_t queued() const { return queue_.size() - sent_; }
 
   /// Sends as much as the socket takes now and keeps the rest for Flush.
@@ -30,10 +33,14 @@ class MessageSocket {
   void Flush();
   /// Returns the messages that have arrived since the last call.
   std::vector<Message> Receive();
+  /// Gives received messages back: the next Receive returns them first, whether more come or not.
+  void PutBack(std::vector<Message> messages) { put_back_ = std::move(messages); }
 
  private:
   UniqueFd socket_;
   bool open_ = true;
+  bool corrupt_ = false;
+  std::vector<Message> put_back_;
   Decoder decoder_;
   std::string queue_;
   std::size_t sent_ = 0;  // Bytes of queue_.

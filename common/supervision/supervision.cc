@@ -33,7 +33,9 @@ std::size_t BodyLength(std::string_view bytes) {
 
 Message DecodeBody(std::string_view body) {
   const auto type = static_cast<unsigned char>(body[0]);
-  if (type == 0 || type > static_cast<unsigned char>(MessageType::kLast)) {
+  const bool known = type != 0 && (type <= static_cast<unsigned char>(MessageType::kLast) ||
+                                   type >= static_cast<unsigned char>(MessageType::kChallenge));
+  if (!known) {
     ThrowCorrupt("unknown type " + std::to_string(type));
   }
   Message message{.type = static_cast<MessageType>(type),

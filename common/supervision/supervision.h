@@ -18,7 +18,7 @@
 /// exactly one frame in each packet; over TCP frames follow each other (`Decoder`).
 namespace weir::supervision {
 
-inline constexpr int kVersion = 9;
+inline constexpr int kVersion = 10;
 inline constexpr std::size_t kMaxText = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxHost = 255;
 inline constexpr std::size_t kBodyHeader = 1 + 4 + 4 + 1;
@@ -49,7 +49,7 @@ inline constexpr char kInExchange[] = "exchange";
 /// A message of the protocol. Brackets list the fields it uses; `rank` is the rank it is about.
 enum class MessageType : std::uint8_t {
   // Supervisor to weirrun.
-  kHello = 1,    ///< First message [rank, code = kVersion, text = token].
+  kHello = 1,    ///< First message [rank, code = kVersion, host, text = nonce]: proof.h.
   kOutputHello,  ///< First message of the second connection, which carries output [as kHello].
   kOutput,       ///< Output of the program [code = 1 stdout, 2 stderr; text = any bytes].
   kExited,       ///< The program ended by itself [code = wait status; text = why it did not start].
@@ -86,6 +86,9 @@ enum class MessageType : std::uint8_t {
   kRecordFlight,  ///< Write a flight recording [code = 1, 2, ...: its number].
   kLauncherLost,  ///< From the supervisor itself.
   kLast = kLauncherLost,
+  // Between a hello and the first other message, with numbers that stay (proof.h).
+  kChallenge = 254,  ///< From who listens [code = kVersion, text = nonce].
+  kProof = 255,      ///< Both ways [text = proof].
 };
 
 struct Message {

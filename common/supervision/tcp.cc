@@ -87,6 +87,17 @@ UniqueFd Accept(const UniqueFd& listener) {
   return UniqueFd(accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
 }
 
+std::string PeerOf(const UniqueFd& connection) {
+  sockaddr_in address{};
+  socklen_t size = sizeof address;
+  if (getpeername(connection.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return "an address that is gone";
+  }
+  char text[INET_ADDRSTRLEN];
+  inet_ntop(AF_INET, &address.sin_addr, text, sizeof text);
+  return std::string(text) + ":" + std::to_string(ntohs(address.sin_port));
+}
+
 std::vector<std::string> HostAddresses(const std::vector<std::string>& interfaces) {
   const std::vector<Interface> all = Interfaces();
   std::vector<std::string> result;

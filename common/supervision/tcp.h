@@ -19,6 +19,9 @@ std::uint16_t PortOf(const UniqueFd& socket);
 /// Returns the next waiting connection, or none and errno (EAGAIN: nobody waits). Never blocks.
 UniqueFd Accept(const UniqueFd& listener);
 
+/// Returns the address of a connection's other end, for people: "1.2.3.4:5".
+std::string PeerOf(const UniqueFd& connection);
+
 /// Returns addresses of this host's interfaces that are up, without loopback; only of `interfaces`
 /// when that is not empty. Throws InvalidArgument for an interface that does not exist.
 std::vector<std::string> HostAddresses(const std::vector<std::string>& interfaces);

@@ -23,11 +23,10 @@ OutputCollector::~OutputCollector() {
   Wake();
 }
 
-void OutputCollector::Add(int rank, supervision::MessageSocket connection,
-                          std::vector<Message> received) {
+void OutputCollector::Add(int rank, supervision::MessageSocket connection) {
   {
     const std::lock_guard lock(mutex_);
-    new_sources_.emplace_back(Source{rank, std::move(connection)}, std::move(received));
+    new_sources_.push_back({rank, std::move(connection)});
   }
   Wake();
 }
@@ -45,10 +44,7 @@ void OutputCollector::Run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     {
       const std::lock_guard lock(mutex_);
-      for (auto& [source, received] : new_sources_) {
-        Write(source.rank, received);
-        sources.push_back(std::move(source));
-      }
+      for (Source& source : new_sources_) sources.push_back(std::move(source));
       new_sources_.clear();
     }
     if (finishing_ && (sources.empty() || Clock::now() > give_up_.load())) break;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "common/supervision/message_socket.h"
@@ -20,9 +19,7 @@ class OutputCollector {
   /// Ends the thread without waiting for more output.
   ~OutputCollector();
 
-  /// Adds a rank's connection, and the messages already read from it.
-  void Add(int rank, supervision::MessageSocket connection,
-           std::vector<supervision::Message> received);
+  void Add(int rank, supervision::MessageSocket connection);
   /// Returns when all ranks have closed their connections and everything is written; gives up on
   /// connections that stay open for longer than `patience`. False when output was lost because it
   /// could not be written, which was reported on stderr.
@@ -40,7 +37,7 @@ class OutputCollector {
 
   OutputWriter writer_;  // Used by the thread alone.
   std::mutex mutex_;
-  std::vector<std::pair<Source, std::vector<supervision::Message>>> new_sources_;  // For mutex_.
+  std::vector<Source> new_sources_;  // For mutex_.
   std::atomic<bool> finishing_{false};
   std::atomic<std::chrono::steady_clock::time_point> give_up_{};
   UniqueFd wake_;  // eventfd

@@ -7,14 +7,6 @@ namespace weir::launcher {
 
 using supervision::MessageType;
 
-OutputPump::OutputPump(UniqueFd connection, int rank, const std::string& token)
-    : connection_(std::move(connection)) {
-  connection_.Send({.type = MessageType::kOutputHello,
-                    .rank = rank,
-                    .code = supervision::kVersion,
-                    .text = token});
-}
-
 void OutputPump::Attach(UniqueFd output, UniqueFd errors) {
   output_ = std::move(output);
   errors_ = std::move(errors);

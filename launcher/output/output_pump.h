@@ -1,6 +1,6 @@
 #pragma once
 
-#include <memory>
+#include <utility>
 
 #include "common/supervision/message_socket.h"
 #include "common/unique_fd.h"
@@ -14,7 +14,7 @@ class OutputPump {
   /// Reads from a pipe only while fewer bytes than this wait to be sent.
   static constexpr std::size_t kMaxQueued = std::size_t{256} << 10;
 
-  OutputPump(UniqueFd connection, int rank, const std::string& token);
+  explicit OutputPump(supervision::MessageSocket connection) : connection_(std::move(connection)) {}
 
   void Attach(UniqueFd output, UniqueFd errors);
 

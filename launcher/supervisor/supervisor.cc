@@ -14,11 +14,11 @@
 #include <cstdlib>
 
 #include "common/supervision/heartbeat.h"
-#include "common/supervision/tcp.h"
 #include "common/text/parse_number.h"
 #include "launcher/job/start_trouble.h"
 #include "launcher/start/rank_environment.h"
 #include "launcher/supervisor/process_table.h"
+#include "launcher/supervisor/way_to_weirrun.h"
 #include "weir/error.h"
 
 namespace weir::launcher {
@@ -28,7 +28,6 @@ using std::chrono::milliseconds;
 using supervision::Message;
 using supervision::MessageType;
 
-constexpr milliseconds kConnectTimeout{5000};
 constexpr milliseconds kKillAfter{1000};
 // After MPI_Abort Hydra ends all ranks. The one that called it gets time to exit by
 // itself, with the code that it chose.
@@ -45,14 +44,6 @@ std::string Take(const char* variable) {
   std::string result = value;
   unsetenv(variable);
   return result;
-}
-
-UniqueFd Reach(const std::string& addresses) {
-  try {
-    return supervision::Connect(addresses, kConnectTimeout);
-  } catch (const InvalidArgument& error) {
-    throw InvalidArgument(std::string("cannot reach weirrun: ") + error.what());
-  }
 }
 
 UniqueFd WatchChildren() {
@@ -86,18 +77,17 @@ Supervisor::Supervisor(SupervisorConfig config, UniqueFd anchor)
     : config_(std::move(config)),
       anchor_(std::move(anchor)),
       signals_(WatchChildren()),
-      launcher_(Reach(config_.addresses)),
-      output_(Reach(config_.addresses), config_.place.rank, config_.token),
+      launcher_(
+          ReachWeirrun(config_.addresses, config_.token, config_.place.rank, MessageType::kHello)),
+      output_(ReachWeirrun(config_.addresses, config_.token, config_.place.rank,
+                           MessageType::kOutputHello)),
       next_heartbeat_(Clock::now()),
       last_heard_(Clock::now()) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  launcher_.Send({.type = MessageType::kHello,
-                  .rank = config_.place.rank,
-                  .code = supervision::kVersion,
-                  .text = config_.token});
 }
 
 void Supervisor::Run() {
+  OnLauncher();  // What has come together with weirrun's proof.
   while (!over()) {
     Wait();
     OnTime(Clock::now());

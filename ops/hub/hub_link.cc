@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/supervision/heartbeat.h"
+#include "common/supervision/introduction.h"
 #include "common/supervision/message_socket.h"
 #include "common/supervision/tcp.h"
 #include "common/threads/thread_name.h"
@@ -24,6 +25,7 @@ namespace weir {
 namespace {
 
 using std::chrono::milliseconds;
+using supervision::Introduction;
 using supervision::Message;
 using supervision::MessageSocket;
 using supervision::MessageType;
@@ -32,6 +34,8 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds kOneAttempt{5000};
 constexpr milliseconds kBetweenAttempts{100};
 constexpr milliseconds kLastWords{1000};
+constexpr char kAdvice[] =
+    " (WEIR_TOKEN, WEIR_TOKEN_FILE give the token, WEIR_RENDEZVOUS another port)";
 
 /// The thread's work.
 class Relay {
@@ -59,24 +63,20 @@ class Relay {
     bool refused = false;  // Says more than that nobody listens any more.
     do {
       try {
-        MessageSocket hub(
-            supervision::Connect(supervision::Resolve(options_.host, options_.port), kOneAttempt));
-        hub.Send({.type = MessageType::kHello,
-                  .rank = options_.rank,
-                  .code = supervision::kVersion,
-                  .host = options_.own_host,
-                  .text = options_.token});
-        const Message answer = Answer(hub);
-        if (answer.type == MessageType::kWelcome) return hub;
+        UniqueFd connection =
+            supervision::Connect(supervision::Resolve(options_.host, options_.port), kOneAttempt);
+        Introduction hub = supervision::Introduce(
+            std::move(connection),
+            {.type = MessageType::kHello, .rank = options_.rank, .host = options_.own_host},
+            supervision::Secret::OfHub(options_.token, options_.port), kOneAttempt);
+        const Message answer = hub.socket ? Answer(hub) : Message{};
+        if (answer.type == MessageType::kWelcome) return std::move(hub.socket);
         if (answer.type == MessageType::kAbort) {
           Tell(answer);
           return {};
         }
         refused = true;
-        why =
-            "who listens there does not take this job's token (WEIR_TOKEN, WEIR_TOKEN_FILE), or "
-            "has "
-            "not left an earlier job yet";
+        why = hub.socket ? "rank 0 has not left an earlier job yet" : hub.why + kAdvice;
       } catch (const InvalidArgument& error) {
         if (!refused) why = error.what();
       }
@@ -90,14 +90,21 @@ class Relay {
     return {};
   }
 
-  /// Returns the first message; a heartbeat for none.
-  static Message Answer(MessageSocket& hub) {
+  /// Returns what the hub, which has proven to be one, says first; a heartbeat for nothing.
+  Message Answer(Introduction& hub) const {
+    if (hub.version != supervision::kVersion) {
+      return {.type = MessageType::kAbort,
+              .text = "rank " + std::to_string(options_.rank) +
+                      " and rank 0 have different versions of Weir: install one version on all "
+                      "hosts"};
+    }
     const auto deadline = Clock::now() + kOneAttempt;
-    while (hub.open() && Clock::now() < deadline) {
-      pollfd wait{hub.fd(), POLLIN, 0};
-      poll(&wait, 1, 100);
-      const std::vector<Message> messages = hub.Receive();
+    while (Clock::now() < deadline) {
+      const std::vector<Message> messages = hub.socket->Receive();
       if (!messages.empty()) return messages.front();
+      if (!hub.socket->open()) break;
+      pollfd wait{hub.socket->fd(), POLLIN, 0};
+      poll(&wait, 1, 100);
     }
     return {};
   }

@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "common/log.h"
 #include "common/supervision/heartbeat.h"
 #include "common/supervision/tcp.h"
 #include "common/threads/thread_name.h"
@@ -27,16 +28,6 @@ constexpr milliseconds kBetweenPolls{100};
 // They are descriptors of the training program.
 constexpr std::size_t kMaxStrangers = 64;
 
-/// Takes as long wherever the first difference is.
-bool SameToken(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return false;
-  unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  }
-  return difference == 0;
-}
-
 }  // namespace
 
 HubServer::HubServer(Options options)
@@ -44,6 +35,8 @@ HubServer::HubServer(Options options)
       listener_(supervision::Listen(options_.address, options_.port)),
       port_(supervision::PortOf(listener_)),
       stop_(CheckedFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "make an eventfd")),
+      door_(supervision::Secret::OfHub(options_.token, port_), kMaxStrangers,
+            [](const std::string& text) { LogWarning("rank 0 {}", text); }),
       peers_(options_.ranks),
       hub_(options_.ranks, options_.start_timeout,
            [this](int rank, const Message& message) { Send(rank, message); }),
@@ -66,6 +59,7 @@ void HubServer::Run() {
     Wait(Clock::now());
     OnTime(Clock::now());
   }
+  door_.SumUp();
 }
 
 bool HubServer::Done(Time now) { return stopping_ && (hub_.idle() || now >= stops_by_); }
@@ -74,7 +68,7 @@ void HubServer::Wait(Time now) {
   enum : std::size_t { kListener, kStop, kFixed };
   std::vector<pollfd> fds = {{stopping_ || now < accepts_from_ ? -1 : listener_.get(), POLLIN, 0},
                              {stopping_ ? -1 : stop_.get(), POLLIN, 0}};
-  for (const Peer& stranger : strangers_) fds.push_back({stranger.socket.fd(), POLLIN, 0});
+  door_.AddPolls(fds);
   const std::size_t first_peer = fds.size();
   for (const auto& peer : peers_) {
     const short events = peer && peer->socket.queued() > 0 ? POLLIN | POLLOUT : POLLIN;
@@ -93,13 +87,9 @@ void HubServer::Wait(Time now) {
   for (std::size_t rank = 0; rank < peers_.size(); ++rank) {
     if (fds[first_peer + rank].revents != 0) OnPeer(static_cast<int>(rank), now);
   }
-  // Backwards, as introduced ones leave the list.
-  for (std::size_t i = first_peer - kFixed; i-- > 0;) {
-    if (fds[kFixed + i].revents != 0 && Introduce(strangers_[i], now)) {
-      strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-  if (fds[kListener].revents != 0) Welcome();
+  const auto strangers = std::span(fds).subspan(kFixed, first_peer - kFixed);
+  for (auto& guest : door_.Introduce(strangers, now)) Welcome(std::move(guest), now);
+  if (fds[kListener].revents != 0) Accept(now);
   if (fds[kStop].revents != 0) BeginStop(now);
 }
 
@@ -108,46 +98,29 @@ void HubServer::BeginStop(Time now) {
   stops_by_ = now + kLongestStop;
 }
 
-void HubServer::Welcome() {
-  while (UniqueFd connection = supervision::Accept(listener_)) {
-    if (strangers_.size() >= kMaxStrangers) strangers_.erase(strangers_.begin());
-    strangers_.push_back({supervision::MessageSocket(std::move(connection)), Clock::now()});
-  }
+void HubServer::Accept(Time now) {
+  const int error = door_.Accept(listener_, now);
   // Otherwise the waiting connection would keep this thread busy.
-  if (errno != EAGAIN) accepts_from_ = Clock::now() + supervision::kHeartbeatEvery;
+  if (error != 0 && error != EAGAIN) accepts_from_ = now + supervision::kHeartbeatEvery;
 }
 
-bool HubServer::Introduce(Peer& stranger, Time now) {
-  const std::vector<Message> messages = stranger.socket.Receive();
-  if (messages.empty()) return !stranger.socket.open();
-  const Message& hello = messages.front();
-  if (hello.type != MessageType::kHello || !SameToken(hello.text, options_.token)) return true;
-  if (hub_.over()) return true;
+void HubServer::Welcome(supervision::Doorkeeper::Guest guest, Time now) {
+  const Message& hello = guest.hello;
+  if (hello.type != MessageType::kHello || hub_.over()) return;
   const auto refuse = [&](const std::string& why) {
-    stranger.socket.Send({.type = MessageType::kAbort, .text = why});
-    return true;
+    guest.socket.Send({.type = MessageType::kAbort, .text = why});
   };
-  if (hello.code != supervision::kVersion) {
-    return refuse("rank " + std::to_string(hello.rank) +
-                  " and rank 0 have different versions of "
-                  "Weir: install one version on all hosts");
-  }
   if (hello.rank < 0 || std::cmp_greater_equal(hello.rank, peers_.size())) {
     return refuse("this process is rank " + std::to_string(hello.rank) +
-                  " by its launcher, and "
-                  "rank 0 counts " +
-                  std::to_string(peers_.size()) + " ranks");
+                  " by its launcher, and rank 0 counts " + std::to_string(peers_.size()) +
+                  " ranks");
   }
   auto& peer = peers_[static_cast<std::size_t>(hello.rank)];
   if (peer) {
     return refuse("two processes are rank " + std::to_string(hello.rank) + " by their launcher");
   }
-  peer = std::make_unique<Peer>(Peer{std::move(stranger.socket), now});
+  peer = std::make_unique<Peer>(Peer{std::move(guest.socket), now});
   hub_.OnHello(hello.rank, hello.host);
-  for (const Message& message : std::span(messages).subspan(1)) {
-    hub_.OnMessage(hello.rank, message, now);
-  }
-  return true;
 }
 
 void HubServer::OnPeer(int rank, Time now) {
@@ -173,8 +146,7 @@ void HubServer::OnTime(Time now) {
   for (const auto& peer : peers_) {
     if (peer) peer->socket.Send({.type = MessageType::kHeartbeat});
   }
-  std::erase_if(strangers_,
-                [&](const Peer& peer) { return now > peer.last_heard + supervision::kSilence; });
+  door_.Tick(now);
   next_heartbeat_ = now + supervision::kHeartbeatEvery;
 }
 

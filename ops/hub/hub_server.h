@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/supervision/doorkeeper.h"
 #include "common/supervision/message_socket.h"
 #include "common/unique_fd.h"
 #include "ops/hub/hub.h"
@@ -14,8 +15,8 @@
 namespace weir {
 
 /// The job's hub (hub.h) at a TCP port, on a thread of its own in the process of rank 0. Takes one
-/// connection of each rank; who does not begin with the job's token is sent away. A connection that
-/// closes, or is silent for 10 s, is a rank that is lost.
+/// connection of each rank; who does not prove that it knows the job's token is sent away, counted,
+/// and named in the log. A connection that closes, or is silent for 10 s, is a rank that is lost.
 class HubServer {
  public:
   struct Options {
@@ -46,9 +47,9 @@ class HubServer {
   bool Done(Time now);
   void Wait(Time now);
   void BeginStop(Time now);
-  void Welcome();
-  /// Returns true if the stranger is dealt with: a rank's connection now, or sent away.
-  bool Introduce(Peer& stranger, Time now);
+  void Accept(Time now);
+  /// Takes the connection of a rank, or refuses it.
+  void Welcome(supervision::Doorkeeper::Guest guest, Time now);
   void OnPeer(int rank, Time now);
   void OnTime(Time now);
   void Send(int rank, const supervision::Message& message);
@@ -57,7 +58,7 @@ class HubServer {
   UniqueFd listener_;
   const std::uint16_t port_;
   UniqueFd stop_;  ///< An eventfd.
-  std::vector<Peer> strangers_;
+  supervision::Doorkeeper door_;
   std::vector<std::unique_ptr<Peer>> peers_;  ///< By rank.
   Hub hub_;
   Time next_heartbeat_;

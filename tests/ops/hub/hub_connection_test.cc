@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "common/supervision/introduction.h"
 #include "common/supervision/message_socket.h"
 #include "common/supervision/tcp.h"
 #include "ops/hub/hub_link.h"
@@ -55,12 +56,16 @@ class HubConnection : public testing::Test {
     return std::async(std::launch::async,
                       [&membership, address] { return membership.Meet(address, kLong); });
   }
-  /// Connects without a rank behind it, and says `hello`.
-  MessageSocket Stranger(const Message& hello) const {
-    MessageSocket socket(
-        supervision::Connect("127.0.0.1:" + std::to_string(server_->port()), kLong));
-    socket.Send(hello);
-    return socket;
+  /// Connects without a rank behind it.
+  UniqueFd Connection() const {
+    return supervision::Connect("127.0.0.1:" + std::to_string(server_->port()), kLong);
+  }
+  /// Connects as a rank, without an engine.
+  MessageSocket Known(const Message& hello) const {
+    supervision::Introduction met = supervision::Introduce(
+        Connection(), hello, supervision::Secret::OfHub("secret", server_->port()), kLong);
+    EXPECT_TRUE(met.socket) << met.why;
+    return std::move(*met.socket);
   }
   /// Waits for what it is told; nothing if the connection closes instead.
   static std::optional<Message> Hear(MessageSocket& socket) {
@@ -153,11 +158,7 @@ TEST_F(HubConnection, ARankWhoseProcessEndsIsNamedToWhoMeets) {
   auto zero = Join(0);
   auto meeting = Meet(*zero, "0");
   {
-    MessageSocket dying = Stranger({.type = MessageType::kHello,
-                                    .rank = 2,
-                                    .code = supervision::kVersion,
-                                    .host = "b",
-                                    .text = "secret"});
+    MessageSocket dying = Known({.type = MessageType::kHello, .rank = 2, .host = "b"});
     ASSERT_TRUE(Hear(dying));  // Welcome.
     dying.Send({.type = MessageType::kAttach});
   }
@@ -166,19 +167,22 @@ TEST_F(HubConnection, ARankWhoseProcessEndsIsNamedToWhoMeets) {
                                       "has ended"));
 }
 
-TEST_F(HubConnection, WhoDoesNotKnowTheTokenIsSentAwayWithoutAWord) {
-  MessageSocket stranger = Stranger(
-      {.type = MessageType::kHello, .rank = 1, .code = supervision::kVersion, .text = "guess"});
-  EXPECT_EQ(Hear(stranger), std::nullopt);
+TEST_F(HubConnection, WhoDoesNotKnowTheTokenIsSentAway) {
   auto rank = Join(1, "guess", 1ms);
   EXPECT_THAT([&] { rank->Meet("1", kLong); },
               ThrowsMessage<TimedOut>(HasSubstr("does not take this job's token (WEIR_TOKEN")));
 }
 
+TEST_F(HubConnection, TheHubOfAnotherPortIsNone) {
+  const auto met =
+      supervision::Introduce(Connection(), {.type = MessageType::kHello, .rank = 1},
+                             supervision::Secret::OfHub("secret", server_->port() ^ 1), kLong);
+  EXPECT_FALSE(met.socket);
+}
+
 TEST_F(HubConnection, ASecondProcessOfTheSameRankIsRefused) {
   auto first = Join(1);
-  MessageSocket second = Stranger(
-      {.type = MessageType::kHello, .rank = 0, .code = supervision::kVersion, .text = "secret"});
+  MessageSocket second = Known({.type = MessageType::kHello, .rank = 0});
   ASSERT_TRUE(Hear(second));
   auto third = Join(0);
   EXPECT_THAT([&] { third->Meet("0", kLong); },
@@ -192,12 +196,10 @@ TEST_F(HubConnection, ARankBeyondTheJobIsRefused) {
                                                        "3 ranks")));
 }
 
-TEST_F(HubConnection, AnotherVersionIsRefused) {
-  MessageSocket other = Stranger({.type = MessageType::kHello,
-                                  .rank = 1,
-                                  .code = supervision::kVersion + 1,
-                                  .text = "secret"});
-  const auto answer = Hear(other);
+TEST_F(HubConnection, AnOlderVersionIsRefused) {
+  MessageSocket old(Connection());
+  old.Send({.type = MessageType::kHello, .rank = 1, .code = 8, .text = "secret"});
+  const auto answer = Hear(old);
   ASSERT_TRUE(answer);
   EXPECT_THAT(answer->text, HasSubstr("different versions of Weir"));
 }

@@ -153,7 +153,7 @@ int Launcher::Run() {
 }
 
 bool Launcher::SumUp() const {
-  const std::optional<Summary> summary = Summarize(totals_.All(), places_);
+  std::optional<Summary> summary = Summarize(totals_.All(), places_);
   if (!summary) {
     if (summary_file_) {
       summary_file_->Remove();
@@ -162,6 +162,7 @@ bool Launcher::SumUp() const {
     }
     return true;
   }
+  summary->turned_away = door_.turned_away();
   for (const std::string& line : SummaryLines(*summary)) {
     std::fprintf(stderr, "weirrun: %s", line.c_str());
   }

@@ -46,6 +46,8 @@ struct Summary {
   /// Over all ranks together; empty unless every rank has reported the samples of its steps.
   std::optional<double> samples_per_second{};
   std::vector<Warning> warnings{};
+  /// Connections to weirrun that did not show the job's token, which weirrun has told of itself.
+  std::uint64_t turned_away = 0;
 
   const RankFigures& pace() const { return ranks[slowest]; }
 };

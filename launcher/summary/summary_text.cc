@@ -100,6 +100,7 @@ std::string SummaryJson(const Summary& summary, int exit_code) {
                {"exposed_compression_ratio", pace.exposed_compression_ratio()},
                {"sent_bytes", summary.sent_bytes},
                {"dense_allreduce_bytes", summary.dense_bytes},
+               {"turned_away_connections", summary.turned_away},
                {"slowest_rank",
                 {{"rank", pace.rank},
                  {"host", pace.host},

@@ -95,6 +95,13 @@ TEST(Summary, SamplesASecondAreLeftOutWhereARankDoesNotSayHowMany) {
   }
 }
 
+TEST(Summary, CountsConnectionsThatWereTurnedAway) {
+  auto summary = Summarize({Steps(10, 0)}, RankPlaces({"a"}));
+  EXPECT_EQ(nlohmann::json::parse(SummaryJson(*summary, 0))["turned_away_connections"], 0);
+  summary->turned_away = 7;
+  EXPECT_EQ(nlohmann::json::parse(SummaryJson(*summary, 0))["turned_away_connections"], 7);
+}
+
 TEST(Summary, ThereIsNoneWhereNobodyTookAStep) { EXPECT_FALSE(Summarize({{}, {}, {}}, kPlaces)); }
 
 TEST(Summary, WarnsOfARankThatIsFarSlower) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/supervision/supervision.h"
+#include "launcher/hosts/hosts.h"
 #include "launcher/start/host_agents.h"
 #include "launcher/start/mpiexec.h"
 #include "launcher/start/reach.h"
@@ -12,6 +13,12 @@
 
 namespace weir::launcher {
 namespace {
+
+/// Keeps the UCX of MPI from listening in a job of one host, where shared memory reaches all ranks.
+/// A user's own choice wins.
+void ConfineMpi() {
+  if (std::getenv("UCX_NET_DEVICES") == nullptr) setenv("UCX_TLS", "^tcp", 0);
+}
 
 Starter::Spec PlanMpiexec(const Options& options, const Settings& settings,
                           const Contact& contact) {
@@ -21,6 +28,7 @@ Starter::Spec PlanMpiexec(const Options& options, const Settings& settings,
   const std::string ssh = VariableOrEmpty("HYDRA_LAUNCHER_EXEC");
   setenv(kRemoteShellVariable,
          RemoteShellValue(settings.start_timeout_seconds, ssh.empty() ? "ssh" : ssh).c_str(), 1);
+  if (AllLocal(options.hosts)) ConfineMpi();
   Starter::Spec spec{
       .name = "mpiexec",
       .command = MpiexecCommand(FindMpiexec(), options),

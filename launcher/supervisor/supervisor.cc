@@ -17,6 +17,7 @@
 #include "common/text/parse_number.h"
 #include "launcher/job/start_trouble.h"
 #include "launcher/start/rank_environment.h"
+#include "launcher/supervisor/inherited_listeners.h"
 #include "launcher/supervisor/process_table.h"
 #include "launcher/supervisor/way_to_weirrun.h"
 #include "weir/error.h"
@@ -360,6 +361,7 @@ int RunSupervisorOfHydra(std::vector<std::string> command) {
   fcntl(to_anchor, F_SETFD, FD_CLOEXEC);
   try {
     const SupervisorConfig config = SupervisorConfig::FromEnvironment(std::move(command));
+    if (config.place.local_size == config.place.size) KeepOtherHostsFromInheritedListeners();
     if (!Supervise(config, std::move(supervisor_end))) _exit(1);
   } catch (const Error& error) {
     std::fprintf(stderr, "%s\n", TroubleLine({.rank = -1, .why = error.what()}).c_str());

@@ -7,65 +7,21 @@ import os
 import pathlib
 import re
 import socket
-import subprocess
 import sys
 import tempfile
 import unittest
 
 import stranger
-from processes import as_nobody, descendants, listeners, named_unix_sockets
+from jobs import Started
+from processes import as_nobody, listeners, named_unix_sockets
 
 RANKS = 2
-# Ends of a hang only.
-PATIENCE = 120
 # How many connections may wait without having shown the token.
 AT_WEIRRUN, AT_HUB = 1024, 64
 
 
-class Started:
-    """Processes of a job: one weirrun, or the ranks of another launcher."""
-
-    def __init__(self, test, commands, environments):
-        self.folder = tempfile.TemporaryDirectory()
-        test.addCleanup(self.folder.cleanup)
-        self.stop = os.path.join(self.folder.name, "stop")
-        self.processes = [
-            subprocess.Popen([*command, ATTACKED, self.stop], text=True, stdout=subprocess.PIPE,
-                             stderr=subprocess.STDOUT, env={**os.environ, **environment})
-            for command, environment in zip(commands, environments)]
-        self.said = []
-        for process in self.processes:
-            test.addCleanup(process.stdout.close)
-            test.addCleanup(process.wait)
-            test.addCleanup(process.kill)
-
-    def wait_for_ranks(self, ranks=RANKS):
-        """Reads until the ranks have met. Returns their processes."""
-        pids = {}
-        for process in self.processes:
-            for line in process.stdout:
-                self.said.append(line)
-                if match := re.search(r"rank (\d+) is process (\d+)", line):
-                    pids[int(match[1])] = int(match[2])
-                if len(pids) == ranks or pids and len(self.processes) > 1:
-                    break
-        if len(pids) != ranks:
-            raise AssertionError("".join(self.said))
-        return pids
-
-    def all(self):
-        return [pid for process in self.processes for pid in descendants(process.pid)]
-
-    def end(self):
-        """Lets the job end by itself. Returns what it has said, and the exit codes."""
-        pathlib.Path(self.stop).touch()
-        for process in self.processes:
-            self.said.append(process.communicate(timeout=PATIENCE)[0])
-        return "".join(self.said), [process.returncode for process in self.processes]
-
-
 def weirrun(test, transport):
-    return Started(test, [[WEIRRUN, "--transport", transport, "-np", str(RANKS)]], [{}])
+    return Started(test, [[WEIRRUN, "--transport", transport, "-np", str(RANKS)]], [{}], ATTACKED)
 
 
 def torchrun_variables(rank):
@@ -89,7 +45,8 @@ class Strangers(unittest.TestCase):
     def ranks(self, variables, which=range(RANKS), **environment):
         """Ranks of another launcher, each with its own process."""
         return Started(self, [[] for _ in which],
-                       [{"HOME": self.home, **variables(rank), **environment} for rank in which])
+                       [{"HOME": self.home, **variables(rank), **environment} for rank in which],
+                       ATTACKED)
 
     def expect_attacks_to_fail(self, job, port, most, recorded=()):
         """Attacks a job; the job ends well, and has counted the attacks."""
@@ -119,14 +76,14 @@ class Strangers(unittest.TestCase):
         for transport in "mpi", "ucx":
             with self.subTest(transport):
                 job = weirrun(self, transport)
-                job.wait_for_ranks()
+                job.wait_for_ranks(RANKS)
                 (address, port), = [place for place in listeners(job.processes[0].pid)]
                 self.assertEqual(address, "127.0.0.1")
                 self.expect_attacks_to_fail(job, port, AT_WEIRRUN)
 
     def test_a_job_of_torchrun_is_attacked(self):
         job = self.ranks(torchrun_variables)
-        pids = job.wait_for_ranks()
+        pids = job.wait_for_ranks(RANKS)
         (_, port), = listeners(pids[0])
         self.expect_attacks_to_fail(job, port, AT_HUB)
 
@@ -137,7 +94,7 @@ class Strangers(unittest.TestCase):
                             ("srun", lambda: self.ranks(srun_variables))):
             with self.subTest(name):
                 job = start()
-                job.wait_for_ranks()
+                job.wait_for_ranks(RANKS)
                 places = {place for process in job.all() for place in listeners(process)}
                 self.assertEqual([address for address, _ in places], ["127.0.0.1"], places)
                 output, codes = job.end()
@@ -149,7 +106,7 @@ class Strangers(unittest.TestCase):
                             ("torchrun", lambda: self.ranks(torchrun_variables, WEIR_TOKEN=token))):
             with self.subTest(name):
                 job = start()
-                job.wait_for_ranks()
+                job.wait_for_ranks(RANKS)
                 processes = job.all()
                 tokens = {token} | {
                     match.decode() for process in processes
@@ -173,7 +130,7 @@ class Strangers(unittest.TestCase):
                             ("torchrun", lambda: self.ranks(torchrun_variables))):
             with self.subTest(name):
                 job = start()
-                pids = job.wait_for_ranks()
+                pids = job.wait_for_ranks(RANKS)
                 files, segments = shared_memory(pids.values())
                 self.assertTrue(files | segments, "the ranks share no memory; this test sees nothing")
                 sockets = {name for process in job.all() for name in named_unix_sockets(process)}
@@ -186,7 +143,7 @@ class Strangers(unittest.TestCase):
     def test_the_file_of_the_token_is_the_users_alone(self):
         os.chmod(self.home, 0o755)
         job = self.ranks(srun_variables)
-        job.wait_for_ranks()
+        job.wait_for_ranks(RANKS)
         file = os.path.join(self.home, ".weir", "token")
         self.assertEqual(os.stat(file).st_mode & 0o777, 0o600)
         os.chmod(os.path.dirname(file), 0o755)

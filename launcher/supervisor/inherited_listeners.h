@@ -1,0 +1,10 @@
+#pragma once
+
+namespace weir::launcher {
+
+/// Keeps other hosts from the TCP sockets that this process has inherited and that listen on all
+/// interfaces: Hydra's, which it leaves to all that it starts. For a job of one host. Does nothing
+/// where the kernel has no filters for sockets.
+void KeepOtherHostsFromInheritedListeners();
+
+}  // namespace weir::launcher

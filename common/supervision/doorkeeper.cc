@@ -23,7 +23,10 @@ Doorkeeper::Doorkeeper(Secret secret, std::size_t most, TurnedAway::Tell tell)
 int Doorkeeper::Accept(const UniqueFd& listener, Time now) {
   for (std::size_t i = 0; i < kAtOnce; ++i) {
     UniqueFd connection = supervision::Accept(listener);
-    if (!connection && (errno == EMFILE || errno == ENFILE) && !strangers_.empty()) {
+    const bool none_left = !connection && (errno == EMFILE || errno == ENFILE);
+    // That is so even where nobody waits.
+    if (none_left && i > 0) return 0;
+    if (none_left && !strangers_.empty()) {
       // Strangers must not keep a rank out by taking all descriptors.
       MakeRoom(now);
       connection = supervision::Accept(listener);

@@ -62,6 +62,7 @@ Bootstrap::Bootstrap(const Settings& settings, std::optional<Launch> launch, Ren
   }
   const ucx::Library library = ucx::Library::Load(settings.ucx_library);
   ucx_version_ = library.version();
+  ucx_name_ = library.name();
   on_one_host_ = OnOneHost(launch_);
   context_ = std::make_shared<ucx::Context>(
       library, on_one_host_ ? ucx::Reach::kThisHost : ucx::Reach::kOtherHosts);
@@ -91,7 +92,8 @@ std::unique_ptr<Transport> Bootstrap::Connect(std::chrono::milliseconds timeout)
       channels.push_back(
           std::make_unique<ucx::Channel>(std::move(workers[i]), std::move(addresses[i])));
     }
-    return std::make_unique<ucx::Transport>(std::move(channels), meeting.rank);
+    return std::make_unique<ucx::Transport>(std::move(channels), meeting.rank,
+                                            "UCX " + ucx_version_ + " (" + ucx_name_ + ")");
   }
   return local::Network(1).Endpoint(0);
 }

@@ -56,6 +56,7 @@ class Bootstrap {
   std::shared_ptr<ucx::Context> context_;
   bool on_one_host_ = false;
   std::string ucx_version_;
+  std::string ucx_name_;
 };
 
 }  // namespace weir

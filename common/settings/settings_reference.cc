@@ -11,8 +11,8 @@ same variables from its flags. For every variable that is not set, the spelling 
 is read, so a job script written for Horovod keeps its meaning; that spelling works with the prefix
 `WEIR_` too. An empty variable counts as not set. A value that is not allowed is an error; a
 `WEIR_*` variable that does not exist, or a `HOROVOD_*` one that Horovod does not have either, is warned
-about, with the one that was probably meant. `WEIR_LOG_LEVEL=info` prints every setting, its value and
-where it came from; so does [`/run`](monitoring.md#the-endpoint) of the metrics port.
+about, with the one that was probably meant. `WEIR_LOG_LEVEL=info` prints every setting, its value,
+where it came from, and which network carries the messages; so does [`/run`](monitoring.md#the-endpoint) of the metrics port.
 
 | variable | Horovod's | default | allowed | what it does |
 |---|---|---|---|---|

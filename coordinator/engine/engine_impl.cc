@@ -66,6 +66,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
   rank_ = parts_->coordinator->rank();
   size_ = parts_->coordinator->size();
   Log::Configure(settings, rank_, host_);
+  if (rank_ == 0) LogInfo("network: {}", parts_->coordinator->network_name());
   PrepareFlight(settings);
   try {
     if (Monitor::IsAskedFor(settings)) MakeMonitor(settings);
@@ -119,8 +120,13 @@ std::function<void(int, int, const FlightReport&)> EngineImpl::FlightWriter(
 void EngineImpl::MakeMonitor(const Settings& settings) {
   // Some round trips take almost no time; a rank that hangs is not waited for.
   constexpr std::chrono::seconds kPatience{5};
-  const RunInfo info{rank_, size_,  local_rank_,
-                     host_, hosts_, parts_->coordinator->AwaitClock(kPatience)};
+  const RunInfo info{.rank = rank_,
+                     .size = size_,
+                     .local_rank = local_rank_,
+                     .host = host_,
+                     .hosts = hosts_,
+                     .clock = parts_->coordinator->AwaitClock(kPatience),
+                     .network = parts_->coordinator->network_name()};
   parts_->monitor = std::make_unique<Monitor>(settings, info, parts_->recorder, parts_->names,
                                               parts_->coordinator->gauges());
   parts_->coordinator->MarkCycles(parts_->monitor->marks_cycles());

@@ -48,6 +48,8 @@ class Coordinator {
 
   int rank() const { return network_->rank(); }
   int size() const { return network_->size(); }
+  /// Returns what carries the messages between ranks, for people.
+  std::string network_name() const { return network_->network_name(); }
   bool hosts_updated() const { return network_->hosts_updated(); }
   const Settings& settings() const { return settings_; }
   HandleTable& handles() { return handles_; }

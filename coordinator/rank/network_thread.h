@@ -68,6 +68,8 @@ class NetworkThread {
   void AwaitEnd() const { has_ended_.wait(); }
   int rank() const { return rank_; }
   int size() const { return size_; }
+  /// Returns what carries the messages (Transport::Describe).
+  std::string network_name() const { return connection_->meter().Describe(); }
   ProcessSets& sets() { return *sets_; }
   /// True once the launcher has said that hosts come or go.
   bool hosts_updated() const { return hosts_updated_; }

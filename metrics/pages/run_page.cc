@@ -29,6 +29,7 @@ std::string RunPage(const Settings& settings, const RunInfo& info) {
     page["clock"] = {{"offset_to_rank_0_ns", info.clock->offset_ns},
                      {"error_ns", info.clock->error_ns}};
   }
+  if (!info.network.empty()) page["network"] = info.network;
   if (!info.hosts.empty()) page["hosts"] = Hosts(info.hosts);
   for (const Settings::Entry& entry : settings.Entries()) {
     page["settings"][entry.variable] = {{"value", entry.value}, {"source", entry.source}};

@@ -15,6 +15,7 @@ struct RunInfo {
   std::string host{};
   std::string hosts{};              ///< All of the job, "a:2,b:1"; empty: unknown.
   std::optional<JobClock> clock{};  ///< Empty: not measured in time.
+  std::string network{};            ///< What carries messages between ranks; empty: unknown.
 };
 
 /// Identifies the job, the same on all its ranks. Empty: not known.

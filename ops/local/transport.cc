@@ -64,6 +64,9 @@ class Endpoint final : public Transport {
   void Cancel(Request request) override;
   bool SetWake(std::function<void()> wake) override;
   NetworkTotals totals() const override { return totals_; }
+  std::string Describe() const override {
+    return size() == 1 ? "none: there is one rank" : "memory of this process";
+  }
 
  private:
   struct Slot {

@@ -1,7 +1,10 @@
 #include "ops/mpi/transport.h"
 
+#include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -54,6 +57,18 @@ int OperationBits(MPI_Comm comm, int chunk_bits) {
   return std::bit_width(static_cast<unsigned>(*upper_bound) + 1) - 1 - chunk_bits;
 }
 
+/// Returns "MPICH Version: 5.0.2", or the like.
+std::string LibraryVersion() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  std::istringstream first_line(
+      std::string(text.data()).substr(0, std::strcspn(text.data(), "\n,")));
+  std::string version;
+  for (std::string word; first_line >> word;) version += (version.empty() ? "" : " ") + word;
+  return version;
+}
+
 }  // namespace
 
 Transport::Transport(std::shared_ptr<Session> session, std::chrono::milliseconds timeout)
@@ -75,6 +90,7 @@ Transport::Transport(std::shared_ptr<Session> session, std::chrono::milliseconds
                           " bits. MPICH and Open MPI have them");
   }
   operation_mask_ = (std::uint32_t{1} << bits) - 1;
+  description_ = "MPI (" + LibraryVersion() + ")";
 }
 
 Transport::~Transport() { Close(); }

@@ -43,6 +43,7 @@ class Transport final : public weir::Transport {
   void Cancel(Request request) override;
   void Close() override;
   NetworkTotals totals() const override { return totals_; }
+  std::string Describe() const override { return description_; }
 
  private:
   struct Slot {
@@ -63,6 +64,7 @@ class Transport final : public weir::Transport {
   std::vector<Slot> slots_;
   std::vector<Request> free_;
   NetworkTotals totals_;
+  std::string description_;
 };
 
 }  // namespace weir::mpi

@@ -41,6 +41,7 @@ class MeteredTransport final : public Transport {
   void Cancel(Request request) override;
   std::int64_t next_due_ns() const override { return network_.next_due_ns(); }
   NetworkTotals totals() const override { return network_.totals(); }
+  std::string Describe() const override { return network_.Describe(); }
   std::uint64_t movements() const override { return network_.movements(); }
   /// The ranks of the job from whom messages are under way, or have not begun to come.
   std::vector<int> Awaited() const;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "weir/network_totals.h"
 
@@ -74,6 +75,9 @@ class Transport {
   /// Leaves the network, so that any thread may destroy the object. Afterwards only rank, size and
   /// totals may be called, from any thread. Idempotent.
   virtual void Close() {}
+
+  /// Name and version of what carries the messages, for people: "UCX 1.20.1". Thread-safe.
+  virtual std::string Describe() const { return {}; }
 
   /// Totals of completed messages. Cancelled ones do not count.
   virtual NetworkTotals totals() const = 0;

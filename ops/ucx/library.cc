@@ -10,6 +10,7 @@ Library Library::Load(const std::string& path) {
   const UcxLibrary file = UcxLibrary::Load(path);
   Library library;
   library.version_ = file.version();
+  library.name_ = file.name();
   library.trouble_ = file.trouble();
   if (!library.trouble_.empty()) return library;
   Api& api = library.api_;

@@ -43,10 +43,13 @@ class Library {
   const std::string& trouble() const { return trouble_; }
   /// Version such as "1.20.1"; empty without a library.
   const std::string& version() const { return version_; }
+  /// Path of the library, or its name where it was loaded already.
+  const std::string& name() const { return name_; }
 
  private:
   Api api_{};
   std::string version_;
+  std::string name_;
   std::string trouble_;
 };
 

@@ -19,11 +19,12 @@ ucp_tag_t UcxTag(int source, Tag tag) {
 
 }  // namespace
 
-Transport::Transport(std::vector<std::unique_ptr<Channel>> channels, int rank)
+Transport::Transport(std::vector<std::unique_ptr<Channel>> channels, int rank, std::string library)
     : channels_(std::move(channels)),
       rank_(rank),
       size_(channels_.front()->size()),
-      own_(local::Network(1).Endpoint(0)) {
+      own_(local::Network(1).Endpoint(0)),
+      description_(std::move(library)) {
   WEIR_CHECK(size_ > 0 && size_ <= 0x10000);
 }
 

@@ -23,8 +23,8 @@ namespace weir::ucx {
 /// every buffer. A new transport may follow in the same process.
 class Transport final : public weir::Transport {
  public:
-  /// Takes one or two channels to the same ranks.
-  Transport(std::vector<std::unique_ptr<Channel>> channels, int rank);
+  /// Takes one or two channels to the same ranks. `library`: what carries them, for people.
+  Transport(std::vector<std::unique_ptr<Channel>> channels, int rank, std::string library = "UCX");
   ~Transport() override;
 
   int rank() const override { return rank_; }
@@ -37,6 +37,7 @@ class Transport final : public weir::Transport {
   void Close() override;
   NetworkTotals totals() const override { return totals_; }
   std::uint64_t movements() const override { return movements_; }
+  std::string Describe() const override { return description_; }
 
  private:
   struct Slot {
@@ -62,6 +63,7 @@ class Transport final : public weir::Transport {
   std::vector<Request> free_;
   NetworkTotals totals_;
   std::uint64_t movements_ = 0;
+  const std::string description_;
 };
 
 }  // namespace weir::ucx

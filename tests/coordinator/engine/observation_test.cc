@@ -113,6 +113,7 @@ TEST_F(Observation, TheRunPageKnowsTheJobAndWhoSetWhat) {
   EXPECT_EQ(page["rank"], 2);
   EXPECT_EQ(page["size"], kRanks);
   EXPECT_EQ(page["hosts"], nlohmann::json::array({{{"host", "localhost"}, {"ranks", kRanks}}}));
+  EXPECT_THAT(page["network"].get<std::string>(), testing::StartsWith("MPI ("));
   const auto& settings = page["settings"];
   EXPECT_EQ(settings["WEIR_METRICS_PORT"]["source"], "--metrics-port");
   EXPECT_EQ(settings["WEIR_METRICS_PER_TENSOR"]["source"], "WEIR_METRICS_PER_TENSOR");

@@ -45,6 +45,16 @@ TEST(WeirrunOverUcx, ADryRunShowsWhatReachesEachHost) {
   EXPECT_THAT(job.output(), HasSubstr("rank 0 on node-a\n  ranks 1-2 on node-b\n"));
 }
 
+TEST(WeirrunOverUcx, TheNetworkAndItsVersionAreNamed) {
+  for (const auto& [transport, name] : {std::pair("ucx", "network: UCX 1\\.[0-9.]+ \\(.*libucp"),
+                                        std::pair("mpi", "network: MPI \\([A-Z]")}) {
+    LaunchedJob job({"--transport", transport, "-np", "2", "--log-level", "info",
+                     BuildPath("bin/summing_rank")});
+    EXPECT_EQ(job.ExitCode(), 0);
+    EXPECT_THAT(job.output(), testing::ContainsRegex(name));
+  }
+}
+
 TEST(WeirrunOverUcx, RanksNeedNeitherMpiexecNorItsVariables) {
   LaunchedJob job({"--gloo", "-np", "2", "-H", "node-a:1,node-b:1", "--network-interface", "lo",
                    "sh", "-c", "echo rank $HOROVOD_RANK of ${PMI_SIZE:-no PMI} in $PWD with $MINE"},

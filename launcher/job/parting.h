@@ -13,7 +13,7 @@ class Parting {
  public:
   /// `process` waits for `other`, among others.
   void Note(int process, int other, bool in_exchange) {
-    awaited_[process].push_back(other);
+    if (other != process) awaited_[process].push_back(other);
     exchange_stands_still_ |= in_exchange;
   }
   /// `process` waits for nobody any more.

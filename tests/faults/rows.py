@@ -23,7 +23,7 @@ def killed(case: Case) -> None:
     compression = case.random.choice(COMPRESSIONS)
     deed, code, text = case.random.choice([("kill", 137, r"signal 9 \(Killed\)"), ("exit", 3, "exit code 3"),
                                            ("crash", 139, r"signal 11 \(Segmentation fault\)")])
-    job = case.start(*case.transport(), "--grace-seconds", "5", ranks=ranks, steps=100,
+    job = case.start(*case.transport(), "--grace-seconds", "5", ranks=ranks, steps=100_000,
                      compression=compression,
                      faults=f"{lost}:{deed}:{case.phase(compression)}:{case.random.randrange(30)}")
     found = job.wait()
@@ -38,7 +38,7 @@ def stopped(case: Case) -> None:
     lost = case.random.randrange(ranks)
     compression = case.random.choice(COMPRESSIONS)
     job = case.start(*case.transport(), "--heartbeat-timeout", "2", "--grace-seconds", "1", ranks=ranks,
-                     steps=100, compression=compression,
+                     steps=100_000, compression=compression,
                      faults=f"{lost}:stop:{case.phase(compression)}:{case.random.randrange(30)}")
     found = job.wait()
     assert found == 1, f"exit code {found}"
@@ -156,7 +156,7 @@ def stopped_and_gone_on_without(case: Case) -> None:
     """A rank of an elastic job is stopped: it is ended, and the others go on."""
     ranks = case.random.choice([2, 3])
     lost = case.random.randrange(ranks)
-    job = case.start("--min-np", "1", "--heartbeat-timeout", "2", ranks=ranks, steps=60,
+    job = case.start("--min-np", "1", "--heartbeat-timeout", "2", ranks=ranks, steps=2000,
                      faults=f"{lost}:stop:{case.phase()}:{case.random.randrange(35)}")
     found = job.wait()
     assert found == 0, f"exit code {found}"

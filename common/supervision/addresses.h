@@ -9,8 +9,8 @@
 /// messages (kAddresses) as it takes. Each address is its length as u32, then its bytes.
 namespace weir::supervision {
 
-/// The longest address, in bytes. UCX's have a few hundred.
-inline constexpr std::size_t kMaxAddress = 4096;
+/// The longest address, in bytes. A rank has up to two workers of UCX, each with a few hundred.
+inline constexpr std::size_t kMaxAddress = 8192;
 
 /// Returns the texts of the messages, at least one. Each address is at most kMaxAddress long.
 std::vector<std::string> AddressTexts(const std::vector<std::string>& addresses);

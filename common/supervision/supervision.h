@@ -44,8 +44,6 @@ inline constexpr char kHostsVariable[] = "WEIR_LAUNCHER_HOSTS";
 /// Sources of the settings that weirrun gave, for people: lines "WEIR_CYCLE_TIME=--cycle-time-ms".
 inline constexpr char kOriginsVariable[] = "WEIR_LAUNCHER_ORIGINS";
 
-inline constexpr char kInExchange[] = "exchange";
-
 /// A message of the protocol. Brackets list the fields it uses; `rank` is the rank it is about.
 enum class MessageType : std::uint8_t {
   // Supervisor to weirrun.
@@ -74,9 +72,9 @@ enum class MessageType : std::uint8_t {
   kStatusRequest,  ///< From an engine; then to all engines.
   kStatus,         ///< Current work of the rank [text]; then to the engine of rank 0.
   kTotals,         ///< Totals of its steps so far [text]: common/supervision/rank_totals.h.
-  /// It waits in vain for messages of rank `code`, and others [text = kInExchange, or empty where
-  /// the ranks agree on what to exchange]; -1: of nobody.
-  kAwaits,
+  /// It stands still [code = 1, text = the ranks that it does not hear: "1,2"], moves again [0], or
+  /// its network has lost ranks [2, text = these].
+  kUnheard,
   // To engines.
   kPlace,      ///< In an elastic job, after kAttach [rank, code = epoch, host, text: place.h].
   kAddresses,  ///< Of all ranks [rank = the receiver, code = number of ranks, text: addresses.h].

@@ -243,7 +243,11 @@ void GradientGroupImpl::Save(std::ostream& out) const {
   const std::vector<std::byte> bytes = Serialize(state);
   out.write(reinterpret_cast<const char*>(bytes.data()),
             static_cast<std::streamsize>(bytes.size()));
-  if (!out) throw InvalidArgument("the state of '" + spec_.name + "' could not be written");
+  out.flush();  // A full disk is found here, and not when the program closes the file.
+  if (!out) {
+    throw InvalidArgument("the state of '" + spec_.name +
+                          "' could not be written: is the disk full?");
+  }
 }
 
 void GradientGroupImpl::LoadTogether(const char* call, const std::function<SavedState()>& read) {

@@ -34,9 +34,9 @@ Negotiator::Negotiator(Transport& transport, std::uint32_t cache_capacity, const
       timing_(timing),
       arbiter_(JobRanks(transport), cache_capacity,
                [this](std::uint32_t slot) { return IsReady(slot); }),
-      and_(transport),
-      gather_(transport, kMaxMessageBytes),
-      broadcast_(transport, kMaxMessageBytes) {}
+      and_(transport_),
+      gather_(transport_, kMaxMessageBytes),
+      broadcast_(transport_, kMaxMessageBytes) {}
 
 bool Negotiator::IsReady(std::uint32_t slot) const {
   return (ready_[slot / kWordBits] >> (slot % kWordBits) & 1) != 0;

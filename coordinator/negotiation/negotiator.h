@@ -84,7 +84,7 @@ class Negotiator {
   bool FinishRound(std::int64_t now_ns);
   bool IsReady(std::uint32_t slot) const;
 
-  UrgentTransport transport_;
+  UrgentTransport transport_;  // Before what uses it.
   const Timing timing_;
   Arbiter arbiter_;
   AndReduce and_;

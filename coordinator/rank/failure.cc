@@ -26,6 +26,16 @@ AbortReason ReasonOf(const std::exception_ptr& error) {
   }
 }
 
+std::vector<int> RanksOf(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const Error& reason) {
+    return reason.context().ranks;
+  } catch (...) {
+    return {};
+  }
+}
+
 bool IsInvalidArgument(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);

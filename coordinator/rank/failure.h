@@ -3,6 +3,7 @@
 #include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "metrics/gauges/engine_gauges.h"
 
@@ -35,6 +36,8 @@ class Failure {
 std::string WhatOf(const std::exception_ptr& error);
 /// Returns the kind of abort that an exception counts as.
 AbortReason ReasonOf(const std::exception_ptr& error);
+/// Returns the ranks that an exception names.
+std::vector<int> RanksOf(const std::exception_ptr& error);
 bool IsInvalidArgument(const std::exception_ptr& error);
 
 }  // namespace weir

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/gpu/gpu.h"
 #include "common/log.h"
+#include "common/supervision/place.h"
 #include "common/threads/thread_name.h"
 #include "metrics/records/last_stages.h"
 #include "ops/membership/abort_text.h"
@@ -104,7 +105,8 @@ void NetworkThread::Connect() {
   report_ = std::make_unique<RankReport>(live_, *sets_);
   stalls_ = std::make_unique<StallInspector>(shared_.settings, rank_, size_, membership_,
                                              [this](int id) { return sets_->RanksOf(id); });
-  exchange_watch_ = std::make_unique<ExchangeWatch>(shared_.settings, rank_, membership_);
+  exchange_watch_ = std::make_unique<ExchangeWatch>(shared_.settings, rank_, membership_,
+                                                    supervision::InElasticJob() ? &ranks : nullptr);
 }
 
 void NetworkThread::Loop() {
@@ -215,7 +217,10 @@ void NetworkThread::InspectStalls(std::int64_t now_ns) {
   using Work = ExchangeWatch::Work;
   const bool exchanges = std::ranges::any_of(sets_->own(), &ProcessSet::exchanging);
   const bool agrees = std::ranges::any_of(sets_->own(), &ProcessSet::round_under_way);
-  const Work work = exchanges ? Work::kExchange : agrees ? Work::kRound : Work::kNone;
+  // Nobody's program is waited for while clocks are compared.
+  const Work work = exchanges || !clock_->done() ? Work::kExchange
+                    : agrees                     ? Work::kRound
+                                                 : Work::kNone;
   const MeteredTransport& meter = connection_->meter();
   const auto stands_still =
       exchange_watch_->Check(now_ns, work, meter.totals(), [&meter] { return meter.Awaited(); });
@@ -331,6 +336,7 @@ void NetworkThread::Close() {
         return !run->patient && run->bucket->negotiated();
       });
   shared_.ending.Set(reason, is_broken_off);
+  exchange_watch_->Cancel();
   EndRuns(reason);
   if (membership_ != nullptr) membership_->Leave();
 }
@@ -378,6 +384,7 @@ void NetworkThread::Collapse(const std::exception_ptr& error) {
   failure_.Found(error);
   if (failure_.is_ours() && kind == AbortReason::kCorrupt) ++shared_.gauges.checksum_failures;
   if (failure_.is_ours() && membership_ != nullptr) {
+    if (kind == AbortReason::kPeerLost) membership_->SendNetworkLost(RanksOf(error));
     membership_->Abort(AbortText(error));
   }
   // After the others know, before what was under way is forgotten.
@@ -385,6 +392,7 @@ void NetworkThread::Collapse(const std::exception_ptr& error) {
   for (ProcessSet* set : sets_->own()) set->Cancel();
   connection_->server_links().Cancel();
   clock_->Cancel();
+  exchange_watch_->Cancel();
   EndRuns(error);
 }
 

@@ -135,7 +135,9 @@ class GradientGroup {
   /// each of the gradient's. Zeros for a compressor without such state. Between steps only.
   virtual void CopyVelocity(std::size_t index, std::span<float> velocity) const = 0;
 
-  /// Writes the compressors' state of this rank, bit-exactly; between steps only.
+  /// Writes the compressors' state of this rank, bit-exactly; between steps only. Throws
+  /// InvalidArgument when the stream fails, as on a full disk; training goes on as if nothing had
+  /// been asked for.
   virtual void Save(std::ostream& out) const = 0;
   /// Restores saved state: this rank's own file, or, after the number of ranks changed, the files
   /// of all former ranks in rank order. Collective and blocking: all ranks must load states of the

@@ -104,7 +104,9 @@ class DistributedOptimizer {
   std::int64_t next_step() const;
   double next_density() const;
 
-  /// Saves values, the rule's state, this rank's compressor state and the step, bit-exactly.
+  /// Saves values, the rule's state, this rank's compressor state and the step, bit-exactly. Throws
+  /// InvalidArgument when the stream fails, as on a full disk; training goes on as if nothing had
+  /// been asked for.
   void Save(std::ostream& out) const;
   /// Restores what Save wrote: this rank's own state, or, after the number of ranks changed, those
   /// of all former ranks in rank order. Collective and blocking: all ranks must load states of the

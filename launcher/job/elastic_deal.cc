@@ -16,8 +16,7 @@ using supervision::MessageType;
 std::vector<int> ElasticJob::Awaited() const {
   return processes_.Those([this](const Process& p) {
     const bool expected = epoch_.number() == 0 || p.rank >= 0;
-    const bool has_come = p.waits && p.condemned.empty();  // One that is being ended has no place.
-    return p.state != Process::kOver && expected && !has_come && !p.dismissed;
+    return p.state != Process::kOver && expected && !p.HasCome() && !p.dismissed;
   });
 }
 
@@ -33,7 +32,7 @@ bool ElasticJob::StateIsLost() const {
 }
 
 void ElasticJob::DealIfComplete(Time now) {
-  std::vector<int> waiting = processes_.Those(&Process::waits);
+  std::vector<int> waiting = processes_.Those(&Process::HasCome);
   if (ending() || waiting.empty() || !Awaited().empty()) return;
   const auto is_unwanted = [this](int p) { return processes_.At(p).unwanted; };
   const auto holds = [this](int p) { return epoch_.number() == 0 || processes_.At(p).holds_state; };

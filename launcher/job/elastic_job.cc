@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "common/text/parse_number.h"
 #include "launcher/job/elastic_text.h"
 #include "launcher/text/seconds.h"
 #include "launcher/text/wait_status.h"
+#include "launcher/text/words.h"
 
 namespace weir::launcher {
 namespace {
@@ -75,8 +78,8 @@ void ElasticJob::OnMessage(int process, const Message& message, Time now) {
     case MessageType::kHeartbeat:
       OnHeartbeat(process, message);
       return;
-    case MessageType::kAwaits:
-      OnAwaits(process, message.code, message.text == supervision::kInExchange);
+    case MessageType::kUnheard:
+      OnUnheard(process, message);
       return;
     case MessageType::kStatusRequest:
       epoch_.Tell({.type = MessageType::kStatusRequest, .rank = epoch_.RankOf(process)});
@@ -122,10 +125,19 @@ void ElasticJob::OnHeartbeat(int process, const Message& message) {
   if (const auto silence = Silence(message, policy_.heartbeat_timeout)) Condemn(process, *silence);
 }
 
-void ElasticJob::OnAwaits(int process, int rank, bool in_exchange) {
+void ElasticJob::OnUnheard(int process, const Message& message) {
   if (!epoch_.whole() || epoch_.RankOf(process) < 0) return;
-  if (rank < 0) return parting_.Forget(process);
-  if (const auto other = epoch_.ProcessOf(rank)) parting_.Note(process, *other, in_exchange);
+  if (message.code == 0) return parting_.Forget(process);
+  std::set<int> others;
+  for (const std::string& word : Words(message.text, ',')) {
+    const auto rank = ParseNumber<int>(word);
+    const auto other = rank ? epoch_.ProcessOf(*rank) : std::nullopt;
+    if (other) others.insert(*other);
+  }
+  if (message.code == 1) return parting_.Report(process, std::move(others));
+  for (const int other : others) {
+    parting_.Accuse(processes_.At(process).host, processes_.At(other).host, other);
+  }
 }
 
 void ElasticJob::OnStopped(int process, Time now) {

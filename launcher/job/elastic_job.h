@@ -90,8 +90,7 @@ class ElasticJob final : public Job {
   /// The process has got what those have that began the job.
   void OnReady(int process);
   void OnHeartbeat(int process, const supervision::Message& message);
-  /// The process waits in vain for a rank; -1: for nobody any more.
-  void OnAwaits(int process, int rank, bool in_exchange);
+  void OnUnheard(int process, const supervision::Message& message);
   /// Its supervisor has ended it.
   void OnStopped(int process, Time now);
   /// True if nobody is left that has what those would need that come.

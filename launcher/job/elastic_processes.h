@@ -26,6 +26,9 @@ struct ElasticProcess {
   std::optional<std::chrono::steady_clock::time_point>
       settles{};          ///< Ended with code 0: time to check who misses it.
   std::string trouble{};  ///< Why it does not start, if known.
+
+  /// True if it may be given a place: one that is being ended may not.
+  bool HasCome() const { return waits && condemned.empty(); }
 };
 
 /// All processes that an elastic job has had, by number.

@@ -1,30 +1,9 @@
 #include "launcher/job/parting.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
-#include <utility>
 
 namespace weir::launcher {
-
-bool Parting::Waits(int process, int other) const {
-  const auto found = awaited_.find(process);
-  return found != awaited_.end() && std::ranges::count(found->second, other) > 0;
-}
-
-// Most ranks wait for those who wait themselves. Two that wait for each other are parted; where no
-// two do, whom one waits for who waits for nobody has sent what never came.
-std::vector<std::pair<int, int>> Parting::Parted() const {
-  std::vector<std::pair<int, int>> mutual, final, all;
-  for (const auto& [process, others] : awaited_) {
-    for (const int other : others) {
-      all.emplace_back(process, other);
-      if (Waits(other, process)) mutual.emplace_back(process, other);
-      if (!awaited_.contains(other)) final.emplace_back(process, other);
-    }
-  }
-  return !mutual.empty() ? mutual : !final.empty() ? final : all;
-}
 
 std::vector<Parting::Leaver> Parting::Leavers(
     const std::vector<int>& processes,
@@ -34,17 +13,29 @@ std::vector<Parting::Leaver> Parting::Leavers(
     int ranks = 0;
     std::size_t first = 0;
   };
-  if (!exchange_stands_still_) return {};
   std::map<std::string, Side> hosts;
   for (std::size_t i = 0; i < processes.size(); ++i) {
     const auto [side, is_new] = hosts.try_emplace(host_of(processes[i]), Side{.first = i});
     ++side->second.ranks;
   }
-  for (const auto& [process, other] : Parted()) {
-    const std::string host = host_of(process), other_host = host_of(other);
-    if (host == other_host || !hosts.contains(host) || !hosts.contains(other_host)) continue;
+  const auto part = [&](const std::string& host, int process, const std::string& other_host,
+                        int other) {
+    if (host == other_host || !hosts.contains(host) || !hosts.contains(other_host)) return;
     hosts[host].unreached.try_emplace(other_host, other);
     hosts[other_host].unreached.try_emplace(host, process);
+  };
+  for (const auto& [process, unheard] : reports_) {
+    for (const int other : unheard) {
+      // One that has not reported may have had nothing to say.
+      if (reports_.contains(other)) part(host_of(process), process, host_of(other), other);
+    }
+  }
+  for (const auto& [pair, other] : accused_) {
+    const auto& [host, other_host] = pair;
+    const bool again =
+        accused_before_.contains(pair) || accused_before_.contains({other_host, host});
+    const auto on_host = std::ranges::find(processes, host, host_of);
+    if (again && on_host != processes.end()) part(host, *on_host, other_host, other);
   }
   std::vector<Leaver> leavers;
   while (true) {

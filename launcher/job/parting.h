@@ -2,23 +2,32 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::launcher {
 
 /// Finds out which hosts do not reach each other, while weirrun reaches both, from whom their ranks
-/// wait for in vain. Numbers are those of processes. Does no input or output. Not thread-safe.
+/// do not hear while all of them stand still. Numbers are those of processes. Does no input or
+/// output. Not thread-safe.
 class Parting {
  public:
-  /// `process` waits for `other`, among others.
-  void Note(int process, int other, bool in_exchange) {
-    if (other != process) awaited_[process].push_back(other);
-    exchange_stands_still_ |= in_exchange;
+  /// `process` stands still, and hears from all that do but `unheard`.
+  void Report(int process, std::set<int> unheard) { reports_[process] = std::move(unheard); }
+  /// `process` moves again.
+  void Forget(int process) { reports_.erase(process); }
+  /// The network of a rank on `host` has lost `process`, on `other_host`, which lives. Once is an
+  /// accident; in two epochs in a row the hosts are parted.
+  void Accuse(const std::string& host, const std::string& other_host, int process) {
+    accused_[{host, other_host}] = process;
   }
-  /// `process` waits for nobody any more.
-  void Forget(int process) { awaited_.erase(process); }
-  void Clear() { *this = {}; }
+  /// Begins another epoch.
+  void Clear() {
+    reports_.clear();
+    accused_before_ = std::exchange(accused_, {});
+  }
 
   /// A host that the others should go on without, and the process elsewhere that one of its own
   /// does not reach.
@@ -29,18 +38,16 @@ class Parting {
   /// Returns the hosts that have to leave for all to reach each other: as few as a greedy choice
   /// gives. It takes the host that is parted from most others; among equals the one with the fewest
   /// of `processes`, then the one whose first process is last. `processes` are those that exchange,
-  /// by rank. Empty: nobody is parted, as where all agree on what to exchange: that may wait for a
-  /// program.
+  /// by rank. Empty: nobody is parted.
   std::vector<Leaver> Leavers(const std::vector<int>& processes,
                               const std::function<std::string(int process)>& host_of) const;
 
  private:
-  /// Who waits for whom with nobody else to blame.
-  std::vector<std::pair<int, int>> Parted() const;
-  bool Waits(int process, int other) const;
+  using Accusations = std::map<std::pair<std::string, std::string>, int>;
 
-  std::map<int, std::vector<int>> awaited_;
-  bool exchange_stands_still_ = false;
+  std::map<int, std::set<int>> reports_;
+  Accusations accused_;
+  Accusations accused_before_;
 };
 
 }  // namespace weir::launcher

@@ -229,7 +229,7 @@ void Supervisor::OnEngine() {
       case MessageType::kStatusRequest:
       case MessageType::kStatus:
       case MessageType::kTotals:
-      case MessageType::kAwaits:
+      case MessageType::kUnheard:
         launcher_.Send(message);
         break;
       default:

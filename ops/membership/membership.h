@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,12 +50,13 @@ class Membership {
   /// Tells the launcher the totals of this rank's steps so far (common/supervision/rank_totals.h).
   /// The last one counts, and may follow Leave. At most 64 KiB.
   virtual void SendTotals(const std::string& text) { static_cast<void>(text); }
-  /// Reports the ranks from whom messages have been missing for long, of an exchange or of the
-  /// agreement on one; none: something has come.
-  virtual void SendAwaited(const std::vector<int>& ranks, bool exchanging) {
+  /// Reports that this rank has stood still for long, and the ranks that it does not hear, of those
+  /// that stand still as well. Nothing: it moves again.
+  virtual void SendUnheard(const std::optional<std::vector<int>>& ranks) {
     static_cast<void>(ranks);
-    static_cast<void>(exchanging);
   }
+  /// Reports that the network has lost these ranks, of whose end nobody has told. Before Abort.
+  virtual void SendNetworkLost(const std::vector<int>& ranks) { static_cast<void>(ranks); }
   /// Reports that this rank has what others need that come to an elastic job.
   virtual void SendReady() {}
   /// Reports that this rank leaves in good order, so that its end does not count as a loss.

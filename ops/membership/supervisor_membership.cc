@@ -1,5 +1,7 @@
 #include "ops/membership/supervisor_membership.h"
 
+#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
@@ -180,15 +182,18 @@ void SupervisorMembership::Abort(const std::string& reason) {
 void SupervisorMembership::RequestStatus() { Send(MessageType::kStatusRequest); }
 void SupervisorMembership::SendStatus(const std::string& text) { Send(MessageType::kStatus, text); }
 void SupervisorMembership::SendTotals(const std::string& text) { Send(MessageType::kTotals, text); }
-void SupervisorMembership::SendAwaited(const std::vector<int>& ranks, bool exchanging) {
-  if (in_child()) return;
-  SendToSupervisor(socket_, {.type = MessageType::kAwaits, .code = -1});
-  for (const int rank : ranks) {
-    SendToSupervisor(socket_, {.type = MessageType::kAwaits,
-                               .code = rank,
-                               .text = exchanging ? supervision::kInExchange : ""});
-  }
+void SupervisorMembership::SendUnheard(const std::optional<std::vector<int>>& ranks) {
+  SendRanks(ranks ? 1 : 0, ranks.value_or(std::vector<int>{}));
 }
+
+void SupervisorMembership::SendNetworkLost(const std::vector<int>& ranks) { SendRanks(2, ranks); }
+
+void SupervisorMembership::SendRanks(int code, const std::vector<int>& ranks) {
+  if (in_child()) return;
+  const std::string text = fmt::format("{}", fmt::join(ranks, ","));
+  SendToSupervisor(socket_, {.type = MessageType::kUnheard, .code = code, .text = text});
+}
+
 void SupervisorMembership::SendReady() { Send(MessageType::kReady); }
 void SupervisorMembership::Leave() {
   joining_ = false;

@@ -43,7 +43,8 @@ class SupervisorMembership : public Membership, public Rendezvous {
   void RequestStatus() override;
   void SendStatus(const std::string& text) override;
   void SendTotals(const std::string& text) override;
-  void SendAwaited(const std::vector<int>& ranks, bool exchanging) override;
+  void SendUnheard(const std::optional<std::vector<int>>& ranks) override;
+  void SendNetworkLost(const std::vector<int>& ranks) override;
   void SendReady() override;
   void Leave() override;
 
@@ -73,6 +74,7 @@ class SupervisorMembership : public Membership, public Rendezvous {
   /// Throws PeerLost if an event has ended the meeting.
   void ThrowIfOver() const;
 
+  void SendRanks(int code, const std::vector<int>& ranks);
   void Send(supervision::MessageType type, const std::string& text = {});
   void Wake();
   bool in_child() const;

@@ -13,6 +13,7 @@ std::vector<std::string> WorkersIn(const std::string& text, std::size_t begin) {
   ByteReader reader(std::as_bytes(std::span(text)).subspan(begin), "the addresses of a rank");
   std::vector<std::string> workers;
   while (!reader.at_end()) workers.push_back(reader.GetString());
+  if (workers.empty()) reader.Fail("there are none");
   return workers;
 }
 

@@ -89,6 +89,13 @@ Transport::Request Transport::Receive(int peer, Tag tag, std::span<std::byte> bu
   return request;
 }
 
+unsigned Transport::Progress() {
+  // Of all channels: what counts as sent may still have to leave one that nobody else asks about.
+  unsigned moved = 0;
+  for (const auto& channel : channels_) moved += channel->Progress();
+  return moved;
+}
+
 std::optional<std::size_t> Transport::Test(Request request) {
   Slot& slot = slots_[request];
   if (slot.peer == rank_) return TestOwn(request);
@@ -102,7 +109,7 @@ std::optional<std::size_t> Transport::Test(Request request) {
   };
   ucs_status_t status = status_of();
   for (int i = 0; i < kMostMoves && status == UCS_INPROGRESS; ++i) {
-    const unsigned moved = slot.channel->Progress();
+    const unsigned moved = Progress();
     movements_ += moved;
     status = status_of();
     if (moved == 0) break;
@@ -149,7 +156,7 @@ void Transport::Cancel(Request request) {
   if (channels_.empty() || slot.request == nullptr) return;
   // What moves already cannot be taken back.
   if (!slot.sending) slot.channel->Cancel(slot.request);
-  slot.channel->Progress();
+  Progress();
   const Api& api = slot.channel->api();
   if (api.request_check_status(slot.request) == UCS_INPROGRESS) {
     channels_.clear();

@@ -50,6 +50,7 @@ class Transport final : public weir::Transport {
   };
 
   Request TakeSlot(int peer, Tag tag, bool sending, std::size_t bytes);
+  unsigned Progress();
   std::optional<std::size_t> TestOwn(Request request);
   std::size_t Complete(Request request);
   [[noreturn]] static void ThrowDead(int peer);

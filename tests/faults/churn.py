@@ -23,7 +23,10 @@ def _at_work(job: Job) -> Dict[int, int]:
         if time.time() - path.stat().st_mtime > 0.5:
             continue
         with open(path, "rb") as log:
-            pid = int(re.search(rb"process (\d+) begins", log.readline())[1])
+            begin = re.search(rb"process (\d+) begins\n", log.readline())
+        if begin is None:
+            continue
+        pid = int(begin[1])
         if pathlib.Path(f"/proc/{pid}").exists():
             found[int(path.suffix[1:])] = pid
     return found

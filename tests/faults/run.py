@@ -47,9 +47,9 @@ def main():
     parser.add_argument("--training-rank", required=True)
     parser.add_argument("--rows", default="", help="names, with commas; all without it")
     parser.add_argument("--churn", type=float, default=0, help="in place of rows: deaths and arrivals for so many minutes")
-    parser.add_argument("--seeds", type=int, default=3, help="cases of each row")
+    parser.add_argument("--seeds", type=int, help="cases of each row (3; of --churn 1)")
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=3, help="cases at once: most of them wait for the most part")
+    parser.add_argument("--jobs", type=int, help="cases at once (3; of --churn 1): most of them wait for the most part")
     parser.add_argument("--minutes", type=float, default=0, help="begins no case after so long; 0: no limit")
     arguments = parser.parse_args()
     if subprocess.run([*NAMESPACES, "sh", "-c", ENTER, "sh", "true"], check=False, capture_output=True).returncode:
@@ -57,8 +57,12 @@ def main():
         return SKIPPED
     names = arguments.rows.split(",") if arguments.rows else rows_by_name()
     unknown = sorted(set(names) - set(rows_by_name()))
+    if arguments.churn and arguments.rows:
+        parser.error("--churn is in place of --rows")
     if arguments.churn:
         names = ["churn"]
+    usual = 1 if arguments.churn else 3
+    arguments.seeds, arguments.jobs = arguments.seeds or usual, arguments.jobs or usual
     if unknown:
         parser.error(f"there is no row {unknown[0]}; there are {', '.join(rows_by_name())}")
     until = time.monotonic() + 60 * arguments.minutes if arguments.minutes else float("inf")

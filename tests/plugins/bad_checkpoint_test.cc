@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,20 @@ TEST_F(BadCheckpoint, AFileCutShortAnywhereIsCorrupt) {
       EXPECT_THROW(LoadFrom(optimizer, cut), Corrupt) << size << " of " << whole.size();
     }
     EXPECT_TRUE(SaveOf(optimizer) == before) << "a refused Load changed something";
+  });
+}
+
+TEST(CheckpointOnAFullDisk, IsAnErrorAndTrainingGoesOn) {
+  RunLocal(2, [&](Engine& engine) {
+    Model model;
+    DistributedOptimizer optimizer(engine, model.Parameters(), Options());
+    TakeStep(optimizer, model, 0, engine.rank());
+    const std::string before = SaveOf(optimizer);
+    std::ofstream full("/dev/full");
+    EXPECT_THAT([&] { optimizer.Save(full); },
+                ThrowsMessage<InvalidArgument>(HasSubstr("is the disk full?")));
+    EXPECT_TRUE(SaveOf(optimizer) == before);
+    EXPECT_EQ(TakeStep(optimizer, model, 1, engine.rank()).step, 1);
   });
 }
 

@@ -6,22 +6,42 @@
 #include <vector>
 
 #include "ops/local/transport.h"
+#include "tests/ops/transport/forwarding_transport.h"
 
 namespace weir {
 namespace {
+
+/// Counts the messages that are not urgent.
+class UrgencyCheck final : public ForwardingTransport {
+ public:
+  UrgencyCheck(std::unique_ptr<Transport> inner, int& leisurely)
+      : ForwardingTransport(std::move(inner)), leisurely_(leisurely) {}
+  Request Send(int peer, Tag tag, std::span<const std::byte> data) override {
+    leisurely_ += tag.urgent ? 0 : 1;
+    return inner().Send(peer, tag, data);
+  }
+  Request Receive(int peer, Tag tag, std::span<std::byte> buffer) override {
+    leisurely_ += tag.urgent ? 0 : 1;
+    return inner().Receive(peer, tag, buffer);
+  }
+
+ private:
+  int& leisurely_;
+};
 
 /// The negotiators of a job, driven by hand: time is a number, and every round is visible.
 class Job {
  public:
   explicit Job(int ranks, std::uint32_t cache_capacity = 1024) : network_(ranks) {
     for (int rank = 0; rank < ranks; ++rank) {
-      transports_.push_back(network_.Endpoint(rank));
+      transports_.push_back(std::make_unique<UrgencyCheck>(network_.Endpoint(rank), leisurely_));
       negotiators_.push_back(
           std::make_unique<Negotiator>(*transports_.back(), cache_capacity, Negotiator::Timing{}));
     }
     outcomes_.resize(static_cast<std::size_t>(ranks));
   }
 
+  int leisurely_messages() const { return leisurely_; }
   Negotiator& operator[](int rank) { return *negotiators_[static_cast<std::size_t>(rank)]; }
   /// Outcomes of a rank's rounds since the last Settle.
   const std::vector<Negotiator::Outcome>& outcomes(int rank) const {
@@ -56,6 +76,7 @@ class Job {
 
  private:
   local::Network network_;
+  int leisurely_ = 0;
   std::vector<std::unique_ptr<Transport>> transports_;
   std::vector<std::unique_ptr<Negotiator>> negotiators_;
   std::vector<std::vector<Negotiator::Outcome>> outcomes_;
@@ -73,6 +94,14 @@ bool Agreed(const Job& job, int rank, const std::string& name) {
     }
   }
   return false;
+}
+
+TEST(Negotiator, AllItsMessagesAreUrgent) {
+  Job job(3);
+  for (int rank = 0; rank < 3; ++rank) job[rank].Ask(Ask("x"));
+  job.Settle();
+  EXPECT_TRUE(Agreed(job, 2, "x"));
+  EXPECT_EQ(job.leisurely_messages(), 0);
 }
 
 TEST(Negotiator, ANameIsAgreedOnOnceEveryRankHasAsked) {

@@ -155,9 +155,9 @@ TEST_F(ElasticJobTest, WhoIsSilentForTooLongIsEndedAndGoneOnWithout) {
 
 TEST_F(ElasticJobTest, AHostThatDoesNotReachAnotherIsGoneOnWithout) {
   StartAll();
-  Say(0, MessageType::kAwaits, 2, supervision::kInExchange);
-  Say(2, MessageType::kAwaits, 0, supervision::kInExchange);
-  Say(3, MessageType::kAwaits, 1, supervision::kInExchange);
+  Say(0, MessageType::kUnheard, 1, "2");
+  Say(1, MessageType::kUnheard, 1, "");
+  Say(2, MessageType::kUnheard, 1, "0,77,x");
   sent_.clear();
   Say(2, MessageType::kAbort, 0, "an exchange stands still");
   EXPECT_THAT(Told(MessageType::kKill), ElementsAre(2, 3));
@@ -171,22 +171,32 @@ TEST_F(ElasticJobTest, AHostThatDoesNotReachAnotherIsGoneOnWithout) {
 
 TEST_F(ElasticJobTest, WhatMovesAgainPartsNobody) {
   StartAll();
-  Say(0, MessageType::kAwaits, 2, supervision::kInExchange);
-  Say(2, MessageType::kAwaits, 0, supervision::kInExchange);
-  Say(2, MessageType::kAwaits, 77, supervision::kInExchange);  // No rank.
-  for (const int p : {0, 2}) Say(p, MessageType::kAwaits, -1);
+  Say(0, MessageType::kUnheard, 1, "2");
+  Say(2, MessageType::kUnheard, 1, "0");
+  Say(2, MessageType::kUnheard, 0);
   Say(2, MessageType::kAbort, 0, "a sum is wrong");
   EXPECT_THAT(Told(MessageType::kKill), IsEmpty());
 }
 
-TEST_F(ElasticJobTest, WhatWasAwaitedInAnEpochThatIsOverPartsNobody) {
+TEST_F(ElasticJobTest, WhatWasUnheardInAnEpochThatIsOverPartsNobody) {
   StartAll();
-  Say(0, MessageType::kAwaits, 2, supervision::kInExchange);
+  Say(0, MessageType::kUnheard, 1, "2");
   Say(1, MessageType::kExited, SIGKILL);
-  Say(2, MessageType::kAwaits, 0, supervision::kInExchange);
+  Say(2, MessageType::kUnheard, 1, "0");
   Meet({0, 2, 3});
   Say(2, MessageType::kAbort, 0, "a sum is wrong");
   EXPECT_THAT(Told(MessageType::kKill), IsEmpty());
+}
+
+TEST_F(ElasticJobTest, HostsThatLoseEachOtherTwiceInARowAreParted) {
+  StartAll();
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    EXPECT_THAT(Told(MessageType::kKill), IsEmpty());
+    Say(3, MessageType::kUnheard, 2, "1");
+    Say(3, MessageType::kAbort, 0, "sending to rank 1 failed");
+    if (epoch == 0) Meet({0, 1, 2, 3});
+  }
+  EXPECT_THAT(Told(MessageType::kKill), ElementsAre(2, 3));
 }
 
 TEST_F(ElasticJobTest, WhoDoesNotJoinAtTheStartIsNamed) {

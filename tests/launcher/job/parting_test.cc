@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::launcher {
@@ -11,11 +13,14 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 
+/// Processes 0, 1, ... on the hosts that a text names by a letter each.
 class PartingTest : public testing::Test {
  protected:
-  /// Process 0 to 5 on hosts of two each: "a a b b c c", unless `hosts` says other.
-  std::vector<std::string> Leavers(const std::string& hosts = "aabbcc") {
+  explicit PartingTest(std::string hosts = "aabbcc") : hosts_(std::move(hosts)) {}
+
+  std::vector<std::string> Leavers(const std::string& hosts) {
     std::vector<int> processes;
     for (std::size_t p = 0; p < hosts.size(); ++p) processes.push_back(static_cast<int>(p));
     std::vector<std::string> names;
@@ -26,83 +31,104 @@ class PartingTest : public testing::Test {
     }
     return names;
   }
-  void Wait(int one, const std::vector<int>& others) {
-    for (const int other : others) parting_.Note(one, other, in_exchange_);
-  }
+  std::vector<std::string> Leavers() { return Leavers(hosts_); }
+
   Parting parting_;
-  bool in_exchange_ = true;
+  const std::string hosts_;
 };
 
-TEST_F(PartingTest, NobodyLeavesWhereNobodyWaits) { EXPECT_THAT(Leavers(), IsEmpty()); }
+TEST_F(PartingTest, NobodyLeavesWhereAllAreHeard) {
+  for (int p = 0; p < 6; ++p) parting_.Report(p, {});
+  EXPECT_THAT(Leavers(), IsEmpty());
+}
 
 TEST_F(PartingTest, OfTwoHostsTheOneWithTheLaterRanksLeaves) {
-  Wait(1, {2});
-  Wait(2, {1});
+  parting_.Report(1, {2});
+  parting_.Report(2, {1});
   EXPECT_THAT(Leavers(), ElementsAre("b without 1"));
 }
 
 TEST_F(PartingTest, OfTwoHostsTheOneWithFewerRanksLeaves) {
-  Wait(0, {2});
-  Wait(2, {0});
+  parting_.Report(0, {2});
+  parting_.Report(2, {0});
   EXPECT_THAT(Leavers("abb"), ElementsAre("a without 2"));
 }
 
-TEST_F(PartingTest, WhoWaitsForOneThatWaitsIsNotParted) {
-  Wait(0, {2});
-  Wait(2, {0});
-  Wait(4, {0, 2});
-  Wait(5, {4});
-  EXPECT_THAT(Leavers(), ElementsAre("b without 0"));
+TEST_F(PartingTest, OneDirectionIsEnough) {
+  parting_.Report(0, {});
+  parting_.Report(4, {0});
+  EXPECT_THAT(Leavers(), ElementsAre("c without 0"));
 }
 
-TEST_F(PartingTest, AHostThatReachesNoOtherLeavesAlone) {
-  Wait(0, {2, 4});
-  Wait(2, {0});
-  Wait(4, {0});
-  EXPECT_THAT(Leavers(), ElementsAre("a without 2"));
-}
-
-TEST_F(PartingTest, WhereOneSideHasAllItNeedsTheOtherTells) {
-  Wait(2, {0});
-  Wait(4, {2});  // Of the ring: what it waits for comes by way of 2.
-  EXPECT_THAT(Leavers(), ElementsAre("b without 0"));
-}
-
-TEST_F(PartingTest, WhoHasNotHeardOfTheExchangeTellsToo) {
-  Wait(0, {1, 2});
-  Wait(1, {0, 2});
-  in_exchange_ = false;
-  Wait(2, {0});
-  EXPECT_THAT(Leavers("abc"), ElementsAre("a without 1"));
-}
-
-TEST_F(PartingTest, WhereAllAgreeOnWhatToExchangeNobodyLeaves) {
-  in_exchange_ = false;
-  Wait(0, {2});
-  Wait(2, {0});
+TEST_F(PartingTest, WhoHasNotReportedMayHaveHadNothingToSay) {
+  parting_.Report(0, {2, 3});
+  parting_.Report(4, {2, 3});
   EXPECT_THAT(Leavers(), IsEmpty());
 }
 
+TEST_F(PartingTest, AHostThatReachesNoOtherLeavesAlone) {
+  parting_.Report(0, {2, 4});
+  parting_.Report(2, {0});
+  parting_.Report(4, {0});
+  EXPECT_THAT(Leavers(), ElementsAre("a without 2"));
+}
+
 TEST_F(PartingTest, TwoCutsTakeTwoHosts) {
-  Wait(0, {1});
-  Wait(1, {0});
-  Wait(2, {3});
-  Wait(3, {2});
+  parting_.Report(0, {1});
+  parting_.Report(1, {0});
+  parting_.Report(2, {3});
+  parting_.Report(3, {2});
   EXPECT_THAT(Leavers("abcd"), ElementsAre("d without 2", "b without 0"));
 }
 
 TEST_F(PartingTest, RanksOfOneHostAreNotParted) {
-  Wait(0, {1});
-  Wait(1, {0});
+  parting_.Report(0, {1});
+  parting_.Report(1, {0});
   EXPECT_THAT(Leavers(), IsEmpty());
 }
 
-TEST_F(PartingTest, WhoWaitsNoMoreCountsNoMore) {
-  Wait(0, {2});
-  Wait(2, {0});
+TEST_F(PartingTest, WhoMovesAgainCountsNoMore) {
+  parting_.Report(0, {2});
+  parting_.Report(2, {0});
   parting_.Forget(0);
-  parting_.Forget(2);
   EXPECT_THAT(Leavers(), IsEmpty());
+}
+
+TEST_F(PartingTest, ALostConnectionIsAnAccidentOnce) {
+  parting_.Accuse("a", "c", 4);
+  EXPECT_THAT(Leavers(), IsEmpty());
+  parting_.Clear();
+  EXPECT_THAT(Leavers(), IsEmpty());
+  parting_.Accuse("c", "a", 1);
+  EXPECT_THAT(Leavers(), ElementsAre("c without 1"));
+  parting_.Clear();
+  parting_.Clear();
+  parting_.Accuse("a", "c", 4);
+  EXPECT_THAT(Leavers(), IsEmpty());
+}
+
+// Whatever the number of hosts, one cut takes one of its two ends and nobody else.
+TEST_F(PartingTest, OneCutTakesOneOfItsEnds) {
+  for (const std::string hosts : {"ab", "abc", "abcd", "abcde", "aabbcc", "abcdefgh"}) {
+    const int size = static_cast<int>(hosts.size());
+    for (char one = 'a'; one <= hosts.back(); ++one) {
+      for (char other = 'a'; other < one; ++other) {
+        parting_.Clear();
+        for (int p = 0; p < size; ++p) {
+          std::set<int> unheard;
+          for (int q = 0; q < size; ++q) {
+            const std::set<char> pair = {hosts[static_cast<std::size_t>(p)],
+                                         hosts[static_cast<std::size_t>(q)]};
+            if (pair == std::set<char>{one, other}) unheard.insert(q);
+          }
+          parting_.Report(p, unheard);
+        }
+        const auto leavers = Leavers(hosts);
+        ASSERT_THAT(leavers, SizeIs(1)) << hosts;
+        EXPECT_EQ(leavers[0][0], one) << hosts;
+      }
+    }
+  }
 }
 
 }  // namespace

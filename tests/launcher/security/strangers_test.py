@@ -161,7 +161,7 @@ class Strangers(unittest.TestCase):
         place = re.search(r"rank 0 was not reached at 127\.0\.0\.1:(\d+)", output)
         port = int(place[1])
         for answer in (b"", stranger.frame(stranger.PROOF, text=b"p" * 32)):
-            lonely = self.ranks(torchrun_variables, [1], WEIR_START_TIMEOUT="0.1", WEIR_TOKEN=token)
+            lonely = self.ranks(torchrun_variables, [1], WEIR_START_TIMEOUT="3", WEIR_TOKEN=token)
             heard = as_nobody(squat, port, answer.hex())
             output, codes = lonely.end()
             self.assertNotEqual(codes, [0])

@@ -39,6 +39,7 @@ TEST(UcxAddresses, ATextThatIsCutIsCorrupt) {
   const std::string whole = AddressText("1.20.1", {"address"});
   EXPECT_THROW(ReadAddressTexts({whole.substr(0, whole.size() - 1)}), Corrupt);
   EXPECT_THROW(ReadAddressTexts({"1.20.1 \1"}), Corrupt);
+  EXPECT_THROW(ReadAddressTexts({"1.20.1 "}), Corrupt);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ enum class MessageType : std::uint8_t {
   kJoined,         ///< The engine has met all others and listens.
   kLeave,          ///< The rank leaves in good order.
   kFinalizing,     ///< The rank would finalise MPI, and waits for kFinalize.
-  kAbort,          ///< The rank ends the job [text = reason]; then to all other engines.
+  kAbort = 18,     ///< The rank ends the job [text = reason]; then to all other engines.
   kStatusRequest,  ///< From an engine; then to all engines.
   kStatus,         ///< Current work of the rank [text]; then to the engine of rank 0.
   kTotals,         ///< Totals of its steps so far [text]: common/supervision/rank_totals.h.

@@ -40,13 +40,12 @@ Connection::Connection(const Settings& settings, const RankEnvironment& environm
   ranks_ = std::make_unique<SubsetTransport>(*meter_, std::move(members));
 }
 
-NetworkTotals Connection::StoreTotals() {
+void Connection::StoreTotals() {
   const NetworkTotals totals = transport_->totals();
   gauges_.sent_bytes.store(totals.sent_bytes, std::memory_order_relaxed);
   gauges_.received_bytes.store(totals.received_bytes, std::memory_order_relaxed);
   gauges_.sent_messages.store(totals.sent_messages, std::memory_order_relaxed);
   gauges_.received_messages.store(totals.received_messages, std::memory_order_relaxed);
-  return totals;
 }
 
 void Connection::Close(bool failed) {

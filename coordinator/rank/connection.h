@@ -40,8 +40,8 @@ class Connection {
   void BeginNegotiation() { Begin(TrafficOp::kNegotiation); }
   /// Counts what begins now as the exchange with summation servers.
   void BeginServing() { Begin(TrafficOp::kServing); }
-  /// Returns the totals, which it stores in the gauges.
-  NetworkTotals StoreTotals();
+  /// Stores the totals in the gauges.
+  void StoreTotals();
   /// Closes the transport. `failed`: as for RankEnvironment::disconnect.
   void Close(bool failed);
 

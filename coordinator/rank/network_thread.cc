@@ -230,11 +230,11 @@ void NetworkThread::InspectStalls(std::int64_t now_ns) {
   }
 }
 
-NetworkTotals NetworkThread::UpdateGauges() {
+void NetworkThread::UpdateGauges() {
   std::int64_t queued = 0;
   for (const ProcessSet* set : sets_->own()) queued += static_cast<std::int64_t>(set->queued());
   shared_.gauges.depth(Stage::kExchange) = queued;
-  return connection_->StoreTotals();
+  connection_->StoreTotals();
 }
 
 void NetworkThread::Pause(std::int64_t now_ns) {

@@ -104,7 +104,7 @@ class NetworkThread {
   /// True if all that was agreed on is done, and nothing more will be agreed on.
   bool Quiet() const;
   void Pause(std::int64_t now_ns);
-  NetworkTotals UpdateGauges();
+  void UpdateGauges();
   /// Ends the job if something has waited for agreement beyond the limit.
   void InspectStalls(std::int64_t now_ns);
   /// Ends the job, in good order, with all that is under way here.

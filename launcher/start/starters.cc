@@ -10,6 +10,7 @@
 #include "launcher/start/mpiexec.h"
 #include "launcher/start/reach.h"
 #include "launcher/start/remote_shell.h"
+#include "launcher/supervisor/inherited_listeners.h"
 
 namespace weir::launcher {
 namespace {
@@ -22,6 +23,7 @@ void ConfineMpi() {
 
 Starter::Spec PlanMpiexec(const Options& options, const Settings& settings,
                           const Contact& contact) {
+  KeepListenersFromChildren();  // Those of Hydra get a filter.
   setenv(supervision::kAddressesVariable, contact.addresses.c_str(), 1);
   setenv(supervision::kTokenVariable, contact.token.c_str(), 1);
   setenv(supervision::kGraceVariable, contact.grace_seconds.c_str(), 1);

@@ -1,5 +1,6 @@
 #include "launcher/supervisor/inherited_listeners.h"
 
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -7,19 +8,23 @@
 #include <array>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "common/text/parse_number.h"
 
 namespace weir::launcher {
 namespace {
 
-bool ListensEverywhere(int fd) {
+bool Listens(int fd) {
   int listens = 0;
   socklen_t size = sizeof listens;
-  if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0) return false;
+  return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0;
+}
+
+bool ListensEverywhere(int fd) {
   sockaddr_in address{};
-  size = sizeof address;
-  return getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+  socklen_t size = sizeof address;
+  return Listens(fd) && getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
          address.sin_family == AF_INET && address.sin_addr.s_addr == htonl(INADDR_ANY);
 }
 
@@ -44,13 +49,28 @@ void TakeOwnPacketsOnly(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
+/// Returns the open descriptors of this process; none where they cannot be listed.
+std::vector<int> Descriptors() {
+  std::vector<int> all;
+  std::error_code trouble;
+  for (std::filesystem::directory_iterator entry("/proc/self/fd", trouble), end;
+       !trouble && entry != end; entry.increment(trouble)) {
+    if (const auto fd = ParseNumber<int>(entry->path().filename().native())) all.push_back(*fd);
+  }
+  return all;
+}
+
 }  // namespace
 
+void KeepListenersFromChildren() {
+  for (const int fd : Descriptors()) {
+    if (Listens(fd)) fcntl(fd, F_SETFD, fcntl(fd, F_GETFD) | FD_CLOEXEC);
+  }
+}
+
 void KeepOtherHostsFromInheritedListeners() {
-  std::error_code unreadable;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", unreadable)) {
-    const auto fd = ParseNumber<int>(entry.path().filename().native());
-    if (fd && ListensEverywhere(*fd)) TakeOwnPacketsOnly(*fd);
+  for (const int fd : Descriptors()) {
+    if (ListensEverywhere(fd)) TakeOwnPacketsOnly(fd);
   }
 }
 

@@ -7,10 +7,10 @@
 #include "common/supervision/supervision.h"
 #include "launcher/hosts/hosts.h"
 #include "launcher/start/host_agents.h"
+#include "launcher/start/inherited_listeners.h"
 #include "launcher/start/mpiexec.h"
 #include "launcher/start/reach.h"
 #include "launcher/start/remote_shell.h"
-#include "launcher/supervisor/inherited_listeners.h"
 
 namespace weir::launcher {
 namespace {

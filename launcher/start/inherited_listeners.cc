@@ -1,4 +1,4 @@
-#include "launcher/supervisor/inherited_listeners.h"
+#include "launcher/start/inherited_listeners.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>

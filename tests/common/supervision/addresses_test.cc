@@ -47,7 +47,7 @@ TEST(Addresses, WhatIsNoneIsRefusedWhole) {
   expect_refused(good + "x", 9, "ends too early");
   std::string too_long(4 + kMaxAddress + 1, '\0');
   too_long[0] = '\x01';
-  too_long[1] = '\x10';
+  too_long[1] = '\x20';  // 0x2001 bytes.
   expect_refused(too_long, 9, "one is too long");
   AppendAddresses(good, 3, addresses);
   EXPECT_EQ(addresses, (Addresses{"first", "a", "b"}));

@@ -83,8 +83,8 @@ TEST_F(SupervisorRendezvous, ARankThatEndsTheJobSaysWhy) {
 }
 
 TEST_F(SupervisorRendezvous, AnAddressThatIsTooLongIsRefused) {
-  EXPECT_THAT([&] { membership_.Meet(std::string(4097, 'x'), kLong); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("has 4097 bytes")));
+  EXPECT_THAT([&] { membership_.Meet(std::string(supervision::kMaxAddress + 1, 'x'), kLong); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("has 8193 bytes")));
 }
 
 TEST_F(SupervisorRendezvous, TheEndOfTheLauncherEndsIt) {

@@ -4,6 +4,14 @@
 #include <utility>
 
 namespace weir::launcher {
+namespace {
+
+/// Returns where a host is among entries.
+auto FindEntry(auto& entries, const std::string& host) {
+  return std::ranges::find_if(entries, [&](const auto& entry) { return entry.host.name == host; });
+}
+
+}  // namespace
 
 void HostPool::Update(const std::vector<Host>& hosts) {
   std::vector<Entry> entries;
@@ -14,22 +22,18 @@ void HostPool::Update(const std::vector<Host>& hosts) {
     entries.push_back(std::move(entry));
   }
   for (const Host& host : hosts) {
-    const bool known = std::ranges::any_of(
-        entries, [&](const Entry& entry) { return entry.host.name == host.name; });
-    if (!known) entries.push_back({.host = host});
+    if (FindEntry(entries, host.name) == entries.end()) entries.push_back({.host = host});
   }
   entries_ = std::move(entries);
 }
 
 int HostPool::SlotsOf(const std::string& host) const {
-  const auto found =
-      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.host.name == host; });
+  const auto found = FindEntry(entries_, host);
   return found == entries_.end() ? 0 : found->host.slots;
 }
 
 HostPool::Entry* HostPool::Find(const std::string& host) {
-  const auto found =
-      std::ranges::find_if(entries_, [&](const Entry& entry) { return entry.host.name == host; });
+  const auto found = FindEntry(entries_, host);
   return found == entries_.end() ? nullptr : &*found;
 }
 

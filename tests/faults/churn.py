@@ -51,12 +51,12 @@ def _write_hosts(script: pathlib.Path, slots: List[int]) -> None:
 
 
 def _one_event(case: Case, job: Job, script: pathlib.Path) -> str:
+    """Returns what was done; empty where it would have left nobody."""
     at_work = _at_work(job)
     deed = case.random.choices(["kill", "crash", "stop", "hosts"], [5, 2, 1, 2])[0]
     if deed == "hosts":
-        slots = [2, case.random.choice([0, 1, 2])]
-        _write_hosts(script, slots)
-        return f"hosts {slots}"
+        _write_hosts(script, [2, case.random.choice([0, 1, 2])])
+        return deed
     if len(at_work) < 2:
         return ""
     process = case.random.choice(sorted(at_work))
@@ -81,7 +81,7 @@ def churn(case: Case, minutes: float) -> None:
     while time.monotonic() < began + 60 * minutes:
         time.sleep(case.random.expovariate(1 / MEAN_SECONDS))
         assert job.process.poll() is None, "the job has ended"
-        event = _one_event(case, job, script).split(" ")[0]
+        event = _one_event(case, job, script)
         if event:
             events[event] = events.get(event, 0) + 1
     forward = (_reached(job) - start) / (time.monotonic() - began)

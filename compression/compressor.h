@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "compression/gpu/gpu_rule.h"
 #include "compression/tensor_compression.h"
@@ -31,6 +32,11 @@ class Compressor : public TensorCompression {
   /// accumulated, nothing was sent.
   virtual void Revert() = 0;
 
+  /// Notes the memory as it is now. GoBack makes it so again, whatever was done since, as often as
+  /// it is called. Default: a copy of State.
+  virtual void Mark();
+  virtual void GoBack();
+
   /// Returns this compressor as one that can send two factors in two all-reduces, or null
   /// (compression/powersgd/factor_compressor.h). Such a compressor is also summable, as fp32.
   virtual FactorCompressor* factors() { return nullptr; }
@@ -45,6 +51,9 @@ class Compressor : public TensorCompression {
   /// Returns what was accumulated and not sent, n values; empty if nothing is kept, or not in this
   /// form. For monitoring.
   virtual std::span<const float> residual() const { return {}; }
+
+ private:
+  std::vector<std::vector<float>> marked_;  ///< By array of State.
 };
 
 }  // namespace weir

@@ -38,7 +38,7 @@ class GpuStream {
   const Gpu& gpu() const { return gpu_; }
   /// Makes later work wait for the event's work.
   void WaitFor(const GpuEvent& event);
-  /// Copies between host and device, either way.
+  /// Copies between host and device, either way, or on the device.
   void Copy(void* to, const void* from, std::size_t bytes);
   /// Waits, asleep, until all work given so far is done.
   void Await();

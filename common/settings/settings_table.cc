@@ -252,6 +252,13 @@ std::vector<SettingRow> MakeTable() {
        .help = "Samples that this rank takes in a step, from which the dashboard and weirrun's "
                "summary compute samples a second; 0: unknown.",
        .max = 1 << 30},
+      {.name = "DROPPED_PASSES",
+       .alias = "",
+       .member = &S::dropped_passes,
+       .allowed = kBoolean,
+       .help =
+           "Lets PyTorch's zero_grad() drop the gradients of backward passes that no step() has "
+           "followed. 0 makes that an AssertionError, as with Horovod."},
       {.name = "STRICT",
        .alias = "",
        .member = &S::strict,

@@ -30,12 +30,12 @@ void ForEachPart(Levels tile, unsigned parts_log2, const Use& use) {
 /// Ends when `use` returns false.
 template <class Use>
 void ForEachNonZero(std::span<const std::int8_t> levels, const Use& use) {
-  constexpr std::size_t kGroup = 8;
+  constexpr std::size_t kLevelsAtOnce = 8;
   constexpr std::uint64_t kLow = 0x7f7f7f7f7f7f7f7f;
   std::size_t next = 0;
-  for (std::size_t first = 0; first < levels.size(); first += kGroup) {
+  for (std::size_t first = 0; first < levels.size(); first += kLevelsAtOnce) {
     std::uint64_t word = 0;
-    std::memcpy(&word, levels.data() + first, std::min(kGroup, levels.size() - first));
+    std::memcpy(&word, levels.data() + first, std::min(kLevelsAtOnce, levels.size() - first));
     // The top bit of every byte that is not 0.
     for (std::uint64_t marks = (((word & kLow) + kLow) | word) & ~kLow; marks != 0;
          marks &= marks - 1) {

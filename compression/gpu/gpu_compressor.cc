@@ -101,6 +101,22 @@ void GpuCompressor::EncodeZeros(double density, std::span<std::byte> payload) co
   EncodeSparse(n_, indices, zeros, values, payload);
 }
 
+void GpuCompressor::Mark(GpuStream& stream) {
+  marked_.resize(arrays_.size());
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    marked_[i].Reserve(gpu_, GpuMemory::Kind::kDevice, arrays_[i].size());
+    stream.Copy(marked_[i].data(), arrays_[i].data(), arrays_[i].size());
+  }
+}
+
+void GpuCompressor::GoBack(GpuStream& stream) {
+  WEIR_CHECK(marked_.size() == arrays_.size());
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    stream.Copy(arrays_[i].data(), marked_[i].data(), arrays_[i].size());
+  }
+  restored_ = true;
+}
+
 bool GpuCompressor::TakeRestored() { return std::exchange(restored_, false); }
 
 void GpuCompressor::Finish(const StepContext& context, std::span<float> mean) {

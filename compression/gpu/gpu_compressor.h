@@ -10,6 +10,7 @@
 
 #include "common/gpu/gpu.h"
 #include "common/gpu/gpu_memory.h"
+#include "common/gpu/gpu_stream.h"
 #include "compression/compressor.h"
 #include "compression/gpu/gpu_kernels.h"
 #include "compression/tensor_compression.h"
@@ -38,6 +39,9 @@ class GpuCompressor final : public TensorCompression {
 
   /// True if State was written since the last call.
   bool TakeRestored();
+  /// Note the memory, and go back to it, as Compressor's do, in a stream of the GPU.
+  void Mark(GpuStream& stream);
+  void GoBack(GpuStream& stream);
   /// Findings of the kernels.
   struct Findings {
     float threshold = 0.0f;
@@ -87,6 +91,7 @@ class GpuCompressor final : public TensorCompression {
   const Gpu& gpu_;
   std::vector<std::string> names_;
   std::vector<GpuMemory> arrays_;
+  std::vector<GpuMemory> marked_;  ///< By array, once marked.
   bool restored_ = false;
   Findings findings_;
 };

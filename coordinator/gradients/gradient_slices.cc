@@ -279,4 +279,26 @@ void GradientSlices::Revert() {
   encoded_ = 0;
 }
 
+void GradientSlices::Mark() {
+  for (std::size_t i = 0; i < slices_.size(); ++i) Mark(i);
+}
+
+void GradientSlices::Mark(std::size_t slice) {
+  GradientSlice& one = slices_[slice];
+  if (one.answering != nullptr) one.answering->Mark();
+  if (one.gpu != nullptr) return one.gpu->Mark(gpu_->stream());
+  one.compressor->Mark();
+}
+
+void GradientSlices::GoBack() {
+  for (std::size_t i = 0; i < slices_.size(); ++i) GoBack(i);
+}
+
+void GradientSlices::GoBack(std::size_t slice) {
+  GradientSlice& one = slices_[slice];
+  if (one.answering != nullptr) one.answering->GoBack();
+  if (one.gpu != nullptr) return one.gpu->GoBack(gpu_->stream());
+  one.compressor->GoBack();
+}
+
 }  // namespace weir

@@ -79,6 +79,7 @@ struct GroupStep {
   const GroupServers* servers = nullptr;  ///< Set if it has servers beside its ranks.
   /// GPUs by rank, on which all gradients lie, if NCCL connects them; else null.
   const std::vector<std::string>* gpus = nullptr;
+  bool undoable = false;              ///< Compressors mark their memory (GradientGroup::DropStep).
   bool asynchronous = false;          ///< Ranks do not wait for each other (max_staleness).
   std::vector<StepContext> contexts;  ///< Contexts by parameter group.
 };
@@ -182,6 +183,12 @@ class GradientSlices {
   bool ResultsAreInMemory() const;
   /// Counts what was encoded as not sent, because the exchange failed.
   void Revert();
+  /// Marks the memory of all compressors, or of a slice's, and goes back to it, as if no gradient
+  /// had come since.
+  void Mark();
+  void Mark(std::size_t slice);
+  void GoBack();
+  void GoBack(std::size_t slice);
 
  private:
   enum class Origin : bool { kSubmitted, kStaged };

@@ -38,6 +38,7 @@ void GradientBucket::Prepare(RouteKind kind, bool empty) {
   first_ns.store(0, std::memory_order_relaxed);
   delivered_ = false;
   changed_ = false;
+  marked_ = false;
 }
 
 void GradientBucket::SetStages(bool empty) {
@@ -54,6 +55,10 @@ void GradientBucket::SetStages(bool empty) {
 void GradientBucket::Run(BucketStage stage) {
   gradients_.WaitForProgram();
   if (gate_ != nullptr && stage == BucketStage::kPack) return Measure();
+  if (gradients_.step().undoable && !marked_) {
+    gradients_.Mark();
+    marked_ = true;
+  }
   try {
     route_->Run(stage);
   } catch (...) {
@@ -61,6 +66,10 @@ void GradientBucket::Run(BucketStage stage) {
     throw;
   }
   if (route_->awaits_gpu(stage)) gradients_.AwaitDelivery();
+}
+
+void GradientBucket::GoBack() {
+  if (marked_) gradients_.GoBack();  // Else a gate has let nothing through.
 }
 
 void GradientBucket::Measure() {

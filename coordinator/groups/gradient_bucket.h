@@ -36,6 +36,11 @@ class GradientBucket final : public Bucket {
   bool changed() const { return delivered_ || changed_; }
   /// Returns the time of delivery.
   std::int64_t delivered_ns() const { return delivered_ns_; }
+  /// Undoes the run since Prepare, which is over, as GradientGroup::DropStep does.
+  void GoBack();
+  /// The same for one gradient, whose memory was marked before the run.
+  void Mark(std::size_t slice) { gradients_.Mark(slice); }
+  void GoBack(std::size_t slice) { gradients_.GoBack(slice); }
   /// Counts a submission. True for the one that completes the bucket.
   bool CountSubmission() { return missing_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
   /// Sets the handle that is fulfilled once the run's results are there, or all that leads to them
@@ -85,6 +90,7 @@ class GradientBucket final : public Bucket {
   std::atomic<std::size_t> missing_ = 0;
   bool delivered_ = false;
   bool changed_ = false;
+  bool marked_ = false;  ///< The compressors' memory is marked since Prepare.
   std::int64_t delivered_ns_ = 0;
   std::vector<Handle> handles_of_step_;
   Handle queued_ = kNoHandle;

@@ -72,7 +72,8 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       places_(spec_.tensors.size()),
       non_finite_(spec_.tensors.size()),
       state_(spec_, plan_, on_gpu_, answering_, hosts_, set_, coordinator.rank()),
-      serving_(coordinator, spec_, plan_) {
+      serving_(coordinator, spec_, plan_),
+      unused_(coordinator, set_, spec_) {
   coordinator_.ending().ThrowIfEnded();  // There is no transport any more to make buckets for.
   WarnOfOptions();
   MakeBuckets();

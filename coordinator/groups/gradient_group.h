@@ -10,6 +10,7 @@
 #include "coordinator/groups/gradient_bucket.h"
 #include "coordinator/groups/group_serving.h"
 #include "coordinator/groups/group_state.h"
+#include "coordinator/groups/unused_tensors.h"
 #include "coordinator/plan/group_plan.h"
 #include "coordinator/rank/coordinator.h"
 #include "coordinator/routes/route_choice.h"
@@ -37,9 +38,13 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   Handle Submit(std::size_t index, ConstTensorView gradient, TensorView update,
                 std::shared_ptr<const void> owner) override;
   void SetDefaultUpdate(std::size_t index, void* data) override;
+  void NoteUnused(std::span<const std::size_t> tensors) override;
   void EndStep() override;
   void WaitInStream(void* stream) override;
+  std::vector<std::size_t> UnusedByAll() override;
   StepReport WaitStep() override;
+  void DropStep() override;
+  bool undoable() const override { return !serving_.is_served(); }
   std::int64_t next_step() const override { return next_step_; }
   double next_density() const override {
     return plan_.variants.front().schedule.Density(next_step_);
@@ -52,6 +57,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   const std::string& name() const override { return spec_.name; }
   bool stepping() const override { return phase_ != Phase::kClosed; }
   void OnClose() override { WarnOfShortRun(); }
+  void OnCalled(RequestKind kind, int rank, std::int64_t step) override;
   std::vector<Bucket*> BeginEmptyStep() override;
   void EndEmptyStep(bool taken) override;
 
@@ -89,7 +95,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   }
   void SetContexts(const StepInfo& info);
   /// Sets the values of the next step that all buckets share, except their contexts.
-  void OpenStep();
+  void OpenStep(bool undoable);
   RouteFacts FactsOf(const GradientBucket& bucket) const;
   /// Throws InvalidArgument if strict settings forbid that the bucket travels by this route.
   void CheckStrict(const GradientBucket& bucket, RouteKind route) const;
@@ -99,6 +105,16 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
                const std::shared_ptr<const void>& owner);
   /// Counts a gradient of the bucket, and runs the bucket if it was the last one.
   void CountSubmission(GradientBucket& bucket, std::int64_t now_ns);
+  /// Waits until every bucket's run is over. Throws the first error.
+  void AwaitBuckets();
+  /// Hears that a rank drops a step.
+  void OnDropping(int rank, std::int64_t step);
+  /// Ends the engine: a rank drops this step, and this rank takes it.
+  void FailAsDropped();
+  /// Notes, at the end of a step, the tensors that were not submitted, unless the program has.
+  void NoteUnsubmitted();
+  /// Makes the compressors of tensors that no rank has used what they were before the step.
+  void LeaveUnusedAlone();
   /// Fulfils each GradientBucket::queued with the error that ended the engine.
   void FailQueued();
   /// Throws InvalidArgument, which names the call, before EndStep.
@@ -131,9 +147,13 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::vector<std::uint64_t> non_finite_;               ///< Entries by tensor, as last counted.
   GroupState state_;
   GroupServing serving_;
+  UnusedTensors unused_;
 
   std::atomic<Phase> phase_ = Phase::kClosed;
   std::atomic<std::int64_t> next_step_ = 0;
+  std::atomic<bool> dropping_ = false;           ///< In DropStep.
+  std::atomic<std::int64_t> dropped_step_ = -1;  ///< Step that some rank drops.
+  std::atomic<int> dropping_rank_ = -1;          ///< The first one that does.
   std::atomic<bool> told_of_length_ = false;
   std::vector<float> rates_;           ///< Rates of this step, by parameter group.
   std::vector<float> previous_rates_;  ///< Rates of the last applied step; empty before it.

@@ -58,7 +58,7 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
   }
 }
 
-void GradientGroupImpl::OpenStep() {
+void GradientGroupImpl::OpenStep(bool undoable) {
   for (std::size_t v = 0; v < steps_.size(); ++v) {
     steps_[v].step = next_step_;
     steps_[v].density = plan_.variants[v].schedule.Density(next_step_);
@@ -67,6 +67,7 @@ void GradientGroupImpl::OpenStep() {
     steps_[v].hosts = hosts_ ? &*hosts_ : nullptr;
     steps_[v].halves_inside_hosts = plan_.variants[v].route.halves_inside;
     steps_[v].gpus = gpus_.empty() ? nullptr : &gpus_;
+    steps_[v].undoable = undoable;
     steps_[v].asynchronous = plan_.variants[v].route.max_staleness > 0;
   }
   skipped_ = false;
@@ -125,7 +126,7 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind rout
 std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
   // What the others' step is like; this rank knows no newer rates. It may compress for its host.
   SetContexts({.learning_rates = previous_rates_});
-  OpenStep();
+  OpenStep(/*undoable=*/false);
   std::vector<Bucket*> buckets;
   for (const auto& bucket : buckets_) {
     bucket->Prepare(ChooseRoute(FactsOf(*bucket), bucket->gradients()), /*empty=*/true);
@@ -146,10 +147,14 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
     throw InvalidArgument("BeginStep of '" + spec_.name +
                           "' while the step before is not finished: call EndStep and WaitStep");
   }
+  if (info.undoable && !undoable()) {
+    throw InvalidArgument("BeginStep of '" + spec_.name +
+                          "' with undoable, but its summation servers cannot take a step back");
+  }
   SetContexts(info);
   step_stream_ = info.stream;
   went_on_ns_ = 0;
-  OpenStep();
+  OpenStep(info.undoable);
   for (const auto& bucket : buckets_) {
     const RouteKind route = ChooseRoute(FactsOf(*bucket), bucket->gradients());
     CheckStrict(*bucket, route);
@@ -161,6 +166,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   coordinator_.gauges().SetTargetDensity(spec_.name, step().density);
   step_part_.emplace(coordinator_.steps(), NowNs());
   serving_.NoteStep();
+  unused_.Begin(next_step_);
   phase_ = Phase::kOpen;
 }
 
@@ -248,11 +254,13 @@ void GradientGroupImpl::EndStep() {
   // Who hears of the end lets go of gradients that the network thread may still be reading.
   if (coordinator_.ending().ended()) coordinator_.Fence();
   coordinator_.ending().ThrowIfEnded();
+  NoteUnsubmitted();
   for (std::size_t i = 0; i < places_.size(); ++i) {
     if (places_[i].submitted.exchange(true, std::memory_order_acq_rel)) continue;
     Enter(i, nullptr, places_[i].default_update, step_stream_, nullptr);
   }
   phase_ = Phase::kEnded;
+  if (dropped_step_ == next_step_) FailAsDropped();
 }
 
 void GradientGroupImpl::FailQueued() {
@@ -280,8 +288,7 @@ std::int64_t GradientGroupImpl::StepEndNs() const {
   return end_ns;
 }
 
-StepReport GradientGroupImpl::WaitStep() {
-  CheckEnded("WaitStep");
+void GradientGroupImpl::AwaitBuckets() {
   std::exception_ptr first_error;
   const auto wait = [&](Handle handle) {
     try {
@@ -300,6 +307,12 @@ StepReport GradientGroupImpl::WaitStep() {
   // Handles that were waited for one by one have told their errors already.
   if (!first_error && !whole) first_error = coordinator_.ending().error();
   if (first_error) std::rethrow_exception(first_error);
+}
+
+StepReport GradientGroupImpl::WaitStep() {
+  CheckEnded("WaitStep");
+  AwaitBuckets();
+  LeaveUnusedAlone();
   phase_ = Phase::kClosed;
   CountNonFinite();
   const StepReport report = Report();

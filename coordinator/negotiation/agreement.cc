@@ -24,7 +24,8 @@ std::string KindName(const Request& request) { return std::string(Name(request.k
 bool IsAny(const Request&) { return true; }
 /// True for operations on tensors, for which a group has members.
 bool IsOperation(const Request& request) {
-  return request.kind != RequestKind::kBarrier && request.kind != RequestKind::kGroup;
+  return request.kind != RequestKind::kBarrier && request.kind != RequestKind::kGroup &&
+         !CallsOthers(request.kind);
 }
 bool HasTensor(const Request& request) { return IsOperation(request) && request.members.empty(); }
 bool IsReduction(const Request& request) {

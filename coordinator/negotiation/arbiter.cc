@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/check.h"
+#include "common/text/parse_number.h"
 #include "coordinator/negotiation/agreement.h"
 #include "coordinator/negotiation/gpu_agreement.h"
 #include "weir/error.h"
@@ -17,6 +18,7 @@ namespace {
 
 /// True if a joined rank can take part by contributing zeros.
 bool ZerosChangeNothing(const Request& request) {
+  if (request.kind == RequestKind::kUnused) return true;
   if (request.kind != RequestKind::kAllreduce) return false;
   return request.op == ReduceOp::kSum || request.op == ReduceOp::kAverage ||
          request.op == ReduceOp::kAdasum;
@@ -68,10 +70,29 @@ void Arbiter::Add(int member, Request request) {
   }
   if (singles_.Find(name)) Forget(name);
   ByMember& requests = pending_[name];
-  if (requests.empty()) requests.resize(ranks_.size());
+  if (requests.empty()) {
+    requests.resize(ranks_.size());
+    if (CallsOthers(request.kind)) CallOthers(rank, request);
+  }
   if (requests[index].has_value()) refuse("asked twice for '" + name + "'");
   requests[index] = std::move(request);
   asked_.push_back(name);
+}
+
+void Arbiter::CallOthers(int rank, const Request& request) {
+  const auto setting = std::ranges::find(request.settings, Request::kStep,
+                                         &std::pair<std::string, std::string>::first);
+  const auto step =
+      setting == request.settings.end() ? std::nullopt : ParseNumber<std::int64_t>(setting->second);
+  if (!step || *step < 0) {
+    throw Corrupt("rank " + std::to_string(rank) + " asks about a step without a number",
+                  {request.name, {rank}, "negotiate"});
+  }
+  responses_.push_back({.kind = Response::Kind::kCalled,
+                        .name = request.name,
+                        .slot = kNoSlot,
+                        .rows = {*step},
+                        .ranks = {rank}});
 }
 
 bool Arbiter::AnyJoined() const { return std::ranges::find(joined_, true) != joined_.end(); }

@@ -44,6 +44,8 @@ class Arbiter {
   using ByMember = std::vector<std::optional<Request>>;
 
   void Join(std::size_t member);
+  /// Tells all ranks that one asks about a step.
+  void CallOthers(int rank, const Request& request);
   /// Answers requests that everybody has made.
   void DecideComplete();
   /// True if every rank that still asks has asked.

@@ -165,6 +165,11 @@ void Negotiator::FinishBroadcast() {
           joined_ || response.ranks == std::vector<int>{transport_.JobRank(transport_.rank())};
       continue;
     }
+    if (response.kind == Response::Kind::kCalled) {
+      if (response.rows.size() == 1 && response.ranks.size() == 1) continue;
+      throw Corrupt(root + " did not say who asks about which step",
+                    {response.name, {transport_.JobRank(0)}, "negotiate"});
+    }
     if (response.kind == Response::Kind::kAllJoined) {
       joined_ = false;
       if (response.rows.size() != 1) {

@@ -22,8 +22,10 @@ enum class RequestKind : std::uint8_t {
   kReducescatter,
   kSparseAllreduce,  ///< Members: the indices, then the values.
   kBarrier,
-  kJoin,   ///< This rank submits nothing more until all have joined.
-  kGroup,  ///< The last one.
+  kJoin,      ///< This rank submits nothing more until all have joined.
+  kDropStep,  ///< A step of a group counts as not taken (GradientGroup::DropStep).
+  kUnused,    ///< Which gradients of a step no rank has; `splits` has a bit for each one lacking.
+  kGroup,     ///< The last one.
 };
 inline constexpr int kRequestKinds = static_cast<int>(RequestKind::kGroup) + 1;
 
@@ -58,6 +60,8 @@ struct Request {
   std::vector<Member> members;
   /// The setting of a request that compares the loaded states of ranks.
   static constexpr char kNextStep[] = "next step";
+  /// The setting of requests that call others (CallsOthers).
+  static constexpr char kStep[] = "step";
   /// All other values that must agree, as text.
   std::vector<std::pair<std::string, std::string>> settings;
   /// Number of consecutive slots that this name wants: 1, or the buckets and gates of a
@@ -82,11 +86,12 @@ struct Request {
 /// Rank 0's answer, the same on every rank.
 struct Response {
   enum class Kind : std::uint8_t {
-    kReady,     ///< Submitted everywhere and agreed: run it now. `slot` is its id from now on.
-    kMismatch,  ///< The ranks disagree; `text` says how, `ranks` who.
-    kForget,    ///< The slot's owner changed its request: names ready on it ask again.
-    kJoined,    ///< The rank in `ranks` submits nothing more; the others go on without it.
-    kAllJoined  ///< All have joined: `rows` is the last rank.
+    kReady,      ///< Submitted everywhere and agreed: run it now. `slot` is its id from now on.
+    kMismatch,   ///< The ranks disagree; `text` says how, `ranks` who.
+    kForget,     ///< The slot's owner changed its request: names ready on it ask again.
+    kJoined,     ///< The rank in `ranks` submits nothing more; the others go on without it.
+    kAllJoined,  ///< All have joined: `rows` is the last rank.
+    kCalled  ///< The rank in `ranks` asks about the step in `rows` of a group: others must, too.
   };
   Kind kind = Kind::kReady;
   std::string name;
@@ -109,6 +114,11 @@ inline constexpr std::string_view kReserved = "weir:";
 inline constexpr std::string_view kHostsName = "weir:hosts for WEIR_HIERARCHICAL_*";
 inline constexpr std::string_view kJoinName = "weir:join";
 inline constexpr std::string_view kSetChangeName = "weir:process sets";
+/// Names of the requests about a step of a group, which other ranks do not make unless called.
+std::string StepRequestName(RequestKind kind, const std::string& group);
+constexpr bool CallsOthers(RequestKind kind) {
+  return kind == RequestKind::kDropStep || kind == RequestKind::kUnused;
+}
 
 /// Most slots of one request: more buckets than any model has tensors.
 inline constexpr std::uint32_t kMostSlots = 1u << 24;

@@ -42,6 +42,8 @@ bool GpuOffers::Suits(const Submission& submission) const {
     case RequestKind::kSparseAllreduce:  // Its values are scaled on the host.
     case RequestKind::kBarrier:
     case RequestKind::kJoin:
+    case RequestKind::kDropStep:
+    case RequestKind::kUnused:
     case RequestKind::kGroup:
       return false;
   }

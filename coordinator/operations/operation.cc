@@ -102,6 +102,8 @@ TrafficOp Operation::traffic_op() const {
     case RequestKind::kBarrier:
       return TrafficOp::kBarrier;
     case RequestKind::kJoin:
+    case RequestKind::kDropStep:
+    case RequestKind::kUnused:
     case RequestKind::kGroup:
       break;
   }

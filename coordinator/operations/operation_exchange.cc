@@ -57,6 +57,8 @@ Collective* OperationExchange::Bind(const Submission& submission,
       return &BindSparseAllreduce();
     case RequestKind::kBarrier:
     case RequestKind::kJoin:
+    case RequestKind::kDropStep:
+    case RequestKind::kUnused:
     case RequestKind::kGroup:
       return nullptr;
   }

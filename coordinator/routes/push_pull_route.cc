@@ -16,7 +16,6 @@ PushPullRoute::PushPullRoute(GradientSlices& gradients, Transport& transport)
   std::size_t largest = 0;
   for (const std::size_t i : own_) largest = std::max(largest, gradients.all()[i].elements);
   mean_.resize(largest);
-  before_.resize(own_.size());
 }
 
 void PushPullRoute::Prepare(bool empty) {
@@ -87,10 +86,8 @@ std::size_t PushPullRoute::AnswerSlice(std::size_t i,
   const GradientSlice& slice = gradients().all()[own_[i]];
   const std::span<float> mean = std::span(mean_).first(slice.elements);
   slice.compression->MergeMean(payloads, mean);
-  before_[i].clear();
-  for (const Compressor::StateArray& array : slice.answering->State()) {
-    before_[i].emplace_back(array.values.begin(), array.values.end());
-  }
+  // For Revert: the compressor's own would keep the mean, but the ranks take its parts back.
+  slice.answering->Mark();
   ++answered_;
   StepContext context = gradients().ContextOf(slice);
   context.gradient_scale = 1.0f;  // The payloads include it.
@@ -116,14 +113,7 @@ Collective* PushPullRoute::Bind(std::size_t exchange) {
 }
 
 void PushPullRoute::Revert() {
-  for (std::size_t i = 0; i < answered_; ++i) {
-    Compressor& answering = *gradients().all()[own_[i]].answering;
-    const std::vector<Compressor::StateArray> arrays = answering.State();
-    for (std::size_t a = 0; a < arrays.size(); ++a) {
-      std::ranges::copy(before_[i][a], arrays[a].values.begin());
-    }
-    answering.Restored();
-  }
+  for (std::size_t i = 0; i < answered_; ++i) gradients().all()[own_[i]].answering->GoBack();
   answered_ = 0;
 }
 

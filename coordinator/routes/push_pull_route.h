@@ -43,10 +43,7 @@ class PushPullRoute final : public Route {
   const std::vector<std::size_t>& own_;
   std::vector<std::byte> answer_;
   std::size_t answer_bytes_ = 0;
-  std::vector<float> mean_;  ///< Mean of one slice, on its server.
-  /// State of own_'s answering compressors before this step, for Revert. Their own Revert would
-  /// keep the mean, but the ranks take its parts back.
-  std::vector<std::vector<std::vector<float>>> before_;
+  std::vector<float> mean_;   ///< Mean of one slice, on its server.
   std::size_t answered_ = 0;  ///< Number of own_ answered since Prepare.
   std::unique_ptr<FrameExchange> push_;
   std::unique_ptr<FrameExchange> pull_;

@@ -98,6 +98,15 @@ bool Joining::Taken(const Step& step) const {
   });
 }
 
+void Joining::OnCalled(const std::string& request_name, int rank, std::int64_t step) {
+  std::lock_guard lock(mutex_);
+  for (JoinableGroup* group : groups_) {
+    for (const RequestKind kind : {RequestKind::kDropStep, RequestKind::kUnused}) {
+      if (StepRequestName(kind, group->name()) == request_name) group->OnCalled(kind, rank, step);
+    }
+  }
+}
+
 void Joining::Close() {
   std::lock_guard lock(mutex_);
   for (JoinableGroup* group : groups_) group->OnClose();

@@ -27,6 +27,9 @@ class JoinableGroup {
   virtual bool stepping() const = 0;
   /// Called when the job, and the group with it, ends in good order. Network thread, also in steps.
   virtual void OnClose() = 0;
+  /// Called when a rank asks about a step (CallsOthers), and waits for the others to do so too.
+  /// Network thread, also in steps.
+  virtual void OnCalled(RequestKind kind, int rank, std::int64_t step) = 0;
 
   // Members for the network thread, while the program is in Join.
 
@@ -60,6 +63,8 @@ class Joining {
   Operation* TakePart(const Request& request);
   /// Notes that a run is over. True if it was one of TakePart's, which no longer exists.
   bool OnDone(Bucket* bucket);
+  /// Tells the group that the request is about that a rank has asked it.
+  void OnCalled(const std::string& request_name, int rank, std::int64_t step);
   /// Tells every group that is left that the job ends in good order.
   void Close();
 

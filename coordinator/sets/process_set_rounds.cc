@@ -159,6 +159,9 @@ void ProcessSet::BeginClosing() {
 
 void ProcessSet::OnResponse(const Response& response) {
   if (response.kind == Response::Kind::kForget) return OnForget(response.slot);
+  if (response.kind == Response::Kind::kCalled) {
+    return joining_->OnCalled(response.name, response.ranks.front(), response.rows.front());
+  }
   if (response.kind == Response::Kind::kJoined) {
     if (response.ranks == std::vector<int>{transport().JobRank(transport().rank())}) {
       joining_->Begin();
@@ -167,7 +170,8 @@ void ProcessSet::OnResponse(const Response& response) {
   }
   const auto asked = asked_.find(response.name);
   if (asked == asked_.end()) {  // This rank has joined.
-    if (response.kind == Response::Kind::kReady) {
+    const bool has_tensors = response.request && response.request->kind != RequestKind::kUnused;
+    if (response.kind == Response::Kind::kReady && has_tensors) {
       Operation& operation = *joining_->TakePart(response.request.value());
       LiveRun& run = shared_.live.Add(operation, NowNs(), &operation);
       run.staged = true;

@@ -57,6 +57,9 @@ struct StepInfo {
   float loss_scale = 1.0f;                ///< Factor on the gradients (mixed precision).
   /// As TensorView::stream, for the updates on a GPU of tensors that are not submitted.
   void* stream = nullptr;
+  /// DropStep may follow. The memory of compressors is then kept twice, from the first such step
+  /// on.
+  bool undoable = false;
 };
 
 /// Results of one step on this rank.
@@ -112,9 +115,21 @@ class GradientGroup {
   /// result. Between steps only. Throws InvalidArgument for a wrong index.
   virtual void SetDefaultUpdate(std::size_t index, void* data) = 0;
 
+  /// Notes all tensors of which this rank has no gradient of its own in this step. They may be
+  /// submitted afterwards, as zeros or with a part that does not count (weight decay). One that no
+  /// rank has a gradient of is left alone: its compressor does not change. At most once a step;
+  /// without it, those tensors count that are not submitted. Throws InvalidArgument for one that
+  /// was submitted.
+  virtual void NoteUnused(std::span<const std::size_t> tensors) = 0;
+
   /// Supplies zeros for every tensor that was not submitted. Every call of Submit, on any thread,
   /// must have returned. Does not wait.
   virtual void EndStep() = 0;
+
+  /// Returns the tensors that no rank has a gradient of, ascending; their results have no meaning.
+  /// Between EndStep and WaitStep. Waits for the other ranks' EndStep if this rank lacks some. None
+  /// where summation servers, which remember them too, count zeros instead.
+  virtual std::vector<std::size_t> UnusedByAll() = 0;
 
   /// Makes later work in `stream`, a CUDA stream of the tensors' GPU, wait for the step's results.
   /// Call it between EndStep and WaitStep, once for each stream that uses them. Blocks until all
@@ -126,6 +141,15 @@ class GradientGroup {
   /// Waits until every tensor of the step is done. Also forgets the step's handles that nobody
   /// waited for. Throws the first error.
   virtual StepReport WaitStep() = 0;
+
+  /// Takes the step back, on all ranks, after BeginStep or EndStep: compressors' memory becomes
+  /// what it was, and the next step has the same number. For a program that has no use for a
+  /// gradient after all. What updates hold is undefined. Collective: waits for the step to be
+  /// exchanged and for all ranks to drop it. The engine ends with Mismatch where another rank takes
+  /// it. Throws InvalidArgument in a step that is not StepInfo::undoable.
+  virtual void DropStep() = 0;
+  /// False if a step cannot be undoable: summation servers keep a part of the memory.
+  virtual bool undoable() const = 0;
 
   /// Number of the next step, and its density (StepReport::density).
   virtual std::int64_t next_step() const = 0;

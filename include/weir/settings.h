@@ -82,6 +82,8 @@ struct Settings {
   bool metrics_per_tensor = false;
   int batch_size = 0;  ///< Samples that a rank takes in a step, for samples per second; 0: unknown.
 
+  /// A program may drop gradients that are under way; else that is an error. For PyTorch.
+  bool dropped_passes = true;
   bool strict = false;  ///< Anything ignored or done differently than asked is an error.
 
   /// Reads `WEIR_*` from the process's environment, and the `HOROVOD_*` spelling of each variable

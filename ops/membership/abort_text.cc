@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::string_view kTimedOutPrefix = "timed out: ";
 constexpr std::string_view kCorruptPrefix = "corrupt: ";
+constexpr std::string_view kMismatchPrefix = "mismatch: ";
 
 }  // namespace
 
@@ -17,6 +18,8 @@ std::string AbortText(const std::exception_ptr& error) {
     return std::string(kTimedOutPrefix) + reason.what();
   } catch (const Corrupt& reason) {
     return std::string(kCorruptPrefix) + reason.what();
+  } catch (const Mismatch& reason) {
+    return std::string(kMismatchPrefix) + reason.what();
   } catch (const std::exception& reason) {
     return reason.what();
   }
@@ -38,6 +41,10 @@ std::exception_ptr ErrorOfAbort(const MembershipEvent& event, const std::string&
     return std::make_exception_ptr(
         Corrupt(who + " ended the job: " + event.text.substr(kCorruptPrefix.size()),
                 {"", {event.rank}, "exchange"}));
+  }
+  if (event.text.starts_with(kMismatchPrefix)) {
+    return std::make_exception_ptr(
+        Mismatch(event.text.substr(kMismatchPrefix.size()), {"", {event.rank}, "negotiate"}));
   }
   // Not a rank's end: the hub refuses this process, and says what to do.
   if (event.rank < 0) return std::make_exception_ptr(InvalidArgument(event.text));

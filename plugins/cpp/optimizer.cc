@@ -127,6 +127,7 @@ StepReport DistributedOptimizer::Impl::Step() {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (accumulators_[i].Finish()) Submit(i);
   }
+  group_->NoteUnused({});  // A gradient that was not ready counts as zero, on all ranks, too.
   group_->EndStep();
   open_ = false;
   const StepReport report = group_->WaitStep();

@@ -182,6 +182,8 @@ void BindEngine(nb::module_& module) {
             CheckProgramsChoice(owner, choice, job.engine()->settings(), speaks);
           },
           arg("owner"), arg("choice"), arg("speaks"))
+      .def_prop_ro("dropped_passes",
+                   [](Job& job) { return job.engine()->settings().dropped_passes; })
       .def_prop_ro("strict", [](Job& job) { return job.engine()->settings().strict; })
       .def("allreduce", &SubmitAllreduce, arg("name"), arg("input"), arg("output"), arg("dtype"),
            arg("shape"), arg("op"), arg("prescale"), arg("postscale"), arg("process_set") = 0,

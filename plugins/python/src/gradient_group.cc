@@ -139,10 +139,12 @@ void BindGradientGroup(nb::module_& module) {
   nb::class_<Group>(module, "GradientGroup")
       .def(
           "begin_step",
-          [](Group& self, const std::vector<float>& rates, float loss_scale) {
-            self.group().BeginStep({.learning_rates = rates, .loss_scale = loss_scale});
+          [](Group& self, const std::vector<float>& rates, float loss_scale, bool undoable) {
+            self.group().BeginStep(
+                {.learning_rates = rates, .loss_scale = loss_scale, .undoable = undoable});
           },
-          arg("learning_rates"), arg("loss_scale"), nb::call_guard<nb::gil_scoped_release>())
+          arg("learning_rates"), arg("loss_scale"), arg("undoable"),
+          nb::call_guard<nb::gil_scoped_release>())
       .def("submit", &Group::Submit, arg("index"), arg("gradient"), arg("update"),
            arg("place") = kOnCpu)
       .def(
@@ -157,6 +159,19 @@ void BindGradientGroup(nb::module_& module) {
       .def(
           "wait_step", [](Group& self) { return self.group().WaitStep(); },
           nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "note_unused",
+          [](Group& self, const std::vector<std::size_t>& tensors) {
+            self.group().NoteUnused(tensors);
+          },
+          arg("tensors"), nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "unused_by_all", [](Group& self) { return self.group().UnusedByAll(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "drop_step", [](Group& self) { self.group().DropStep(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def_prop_ro("undoable", [](Group& self) { return self.group().undoable(); })
       .def_prop_ro("next_step", [](Group& self) { return self.group().next_step(); })
       .def(
           "copy_velocity",

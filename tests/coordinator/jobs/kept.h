@@ -17,6 +17,7 @@ struct Kept {
   std::vector<float> unsent;    ///< Accumulated and not sent yet, as a worker.
   std::vector<float> momentum;  ///< As a worker.
   std::vector<float> served;    ///< Not answered yet, as a server; part of the mean.
+  friend bool operator==(const Kept&, const Kept&) = default;
 };
 
 /// Reads the output of GradientGroup::Save; zeros where nothing is kept.

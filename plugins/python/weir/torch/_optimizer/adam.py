@@ -89,6 +89,8 @@ def applied(optimizer: Any) -> Iterator[None]:
     _leave_moments(optimizer, slots)
     with torch.no_grad():
         for slot, rate, step in zip(slots, rates, steps):
+            if step is None:  # No rank has used it.
+                continue
             if slot.plan.weight_decay and not slot.plan.local:
                 slot.parameter.mul_(1.0 - rate * slot.plan.weight_decay)
             slot.parameter.sub_(step)

@@ -4,7 +4,7 @@ import weakref
 from typing import Any
 
 from weir import _job
-from weir.torch._optimizer import first_step, look_ahead, submission
+from weir.torch._optimizer import dropped_passes, first_step, look_ahead, submission
 from weir.torch._optimizer.parameter_slot import Slot
 
 _TOO_MANY = ("Gradients were computed more than backward_passes_per_step times before call to "
@@ -31,15 +31,19 @@ def attach(optimizer: Any, slot: Slot) -> None:
 def _accumulated(optimizer: Any, slot: Slot) -> None:
     """Handles a backward pass that has added to the gradient. The last one of a step starts its
     exchange."""
-    if slot.passes_left <= 0:
+    if slot.forgotten:
+        dropped_passes.drop(optimizer)
+    if slot.submitted or (slot.fired >= optimizer._weir_passes and not _job.engine().dropped_passes):
         raise AssertionError(_TOO_MANY)
     look_ahead.check_used(optimizer, slot)
-    slot.passes_left -= 1
+    slot.fired += 1
     # Without compression, results carry the same factor as gradients.
     if optimizer._weir_compresses:
         optimizer._weir_scale.note(optimizer._weir_exchanges,
                                    lambda: first_step.is_under_way(optimizer))
-    if slot.passes_left == 0:
+    if slot.fired >= slot.due:
         slot.complete = True
-        if first_step.is_over(slot) and not optimizer._weir_holds_back:
+        if (first_step.is_over(slot) and not optimizer._weir_holds_back
+                and not optimizer._weir_expectation.drop
+                and optimizer._weir_can_drop and slot.exchange.can_drop):
             submission.submit(optimizer, slot)

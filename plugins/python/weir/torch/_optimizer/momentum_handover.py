@@ -53,7 +53,7 @@ def forget(optimizer: Any) -> None:
     """Called after a step: the compressor has the momentum now. Warns if it could not be handed over."""
     clipped = False
     for slot in optimizer._weir_slots.values():
-        if not _is_taken(slot.plan):
+        if not _is_taken(slot.plan) or slot.parameter.grad is None:
             continue
         found = optimizer.state.get(slot.parameter, {}).pop(_BUFFER, None)
         if found is not None:

@@ -19,12 +19,27 @@ class Slot:
         self.index = 0
         # Number of the gradient's sparse dimensions, once the ranks have agreed on it.
         self.sparse_dim: Optional[int] = None
+        self.fired = self.fired_before = 0
         self.begin_step(passes)
 
     def begin_step(self, passes: int) -> None:
-        self.passes_left = passes
-        self.complete = False   # All backward passes of the step were done,
-        self.submitted = False  # and the exchange has it.
+        """`passes`: declared number of backward passes of a step."""
+        # A parameter that was used in more passes, or more often in one (reentrant checkpointing),
+        # will be again; two kinds of steps may take turns.
+        self.due = max(passes, self.fired, self.fired_before)
+        self.fired_before = self.fired
+        self.fired = 0          # Number of backward passes so far.
+        self.complete = False   # All of them were done,
+        self.sent: Optional[torch.Tensor] = None  # and the exchange has this gradient.
+
+    @property
+    def submitted(self) -> bool:
+        return self.sent is not None
+
+    @property
+    def forgotten(self) -> bool:
+        """True if the program has let go of a gradient that the exchange has."""
+        return self.sent is not None and self.parameter.grad is not self.sent
 
 
 def checked_passes(passes: int) -> int:

@@ -64,8 +64,16 @@ def register_new(optimizer: Any) -> None:
     for (_, kind), slots in fresh.items():
         _register(optimizer, kind, slots)
     optimizer._weir_holds_back = skip_nonfinite.must_agree(optimizer)
+    note_exchanges(optimizer)
     ranks = optimizer._weir_process_set.ranks
     optimizer._weir_place = (ranks.index(_job.rank()), len(ranks), len(optimizer._weir_exchanges))
+
+
+def note_exchanges(optimizer: Any) -> None:
+    """Finds out whether a step can be taken back (``dropped_passes``): ranks agree on that by a
+    group of the engine's."""
+    optimizer._weir_can_drop = any(isinstance(exchange, FusedExchange) and exchange.can_drop
+                                   for exchange in optimizer._weir_exchanges)
 
 
 def leave(optimizer: Any) -> None:

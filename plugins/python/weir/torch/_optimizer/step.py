@@ -9,7 +9,7 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet
 from weir.torch._optimizer import (
-    adam, first_step, job_events, load_in_place, look_ahead, loss_scale, momentum,
+    adam, dropped_passes, first_step, job_events, load_in_place, look_ahead, loss_scale, momentum,
     momentum_handover, registration, saved_state, skip_nonfinite, submission, weight_decay)
 from weir.torch._optimizer.exchange.averaging import reduction_of
 from weir.torch._optimizer.exchange.fused import report_of
@@ -20,9 +20,6 @@ _TWICE = ("optimizer.step() called without optimizer.skip_synchronize() context 
           "optimizer.synchronize(). This can cause training slowdown. You may want to consider "
           "using optimizer.skip_synchronize() context if you use optimizer.synchronize() in your "
           "code.")
-_ZERO_GRAD = ("optimizer.zero_grad() was called after loss.backward() but before optimizer.step() "
-              "or optimizer.synchronize(). This is prohibited as it can cause a race condition.")
-
 
 if TYPE_CHECKING:  # The class it is mixed into.
     _Wrapped = torch.optim.Optimizer
@@ -61,6 +58,8 @@ class Distributed(_Wrapped):
         self._weir_plans: List[momentum.Plan] = []
         self._weir_compresses = False
         self._weir_holds_back = False  # Until all gradients are known to be finite, or not.
+        self._weir_expectation = dropped_passes.Expectation()
+        self._weir_can_drop = False  # Whether an exchange that has begun can be taken back.
         self._weir_decay = weight_decay.WeightDecay()
         self._weir_hooks: List[Any] = []
         self._weir_synchronized = False
@@ -92,7 +91,8 @@ class Distributed(_Wrapped):
     def synchronize(self) -> None:
         """Waits until every parameter's ``.grad`` holds the result that all ranks share.
 
-        Submits zeros for parameters that got no gradient. Follow it with ``step()`` under
+        Parameters that got no gradient count as zeros, or keep none if they got none on any rank.
+        Follow it with ``step()`` under
         ``skip_synchronize()``; the gradients may be changed in between.
         """
         if not self._weir_is_member:
@@ -107,10 +107,14 @@ class Distributed(_Wrapped):
                 self._weir_has_joined = False
             first_step.settle(self)
             self._weir_holds_back = skip_nonfinite.must_agree(self)
+            registration.note_exchanges(self)
             for exchange in self._weir_exchanges:
                 exchange.loss_scale = self._weir_scale.value
             if self._weir_holds_back:
                 skip_nonfinite.agree(self)
+            if any(slot.forgotten for slot in self._weir_slots.values()):
+                dropped_passes.drop(self)
+            self._weir_begin_rest()
             for slot in self._weir_slots.values():
                 if not slot.submitted:
                     submission.submit(self, slot)
@@ -123,7 +127,19 @@ class Distributed(_Wrapped):
             for slot in self._weir_slots.values():
                 slot.begin_step(self._weir_passes)
             self._weir_scale.end_step()
+        self._weir_expectation.note(dropped=False)
         self._weir_synchronized = True
+
+    def _weir_begin_rest(self) -> None:
+        """Begins the step, if no gradient has, and tells which ones this rank lacks."""
+        saved_state.restore_pending(self)
+        lacking: Dict[Any, List[int]] = {exchange: [] for exchange in self._weir_exchanges}
+        for slot in self._weir_slots.values():
+            if slot.parameter.grad is None and not slot.sparse_dim:
+                lacking[slot.exchange].append(slot.index)
+        for exchange, indices in lacking.items():
+            exchange.begin(undoable=False)
+            exchange.note_unused(indices)
 
     @property
     def step_report(self) -> Any:
@@ -164,9 +180,11 @@ class Distributed(_Wrapped):
         return result if closure is None else loss
 
     def zero_grad(self, *arguments: Any, **keywords: Any) -> None:
-        """Calls the wrapped optimizer's. Raises AssertionError between backward and step."""
-        if any(slot.complete for slot in self._weir_slots.values()):
-            raise AssertionError(_ZERO_GRAD)
+        """Calls the wrapped optimizer's. Gradients that were computed since the last ``step()`` are
+        dropped, on all ranks, and leave no trace in compressors. With ``WEIR_DROPPED_PASSES=0``
+        raises AssertionError instead."""
+        if dropped_passes.are_there(self):
+            dropped_passes.drop(self)
         loss_scale.between_passes()
         super().zero_grad(*arguments, **keywords)
 
@@ -179,7 +197,7 @@ class Distributed(_Wrapped):
         """Sets how many backward passes go into one step, from now on."""
         self._weir_passes = checked_passes(passes)
         for slot in self._weir_slots.values():
-            slot.passes_left = passes
+            slot.due = passes
 
     # --- a loss scale ---
 

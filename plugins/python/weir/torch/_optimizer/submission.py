@@ -28,5 +28,5 @@ def submit(optimizer: Any, slot: Slot) -> None:
             parameter.grad = gradient = gradient.to_dense()
         weight_decay.add_local(optimizer, slot, gradient)
         momentum_handover.add(optimizer, slot, gradient)
-    slot.submitted = True
+    slot.sent = gradient
     slot.exchange.submit(slot.index, gradient)

@@ -54,7 +54,7 @@ def add_outside(optimizer: Any) -> None:
     """Adds the decay that stays outside to every gradient that has come back."""
     for slot in optimizer._weir_slots.values():
         plan = slot.plan
-        if stays_outside(plan) and not slot.sparse_dim:
+        if stays_outside(plan) and not slot.sparse_dim and slot.parameter.grad is not None:
             sign = -1.0 if optimizer.param_groups[slot.group].get("maximize") else 1.0
             optimizer._weir_decay.apply(plan, slot.parameter, slot.parameter.grad,
                                         sign * optimizer._weir_scale.factor)

@@ -53,17 +53,19 @@ class FusedExchange:
         """What gradients of the next step carry as a factor (mixed precision), results too."""
         self._group: _core.GradientGroup = _core.register(
             _job.engine(), name, specs, compression, also_equal, *reduction)
+        self.can_drop = self._group.undoable
 
     def _scale_in_engine(self) -> float:
         # Gradients that are only summed may keep the factor; remembered or clipped ones must not.
         return self.loss_scale if self.compression and self.loss_scale is not None else 1.0
 
-    def _begin(self) -> None:
+    def begin(self, undoable: bool) -> None:
+        """Begins the step, unless it has begun. ``undoable``: ``drop`` may follow."""
         with self._lock:
             if not self._open:
                 self._wait()
                 self._rates = [float(group["lr"]) for group in self._groups]
-                self._group.begin_step(self._rates, self._scale_in_engine())
+                self._group.begin_step(self._rates, self._scale_in_engine(), undoable)
                 self._open = True
 
     def rate_of(self, group: Dict[str, Any]) -> float:
@@ -79,7 +81,7 @@ class FusedExchange:
     def submit(self, index: int, gradient: torch.Tensor) -> None:
         """Hands over a complete gradient, which the result replaces."""
         if not self._open:
-            self._begin()
+            self.begin(undoable=True)
         lent = self._loan.lend(gradient)
         address = lent.data_ptr()
         place = engine_tensors.place_of(lent)
@@ -89,9 +91,10 @@ class FusedExchange:
     def finish(self) -> None:
         """Makes every gradient hold its result: when this returns, or on a GPU for later work in the
         current stream, and in those in which gradients were submitted."""
-        self._begin()
+        self.begin(undoable=False)
         try:
             self._group.end_step()
+            unused = self._group.unused_by_all()
             self._waited_for = False
             if self._runs_ahead:
                 self._wait_in_streams()
@@ -103,7 +106,24 @@ class FusedExchange:
         finally:
             self._open = False
         self._loan.give_back()
+        for index in unused:
+            self._members[index].parameter.grad = None
         self._scale_results(self.skipped())
+
+    def note_unused(self, indices: Sequence[int]) -> None:
+        """Notes all gradients that this rank does not have in this step, before zeros are submitted in
+        their place."""
+        self._group.note_unused(indices)
+
+    def drop(self) -> None:
+        """Takes the step back, on all ranks, once it is exchanged. Gradients hold anything then."""
+        self.begin(undoable=True)
+        try:
+            self._group.drop_step()
+        finally:
+            self._open = False
+            self._streams.clear()
+            self._loan.forget()
 
     def _wait_in_streams(self) -> None:
         # In these streams the gradients' memory may be used again.
@@ -138,7 +158,8 @@ class FusedExchange:
             return
         with torch.no_grad():
             for member in self._members:
-                assert member.parameter.grad is not None
+                if member.parameter.grad is None:
+                    continue
                 if skipped:
                     member.parameter.grad.fill_(factor)
                 else:

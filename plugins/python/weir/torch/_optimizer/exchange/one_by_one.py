@@ -18,6 +18,13 @@ class Unfused:
     compression: Options = {}  # The engine does not compress.
     skips_nonfinite = False
     loss_scale: Optional[float] = None  # Stays on the gradients.
+    can_drop = True
+
+    def begin(self, undoable: bool) -> None:
+        """Like FusedExchange's; there is nothing to begin."""
+
+    def note_unused(self, indices: Sequence[int]) -> None:
+        """Like FusedExchange's. Here they count as zeros even if no rank has them."""
 
     def report(self) -> None:
         """The engine reports only on groups."""
@@ -61,6 +68,14 @@ class SingleExchange(Unfused):
         finally:
             self._operations.clear()
         self._loan.give_back()
+
+    def drop(self) -> None:
+        """Like FusedExchange's."""
+        try:
+            handles.wait(self._operations)
+        finally:
+            self._operations.clear()
+            self._loan.forget()
 
     def close(self) -> None:
         pass

@@ -21,6 +21,8 @@ class OwnExchange(Unfused):
     ``submit`` may come from any thread; the rest belongs to one.
     """
 
+    can_drop = False  # The program's code may remember what it has compressed.
+
     def __init__(self, name: str, members: Sequence[Member], reduction: Reduction, compressor: Any,
                  process_set: ProcessSet) -> None:
         self._name = name

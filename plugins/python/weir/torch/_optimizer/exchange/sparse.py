@@ -21,6 +21,8 @@ class SparseExchange:
     Not thread-safe.
     """
 
+    can_drop = True
+
     def __init__(self, name: str, reduction: Any, process_set: ProcessSet) -> None:
         self._name, self._reduction, self._process_set = name, reduction, process_set
         self._members: List[_Member] = []
@@ -50,6 +52,11 @@ class SparseExchange:
         """Waits for all of them, whether or not some fail; then raises the first error."""
         waits, self._waits = self._waits, []
         handles.all_of(functools.partial(self._take, *each) for each in waits)
+
+    def drop(self) -> None:
+        """Waits for all of them, and forgets them."""
+        waits, self._waits = self._waits, []
+        handles.all_of(wait for _, wait in waits)
 
     def _take(self, parameter: torch.Tensor, wait: Callable[[], torch.Tensor]) -> None:
         parameter.grad = wait()

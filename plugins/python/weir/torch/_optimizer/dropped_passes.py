@@ -1,0 +1,77 @@
+"""Backward passes whose gradients the program drops: ``zero_grad()``, and no ``step()`` before it.
+
+The exchange of a gradient begins during its backward pass, when nobody knows yet whether a step will
+follow. The engine takes such an exchange back. A program that drops passes in a pattern, as a GAN does,
+shows it soon; the gradients of a pass that will probably be dropped are held back until ``step()``.
+"""
+
+from typing import Any, Dict
+
+from weir import _job
+from weir.torch._ops import handles
+from weir.torch._optimizer import submission
+from weir.torch._optimizer.exchange.fused import FusedExchange
+
+_REFUSED = ("optimizer.zero_grad() was called after loss.backward() but before optimizer.step() "
+            "or optimizer.synchronize(). This is prohibited as it can cause a race condition.")
+
+_PAST = 16    # Longest pattern that is recognised.
+_PATIENCE = 3  # Passes held back for nothing, after which they are not any more.
+
+
+class Expectation:
+    """Tells, from what became of earlier passes, whether the coming one will be dropped. All ranks
+    expect the same, because they take and drop the same passes."""
+
+    def __init__(self) -> None:
+        self._past = ""  # "s" for each step, "d" for each dropped pass.
+        self._doubts: Dict[str, int] = {}  # Ends of the past that a dropped pass has followed.
+        self.drop = False
+
+    def note(self, dropped: bool) -> None:
+        """Notes what became of the pass."""
+        for end in [end for end in self._doubts if self._past.endswith(end)]:
+            self._doubts[end] += 0 if dropped else -1
+            if self._doubts[end] == 0:
+                del self._doubts[end]
+        if dropped and self._past:
+            self._doubts[self._past] = _PATIENCE
+        self._past = (self._past + ("d" if dropped else "s"))[-_PAST:]
+        self.drop = any(self._past.endswith(end) for end in self._doubts)
+
+
+def are_there(optimizer: Any) -> bool:
+    """True if any gradient has come since the last step, or drop."""
+    return any(slot.fired or slot.submitted for slot in optimizer._weir_slots.values())
+
+
+def drop(optimizer: Any) -> None:
+    """Gives up the gradients that have come since the last step. Collective if any of them is under
+    way: waits for all ranks.
+
+    Raises AssertionError if settings do not allow it, HorovodInternalError if another rank takes a
+    step with gradients of the same pass.
+    """
+    slots = list(optimizer._weir_slots.values())
+    under_way = any(slot.submitted for slot in slots)
+    if not _job.engine().dropped_passes and any(slot.complete for slot in slots):
+        raise AssertionError(_REFUSED)
+    try:
+        if under_way:
+            _give_up(optimizer, slots)
+    finally:
+        for slot in slots:
+            slot.begin_step(optimizer._weir_passes)
+        optimizer._weir_scale.end_step()
+    optimizer._weir_expectation.note(dropped=True)
+
+
+def _give_up(optimizer: Any, slots: Any) -> None:
+    for slot in slots:
+        if slot.submitted or isinstance(slot.exchange, FusedExchange):
+            continue
+        gradient = slot.parameter.grad
+        submission.submit(optimizer, slot)  # Others may have one of it, and wait.
+        slot.parameter.grad = gradient
+    handles.all_of(exchange.drop for exchange in (*optimizer._weir_exchanges,
+                                                  optimizer._weir_sparse))

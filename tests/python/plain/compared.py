@@ -1,0 +1,80 @@
+"""A plain PyTorch program, and the same one in a single process on the mean of all ranks' losses.
+
+A program is a function of a ``World``. It makes its models and optimizers, wraps each optimizer by
+``world.wrapped``, computes each loss by ``world.mean`` of a function of the rank, and returns the
+tensors that must be equal in the end. Nothing else of it knows of ranks.
+"""
+
+import warnings
+
+import torch
+
+import weir.torch as hvd
+
+# Density 1 sends all, so that results are those of dense training; at 5 % only what no compressor
+# changes can be compared.
+COMPRESSIONS = {
+    "none": hvd.Compression.none,
+    "dgc, all": hvd.Compression.dgc(density=1.0, values="fp32", min_elements=1, policy="always",
+                                    momentum_masking=False),
+    "dgc, 5 %": hvd.Compression.dgc(density=0.05, values="fp32", min_elements=1, policy="always"),
+}
+
+
+class Alone:
+    """One process that has all ranks' data."""
+
+    def __init__(self, size):
+        self.size = size
+
+    def wrapped(self, optimizer, *models):
+        return optimizer
+
+    def mean(self, loss_of):
+        return sum(loss_of(rank) for rank in range(self.size)) / self.size
+
+
+class Rank:
+    """One rank of a job."""
+
+    def __init__(self, compression):
+        self.compression = compression
+
+    def wrapped(self, optimizer, *models):
+        named = [(f"{number}.{name}", parameter) for number, model in enumerate(models)
+                 for name, parameter in model.named_parameters()]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # What is taken over from the optimizer.
+            return hvd.DistributedOptimizer(optimizer, named or None, self.compression)
+
+    def mean(self, loss_of):
+        return loss_of(hvd.rank())
+
+
+def flat(results):
+    return torch.cat([one.detach().flatten().double() for one in results])
+
+
+def compare(program, compression, rtol=1e-4, atol=1e-6):
+    """Runs both, and compares what can be said of the compression."""
+    ours = flat(program(Rank(COMPRESSIONS[compression])))
+    everyone = hvd.allgather(ours[None])
+    assert all(torch.equal(everyone[0], one) for one in everyone), "replicas differ"
+    assert ours.isfinite().all()
+    if compression == "dgc, 5 %":
+        return
+    torch.testing.assert_close(ours, flat(program(Alone(hvd.size()))), rtol=rtol, atol=atol)
+
+
+def net(*sizes, seed=1):
+    """A perceptron of such widths."""
+    torch.manual_seed(seed)
+    layers = []
+    for width, after in zip(sizes, sizes[1:]):
+        layers += [torch.nn.Linear(width, after), torch.nn.Tanh()]
+    return torch.nn.Sequential(*layers[:-1])
+
+
+def noise(rank, step, *shape):
+    """A batch of this rank in this step."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1000 * step + rank))

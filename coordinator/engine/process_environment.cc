@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "common/log.h"
 #include "common/supervision/place.h"
 #include "common/supervision/supervision.h"
 #include "ops/bootstrap.h"
@@ -28,12 +29,18 @@ namespace {
 /// Returns what the launcher has told, unless it is one of MPI's other than weirrun: that tells MPI
 /// itself. torchrun may run under one of those, and starts its own ranks.
 std::optional<Launch> OwnLaunch() {
+  const bool supervised = std::getenv(supervision::kEngineFdVariable) != nullptr;
   const auto read = [](const char* name) { return std::getenv(name); };
   std::optional<Launch> launch = LaunchFromEnvironment(read);
   const bool by_known =
       launch && (launch->by == Launch::kWeirrun || launch->by == Launch::kTorchrun);
   if (!by_known && StartedByMpi()) return {};
-  return launch;
+  if (launch || supervised) return launch;
+  ThrowIfOneOfSeveral(read);
+  if (const std::string warning = MaybeOneOfSeveral(read); !warning.empty()) {
+    LogWarning("{}", warning);
+  }
+  return {};
 }
 
 /// Reads a number that MPICH's launcher has set.

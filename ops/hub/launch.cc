@@ -1,6 +1,8 @@
 #include "ops/hub/launch.h"
 
 #include <algorithm>
+#include <array>
+#include <initializer_list>
 #include <string_view>
 
 #include "common/supervision/supervision.h"
@@ -94,11 +96,75 @@ Launch Read(const ReadVariable& read, const Names& names) {
   return launch;
 }
 
+/// Variables from which a process learns that it is one of several: a number above 0, or above 1
+/// for a size, says so. One of them alone is not enough to find the others.
+struct Signs {
+  const char* by;
+  std::initializer_list<const char*> ranks;
+  std::initializer_list<const char*> sizes;
+  const char* advice;
+};
+
+constexpr char kSetBoth[] = "set both RANK and WORLD_SIZE, or neither to train alone";
+constexpr char kStartByWeirrun[] = "start the program with weirrun";
+
+const std::array<Signs, 9>& AllSigns() {
+  static const std::array<Signs, 9> signs = {{
+      {Launch::kTorchrun, {"RANK", "LOCAL_RANK"}, {"WORLD_SIZE", "LOCAL_WORLD_SIZE"}, kSetBoth},
+      {"Open MPI's mpirun",
+       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"},
+       {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+       "pass on all that mpirun has set"},
+      {"srun", {"SLURM_PROCID"}, {"SLURM_STEP_NUM_TASKS"}, "pass on all that srun has set"},
+      {"horovodrun", {"HOROVOD_RANK"}, {"HOROVOD_SIZE"}, kStartByWeirrun},
+      {"MVAPICH's launcher", {"MV2_COMM_WORLD_RANK"}, {"MV2_COMM_WORLD_SIZE"}, kStartByWeirrun},
+      {"a launcher with PMI", {"PMI_RANK"}, {"PMI_SIZE"}, kStartByWeirrun},
+      {"a launcher with PMIx", {"PMIX_RANK"}, {}, kStartByWeirrun},
+      {"Flux", {"FLUX_TASK_RANK"}, {"FLUX_JOB_SIZE"}, kStartByWeirrun},
+      {"jsrun", {"JSM_NAMESPACE_RANK"}, {"JSM_NAMESPACE_SIZE"}, kStartByWeirrun},
+  }};
+  return signs;
+}
+
+bool IsAbove(const ReadVariable& read, const char* name, int bound) {
+  const auto number = ParseNumber<int>(Value(read, name));
+  return number && *number > bound;
+}
+
+[[noreturn]] void ThrowSign(const ReadVariable& read, const Signs& signs, const char* name) {
+  throw InvalidArgument(std::string(name) + "=" + Value(read, name) +
+                        " says that this process is one of several that " + signs.by +
+                        " has started, and the other variables that it needs to find them are "
+                        "missing: " +
+                        signs.advice);
+}
+
 }  // namespace
+
+void ThrowIfOneOfSeveral(const ReadVariable& read) {
+  for (const Signs& signs : AllSigns()) {
+    for (const char* const name : signs.ranks) {
+      if (IsAbove(read, name, 0)) ThrowSign(read, signs, name);
+    }
+    for (const char* const name : signs.sizes) {
+      if (IsAbove(read, name, 1)) ThrowSign(read, signs, name);
+    }
+  }
+  // Rank 0 of several would be alone as well.
+  if (!Value(read, "RANK").empty() && !Value(read, "MASTER_ADDR").empty()) {
+    ThrowSign(read, AllSigns().front(), "MASTER_ADDR");
+  }
+}
+
+std::string MaybeOneOfSeveral(const ReadVariable& read) {
+  if (!IsAbove(read, "SLURM_NTASKS", 1) || !Value(read, "SLURM_STEP_ID").empty()) return "";
+  return "this process trains alone in a Slurm job of " + Value(read, "SLURM_NTASKS") +
+         " tasks (SLURM_NTASKS): srun or weirrun starts all of them";
+}
 
 std::optional<Launch> LaunchFromEnvironment(const ReadVariable& read) {
   const auto set_by = [&](const Names& names) {
-    return read(names.rank) != nullptr && read(names.ranks) != nullptr;
+    return !Value(read, names.rank).empty() && !Value(read, names.ranks).empty();
   };
   if (read(supervision::kEngineFdVariable) != nullptr) {
     if (!set_by(kWeirrun)) return {};

@@ -26,8 +26,14 @@ struct Launch {
 using ReadVariable = std::function<const char*(const char* name)>;
 
 /// Reads the variables of weirrun, torchrun and its kin (RANK, WORLD_SIZE), Open MPI's mpirun, and
-/// Slurm's srun. Nothing if no launcher has set any. Throws InvalidArgument for numbers that cannot
-/// be.
+/// Slurm's srun. Nothing if no launcher has set them. Throws InvalidArgument for numbers that
+/// cannot be.
 std::optional<Launch> LaunchFromEnvironment(const ReadVariable& read);
+
+/// Throws InvalidArgument if variables of some launcher say that this process, for which
+/// LaunchFromEnvironment finds nothing, is one of several: it must not become a job of its own.
+void ThrowIfOneOfSeveral(const ReadVariable& read);
+/// Returns a warning, or "", for a process that could be meant as one of several.
+std::string MaybeOneOfSeveral(const ReadVariable& read);
 
 }  // namespace weir

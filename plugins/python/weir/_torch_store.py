@@ -7,7 +7,7 @@ import secrets
 import sys
 from typing import Any, Iterator
 
-from weir.errors import TimedOut
+from weir.errors import InvalidArgument, TimedOut
 
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _KEY = "weir/token"
@@ -27,6 +27,13 @@ def token() -> Iterator[str]:
     told = all(os.environ.get(name) for name in _VARIABLES) and os.environ["WORLD_SIZE"] != "1"
     if given or by_weirrun or not told or torch is None or not torch.distributed.is_available():
         yield ""
+        return
+    for name in _VARIABLES:
+        if name != "MASTER_ADDR" and not os.environ[name].isdecimal():
+            raise InvalidArgument(f"{name}={os.environ[name]}, which this process has from its "
+                                  "launcher, is not a number")
+    if int(os.environ["RANK"]) >= int(os.environ["WORLD_SIZE"]):
+        yield ""  # The engine says what is wrong with it.
         return
     seconds = 30.0
     with contextlib.suppress(ValueError):  # The engine says what is wrong with it.

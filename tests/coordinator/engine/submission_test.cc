@@ -129,6 +129,7 @@ TEST_P(Submissions, AGradientThatItsOwnerLetsGoRightAfterSubmitting) {
 }
 
 class SomeRanks : public Submissions {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(SomeRanks);
 
 /// So many that every parameter is used by some rank.
 std::vector<int> SizesAboveOne() {

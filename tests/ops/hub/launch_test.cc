@@ -5,6 +5,8 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "weir/error.h"
 
@@ -16,11 +18,15 @@ using testing::ThrowsMessage;
 
 using Variables = std::map<std::string, std::string>;
 
-std::optional<Launch> Read(const Variables& variables) {
-  return LaunchFromEnvironment([&](const char* name) {
+ReadVariable Reader(const Variables& variables) {
+  return [variables](const char* name) {
     const auto found = variables.find(name);
     return found == variables.end() ? nullptr : found->second.c_str();
-  });
+  };
+}
+
+std::optional<Launch> Read(const Variables& variables) {
+  return LaunchFromEnvironment(Reader(variables));
 }
 
 const Variables kTorchrun = {{"RANK", "5"},
@@ -110,9 +116,50 @@ TEST(Launch, HostsThatAreNotAlikeAreTaken) {
 
 TEST(Launch, NobodyHasStartedWhatHasNoVariables) {
   EXPECT_EQ(Read({}), std::nullopt);
-  EXPECT_EQ(Read({{"RANK", "1"}}), std::nullopt) << "a program's own variable";
+  EXPECT_EQ(Read({{"RANK", "1"}}), std::nullopt);
+  EXPECT_EQ(Read({{"RANK", "0"}, {"WORLD_SIZE", ""}}), std::nullopt);
   EXPECT_EQ(Read({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "71"}}), std::nullopt)
       << "the script of sbatch is no task";
+}
+
+TEST(Launch, AProcessThatIsOneOfSeveralIsToldSo) {
+  for (const auto& [name, value] : {std::pair{"RANK", "2"},
+                                    {"WORLD_SIZE", "4"},
+                                    {"LOCAL_RANK", "1"},
+                                    {"LOCAL_WORLD_SIZE", "2"},
+                                    {"SLURM_PROCID", "2"},
+                                    {"SLURM_STEP_NUM_TASKS", "4"},
+                                    {"OMPI_COMM_WORLD_RANK", "1"},
+                                    {"OMPI_COMM_WORLD_SIZE", "4"},
+                                    {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
+                                    {"HOROVOD_SIZE", "2"},
+                                    {"MV2_COMM_WORLD_RANK", "1"},
+                                    {"PMI_RANK", "1"},
+                                    {"PMIX_RANK", "1"},
+                                    {"FLUX_JOB_SIZE", "2"},
+                                    {"JSM_NAMESPACE_RANK", "3"}}) {
+    const Variables variables = {{name, value}};
+    EXPECT_EQ(Read(variables), std::nullopt) << name;
+    EXPECT_THAT([&] { ThrowIfOneOfSeveral(Reader(variables)); },
+                ThrowsMessage<InvalidArgument>(HasSubstr(std::string(name) + "=" + value)));
+  }
+  EXPECT_THROW(ThrowIfOneOfSeveral(Reader({{"RANK", "0"}, {"MASTER_ADDR", "node-0"}})),
+               InvalidArgument);
+}
+
+TEST(Launch, AProcessThatIsAloneIsLeftAlone) {
+  for (const Variables& variables :
+       std::vector<Variables>{{},
+                              {{"RANK", "0"}},
+                              {{"RANK", "mine"}},
+                              {{"WORLD_SIZE", "1"}, {"LOCAL_RANK", "0"}},
+                              {{"MASTER_ADDR", "node-0"}},
+                              {{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "71"}}}) {
+    EXPECT_NO_THROW(ThrowIfOneOfSeveral(Reader(variables)));
+    EXPECT_EQ(MaybeOneOfSeveral(Reader(variables)), "");
+  }
+  EXPECT_THAT(MaybeOneOfSeveral(Reader({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}})),
+              HasSubstr("alone in a Slurm job of 4 tasks"));
 }
 
 TEST(Launch, NumbersThatCannotBeAreNamed) {

@@ -38,7 +38,7 @@ class FromGradient {
     const M finite = hn::Lt(hn::Abs(scaled), hn::Set(d, MagnitudeOfKey(kInfinityKey)));
     const V g = hn::IfThenElseZero(finite, scaled);
     const V v = hn::Add(hn::LoadU(d, step_.v + i), Direction(i, g));
-    hn::StoreU(v, d, step_.v + i);
+    hn::StoreU(v, d, step_.new_v + i);
     return {v, finite};
   }
 
@@ -47,10 +47,11 @@ class FromGradient {
     const float scaled = step_.gradient[i] * step_.gradient_scale;
     const bool finite = IsFinite(scaled);
     not_finite += finite ? 0 : 1;
-    float none = 0.0f;
-    float& u = kMomentum == Momentum::kNone ? none : step_.u[i];
-    step_.v[i] += AdvanceMomentum(kMomentum, step_.m, finite ? scaled : 0.0f, u);
-    return step_.v[i];
+    constexpr bool kHasMomentum = kMomentum != Momentum::kNone;
+    float u = kHasMomentum ? step_.u[i] : 0.0f;
+    const float direction = AdvanceMomentum(kMomentum, step_.m, finite ? scaled : 0.0f, u);
+    if (kHasMomentum) step_.new_u[i] = u;
+    return step_.new_v[i] = step_.v[i] + direction;
   }
 
  private:
@@ -64,7 +65,7 @@ class FromGradient {
       const V old_u = hn::LoadU(d, step_.u + i);
       const bool nesterov = kMomentum == Momentum::kNesterov;
       const V u = nesterov ? hn::Mul(m, hn::Add(old_u, g)) : hn::Add(hn::Mul(m, old_u), g);
-      hn::StoreU(u, d, step_.u + i);
+      hn::StoreU(u, d, step_.new_u + i);
       return nesterov ? hn::Add(u, g) : u;
     }
   }

@@ -17,12 +17,15 @@ struct Accumulation {
   float m = 0.9f;               ///< Momentum.
   float gradient_scale = 1.0f;  ///< Multiplies every gradient entry first.
   const float* gradient = nullptr;
-  float* u = nullptr;  ///< Not used with Momentum::kNone.
-  float* v = nullptr;
+  const float* u = nullptr;  ///< Not used with Momentum::kNone.
+  const float* v = nullptr;
+  float* new_u = nullptr;  ///< Where the result goes: over u, or elsewhere.
+  float* new_v = nullptr;
 };
 
 /// v += AdvanceMomentum(momentum, m, g, u) with g = gradient * gradient_scale, or 0 where that is
-/// not finite. Returns the number of those. Moves 20 bytes an entry.
+/// not finite. Returns the number of those. Moves 20 bytes an entry, to or from each of five
+/// places.
 std::uint64_t Accumulate(const Accumulation& step, std::size_t begin, std::size_t end);
 
 /// Accumulates, and collects from the new v in the same pass.

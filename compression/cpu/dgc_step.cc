@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "common/check.h"
 #include "compression/cpu/sampled_threshold.h"
@@ -20,6 +21,18 @@ DgcStep::DgcStep(const DgcRule& rule, std::span<float> u, std::span<float> v)
     : rule_(rule), u_(u), v_(v), masking_(rule.masking, u, v) {
   WEIR_CHECK(v.size() <= UINT32_MAX);
   WEIR_CHECK(u.size() == (rule.momentum == Momentum::kNone ? 0 : v.size()));
+}
+
+void DgcStep::Use(std::span<float> u, std::span<float> v) {
+  WEIR_CHECK(u.size() == u_.size() && v.size() == v_.size());
+  u_ = u;
+  v_ = v;
+  masking_.Use(u, v);
+}
+
+void DgcStep::UseNext() {
+  if (next_v_.empty()) return;
+  Use(std::exchange(next_u_, {}), std::exchange(next_v_, {}));
 }
 
 void DgcStep::DivideInto(std::size_t parts) {
@@ -57,7 +70,9 @@ Accumulation DgcStep::Begin(std::span<const float> gradient, float gradient_scal
           .gradient_scale = gradient_scale,
           .gradient = gradient.data(),
           .u = u_.data(),
-          .v = v_.data()};
+          .v = v_.data(),
+          .new_u = (next_v_.empty() ? u_ : next_u_).data(),
+          .new_v = (next_v_.empty() ? v_ : next_v_).data()};
 }
 
 void DgcStep::Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
@@ -109,6 +124,7 @@ void DgcStep::TakeLargest(std::size_t k) {
 
 void DgcStep::AccumulateAll(const Accumulation& step) {
   ForEachPart([&](Part& part) { part.non_finite = cpu::Accumulate(step, part.begin, part.end); });
+  UseNext();
   for (const Part& part : parts_) non_finite_ += part.non_finite;
 }
 
@@ -117,6 +133,7 @@ void DgcStep::AccumulateCandidates(const Accumulation& step, std::size_t k, floa
     part.candidates.Reset(k, part.end - part.begin, threshold);
     part.non_finite = AccumulateAndCollect(step, part.begin, part.end, part.candidates);
   });
+  UseNext();
   for (const Part& part : parts_) non_finite_ += part.non_finite;
 }
 

@@ -31,8 +31,8 @@ struct DgcRule {
 /// the way, too few cost one more read of v. Results do not depend on the pool, the
 /// instruction set or earlier thresholds.
 ///
-/// The caller owns u and v, which must not move; u is empty with Momentum::kNone. `pool` may be
-/// null. Not thread-safe. Allocates only when k or n / k changes.
+/// The caller owns u and v, which move by Use and WriteTo alone; u is empty with Momentum::kNone.
+/// `pool` may be null. Not thread-safe. Allocates only when k or n / k changes.
 class DgcStep {
  public:
   /// Takes at most 2^32 - 1 entries.
@@ -43,6 +43,14 @@ class DgcStep {
   /// state) is cleared, in u too, and sent as 0. `pool`, if any, shares the work.
   void Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
               ThreadPool* pool = nullptr);
+
+  /// Makes these u and v.
+  void Use(std::span<float> u, std::span<float> v);
+  /// Makes the next step write u and v there, and Use them. The former ones stay as they are.
+  void WriteTo(std::span<float> u, std::span<float> v) {
+    next_u_ = u;
+    next_v_ = v;
+  }
 
   /// First half of Select; between the halves others say what to select
   /// (compression/dgc/joint_selection.h). Adds the gradient and collects the entries that reach
@@ -103,6 +111,7 @@ class DgcStep {
   void AccumulateAll(const Accumulation& step);
   void AccumulateCandidates(const Accumulation& step, std::size_t k, float threshold);
   void SetSourcesToCandidates();
+  void UseNext();
   bool is_all() const { return sources_.size() == 1 && sources_[0].data() == v_.data(); }
   /// Selects k of the collected entries.
   void TakeCollected(std::size_t k, std::uint32_t kth, std::size_t ties);
@@ -115,8 +124,10 @@ class DgcStep {
   void ClearNonFinite();
 
   const DgcRule rule_;
-  const std::span<float> u_;
-  const std::span<float> v_;
+  std::span<float> u_;
+  std::span<float> v_;
+  std::span<float> next_u_;  ///< As WriteTo has told; empty: u_ and v_.
+  std::span<float> next_v_;
   ThreadPool* pool_ = nullptr;  ///< The pool of the current Select.
 
   std::vector<Part> parts_;

@@ -14,9 +14,14 @@ namespace weir::cpu {
 /// exchange that failed. Not thread-safe. Allocates only when more entries are sent.
 class FactorMasking {
  public:
-  /// The caller owns u and v, which must not move. `u` is empty where there is no momentum.
+  /// The caller owns u and v, which move by Use alone. `u` is empty where there is no momentum.
   FactorMasking(bool masking, std::span<float> u, std::span<float> v)
       : masks_(masking && !u.empty()), u_(u), v_(v) {}
+
+  void Use(std::span<float> u, std::span<float> v) {
+    u_ = u;
+    v_ = v;
+  }
 
   /// v -= values at these indices, and with masking u = 0 there. An entry whose value is 0, because
   /// rounding made it so, stays as it is in u: nothing was sent. `indices` must not change until
@@ -32,8 +37,8 @@ class FactorMasking {
   void SettleRange(std::span<const float> values, std::size_t begin, std::size_t end);
 
   const bool masks_;
-  const std::span<float> u_;
-  const std::span<float> v_;
+  std::span<float> u_;
+  std::span<float> v_;
   std::span<const std::uint32_t> indices_;
   std::vector<float> old_u_;  ///< The undo log, beside indices_; empty: there is nothing to undo.
   std::vector<float> old_v_;

@@ -1,5 +1,6 @@
 #include "compression/dgc/dgc.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "common/check.h"
@@ -33,10 +34,13 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
   WEIR_CHECK(!context.dense_phase);
   const Increment increment = IncrementOf(context, gradient);
   const std::size_t k = EntriesToSend(n, context.density);
+  BeginAccumulation();
   if (settings_.state == DType::kFloat32) {
     step_.Select(increment.values, increment.scale, k, context.pool);
+    EndAccumulation();
   } else {
     step_.Accumulate(increment.values, increment.scale, k, std::nullopt, context.pool);
+    EndAccumulation();
     RoundState(RoundingKey(settings_.seed, context.step, context.rank));
     step_.TakeLargest(k);
   }
@@ -70,7 +74,43 @@ void Dgc::Accumulate(const StepContext& context, std::span<const float> gradient
                      std::optional<float> threshold) {
   WEIR_CHECK(!context.dense_phase);
   const Increment increment = IncrementOf(context, gradient);
+  BeginAccumulation();
   step_.Accumulate(increment.values, increment.scale, k, threshold, context.pool);
+  EndAccumulation();
+}
+
+void Dgc::Mark() {
+  if (adam_) return Compressor::Mark();
+  if (!other_v_) {
+    other_u_.emplace(u_.values().size());
+    other_v_.emplace(v_.values().size());
+  }
+  marked_ = Marked::kOnly;
+}
+
+void Dgc::BeginAccumulation() {
+  if (marked_ == Marked::kOnly) step_.WriteTo(other_u_->values(), other_v_->values());
+}
+
+void Dgc::EndAccumulation() {
+  if (marked_ != Marked::kOnly) return;
+  std::swap(u_, *other_u_);
+  std::swap(v_, *other_v_);
+  marked_ = Marked::kApart;
+}
+
+void Dgc::GoBack() {
+  if (adam_) return Compressor::GoBack();
+  WEIR_CHECK(marked_ != Marked::kNot);
+  if (marked_ == Marked::kApart) {
+    std::swap(u_, *other_u_);
+    std::swap(v_, *other_v_);
+    step_.Use(u_.values(), v_.values());
+  } else if (marked_ == Marked::kCopied) {
+    std::ranges::copy(other_u_->values(), u_.values().begin());
+  }
+  marked_ = Marked::kOnly;
+  step_.Forget();
 }
 
 Dgc::Increment Dgc::IncrementOf(const StepContext& context, std::span<const float> gradient) {
@@ -109,6 +149,10 @@ SparseEntries Dgc::Entries(std::span<const std::byte> payload) const {
 void Dgc::Finish(const StepContext& context, std::span<float> mean) {
   const cpu::DgcRule& rule = settings_.rule;
   if (context.dense_phase) {
+    if (marked_ == Marked::kOnly) {  // This changes u alone.
+      std::ranges::copy(u_.values(), other_u_->values().begin());
+      marked_ = Marked::kCopied;
+    }
     non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool)
                          : ApplyMomentum(rule.momentum, rule.m, u_.values(), mean);
     // Means are equal on all ranks, and u must be too.

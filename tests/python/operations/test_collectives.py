@@ -232,13 +232,11 @@ def test_poll_and_synchronize(size):
 # --- what cannot be ---
 
 
-def test_unsupported_types_and_layouts():
+def test_unsupported_types():
     with pytest.raises(ValueError, match="Tensor type .* is not supported"):
         hvd.allreduce(torch.ones(2, dtype=torch.complex64))
     with pytest.raises(ValueError, match="Tensor type .* is not supported"):
         hvd.allreduce(torch.ones(2, dtype=torch.uint8))
-    with pytest.raises(ValueError, match="Tensor is required to be contiguous"):
-        hvd.allreduce(torch.ones(2, 3).t())
 
 
 def test_a_name_under_way_is_refused(rank, size):
@@ -284,9 +282,60 @@ def test_ranks_that_disagree_are_told_and_go_on(rank, size, text):
     assert hvd.allreduce(torch.ones(1), name="good", op=hvd.Sum) == size
 
 
-def test_a_scalar_cannot_be_gathered():
-    with pytest.raises(hvd.HorovodInternalError, match="tried to ALLGATHER a rank-zero tensor"):
-        hvd.allgather(torch.tensor(1.0))
+def test_numbers_are_gathered_to_a_vector(rank, size):
+    number = torch.tensor(float(rank), requires_grad=True)
+    gathered = hvd.allgather(number)
+    assert gathered.tolist() == list(range(size))
+    (gathered * torch.arange(1.0, size + 1)).sum().backward()
+    assert number.grad == rank + 1  # The mean over ranks, each of which has the same.
+    assert hvd.grouped_allgather([number, number])[1].tolist() == list(range(size))
+
+
+LAYOUTS = {
+    "transposed": lambda: torch.arange(24.0).reshape(4, 6).t(),
+    "strided": lambda: torch.arange(24.0)[::2],
+    "expanded": lambda: torch.arange(3.0)[:, None].expand(3, 4),
+    "channels last": lambda: torch.arange(120.0).reshape(2, 3, 4, 5).contiguous(
+        memory_format=torch.channels_last),
+}
+OPERATIONS = {
+    "allreduce": lambda t: hvd.allreduce(t, op=hvd.Sum),
+    "grouped_allreduce": lambda t: hvd.grouped_allreduce([t, t], op=hvd.Sum)[1],
+    "allgather": hvd.allgather,
+    "grouped_allgather": lambda t: hvd.grouped_allgather([t])[0],
+    "broadcast": lambda t: hvd.broadcast(t, 0),
+    "alltoall": lambda t: hvd.alltoall(t, torch.tensor([t.shape[0]] + [0] * (hvd.size() - 1)))[0],
+    "reducescatter": lambda t: hvd.reducescatter(t, op=hvd.Sum),
+    "grouped_reducescatter": lambda t: hvd.grouped_reducescatter([t], op=hvd.Sum)[0],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_tensors_of_any_layout(name, layout):
+    tensor = LAYOUTS[layout]()
+    assert torch.equal(OPERATIONS[name](tensor), OPERATIONS[name](tensor.contiguous()))
+
+
+@pytest.mark.parametrize("layout", ["transposed", "strided", "channels last"])
+def test_results_in_place_of_tensors_of_any_layout(rank, size, layout):
+    def filled():
+        return LAYOUTS[layout]().mul_(rank + 1)
+    total = LAYOUTS[layout]() * sum(range(1, size + 1))
+    one, first, second = filled(), filled(), filled()
+    assert hvd.allreduce_(one, op=hvd.Sum) is one
+    assert hvd.grouped_allreduce_([first, second], op=hvd.Sum)[0] is first
+    for tensor in (one, first, second):
+        assert torch.equal(tensor, total)
+    tensor = filled()
+    assert hvd.broadcast_(tensor, size - 1) is tensor
+    assert torch.equal(tensor, LAYOUTS[layout]() * size)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int16, torch.int32, torch.int64])
+def test_splits_are_integers_of_any_width(rank, size, dtype):
+    output, received = hvd.alltoall(torch.arange(size), torch.ones(size, dtype=dtype))
+    assert output.tolist() == [rank] * size and received.tolist() == [1] * size
 
 
 def test_a_job_can_be_left_and_joined_again(rank, size):

@@ -165,13 +165,6 @@ def test_a_scaler_of_another_kind_has_to_be_named(rank):
     assert torch.equal(trained(name_it=True), weights(net))
 
 
-def test_a_step_before_synchronize_is_refused(rank):
-    net, optimizer = made("dgc")
-    scaler = scaler_of()
-    scaler.scale(loss_of(net, 0, rank)).backward()
-    with pytest.raises(RuntimeError, match="before optimizer.synchronize()"):
-        scaler.step(optimizer)
-    optimizer.synchronize()
 
 
 def test_a_scale_that_comes_late_is_refused_unless_steps_can_be_skipped(rank):

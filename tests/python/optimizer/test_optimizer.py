@@ -224,6 +224,8 @@ def test_misuse_is_named():
         loss_of(net, 0, 0).backward()
     with pytest.raises(AssertionError, match="more than backward_passes_per_step times"):
         loss_of(net, 0, 0).backward()
+    optimizer.zero_grad()
+    loss_of(net, 0, 0).backward()
     optimizer.synchronize()
     with pytest.warns(UserWarning, match="called without optimizer.skip_synchronize"):
         optimizer.step()

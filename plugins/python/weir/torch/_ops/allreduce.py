@@ -14,12 +14,14 @@ from weir.torch._ops import engine_tensors, handles, operation_names, reduce_op
 def _submit(tensor: torch.Tensor, output: torch.Tensor, name: Optional[str], op: int,
             prescale: float, postscale: float, process_set: ProcessSet) -> int:
     dtype = engine_tensors.check_reduced(tensor)
+    data = engine_tensors.dense(tensor)
+    into = engine_tensors.dense(output)
     set_id = id_for(process_set, "ALLREDUCE")
     operation = _job.engine().allreduce(
-        operation_names.of("allreduce", name, process_set), tensor.data_ptr(), output.data_ptr(),
+        operation_names.of("allreduce", name, process_set), data.data_ptr(), into.data_ptr(),
         dtype, tensor.shape, op, reduce_op.factor(prescale), reduce_op.factor(postscale), set_id,
         engine_tensors.place_of(tensor))
-    return handles.register([operation], lambda: output, (tensor, output))
+    return handles.register([operation], lambda: handles.delivered(output, into), (data, into))
 
 
 class _Allreduce(torch.autograd.Function):
@@ -28,7 +30,7 @@ class _Allreduce(torch.autograd.Function):
     @staticmethod
     def forward(ctx, tensor, name, op, prescale, postscale, process_set):
         ctx.arguments = (op, prescale, postscale, process_set)
-        handle = _submit(tensor, torch.empty_like(tensor), name, op, prescale, postscale,
+        handle = _submit(tensor, engine_tensors.fresh(tensor), name, op, prescale, postscale,
                          process_set)
         return handles.synchronize(handle)
 
@@ -50,12 +52,12 @@ def allreduce_async(tensor: torch.Tensor, average: Optional[bool] = None,
     combined, and multiplied by ``postscale_factor``. Integers are scaled in float64 and, like
     their Average, truncated toward zero; float16 and bfloat16 are combined in float32.
 
-    Raises ValueError for a tensor that is not contiguous or of another type, for arguments that
-    contradict each other, and for a name that is under way.
+    Raises ValueError for a tensor of another type, for arguments that contradict each other, and for
+    a name that is under way.
     """
     op = reduce_op.chosen(op, average)
     engine_tensors.expect(tensor)
-    return _submit(tensor, torch.empty_like(tensor), name, op, prescale_factor, postscale_factor,
+    return _submit(tensor, engine_tensors.fresh(tensor), name, op, prescale_factor, postscale_factor,
                    process_set)
 
 
@@ -86,7 +88,7 @@ def allreduce(tensor: torch.Tensor, average: Optional[bool] = None, name: Option
                                    process_set)
     else:
         reduced = handles.synchronize(_submit(
-            compressed, torch.empty_like(compressed), name, op, prescale_factor, postscale_factor,
+            compressed, engine_tensors.fresh(compressed), name, op, prescale_factor, postscale_factor,
             process_set))
     return compression.decompress(reduced, context)
 

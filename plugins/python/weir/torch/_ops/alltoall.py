@@ -14,8 +14,10 @@ def _checked_splits(splits: Optional[torch.Tensor]) -> List[int]:
         return []
     if not torch.is_tensor(splits):
         splits = torch.tensor(splits, dtype=torch.int32)
-    if splits.dtype != torch.int32:
-        raise ValueError("alltoall expects splits to contain 32-bit integer elements.")
+    if splits.dtype.is_floating_point or splits.dtype in (torch.bool, torch.complex64,
+                                                          torch.complex128):
+        raise ValueError("alltoall expects splits to contain 32-bit integer elements. "
+                         f"These are {splits.dtype}; integers of any width will do.")
     if splits.dim() != 1:
         raise ValueError("alltoall expects a 1D splits tensor, one number for each rank.")
     return splits.tolist()
@@ -24,6 +26,7 @@ def _checked_splits(splits: Optional[torch.Tensor]) -> List[int]:
 def _submit(tensor: torch.Tensor, splits: Optional[torch.Tensor], name: Optional[str],
             process_set: ProcessSet) -> int:
     dtype = engine_tensors.check(tensor)
+    tensor = engine_tensors.dense(tensor)
     set_id = id_for(process_set, "ALLTOALL")
     received = _job.engine().alltoall(
         operation_names.of("alltoall", name, process_set), tensor.data_ptr(), dtype, tensor.shape,
@@ -63,7 +66,7 @@ def alltoall_async(tensor: torch.Tensor, splits: Optional[torch.Tensor] = None,
                    process_set: ProcessSet = global_process_set) -> int:
     """Starts an all-to-all; ``synchronize`` returns ``(output, received_splits)``.
 
-    splits: int32, one number for each rank: the first splits[0] rows go to rank 0, the next
+    splits: integers, one number for each rank: the first splits[0] rows go to rank 0, the next
         splits[1] to rank 1, and so on; together at most the rows of the tensor. None: the same
         number for each.
 

@@ -16,10 +16,11 @@ def _submit(tensor: torch.Tensor, output: torch.Tensor, root_rank: int, name: Op
     process_set._check_root(root_rank)
     if output is not tensor and _job.rank() == root_rank:
         output.copy_(tensor)
+    data = engine_tensors.dense(output)
     operation = _job.engine().broadcast(operation_names.of("broadcast", name, process_set),
-                                        output.data_ptr(), dtype, output.shape, root_rank, set_id,
-                                        engine_tensors.place_of(output))
-    return handles.register([operation], lambda: output, output)
+                                        data.data_ptr(), dtype, data.shape, root_rank, set_id,
+                                        engine_tensors.place_of(data))
+    return handles.register([operation], lambda: handles.delivered(output, data), data)
 
 
 class _Broadcast(torch.autograd.Function):
@@ -47,10 +48,10 @@ def broadcast_async(tensor: torch.Tensor, root_rank: int, name: Optional[str] = 
     ``root_rank`` is the rank in the whole job, also with a process set. Tensors are of the same
     shape and type on all ranks.
 
-    Raises ValueError for a root that is not in the process set, for a tensor that is not
-    contiguous or of an unsupported type, and for a name that is under way.
+    Raises ValueError for a root that is not in the process set, for a tensor of an unsupported type,
+    and for a name that is under way.
     """
-    return _submit(tensor, torch.empty_like(tensor), root_rank, name, process_set)
+    return _submit(tensor, engine_tensors.fresh(tensor), root_rank, name, process_set)
 
 
 def broadcast_async_(tensor: torch.Tensor, root_rank: int, name: Optional[str] = None,

@@ -24,20 +24,14 @@ def broadcast_parameters(params: Parameters, root_rank: int,
         pairs: List[Tuple[str, Any]] = sorted(params.items())
     else:
         pairs = [_pair(item) for item in params]
-    started, copies = [], []
+    started = []
     for name, value in pairs:
         if not torch.is_tensor(value):
             continue
         target = value.data if isinstance(value, torch.nn.Parameter) else value.detach()
-        data = target
-        if not target.is_contiguous():
-            data = target.contiguous()
-            copies.append((target, data))
-        started.append(broadcast_async_(data, root_rank, name, process_set))
+        started.append(broadcast_async_(target, root_rank, name, process_set))
     for handle in started:
         handles.synchronize(handle)
-    for target, data in copies:
-        target.copy_(data)
 
 
 def _pair(item: Any) -> Tuple[str, Any]:

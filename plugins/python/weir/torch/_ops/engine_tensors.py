@@ -109,9 +109,22 @@ def check(tensor: torch.Tensor) -> int:
                          f"{tensor.device}: move it with .cpu()")
     if tensor.is_sparse:
         raise ValueError("A sparse tensor is exchanged with sparse_allreduce_async.")
-    if not tensor.is_contiguous():
-        raise ValueError("Tensor is required to be contiguous. Call .contiguous() first.")
     return number
+
+
+def dense(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns the tensor, or a copy of it, whose entries lie in memory as the engine expects."""
+    return tensor.detach().contiguous() if torch.is_tensor(tensor) else tensor
+
+
+def all_dense(tensors: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    """Does the same for a group."""
+    return [dense(tensor) for tensor in tensors]
+
+
+def fresh(tensor: torch.Tensor) -> torch.Tensor:
+    """Returns memory for a result of the tensor's shape and type."""
+    return torch.empty_like(tensor, memory_format=torch.contiguous_format)
 
 
 def check_reduced(tensor: torch.Tensor) -> int:

@@ -23,11 +23,16 @@ def _submit(tensors: Sequence[torch.Tensor], name: Optional[str],
         *engine_tensors.rows_of(tensors))
 
 
+def _gatherable(tensors: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+    return [engine_tensors.dense(tensor if tensor.dim() else tensor.reshape(1))
+            for tensor in engine_tensors.listed(tensors)]
+
+
 def grouped_allgather_async(tensors: Sequence[torch.Tensor], name: Optional[str] = None,
                             process_set: ProcessSet = global_process_set) -> int:
     """``allgather_async`` of several tensors, perhaps of different types, as one operation: it begins
     when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
-    tensors = engine_tensors.listed(tensors)
+    tensors = _gatherable(tensors)
     gathered = _submit(tensors, name, process_set)
     return handles.register([gathered[0].handle],
                             lambda: engine_tensors.all_from_gathered(gathered, tensors), tensors)
@@ -38,18 +43,20 @@ class _GroupedAllgather(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, name, process_set, *tensors):
-        gathered = _submit(tensors, name, process_set)
+        data = _gatherable(tensors)
+        gathered = _submit(data, name, process_set)
         handles.wait([gathered[0].handle])
         ctx.process_set = process_set
-        ctx.own = [(rows_before(result, process_set), tensor.shape[0])
-                   for result, tensor in zip(gathered, tensors)]
+        ctx.own = [(rows_before(result, process_set), rows.shape[0], tensor.shape)
+                   for result, rows, tensor in zip(gathered, data, tensors)]
         return engine_tensors.all_from_gathered(gathered, tensors)
 
     @staticmethod
     def backward(ctx, *gradients):
         reduced = grouped_allreduce([gradient.contiguous() for gradient in gradients],
                                     op=reduce_op.Average, process_set=ctx.process_set)
-        return (None, None, *(whole.narrow(0, *own) for whole, own in zip(reduced, ctx.own)))
+        return (None, None, *(whole.narrow(0, first, rows).reshape(shape)
+                              for whole, (first, rows, shape) in zip(reduced, ctx.own)))
 
 
 def grouped_allgather(tensors: Sequence[torch.Tensor], name: Optional[str] = None,

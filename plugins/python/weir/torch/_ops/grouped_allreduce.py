@@ -14,20 +14,21 @@ from weir.torch._ops import engine_tensors, handles, operation_names, reduce_op
 def _submit(tensors: Sequence[torch.Tensor], outputs: Sequence[torch.Tensor],
             name: Optional[str], op: int, prescale: float, postscale: float,
             process_set: ProcessSet) -> int:
-    inputs, dtypes, shapes = engine_tensors.crossing("all-reduce", tensors,
+    data, into = engine_tensors.all_dense(tensors), engine_tensors.all_dense(outputs)
+    inputs, dtypes, shapes = engine_tensors.crossing("all-reduce", data,
                                                      engine_tensors.check_reduced)
     set_id = id_for(process_set, "ALLREDUCE")
     operation = _job.engine().grouped_allreduce(
         operation_names.of("grouped_allreduce", name, process_set), inputs,
-        [output.data_ptr() for output in outputs], dtypes, shapes, op, reduce_op.factor(prescale),
+        [output.data_ptr() for output in into], dtypes, shapes, op, reduce_op.factor(prescale),
         reduce_op.factor(postscale), set_id,
         [engine_tensors.place_of(tensor) for tensor in tensors])
-    results = tuple(outputs)
-    return handles.register([operation], lambda: results, (list(tensors), outputs))
+    return handles.register([operation], lambda: tuple(map(handles.delivered, outputs, into)),
+                            (data, into))
 
 
 def _fresh(tensors: Sequence[torch.Tensor]) -> List[torch.Tensor]:
-    return [torch.empty_like(tensor) for tensor in tensors]
+    return [engine_tensors.fresh(tensor) for tensor in tensors]
 
 
 class _GroupedAllreduce(torch.autograd.Function):

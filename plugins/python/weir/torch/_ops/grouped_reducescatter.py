@@ -33,7 +33,7 @@ def grouped_reducescatter_async(tensors: Sequence[torch.Tensor], name: Optional[
                                 postscale_factor: float = 1.0) -> int:
     """``reducescatter_async`` of several tensors, perhaps of different types, as one operation: it
     begins when all ranks have submitted all of them. ``synchronize`` returns a tuple."""
-    tensors = engine_tensors.listed(tensors)
+    tensors = engine_tensors.all_dense(engine_tensors.listed(tensors))
     parts = _submit(tensors, name, op, prescale_factor, postscale_factor, process_set)
     return handles.register([parts[0].handle],
                             lambda: engine_tensors.all_from_gathered(parts, tensors), tensors)

@@ -31,6 +31,7 @@ def reducescatter_async(tensor: torch.Tensor, name: Optional[str] = None,
     as in ``allreduce_async``; ``op`` is Average or Sum.
     """
     dtype = engine_tensors.check_reduced(tensor)
+    tensor = engine_tensors.dense(tensor)
     set_id = id_for(process_set, "REDUCESCATTER")
     part = _job.engine().reducescatter(
         operation_names.of("reducescatter", name, process_set), tensor.data_ptr(), dtype,

@@ -36,7 +36,9 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
     if slot.submitted or (slot.fired >= optimizer._weir_passes and not _job.engine().dropped_passes):
         raise AssertionError(_TOO_MANY)
     look_ahead.check_used(optimizer, slot)
+    optimizer._weir_synchronized = optimizer._weir_early = False
     slot.fired += 1
+    slot.note_content()
     # Without compression, results carry the same factor as gradients.
     if optimizer._weir_compresses:
         optimizer._weir_scale.note(optimizer._weir_exchanges,

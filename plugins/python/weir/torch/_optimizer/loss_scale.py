@@ -13,9 +13,6 @@ import torch
 
 _LATE = ("the gradients carry a loss scale, and those of the steps before did not: give the "
          "compression skip_nonfinite=True, or scale the loss from the first step on")
-_NOT_SYNCHRONIZED = ("scaler.step(optimizer) before optimizer.synchronize(): gradients that are "
-                     "still being exchanged would be unscaled. Call optimizer.synchronize() after "
-                     "backward, and scaler.step(optimizer) within optimizer.skip_synchronize()")
 _UNSEEN = ("a GradScaler steps this optimizer, whose compressor has remembered gradients with a "
            "loss scale that it did not see: call optimizer.set_grad_scaler(scaler) before the "
            "first backward pass")
@@ -117,10 +114,7 @@ class StepScale:
         self._previous, self.value, self._begun = self.value, None, False
         between_passes()
 
-    def check_scaler_step(self, compresses: bool, under_way: bool) -> None:
-        """Raises RuntimeError when a scaler's step would spoil work under way, or belongs to an unknown
-        scaler."""
-        if under_way:
-            raise RuntimeError(_NOT_SYNCHRONIZED)
+    def check_scaler_step(self, compresses: bool) -> None:
+        """Raises RuntimeError when an unknown scaler's step is about to be taken."""
         if self._previous is None and compresses:
             raise RuntimeError(_UNSEEN)

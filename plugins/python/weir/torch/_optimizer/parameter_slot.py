@@ -31,6 +31,23 @@ class Slot:
         self.fired = 0          # Number of backward passes so far.
         self.complete = False   # All of them were done,
         self.sent: Optional[torch.Tensor] = None  # and the exchange has this gradient.
+        self.version = 0        # What PyTorch says of its content: it grows with every change.
+
+    def note_content(self) -> None:
+        """Notes the gradient as it is. ``check_content`` tells if the program changes it then."""
+        if self.parameter.grad is not None:
+            self.version = self.parameter.grad._version
+
+    def check_content(self) -> None:
+        """Raises ValueError if the program has changed the gradient of this step before, or while, it
+        is exchanged."""
+        gradient = self.parameter.grad
+        if gradient is None or not self.fired or gradient._version == self.version:
+            return
+        raise ValueError(
+            f"the gradient of '{self.name}' was changed between its backward pass and step(), when "
+            "it was perhaps not yet the one that all ranks share: call optimizer.synchronize() "
+            "first, and step() within optimizer.skip_synchronize()")
 
     @property
     def submitted(self) -> bool:

@@ -9,7 +9,7 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet
 from weir.torch._optimizer import (
-    adam, dropped_passes, first_step, job_events, load_in_place, look_ahead, loss_scale, momentum,
+    adam, dropped_passes, early_readers, first_step, job_events, load_in_place, look_ahead, loss_scale, momentum,
     momentum_handover, registration, saved_state, skip_nonfinite, submission, weight_decay)
 from weir.torch._optimizer.exchange.averaging import reduction_of
 from weir.torch._optimizer.exchange.fused import report_of
@@ -63,12 +63,14 @@ class Distributed(_Wrapped):
         self._weir_decay = weight_decay.WeightDecay()
         self._weir_hooks: List[Any] = []
         self._weir_synchronized = False
+        self._weir_early = False  # By a function that looks at gradients (early_readers).
         self._weir_has_joined = False  # Since the last step.
         self._weir_should_synchronize = True
         self._weir_scale = loss_scale.StepScale()
         self._weir_pending: Optional[saved_state.State] = None  # Loaded; restored before the next step.
         self._weir_true_weights: Optional[Dict[torch.Tensor, torch.Tensor]] = None  # Looking ahead.
         registration.adopt_new_parameters(self)
+        early_readers.add(self)
         job_events.add(self)
 
     def __deepcopy__(self, _: Any) -> Any:
@@ -98,6 +100,8 @@ class Distributed(_Wrapped):
         if not self._weir_is_member:
             self._weir_synchronized = True
             return
+        for slot in self._weir_slots.values():
+            slot.check_content()
         try:
             if any(parameter.requires_grad for parameter in self._weir_frozen):
                 registration.adopt_new_parameters(self)
@@ -168,11 +172,11 @@ class Distributed(_Wrapped):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if self._weir_should_synchronize:
+        if self._weir_should_synchronize and not self._weir_early:
             if self._weir_synchronized:
                 warnings.warn(_TWICE, stacklevel=2)
             self.synchronize()
-        self._weir_synchronized = False
+        self._weir_synchronized = self._weir_early = False
         if self._weir_skipped():
             return loss
         with adam.applied(self), momentum.taken_away(self):
@@ -209,9 +213,15 @@ class Distributed(_Wrapped):
     @property
     def _step_supports_amp_scaling(self) -> bool:
         # GradScaler.step asks this first, before it touches any gradient.
-        under_way = any(slot.complete for slot in self._weir_slots.values())
-        self._weir_scale.check_scaler_step(self._weir_compresses, under_way)
+        self._weir_synchronize_early()
+        self._weir_scale.check_scaler_step(self._weir_compresses)
         return bool(self.__dict__.get("_step_supports_amp_scaling", False))
+
+    def _weir_synchronize_early(self) -> None:
+        """Called before a function of PyTorch looks at gradients; ``step()`` then knows."""
+        if not self._weir_synchronized and dropped_passes.are_there(self):
+            self.synchronize()
+            self._weir_early = True
 
     # --- checkpoints ---
 

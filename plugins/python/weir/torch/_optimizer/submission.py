@@ -29,4 +29,5 @@ def submit(optimizer: Any, slot: Slot) -> None:
         weight_decay.add_local(optimizer, slot, gradient)
         momentum_handover.add(optimizer, slot, gradient)
     slot.sent = gradient
+    slot.note_content()
     slot.exchange.submit(slot.index, gradient)

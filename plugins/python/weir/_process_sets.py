@@ -4,7 +4,7 @@ import array
 import itertools
 import numbers
 import threading
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple, Union
 
 from weir import _communicators, _job, _topology
 from weir.errors import InvalidArgument
@@ -243,6 +243,14 @@ def _replace(adopted: ProcessSet, process_set: ProcessSet) -> ProcessSet:
     return process_set
 
 
+_before_removing: List[Callable[[ProcessSet], None]] = []
+
+
+def before_removing(call: Callable[[ProcessSet], None]) -> None:
+    """Registers a call for whenever a set is about to be removed: to release what uses it."""
+    _before_removing.append(call)
+
+
 def _heir_of(process_set: ProcessSet) -> Optional[ProcessSet]:
     """Returns another set with the same id, which lives on when this one is removed."""
     return next((other for other in registered() if other is not process_set
@@ -253,12 +261,14 @@ def remove_process_set(process_set: ProcessSet) -> bool:
     """Removes a set from the job; its ``process_set_id`` becomes None. Returns False, without effect,
     for a set that is not registered, and for the global one. Collective like ``add_process_set``.
 
-    Raises ValueError, or Mismatch on the other ranks, while an operation or an optimizer of the set
-    is alive.
+    An optimizer of the set takes no step any more. Raises ValueError, or Mismatch on the other ranks,
+    while an operation of the set is under way, or a step of such an optimizer.
     """
     expect(process_set)
     if process_set.process_set_id is None or process_set is global_process_set:
         return False
+    for call in _before_removing:
+        call(process_set)
     heir = _heir_of(process_set)
     if heir is not None or not process_set._ids:
         if heir is not None and process_set._ids:

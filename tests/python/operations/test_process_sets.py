@@ -217,21 +217,26 @@ def test_a_removed_set_is_no_more(rank, size):
     hvd.remove_process_set(first)
 
 
-def test_one_with_an_optimizer_is_not_removed(rank, size):
+def test_one_with_an_optimizer_is_removed_between_its_steps(rank, size):
     if size < 2:
         return
     only = hvd.add_process_set([0])
     model = torch.nn.Linear(1, 1)
-    optimizer = None
-    if rank == 0:
-        optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1.0),
-                                             process_set=only)
+    optimizer = hvd.DistributedOptimizer(torch.optim.SGD(model.parameters(), lr=1.0),
+                                         process_set=only)
+    for _ in range(2):
+        model(torch.ones(1)).sum().backward()
+        optimizer.step()
+    model(torch.ones(1)).sum().backward()
     error = ValueError if rank == 0 else hvd.Mismatch
     with pytest.raises(error, match="'DistributedOptimizer.0/0' uses it on rank 0"):
         hvd.remove_process_set(only)
-    if optimizer is not None:
-        optimizer._weir_leave()
+    optimizer.step()
     assert hvd.remove_process_set(only)
+    if rank == 0:
+        model(torch.ones(1)).sum().backward()
+        with pytest.raises(ValueError, match=re.escape(UNKNOWN)):
+            optimizer.step()
 
 
 @pytest.mark.parametrize("compression", [

@@ -53,7 +53,7 @@ def _of_parameters(arguments: Any, keywords: Any) -> Any:
 
 
 def _of_scaler(arguments: Any, keywords: Any) -> Any:
-    scaler, optimizer = (*arguments, *keywords.values())
+    scaler, optimizer = [*arguments, *keywords.values()][:2]
     if scaler.is_enabled() and optimizer in _all:
         optimizer._weir_synchronize_early()
     return arguments, keywords

@@ -4,8 +4,9 @@ import weakref
 from typing import TYPE_CHECKING
 
 from weir import _job
-from weir._process_sets import ProcessSet
+from weir._process_sets import ProcessSet, before_removing
 from weir.torch._ops.join import after_joining, before_joining
+from weir.torch._optimizer import saved_state
 
 if TYPE_CHECKING:
     from weir.torch._optimizer.step import Distributed
@@ -34,6 +35,17 @@ def _before_joining(process_set: ProcessSet) -> None:
                                  f"gradient of '{slot.name}' is there; call step() first")
 
 
+def _before_removing(process_set: ProcessSet) -> None:
+    for optimizer in list(_all):
+        if optimizer._weir_process_set is not process_set or not optimizer._weir_exchanges:
+            continue
+        if any(slot.submitted for slot in optimizer._weir_slots.values()):
+            continue  # The engine says what is under way.
+        # Restored if the set is not removed after all.
+        optimizer._weir_pending = saved_state.save(optimizer)
+        optimizer._weir_leave()
+
+
 def _after_joining(process_set: ProcessSet) -> None:
     for optimizer in list(_all):
         if optimizer._weir_process_set is process_set:
@@ -41,5 +53,6 @@ def _after_joining(process_set: ProcessSet) -> None:
 
 
 _job.before_leaving(_before_leaving)
+before_removing(_before_removing)
 before_joining(_before_joining)
 after_joining(_after_joining)

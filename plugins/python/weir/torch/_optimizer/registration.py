@@ -12,7 +12,7 @@ from weir import _job
 from weir._process_sets import id_for
 from weir.torch._compression.options import averaging_compressor
 from weir.torch._ops import reduce_op
-from weir.torch._optimizer import hooks, loss_scale, momentum, options_by_name, skip_nonfinite
+from weir.torch._optimizer import hooks, loss_scale, momentum, options_by_name, skip_nonfinite, unfinished
 from weir.torch._optimizer.exchange.averaging import Reduction, without_factors
 from weir.torch._optimizer.exchange.fused import FusedExchange
 from weir.torch._optimizer.exchange.member import Member
@@ -78,8 +78,7 @@ def note_exchanges(optimizer: Any) -> None:
 
 def leave(optimizer: Any) -> None:
     """Releases all exchanges, as the job ends. The first step in another job registers again."""
-    for exchange in optimizer._weir_exchanges:
-        exchange.close()
+    unfinished.release(optimizer._weir_exchanges)
     optimizer._weir_exchanges = []
     optimizer._weir_sparse = SparseExchange(optimizer._weir_name, optimizer._weir_reduction,
                                             optimizer._weir_process_set)

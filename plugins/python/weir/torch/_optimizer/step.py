@@ -9,8 +9,9 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet
 from weir.torch._optimizer import (
-    adam, dropped_passes, early_readers, first_step, job_events, load_in_place, look_ahead, loss_scale, momentum,
-    momentum_handover, registration, saved_state, skip_nonfinite, submission, weight_decay)
+    adam, dropped_passes, early_readers, first_step, job_events, load_in_place, look_ahead,
+    loss_scale, momentum, momentum_handover, registration, saved_state, skip_nonfinite, submission,
+    unfinished, weight_decay)
 from weir.torch._optimizer.exchange.averaging import reduction_of
 from weir.torch._optimizer.exchange.fused import report_of
 from weir.torch._optimizer.exchange.sparse import SparseExchange
@@ -82,6 +83,9 @@ class Distributed(_Wrapped):
     def _weir_leave(self) -> None:
         """Called when the job ends; the first step in another one registers again."""
         registration.leave(self)
+
+    def __del__(self) -> None:
+        unfinished.release(self.__dict__.get("_weir_exchanges", ()))
 
     def add_param_group(self, param_group: Dict[str, Any]) -> None:
         super().add_param_group(param_group)

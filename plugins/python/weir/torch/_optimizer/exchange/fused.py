@@ -165,6 +165,11 @@ class FusedExchange:
                 else:
                     member.parameter.grad.mul_(factor)
 
+    @property
+    def under_way(self) -> bool:
+        """True in the middle of a step."""
+        return self._open
+
     def changed(self, name: str, without: Sequence[int], options: Options) -> Any:
         """Returns the exchange that replaces this one with fewer members, the others counted anew, and
         more options. Collective; no step may have begun."""

@@ -19,6 +19,7 @@ class Unfused:
     skips_nonfinite = False
     loss_scale: Optional[float] = None  # Stays on the gradients.
     can_drop = True
+    under_way = False  # What it has submitted, the module ``handles`` keeps.
 
     def begin(self, undoable: bool) -> None:
         """Like FusedExchange's; there is nothing to begin."""
@@ -42,6 +43,11 @@ class SingleExchange(Unfused):
         self._reduction = reduction
         self._operations: List[int] = []
         self._loan = Loan()
+
+    @property
+    def under_way(self) -> bool:  # type: ignore[override]
+        """True if a gradient was submitted and not waited for."""
+        return bool(self._operations)
 
     def changed(self, name: str, without: Sequence[int], _: Options) -> Any:
         """Returns the same with fewer members."""

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace weir {
 
@@ -17,6 +18,13 @@ struct StepContext {
   /// Every gradient entry is multiplied by this before anything else: 1 / loss scale, times the
   /// local clipping coefficient.
   float gradient_scale = 1.0f;
+  /// Momentum (Adam's beta1) in this step; empty: that of the compressor's options.
+  std::optional<double> momentum{};
+  float MomentumOr(float otherwise) const {
+    return momentum ? static_cast<float>(*momentum) : otherwise;
+  }
+  /// Momentum over that of the step before; 1 if either is 0.
+  double momentum_ratio = 1.0;
   /// Of this process in the job: random numbers that are not to be alike on all ranks take it in.
   int rank = 0;
   /// As `rank`, of a server's answer: with the draws of a push it would round that push again, and

@@ -44,6 +44,8 @@ class DgcStep {
   void Select(std::span<const float> gradient, float gradient_scale, std::size_t k,
               ThreadPool* pool = nullptr);
 
+  /// Changes the momentum of the steps to come.
+  void set_momentum(float m) { rule_.m = m; }
   /// Makes these u and v.
   void Use(std::span<float> u, std::span<float> v);
   /// Makes the next step write u and v there, and Use them. The former ones stay as they are.
@@ -123,7 +125,7 @@ class DgcStep {
   float SampledThreshold(std::size_t k, const ValueAt& value_at);
   void ClearNonFinite();
 
-  const DgcRule rule_;
+  DgcRule rule_;
   std::span<float> u_;
   std::span<float> v_;
   std::span<float> next_u_;  ///< As WriteTo has told; empty: u_ and v_.

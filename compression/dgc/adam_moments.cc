@@ -19,7 +19,8 @@ AdamMoments::AdamMoments(const AdamSettings& settings, std::size_t n)
 
 std::uint64_t AdamMoments::Advance(float learning_rate, float gradient_scale,
                                    std::span<const float> gradient, std::span<float> step,
-                                   ThreadPool* pool) {
+                                   ThreadPool* pool, std::optional<double> beta1) {
+  if (beta1) settings_.beta1 = *beta1;
   const std::size_t n = u_.values().size();
   WEIR_CHECK(gradient.size() == n && step.size() == n);
   steps_ += 1.0f;

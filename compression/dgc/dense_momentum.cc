@@ -87,8 +87,12 @@ SparseEntries DenseMomentum::Entries(std::span<const std::byte> payload) const {
 }
 
 void DenseMomentum::Finish(const StepContext& context, std::span<float> mean) {
-  non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool)
-                       : ApplyMomentum(momentum_, m_, u_.values(), mean);
+  if (momentum_ == Momentum::kNesterov && context.momentum_ratio != 1.0) {  // As Dgc's.
+    for (float& u : u_.values()) u *= static_cast<float>(context.momentum_ratio);
+  }
+  non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool,
+                                        context.momentum)
+                       : ApplyMomentum(momentum_, context.MomentumOr(m_), u_.values(), mean);
 }
 
 void DenseMomentum::Revert() {

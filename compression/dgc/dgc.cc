@@ -34,7 +34,7 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
   WEIR_CHECK(!context.dense_phase);
   const Increment increment = IncrementOf(context, gradient);
   const std::size_t k = EntriesToSend(n, context.density);
-  BeginAccumulation();
+  BeginAccumulation(context);
   if (settings_.state == DType::kFloat32) {
     step_.Select(increment.values, increment.scale, k, context.pool);
     EndAccumulation();
@@ -74,7 +74,7 @@ void Dgc::Accumulate(const StepContext& context, std::span<const float> gradient
                      std::optional<float> threshold) {
   WEIR_CHECK(!context.dense_phase);
   const Increment increment = IncrementOf(context, gradient);
-  BeginAccumulation();
+  BeginAccumulation(context);
   step_.Accumulate(increment.values, increment.scale, k, threshold, context.pool);
   EndAccumulation();
 }
@@ -88,8 +88,22 @@ void Dgc::Mark() {
   marked_ = Marked::kOnly;
 }
 
-void Dgc::BeginAccumulation() {
+void Dgc::BeginAccumulation(const StepContext& context) {
+  step_.set_momentum(context.MomentumOr(settings_.rule.m));
+  FollowMomentum(context);
   if (marked_ == Marked::kOnly) step_.WriteTo(other_u_->values(), other_v_->values());
+}
+
+void Dgc::FollowMomentum(const StepContext& context) {
+  // Nesterov's u is the sum of gradients times the momentum of its time.
+  const auto ratio = static_cast<float>(context.momentum_ratio);
+  if (settings_.rule.momentum != Momentum::kNesterov || ratio == 1.0f) return;
+  if (marked_ == Marked::kOnly) {
+    std::ranges::copy(u_.values(), other_u_->values().begin());
+    std::ranges::copy(v_.values(), other_v_->values().begin());
+    marked_ = Marked::kApart;
+  }
+  for (float& u : u_.values()) u *= ratio;
 }
 
 void Dgc::EndAccumulation() {
@@ -116,7 +130,7 @@ void Dgc::GoBack() {
 Dgc::Increment Dgc::IncrementOf(const StepContext& context, std::span<const float> gradient) {
   if (!adam_) return {gradient, context.gradient_scale};
   non_finite_ += adam_->Advance(context.learning_rate, context.gradient_scale, gradient, adam_step_,
-                                context.pool);
+                                context.pool, context.momentum);
   return {adam_step_, 1.0f};
 }
 
@@ -153,13 +167,17 @@ void Dgc::Finish(const StepContext& context, std::span<float> mean) {
       std::ranges::copy(u_.values(), other_u_->values().begin());
       marked_ = Marked::kCopied;
     }
-    non_finite_ += adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool)
-                         : ApplyMomentum(rule.momentum, rule.m, u_.values(), mean);
+    FollowMomentum(context);
+    non_finite_ +=
+        adam_ ? adam_->Advance(context.learning_rate, 1.0f, mean, mean, context.pool,
+                               context.momentum)
+              : ApplyMomentum(rule.momentum, context.MomentumOr(rule.m), u_.values(), mean);
     // Means are equal on all ranks, and u must be too.
     if (settings_.state != DType::kFloat32)
       RoundState(RoundingKey(settings_.seed, context.step, 0));
   } else if (settings_.gain_compensation && rule.masking) {
-    const auto gain = static_cast<float>(MaskingGain(rule.momentum, rule.m, 1.0 / context.density));
+    const auto gain = static_cast<float>(
+        MaskingGain(rule.momentum, context.MomentumOr(rule.m), 1.0 / context.density));
     for (float& x : mean) x /= gain;
   }
 }

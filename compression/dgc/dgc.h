@@ -91,8 +91,10 @@ class Dgc final : public Compressor, private JointCompressor {
   Increment IncrementOf(const StepContext& context, std::span<const float> gradient);
   std::size_t EncodeTaken(const StepContext& context, std::span<std::byte> payload) override;
   /// Before and after the accumulation of a gradient, which leaves marked memory as it is.
-  void BeginAccumulation();
+  void BeginAccumulation(const StepContext& context);
   void EndAccumulation();
+  /// Makes u what it would be if momentum had always been that of this step.
+  void FollowMomentum(const StepContext& context);
   /// Rounds u and v.
   void RoundState(std::uint32_t key);
 

@@ -15,19 +15,20 @@ std::size_t NesterovMomentum::MaxEncodedBytes(double density) const {
   return inner_->MaxEncodedBytes(density);
 }
 
-void NesterovMomentum::Step(float scale, std::span<const float> gradient, std::span<float> out) {
+void NesterovMomentum::Step(float mu, float scale, std::span<const float> gradient,
+                            std::span<float> out) {
   WEIR_CHECK(gradient.size() == momentum_.size());
   std::uint32_t non_finite = 0;
   for (std::size_t i = 0; i < momentum_.size(); ++i) {
     const float scaled = FiniteOrZero(scale * gradient[i], non_finite);
-    out[i] = AdvanceNesterov(mu_, scaled, momentum_[i], non_finite);
+    out[i] = AdvanceNesterov(mu, scaled, momentum_[i], non_finite);
   }
   non_finite_ += non_finite;
 }
 
 std::size_t NesterovMomentum::Encode(const StepContext& context, std::span<const float> gradient,
                                      std::span<std::byte> payload) {
-  Step(context.gradient_scale, gradient, direction_);
+  Step(context.MomentumOr(mu_), context.gradient_scale, gradient, direction_);
   StepContext inner = context;
   inner.gradient_scale = 1.0f;
   return inner_->Encode(inner, direction_, payload);
@@ -45,7 +46,7 @@ void NesterovMomentum::MergeMean(std::span<const std::span<const std::byte>> pay
 }
 
 void NesterovMomentum::Finish(const StepContext& context, std::span<float> mean) {
-  if (context.dense_phase) Step(1.0f, mean, mean);
+  if (context.dense_phase) Step(context.MomentumOr(mu_), 1.0f, mean, mean);
   inner_->Finish(context, mean);
 }
 

@@ -45,7 +45,7 @@ class NesterovMomentum : public Compressor {
 
  private:
   /// One step of the recursion; `out` may be `gradient`.
-  void Step(float scale, std::span<const float> gradient, std::span<float> out);
+  void Step(float mu, float scale, std::span<const float> gradient, std::span<float> out);
 
   std::unique_ptr<Compressor> inner_;
   float mu_;

@@ -32,19 +32,19 @@ const CompressorRegistration kSignum(
 Signum::Signum(std::unique_ptr<const Codec> signs, std::size_t n, float mu)
     : AroundCodec(std::move(signs), n), mu_(mu), momentum_(n) {}
 
-void Signum::Advance(float scale, std::span<const float> gradient) {
+void Signum::Advance(float mu, float scale, std::span<const float> gradient) {
   WEIR_CHECK(gradient.size() == size());
   std::uint32_t non_finite = 0;
   for (std::size_t i = 0; i < momentum_.size(); ++i) {
     const float scaled = FiniteOrZero(scale * gradient[i], non_finite);
-    AdvanceSignum(mu_, scaled, momentum_[i]);
+    AdvanceSignum(mu, scaled, momentum_[i]);
   }
   CountNonFinite(non_finite);
 }
 
 std::size_t Signum::Encode(const StepContext& context, std::span<const float> gradient,
                            std::span<std::byte> payload) {
-  Advance(context.gradient_scale, gradient);
+  Advance(context.MomentumOr(mu_), context.gradient_scale, gradient);
   return codec().Encode(context, momentum_, payload);
 }
 
@@ -58,7 +58,7 @@ std::optional<GpuRule> Signum::gpu_rule() const {
 
 void Signum::Finish(const StepContext& context, std::span<float> mean) {
   if (context.dense_phase) {
-    Advance(1.0f, mean);
+    Advance(context.MomentumOr(mu_), 1.0f, mean);
     for (std::size_t i = 0; i < mean.size(); ++i) mean[i] = SignOf(momentum_[i]);
     return;
   }

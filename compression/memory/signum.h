@@ -23,7 +23,7 @@ class Signum : public AroundCodec {
   std::vector<StateArray> State() override { return {{"momentum", momentum_}}; }
 
  private:
-  void Advance(float scale, std::span<const float> gradient);
+  void Advance(float mu, float scale, std::span<const float> gradient);
 
   float mu_;
   std::vector<float> momentum_;

@@ -20,26 +20,26 @@ namespace {
 constexpr const char* kHierarchy =
     "two hosts or more with the same number of ranks on each, two or more";
 
+std::optional<double> MomentumOf(const StepInfo& info, std::size_t parameter_group) {
+  if (info.momenta.empty()) return {};
+  return info.momenta[parameter_group];
+}
+
+double MomentumRatioOf(const StepInfo& info, std::size_t parameter_group) {
+  if (info.momenta.empty() || info.previous_momenta.empty()) return 1.0;
+  const double now = info.momenta[parameter_group];
+  const double before = info.previous_momenta[parameter_group];
+  return now == 0.0 || before == 0.0 ? 1.0 : now / before;
+}
+
 }  // namespace
 
 void GradientGroupImpl::SetContexts(const StepInfo& info) {
   const std::size_t groups = ParameterGroups(spec_);
   std::vector<float> rates(info.learning_rates.begin(), info.learning_rates.end());
   if (rates.empty()) rates.assign(groups, 0.0f);
-  if (rates.size() != groups) {
-    throw InvalidArgument("BeginStep got " + std::to_string(rates.size()) +
-                          " learning rates for the " + std::to_string(groups) +
-                          " parameter groups of '" + spec_.name + "'");
-  }
-  for (const float rate : rates) {
-    if (std::isfinite(rate)) continue;
-    throw InvalidArgument("BeginStep of '" + spec_.name + "' got the learning rate " +
-                          std::to_string(rate) + "; it must be a finite number");
-  }
-  if (!(info.loss_scale > 0.0f) || std::isinf(info.loss_scale)) {
-    throw InvalidArgument("BeginStep got the loss scale " + std::to_string(info.loss_scale) +
-                          "; it must be finite and above 0");
-  }
+  const bool on_gpu = std::ranges::any_of(on_gpu_, [](const auto& one) { return one != nullptr; });
+  CheckStepInfo(spec_, rates, info, groups, on_gpu);
   rates_ = std::move(rates);
   const std::vector<float>& previous = previous_rates_.empty() ? rates_ : previous_rates_;
   for (std::size_t v = 0; v < steps_.size(); ++v) {
@@ -52,6 +52,8 @@ void GradientGroupImpl::SetContexts(const StepInfo& info) {
                                     .learning_rate = rates_[i],
                                     .previous_learning_rate = previous[i],
                                     .gradient_scale = 1.0f / info.loss_scale,
+                                    .momentum = MomentumOf(info, i),
+                                    .momentum_ratio = MomentumRatioOf(info, i),
                                     .rank = coordinator_.rank(),
                                     .pool = &coordinator_.pool()});
     }

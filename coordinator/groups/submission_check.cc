@@ -1,10 +1,43 @@
 #include "coordinator/groups/submission_check.h"
 
+#include <cmath>
 #include <string>
 
 #include "weir/error.h"
 
 namespace weir {
+
+void CheckStepInfo(const GradientGroupSpec& spec, std::span<const float> rates,
+                   const StepInfo& info, std::size_t parameter_groups, bool on_gpu) {
+  const auto refuse = [&spec](const std::string& what) {
+    throw InvalidArgument("BeginStep of '" + spec.name + "' got " + what);
+  };
+  const std::string of_groups =
+      " for its " + std::to_string(parameter_groups) + " parameter groups";
+  if (rates.size() != parameter_groups) {
+    refuse(std::to_string(rates.size()) + " learning rates" + of_groups);
+  }
+  for (const float rate : rates) {
+    if (!std::isfinite(rate)) {
+      refuse("the learning rate " + std::to_string(rate) + "; it must be a finite number");
+    }
+  }
+  if (!(info.loss_scale > 0.0f) || std::isinf(info.loss_scale)) {
+    refuse("the loss scale " + std::to_string(info.loss_scale) + "; it must be finite and above 0");
+  }
+  if (info.momenta.empty()) return;
+  for (const std::span<const double> momenta : {info.momenta, info.previous_momenta}) {
+    if (momenta.empty()) continue;
+    if (momenta.size() != parameter_groups) {
+      refuse(std::to_string(momenta.size()) + " momenta" + of_groups);
+    }
+    for (const double momentum : momenta) {
+      if (momentum >= 0.0 && momentum < 1.0) continue;
+      refuse("the momentum " + std::to_string(momentum) + "; it must be at least 0 and below 1");
+    }
+  }
+  if (on_gpu) refuse("a momentum that changes, which kernels on a GPU do not take yet");
+}
 
 void CheckSubmission(const GradientGroupSpec& spec, int rank, bool in_step, std::size_t index,
                      const ConstTensorView& gradient, const TensorView& update) {

@@ -55,6 +55,11 @@ struct GradientGroupSpec {
 struct StepInfo {
   std::span<const float> learning_rates;  ///< By parameter group; empty: 0 for all.
   float loss_scale = 1.0f;                ///< Factor on the gradients (mixed precision).
+  /// Momentum of compressors that have one (of dgc's Adam, beta1), by parameter group, in place of
+  /// that of their options; in [0, 1). The same on all ranks, and not for gradients on a GPU.
+  std::span<const double> momenta{};
+  /// Those of the step before; empty: the same.
+  std::span<const double> previous_momenta{};
   /// As TensorView::stream, for the updates on a GPU of tensors that are not submitted.
   void* stream = nullptr;
   /// DropStep may follow. The memory of compressors is then kept twice, from the first such step

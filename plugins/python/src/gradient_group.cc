@@ -139,12 +139,16 @@ void BindGradientGroup(nb::module_& module) {
   nb::class_<Group>(module, "GradientGroup")
       .def(
           "begin_step",
-          [](Group& self, const std::vector<float>& rates, float loss_scale, bool undoable) {
-            self.group().BeginStep(
-                {.learning_rates = rates, .loss_scale = loss_scale, .undoable = undoable});
+          [](Group& self, const std::vector<float>& rates, float loss_scale, bool undoable,
+             const std::vector<double>& momenta, const std::vector<double>& previous_momenta) {
+            self.group().BeginStep({.learning_rates = rates,
+                                    .loss_scale = loss_scale,
+                                    .momenta = momenta,
+                                    .previous_momenta = previous_momenta,
+                                    .undoable = undoable});
           },
-          arg("learning_rates"), arg("loss_scale"), arg("undoable"),
-          nb::call_guard<nb::gil_scoped_release>())
+          arg("learning_rates"), arg("loss_scale"), arg("undoable"), arg("momenta"),
+          arg("previous_momenta"), nb::call_guard<nb::gil_scoped_release>())
       .def("submit", &Group::Submit, arg("index"), arg("gradient"), arg("update"),
            arg("place") = kOnCpu)
       .def(

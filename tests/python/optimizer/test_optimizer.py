@@ -252,17 +252,6 @@ def test_arguments_that_contradict_each_other(arguments, text):
                                  **arguments(net))
 
 
-def test_a_momentum_that_changes_under_dgc_is_named():
-    net = model()
-    optimizer = hvd.DistributedOptimizer(
-        torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9), net.named_parameters(),
-        hvd.Compression.dgc())
-    optimizer.param_groups[0]["momentum"] = 0.5
-    loss_of(net, 0, 0).backward()
-    with pytest.raises(ValueError, match="has changed from 0.9 to 0.5"):
-        optimizer.step()
-
-
 def test_ranks_with_other_optimizers_are_told(rank, size):
     if size == 1:
         pytest.skip("nobody to disagree with")

@@ -92,7 +92,10 @@ def applied(optimizer: Any) -> Iterator[None]:
             if step is None:  # No rank has used it.
                 continue
             if slot.plan.weight_decay and not slot.plan.local:
-                slot.parameter.mul_(1.0 - rate * slot.plan.weight_decay)
+                # In this step; it was taken over where it is among the group's own values.
+                decay = (optimizer.param_groups[slot.group]["weight_decay"]
+                         if slot.plan.taken["weight_decay"] else slot.plan.weight_decay)
+                slot.parameter.mul_(1.0 - rate * decay)
             slot.parameter.sub_(step)
 
 

@@ -129,6 +129,10 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     if compressor and op != reduce_op.Average:
         raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "
                          "out, and give the learning rate the factor that a sum would give")
+    if isinstance(optimizer, torch.optim.LBFGS) and (compressor or own_of(compression)):
+        raise ValueError("LBFGS computes losses and gradients several times in a step, and compares "
+                         f"them; compressed by {compressor or 'code of the program'!r} they would be "
+                         "of different steps. Leave the compression out")
     if compressor and gradient_predivide_factor != 1.0:
         _refuse_if_strict("gradient_predivide_factor has no effect on gradients that are "
                           f"compressed by {compressor!r}")

@@ -27,6 +27,7 @@ class Plan(NamedTuple):
     weight_decay: float           # Applied here; 0 if the wrapped optimizer applies it.
     local: bool                   # The decay joins the gradient before compression.
     taken: Dict[str, Any]         # The group's own values that are applied elsewhere.
+    dampening: float = 0.0        # Applied here to every gradient but the first.
     look_ahead: float = 0.0       # Distance of the look-ahead.
 
 
@@ -81,9 +82,6 @@ def _take_from_sgd(group: Dict[str, Any], compression: Options, decay: float,
     momentum, given = float(group["momentum"]), "momentum" in compression
     if momentum and (given or "momentum_mu" in compression):
         raise ValueError(_TWICE)
-    if group.get("dampening"):
-        raise ValueError(f"dampening={group['dampening']} has no meaning with momentum correction "
-                         "(compression=dgc); leave it at 0")
     if decay and group["weight_decay"]:
         raise ValueError("weight decay is given to the optimizer and in the compression options; "
                          "give it once")
@@ -95,7 +93,9 @@ def _take_from_sgd(group: Dict[str, Any], compression: Options, decay: float,
     kind = compression.get("momentum", "vanilla")
     momentum = float(compression.get("momentum_mu", 0.9))
     taken = {key: group[key] for key in _TAKEN}
-    return Plan(compression, kind, momentum, decay or float(group["weight_decay"]), local, taken)
+    dampening = float(group.get("dampening", 0.0)) if kind != "none" else 0.0
+    return Plan(compression, kind, momentum, decay or float(group["weight_decay"]), local, taken,
+                dampening)
 
 
 def check_sparse(plan_: Plan, name: str) -> None:
@@ -142,7 +142,7 @@ def _parts(optimizer: Any, group: Dict[str, Any], taken: Dict[str, Any]) -> List
 def taken_away(optimizer: Any) -> Iterator[None]:
     """Keeps the wrapped optimizer's step inside from repeating work that was done already.
 
-    Raises ValueError if a value has changed since it was taken over.
+    Raises ValueError if a value has changed that the compressor cannot follow.
     """
     groups = optimizer.param_groups
     parts: List[_Part] = []
@@ -151,7 +151,7 @@ def taken_away(optimizer: Any) -> Iterator[None]:
                else [_Part(group, plan_.taken)])
         for part in new:
             _check_unchanged(number, part)
-        parts.extend(new)
+        parts.extend(part._replace(taken=_now(part)) for part in new)
     is_split = len(parts) > len(groups)
     try:
         for part in parts:
@@ -166,14 +166,50 @@ def taken_away(optimizer: Any) -> Iterator[None]:
             optimizer.param_groups = groups
 
 
+# A scheduler may change these in mid-training (OneCycleLR); the compressor follows.
+_MAY_CHANGE = ("momentum", "betas", "weight_decay")
+
+
+def _now(part: _Part) -> Dict[str, Any]:
+    return {key: part.group[key] for key in part.taken}
+
+
+def momentum_now(group: Dict[str, Any], plan_: Plan) -> float:
+    """Returns the momentum, or Adam's beta1, that the group has in this step."""
+    if "momentum" in plan_.taken and plan_.taken["momentum"]:
+        return float(group["momentum"])
+    return float(group["betas"][0]) if "betas" in plan_.taken else plan_.momentum
+
+
+def weight_decay_now(group: Dict[str, Any], plan_: Plan) -> float:
+    """Returns the weight decay that the group has in this step, if it was taken over."""
+    taken = plan_.taken.get("weight_decay")
+    return float(group["weight_decay"]) if taken else plan_.weight_decay
+
+
+def current(plan_: Plan, group: Dict[str, Any]) -> Plan:
+    """Returns the plan with the values that its group has in this step."""
+    if all(group.get(key) == value for key, value in plan_.taken.items()):
+        return plan_
+    return plan_._replace(momentum=momentum_now(group, plan_),
+                          weight_decay=weight_decay_now(group, plan_))
+
+
+def _can_follow(key: str, value: Any, now: Any) -> bool:
+    if key == "betas":
+        return bool(now[1] == value[1])
+    # What was 0 was not taken over.
+    return key in _MAY_CHANGE and bool(value)
+
+
 def _check_unchanged(number: int, part: _Part) -> None:
     for key, value in part.taken.items():
-        if part.group.get(key) != value:
+        now = part.group.get(key)
+        if now != value and not _can_follow(key, value, now):
             raise ValueError(
-                f"{key} of parameter group {number} has changed from {value} to "
-                f"{part.group.get(key)}, but the compressor keeps the one it was made with: make the "
-                "optimizer with that of the state that it loads, and a schedule that cycles "
-                "momentum with cycle_momentum=False")
+                f"{key} of parameter group {number} has changed from {value} to {now}, but the "
+                "compressor keeps the one it was made with: make the optimizer with that of the "
+                "state that it loads, or in the middle of training")
 
 
 def described(plan_: Plan) -> Optional[str]:

@@ -19,6 +19,7 @@ class Slot:
         self.index = 0
         # Number of the gradient's sparse dimensions, once the ranks have agreed on it.
         self.sparse_dim: Optional[int] = None
+        self.given_sparse_dim = 1  # Of a gradient that was made dense.
         self.fired = self.fired_before = 0
         self.begin_step(passes)
 

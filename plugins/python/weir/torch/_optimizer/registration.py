@@ -4,6 +4,7 @@ Parameters adopted together with equal compression are one group of the engine's
 """
 
 import collections
+import functools
 from typing import Any, Dict, List
 
 import torch
@@ -117,6 +118,10 @@ def _register(optimizer: Any, kind: Any, slots: List[Slot]) -> None:
                                  reduction)
         if exchange.compression:
             loss_scale.watch()
+        plan = optimizer._weir_plans[slots[0].group]
+        if plan.taken:
+            exchange.momentum = (momentum.momentum_now(plan.taken, plan),
+                                 functools.partial(momentum.momentum_now, plan_=plan))
     for index, slot in enumerate(slots):
         slot.exchange, slot.index = exchange, index
     optimizer._weir_exchanges.append(exchange)

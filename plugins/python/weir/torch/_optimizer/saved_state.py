@@ -33,6 +33,8 @@ def save(optimizer: Any) -> State:
     step = max((exchange.next_step for exchange in optimizer._weir_exchanges
                 if isinstance(exchange, FusedExchange)), default=0)
     return {"rank": rank, "size": size, "step": step, "exchanges": exchanges,
+            "momenta": [getattr(exchange, "last_momenta", [])
+                        for exchange in optimizer._weir_exchanges],
             "compressor": _compressor_of(optimizer),
             "remembered": _remembered(optimizer) if step > 0 else "", "decay": decay}
 
@@ -113,7 +115,9 @@ def restore(optimizer: Any, state: State) -> None:
     fused = [(exchange, saved) for exchange, saved in zip(optimizer._weir_exchanges,
                                                           state["exchanges"])
              if isinstance(exchange, FusedExchange) and saved is not None]
+    momenta = dict(zip(optimizer._weir_exchanges, state.get("momenta", ())))
     for exchange, saved in fused:
+        exchange.last_momenta = momenta.get(exchange, [])
         exchange.load(saved.numpy().tobytes(), own and not state.get("carried", False))
     if not own and any(exchange.compression for exchange, _ in fused):
         rank, size = optimizer._weir_place[:2]

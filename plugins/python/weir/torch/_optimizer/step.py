@@ -8,6 +8,7 @@ import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet
+from weir.torch._ops.allreduce import allreduce
 from weir.torch._optimizer import (
     adam, dropped_passes, early_readers, first_step, job_events, load_in_place, look_ahead,
     loss_scale, momentum, momentum_handover, registration, saved_state, skip_nonfinite, submission,
@@ -169,9 +170,11 @@ class Distributed(_Wrapped):
     def step(self, closure: Any = None) -> Any:
         """Exchanges the remaining gradients, and lets the wrapped optimizer take its step.
 
-        A closure is evaluated once, before the exchange. A step that is skipped on all ranks
-        (``skip_nonfinite``) changes nothing.
+        A closure is evaluated once, before the exchange; by LBFGS as often as it likes, each time with
+        an exchange of its own. A step that is skipped on all ranks (``skip_nonfinite``) changes nothing.
         """
+        if isinstance(self, torch.optim.LBFGS):
+            return super().step(self._weir_shared(closure))
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -183,9 +186,35 @@ class Distributed(_Wrapped):
         self._weir_synchronized = self._weir_early = False
         if self._weir_skipped():
             return loss
+        self._weir_make_sparse_again()
         with adam.applied(self), momentum.taken_away(self):
             result = super().step()
         return result if closure is None else loss
+
+    def _weir_shared(self, closure: Any) -> Any:
+        """Returns a closure of all ranks: their mean, or sum, of losses and gradients."""
+        if closure is None:
+            raise ValueError("LBFGS computes the loss again and again: give step() a closure")
+
+        def shared() -> torch.Tensor:
+            loss: torch.Tensor = closure()
+            if not self._weir_is_member:
+                return loss
+            self.synchronize()
+            return allreduce(loss.detach(), name=f"{self._weir_name}/loss",
+                             op=self._weir_reduction.op, process_set=self._weir_process_set)
+
+        return shared
+
+    def _weir_make_sparse_again(self) -> None:
+        """Turns gradients that were exchanged as dense ones back for an optimizer that has no use for
+        these."""
+        if not isinstance(self, torch.optim.SparseAdam):
+            return
+        for slot in self._weir_slots.values():
+            gradient = slot.parameter.grad
+            if gradient is not None and not gradient.is_sparse:
+                slot.parameter.grad = gradient.to_sparse(slot.given_sparse_dim)
 
     def zero_grad(self, *arguments: Any, **keywords: Any) -> None:
         """Calls the wrapped optimizer's. Gradients that were computed since the last ``step()`` are

@@ -25,8 +25,12 @@ def submit(optimizer: Any, slot: Slot) -> None:
                 raise ValueError(
                     f"the gradient of '{slot.name}' is sparse and was dense in its first step "
                     "on all ranks: give sparse_as_dense=True")
+            slot.given_sparse_dim = gradient.sparse_dim()
             parameter.grad = gradient = gradient.to_dense()
         weight_decay.add_local(optimizer, slot, gradient)
+        if slot.plan.dampening and slot.exchange.next_step > 0:
+            with torch.no_grad():
+                gradient.mul_(1.0 - slot.plan.dampening)
         momentum_handover.add(optimizer, slot, gradient)
     slot.sent = gradient
     slot.note_content()

@@ -8,7 +8,7 @@ from typing import Any, Dict
 
 import torch
 
-from weir.torch._optimizer import adam, look_ahead
+from weir.torch._optimizer import adam, look_ahead, momentum
 from weir.torch._optimizer.momentum import Plan
 
 
@@ -28,6 +28,8 @@ class WeightDecay:
             b = self.momentum.get(parameter)
             if b is None:
                 b = self.momentum[parameter] = torch.zeros_like(push)
+            elif plan_.dampening:
+                push = push * (1.0 - plan_.dampening)
             if plan_.kind == "nesterov":
                 b.add_(push).mul_(plan_.momentum)
                 push = b + push
@@ -43,8 +45,8 @@ def stays_outside(plan_: Plan) -> bool:
 
 def add_local(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
     """Adds the decay that is compressed together with a gradient, which is complete."""
-    plan = slot.plan
-    if plan.local and plan.weight_decay:
+    if slot.plan.local and slot.plan.weight_decay:
+        plan = momentum.current(slot.plan, optimizer.param_groups[slot.group])
         with torch.no_grad():
             gradient.add_(look_ahead.weights_of(optimizer, slot.parameter) * plan.weight_decay,
                           alpha=optimizer._weir_scale.factor)
@@ -53,8 +55,9 @@ def add_local(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
 def add_outside(optimizer: Any) -> None:
     """Adds the decay that stays outside to every gradient that has come back."""
     for slot in optimizer._weir_slots.values():
-        plan = slot.plan
-        if stays_outside(plan) and not slot.sparse_dim and slot.parameter.grad is not None:
-            sign = -1.0 if optimizer.param_groups[slot.group].get("maximize") else 1.0
+        group = optimizer.param_groups[slot.group]
+        plan = momentum.current(slot.plan, group)
+        if stays_outside(slot.plan) and not slot.sparse_dim and slot.parameter.grad is not None:
+            sign = -1.0 if group.get("maximize") else 1.0
             optimizer._weir_decay.apply(plan, slot.parameter, slot.parameter.grad,
                                         sign * optimizer._weir_scale.factor)

@@ -1,7 +1,7 @@
 """The exchange of one optimizer's gradients as a group of the engine, step by step."""
 
 import threading
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Set
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 
@@ -49,6 +49,12 @@ class FusedExchange:
         # The end of a step must know if the step is skipped.
         self._runs_ahead = compression.get("skip_nonfinite", "false") == "false" and all(
             engine_tensors.place_of(member.parameter)[0] >= 0 for member in members)
+        # What the compressor was made with, and a parameter group's in the coming step. None: it has
+        # none of the optimizer's.
+        self.momentum: Optional[Tuple[float, Callable[[Dict[str, Any]], float]]] = None
+        self._momenta_now: List[float] = []
+        self.last_momenta: List[float] = []
+        """Of the last step that was taken; saved and loaded with the optimizer's state."""
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""
         self._group: _core.GradientGroup = _core.register(
@@ -65,8 +71,20 @@ class FusedExchange:
             if not self._open:
                 self._wait()
                 self._rates = [float(group["lr"]) for group in self._groups]
-                self._group.begin_step(self._rates, self._scale_in_engine(), undoable)
+                self._group.begin_step(self._rates, self._scale_in_engine(), undoable,
+                                       *self._momenta())
                 self._open = True
+
+    def _momenta(self) -> Tuple[List[float], List[float]]:
+        """Returns the momentum of each parameter group, now and in the last step; empty while all have
+        had the compressor's."""
+        if self.momentum is None:
+            return [], []
+        own, now_of = self.momentum
+        self._momenta_now = [now_of(group) for group in self._groups]
+        before = self.last_momenta or [own] * len(self._groups)
+        changed = any(momentum != own for momentum in (*self._momenta_now, *before))
+        return (self._momenta_now, before) if changed else ([], [])
 
     def rate_of(self, group: Dict[str, Any]) -> float:
         """Returns the learning rate of the last step."""
@@ -108,7 +126,10 @@ class FusedExchange:
         self._loan.give_back()
         for index in unused:
             self._members[index].parameter.grad = None
-        self._scale_results(self.skipped())
+        skipped = self.skipped()
+        if not skipped:
+            self.last_momenta = self._momenta_now
+        self._scale_results(skipped)
 
     def note_unused(self, indices: Sequence[int]) -> None:
         """Notes all gradients that this rank does not have in this step, before zeros are submitted in
@@ -176,6 +197,7 @@ class FusedExchange:
         kept = [member for i, member in enumerate(self._members) if i not in without]
         made: Any = (FusedExchange(name, kept, {**self.compression, **options}, *self._arguments)
                      if kept else SingleExchange(name, [], self._arguments[-1]))
+        made.momentum = self.momentum
         self._wait()
         self.close()  # Not before: the ranks may not agree.
         return made

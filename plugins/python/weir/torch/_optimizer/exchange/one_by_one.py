@@ -19,6 +19,7 @@ class Unfused:
     skips_nonfinite = False
     loss_scale: Optional[float] = None  # Stays on the gradients.
     can_drop = True
+    momentum: Any = None  # The wrapped optimizer's affair.
     under_way = False  # What it has submitted, the module ``handles`` keeps.
 
     def begin(self, undoable: bool) -> None:

@@ -60,10 +60,29 @@ def drop(optimizer: Any) -> None:
         if under_way:
             _give_up(optimizer, slots)
     finally:
-        for slot in slots:
-            slot.begin_step(optimizer._weir_passes)
+        begin_step(optimizer)
         optimizer._weir_scale.end_step()
     optimizer._weir_expectation.note(dropped=True)
+
+
+def begin_step(optimizer: Any) -> None:
+    """Called when a step is over, or dropped: what comes belongs to the next one."""
+    slots = optimizer._weir_slots.values()
+    for slot in slots:
+        slot.begin_step(optimizer._weir_passes)
+    irregular = any(slot.irregular > 0 for slot in slots)
+    optimizer._weir_regular_steps = 0 if irregular else optimizer._weir_regular_steps + 1
+    optimizer._weir_awaits_step = False
+
+
+def take_back(optimizer: Any) -> None:
+    """Takes back what is under way, and keeps the gradients, to which a further backward pass adds.
+    They are exchanged in ``step()``. Collective."""
+    slots = list(optimizer._weir_slots.values())
+    _give_up(optimizer, slots)
+    for slot in slots:
+        slot.sent, slot.apart = None, False
+    optimizer._weir_awaits_step = True
 
 
 def _give_up(optimizer: Any, slots: Any) -> None:

@@ -33,7 +33,10 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
     exchange."""
     if slot.forgotten:
         dropped_passes.drop(optimizer)
-    if slot.submitted or (slot.fired >= optimizer._weir_passes and not _job.engine().dropped_passes):
+    too_many = slot.fired >= optimizer._weir_passes and not _job.engine().dropped_passes
+    if slot.submitted and slot.apart and not too_many:
+        dropped_passes.take_back(optimizer)
+    if slot.submitted or too_many:
         raise AssertionError(_TOO_MANY)
     look_ahead.check_used(optimizer, slot)
     optimizer._weir_synchronized = optimizer._weir_early = False
@@ -46,6 +49,6 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
     if slot.fired >= slot.due:
         slot.complete = True
         if (first_step.is_over(slot) and not optimizer._weir_holds_back
-                and not optimizer._weir_expectation.drop
+                and not optimizer._weir_expectation.drop and not optimizer._weir_awaits_step
                 and optimizer._weir_can_drop and slot.exchange.can_drop):
-            submission.submit(optimizer, slot)
+            submission.submit_ahead(optimizer, slot)

@@ -35,6 +35,12 @@ def check(optimizer: Any, state_dict: Dict[str, Any]) -> None:
                              "new one")
 
 
+def is_due(optimizer: Any, slot: Any) -> bool:
+    """True if the parameter has a momentum to be handed over."""
+    return (_is_taken(slot.plan)
+            and optimizer.state.get(slot.parameter, _NOTHING).get(_BUFFER) is not None)
+
+
 def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
     """Adds the momentum to be handed over to the parameter's gradient, which is complete."""
     buffer = optimizer.state.get(slot.parameter, _NOTHING).get(_BUFFER)

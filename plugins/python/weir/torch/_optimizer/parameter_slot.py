@@ -5,6 +5,10 @@ from typing import Any, Optional
 import torch
 
 
+REGULAR = 8
+"""So many steps alike, and the next one will be too."""
+
+
 class Slot:
     """A parameter: the exchange of its gradient, and the number of backward passes still to come."""
 
@@ -20,18 +24,28 @@ class Slot:
         # Number of the gradient's sparse dimensions, once the ranks have agreed on it.
         self.sparse_dim: Optional[int] = None
         self.given_sparse_dim = 1  # Of a gradient that was made dense.
-        self.fired = self.fired_before = 0
+        self.fired = 0
+        self.most = 0       # Most passes of recent steps,
+        self.most_ago = 0   # so many steps ago.
+        self.last = 0       # Passes of the last step that used it.
+        self.irregular = 0  # So many steps more, as steps have had different numbers of passes.
         self.begin_step(passes)
 
     def begin_step(self, passes: int) -> None:
         """`passes`: declared number of backward passes of a step."""
         # A parameter that was used in more passes, or more often in one (reentrant checkpointing),
-        # will be again; two kinds of steps may take turns.
-        self.due = max(passes, self.fired, self.fired_before)
-        self.fired_before = self.fired
+        # may be again.
+        fired = self.fired
+        self.most_ago += 1
+        if fired >= self.most or self.most_ago > REGULAR:
+            self.most, self.most_ago = fired, 0
+        self.irregular = REGULAR if fired and self.last not in (0, fired) else self.irregular - 1
+        self.last = fired or self.last
+        self.due = max(passes, self.most)
         self.fired = 0          # Number of backward passes so far.
         self.complete = False   # All of them were done,
         self.sent: Optional[torch.Tensor] = None  # and the exchange has this gradient.
+        self.apart = False      # The result is not in the gradient's place.
         self.version = 0        # What PyTorch says of its content: it grows with every change.
 
     def note_content(self) -> None:

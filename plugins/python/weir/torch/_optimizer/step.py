@@ -61,6 +61,8 @@ class Distributed(_Wrapped):
         self._weir_compresses = False
         self._weir_holds_back = False  # Until all gradients are known to be finite, or not.
         self._weir_expectation = dropped_passes.Expectation()
+        self._weir_regular_steps = 0  # In a row, each with as many passes as the one before.
+        self._weir_awaits_step = False  # Nothing more is exchanged ahead of this step.
         self._weir_can_drop = False  # Whether an exchange that has begun can be taken back.
         self._weir_decay = weight_decay.WeightDecay()
         self._weir_hooks: List[Any] = []
@@ -133,8 +135,7 @@ class Distributed(_Wrapped):
                 weight_decay.add_outside(self)
                 momentum_handover.forget(self)
         finally:
-            for slot in self._weir_slots.values():
-                slot.begin_step(self._weir_passes)
+            dropped_passes.begin_step(self)
             self._weir_scale.end_step()
         self._weir_expectation.note(dropped=False)
         self._weir_synchronized = True

@@ -5,7 +5,29 @@ from typing import Any
 import torch
 
 from weir.torch._optimizer import momentum_handover, saved_state, weight_decay
-from weir.torch._optimizer.parameter_slot import Slot
+from weir.torch._optimizer.exchange.fused import FusedExchange
+from weir.torch._optimizer.parameter_slot import REGULAR, Slot
+
+
+def submit_ahead(optimizer: Any, slot: Slot) -> None:
+    """Does the same during a backward pass. Another one may follow that adds to the gradient; so the
+    result is kept apart from it, until many steps were alike."""
+    saved_state.restore_pending(optimizer)
+    gradient = slot.parameter.grad
+    if optimizer._weir_regular_steps >= REGULAR or gradient is None or gradient.is_sparse:
+        return submit(optimizer, slot)
+    if not isinstance(slot.exchange, FusedExchange) or _is_added_to(optimizer, slot):
+        return None  # Not before step().
+    slot.sent, slot.apart = gradient, True
+    slot.note_content()
+    return slot.exchange.submit(slot.index, gradient, apart=True)
+
+
+def _is_added_to(optimizer: Any, slot: Slot) -> bool:
+    """True if the gradient is changed before it is handed over."""
+    plan = slot.plan
+    return bool(plan.dampening or (plan.local and plan.weight_decay)
+                or momentum_handover.is_due(optimizer, slot))
 
 
 def submit(optimizer: Any, slot: Slot) -> None:

@@ -96,15 +96,18 @@ class FusedExchange:
         self._wait()
         self._group.copy_velocity(index, velocity.data_ptr())
 
-    def submit(self, index: int, gradient: torch.Tensor) -> None:
-        """Hands over a complete gradient, which the result replaces."""
+    def submit(self, index: int, gradient: torch.Tensor, apart: bool = False) -> None:
+        """Hands over a complete gradient, which the result replaces. ``apart``: not before ``finish``,
+        so that after ``drop`` it is still what it was."""
         if not self._open:
             self.begin(undoable=True)
-        lent = self._loan.lend(gradient)
-        address = lent.data_ptr()
+        if apart:
+            lent, result = self._loan.lend_apart(gradient)
+        else:
+            lent = result = self._loan.lend(gradient)
         place = engine_tensors.place_of(lent)
         self._streams.add(place[1])
-        self._group.submit(index, address, address, place)
+        self._group.submit(index, lent.data_ptr(), result.data_ptr(), place)
 
     def finish(self) -> None:
         """Makes every gradient hold its result: when this returns, or on a GPU for later work in the

@@ -21,6 +21,15 @@ class Loan:
         self._copies.append((gradient, copy))
         return copy
 
+    def lend_apart(self, gradient: torch.Tensor) -> Tuple[torch.Tensor, torch.Tensor]:
+        """Returns the gradient, or a contiguous copy, and memory for its result: until all is given
+        back the gradient stays what it is."""
+        lent = gradient.contiguous()
+        result = torch.empty_like(lent)
+        self._lent.append(lent)
+        self._copies.append((gradient, result))
+        return lent, result
+
     def give_back(self) -> None:
         """Called when every gradient has its result."""
         for gradient, copy in self._copies:

@@ -152,8 +152,11 @@ int Launcher::Run() {
   return job_->exit_code() == 0 && !all_written ? 1 : job_->exit_code();
 }
 
-bool Launcher::SumUp() const {
-  std::optional<Summary> summary = Summarize(totals_.All(), places_);
+bool Launcher::SumUp() {
+  places_.SetRanks(job_->ranks());
+  const std::optional<ElasticTotals> elastic =
+      options_.elastic ? std::optional(totals_.Elastic()) : std::nullopt;
+  std::optional<Summary> summary = Summarize(totals_.All(), places_, elastic ? &*elastic : nullptr);
   if (!summary) {
     if (summary_file_) {
       summary_file_->Remove();
@@ -377,11 +380,12 @@ void Launcher::OnPeer(int rank) {
 
 void Launcher::OnMessage(int rank, const Message& message) {
   if (message.type == MessageType::kAttach) totals_.OnAttach(rank);
-  if (message.type == MessageType::kTotals) return totals_.OnTotals(rank, message.text);
+  if (message.type == MessageType::kTotals) totals_.OnTotals(rank, message.text);
   job_->OnMessage(rank, message, Clock::now());
 }
 
 void Launcher::Send(int rank, const Message& message) {
+  if (message.type == MessageType::kPlace) totals_.OnPlace(rank, message.code);
   if (const auto& peer = peers_[static_cast<std::size_t>(rank)]) peer->socket.Send(message);
 }
 

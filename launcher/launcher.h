@@ -63,7 +63,7 @@ class Launcher {
   void OnMessage(int rank, const supervision::Message& message);
   /// Writes the summary of the ranks' steps, for people and to the file that was asked for. False:
   /// the file could not be written, which was reported.
-  [[nodiscard]] bool SumUp() const;
+  [[nodiscard]] bool SumUp();
   void Send(int rank, const supervision::Message& message);
   void FinishRanks(Time now);
   bool Done() const;

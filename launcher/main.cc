@@ -11,6 +11,7 @@
 #include "launcher/start/rank_environment.h"
 #include "launcher/start/remote_shell.h"
 #include "launcher/start/starters.h"
+#include "launcher/start/tether.h"
 #include "launcher/supervisor/host_agent.h"
 #include "launcher/supervisor/supervisor.h"
 #include "weir/error.h"
@@ -30,6 +31,7 @@ int Main(const std::vector<std::string>& arguments) {
   if (arguments.size() > 2 && arguments[0] == "--supervise") {
     return weir::launcher::RunSupervisorOfHydra({arguments.begin() + 2, arguments.end()});
   }
+  if (weir::launcher::IsTetheredCall(arguments)) return weir::launcher::RunTethered(arguments);
   if (weir::launcher::IsRemoteShellCall(arguments)) {
     return weir::launcher::RunRemoteShell(arguments);
   }

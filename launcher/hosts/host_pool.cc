@@ -1,7 +1,11 @@
 #include "launcher/hosts/host_pool.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "launcher/text/seconds.h"
 
 namespace weir::launcher {
 namespace {
@@ -13,18 +17,23 @@ auto FindEntry(auto& entries, const std::string& host) {
 
 }  // namespace
 
-void HostPool::Update(const std::vector<Host>& hosts) {
+bool HostPool::Update(const std::vector<Host>& hosts) {
   std::vector<Entry> entries;
+  bool changes = false;
   for (Entry& entry : entries_) {
     const auto found = std::ranges::find(hosts, entry.host.name, &Host::name);
+    changes = changes || found == hosts.end() || found->slots != entry.host.slots;
     if (found == hosts.end()) continue;
     entry.host.slots = found->slots;
     entries.push_back(std::move(entry));
   }
   for (const Host& host : hosts) {
-    if (FindEntry(entries, host.name) == entries.end()) entries.push_back({.host = host});
+    if (FindEntry(entries, host.name) != entries.end()) continue;
+    entries.push_back({.host = host});
+    changes = true;
   }
   entries_ = std::move(entries);
+  return changes;
 }
 
 int HostPool::SlotsOf(const std::string& host) const {
@@ -37,18 +46,22 @@ HostPool::Entry* HostPool::Find(const std::string& host) {
   return found == entries_.end() ? nullptr : &*found;
 }
 
-void HostPool::Lose(const std::string& host, Time now) {
+std::string HostPool::Lose(const std::string& host, Time now) {
   Entry* const entry = Find(host);
-  if (entry == nullptr) return;
+  if (entry == nullptr) return "its host has gone";
   std::optional<Time> until;
+  std::string fate = "its slot is not used again";
   if (cooldown_) {
     const int doublings = std::min(entry->losses, 30);
-    until = now + std::min(cooldown_->most, cooldown_->least * (std::int64_t{1} << doublings));
+    const auto rest = std::min(cooldown_->most, cooldown_->least * (std::int64_t{1} << doublings));
+    until = now + rest;
+    fate = fmt::format("its slot is used again after {} s", InSeconds(rest));
   }
   ++entry->losses;
   std::erase_if(entry->unused,
                 [now](const std::optional<Time>& rest) { return rest && *rest <= now; });
   entry->unused.push_back(until);
+  return fate;
 }
 
 int HostPool::Resting(const Entry& entry, Time now) {

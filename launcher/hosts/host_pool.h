@@ -25,13 +25,13 @@ class HostPool {
   explicit HostPool(std::optional<Cooldown> cooldown) : cooldown_(cooldown) {}
 
   /// Replaces the hosts. Those that stay keep their place before those that are new, and what is
-  /// known of their losses.
-  void Update(const std::vector<Host>& hosts);
+  /// known of their losses. Returns false if they are those that were known.
+  bool Update(const std::vector<Host>& hosts);
   /// Returns 0 for a host that may not be used.
   int SlotsOf(const std::string& host) const;
 
-  /// A rank on this host was lost.
-  void Lose(const std::string& host, Time now);
+  /// A rank on this host was lost. Returns what becomes of its slot, for people.
+  std::string Lose(const std::string& host, Time now);
   /// Returns the hosts with a free slot, once for each, in order. `used`: by host.
   std::vector<std::string> Free(const std::map<std::string, int>& used, Time now) const;
   /// Returns when the next slot becomes usable again, if one does.

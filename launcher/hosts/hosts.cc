@@ -10,6 +10,7 @@
 
 #include "common/supervision/tcp.h"
 #include "common/text/parse_number.h"
+#include "launcher/text/printable.h"
 #include "launcher/text/text_file.h"
 #include "weir/error.h"
 
@@ -19,7 +20,8 @@ namespace {
 int ParseSlots(const std::string& text, const std::string& where) {
   const std::optional<int> slots = ParseNumber<int>(text);
   if (!slots || *slots < 1) {
-    throw InvalidArgument(where + ": '" + text + "' is not a number of slots; give 1 or more");
+    throw InvalidArgument(where + ": '" + Printable(text) +
+                          "' is not a number of slots; give 1 or more");
   }
   return *slots;
 }
@@ -31,19 +33,21 @@ bool IsHostName(const std::string& name) {
   });
 }
 
-Host ParseHost(const std::string& text, const std::string& where) {
+Host ParseHost(const std::string& text, const std::string& where, int slots = 1) {
   const std::size_t colon = text.find(':');
-  Host host{.name = text.substr(0, colon)};
+  Host host{.name = text.substr(0, colon), .slots = slots};
   if (colon != std::string::npos) host.slots = ParseSlots(text.substr(colon + 1), where);
   if (!IsHostName(host.name)) {
-    throw InvalidArgument(where + ": '" + text + "' is not a host; give name:slots, as in a:2,b:2");
+    throw InvalidArgument(where + ": '" + Printable(text) +
+                          "' is not a host; give name:slots, as in a:2,b:2");
   }
   return host;
 }
 
 void Add(std::vector<Host>& hosts, Host host, const std::string& where) {
   if (std::ranges::find(hosts, host.name, &Host::name) != hosts.end()) {
-    throw InvalidArgument(where + ": host '" + host.name + "' appears twice; add up its slots");
+    throw InvalidArgument(where + ": host '" + Printable(host.name) +
+                          "' appears twice; add up its slots");
   }
   hosts.push_back(std::move(host));
 }
@@ -58,24 +62,30 @@ std::vector<Host> ParseHosts(const std::string& text) {
   return hosts;
 }
 
-std::vector<Host> ReadHostFile(const std::string& path) {
-  std::istringstream file(ReadTextFile("--hostfile", path));
+std::vector<Host> ParseHostLines(std::istream& lines, const std::string& where, int slots) {
   std::vector<Host> hosts;
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    const std::string where = path + ":" + std::to_string(number);
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const std::string here = where + std::to_string(number);
     std::istringstream words(line.substr(0, line.find('#')));
     std::string name;
     if (!(words >> name)) continue;
-    Host host = ParseHost(name, where);
+    Host host = ParseHost(name, here, slots);
     for (std::string word; words >> word;) {
       if (!word.starts_with("slots=")) {
-        throw InvalidArgument(where + ": '" + word + "' is not known here; only slots=<n> is");
+        throw InvalidArgument(here + ": '" + Printable(word) +
+                              "' is not known here; only slots=<n> is");
       }
-      host.slots = ParseSlots(word.substr(6), where);
+      host.slots = ParseSlots(word.substr(6), here);
     }
-    Add(hosts, std::move(host), where);
+    Add(hosts, std::move(host), here);
   }
+  return hosts;
+}
+
+std::vector<Host> ReadHostFile(const std::string& path) {
+  std::istringstream file(ReadTextFile("--hostfile", path));
+  std::vector<Host> hosts = ParseHostLines(file, path + ":", 1);
   if (hosts.empty()) throw InvalidArgument("--hostfile: '" + path + "' names no host");
   return hosts;
 }

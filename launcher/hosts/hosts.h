@@ -1,5 +1,6 @@
 #pragma once
 
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,11 @@ struct Host {
 /// Parses "a:2,b:4"; ":n" may be missing and means 1. Throws InvalidArgument that names the entry.
 std::vector<Host> ParseHosts(const std::string& text);
 
-/// Reads a host file: one host a line, "a slots=2", "a:2" or "a"; "#" begins a comment. Throws
-/// InvalidArgument that names the file and the line.
+/// Reads hosts, one a line: "a slots=2", "a:2", or "a" with `slots` of them; "#" begins a comment.
+/// Throws InvalidArgument that begins with `where` and the number of the line.
+std::vector<Host> ParseHostLines(std::istream& lines, const std::string& where, int slots);
+
+/// Reads a host file of such lines. Throws InvalidArgument that names the file and the line.
 std::vector<Host> ReadHostFile(const std::string& path);
 
 /// Adds `slots` to the host of this name, which is put last when it is new. Throws InvalidArgument

@@ -7,6 +7,10 @@
 
 namespace weir::launcher {
 
+/// Names a process for people by its rank: "rank 1", or where its output has another number "rank 1
+/// (process 4 of the output)". A `rank` of -1: "process 4 of the output".
+std::string RankName(int process, int rank);
+
 /// Places of a job's processes, for people: ranks, and after them summation servers.
 class RankPlaces {
  public:
@@ -16,6 +20,9 @@ class RankPlaces {
 
   /// Adds a rank of an elastic job, which has no servers.
   void Add(const std::string& host) { hosts_.push_back(host); }
+
+  /// Sets the ranks that the processes of an elastic job have had, as of Job::ranks.
+  void SetRanks(std::vector<int> ranks) { rank_of_ = std::move(ranks); }
 
   std::size_t size() const { return hosts_.size(); }
   std::size_t servers() const { return servers_; }
@@ -32,8 +39,13 @@ class RankPlaces {
   /// Writes "rank 2", "ranks 0-1", "summation servers 0-2".
   std::string Names(int first, int last) const;
 
+  int RankOf(int process) const {
+    return rank_of_.empty() ? process : rank_of_[static_cast<std::size_t>(process)];
+  }
+
   std::vector<std::string> hosts_;
   std::size_t servers_;
+  std::vector<int> rank_of_;  // Empty: each has its own number.
 };
 
 }  // namespace weir::launcher

@@ -33,7 +33,7 @@ bool ElasticJob::StateIsLost() const {
 
 void ElasticJob::DealIfComplete(Time now) {
   std::vector<int> waiting = processes_.Those(&Process::HasCome);
-  if (ending() || waiting.empty() || !Awaited().empty()) return;
+  if (ending() || waiting.empty() || !Awaited().empty() || now < futility_.rests_until()) return;
   const auto is_unwanted = [this](int p) { return processes_.At(p).unwanted; };
   const auto holds = [this](int p) { return epoch_.number() == 0 || processes_.At(p).holds_state; };
   const auto stays = [&](int p) { return holds(p) && !is_unwanted(p); };
@@ -50,9 +50,11 @@ void ElasticJob::DealIfComplete(Time now) {
     }
     std::erase_if(waiting, is_unwanted);
   } else if (std::ranges::all_of(waiting, is_unwanted)) {
-    return;  // They give what they have to those that come.
+    return TellOfWait(0);  // They give what they have to those that come.
   }
-  if (std::cmp_less(waiting.size(), elastic_.min_ranks) && !finished_) return;
+  if (std::cmp_less(waiting.size(), elastic_.min_ranks) && !finished_) {
+    return TellOfWait(waiting.size());
+  }
   if (elastic_.reset_limit >= 0 && epoch_.number() > elastic_.reset_limit) {
     return Fail(
         {.text = fmt::format(
@@ -72,25 +74,50 @@ void ElasticJob::DealIfComplete(Time now) {
 
 void ElasticJob::Deal(const std::vector<int>& processes, Time now) {
   std::vector<Epoch::Seat> seats;
+  std::vector<int> newcomers;
   for (const int process : processes) {
+    if (processes_.At(process).rank < 0) newcomers.push_back(process);
     processes_.At(process).rank = static_cast<int>(seats.size());
     processes_.At(process).waits = false;
     if (epoch_.number() == 0) processes_.At(process).holds_state = true;  // All begin alike.
     seats.push_back({.process = process, .host = processes_.At(process).host});
   }
   epoch_.Deal(seats);
-  if (epoch_.number() > 1) {
-    const auto since = std::chrono::duration_cast<milliseconds>(now - assembling_.value_or(now));
-    say_(fmt::format("{} on after {:.2f} s (epoch {})", Ranks(processes.size(), "goes", "go"),
-                     InSeconds(since), epoch_.number()));
-  }
+  if (!newcomers.empty()) futility_.OnChange();
+  futility_.OnDeal();
+  if (epoch_.number() > 1) TellOfDeal(processes, newcomers, now);
   assembling_ = now;
   failure_.reset();
+  has_finished_.clear();
+  told_of_wait_ = false;
+}
+
+void ElasticJob::TellOfDeal(const std::vector<int>& processes, const std::vector<int>& newcomers,
+                            Time now) {
+  if (!has_finished_.empty()) {
+    say_(fmt::format("{} {} finished (exit code 0)", processes_.NamesOf(has_finished_),
+                     has_finished_.size() == 1 ? "has" : "have"));
+  }
+  if (!newcomers.empty()) {
+    say_(fmt::format("{} {} come", processes_.NamesOf(newcomers),
+                     newcomers.size() == 1 ? "has" : "have"));
+  }
+  const auto since = std::chrono::duration_cast<milliseconds>(now - assembling_.value_or(now));
+  say_(fmt::format("{} on after {:.2f} s (epoch {})", Ranks(processes.size(), "goes", "go"),
+                   InSeconds(since), epoch_.number()));
+}
+
+void ElasticJob::TellOfWait(std::size_t ranks) {
+  const bool starts = epoch_.number() == 0;
+  if (std::exchange(told_of_wait_, true)) return;
+  say_(fmt::format("{} of {} ranks: waiting up to {} s ({}) for hosts", ranks, elastic_.min_ranks,
+                   InSeconds(starts ? policy_.start_timeout : elastic_.timeout),
+                   starts ? "--start-timeout" : "--elastic-timeout"));
 }
 
 void ElasticJob::OnLate(Time now) {
   const std::vector<int> late = Meets() ? epoch_.Unmet() : Awaited();
-  if (!met_) {
+  if (!met_ && !late.empty()) {
     const bool start = epoch_.number() == 0;
     return Fail(
         {.text = processes_.NamesOf(late) +

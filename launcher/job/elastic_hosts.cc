@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -12,17 +14,26 @@ using supervision::MessageType;
 
 void ElasticJob::OnHosts(const std::vector<Host>& hosts, Time now) {
   if (ending() || finished_) return;
-  pool_.Update(hosts);
-  bool some_go = false;
+  if (pool_.Update(hosts)) futility_.OnChange();
+  std::map<std::string, std::vector<int>> go;
   std::map<std::string, int> stay;
   for (int p = 0; p < processes_.size(); ++p) {  // Of a host with fewer slots the newest go.
     Process& one = processes_.At(p);
     if (one.state == Process::kOver || one.unwanted) continue;
     if (++stay[one.host] <= pool_.SlotsOf(one.host)) continue;
-    some_go = one.unwanted = true;
+    one.unwanted = true;
+    go[one.host].push_back(p);
     if (one.rank < 0) Dismiss(p, now);
   }
-  if (some_go) epoch_.Tell({.type = MessageType::kHostsUpdated});
+  for (const auto& [host, processes] : go) {
+    const int slots = pool_.SlotsOf(host);
+    say_(fmt::format("{}; the next commit lets go {}",
+                     slots == 0 ? "host " + host + " is no longer one that the script prints"
+                                : fmt::format("host {} has {} {} left", host, slots,
+                                              slots == 1 ? "slot" : "slots"),
+                     processes_.NamesOf(processes)));
+  }
+  if (!go.empty()) epoch_.Tell({.type = MessageType::kHostsUpdated});
   Grow(now);
   DealIfComplete(now);
 }
@@ -42,8 +53,9 @@ bool ElasticJob::can_grow(Time now) const {
 
 std::vector<int> ElasticJob::InUse() const {
   // One that has just ended well may be the first of all.
-  return processes_.Those(
-      [](const Process& one) { return one.state != Process::kOver || one.settles; });
+  return processes_.Those([](const Process& one) {
+    return one.state != Process::kOver || one.settles || one.unjoined;
+  });
 }
 
 std::vector<std::string> ElasticJob::FreeSlots(Time now) const {
@@ -60,7 +72,7 @@ void ElasticJob::Grow(Time now) {
   const bool may = met_ || std::cmp_less(InUse().size(), elastic_.min_ranks);
   if (ending() || finished_ || !may || StateIsLost()) return;
   for (const std::string& host : FreeSlots(now)) {
-    processes_.Add({.host = host, .start_due = now + policy_.start_timeout});
+    processes_.Add({.host = host, .later = true, .start_due = now + policy_.start_timeout});
     start_(host, 1);
   }
 }

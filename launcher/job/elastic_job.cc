@@ -6,18 +6,27 @@
 #include <set>
 #include <utility>
 
+#include "common/supervision/rank_totals.h"
 #include "common/text/parse_number.h"
-#include "launcher/job/elastic_text.h"
 #include "launcher/text/seconds.h"
 #include "launcher/text/wait_status.h"
 #include "launcher/text/words.h"
+#include "weir/error.h"
 
 namespace weir::launcher {
 namespace {
 
-using std::chrono::milliseconds;
 using supervision::Message;
 using supervision::MessageType;
+
+/// True if these are the totals of a rank that has taken a step.
+bool HasSteps(const std::string& totals) {
+  try {
+    return ParseRankTotals(totals).steps() > 0;
+  } catch (const Corrupt&) {
+    return false;
+  }
+}
 
 }  // namespace
 
@@ -69,6 +78,9 @@ void ElasticJob::OnMessage(int process, const Message& message, Time now) {
     case MessageType::kReady:
       OnReady(process);
       break;
+    case MessageType::kTotals:
+      if (!futility_.done() && HasSteps(message.text)) futility_.OnChange();
+      return;
     case MessageType::kLeave:
       OnLeave(process, now);
       break;
@@ -101,6 +113,7 @@ void ElasticJob::OnAttach(int process, Time now) {
   if (is_new && finished_) return Dismiss(process, now);  // Nobody is left to meet.
   processes_.At(process).waits = true;
   if (!is_new && !assembling_) assembling_ = now;
+  if (!std::exchange(attached_, true)) MissUnjoined(now);
   if (is_new && epoch_.whole()) epoch_.Tell({.type = MessageType::kHostsUpdated});
 }
 
@@ -113,6 +126,7 @@ void ElasticJob::OnJoined(int process) {
 
 void ElasticJob::OnReady(int process) {
   processes_.At(process).holds_state = true;
+  futility_.OnChange();
   // Those that should go may have waited for somebody who has what they have.
   const auto stays_too_long = [this](int p) { return processes_.At(p).unwanted; };
   if (std::ranges::any_of(epoch_.Present(), stays_too_long)) {
@@ -137,43 +151,8 @@ void ElasticJob::OnUnheard(int process, const Message& message) {
   if (message.code == 1) return parting_.Report(process, std::move(others));
   for (const int other : others) {
     parting_.Accuse(processes_.At(process).host, processes_.At(other).host, other);
+    futility_.OnUnreached(processes_.NameOf(other));
   }
-}
-
-void ElasticJob::OnStopped(int process, Time now) {
-  Lose(process,
-       processes_.At(process).condemned.empty() ? "was ended with its supervisor"
-                                                : processes_.At(process).condemned,
-       1, now);
-  send_(process, {.type = MessageType::kFinish});
-}
-
-void ElasticJob::OnExited(int process, const Message& message, Time now) {
-  Process& exited = processes_.At(process);
-  if (const int code = ShellCode(message.code); code != 0) {
-    Lose(process, message.text.empty() ? DescribeStatus(message.code) : message.text, code, now);
-  } else {
-    exited.state = Process::kOver;
-    const bool has_left = exited.rank >= 0 && epoch_.RankOf(process) < 0;
-    if (!exited.dismissed && has_left) Settle(process, now);
-    if (!exited.dismissed && !has_left) exited.settles = now + policy_.settle;
-  }
-  send_(process,
-        {.type = MessageType::kFinish});  // Clean up at once: the others may go on for days.
-}
-
-void ElasticJob::OnLeave(int process, Time now) {
-  const int rank = epoch_.RankOf(process);
-  const bool amid = epoch_.whole() && rank >= 0 && !epoch_.joined(process);
-  epoch_.Remove(process);
-  processes_.At(process).waits = false;
-  if (!amid) return;
-  Break(process,
-        {.type = MessageType::kPeerLost,
-         .rank = rank,
-         .host = processes_.At(process).host,
-         .text = "left before all had joined"},
-        now);
 }
 
 void ElasticJob::OnAbort(int process, const std::string& reason, Time now) {
@@ -183,86 +162,27 @@ void ElasticJob::OnAbort(int process, const std::string& reason, Time now) {
     failure_ = {.text = processes_.NameOf(process) + " ended the job: " + reason, .code = 1};
   PartHosts();
   Break(process, {.type = MessageType::kAbort, .rank = rank, .text = reason}, now);
+  EndIfFutile(process, reason, now);
 }
 
-void ElasticJob::Settle(int process, Time now) {
-  const bool amid = epoch_.RankOf(process) >= 0 && epoch_.Present().size() > 1;
-  if (amid) return Lose(process, "exited without leaving (exit code 0)", 1, now);
-  epoch_.Remove(process);
-  processes_.At(process).waits = false;
-  if (processes_.At(process).rank < 0 && epoch_.number() > 0) return;  // It was never one of them.
-  finished_ = true;
-  for (const int p : processes_.Alive()) {
-    if (processes_.At(p).rank < 0) Dismiss(p, now);  // It has come too late.
-  }
-}
-
-void ElasticJob::Lose(int process, const std::string& how, int code, Time now) {
-  Process& lost = processes_.At(process);
-  lost.state = Process::kOver;
-  lost.waits = false;
-  if (ending() || lost.dismissed) return epoch_.Remove(process);
-  const Failure failure{.text = processes_.NameOf(process) + ": " + how, .code = code};
-  if (!failure_) failure_ = failure;
-  const int rank = epoch_.RankOf(process);
-  epoch_.Remove(process);
-  if (rank >= 0 && epoch_.whole()) {
-    Break(process, {.type = MessageType::kPeerLost, .rank = rank, .host = lost.host, .text = how},
-          now);
-  }
-  if (!lost.unwanted) pool_.Lose(lost.host, now);
-  const std::size_t left = processes_
-                               .Those([](const Process& p) {
-                                 return p.state != Process::kOver && !p.unwanted && !p.dismissed;
-                               })
-                               .size();
-  const bool too_few = std::cmp_less(left, elastic_.min_ranks) && !finished_;
-  if (too_few && (!can_grow(now) || StateIsLost())) return Fail(TooFew(left), now);
-  say_(fmt::format("{}; {} left{}", failure.text, Ranks(left, "is", "are"),
-                   too_few ? fmt::format(", waiting for {}", elastic_.min_ranks) : ""));
-  Grow(now);
-}
-
-ElasticJob::Failure ElasticJob::TooFew(std::size_t left) const {
-  Failure failure = failure_.value_or(Failure{.text = "hosts have gone", .code = 1});
-  if (left == 0) return failure;
-  return {.text = fmt::format("{}; {} left, and --min-np asks for {}", failure.text,
-                              Ranks(left, "is", "are"), elastic_.min_ranks),
-          .code = failure.code};
+void ElasticJob::EndIfFutile(int process, const std::string& reason, Time now) {
+  const auto goes = [this](int p) { return !processes_.At(p).condemned.empty(); };
+  if (std::ranges::any_of(processes_.Alive(), goes) || !futility_.OnEnd(now)) return;
+  const std::string& whom = futility_.unreached();
+  Fail({.text = fmt::format(
+            "{}{}: {}; {} epochs in a row have ended so, before a rank was ready{} give the "
+            "network with --network-interface, or look at UCX_TLS and UCX_NET_DEVICES; without "
+            "--min-np, --transport mpi is another way",
+            processes_.NameOf(process), whom.empty() ? "" : " does not reach " + whom, reason,
+            Futility::kMost, whom.empty() ? "; if ranks do not reach each other," : ";"),
+        .code = 1},
+       now);
 }
 
 void ElasticJob::Break(int process, const Message& message, Time now) {
   epoch_.Break(process, message);
   parting_.Clear();
   assembling_ = now;
-}
-
-void ElasticJob::OnSupervisorLost(int process, const std::string& how, Time now) {
-  if (processes_.At(process).state == Process::kOver) return;
-  Lose(process, how, 1, now);
-  DealIfComplete(now);
-}
-
-void ElasticJob::OnStartTrouble(const StartTrouble& trouble) {
-  for (int p = 0; p < processes_.size(); ++p) {
-    const bool meant =
-        trouble.host.empty() ? p == trouble.rank : processes_.At(p).host == trouble.host;
-    if (meant && processes_.At(p).state == Process::kStarting && processes_.At(p).trouble.empty())
-      processes_.At(p).trouble = trouble.why;
-  }
-}
-
-void ElasticJob::OnStarterEnded(const std::string& name, const std::vector<int>& processes,
-                                const std::string& advice, int wait_status, Time now) {
-  for (const int process : processes) {
-    if (processes_.At(process).state != Process::kStarting) continue;
-    const std::string how =
-        processes_.At(process).trouble.empty()
-            ? name + " ended with " + DescribeStatus(wait_status) + "; " + advice
-            : processes_.At(process).trouble;
-    Lose(process, "did not start: " + how, 1, now);
-  }
-  DealIfComplete(now);
 }
 
 void ElasticJob::OnLauncherFailed(const std::string& how, Time now) {
@@ -322,19 +242,26 @@ std::optional<Time> ElasticJob::deadline() const {
     if (p.state == Process::kStarting && !ending()) no_later_than(p.start_due);
   }
   if (assembling_ && !ending()) no_later_than(AssemblyDue());
+  if (futility_.rests_until() > last_tick_) no_later_than(futility_.rests_until());
   return first;
 }
 
 bool ElasticJob::over() const { return processes_.Alive().empty(); }
 
+std::vector<int> ElasticJob::ranks() const {
+  std::vector<int> ranks;
+  for (int p = 0; p < processes_.size(); ++p) ranks.push_back(processes_.RankOf(p));
+  return ranks;
+}
+
 int ElasticJob::exit_code() const {
   if (cause_) return cause_->code;
-  return finished_ || !over() ? 0 : failure_ ? failure_->code : 1;
+  return finished_ || !over() || SomeEndedWell() ? 0 : failure_ ? failure_->code : 1;
 }
 
 std::string ElasticJob::verdict() const {
   if (cause_) return cause_->text;
-  if (finished_ || !over()) return "";
+  if (finished_ || !over() || SomeEndedWell()) return "";
   return failure_ ? failure_->text : "all ranks have left, and none has finished";
 }
 

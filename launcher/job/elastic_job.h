@@ -9,6 +9,7 @@
 #include "launcher/job/elastic_processes.h"
 #include "launcher/job/ending.h"
 #include "launcher/job/epoch.h"
+#include "launcher/job/futility.h"
 #include "launcher/job/job.h"
 #include "launcher/job/parting.h"
 
@@ -58,6 +59,7 @@ class ElasticJob final : public Job {
   std::optional<Time> deadline() const override;
   bool ending() const override { return ending_.begun(); }
   bool over() const override;
+  std::vector<int> ranks() const override;
   int exit_code() const override;
   std::string verdict() const override;
 
@@ -98,11 +100,20 @@ class ElasticJob final : public Job {
   void OnExited(int process, const supervision::Message& message, Time now);
   void OnAbort(int process, const std::string& reason, Time now);
   void OnLeave(int process, Time now);
+  /// A loss if it has not joined a job that others have come to join.
+  void OnExitedWell(int process, Time now);
   /// A process ended with code 0 a while ago: a loss if others of its epoch go on.
   void Settle(int process, Time now);
+  /// The first process joins: those that have ended without are lost.
+  void MissUnjoined(Time now);
+  void Finish(int process, Time now);
+  /// True if processes have ended with code 0 that nobody has missed.
+  bool SomeEndedWell() const;
   void Lose(int process, const std::string& how, int code, Time now);
   /// Tells the others of the epoch that it is over, and why.
   void Break(int process, const supervision::Message& message, Time now);
+  /// Ends the job if one epoch after the other ends so.
+  void EndIfFutile(int process, const std::string& reason, Time now);
   void DealIfComplete(Time now);
   void Deal(const std::vector<int>& processes, Time now);
   /// Ends the processes that keep the others waiting.
@@ -113,6 +124,10 @@ class ElasticJob final : public Job {
   void Condemn(int process, const std::string& why);
   void Fail(const Failure& failure, Time now);
   Failure TooFew(std::size_t left) const;
+  /// Tells, once, that so many ranks wait for hosts.
+  void TellOfWait(std::size_t ranks);
+  /// Tells who has come, who has finished and who goes on.
+  void TellOfDeal(const std::vector<int>& processes, const std::vector<int>& newcomers, Time now);
   void Enter(Ending::Phase phase, Time until);
   void Broadcast(const supervision::Message& message);
 
@@ -129,8 +144,12 @@ class ElasticJob final : public Job {
   std::optional<Time> assembling_{};  ///< Since when the next epoch, or this one's meeting, lasts.
   std::optional<Failure> failure_{};  ///< The first one since the last epoch began.
   std::optional<Failure> cause_{};    ///< Of the job's end.
-  bool met_ = false;                  ///< The ranks have met for the first time.
-  bool finished_ = false;             ///< A process has ended in good order.
+  Futility futility_;
+  bool attached_ = false;            ///< A process has come to join: the program has engines.
+  bool met_ = false;                 ///< The ranks have met for the first time.
+  bool finished_ = false;            ///< A process has ended in good order.
+  std::vector<int> has_finished_{};  ///< Those that have, since the last epoch began.
+  bool told_of_wait_ = false;        ///< For hosts, since the last epoch began.
   int flight_recordings_ = 0;
   Time last_tick_{};
 };

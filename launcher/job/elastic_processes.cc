@@ -1,10 +1,16 @@
 #include "launcher/job/elastic_processes.h"
 
+#include "launcher/hosts/rank_places.h"
+
 namespace weir::launcher {
 
-std::string ElasticProcesses::NameOf(int process) const {
+int ElasticProcesses::RankOf(int process) const {
   const ElasticProcess& p = At(process);
-  return "rank " + std::to_string(p.rank >= 0 ? p.rank : process) + " on " + p.host;
+  return p.rank >= 0 || p.later ? p.rank : process;
+}
+
+std::string ElasticProcesses::NameOf(int process) const {
+  return RankName(process, RankOf(process)) + " on " + At(process).host;
 }
 
 std::string ElasticProcesses::NamesOf(const std::vector<int>& processes) const {

@@ -14,6 +14,7 @@ namespace weir::launcher {
 struct ElasticProcess {
   std::string host;
   enum { kStarting, kRunning, kOver } state = kStarting;
+  bool later = false;  ///< It was started after the job.
   bool waits = false;  ///< Has come to be given a place.
   int rank = -1;       ///< The last one that it was given; -1: none yet.
   std::chrono::steady_clock::time_point start_due{};
@@ -25,6 +26,7 @@ struct ElasticProcess {
   std::optional<std::chrono::steady_clock::time_point> kill_due{};  ///< Of a dismissed one.
   std::optional<std::chrono::steady_clock::time_point>
       settles{};          ///< Ended with code 0: time to check who misses it.
+  bool unjoined = false;  ///< Ended so before anyone had joined: nobody misses it yet.
   std::string trouble{};  ///< Why it does not start, if known.
 
   /// True if it may be given a place: one that is being ended may not.
@@ -55,7 +57,10 @@ class ElasticProcesses {
     return Those([](const ElasticProcess& p) { return p.state != ElasticProcess::kOver; });
   }
 
-  /// Describes a process for people, by its last rank if it has had one: "rank 1 on b".
+  /// Returns the last rank that it has had; of one that began the job its number; else -1.
+  int RankOf(int process) const;
+  /// Describes a process for people, by its last rank if it has had one: "rank 1 on b". Where that
+  /// is not the number before its output: "rank 1 (process 4 of the output) on b".
   std::string NameOf(int process) const;
   std::string NamesOf(const std::vector<int>& processes) const;
 

@@ -78,6 +78,9 @@ class Job {
   virtual int exit_code() const = 0;
   /// Returns one sentence that says why the job failed; empty when it did not.
   virtual std::string verdict() const = 0;
+  /// Returns the last rank of each process, -1 where it has had none; empty where each has that of
+  /// its own number.
+  virtual std::vector<int> ranks() const { return {}; }
 };
 
 }  // namespace weir::launcher

@@ -171,10 +171,32 @@ void CheckSwitches(const CLI::App& app) {
   CheckForms(app, TransportForms());
 }
 
+/// Returns the message for an option that has taken what was meant to be the program; empty for one
+/// that has its numbers.
+std::string LacksNumber(const std::string& name, const std::vector<std::string>& values) {
+  static const std::set<std::string> kOfNumbers = {
+      "--num-proc",        "--servers",
+      "--min-np",          "--min-num-proc",
+      "--max-np",          "--max-num-proc",
+      "--ssh-port",        "-p",
+      "--elastic-timeout", "--start-timeout",
+      "--reset-limit",     "--slots-per-host",
+      "--grace-seconds",   "--blacklist-cooldown-range"};
+  if (!kOfNumbers.contains(name)) return {};
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (ParseNumber<double>(values[i])) continue;
+    const std::string shown = name == "--num-proc" ? "-np" : name;
+    return "option '" + shown + "' needs a " + (i == 0 ? "" : "second ") + "value: '" + values[i] +
+           "' is not a number";
+  }
+  return {};
+}
+
 /// Splits the arguments into ours, with CLI11's spelling, and the command.
 std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::string>& arguments,
                                   Options& options) {
   std::vector<std::string> own;
+  std::string lack;  // Of the last option: what follows may then be none of ours.
   std::size_t i = 0;
   while (i < arguments.size() && arguments[i].starts_with('-') && arguments[i] != "--") {
     const std::string word = Normalized(arguments[i]);
@@ -183,6 +205,7 @@ std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::st
     const CLI::Option* option = app.get_option_no_throw(name);
     const bool takes_value = option != nullptr && option->get_items_expected_max() > 0;
     if (option == nullptr || (is_short && !takes_value && word.size() > 2)) {
+      if (!lack.empty()) throw InvalidArgument(lack);
       ThrowUnknownOption(app, is_short ? word : name);
     }
     if (!takes_value && !is_short && word.size() > name.size()) {
@@ -191,7 +214,9 @@ std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::st
     }
     own.push_back(word);
     ++i;
+    lack.clear();
     if (takes_value && word.size() == name.size() && i < arguments.size()) {
+      const std::size_t first = i;
       // With "=", so that a value may begin with a dash; an empty one would then be none.
       if (is_short || arguments[i].empty()) {
         own.push_back(arguments[i++]);
@@ -201,8 +226,11 @@ std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::st
       for (int more = option->get_items_expected_max(); more > 1 && i < arguments.size(); --more) {
         own.push_back(arguments[i++]);
       }
+      lack = LacksNumber(name, {arguments.begin() + static_cast<std::ptrdiff_t>(first),
+                                arguments.begin() + static_cast<std::ptrdiff_t>(i)});
     }
   }
+  if (i == arguments.size() && !lack.empty()) throw InvalidArgument(lack);
   if (i < arguments.size() && arguments[i] == "--") ++i;
   options.command.assign(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
   return own;

@@ -25,9 +25,11 @@ std::string ListenAddress(const Options& options) {
 std::string ContactAddresses(const Options& options, std::uint16_t port) {
   std::vector<std::string> addresses = {"127.0.0.1"};
   if (!StaysHere(options)) addresses = supervision::HostAddresses(options.interfaces);
-  if (addresses.empty()) {
+  if (addresses.empty() && !AllLocal(options.hosts)) {
     throw InvalidArgument("this host has no network address that other hosts could reach");
   }
+  // Other hosts, which the script may name later, could not be reached in any case.
+  if (addresses.empty()) addresses = {"127.0.0.1"};
   std::string text;
   for (const std::string& address : addresses) {
     text += (text.empty() ? "" : ",") + address + ":" + std::to_string(port);

@@ -24,12 +24,17 @@ class HostDiscovery {
   HostDiscovery(std::string script, int slots, const FileLimit& limit)
       : script_(std::move(script)), slots_(slots), limit_(limit) {}
 
-  /// Runs it until it names hosts with `slots` slots together, and waits for that. Throws
-  /// InvalidArgument when the first run fails, and when there are too few after `timeout`. Before
+  /// Time limits of AwaitSlots.
+  struct Patience {
+    std::chrono::milliseconds start;  ///< Of a run, beside that which every run has.
+    std::chrono::milliseconds hosts;  ///< Of all.
+  };
+  /// Runs it until it names hosts with `slots` slots together, and waits for that, which it tells.
+  /// Throws InvalidArgument when a run fails, and when there are too few in the end. Before
   /// the program has other children.
-  std::vector<Host> AwaitSlots(int slots, std::chrono::milliseconds timeout);
+  std::vector<Host> AwaitSlots(int slots, Patience patience);
 
-  /// Begins a run that is due, and ends one that takes too long.
+  /// Begins a run that is due, and ends one that takes too long or writes too much.
   void Tick(Time now);
   /// When the next run begins, or the one under way has taken too long.
   Time due() const;
@@ -40,6 +45,17 @@ class HostDiscovery {
   std::optional<std::vector<Host>> OnEnded(pid_t pid, int wait_status);
 
  private:
+  struct Limit {
+    std::chrono::milliseconds time;
+    std::string option{};  ///< That sets it.
+  };
+
+  /// Throws InvalidArgument if the program cannot be run.
+  void Begin(Time now, Limit limit);
+  /// Ends a run that goes beyond a limit.
+  void EndIfTooLong(Time now);
+  /// Waits for the end of a run. Returns its wait status.
+  int AwaitEnd();
   /// Writes it to stderr, once.
   void Report(const std::string& trouble);
   /// Throws InvalidArgument.
@@ -49,10 +65,13 @@ class HostDiscovery {
   const int slots_;
   const FileLimit& limit_;
   std::optional<Starter> run_;
-  std::vector<std::string> lines_;
-  Time began_{};
+  std::string output_;
+  Limit run_limit_{};
+  Time run_due_{};
+  std::string ended_{};  ///< Why weirrun has ended the run; empty: it has not.
   Time next_{};
   std::string reported_;
+  bool knows_hosts_ = true;
 };
 
 /// Runs the script of an elastic job, if it has one, until it has found enough hosts for the job to

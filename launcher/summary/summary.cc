@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "launcher/summary/dense_bytes.h"
+
 namespace weir::launcher {
 namespace {
 
@@ -14,22 +16,35 @@ constexpr double kCostly = 0.1;
 // Fraction of the step from which exposed compression is examined.
 constexpr double kNoticeable = 0.01;
 
-/// Returns what a dense all-reduce among `ranks` sends for arrays of so many bytes: a
-/// reduce-scatter and an all-gather, each of all parts but one.
-double DenseAllreduceBytes(std::uint64_t bytes, std::size_t ranks) {
-  return 2.0 * static_cast<double>(bytes) * static_cast<double>(ranks - 1) /
-         static_cast<double>(ranks);
-}
-
 void FindSlowest(Summary& summary) {
   const std::vector<RankFigures>& ranks = summary.ranks;
+  const auto steps = [](const RankFigures& rank) { return rank.totals.steps(); };
+  // Of an elastic job, the ranks that were there for long: others show a part of it only.
+  const std::uint64_t most_steps = steps(*std::ranges::max_element(ranks, {}, steps));
   std::vector<double> own;
-  for (const RankFigures& rank : ranks) own.push_back(rank.own_seconds());
-  summary.slowest = static_cast<std::size_t>(std::ranges::max_element(own) - own.begin());
-  const double most = own[summary.slowest];
+  double most = -1.0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (summary.elastic && 2 * steps(ranks[i]) < most_steps) continue;
+    own.push_back(ranks[i].own_seconds());
+    if (own.back() <= most) continue;
+    most = own.back();
+    summary.slowest = i;
+  }
   std::ranges::sort(own);
   const double median = own[(own.size() - 1) / 2];
   summary.slowest_excess = median > 0 ? most / median - 1.0 : 0.0;
+}
+
+/// Of an elastic job: ranks come and go, so their rates must not be added.
+void CountSamples(Summary& summary, const ElasticTotals& elastic) {
+  std::uint64_t samples = 0;
+  for (const RankFigures& rank : summary.ranks) {
+    if (rank.totals.samples == 0) return;
+    samples += rank.totals.samples;
+  }
+  if (elastic.duration_ns == 0) return;
+  summary.samples_per_second =
+      static_cast<double>(samples) / (1e-9 * static_cast<double>(elastic.duration_ns));
 }
 
 void CountSamples(Summary& summary) {
@@ -43,16 +58,12 @@ void CountSamples(Summary& summary) {
   summary.samples_per_second = per_second;
 }
 
-std::string NameOf(const RankFigures& rank) {
-  return fmt::format("rank {} on {}", rank.rank, rank.host);
-}
-
 void WarnOfSlowRank(Summary& summary) {
   if (summary.ranks.size() < 2 || summary.slowest_excess <= kSlow) return;
   summary.warnings.push_back(
       {"slow_rank", fmt::format("{} works {:.0f} % longer at a step than the median rank; the "
                                 "others wait for it",
-                                NameOf(summary.pace()), 100 * summary.slowest_excess)});
+                                summary.pace().name, 100 * summary.slowest_excess)});
 }
 
 /// The saving is an estimate, and rather too large: the bytes not sent, at the pace of the sent
@@ -61,8 +72,8 @@ void WarnOfCompression(Summary& summary) {
   const RankFigures& pace = summary.pace();
   const RankTotals& totals = pace.totals;
   if (pace.exposed_compression_ratio() < kNoticeable || totals.sent_bytes == 0) return;
-  const double dense = DenseAllreduceBytes(totals.dense_bytes, summary.job_ranks);
-  const double not_sent = std::max(0.0, dense - static_cast<double>(totals.sent_bytes));
+  const double not_sent =
+      std::max(0.0, pace.dense_allreduce_bytes - static_cast<double>(totals.sent_bytes));
   const double saved_ns =
       not_sent * static_cast<double>(totals.exchange_ns) / static_cast<double>(totals.sent_bytes);
   const auto took_ns = static_cast<double>(totals.compression_ns);
@@ -89,20 +100,21 @@ void WarnOfStalls(Summary& summary) {
     if (totals.stalled_tensors == 0) continue;
     summary.warnings.push_back(
         {"stalled_tensors",
-         fmt::format("{} waited too long for other ranks with {} tensor{}: {}{}", NameOf(rank),
+         fmt::format("{} waited too long for other ranks with {} tensor{}: {}{}", rank.name,
                      totals.stalled_tensors, totals.stalled_tensors == 1 ? "" : "s",
                      fmt::join(totals.stalled, ", "),
                      totals.stalled.size() < totals.stalled_tensors ? ", ..." : "")});
   }
 }
 
-void WarnOfGaps(Summary& summary, const RankPlaces& places) {
+void WarnOfGaps(Summary& summary, const RankPlaces& places, const ElasticTotals* elastic) {
   std::vector<int> silent;
-  for (std::size_t rank = 0, next = 0; rank < summary.job_ranks; ++rank) {
+  for (std::size_t rank = 0, next = 0; rank < places.ranks(); ++rank) {
     const bool here =
         next < summary.ranks.size() && summary.ranks[next].rank == static_cast<int>(rank);
     if (here) ++next;
-    if (!here) silent.push_back(static_cast<int>(rank));
+    const bool was_there = elastic == nullptr || elastic->took_part[rank];
+    if (!here && was_there) silent.push_back(static_cast<int>(rank));
   }
   if (!silent.empty()) {
     summary.warnings.push_back(
@@ -115,7 +127,7 @@ void WarnOfGaps(Summary& summary, const RankPlaces& places) {
     summary.warnings.push_back(
         {"lost_records", fmt::format("the figures of {} lack {} records that were overwritten "
                                      "before they were read",
-                                     NameOf(rank), rank.totals.lost_records)});
+                                     rank.name, rank.totals.lost_records)});
   }
 }
 
@@ -132,24 +144,39 @@ double RankFigures::OfDuration(std::int64_t ns) const {
              : static_cast<double>(ns) / static_cast<double>(totals.duration_ns);
 }
 
-std::optional<Summary> Summarize(const std::vector<RankTotals>& totals, const RankPlaces& places) {
+std::optional<Summary> Summarize(const std::vector<RankTotals>& totals, const RankPlaces& places,
+                                 const ElasticTotals* elastic) {
   Summary summary;
-  summary.job_ranks = places.ranks();
+  summary.job_ranks = elastic == nullptr ? places.ranks() : elastic->most_ranks;
+  summary.elastic = elastic != nullptr;
   double dense = 0.0;
   for (std::size_t rank = 0; rank < places.ranks(); ++rank) {
     if (totals[rank].steps() == 0) continue;
-    summary.ranks.push_back({static_cast<int>(rank), places.host(rank), totals[rank]});
+    const int number = static_cast<int>(rank);
+    summary.ranks.push_back({.rank = number,
+                             .host = places.host(rank),
+                             .name = places.Of(number),
+                             .dense_allreduce_bytes =
+                                 elastic == nullptr
+                                     ? DenseAllreduceBytes(totals[rank].dense_bytes, places.ranks())
+                                     : elastic->dense_bytes[rank],
+                             .totals = totals[rank]});
     summary.sent_bytes += totals[rank].sent_bytes;
-    dense += DenseAllreduceBytes(totals[rank].dense_bytes, places.ranks());
+    dense += summary.ranks.back().dense_allreduce_bytes;
   }
   if (summary.ranks.empty()) return std::nullopt;
   summary.dense_bytes = static_cast<std::uint64_t>(dense);
   FindSlowest(summary);
-  CountSamples(summary);
+  summary.steps = elastic == nullptr ? summary.pace().totals.steps() : elastic->steps;
+  if (elastic == nullptr) {
+    CountSamples(summary);
+  } else {
+    CountSamples(summary, *elastic);
+  }
   WarnOfSlowRank(summary);
   WarnOfCompression(summary);
   WarnOfStalls(summary);
-  WarnOfGaps(summary, places);
+  WarnOfGaps(summary, places, elastic);
   return summary;
 }
 

@@ -7,14 +7,17 @@
 
 #include "common/supervision/rank_totals.h"
 #include "launcher/hosts/rank_places.h"
+#include "launcher/summary/elastic_totals.h"
 
 namespace weir::launcher {
 
 /// Totals of one rank's steps, as a summary shows them. Seconds are means over its steps.
 struct RankFigures {
-  int rank = 0;
-  std::string host;
-  RankTotals totals;
+  int rank = 0;  ///< Of an elastic job the number of the process, which is that of its output.
+  std::string host{};
+  std::string name{};                  ///< With its host, for people.
+  double dense_allreduce_bytes = 0.0;  ///< That a dense all-reduce would have made it send.
+  RankTotals totals{};
 
   double step_seconds() const { return PerStep(totals.duration_ns); }
   /// Time without waits for other ranks: the rank with most of it sets the pace.
@@ -29,7 +32,8 @@ struct RankFigures {
 
 /// Results of a job, which weirrun prints, and writes to --summary-filename, when it has ended. The
 /// slowest rank, with the most work of its own, defines the step: the others wait for it, so their
-/// own waiting says nothing about the network.
+/// own waiting says nothing about the network. In an elastic job it is one of those that took at
+/// least half as many steps as the one that took most.
 struct Summary {
   struct Warning {
     std::string kind;  ///< One word, for programs.
@@ -37,7 +41,9 @@ struct Summary {
   };
 
   std::vector<RankFigures> ranks;  ///< Ranks that have taken steps.
-  std::size_t job_ranks = 0;
+  std::size_t job_ranks = 0;       ///< Of an elastic job the most at a time.
+  bool elastic = false;
+  std::uint64_t steps = 0;  ///< Of the slowest rank; of an elastic job those of all its epochs.
   std::size_t slowest = 0;  ///< Index into `ranks`.
   /// Its excess of own work over the median rank (of two, the faster one), as a fraction.
   double slowest_excess = 0.0;
@@ -52,8 +58,10 @@ struct Summary {
   const RankFigures& pace() const { return ranks[slowest]; }
 };
 
-/// `totals` by rank of the job, without servers. Returns nothing if no rank has taken a step.
-std::optional<Summary> Summarize(const std::vector<RankTotals>& totals, const RankPlaces& places);
+/// `totals` by rank of the job, without servers; of an elastic job, by process, and `elastic`.
+/// Returns nothing if no rank has taken a step.
+std::optional<Summary> Summarize(const std::vector<RankTotals>& totals, const RankPlaces& places,
+                                 const ElasticTotals* elastic = nullptr);
 
 /// Writes lines for people, each with its end.
 std::vector<std::string> SummaryLines(const Summary& summary);

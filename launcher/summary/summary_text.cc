@@ -67,7 +67,7 @@ std::vector<std::string> SummaryLines(const Summary& summary) {
   lines.push_back(fmt::format(
       "{} steps: {} each (median; mean {}), {} at most in 95 %; exposed communication {:.1f} %, "
       "exposed compression {:.1f} % of the mean step",
-      pace.totals.steps(), Seconds(durations.QuantileSeconds(0.5)), Seconds(pace.step_seconds()),
+      summary.steps, Seconds(durations.QuantileSeconds(0.5)), Seconds(pace.step_seconds()),
       Seconds(durations.QuantileSeconds(0.95)), 100 * pace.exposed_communication_ratio(),
       100 * pace.exposed_compression_ratio()));
   if (summary.samples_per_second) {
@@ -77,10 +77,9 @@ std::vector<std::string> SummaryLines(const Summary& summary) {
   }
   if (summary.job_ranks > 1) {
     lines.push_back(SentLine(summary));
-    lines.push_back(fmt::format(
-        "slowest: rank {} on {}, {} of own work in a step, {:.1f} % more "
-        "than the median rank",
-        pace.rank, pace.host, Seconds(pace.own_seconds()), 100 * summary.slowest_excess));
+    lines.push_back(
+        fmt::format("slowest: {}, {} of own work in a step, {:.1f} % more than the median rank",
+                    pace.name, Seconds(pace.own_seconds()), 100 * summary.slowest_excess));
   }
   for (const Summary::Warning& warning : summary.warnings) {
     lines.push_back("unusual: " + warning.text);
@@ -94,7 +93,7 @@ std::string SummaryJson(const Summary& summary, int exit_code) {
   Json json = {{"version", 1},
                {"exit_code", exit_code},
                {"ranks", summary.job_ranks},
-               {"steps", pace.totals.steps()},
+               {"steps", summary.steps},
                {"step_seconds", StepSeconds(pace)},
                {"exposed_communication_ratio", pace.exposed_communication_ratio()},
                {"exposed_compression_ratio", pace.exposed_compression_ratio()},

@@ -60,7 +60,7 @@ class Elastic(unittest.TestCase):
     def test_too_few_ranks_end_the_job(self):
         code = self.run_job("-np", "3", "--min-np", "2", deaths="0:kill:3,1:kill:8")
         self.assertEqual(code, 137, self.output)
-        self.assertRegex(self.output, r"weirrun: rank 0 on \S+: signal 9 \(Killed\); 1 rank is left, and "
+        self.assertRegex(self.output, r"weirrun: rank 0 \(process 1 of the output\) on \S+: signal 9 \(Killed\); 1 rank is left, and "
                                       r"--min-np asks for 2; ended the job \(exit code 137\)")
 
     def test_the_number_of_losses_may_be_limited(self):

@@ -1,6 +1,7 @@
 """The scenarios of Horovod's tests of elastic jobs that elastic_test.py does not have, by kills and by exits,
 in jobs without PyTorch. Arguments: weirrun, training_rank (tests/faults)."""
 
+import os
 import pathlib
 import re
 import signal
@@ -22,9 +23,9 @@ def await_step(log, job):
 
 
 class Scenarios(unittest.TestCase):
-    def run_job(self, *options, faults, hosts=(), steps=300, until=None):
+    def run_job(self, *options, faults, hosts=(), steps=300, until=None, shell="", environment=()):
         """Returns the exit code; self.logs has the text of each process by its number. Interrupts the job once
-        the process that `until` names has taken a step."""
+        the process that `until` names has taken a step. Each process runs `shell` before the program."""
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             script = folder / "hosts.sh"
@@ -33,8 +34,9 @@ class Scenarios(unittest.TestCase):
             discovery = ["--host-discovery-script", script] if hosts else []
             with open(folder / "output", "w+") as output:
                 job = subprocess.Popen(
-                    [WEIRRUN, *options, *discovery, "--no-summary", TRAINING_RANK, folder / "log", str(steps), "10",
-                     "dense", faults], stdout=output, stderr=subprocess.STDOUT)
+                    [WEIRRUN, *options, *discovery, "--no-summary", "sh", "-c", f'{shell}\nexec "$@"', "sh", TRAINING_RANK,
+                     folder / "log", str(steps), "10",
+                     "dense", faults], stdout=output, stderr=subprocess.STDOUT, env={**os.environ, **dict(environment)})
                 if until is not None:
                     await_step(folder / f"log.{until}", job)
                     job.terminate()
@@ -57,6 +59,26 @@ class Scenarios(unittest.TestCase):
                 self.assertEqual(self.places(1), [("1", "1", "2"), ("2", "0", "2")], self.output)
                 self.assertEqual(self.places(2), [("2", "1", "2")], self.output)
                 self.assertIn("done", self.logs[2])
+
+    def test_who_ends_before_it_joins_is_gone_on_without(self):
+        for who in 0, 1:
+            for late in "", "sleep 2; ":
+                with self.subTest(who=who, late=late):
+                    code = self.run_job("-np", "3", "--min-np", "2", faults="",
+                                        shell=f'[ "$HOROVOD_RANK" = {who} ] && {{ {late} exit 0; }}')
+                    self.assertEqual(code, 0, self.output)
+                    others = [process for process in range(3) if process != who]
+                    self.assertEqual([self.places(process) for process in others],
+                                     [[("1", str(rank), "2")] for rank in range(2)], self.output)
+                    self.assertIn(f"rank {who} on localhost: exited before it had joined the job", self.output)
+                    self.assertIn("2 ranks are left", self.output)
+
+    def test_ranks_that_do_not_reach_each_other_end_the_job(self):
+        code = self.run_job("-np", "2", "--min-np", "1", faults="", environment={"UCX_TLS": "self"})
+        self.assertEqual(code, 1, self.output)
+        self.assertRegex(self.output, r"weirrun: rank \d on localhost.*: sending to rank \d failed: .*; 3 epochs in a row "
+                                      "have ended so, before a rank was ready.*--network-interface.*; ended the job")
+        self.assertEqual(self.output.count(" go on after"), 2, self.output)
 
     def test_nobody_is_left(self):
         # Horovod: all_ranks_failure, all_hosts_blacklisted.

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "common/supervision/tcp.h"
 #include "launcher/hosts/rank_places.h"
@@ -75,6 +76,21 @@ TEST(Hosts, BadEntriesAreNamed) {
   }
   EXPECT_THAT([] { ParseHosts("a:1,b:many"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("'many' is not a number of slots")));
+}
+
+TEST(Hosts, LinesOfAScriptAreThoseOfAFile) {
+  std::istringstream lines("a:2\n# comment\n\n  b  \r\n  c  slots=1 # one\n");
+  EXPECT_EQ(HostsText(ParseHostLines(lines, "line ", 4)), "a:2,b:4,c:1");
+  std::istringstream twice("a:2\nb\na:1\n");
+  EXPECT_THAT([&] { ParseHostLines(twice, "line ", 1); },
+              ThrowsMessage<InvalidArgument>("line 3: host 'a' appears twice; add up its slots"));
+}
+
+TEST(Hosts, WhatCannotBeShownIsNotShown) {
+  std::istringstream lines("\x1b[2J\xff" + std::string(1000, 'x') + "\n");
+  EXPECT_THAT([&] { ParseHostLines(lines, "line ", 1); },
+              ThrowsMessage<InvalidArgument>("line 1: '?[2J?" + std::string(55, 'x') +
+                                             "...' is not a host; give name:slots, as in a:2,b:2"));
 }
 
 TEST(Hosts, AFileMayWriteSlotsEitherWay) {

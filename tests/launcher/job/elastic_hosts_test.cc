@@ -85,8 +85,9 @@ TEST_F(GrowingJobTest, TooFewRanksWaitForAHost) {
   StartAll();
   for (const int p : {1, 2, 3}) Say(p, MessageType::kExited, SIGKILL);
   EXPECT_FALSE(job_.ending());
-  Say(0, MessageType::kAttach);
   EXPECT_THAT(said_.back(), HasSubstr("1 rank is left, waiting for 2"));
+  Say(0, MessageType::kAttach);
+  EXPECT_EQ(said_.back(), "1 of 2 ranks: waiting up to 60 s (--elastic-timeout) for hosts");
   job_.OnHosts(more_, now_);
   Say(4, MessageType::kHello);
   Say(4, MessageType::kAttach);
@@ -225,6 +226,51 @@ TEST_F(GrowingJobTest, AProcessThatStartsAfterItWasGivenUpIsNotStarted) {
   Say(4, MessageType::kHello);
   EXPECT_THAT(Told(MessageType::kWelcome), IsEmpty());
   EXPECT_THAT(Told(MessageType::kFinish), ElementsAre(4));
+}
+
+TEST_F(GrowingJobTest, WhoComesAndWhoIsLetGoIsTold) {
+  StartAll();
+  job_.OnHosts(more_, now_);
+  Say(4, MessageType::kHello);
+  Say(4, MessageType::kAttach);
+  for (const int p : {0, 1, 2, 3}) Say(p, MessageType::kLeave);
+  Meet({0, 1, 2, 3});
+  EXPECT_THAT(said_, ElementsAre("rank 4 on c has come", HasSubstr("5 ranks go on")));
+  said_.clear();
+  for (int i = 0; i < 2; ++i) job_.OnHosts({{"a", 1}, {"c", 1}}, now_);
+  EXPECT_THAT(said_, ElementsAre("host a has 1 slot left; the next commit lets go rank 1 on a",
+                                 "host b is no longer one that the script prints; the next commit "
+                                 "lets go rank 2 on b, rank 3 on b"));
+}
+
+TEST_F(GrowingJobTest, WhatBecomesOfTheSlotOfALostRankIsTold) {
+  StartAll();
+  Say(3, MessageType::kExited, SIGKILL);
+  EXPECT_THAT(said_, ElementsAre("rank 3 on b: signal 9 (Killed); 3 ranks are left; its slot is "
+                                 "not used again"));
+}
+
+TEST_F(GrowingJobTest, AWaitForHostsIsToldOnce) {
+  StartAll();
+  job_.OnHosts({{"a", 1}}, now_);
+  for (int p = 0; p < 4; ++p) Say(p, MessageType::kLeave);
+  for (int p = 0; p < 4; ++p) Say(p, MessageType::kAttach);
+  EXPECT_EQ(said_.back(), "1 of 2 ranks: waiting up to 60 s (--elastic-timeout) for hosts");
+  said_.clear();
+  Pass(seconds(59));
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(GrowingJobTest, ANewProcessThatEndsBeforeItJoinsIsToldAndNotStartedAgain) {
+  StartAll();
+  job_.OnHosts(more_, now_);
+  Say(4, MessageType::kHello);
+  Say(4, MessageType::kExited, 0);
+  Pass(seconds(1));
+  Pass(seconds(1));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("process 4 of the output on c: exited before it had "
+                                           "joined")));
+  EXPECT_THAT(started_, testing::SizeIs(1));
 }
 
 TEST_F(ElasticJobTest, SurvivorsOfAFinishedJobFinishToo) {

@@ -264,6 +264,13 @@ TEST(Options, AConfigFileSetsWhatTheCommandLineDoesNot) {
 TEST(Options, AnOptionHasOneValue) {
   ExpectRefused({"-np", "1", "--compression", "", "x"}, "option '--compression' needs a value");
   ExpectRefused({"-np"}, "option '--num-proc' (-np) needs a value");
+  ExpectRefused({"-np", "python", "-c", "1"},
+                "option '-np' needs a value: 'python' is not a number");
+  ExpectRefused({"-np", "python"}, "option '-np' needs a value: 'python' is not a number");
+  ExpectRefused(
+      {"-np", "2", "--blacklist-cooldown-range", "5", "python", "-c", "1"},
+      "option '--blacklist-cooldown-range' needs a second value: 'python' is not a number");
+  ExpectRefused({"-np", "2", "--compression", "topk", "-x"}, "unknown option '-x'");
   ExpectRefused({"-np", "2", "-np", "3", "x"},
                 "option '--num-proc' (-np) is given more than once; give it once");
   ExpectRefused({"-np", "2", "--hosts", "a", "-H", "b", "x"},

@@ -5,9 +5,9 @@
 namespace weir::launcher {
 
 std::string RankName(int process, int rank) {
-  const std::string number = fmt::format("process {} of the output", process);
-  if (rank < 0) return number;
-  return fmt::format("rank {}{}", rank, rank == process ? "" : " (" + number + ")");
+  if (rank < 0) return fmt::format("process {} of the output", process);
+  if (rank == process) return fmt::format("rank {}", rank);
+  return fmt::format("rank {} (process {} of the output)", rank, process);
 }
 
 std::string RankPlaces::Names(int first, int last) const {

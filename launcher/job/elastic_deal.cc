@@ -148,6 +148,16 @@ void ElasticJob::PartHosts() {
   }
 }
 
+bool ElasticJob::CondemnNewcomers(const std::string& reason) {
+  const auto newcomers = processes_.Those([](const Process& p) {
+    return p.state == Process::kRunning && p.rank >= 0 && !p.holds_state;
+  });
+  for (const int process : newcomers) {
+    Condemn(process, "has not come to work with the others: " + reason);
+  }
+  return !newcomers.empty();
+}
+
 void ElasticJob::Condemn(int process, const std::string& why) {
   if (!processes_.At(process).condemned.empty()) return;
   processes_.At(process).condemned = why;

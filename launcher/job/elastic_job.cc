@@ -168,6 +168,7 @@ void ElasticJob::OnAbort(int process, const std::string& reason, Time now) {
 void ElasticJob::EndIfFutile(int process, const std::string& reason, Time now) {
   const auto goes = [this](int p) { return !processes_.At(p).condemned.empty(); };
   if (std::ranges::any_of(processes_.Alive(), goes) || !futility_.OnEnd(now)) return;
+  if (CondemnNewcomers(reason)) return;
   const std::string& whom = futility_.unreached();
   Fail({.text = fmt::format(
             "{}{}: {}; {} epochs in a row have ended so, before a rank was ready{} give the "

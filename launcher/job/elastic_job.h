@@ -120,6 +120,8 @@ class ElasticJob final : public Job {
   void OnLate(Time now);
   /// Ends the processes of hosts that do not reach others of the epoch.
   void PartHosts();
+  /// Ends those that have come and have never worked with the others. False: there are none.
+  bool CondemnNewcomers(const std::string& reason);
   /// Ends a process that is lost although it lives.
   void Condemn(int process, const std::string& why);
   void Fail(const Failure& failure, Time now);

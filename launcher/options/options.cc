@@ -20,6 +20,7 @@
 #include "launcher/options/network_flags.h"
 #include "launcher/options/option_number.h"
 #include "launcher/options/setting_flags.h"
+#include "launcher/options/taken_value.h"
 #include "launcher/text/words.h"
 #include "weir/error.h"
 #include "weir/settings.h"
@@ -171,32 +172,11 @@ void CheckSwitches(const CLI::App& app) {
   CheckForms(app, TransportForms());
 }
 
-/// Returns the message for an option that has taken what was meant to be the program; empty for one
-/// that has its numbers.
-std::string LacksNumber(const std::string& name, const std::vector<std::string>& values) {
-  static const std::set<std::string> kOfNumbers = {
-      "--num-proc",        "--servers",
-      "--min-np",          "--min-num-proc",
-      "--max-np",          "--max-num-proc",
-      "--ssh-port",        "-p",
-      "--elastic-timeout", "--start-timeout",
-      "--reset-limit",     "--slots-per-host",
-      "--grace-seconds",   "--blacklist-cooldown-range"};
-  if (!kOfNumbers.contains(name)) return {};
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (ParseNumber<double>(values[i])) continue;
-    const std::string shown = name == "--num-proc" ? "-np" : name;
-    return "option '" + shown + "' needs a " + (i == 0 ? "" : "second ") + "value: '" + values[i] +
-           "' is not a number";
-  }
-  return {};
-}
-
 /// Splits the arguments into ours, with CLI11's spelling, and the command.
 std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::string>& arguments,
                                   Options& options) {
   std::vector<std::string> own;
-  std::string lack;  // Of the last option: what follows may then be none of ours.
+  std::string lack;  // Of the last option: it may have taken the program for its value.
   std::size_t i = 0;
   while (i < arguments.size() && arguments[i].starts_with('-') && arguments[i] != "--") {
     const std::string word = Normalized(arguments[i]);
@@ -226,8 +206,8 @@ std::vector<std::string> SplitOff(const CLI::App& app, const std::vector<std::st
       for (int more = option->get_items_expected_max(); more > 1 && i < arguments.size(); --more) {
         own.push_back(arguments[i++]);
       }
-      lack = LacksNumber(name, {arguments.begin() + static_cast<std::ptrdiff_t>(first),
-                                arguments.begin() + static_cast<std::ptrdiff_t>(i)});
+      lack = WhyNoValue(name, {arguments.begin() + static_cast<std::ptrdiff_t>(first),
+                               arguments.begin() + static_cast<std::ptrdiff_t>(i)});
     }
   }
   if (i == arguments.size() && !lack.empty()) throw InvalidArgument(lack);

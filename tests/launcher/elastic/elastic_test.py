@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 TRAIN = pathlib.Path(__file__).parent / "programs" / "train.py"
+PAGE = pathlib.Path(__file__).parent / "programs" / "page.py"
 GROWING = pathlib.Path(__file__).parent / "programs" / "growing.py"
 
 
@@ -60,8 +61,8 @@ class Elastic(unittest.TestCase):
     def test_too_few_ranks_end_the_job(self):
         code = self.run_job("-np", "3", "--min-np", "2", deaths="0:kill:3,1:kill:8")
         self.assertEqual(code, 137, self.output)
-        self.assertRegex(self.output, r"weirrun: rank 0 \(process 1 of the output\) on \S+: signal 9 \(Killed\); 1 rank is left, and "
-                                      r"--min-np asks for 2; ended the job \(exit code 137\)")
+        self.assertRegex(self.output, r"weirrun: rank 0 \(process 1 of the output\) on \S+: signal 9 \(Killed\); "
+                                      r"1 rank is left, and --min-np asks for 2; ended the job \(exit code 137\)")
 
     def test_the_number_of_losses_may_be_limited(self):
         code = self.run_job("-np", "3", "--min-np", "1", "--reset-limit", "1", deaths="0:kill:3,1:kill:8")
@@ -84,6 +85,15 @@ class Elastic(unittest.TestCase):
     def test_mpi_cannot_do_it(self):
         self.assertEqual(self.run_job("-np", "2", "--min-np", "1", "--mpi"), 2, self.output)
         self.assertIn("MPI does not outlive a rank", self.output)
+
+
+    def test_the_example_of_the_page_takes_each_batch_once(self):
+        done = subprocess.run(["timeout", "-k", "5", "120", WEIRRUN, "-np", "3", "--min-np", "2", sys.executable, str(PAGE)],
+                              text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env={**os.environ, "OMP_NUM_THREADS": "1"})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("rank 2 on localhost: signal 9 (Killed); 2 ranks are left", done.stdout)
+        self.assertEqual(re.findall("each batch was taken once: (.*)", done.stdout), ["True", "True"], done.stdout)
 
 
 class Growing(unittest.TestCase):

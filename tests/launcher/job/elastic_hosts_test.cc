@@ -228,6 +228,28 @@ TEST_F(GrowingJobTest, AProcessThatStartsAfterItWasGivenUpIsNotStarted) {
   EXPECT_THAT(Told(MessageType::kFinish), ElementsAre(4));
 }
 
+TEST_F(GrowingJobTest, NewRanksThatDoNotReachTheOthersAreGoneOnWithout) {
+  StartAll();
+  job_.OnHosts(more_, now_);
+  Say(4, MessageType::kHello);
+  Say(4, MessageType::kAttach);
+  for (const int p : {0, 1, 2, 3}) Say(p, MessageType::kLeave);
+  Meet({0, 1, 2, 3});
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    EXPECT_THAT(Told(MessageType::kKill), IsEmpty());
+    Say(4, MessageType::kAbort, 0, "sending to rank 0 failed");
+    for (int p = 0; p < 5; ++p) Say(p, MessageType::kAttach);
+    Pass(seconds(1));
+  }
+  EXPECT_THAT(Told(MessageType::kKill), ElementsAre(4));
+  Say(4, MessageType::kStopped, SIGKILL);
+  EXPECT_THAT(said_, testing::Contains(HasSubstr(
+                         "rank 4 on c: has not come to work with the others: sending to rank 0 "
+                         "failed; 4 ranks are left")));
+  EXPECT_EQ(PlaceOf(3), "3 on b of a:2,b:2 in epoch 5");
+  EXPECT_FALSE(job_.ending());
+}
+
 TEST_F(GrowingJobTest, WhoComesAndWhoIsLetGoIsTold) {
   StartAll();
   job_.OnHosts(more_, now_);

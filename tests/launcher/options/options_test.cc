@@ -270,6 +270,10 @@ TEST(Options, AnOptionHasOneValue) {
   ExpectRefused(
       {"-np", "2", "--blacklist-cooldown-range", "5", "python", "-c", "1"},
       "option '--blacklist-cooldown-range' needs a second value: 'python' is not a number");
+  ExpectRefused({"-np", "2", "--cycle-time-ms", "python", "-c", "1"},
+                "--cycle-time-ms=python is not allowed");
+  ExpectRefused({"-np", "2", "--transport", "python", "-c", "1"},
+                "--transport=python is not allowed");
   ExpectRefused({"-np", "2", "--compression", "topk", "-x"}, "unknown option '-x'");
   ExpectRefused({"-np", "2", "-np", "3", "x"},
                 "option '--num-proc' (-np) is given more than once; give it once");

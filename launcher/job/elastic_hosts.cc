@@ -27,7 +27,7 @@ void ElasticJob::OnHosts(const std::vector<Host>& hosts, Time now) {
   }
   for (const auto& [host, processes] : go) {
     const int slots = pool_.SlotsOf(host);
-    say_(fmt::format("{}; the next commit lets go {}",
+    say_(fmt::format("{}; to be let go: {}",
                      slots == 0 ? "host " + host + " is no longer one that the script prints"
                                 : fmt::format("host {} has {} {} left", host, slots,
                                               slots == 1 ? "slot" : "slots"),

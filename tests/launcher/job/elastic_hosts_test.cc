@@ -250,6 +250,17 @@ TEST_F(GrowingJobTest, NewRanksThatDoNotReachTheOthersAreGoneOnWithout) {
   EXPECT_FALSE(job_.ending());
 }
 
+TEST_F(GrowingJobTest, OtherHostsAreAReasonToTryAgain) {
+  StartAll();
+  for (int epoch = 0; epoch < 9; ++epoch) {
+    job_.OnHosts(epoch % 2 == 0 ? more_ : first_, now_);
+    Say(1, MessageType::kAbort, 0, "sending to rank 0 failed");
+    Meet({0, 1, 2, 3});
+    Pass(seconds(1));
+    EXPECT_FALSE(job_.ending()) << epoch;
+  }
+}
+
 TEST_F(GrowingJobTest, WhoComesAndWhoIsLetGoIsTold) {
   StartAll();
   job_.OnHosts(more_, now_);
@@ -260,9 +271,9 @@ TEST_F(GrowingJobTest, WhoComesAndWhoIsLetGoIsTold) {
   EXPECT_THAT(said_, ElementsAre("rank 4 on c has come", HasSubstr("5 ranks go on")));
   said_.clear();
   for (int i = 0; i < 2; ++i) job_.OnHosts({{"a", 1}, {"c", 1}}, now_);
-  EXPECT_THAT(said_, ElementsAre("host a has 1 slot left; the next commit lets go rank 1 on a",
-                                 "host b is no longer one that the script prints; the next commit "
-                                 "lets go rank 2 on b, rank 3 on b"));
+  EXPECT_THAT(said_, ElementsAre("host a has 1 slot left; to be let go: rank 1 on a",
+                                 "host b is no longer one that the script prints; to be let go: "
+                                 "rank 2 on b, rank 3 on b"));
 }
 
 TEST_F(GrowingJobTest, WhatBecomesOfTheSlotOfALostRankIsTold) {

@@ -78,6 +78,7 @@ void NetworkThread::AbandonStart(const std::exception_ptr& error) {
   // After a mistake of this rank's nothing has happened yet, and the program may go on without an
   // engine.
   if (membership_ == nullptr || IsInvalidArgument(error)) return;
+  if (ReasonOf(error) == AbortReason::kPeerLost) membership_->SendNetworkLost(RanksOf(error));
   membership_->Abort(AbortText(error));
 }
 

@@ -62,20 +62,28 @@ Trained TrainOne(Engine& engine, const GpuTraining& training, const Placement& p
       const bool unused = training.unused && training.unused(rank, step, t);
       group->SetDefaultUpdate(t, unused ? Spoil(updates[t]) : nullptr);
     }
+    const auto submit = [&](int of_step) {
+      for (std::size_t t = 0; t < updates.size(); ++t) {
+        if (training.unused && training.unused(rank, of_step, t)) continue;
+        const GpuTraining::Tensor& tensor = training.tensors[t];
+        std::vector<float> values =
+            GradientOf(rank, of_step, t, static_cast<std::size_t>(tensor.shape.elements()));
+        if (training.spoil) training.spoil(rank, of_step, t, values);
+        const Device device = spec.tensors[t].device;
+        const void* const gradient =
+            gradients[t].Write(MakeGradient(std::move(values), tensor.dtype).bytes);
+        group->Submit(t, {gradient, tensor.dtype, tensor.shape, device, stream},
+                      {Spoil(updates[t]), tensor.dtype, tensor.shape, device, stream});
+      }
+    };
+    if (training.dropped && training.dropped(step)) {
+      group->BeginStep({.learning_rates = {&rate, 1}, .stream = stream, .undoable = true});
+      submit(1000 + step);
+      group->DropStep();
+    }
     group->BeginStep(
         {.learning_rates = {&rate, 1}, .loss_scale = training.loss_scale, .stream = stream});
-    for (std::size_t t = 0; t < updates.size(); ++t) {
-      if (training.unused && training.unused(rank, step, t)) continue;
-      const GpuTraining::Tensor& tensor = training.tensors[t];
-      std::vector<float> values =
-          GradientOf(rank, step, t, static_cast<std::size_t>(tensor.shape.elements()));
-      if (training.spoil) training.spoil(rank, step, t, values);
-      const Device device = spec.tensors[t].device;
-      const void* const gradient =
-          gradients[t].Write(MakeGradient(std::move(values), tensor.dtype).bytes);
-      group->Submit(t, {gradient, tensor.dtype, tensor.shape, device, stream},
-                    {Spoil(updates[t]), tensor.dtype, tensor.shape, device, stream});
-    }
+    submit(step);
     group->EndStep();
     const auto read = [&] {
       for (ProgramMemory& update : updates) trained.updates.push_back(update.Read());

@@ -29,6 +29,8 @@ struct GpuTraining {
   bool waits_in_stream = false;
   /// Selects tensors that are not submitted, and have a default update instead.
   std::function<bool(int rank, int step, std::size_t tensor)> unused = {};
+  /// Selects steps before which another one is begun, with other gradients, and dropped.
+  std::function<bool(int step)> dropped = {};
   /// Changes a gradient, to make entries that are not finite.
   std::function<void(int rank, int step, std::size_t tensor, std::span<float> gradient)> spoil = {};
 };

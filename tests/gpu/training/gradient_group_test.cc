@@ -59,6 +59,18 @@ TEST_P(GpuGroupOf, HasTheBitsOfTheCpu) {
   ExpectSame(Train(training, OnGpu0), Train(training, OnCpu));
 }
 
+TEST_P(GpuGroupOf, KeepsNoTraceOfADroppedStep) {
+  const KeepingCase& what = GetParam();
+  GpuTraining training{.tensors = Tensors(),
+                       .compression = what.options,
+                       .ranks = 2 * what.ranks_per_contributor,
+                       .ranks_per_host = what.ranks_per_contributor,
+                       .steps = 5};
+  const std::vector<Trained> plain = Train(training, OnCpu);
+  training.dropped = [](int step) { return step % 2 == 1; };
+  ExpectSame(Train(training, OnGpu0), plain);
+}
+
 INSTANTIATE_TEST_SUITE_P(Keeping, GpuGroupOf, testing::ValuesIn(KeepingCases()),
                          [](const auto& test) { return test.param.name; });
 

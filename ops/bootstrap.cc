@@ -74,7 +74,8 @@ std::unique_ptr<Transport> Bootstrap::Connect(std::chrono::milliseconds timeout)
   if (session_) {
     auto network = std::make_unique<mpi::Transport>(session_, timeout);
     const char* const told = std::getenv("PMI_SIZE");
-    if (!launch_ && told != nullptr && network->size() == 1 && std::string_view(told) != "1") {
+    if (!launch_ && told != nullptr && *told != '\0' && network->size() == 1 &&
+        std::string_view(told) != "1") {
       throw InvalidArgument(std::string("PMI_SIZE=") + told +
                             " says that this process is one of several, and MPI finds it alone: "
                             "its launcher is of another MPI, or not all of its variables were "

@@ -20,14 +20,14 @@ AdamMoments::AdamMoments(const AdamSettings& settings, std::size_t n)
 std::uint64_t AdamMoments::Advance(float learning_rate, float gradient_scale,
                                    std::span<const float> gradient, std::span<float> step,
                                    ThreadPool* pool, std::optional<double> beta1) {
-  if (beta1) settings_.beta1 = *beta1;
+  const double beta = beta1.value_or(settings_.beta1);
   const std::size_t n = u_.values().size();
   WEIR_CHECK(gradient.size() == n && step.size() == n);
   steps_ += 1.0f;
   const auto steps = static_cast<double>(steps_);
-  const double bias1 = 1.0 - std::pow(settings_.beta1, steps);
+  const double bias1 = 1.0 - std::pow(beta, steps);
   const double bias2 = 1.0 - std::pow(settings_.beta2, steps);
-  const Scalars scalars{.take1 = static_cast<float>(1.0 - settings_.beta1),
+  const Scalars scalars{.take1 = static_cast<float>(1.0 - beta),
                         .keep2 = static_cast<float>(settings_.beta2),
                         .take2 = static_cast<float>(1.0 - settings_.beta2),
                         .step_size = static_cast<float>(static_cast<double>(learning_rate) / bias1),

@@ -29,7 +29,7 @@ class AdamMoments {
   /// Adds gradient * gradient_scale to the moments and writes the step, which is to be subtracted
   /// from the weights; `step` may be `gradient`. An entry that is not finite, or whose square is
   /// not, counts as 0. Returns the number of these. `pool`, if any, shares the work.
-  /// `beta1`, if any, takes the place of the settings' from now on.
+  /// `beta1`, if any, takes the place of the settings'.
   std::uint64_t Advance(float learning_rate, float gradient_scale, std::span<const float> gradient,
                         std::span<float> step, ThreadPool* pool = nullptr,
                         std::optional<double> beta1 = {});
@@ -49,7 +49,7 @@ class AdamMoments {
   std::uint64_t AdvanceRange(const Scalars& scalars, const float* gradient, float* step,
                              std::size_t begin, std::size_t end);
 
-  AdamSettings settings_;
+  const AdamSettings settings_;
   StateBuffer u_;
   StateBuffer s_;
   float steps_ = 0.0f;

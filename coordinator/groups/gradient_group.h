@@ -157,6 +157,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::atomic<bool> told_of_length_ = false;
   std::vector<float> rates_;           ///< Rates of this step, by parameter group.
   std::vector<float> previous_rates_;  ///< Rates of the last applied step; empty before it.
+  std::vector<float> rates_before_;    ///< previous_rates_ during the last step, for DropStep.
   std::optional<StepRecorder::GroupPart> step_part_;  ///< Set from BeginStep to WaitStep's end.
   std::int64_t went_on_ns_ = 0;               ///< Time when WaitInStream returned; 0: it did not.
   void* step_stream_ = nullptr;               ///< StepInfo::stream.

@@ -8,18 +8,20 @@
 namespace weir {
 
 void GradientGroupImpl::DropStep() {
-  const Phase phase = phase_;
-  if (phase != Phase::kOpen && phase != Phase::kEnded) {
-    throw InvalidArgument("DropStep of '" + spec_.name + "' without BeginStep");
+  const bool is_over = phase_ == Phase::kClosed && step().step == next_step_ - 1;
+  if (phase_ != Phase::kOpen && !is_over) {
+    throw InvalidArgument("DropStep of '" + spec_.name + "' without BeginStep, or before WaitStep");
   }
   if (!step().undoable) {
     throw InvalidArgument("DropStep of '" + spec_.name + "', whose step " +
                           std::to_string(step().step) + " began without StepInfo::undoable");
   }
   dropping_ = true;  // Before the phase: what ends now is not taken.
-  if (phase == Phase::kOpen) EndStep();
-  AwaitBuckets();
-  unused_.Finish();
+  if (!is_over) {
+    EndStep();
+    AwaitBuckets();
+    unused_.Finish();
+  }
   Submission submission;
   submission.request = {.kind = RequestKind::kDropStep,
                         .name = StepRequestName(RequestKind::kDropStep, spec_.name),
@@ -28,6 +30,11 @@ void GradientGroupImpl::DropStep() {
   coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
   for (const auto& bucket : buckets_) bucket->GoBack();
   step_part_.reset();
+  if (is_over) {
+    --next_step_;
+    previous_rates_ = rates_before_;
+    for (GroupStep& of_variant : steps_) of_variant.undoable = false;  // Not twice.
+  }
   dropped_step_ = -1;
   dropping_ = false;
   phase_ = Phase::kClosed;
@@ -85,8 +92,12 @@ void GradientGroupImpl::OnCalled(RequestKind kind, int rank, std::int64_t step) 
 void GradientGroupImpl::OnDropping(int rank, std::int64_t step) {
   dropping_rank_ = rank;
   dropped_step_ = step;
-  // EndStep looks the other way round, so that one of the two sees it.
-  if (next_step_ > step || (phase_ == Phase::kEnded && !dropping_)) FailAsDropped();
+  // EndStep and BeginStep look the other way round, so that one of the two sees it. A step that is
+  // over here may still be dropped, until the next one begins.
+  const Phase phase = phase_;
+  if (phase == Phase::kEmpty) return;  // Its program has joined, and takes no steps.
+  const bool is_ahead = next_step_ > step + 1 || (next_step_ > step && phase != Phase::kClosed);
+  if (is_ahead || (phase == Phase::kEnded && !dropping_)) FailAsDropped();
 }
 
 void GradientGroupImpl::FailAsDropped() {

@@ -162,6 +162,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
     CheckStrict(*bucket, route);
     bucket->Prepare(route);
   }
+  if (dropped_step_ >= 0 && dropped_step_ == next_step_ - 1) FailAsDropped();
   for (Place& place : places_) place.submitted.store(false, std::memory_order_relaxed);
   for (const auto& bucket : buckets_) bucket->SetQueued(coordinator_.handles().Create());
   if (coordinator_.ending().ended()) FailQueued();  // As in Enter.
@@ -325,6 +326,7 @@ StepReport GradientGroupImpl::WaitStep() {
                   StepEndNs());
   step_part_.reset();
   ++next_step_;
+  rates_before_ = previous_rates_;
   if (!report.skipped) previous_rates_ = rates_;
   return report;
 }

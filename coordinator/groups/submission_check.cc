@@ -9,17 +9,18 @@ namespace weir {
 
 void CheckStepInfo(const GradientGroupSpec& spec, std::span<const float> rates,
                    const StepInfo& info, std::size_t parameter_groups, bool on_gpu) {
-  const auto refuse = [&spec](const std::string& what) {
-    throw InvalidArgument("BeginStep of '" + spec.name + "' got " + what);
+  const auto refuse = [](const std::string& what) {
+    throw InvalidArgument("BeginStep got " + what);
   };
   const std::string of_groups =
-      " for its " + std::to_string(parameter_groups) + " parameter groups";
+      " for the " + std::to_string(parameter_groups) + " parameter groups of '" + spec.name + "'";
   if (rates.size() != parameter_groups) {
     refuse(std::to_string(rates.size()) + " learning rates" + of_groups);
   }
   for (const float rate : rates) {
     if (!std::isfinite(rate)) {
-      refuse("the learning rate " + std::to_string(rate) + "; it must be a finite number");
+      refuse("the learning rate " + std::to_string(rate) + " for '" + spec.name +
+             "'; it must be a finite number");
     }
   }
   if (!(info.loss_scale > 0.0f) || std::isinf(info.loss_scale)) {
@@ -33,10 +34,14 @@ void CheckStepInfo(const GradientGroupSpec& spec, std::span<const float> rates,
     }
     for (const double momentum : momenta) {
       if (momentum >= 0.0 && momentum < 1.0) continue;
-      refuse("the momentum " + std::to_string(momentum) + "; it must be at least 0 and below 1");
+      refuse("the momentum " + std::to_string(momentum) + " for '" + spec.name +
+             "'; it must be at least 0 and below 1");
     }
   }
-  if (on_gpu) refuse("a momentum that changes, which kernels on a GPU do not take yet");
+  if (on_gpu) {
+    refuse("a momentum that changes for '" + spec.name +
+           "', which kernels on a GPU do not take yet");
+  }
 }
 
 void CheckSubmission(const GradientGroupSpec& spec, int rank, bool in_step, std::size_t index,

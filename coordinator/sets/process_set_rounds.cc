@@ -106,6 +106,11 @@ bool ProcessSet::PollNegotiation(std::int64_t now_ns) {
 void ProcessSet::OnRound() {
   const Negotiator::Outcome& outcome = negotiator_->outcome();
   agreed_.clear();
+  // First, because what a gate ends below may be what they are about.
+  for (const Response& response : outcome.responses) {
+    if (response.kind != Response::Kind::kCalled) continue;
+    joining_->OnCalled(response.name, response.ranks.front(), response.rows.front());
+  }
   for (const std::uint32_t slot : outcome.ready) {
     const SlotUse& use = Use(slot);
     if (use.gate != nullptr) {
@@ -159,9 +164,7 @@ void ProcessSet::BeginClosing() {
 
 void ProcessSet::OnResponse(const Response& response) {
   if (response.kind == Response::Kind::kForget) return OnForget(response.slot);
-  if (response.kind == Response::Kind::kCalled) {
-    return joining_->OnCalled(response.name, response.ranks.front(), response.rows.front());
-  }
+  if (response.kind == Response::Kind::kCalled) return;  // OnRound has seen to it.
   if (response.kind == Response::Kind::kJoined) {
     if (response.ranks == std::vector<int>{transport().JobRank(transport().rank())}) {
       joining_->Begin();

@@ -147,11 +147,12 @@ class GradientGroup {
   /// waited for. Throws the first error.
   virtual StepReport WaitStep() = 0;
 
-  /// Takes the step back, on all ranks, after BeginStep or EndStep: compressors' memory becomes
-  /// what it was, and the next step has the same number. For a program that has no use for a
-  /// gradient after all. What updates hold is undefined. Collective: waits for the step to be
-  /// exchanged and for all ranks to drop it. The engine ends with Mismatch where another rank takes
-  /// it. Throws InvalidArgument in a step that is not StepInfo::undoable.
+  /// Takes the step back, on all ranks, between BeginStep and EndStep, or the last one after
+  /// WaitStep: compressors' memory becomes what it was, and the next step has the same number. For
+  /// a program that has no use for a gradient after all. What updates hold is undefined.
+  /// Collective: waits for the step to be exchanged and for all ranks to drop it. The engine ends
+  /// with Mismatch where another rank takes it. Throws InvalidArgument in a step that is not
+  /// StepInfo::undoable, Mismatch while a rank has joined.
   virtual void DropStep() = 0;
   /// False if a step cannot be undoable: summation servers keep a part of the memory.
   virtual bool undoable() const = 0;

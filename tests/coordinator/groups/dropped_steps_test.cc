@@ -54,8 +54,8 @@ std::vector<KeepingCase> Cases() {
 
 class DroppedSteps : public testing::TestWithParam<KeepingCase> {};
 
-/// Hands over some of the gradients, and drops the step.
-void Drop(GradientGroup& group, Tensors gradients, std::mt19937& random) {
+/// Hands over some of the gradients, and drops the step, perhaps when it is over.
+void Drop(GradientGroup& group, Tensors gradients, std::mt19937& random, bool is_over) {
   const float rate = 7.0f;
   for (auto& gradient : gradients) {
     for (float& value : gradient) value *= 1000.0f;
@@ -67,7 +67,10 @@ void Drop(GradientGroup& group, Tensors gradients, std::mt19937& random) {
     const TensorView view{gradients[i].data(), DType::kFloat32, Shapes()[i]};
     group.Submit(i, view, view);
   }
-  if (random() % 2 == 0) group.EndStep();
+  if (is_over) {
+    group.EndStep();
+    group.WaitStep();
+  }
   group.DropStep();
 }
 
@@ -84,7 +87,7 @@ std::vector<Seen> Train(Engine& engine, const KeepingCase& what, bool drops, uns
   std::vector<Seen> seen;
   for (int step = 0; step < kSteps; ++step) {
     for (unsigned i = of_all() % 3; drops && i > 0; --i) {
-      Drop(*group, GradientOf(engine.rank(), 50 + step), of_rank);
+      Drop(*group, GradientOf(engine.rank(), 50 + step), of_rank, of_all() % 2 == 0);
       EXPECT_EQ(group->next_step(), step);
     }
     Seen now{.updates = Step(*group, GradientOf(engine.rank(), step))};

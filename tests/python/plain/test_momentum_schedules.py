@@ -36,6 +36,8 @@ SGD = {
     "momentum": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9),
     "nesterov": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True),
     "decay": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, weight_decay=0.02),
+    "nesterov, decay": lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True,
+                                                 weight_decay=0.02),
 }
 
 

@@ -7,9 +7,10 @@ shows it soon; the gradients of a pass that will probably be dropped are held ba
 
 from typing import Any, Dict
 
+import torch
+
 from weir import _job
 from weir.torch._ops import handles
-from weir.torch._optimizer import submission
 from weir.torch._optimizer.exchange.fused import FusedExchange
 
 _REFUSED = ("optimizer.zero_grad() was called after loss.backward() but before optimizer.step() "
@@ -20,8 +21,8 @@ _PATIENCE = 3  # Passes held back for nothing, after which they are not any more
 
 
 class Expectation:
-    """Tells, from what became of earlier passes, whether the coming one will be dropped. All ranks
-    expect the same, because they take and drop the same passes."""
+    """Tells, from what became of earlier passes, whether the coming one will be dropped. Ranks that take
+    and drop the same passes expect the same."""
 
     def __init__(self) -> None:
         self._past = ""  # "s" for each step, "d" for each dropped pass.
@@ -65,12 +66,38 @@ def drop(optimizer: Any) -> None:
     optimizer._weir_expectation.note(dropped=True)
 
 
+def drop_forgotten(optimizer: Any) -> None:
+    """Gives up gradients that the program has let go of by itself (``model.zero_grad()``), and that no
+    backward pass has followed. Collective if there are any.
+
+    Raises ValueError if it has kept others, whose memory the exchange has used.
+    """
+    slots = optimizer._weir_slots.values()
+    let_go = next((slot for slot in slots if slot.forgotten), None)
+    if let_go is None:
+        return
+    for slot in slots:
+        if slot.submitted and not slot.forgotten and not slot.apart:
+            raise ValueError(f"the gradient of '{let_go.name}' was let go of and that of '{slot.name}' "
+                             "kept, after their backward pass: call optimizer.zero_grad() for all")
+    drop(optimizer)
+
+
+def drop_finished(optimizer: Any) -> None:
+    """Takes back a step that a function which looks at gradients has finished (``early_readers``).
+    Collective; raises as ``drop`` does."""
+    if not optimizer._weir_drops:
+        raise AssertionError(_REFUSED)
+    handles.all_of(exchange.drop_finished for exchange in optimizer._weir_exchanges)
+    optimizer._weir_expectation.note(dropped=True)
+
+
 def begin_step(optimizer: Any) -> None:
     """Called when a step is over, or dropped: what comes belongs to the next one."""
     slots = optimizer._weir_slots.values()
     for slot in slots:
         slot.begin_step(optimizer._weir_passes)
-    irregular = any(slot.irregular > 0 for slot in slots)
+    irregular = any(slot.irregular for slot in slots)
     optimizer._weir_regular_steps = 0 if irregular else optimizer._weir_regular_steps + 1
     optimizer._weir_awaits_step = False
 
@@ -89,8 +116,7 @@ def _give_up(optimizer: Any, slots: Any) -> None:
     for slot in slots:
         if slot.submitted or isinstance(slot.exchange, FusedExchange):
             continue
-        gradient = slot.parameter.grad
-        submission.submit(optimizer, slot)  # Others may have one of it, and wait.
-        slot.parameter.grad = gradient
+        # Others may have one of it, and wait. The program's own may still be wanted (take_back).
+        slot.exchange.submit(slot.index, torch.zeros_like(slot.parameter))
     handles.all_of(exchange.drop for exchange in (*optimizer._weir_exchanges,
                                                   optimizer._weir_sparse))

@@ -18,12 +18,16 @@ _all: "weakref.WeakSet[Distributed]" = weakref.WeakSet()
 
 def add(optimizer: "Distributed") -> None:
     """Makes these functions wait for the optimizer, as long as it lives."""
-    _wrap(torch.nn.utils, "clip_grad_norm_", _of_parameters)
-    _wrap(torch.nn.utils, "clip_grad_value_", _of_parameters)
+    _all.add(optimizer)
+
+
+def _wrap_all() -> None:
+    for place in (torch.nn.utils, torch.nn.utils.clip_grad):
+        _wrap(place, "clip_grad_norm_", _of_parameters)
+        _wrap(place, "clip_grad_value_", _of_parameters)
     # PyTorch before 2.3 has it only for CUDA; the newer one is the base of that.
     kind: Any = getattr(torch.amp, "GradScaler", None) or torch.cuda.amp.GradScaler
     _wrap(kind, "unscale_", _of_scaler)
-    _all.add(optimizer)
 
 
 def _wrap(owner: Any, name: str, wait: Callable[[Any, Any], Any]) -> None:
@@ -60,6 +64,11 @@ def _of_scaler(arguments: Any, keywords: Any) -> Any:
 
 
 def _synchronize(parameters: Iterable[torch.Tensor]) -> None:
-    for optimizer in sorted(_all, key=lambda one: one._weir_name):  # The same order on all ranks.
+    # In the same order on all ranks.
+    for optimizer in sorted(_all, key=lambda one: (one._weir_process_set.process_set_id or 0,
+                                                   one._weir_name)):
         if any(parameter in optimizer._weir_slots for parameter in parameters):
             optimizer._weir_synchronize_early()
+
+
+_wrap_all()  # Before the program takes them by name.

@@ -39,7 +39,7 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
     if slot.submitted or too_many:
         raise AssertionError(_TOO_MANY)
     look_ahead.check_used(optimizer, slot)
-    optimizer._weir_synchronized = optimizer._weir_early = False
+    optimizer._weir_note_pass()
     slot.fired += 1
     slot.note_content()
     # Without compression, results carry the same factor as gradients.
@@ -50,5 +50,6 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
         slot.complete = True
         if (first_step.is_over(slot) and not optimizer._weir_holds_back
                 and not optimizer._weir_expectation.drop and not optimizer._weir_awaits_step
-                and optimizer._weir_can_drop and slot.exchange.can_drop):
+                and (not optimizer._weir_drops
+                     or optimizer._weir_can_drop and slot.exchange.can_drop)):
             submission.submit_ahead(optimizer, slot)

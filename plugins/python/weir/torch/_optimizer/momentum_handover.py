@@ -13,6 +13,7 @@ from typing import Any, Dict
 
 import torch
 
+from weir.torch._optimizer import momentum
 from weir.torch._optimizer.momentum import Plan
 
 _BUFFER = "momentum_buffer"
@@ -46,7 +47,7 @@ def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
     buffer = optimizer.state.get(slot.parameter, _NOTHING).get(_BUFFER)
     if buffer is None:
         return
-    plan = slot.plan
+    plan = momentum.current(slot.plan, optimizer.param_groups[slot.group])
     if not _is_taken(plan) or "clip_norm" in plan.compression:
         return
     share = plan.momentum ** (2 if plan.kind == "nesterov" else 1)
@@ -59,6 +60,7 @@ def forget(optimizer: Any) -> None:
     """Called after a step: the compressor has the momentum now. Warns if it could not be handed over."""
     clipped = False
     for slot in optimizer._weir_slots.values():
+        slot.stepped = slot.stepped or slot.parameter.grad is not None
         if not _is_taken(slot.plan) or slot.parameter.grad is None:
             continue
         found = optimizer.state.get(slot.parameter, {}).pop(_BUFFER, None)

@@ -28,7 +28,8 @@ class Slot:
         self.most = 0       # Most passes of recent steps,
         self.most_ago = 0   # so many steps ago.
         self.last = 0       # Passes of the last step that used it.
-        self.irregular = 0  # So many steps more, as steps have had different numbers of passes.
+        self.irregular = False  # The last two steps that used it had different numbers of passes.
+        self.stepped = False    # A step was taken with a gradient of it.
         self.begin_step(passes)
 
     def begin_step(self, passes: int) -> None:
@@ -39,7 +40,7 @@ class Slot:
         self.most_ago += 1
         if fired >= self.most or self.most_ago > REGULAR:
             self.most, self.most_ago = fired, 0
-        self.irregular = REGULAR if fired and self.last not in (0, fired) else self.irregular - 1
+        self.irregular = bool(fired) and self.last not in (0, fired)
         self.last = fired or self.last
         self.due = max(passes, self.most)
         self.fired = 0          # Number of backward passes so far.
@@ -57,7 +58,10 @@ class Slot:
         """Raises ValueError if the program has changed the gradient of this step before, or while, it
         is exchanged."""
         gradient = self.parameter.grad
-        if gradient is None or not self.fired or gradient._version == self.version:
+        if gradient is None or not self.fired:
+            return
+        is_known = self.sent is None or self.sent is gradient
+        if is_known and gradient._version == self.version:
             return
         raise ValueError(
             f"the gradient of '{self.name}' was changed between its backward pass and step(), when "

@@ -21,6 +21,7 @@ from weir.torch._optimizer.exchange.one_by_one import SingleExchange
 from weir.torch._optimizer.exchange.own_compressor import OwnExchange
 from weir.torch._optimizer.exchange.sparse import SparseExchange
 from weir.torch._optimizer.parameter_slot import Slot
+from weir.torch._optimizer.step_state import State
 
 _FUSED = frozenset({torch.float32, torch.float16, torch.bfloat16})
 
@@ -73,8 +74,11 @@ def register_new(optimizer: Any) -> None:
 def note_exchanges(optimizer: Any) -> None:
     """Finds out whether a step can be taken back (``dropped_passes``): ranks agree on that by a
     group of the engine's."""
-    optimizer._weir_can_drop = any(isinstance(exchange, FusedExchange) and exchange.can_drop
-                                   for exchange in optimizer._weir_exchanges)
+    fused = [exchange for exchange in optimizer._weir_exchanges
+             if isinstance(exchange, FusedExchange)]
+    optimizer._weir_drops = _job.engine().dropped_passes
+    optimizer._weir_can_drop = (optimizer._weir_drops and bool(fused)
+                                and all(exchange.can_drop for exchange in fused))
 
 
 def leave(optimizer: Any) -> None:
@@ -86,6 +90,8 @@ def leave(optimizer: Any) -> None:
     for slot in optimizer._weir_slots.values():
         slot.renew(optimizer._weir_passes)
     optimizer._weir_scale.end_step()
+    optimizer._weir_awaits_step = False
+    optimizer._weir_state = State.STEPPED
 
 
 def _kind(optimizer: Any, slot: Slot) -> Any:

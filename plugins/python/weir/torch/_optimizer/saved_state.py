@@ -35,6 +35,9 @@ def save(optimizer: Any) -> State:
     return {"rank": rank, "size": size, "step": step, "exchanges": exchanges,
             "momenta": [getattr(exchange, "last_momenta", [])
                         for exchange in optimizer._weir_exchanges],
+            "decay_momenta": {slot.name: optimizer._weir_decay.last[slot.parameter]
+                              for slot in optimizer._weir_slots.values()
+                              if slot.parameter in optimizer._weir_decay.last},
             "compressor": _compressor_of(optimizer),
             "remembered": _remembered(optimizer) if step > 0 else "", "decay": decay}
 
@@ -129,3 +132,6 @@ def restore(optimizer: Any, state: State) -> None:
     for slot in optimizer._weir_slots.values():
         if slot.name in state["decay"]:
             optimizer._weir_decay.momentum[slot.parameter] = state["decay"][slot.name].clone()
+        slot.stepped = slot.stepped or state.get("step", 0) > 0
+        if slot.name in state.get("decay_momenta", {}):
+            optimizer._weir_decay.last[slot.parameter] = state["decay_momenta"][slot.name]

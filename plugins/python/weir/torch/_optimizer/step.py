@@ -8,6 +8,7 @@ import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet
+from weir.torch._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce
 from weir.torch._optimizer import (
     adam, dropped_passes, early_readers, first_step, job_events, load_in_place, look_ahead,
@@ -17,11 +18,16 @@ from weir.torch._optimizer.exchange.averaging import reduction_of
 from weir.torch._optimizer.exchange.fused import report_of
 from weir.torch._optimizer.exchange.sparse import SparseExchange
 from weir.torch._optimizer.parameter_slot import Slot, checked_passes
+from weir.torch._optimizer.step_state import State
 
 _TWICE = ("optimizer.step() called without optimizer.skip_synchronize() context after "
           "optimizer.synchronize(). This can cause training slowdown. You may want to consider "
           "using optimizer.skip_synchronize() context if you use optimizer.synchronize() in your "
           "code.")
+_LATE_PASS = ("a backward pass after clip_grad_norm_, clip_grad_value_ or GradScaler.unscale_ has "
+              "shared the step's gradients: do all backward passes of a step before, or call step() "
+              "in between")
+
 
 if TYPE_CHECKING:  # The class it is mixed into.
     _Wrapped = torch.optim.Optimizer
@@ -63,11 +69,11 @@ class Distributed(_Wrapped):
         self._weir_expectation = dropped_passes.Expectation()
         self._weir_regular_steps = 0  # In a row, each with as many passes as the one before.
         self._weir_awaits_step = False  # Nothing more is exchanged ahead of this step.
+        self._weir_drops = True  # Settings allow to drop passes.
         self._weir_can_drop = False  # Whether an exchange that has begun can be taken back.
         self._weir_decay = weight_decay.WeightDecay()
         self._weir_hooks: List[Any] = []
-        self._weir_synchronized = False
-        self._weir_early = False  # By a function that looks at gradients (early_readers).
+        self._weir_state = State.STEPPED
         self._weir_has_joined = False  # Since the last step.
         self._weir_should_synchronize = True
         self._weir_scale = loss_scale.StepScale()
@@ -101,11 +107,14 @@ class Distributed(_Wrapped):
         """Waits until every parameter's ``.grad`` holds the result that all ranks share.
 
         Parameters that got no gradient count as zeros, or keep none if they got none on any rank.
-        Follow it with ``step()`` under
-        ``skip_synchronize()``; the gradients may be changed in between.
+        Follow it with ``step()`` under ``skip_synchronize()``; the gradients may be changed in between.
         """
+        self._weir_synchronize(early=False)
+        self._weir_state = State.SYNCHRONIZED
+
+    def _weir_synchronize(self, early: bool) -> None:
+        """`early`: the step may still be taken back; `_weir_settle` follows if it is taken."""
         if not self._weir_is_member:
-            self._weir_synchronized = True
             return
         for slot in self._weir_slots.values():
             slot.check_content()
@@ -123,24 +132,27 @@ class Distributed(_Wrapped):
                 exchange.loss_scale = self._weir_scale.value
             if self._weir_holds_back:
                 skip_nonfinite.agree(self)
-            if any(slot.forgotten for slot in self._weir_slots.values()):
-                dropped_passes.drop(self)
-            self._weir_begin_rest()
+            dropped_passes.drop_forgotten(self)
+            self._weir_begin_rest(undoable=early and self._weir_can_drop)
             for slot in self._weir_slots.values():
                 if not slot.submitted:
                     submission.submit(self, slot)
             for exchange in (*self._weir_exchanges, self._weir_sparse):
                 exchange.finish()
-            if not self._weir_skipped():
-                weight_decay.add_outside(self)
-                momentum_handover.forget(self)
+            if not early:
+                self._weir_settle()
         finally:
             dropped_passes.begin_step(self)
             self._weir_scale.end_step()
-        self._weir_expectation.note(dropped=False)
-        self._weir_synchronized = True
 
-    def _weir_begin_rest(self) -> None:
+    def _weir_settle(self) -> None:
+        """Does what cannot be taken back: the step will be taken."""
+        self._weir_expectation.note(dropped=False)
+        if not self._weir_skipped():
+            weight_decay.add_outside(self)
+            momentum_handover.forget(self)
+
+    def _weir_begin_rest(self, undoable: bool) -> None:
         """Begins the step, if no gradient has, and tells which ones this rank lacks."""
         saved_state.restore_pending(self)
         lacking: Dict[Any, List[int]] = {exchange: [] for exchange in self._weir_exchanges}
@@ -148,7 +160,7 @@ class Distributed(_Wrapped):
             if slot.parameter.grad is None and not slot.sparse_dim:
                 lacking[slot.exchange].append(slot.index)
         for exchange, indices in lacking.items():
-            exchange.begin(undoable=False)
+            exchange.begin(undoable)
             exchange.note_unused(indices)
 
     @property
@@ -180,11 +192,13 @@ class Distributed(_Wrapped):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        if self._weir_should_synchronize and not self._weir_early:
-            if self._weir_synchronized:
+        if self._weir_state is State.EARLY:
+            self._weir_settle()
+        elif self._weir_should_synchronize:
+            if self._weir_state is State.SYNCHRONIZED:
                 warnings.warn(_TWICE, stacklevel=2)
             self.synchronize()
-        self._weir_synchronized = self._weir_early = False
+        self._weir_state = State.STEPPED
         if self._weir_skipped():
             return loss
         self._weir_make_sparse_again()
@@ -221,8 +235,11 @@ class Distributed(_Wrapped):
         """Calls the wrapped optimizer's. Gradients that were computed since the last ``step()`` are
         dropped, on all ranks, and leave no trace in compressors. With ``WEIR_DROPPED_PASSES=0``
         raises AssertionError instead."""
-        if dropped_passes.are_there(self):
+        if self._weir_state is State.EARLY:
+            dropped_passes.drop_finished(self)
+        elif dropped_passes.are_there(self):
             dropped_passes.drop(self)
+        self._weir_state = State.OPEN
         loss_scale.between_passes()
         super().zero_grad(*arguments, **keywords)
 
@@ -253,9 +270,16 @@ class Distributed(_Wrapped):
 
     def _weir_synchronize_early(self) -> None:
         """Called before a function of PyTorch looks at gradients; ``step()`` then knows."""
-        if not self._weir_synchronized and dropped_passes.are_there(self):
-            self.synchronize()
-            self._weir_early = True
+        if self._weir_state is State.OPEN and self._weir_is_member:
+            self._weir_synchronize(early=True)
+            self._weir_state = State.EARLY
+
+    def _weir_note_pass(self) -> None:
+        """Called with every gradient that a backward pass has added to."""
+        if self._weir_state is State.EARLY and (
+                self._weir_compresses or self._weir_reduction.op != reduce_op.Average):
+            raise ValueError(_LATE_PASS)
+        self._weir_state = State.OPEN
 
     # --- checkpoints ---
 

@@ -14,9 +14,10 @@ def submit_ahead(optimizer: Any, slot: Slot) -> None:
     result is kept apart from it, until many steps were alike."""
     saved_state.restore_pending(optimizer)
     gradient = slot.parameter.grad
-    if optimizer._weir_regular_steps >= REGULAR or gradient is None or gradient.is_sparse:
+    if (optimizer._weir_regular_steps >= REGULAR or not optimizer._weir_drops or gradient is None
+            or slot.sparse_dim):
         return submit(optimizer, slot)
-    if not isinstance(slot.exchange, FusedExchange) or _is_added_to(optimizer, slot):
+    if gradient.is_sparse or not isinstance(slot.exchange, FusedExchange) or _is_added_to(optimizer, slot):
         return None  # Not before step().
     slot.sent, slot.apart = gradient, True
     slot.note_content()
@@ -50,7 +51,7 @@ def submit(optimizer: Any, slot: Slot) -> None:
             slot.given_sparse_dim = gradient.sparse_dim()
             parameter.grad = gradient = gradient.to_dense()
         weight_decay.add_local(optimizer, slot, gradient)
-        if slot.plan.dampening and slot.exchange.next_step > 0:
+        if slot.plan.dampening and (slot.stepped or momentum_handover.is_due(optimizer, slot)):
             with torch.no_grad():
                 gradient.mul_(1.0 - slot.plan.dampening)
         momentum_handover.add(optimizer, slot, gradient)

@@ -18,6 +18,7 @@ class WeightDecay:
 
     def __init__(self) -> None:
         self.momentum: Dict[torch.Tensor, torch.Tensor] = {}
+        self.last: Dict[torch.Tensor, float] = {}  # The coefficient of the last step.
 
     @torch.no_grad()
     def apply(self, plan_: Plan, parameter: torch.Tensor, direction: torch.Tensor,
@@ -30,6 +31,10 @@ class WeightDecay:
                 b = self.momentum[parameter] = torch.zeros_like(push)
             elif plan_.dampening:
                 push = push * (1.0 - plan_.dampening)
+            last = self.last.get(parameter, plan_.momentum)
+            if plan_.kind == "nesterov" and last and last != plan_.momentum:
+                b.mul_(plan_.momentum / last)  # It is a sum times the momentum of its time.
+            self.last[parameter] = plan_.momentum
             if plan_.kind == "nesterov":
                 b.add_(push).mul_(plan_.momentum)
                 push = b + push

@@ -53,13 +53,14 @@ class FusedExchange:
         # none of the optimizer's.
         self.momentum: Optional[Tuple[float, Callable[[Dict[str, Any]], float]]] = None
         self._momenta_now: List[float] = []
+        self._momenta_before: List[float] = []
         self.last_momenta: List[float] = []
         """Of the last step that was taken; saved and loaded with the optimizer's state."""
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""
         self._group: _core.GradientGroup = _core.register(
             _job.engine(), name, specs, compression, also_equal, *reduction)
-        self.can_drop = self._group.undoable
+        self.can_drop = self._group.undoable and _job.engine().dropped_passes
 
     def _scale_in_engine(self) -> float:
         # Gradients that are only summed may keep the factor; remembered or clipped ones must not.
@@ -100,7 +101,7 @@ class FusedExchange:
         """Hands over a complete gradient, which the result replaces. ``apart``: not before ``finish``,
         so that after ``drop`` it is still what it was."""
         if not self._open:
-            self.begin(undoable=True)
+            self.begin(undoable=self.can_drop)
         if apart:
             lent, result = self._loan.lend_apart(gradient)
         else:
@@ -131,7 +132,7 @@ class FusedExchange:
             self._members[index].parameter.grad = None
         skipped = self.skipped()
         if not skipped:
-            self.last_momenta = self._momenta_now
+            self._momenta_before, self.last_momenta = self.last_momenta, self._momenta_now
         self._scale_results(skipped)
 
     def note_unused(self, indices: Sequence[int]) -> None:
@@ -148,6 +149,12 @@ class FusedExchange:
             self._open = False
             self._streams.clear()
             self._loan.forget()
+
+    def drop_finished(self) -> None:
+        """Takes the last step back, on all ranks, after ``finish``."""
+        self._wait()
+        self._group.drop_step()
+        self.last_momenta = self._momenta_before
 
     def _wait_in_streams(self) -> None:
         # In these streams the gradients' memory may be used again.

@@ -25,6 +25,9 @@ class Unfused:
     def begin(self, undoable: bool) -> None:
         """Like FusedExchange's; there is nothing to begin."""
 
+    def drop_finished(self) -> None:
+        """Like FusedExchange's; nothing is remembered."""
+
     def note_unused(self, indices: Sequence[int]) -> None:
         """Like FusedExchange's. Here they count as zeros even if no rank has them."""
 

@@ -1,0 +1,172 @@
+"""Ranks that do not have the same gradients, and programs that mix what other tests have one by one."""
+
+import pytest
+import torch
+
+import weir.torch as hvd
+
+from compared import COMPRESSIONS, Rank, compare, net, noise
+
+every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
+
+
+def sgd(parameters, **options):
+    return torch.optim.SGD(parameters, **{"lr": 0.05, "momentum": 0.9, **options})
+
+
+def clipped_with_heads(world, steps=8):
+    """Some ranks have no gradient at all in some steps, and all clip."""
+    model = net(6, 8, 3)
+    optimizer = world.wrapped(sgd(model.parameters()), model)
+    for step in range(steps):
+        optimizer.zero_grad()
+        world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().sum() if rank != step % 3
+                   else torch.zeros((), requires_grad=True)).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 0.1)
+        optimizer.step()
+    return model.parameters()
+
+
+@pytest.mark.parametrize("compression", ["none", "dgc, 5 %"])
+def test_ranks_without_gradients_clip_too(compression):
+    compare(clipped_with_heads, compression)
+
+
+def spikes_are_skipped(world, spikes, steps=8):
+    """The norm is what tells a spike; the step is then skipped."""
+    model = net(6, 8, 3)
+    optimizer = world.wrapped(sgd(model.parameters(), weight_decay=0.01), model)
+    for step in range(steps):
+        optimizer.zero_grad()
+        factor = 1e6 if step in spikes else 1.0
+        world.mean(lambda rank: factor * model(noise(rank, step, 8, 6)).square().mean()).backward()
+        norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 100.0)
+        if norm < 1000:
+            optimizer.step()
+    return model.parameters()
+
+
+@every_compression
+@pytest.mark.parametrize("spikes", [{0}, {3}, {3, 4}, {2, 5}])
+def test_a_step_is_skipped_after_its_norm_was_seen(spikes, compression):
+    compare(lambda world: spikes_are_skipped(world, spikes), compression)
+
+
+def test_such_a_step_leaves_no_trace_in_what_was_not_sent(rank):
+    def trained(with_spike):
+        model = net(6, 8, 3)
+        optimizer = Rank(COMPRESSIONS["dgc, 5 %"]).wrapped(sgd(model.parameters()), model)
+        for step in [0, 1, 2, *[99] * with_spike, 3, 4]:
+            optimizer.zero_grad()
+            factor = 1e6 if step == 99 else 1.0
+            (factor * model(noise(rank, step, 8, 6)).square().mean()).backward()
+            if torch.nn.utils.clip_grad_norm_(model.parameters(), 1e3) < 1e3:
+                optimizer.step()
+        return optimizer.state_dict()["weir"]["exchanges"], list(model.parameters())
+    (saved, weights), (expected, expected_weights) = trained(True), trained(False)
+    assert all(torch.equal(a, b) for a, b in zip(saved, expected))
+    assert all(torch.equal(a, b) for a, b in zip(weights, expected_weights))
+
+
+def test_a_skipped_step_does_not_let_a_rank_miss_the_next(rank):
+    """After a step that all have clipped and skipped, one rank has no gradient."""
+    model = net(6, 8, 3)
+    optimizer = Rank(COMPRESSIONS["none"]).wrapped(sgd(model.parameters()), model)
+    for step in range(6):
+        optimizer.zero_grad()
+        if step != 4 or rank == 0:
+            model(noise(rank, step, 8, 6)).square().mean().backward()
+        if step == 3:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            continue
+        optimizer.step()
+    weights = torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+    everyone = hvd.allgather(weights[None])
+    assert all(torch.equal(everyone[0], one) for one in everyone)
+
+
+def clipped_in_between(world):
+    model = net(6, 8, 3)
+    optimizer = world.wrapped(sgd(model.parameters()), model)
+    for step in range(5):
+        optimizer.zero_grad()
+        for part in range(2):
+            world.mean(lambda rank: model(noise(rank, 10 * step + part, 8, 6)).square().mean()
+                       ).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 100.0)
+        optimizer.step()
+    return model.parameters()
+
+
+def test_a_pass_after_clipping_adds_to_the_mean_or_is_refused():
+    compare(clipped_in_between, "none")
+    with pytest.raises(ValueError, match="a backward pass after clip_grad_norm_"):
+        clipped_in_between(Rank(COMPRESSIONS["dgc, 5 %"]))
+
+
+def two_types(world, steps=6):
+    """Parameters of two types, whose gradients travel in different ways, and passes that add up."""
+    half, whole = net(6, 8), net(8, 3, seed=2).double()
+    optimizer = world.wrapped(sgd([*half.parameters(), *whole.parameters()], momentum=0.0), half,
+                              whole)
+    for step in range(steps):
+        optimizer.zero_grad()
+        for part in range(1 + step % 2):
+            world.mean(lambda rank: whole(half(noise(rank, 10 * step + part, 8, 6)).double())
+                       .square().mean()).backward()
+        optimizer.step()
+    return [*half.parameters(), *whole.parameters()]
+
+
+def test_parameters_of_two_types():
+    compare(two_types, "none")
+
+
+def test_sparse_gradients_as_dense_ones_in_passes_that_add_up(rank, size):
+    def program(mean, wrapped):
+        torch.manual_seed(1)
+        table = torch.nn.Embedding(12, 3, sparse=True)
+        optimizer = wrapped(torch.optim.SGD(table.parameters(), lr=0.1))
+        for step in range(6):
+            optimizer.zero_grad()
+            for part in range(1 + step % 2):
+                mean(lambda r: table((torch.arange(4) + r + step + part) % 12).square().sum()
+                     ).backward()
+            optimizer.step()
+        return table.weight.detach()
+    ours = program(lambda f: f(rank), lambda optimizer: hvd.DistributedOptimizer(
+        optimizer, sparse_as_dense=True))
+    alone = program(lambda f: sum(f(r) for r in range(size)) / size, lambda optimizer: optimizer)
+    torch.testing.assert_close(ours, alone)
+
+
+def late(world, dampening, steps=8):
+    """A layer that is used from the fourth step on, with dampening."""
+    first, second = net(6, 8), net(8, 3, seed=2)
+    optimizer = world.wrapped(sgd([*first.parameters(), *second.parameters()],
+                                  dampening=dampening), first, second)
+    for step in range(steps):
+        optimizer.zero_grad()
+        world.mean(lambda rank: (second(first(noise(rank, step, 8, 6))) if step > 2
+                                 else first(noise(rank, step, 8, 6))).square().mean()).backward()
+        optimizer.step()
+    return [*first.parameters(), *second.parameters()]
+
+
+@every_compression
+def test_dampening_begins_with_a_parameters_own_first_gradient(compression):
+    compare(lambda world: late(world, 0.5), compression)
+
+
+@pytest.mark.parametrize("grad", [lambda g: g.clone(), lambda g: g.clone().mul_(0.5)])
+def test_a_gradient_that_the_program_replaces_is_named(rank, grad):
+    model = net(6, 8, 3)
+    optimizer = Rank(COMPRESSIONS["none"]).wrapped(sgd(model.parameters()), model)
+    for step in range(12):
+        optimizer.zero_grad()
+        model(noise(rank, step, 8, 6)).square().mean().backward()
+        if step < 11:
+            optimizer.step()
+    model[0].weight.grad = grad(model[0].weight.grad)
+    with pytest.raises(ValueError, match="gradient of '0.0.weight' was changed between"):
+        optimizer.step()

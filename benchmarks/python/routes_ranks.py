@@ -83,7 +83,7 @@ class Exchange:
         self.updates = [numpy.empty(tensor.elements, numpy.float32) for tensor in tensors]
 
     def step(self, given):
-        self._group.begin_step([], 1.0)
+        self._group.begin_step([], 1.0, False, [], [])
         for i in range(len(given))[::-1]:
             self._group.submit(i, given[i].ctypes.data, self.updates[i].ctypes.data)
         self._group.end_step()

@@ -23,7 +23,7 @@ def freezing(world, make, frozen_in, steps=10):
     for step in range(steps):
         model[0].requires_grad_(step not in frozen_in)
         before = model[0].weight.detach().clone()
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=True)
         world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
         optimizer.step()
         if step in frozen_in:
@@ -51,7 +51,7 @@ def heads(world, head_of, steps=12):
     optimizer = world.wrapped(OPTIMIZERS["SGD"]([*trunk.parameters(), *many.parameters()]),
                               trunk, many)
     for step in range(steps):
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=True)
         world.mean(lambda rank: many[head_of(rank, step)](
             trunk(noise(rank, step, 8, 6))).square().mean()).backward()
         optimizer.step()
@@ -73,7 +73,7 @@ def test_what_was_not_sent_of_an_unused_parameter_stays():
                                                            model)
         for step in range(steps):
             model[2].requires_grad_(step < 4)
-            optimizer.zero_grad()
+            optimizer.zero_grad(set_to_none=True)
             model(noise(hvd.rank(), step, 8, 6)).square().mean().backward()
             optimizer.step()
         velocity = torch.empty(model[2].weight.shape)
@@ -93,7 +93,7 @@ def test_adam_in_the_compressor_leaves_it_alone_too():
     for step in range(6):
         model[2].requires_grad_(step < 3)
         before = model[2].weight.detach().clone()
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=True)
         model(noise(hvd.rank(), step, 8, 6)).square().mean().backward()
         optimizer.step()
         assert torch.equal(before, model[2].weight) == (step >= 3)

@@ -1,7 +1,8 @@
 """Every exception that Weir raises.
 
-``InvalidArgument`` and ``Mismatch`` leave the job usable; after ``PeerLost``, ``TimedOut`` and
-``Corrupt`` it has ended on all ranks. The text of each one is a whole sentence.
+``InvalidArgument`` and ``Mismatch`` leave the job usable, but for a step that one rank drops and
+another takes; after ``PeerLost``, ``TimedOut`` and ``Corrupt`` it has ended on all ranks. The text of
+each one is a whole sentence.
 
 Attributes of all of them: ``tensor`` (name, or ""), ``ranks`` (those involved, ascending) and ``phase``
 ("submit", "negotiate", "exchange", ...). ``HostsUpdatedInterrupt`` has none of these, because it is not

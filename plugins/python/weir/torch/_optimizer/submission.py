@@ -10,8 +10,8 @@ from weir.torch._optimizer.parameter_slot import REGULAR, Slot
 
 
 def submit_ahead(optimizer: Any, slot: Slot) -> None:
-    """Does the same during a backward pass. Another one may follow that adds to the gradient; so the
-    result is kept apart from it, until many steps were alike."""
+    """Sends a gradient off during a backward pass. Another one may follow that adds to it; so the result
+    is kept apart from it, until many steps were alike."""
     saved_state.restore_pending(optimizer)
     gradient = slot.parameter.grad
     if (optimizer._weir_regular_steps >= REGULAR or not optimizer._weir_drops or gradient is None

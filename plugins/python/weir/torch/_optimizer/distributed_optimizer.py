@@ -74,7 +74,10 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     """Returns the optimizer, as an instance of a class below its own, whose ``step()`` applies
     gradients that are combined over all ranks. Collective.
 
-    The exchange of a gradient starts when its backward pass is complete, and runs beside the rest.
+    The exchange of a gradient starts when its backward pass is complete, and runs beside the rest. When
+    ``backward()`` returns, ``.grad`` holds what all ranks share, unless more passes of the step are
+    expected, the exchange cannot be taken back, or ``WEIR_DROPPED_PASSES=0``: then ``step()`` or
+    ``synchronize()`` finishes it.
 
     compression: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``, ``.powersgd(...)``,
         ``.dgc(...)``, a text as in ``WEIR_COMPRESSION``, such as ``"dgc"``, or a dictionary of options,

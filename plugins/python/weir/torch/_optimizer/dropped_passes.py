@@ -12,6 +12,7 @@ import torch
 from weir import _job
 from weir.torch._ops import handles
 from weir.torch._optimizer.exchange.fused import FusedExchange
+from weir.torch._optimizer.step_state import State
 
 _REFUSED = ("optimizer.zero_grad() was called after loss.backward() but before optimizer.step() "
             "or optimizer.synchronize(). This is prohibited as it can cause a race condition.")
@@ -84,12 +85,25 @@ def drop_forgotten(optimizer: Any) -> None:
 
 
 def drop_finished(optimizer: Any) -> None:
-    """Takes back a step that a function which looks at gradients has finished (``early_readers``).
-    Collective; raises as ``drop`` does."""
+    """Takes back a step whose exchange is finished. Collective; raises as ``drop`` does."""
     if not optimizer._weir_drops:
         raise AssertionError(_REFUSED)
-    handles.all_of(exchange.drop_finished for exchange in optimizer._weir_exchanges)
+    _drop_finished(optimizer)
+    begin_step(optimizer)
     optimizer._weir_expectation.note(dropped=True)
+
+
+def _drop_finished(optimizer: Any) -> None:
+    handles.all_of(exchange.drop_finished for exchange in optimizer._weir_exchanges)
+
+
+def take_back_finished(optimizer: Any) -> None:
+    """Takes back an exchange that the end of a backward pass has finished. The gradients are what this
+    rank has computed, in that pass and in the next one. Collective."""
+    _drop_finished(optimizer)
+    for slot in optimizer._weir_slots.values():
+        slot.sent, slot.apart = None, False
+    optimizer._weir_state = State.OPEN
 
 
 def begin_step(optimizer: Any) -> None:
@@ -100,6 +114,7 @@ def begin_step(optimizer: Any) -> None:
     irregular = any(slot.irregular for slot in slots)
     optimizer._weir_regular_steps = 0 if irregular else optimizer._weir_regular_steps + 1
     optimizer._weir_awaits_step = False
+    optimizer._weir_revisits.kept = False
 
 
 def take_back(optimizer: Any) -> None:

@@ -1,24 +1,15 @@
 """Functions of PyTorch that look at gradients between the backward pass and the step.
 
 A program for one process calls them without a word to the optimizer. So they are wrapped, and finish the
-exchange first: they see what all ranks share.
+exchange first if the backward pass has not (``backward_passes``): they see what all ranks share.
 """
 
 import functools
-import weakref
-from typing import TYPE_CHECKING, Any, Callable, Iterable
+from typing import Any, Callable, Iterable
 
 import torch
 
-if TYPE_CHECKING:
-    from weir.torch._optimizer.step import Distributed
-
-_all: "weakref.WeakSet[Distributed]" = weakref.WeakSet()
-
-
-def add(optimizer: "Distributed") -> None:
-    """Makes these functions wait for the optimizer, as long as it lives."""
-    _all.add(optimizer)
+from weir.torch._optimizer import living
 
 
 def _wrap_all() -> None:
@@ -58,15 +49,13 @@ def _of_parameters(arguments: Any, keywords: Any) -> Any:
 
 def _of_scaler(arguments: Any, keywords: Any) -> Any:
     scaler, optimizer = [*arguments, *keywords.values()][:2]
-    if scaler.is_enabled() and optimizer in _all:
+    if scaler.is_enabled() and optimizer in living.in_order():
         optimizer._weir_synchronize_early()
     return arguments, keywords
 
 
 def _synchronize(parameters: Iterable[torch.Tensor]) -> None:
-    # In the same order on all ranks.
-    for optimizer in sorted(_all, key=lambda one: (one._weir_process_set.process_set_id or 0,
-                                                   one._weir_name)):
+    for optimizer in living.in_order():
         if any(parameter in optimizer._weir_slots for parameter in parameters):
             optimizer._weir_synchronize_early()
 

@@ -4,8 +4,9 @@ import weakref
 from typing import Any
 
 from weir import _job
-from weir.torch._optimizer import dropped_passes, first_step, look_ahead, submission
+from weir.torch._optimizer import backward_passes, dropped_passes, first_step, look_ahead, submission
 from weir.torch._optimizer.parameter_slot import Slot
+from weir.torch._optimizer.step_state import State
 
 _TOO_MANY = ("Gradients were computed more than backward_passes_per_step times before call to "
              "step(). Increase backward_passes_per_step to accumulate gradients locally.")
@@ -31,6 +32,8 @@ def attach(optimizer: Any, slot: Slot) -> None:
 def _accumulated(optimizer: Any, slot: Slot) -> None:
     """Handles a backward pass that has added to the gradient. The last one of a step starts its
     exchange."""
+    if optimizer._weir_state is State.EARLY and backward_passes.add_late(optimizer, slot):
+        return
     if slot.forgotten:
         dropped_passes.drop(optimizer)
     too_many = slot.fired >= optimizer._weir_passes and not _job.engine().dropped_passes
@@ -39,7 +42,8 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
     if slot.submitted or too_many:
         raise AssertionError(_TOO_MANY)
     look_ahead.check_used(optimizer, slot)
-    optimizer._weir_note_pass()
+    optimizer._weir_state = State.OPEN
+    optimizer._weir_revisits.touched = True
     slot.fired += 1
     slot.note_content()
     # Without compression, results carry the same factor as gradients.

@@ -1,32 +1,19 @@
 """Reactions of optimizers when the job is left, and when ranks join in their process set."""
 
-import weakref
-from typing import TYPE_CHECKING
-
 from weir import _job
 from weir._process_sets import ProcessSet, before_removing
 from weir.torch._ops.join import after_joining, before_joining
-from weir.torch._optimizer import saved_state
-
-if TYPE_CHECKING:
-    from weir.torch._optimizer.step import Distributed
-
-_all: "weakref.WeakSet[Distributed]" = weakref.WeakSet()
-
-
-def add(optimizer: "Distributed") -> None:
-    """Makes the optimizer learn of these events, as long as it lives."""
-    _all.add(optimizer)
+from weir.torch._optimizer import living, saved_state
 
 
 def _before_leaving() -> None:
-    for optimizer in list(_all):
+    for optimizer in living.in_order():
         optimizer._weir_leave()
 
 
 def _before_joining(process_set: ProcessSet) -> None:
     """Raises ValueError in the middle of a step of an optimizer of the set."""
-    for optimizer in list(_all):
+    for optimizer in living.in_order():
         if optimizer._weir_process_set is not process_set:
             continue
         for slot in optimizer._weir_slots.values():
@@ -36,18 +23,18 @@ def _before_joining(process_set: ProcessSet) -> None:
 
 
 def _before_removing(process_set: ProcessSet) -> None:
-    for optimizer in list(_all):
+    for optimizer in living.in_order():
         if optimizer._weir_process_set is not process_set or not optimizer._weir_exchanges:
             continue
         if any(slot.submitted for slot in optimizer._weir_slots.values()):
-            continue  # The engine says what is under way.
+            continue  # In the middle of a step: the engine says that the set is in use.
         # Restored if the set is not removed after all.
         optimizer._weir_pending = saved_state.save(optimizer)
         optimizer._weir_leave()
 
 
 def _after_joining(process_set: ProcessSet) -> None:
-    for optimizer in list(_all):
+    for optimizer in living.in_order():
         if optimizer._weir_process_set is process_set:
             optimizer._weir_has_joined = True
 

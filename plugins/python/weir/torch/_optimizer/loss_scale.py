@@ -84,6 +84,11 @@ class StepScale:
     def factor(self) -> float:
         return 1.0 if self.value is None else self.value
 
+    @property
+    def last_factor(self) -> float:
+        """Returns the factor of the step that has ended."""
+        return 1.0 if self._previous is None else self._previous
+
     def note(self, exchanges: Sequence[Any], is_first_step: Callable[[], bool]) -> None:
         """Notes a gradient that will be compressed. The first one of a step informs the exchanges; only
         a scaled one asks if it is the first step.

@@ -47,26 +47,39 @@ class Slot:
         self.complete = False   # All of them were done,
         self.sent: Optional[torch.Tensor] = None  # and the exchange has this gradient.
         self.apart = False      # The result is not in the gradient's place.
-        self.version = 0        # What PyTorch says of its content: it grows with every change.
+        self.other: Optional[torch.Tensor] = None  # The result, or what it has replaced (backward_passes).
+        self.seen: Optional[torch.Tensor] = None  # The gradient that was noted last,
+        self.version = 0        # and what PyTorch said of its content: it grows with every change.
 
     def note_content(self) -> None:
-        """Notes the gradient as it is. ``check_content`` tells if the program changes it then."""
-        if self.parameter.grad is not None:
-            self.version = self.parameter.grad._version
+        """Notes the gradient as it is. ``has_changed`` tells if the program changes it then."""
+        gradient = self.parameter.grad  # Read once: a step has thousands of these.
+        self.seen = gradient
+        if gradient is not None:
+            self.version = gradient._version
 
     def check_content(self) -> None:
         """Raises ValueError if the program has changed the gradient of this step before, or while, it
         is exchanged."""
-        gradient = self.parameter.grad
-        if gradient is None or not self.fired:
-            return
-        is_known = self.sent is None or self.sent is gradient
-        if is_known and gradient._version == self.version:
+        if not self.fired or self.parameter.grad is None or not self.has_changed:
             return
         raise ValueError(
             f"the gradient of '{self.name}' was changed between its backward pass and step(), when "
             "it was perhaps not yet the one that all ranks share: call optimizer.synchronize() "
             "first, and step() within optimizer.skip_synchronize()")
+
+    @property
+    def has_changed(self) -> bool:
+        """True if the program has changed the gradient, or let go of it, since ``note_content``."""
+        gradient = self.parameter.grad
+        return gradient is not self.seen or (gradient is not None
+                                             and gradient._version != self.version)
+
+    @property
+    def is_cleared(self) -> bool:
+        """True if the gradient is None or zero."""
+        gradient = self.parameter.grad
+        return gradient is None or not bool((gradient._values() if gradient.is_sparse else gradient).any())
 
     @property
     def submitted(self) -> bool:

@@ -91,6 +91,7 @@ def leave(optimizer: Any) -> None:
         slot.renew(optimizer._weir_passes)
     optimizer._weir_scale.end_step()
     optimizer._weir_awaits_step = False
+    optimizer._weir_can_drop = False
     optimizer._weir_state = State.STEPPED
 
 

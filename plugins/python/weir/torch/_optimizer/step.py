@@ -11,9 +11,10 @@ from weir._process_sets import ProcessSet
 from weir.torch._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce
 from weir.torch._optimizer import (
-    adam, dropped_passes, early_readers, first_step, job_events, load_in_place, look_ahead,
+    adam, backward_passes, dropped_passes, first_step, living, load_in_place, look_ahead,
     loss_scale, momentum, momentum_handover, registration, saved_state, skip_nonfinite, submission,
     unfinished, weight_decay)
+from weir.torch._optimizer import early_readers, job_events  # noqa: F401  (They listen.)
 from weir.torch._optimizer.exchange.averaging import reduction_of
 from weir.torch._optimizer.exchange.fused import report_of
 from weir.torch._optimizer.exchange.sparse import SparseExchange
@@ -24,9 +25,9 @@ _TWICE = ("optimizer.step() called without optimizer.skip_synchronize() context 
           "optimizer.synchronize(). This can cause training slowdown. You may want to consider "
           "using optimizer.skip_synchronize() context if you use optimizer.synchronize() in your "
           "code.")
-_LATE_PASS = ("a backward pass after clip_grad_norm_, clip_grad_value_ or GradScaler.unscale_ has "
-              "shared the step's gradients: do all backward passes of a step before, or call step() "
-              "in between")
+_LATE_PASS = ("a backward pass adds to gradients that all ranks share already, and the steps before had "
+              "fewer passes, or clip_grad_norm_, clip_grad_value_ or GradScaler.unscale_ came before it: "
+              "give backward_passes_per_step=, or call step() in between")
 
 
 if TYPE_CHECKING:  # The class it is mixed into.
@@ -74,14 +75,14 @@ class Distributed(_Wrapped):
         self._weir_decay = weight_decay.WeightDecay()
         self._weir_hooks: List[Any] = []
         self._weir_state = State.STEPPED
+        self._weir_revisits = backward_passes.Revisits()
         self._weir_has_joined = False  # Since the last step.
         self._weir_should_synchronize = True
         self._weir_scale = loss_scale.StepScale()
         self._weir_pending: Optional[saved_state.State] = None  # Loaded; restored before the next step.
         self._weir_true_weights: Optional[Dict[torch.Tensor, torch.Tensor]] = None  # Looking ahead.
         registration.adopt_new_parameters(self)
-        early_readers.add(self)
-        job_events.add(self)
+        living.add(self)
 
     def __deepcopy__(self, _: Any) -> Any:
         raise TypeError("a DistributedOptimizer is not copied: its parameters are exchanged under one "
@@ -109,7 +110,10 @@ class Distributed(_Wrapped):
         Parameters that got no gradient count as zeros, or keep none if they got none on any rank.
         Follow it with ``step()`` under ``skip_synchronize()``; the gradients may be changed in between.
         """
-        self._weir_synchronize(early=False)
+        if self._weir_state is State.EARLY:
+            self._weir_settle(self._weir_scale.last_factor)
+        else:
+            self._weir_synchronize(early=False)
         self._weir_state = State.SYNCHRONIZED
 
     def _weir_synchronize(self, early: bool) -> None:
@@ -139,17 +143,20 @@ class Distributed(_Wrapped):
                     submission.submit(self, slot)
             for exchange in (*self._weir_exchanges, self._weir_sparse):
                 exchange.finish()
-            if not early:
-                self._weir_settle()
-        finally:
+        except BaseException:
             dropped_passes.begin_step(self)
+            raise
+        finally:
             self._weir_scale.end_step()
+        if not early:
+            self._weir_settle(self._weir_scale.last_factor)
 
-    def _weir_settle(self) -> None:
-        """Does what cannot be taken back: the step will be taken."""
+    def _weir_settle(self, loss_scale: float) -> None:
+        """Does what cannot be taken back: the step will be taken. `loss_scale`: of the gradients now."""
+        dropped_passes.begin_step(self)
         self._weir_expectation.note(dropped=False)
         if not self._weir_skipped():
-            weight_decay.add_outside(self)
+            weight_decay.add_outside(self, loss_scale)
             momentum_handover.forget(self)
 
     def _weir_begin_rest(self, undoable: bool) -> None:
@@ -193,7 +200,7 @@ class Distributed(_Wrapped):
             with torch.enable_grad():
                 loss = closure()
         if self._weir_state is State.EARLY:
-            self._weir_settle()
+            self._weir_settle(1.0)  # A scaler has unscaled them.
         elif self._weir_should_synchronize:
             if self._weir_state is State.SYNCHRONIZED:
                 warnings.warn(_TWICE, stacklevel=2)
@@ -269,17 +276,18 @@ class Distributed(_Wrapped):
         return bool(self.__dict__.get("_step_supports_amp_scaling", False))
 
     def _weir_synchronize_early(self) -> None:
-        """Called before a function of PyTorch looks at gradients; ``step()`` then knows."""
+        """Called at the end of the backward pass, or before a function of PyTorch looks at gradients;
+        ``step()`` then knows."""
         if self._weir_state is State.OPEN and self._weir_is_member:
             self._weir_synchronize(early=True)
+            for slot in self._weir_slots.values():
+                slot.note_content()
             self._weir_state = State.EARLY
 
-    def _weir_note_pass(self) -> None:
-        """Called with every gradient that a backward pass has added to."""
-        if self._weir_state is State.EARLY and (
-                self._weir_compresses or self._weir_reduction.op != reduce_op.Average):
+    def _weir_check_late_pass(self) -> None:
+        """Called when a backward pass adds to a gradient that all ranks share already."""
+        if self._weir_compresses or self._weir_reduction.op != reduce_op.Average:
             raise ValueError(_LATE_PASS)
-        self._weir_state = State.OPEN
 
     # --- checkpoints ---
 

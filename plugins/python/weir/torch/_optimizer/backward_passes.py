@@ -1,0 +1,151 @@
+"""The ends of backward passes: from there on, gradients are those that all ranks share.
+
+A program for one process may look at gradients between its backward pass and its step, or change them.
+So the exchange ends with the backward pass, unless more passes of the step are expected. Where another
+one comes nevertheless, the exchange is taken back, and the pass adds to what this rank had computed.
+"""
+
+import functools
+from typing import Any
+
+import torch
+
+from weir.torch._optimizer import dropped_passes, living
+from weir.torch._optimizer.parameter_slot import REGULAR
+from weir.torch._optimizer.step_state import State
+
+_is_running = False
+
+
+def _wrap() -> None:
+    found = torch.autograd.backward  # Tensor.backward calls it, too.
+    if getattr(found, "_weir_finishes", False):
+        return
+
+    @functools.wraps(found)
+    def backward(*arguments: Any, **keywords: Any) -> None:
+        global _is_running
+        if _is_running:  # Within another pass: checkpointing computes a layer anew.
+            return found(*arguments, **keywords)
+        optimizers = living.in_order()
+        for optimizer in optimizers:
+            _begin(optimizer)
+        _is_running = True
+        try:
+            found(*arguments, **keywords)
+        except BaseException:
+            for optimizer in optimizers:
+                _leave_alone(optimizer)
+            raise
+        finally:
+            _is_running = False
+        touched = [optimizer for optimizer in optimizers if optimizer._weir_revisits.touched]
+        for optimizer in optimizers:
+            _end(optimizer, is_alone=touched == [optimizer])
+
+    backward._weir_finishes = True  # type: ignore[attr-defined]
+    torch.autograd.backward = backward
+
+
+class Revisits:
+    """What has to be known about a finished exchange when another backward pass comes."""
+
+    def __init__(self) -> None:
+        self.kept = False     # Slots have what this rank had computed.
+        self.given_back = False  # Gradients hold that now, and slots the results.
+        self.let_go = False   # The program has dropped the gradients by itself.
+        self.touched = False  # The pass has added to a gradient.
+
+
+def _begin(optimizer: Any) -> None:
+    """Called before a backward pass, which may add to gradients whose exchange is finished."""
+    now = optimizer._weir_revisits
+    now.touched = now.let_go = False
+    if optimizer._weir_state is not State.EARLY:
+        return
+    slots = list(optimizer._weir_slots.values())
+    if any(slot.has_changed for slot in slots):
+        now.kept = False
+        now.let_go = all(slot.is_cleared for slot in slots)
+    elif now.kept:
+        _exchange_contents(optimizer)
+
+
+def _end(optimizer: Any, is_alone: bool) -> None:
+    """Called after a backward pass. Finishes the exchange if the gradients are complete. Collective.
+    `is_alone`: the pass was for this optimizer's parameters only."""
+    now = optimizer._weir_revisits
+    if now.given_back:
+        if not now.touched:
+            return _exchange_contents(optimizer)
+        now.given_back = now.kept = False
+        dropped_passes.take_back_finished(optimizer)
+    if now.touched and optimizer._weir_state is State.OPEN and _are_complete(optimizer, is_alone):
+        now.kept = optimizer._weir_regular_steps < REGULAR
+        if now.kept:
+            for slot in optimizer._weir_slots.values():
+                gradient = slot.parameter.grad
+                slot.other = None if gradient is None else gradient.clone()
+        optimizer._weir_synchronize_early()
+    return None
+
+
+def _leave_alone(optimizer: Any) -> None:
+    """Called after a backward pass that has failed."""
+    now = optimizer._weir_revisits
+    if now.given_back and not now.touched:
+        _exchange_contents(optimizer)
+    now.given_back = now.kept = False
+
+
+def _are_complete(optimizer: Any, is_alone: bool) -> bool:
+    if not optimizer._weir_can_drop:
+        return False
+    # A pass through a critic is another optimizer's. One that is dropped although it was this one's was
+    # for the program to look at (sharpness-aware minimisation).
+    if optimizer._weir_expectation.drop and not is_alone:
+        return False
+    for slot in optimizer._weir_slots.values():
+        gradient = slot.parameter.grad
+        if slot.fired and (slot.fired < slot.due or gradient is None or gradient.requires_grad):
+            return False  # The last: the program will differentiate them.
+    return True
+
+
+@torch.no_grad()
+def _exchange_contents(optimizer: Any) -> None:
+    """Exchanges the gradients with what slots have kept, in place where both have it."""
+    for slot in optimizer._weir_slots.values():
+        gradient, other = slot.parameter.grad, slot.other
+        if gradient is None or other is None or gradient.is_sparse or other.is_sparse:
+            slot.parameter.grad, slot.other = other, gradient
+        else:
+            slot.other = gradient.clone()
+            gradient.copy_(other)
+        slot.note_content()
+    optimizer._weir_revisits.given_back = not optimizer._weir_revisits.given_back
+
+
+def add_late(optimizer: Any, slot: Any) -> bool:
+    """Called when a pass has added to a gradient whose exchange is finished. True if no more is to be
+    done about it until the pass ends. Collective if the program has dropped the former gradients.
+
+    Raises ValueError if the step cannot take up any more.
+    """
+    now = optimizer._weir_revisits
+    now.touched = True
+    if now.given_back:
+        slot.fired += 1
+        slot.note_content()
+        return True
+    if now.let_go:
+        dropped_passes.drop_finished(optimizer)
+        now.let_go = False
+    else:
+        optimizer._weir_check_late_pass()
+        dropped_passes.begin_step(optimizer)
+    optimizer._weir_state = State.OPEN
+    return False
+
+
+_wrap()  # Before the program takes it by name.

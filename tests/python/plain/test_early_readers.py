@@ -243,3 +243,19 @@ def test_a_pass_that_fails_leaves_the_gradients_of_another_optimizer(compression
             of_first.step()
         return first.parameters()
     compare(program, compression)
+
+
+@every_compression
+def test_losses_of_two_models_with_one_optimizer(compression):
+    """Each pass is complete by itself; the step has two of them, also when eight steps were alike."""
+    def program(world):
+        first, second = net(6, 8, 3, seed=1), net(6, 8, 3, seed=2)
+        optimizer = world.wrapped(torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.05,
+                                                  momentum=0.9), first, second)
+        for step in range(24):
+            optimizer.zero_grad()
+            for model in (first, second):
+                world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizer.step()
+        return [*first.parameters(), *second.parameters()]
+    compare(program, compression)

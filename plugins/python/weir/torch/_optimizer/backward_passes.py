@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from weir.torch._optimizer import dropped_passes, living
-from weir.torch._optimizer.parameter_slot import REGULAR
+from weir.torch._optimizer.parameter_slot import REGULAR, PassCount
 from weir.torch._optimizer.step_state import State
 
 _is_running = False
@@ -51,10 +51,16 @@ class Revisits:
     """What has to be known about a finished exchange when another backward pass comes."""
 
     def __init__(self) -> None:
+        self.passes = PassCount()  # Those that have added to gradients of the optimizer.
         self.kept = False     # Slots have what this rank had computed.
         self.given_back = False  # Gradients hold that now, and slots the results.
         self.let_go = False   # The program has dropped the gradients by itself.
         self.touched = False  # The pass has added to a gradient.
+
+    def end_step(self) -> None:
+        """Called when the step is taken, or dropped."""
+        self.passes.end_step()
+        self.kept = False
 
 
 def _begin(optimizer: Any) -> None:
@@ -80,6 +86,8 @@ def _end(optimizer: Any, is_alone: bool) -> None:
             return _exchange_contents(optimizer)
         now.given_back = now.kept = False
         dropped_passes.take_back_finished(optimizer)
+    if now.touched:
+        now.passes.fired += 1
     if now.touched and optimizer._weir_state is State.OPEN and _are_complete(optimizer, is_alone):
         now.kept = optimizer._weir_regular_steps < REGULAR
         if now.kept:
@@ -99,7 +107,8 @@ def _leave_alone(optimizer: Any) -> None:
 
 
 def _are_complete(optimizer: Any, is_alone: bool) -> bool:
-    if not optimizer._weir_can_drop:
+    passes = optimizer._weir_revisits.passes
+    if not optimizer._weir_can_drop or passes.fired < passes.most:
         return False
     # A pass through a critic is another optimizer's. One that is dropped although it was this one's was
     # for the program to look at (sharpness-aware minimisation).

@@ -111,10 +111,10 @@ def begin_step(optimizer: Any) -> None:
     slots = optimizer._weir_slots.values()
     for slot in slots:
         slot.begin_step(optimizer._weir_passes)
-    irregular = any(slot.irregular for slot in slots)
+    optimizer._weir_revisits.end_step()
+    irregular = optimizer._weir_revisits.passes.irregular or any(slot.irregular for slot in slots)
     optimizer._weir_regular_steps = 0 if irregular else optimizer._weir_regular_steps + 1
     optimizer._weir_awaits_step = False
-    optimizer._weir_revisits.kept = False
 
 
 def take_back(optimizer: Any) -> None:

@@ -4,15 +4,40 @@ from typing import Any, Optional
 
 import torch
 
-
 REGULAR = 8
 """So many steps alike, and the next one will be too."""
 
 
-class Slot:
-    """A parameter: the exchange of its gradient, and the number of backward passes still to come."""
+class PassCount:
+    """Counts backward passes, step by step."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.fired = 0      # Passes of this step so far.
+        self.most = 0       # Most passes of recent steps,
+        self.most_ago = 0   # so many steps ago.
+        self.last = 0       # Passes of the last step that had any.
+        self.irregular = False  # The last two steps that had any had different numbers of them.
+
+    def end_step(self) -> None:
+        """Called between steps. A step may again have as many passes as one of the last steps."""
+        fired = self.fired
+        self.most_ago += 1
+        if fired >= self.most or self.most_ago > REGULAR:
+            self.most, self.most_ago = fired, 0
+        self.irregular = bool(fired) and self.last not in (0, fired)
+        self.last = fired or self.last
+        self.fired = 0
+
+
+class Slot(PassCount):
+    """A parameter: the exchange of its gradient, and the number of backward passes still to come. A pass
+    counts as often as it adds to the gradient (reentrant checkpointing)."""
 
     def __init__(self, name: str, parameter: torch.Tensor, group: int, adoption: int) -> None:
+        super().__init__()
         self.name, self.parameter, self.group = name, parameter, group
         self.adoption = adoption  # Parameters adopted together are exchanged together.
         self.plan: Any = None     # Its momentum.Plan.
@@ -24,26 +49,14 @@ class Slot:
         # Number of the gradient's sparse dimensions, once the ranks have agreed on it.
         self.sparse_dim: Optional[int] = None
         self.given_sparse_dim = 1  # Of a gradient that was made dense.
-        self.fired = 0
-        self.most = 0       # Most passes of recent steps,
-        self.most_ago = 0   # so many steps ago.
-        self.last = 0       # Passes of the last step that used it.
-        self.irregular = False  # The last two steps that used it had different numbers of passes.
+        self.reset()
         self.stepped = False    # A step was taken with a gradient of it.
         self.begin_step(passes)
 
     def begin_step(self, passes: int) -> None:
         """`passes`: declared number of backward passes of a step."""
-        # A parameter that was used in more passes, or more often in one (reentrant checkpointing),
-        # may be again.
-        fired = self.fired
-        self.most_ago += 1
-        if fired >= self.most or self.most_ago > REGULAR:
-            self.most, self.most_ago = fired, 0
-        self.irregular = bool(fired) and self.last not in (0, fired)
-        self.last = fired or self.last
+        self.end_step()
         self.due = max(passes, self.most)
-        self.fired = 0          # Number of backward passes so far.
         self.complete = False   # All of them were done,
         self.sent: Optional[torch.Tensor] = None  # and the exchange has this gradient.
         self.apart = False      # The result is not in the gradient's place.

@@ -28,20 +28,20 @@ def ranks_of(comm: Any) -> List[int]:
                                           MPI.COMM_WORLD.Get_group()))
 
 
-def together(engine: "_core.Job", ranks: List[int], of_communicator: bool) -> List[List[int]]:
+def together(engine: "_core.Job", ranks: List[int], one_of_several: bool) -> List[List[int]]:
     """Returns the sets that the ranks of the job are about to add, this one's among them. If some ranks
-    give communicators, which ``Split`` makes different, returns all sets, in rank order; otherwise this
-    rank's, which the engine compares. Collective, one small all-gather."""
+    give one of several (communicators, which ``Split`` makes different), returns all sets, in rank order;
+    otherwise this rank's, which the engine compares. Collective, one small all-gather."""
     from weir import _core
 
-    mine = array.array("q", [of_communicator, *ranks])
+    mine = array.array("q", [one_of_several, *ranks])
     address, count = mine.buffer_info()
     gathered = engine.allgather("weir.process_set", address, _core.DTYPES["int64"], [count])
     engine.wait(gathered.handle)
     every = gathered.numbers()
     ends = list(itertools.accumulate(gathered.rows))
     given = [every[end - count:end] for end, count in zip(ends, gathered.rows)]
-    if not any(is_of_communicator for is_of_communicator, *_ in given):
+    if not any(is_one_of_several for is_one_of_several, *_ in given):
         return [ranks]
     lists = [members for _, *members in given]
     return [members for i, members in enumerate(lists) if members not in lists[:i]]

@@ -27,10 +27,12 @@ class ProcessSet:
         """Raises ValueError for anything but a list of ranks or a communicator. Registration checks
         that the job has the ranks."""
         self.mpi_comm: Any = None
+        # Other ranks register other sets at the same time.
+        self.one_of_several = False
         # While registered: the ids of all sets that were registered with it.
         self._ids: List[int] = []
         if _communicators.is_communicator(ranks_or_comm):
-            self.mpi_comm = ranks_or_comm
+            self.mpi_comm, self.one_of_several = ranks_or_comm, True
             ranks_or_comm = _communicators.ranks_of(ranks_or_comm)
         try:
             self._ranks = sorted(rank.__index__() for rank in ranks_or_comm)
@@ -49,7 +51,7 @@ class ProcessSet:
 
     def _renumber(self, ranks: List[int]) -> None:
         """Replaces the members of a set that is not registered, as ranks have been dealt anew."""
-        self._ranks, self.mpi_comm = sorted(ranks), None
+        self._ranks, self.mpi_comm, self.one_of_several = sorted(ranks), None, False
 
     def size(self) -> Optional[int]:
         """Number of members; None while it is not registered."""
@@ -173,7 +175,7 @@ def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet
 
 def _add(process_set: ProcessSet) -> ProcessSet:
     engine = _job.engine()
-    together = _communicators.together(engine, process_set.ranks, process_set.mpi_comm is not None)
+    together = _communicators.together(engine, process_set.ranks, process_set.one_of_several)
     ids: List[int] = []
     try:
         for ranks in together:

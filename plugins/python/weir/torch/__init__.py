@@ -18,6 +18,9 @@ from weir.errors import (  # noqa: F401
     Corrupt, HorovodInternalError, InvalidArgument, Mismatch, PeerLost, ShutDown, TimedOut)
 from weir.torch._compression.compression import Compression  # noqa: F401
 from weir.torch._compression.compressors import Compressor  # noqa: F401
+from weir.torch._models.compress import compress  # noqa: F401
+from weir.torch._models.hook import hook  # noqa: F401
+from weir.torch._models.hook_state import HookState  # noqa: F401
 from weir.torch._ops.allgather import allgather, allgather_async  # noqa: F401
 from weir.torch._ops.allreduce import (  # noqa: F401
     allreduce, allreduce_, allreduce_async, allreduce_async_)

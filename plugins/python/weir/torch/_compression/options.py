@@ -40,12 +40,14 @@ def options_from(given: Mapping[Any, Any]) -> Options:
 
 
 def options_of(compression: Any) -> Optional[Options]:
-    """Returns the engine's dictionary for a program's compression; None for ``Compression.none``, which
-    leaves the choice to ``WEIR_COMPRESSION``; empty for a compressor of the program's own. The engine
+    """Returns the engine's dictionary for a program's compression; None for ``Compression.none`` and
+    "none", which leave the choice to ``WEIR_COMPRESSION``; empty for a compressor of the program's own. The engine
     checks keys and values.
 
     Raises ValueError for anything else.
     """
+    if compression == "none":
+        return None
     if isinstance(compression, str):
         from weir import _core
 

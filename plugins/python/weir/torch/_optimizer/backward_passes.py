@@ -41,7 +41,7 @@ def _wrap() -> None:
             _is_running = False
         touched = [optimizer for optimizer in optimizers if optimizer._weir_revisits.touched]
         for optimizer in optimizers:
-            _end(optimizer, is_alone=touched == [optimizer])
+            optimizer._weir_end_pass(is_alone=touched == [optimizer])
 
     backward._weir_finishes = True  # type: ignore[attr-defined]
     torch.autograd.backward = backward
@@ -56,6 +56,7 @@ class Revisits:
         self.given_back = False  # Gradients hold that now, and slots the results.
         self.let_go = False   # The program has dropped the gradients by itself.
         self.touched = False  # The pass has added to a gradient.
+        self.expects_more = False  # Passes have come before after the exchange was finished (by_buckets).
 
     def end_step(self) -> None:
         """Called when the step is taken, or dropped."""
@@ -70,20 +71,20 @@ def _begin(optimizer: Any) -> None:
     if optimizer._weir_state is not State.EARLY:
         return
     slots = list(optimizer._weir_slots.values())
-    if any(slot.has_changed for slot in slots):
+    if optimizer._weir_gradients_have_changed():
         now.kept = False
         now.let_go = all(slot.is_cleared for slot in slots)
     elif now.kept:
-        _exchange_contents(optimizer)
+        exchange_contents(optimizer)
 
 
-def _end(optimizer: Any, is_alone: bool) -> None:
+def end(optimizer: Any, is_alone: bool) -> None:
     """Called after a backward pass. Finishes the exchange if the gradients are complete. Collective.
     `is_alone`: the pass was for this optimizer's parameters only."""
     now = optimizer._weir_revisits
     if now.given_back:
         if not now.touched:
-            return _exchange_contents(optimizer)
+            return exchange_contents(optimizer)
         now.given_back = now.kept = False
         dropped_passes.take_back_finished(optimizer)
     if now.touched:
@@ -102,7 +103,7 @@ def _leave_alone(optimizer: Any) -> None:
     """Called after a backward pass that has failed."""
     now = optimizer._weir_revisits
     if now.given_back and not now.touched:
-        _exchange_contents(optimizer)
+        exchange_contents(optimizer)
     now.given_back = now.kept = False
 
 
@@ -122,7 +123,7 @@ def _are_complete(optimizer: Any, is_alone: bool) -> bool:
 
 
 @torch.no_grad()
-def _exchange_contents(optimizer: Any) -> None:
+def exchange_contents(optimizer: Any) -> None:
     """Exchanges the gradients with what slots have kept, in place where both have it."""
     for slot in optimizer._weir_slots.values():
         gradient, other = slot.parameter.grad, slot.other

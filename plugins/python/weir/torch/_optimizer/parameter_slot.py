@@ -59,10 +59,16 @@ class Slot(PassCount):
         self.due = max(passes, self.most)
         self.complete = False   # All of them were done,
         self.sent: Optional[torch.Tensor] = None  # and the exchange has this gradient.
+        self.view: Optional[torch.Tensor] = None  # Where it is exchanged, if not in .grad (by_buckets).
         self.apart = False      # The result is not in the gradient's place.
         self.other: Optional[torch.Tensor] = None  # The result, or what it has replaced (backward_passes).
         self.seen: Optional[torch.Tensor] = None  # The gradient that was noted last,
         self.version = 0        # and what PyTorch said of its content: it grows with every change.
+
+    @property
+    def gradient(self) -> Optional[torch.Tensor]:
+        """What is exchanged, and replaced by the result."""
+        return self.parameter.grad if self.view is None else self.view
 
     def note_content(self) -> None:
         """Notes the gradient as it is. ``has_changed`` tells if the program changes it then."""

@@ -13,7 +13,7 @@ from weir import _job
 from weir._process_sets import id_for
 from weir.torch._compression.options import averaging_compressor
 from weir.torch._ops import reduce_op
-from weir.torch._optimizer import hooks, loss_scale, momentum, options_by_name, skip_nonfinite, unfinished
+from weir.torch._optimizer import loss_scale, momentum, options_by_name, skip_nonfinite, unfinished
 from weir.torch._optimizer.exchange.averaging import Reduction, without_factors
 from weir.torch._optimizer.exchange.fused import FusedExchange
 from weir.torch._optimizer.exchange.member import Member
@@ -46,7 +46,7 @@ def adopt_new_parameters(optimizer: Any) -> None:
             slot.plan = options_by_name.plan_of(optimizer, slot)
             slot.renew(optimizer._weir_passes)
             optimizer._weir_slots[parameter] = slot
-            hooks.attach(optimizer, slot)
+            optimizer._weir_attach(slot)
     options_by_name.warn(optimizer)
     # A rank that is new in an elastic job makes its optimizer while the others train. All register in
     # their next step, as after every change of the ranks.

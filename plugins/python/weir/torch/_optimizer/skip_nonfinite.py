@@ -23,9 +23,9 @@ def must_agree(optimizer: Any) -> bool:
 def agree(optimizer: Any) -> None:
     """Makes all gradients inf when one is not finite on any rank, so that every exchange is skipped.
     Collective."""
-    gradients = [slot.parameter.grad for slot in optimizer._weir_slots.values()
-                 if slot.parameter.grad is not None]
-    finite = all(bool(_values(gradient).isfinite().all()) for gradient in gradients)
+    gradients = [slot.gradient for slot in optimizer._weir_slots.values()]
+    finite = all(gradient is None or bool(_values(gradient).isfinite().all())
+                 for gradient in gradients)
     bad = torch.tensor([0 if finite else 1], dtype=torch.int32)
     if not allreduce_(bad, name=f"{optimizer._weir_name}/nonfinite", op=reduce_op.Sum,
                       process_set=optimizer._weir_process_set).item():
@@ -33,9 +33,9 @@ def agree(optimizer: Any) -> None:
     for slot in optimizer._weir_slots.values():
         if slot.sparse_dim:
             continue  # Not skipped itself, but all others are, which is enough.
-        if slot.parameter.grad is None:
+        if slot.gradient is None:
             slot.parameter.grad = torch.zeros_like(slot.parameter)
-        slot.parameter.grad.fill_(float("inf"))
+        slot.gradient.fill_(float("inf"))
 
 
 def _values(gradient: torch.Tensor) -> torch.Tensor:

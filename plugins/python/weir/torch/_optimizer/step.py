@@ -11,7 +11,7 @@ from weir._process_sets import ProcessSet
 from weir.torch._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce
 from weir.torch._optimizer import (
-    adam, backward_passes, dropped_passes, first_step, living, load_in_place, look_ahead,
+    adam, backward_passes, dropped_passes, first_step, hooks, living, load_in_place, look_ahead,
     loss_scale, momentum, momentum_handover, registration, saved_state, skip_nonfinite, submission,
     unfinished, weight_decay)
 from weir.torch._optimizer import early_readers, job_events  # noqa: F401  (They listen.)
@@ -90,6 +90,10 @@ class Distributed(_Wrapped):
 
     # --- parameters ---
 
+    def _weir_attach(self, slot: Slot) -> None:
+        """Called for a new parameter: the optimizer is to learn of its gradients."""
+        hooks.attach(self, slot)
+
     def _weir_leave(self) -> None:
         """Called when the job ends; the first step in another one registers again."""
         registration.leave(self)
@@ -120,8 +124,7 @@ class Distributed(_Wrapped):
         """`early`: the step may still be taken back; `_weir_settle` follows if it is taken."""
         if not self._weir_is_member:
             return
-        for slot in self._weir_slots.values():
-            slot.check_content()
+        self._weir_check_contents()
         try:
             if any(parameter.requires_grad for parameter in self._weir_frozen):
                 registration.adopt_new_parameters(self)
@@ -136,13 +139,13 @@ class Distributed(_Wrapped):
                 exchange.loss_scale = self._weir_scale.value
             if self._weir_holds_back:
                 skip_nonfinite.agree(self)
-            dropped_passes.drop_forgotten(self)
             self._weir_begin_rest(undoable=early and self._weir_can_drop)
             for slot in self._weir_slots.values():
                 if not slot.submitted:
                     submission.submit(self, slot)
             for exchange in (*self._weir_exchanges, self._weir_sparse):
                 exchange.finish()
+            self._weir_forget_unused()
         except BaseException:
             dropped_passes.begin_step(self)
             raise
@@ -164,11 +167,28 @@ class Distributed(_Wrapped):
         saved_state.restore_pending(self)
         lacking: Dict[Any, List[int]] = {exchange: [] for exchange in self._weir_exchanges}
         for slot in self._weir_slots.values():
-            if slot.parameter.grad is None and not slot.sparse_dim:
+            if self._weir_lacks(slot) and not slot.sparse_dim:
                 lacking[slot.exchange].append(slot.index)
         for exchange, indices in lacking.items():
             exchange.begin(undoable)
             exchange.note_unused(indices)
+
+    def _weir_lacks(self, slot: Slot) -> bool:
+        """True if this rank has no gradient of the parameter."""
+        return slot.parameter.grad is None
+
+    def _weir_check_contents(self) -> None:
+        """Raises ValueError if the program has changed gradients; drops those that it has let go of."""
+        for slot in self._weir_slots.values():
+            slot.check_content()
+        dropped_passes.drop_forgotten(self)
+
+    def _weir_forget_unused(self) -> None:
+        """Leaves parameters without a gradient that no rank has used."""
+        for exchange in self._weir_exchanges:
+            for slot in self._weir_slots.values() if exchange.unused else ():
+                if slot.exchange is exchange and slot.index in exchange.unused:
+                    slot.parameter.grad = None
 
     @property
     def step_report(self) -> Any:
@@ -202,9 +222,7 @@ class Distributed(_Wrapped):
         if self._weir_state is State.EARLY:
             self._weir_settle(1.0)  # A scaler has unscaled them.
         elif self._weir_should_synchronize:
-            if self._weir_state is State.SYNCHRONIZED:
-                warnings.warn(_TWICE, stacklevel=2)
-            self.synchronize()
+            self._weir_synchronize_late()
         self._weir_state = State.STEPPED
         if self._weir_skipped():
             return loss
@@ -212,6 +230,12 @@ class Distributed(_Wrapped):
         with adam.applied(self), momentum.taken_away(self):
             result = super().step()
         return result if closure is None else loss
+
+    def _weir_synchronize_late(self) -> None:
+        """Called by ``step()`` while the exchange is not finished, or was finished by the program."""
+        if self._weir_state is State.SYNCHRONIZED:
+            warnings.warn(_TWICE, stacklevel=3)
+        self.synchronize()
 
     def _weir_shared(self, closure: Any) -> Any:
         """Returns a closure of all ranks: their mean, or sum, of losses and gradients."""
@@ -283,6 +307,15 @@ class Distributed(_Wrapped):
             for slot in self._weir_slots.values():
                 slot.note_content()
             self._weir_state = State.EARLY
+
+    def _weir_gradients_have_changed(self) -> bool:
+        """True if the program has changed gradients, or let go of any, since their exchange was finished."""
+        return any(slot.has_changed for slot in self._weir_slots.values())
+
+    def _weir_end_pass(self, is_alone: bool) -> None:
+        """Called at the end of each backward pass of the process, whoever's parameters had a part in it.
+        `is_alone`: only this optimizer's."""
+        backward_passes.end(self, is_alone)
 
     def _weir_check_late_pass(self) -> None:
         """Called when a backward pass adds to a gradient that all ranks share already."""

@@ -37,11 +37,10 @@ def submit(optimizer: Any, slot: Slot) -> None:
     Raises ValueError for a sparse gradient if the ranks have agreed on a dense one.
     """
     saved_state.restore_pending(optimizer)
-    parameter = slot.parameter
-    gradient = parameter.grad  # Read once: a step has thousands of these.
+    gradient = slot.gradient  # Read once: a step has thousands of these.
     if gradient is None:
         # Unused in this step, but perhaps not on every rank.
-        parameter.grad = gradient = torch.zeros_like(parameter)
+        slot.parameter.grad = gradient = torch.zeros_like(slot.parameter)
     if not slot.sparse_dim:
         if gradient.is_sparse:
             if not optimizer._weir_sparse_as_dense:
@@ -49,7 +48,7 @@ def submit(optimizer: Any, slot: Slot) -> None:
                     f"the gradient of '{slot.name}' is sparse and was dense in its first step "
                     "on all ranks: give sparse_as_dense=True")
             slot.given_sparse_dim = gradient.sparse_dim()
-            parameter.grad = gradient = gradient.to_dense()
+            slot.parameter.grad = gradient = gradient.to_dense()
         weight_decay.add_local(optimizer, slot, gradient)
         if slot.plan.dampening and (slot.stepped or momentum_handover.is_due(optimizer, slot)):
             with torch.no_grad():

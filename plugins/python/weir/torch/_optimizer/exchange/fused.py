@@ -56,6 +56,8 @@ class FusedExchange:
         self._momenta_before: List[float] = []
         self.last_momenta: List[float] = []
         """Of the last step that was taken; saved and loaded with the optimizer's state."""
+        self.unused: Sequence[int] = ()
+        """Gradients that no rank had in the step that was finished last."""
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""
         self._group: _core.GradientGroup = _core.register(
@@ -116,7 +118,7 @@ class FusedExchange:
         self.begin(undoable=False)
         try:
             self._group.end_step()
-            unused = self._group.unused_by_all()
+            self.unused = self._group.unused_by_all()
             self._waited_for = False
             if self._runs_ahead:
                 self._wait_in_streams()
@@ -128,12 +130,11 @@ class FusedExchange:
         finally:
             self._open = False
         self._loan.give_back()
-        for index in unused:
-            self._members[index].parameter.grad = None
         skipped = self.skipped()
         if not skipped:
             self._momenta_before, self.last_momenta = self.last_momenta, self._momenta_now
         self._scale_results(skipped)
+        self._loan.forget()
 
     def note_unused(self, indices: Sequence[int]) -> None:
         """Notes all gradients that this rank does not have in this step, before zeros are submitted in
@@ -185,16 +186,9 @@ class FusedExchange:
     def _scale_results(self, skipped: bool) -> None:
         """Scales results back: a program that has scaled the loss divides, and must see a skipped step."""
         factor = float("inf") if skipped else self._scale_in_engine()
-        if self.loss_scale is None or factor == 1.0:
-            return
-        with torch.no_grad():
-            for member in self._members:
-                if member.parameter.grad is None:
-                    continue
-                if skipped:
-                    member.parameter.grad.fill_(factor)
-                else:
-                    member.parameter.grad.mul_(factor)
+        if self.loss_scale is not None and factor != 1.0:
+            with torch.no_grad():
+                self._loan.scale(factor)
 
     @property
     def under_way(self) -> bool:

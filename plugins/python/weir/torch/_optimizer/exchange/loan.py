@@ -10,7 +10,8 @@ class Loan:
 
     def __init__(self) -> None:
         self._lent: List[torch.Tensor] = []
-        self._copies: List[Tuple[torch.Tensor, torch.Tensor]] = []
+        self._copies: List[Tuple[torch.Tensor, torch.Tensor]] = []  # Gradients with their results.
+        self._kept: List[torch.Tensor] = []  # Copies that the engine reads.
 
     def lend(self, gradient: torch.Tensor) -> torch.Tensor:
         """Returns the gradient, or a contiguous copy in its place."""
@@ -26,7 +27,8 @@ class Loan:
         back the gradient stays what it is."""
         lent = gradient.contiguous()
         result = torch.empty_like(lent)
-        self._lent.append(lent)
+        if lent is not gradient:
+            self._kept.append(lent)
         self._copies.append((gradient, result))
         return lent, result
 
@@ -34,8 +36,16 @@ class Loan:
         """Called when every gradient has its result."""
         for gradient, copy in self._copies:
             gradient.copy_(copy)
-        self.forget()
+
+    def scale(self, factor: float) -> None:
+        """Multiplies all results; by infinity: sets them to it."""
+        for gradient in (*self._lent, *(gradient for gradient, _ in self._copies)):
+            if factor == float("inf"):
+                gradient.fill_(factor)
+            else:
+                gradient.mul_(factor)
 
     def forget(self) -> None:
         self._lent.clear()
         self._copies.clear()
+        self._kept.clear()

@@ -20,6 +20,7 @@ class Unfused:
     loss_scale: Optional[float] = None  # Stays on the gradients.
     can_drop = True
     momentum: Any = None  # The wrapped optimizer's affair.
+    unused: Sequence[int] = ()  # Those that no rank has count as zeros.
     under_way = False  # What it has submitted, the module ``handles`` keeps.
 
     def begin(self, undoable: bool) -> None:
@@ -78,6 +79,7 @@ class SingleExchange(Unfused):
         finally:
             self._operations.clear()
         self._loan.give_back()
+        self._loan.forget()
 
     def drop(self) -> None:
         """Like FusedExchange's."""

@@ -5,6 +5,7 @@ A program is a function of a ``World``. It makes its models and optimizers, wrap
 tensors that must be equal in the end. Nothing else of it knows of ranks.
 """
 
+import contextlib
 import warnings
 
 import torch
@@ -29,6 +30,9 @@ class Alone:
 
     def wrapped(self, optimizer, *models):
         return optimizer
+
+    def no_sync(self):
+        return contextlib.nullcontext()
 
     def mean(self, loss_of):
         return sum(loss_of(rank) for rank in range(self.size)) / self.size
@@ -55,9 +59,9 @@ def flat(results):
     return torch.cat([one.detach().flatten().double() for one in results])
 
 
-def compare(program, compression, rtol=1e-4, atol=1e-6):
+def compare(program, compression, rtol=1e-4, atol=1e-6, rank=Rank):
     """Runs both, and compares what can be said of the compression."""
-    ours = flat(program(Rank(COMPRESSIONS[compression])))
+    ours = flat(program(rank(COMPRESSIONS[compression])))
     everyone = hvd.allgather(ours[None])
     assert all(torch.equal(everyone[0], one) for one in everyone), "replicas differ"
     assert ours.isfinite().all()

@@ -1,0 +1,58 @@
+"""Optimizers that become exchanging ones, and stay the objects that they are: schedulers and trainers
+hold them already."""
+
+import weakref
+from typing import Any, Dict, List, Tuple
+
+import torch
+
+from weir.errors import InvalidArgument
+from weir._process_sets import ProcessSet
+from weir.torch._optimizer.exchange.averaging import reduction_of
+from weir.torch._ops import reduce_op
+from weir.torch._optimizer.step import Distributed
+
+
+def innermost(optimizer: Any) -> Any:
+    """Returns the optimizer within the wrappers of trainers."""
+    found = optimizer
+    for name in ("optimizer", "_optimizer") * 2:
+        inner = getattr(found, name, None)
+        if isinstance(inner, torch.optim.Optimizer):
+            found = inner
+    if not isinstance(found, torch.optim.Optimizer):
+        raise TypeError(f"compress() takes a torch.optim.Optimizer, not a {type(found).__name__}")
+    if isinstance(found, Distributed):
+        raise InvalidArgument("this optimizer exchanges gradients already: give it to compress(), or wrap it "
+                              "in a DistributedOptimizer, once")
+    return found
+
+
+def become(optimizer: Any, kind: Any, named: List[Tuple[str, torch.Tensor]], options: Dict[str, str],
+           chosen: bool, own: Any, process_set: ProcessSet) -> None:
+    """Makes the optimizer an instance of a class that has ``kind`` before its own. Collective."""
+    former = type(optimizer)
+    optimizer.__class__ = type(former.__name__, (kind, former), {})
+    scheduled = optimizer.__dict__.pop("step", None)
+    try:
+        optimizer._weir_init(named, options, chosen, own, 1, reduce_op.Average, 1.0, False, process_set)
+    except Exception:
+        optimizer.__class__ = former
+        if scheduled is not None:
+            optimizer.step = scheduled
+        raise
+    if getattr(scheduled, "_wrapped_by_lr_sched", False):
+        optimizer.step = _noting(optimizer)
+
+
+def _noting(optimizer: Any) -> Any:
+    """Returns a ``step`` that tells a scheduler, as the one that it had put there did."""
+    owner = weakref.ref(optimizer)
+
+    def step(*arguments: Any, **keywords: Any) -> Any:
+        found: Any = owner()
+        found._opt_called = True
+        return type(found).step(found, *arguments, **keywords)
+
+    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    return step

@@ -1,0 +1,459 @@
+"""DistributedDataParallel whose gradients Weir exchanges, against one process on the mean of the losses."""
+
+import contextlib
+import copy
+import functools
+import io
+
+import pytest
+import torch
+
+import weir.torch as hvd
+
+from by_ddp import Ddp
+from compared import COMPRESSIONS, compare, flat, net, noise
+
+every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
+OPTIONS = {
+    "plain": {},
+    "views": {"gradient_as_bucket_view": True},
+    "small buckets": {"bucket_cap_mb": 0.0005},
+    "small buckets, views": {"bucket_cap_mb": 0.0005, "gradient_as_bucket_view": True},
+    "unused": {"find_unused_parameters": True, "bucket_cap_mb": 0.0005},
+    "static": {"static_graph": True, "bucket_cap_mb": 0.0005},
+}
+needs_scaler = pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"),
+                                  reason="before PyTorch 2.3 it is for CUDA alone")
+every_option = pytest.mark.parametrize("options", OPTIONS)
+
+
+def check(program, compression, options="plain", **keywords):
+    compare(program, compression, rank=functools.partial(Ddp, **OPTIONS[options]), **keywords)
+
+
+def sgd(model, **options):
+    return torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, **options)
+
+
+def trained(world, make=sgd, steps=12, clip=None, clear=lambda optimizer, model: optimizer.zero_grad()):
+    model = net(6, 20, 20, 3)
+    optimizer = world.wrapped(make(model), model)
+    for step in range(steps):
+        clear(optimizer, model)
+        world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+        if clip:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.step()
+    return model.parameters()
+
+
+@every_compression
+@every_option
+def test_training(options, compression):
+    check(trained, compression, options)
+
+
+OPTIMIZERS = {
+    "nesterov": lambda model: sgd(model, nesterov=True),
+    "weight decay": lambda model: sgd(model, weight_decay=0.1),
+    "dampening": lambda model: sgd(model, dampening=0.5),
+    "no momentum": lambda model: torch.optim.SGD(model.parameters(), lr=0.05),
+}
+
+
+@every_compression
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_what_the_compressor_takes_over(optimizer, compression):
+    check(lambda world: trained(world, OPTIMIZERS[optimizer]), compression, "views")
+
+
+@every_compression
+def test_adamw(compression):
+    check(lambda world: trained(world, lambda model: torch.optim.AdamW(model.parameters(), lr=0.01)),
+          "none" if compression == "dgc, all" else compression)
+
+
+# --- passes ---
+
+
+def accumulated(world, synchronised, steps=12, passes=3):
+    """`synchronised`: in no pass but the last, or in all of them."""
+    model = net(6, 20, 3)
+    optimizer = world.wrapped(sgd(model), model)
+    for step in range(steps):
+        optimizer.zero_grad()
+        for i in range(passes):
+            with world.no_sync() if not synchronised and i + 1 < passes else contextlib.nullcontext():
+                world.mean(lambda rank: model(noise(rank, 10 * step + i, 8, 6)).square().mean()
+                           ).backward()
+        optimizer.step()
+    return model.parameters()
+
+
+@every_compression
+@pytest.mark.parametrize("options", ["plain", "views", "small buckets, views", "unused"])
+@pytest.mark.parametrize("synchronised", [False, True])
+def test_accumulation(synchronised, options, compression):
+    check(lambda world: accumulated(world, synchronised), compression, options)
+
+
+def gan(world, order, steps=24):
+    generator, critic = net(6, 8, 4, seed=1), net(4, 8, 1, seed=2)
+    of_g = world.wrapped(sgd(generator), generator)
+    of_d = world.wrapped(sgd(critic), critic)
+    for step in range(steps):
+        if order[step % len(order)] == "g":
+            of_g.zero_grad()
+            world.mean(lambda rank: critic(generator(noise(rank, step, 8, 6))).mean()).backward()
+            of_g.step()
+        else:
+            of_d.zero_grad()
+            with torch.no_grad():
+                fakes = [generator(noise(rank, step, 8, 6)) for rank in range(hvd.size())]
+            world.mean(lambda rank: (critic(torch.cat([noise(rank, 100 + step, 8, 4), fakes[rank]]))
+                                     ).square().mean()).backward()
+            of_d.step()
+    return [*generator.parameters(), *critic.parameters()]
+
+
+@every_compression
+@pytest.mark.parametrize("order", ["gd", "dg", "ddg", "gggd", "dddddddddddddddddddg"])
+def test_a_generators_loss_runs_through_the_critic(order, compression):
+    check(lambda world: gan(world, order), compression, "views")
+
+
+CLEARS = {
+    "the model's": lambda optimizer, model: model.zero_grad(),
+    "zeros": lambda optimizer, model: optimizer.zero_grad(set_to_none=False),
+    "the model's zeros": lambda optimizer, model: model.zero_grad(set_to_none=False),
+    "by hand": lambda optimizer, model: [setattr(one, "grad", None) for one in model.parameters()],
+}
+
+
+def skipping(world, clear, options=None, steps=16):
+    model = net(6, 20, 3)
+    optimizer = world.wrapped(sgd(model), model)
+    for step in range(steps):
+        clear(optimizer, model)
+        world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+        if step % 3 != 1:
+            optimizer.step()
+    return model.parameters()
+
+
+@every_compression
+@pytest.mark.parametrize("options", ["plain", "views"])
+@pytest.mark.parametrize("clear", CLEARS)
+def test_dropped_passes(clear, options, compression):
+    check(lambda world: skipping(world, CLEARS[clear]), compression, options)
+
+
+# --- parameters ---
+
+
+class Mixture(torch.nn.Module):
+    def __init__(self, experts=4):
+        super().__init__()
+        torch.manual_seed(1)
+        self.first = torch.nn.Linear(6, 8)
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(experts))
+        self.last = torch.nn.Linear(8, 3)
+
+    def forward(self, inputs, which):
+        return self.last(self.experts[which](self.first(inputs).tanh()).tanh())
+
+
+def mixture(world, which, steps=16):
+    model = Mixture()
+    optimizer = world.wrapped(sgd(model, weight_decay=0.01), model)
+    for step in range(steps):
+        optimizer.zero_grad()
+        world.mean(lambda rank: model(noise(rank, step, 8, 6), which(rank, step)).square().mean()
+                   ).backward()
+        optimizer.step()
+    return model.parameters()
+
+
+WHICH = {"the same on all": lambda rank, step: step // 3 % 4,
+         "another on each": lambda rank, step: (rank + step // 3) % 4}
+
+
+@every_compression
+@pytest.mark.parametrize("which", WHICH)
+def test_experts_that_are_not_used(which, compression):
+    check(lambda world: mixture(world, WHICH[which]), compression, "unused")
+
+
+@every_compression
+def test_a_frozen_layer(compression):
+    def program(world):
+        model = net(6, 8, 8, 3)
+        model[2].requires_grad_(False)
+        optimizer = world.wrapped(sgd(model, weight_decay=0.1), model)
+        for step in range(6):
+            optimizer.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizer.step()
+        return model.parameters()
+    check(program, compression, "views")
+
+
+@every_compression
+def test_two_optimizers_of_one_model(compression):
+    def program(world):
+        model = net(6, 8, 8, 3)
+        first = world.wrapped(torch.optim.SGD(model[0].parameters(), lr=0.05, momentum=0.9), model)
+        second = world.wrapped(torch.optim.SGD([*model[2].parameters(), *model[4].parameters()],
+                                               lr=0.02, momentum=0.5), model)
+        for step in range(12):
+            first.zero_grad()
+            second.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            second.step()
+            first.step()
+        return model.parameters()
+    check(program, compression, "small buckets, views")
+
+
+@every_compression
+@pytest.mark.parametrize("passes", ["one", "each its own"])
+def test_one_optimizer_of_two_models(passes, compression):
+    def program(world):
+        first, second = net(6, 8, 3, seed=1), net(6, 8, 3, seed=2)
+        optimizer = world.wrapped(torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.05,
+                                                  momentum=0.9), first, second)
+        for step in range(24):
+            optimizer.zero_grad()
+            losses = [world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean())
+                      for model in (first, second)]
+            for loss in [sum(losses)] if passes == "one" else losses:
+                loss.backward()
+            optimizer.step()
+        return [*first.parameters(), *second.parameters()]
+    check(program, compression)
+
+
+@every_compression
+def test_parameters_without_an_optimizer(compression):
+    """Their gradients are the mean, too, as with DistributedDataParallel alone."""
+    def program(world):
+        model = net(6, 8, 8, 3)
+        optimizer = world.wrapped(torch.optim.SGD(model[0].parameters(), lr=0.05, momentum=0.9), model)
+        for step in range(6):
+            model.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizer.step()
+        if compression == "dgc, 5 %":
+            return model[0].parameters()
+        return [*model.parameters(), *(one.grad for one in model[2].parameters())]
+    check(program, compression)
+
+
+@every_compression
+@pytest.mark.parametrize("options", ["plain", "views"])
+def test_channels_last(options, compression):
+    def program(world):
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Tanh(), torch.nn.Conv2d(4, 2, 3)
+                                    ).to(memory_format=torch.channels_last)
+        optimizer = world.wrapped(sgd(model, weight_decay=0.01), model)
+        for step in range(12):
+            optimizer.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 2, 3, 7, 7).to(
+                memory_format=torch.channels_last)).square().mean()).backward()
+            optimizer.step()
+        return model.parameters()
+    check(program, compression, options)
+
+
+@pytest.mark.parametrize("compression", ["none", "fp16", "dgc"])
+def test_sparse_gradients(compression, rank, size):
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Embedding(20, 4, sparse=True), torch.nn.Linear(4, 2))
+    wrapper = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = hvd.compress(wrapper, torch.optim.SGD(model.parameters(), lr=0.1), compression)
+    alone = copy.deepcopy(model)
+    plain = torch.optim.SGD(alone.parameters(), lr=0.1)
+    for step in range(6):
+        optimizer.zero_grad()
+        wrapper(torch.tensor([step, rank, 3])).square().mean().backward()
+        optimizer.step()
+        plain.zero_grad()
+        (sum(alone(torch.tensor([step, each, 3])).square().mean() for each in range(size)) / size
+         ).backward()
+        plain.step()
+    assert model[0].weight.grad.is_sparse
+    if compression == "none":
+        torch.testing.assert_close(model[0].weight, alone[0].weight)
+    assert torch.equal(hvd.broadcast(model[0].weight, 0), model[0].weight)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("compression", ["none", "topk"])
+def test_other_types(dtype, compression, rank, size):
+    model = net(6, 8, 3).to(dtype)
+    wrapper = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = hvd.compress(wrapper, torch.optim.SGD(model.parameters(), lr=0.05), compression)
+    for step in range(4):
+        optimizer.zero_grad()
+        wrapper(noise(rank, step, 8, 6).to(dtype)).square().mean().backward()
+        optimizer.step()
+    for one in model.parameters():
+        assert torch.equal(hvd.broadcast(one.detach(), 0), one)
+
+
+# --- what stands around a step ---
+
+
+@needs_scaler
+@every_compression
+@pytest.mark.parametrize("unscales", [False, True])
+@pytest.mark.parametrize("overflows_in", [(), (2,), (0, 5)])
+def test_a_scaler(unscales, overflows_in, compression):
+    def program(world):
+        model = net(6, 8, 3)
+        optimizer = world.wrapped(sgd(model, weight_decay=0.01), model)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=3)
+        for step in range(8):
+            optimizer.zero_grad()
+            factor = float("inf") if step in overflows_in else 1.0
+            loss = world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()
+                              * (factor if rank == 0 else 1.0))
+            scaler.scale(loss).backward()
+            if unscales:
+                scaler.unscale_(optimizer)
+                torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
+            scaler.step(optimizer)
+            scaler.update()
+        return [*model.parameters(), torch.tensor(scaler.get_scale())]
+    check(program, compression, "views")
+
+
+@every_compression
+def test_clipping(compression):
+    check(lambda world: trained(world, clip=0.05), "none" if compression == "dgc, all" else compression)
+
+
+@every_compression
+@pytest.mark.filterwarnings("error:.*overridden after learning rate scheduler")
+@pytest.mark.parametrize("before", [True, False])
+def test_a_scheduler_that_was_made_before_or_after(before, compression):
+    def program(world):
+        model = net(6, 8, 3)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+        if before:
+            schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.05, 12)
+        optimizer = world.wrapped(optimizer, model)
+        if not before:
+            schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.05, 12)
+        for step in range(12):
+            optimizer.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizer.step()
+            schedule.step()
+        return model.parameters()
+    check(program, compression)
+
+
+def test_the_optimizer_stays_the_same_object():
+    model = net(6, 8, 3)
+    optimizer = sgd(model)
+    wrapper = torch.nn.parallel.DistributedDataParallel(model)
+    assert hvd.compress(wrapper, optimizer, "dgc") is optimizer
+    assert isinstance(optimizer, torch.optim.SGD)
+
+
+@pytest.mark.parametrize("compression", ["none", "fp16", "dgc", "powersgd", "topk"])
+@pytest.mark.parametrize("views", [False, True])
+def test_state_is_resumed_bit_for_bit(views, compression, rank):
+    def job(model):
+        wrapper = torch.nn.parallel.DistributedDataParallel(model, gradient_as_bucket_view=views,
+                                                            bucket_cap_mb=0.0005)
+        return wrapper, hvd.compress(wrapper, sgd(model, nesterov=True, weight_decay=0.01), compression)
+
+    def train(wrapper, optimizer, steps):
+        for step in steps:
+            optimizer.zero_grad()
+            wrapper(noise(rank, step, 8, 6)).square().mean().backward()
+            optimizer.step()
+
+    straight, stopped, resumed = (net(6, 20, 20, 3) for _ in range(3))
+    train(*job(straight), range(12))
+    first = job(stopped)
+    train(*first, range(6))
+    saved = io.BytesIO()
+    torch.save((stopped.state_dict(), first[1].state_dict()), saved)
+    saved.seek(0)
+    of_model, of_optimizer = torch.load(saved, weights_only=True)
+    second = job(resumed)
+    resumed.load_state_dict(of_model)
+    second[1].load_state_dict(of_optimizer)
+    train(*second, range(6, 12))
+    for one, other in zip(straight.parameters(), resumed.parameters()):
+        assert torch.equal(one, other)
+
+
+@every_compression
+def test_uneven_ends(compression, rank, size):
+    """Ranks with fewer batches count as zeros, and have the others' parameters in the end."""
+    model = net(6, 20, 3)
+    wrapper = torch.nn.parallel.DistributedDataParallel(model, bucket_cap_mb=0.0005)
+    optimizer = hvd.compress(wrapper, sgd(model), COMPRESSIONS[compression])
+    with wrapper.join():
+        for step in range(4 + 2 * rank):
+            optimizer.zero_grad()
+            wrapper(noise(rank, step, 8, 6)).square().mean().backward()
+            optimizer.step()
+    ours = flat(model.parameters())
+    assert torch.equal(hvd.broadcast(ours, 0), ours)
+    if compression == "dgc, 5 %":
+        return
+    alone = net(6, 20, 3)
+    plain = sgd(alone)
+    for step in range(4 + 2 * (size - 1)):
+        plain.zero_grad()
+        (sum(alone(noise(each, step, 8, 6)).square().mean() for each in range(size)
+             if step < 4 + 2 * each) / size).backward()
+        plain.step()
+    torch.testing.assert_close(ours, flat(alone.parameters()), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("compression", ["none", "dgc"])
+@pytest.mark.parametrize("outside", [True, False])
+def test_a_compiled_model(outside, compression, rank):
+    model = net(6, 20, 3)
+    inner = model if outside else torch.compile(model, backend="eager")
+    wrapper = torch.nn.parallel.DistributedDataParallel(inner)
+    called = torch.compile(wrapper, backend="eager") if outside else wrapper
+    optimizer = hvd.compress(called, sgd(model), compression)
+    for step in range(4):
+        optimizer.zero_grad()
+        called(noise(rank, step, 8, 6)).square().mean().backward()
+        optimizer.step()
+    assert torch.equal(hvd.broadcast(flat(model.parameters()), 0), flat(model.parameters()))
+
+
+# --- misuse ---
+
+
+def test_misuse_is_named():
+    model = net(6, 8, 3)
+    with pytest.raises(ValueError, match="got a Sequential: wrap the model in DistributedDataParallel"):
+        hvd.compress(model, sgd(model))
+    wrapper = torch.nn.parallel.DistributedDataParallel(model)
+    with pytest.raises(TypeError, match="takes a torch.optim.Optimizer, not a str"):
+        hvd.compress(wrapper, "sgd")
+    other = net(6, 8, 3)
+    with pytest.raises(ValueError, match=r"parameter 0 of the optimizer's group 0, of shape \[8, 6\]"):
+        hvd.compress(wrapper, sgd(other), "dgc")
+    with pytest.raises(ValueError, match="is not known"):
+        hvd.compress(wrapper, sgd(model), 0.01)
+    optimizer = hvd.compress(wrapper, sgd(model), "dgc")
+    with pytest.raises(ValueError, match="exchanges gradients already"):
+        hvd.compress(wrapper, optimizer, "dgc")
+    with wrapper.no_sync():
+        wrapper(noise(hvd.rank(), 0, 8, 6)).square().mean().backward()
+    with pytest.raises(ValueError, match="under no_sync"):
+        optimizer.step()
+    optimizer.zero_grad()
+    optimizer.step()  # As a plain one does, without any gradient.

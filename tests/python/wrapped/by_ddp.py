@@ -1,13 +1,23 @@
 """A rank of a job whose models DistributedDataParallel wraps, for the programs of ``compared``."""
 
 import contextlib
+import functools
 import warnings
 
 import torch
 
 import weir.torch as hvd
 
-from compared import Rank
+from compared import Rank, compare
+
+OPTIONS = {
+    "plain": {},
+    "views": {"gradient_as_bucket_view": True},
+    "small buckets": {"bucket_cap_mb": 0.0005},
+    "small buckets, views": {"bucket_cap_mb": 0.0005, "gradient_as_bucket_view": True},
+    "unused": {"find_unused_parameters": True, "bucket_cap_mb": 0.0005},
+    "static": {"static_graph": True, "bucket_cap_mb": 0.0005},
+}
 
 
 class Ddp(Rank):
@@ -58,3 +68,11 @@ def through(wrapper):
 
     model.forward = redirected
     return wrapper
+
+
+def check(program, compression, options="plain", **keywords):
+    compare(program, compression, rank=functools.partial(Ddp, **OPTIONS[options]), **keywords)
+
+
+def sgd(model, **options):
+    return torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9, **options)

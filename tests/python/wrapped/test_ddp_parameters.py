@@ -1,0 +1,164 @@
+"""Parameters of every kind under DistributedDataParallel, against one process on the mean of the losses."""
+
+import copy
+
+import pytest
+import torch
+
+import weir.torch as hvd
+
+from by_ddp import check, sgd
+from compared import COMPRESSIONS, net, noise
+
+every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
+
+
+class Mixture(torch.nn.Module):
+    def __init__(self, experts=4):
+        super().__init__()
+        torch.manual_seed(1)
+        self.first = torch.nn.Linear(6, 8)
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(experts))
+        self.last = torch.nn.Linear(8, 3)
+
+    def forward(self, inputs, which):
+        return self.last(self.experts[which](self.first(inputs).tanh()).tanh())
+
+
+def mixture(world, which, steps=16):
+    model = Mixture()
+    optimizer = world.wrapped(sgd(model, weight_decay=0.01), model)
+    for step in range(steps):
+        optimizer.zero_grad()
+        world.mean(lambda rank: model(noise(rank, step, 8, 6), which(rank, step)).square().mean()
+                   ).backward()
+        optimizer.step()
+    return model.parameters()
+
+
+WHICH = {"the same on all": lambda rank, step: step // 3 % 4,
+         "another on each": lambda rank, step: (rank + step // 3) % 4}
+
+
+@every_compression
+@pytest.mark.parametrize("which", WHICH)
+def test_experts_that_are_not_used(which, compression):
+    check(lambda world: mixture(world, WHICH[which]), compression, "unused")
+
+
+@every_compression
+def test_a_frozen_layer(compression):
+    def program(world):
+        model = net(6, 8, 8, 3)
+        model[2].requires_grad_(False)
+        optimizer = world.wrapped(sgd(model, weight_decay=0.1), model)
+        for step in range(6):
+            optimizer.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizer.step()
+        return model.parameters()
+    check(program, compression, "views")
+
+
+@every_compression
+def test_two_optimizers_of_one_model(compression):
+    def program(world):
+        model = net(6, 8, 8, 3)
+        first = world.wrapped(torch.optim.SGD(model[0].parameters(), lr=0.05, momentum=0.9), model)
+        second = world.wrapped(torch.optim.SGD([*model[2].parameters(), *model[4].parameters()],
+                                               lr=0.02, momentum=0.5), model)
+        for step in range(12):
+            first.zero_grad()
+            second.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            second.step()
+            first.step()
+        return model.parameters()
+    check(program, compression, "small buckets, views")
+
+
+@every_compression
+@pytest.mark.parametrize("passes", ["one", "each its own"])
+def test_one_optimizer_of_two_models(passes, compression):
+    def program(world):
+        first, second = net(6, 8, 3, seed=1), net(6, 8, 3, seed=2)
+        optimizer = world.wrapped(torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.05,
+                                                  momentum=0.9), first, second)
+        for step in range(24):
+            optimizer.zero_grad()
+            losses = [world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean())
+                      for model in (first, second)]
+            for loss in [sum(losses)] if passes == "one" else losses:
+                loss.backward()
+            optimizer.step()
+        return [*first.parameters(), *second.parameters()]
+    check(program, compression)
+
+
+@every_compression
+def test_parameters_without_an_optimizer(compression):
+    """Their gradients are the mean, too, as with DistributedDataParallel alone."""
+    def program(world):
+        model = net(6, 8, 8, 3)
+        optimizer = world.wrapped(torch.optim.SGD(model[0].parameters(), lr=0.05, momentum=0.9), model)
+        for step in range(6):
+            model.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizer.step()
+        if compression == "dgc, 5 %":
+            return model[0].parameters()
+        return [*model.parameters(), *(one.grad for one in model[2].parameters())]
+    check(program, compression)
+
+
+@every_compression
+@pytest.mark.parametrize("options", ["plain", "views"])
+def test_channels_last(options, compression):
+    def program(world):
+        torch.manual_seed(1)
+        model = torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.Tanh(), torch.nn.Conv2d(4, 2, 3)
+                                    ).to(memory_format=torch.channels_last)
+        optimizer = world.wrapped(sgd(model, weight_decay=0.01), model)
+        for step in range(12):
+            optimizer.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 2, 3, 7, 7).to(
+                memory_format=torch.channels_last)).square().mean()).backward()
+            optimizer.step()
+        return model.parameters()
+    check(program, compression, options)
+
+
+@pytest.mark.parametrize("compression", ["none", "fp16", "dgc"])
+def test_sparse_gradients(compression, rank, size):
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Embedding(20, 4, sparse=True), torch.nn.Linear(4, 2))
+    wrapper = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = hvd.compress(wrapper, torch.optim.SGD(model.parameters(), lr=0.1), compression)
+    alone = copy.deepcopy(model)
+    plain = torch.optim.SGD(alone.parameters(), lr=0.1)
+    for step in range(6):
+        optimizer.zero_grad()
+        wrapper(torch.tensor([step, rank, 3])).square().mean().backward()
+        optimizer.step()
+        plain.zero_grad()
+        (sum(alone(torch.tensor([step, each, 3])).square().mean() for each in range(size)) / size
+         ).backward()
+        plain.step()
+    assert model[0].weight.grad.is_sparse
+    if compression == "none":
+        torch.testing.assert_close(model[0].weight, alone[0].weight)
+    assert torch.equal(hvd.broadcast(model[0].weight, 0), model[0].weight)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("compression", ["none", "topk"])
+def test_other_types(dtype, compression, rank, size):
+    model = net(6, 8, 3).to(dtype)
+    wrapper = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = hvd.compress(wrapper, torch.optim.SGD(model.parameters(), lr=0.05), compression)
+    for step in range(4):
+        optimizer.zero_grad()
+        wrapper(noise(rank, step, 8, 6).to(dtype)).square().mean().backward()
+        optimizer.step()
+    for one in model.parameters():
+        assert torch.equal(hvd.broadcast(one.detach(), 0), one)

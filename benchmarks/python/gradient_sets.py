@@ -80,13 +80,31 @@ def lstm():
             Layer("decoder", ((words,),), words * units)]
 
 
+def gpt():
+    """51,475,968 parameters: 8 layers of width 512, 50,257 words, 1,024 positions (Radford et al. 2019). The
+    embedding is the decoder's matrix, too."""
+    width, layers = 512, []
+    for i in range(8):
+        layers += [_norm(f"h{i}.ln1", width, 1), _linear(f"h{i}.qkv", 3 * width, width),
+                   _linear(f"h{i}.proj", width, width), _norm(f"h{i}.ln2", width, 1),
+                   _linear(f"h{i}.fc", 4 * width, width), _linear(f"h{i}.out", width, 4 * width)]
+    return [Layer("words", ((50257, width),), width), Layer("positions", ((1024, width),), width), *layers,
+            _norm("ln", width, 1)]
+
+
+def many(count):
+    """Vectors of 64 elements that are ready together."""
+    return [Layer("parts", ((64,),) * count, 1)]
+
+
 def tiny():
     """107,841 parameters, for tests of the benchmark itself."""
     return [_linear("fc0", 128, 512), _norm("bn", 128, 1), _linear("fc1", 320, 128),
             _linear("fc2", 1, 320), _norm("bn2", 160, 1)]
 
 
-SETS = {"vgg16": vgg16, "resnet50": resnet50, "lstm": lstm, "tiny": tiny}
+SETS = {"vgg16": vgg16, "resnet50": resnet50, "lstm": lstm, "gpt": gpt,
+        "small-200": lambda: many(200), "small-2000": lambda: many(2000), "tiny": tiny}
 
 
 def elements(layers):

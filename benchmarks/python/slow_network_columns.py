@@ -28,6 +28,15 @@ def _weir(**options):
     return join
 
 
+def _through_ddp(compression):
+    """DistributedDataParallel whose buckets Weir exchanges."""
+    def join(model):
+        wrapped = torch.nn.parallel.DistributedDataParallel(model, init_sync=False,
+                                                            gradient_as_bucket_view=True)
+        return wrapped, hvd.compress(wrapped, _sgd(model), compression)
+    return join
+
+
 def _ddp(register=lambda model: None, bucket_mb=None):
     """DistributedDataParallel at its fastest: gradients lie in its buckets."""
     def join(model):
@@ -69,6 +78,9 @@ COLUMNS = {
     "ddp-powersgd-1": _powersgd(1),
     "ddp-powersgd-2": _powersgd(2),
     "ddp-powersgd-4": _powersgd(4),
+    "ddp-weir-none": Column(_through_ddp("none"), warmup=3),
+    "ddp-weir-fp16": Column(_through_ddp("fp16"), warmup=3),
+    "ddp-weir-dgc": Column(_through_ddp({"compressor": "dgc", "density": 0.001}), warmup=9),
     "weir-dense": Column(_weir(compressor="dense")),
     "weir-fp16": Column(_weir(compressor="fp16")),
     "weir-int8": Column(_weir(compressor="int8")),
@@ -77,7 +89,7 @@ COLUMNS = {
     "weir-powersgd-4": Column(_weir(compressor="powersgd", rank=4)),
     "weir-randomk": Column(_weir(compressor="randomk", k=0.001)),
     "weir-topk": Column(_weir(compressor="topk", k=0.001, ef="vanilla")),
-    "weir-dgc": Column(_weir(compressor="dgc", density=0.001)),
+    "weir-dgc": Column(_weir(compressor="dgc", density=0.001), warmup=9),
     "weir-dgc-split": Column(_weir(compressor="dgc", density=0.001, route="split")),
     "weir-dgc-push-pull": Column(_weir(compressor="dgc", density=0.001, route="push_pull")),
     "weir-dgc-serial": Column(_weir(compressor="dgc", density=0.001),

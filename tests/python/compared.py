@@ -56,7 +56,11 @@ class Rank:
 
 
 def flat(results):
-    return torch.cat([one.detach().flatten().double() for one in results])
+    return torch.cat([_whole(one).detach().flatten().double() for one in results])
+
+
+def _whole(tensor):
+    return tensor.full_tensor() if hasattr(tensor, "full_tensor") else tensor
 
 
 def compare(program, compression, rtol=1e-4, atol=1e-6, rank=Rank):

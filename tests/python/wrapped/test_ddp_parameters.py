@@ -8,7 +8,7 @@ import torch
 import weir.torch as hvd
 
 from by_ddp import check, sgd
-from compared import COMPRESSIONS, net, noise
+from compared import COMPRESSIONS, Alone, net, noise
 
 every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
 
@@ -162,3 +162,21 @@ def test_other_types(dtype, compression, rank, size):
         optimizer.step()
     for one in model.parameters():
         assert torch.equal(hvd.broadcast(one.detach(), 0), one)
+
+
+@every_compression
+def test_an_optimizer_whose_state_is_spread_over_the_ranks(compression):
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    def program(world):
+        model = net(6, 20, 20, 3)
+        kind = torch.optim.SGD
+        optimizer = (kind(model.parameters(), lr=0.05, momentum=0.9) if isinstance(world, Alone) else
+                     ZeroRedundancyOptimizer(model.parameters(), kind, lr=0.05, momentum=0.9))
+        optimizer = world.wrapped(optimizer, model)
+        for step in range(12):
+            optimizer.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizer.step()
+        return model.parameters()
+    check(program, compression)

@@ -1,31 +1,31 @@
 """``compress``: a wrapped model and its optimizer, with gradients that Weir exchanges."""
 
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, List, Sequence, Tuple
 
 import torch
 
 from weir import _job
 from weir._init import init
 from weir._process_groups import set_of
-from weir._process_sets import ProcessSet
 from weir.errors import InvalidArgument
 from weir.torch._compression.compression import Compression
 from weir.torch._compression.compressors import own_of
 from weir.torch._compression.options import options_of
-from weir.torch._models import optimizers, whole_buckets
+from weir.torch._models import optimizers, shards, whole_buckets
 from weir.torch._models.hook import Buckets, hook
 from weir.torch._models.parameter_buckets import ParameterBuckets
 from weir.torch._models.whole_buckets import WholeBuckets
 from weir.torch._optimizer.by_buckets import ByBuckets
+from weir.torch._optimizer.sharded import Sharded
 
 _DDP = torch.nn.parallel.DistributedDataParallel
 
 
-def compress(model: Any, optimizer: Any, compression: Any = Compression.none, *,
+def compress(model: Any, optimizer: Any, compression: Any = Compression.none, *, replicate: Any = None,
              process_set: Any = None) -> Any:
-    """Lets Weir exchange the gradients of a model that ``DistributedDataParallel`` has wrapped, and
-    returns the optimizer to use: the given one, whose steps are now those of ``DistributedOptimizer``.
-    Collective. Call it before the first backward pass.
+    """Lets Weir exchange the gradients of a model that ``DistributedDataParallel`` or ``fully_shard`` has
+    wrapped, and returns the optimizer to use: the given one, whose steps are now those of
+    ``DistributedOptimizer``. Collective. Call it before the first backward pass.
 
     Joins the job first, if ``init`` was not called: the one that ``torchrun``, ``srun`` or ``weirrun``
     has started.
@@ -34,44 +34,66 @@ def compress(model: Any, optimizer: Any, compression: Any = Compression.none, *,
         parameters of. Call it again for a second optimizer of the same model.
     optimizer: any of PyTorch's, also within Accelerate's or Lightning's wrapper.
     compression: as for ``DistributedOptimizer``. With dgc momentum, and weight decay, move from the
-        optimizer into the compressor; they return in ``state_dict()`` as far as it has them.
-    process_set: the ranks that train together, as a process set or a process group; by default the
-        model's own process group.
+        optimizer into the compressor, which saves them in its ``state_dict()``.
+    replicate: for ``fully_shard``, the dimension of the mesh along which ranks have the same shards, as in
+        ``mesh["replicate"]``. The model must be sharded along the others alone. Replicas begin with the
+        parameters of the first one.
+    process_set: for DistributedDataParallel, the ranks that train together, as a process set or a process
+        group; by default the model's own process group.
 
     Raises ValueError for a model that is not wrapped or has another hook, for parameters of the optimizer
     that are in no model, and as ``DistributedOptimizer`` does.
     """
     if not _job.is_initialized():
         init()
-    models = [_unwrapped(one) for one in (model if isinstance(model, (list, tuple)) else [model])]
+    models = [getattr(one, "_orig_mod", one)  # torch.compile's.
+              for one in (model if isinstance(model, (list, tuple)) else [model])]
     inner = optimizers.innermost(optimizer)
-    ranks = set_of(models[0].process_group if process_set is None else process_set)
     options = options_of(compression)
     chosen = options is not None
     if options is None:
         options = options_of(_job.engine().default_compression) or {}
-    own = own_of(compression)
-    if own is None and whole_buckets.are_enough(options):
-        for one in models:
-            _attach(one, lambda model: WholeBuckets(model, options, ranks))
-        return optimizer
-    if len(models) > 1 and any(one.static_graph for one in models):
-        raise InvalidArgument("static_graph=True with an optimizer of several models: the gradients of the "
-                              "first pass would come too late; give each model an optimizer of its own")
-    named = _named_parameters(models, inner)
-    optimizers.become(inner, ByBuckets, named, options, chosen, own, ranks)
-    for one in models:
-        _attach(one, lambda model: ParameterBuckets(model, ranks)).add(inner)
+    choice = optimizers.Choice(options, chosen, own_of(compression))
+    if replicate is not None or any(map(shards.are_in, models)):
+        _compress_shards(models, inner, choice, replicate)
+    else:
+        _compress_buckets(models, inner, choice, process_set)
     return optimizer
 
 
-def _unwrapped(model: Any) -> Any:
-    found = getattr(model, "_orig_mod", model)  # torch.compile's.
-    if not isinstance(found, _DDP):
+def _compress_shards(models: List[Any], optimizer: Any, choice: optimizers.Choice, replicate: Any) -> None:
+    if replicate is None:
+        raise InvalidArgument('the model is sharded: give compress(..., replicate=mesh["replicate"]), the '
+                              "dimension of the mesh along which ranks have the same shards")
+    replicas = [shards.replicas_of(one, replicate) for one in models][0]
+    named = _named_parameters(models, optimizer)
+    optimizers.become(optimizer, Sharded, named, choice, replicas)
+    shards.begin_equal(named, replicas)
+
+
+def _compress_buckets(models: List[Any], optimizer: Any, choice: optimizers.Choice,
+                      process_set: Any) -> None:
+    for one in models:
+        _check_wrapped(one)
+    ranks = set_of(models[0].process_group if process_set is None else process_set)
+    if choice.own is None and whole_buckets.are_enough(choice.options):
+        for one in models:
+            _attach(one, lambda model: WholeBuckets(model, choice.options, ranks))
+        return
+    if len(models) > 1 and any(one.static_graph for one in models):
+        raise InvalidArgument("static_graph=True with an optimizer of several models: the gradients of the "
+                              "first pass would come too late; give each model an optimizer of its own")
+    named = _named_parameters([one.module for one in models], optimizer)
+    optimizers.become(optimizer, ByBuckets, named, choice, ranks)
+    for one in models:
+        _attach(one, lambda model: ParameterBuckets(model, ranks)).add(optimizer)
+
+
+def _check_wrapped(model: Any) -> None:
+    if not isinstance(model, _DDP):
         raise InvalidArgument(
-            f"compress() got a {type(found).__name__}: wrap the model in DistributedDataParallel first, or "
-            "leave it as it is and use weir.torch.DistributedOptimizer")
-    return found
+            f"compress() got a {type(model).__name__}: wrap the model in DistributedDataParallel or by "
+            "fully_shard first, or leave it as it is and use weir.torch.DistributedOptimizer")
 
 
 def _attach(model: Any, make: Any) -> Any:
@@ -88,7 +110,7 @@ def _named_parameters(models: Sequence[Any], optimizer: torch.optim.Optimizer
                       ) -> List[Tuple[str, torch.Tensor]]:
     named = [(f"{number}.{name}" if len(models) > 1 else name, parameter)
              for number, model in enumerate(models)
-             for name, parameter in model.module.named_parameters()]
+             for name, parameter in model.named_parameters()]
     known = {parameter for _, parameter in named}
     for number, group in enumerate(optimizer.param_groups):
         for i, parameter in enumerate(group["params"]):

@@ -53,8 +53,8 @@ class HookState:
             return
         # Its exchange, and what compressors remember; nobody calls its step().
         self._optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-        optimizers.become(self._optimizer, ByBuckets, list(model.module.named_parameters()), options, chosen,
-                          own, ranks)
+        optimizers.become(self._optimizer, ByBuckets, list(model.module.named_parameters()),
+                          optimizers.Choice(options, chosen, own), ranks)
         self._buckets = ParameterBuckets(model, ranks, are_steps=True)
         self._buckets.add(self._optimizer)
 

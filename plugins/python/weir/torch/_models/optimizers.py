@@ -2,7 +2,7 @@
 hold them already."""
 
 import weakref
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, NamedTuple, Tuple
 
 import torch
 
@@ -28,14 +28,22 @@ def innermost(optimizer: Any) -> Any:
     return found
 
 
-def become(optimizer: Any, kind: Any, named: List[Tuple[str, torch.Tensor]], options: Dict[str, str],
-           chosen: bool, own: Any, process_set: ProcessSet) -> None:
+class Choice(NamedTuple):
+    """The compression that a program has chosen."""
+
+    options: Dict[str, str]  # For the engine.
+    chosen: bool             # By the program, not by WEIR_COMPRESSION.
+    own: Any                 # A compressor of the program's own.
+
+
+def become(optimizer: Any, kind: Any, named: List[Tuple[str, torch.Tensor]], choice: Choice,
+           process_set: ProcessSet) -> None:
     """Makes the optimizer an instance of a class that has ``kind`` before its own. Collective."""
     former = type(optimizer)
     optimizer.__class__ = type(former.__name__, (kind, former), {})
     scheduled = optimizer.__dict__.pop("step", None)
     try:
-        optimizer._weir_init(named, options, chosen, own, 1, reduce_op.Average, 1.0, False, process_set)
+        optimizer._weir_init(named, *choice, 1, reduce_op.Average, 1.0, False, process_set)
     except Exception:
         optimizer.__class__ = former
         if scheduled is not None:

@@ -132,6 +132,6 @@ def _give_up(optimizer: Any, slots: Any) -> None:
         if slot.submitted or isinstance(slot.exchange, FusedExchange):
             continue
         # Others may have one of it, and wait. The program's own may still be wanted (take_back).
-        slot.exchange.submit(slot.index, torch.zeros_like(slot.parameter))
+        slot.exchange.submit(slot.index, torch.zeros_like(slot.local))
     handles.all_of(exchange.drop for exchange in (*optimizer._weir_exchanges,
                                                   optimizer._weir_sparse))

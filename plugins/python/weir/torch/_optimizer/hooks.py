@@ -1,7 +1,7 @@
 """Hooks in PyTorch that tell an optimizer about every gradient, during backpropagation."""
 
 import weakref
-from typing import Any
+from typing import Any, Callable
 
 from weir import _job
 from weir.torch._optimizer import backward_passes, dropped_passes, first_step, look_ahead, submission
@@ -17,6 +17,12 @@ def attach(optimizer: Any, slot: Slot) -> None:
     # The node that accumulates into .grad: after it, the gradient is complete.
     expanded: Any = slot.parameter.expand_as(slot.parameter)
     node = expanded.grad_fn.next_functions[0][0]
+    # This reference keeps the node alive.
+    optimizer._weir_hooks.append((node, node.register_hook(called_for(optimizer, slot))))
+
+
+def called_for(optimizer: Any, slot: Slot) -> Callable[..., None]:
+    """Returns a hook to be called when a backward pass has added to the gradient."""
     owner = weakref.ref(optimizer)  # A hook must not keep an optimizer that nobody else has.
 
     def hook(*_: Any) -> None:
@@ -25,8 +31,7 @@ def attach(optimizer: Any, slot: Slot) -> None:
         if found is not None and _job.is_initialized():
             _accumulated(found, slot)
 
-    # This reference keeps the node alive.
-    optimizer._weir_hooks.append((node, node.register_hook(hook)))
+    return hook
 
 
 def _accumulated(optimizer: Any, slot: Slot) -> None:

@@ -47,9 +47,9 @@ def check_used(optimizer: Any, slot: Any) -> None:
         raise ValueError(_NOT_USED)
 
 
-def weights_of(optimizer: Any, parameter: torch.Tensor) -> torch.Tensor:
-    """Returns the unshifted parameter."""
-    found: torch.Tensor = (optimizer._weir_true_weights or {}).get(parameter, parameter.detach())
+def weights_of(optimizer: Any, slot: Any) -> torch.Tensor:
+    """Returns what this rank has of the parameter, unshifted."""
+    found: torch.Tensor = (optimizer._weir_true_weights or {}).get(slot.parameter, slot.local.detach())
     return found
 
 
@@ -66,7 +66,7 @@ def shifted(optimizer: Any) -> Iterator[None]:
                          "one `with`, and step() behind it")
     saved_state.restore_pending(optimizer)  # The loaded state decides where.
     # Copies and not differences, because adding back a subtracted value would round.
-    saved = {slot.parameter: slot.parameter.detach().clone() for slot in slots}
+    saved = {slot.parameter: slot.local.detach().clone() for slot in slots}
     optimizer._weir_true_weights = saved
     try:
         with torch.no_grad():
@@ -76,12 +76,12 @@ def shifted(optimizer: Any) -> Iterator[None]:
     finally:
         optimizer._weir_true_weights = None
         with torch.no_grad():
-            for parameter, weights in saved.items():
-                parameter.copy_(weights)
+            for slot in slots:
+                slot.local.copy_(saved[slot.parameter])
 
 
 def _shift(optimizer: Any, slot: Any) -> None:
-    parameter = slot.parameter
+    parameter = slot.local
     velocity = torch.empty(parameter.shape, dtype=torch.float32)
     slot.exchange.copy_velocity(slot.index, velocity)
     # Adam's steps include the rate.

@@ -52,6 +52,8 @@ def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
         return
     share = plan.momentum ** (2 if plan.kind == "nesterov" else 1)
     sign = -1.0 if optimizer.param_groups[slot.group].get("maximize") else 1.0
+    if hasattr(buffer, "to_local"):  # Of a shard.
+        buffer = buffer.to_local()
     with torch.no_grad():
         gradient.add_(buffer.to(gradient.dtype), alpha=sign * share * optimizer._weir_scale.factor)
 

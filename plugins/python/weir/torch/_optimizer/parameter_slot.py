@@ -66,6 +66,11 @@ class Slot(PassCount):
         self.version = 0        # and what PyTorch said of its content: it grows with every change.
 
     @property
+    def local(self) -> torch.Tensor:
+        """What this rank has of the parameter: all of it."""
+        return self.parameter
+
+    @property
     def gradient(self) -> Optional[torch.Tensor]:
         """What is exchanged, and replaced by the result."""
         return self.parameter.grad if self.view is None else self.view
@@ -107,7 +112,7 @@ class Slot(PassCount):
     @property
     def forgotten(self) -> bool:
         """True if the program has let go of a gradient that the exchange has."""
-        return self.sent is not None and self.parameter.grad is not self.sent
+        return self.sent is not None and self.gradient is not self.sent
 
 
 def checked_passes(passes: int) -> int:

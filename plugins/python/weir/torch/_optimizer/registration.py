@@ -42,7 +42,7 @@ def adopt_new_parameters(optimizer: Any) -> None:
             if parameter in optimizer._weir_slots or not parameter.requires_grad:
                 continue
             name = optimizer._weir_given_names.get(parameter, f"group{number}.parameter{i}")
-            slot = Slot(name, parameter, number, optimizer._weir_adoptions)
+            slot = optimizer._weir_slot(name, parameter, number, optimizer._weir_adoptions)
             slot.plan = options_by_name.plan_of(optimizer, slot)
             slot.renew(optimizer._weir_passes)
             optimizer._weir_slots[parameter] = slot
@@ -110,7 +110,7 @@ def _register(optimizer: Any, kind: Any, slots: List[Slot]) -> None:
     count = len(optimizer._weir_slots)
     reduction: Reduction = optimizer._weir_reduction._replace(
         process_set=id_for(optimizer._weir_process_set, "DistributedOptimizer"))
-    members = [Member(slot.name, slot.parameter, optimizer.param_groups[slot.group], count - i,
+    members = [Member(slot.name, slot.local, optimizer.param_groups[slot.group], count - i,
                       options_by_name.own_options(optimizer, slot))
                for i, slot in enumerate(slots)]
     if optimizer._weir_compressor is not None:

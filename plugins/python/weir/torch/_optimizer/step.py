@@ -90,6 +90,10 @@ class Distributed(_Wrapped):
 
     # --- parameters ---
 
+    def _weir_slot(self, name: str, parameter: torch.Tensor, group: int, adoption: int) -> Slot:
+        """Returns the slot of a new parameter."""
+        return Slot(name, parameter, group, adoption)
+
     def _weir_attach(self, slot: Slot) -> None:
         """Called for a new parameter: the optimizer is to learn of its gradients."""
         hooks.attach(self, slot)

@@ -13,7 +13,7 @@ def submit_ahead(optimizer: Any, slot: Slot) -> None:
     """Sends a gradient off during a backward pass. Another one may follow that adds to it; so the result
     is kept apart from it, until many steps were alike."""
     saved_state.restore_pending(optimizer)
-    gradient = slot.parameter.grad
+    gradient = slot.gradient
     if (optimizer._weir_regular_steps >= REGULAR or not optimizer._weir_drops or gradient is None
             or slot.sparse_dim):
         return submit(optimizer, slot)
@@ -40,7 +40,8 @@ def submit(optimizer: Any, slot: Slot) -> None:
     gradient = slot.gradient  # Read once: a step has thousands of these.
     if gradient is None:
         # Unused in this step, but perhaps not on every rank.
-        slot.parameter.grad = gradient = torch.zeros_like(slot.parameter)
+        slot.parameter.grad = torch.zeros_like(slot.parameter)
+        gradient = slot.gradient
     if not slot.sparse_dim:
         if gradient.is_sparse:
             if not optimizer._weir_sparse_as_dense:

@@ -53,7 +53,7 @@ def add_local(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
     if slot.plan.local and slot.plan.weight_decay:
         plan = momentum.current(slot.plan, optimizer.param_groups[slot.group])
         with torch.no_grad():
-            gradient.add_(look_ahead.weights_of(optimizer, slot.parameter) * plan.weight_decay,
+            gradient.add_(look_ahead.weights_of(optimizer, slot) * plan.weight_decay,
                           alpha=optimizer._weir_scale.factor)
 
 

@@ -1,7 +1,9 @@
-"""Ranks given as a communicator of mpi4py, which is imported only if a program has made one with it."""
+"""Ranks given as a communicator of mpi4py, or as a process group of torch.distributed. Neither is imported
+unless a program has made one with it."""
 
 import array
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any, List
 
 from weir.errors import InvalidArgument
@@ -28,9 +30,23 @@ def ranks_of(comm: Any) -> List[int]:
                                           MPI.COMM_WORLD.Get_group()))
 
 
+def is_process_group(value: Any) -> bool:
+    """True if it is one of torch.distributed's."""
+    torch = sys.modules.get("torch")
+    return (torch is not None and torch.distributed.is_available()
+            and isinstance(value, torch.distributed.ProcessGroup))
+
+
+def ranks_of_group(group: Any) -> List[int]:
+    """Returns the ranks of a process group in torch.distributed, in the group's order."""
+    import torch.distributed as dist
+
+    return [dist.get_global_rank(group, place) for place in range(group.size())]
+
+
 def together(engine: "_core.Job", ranks: List[int], one_of_several: bool) -> List[List[int]]:
     """Returns the sets that the ranks of the job are about to add, this one's among them. If some ranks
-    give one of several (communicators, which ``Split`` makes different), returns all sets, in rank order;
+    give one of several (communicators, which ``Split`` makes different, or process groups), returns all sets, in rank order;
     otherwise this rank's, which the engine compares. Collective, one small all-gather."""
     from weir import _core
 

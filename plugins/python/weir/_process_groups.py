@@ -1,9 +1,9 @@
-"""Process groups of ``torch.distributed`` as process sets."""
+"""Process groups of ``torch.distributed`` where a process set is wanted."""
 
-import sys
-from typing import Any, List
+from typing import Any
 
 from weir import _job
+from weir._communicators import is_process_group
 from weir._process_sets import ProcessSet, add_process_set, expect, global_process_set, registered
 from weir.errors import InvalidArgument
 
@@ -16,27 +16,20 @@ def set_of(given: Any) -> ProcessSet:
     Raises TypeError for anything else, ValueError if the ranks of the job have other numbers in
     torch.distributed.
     """
-    if not _is_group(given):
+    if not is_process_group(given):
         expect(given)
         return given  # type: ignore[no-any-return]
-    ranks = _ranks_of(given)
-    if ranks == global_process_set.ranks:
+    _check_numbers()
+    made = ProcessSet(given)
+    if made.ranks == global_process_set.ranks:
         return global_process_set
     for known in registered():
-        if known.one_of_several and known.ranks == ranks:
+        if known.one_of_several and known.ranks == made.ranks:
             return known
-    made = ProcessSet(ranks)
-    made.one_of_several = True
     return add_process_set(made)
 
 
-def _is_group(given: Any) -> bool:
-    torch = sys.modules.get("torch")
-    return (torch is not None and torch.distributed.is_available()
-            and isinstance(given, torch.distributed.ProcessGroup))
-
-
-def _ranks_of(group: Any) -> List[int]:
+def _check_numbers() -> None:
     import torch.distributed as dist
 
     rank, size = dist.get_rank(), dist.get_world_size()
@@ -45,4 +38,3 @@ def _ranks_of(group: Any) -> List[int]:
             f"this process is rank {rank} of {size} of torch.distributed and rank {_job.rank()} of "
             f"{_job.size()} of Weir: give init_process_group(rank=weir.torch.rank(), "
             "world_size=weir.torch.size()), or start the program with torchrun")
-    return sorted(dist.get_global_rank(group, place) for place in range(group.size()))

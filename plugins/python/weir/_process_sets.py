@@ -20,7 +20,8 @@ class ProcessSet:
     ``mpi_comm``, the communicator that it was made of, otherwise None.
 
     A communicator of mpi4py may be one of several that ``Split`` has made, another one on other
-    ranks: they are registered, and removed, together. The engine only takes its ranks.
+    ranks: they are registered, and removed, together. So are process groups of torch.distributed, whose
+    ranks must have the same numbers there. The engine only takes their ranks.
     """
 
     def __init__(self, ranks_or_comm: Any) -> None:
@@ -34,11 +35,15 @@ class ProcessSet:
         if _communicators.is_communicator(ranks_or_comm):
             self.mpi_comm, self.one_of_several = ranks_or_comm, True
             ranks_or_comm = _communicators.ranks_of(ranks_or_comm)
+        elif _communicators.is_process_group(ranks_or_comm):
+            self.one_of_several = True
+            ranks_or_comm = _communicators.ranks_of_group(ranks_or_comm)
         try:
             self._ranks = sorted(rank.__index__() for rank in ranks_or_comm)
         except (AttributeError, TypeError):
             raise ValueError(f"ProcessSet({ranks_or_comm!r}): give the ranks of the job, as a list "
-                             "of numbers or as a communicator of mpi4py") from None
+                             "of numbers, a communicator of mpi4py or a process group of "
+                             "torch.distributed") from None
         self.process_set_id: Optional[int] = None
         self._counters: Dict[str, Iterator[int]] = {}
         self._operations: Dict[str, Iterator[int]] = {}
@@ -155,7 +160,7 @@ _adopted: List[ProcessSet] = []
 
 
 def add_process_set(process_set: Union[ProcessSet, Iterable[int]]) -> ProcessSet:
-    """Registers a set, given as such or as its ranks, and returns it. Collective over the whole job,
+    """Registers a set, given as such, as its ranks or as a process group, and returns it. Collective over the whole job,
     members or not: every rank adds the same sets in the same order. Blocks until all do.
 
     It may be called at any time, without preparation (HOROVOD_DYNAMIC_PROCESS_SETS is accepted without

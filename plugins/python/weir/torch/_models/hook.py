@@ -53,6 +53,11 @@ class Buckets:
         for future, result in promised:
             future.set_result(result())
 
+    @property
+    def exchanges(self) -> List[Any]:
+        """Returns the exchanges of the model's gradients; those of optimizers are not the model's."""
+        return []
+
     def _begin(self) -> None:
         """Called before the first bucket of a pass. What a pass that has failed left is forgotten."""
 

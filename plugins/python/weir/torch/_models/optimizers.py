@@ -13,13 +13,20 @@ from weir.torch._ops import reduce_op
 from weir.torch._optimizer.step import Distributed
 
 
-def innermost(optimizer: Any) -> Any:
+def within(optimizer: Any) -> Any:
     """Returns the optimizer within the wrappers of trainers."""
     found = optimizer
     for name in ("optimizer", "_optimizer") * 2:
         inner = getattr(found, name, None)
         if isinstance(inner, torch.optim.Optimizer):
             found = inner
+    return found
+
+
+def innermost(optimizer: Any) -> Any:
+    """Does the same for one that exchanges no gradients yet. Raises TypeError or ValueError for anything
+    else."""
+    found = within(optimizer)
     if not isinstance(found, torch.optim.Optimizer):
         raise TypeError(f"compress() takes a torch.optim.Optimizer, not a {type(found).__name__}")
     if isinstance(found, Distributed):

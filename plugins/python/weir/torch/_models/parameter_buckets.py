@@ -1,6 +1,7 @@
 """Exchange of a bucket's gradients one by one, for optimizers whose compressors remember something of
 each."""
 
+import functools
 from typing import Any, Dict, List, Tuple
 
 import torch
@@ -55,7 +56,7 @@ class ParameterBuckets(Buckets):
     def _finish(self) -> None:
         others, self._others = self._others, []
         handles.all_of([*(optimizer._weir_finish_pass for optimizer in self._optimizers),
-                        *(lambda each=each: handles.synchronize(each) for each in others)])
+                        *(functools.partial(handles.synchronize, each) for each in others)])
 
         if self._has_joined or self._are_steps:
             for optimizer in self._optimizers:

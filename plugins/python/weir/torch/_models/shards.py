@@ -1,5 +1,6 @@
 """Models that ``fully_shard`` has sharded inside a host, with replicas between hosts."""
 
+import functools
 from typing import Any, List, Tuple
 
 import torch
@@ -38,4 +39,4 @@ def begin_equal(named: List[Tuple[str, Any]], replicas: ProcessSet) -> None:
     waits = [broadcast_async_(parameter.to_local() if is_sharded(parameter) else parameter.detach(),
                               root_rank=replicas.ranks[0], name=f"compress.{name}", process_set=replicas)
              for name, parameter in named]
-    handles.all_of([lambda each=each: handles.synchronize(each) for each in waits])
+    handles.all_of(functools.partial(handles.synchronize, each) for each in waits)

@@ -45,6 +45,10 @@ class WholeBuckets(Buckets):
         self._waits: List[Callable[[], Any]] = []
         _all.add(self)
 
+    @property
+    def exchanges(self) -> List[Any]:
+        return [] if self._exchange is None else [self._exchange]
+
     def _submit(self, bucket: Any) -> Any:
         buffer = bucket.buffer()
         if buffer.is_sparse or buffer.dtype not in _FUSED:

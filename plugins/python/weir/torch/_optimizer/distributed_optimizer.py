@@ -7,7 +7,8 @@ from typing import Any, Iterable, List, Optional, Tuple
 import torch
 
 from weir import _job
-from weir._process_sets import ProcessSet, global_process_set
+from weir._process_groups import set_of
+from weir._process_sets import global_process_set
 from weir.errors import InvalidArgument
 from weir.torch._compression.compression import Compression
 from weir.torch._compression.compressors import own_of
@@ -70,7 +71,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                          compression: Any = Compression.none, backward_passes_per_step: int = 1,
                          op: int = reduce_op.Average, gradient_predivide_factor: float = 1.0,
                          num_groups: int = 0, groups: Any = None, sparse_as_dense: bool = False,
-                         process_set: ProcessSet = global_process_set) -> torch.optim.Optimizer:
+                         process_set: Any = global_process_set) -> torch.optim.Optimizer:
     """Returns the optimizer, as an instance of a class below its own, whose ``step()`` applies
     gradients that are combined over all ranks. Collective.
 
@@ -94,8 +95,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     gradient_predivide_factor: for Average, gradients are divided by it before and by
         size / it after they are summed. It has no effect with compressors other than fp16, bf16
         and powersgd, whose averages are not made of such sums.
-    process_set: the ranks that train together; "all ranks" means those. On any other rank the
-        optimizer takes its steps alone.
+    process_set: the ranks that train together, as a set or a process group of torch.distributed; "all
+        ranks" means those. On any other rank the optimizer takes its steps alone.
     num_groups, groups: accepted; the engine fuses gradients by itself. Strict settings refuse them.
 
     Raises ValueError for arguments that contradict each other, HorovodInternalError where ranks
@@ -119,6 +120,7 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     reduce_op.chosen(op)
     passes = checked_passes(backward_passes_per_step)
     named = _check_names(optimizer, named_parameters)
+    process_set = set_of(process_set)
     process_set._check_registered("DistributedOptimizer")
     if op == reduce_op.Adasum:
         by_moves = _mixed(AdasumDistributed, optimizer)

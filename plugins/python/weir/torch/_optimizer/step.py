@@ -343,7 +343,7 @@ class Distributed(_Wrapped):
         left out, with a warning, if this optimizer has another compressor or none. Raises ValueError
         for the state of an optimizer that was made differently.
         """
-        saved = state_dict.get("weir")
+        saved = self.__dict__.pop("_weir_own_part", state_dict.get("weir"))  # A trainer has put it there.
         if saved is not None:
             saved = saved_state.fitting(self, saved)
         if saved is None:

@@ -1,6 +1,6 @@
 """Submission of a complete gradient to its exchange, and additions to it before."""
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -41,7 +41,7 @@ def submit(optimizer: Any, slot: Slot) -> None:
     if gradient is None:
         # Unused in this step, but perhaps not on every rank.
         slot.parameter.grad = torch.zeros_like(slot.parameter)
-        gradient = slot.gradient
+        gradient = cast(torch.Tensor, slot.gradient)
     if not slot.sparse_dim:
         if gradient.is_sparse:
             if not optimizer._weir_sparse_as_dense:

@@ -47,6 +47,17 @@ def _ddp(register=lambda model: None, bucket_mb=None):
     return join
 
 
+def _no_exchange(model):
+    """What DistributedDataParallel costs before anything is exchanged: it copies gradients into buckets."""
+    model.register_comm_hook(None, _done)
+
+
+def _done(_, bucket):
+    future = torch.futures.Future()
+    future.set_result(bucket.buffer())
+    return future
+
+
 def _fp16(model):
     model.register_comm_hook(None, default_hooks.fp16_compress_hook)
 
@@ -73,7 +84,9 @@ def _powersgd(rank):
 
 
 COLUMNS = {
+    "alone": Column(lambda model: (model, _sgd(model))),
     "ddp": Column(_ddp()),
+    "ddp-no-exchange": Column(_ddp(_no_exchange), warmup=3),
     "ddp-fp16": Column(_ddp(_fp16)),
     "ddp-powersgd-1": _powersgd(1),
     "ddp-powersgd-2": _powersgd(2),

@@ -24,8 +24,8 @@ WEIRRUN = netlab.ROOT / "build" / "release" / "bin" / "weirrun"
 IN_ONE_HOST = "one host"
 PLACES = [IN_ONE_HOST, "1gbit", "100mbit"]
 SHAPES = ["small-200", "small-2000", "resnet50", "gpt"]
-CHOSEN = ["ddp", "ddp-fp16", "ddp-powersgd-4", "ddp-weir-none", "ddp-weir-fp16", "ddp-weir-dgc", "weir-dense",
-          "weir-dgc"]
+CHOSEN = ["ddp", "ddp-no-exchange", "ddp-fp16", "ddp-powersgd-4", "ddp-weir-none", "ddp-weir-fp16",
+          "ddp-weir-dgc", "weir-dense", "weir-dgc"]
 
 
 def parsed():

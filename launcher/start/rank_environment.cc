@@ -3,12 +3,16 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/settings/strict.h"
 #include "common/supervision/supervision.h"
+#include "common/supervision/tcp.h"
 #include "common/text/parse_number.h"
 #include "launcher/hosts/hosts.h"
 #include "weir/error.h"
@@ -23,6 +27,19 @@ void SetElastic() {
   setenv("WEIR_TRANSPORT", "ucx", 0);
 }
 
+/// Sets where torch.distributed's ranks meet, at rank 0's host, as torchrun does. The port is free on
+/// this machine, and as good as any other elsewhere.
+void SetMeetingPlace(const std::vector<Host>& hosts) {
+  const bool all_here = std::all_of(hosts.begin(), hosts.end(), [](const Host& host) {
+    return supervision::IsLocalHost(host.name);
+  });
+  // Where RANK is set, they are of a job around this one.
+  const int replaces = std::getenv("RANK") != nullptr ? 1 : 0;
+  setenv("MASTER_ADDR", all_here ? "127.0.0.1" : hosts.front().name.c_str(), replaces);
+  const std::uint16_t port = supervision::PortOf(supervision::Listen("0.0.0.0"));
+  setenv("MASTER_PORT", std::to_string(port).c_str(), replaces);
+}
+
 }  // namespace
 
 Settings PrepareEnvironment(Options& options) {
@@ -34,7 +51,11 @@ Settings PrepareEnvironment(Options& options) {
   setenv(supervision::kOriginsVariable, origins.c_str(), 1);
   const std::vector<Host> hosts = HostsOfRanks(options.hosts, options.ranks);
   setenv(supervision::kHostsVariable, HostsText(hosts).c_str(), 1);
-  if (options.elastic) SetElastic();
+  if (options.elastic) {
+    SetElastic();
+  } else {
+    SetMeetingPlace(hosts);
+  }
   Settings settings = Settings::FromEnvironment();
   if (options.elastic && settings.transport != TransportKind::kUcx) {
     throw InvalidArgument(
@@ -109,6 +130,13 @@ void SetPlace(const RankPlace& place) {
                                                {"HOROVOD_CROSS_SIZE", cross_size}};
   for (const auto& [variable, value] : facts) setenv(variable, std::to_string(value).c_str(), 1);
   setenv("HOROVOD_HOSTNAME", name.c_str(), 1);
+  // The numbers of an elastic job's ranks change, which torch.distributed does not follow.
+  if (std::getenv(supervision::kElasticVariable) != nullptr) return;
+  const std::pair<const char*, int> of_torch[] = {{"RANK", place.rank},
+                                                  {"WORLD_SIZE", place.size - servers},
+                                                  {"LOCAL_RANK", place.local_rank},
+                                                  {"LOCAL_WORLD_SIZE", local_ranks}};
+  for (const auto& [variable, value] : of_torch) setenv(variable, std::to_string(value).c_str(), 1);
 }
 
 }  // namespace weir::launcher

@@ -22,8 +22,8 @@ struct RankPlace {
 /// Reads it from Hydra's variables. Throws InvalidArgument when they are not set.
 RankPlace PlaceFromHydra();
 
-/// Sets the variables that tell the program its place: Weir's own, and those of Horovod's launcher
-/// (HOROVOD_RANK, ...). Not thread-safe.
+/// Sets the variables that tell the program its place: Weir's own, those of Horovod's launcher
+/// (HOROVOD_RANK, ...), and but for elastic jobs those of torchrun (RANK, ...). Not thread-safe.
 void SetPlace(const RankPlace& place);
 
 }  // namespace weir::launcher

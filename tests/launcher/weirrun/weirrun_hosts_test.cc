@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <regex>
 #include <string>
 
 #include "tests/launcher/launched_job.h"
@@ -39,6 +40,27 @@ TEST(WeirrunHosts, TellsRanksWhatHorovodsLauncherTells) {
   EXPECT_THAT(job.output(), AllOf(HasSubstr("[0] 0/3 0/1 0/2 node-a 1\n"),
                                   HasSubstr("[1] 1/3 0/2 1/2 node-b 1\n"),
                                   HasSubstr("[2] 2/3 1/2 0/1 node-b 1\n")));
+}
+
+TEST(WeirrunHosts, TellsRanksWhatTorchrunTells) {
+  const std::string facts = "$RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE at $MASTER_ADDR";
+  LaunchedJob job({"-np", "3", "-H", "node-a:1,node-b:2", "--network-interface", "lo", "sh", "-c",
+                   "echo " + facts + "; test $MASTER_PORT -gt 0"},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 0) << job.output();
+  EXPECT_THAT(job.output(), AllOf(HasSubstr("[0] 0/3 0/1 at node-a\n"),
+                                  HasSubstr("[1] 1/3 0/2 at node-a\n"),
+                                  HasSubstr("[2] 2/3 1/2 at node-a\n")));
+}
+
+TEST(WeirrunHosts, TellsRanksOfOneHostToMeetThere) {
+  LaunchedJob job({"-np", "2", "sh", "-c", "echo at $MASTER_ADDR:$MASTER_PORT."});
+  EXPECT_EQ(job.ExitCode(), 0) << job.output();
+  std::smatch places;
+  const std::regex both(R"(at (127\.0\.0\.1:\d+)\.\n(?:.*\n)*?.*at (127\.0\.0\.1:\d+)\.)");
+  const std::string output = job.output();
+  ASSERT_TRUE(std::regex_search(output, places, both)) << output;
+  EXPECT_EQ(places[1], places[2]);
 }
 
 // On node-b there is one rank and a server.

@@ -16,6 +16,7 @@ OPTIONS = {
     "small buckets": {"bucket_cap_mb": 0.0005},
     "small buckets, views": {"bucket_cap_mb": 0.0005, "gradient_as_bucket_view": True},
     "unused": {"find_unused_parameters": True, "bucket_cap_mb": 0.0005},
+    "unused, views": {"find_unused_parameters": True, "gradient_as_bucket_view": True},
     "static": {"static_graph": True, "bucket_cap_mb": 0.0005},
 }
 

@@ -25,11 +25,11 @@ class Mixture(torch.nn.Module):
         return self.last(self.experts[which](self.first(inputs).tanh()).tanh())
 
 
-def mixture(world, which, steps=16):
+def mixture(world, which, zeros=False, steps=16):
     model = Mixture()
     optimizer = world.wrapped(sgd(model, weight_decay=0.01), model)
     for step in range(steps):
-        optimizer.zero_grad()
+        optimizer.zero_grad(set_to_none=not zeros)
         world.mean(lambda rank: model(noise(rank, step, 8, 6), which(rank, step)).square().mean()
                    ).backward()
         optimizer.step()
@@ -41,9 +41,11 @@ WHICH = {"the same on all": lambda rank, step: step // 3 % 4,
 
 
 @every_compression
+@pytest.mark.parametrize("zeros", [False, True])
+@pytest.mark.parametrize("options", ["unused", "unused, views"])
 @pytest.mark.parametrize("which", WHICH)
-def test_experts_that_are_not_used(which, compression):
-    check(lambda world: mixture(world, WHICH[which]), compression, "unused")
+def test_experts_that_are_not_used(which, options, zeros, compression):
+    check(lambda world: mixture(world, WHICH[which], zeros), compression, options)
 
 
 @every_compression

@@ -5,8 +5,6 @@ from typing import Any, Callable, List, Tuple
 
 import torch
 
-Given = Tuple["torch.futures.Future[torch.Tensor]", Any]  # And what makes its result, once it is there.
-
 
 class Buckets:
     """The state of the hook for one model: takes the buckets of each backward pass, and finishes their
@@ -17,7 +15,7 @@ class Buckets:
         # A graph that is static is recorded in the first pass, and its buckets come when that has ended.
         self._comes_late = bool(model.static_graph)
         self._has_joined = False  # The pass is another rank's, with which this one keeps up.
-        self._promised: List[Tuple[Any, Any]] = []
+        self._promised: List[Tuple[Any, Callable[[], torch.Tensor]]] = []  # Futures and their results.
 
     def is_rebuilt(self) -> bool:
         """True once DistributedDataParallel has built its buckets anew, which it does when it knows in

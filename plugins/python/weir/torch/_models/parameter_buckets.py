@@ -2,7 +2,7 @@
 each."""
 
 import functools
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 import torch
 
@@ -33,15 +33,24 @@ class ParameterBuckets(Buckets):
         self._optimizers.append(optimizer)
         former = optimizer.__dict__.get("_weir_layout_now", tuple)
         optimizer._weir_layout_now = lambda: (*former(), self.is_rebuilt())
-        for parameter, slot in optimizer._weir_slots.items():
-            self._owners[parameter] = (optimizer, slot)
+        model = self._model()
+        optimizer._weir_may_be_left_out |= not model.gradient_as_bucket_view and bool(
+            model.find_unused_parameters or model.static_graph)
+
+    def _owner_of(self, parameter: torch.Tensor) -> Optional[Tuple[ByBuckets, Slot]]:
+        found = self._owners.get(parameter)
+        if found is None:  # New, or of no optimizer.
+            for optimizer in self._optimizers:
+                if parameter in optimizer._weir_slots:
+                    found = self._owners[parameter] = optimizer, optimizer._weir_slots[parameter]
+        return found
 
     def _submit(self, bucket: Any) -> Any:
         buffer = bucket.buffer()
         parameters = bucket.parameters()
         gradients = [buffer] if buffer.is_sparse else bucket.gradients()
         for i, (parameter, gradient) in enumerate(zip(parameters, gradients)):
-            owner = self._owners.get(parameter)
+            owner = self._owner_of(parameter)
             if owner is None:
                 self._others.append(allreduce_async_(
                     gradient, name=f"{self._name}/{bucket.index()}.{i}", process_set=self.process_set))
@@ -57,7 +66,6 @@ class ParameterBuckets(Buckets):
         others, self._others = self._others, []
         handles.all_of([*(optimizer._weir_finish_pass for optimizer in self._optimizers),
                         *(functools.partial(handles.synchronize, each) for each in others)])
-
         if self._has_joined or self._are_steps:
             for optimizer in self._optimizers:
                 optimizer._weir_keep_up()

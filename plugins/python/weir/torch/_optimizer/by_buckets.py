@@ -20,6 +20,7 @@ class ByBuckets(Distributed):
 
     _weir_layout: Any = None  # How DistributedDataParallel had its buckets when gradients were noted.
     _weir_layout_now: Callable[[], Any]
+    _weir_may_be_left_out = False  # DistributedDataParallel may leave results out.
 
     def _weir_attach(self, slot: Slot) -> None:
         """DistributedDataParallel tells about the gradients."""
@@ -121,5 +122,17 @@ class ByBuckets(Distributed):
             now.given_back, now.expects_more = False, True
             dropped_passes.take_back_finished(self)
         elif now.touched:
+            if self._weir_may_be_left_out:
+                self._weir_bring_in()
             self._weir_note_contents()
         return None
+
+    @torch.no_grad()
+    def _weir_bring_in(self) -> None:
+        """Brings results into gradients that the program keeps as zeros, and no rank has used: they are
+        those of zeros, on which momentum acts, as in one process."""
+        for slot in self._weir_slots.values():
+            gradient, view = slot.parameter.grad, slot.view
+            if gradient is not None and view is not None and not view.is_sparse and not torch.equal(
+                    gradient, view):
+                gradient.copy_(view)

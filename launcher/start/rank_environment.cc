@@ -27,8 +27,8 @@ void SetElastic() {
   setenv("WEIR_TRANSPORT", "ucx", 0);
 }
 
-/// Sets where torch.distributed's ranks meet, at rank 0's host, as torchrun does. The port is free on
-/// this machine, and as good as any other elsewhere.
+/// Sets where torch.distributed's ranks meet, at rank 0's host, as torchrun does. The port is free
+/// on this machine, and as good as any other elsewhere.
 void SetMeetingPlace(const std::vector<Host>& hosts) {
   const bool all_here = std::all_of(hosts.begin(), hosts.end(), [](const Host& host) {
     return supervision::IsLocalHost(host.name);

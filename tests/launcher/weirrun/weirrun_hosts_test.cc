@@ -48,9 +48,9 @@ TEST(WeirrunHosts, TellsRanksWhatTorchrunTells) {
                    "echo " + facts + "; test $MASTER_PORT -gt 0"},
                   kStandIn);
   EXPECT_EQ(job.ExitCode(), 0) << job.output();
-  EXPECT_THAT(job.output(), AllOf(HasSubstr("[0] 0/3 0/1 at node-a\n"),
-                                  HasSubstr("[1] 1/3 0/2 at node-a\n"),
-                                  HasSubstr("[2] 2/3 1/2 at node-a\n")));
+  EXPECT_THAT(job.output(),
+              AllOf(HasSubstr("[0] 0/3 0/1 at node-a\n"), HasSubstr("[1] 1/3 0/2 at node-a\n"),
+                    HasSubstr("[2] 2/3 1/2 at node-a\n")));
 }
 
 TEST(WeirrunHosts, TellsRanksOfOneHostToMeetThere) {

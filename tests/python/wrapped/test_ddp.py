@@ -212,7 +212,7 @@ def test_state_is_resumed_bit_for_bit(views, compression, rank):
     saved = io.BytesIO()
     torch.save((stopped.state_dict(), first[1].state_dict()), saved)
     saved.seek(0)
-    of_model, of_optimizer = torch.load(saved, weights_only=True)
+    of_model, of_optimizer = torch.load(saved, weights_only=not torch.__version__.startswith("1."))
     second = job(resumed)
     resumed.load_state_dict(of_model)
     second[1].load_state_dict(of_optimizer)
@@ -246,6 +246,7 @@ def test_uneven_ends(compression, rank, size):
     torch.testing.assert_close(ours, flat(alone.parameters()), rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.skipif(not hasattr(torch, "compile"), reason="it came with PyTorch 2")
 @pytest.mark.parametrize("compression", ["none", "dgc"])
 @pytest.mark.parametrize("outside", [True, False])
 def test_a_compiled_model(outside, compression, rank):
@@ -283,5 +284,5 @@ def test_misuse_is_named():
         wrapper(noise(hvd.rank(), 0, 8, 6)).square().mean().backward()
     with pytest.raises(ValueError, match="under no_sync"):
         optimizer.step()
-    optimizer.zero_grad()
+    optimizer.zero_grad(set_to_none=True)
     optimizer.step()  # As a plain one does, without any gradient.

@@ -12,6 +12,9 @@ from weir.torch._optimizer.exchange.averaging import reduction_of
 from weir.torch._ops import reduce_op
 from weir.torch._optimizer.step import Distributed
 
+# What a scheduler marks the optimizer's step with, today and before PyTorch 2.5.
+_SCHEDULED = frozenset({"_wrapped_by_lr_sched", "_with_counter"})
+
 
 def within(optimizer: Any) -> Any:
     """Returns the optimizer within the wrappers of trainers."""
@@ -56,7 +59,7 @@ def become(optimizer: Any, kind: Any, named: List[Tuple[str, torch.Tensor]], cho
         if scheduled is not None:
             optimizer.step = scheduled
         raise
-    if getattr(scheduled, "_wrapped_by_lr_sched", False):
+    if scheduled is not None and not _SCHEDULED.isdisjoint(dir(scheduled)):
         optimizer.step = _noting(optimizer)
 
 
@@ -67,7 +70,9 @@ def _noting(optimizer: Any) -> Any:
     def step(*arguments: Any, **keywords: Any) -> Any:
         found: Any = owner()
         found._opt_called = True
+        found._step_count = getattr(found, "_step_count", 0) + 1  # PyTorch before 2.5 counts.
         return type(found).step(found, *arguments, **keywords)
 
-    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    for mark in _SCHEDULED:
+        setattr(step, mark, True)
     return step

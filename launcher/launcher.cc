@@ -15,6 +15,7 @@
 #include <span>
 
 #include "common/settings/flight_filename.h"
+#include "common/summary/summary.h"
 #include "common/supervision/heartbeat.h"
 #include "common/supervision/random_token.h"
 #include "common/supervision/tcp.h"
@@ -24,7 +25,6 @@
 #include "launcher/start/parent.h"
 #include "launcher/start/reach.h"
 #include "launcher/start/starters.h"
-#include "launcher/summary/summary.h"
 #include "launcher/supervisor/program.h"
 #include "launcher/text/seconds.h"
 #include "launcher/text/shell_words.h"

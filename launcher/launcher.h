@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "common/summary/job_totals.h"
+#include "common/summary/rank_places.h"
 #include "common/supervision/doorkeeper.h"
 #include "common/supervision/message_socket.h"
 #include "common/unique_fd.h"
-#include "launcher/hosts/rank_places.h"
 #include "launcher/job/job.h"
 #include "launcher/options/options.h"
 #include "launcher/output/output_collector.h"
@@ -18,7 +19,6 @@
 #include "launcher/start/host_discovery.h"
 #include "launcher/start/starter.h"
 #include "launcher/start/starters.h"
-#include "launcher/summary/job_totals.h"
 #include "launcher/summary/summary_file.h"
 #include "weir/settings.h"
 

@@ -194,14 +194,16 @@ std::vector<SettingRow> MakeTable() {
        .alias = "",
        .member = &S::flight_filename,
        .allowed = "a file name, or none",
-       .help = "File in which a rank of a weirrun job writes what it was doing when the job fails "
+       .help = "File in which a rank of a launched job writes what it was doing when the job fails "
                "or stalls, for weir-flight."},
       {.name = "SUMMARY",
        .alias = "",
        .member = &S::summary,
        .allowed = kBoolean,
-       .help = "Makes weirrun print a summary at the end of the job: what its steps took and sent "
-               "(docs/reference/weirrun.md)."},
+       .help =
+           "Makes weirrun, or rank 0 under torchrun and srun, print a summary at the end of the "
+           "job: what its steps took and sent "
+           "(docs/reference/weirrun.md)."},
       {.name = "LOG_LEVEL",
        .alias = "LOG_LEVEL",
        .member = &S::log_level,

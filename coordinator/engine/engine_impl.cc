@@ -49,6 +49,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
       epoch_(environment.epoch),
       host_(environment.host),
       hosts_(environment.hosts),
+      launched_(environment.launched || !environment.hosts.empty()),
       parts_(std::make_unique<Parts>()) {
   settings.Check();
   CheckCompression(settings);
@@ -85,7 +86,7 @@ EngineImpl::EngineImpl(const Settings& settings, EngineEnvironment environment)
 }
 
 void EngineImpl::ReportTotals(const Settings& settings) {
-  if (hosts_.empty() || !settings.summary || parts_->membership == nullptr) return;
+  if (!launched_ || !settings.summary || parts_->membership == nullptr) return;
   parts_->totals = std::make_unique<TotalsReporter>(
       parts_->recorder, parts_->names, parts_->coordinator->gauges(),
       [parts = parts_.get()](const std::string& text) { parts->membership->SendTotals(text); },
@@ -105,7 +106,7 @@ void EngineImpl::PrepareFlight(const Settings& settings) const {
 
 bool EngineImpl::RecordsFlights(const Settings& settings) const {
   // If nobody has started several ranks, the person who runs the program sees its one error.
-  return !hosts_.empty() && KeepsFlightRecordings(settings.flight_filename);
+  return launched_ && KeepsFlightRecordings(settings.flight_filename);
 }
 
 std::function<void(int, int, const FlightReport&)> EngineImpl::FlightWriter(

@@ -22,7 +22,8 @@ struct EngineEnvironment {
   int local_size = 1;
   int epoch = 1;
   std::string host;
-  std::string hosts{};  ///< Hosts of the whole job, "a:2,b:1"; empty: unknown.
+  std::string hosts{};    ///< Hosts of the whole job, "a:2,b:1"; empty: unknown.
+  bool launched = false;  ///< A launcher has started this process as a rank of a job.
   NetworkSpeed::Bounds speed_bounds{};
 };
 
@@ -123,6 +124,7 @@ class EngineImpl final : public Engine {
   const int epoch_;
   const std::string host_;
   const std::string hosts_;
+  const bool launched_;
   std::unique_ptr<Parts> parts_;
   int rank_ = 0;
   int size_ = 1;

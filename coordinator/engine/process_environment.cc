@@ -120,6 +120,7 @@ EngineEnvironment ProcessEnvironment(const Settings& settings) {
     if (failed && *bootstrap) (*bootstrap)->Abandon();
     bootstrap->reset();
   };
+  environment.launched = supervisor != nullptr;
   if (supervisor) {
     environment.membership = std::move(supervisor);
   } else {

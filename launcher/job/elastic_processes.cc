@@ -1,6 +1,6 @@
 #include "launcher/job/elastic_processes.h"
 
-#include "launcher/hosts/rank_places.h"
+#include "common/summary/rank_places.h"
 
 namespace weir::launcher {
 

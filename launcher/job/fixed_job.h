@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "common/summary/rank_places.h"
 #include "common/supervision/meeting.h"
 #include "common/supervision/supervision.h"
-#include "launcher/hosts/rank_places.h"
 #include "launcher/job/assembly.h"
 #include "launcher/job/ending.h"
 #include "launcher/job/finalization.h"

@@ -1,8 +1,8 @@
 #include "launcher/start/dry_run.h"
 
+#include "common/summary/rank_places.h"
 #include "common/supervision/tcp.h"
 #include "launcher/hosts/hosts.h"
-#include "launcher/hosts/rank_places.h"
 #include "launcher/text/shell_words.h"
 
 namespace weir::launcher {

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <sstream>
 
+#include "common/summary/rank_places.h"
 #include "common/supervision/tcp.h"
 #include "launcher/hosts/hosts.h"
-#include "launcher/hosts/rank_places.h"
 #include "launcher/start/reach.h"
 #include "launcher/start/remote_shell.h"
 #include "launcher/text/shell_words.h"

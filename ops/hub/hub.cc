@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "common/summary/summary.h"
 #include "ops/membership/abort_text.h"
 #include "weir/error.h"
 
@@ -13,7 +14,11 @@ using supervision::Message;
 using supervision::MessageType;
 
 Hub::Hub(std::size_t ranks, std::chrono::milliseconds start_timeout, Send send)
-    : ranks_(ranks), start_timeout_(start_timeout), send_(std::move(send)), meeting_(ranks) {}
+    : ranks_(ranks),
+      start_timeout_(start_timeout),
+      send_(std::move(send)),
+      meeting_(ranks),
+      totals_(ranks) {}
 
 void Hub::OnHello(int rank, const std::string& host) {
   At(rank) = {.host = host};
@@ -24,6 +29,7 @@ void Hub::OnMessage(int rank, const Message& message, Time now) {
   switch (message.type) {
     case MessageType::kAttach:
       if (!deadline_) deadline_ = now + start_timeout_;
+      totals_.OnAttach(rank);
       Set(rank, Engine::kWaiting);
       for (int other = 0; std::cmp_less(other, ranks_.size()); ++other) {
         if (!At(other).lost_how.empty()) send_(rank, LossOf(other));
@@ -50,8 +56,11 @@ void Hub::OnMessage(int rank, const Message& message, Time now) {
     case MessageType::kStatus:
       send_(0, {.type = MessageType::kStatus, .rank = rank, .text = message.text});
       break;
+    case MessageType::kTotals:
+      totals_.OnTotals(rank, message.text);
+      break;
     default:
-      break;  // Heartbeats, totals for a summary that nobody prints.
+      break;  // Heartbeats.
   }
 }
 
@@ -85,6 +94,13 @@ void Hub::Tick(Time now) {
   for (std::size_t r = 0; r < ranks_.size(); ++r) {
     if (ranks_[r].engine == Engine::kWaiting) send_(static_cast<int>(r), message);
   }
+}
+
+std::vector<std::string> Hub::SummaryText() const {
+  std::vector<std::string> hosts;
+  for (const Rank& rank : ranks_) hosts.push_back(rank.host);
+  const auto summary = Summarize(totals_.All(), RankPlaces(std::move(hosts)));
+  return summary ? SummaryLines(*summary) : std::vector<std::string>{};
 }
 
 bool Hub::idle() const {

@@ -7,15 +7,16 @@
 #include <string>
 #include <vector>
 
+#include "common/summary/job_totals.h"
 #include "common/supervision/meeting.h"
 #include "common/supervision/supervision.h"
 
 namespace weir {
 
 /// What weirrun is to the ranks that it starts, for ranks that something else has started
-/// (torchrun, srun): tells them where the others are, who is lost and who ends the job. Does not
-/// look after their processes. Does no input or output and takes the time as a value. Not
-/// thread-safe.
+/// (torchrun, srun): tells them where the others are, who is lost and who ends the job, and sums
+/// the job up. Does not look after their processes. Does no input or output and takes the time as a
+/// value. Not thread-safe.
 class Hub {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -32,6 +33,9 @@ class Hub {
   void OnLost(int rank, const std::string& how);
   /// Does what is due. Call at `deadline()`, or at any time.
   void Tick(Time now);
+
+  /// Writes what weirrun would print when the job has ended; nothing if no rank has reported steps.
+  std::vector<std::string> SummaryText() const;
 
   std::optional<Time> deadline() const { return deadline_; }
   /// True once a rank that had met the others has left or is lost: who comes now wants another job.
@@ -58,6 +62,7 @@ class Hub {
   const std::chrono::milliseconds start_timeout_;
   const Send send_;
   supervision::Meeting meeting_;
+  JobTotals totals_;
   std::optional<Time> deadline_;
   bool over_ = false;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <span>
 #include <utility>
 
@@ -60,6 +61,7 @@ void HubServer::Run() {
     OnTime(Clock::now());
   }
   door_.SumUp();
+  for (const std::string& line : hub_.SummaryText()) std::fprintf(stderr, "weir: %s", line.c_str());
 }
 
 bool HubServer::Done(Time now) { return stopping_ && (hub_.idle() || now >= stops_by_); }

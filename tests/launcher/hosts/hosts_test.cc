@@ -8,8 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/summary/rank_places.h"
 #include "common/supervision/tcp.h"
-#include "launcher/hosts/rank_places.h"
 #include "weir/error.h"
 
 namespace weir::launcher {

@@ -49,6 +49,7 @@ class Torchrun(unittest.TestCase):
             self.assertEqual(said[rank], [
                 f"of 4, local {rank % 2} of 2, cross {rank // 2} of 2, replicas equal",
                 "again of 4, replicas equal", "done"], self.output)
+        self.assertEqual(len(re.findall(r"^weir: \d+ steps: ", self.output, re.M)), 2, self.output)
         self.assertFalse(os.path.exists(os.path.join(self.home.name, ".weir")),
                          "the token came through torchrun's store")
 

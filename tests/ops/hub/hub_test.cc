@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/supervision/addresses.h"
+#include "common/supervision/rank_totals.h"
 
 namespace weir {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 using namespace std::chrono_literals;
 using supervision::Message;
 using supervision::MessageType;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -162,6 +164,29 @@ TEST_F(HubTest, ASecondMeetingIsAsGoodAsTheFirst) {
     EXPECT_EQ(Receivers(MessageType::kAddresses).size(), 4U);
     for (int rank = 0; rank < 4; ++rank) Say(rank, MessageType::kLeave);
   }
+}
+
+std::string Steps(int count) {
+  RankTotals totals;
+  for (int i = 0; i < count; ++i) totals.durations.Add(10'000'000);
+  totals.duration_ns = 10'000'000 * count;
+  return ToText(totals);
+}
+
+TEST_F(HubTest, SumsTheJobUp) {
+  EXPECT_THAT(hub_.SummaryText(), IsEmpty()) << "nobody has taken a step";
+  AttachAll();
+  for (int rank = 0; rank < 4; ++rank) Say(rank, MessageType::kTotals, Steps(3));
+  const std::vector<std::string> lines = hub_.SummaryText();
+  ASSERT_FALSE(lines.empty());
+  EXPECT_THAT(lines.front(), HasSubstr("3 steps: 10 ms each"));
+  EXPECT_THAT(lines.back(), HasSubstr("on a"));
+}
+
+TEST_F(HubTest, NamesRanksThatHaveNotReported) {
+  AttachAll();
+  for (int rank = 0; rank < 3; ++rank) Say(rank, MessageType::kTotals, Steps(3));
+  EXPECT_THAT(hub_.SummaryText(), Contains(HasSubstr("rank 3 on b did not report its steps")));
 }
 
 }  // namespace

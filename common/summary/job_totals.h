@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "common/summary/elastic_totals.h"
 #include "common/supervision/rank_totals.h"
-#include "launcher/summary/elastic_totals.h"
 
-namespace weir::launcher {
+namespace weir {
 
 /// Reports of a job's processes about their steps. A process may make one engine after another;
 /// their steps are added up. Not thread-safe.
@@ -49,4 +49,4 @@ class JobTotals {
   std::map<int, std::size_t> ranks_;  ///< By epoch.
 };
 
-}  // namespace weir::launcher
+}  // namespace weir

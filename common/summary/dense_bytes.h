@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace weir::launcher {
+namespace weir {
 
 /// Returns what a dense all-reduce among `ranks` makes each of them send for arrays of so many
 /// bytes: a reduce-scatter and an all-gather, each of all parts but one.
@@ -12,4 +12,4 @@ inline double DenseAllreduceBytes(std::uint64_t bytes, std::size_t ranks) {
          static_cast<double>(ranks);
 }
 
-}  // namespace weir::launcher
+}  // namespace weir

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace weir::launcher {
+namespace weir {
 
 /// Names a process for people by its rank: "rank 1", or where its output has another number "rank 1
 /// (process 4 of the output)". A `rank` of -1: "process 4 of the output".
@@ -48,4 +48,4 @@ class RankPlaces {
   std::vector<int> rank_of_;  // Empty: each has its own number.
 };
 
-}  // namespace weir::launcher
+}  // namespace weir

@@ -1,13 +1,13 @@
-#include "launcher/summary/summary.h"
+#include "common/summary/summary.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/summary/job_totals.h"
+#include "common/summary/job_totals.h"
 
-namespace weir::launcher {
+namespace weir {
 namespace {
 
 using testing::ElementsAre;
@@ -170,4 +170,4 @@ TEST(JobTotals, WhatCannotBeReadCountsForNothing) {
 }
 
 }  // namespace
-}  // namespace weir::launcher
+}  // namespace weir

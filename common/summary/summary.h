@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "common/summary/elastic_totals.h"
+#include "common/summary/rank_places.h"
 #include "common/supervision/rank_totals.h"
-#include "launcher/hosts/rank_places.h"
-#include "launcher/summary/elastic_totals.h"
 
-namespace weir::launcher {
+namespace weir {
 
 /// Totals of one rank's steps, as a summary shows them. Seconds are means over its steps.
 struct RankFigures {
@@ -69,4 +69,4 @@ std::vector<std::string> SummaryLines(const Summary& summary);
 /// Writes docs/reference/summary.schema.json's format. Ends with a newline.
 std::string SummaryJson(const Summary& summary, int exit_code);
 
-}  // namespace weir::launcher
+}  // namespace weir

@@ -1,13 +1,13 @@
-#include "launcher/summary/summary.h"
+#include "common/summary/summary.h"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "launcher/summary/dense_bytes.h"
+#include "common/summary/dense_bytes.h"
 
-namespace weir::launcher {
+namespace weir {
 namespace {
 
 // The dashboard's thresholds are the same (monitor_gui/run/summary.cc).
@@ -180,4 +180,4 @@ std::optional<Summary> Summarize(const std::vector<RankTotals>& totals, const Ra
   return summary;
 }
 
-}  // namespace weir::launcher
+}  // namespace weir

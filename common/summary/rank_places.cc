@@ -1,8 +1,8 @@
-#include "launcher/hosts/rank_places.h"
+#include "common/summary/rank_places.h"
 
 #include <fmt/core.h>
 
-namespace weir::launcher {
+namespace weir {
 
 std::string RankName(int process, int rank) {
   if (rank < 0) return fmt::format("process {} of the output", process);
@@ -36,4 +36,4 @@ std::string RankPlaces::Of(const std::vector<int>& processes) const {
   return text;
 }
 
-}  // namespace weir::launcher
+}  // namespace weir

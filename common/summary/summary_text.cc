@@ -2,11 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/summary/summary.h"
+#include "common/summary/summary.h"
 
 // Texts of a summary, for people and for programs.
 
-namespace weir::launcher {
+namespace weir {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -115,4 +115,4 @@ std::string SummaryJson(const Summary& summary, int exit_code) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace weir::launcher
+}  // namespace weir

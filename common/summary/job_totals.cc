@@ -1,12 +1,12 @@
-#include "launcher/summary/job_totals.h"
+#include "common/summary/job_totals.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "launcher/summary/dense_bytes.h"
+#include "common/summary/dense_bytes.h"
 #include "weir/error.h"
 
-namespace weir::launcher {
+namespace weir {
 
 void JobTotals::OnAttach(int process) {
   Process& one = processes_[static_cast<std::size_t>(process)];
@@ -80,4 +80,4 @@ ElasticTotals JobTotals::Elastic() const {
   return all;
 }
 
-}  // namespace weir::launcher
+}  // namespace weir

@@ -3,12 +3,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "launcher/summary/job_totals.h"
-#include "launcher/summary/summary.h"
+#include "common/summary/job_totals.h"
+#include "common/summary/summary.h"
 
 // Summaries of jobs whose ranks come and go.
 
-namespace weir::launcher {
+namespace weir {
 namespace {
 
 using testing::ElementsAre;
@@ -98,4 +98,4 @@ TEST_F(ElasticSummary, RanksAreNamedWithTheNumberOfTheirOutput) {
 }
 
 }  // namespace
-}  // namespace weir::launcher
+}  // namespace weir

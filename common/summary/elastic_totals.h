@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace weir::launcher {
+namespace weir {
 
 /// What an elastic job has done in its epochs, the ranks of which differ.
 struct ElasticTotals {
@@ -16,4 +16,4 @@ struct ElasticTotals {
   std::vector<double> dense_bytes{};  ///< That a dense all-reduce would have made it send.
 };
 
-}  // namespace weir::launcher
+}  // namespace weir

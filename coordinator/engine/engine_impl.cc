@@ -198,6 +198,10 @@ std::unique_ptr<GradientGroup> EngineImpl::Register(GradientGroupSpec spec) {
 
 bool EngineImpl::Poll(Handle handle) { return coordinator().handles().Poll(handle); }
 void EngineImpl::Wait(Handle handle) { coordinator().Wait(handle); }
+bool EngineImpl::WaitFor(Handle handle, std::chrono::nanoseconds most) {
+  const auto deadline = std::chrono::steady_clock::now() + most;
+  return coordinator().handles().Wait(handle, deadline) == HandleTable::WaitResult::kDone;
+}
 
 void EngineImpl::Abort(const std::string& reason) {
   coordinator().Fail(std::make_exception_ptr(ShutDown(reason, {"", {rank_}, "abort"})));

@@ -79,6 +79,7 @@ class EngineImpl final : public Engine {
   std::unique_ptr<GradientGroup> Register(GradientGroupSpec spec) override;
   bool Poll(Handle handle) override;
   void Wait(Handle handle) override;
+  bool WaitFor(Handle handle, std::chrono::nanoseconds most) override;
   NetworkTotals network_totals() override { return coordinator().network_totals(); }
   void StartTimeline(const std::string& path, bool mark_cycles) override;
   void StopTimeline() override;

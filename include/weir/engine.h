@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -186,6 +187,9 @@ class Engine {
   /// Waits for the operation, forgets the handle and throws the operation's error. A wait longer
   /// than settings.timeout_seconds ends the engine on all ranks with TimedOut.
   virtual void Wait(Handle handle) = 0;
+
+  /// Waits like Wait, but for so long at most: then returns false, and the handle is as it was.
+  virtual bool WaitFor(Handle handle, std::chrono::nanoseconds most) = 0;
 
   /// Traffic of this rank's network so far. Every operation that was waited for is counted.
   virtual NetworkTotals network_totals() = 0;

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -30,12 +29,17 @@ void SetElastic() {
 /// Sets where torch.distributed's ranks meet, at rank 0's host, as torchrun does. The port is free
 /// on this machine, and as good as any other elsewhere.
 void SetMeetingPlace(const std::vector<Host>& hosts) {
-  const bool all_here = std::all_of(hosts.begin(), hosts.end(), [](const Host& host) {
-    return supervision::IsLocalHost(host.name);
-  });
+  std::string place = hosts.front().name;
+  if (AllLocal(hosts)) {
+    place = "127.0.0.1";
+  } else if (supervision::IsLocalHost(place)) {
+    // Its name may mean another host elsewhere.
+    const std::vector<std::string> own = supervision::HostAddresses({});
+    if (!own.empty()) place = own.front();
+  }
   // Where RANK is set, they are of a job around this one.
   const int replaces = std::getenv("RANK") != nullptr ? 1 : 0;
-  setenv("MASTER_ADDR", all_here ? "127.0.0.1" : hosts.front().name.c_str(), replaces);
+  setenv("MASTER_ADDR", place.c_str(), replaces);
   const std::uint16_t port = supervision::PortOf(supervision::Listen("0.0.0.0"));
   setenv("MASTER_PORT", std::to_string(port).c_str(), replaces);
 }
@@ -53,6 +57,8 @@ Settings PrepareEnvironment(Options& options) {
   setenv(supervision::kHostsVariable, HostsText(hosts).c_str(), 1);
   if (options.elastic) {
     SetElastic();
+    for (const char* outer : {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"})
+      unsetenv(outer);
   } else {
     SetMeetingPlace(hosts);
   }

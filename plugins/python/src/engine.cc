@@ -235,6 +235,13 @@ void BindEngine(nb::module_& module) {
           "wait", [](Job& job, Handle handle) { job.engine()->Wait(handle); }, arg("handle"),
           blocking)
       .def(
+          "wait_for",
+          [](Job& job, Handle handle, double seconds) {
+            return job.engine()->WaitFor(
+                handle, std::chrono::nanoseconds(static_cast<std::int64_t>(seconds * 1e9)));
+          },
+          arg("handle"), arg("seconds"), blocking)
+      .def(
           "network_totals",
           [](Job& job) {
             const NetworkTotals totals = job.engine()->network_totals();

@@ -31,9 +31,9 @@ def compress(accelerator: Any, model: Any, optimizer: Any, compression: Any = Co
     weir.torch.compress(model, optimizer, compression, replicate=replicate)
     inner = optimizers.within(optimizer)
     _step_through(optimizer, inner)
-    if not hasattr(inner, "_weir_slots"):
+    if not optimizers.remembers(inner):
         return  # Nothing is remembered.
-    number = len(accelerator._optimizers) if hasattr(accelerator, "_optimizers") else 0
+    number = accelerator._optimizers.index(optimizer)  # As Accelerate numbers its own files.
 
     def name(folder: str) -> pathlib.Path:
         return pathlib.Path(folder) / f"weir{number}-rank{weir.torch.rank()}.pt"

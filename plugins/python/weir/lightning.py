@@ -54,7 +54,8 @@ class WeirStrategy(_lightning.strategies.DDPStrategy):  # type: ignore[misc]
             return  # Evaluation alone.
         for optimizer in self.optimizers:
             weir.torch.compress(self.model, optimizer, self._compression)
-        trainer.callbacks.append(_Shown())
+        if not any(isinstance(one, _Shown) for one in trainer.callbacks):
+            trainer.callbacks.append(_Shown())
 
     def optimizer_state(self, optimizer: Any) -> Dict[str, Any]:
         """Returns an optimizer's state, with the parts of all ranks. Collective."""

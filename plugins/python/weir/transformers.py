@@ -18,6 +18,7 @@ import weir.accelerate
 import weir.torch
 from weir.torch._compression.compression import Compression
 from weir.torch._models import optimizers, reports
+from weir.torch._ops.objects import allgather_object
 
 
 def compress(trainer: Any, compression: Any = Compression.none, *, replicate: Any = None) -> None:
@@ -48,12 +49,14 @@ class _Compression(transformers.TrainerCallback):
         return optimizers.within(self._trainer.optimizer)
 
     def _remembers(self) -> bool:
-        return hasattr(self._optimizer, "_weir_slots")
+        return optimizers.remembers(self._optimizer)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if args.world_size == 1:
             return warnings.warn("weir.transformers.compress: this is one process alone, so there is nothing to "
                                  "exchange; start the program with torchrun")
+        if self._remembers():
+            return None  # By an earlier train().
         weir.accelerate.compress(self._trainer.accelerator, self._trainer.model_wrapped,
                                  self._trainer.optimizer, self._compression, replicate=self._replicate)
         if self._resumed_from is not None and self._remembers():
@@ -62,9 +65,12 @@ class _Compression(transformers.TrainerCallback):
 
     def _resume(self, folder: pathlib.Path) -> None:
         """Replaces rank 0's part, which Trainer has loaded, by this rank's."""
-        if not _file(folder).exists():
-            return warnings.warn(f"{_file(folder)} is missing: what this rank had not sent yet is left out")
-        self._optimizer._weir_own_part = torch.load(_file(folder), weights_only=True)
+        own = _file(folder) if _file(folder).exists() else folder / "weir-rank0.pt"
+        parts = allgather_object(own.exists())
+        if not all(parts):
+            return warnings.warn(f"{own} is missing on rank {parts.index(False)}: what the ranks had not sent "
+                                 "yet is left out")
+        self._optimizer._weir_own_part = torch.load(own, weights_only=True)
         self._optimizer.load_state_dict(self._optimizer.state_dict())
         return None
 

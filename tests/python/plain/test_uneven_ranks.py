@@ -4,8 +4,9 @@ import pytest
 import torch
 
 import weir.torch as hvd
+from weir.torch._optimizer import readiness
 
-from compared import COMPRESSIONS, Rank, compare, net, noise
+from compared import COMPRESSIONS, Alone, Rank, compare, net, noise
 
 every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
 
@@ -170,3 +171,91 @@ def test_a_gradient_of_float64_that_the_program_replaces_is_named(rank, grad):
     model[0].weight.grad = grad(model[0].weight.grad)
     with pytest.raises(ValueError, match="gradient of '0.0.weight' was changed between"):
         optimizer.step()
+
+
+# --- ranks that are elsewhere when others come to the end of their backward pass ---
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    monkeypatch.setattr(readiness, "_PATIENCE", 0.3)
+
+
+def losses_of(model, rank, step):
+    return model(noise(rank, step, 8, 6)).square().mean()
+
+
+@every_compression
+@pytest.mark.filterwarnings("ignore:rank . has waited")
+def test_a_rank_without_a_batch_reduces_something_before_its_step(rank, size, compression, impatient):
+    model, alone = net(6, 8, 3), net(6, 8, 3)
+    optimizer = Rank(COMPRESSIONS[compression]).wrapped(sgd(model.parameters()), model)
+    plain = sgd(alone.parameters())
+    for step in range(6):
+        optimizer.zero_grad(set_to_none=True)
+        if step != 2 or rank == 0:
+            losses_of(model, rank, step).backward()
+        hvd.allreduce(torch.ones(1), name="loss")
+        optimizer.step()
+        plain.zero_grad(set_to_none=True)
+        (sum(losses_of(alone, each, step) for each in range(size) if step != 2 or each == 0) / size).backward()
+        plain.step()
+    ours = torch.cat([one.detach().flatten() for one in model.parameters()])
+    assert torch.equal(hvd.broadcast(ours, 0), ours)
+    if compression != "dgc, 5 %":
+        torch.testing.assert_close(ours, torch.cat([one.detach().flatten() for one in alone.parameters()]))
+
+
+@every_compression
+@pytest.mark.filterwarnings("ignore:rank . has waited")
+def test_ranks_have_samples_for_different_models(rank, compression, impatient):
+    models = [net(6, 8, 3, seed=i) for i in range(2)]
+    optimizers = [Rank(COMPRESSIONS[compression]).wrapped(sgd(model.parameters()), model) for model in models]
+    for step in range(4):
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=True)
+        for i, model in enumerate(models):
+            if step == 0 or i == rank % 2:
+                losses_of(model, rank, step).backward()
+        for optimizer in optimizers:
+            optimizer.step()
+    ours = torch.cat([one.detach().flatten() for model in models for one in model.parameters()])
+    assert torch.equal(hvd.broadcast(ours, 0), ours)
+
+
+@every_compression
+def test_an_expert_is_used_in_one_of_two_announced_passes(rank, size, compression):
+    def program(world):
+        experts = torch.nn.ModuleList(net(6, 8, 3, seed=i) for i in range(2))
+        optimizer = sgd(experts.parameters())
+        if not isinstance(world, Alone):
+            optimizer = hvd.DistributedOptimizer(optimizer, experts.named_parameters(),
+                                                 COMPRESSIONS[compression], backward_passes_per_step=2)
+        for step in range(6):
+            optimizer.zero_grad(set_to_none=True)
+            for i in range(2):
+                world.mean(lambda rank: losses_of(experts[i * (rank == 0)], rank, 2 * step + i)).backward()
+            if not isinstance(world, Alone):
+                hvd.allreduce(torch.ones(1), name="loss")
+            optimizer.step()
+        return experts.parameters()
+    compare(program, compression)
+
+
+@every_compression
+def test_a_pass_that_fails_is_part_of_the_step(compression):
+    """The program catches its error; what it had added by then is part of the gradient."""
+    def program(world):
+        model = net(6, 8, 3)
+        optimizer = world.wrapped(sgd(model.parameters()), model)
+        for step in range(12):
+            optimizer.zero_grad(set_to_none=True)
+            world.mean(lambda rank: losses_of(model, rank, 2 * step)).backward()
+            if step % 3 == 1:
+                inputs = noise(0, step, 8, 6).requires_grad_()
+                inputs.register_hook(lambda _: 1 / 0)  # When all parameters have theirs.
+                with pytest.raises(ZeroDivisionError):
+                    world.mean(lambda rank: (model(inputs) - rank).square().mean()).backward()
+            optimizer.step()
+        return model.parameters()
+    compare(program, compression)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import pickle
 
 import pytest
 import torch
@@ -112,22 +113,23 @@ CLEARS = {
 }
 
 
-def skipping(world, clear, options=None, steps=16):
+def skipping(world, clear, first, steps=16):
     model = net(6, 20, 3)
     optimizer = world.wrapped(sgd(model), model)
     for step in range(steps):
         clear(optimizer, model)
         world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
-        if step % 3 != 1:
+        if step % 3 != first:
             optimizer.step()
     return model.parameters()
 
 
 @every_compression
+@pytest.mark.parametrize("first", [0, 1])  # After the first pass DistributedDataParallel changes its buckets.
 @pytest.mark.parametrize("options", ["plain", "views"])
 @pytest.mark.parametrize("clear", CLEARS)
-def test_dropped_passes(clear, options, compression):
-    check(lambda world: skipping(world, CLEARS[clear]), compression, options)
+def test_dropped_passes(clear, options, first, compression):
+    check(lambda world: skipping(world, CLEARS[clear], first), compression, options)
 
 
 # --- what stands around a step ---
@@ -262,12 +264,68 @@ def test_a_compiled_model(outside, compression, rank):
     assert torch.equal(hvd.broadcast(flat(model.parameters()), 0), flat(model.parameters()))
 
 
+@needs_scaler
+@every_compression
+@pytest.mark.parametrize("synchronised", [False, True])
+def test_a_scaler_and_accumulation(synchronised, compression):
+    def program(world):
+        model = net(6, 8, 3)
+        optimizer = world.wrapped(sgd(model), model)
+        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=3)
+        for step in range(12):
+            optimizer.zero_grad()
+            for i in range(2):
+                with world.no_sync() if i == 0 and not synchronised else contextlib.nullcontext():
+                    scaler.scale(world.mean(lambda rank: model(noise(rank, 10 * step + i, 8, 6)).square().mean())
+                                 ).backward()
+            scaler.step(optimizer)
+            scaler.update()
+        return model.parameters()
+    check(program, compression)
+
+
+@pytest.mark.skipif(not hasattr(torch, "compile"), reason="it came with PyTorch 2")
+@every_compression
+def test_a_compiled_step(compression):
+    def program(world):
+        model = net(6, 8, 3)
+        optimizer = world.wrapped(sgd(model, weight_decay=0.01), model)
+        step_of = torch.compile(lambda: optimizer.step(), backend="eager")
+        for step in range(6):
+            optimizer.zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            step_of()
+        return model.parameters()
+    check(program, compression)
+
+
+@pytest.mark.skipif(torch.__version__.startswith("1."), reason="it came with PyTorch 2")
+def test_a_state_for_distributed_checkpoints_before_the_first_step():
+    from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
+
+    model = net(6, 8, 3)
+    wrapper = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = hvd.compress(wrapper, torch.optim.AdamW(model.parameters()), "dgc")
+    assert get_optimizer_state_dict(wrapper, optimizer)["state"]
+
+
+@pytest.mark.parametrize("compression", ["none", "dgc"])
+def test_the_model_is_pickled_and_the_optimizer_is_not(compression):
+    model = net(6, 8, 3)
+    wrapper = torch.nn.parallel.DistributedDataParallel(model)
+    optimizer = hvd.compress(wrapper, sgd(model), compression)
+    pickle.loads(pickle.dumps(wrapper))
+    if compression == "dgc":
+        with pytest.raises(TypeError, match="save its state_dict"):
+            pickle.dumps(optimizer)
+
+
 # --- misuse ---
 
 
 def test_misuse_is_named():
     model = net(6, 8, 3)
-    with pytest.raises(ValueError, match="got a Sequential: wrap the model in DistributedDataParallel"):
+    with pytest.raises(ValueError, match="and got a Sequential: wrap it first"):
         hvd.compress(model, sgd(model))
     wrapper = torch.nn.parallel.DistributedDataParallel(model)
     with pytest.raises(TypeError, match="takes a torch.optim.Optimizer, not a str"):
@@ -278,6 +336,17 @@ def test_misuse_is_named():
     with pytest.raises(ValueError, match="is not known"):
         hvd.compress(wrapper, sgd(model), 0.01)
     optimizer = hvd.compress(wrapper, sgd(model), "dgc")
+    with pytest.raises(ValueError, match="gradients of this model are exchanged in another way already"):
+        hvd.compress(wrapper, sgd(model), "fp16")
+    hooked = torch.nn.parallel.DistributedDataParallel(net(6, 8, 3))
+    hooked.register_comm_hook(None, lambda state, bucket: None)
+    if hasattr(hooked, "_comm_hooks"):
+        with pytest.raises(ValueError, match="has a communication hook already"):
+            hvd.compress(hooked, sgd(hooked), "dgc")
+    if hvd.size() > 1:
+        with pytest.raises(ValueError, match="rank 0 has the compression .* and rank 1 has"):
+            hvd.compress(torch.nn.parallel.DistributedDataParallel(net(6, 8, 3)), sgd(model),
+                         "dgc" if hvd.rank() == 1 else "fp16")
     with pytest.raises(ValueError, match="exchanges gradients already"):
         hvd.compress(wrapper, optimizer, "dgc")
     with wrapper.no_sync():

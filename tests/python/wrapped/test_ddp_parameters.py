@@ -48,6 +48,57 @@ def test_experts_that_are_not_used(which, options, zeros, compression):
     check(lambda world: mixture(world, WHICH[which], zeros), compression, options)
 
 
+def used_in_some_passes(world, steps=12):
+    """Two passes a step, without no_sync(): an expert may be used in the first one alone, on some ranks."""
+    model = Mixture()
+    optimizer = world.wrapped(sgd(model), model)
+    for step in range(steps):
+        optimizer.zero_grad()
+        for which in (lambda rank: (rank + step) % 4, lambda rank: step % 2):
+            world.mean(lambda rank: model(noise(rank, step, 8, 6), which(rank)).square().mean()).backward()
+        optimizer.step()
+    return model.parameters()
+
+
+@every_compression
+@pytest.mark.parametrize("options", ["unused", "unused, views"])
+def test_experts_that_are_used_in_some_passes(options, compression):
+    check(used_in_some_passes, compression, options)
+
+
+@every_compression
+@pytest.mark.parametrize("first_one_lives", [False, True])
+def test_another_optimizer_for_a_second_phase(first_one_lives, compression):
+    def program(world):
+        model = net(6, 8, 8, 3)
+        optimizers = [world.wrapped(sgd(model), model)]
+        for step in range(16):
+            if step == 8:
+                if not first_one_lives:
+                    optimizers.clear()
+                optimizers.append(world.wrapped(torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.5), model))
+            optimizers[-1].zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizers[-1].step()
+        return model.parameters()
+    check(program, compression)
+
+
+@pytest.mark.parametrize("compression", ["none", "dgc"])
+def test_parameters_that_the_wrapper_ignores(compression, rank):
+    model = net(6, 8, 3)
+    kind = torch.nn.parallel.DistributedDataParallel
+    kind._set_params_and_buffers_to_ignore_for_model(model, ["0.bias"])
+    wrapper = kind(model)
+    before = model[0].bias.detach().clone()
+    optimizer = hvd.compress(wrapper, sgd(model), compression)
+    for step in range(4):
+        optimizer.zero_grad()
+        wrapper(noise(rank, step, 8, 6)).square().mean().backward()
+        optimizer.step()
+    assert not torch.equal(model[0].bias, before)
+
+
 @every_compression
 def test_a_frozen_layer(compression):
     def program(world):

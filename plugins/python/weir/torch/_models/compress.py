@@ -11,14 +11,12 @@ from weir.errors import InvalidArgument
 from weir.torch._compression.compression import Compression
 from weir.torch._compression.compressors import own_of
 from weir.torch._compression.options import options_of
-from weir.torch._models import optimizers, shards, whole_buckets
+from weir.torch._models import checks, optimizers, shards, whole_buckets
 from weir.torch._models.hook import Buckets, hook
 from weir.torch._models.parameter_buckets import ParameterBuckets
 from weir.torch._models.whole_buckets import WholeBuckets
 from weir.torch._optimizer.by_buckets import ByBuckets
 from weir.torch._optimizer.sharded import Sharded
-
-_DDP = torch.nn.parallel.DistributedDataParallel
 
 
 def compress(model: Any, optimizer: Any, compression: Any = Compression.none, *, replicate: Any = None,
@@ -65,8 +63,10 @@ def _compress_shards(models: List[Any], optimizer: Any, choice: optimizers.Choic
     if replicate is None:
         raise InvalidArgument('the model is sharded: give compress(..., replicate=mesh["replicate"]), the '
                               "dimension of the mesh along which ranks have the same shards")
+    checks.without_agreement(choice.options, ("clip_norm", "skip_nonfinite"))
     replicas = [shards.replicas_of(one, replicate) for one in models][0]
     named = _named_parameters(models, optimizer)
+    shards.retire_others(optimizer)
     optimizers.become(optimizer, Sharded, named, choice, replicas)
     shards.begin_equal(named, replicas)
 
@@ -74,26 +74,29 @@ def _compress_shards(models: List[Any], optimizer: Any, choice: optimizers.Choic
 def _compress_buckets(models: List[Any], optimizer: Any, choice: optimizers.Choice,
                       process_set: Any) -> None:
     for one in models:
-        _check_wrapped(one)
+        checks.wrapped(one)
+        checks.free(one)
     ranks = set_of(models[0].process_group if process_set is None else process_set)
-    if choice.own is None and whole_buckets.are_enough(choice.options):
+    checks.equal_on_all(choice.options, ranks)
+    whole = choice.own is None and whole_buckets.are_enough(choice.options)
+    kind = WholeBuckets if whole else ParameterBuckets
+    exchanged = (choice.options, ranks) if whole else ranks
+    for one in models:
+        if "_weir_buckets" in one.__dict__:
+            checks.same_as_before(one._weir_buckets, kind, exchanged)
+    named = _named_parameters([one.module for one in models], optimizer)
+    if whole:
         for one in models:
             _attach(one, lambda model: WholeBuckets(model, choice.options, ranks))
         return
     if len(models) > 1 and any(one.static_graph for one in models):
         raise InvalidArgument("static_graph=True with an optimizer of several models: the gradients of the "
                               "first pass would come too late; give each model an optimizer of its own")
-    named = _named_parameters([one.module for one in models], optimizer)
-    optimizers.become(optimizer, ByBuckets, named, choice, ranks)
+    ignored = frozenset(parameter for one in models for name, parameter in one.module.named_parameters()
+                        if name in one.parameters_to_ignore)
+    optimizers.become(optimizer, ByBuckets, named, choice, ranks, left_out=ignored)
     for one in models:
         _attach(one, lambda model: ParameterBuckets(model, ranks)).add(optimizer)
-
-
-def _check_wrapped(model: Any) -> None:
-    if not isinstance(model, _DDP):
-        raise InvalidArgument(
-            f"compress() got a {type(model).__name__}: wrap the model in DistributedDataParallel or by "
-            "fully_shard first, or leave it as it is and use weir.torch.DistributedOptimizer")
 
 
 def _attach(model: Any, make: Any) -> Any:

@@ -10,7 +10,9 @@ class Buckets:
     """The state of the hook for one model: takes the buckets of each backward pass, and finishes their
     exchange when the pass ends. Not thread-safe."""
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Any, choice: Any) -> None:
+        """`choice`: how it exchanges gradients; states of equal choices do the same."""
+        self.choice = choice
         self._model = weakref.ref(model)
         # A graph that is static is recorded in the first pass, and its buckets come when that has ended.
         self._comes_late = bool(model.static_graph)
@@ -67,6 +69,9 @@ class Buckets:
         """Finishes the exchange of all buckets of a pass. Collective."""
         raise NotImplementedError
 
+    def __getstate__(self) -> Any:
+        return {}  # A saved model is wrapped anew where it is loaded.
+
     def __deepcopy__(self, _: Any) -> "Buckets":
         return self  # It belongs to the model that it was made for.
 
@@ -88,4 +93,7 @@ def _nothing() -> None:
 def hook(state, bucket):  # type: ignore[no-untyped-def]
     """The hook, for ``register_comm_hook(state, hook)`` of a ``DistributedDataParallel``: exchanges its
     buckets through Weir. ``state``: a ``HookState``."""
+    if not hasattr(state, "take"):
+        raise TypeError(f"register_comm_hook({state!r:.60}, weir.torch.hook): give weir.torch.HookState(model, "
+                        "compression) as the state")
     return state.take(bucket)

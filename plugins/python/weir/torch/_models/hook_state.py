@@ -11,7 +11,7 @@ from weir.errors import InvalidArgument
 from weir.torch._compression.compression import Compression
 from weir.torch._compression.compressors import own_of
 from weir.torch._compression.options import options_of
-from weir.torch._models import optimizers, whole_buckets
+from weir.torch._models import checks, optimizers, whole_buckets
 from weir.torch._models.hook import Buckets
 from weir.torch._models.parameter_buckets import ParameterBuckets
 from weir.torch._models.whole_buckets import WholeBuckets
@@ -37,6 +37,7 @@ class HookState:
 
     def __init__(self, model: torch.nn.parallel.DistributedDataParallel,
                  compression: Any = Compression.none, *, process_set: Any = None) -> None:
+        checks.wrapped(model)
         if not _job.is_initialized():
             init()
         ranks = set_of(model.process_group if process_set is None else process_set)

@@ -2,7 +2,7 @@
 hold them already."""
 
 import weakref
-from typing import Any, Dict, List, NamedTuple, Tuple
+from typing import Any, Dict, FrozenSet, List, NamedTuple, Tuple
 
 import torch
 
@@ -26,6 +26,11 @@ def within(optimizer: Any) -> Any:
     return found
 
 
+def remembers(optimizer: Any) -> bool:
+    """True if its compressor has something to save."""
+    return isinstance(optimizer, Distributed)
+
+
 def innermost(optimizer: Any) -> Any:
     """Does the same for one that exchanges no gradients yet. Raises TypeError or ValueError for anything
     else."""
@@ -47,17 +52,22 @@ class Choice(NamedTuple):
 
 
 def become(optimizer: Any, kind: Any, named: List[Tuple[str, torch.Tensor]], choice: Choice,
-           process_set: ProcessSet) -> None:
-    """Makes the optimizer an instance of a class that has ``kind`` before its own. Collective."""
-    former = type(optimizer)
+           process_set: ProcessSet, left_out: FrozenSet[torch.Tensor] = frozenset()) -> None:
+    """Makes the optimizer an instance of a class that has ``kind`` before its own; parameters that are
+    left out are its own affair. Collective."""
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise InvalidArgument("LBFGS computes losses and gradients several times in a step, and compares them; "
+                              "compressed they would be of different steps. Leave the compression out")
+    former, before = type(optimizer), dict(optimizer.__dict__)
     optimizer.__class__ = type(former.__name__, (kind, former), {})
     scheduled = optimizer.__dict__.pop("step", None)
+    optimizer._weir_left_out = left_out
     try:
         optimizer._weir_init(named, *choice, 1, reduce_op.Average, 1.0, False, process_set)
     except Exception:
         optimizer.__class__ = former
-        if scheduled is not None:
-            optimizer.step = scheduled
+        optimizer.__dict__.clear()
+        optimizer.__dict__.update(before)
         raise
     if scheduled is not None and not _SCHEDULED.isdisjoint(dir(scheduled)):
         optimizer.step = _noting(optimizer)

@@ -2,6 +2,7 @@
 each."""
 
 import functools
+import weakref
 from typing import Any, Dict, List, Optional, Tuple
 
 import torch
@@ -20,7 +21,7 @@ class ParameterBuckets(Buckets):
 
     def __init__(self, model: Any, process_set: ProcessSet, are_steps: bool = False) -> None:
         """`are_steps`: each pass is a step; nobody tells of those."""
-        super().__init__(model)
+        super().__init__(model, process_set)
         self._are_steps = are_steps
         self.process_set = process_set
         self._owners: Dict[torch.Tensor, Tuple[ByBuckets, Slot]] = {}
@@ -30,12 +31,15 @@ class ParameterBuckets(Buckets):
 
     def add(self, optimizer: ByBuckets) -> None:
         """Makes the optimizer learn of its parameters' gradients."""
-        self._optimizers.append(optimizer)
+        # One that had some of these parameters before is not used any more.
+        self._optimizers = [other for other in self._optimizers
+                            if other._weir_slots.keys().isdisjoint(optimizer._weir_slots)] + [optimizer]
+        self._owners.clear()
         former = optimizer.__dict__.get("_weir_layout_now", tuple)
-        optimizer._weir_layout_now = lambda: (*former(), self.is_rebuilt())
-        model = self._model()
-        optimizer._weir_may_be_left_out |= not model.gradient_as_bucket_view and bool(
-            model.find_unused_parameters or model.static_graph)
+        mine = weakref.ref(self)  # The model keeps the optimizer, and not the other way round.
+        optimizer._weir_layout_now = lambda: (*former(), _is_rebuilt(mine()))
+        model: Any = self._model()
+        optimizer._weir_may_be_left_out |= bool(model.find_unused_parameters or model.static_graph)
 
     def _owner_of(self, parameter: torch.Tensor) -> Optional[Tuple[ByBuckets, Slot]]:
         found = self._owners.get(parameter)
@@ -69,6 +73,10 @@ class ParameterBuckets(Buckets):
         if self._has_joined or self._are_steps:
             for optimizer in self._optimizers:
                 optimizer._weir_keep_up()
+
+
+def _is_rebuilt(buckets: Optional[ParameterBuckets]) -> bool:
+    return buckets is not None and buckets.is_rebuilt()
 
 
 def _laid_out(gradient: torch.Tensor, parameter: torch.Tensor) -> torch.Tensor:

@@ -10,7 +10,8 @@ from weir._process_sets import ProcessSet
 from weir.errors import InvalidArgument
 from weir.torch._ops import handles
 from weir.torch._ops.broadcast import broadcast_async_
-from weir.torch._optimizer.sharded import is_sharded
+from weir.torch._optimizer import living
+from weir.torch._optimizer.sharded import Sharded, is_sharded
 
 
 def are_in(model: Any) -> bool:
@@ -31,6 +32,14 @@ def replicas_of(model: Any, replicate: Any) -> ProcessSet:
                 'gradients along that one by itself: give it the other alone, as in fully_shard(module, '
                 'mesh=mesh["shard"])')
     return set_of(replicate.get_group() if hasattr(replicate, "get_group") else replicate)
+
+
+def retire_others(optimizer: torch.optim.Optimizer) -> None:
+    """Lets optimizers that had some of the same parameters before hear of their gradients no more."""
+    mine = {parameter for group in optimizer.param_groups for parameter in group["params"]}
+    for other in living.in_order():
+        if isinstance(other, Sharded) and not mine.isdisjoint(other._weir_slots):
+            other._weir_retire()
 
 
 @torch.no_grad()

@@ -32,7 +32,7 @@ class WholeBuckets(Buckets):
     """Takes each bucket as one tensor."""
 
     def __init__(self, model: Any, options: Dict[str, str], process_set: ProcessSet) -> None:
-        super().__init__(model)
+        super().__init__(model, (options, process_set))
         self._name = f"DistributedDataParallel.{process_set._next_number('model')}"
         self._options, self._process_set = options, process_set
         self._layout: List[Tuple[int, torch.dtype]] = []

@@ -57,6 +57,23 @@ def synchronize(handle: int) -> Any:
     return pending.result()
 
 
+def wait_for(handle: int, seconds: float) -> bool:
+    """Waits for an operation of one part; returns False, and the handle is as it was, when it has taken
+    longer. Raises as ``synchronize`` does."""
+    with _lock:
+        pending = _pending[handle]
+    try:
+        done = bool(pending.engine.wait_for(pending.operations[0], seconds))
+    except Exception:
+        done = True
+        raise
+    finally:
+        if done:
+            with _lock:
+                _pending.pop(handle, None)
+    return done
+
+
 def delivered(output: Any, result: Any) -> Any:
     """Returns a tensor, to which the result is copied unless it lies there."""
     if result.data_ptr() != output.data_ptr():

@@ -6,15 +6,19 @@ one comes nevertheless, the exchange is taken back, and the pass adds to what th
 """
 
 import functools
-from typing import Any
+import threading
+from typing import Any, Callable
 
 import torch
 
+from weir.torch._ops import handles
 from weir.torch._optimizer import dropped_passes, living
 from weir.torch._optimizer.parameter_slot import REGULAR, PassCount
 from weir.torch._optimizer.step_state import State
 
 _is_running = False
+# -1 outside of backward passes; PyTorch 1 does not tell.
+_graph_task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", lambda: 0 if _is_running else -1)
 
 
 def _wrap() -> None:
@@ -25,9 +29,10 @@ def _wrap() -> None:
     @functools.wraps(found)
     def backward(*arguments: Any, **keywords: Any) -> None:
         global _is_running
-        if _is_running:  # Within another pass: checkpointing computes a layer anew.
+        if _graph_task() != -1:  # Within another pass: checkpointing computes a layer anew.
             return found(*arguments, **keywords)
-        optimizers = living.in_order()
+        # Not those that other threads train.
+        optimizers = [one for one in living.in_order() if one._weir_thread == threading.get_ident()]
         for optimizer in optimizers:
             _begin(optimizer)
         _is_running = True
@@ -35,13 +40,15 @@ def _wrap() -> None:
             found(*arguments, **keywords)
         except BaseException:
             for optimizer in optimizers:
-                _leave_alone(optimizer)
+                _leave(optimizer, failed=True)
             raise
         finally:
             _is_running = False
         touched = [optimizer for optimizer in optimizers if optimizer._weir_revisits.touched]
         for optimizer in optimizers:
-            optimizer._weir_end_pass(is_alone=touched == [optimizer])
+            _leave(optimizer, failed=False)
+        handles.all_of(functools.partial(optimizer._weir_end_pass, is_alone=touched == [optimizer])
+                       for optimizer in optimizers)
 
     backward._weir_finishes = True  # type: ignore[attr-defined]
     torch.autograd.backward = backward
@@ -56,19 +63,20 @@ class Revisits:
         self.given_back = False  # Gradients hold that now, and slots the results.
         self.let_go = False   # The program has dropped the gradients by itself.
         self.touched = False  # The pass has added to a gradient.
+        self.failed = False   # One that had added to gradients given back has failed.
         self.expects_more = False  # Passes have come before after the exchange was finished (by_buckets).
 
     def end_step(self) -> None:
         """Called when the step is taken, or dropped."""
         self.passes.end_step()
-        self.kept = False
+        self.kept = self.given_back = self.failed = False
 
 
 def _begin(optimizer: Any) -> None:
     """Called before a backward pass, which may add to gradients whose exchange is finished."""
     now = optimizer._weir_revisits
     now.touched = now.let_go = False
-    if optimizer._weir_state is not State.EARLY:
+    if optimizer._weir_state is not State.EARLY or now.failed:
         return
     slots = list(optimizer._weir_slots.values())
     if optimizer._weir_gradients_have_changed():
@@ -82,44 +90,51 @@ def end(optimizer: Any, is_alone: bool) -> None:
     """Called after a backward pass. Finishes the exchange if the gradients are complete. Collective.
     `is_alone`: the pass was for this optimizer's parameters only."""
     now = optimizer._weir_revisits
+    if now.failed:
+        return  # step() takes it up.
     if now.given_back:
-        if not now.touched:
-            return exchange_contents(optimizer)
-        now.given_back = now.kept = False
-        dropped_passes.take_back_finished(optimizer)
+        take_back(optimizer)
     if now.touched:
         now.passes.fired += 1
     if now.touched and optimizer._weir_state is State.OPEN and _are_complete(optimizer, is_alone):
+        if not optimizer._weir_readiness.are_all_there(optimizer):
+            return
         now.kept = optimizer._weir_regular_steps < REGULAR
         if now.kept:
             for slot in optimizer._weir_slots.values():
                 gradient = slot.parameter.grad
                 slot.other = None if gradient is None else gradient.clone()
         optimizer._weir_synchronize_early()
-    return None
 
 
-def _leave_alone(optimizer: Any) -> None:
-    """Called after a backward pass that has failed."""
+def _leave(optimizer: Any, failed: bool) -> None:
+    """Called after a backward pass: gradients that it has not touched are what they were before."""
     now = optimizer._weir_revisits
-    if now.given_back and not now.touched:
-        exchange_contents(optimizer)
-    now.given_back = now.kept = False
+    if now.given_back and not now.failed:
+        if now.touched or optimizer._weir_gradients_have_changed():
+            now.failed = failed
+        else:
+            exchange_contents(optimizer)
+
+
+def take_back(optimizer: Any) -> None:
+    """Takes back an exchange whose gradients were given back, and have been added to. Collective."""
+    now = optimizer._weir_revisits
+    if now.given_back:
+        now.given_back = now.kept = now.failed = False
+        dropped_passes.take_back_finished(optimizer)
 
 
 def _are_complete(optimizer: Any, is_alone: bool) -> bool:
     passes = optimizer._weir_revisits.passes
-    if not optimizer._weir_can_drop or passes.fired < passes.most:
+    if not optimizer._weir_can_drop or passes.fired < max(passes.most, optimizer._weir_passes):
         return False
     # A pass through a critic is another optimizer's. One that is dropped although it was this one's was
     # for the program to look at (sharpness-aware minimisation).
     if optimizer._weir_expectation.drop and not is_alone:
         return False
-    for slot in optimizer._weir_slots.values():
-        gradient = slot.parameter.grad
-        if slot.fired and (slot.fired < slot.due or gradient is None or gradient.requires_grad):
-            return False  # The last: the program will differentiate them.
-    return True
+    return not any(slot.fired and (slot.parameter.grad is None or slot.parameter.grad.requires_grad)
+                   for slot in optimizer._weir_slots.values())  # The program will differentiate them.
 
 
 @torch.no_grad()
@@ -145,6 +160,8 @@ def add_late(optimizer: Any, slot: Any) -> bool:
     now = optimizer._weir_revisits
     now.touched = True
     if now.given_back:
+        if optimizer._weir_compresses:
+            optimizer._weir_scale.note(optimizer._weir_exchanges, lambda: False)
         slot.fired += 1
         slot.note_content()
         return True

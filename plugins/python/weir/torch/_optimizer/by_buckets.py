@@ -21,6 +21,10 @@ class ByBuckets(Distributed):
     _weir_layout: Any = None  # How DistributedDataParallel had its buckets when gradients were noted.
     _weir_layout_now: Callable[[], Any]
     _weir_may_be_left_out = False  # DistributedDataParallel may leave results out.
+    _weir_late_pass_text = (
+        "a backward pass adds to gradients that all ranks share already, and the steps before had fewer "
+        "passes, or clip_grad_norm_ came before it: put all passes of a step but the last under "
+        "model.no_sync(), or call step() in between")
 
     def _weir_attach(self, slot: Slot) -> None:
         """DistributedDataParallel tells about the gradients."""
@@ -34,9 +38,13 @@ class ByBuckets(Distributed):
     def _weir_synchronize_early(self) -> None:
         """There is nothing left to do."""
 
+    def _weir_say_ready(self) -> None:
+        """With DistributedDataParallel all ranks end every pass together."""
+
     def _weir_synchronize_late(self) -> None:
-        if self._weir_state is not State.SYNCHRONIZED and any(
-                slot.parameter.grad is not None for slot in self._weir_slots.values()):
+        # Zeros are nothing to exchange; PyTorch makes an optimizer's state with them.
+        if self._weir_state is not State.SYNCHRONIZED and not all(
+                slot.is_cleared for slot in self._weir_slots.values()):
             raise ValueError(_NOT_EXCHANGED)
 
     def _weir_check_contents(self) -> None:
@@ -54,7 +62,7 @@ class ByBuckets(Distributed):
             self._weir_go_on()
         if not now.touched:
             now.touched = True
-            now.kept = now.expects_more or self._weir_regular_steps < REGULAR
+            now.kept = self._weir_can_drop and (now.expects_more or self._weir_regular_steps < REGULAR)
         look_ahead.check_used(self, slot)
         if self._weir_compresses:
             self._weir_scale.note(self._weir_exchanges, lambda: first_step.is_under_way(self))
@@ -73,8 +81,8 @@ class ByBuckets(Distributed):
         """Called when the pass adds to gradients that all ranks share already."""
         now = self._weir_revisits
         if now.given_back:
-            now.given_back, now.expects_more = False, True
-            dropped_passes.take_back_finished(self)
+            now.expects_more = True
+            backward_passes.take_back(self)
         elif now.let_go:
             now.let_go = False
             dropped_passes.drop_finished(self)
@@ -103,9 +111,13 @@ class ByBuckets(Distributed):
             self._weir_state = State.STEPPED
 
     def _weir_gradients_have_changed(self) -> bool:
-        if self._weir_layout != self._weir_layout_now():
-            self._weir_note_contents()  # They have moved, and the program has not seen them since.
-        return super()._weir_gradients_have_changed()
+        if self._weir_layout == self._weir_layout_now():
+            return super()._weir_gradients_have_changed()
+        # The gradients have moved with the buckets; what they were before tells about the program.
+        slots = self._weir_slots.values()
+        changed = any(slot.was_let_go for slot in slots)
+        self._weir_note_contents()
+        return changed
 
     def _weir_note_contents(self) -> None:
         self._weir_layout = self._weir_layout_now()
@@ -116,23 +128,25 @@ class ByBuckets(Distributed):
     def _weir_end_pass(self, is_alone: bool) -> None:
         """Called when DistributedDataParallel has put the results into ``.grad``."""
         now = self._weir_revisits
-        if now.given_back:  # Another model's pass, or one under no_sync().
-            if not self._weir_gradients_have_changed():
-                return backward_passes.exchange_contents(self)
-            now.given_back, now.expects_more = False, True
-            dropped_passes.take_back_finished(self)
+        if now.failed:
+            return
+        if now.given_back:  # One under no_sync() has added to them.
+            now.expects_more = True
+            backward_passes.take_back(self)
         elif now.touched:
             if self._weir_may_be_left_out:
                 self._weir_bring_in()
             self._weir_note_contents()
-        return None
 
     @torch.no_grad()
     def _weir_bring_in(self) -> None:
-        """Brings results into gradients that the program keeps as zeros, and no rank has used: they are
-        those of zeros, on which momentum acts, as in one process."""
+        """Brings in results of parameters that no rank has used in the last pass: of passes before it, and
+        of gradients that the program keeps as zeros, on which momentum acts as in one process."""
         for slot in self._weir_slots.values():
             gradient, view = slot.parameter.grad, slot.view
-            if gradient is not None and view is not None and not view.is_sparse and not torch.equal(
-                    gradient, view):
+            if view is None or view.is_sparse or slot.index in slot.exchange.unused:
+                continue
+            if gradient is None:
+                slot.parameter.grad = view.clone(memory_format=torch.preserve_format)
+            elif gradient.data_ptr() != view.data_ptr() and not torch.equal(gradient, view):
                 gradient.copy_(view)

@@ -60,7 +60,9 @@ def drop(optimizer: Any) -> None:
         raise AssertionError(_REFUSED)
     try:
         if under_way:
+            optimizer._weir_say_ready()
             _give_up(optimizer, slots)
+            optimizer._weir_readiness.end_step()
     finally:
         begin_step(optimizer)
         optimizer._weir_scale.end_step()

@@ -37,6 +37,7 @@ def called_for(optimizer: Any, slot: Slot) -> Callable[..., None]:
 def _accumulated(optimizer: Any, slot: Slot) -> None:
     """Handles a backward pass that has added to the gradient. The last one of a step starts its
     exchange."""
+    look_ahead.check_used(optimizer, slot)
     if optimizer._weir_state is State.EARLY and backward_passes.add_late(optimizer, slot):
         return
     if slot.forgotten:
@@ -46,7 +47,6 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
         dropped_passes.take_back(optimizer)
     if slot.submitted or too_many:
         raise AssertionError(_TOO_MANY)
-    look_ahead.check_used(optimizer, slot)
     optimizer._weir_state = State.OPEN
     optimizer._weir_revisits.touched = True
     slot.fired += 1

@@ -26,7 +26,7 @@ def _is_taken(plan: Plan) -> bool:
 
 def check(optimizer: Any, state_dict: Dict[str, Any]) -> None:
     """Raises ValueError if a state's momentum would be added to another one."""
-    if not any(state.get(_BUFFER) is not None for state in state_dict["state"].values()):
+    if not any(state and state.get(_BUFFER) is not None for state in state_dict["state"].values()):
         return
     for slot in optimizer._weir_slots.values():
         steps = getattr(slot.exchange, "next_step", 0)
@@ -39,12 +39,12 @@ def check(optimizer: Any, state_dict: Dict[str, Any]) -> None:
 def is_due(optimizer: Any, slot: Any) -> bool:
     """True if the parameter has a momentum to be handed over."""
     return (_is_taken(slot.plan)
-            and optimizer.state.get(slot.parameter, _NOTHING).get(_BUFFER) is not None)
+            and (optimizer.state.get(slot.parameter) or _NOTHING).get(_BUFFER) is not None)
 
 
 def add(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
     """Adds the momentum to be handed over to the parameter's gradient, which is complete."""
-    buffer = optimizer.state.get(slot.parameter, _NOTHING).get(_BUFFER)
+    buffer = (optimizer.state.get(slot.parameter) or _NOTHING).get(_BUFFER)
     if buffer is None:
         return
     plan = momentum.current(slot.plan, optimizer.param_groups[slot.group])
@@ -65,7 +65,7 @@ def forget(optimizer: Any) -> None:
         slot.stepped = slot.stepped or slot.parameter.grad is not None
         if not _is_taken(slot.plan) or slot.parameter.grad is None:
             continue
-        found = optimizer.state.get(slot.parameter, {}).pop(_BUFFER, None)
+        found = (optimizer.state.get(slot.parameter) or {}).pop(_BUFFER, None)
         if found is not None:
             clipped |= "clip_norm" in slot.plan.compression
     if clipped:

@@ -100,6 +100,12 @@ class Slot(PassCount):
                                              and gradient._version != self.version)
 
     @property
+    def was_let_go(self) -> bool:
+        """True if the program has let go of the gradient since ``note_content``, or changed it, where it
+        has moved to other memory meanwhile."""
+        return self.seen is not None and (self.parameter.grad is None or self.seen._version != self.version)
+
+    @property
     def is_cleared(self) -> bool:
         """True if the gradient is None or zero."""
         gradient = self.parameter.grad

@@ -39,7 +39,8 @@ def adopt_new_parameters(optimizer: Any) -> None:
                               for parameter in group["params"] if not parameter.requires_grad]
     for number, group in enumerate(optimizer.param_groups):
         for i, parameter in enumerate(group["params"]):
-            if parameter in optimizer._weir_slots or not parameter.requires_grad:
+            if (parameter in optimizer._weir_slots or not parameter.requires_grad
+                    or parameter in optimizer._weir_left_out):
                 continue
             name = optimizer._weir_given_names.get(parameter, f"group{number}.parameter{i}")
             slot = optimizer._weir_slot(name, parameter, number, optimizer._weir_adoptions)
@@ -92,6 +93,8 @@ def leave(optimizer: Any) -> None:
     optimizer._weir_scale.end_step()
     optimizer._weir_awaits_step = False
     optimizer._weir_can_drop = False
+    # A rank that is new in an elastic job has seen nothing either.
+    optimizer._weir_renew_history()
     optimizer._weir_state = State.STEPPED
 
 

@@ -37,6 +37,19 @@ def _local_of(tensor: Any) -> torch.Tensor:
 class Sharded(Distributed):
     """An optimizer of shards, which are exchanged among the ranks that have the same ones."""
 
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        # GradScaler.step asks this first.
+        raise ValueError("GradScaler with shards: each would decide on its own whether to skip a step; train "
+                         "in bfloat16, which needs no scaler")
+
+    def _weir_retire(self) -> None:
+        """Hears of no gradients any more: another optimizer does."""
+        for handle in self._weir_hooks:
+            (handle[1] if isinstance(handle, tuple) else handle).remove()
+        self._weir_hooks.clear()
+        self._weir_slots.clear()
+
     def _weir_slot(self, name: str, parameter: torch.Tensor, group: int, adoption: int) -> Slot:
         kind = ShardSlot if is_sharded(parameter) else Slot
         return kind(name, parameter, group, adoption)

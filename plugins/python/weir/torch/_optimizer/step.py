@@ -1,8 +1,9 @@
 """The steps of a DistributedOptimizer: the class that it puts before the wrapped optimizer's own."""
 
 import contextlib
+import threading
 import warnings
-from typing import TYPE_CHECKING, Any, ContextManager, Dict, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, FrozenSet, Iterator, List, Optional, Tuple
 
 import torch
 
@@ -12,7 +13,7 @@ from weir.torch._ops import reduce_op
 from weir.torch._ops.allreduce import allreduce
 from weir.torch._optimizer import (
     adam, backward_passes, dropped_passes, first_step, hooks, living, load_in_place, look_ahead,
-    loss_scale, momentum, momentum_handover, registration, saved_state, skip_nonfinite, submission,
+    loss_scale, momentum, momentum_handover, readiness, registration, saved_state, skip_nonfinite, submission,
     unfinished, weight_decay)
 from weir.torch._optimizer import early_readers, job_events  # noqa: F401  (They listen.)
 from weir.torch._optimizer.exchange.averaging import reduction_of
@@ -28,6 +29,9 @@ _TWICE = ("optimizer.step() called without optimizer.skip_synchronize() context 
 _LATE_PASS = ("a backward pass adds to gradients that all ranks share already, and the steps before had "
               "fewer passes, or clip_grad_norm_, clip_grad_value_ or GradScaler.unscale_ came before it: "
               "give backward_passes_per_step=, or call step() in between")
+_COMPILED = ("torch.compile() of an optimizer's step() loses what the step notes down for the next one: compile the "
+             "model and the loss, and leave step() out")
+_is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
 
 
 if TYPE_CHECKING:  # The class it is mixed into.
@@ -40,6 +44,8 @@ class Distributed(_Wrapped):
     """The steps of an optimizer on gradients that all ranks share."""
 
     # Attributes beside the optimizer's: all names begin with _weir.
+    _weir_late_pass_text = _LATE_PASS
+    _weir_left_out: FrozenSet[torch.Tensor] = frozenset()  # Parameters that nobody exchanges.
 
     def _weir_init(self, named: Optional[List[Tuple[str, torch.Tensor]]], options: Dict[str, str],
                    chosen: bool, compressor: Any, passes: int, op: int, predivide: float,
@@ -67,15 +73,14 @@ class Distributed(_Wrapped):
         self._weir_plans: List[momentum.Plan] = []
         self._weir_compresses = False
         self._weir_holds_back = False  # Until all gradients are known to be finite, or not.
-        self._weir_expectation = dropped_passes.Expectation()
-        self._weir_regular_steps = 0  # In a row, each with as many passes as the one before.
+        self._weir_thread = threading.get_ident()  # The one that trains.
+        self._weir_renew_history()
         self._weir_awaits_step = False  # Nothing more is exchanged ahead of this step.
         self._weir_drops = True  # Settings allow to drop passes.
         self._weir_can_drop = False  # Whether an exchange that has begun can be taken back.
         self._weir_decay = weight_decay.WeightDecay()
         self._weir_hooks: List[Any] = []
         self._weir_state = State.STEPPED
-        self._weir_revisits = backward_passes.Revisits()
         self._weir_has_joined = False  # Since the last step.
         self._weir_should_synchronize = True
         self._weir_scale = loss_scale.StepScale()
@@ -84,9 +89,24 @@ class Distributed(_Wrapped):
         registration.adopt_new_parameters(self)
         living.add(self)
 
+    def _weir_renew_history(self) -> None:
+        """Forgets what was learnt from earlier steps."""
+        self._weir_expectation = dropped_passes.Expectation()
+        self._weir_regular_steps = 0  # In a row, each with as many passes as the one before.
+        self._weir_revisits = backward_passes.Revisits()
+        self._weir_readiness = readiness.Readiness()
+
+    def _weir_say_ready(self) -> None:
+        """Tells the other ranks, which may wait in ``backward()``, that this one has come as far."""
+        if self._weir_can_drop:
+            self._weir_readiness.say(self)
+
     def __deepcopy__(self, _: Any) -> Any:
         raise TypeError("a DistributedOptimizer is not copied: its parameters are exchanged under one "
                         "name on all ranks. Copy the model, and wrap an optimizer of the copy")
+
+    def __reduce_ex__(self, _: Any) -> Any:
+        raise TypeError("a DistributedOptimizer is not pickled, as it belongs to a job: save its state_dict()")
 
     # --- parameters ---
 
@@ -118,6 +138,7 @@ class Distributed(_Wrapped):
         Parameters that got no gradient count as zeros, or keep none if they got none on any rank.
         Follow it with ``step()`` under ``skip_synchronize()``; the gradients may be changed in between.
         """
+        backward_passes.take_back(self)  # If a pass has failed that had added to gradients.
         if self._weir_state is State.EARLY:
             self._weir_settle(self._weir_scale.last_factor)
         else:
@@ -129,6 +150,7 @@ class Distributed(_Wrapped):
         if not self._weir_is_member:
             return
         self._weir_check_contents()
+        self._weir_say_ready()
         try:
             if any(parameter.requires_grad for parameter in self._weir_frozen):
                 registration.adopt_new_parameters(self)
@@ -150,6 +172,7 @@ class Distributed(_Wrapped):
             for exchange in (*self._weir_exchanges, self._weir_sparse):
                 exchange.finish()
             self._weir_forget_unused()
+            self._weir_readiness.end_step()
         except BaseException:
             dropped_passes.begin_step(self)
             raise
@@ -217,12 +240,16 @@ class Distributed(_Wrapped):
         A closure is evaluated once, before the exchange; by LBFGS as often as it likes, each time with
         an exchange of its own. A step that is skipped on all ranks (``skip_nonfinite``) changes nothing.
         """
+        if _is_compiling():
+            raise TypeError(_COMPILED)  # TorchDynamo leaves the step to Python, or says why it cannot.
         if isinstance(self, torch.optim.LBFGS):
             return super().step(self._weir_shared(closure))
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        self._weir_thread = threading.get_ident()
+        backward_passes.take_back(self)
         if self._weir_state is State.EARLY:
             self._weir_settle(1.0)  # A scaler has unscaled them.
         elif self._weir_should_synchronize:
@@ -270,6 +297,7 @@ class Distributed(_Wrapped):
         """Calls the wrapped optimizer's. Gradients that were computed since the last ``step()`` are
         dropped, on all ranks, and leave no trace in compressors. With ``WEIR_DROPPED_PASSES=0``
         raises AssertionError instead."""
+        self._weir_thread = threading.get_ident()
         if self._weir_state is State.EARLY:
             dropped_passes.drop_finished(self)
         elif dropped_passes.are_there(self):
@@ -306,6 +334,7 @@ class Distributed(_Wrapped):
     def _weir_synchronize_early(self) -> None:
         """Called at the end of the backward pass, or before a function of PyTorch looks at gradients;
         ``step()`` then knows."""
+        backward_passes.take_back(self)
         if self._weir_state is State.OPEN and self._weir_is_member:
             self._weir_synchronize(early=True)
             for slot in self._weir_slots.values():
@@ -324,12 +353,16 @@ class Distributed(_Wrapped):
     def _weir_check_late_pass(self) -> None:
         """Called when a backward pass adds to a gradient that all ranks share already."""
         if self._weir_compresses or self._weir_reduction.op != reduce_op.Average:
-            raise ValueError(_LATE_PASS)
+            raise ValueError(self._weir_late_pass_text)
 
     # --- checkpoints ---
 
     def state_dict(self) -> Dict[str, Any]:
         """Returns the wrapped optimizer's state, and under "weir" this rank's unsent part."""
+        if self._weir_state is State.EARLY:
+            warnings.warn("state_dict() between a backward pass and step() has the pass in the compressor's "
+                          "memory: call it after step(), or zero_grad() first if the pass is to be dropped",
+                          stacklevel=2)
         found = super().state_dict()
         found["weir"] = saved_state.save(self)
         return found

@@ -1,5 +1,7 @@
 """Ranks that do not have the same gradients, and programs that mix what other tests have one by one."""
 
+import threading
+
 import pytest
 import torch
 
@@ -257,5 +259,27 @@ def test_a_pass_that_fails_is_part_of_the_step(compression):
                 with pytest.raises(ZeroDivisionError):
                     world.mean(lambda rank: (model(inputs) - rank).square().mean()).backward()
             optimizer.step()
+        return model.parameters()
+    compare(program, compression)
+
+
+@every_compression
+def test_another_threads_pass_leaves_the_gradients_alone(rank, compression):
+    """It begins before the step and ends after it."""
+    def program(world):
+        model, unrelated = net(6, 8, 3), net(6, 8, 3)
+        optimizer = world.wrapped(sgd(model.parameters()), model)
+        for step in range(4):
+            optimizer.zero_grad(set_to_none=True)
+            world.mean(lambda rank: losses_of(model, rank, step)).backward()
+            begun, stepped = threading.Event(), threading.Event()
+            loss = losses_of(unrelated, 0, step)
+            loss.register_hook(lambda _: (begun.set(), stepped.wait(20))[2:] or None)
+            thread = threading.Thread(target=loss.backward)
+            thread.start()
+            assert begun.wait(20)
+            optimizer.step()
+            stepped.set()
+            thread.join()
         return model.parameters()
     compare(program, compression)

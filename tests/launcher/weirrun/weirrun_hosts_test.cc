@@ -5,7 +5,9 @@
 #include <map>
 #include <regex>
 #include <string>
+#include <vector>
 
+#include "common/supervision/tcp.h"
 #include "tests/launcher/launched_job.h"
 #include "tests/paths.h"
 
@@ -51,6 +53,16 @@ TEST(WeirrunHosts, TellsRanksWhatTorchrunTells) {
   EXPECT_THAT(job.output(),
               AllOf(HasSubstr("[0] 0/3 0/1 at node-a\n"), HasSubstr("[1] 1/3 0/2 at node-a\n"),
                     HasSubstr("[2] 2/3 1/2 at node-a\n")));
+}
+
+TEST(WeirrunHosts, TellsOtherHostsAnAddressOfThisOne) {
+  const std::vector<std::string> own = supervision::HostAddresses({});
+  if (own.empty()) GTEST_SKIP() << "this host has no address but loopback's";
+  LaunchedJob job({"-np", "2", "-H", "localhost:1,node-b:1", "--network-interface", "lo", "sh",
+                   "-c", "echo at $MASTER_ADDR."},
+                  kStandIn);
+  EXPECT_EQ(job.ExitCode(), 0) << job.output();
+  EXPECT_THAT(job.output(), HasSubstr("[1] at " + own.front() + "."));
 }
 
 TEST(WeirrunHosts, TellsRanksOfOneHostToMeetThere) {

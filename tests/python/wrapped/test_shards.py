@@ -9,7 +9,7 @@ import torch
 import weir.torch as hvd
 
 from by_ddp import sgd
-from compared import COMPRESSIONS, Rank, compare, flat, net, noise
+from compared import COMPRESSIONS, Alone, Rank, compare, flat, net, noise
 
 if torch.__version__.startswith("1."):
     pytest.skip("fully_shard came with PyTorch 2.6", allow_module_level=True)
@@ -152,6 +152,25 @@ def test_state_is_resumed_bit_for_bit(compression):
     second.load_state_dict(of_optimizer)
     train(resumed, second, range(6, 12))
     assert torch.equal(flat(straight.parameters()), flat(resumed.parameters()))
+
+
+@every_compression
+def test_another_optimizer_for_a_second_phase(compression):
+    """The first one is still there."""
+    def program(world):
+        model = net(6, 20, 3)
+        optimizers = [world.wrapped(sgd(model), model)]
+        for step in range(16):
+            if step == 8:
+                second = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.5)
+                optimizers.append(second if isinstance(world, Alone) else
+                                  hvd.compress(model, second, COMPRESSIONS[compression],
+                                               replicate=mesh()["replicate"]))
+            optimizers[-1].zero_grad()
+            world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
+            optimizers[-1].step()
+        return model.parameters()
+    check(program, compression)
 
 
 def test_mixed_precision(rank):

@@ -1,7 +1,8 @@
 """The engine's options for the compression that a program gives."""
 
-from typing import Any, Dict, Mapping, Optional
+from typing import Any, Dict, Mapping, NamedTuple, Optional
 
+from weir import _job
 from weir.torch._compression.compressors import CASTS, own_of
 
 Options = Dict[str, str]
@@ -63,6 +64,23 @@ def options_of(compression: Any) -> Optional[Options]:
         f"compression={compression!r} is not known: give Compression.none, .fp16, .bf16, "
         ".topk(...), .powersgd(...), .dgc(...), a dictionary of its options, their text as in "
         "WEIR_COMPRESSION, or a Compressor of your own")
+
+
+class Choice(NamedTuple):
+    """The compression that a program has chosen."""
+
+    options: Options  # For the engine.
+    chosen: bool      # By the program, not by WEIR_COMPRESSION.
+    own: Any          # A compressor of the program's own.
+
+
+def choice_of(compression: Any) -> Choice:
+    """Returns a program's choice, or that of WEIR_COMPRESSION where it leaves it open. Raises ValueError
+    as ``options_of`` does."""
+    options = options_of(compression)
+    if options is not None:
+        return Choice(options, True, own_of(compression))
+    return Choice(options_of(_job.engine().default_compression) or {}, False, own_of(compression))
 
 
 def averaging_compressor(options: Mapping[str, str]) -> Optional[str]:

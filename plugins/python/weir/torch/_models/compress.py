@@ -4,13 +4,11 @@ from typing import Any, List, Sequence, Tuple
 
 import torch
 
-from weir import _job
 from weir._init import init
 from weir._process_groups import set_of
 from weir.errors import InvalidArgument
 from weir.torch._compression.compression import Compression
-from weir.torch._compression.compressors import own_of
-from weir.torch._compression.options import options_of
+from weir.torch._compression.options import Choice, choice_of
 from weir.torch._models import checks, optimizers, shards, whole_buckets
 from weir.torch._models.hook import Buckets, hook
 from weir.torch._models.parameter_buckets import ParameterBuckets
@@ -42,16 +40,11 @@ def compress(model: Any, optimizer: Any, compression: Any = Compression.none, *,
     Raises ValueError for a model that is not wrapped or has another hook, for parameters of the optimizer
     that are in no model, and as ``DistributedOptimizer`` does.
     """
-    if not _job.is_initialized():
-        init()
+    init()
     models = [getattr(one, "_orig_mod", one)  # torch.compile's.
               for one in (model if isinstance(model, (list, tuple)) else [model])]
     inner = optimizers.innermost(optimizer)
-    options = options_of(compression)
-    chosen = options is not None
-    if options is None:
-        options = options_of(_job.engine().default_compression) or {}
-    choice = optimizers.Choice(options, chosen, own_of(compression))
+    choice = choice_of(compression)
     if replicate is not None or any(map(shards.are_in, models)):
         _compress_shards(models, inner, choice, replicate)
     else:
@@ -59,7 +52,7 @@ def compress(model: Any, optimizer: Any, compression: Any = Compression.none, *,
     return optimizer
 
 
-def _compress_shards(models: List[Any], optimizer: Any, choice: optimizers.Choice, replicate: Any) -> None:
+def _compress_shards(models: List[Any], optimizer: Any, choice: Choice, replicate: Any) -> None:
     if replicate is None:
         raise InvalidArgument('the model is sharded: give compress(..., replicate=mesh["replicate"]), the '
                               "dimension of the mesh along which ranks have the same shards")
@@ -71,14 +64,14 @@ def _compress_shards(models: List[Any], optimizer: Any, choice: optimizers.Choic
     shards.begin_equal(named, replicas)
 
 
-def _compress_buckets(models: List[Any], optimizer: Any, choice: optimizers.Choice,
+def _compress_buckets(models: List[Any], optimizer: Any, choice: Choice,
                       process_set: Any) -> None:
     for one in models:
         checks.wrapped(one)
         checks.free(one)
     ranks = set_of(models[0].process_group if process_set is None else process_set)
     checks.equal_on_all(choice.options, ranks)
-    whole = choice.own is None and whole_buckets.are_enough(choice.options)
+    whole = whole_buckets.are_enough(choice)
     kind = WholeBuckets if whole else ParameterBuckets
     exchanged = (choice.options, ranks) if whole else ranks
     for one in models:

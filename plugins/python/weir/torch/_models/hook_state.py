@@ -4,13 +4,11 @@ from typing import Any, Dict
 
 import torch
 
-from weir import _job
 from weir._init import init
 from weir._process_groups import set_of
 from weir.errors import InvalidArgument
 from weir.torch._compression.compression import Compression
-from weir.torch._compression.compressors import own_of
-from weir.torch._compression.options import options_of
+from weir.torch._compression.options import choice_of
 from weir.torch._models import checks, optimizers, whole_buckets
 from weir.torch._models.hook import Buckets
 from weir.torch._models.parameter_buckets import ParameterBuckets
@@ -38,24 +36,18 @@ class HookState:
     def __init__(self, model: torch.nn.parallel.DistributedDataParallel,
                  compression: Any = Compression.none, *, process_set: Any = None) -> None:
         checks.wrapped(model)
-        if not _job.is_initialized():
-            init()
+        init()
         ranks = set_of(model.process_group if process_set is None else process_set)
-        options = options_of(compression)
-        chosen = options is not None
-        if options is None:
-            options = options_of(_job.engine().default_compression) or {}
-        _check(options)
-        own = own_of(compression)
+        choice = choice_of(compression)
+        _check(choice.options)
         self._optimizer: Any = None
         self._buckets: Buckets
-        if own is None and whole_buckets.are_enough(options):
-            self._buckets = WholeBuckets(model, options, ranks)
+        if whole_buckets.are_enough(choice):
+            self._buckets = WholeBuckets(model, choice.options, ranks)
             return
         # Its exchange, and what compressors remember; nobody calls its step().
         self._optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
-        optimizers.become(self._optimizer, ByBuckets, list(model.module.named_parameters()),
-                          optimizers.Choice(options, chosen, own), ranks)
+        optimizers.become(self._optimizer, ByBuckets, list(model.module.named_parameters()), choice, ranks)
         self._buckets = ParameterBuckets(model, ranks, are_steps=True)
         self._buckets.add(self._optimizer)
 

@@ -2,13 +2,13 @@
 hold them already."""
 
 import weakref
-from typing import Any, Dict, FrozenSet, List, NamedTuple, Tuple
+from typing import Any, FrozenSet, List, Tuple
 
 import torch
 
 from weir.errors import InvalidArgument
 from weir._process_sets import ProcessSet
-from weir.torch._optimizer.exchange.averaging import reduction_of
+from weir.torch._compression.options import Choice
 from weir.torch._ops import reduce_op
 from weir.torch._optimizer.step import Distributed
 
@@ -41,14 +41,6 @@ def innermost(optimizer: Any) -> Any:
         raise InvalidArgument("this optimizer exchanges gradients already: give it to compress(), or wrap it "
                               "in a DistributedOptimizer, once")
     return found
-
-
-class Choice(NamedTuple):
-    """The compression that a program has chosen."""
-
-    options: Dict[str, str]  # For the engine.
-    chosen: bool             # By the program, not by WEIR_COMPRESSION.
-    own: Any                 # A compressor of the program's own.
 
 
 def become(optimizer: Any, kind: Any, named: List[Tuple[str, torch.Tensor]], choice: Choice,

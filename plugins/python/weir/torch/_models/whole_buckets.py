@@ -2,12 +2,13 @@
 
 import functools
 import weakref
-from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
 from weir import _job
 from weir._process_sets import ProcessSet, id_for
+from weir.torch._compression.options import Choice
 from weir.torch._models.hook import Buckets
 from weir.torch._ops import handles, reduce_op, sparse_allreduce
 from weir.torch._ops.allreduce import allreduce_async_
@@ -22,9 +23,10 @@ _FUSED = (torch.float32, torch.float16, torch.bfloat16)
 _all: "weakref.WeakSet[WholeBuckets]" = weakref.WeakSet()
 
 
-def are_enough(options: Mapping[str, str]) -> bool:
+def are_enough(choice: Choice) -> bool:
     """True if the compressor is the same for all parameters, and forgets every gradient."""
-    return (options.get("compressor", "dense") in _STATELESS and options.get("ef", "none") == "none"
+    options = choice.options
+    return (choice.own is None and options.get("compressor", "dense") in _STATELESS and options.get("ef", "none") == "none"
             and not any("[" in key for key in options))
 
 

@@ -102,8 +102,7 @@ def end(optimizer: Any, is_alone: bool) -> None:
         now.kept = optimizer._weir_regular_steps < REGULAR
         if now.kept:
             for slot in optimizer._weir_slots.values():
-                gradient = slot.parameter.grad
-                slot.other = None if gradient is None else gradient.clone()
+                slot.keep_gradient()
         optimizer._weir_synchronize_early()
 
 
@@ -161,10 +160,18 @@ def add_late(optimizer: Any, slot: Any) -> bool:
     now.touched = True
     if now.given_back:
         if optimizer._weir_compresses:
-            optimizer._weir_scale.note(optimizer._weir_exchanges, lambda: False)
+            optimizer._weir_note_scale()
         slot.fired += 1
         slot.note_content()
         return True
+    begin_anew(optimizer)
+    return False
+
+
+def begin_anew(optimizer: Any) -> None:
+    """Called when a pass has added to a gradient whose exchange stays finished, or was dropped by the
+    program: what comes is a new exchange. Collective, and raises ValueError, as ``add_late``."""
+    now = optimizer._weir_revisits
     if now.let_go:
         dropped_passes.drop_finished(optimizer)
         now.let_go = False
@@ -172,7 +179,6 @@ def add_late(optimizer: Any, slot: Any) -> bool:
         optimizer._weir_check_late_pass()
         dropped_passes.begin_step(optimizer)
     optimizer._weir_state = State.OPEN
-    return False
 
 
 _wrap()  # Before the program takes it by name.

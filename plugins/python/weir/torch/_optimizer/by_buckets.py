@@ -65,7 +65,7 @@ class ByBuckets(Distributed):
             now.kept = self._weir_can_drop and (now.expects_more or self._weir_regular_steps < REGULAR)
         look_ahead.check_used(self, slot)
         if self._weir_compresses:
-            self._weir_scale.note(self._weir_exchanges, lambda: first_step.is_under_way(self))
+            self._weir_note_scale()
         self._weir_state = State.OPEN
         slot.view = gradient
         if not is_used:
@@ -83,12 +83,8 @@ class ByBuckets(Distributed):
         if now.given_back:
             now.expects_more = True
             backward_passes.take_back(self)
-        elif now.let_go:
-            now.let_go = False
-            dropped_passes.drop_finished(self)
         else:
-            self._weir_check_late_pass()
-            dropped_passes.begin_step(self)
+            backward_passes.begin_anew(self)
 
     def _weir_finish_pass(self) -> None:
         """Makes the gradients that were taken hold their results. Collective."""
@@ -99,8 +95,7 @@ class ByBuckets(Distributed):
         if now.kept:
             for slot in self._weir_slots.values():
                 if slot.view is None:  # Of another model, whose pass it was before.
-                    gradient = slot.parameter.grad
-                    slot.other = None if gradient is None else gradient.clone()
+                    slot.keep_gradient()
         self._weir_synchronize(early=True)
         self._weir_state = State.EARLY
 

@@ -11,8 +11,7 @@ from weir._process_groups import set_of
 from weir._process_sets import global_process_set
 from weir.errors import InvalidArgument
 from weir.torch._compression.compression import Compression
-from weir.torch._compression.compressors import own_of
-from weir.torch._compression.options import averaging_compressor, options_of
+from weir.torch._compression.options import averaging_compressor, choice_of
 from weir.torch._ops import reduce_op
 from weir.torch._optimizer.adasum import AdasumDistributed
 from weir.torch._optimizer.parameter_slot import checked_passes
@@ -126,15 +125,13 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         by_moves = _mixed(AdasumDistributed, optimizer)
         by_moves._weir_init(compression, passes, process_set)
         return by_moves
-    options = options_of(compression)
-    chosen = options is not None
-    if options is None:
-        options = options_of(_job.engine().default_compression) or {}
+    choice = choice_of(compression)
+    options = choice.options
     compressor = averaging_compressor(options)
     if compressor and op != reduce_op.Average:
         raise ValueError(f"gradients that are compressed by {compressor!r} are averaged: leave op "
                          "out, and give the learning rate the factor that a sum would give")
-    if isinstance(optimizer, torch.optim.LBFGS) and (compressor or own_of(compression)):
+    if isinstance(optimizer, torch.optim.LBFGS) and (compressor or choice.own):
         raise ValueError("LBFGS computes losses and gradients several times in a step, and compares "
                          f"them; compressed by {compressor or 'code of the program'!r} they would be "
                          "of different steps. Leave the compression out")
@@ -143,10 +140,10 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                           f"compressed by {compressor!r}")
     wrapped = _mixed(Distributed, optimizer)
     try:
-        wrapped._weir_init(named, options, chosen, own_of(compression), passes, op,
+        wrapped._weir_init(named, *choice, passes, op,
                            gradient_predivide_factor, sparse_as_dense, process_set)
     except ValueError as error:
-        if chosen or not options or type(error) is not ValueError:
+        if choice.chosen or not options or type(error) is not ValueError:
             raise
         raise ValueError(f"with the options of WEIR_COMPRESSION (weirrun --compression): {error}") from None
     return wrapped

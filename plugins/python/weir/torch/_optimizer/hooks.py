@@ -51,10 +51,8 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
     optimizer._weir_revisits.touched = True
     slot.fired += 1
     slot.note_content()
-    # Without compression, results carry the same factor as gradients.
     if optimizer._weir_compresses:
-        optimizer._weir_scale.note(optimizer._weir_exchanges,
-                                   lambda: first_step.is_under_way(optimizer))
+        optimizer._weir_note_scale()
     if slot.fired >= slot.due:
         slot.complete = True
         if (first_step.is_over(slot) and not optimizer._weir_holds_back

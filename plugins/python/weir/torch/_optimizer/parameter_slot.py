@@ -82,6 +82,11 @@ class Slot(PassCount):
         if gradient is not None:
             self.version = gradient._version
 
+    def keep_gradient(self) -> None:
+        """Keeps a copy of what this rank has computed."""
+        gradient = self.parameter.grad
+        self.other = None if gradient is None else gradient.clone()
+
     def check_content(self) -> None:
         """Raises ValueError if the program has changed the gradient of this step before, or while, it
         is exchanged."""

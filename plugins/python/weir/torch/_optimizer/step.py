@@ -341,6 +341,11 @@ class Distributed(_Wrapped):
                 slot.note_content()
             self._weir_state = State.EARLY
 
+    def _weir_note_scale(self) -> None:
+        """Called with every gradient that will be compressed: without compression, results carry the same
+        factor as gradients."""
+        self._weir_scale.note(self._weir_exchanges, lambda: first_step.is_under_way(self))
+
     def _weir_gradients_have_changed(self) -> bool:
         """True if the program has changed gradients, or let go of any, since their exchange was finished."""
         return any(slot.has_changed for slot in self._weir_slots.values())

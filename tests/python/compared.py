@@ -8,6 +8,7 @@ tensors that must be equal in the end. Nothing else of it knows of ranks.
 import contextlib
 import warnings
 
+import pytest
 import torch
 
 import weir.torch as hvd
@@ -86,3 +87,59 @@ def net(*sizes, seed=1):
 def noise(rank, step, *shape):
     """A batch of this rank in this step."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(1000 * step + rank))
+
+
+# --- programs that several tests compare ---
+
+
+class Mixture(torch.nn.Module):
+    """Experts, of which a batch uses one: most are without a gradient on a rank, some on all."""
+
+    def __init__(self, experts=4):
+        super().__init__()
+        torch.manual_seed(1)
+        self.first = torch.nn.Linear(6, 8)
+        self.experts = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(experts))
+        self.last = torch.nn.Linear(8, 3)
+
+    def forward(self, inputs, which):
+        return self.last(self.experts[which](self.first(inputs).tanh()).tanh())
+
+
+needs_scaler = pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"),
+                                  reason="before PyTorch 2.3 it is for CUDA alone")
+
+
+def scaled(world, unscales, overflows_in=(), weight_decay=0.0, steps=8):
+    """Trains with a loss scale, and with infinite losses of rank 0 in some steps."""
+    model = net(6, 8, 3)
+    optimizer = world.wrapped(torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9,
+                                              weight_decay=weight_decay), model)
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=3)
+    for step in range(steps):
+        optimizer.zero_grad()
+        factor = float("inf") if step in overflows_in else 1.0
+        loss = world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()
+                          * (factor if rank == 0 else 1.0))
+        scaler.scale(loss).backward()
+        if unscales:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
+        scaler.step(optimizer)
+        scaler.update()
+    return [*model.parameters(), torch.tensor(scaler.get_scale())]
+
+
+def two_models(world, in_one_pass):
+    """Two models with one optimizer, for more steps than it takes to expect that steps are alike."""
+    first, second = net(6, 8, 3, seed=1), net(6, 8, 3, seed=2)
+    optimizer = world.wrapped(torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.05,
+                                              momentum=0.9), first, second)
+    for step in range(24):
+        optimizer.zero_grad()
+        losses = [world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean())
+                  for model in (first, second)]
+        for loss in [sum(losses)] if in_one_pass else losses:
+            loss.backward()
+        optimizer.step()
+    return [*first.parameters(), *second.parameters()]

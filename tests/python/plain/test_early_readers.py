@@ -5,7 +5,7 @@ import torch
 
 import weir.torch as hvd
 
-from compared import COMPRESSIONS, Rank, compare, net, noise
+from compared import COMPRESSIONS, compare, needs_scaler, net, noise, scaled, two_models
 
 every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
 
@@ -43,28 +43,6 @@ def test_gradients_are_clipped(clip):
 @pytest.mark.parametrize("compression", ["dgc, 5 %"])
 def test_directions_of_dgc_are_clipped(clip, compression):
     compare(lambda world: clipped(world, clip), compression)
-
-
-needs_scaler = pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"),
-                                  reason="before PyTorch 2.3 it is for CUDA alone")
-
-
-def scaled(world, unscales, overflows_in=(), steps=8):
-    model = net(6, 8, 3)
-    optimizer = world.wrapped(sgd(model), model)
-    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=3)
-    for step in range(steps):
-        optimizer.zero_grad()
-        factor = float("inf") if step in overflows_in else 1.0
-        loss = world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()
-                          * (factor if rank == 0 else 1.0))
-        scaler.scale(loss).backward()
-        if unscales:
-            scaler.unscale_(optimizer)
-            torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
-        scaler.step(optimizer)
-        scaler.update()
-    return [*model.parameters(), torch.tensor(scaler.get_scale())]
 
 
 @needs_scaler
@@ -248,14 +226,4 @@ def test_a_pass_that_fails_leaves_the_gradients_of_another_optimizer(compression
 @every_compression
 def test_losses_of_two_models_with_one_optimizer(compression):
     """Each pass is complete by itself; the step has two of them, also when eight steps were alike."""
-    def program(world):
-        first, second = net(6, 8, 3, seed=1), net(6, 8, 3, seed=2)
-        optimizer = world.wrapped(torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.05,
-                                                  momentum=0.9), first, second)
-        for step in range(24):
-            optimizer.zero_grad()
-            for model in (first, second):
-                world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()).backward()
-            optimizer.step()
-        return [*first.parameters(), *second.parameters()]
-    compare(program, compression)
+    compare(lambda world: two_models(world, in_one_pass=False), compression)

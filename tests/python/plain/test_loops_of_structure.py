@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils import parametrize
 
-from compared import COMPRESSIONS, compare, net, noise
+from compared import COMPRESSIONS, Mixture, compare, net, noise
 
 every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
 
@@ -25,20 +25,6 @@ def fit(world, model, steps=6, forward=None, before=lambda step: None, parameter
         world.mean(lambda rank: forward(rank, step).square().mean()).backward()
         optimizer.step()
     return model.parameters()
-
-
-class Mixture(torch.nn.Module):
-    """Experts, of which a batch uses one: most are without a gradient on a rank, some on all."""
-
-    def __init__(self, experts=4):
-        super().__init__()
-        torch.manual_seed(1)
-        self.first = torch.nn.Linear(6, 8)
-        self.experts = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(experts))
-        self.last = torch.nn.Linear(8, 3)
-
-    def forward(self, inputs, which):
-        return self.last(self.experts[which](self.first(inputs).tanh()).tanh())
 
 
 def unused_experts(world):

@@ -10,12 +10,10 @@ import torch
 import weir.torch as hvd
 
 from by_ddp import OPTIONS, check, sgd
-from compared import COMPRESSIONS, flat, net, noise
+from compared import COMPRESSIONS, flat, needs_scaler, net, noise, scaled
 
 every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
 every_option = pytest.mark.parametrize("options", OPTIONS)
-needs_scaler = pytest.mark.skipif(not hasattr(torch.amp, "GradScaler"),
-                                  reason="before PyTorch 2.3 it is for CUDA alone")
 
 
 def trained(world, make=sgd, steps=12, clip=None, clear=lambda optimizer, model: optimizer.zero_grad()):
@@ -140,23 +138,7 @@ def test_dropped_passes(clear, options, first, compression):
 @pytest.mark.parametrize("unscales", [False, True])
 @pytest.mark.parametrize("overflows_in", [(), (2,), (0, 5)])
 def test_a_scaler(unscales, overflows_in, compression):
-    def program(world):
-        model = net(6, 8, 3)
-        optimizer = world.wrapped(sgd(model, weight_decay=0.01), model)
-        scaler = torch.amp.GradScaler("cpu", init_scale=1024.0, growth_interval=3)
-        for step in range(8):
-            optimizer.zero_grad()
-            factor = float("inf") if step in overflows_in else 1.0
-            loss = world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean()
-                              * (factor if rank == 0 else 1.0))
-            scaler.scale(loss).backward()
-            if unscales:
-                scaler.unscale_(optimizer)
-                torch.nn.utils.clip_grad_norm_(model.parameters(), 10.0)
-            scaler.step(optimizer)
-            scaler.update()
-        return [*model.parameters(), torch.tensor(scaler.get_scale())]
-    check(program, compression, "views")
+    check(lambda world: scaled(world, unscales, overflows_in, weight_decay=0.01), compression, "views")
 
 
 @every_compression

@@ -8,21 +8,9 @@ import torch
 import weir.torch as hvd
 
 from by_ddp import check, sgd
-from compared import COMPRESSIONS, Alone, net, noise
+from compared import COMPRESSIONS, Alone, Mixture, net, noise, two_models
 
 every_compression = pytest.mark.parametrize("compression", COMPRESSIONS)
-
-
-class Mixture(torch.nn.Module):
-    def __init__(self, experts=4):
-        super().__init__()
-        torch.manual_seed(1)
-        self.first = torch.nn.Linear(6, 8)
-        self.experts = torch.nn.ModuleList(torch.nn.Linear(8, 8) for _ in range(experts))
-        self.last = torch.nn.Linear(8, 3)
-
-    def forward(self, inputs, which):
-        return self.last(self.experts[which](self.first(inputs).tanh()).tanh())
 
 
 def mixture(world, which, zeros=False, steps=16):
@@ -133,19 +121,7 @@ def test_two_optimizers_of_one_model(compression):
 @every_compression
 @pytest.mark.parametrize("passes", ["one", "each its own"])
 def test_one_optimizer_of_two_models(passes, compression):
-    def program(world):
-        first, second = net(6, 8, 3, seed=1), net(6, 8, 3, seed=2)
-        optimizer = world.wrapped(torch.optim.SGD([*first.parameters(), *second.parameters()], lr=0.05,
-                                                  momentum=0.9), first, second)
-        for step in range(24):
-            optimizer.zero_grad()
-            losses = [world.mean(lambda rank: model(noise(rank, step, 8, 6)).square().mean())
-                      for model in (first, second)]
-            for loss in [sum(losses)] if passes == "one" else losses:
-                loss.backward()
-            optimizer.step()
-        return [*first.parameters(), *second.parameters()]
-    check(program, compression)
+    check(lambda world: two_models(world, in_one_pass=passes == "one"), compression)
 
 
 @every_compression

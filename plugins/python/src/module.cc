@@ -33,4 +33,5 @@ NB_MODULE(_core, module) {
   weir::python::BindEngine(module);
   weir::python::BindGathered(module);
   weir::python::BindGradientGroup(module);
+  weir::python::BindSavedState(module);
 }

@@ -40,11 +40,11 @@ def compress(accelerator: Any, model: Any, optimizer: Any, compression: Any = Co
 
     def save(_models: Any, _weights: Any, folder: str) -> None:
         pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
-        torch.save(inner.state_dict()["weir"], name(folder))
+        torch.save(optimizers.unsent(inner), name(folder))
 
     def load(_models: Any, folder: str) -> None:
         if name(folder).exists():  # Accelerate loads rank 0's into every optimizer.
-            inner._weir_own_part = torch.load(name(folder), weights_only=True)
+            optimizers.load_with(inner, torch.load(name(folder), weights_only=True))
 
     accelerator.register_save_state_pre_hook(save)
     accelerator.register_load_state_pre_hook(load)

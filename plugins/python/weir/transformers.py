@@ -70,7 +70,7 @@ class _Compression(transformers.TrainerCallback):
         if not all(parts):
             return warnings.warn(f"{own} is missing on rank {parts.index(False)}: what the ranks had not sent "
                                  "yet is left out")
-        self._optimizer._weir_own_part = torch.load(own, weights_only=True)
+        optimizers.load_with(self._optimizer, torch.load(own, weights_only=True))
         self._optimizer.load_state_dict(self._optimizer.state_dict())
         return None
 
@@ -78,7 +78,7 @@ class _Compression(transformers.TrainerCallback):
         if self._remembers():
             folder = pathlib.Path(args.output_dir) / f"checkpoint-{state.global_step}"
             folder.mkdir(parents=True, exist_ok=True)
-            torch.save(self._optimizer.state_dict()["weir"], _file(folder))
+            torch.save(optimizers.unsent(self._optimizer), _file(folder))
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
         if logs is not None and "loss" in logs:

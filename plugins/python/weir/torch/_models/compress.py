@@ -60,7 +60,7 @@ def _compress_shards(models: List[Any], optimizer: Any, choice: Choice, replicat
     replicas = [shards.replicas_of(one, replicate) for one in models][0]
     named = _named_parameters(models, optimizer)
     shards.retire_others(optimizer)
-    optimizers.become(optimizer, Sharded, named, choice, replicas)
+    optimizers.become(optimizer, Sharded, named, choice, replicas, _weir_replicate=replicate)
     shards.begin_equal(named, replicas)
 
 
@@ -87,7 +87,7 @@ def _compress_buckets(models: List[Any], optimizer: Any, choice: Choice,
                               "first pass would come too late; give each model an optimizer of its own")
     ignored = frozenset(parameter for one in models for name, parameter in one.module.named_parameters()
                         if name in one.parameters_to_ignore)
-    optimizers.become(optimizer, ByBuckets, named, choice, ranks, left_out=ignored)
+    optimizers.become(optimizer, ByBuckets, named, choice, ranks, _weir_left_out=ignored)
     for one in models:
         _attach(one, lambda model: ParameterBuckets(model, ranks)).add(optimizer)
 

@@ -2,7 +2,7 @@
 hold them already."""
 
 import weakref
-from typing import Any, FrozenSet, List, Tuple
+from typing import Any, List, Tuple
 
 import torch
 
@@ -26,11 +26,6 @@ def within(optimizer: Any) -> Any:
     return found
 
 
-def remembers(optimizer: Any) -> bool:
-    """True if its compressor has something to save."""
-    return isinstance(optimizer, Distributed)
-
-
 def innermost(optimizer: Any) -> Any:
     """Does the same for one that exchanges no gradients yet. Raises TypeError or ValueError for anything
     else."""
@@ -43,17 +38,32 @@ def innermost(optimizer: Any) -> Any:
     return found
 
 
+def remembers(optimizer: Any) -> bool:
+    """True if its compressor has something to save."""
+    return isinstance(optimizer, Distributed)
+
+
+def unsent(optimizer: Any) -> Any:
+    """Returns what this rank has not sent yet, for a file of its own."""
+    return optimizer._weir_unsent()
+
+
+def load_with(optimizer: Any, own: Any) -> None:
+    """Makes the next ``load_state_dict`` take this rank's part from here."""
+    optimizer._weir_own_part = own
+
+
 def become(optimizer: Any, kind: Any, named: List[Tuple[str, torch.Tensor]], choice: Choice,
-           process_set: ProcessSet, left_out: FrozenSet[torch.Tensor] = frozenset()) -> None:
-    """Makes the optimizer an instance of a class that has ``kind`` before its own; parameters that are
-    left out are its own affair. Collective."""
+           process_set: ProcessSet, **attributes: Any) -> None:
+    """Makes the optimizer an instance of a class that has ``kind`` before its own, with these attributes.
+    Collective."""
     if isinstance(optimizer, torch.optim.LBFGS):
         raise InvalidArgument("LBFGS computes losses and gradients several times in a step, and compares them; "
                               "compressed they would be of different steps. Leave the compression out")
     former, before = type(optimizer), dict(optimizer.__dict__)
     optimizer.__class__ = type(former.__name__, (kind, former), {})
     scheduled = optimizer.__dict__.pop("step", None)
-    optimizer._weir_left_out = left_out
+    optimizer.__dict__.update(attributes)
     try:
         optimizer._weir_init(named, *choice, 1, reduce_op.Average, 1.0, False, process_set)
     except Exception:

@@ -41,6 +41,7 @@ class Slot(PassCount):
         self.name, self.parameter, self.group = name, parameter, group
         self.adoption = adoption  # Parameters adopted together are exchanged together.
         self.plan: Any = None     # Its momentum.Plan.
+        self.mesh_of_rows: Any = None  # Of its shards and their replicas, if it has any (state_rows).
 
     def renew(self, passes: int) -> None:
         """Resets the slot for a new job."""

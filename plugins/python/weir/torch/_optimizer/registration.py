@@ -47,6 +47,8 @@ def adopt_new_parameters(optimizer: Any) -> None:
             slot.plan = options_by_name.plan_of(optimizer, slot)
             slot.renew(optimizer._weir_passes)
             optimizer._weir_slots[parameter] = slot
+            if slot.plan.taken:
+                optimizer.state[parameter]  # Not empty: torch.distributed.checkpoint would take a step to fill it.
             optimizer._weir_attach(slot)
     options_by_name.warn(optimizer)
     # A rank that is new in an elastic job makes its optimizer while the others train. All register in

@@ -49,19 +49,23 @@ def _compressor_of(optimizer: Any) -> str:
     return ", ".join([options.get("compressor", "none"), *named])
 
 
-def _holds_back(options: Options) -> bool:
+def holds_back(options: Options) -> bool:
+    """True if a compressor remembers what it did not send."""
     feeds_back = options.get("compressor") in ("dgc", "powersgd")  # By default.
     return options.get("ef", "vanilla" if feeds_back else "none") != "none"
+
+
+def has_momentum(options: Options) -> bool:
+    """True if a compressor has a momentum of its own."""
+    return options.get("compressor") == "signum" or options.get("momentum", "none") != "none"
 
 
 def _remembered(optimizer: Any) -> str:
     """Describes the state that the compressor keeps between steps; empty before the first step."""
     plans = [slot.plan for slot in optimizer._weir_slots.values()]
-    holds_back = any(_holds_back(plan.compression) for plan in plans)
-    has_momentum = any(plan.kind != "none" or plan.compression.get("compressor") == "signum"
-                       or plan.compression.get("momentum", "none") != "none" for plan in plans)
-    kept = ["what was not sent yet"] * holds_back + ["its momentum"] * has_momentum
-    return " and ".join(kept)
+    unsent = any(holds_back(plan.compression) for plan in plans)
+    momentum_ = any(plan.kind != "none" or has_momentum(plan.compression) for plan in plans)
+    return " and ".join(["what was not sent yet"] * unsent + ["its momentum"] * momentum_)
 
 
 def fitting(optimizer: Any, state: State) -> Optional[State]:

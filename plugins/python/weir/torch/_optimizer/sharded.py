@@ -1,11 +1,11 @@
 """The steps of an optimizer whose parameters are shards (``DTensor``, as ``fully_shard`` makes them)."""
 
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 import torch
 
 from weir import _job
-from weir.torch._optimizer import hooks
+from weir.torch._optimizer import hooks, state_rows
 from weir.torch._optimizer.parameter_slot import Slot
 from weir.torch._optimizer.step import Distributed
 
@@ -37,6 +37,8 @@ def _local_of(tensor: Any) -> torch.Tensor:
 class Sharded(Distributed):
     """An optimizer of shards, which are exchanged among the ranks that have the same ones."""
 
+    _weir_replicate: Any = None  # Their dimension of the mesh, as the program gave it.
+
     @property
     def _step_supports_amp_scaling(self) -> bool:
         # GradScaler.step asks this first.
@@ -51,8 +53,11 @@ class Sharded(Distributed):
         self._weir_slots.clear()
 
     def _weir_slot(self, name: str, parameter: torch.Tensor, group: int, adoption: int) -> Slot:
-        kind = ShardSlot if is_sharded(parameter) else Slot
-        return kind(name, parameter, group, adoption)
+        if not is_sharded(parameter):
+            return Slot(name, parameter, group, adoption)
+        slot = ShardSlot(name, parameter, group, adoption)
+        slot.mesh_of_rows = state_rows.mesh_of(self._weir_replicate, parameter)
+        return slot
 
     def _weir_attach(self, slot: Slot) -> None:
         if not is_sharded(slot.parameter):
@@ -61,3 +66,16 @@ class Sharded(Distributed):
         self._weir_hooks.append(slot.parameter.register_post_accumulate_grad_hook(
             hooks.called_for(self, slot)))
         return None
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Returns the wrapped optimizer's state, with what is not sent yet beside it for each parameter, in a
+        form that ``torch.distributed.checkpoint`` can move to another mesh."""
+        found = super().state_dict()
+        state_rows.move_out(self, found)
+        return found
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        """Restores a ``state_dict``. Every rank must load, between the same steps."""
+        has_own = "_weir_own_part" in self.__dict__
+        super().load_state_dict(state_rows.without_rows(state_dict)[1] if has_own
+                                else state_rows.move_in(self, state_dict))

@@ -364,13 +364,16 @@ class Distributed(_Wrapped):
 
     def state_dict(self) -> Dict[str, Any]:
         """Returns the wrapped optimizer's state, and under "weir" this rank's unsent part."""
+        found = super().state_dict()
+        found["weir"] = self._weir_unsent()
+        return found
+
+    def _weir_unsent(self) -> saved_state.State:
         if self._weir_state is State.EARLY:
             warnings.warn("state_dict() between a backward pass and step() has the pass in the compressor's "
                           "memory: call it after step(), or zero_grad() first if the pass is to be dropped",
-                          stacklevel=2)
-        found = super().state_dict()
-        found["weir"] = saved_state.save(self)
-        return found
+                          stacklevel=3)
+        return saved_state.save(self)
 
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Restores a ``state_dict``.

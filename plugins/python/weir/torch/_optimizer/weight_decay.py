@@ -48,6 +48,11 @@ def stays_outside(plan_: Plan) -> bool:
     return bool(plan_.weight_decay) and not plan_.local and plan_.kind != adam.KIND
 
 
+def has_momentum(plan_: Plan) -> bool:
+    """True if that weight decay has a momentum of its own."""
+    return stays_outside(plan_) and plan_.kind != "none"
+
+
 def add_local(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
     """Adds the decay that is compressed together with a gradient, which is complete."""
     if slot.plan.local and slot.plan.weight_decay:

@@ -91,7 +91,11 @@ class FusedExchange:
 
     def rate_of(self, group: Dict[str, Any]) -> float:
         """Returns the learning rate of the last step."""
-        return self._rates[[known is group for known in self._groups].index(True)]
+        return self._rates[self.number_of(group)]
+
+    def number_of(self, group: Dict[str, Any]) -> int:
+        """Returns the number of a parameter group among those of the exchange."""
+        return [known is group for known in self._groups].index(True)
 
     def copy_velocity(self, index: int, velocity: torch.Tensor) -> None:
         """Copies, between steps, the unsent part of a gradient on this rank into a contiguous tensor of

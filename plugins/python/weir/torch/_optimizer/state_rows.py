@@ -1,0 +1,184 @@
+"""What shards have not sent yet, in tensors that ``torch.distributed.checkpoint`` moves to another mesh.
+
+Each array of a compressor's memory has one value for each of a shard's, and differs between replicas. All
+of one parameter are one DTensor: a row for each replica, of the parameter's shape and sharded as it is.
+"""
+
+import math
+from typing import Any, Dict, Iterator, List, Tuple
+
+import torch
+
+from weir.torch._optimizer import adam, saved_state, weight_decay
+from weir.torch._optimizer.exchange.fused import FusedExchange
+
+Entries = Dict[str, Any]  # The optimizer's state of a parameter.
+
+PREFIX = "weir_"
+_UNSENT = ("velocity", "error")  # Whether a shard has one or the other, or none, depends on its size.
+_DECAY = "weir_decay_momentum"
+_MOMENT_STEPS = "weir_moment_steps"  # The same number for all values.
+# The last step's number, and the learning rate, momentum and momentum of the weight decay in it. NaN: none.
+_COUNTERS = "weir_counters"
+
+
+def mesh_of(replicate: Any, parameter: Any) -> Any:
+    """Returns the mesh of the replicas and a parameter's shards. None: the program has given the replicas
+    as something else than a dimension of a named mesh."""
+    mesh = parameter.device_mesh
+    if not hasattr(replicate, "get_group") or not replicate.mesh_dim_names or not mesh.mesh_dim_names:
+        return None
+    if hasattr(replicate, "_get_root_mesh"):
+        root = replicate._get_root_mesh()
+    else:
+        from torch.distributed.device_mesh import _mesh_resources
+        root = _mesh_resources.get_root_mesh(replicate)
+    return root[(*replicate.mesh_dim_names, *mesh.mesh_dim_names)]
+
+
+def move_out(optimizer: Any, found: Dict[str, Any]) -> None:
+    """Moves what has rows from a state's bytes, which fit one mesh alone, into the states of parameters."""
+    found["weir"] = {**found["weir"], "exchanges": list(found["weir"]["exchanges"])}  # Which may be kept.
+    keys = _keys(optimizer, found)
+    for number, exchange, slots in _with_rows(optimizer):
+        if found["weir"]["exchanges"][number] is None:
+            continue
+        state = _read(found["weir"]["exchanges"][number])
+        moved = 0
+        for slot in slots:
+            entries = found["state"].setdefault(keys[slot.parameter], {})
+            entries.update((key, _as_row(bytes(4 * slot.local.numel()), slot)) for key in _expected(slot.plan))
+            for key, parts in _arrays_of(state, slot):
+                moved += len(parts)
+                entries[key] = (_values(parts[0].values) if key == _MOMENT_STEPS else
+                                _as_row(b"".join(part.values for part in parts), slot))
+            group = exchange.number_of(optimizer.param_groups[slot.group])
+            entries[_COUNTERS] = torch.tensor([
+                state.step, *(values[group] if values else math.nan
+                              for values in (state.learning_rates, exchange.last_momenta)),
+                optimizer._weir_decay.last.get(slot.parameter, math.nan)], dtype=torch.float64)
+            if weight_decay.has_momentum(slot.plan):  # Also before the first step: what is loaded into it.
+                b = optimizer._weir_decay.momentum.get(slot.parameter)
+                entries[_DECAY] = (torch.zeros_like(slot.parameter.detach(), dtype=torch.float32) if b is None
+                                   else b.clone())
+        if moved == len(state.arrays):
+            found["weir"]["exchanges"][number] = None
+
+
+def move_in(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[str, Any]:
+    """Reverses ``move_out``, on the same mesh or another one: returns a state with its rows in bytes."""
+    rows, rest = without_rows(state_dict)
+    if not any(rows.values()):
+        return rest
+    saved = {key: (value.copy() if isinstance(value, (list, dict)) else value)
+             for key, value in (rest.get("weir") or saved_state.save(optimizer)).items()}
+    keys = _keys(optimizer, state_dict)
+    for number, exchange, slots in _with_rows(optimizer):
+        given = saved["exchanges"][number] if "weir" in rest else None
+        state = _read(_as_tensor(exchange.save()) if given is None else given)
+        counters: Dict[int, List[float]] = {}
+        for slot in slots:
+            entries = rows.get(keys[slot.parameter], {})
+            for key, parts in _arrays_of(state, slot):
+                if key in entries:
+                    _fill(parts, entries[key])
+            if _COUNTERS not in entries:
+                continue
+            group = exchange.number_of(optimizer.param_groups[slot.group])
+            state.step, counters[group] = int(entries[_COUNTERS][0]), entries[_COUNTERS][1:].tolist()
+            if _DECAY in entries and not math.isnan(counters[group][-1]):
+                saved["decay"][slot.name] = entries[_DECAY]
+                saved["decay_momenta"][slot.name] = counters[group][-1]
+        if counters:
+            of_groups = zip(*(counters[group] for group in sorted(counters)))
+            state.learning_rates, saved["momenta"][number], _ = map(_all_or_none, of_groups)
+        saved["exchanges"][number] = _as_tensor(state.save())
+        saved["step"] = state.step
+    return {**rest, "weir": saved}
+
+
+def without_rows(state_dict: Dict[str, Any]) -> Tuple[Dict[Any, Entries], Dict[str, Any]]:
+    """Returns the rows of each parameter, and the state without them."""
+    rows = {i: {key: value for key, value in entries.items() if key.startswith(PREFIX)}
+            for i, entries in state_dict["state"].items()}
+    rest = {i: {key: value for key, value in entries.items() if key not in rows[i]}
+            for i, entries in state_dict["state"].items()}
+    return rows, {**state_dict, "state": rest}
+
+
+def _all_or_none(values: Tuple[float, ...]) -> List[float]:
+    return [] if any(map(math.isnan, values)) else list(values)
+
+
+def _keys(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[torch.Tensor, Any]:
+    """Returns the keys of the parameters in a state."""
+    return {parameter: key for group, saved in zip(optimizer.param_groups, state_dict["param_groups"])
+            for parameter, key in zip(group["params"], saved["params"])}
+
+
+def _with_rows(optimizer: Any) -> Iterator[Tuple[int, FusedExchange, List[Any]]]:
+    """Yields each exchange that has rows, its number, and its parameters that have them."""
+    from torch.distributed.tensor import Replicate, Shard
+
+    for number, exchange in enumerate(optimizer._weir_exchanges):
+        slots = [slot for slot in optimizer._weir_slots.values()
+                 if slot.exchange is exchange and slot.mesh_of_rows is not None
+                 and all(type(one) in (Shard, Replicate) for one in slot.parameter.placements)]
+        if slots and isinstance(exchange, FusedExchange):
+            yield number, exchange, slots
+
+
+def _expected(plan: Any) -> Iterator[str]:
+    """Yields the keys that all shards of a parameter have, also one that is too small for its compressor."""
+    if saved_state.holds_back(plan.compression):
+        yield PREFIX + "unsent"
+    if saved_state.has_momentum(plan.compression) and plan.kind != adam.KIND:
+        yield PREFIX + "momentum"
+
+
+def _arrays_of(state: Any, slot: Any) -> Iterator[Tuple[str, List[Any]]]:
+    """Yields the key of each array that another mesh has a use for, and the array, which is in pieces if the
+    engine has cut the gradient."""
+    found: Dict[str, List[Any]] = {}
+    for array in state.arrays:
+        tensor, _, piece = array.tensor.rpartition("#")
+        if slot.name in (array.tensor, tensor if piece.isdigit() else ""):  # Not a server's.
+            name = "unsent" if array.name in _UNSENT else array.name.replace(" ", "_")
+            found.setdefault(PREFIX + name, []).append(array)
+    for key, parts in found.items():
+        if key == _MOMENT_STEPS or sum(len(part.values) for part in parts) == 4 * slot.local.numel():
+            yield key, parts
+
+
+def _as_row(values: bytes, slot: Any) -> Any:
+    from torch.distributed.tensor import DTensor, Shard
+
+    shape = torch.Size((slot.mesh_of_rows.size(0), *slot.parameter.shape))
+    placements = [Shard(0), *(Shard(one.dim + 1) if isinstance(one, Shard) else one
+                              for one in slot.parameter.placements)]
+    return DTensor.from_local(_values(values).view(1, *slot.local.shape), slot.mesh_of_rows, placements,
+                              run_check=False, shape=shape, stride=torch.empty(shape, device="meta").stride())
+
+
+def _fill(parts: List[Any], given: Any) -> None:
+    local = given.to_local() if hasattr(given, "to_local") else given.repeat(len(parts))
+    values = local.to("cpu", torch.float32).contiguous().view(-1).view(torch.uint8).numpy().tobytes()
+    begin = 0
+    for part in parts:
+        end = begin + len(part.values)
+        part.values = values[begin:end]
+        begin = end
+
+
+def _values(saved: bytes) -> torch.Tensor:
+    return _as_tensor(saved).view(torch.float32)
+
+
+def _as_tensor(saved: bytes) -> torch.Tensor:
+    return torch.frombuffer(bytearray(saved), dtype=torch.uint8) if saved else torch.empty(0, dtype=torch.uint8)
+
+
+def _read(saved: torch.Tensor) -> Any:
+    from weir import _core
+
+    return _core.SavedState(saved.numpy().tobytes())

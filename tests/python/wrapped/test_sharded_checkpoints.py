@@ -1,0 +1,158 @@
+"""Checkpoints of torch.distributed.checkpoint: of shards, on the same mesh and on another one."""
+
+import warnings
+
+import pytest
+import torch
+
+import weir.torch as hvd
+
+from compared import flat, net, noise
+
+if torch.__version__.startswith("1."):
+    pytest.skip("fully_shard came with PyTorch 2.6", allow_module_level=True)
+fsdp = pytest.importorskip("torch.distributed.fsdp")
+dcp = pytest.importorskip("torch.distributed.checkpoint")
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict  # noqa: E402
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+from weir.torch.checkpoint import LoadPlanner  # noqa: E402
+
+DGC = dict(compressor="dgc", density=0.05, min_elements=1, policy="always", values="fp32")
+
+
+def meshes():
+    """Replicas and shards: those of the checkpoint first."""
+    size = hvd.size()
+    return {1: [(1, 1)], 2: [(2, 1), (1, 2)], 4: [(2, 2), (4, 1), (1, 4)]}.get(size, [(size, 1)])
+
+
+class Job:
+    def __init__(self, shape, make, compression):
+        self.mesh = init_device_mesh("cpu", shape, mesh_dim_names=("replicate", "shard"))
+        self.model = net(6, 20, 20, 3)
+        for layer in self.model:
+            if any(True for _ in layer.parameters()):
+                fsdp.fully_shard(layer, mesh=self.mesh["shard"])
+        fsdp.fully_shard(self.model, mesh=self.mesh["shard"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # What is taken over from the optimizer.
+            self.optimizer = hvd.compress(self.model, make(self.model.parameters()), compression,
+                                          replicate=self.mesh["replicate"])
+
+    def train(self, steps):
+        for step in steps:
+            self.optimizer.zero_grad()
+            self.model(noise(hvd.rank(), step, 8, 6)).square().mean().backward()
+            self.optimizer.step()
+        return self
+
+    def state(self):
+        model, optimizer = get_state_dict(self.model, self.optimizer)
+        return {"model": model, "optimizer": optimizer}
+
+    def save(self, folder):
+        dcp.save(self.state(), checkpoint_id=folder)
+        return self
+
+    def load(self, folder, planner=None):
+        state = self.state()
+        dcp.load(state, checkpoint_id=folder, planner=planner)
+        set_state_dict(self.model, self.optimizer, model_state_dict=state["model"],
+                       optim_state_dict=state["optimizer"])
+        return self
+
+    def owed(self, key):
+        """What the model is still owed: the mean of all replicas, of whole parameters."""
+        states = self.state()["optimizer"]["state"]
+        return torch.cat([entries[key].full_tensor().double().mean(0).flatten()
+                          for _, entries in sorted(states.items())])
+
+    def weights(self):
+        return flat(self.model.parameters())
+
+
+@pytest.fixture
+def place(tmp_path):
+    return hvd.broadcast_object(str(tmp_path / "checkpoint"))
+
+
+def sgd(parameters, **options):
+    return torch.optim.SGD(parameters, lr=0.05, momentum=0.9, **options)
+
+
+CASES = {
+    "dgc": (sgd, DGC),
+    "nesterov and decay": (lambda p: sgd(p, nesterov=True, weight_decay=0.1), DGC),
+    "warm-up": (sgd, {**DGC, "warmup_steps": 10}),
+    "adamw": (lambda p: torch.optim.AdamW(p, lr=0.01), DGC),
+    "adam inside": (lambda p: torch.optim.Adam(p, lr=0.01), {**DGC, "momentum": "adam"}),
+    "small dense": (sgd, {**DGC, "min_elements": 100}),
+    "in pieces": (sgd, {**DGC, "route": "push_pull", "partition_bytes": 256}),
+    "topk": (sgd, dict(compressor="topk", k=0.1, ef="vanilla", policy="always", min_elements=1)),
+    "signum": (sgd, dict(compressor="signum")),
+    "none": (sgd, "none"),
+}
+every_case = pytest.mark.parametrize("case", CASES)
+every_exact_case = pytest.mark.parametrize("case", [case for case in CASES if case != "in pieces"])
+
+
+@every_exact_case  # What servers keep (push_pull) starts anew.
+def test_the_same_mesh_bit_for_bit(case, place):
+    shape = meshes()[0]
+    straight = Job(shape, *CASES[case]).train(range(12))
+    Job(shape, *CASES[case]).train(range(6)).save(place)
+    resumed = Job(shape, *CASES[case]).load(place).train(range(6, 12))
+    assert torch.equal(straight.weights(), resumed.weights())
+
+
+@every_case
+def test_saving_leaves_training_as_it_was(case, place):
+    shape = meshes()[0]
+    straight = Job(shape, *CASES[case]).train(range(6))
+    assert torch.equal(straight.weights(), Job(shape, *CASES[case]).train(range(3)).save(place)
+                       .train(range(3, 6)).weights())
+
+
+@every_case
+def test_another_mesh_is_owed_the_same(case, place):
+    first = Job(meshes()[0], *CASES[case]).train(range(6)).save(place)
+    found = {key for entries in first.state()["optimizer"]["state"].values() for key in entries}
+    keys = sorted(found & {"weir_unsent", "weir_momentum", "weir_first_moment"})
+    assert keys or case == "none"
+    for shape in meshes()[1:]:
+        other = Job(shape, *CASES[case]).load(place, LoadPlanner())
+        assert torch.equal(other.weights(), first.weights())
+        for key in keys:
+            torch.testing.assert_close(other.owed(key), first.owed(key), atol=1e-6, rtol=1e-6)
+        before = other.weights()
+        other.train(range(6, 9))
+        assert not torch.equal(other.weights(), before)
+        ours = other.weights()
+        assert torch.equal(hvd.broadcast(ours, 0), ours)
+
+
+def test_training_goes_on_as_dense_where_everything_is_sent(place):
+    """At density 1 the mesh does not matter, momentum included."""
+    case = sgd, {**DGC, "density": 1.0, "momentum_masking": False}
+    straight = Job(meshes()[0], *case).train(range(12))
+    Job(meshes()[0], *case).train(range(6)).save(place)
+    for shape in meshes()[1:]:
+        other = Job(shape, *case).load(place, LoadPlanner()).train(range(6, 12))
+        torch.testing.assert_close(other.weights(), straight.weights(), atol=1e-5, rtol=1e-5)
+
+
+def test_other_replicas_want_the_planner(place, size):
+    if size == 1:
+        return
+    Job(meshes()[0], *CASES["dgc"]).train(range(3)).save(place)
+    for shape in meshes()[1:]:
+        with pytest.raises(dcp.CheckpointException, match="(?s)Size mismatch.*weir_"):
+            Job(shape, *CASES["dgc"]).load(place)
+
+
+def test_the_step_number_goes_on(place):
+    case = CASES["warm-up"]
+    Job(meshes()[0], *case).train(range(6)).save(place)
+    for shape in meshes():
+        other = Job(shape, *case).load(place, LoadPlanner()).train(range(6, 7))
+        assert other.optimizer.state_dict()["weir"]["step"] == 7

@@ -67,6 +67,14 @@ class Trainers(unittest.TestCase):
         self.check_resumed(train, lambda folder: load_file(
             self.home / folder / "checkpoint-40" / "model.safetensors"))
 
+    def test_transformers_with_fewer_files_and_trained_twice(self):
+        program = pathlib.Path(__file__).resolve().parent / "trainer_again.py"
+        self.run_it(*TORCHRUN, program, "train")
+        next(self.home.glob("job/checkpoint-4/weir-rank1.pt")).unlink()
+        said = self.run_it(*TORCHRUN, program, "resume")
+        self.assertIn("what rank 0 of 2 had not sent yet stands in for what rank 1 had", said)
+        self.assertIn("same on all ranks after 6 and after 8 steps", said)
+
     def test_lightning(self):
         program = EXAMPLES / "06-lightning" / "train.py"
         self.run_it(sys.executable, program, "--folder", "dense")

@@ -132,8 +132,11 @@ def _are_complete(optimizer: Any, is_alone: bool) -> bool:
     # for the program to look at (sharpness-aware minimisation).
     if optimizer._weir_expectation.drop and not is_alone:
         return False
-    return not any(slot.fired and (slot.parameter.grad is None or slot.parameter.grad.requires_grad)
-                   for slot in optimizer._weir_slots.values())  # The program will differentiate them.
+    for slot in optimizer._weir_slots.values():
+        gradient = slot.parameter.grad  # Read once: a step has thousands of these.
+        if slot.fired and (gradient is None or gradient.requires_grad):
+            return False  # The program will differentiate them.
+    return True
 
 
 @torch.no_grad()

@@ -50,8 +50,11 @@ def settle(optimizer: Any) -> None:
 
     Raises ValueError, on all ranks, if a gradient must not be sparse.
     """
+    if not optimizer._weir_has_new:
+        return
     fresh = [slot for slot in optimizer._weir_slots.values() if not is_over(slot)]
     if not fresh:
+        optimizer._weir_has_new = False
         return
     *dims, scaled = _agree(optimizer, fresh)
     for slot, sparse_dim in zip(fresh, dims):

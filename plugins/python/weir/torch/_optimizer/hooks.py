@@ -4,7 +4,7 @@ import weakref
 from typing import Any, Callable
 
 from weir import _job
-from weir.torch._optimizer import backward_passes, dropped_passes, first_step, look_ahead, submission
+from weir.torch._optimizer import backward_passes, dropped_passes, look_ahead, submission
 from weir.torch._optimizer.parameter_slot import Slot
 from weir.torch._optimizer.step_state import State
 
@@ -37,9 +37,28 @@ def called_for(optimizer: Any, slot: Slot) -> Callable[..., None]:
 def _accumulated(optimizer: Any, slot: Slot) -> None:
     """Handles a backward pass that has added to the gradient. The last one of a step starts its
     exchange."""
-    look_ahead.check_used(optimizer, slot)
+    if slot.plan.look_ahead:
+        look_ahead.check_used(optimizer, slot)
     if optimizer._weir_state is State.EARLY and backward_passes.add_late(optimizer, slot):
         return
+    if slot.sent is not None or slot.fired:
+        _check_again(optimizer, slot)
+    optimizer._weir_state = State.OPEN
+    optimizer._weir_revisits.touched = True
+    slot.fired += 1
+    slot.note_content()
+    if optimizer._weir_compresses:
+        optimizer._weir_note_scale()
+    slot.complete = slot.fired >= slot.due
+    if (slot.complete and slot.sparse_dim is not None and not optimizer._weir_holds_back
+            and not optimizer._weir_expectation.drop and not optimizer._weir_awaits_step
+            and (not optimizer._weir_drops or optimizer._weir_can_drop and slot.exchange.can_drop)):
+        submission.submit_ahead(optimizer, slot)
+
+
+def _check_again(optimizer: Any, slot: Slot) -> None:
+    """Called for a further pass: what is under way is dropped, or taken back. Raises AssertionError if
+    neither is possible."""
     if slot.forgotten:
         dropped_passes.drop(optimizer)
     too_many = slot.fired >= optimizer._weir_passes and not _job.engine().dropped_passes
@@ -47,16 +66,3 @@ def _accumulated(optimizer: Any, slot: Slot) -> None:
         dropped_passes.take_back(optimizer)
     if slot.submitted or too_many:
         raise AssertionError(_TOO_MANY)
-    optimizer._weir_state = State.OPEN
-    optimizer._weir_revisits.touched = True
-    slot.fired += 1
-    slot.note_content()
-    if optimizer._weir_compresses:
-        optimizer._weir_note_scale()
-    if slot.fired >= slot.due:
-        slot.complete = True
-        if (first_step.is_over(slot) and not optimizer._weir_holds_back
-                and not optimizer._weir_expectation.drop and not optimizer._weir_awaits_step
-                and (not optimizer._weir_drops
-                     or optimizer._weir_can_drop and slot.exchange.can_drop)):
-            submission.submit_ahead(optimizer, slot)

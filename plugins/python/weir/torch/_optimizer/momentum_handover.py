@@ -62,8 +62,9 @@ def forget(optimizer: Any) -> None:
     """Called after a step: the compressor has the momentum now. Warns if it could not be handed over."""
     clipped = False
     for slot in optimizer._weir_slots.values():
-        slot.stepped = slot.stepped or slot.parameter.grad is not None
-        if not _is_taken(slot.plan) or slot.parameter.grad is None:
+        if not slot.stepped:
+            slot.stepped = slot.parameter.grad is not None
+        if not slot.plan.taken or not _is_taken(slot.plan) or slot.parameter.grad is None:
             continue
         found = (optimizer.state.get(slot.parameter) or {}).pop(_BUFFER, None)
         if found is not None:

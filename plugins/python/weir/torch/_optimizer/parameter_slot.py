@@ -11,6 +11,8 @@ REGULAR = 8
 class PassCount:
     """Counts backward passes, step by step."""
 
+    __slots__ = ("fired", "most", "most_ago", "last", "irregular")
+
     def __init__(self) -> None:
         self.reset()
 
@@ -35,6 +37,11 @@ class PassCount:
 class Slot(PassCount):
     """A parameter: the exchange of its gradient, and the number of backward passes still to come. A pass
     counts as often as it adds to the gradient (reentrant checkpointing)."""
+
+    # A step reads thousands of them.
+    __slots__ = ("name", "parameter", "group", "adoption", "plan", "mesh_of_rows", "exchange", "index",
+                 "sparse_dim", "given_sparse_dim", "stepped", "due", "complete", "sent", "view", "apart",
+                 "other", "seen", "version")
 
     def __init__(self, name: str, parameter: torch.Tensor, group: int, adoption: int) -> None:
         super().__init__()
@@ -87,6 +94,14 @@ class Slot(PassCount):
         """Keeps a copy of what this rank has computed."""
         gradient = self.parameter.grad
         self.other = None if gradient is None else gradient.clone()
+
+    @property
+    def is_untouched(self) -> bool:
+        """True if the gradient of this step is what was noted, and what is exchanged if anything is."""
+        gradient, seen = self.parameter.grad, self.seen
+        if gradient is not seen or (self.sent is not None and self.sent is not gradient):
+            return False
+        return not self.fired or gradient is None or gradient._version == self.version
 
     def check_content(self) -> None:
         """Raises ValueError if the program has changed the gradient of this step before, or while, it

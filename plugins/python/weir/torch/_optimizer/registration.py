@@ -35,6 +35,7 @@ def adopt_new_parameters(optimizer: Any) -> None:
             momentum.plan(optimizer, group, optimizer._weir_tensor_options.base))
     optimizer._weir_compresses = any(plan.compression for plan in optimizer._weir_plans)
     optimizer._weir_adoptions += 1
+    optimizer._weir_has_new = True
     optimizer._weir_frozen = [parameter for group in optimizer.param_groups
                               for parameter in group["params"] if not parameter.requires_grad]
     for number, group in enumerate(optimizer.param_groups):
@@ -47,21 +48,28 @@ def adopt_new_parameters(optimizer: Any) -> None:
             slot.plan = options_by_name.plan_of(optimizer, slot)
             slot.renew(optimizer._weir_passes)
             optimizer._weir_slots[parameter] = slot
-            if slot.plan.taken:
-                optimizer.state[parameter]  # Not empty: torch.distributed.checkpoint would take a step to fill it.
             optimizer._weir_attach(slot)
     options_by_name.warn(optimizer)
+    mark_state(optimizer)
     # A rank that is new in an elastic job makes its optimizer while the others train. All register in
     # their next step, as after every change of the ranks.
     if _job.engine().epoch == 1:
         register_new(optimizer)
 
 
-def register_new(optimizer: Any) -> None:
-    """Registers parameters without an exchange: new ones, or all of them in a new job.
+def mark_state(optimizer: Any) -> None:
+    """Gives parameters whose state the compressor has an entry without content: torch.distributed.checkpoint
+    takes a step with zeros where an optimizer has no state, and the compressor would take part in it."""
+    for slot in optimizer._weir_slots.values():
+        if slot.plan.taken:
+            optimizer.state[slot.parameter]  # The entry comes with the question.
 
-    Collective.
-    """
+
+def register_new(optimizer: Any) -> None:
+    """Registers parameters without an exchange: new ones, or all of them in a new job. Collective if there
+    are any."""
+    if not optimizer._weir_has_new:
+        return
     fresh: Dict[Any, List[Slot]] = collections.OrderedDict()
     for slot in optimizer._weir_slots.values():
         if slot.exchange is None:
@@ -92,6 +100,7 @@ def leave(optimizer: Any) -> None:
                                             optimizer._weir_process_set)
     for slot in optimizer._weir_slots.values():
         slot.renew(optimizer._weir_passes)
+    optimizer._weir_has_new = True
     optimizer._weir_scale.end_step()
     optimizer._weir_awaits_step = False
     optimizer._weir_can_drop = False

@@ -18,6 +18,8 @@ def is_sharded(parameter: torch.Tensor) -> bool:
 class ShardSlot(Slot):
     """A parameter of which this rank has a shard. What is exchanged is the shard's gradient."""
 
+    __slots__ = ()
+
     @property
     def local(self) -> torch.Tensor:
         return _local_of(self.parameter)

@@ -67,6 +67,7 @@ class Distributed(_Wrapped):
         self._weir_slots: Dict[torch.Tensor, Slot] = {}
         self._weir_frozen: List[torch.Tensor] = []  # Parameters without a gradient so far.
         self._weir_adoptions = 0
+        self._weir_has_new = True  # Parameters that are not registered, or whose first step is not over.
         self._weir_place = (0, 0, 0)  # Rank and size in the set; number of exchanges. Also after leaving.
         self._weir_exchanges: List[Any] = []
         self._weir_sparse = SparseExchange(self._weir_name, self._weir_reduction, process_set)
@@ -165,10 +166,7 @@ class Distributed(_Wrapped):
                 exchange.loss_scale = self._weir_scale.value
             if self._weir_holds_back:
                 skip_nonfinite.agree(self)
-            self._weir_begin_rest(undoable=early and self._weir_can_drop)
-            for slot in self._weir_slots.values():
-                if not slot.submitted:
-                    submission.submit(self, slot)
+            self._weir_submit_rest(undoable=early and self._weir_can_drop)
             for exchange in (*self._weir_exchanges, self._weir_sparse):
                 exchange.finish()
             self._weir_forget_unused()
@@ -189,16 +187,20 @@ class Distributed(_Wrapped):
             weight_decay.add_outside(self, loss_scale)
             momentum_handover.forget(self)
 
-    def _weir_begin_rest(self, undoable: bool) -> None:
-        """Begins the step, if no gradient has, and tells which ones this rank lacks."""
+    def _weir_submit_rest(self, undoable: bool) -> None:
+        """Begins the step, if no gradient has, tells which ones this rank lacks, and submits what is not
+        under way."""
         saved_state.restore_pending(self)
+        rest = [slot for slot in self._weir_slots.values() if slot.sent is None]
         lacking: Dict[Any, List[int]] = {exchange: [] for exchange in self._weir_exchanges}
-        for slot in self._weir_slots.values():
+        for slot in rest:
             if self._weir_lacks(slot) and not slot.sparse_dim:
                 lacking[slot.exchange].append(slot.index)
         for exchange, indices in lacking.items():
             exchange.begin(undoable)
             exchange.note_unused(indices)
+        for slot in rest:
+            submission.submit(self, slot)
 
     def _weir_lacks(self, slot: Slot) -> bool:
         """True if this rank has no gradient of the parameter."""
@@ -206,6 +208,8 @@ class Distributed(_Wrapped):
 
     def _weir_check_contents(self) -> None:
         """Raises ValueError if the program has changed gradients; drops those that it has let go of."""
+        if all(slot.is_untouched for slot in self._weir_slots.values()):
+            return
         for slot in self._weir_slots.values():
             slot.check_content()
         dropped_passes.drop_forgotten(self)
@@ -365,6 +369,7 @@ class Distributed(_Wrapped):
     def state_dict(self) -> Dict[str, Any]:
         """Returns the wrapped optimizer's state, and under "weir" this rank's unsent part."""
         found = super().state_dict()
+        found["state"] = {key: entries for key, entries in found["state"].items() if entries}
         found["weir"] = self._weir_unsent()
         return found
 
@@ -392,4 +397,5 @@ class Distributed(_Wrapped):
         with load_in_place.kept(self):
             super().load_state_dict({key: value for key, value in state_dict.items()
                                      if key != "weir"})
+        registration.mark_state(self)
         self._weir_pending = saved

@@ -20,7 +20,6 @@ def submit_ahead(optimizer: Any, slot: Slot) -> None:
     if gradient.is_sparse or not isinstance(slot.exchange, FusedExchange) or _is_added_to(optimizer, slot):
         return None  # Not before step().
     slot.sent, slot.apart = gradient, True
-    slot.note_content()
     return slot.exchange.submit(slot.index, gradient, apart=True)
 
 
@@ -50,11 +49,14 @@ def submit(optimizer: Any, slot: Slot) -> None:
                     "on all ranks: give sparse_as_dense=True")
             slot.given_sparse_dim = gradient.sparse_dim()
             slot.parameter.grad = gradient = gradient.to_dense()
-        weight_decay.add_local(optimizer, slot, gradient)
+        if slot.plan.local:
+            weight_decay.add_local(optimizer, slot, gradient)
         if slot.plan.dampening and (slot.stepped or momentum_handover.is_due(optimizer, slot)):
             with torch.no_grad():
                 gradient.mul_(1.0 - slot.plan.dampening)
-        momentum_handover.add(optimizer, slot, gradient)
+        if slot.plan.taken:
+            momentum_handover.add(optimizer, slot, gradient)
     slot.sent = gradient
-    slot.note_content()
+    if slot.seen is not gradient or slot.version != gradient._version:
+        slot.note_content()
     slot.exchange.submit(slot.index, gradient)

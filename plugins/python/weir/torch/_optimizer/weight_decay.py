@@ -65,7 +65,8 @@ def add_local(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
 def add_outside(optimizer: Any, loss_scale: float) -> None:
     """Adds the decay that stays outside to every gradient that has come back, and carries this scale."""
     for slot in optimizer._weir_slots.values():
-        if stays_outside(slot.plan) and not slot.sparse_dim and slot.parameter.grad is not None:
+        if (slot.plan.weight_decay and stays_outside(slot.plan) and not slot.sparse_dim
+                and slot.parameter.grad is not None):
             group = optimizer.param_groups[slot.group]
             sign = -1.0 if group.get("maximize") else 1.0
             optimizer._weir_decay.apply(momentum.current(slot.plan, group), slot.parameter,

@@ -113,7 +113,8 @@ class FusedExchange:
         else:
             lent = result = self._loan.lend(gradient)
         place = engine_tensors.place_of(lent)
-        self._streams.add(place[1])
+        if place is not engine_tensors.ON_CPU:
+            self._streams.add(place[1])
         self._group.submit(index, lent.data_ptr(), result.data_ptr(), place)
 
     def finish(self) -> None:

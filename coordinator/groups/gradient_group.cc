@@ -137,12 +137,13 @@ GradientSlice GradientGroupImpl::MakeSlice(std::size_t p) {
     slice.Use(*plan_.compressors[p]);
   }
   slice.on_gpu = tensor.device.is_gpu();
-  slice.record_index =
-      coordinator_.names().Add({.name = spec_.name + "/" + partition.name + set_.Suffix(),
-                                .routes = RouteNames(),
-                                .compressor = CompressorOf(variant),
-                                .group = spec_.name + set_.Suffix(),
-                                .elements = partition.elements});
+  slice.record_index = coordinator_.names().Add(
+      {.name = spec_.name + "/" + partition.name + set_.Suffix(),
+       .routes = RouteNames(),
+       .compressor = CompressorOf(variant),
+       .group = spec_.name + set_.Suffix(),
+       .elements = partition.elements,
+       .shape = {partition.shape.dims().begin(), partition.shape.dims().end()}});
   if (variant.route.compressed == WireRoute::kPushPull) {
     const int dedicated = coordinator_.settings().servers;
     slice.server = ServerOf(p, dedicated > 0 ? dedicated : set_.size());

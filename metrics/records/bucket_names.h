@@ -24,6 +24,8 @@ struct BucketInfo {
   std::string compressor = "none";       ///< "none": the bucket has no Compress stage.
   std::string group = "default";  ///< Optimizer or parameter group whose schedule it follows.
   std::uint64_t elements = 0;     ///< A single gradient's; 0: this is a bucket or an operation.
+  /// Of a single gradient. Those of a bucket have the numbers just before the bucket's.
+  std::vector<std::int64_t> shape{};
 };
 
 /// Tells the readers of records the meaning of a bucket's number. A number keeps its meaning,

@@ -19,7 +19,10 @@ nlohmann::ordered_json Describe(const BucketNames& names, std::uint32_t bucket) 
                                         {"group", info.group},
                                         {"compressor", info.compressor},
                                         {"routes", std::move(routes)}};
-  if (info.elements > 0) description["elements"] = info.elements;
+  if (info.elements > 0) {
+    description["elements"] = info.elements;
+    description["shape"] = info.shape;
+  }
   return description;
 }
 

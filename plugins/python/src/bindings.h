@@ -39,6 +39,7 @@ void BindErrors(nanobind::module_& module);
 void BindEngine(nanobind::module_& module);
 void BindGathered(nanobind::module_& module);
 void BindGradientGroup(nanobind::module_& module);
+void BindForecast(nanobind::module_& module);
 void BindSavedState(nanobind::module_& module);
 
 }  // namespace weir::python

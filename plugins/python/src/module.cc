@@ -33,5 +33,6 @@ NB_MODULE(_core, module) {
   weir::python::BindEngine(module);
   weir::python::BindGathered(module);
   weir::python::BindGradientGroup(module);
+  weir::python::BindForecast(module);
   weir::python::BindSavedState(module);
 }

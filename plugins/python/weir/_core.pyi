@@ -1,6 +1,7 @@
 """The engine, as weir.torch uses it. Not an interface for programs."""
 
 from collections.abc import Mapping, Sequence
+import enum
 
 import numpy
 from numpy.typing import NDArray
@@ -190,6 +191,51 @@ class GradientGroup:
     def adopt(self, one_rank: bytes) -> None: ...
 
 def register(job: Job, name: str, tensors: Sequence[GradientSpec], compression: Mapping[str, str], also_equal: Mapping[str, str], op: int, prescale: float, postscale: float, process_set: int = 0) -> GradientGroup: ...
+
+class WireRoute(enum.Enum):
+    ALLREDUCE = 0
+
+    ALLGATHER = 1
+
+    SPLIT = 2
+
+    HIERARCHICAL = 3
+
+    PUSH_PULL = 4
+
+def exchange_seconds(route: WireRoute, hosts: int, ranks_per_host: int, seconds_per_message: float, bytes_per_second: float, dense_bytes: int, payload_bytes: int) -> float: ...
+
+class BucketTimes:
+    def __init__(self, ready: float, encode: float, exchange: float, decode: float) -> None: ...
+
+class StepTimes:
+    @property
+    def end(self) -> float: ...
+
+    @property
+    def ready(self) -> float: ...
+
+    @property
+    def network(self) -> float: ...
+
+def timeline_of(buckets: Sequence[BucketTimes]) -> StepTimes: ...
+
+class CompressorCost:
+    @property
+    def encode_seconds(self) -> float: ...
+
+    @property
+    def merge_seconds(self) -> float: ...
+
+    @property
+    def payload_bytes(self) -> int: ...
+
+    @property
+    def summable(self) -> bool: ...
+
+def measure_compressor(options: Mapping[str, str], shape: Sequence[int], steps: int) -> CompressorCost: ...
+
+def wire_route(options: Mapping[str, str], ranks: int, dense_bytes: int, payload_bytes: int) -> WireRoute: ...
 
 class SavedArray:
     @property

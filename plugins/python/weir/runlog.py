@@ -142,7 +142,8 @@ class RunLog:
 
     def buckets(self, rank: int = 0) -> Dict[int, Any]:
         """{number: {"name", "group", "compressor", "routes"}}, for the columns "bucket" and
-        "gradient"; a gradient's also has its "elements"."""
+        "gradient"; a gradient's also has its "elements" and "shape". The gradients of a bucket have the numbers
+        just before its own."""
         return self._buckets.get(rank, {})
 
     def lost(self, rank: int = 0) -> int:

@@ -1,0 +1,60 @@
+#include "coordinator/plan/step_time.h"
+
+#include <algorithm>
+
+namespace weir {
+namespace {
+
+/// Phases of an exchange, each with messages that leave side by side.
+int PhasesOf(WireRoute route) { return route == WireRoute::kSparseAllgather ? 1 : 2; }
+
+/// Bytes that each rank sends in all, of which it sends the same to every other one.
+double BytesOfRank(WireRoute route, int ranks, const ExchangeBytes& bytes) {
+  const RouteTraffic traffic = TrafficOf(ranks, bytes.dense, bytes.payload);
+  switch (route) {
+    case WireRoute::kDenseAllreduce:
+      return traffic.dense;
+    case WireRoute::kSparseAllgather:
+      return traffic.sparse;
+    case WireRoute::kSplitAllgather:
+      return traffic.split;
+    case WireRoute::kPushPull:
+      return traffic.push_pull;
+    case WireRoute::kHostAllgather:
+      break;
+  }
+  return 0.0;
+}
+
+/// Bytes that leave a host.
+double BytesOfHost(WireRoute route, const RankPlaces& places, const ExchangeBytes& bytes) {
+  if (route == WireRoute::kHostAllgather) return (places.hosts - 1) * bytes.payload;
+  const int others = places.ranks() - 1;
+  const int elsewhere = places.ranks() - places.ranks_per_host;
+  return places.ranks_per_host * BytesOfRank(route, places.ranks(), bytes) * elsewhere / others;
+}
+
+}  // namespace
+
+double ExchangeSeconds(WireRoute route, const RankPlaces& places, const HostLink& link,
+                       const ExchangeBytes& bytes) {
+  if (places.hosts == 1) return 0.0;
+  return PhasesOf(route) * link.seconds_per_message +
+         BytesOfHost(route, places, bytes) / link.bytes_per_second;
+}
+
+StepTimes TimelineOf(std::span<const BucketTimes> buckets) {
+  StepTimes times;
+  double encoded = 0.0;
+  double exchanged = 0.0;
+  for (const BucketTimes& bucket : buckets) {
+    encoded = std::max(encoded, bucket.ready) + bucket.encode;
+    exchanged = std::max(exchanged, encoded) + bucket.exchange;
+    times.end = std::max(times.end, exchanged) + bucket.decode;
+    times.ready = std::max(times.ready, bucket.ready);
+    times.network += bucket.exchange;
+  }
+  return times;
+}
+
+}  // namespace weir

@@ -1,0 +1,158 @@
+"""weir-simulate, on the log of a real job and on a run that is made up. Arguments: weirrun, byte-lm."""
+
+import contextlib
+import csv
+import io
+import math
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from weir import simulate
+from weir.simulate import Bucket, Network, Run
+
+MB, GB = 1e6, 1e9
+
+
+def bucket(ready, shape, encode=0.0, exchange=0.0, decode=0.0, route="dense", payload=None):
+    dense = 4 * math.prod(shape)
+    return Bucket(f"{shape} at {ready}", ready, encode, exchange, decode, route,
+                  dense if payload is None else payload, (shape,))
+
+
+def run(*buckets, before=0.0, ranks=2):
+    return Run(ranks, ranks, 10, 1.0, before, list(buckets))
+
+
+class Predictions(unittest.TestCase):
+    def predict(self, run_, text=None, hosts=4, slots=1, rate=1e8, latency=0.0, factor=1.0):
+        cost = simulate.recorded(run_) if text is None else simulate.measured(text)
+        return simulate.predict(run_, text or simulate.RECORDED, cost, Network(hosts, slots, rate, latency), factor)
+
+    def test_a_dense_bucket_takes_what_the_link_needs(self):
+        found = self.predict(run(bucket(0.5, (1000, 1000)), before=0.25), "dense")
+        on_link = 1.5 * 4e6 * 8 / 1e8 / simulate.FRAMED
+        self.assertAlmostEqual(found.step, 0.25 + 0.5 + on_link)
+        self.assertAlmostEqual(found.exposed, on_link)
+        self.assertAlmostEqual(found.sent, 1.5 * 4e6, delta=1)
+
+    def test_what_the_backward_pass_hides_is_not_exposed(self):
+        hidden = self.predict(run(bucket(0.0, (100, 100)), bucket(1.0, (4,))), "dense", rate=1e9)
+        self.assertAlmostEqual(hidden.step, 1.0, places=3)
+
+    def test_faster_links_never_predict_slower_steps(self):
+        recorded = run(bucket(0.1, (500, 500), encode=0.01), bucket(0.2, (300,), decode=0.01))
+        for text in ("dense", "fp16", "int8", "onebit,ef=vanilla", "dgc,density=0.01", "topk,k=0.01"):
+            cost = simulate.measured(text)
+            steps = [simulate.predict(recorded, text, cost, Network(4, 1, rate, 1e-4)).step
+                     for rate in (1e6, 1e7, 1e8, 1e9, 1e10)]
+            self.assertEqual(steps, sorted(steps, reverse=True), text)
+
+    def test_the_run_s_own_frames_go_to_every_rank(self):
+        gathered = run(bucket(0.0, (1000, 1000), decode=0.002, route="gather", payload=5000))
+        for hosts in (2, 4, 8):
+            found = self.predict(gathered, hosts=hosts)
+            self.assertAlmostEqual(found.sent, (hosts - 1) * 5000, delta=1)
+            # Each rank adds up all frames.
+            self.assertAlmostEqual(found.step, (hosts - 1) * 5000 * 8 / 1e8 / simulate.FRAMED + hosts * 0.001)
+
+    def test_ranks_of_a_host_share_its_link(self):
+        recorded = run(bucket(0.0, (1000, 1000)))
+        alone, shared = self.predict(recorded, "dense", hosts=2), self.predict(recorded, "dense", hosts=2, slots=2)
+        self.assertAlmostEqual(shared.sent / alone.sent, 2.0, places=5)
+
+    def test_a_slower_processor_takes_longer_to_encode(self):
+        recorded = run(bucket(0.0, (10,), encode=0.1, decode=0.2, route="masked_dense"))
+        self.assertAlmostEqual(self.predict(recorded, factor=3.0).step - self.predict(recorded).step, 0.6)
+
+    def test_compressors_send_what_they_say(self):
+        recorded = run(bucket(0.0, (1024, 1024)))
+        dense = self.predict(recorded, "dense").sent
+        self.assertAlmostEqual(self.predict(recorded, "fp16").sent / dense, 0.5, places=5)
+        self.assertLess(self.predict(recorded, "dgc,density=0.001").sent, dense / 200)
+        # On eight ranks a gather of a quarter each would carry more than a dense array.
+        self.assertAlmostEqual(self.predict(recorded, "int8", hosts=8).sent,
+                               self.predict(recorded, "dense", hosts=8).sent, delta=1)
+
+    def test_options_that_are_not_understood_are_named(self):
+        with self.assertRaisesRegex(ValueError, "nosuch"):
+            self.predict(run(bucket(0.0, (10,))), "nosuch")
+        with self.assertRaisesRegex(ValueError, "powersgd exchanges twice.*record a run with it"):
+            self.predict(run(bucket(0.0, (512, 512))), "powersgd")
+
+    def test_rates_and_times_are_read_as_tc_writes_them(self):
+        self.assertEqual([simulate.rate_of(text) for text in ("100mbit", "2.5gbit", "64kbit")],
+                         [1e8, 2.5e9, 64e3])
+        self.assertEqual(simulate.latency_of("0.5ms"), 0.5e-3)
+        for text in ("100", "mbit", "-1gbit", "fast"):
+            with self.assertRaisesRegex(Exception, "give a rate such as"):
+                simulate.rate_of(text)
+
+
+class Command(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        cls.log = cls.folder / "run.weirlog"
+        subprocess.run([WEIRRUN, "-np", "2", "--record", cls.log, BYTE_LM, "--steps", "12", "--compressor", "dgc",
+                        "--density", "0.05", "--quiet"],
+                       check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+    def call(self, *arguments):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = simulate.main([str(argument) for argument in arguments])
+        return code, out.getvalue(), err.getvalue()
+
+    def test_reads_the_steps_of_a_real_run(self):
+        recorded = simulate.read(str(self.log))
+        self.assertEqual((recorded.ranks, recorded.steps), (2, 10))
+        self.assertGreater(len(recorded.buckets), 0)
+        ready = [one.ready for one in recorded.buckets]
+        self.assertTrue(all(0 <= one <= recorded.step for one in ready), ready)
+        for one in recorded.buckets:
+            self.assertGreater(one.dense, one.payload)
+            self.assertGreater(one.encode, 0)
+            self.assertEqual(one.route, "gather")
+
+    def test_the_model_makes_a_step_of_its_parts(self):
+        recorded = simulate.read(str(self.log))
+        last = max(one.ready + one.encode + one.exchange + one.decode for one in recorded.buckets)
+        self.assertGreaterEqual(simulate.check(recorded), recorded.before + last)
+
+    def test_prints_a_table_and_writes_it(self):
+        code, out, err = self.call(self.log, "--hosts", "2,4", "--rates", "10mbit,1gbit", "--compression", "fp16",
+                                   "--csv", self.folder / "out.csv")
+        self.assertEqual(code, 0, err)
+        self.assertIn("recorded: 2 ranks on 1 hosts, 10 steps of", out)
+        self.assertEqual(sum(line.startswith("fp16") for line in out.splitlines()), 4)
+        with open(self.folder / "out.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), 3 * 4)
+        by_way = {row["compression"]: float(row["step_seconds"]) for row in rows
+                  if row["hosts"] == "4" and row["bits_per_second"] == "10000000.0"}
+        self.assertLess(by_way["as recorded"], by_way["fp16"])
+        self.assertLess(by_way["fp16"], by_way["dense"])
+
+    def test_says_what_is_wrong(self):
+        code, _, err = self.call(self.folder / "none.weirlog")
+        self.assertEqual(code, 1)
+        self.assertIn("none.weirlog", err)
+        code, _, err = self.call(self.log, "--compression", "dgc,densty=0.1")
+        self.assertEqual(code, 1)
+        self.assertRegex(err, "^weir-simulate: .*densty")
+        other = self.folder / "other.weirlog"
+        other.write_bytes(b"nothing")
+        code, _, err = self.call(other)
+        self.assertEqual(code, 1)
+        self.assertIn("is not a run log", err)
+
+
+if __name__ == "__main__":
+    WEIRRUN, BYTE_LM = sys.argv[1:3]
+    del sys.argv[1:3]
+    unittest.main()

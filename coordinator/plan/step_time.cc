@@ -5,6 +5,10 @@
 namespace weir {
 namespace {
 
+/// Part of a link that a direct reduction among more than two hosts keeps busy, because its flows
+/// drift apart (docs/benchmarks/slow-network.md).
+constexpr double kBusyInReduction = 0.86;
+
 /// Phases of an exchange, each with messages that leave side by side.
 int PhasesOf(WireRoute route) { return route == WireRoute::kSparseAllgather ? 1 : 2; }
 
@@ -26,21 +30,25 @@ double BytesOfRank(WireRoute route, int ranks, const ExchangeBytes& bytes) {
   return 0.0;
 }
 
-/// Bytes that leave a host.
-double BytesOfHost(WireRoute route, const RankPlaces& places, const ExchangeBytes& bytes) {
-  if (route == WireRoute::kHostAllgather) return (places.hosts - 1) * bytes.payload;
+}  // namespace
+
+double BytesSent(WireRoute route, const RankPlaces& places, const ExchangeBytes& bytes) {
+  if (places.hosts == 1) return 0.0;
+  if (route == WireRoute::kHostAllgather) {
+    return (places.hosts - 1) * static_cast<double>(bytes.payload);
+  }
   const int others = places.ranks() - 1;
   const int elsewhere = places.ranks() - places.ranks_per_host;
   return places.ranks_per_host * BytesOfRank(route, places.ranks(), bytes) * elsewhere / others;
 }
 
-}  // namespace
-
 double ExchangeSeconds(WireRoute route, const RankPlaces& places, const HostLink& link,
                        const ExchangeBytes& bytes) {
   if (places.hosts == 1) return 0.0;
+  const bool drifts = route == WireRoute::kDenseAllreduce && places.hosts > 2;
   return PhasesOf(route) * link.seconds_per_message +
-         BytesOfHost(route, places, bytes) / link.bytes_per_second;
+         BytesSent(route, places, bytes) /
+             (link.bytes_per_second * (drifts ? kBusyInReduction : 1.0));
 }
 
 StepTimes TimelineOf(std::span<const BucketTimes> buckets) {

@@ -30,8 +30,12 @@ struct ExchangeBytes {
   std::size_t payload = 0;  ///< Of what one rank sends of it to another.
 };
 
-/// Returns how long an exchange lasts on an idle network, from the last rank's start. A host's
-/// ranks share its link and reach each other without it. Weir's collectives send directly to every
+/// Returns the bytes that leave a host in an exchange. A host's ranks reach each other without its
+/// link.
+double BytesSent(WireRoute route, const RankPlaces& places, const ExchangeBytes& bytes);
+
+/// Returns how long an exchange lasts on an idle network, from the last rank's start. Weir's
+/// collectives send directly to every
 /// rank (docs/explanation/dense-allreduce.md): all messages of a phase leave side by side, so a
 /// gather has the latency of one message, and everything else that of two.
 double ExchangeSeconds(WireRoute route, const RankPlaces& places, const HostLink& link,

@@ -79,6 +79,13 @@ void BindForecast(nb::module_& module) {
       },
       arg("route"), arg("hosts"), arg("ranks_per_host"), arg("seconds_per_message"),
       arg("bytes_per_second"), arg("dense_bytes"), arg("payload_bytes"));
+  module.def(
+      "bytes_sent",
+      [](WireRoute route, int hosts, int ranks_per_host, std::size_t dense_bytes,
+         std::size_t payload_bytes) {
+        return BytesSent(route, {hosts, ranks_per_host}, {dense_bytes, payload_bytes});
+      },
+      arg("route"), arg("hosts"), arg("ranks_per_host"), arg("dense_bytes"), arg("payload_bytes"));
   nb::class_<BucketTimes>(module, "BucketTimes")
       .def(
           "__init__",

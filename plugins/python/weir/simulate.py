@@ -211,8 +211,7 @@ def predict(run: Run, compression: str, cost_of: Callable[[Bucket, int], Cost], 
         cost = cost_of(bucket, ranks)
         lasts = _core.exchange_seconds(cost.route, network.hosts, network.slots, network.latency,
                                        bytes_per_second, cost.dense, cost.payload)
-        sent += bytes_per_second * _core.exchange_seconds(cost.route, network.hosts, network.slots, 0.0,
-                                                          bytes_per_second, cost.dense, cost.payload)
+        sent += _core.bytes_sent(cost.route, network.hosts, network.slots, cost.dense, cost.payload)
         times.append(_core.BucketTimes(bucket.ready, cpu_factor * cost.encode, lasts, cpu_factor * cost.decode))
     timeline = _core.timeline_of(times)
     return Prediction(compression, network, run.before + timeline.end, timeline.end - timeline.ready, sent)

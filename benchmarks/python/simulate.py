@@ -18,6 +18,7 @@ from report import Report, arguments
 from simulate_ranks import COMPRESSIONS
 
 RANKS = pathlib.Path(__file__).with_name("simulate_ranks.py")
+QUIET = ("--no-summary", "--no-prefix")
 WITHIN = 0.10
 
 
@@ -47,11 +48,9 @@ def predicted(log, options):
 
 
 def measured(name, hosts, rate, budget):
-    out = netlab.run("simulate", hosts, rate, "--", sys.executable, RANKS, COMPRESSIONS[name], budget,
+    out = netlab.run("simulate", hosts, rate, "--", *QUIET, sys.executable, RANKS, COMPRESSIONS[name], budget,
                      stdout=subprocess.PIPE)
-    times = json.loads(next(line for line in out.splitlines() if "[" in line.partition("] ")[2])
-                       .partition("] ")[2])
-    return statistics.median(times)
+    return statistics.median(json.loads(out.splitlines()[-1]))
 
 
 def main():
@@ -59,8 +58,8 @@ def main():
     report = Report("simulate")
     with tempfile.TemporaryDirectory() as folder:
         log = str(pathlib.Path(folder) / "run.weirlog")
-        netlab.run("simulate", 2, "none", "--", "--record", log, sys.executable, RANKS, COMPRESSIONS["dgc"], 3,
-                   stdout=subprocess.DEVNULL)
+        netlab.run("simulate", 2, "none", "--", *QUIET, "--record", log, sys.executable, RANKS,
+                   COMPRESSIONS["dgc"], 3, stdout=subprocess.DEVNULL)
         expected = predicted(log, options)
     close = []
     for (name, hosts, rate), seconds in expected.items():

@@ -6,11 +6,13 @@ namespace weir {
 namespace {
 
 /// Part of a link that a direct reduction among more than two hosts keeps busy, because its flows
-/// drift apart (docs/benchmarks/slow-network.md).
+/// drift apart: that of a dense step on four hosts at 100 Mb/s (docs/benchmarks/slow-network.md).
 constexpr double kBusyInReduction = 0.86;
 
-/// Phases of an exchange, each with messages that leave side by side.
-int PhasesOf(WireRoute route) { return route == WireRoute::kSparseAllgather ? 1 : 2; }
+/// Phases between hosts, each with messages that leave side by side.
+int PhasesOf(WireRoute route) {
+  return route == WireRoute::kSparseAllgather || route == WireRoute::kHostAllgather ? 1 : 2;
+}
 
 /// Bytes that each rank sends in all, of which it sends the same to every other one.
 double BytesOfRank(WireRoute route, int ranks, const ExchangeBytes& bytes) {

@@ -35,9 +35,8 @@ struct ExchangeBytes {
 double BytesSent(WireRoute route, const RankPlaces& places, const ExchangeBytes& bytes);
 
 /// Returns how long an exchange lasts on an idle network, from the last rank's start. Weir's
-/// collectives send directly to every
-/// rank (docs/explanation/dense-allreduce.md): all messages of a phase leave side by side, so a
-/// gather has the latency of one message, and everything else that of two.
+/// collectives send directly to every rank (docs/explanation/dense-allreduce.md). All messages of a
+/// phase leave side by side, so a gather has the latency of one message, a reduction that of two.
 double ExchangeSeconds(WireRoute route, const RankPlaces& places, const HostLink& link,
                        const ExchangeBytes& bytes);
 
@@ -57,14 +56,16 @@ struct StepTimes {
   double exposed() const { return end - ready; }
 };
 
-/// Returns the timeline of the buckets in the order in which they are exchanged. With B the times
-/// when they are ready, c, t and d what encoding, exchange and decoding take:
+/// Returns the timeline of the buckets in the order in which they are exchanged (Wang et al.,
+/// Espresso, EuroSys 2023). B is when each is ready; c, t and d are what encoding, exchange and
+/// decoding take:
 ///
-///   C_i = max(C_{i-1}, B_i) + c_i,   N_i = max(N_{i-1}, C_i) + t_i,   D_i = max(D_{i-1}, N_i) +
-///   d_i
+///   C_i = max(C_{i-1}, B_i) + c_i
+///   N_i = max(N_{i-1}, C_i) + t_i
+///   D_i = max(D_{i-1}, N_i) + d_i
 ///
-/// (Wang et al., Espresso, EuroSys 2023). So the step never takes less when a part takes longer.
-/// Encoding and decoding share a worker, which this leaves out.
+/// So the step never takes less when a part takes longer. Encoding and decoding share a worker,
+/// which this leaves out.
 StepTimes TimelineOf(std::span<const BucketTimes> buckets);
 
 }  // namespace weir

@@ -1,5 +1,10 @@
+#include <algorithm>
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "compression/make_compressor.h"
 #include "compression/options/standard_options.h"

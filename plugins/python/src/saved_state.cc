@@ -29,6 +29,7 @@ void BindSavedState(nb::module_& module) {
   nb::class_<SavedArray>(module, "SavedArray")
       .def_ro("tensor", &SavedArray::tensor)
       .def_ro("name", &SavedArray::name)
+      .def_prop_ro("count", [](const SavedArray& self) { return self.values.size(); })
       .def_prop_rw(
           "values",
           [](const SavedArray& self) {

@@ -23,15 +23,14 @@ WARMUP, NEWEST = 2, 50  # Steps that are left out at the beginning, and most tha
 FRAMED = 0.958  # Part of a link's rate that is left for data: Ethernet's, IP's and TCP's headers go off.
 MEASURED_STEPS = 3
 RECORDED = "as recorded"
-_ALLREDUCED = ("dense", "masked_dense", "nccl_dense")
 _SUMMED = ("summable", "factors", "nccl_summable")
 _ROUTES = {"gather": _core.WireRoute.ALLGATHER, "nccl_gather": _core.WireRoute.ALLGATHER,
            "split": _core.WireRoute.SPLIT, "hierarchical": _core.WireRoute.HIERARCHICAL,
-           "push_pull": _core.WireRoute.PUSH_PULL, "servers": _core.WireRoute.PUSH_PULL}
+           "push_pull": _core.WireRoute.PUSH_PULL}
 
 
 class Bucket(NamedTuple):
-    """A bucket of the recorded run: seconds are medians over steps, of the slowest rank."""
+    """A bucket of the recorded run. Times are medians over steps, of the slowest rank."""
 
     name: str
     ready: float     # Since the step's begin.
@@ -83,6 +82,9 @@ class Prediction(NamedTuple):
     sent: float     # Bytes that leave a host in a step.
 
 
+CostOf = Callable[[Bucket, Network], Cost]
+
+
 # --- the recorded run ---
 
 
@@ -97,10 +99,13 @@ def read(path: str) -> Run:
     size_of_job, hosts = int(log.run(log.ranks[0])["size"]), len(log.run(log.ranks[0]).get("hosts", [])) or 1
     buckets = []
     for bucket in sorted(known[0][2].values(), key=lambda one: one["started"]):
+        if bucket["route"] == "servers":
+            raise ValueError(f"{path}: weir-simulate does not predict summation servers (--servers, max_staleness)")
         same = [buckets_[bucket["name"]] for _, _, buckets_ in known if bucket["name"] in buckets_]
-        buckets.append(Bucket(bucket["name"], *(choose(one[part] for one in same) for part, choose in (
-            ("ready", max), ("encode", max), ("exchange", min), ("decode", max))),
-            bucket["route"], bucket["payload"], bucket["shapes"]))
+        ready, encode, decode = (max(one[part] for one in same) for part in ("ready", "encode", "decode"))
+        exchange = min(one["exchange"] for one in same)
+        buckets.append(Bucket(bucket["name"], ready, encode, exchange, decode, bucket["route"], bucket["payload"],
+                              bucket["shapes"]))
     steps, times, _ = max(known, key=lambda one: one[1]["step"])
     return Run(size_of_job, hosts, steps, times["step"], times["before"], buckets)
 
@@ -109,8 +114,10 @@ def _rank_of(log: runlog.RunLog, rank: int) -> Any:
     steps, stages, names = log.steps(rank), log.stages(rank), log.buckets(rank)
     if not steps or not stages:
         return None
-    numbers = [int(number) for number in steps["step"] if (stages["step"] == number).any()]
-    numbers = numbers[WARMUP:][-NEWEST:]
+    with_stages = steps["step"][numpy.isin(steps["step"], numpy.unique(stages["step"]))]
+    numbers = [int(number) for number in with_stages[WARMUP:][-NEWEST:]]
+    of_these = numpy.isin(stages["step"], numbers)
+    stages = {name: column[of_these] for name, column in stages.items()}
     rows = {int(number): i for i, number in enumerate(steps["step"])}
     if not numbers:
         return None
@@ -125,15 +132,16 @@ def _rank_of(log: runlog.RunLog, rank: int) -> Any:
     for number, visits in seen.items():
         route = names[number]["routes"][visits[-1]["route"]]["route"]
         found[names[number]["name"]] = {
-            **{part: statistics.median(visit[part] for visit in visits)
+            **{part: float(statistics.median(visit[part] for visit in visits))
                for part in ("ready", "encode", "exchange", "decode", "started")},
             "name": names[number]["name"], "route": route, "payload": int(visits[-1]["payload"]),
             "shapes": _shapes(names, number)}
-    chosen = [rows[number] for number in numbers]
-    return len(numbers), {
-        "step": statistics.median((steps["end_ns"][i] - steps["start_ns"][i]) / 1e9 for i in chosen),
-        "before": statistics.median((steps["begin_ns"][i] - steps["start_ns"][i]) / 1e9 for i in chosen),
-    }, found
+
+    def median_of(end: str) -> float:
+        return float(statistics.median(int(steps[end][rows[number]] - steps["start_ns"][rows[number]])
+                                       for number in numbers)) / 1e9
+
+    return len(numbers), {"step": median_of("end_ns"), "before": median_of("begin_ns")}, found
 
 
 def _stages(stages: Any, rows: Any, begin: int) -> Dict[str, float]:
@@ -164,23 +172,31 @@ def _shapes(names: Dict[int, Any], bucket: int) -> Tuple[Tuple[int, ...], ...]:
 # --- predictions ---
 
 
-def recorded(run: Run) -> Callable[[Bucket, int], Cost]:
-    """Returns what the run's own compressor makes of a bucket, for a number of ranks."""
-    def cost(bucket: Bucket, ranks: int) -> Cost:
-        # What all ranks have sent is added up payload by payload.
-        share = ranks / run.ranks if bucket.route in _ROUTES else 1.0
+def _payloads(route: Any, network: Network) -> int:
+    """Returns how many payloads each rank adds up, all of them or parts of all."""
+    if route == _core.WireRoute.ALLGATHER:
+        return network.hosts * network.slots
+    return network.hosts if route == _core.WireRoute.HIERARCHICAL else 1
+
+
+def recorded(run: Run) -> CostOf:
+    """Returns what the run's own compressor makes of a bucket. It keeps its route."""
+    was = Network(run.hosts, run.ranks // run.hosts, 0.0, 0.0)
+
+    def cost(bucket: Bucket, network: Network) -> Cost:
+        route = _ROUTES.get(bucket.route, _core.WireRoute.ALLREDUCE)
         dense = bucket.payload if bucket.route in _SUMMED else bucket.dense
-        return Cost(_ROUTES.get(bucket.route, _core.WireRoute.ALLREDUCE), dense, bucket.payload, bucket.encode,
-                    bucket.decode * share)
+        return Cost(route, dense, bucket.payload, bucket.encode,
+                    bucket.decode * _payloads(route, network) / _payloads(route, was))
     return cost
 
 
-def measured(text: str) -> Callable[[Bucket, int], Cost]:
+def measured(text: str) -> CostOf:
     """Returns the same for a compressor that is measured here. Raises ValueError for options that are not
     understood."""
     options = _core.compression_from_text(text if text.startswith("compressor=") else f"compressor={text}")
     if options == {"compressor": "dense"}:
-        return lambda bucket, ranks: Cost(_core.WireRoute.ALLREDUCE, bucket.dense, bucket.dense, 0.0, 0.0)
+        return lambda bucket, network: Cost(_core.WireRoute.ALLREDUCE, bucket.dense, bucket.dense, 0.0, 0.0)
     known: Dict[Tuple[int, ...], Any] = {}
 
     def measure(shape: Tuple[int, ...]) -> Any:
@@ -188,27 +204,24 @@ def measured(text: str) -> Callable[[Bucket, int], Cost]:
             known[shape] = _core.measure_compressor(options, shape, MEASURED_STEPS)
         return known[shape]
 
-    def cost(bucket: Bucket, ranks: int) -> Cost:
+    def cost(bucket: Bucket, network: Network) -> Cost:
         parts = [measure(shape) for shape in bucket.shapes]
         encode, merge, payload = (sum(getattr(part, name) for part in parts)
                                   for name in ("encode_seconds", "merge_seconds", "payload_bytes"))
         if all(part.summable for part in parts):
             return Cost(_core.WireRoute.ALLREDUCE, payload, payload, encode, merge)
-        route = _core.wire_route(options, ranks, bucket.dense, payload)
-        # In a dense array this rank's own payload is decoded, and nobody's added up.
-        count = 1 if route == _core.WireRoute.ALLREDUCE else ranks
-        return Cost(route, bucket.dense, payload, encode, count * merge)
+        route = _core.wire_route(options, network.hosts * network.slots, bucket.dense, payload)
+        return Cost(route, bucket.dense, payload, encode, _payloads(route, network) * merge)
     return cost
 
 
-def predict(run: Run, compression: str, cost_of: Callable[[Bucket, int], Cost], network: Network,
+def predict(run: Run, compression: str, cost_of: CostOf, network: Network,
             cpu_factor: float = 1.0) -> Prediction:
     """Returns what a step would take."""
-    ranks = network.hosts * network.slots
     times, sent = [], 0.0
     bytes_per_second = FRAMED * network.rate / 8
     for bucket in run.buckets:
-        cost = cost_of(bucket, ranks)
+        cost = cost_of(bucket, network)
         lasts = _core.exchange_seconds(cost.route, network.hosts, network.slots, network.latency,
                                        bytes_per_second, cost.dense, cost.payload)
         sent += _core.bytes_sent(cost.route, network.hosts, network.slots, cost.dense, cost.payload)
@@ -286,7 +299,7 @@ def _parsed(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
 
 def predictions(run: Run, options: argparse.Namespace) -> Iterator[Prediction]:
     """Yields one for each compression, number of hosts and rate."""
-    ways: Dict[str, Callable[[Bucket, int], Cost]] = {RECORDED: recorded(run)}
+    ways: Dict[str, CostOf] = {RECORDED: recorded(run)}
     ways.update((text, measured(text)) for text in ["dense", *options.compression])
     for text, cost_of in ways.items():
         for hosts in options.hosts:

@@ -65,7 +65,7 @@ class Job:
         """What the model is still owed: the mean of all replicas, of whole parameters."""
         states = self.state()["optimizer"]["state"]
         return torch.cat([entries[key].full_tensor().double().mean(0).flatten()
-                          for _, entries in sorted(states.items())])
+                          for _, entries in sorted(states.items()) if key in entries])
 
     def weights(self):
         return flat(self.model.parameters())
@@ -90,6 +90,10 @@ CASES = {
     "in pieces": (sgd, {**DGC, "route": "push_pull", "partition_bytes": 256}),
     "topk": (sgd, dict(compressor="topk", k=0.1, ef="vanilla", policy="always", min_elements=1)),
     "signum": (sgd, dict(compressor="signum")),
+    "no momentum": (lambda p: torch.optim.SGD(p, lr=0.05),
+                    dict(compressor="topk", k=0.1, ef="vanilla", policy="always", min_elements=1)),
+    "biases dense": (sgd, {**DGC, "compressor[*bias]": "dense"}),
+    "two rates": (lambda p: sgd([{"params": one, "lr": 0.01 * (i + 1)} for i, one in enumerate(p)]), DGC),
     "none": (sgd, "none"),
 }
 every_case = pytest.mark.parametrize("case", CASES)
@@ -148,6 +152,52 @@ def test_other_replicas_want_the_planner(place, size):
     for shape in meshes()[1:]:
         with pytest.raises(dcp.CheckpointException, match="(?s)Size mismatch.*weir_"):
             Job(shape, *CASES["dgc"]).load(place)
+
+
+def test_saving_adds_nothing_to_the_optimizer(place):
+    job = Job(meshes()[0], *CASES["adamw"]).train(range(3))
+    before = {parameter: sorted(entries) for parameter, entries in job.optimizer.state.items()}
+    job.save(place)
+    assert {parameter: sorted(entries) for parameter, entries in job.optimizer.state.items()} == before
+
+
+@every_case
+def test_what_is_loaded_can_be_saved_at_once(case, place):
+    first = Job(meshes()[0], *CASES[case]).train(range(6)).save(place)
+    other = Job(meshes()[0], *CASES[case]).load(place)
+    found, expected = (job.state()["optimizer"]["state"] for job in (other, first))
+    for name, entries in expected.items():
+        for key in entries:
+            ours, theirs = (one[name][key] for one in (found, expected))
+            if hasattr(ours, "to_local"):
+                ours, theirs = ours.to_local(), theirs.to_local()
+            assert torch.equal(torch.as_tensor(ours).nan_to_num(), torch.as_tensor(theirs).nan_to_num()), key
+
+
+def test_a_group_without_shards():
+    """Nobody but the optimizer exchanges it."""
+    mesh = init_device_mesh("cpu", meshes()[0], mesh_dim_names=("replicate", "shard"))
+    model = net(6, 20, 3)
+    alone = model[-1].bias
+    fsdp.fully_shard(model, mesh=mesh["shard"], ignored_params={alone})
+    groups = [{"params": [one for one in model.parameters() if one is not alone]}, {"params": [alone], "lr": 0.01}]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # What is taken over from the optimizer.
+        optimizer = hvd.compress(model, sgd(groups), DGC, replicate=mesh["replicate"])
+    for step in range(6):
+        optimizer.zero_grad()
+        model(noise(hvd.rank(), step, 8, 6)).square().mean().backward()
+        optimizer.step()
+        if step == 3:
+            optimizer.load_state_dict(optimizer.state_dict())
+    assert optimizer.state_dict()["weir"]["step"] == 6
+
+
+def test_the_state_of_another_optimizer_is_refused(place):
+    saved = Job(meshes()[0], *CASES["dgc"]).train(range(3)).optimizer.state_dict()
+    other = Job(meshes()[0], *CASES["biases dense"]).optimizer
+    with pytest.warns(UserWarning, match="the saved optimizer has compression dgc, this one has"):
+        other.load_state_dict(saved)
 
 
 def test_the_step_number_goes_on(place):

@@ -18,8 +18,8 @@ from weir.torch._optimizer import state_rows
 
 class LoadPlanner(DefaultLoadPlanner):
     """Loads a checkpoint in which what is not sent yet is that of more or fewer replicas: each gets the mean
-    of all, so that the model is still owed the same sum. Takes the arguments of ``DefaultLoadPlanner``, whose
-    work it does for everything else."""
+    of all, so that the model is still owed the same sum. Everything else, and the arguments, are those of
+    ``DefaultLoadPlanner``; checkpoints of PyTorch before 2.4 are not for it."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -51,7 +51,7 @@ class LoadPlanner(DefaultLoadPlanner):
 
 
 def _has_other_rows(key: str, value: Any, saved: Any) -> bool:
-    return (isinstance(value, DTensor) and state_rows.PREFIX in key and hasattr(saved, "size")
+    return (isinstance(value, DTensor) and key.rpartition(".")[2].startswith(state_rows.PREFIX) and hasattr(saved, "size")
             and saved.size[1:] == value.shape[1:] and saved.size[0] != value.shape[0])
 
 

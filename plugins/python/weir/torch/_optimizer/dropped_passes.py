@@ -44,8 +44,6 @@ class Expectation:
 
 def are_there(optimizer: Any) -> bool:
     """True if any gradient has come since the last step, or drop."""
-    if optimizer._weir_state is State.STEPPED:
-        return False
     return any(slot.fired or slot.submitted for slot in optimizer._weir_slots.values())
 
 

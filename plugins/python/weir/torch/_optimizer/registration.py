@@ -58,11 +58,18 @@ def adopt_new_parameters(optimizer: Any) -> None:
 
 
 def mark_state(optimizer: Any) -> None:
-    """Gives parameters whose state the compressor has an entry without content: torch.distributed.checkpoint
-    takes a step with zeros where an optimizer has no state, and the compressor would take part in it."""
-    for slot in optimizer._weir_slots.values():
-        if slot.plan.taken:
-            optimizer.state[slot.parameter]  # The entry comes with the question.
+    """Gives parameters an entry without content where the wrapped optimizer has no state of its own:
+    torch.distributed.checkpoint takes a step with zeros while there is none, and the compressor would take
+    part in it."""
+    def keeps_nothing(parameter: torch.Tensor, group: Dict[str, Any]) -> bool:
+        slot = optimizer._weir_slots.get(parameter)
+        return ((slot is not None and bool(slot.plan.taken))
+                or (isinstance(optimizer, torch.optim.SGD) and not group["momentum"]))
+
+    if all(keeps_nothing(parameter, group) for group in optimizer.param_groups for parameter in group["params"]
+           if parameter.requires_grad):
+        for parameter in optimizer._weir_slots:
+            optimizer.state.setdefault(parameter, {})
 
 
 def register_new(optimizer: Any) -> None:

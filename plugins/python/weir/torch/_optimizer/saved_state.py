@@ -68,6 +68,12 @@ def _remembered(optimizer: Any) -> str:
     return " and ".join(["what was not sent yet"] * unsent + ["its momentum"] * momentum_)
 
 
+def is_of(optimizer: Any, state: Optional[State]) -> bool:
+    """True for the state of an optimizer that was made in the same way, and for none."""
+    return state is None or (state.get("compressor") == _compressor_of(optimizer)
+                             and len(state["exchanges"]) == optimizer._weir_place[2])
+
+
 def fitting(optimizer: Any, state: State) -> Optional[State]:
     """Returns the state, if it belongs to the same compressor. None for another compressor's, whose
     memory means nothing here; a warning says what is left out.

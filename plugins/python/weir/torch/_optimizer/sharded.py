@@ -39,6 +39,7 @@ def _local_of(tensor: Any) -> torch.Tensor:
 class Sharded(Distributed):
     """An optimizer of shards, which are exchanged among the ranks that have the same ones."""
 
+    _weir_saves_marks = True  # torch.distributed.checkpoint wants to find every parameter.
     _weir_replicate: Any = None  # Their dimension of the mesh, as the program gave it.
 
     @property

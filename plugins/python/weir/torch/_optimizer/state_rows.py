@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterator, List, Tuple
 
 import torch
 
+from weir.errors import InvalidArgument
 from weir.torch._optimizer import adam, saved_state, weight_decay
 from weir.torch._optimizer.exchange.fused import FusedExchange
 
@@ -24,90 +25,105 @@ _COUNTERS = "weir_counters"
 
 def mesh_of(replicate: Any, parameter: Any) -> Any:
     """Returns the mesh of the replicas and a parameter's shards. None: the program has given the replicas
-    as something else than a dimension of a named mesh."""
+    as something else than a dimension of the named mesh that the shards are on."""
     mesh = parameter.device_mesh
     if not hasattr(replicate, "get_group") or not replicate.mesh_dim_names or not mesh.mesh_dim_names:
         return None
-    if hasattr(replicate, "_get_root_mesh"):
-        root = replicate._get_root_mesh()
-    else:
-        from torch.distributed.device_mesh import _mesh_resources
-        root = _mesh_resources.get_root_mesh(replicate)
-    return root[(*replicate.mesh_dim_names, *mesh.mesh_dim_names)]
+    try:
+        if hasattr(replicate, "_get_root_mesh"):
+            root = replicate._get_root_mesh()
+        else:
+            from torch.distributed.device_mesh import _mesh_resources
+            root = _mesh_resources.get_root_mesh(replicate)
+        return root[(*replicate.mesh_dim_names, *mesh.mesh_dim_names)]
+    except (KeyError, RuntimeError):  # They lie otherwise.
+        return None
 
 
 def move_out(optimizer: Any, found: Dict[str, Any]) -> None:
     """Moves what has rows from a state's bytes, which fit one mesh alone, into the states of parameters."""
-    found["weir"] = {**found["weir"], "exchanges": list(found["weir"]["exchanges"])}  # Which may be kept.
+    weir = found["weir"] = {**found["weir"], "exchanges": list(found["weir"]["exchanges"])}  # Others keep it.
     keys = _keys(optimizer, found)
     for number, exchange, slots in _with_rows(optimizer):
-        if found["weir"]["exchanges"][number] is None:
+        if weir["exchanges"][number] is None:
             continue
-        state = _read(found["weir"]["exchanges"][number])
+        state = _read(weir["exchanges"][number])
+        arrays = _by_tensor(state)
         moved = 0
         for slot in slots:
-            entries = found["state"].setdefault(keys[slot.parameter], {})
-            entries.update((key, _as_row(bytes(4 * slot.local.numel()), slot)) for key in _expected(slot.plan))
-            for key, parts in _arrays_of(state, slot):
+            key = keys[slot.parameter]
+            entries = found["state"][key] = dict(found["state"].get(key, {}))  # Not the optimizer's own.
+            for name, parts in _arrays_of(arrays, slot):
                 moved += len(parts)
-                entries[key] = (_values(parts[0].values) if key == _MOMENT_STEPS else
-                                _as_row(b"".join(part.values for part in parts), slot))
+                entries[name] = (_values(parts[0].values) if name == _MOMENT_STEPS else
+                                 _as_row(b"".join(part.values for part in parts), slot))
+            for name in _expected(slot.plan):
+                if name not in entries:
+                    entries[name] = _as_row(bytes(4 * slot.local.numel()), slot)
             group = exchange.number_of(optimizer.param_groups[slot.group])
             entries[_COUNTERS] = torch.tensor([
                 state.step, *(values[group] if values else math.nan
-                              for values in (state.learning_rates, exchange.last_momenta)),
-                optimizer._weir_decay.last.get(slot.parameter, math.nan)], dtype=torch.float64)
+                              for values in (state.learning_rates, weir["momenta"][number])),
+                weir["decay_momenta"].get(slot.name, math.nan)], dtype=torch.float64)
             if weight_decay.has_momentum(slot.plan):  # Also before the first step: what is loaded into it.
-                b = optimizer._weir_decay.momentum.get(slot.parameter)
+                b = weir["decay"].get(slot.name)
                 entries[_DECAY] = (torch.zeros_like(slot.parameter.detach(), dtype=torch.float32) if b is None
                                    else b.clone())
         if moved == len(state.arrays):
-            found["weir"]["exchanges"][number] = None
+            weir["exchanges"][number] = None
 
 
 def move_in(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[str, Any]:
-    """Reverses ``move_out``, on the same mesh or another one: returns a state with its rows in bytes."""
+    """Reverses ``move_out``, on the same mesh or another one: returns a state with its rows in bytes. Raises
+    ValueError if there is no job that they could belong to."""
     rows, rest = without_rows(state_dict)
-    if not any(rows.values()):
+    if not any(rows.values()) or not saved_state.is_of(optimizer, rest.get("weir")):
         return rest
+    if not optimizer._weir_exchanges:
+        raise InvalidArgument("load_state_dict() of an optimizer that takes part in no job any more: what was "
+                              "not sent yet would be lost; load it before the job ends")
     saved = {key: (value.copy() if isinstance(value, (list, dict)) else value)
              for key, value in (rest.get("weir") or saved_state.save(optimizer)).items()}
     keys = _keys(optimizer, state_dict)
     for number, exchange, slots in _with_rows(optimizer):
         given = saved["exchanges"][number] if "weir" in rest else None
         state = _read(_as_tensor(exchange.save()) if given is None else given)
-        counters: Dict[int, List[float]] = {}
+        arrays = _by_tensor(state)
+        rates, momenta = exchange.rates_and_momenta_now()
+        found: List[torch.Tensor] = []
         for slot in slots:
-            entries = rows.get(keys[slot.parameter], {})
-            for key, parts in _arrays_of(state, slot):
-                if key in entries:
-                    _fill(parts, entries[key])
+            entries = rows.get(keys.get(slot.parameter), {})
+            for name, parts in _arrays_of(arrays, slot):
+                if name in entries:
+                    _fill(parts, entries[name])
             if _COUNTERS not in entries:
                 continue
+            found.append(entries[_COUNTERS])
+            step, rate, momentum, decay = found[-1].tolist()
             group = exchange.number_of(optimizer.param_groups[slot.group])
-            state.step, counters[group] = int(entries[_COUNTERS][0]), entries[_COUNTERS][1:].tolist()
-            if _DECAY in entries and not math.isnan(counters[group][-1]):
-                saved["decay"][slot.name] = entries[_DECAY]
-                saved["decay_momenta"][slot.name] = counters[group][-1]
-        if counters:
-            of_groups = zip(*(counters[group] for group in sorted(counters)))
-            state.learning_rates, saved["momenta"][number], _ = map(_all_or_none, of_groups)
+            state.step, rates[group], momenta[group] = int(step), rate, momentum
+            if _DECAY in entries and not math.isnan(decay):
+                saved["decay"][slot.name], saved["decay_momenta"][slot.name] = entries[_DECAY], decay
+        if found:
+            state.learning_rates, saved["momenta"][number] = _all_or_none(rates), _all_or_none(momenta)
+            saved["step"] = state.step
         saved["exchanges"][number] = _as_tensor(state.save())
-        saved["step"] = state.step
     return {**rest, "weir": saved}
 
 
 def without_rows(state_dict: Dict[str, Any]) -> Tuple[Dict[Any, Entries], Dict[str, Any]]:
     """Returns the rows of each parameter, and the state without them."""
-    rows = {i: {key: value for key, value in entries.items() if key.startswith(PREFIX)}
-            for i, entries in state_dict["state"].items()}
-    rest = {i: {key: value for key, value in entries.items() if key not in rows[i]}
-            for i, entries in state_dict["state"].items()}
+    rows: Dict[Any, Entries] = {}
+    rest = dict(state_dict["state"])
+    for i, entries in state_dict["state"].items():
+        if isinstance(entries, dict):
+            rows[i] = {key: value for key, value in entries.items() if str(key).startswith(PREFIX)}
+            rest[i] = {key: value for key, value in entries.items() if key not in rows[i]}
     return rows, {**state_dict, "state": rest}
 
 
-def _all_or_none(values: Tuple[float, ...]) -> List[float]:
-    return [] if any(map(math.isnan, values)) else list(values)
+def _all_or_none(values: List[float]) -> List[float]:
+    return [] if any(map(math.isnan, values)) else values
 
 
 def _keys(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[torch.Tensor, Any]:
@@ -136,17 +152,23 @@ def _expected(plan: Any) -> Iterator[str]:
         yield PREFIX + "momentum"
 
 
-def _arrays_of(state: Any, slot: Any) -> Iterator[Tuple[str, List[Any]]]:
-    """Yields the key of each array that another mesh has a use for, and the array, which is in pieces if the
-    engine has cut the gradient."""
+def _by_tensor(state: Any) -> Dict[str, List[Any]]:
+    """Returns a state's arrays by the name of the tensor, or of the piece of it that the engine has cut off."""
     found: Dict[str, List[Any]] = {}
     for array in state.arrays:
         tensor, _, piece = array.tensor.rpartition("#")
-        if slot.name in (array.tensor, tensor if piece.isdigit() else ""):  # Not a server's.
-            name = "unsent" if array.name in _UNSENT else array.name.replace(" ", "_")
-            found.setdefault(PREFIX + name, []).append(array)
+        found.setdefault(tensor if piece.isdigit() else array.tensor, []).append(array)
+    return found
+
+
+def _arrays_of(arrays: Dict[str, List[Any]], slot: Any) -> Iterator[Tuple[str, List[Any]]]:
+    """Yields the key of each array that another mesh has a use for, and the array's pieces."""
+    found: Dict[str, List[Any]] = {}
+    for array in arrays.get(slot.name, ()):
+        name = "unsent" if array.name in _UNSENT else array.name.replace(" ", "_")
+        found.setdefault(PREFIX + name, []).append(array)
     for key, parts in found.items():
-        if key == _MOMENT_STEPS or sum(len(part.values) for part in parts) == 4 * slot.local.numel():
+        if key == _MOMENT_STEPS or sum(part.count for part in parts) == slot.local.numel():
             yield key, parts
 
 
@@ -165,7 +187,7 @@ def _fill(parts: List[Any], given: Any) -> None:
     values = local.to("cpu", torch.float32).contiguous().view(-1).view(torch.uint8).numpy().tobytes()
     begin = 0
     for part in parts:
-        end = begin + len(part.values)
+        end = begin + 4 * part.count
         part.values = values[begin:end]
         begin = end
 

@@ -10,9 +10,8 @@ import torch
 from weir import _job
 from weir._process_sets import ProcessSet
 from weir.torch._ops import reduce_op
-from weir.torch._ops.allreduce import allreduce
 from weir.torch._optimizer import (
-    adam, backward_passes, dropped_passes, first_step, hooks, living, load_in_place, look_ahead,
+    adam, backward_passes, dropped_passes, first_step, hooks, lbfgs, living, load_in_place, look_ahead,
     loss_scale, momentum, momentum_handover, readiness, registration, saved_state, skip_nonfinite, submission,
     unfinished, weight_decay)
 from weir.torch._optimizer import early_readers, job_events  # noqa: F401  (They listen.)
@@ -45,6 +44,7 @@ class Distributed(_Wrapped):
 
     # Attributes beside the optimizer's: all names begin with _weir.
     _weir_late_pass_text = _LATE_PASS
+    _weir_saves_marks = False  # Entries without content (registration.mark_state).
     _weir_left_out: FrozenSet[torch.Tensor] = frozenset()  # Parameters that nobody exchanges.
 
     def _weir_init(self, named: Optional[List[Tuple[str, torch.Tensor]]], options: Dict[str, str],
@@ -247,7 +247,7 @@ class Distributed(_Wrapped):
         if _is_compiling():
             raise TypeError(_COMPILED)  # TorchDynamo leaves the step to Python, or says why it cannot.
         if isinstance(self, torch.optim.LBFGS):
-            return super().step(self._weir_shared(closure))
+            return super().step(lbfgs.shared(self, closure))
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -271,21 +271,6 @@ class Distributed(_Wrapped):
         if self._weir_state is State.SYNCHRONIZED:
             warnings.warn(_TWICE, stacklevel=3)
         self.synchronize()
-
-    def _weir_shared(self, closure: Any) -> Any:
-        """Returns a closure of all ranks: their mean, or sum, of losses and gradients."""
-        if closure is None:
-            raise ValueError("LBFGS computes the loss again and again: give step() a closure")
-
-        def shared() -> torch.Tensor:
-            loss: torch.Tensor = closure()
-            if not self._weir_is_member:
-                return loss
-            self.synchronize()
-            return allreduce(loss.detach(), name=f"{self._weir_name}/loss",
-                             op=self._weir_reduction.op, process_set=self._weir_process_set)
-
-        return shared
 
     def _weir_make_sparse_again(self) -> None:
         """Turns gradients that were exchanged as dense ones back for an optimizer that has no use for
@@ -369,7 +354,8 @@ class Distributed(_Wrapped):
     def state_dict(self) -> Dict[str, Any]:
         """Returns the wrapped optimizer's state, and under "weir" this rank's unsent part."""
         found = super().state_dict()
-        found["state"] = {key: entries for key, entries in found["state"].items() if entries}
+        found["state"] = {key: entries for key, entries in found["state"].items()
+                          if self._weir_saves_marks or not isinstance(entries, dict) or entries}
         found["weir"] = self._weir_unsent()
         return found
 

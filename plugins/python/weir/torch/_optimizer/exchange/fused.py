@@ -1,5 +1,6 @@
 """The exchange of one optimizer's gradients as a group of the engine, step by step."""
 
+import math
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
@@ -96,6 +97,11 @@ class FusedExchange:
     def number_of(self, group: Dict[str, Any]) -> int:
         """Returns the number of a parameter group among those of the exchange."""
         return [known is group for known in self._groups].index(True)
+
+    def rates_and_momenta_now(self) -> Tuple[List[float], List[float]]:
+        """Returns each parameter group's learning rate and momentum in the coming step; NaN: no momentum."""
+        own, now_of = self.momentum or (math.nan, lambda group: math.nan)
+        return [float(group["lr"]) for group in self._groups], [now_of(group) for group in self._groups]
 
     def copy_velocity(self, index: int, velocity: torch.Tensor) -> None:
         """Copies, between steps, the unsent part of a gradient on this rank into a contiguous tensor of

@@ -11,7 +11,10 @@ import tempfile
 import unittest
 
 from weir import simulate
-from weir.simulate import Bucket, Network, Run
+from weir._simulation import link
+from weir._simulation.predictions import FRAMED
+from weir._simulation.recorded import Bucket
+from weir.simulate import Network, Run
 
 MB, GB = 1e6, 1e9
 
@@ -33,7 +36,7 @@ class Predictions(unittest.TestCase):
 
     def test_a_dense_bucket_takes_what_the_link_needs(self):
         found = self.predict(run(bucket(0.5, (1000, 1000)), before=0.25), "dense", hosts=2)
-        on_link = 4e6 * 8 / 1e8 / simulate.FRAMED
+        on_link = 4e6 * 8 / 1e8 / FRAMED
         self.assertAlmostEqual(found.step, 0.25 + 0.5 + on_link)
         self.assertAlmostEqual(found.exposed, on_link)
         self.assertAlmostEqual(found.sent, 4e6, delta=1)
@@ -56,7 +59,7 @@ class Predictions(unittest.TestCase):
             found = self.predict(gathered, hosts=hosts)
             self.assertAlmostEqual(found.sent, (hosts - 1) * 5000, delta=1)
             # Each rank adds up all frames.
-            self.assertAlmostEqual(found.step, (hosts - 1) * 5000 * 8 / 1e8 / simulate.FRAMED + hosts * 0.001)
+            self.assertAlmostEqual(found.step, (hosts - 1) * 5000 * 8 / 1e8 / FRAMED + hosts * 0.001)
 
     def test_ranks_of_a_host_share_its_link(self):
         recorded = run(bucket(0.0, (1000, 1000)))
@@ -89,6 +92,61 @@ class Predictions(unittest.TestCase):
         for text in ("100", "mbit", "-1gbit", "fast"):
             with self.assertRaisesRegex(Exception, "give a rate such as"):
                 simulate.rate_of(text)
+
+
+def exchanges(seconds_of, sizes, waited=0.0):
+    """A rank's exchanges, one after the other; `waited` before the last rank came."""
+    now, found = 0, []
+    for number, sent in enumerate(sizes):
+        end = now + int(1e9 * (waited + seconds_of(sent)))
+        found.append(link.Exchange(now, end, sent, f"{number}"))
+        now = end + 1_000_000
+    return found
+
+
+class RecordedLink(unittest.TestCase):
+    SIZES = [2000 * (1 + i % 10) ** 3 for i in range(40)]
+
+    @staticmethod
+    def seconds_of(sent):
+        return 0.0005 + sent / 12.5e6
+
+    def fitted(self, *ranks):
+        return link.fitted(link.shortest([link.periods(one) for one in ranks]))
+
+    def test_is_fitted_to_exchanges(self):
+        found = self.fitted(exchanges(self.seconds_of, self.SIZES))
+        self.assertAlmostEqual(found.bytes_per_second / 12.5e6, 1, places=3)
+        self.assertAlmostEqual(found.latency, 0.0005, places=5)
+        self.assertEqual(found.exchanges, 40)
+
+    def test_a_straggler_does_not_look_like_a_slow_link(self):
+        early = exchanges(self.seconds_of, self.SIZES, waited=0.2)
+        late = exchanges(self.seconds_of, self.SIZES)
+        self.assertEqual(self.fitted(early, late), self.fitted(late))
+
+    def test_disturbed_exchanges_change_little(self):
+        disturbed = exchanges(lambda sent: self.seconds_of(sent) * (5 if sent == 2000 * 27 else 1), self.SIZES)
+        self.assertAlmostEqual(self.fitted(disturbed).bytes_per_second / 12.5e6, 1, delta=0.05)
+
+    def test_exchanges_at_the_same_time_share_the_link(self):
+        both = [link.Exchange(0, 200, 100.0, "a"), link.Exchange(50, 210, 100.0, "b"),
+                link.Exchange(300, 400, 100.0, "c")]
+        first, second = link.periods(both)
+        self.assertEqual((first.buckets, first.sent, first.seconds), (frozenset("ab"), 200.0, 210e-9))
+        self.assertEqual((second.buckets, second.sent, second.seconds), (frozenset("c"), 100.0, 100e-9))
+        shares = link.shares([first, second])
+        self.assertAlmostEqual(shares["a"], 105e-9)
+        self.assertAlmostEqual(shares["c"], 100e-9)
+
+    def test_few_exchanges_tell_nothing(self):
+        self.assertIsNone(self.fitted(exchanges(self.seconds_of, self.SIZES[:5])))
+        self.assertIsNone(self.fitted(exchanges(self.seconds_of, [0] * 40)))
+
+    def test_of_one_size_tell_the_rate_alone(self):
+        found = self.fitted(exchanges(lambda sent: sent / 1e6, [1000.0] * 20))
+        self.assertEqual(found.latency, 0.0)
+        self.assertAlmostEqual(found.bytes_per_second, 1e6, delta=1e3)
 
 
 class Command(unittest.TestCase):

@@ -10,234 +10,14 @@ on this machine, on noise of the gradients' shapes.
 
 import argparse
 import csv
-import statistics
 import sys
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
-import numpy
-
-from weir import _core, runlog
+from weir._simulation.predictions import CostOf, Network, Prediction, check, measured, predict, recorded
+from weir._simulation.recorded import Run, read
 from weir.top import percent, seconds, size, table
 
-WARMUP, NEWEST = 2, 50  # Steps that are left out at the beginning, and most that count.
-FRAMED = 0.958  # Part of a link's rate that is left for data: Ethernet's, IP's and TCP's headers go off.
-MEASURED_STEPS = 3
 RECORDED = "as recorded"
-_SUMMED = ("summable", "factors", "nccl_summable")
-_ROUTES = {"gather": _core.WireRoute.ALLGATHER, "nccl_gather": _core.WireRoute.ALLGATHER,
-           "split": _core.WireRoute.SPLIT, "hierarchical": _core.WireRoute.HIERARCHICAL,
-           "push_pull": _core.WireRoute.PUSH_PULL}
-
-
-class Bucket(NamedTuple):
-    """A bucket of the recorded run. Times are medians over steps, of the slowest rank."""
-
-    name: str
-    ready: float     # Since the step's begin.
-    encode: float
-    exchange: float  # Of the rank that waited least for the others.
-    decode: float
-    route: str
-    payload: int     # Bytes that a rank contributes.
-    shapes: Tuple[Tuple[int, ...], ...]  # Of its gradients.
-
-    @property
-    def dense(self) -> int:
-        return 4 * sum(int(numpy.prod(shape, dtype=numpy.int64)) for shape in self.shapes)
-
-
-class Run(NamedTuple):
-    """What was recorded."""
-
-    ranks: int
-    hosts: int
-    steps: int
-    step: float    # Seconds a step, of the slowest rank.
-    before: float  # Of that before the first gradient is ready.
-    buckets: List[Bucket]  # In the order in which they were exchanged.
-
-
-class Cost(NamedTuple):
-    """What a compressor makes of a bucket."""
-
-    route: Any
-    dense: int
-    payload: int
-    encode: float
-    decode: float
-
-
-class Network(NamedTuple):
-    hosts: int
-    slots: int
-    rate: float     # Bits per second.
-    latency: float  # Seconds.
-
-
-class Prediction(NamedTuple):
-    compression: str
-    network: Network
-    step: float
-    exposed: float  # Seconds from the last gradient to the last result.
-    sent: float     # Bytes that leave a host in a step.
-
-
-CostOf = Callable[[Bucket, Network], Cost]
-
-
-# --- the recorded run ---
-
-
-def read(path: str) -> Run:
-    """Returns what a run's log says of its steps. Raises OSError, and ValueError for a log without them."""
-    log = runlog.read(path)
-    ranks = [_rank_of(log, rank) for rank in log.ranks]
-    known = [rank for rank in ranks if rank is not None]
-    if not known:
-        raise ValueError(f"{path} has no step with all its stages: record at least {WARMUP + 1} steps of a "
-                         "program with a DistributedOptimizer")
-    size_of_job, hosts = int(log.run(log.ranks[0])["size"]), len(log.run(log.ranks[0]).get("hosts", [])) or 1
-    buckets = []
-    for bucket in sorted(known[0][2].values(), key=lambda one: one["started"]):
-        if bucket["route"] == "servers":
-            raise ValueError(f"{path}: weir-simulate does not predict summation servers (--servers, max_staleness)")
-        same = [buckets_[bucket["name"]] for _, _, buckets_ in known if bucket["name"] in buckets_]
-        ready, encode, decode = (max(one[part] for one in same) for part in ("ready", "encode", "decode"))
-        exchange = min(one["exchange"] for one in same)
-        buckets.append(Bucket(bucket["name"], ready, encode, exchange, decode, bucket["route"], bucket["payload"],
-                              bucket["shapes"]))
-    steps, times, _ = max(known, key=lambda one: one[1]["step"])
-    return Run(size_of_job, hosts, steps, times["step"], times["before"], buckets)
-
-
-def _rank_of(log: runlog.RunLog, rank: int) -> Any:
-    steps, stages, names = log.steps(rank), log.stages(rank), log.buckets(rank)
-    if not steps or not stages:
-        return None
-    with_stages = steps["step"][numpy.isin(steps["step"], numpy.unique(stages["step"]))]
-    numbers = [int(number) for number in with_stages[WARMUP:][-NEWEST:]]
-    of_these = numpy.isin(stages["step"], numbers)
-    stages = {name: column[of_these] for name, column in stages.items()}
-    rows = {int(number): i for i, number in enumerate(steps["step"])}
-    if not numbers:
-        return None
-    seen: Dict[int, List[Any]] = {}
-    for number in numbers:
-        of_step = stages["step"] == number
-        begin = int(steps["begin_ns"][rows[number]])
-        for bucket in numpy.unique(stages["bucket"][of_step]):
-            rows_of = of_step & (stages["bucket"] == bucket)
-            seen.setdefault(int(bucket), []).append(_stages(stages, rows_of, begin))
-    found = {}
-    for number, visits in seen.items():
-        route = names[number]["routes"][visits[-1]["route"]]["route"]
-        found[names[number]["name"]] = {
-            **{part: float(statistics.median(visit[part] for visit in visits))
-               for part in ("ready", "encode", "exchange", "decode", "started")},
-            "name": names[number]["name"], "route": route, "payload": int(visits[-1]["payload"]),
-            "shapes": _shapes(names, number)}
-
-    def median_of(end: str) -> float:
-        return float(statistics.median(int(steps[end][rows[number]] - steps["start_ns"][rows[number]])
-                                       for number in numbers)) / 1e9
-
-    return len(numbers), {"step": median_of("end_ns"), "before": median_of("begin_ns")}, found
-
-
-def _stages(stages: Any, rows: Any, begin: int) -> Dict[str, float]:
-    lasted: Dict[str, float] = dict.fromkeys(runlog.STAGES, 0.0)
-    found: Dict[str, float] = {"ready": 0.0, "started": 0.0, "payload": 0}
-    for i in numpy.flatnonzero(rows):
-        stage = runlog.STAGES[stages["stage"][i]]
-        lasted[stage] += (int(stages["end_ns"][i]) - int(stages["start_ns"][i])) / 1e9
-        if stage == "queue":
-            found["ready"] = (int(stages["end_ns"][i]) - begin) / 1e9
-        if stage == "exchange":
-            found.update(started=float(stages["start_ns"][i]), route=int(stages["route"][i]),
-                         payload=max(found["payload"], int(stages["bytes_in"][i])))
-    return {"route": 0, **found, "encode": lasted["pack"] + lasted["compress"], "exchange": lasted["exchange"],
-            "decode": lasted["merge"] + lasted["unpack"], "started": (found["started"] - begin) / 1e9}
-
-
-def _shapes(names: Dict[int, Any], bucket: int) -> Tuple[Tuple[int, ...], ...]:
-    """Returns the shapes of a bucket's gradients, which have the numbers just before its own."""
-    shapes: List[Tuple[int, ...]] = []
-    number = bucket - 1
-    while "shape" in names.get(number, {}):
-        shapes.insert(0, tuple(names[number]["shape"]))
-        number -= 1
-    return tuple(shapes)
-
-
-# --- predictions ---
-
-
-def _payloads(route: Any, network: Network) -> int:
-    """Returns how many payloads each rank adds up, all of them or parts of all."""
-    if route == _core.WireRoute.ALLGATHER:
-        return network.hosts * network.slots
-    return network.hosts if route == _core.WireRoute.HIERARCHICAL else 1
-
-
-def recorded(run: Run) -> CostOf:
-    """Returns what the run's own compressor makes of a bucket. It keeps its route."""
-    was = Network(run.hosts, run.ranks // run.hosts, 0.0, 0.0)
-
-    def cost(bucket: Bucket, network: Network) -> Cost:
-        route = _ROUTES.get(bucket.route, _core.WireRoute.ALLREDUCE)
-        dense = bucket.payload if bucket.route in _SUMMED else bucket.dense
-        return Cost(route, dense, bucket.payload, bucket.encode,
-                    bucket.decode * _payloads(route, network) / _payloads(route, was))
-    return cost
-
-
-def measured(text: str) -> CostOf:
-    """Returns the same for a compressor that is measured here. Raises ValueError for options that are not
-    understood."""
-    options = _core.compression_from_text(text if text.startswith("compressor=") else f"compressor={text}")
-    if options == {"compressor": "dense"}:
-        return lambda bucket, network: Cost(_core.WireRoute.ALLREDUCE, bucket.dense, bucket.dense, 0.0, 0.0)
-    known: Dict[Tuple[int, ...], Any] = {}
-
-    def measure(shape: Tuple[int, ...]) -> Any:
-        if shape not in known:
-            known[shape] = _core.measure_compressor(options, shape, MEASURED_STEPS)
-        return known[shape]
-
-    def cost(bucket: Bucket, network: Network) -> Cost:
-        parts = [measure(shape) for shape in bucket.shapes]
-        encode, merge, payload = (sum(getattr(part, name) for part in parts)
-                                  for name in ("encode_seconds", "merge_seconds", "payload_bytes"))
-        if all(part.summable for part in parts):
-            return Cost(_core.WireRoute.ALLREDUCE, payload, payload, encode, merge)
-        route = _core.wire_route(options, network.hosts * network.slots, bucket.dense, payload)
-        return Cost(route, bucket.dense, payload, encode, _payloads(route, network) * merge)
-    return cost
-
-
-def predict(run: Run, compression: str, cost_of: CostOf, network: Network,
-            cpu_factor: float = 1.0) -> Prediction:
-    """Returns what a step would take."""
-    times, sent = [], 0.0
-    bytes_per_second = FRAMED * network.rate / 8
-    for bucket in run.buckets:
-        cost = cost_of(bucket, network)
-        lasts = _core.exchange_seconds(cost.route, network.hosts, network.slots, network.latency,
-                                       bytes_per_second, cost.dense, cost.payload)
-        sent += _core.bytes_sent(cost.route, network.hosts, network.slots, cost.dense, cost.payload)
-        times.append(_core.BucketTimes(bucket.ready, cpu_factor * cost.encode, lasts, cpu_factor * cost.decode))
-    timeline = _core.timeline_of(times)
-    return Prediction(compression, network, run.before + timeline.end, timeline.end - timeline.ready, sent)
-
-
-def check(run: Run) -> float:
-    """Returns what the model makes of the run itself: seconds a step from its own parts."""
-    timeline = _core.timeline_of([_core.BucketTimes(bucket.ready, bucket.encode, bucket.exchange, bucket.decode)
-                                  for bucket in run.buckets])
-    return run.before + float(timeline.end)
-
-
-# --- the command ---
 
 
 def rate_of(text: str) -> float:
@@ -309,7 +89,7 @@ def predictions(run: Run, options: argparse.Namespace) -> Iterator[Prediction]:
 
 
 def shown_rate(rate: float) -> str:
-    return f"{rate / 1e9:g} Gb/s" if rate >= 1e9 else f"{rate / 1e6:g} Mb/s"
+    return f"{rate / 1e9:.4g} Gb/s" if rate >= 1e9 else f"{rate / 1e6:.4g} Mb/s"
 
 
 HEAD = ("compression", "hosts", "rate", "step", "exposed", "sent by a host", "dense / this")
@@ -354,7 +134,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         model = check(run)
         print(f"recorded: {run.ranks} ranks on {run.hosts} hosts, {run.steps} steps of {seconds(run.step)} "
               f"(median); the model makes {seconds(model)} of their parts "
-              f"({'+' if model >= run.step else '-'}{percent(abs(model / run.step - 1))})\n")
+              f"({'+' if model >= run.step else '-'}{percent(abs(model / run.step - 1))})")
+        if run.link is not None:
+            print(f"its network: {shown_rate(8 * run.link.bytes_per_second)} and {seconds(run.link.latency)} a "
+                  f"message, fitted to {run.link.exchanges} exchanges")
+        print()
         print("\n".join(table(HEAD, _rows(found))))
         if options.csv:
             with open(options.csv, "w", newline="", encoding="utf-8") as file:

@@ -186,7 +186,7 @@ class Command(unittest.TestCase):
         code, out, err = self.call(self.log, "--hosts", "2,4", "--rates", "10mbit,1gbit", "--compression", "fp16",
                                    "--csv", self.folder / "out.csv")
         self.assertEqual(code, 0, err)
-        self.assertIn("recorded: 2 ranks on 1 hosts, 10 steps of", out)
+        self.assertIn("recorded: 2 ranks on 1 host, 10 steps of", out)
         self.assertEqual(sum(line.startswith("fp16") for line in out.splitlines()), 4)
         with open(self.folder / "out.csv", newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))

@@ -10,6 +10,7 @@ on this machine, on noise of the gradients' shapes.
 
 import argparse
 import csv
+import math
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -28,7 +29,7 @@ def rate_of(text: str) -> float:
                 rate = float(text[:-len(unit)]) * factor
             except ValueError:
                 break
-            if rate > 0:
+            if 0 < rate < math.inf:
                 return rate
     raise argparse.ArgumentTypeError(f"{text!r}: give a rate such as 100mbit or 2.5gbit")
 
@@ -41,9 +42,19 @@ def latency_of(text: str) -> float:
                 value = float(text[:-len(unit)]) * factor
             except ValueError:
                 break
-            if value >= 0:
+            if 0 <= value < math.inf:
                 return value
     raise argparse.ArgumentTypeError(f"{text!r}: give a time such as 0.1ms")
+
+
+def _factor(text: str) -> float:
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 0 < factor < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number above 0")
+    return factor
 
 
 def _count(text: str) -> int:
@@ -70,7 +81,7 @@ def _parsed(arguments: Optional[Sequence[str]]) -> argparse.Namespace:
     parser.add_argument("--compression", action="append", default=[], metavar="TEXT",
                         help="a compressor and its options, as in dgc,density=0.001; again for a further one. "
                              "What the run had, and dense, are always there")
-    parser.add_argument("--cpu-factor", type=float, default=1.0, metavar="F",
+    parser.add_argument("--cpu-factor", type=_factor, default=1.0, metavar="F",
                         help="encoding and decoding take so many times as long there (%(default)s)")
     parser.add_argument("--csv", metavar="FILE", help="also write the table there")
     parser.add_argument("--svg", metavar="FILE", help="also draw the steps over the rate; needs matplotlib")
@@ -132,7 +143,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         run = read(options.log)
         found = list(predictions(run, options))
         model = check(run)
-        print(f"recorded: {run.ranks} ranks on {run.hosts} hosts, {run.steps} steps of {seconds(run.step)} "
+        print(f"recorded: {run.ranks} ranks on {run.hosts} host{'s' * (run.hosts > 1)}, {run.steps} steps of {seconds(run.step)} "
               f"(median); the model makes {seconds(model)} of their parts "
               f"({'+' if model >= run.step else '-'}{percent(abs(model / run.step - 1))})")
         if run.link is not None:

@@ -1,5 +1,6 @@
 """Checkpoints of torch.distributed.checkpoint: of shards, on the same mesh and on another one."""
 
+import copy
 import warnings
 
 import pytest
@@ -13,7 +14,8 @@ if torch.__version__.startswith("1."):
     pytest.skip("fully_shard came with PyTorch 2.6", allow_module_level=True)
 fsdp = pytest.importorskip("torch.distributed.fsdp")
 dcp = pytest.importorskip("torch.distributed.checkpoint")
-from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict  # noqa: E402
+from torch.distributed.checkpoint.state_dict import (  # noqa: E402
+    StateDictOptions, get_state_dict, set_state_dict)  # noqa: E402
 from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 from weir.torch.checkpoint import LoadPlanner  # noqa: E402
 
@@ -191,6 +193,48 @@ def test_a_group_without_shards():
         if step == 3:
             optimizer.load_state_dict(optimizer.state_dict())
     assert optimizer.state_dict()["weir"]["step"] == 6
+
+
+FULL = StateDictOptions(full_state_dict=True)
+
+
+def test_full_state_is_the_mean_for_other_replicas():
+    first = Job(meshes()[0], *CASES["dgc"]).train(range(6))
+    model, optimizer = get_state_dict(first.model, first.optimizer, options=FULL)
+    for shape in meshes():
+        other = Job(shape, *CASES["dgc"])
+        # PyTorch changes what it is given.
+        set_state_dict(other.model, other.optimizer, model_state_dict=copy.deepcopy(model),
+                       optim_state_dict=copy.deepcopy(optimizer), options=FULL)
+        for key in ("weir_unsent", "weir_momentum"):
+            torch.testing.assert_close(other.owed(key), first.owed(key), atol=1e-6, rtol=1e-6)
+        other.train(range(6, 8))
+
+
+def test_full_state_of_training_without_weir():
+    model = net(6, 20, 20, 3)
+    optimizer = sgd(model.parameters())
+    for step in range(4):
+        optimizer.zero_grad()
+        sum(model(noise(rank, step, 8, 6)).square().mean() for rank in range(hvd.size())).div(hvd.size()).backward()
+        optimizer.step()
+    job = Job(meshes()[0], sgd, {**DGC, "density": 1.0, "momentum_masking": False})
+    set_state_dict(job.model, job.optimizer, model_state_dict=model.state_dict(),
+                   optim_state_dict=get_state_dict(model, optimizer)[1], options=FULL)
+    job.train(range(4, 8))
+    for step in range(4, 8):
+        optimizer.zero_grad()
+        sum(model(noise(rank, step, 8, 6)).square().mean() for rank in range(hvd.size())).div(hvd.size()).backward()
+        optimizer.step()
+    torch.testing.assert_close(job.weights(), flat(model.parameters()), atol=1e-5, rtol=1e-5)
+
+
+def test_flat_state_says_what_it_leaves_out():
+    options = StateDictOptions(flatten_optimizer_state_dict=True)
+    job = Job(meshes()[0], *CASES["dgc"]).train(range(3))
+    model, optimizer = get_state_dict(job.model, job.optimizer, options=options)
+    with pytest.warns(UserWarning, match="nothing of what the compressor keeps.*flatten_optimizer_state_dict"):
+        set_state_dict(job.model, job.optimizer, model_state_dict=model, optim_state_dict=optimizer, options=options)
 
 
 def test_the_state_of_another_optimizer_is_refused(place):

@@ -197,6 +197,8 @@ def test_misuse_is_named(size):
         hvd.compress(model, sgd(model), "dgc")
     if size % 2:
         return
+    with pytest.raises(ValueError, match="is sharded among ranks .*give the dimension that the parameters are not"):
+        hvd.compress(model, sgd(model), "dgc", replicate=over["shard"])
     both = net(6, 8, 3)
     fsdp.fully_shard(both, mesh=over)
     with pytest.raises(ValueError, match="fully_shard exchanges its gradients along that one by itself"):

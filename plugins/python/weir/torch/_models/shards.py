@@ -23,7 +23,7 @@ def replicas_of(model: Any, replicate: Any) -> ProcessSet:
     """Returns the ranks that have the same shards, for a process set or group of them, or a mesh of one
     dimension. Collective.
 
-    Raises ValueError if the model exchanges gradients along that dimension by itself.
+    Raises ValueError if the model exchanges gradients along that dimension by itself, or is sharded along it.
     """
     for name, parameter in model.named_parameters():
         if is_sharded(parameter) and parameter.device_mesh.ndim > 1 and parameter.placements[0].is_replicate():
@@ -31,7 +31,14 @@ def replicas_of(model: Any, replicate: Any) -> ProcessSet:
                 f"'{name}' is on a mesh whose first dimension has replicas, and fully_shard exchanges its "
                 'gradients along that one by itself: give it the other alone, as in fully_shard(module, '
                 'mesh=mesh["shard"])')
-    return set_of(replicate.get_group() if hasattr(replicate, "get_group") else replicate)
+    replicas = set_of(replicate.get_group() if hasattr(replicate, "get_group") else replicate)
+    for name, parameter in model.named_parameters():
+        shared = set(replicas.ranks) & set(parameter.device_mesh.mesh.flatten().tolist()) if is_sharded(parameter) else ()
+        if len(shared) > 1:
+            raise InvalidArgument(
+                f"'{name}' is sharded among ranks {sorted(shared)}, which replicate= takes for replicas of each "
+                'other: give the dimension that the parameters are not sharded along, as in mesh["replicate"]')
+    return replicas
 
 
 def retire_others(optimizer: torch.optim.Optimizer) -> None:

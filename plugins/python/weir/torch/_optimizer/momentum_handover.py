@@ -5,7 +5,7 @@ SGD keeps it as "momentum_buffer": in a checkpoint of dense training, or in an o
 wrapped after it had taken steps. The compressor's momentum u starts at zero, so the first gradients
 carry the effect of a momentum of b. Vanilla: u = m * b + g is u = m * 0 + g' for g' = g + m * b. With
 Nesterov's, m^2 * b is in the first update, m^3 * b in the second, and so on; g' = g + m^2 * b gives the
-same sum, a little of it one step earlier.
+same sum: (1 + m) m^2 * b in the first update, m^4 * b in the second, and so on.
 """
 
 import warnings

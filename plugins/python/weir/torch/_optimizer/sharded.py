@@ -36,6 +36,13 @@ def _local_of(tensor: Any) -> torch.Tensor:
     return found
 
 
+def _sharded_as(value: torch.Tensor, parameter: Any) -> Any:
+    """Returns a whole tensor, which a full state has, as shards like a parameter's. Collective."""
+    from torch.distributed.tensor import distribute_tensor
+
+    return distribute_tensor(value, parameter.device_mesh, parameter.placements)
+
+
 class Sharded(Distributed):
     """An optimizer of shards, which are exchanged among the ranks that have the same ones."""
 
@@ -80,5 +87,9 @@ class Sharded(Distributed):
     def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
         """Restores a ``state_dict``. Every rank must load, between the same steps."""
         has_own = "_weir_own_part" in self.__dict__
-        super().load_state_dict(state_rows.without_rows(state_dict)[1] if has_own
-                                else state_rows.move_in(self, state_dict))
+        loaded = state_rows.without_rows(state_dict)[1] if has_own else state_rows.move_in(self, state_dict)
+        super().load_state_dict(loaded)
+        for parameter, entries in self.state.items():
+            for name, value in entries.items() if is_sharded(parameter) else ():
+                if torch.is_tensor(value) and not is_sharded(value) and value.shape == parameter.shape:
+                    entries[name] = _sharded_as(value, parameter)

@@ -5,7 +5,8 @@ of one parameter are one DTensor: a row for each replica, of the parameter's sha
 """
 
 import math
-from typing import Any, Dict, Iterator, List, Tuple
+import warnings
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
 import torch
 
@@ -77,6 +78,8 @@ def move_in(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[str, Any]:
     """Reverses ``move_out``, on the same mesh or another one: returns a state with its rows in bytes. Raises
     ValueError if there is no job that they could belong to."""
     rows, rest = without_rows(state_dict)
+    if not any(rows.values()) and rest.get("weir") is None:
+        _warn_of_nothing(optimizer, rest)
     if not any(rows.values()) or not saved_state.is_of(optimizer, rest.get("weir")):
         return rest
     if not optimizer._weir_exchanges:
@@ -85,6 +88,7 @@ def move_in(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[str, Any]:
     saved = {key: (value.copy() if isinstance(value, (list, dict)) else value)
              for key, value in (rest.get("weir") or saved_state.save(optimizer)).items()}
     keys = _keys(optimizer, state_dict)
+    left_out: Set[str] = set()
     for number, exchange, slots in _with_rows(optimizer):
         given = saved["exchanges"][number] if "weir" in rest else None
         state = _read(_as_tensor(exchange.save()) if given is None else given)
@@ -95,7 +99,8 @@ def move_in(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[str, Any]:
             entries = rows.get(keys.get(slot.parameter), {})
             for name, parts in _arrays_of(arrays, slot):
                 if name in entries:
-                    _fill(parts, entries[name])
+                    _fill(parts, _own_row(entries.pop(name), slot))
+            left_out |= entries.keys() - {_COUNTERS, _DECAY, *_expected(slot.plan)}
             if _COUNTERS not in entries:
                 continue
             found.append(entries[_COUNTERS])
@@ -108,7 +113,21 @@ def move_in(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[str, Any]:
             state.learning_rates, saved["momenta"][number] = _all_or_none(rates), _all_or_none(momenta)
             saved["step"] = state.step
         saved["exchanges"][number] = _as_tensor(state.save())
+    if left_out:
+        warnings.warn(f"the state has {', '.join(sorted(left_out))}, which this optimizer's compressor has no use "
+                      "for: it is left out")
     return {**rest, "weir": saved}
+
+
+def _warn_of_nothing(optimizer: Any, state_dict: Dict[str, Any]) -> None:
+    plans = [slot.plan for slot in optimizer._weir_slots.values()]
+    keeps_momentum = any(isinstance(entries, dict) and entries.get("momentum_buffer") is not None
+                         for entries in state_dict["state"].values())
+    remembers = any(plan.kind != "none" or saved_state.holds_back(plan.compression) for plan in plans)
+    if remembers and not keeps_momentum:
+        warnings.warn("the state has nothing of what the compressor keeps, such as momentum and what was not sent "
+                      "yet, so that begins at zero: flatten_optimizer_state_dict=True leaves it out, and a "
+                      "checkpoint of training without Weir is loaded before compress()")
 
 
 def without_rows(state_dict: Dict[str, Any]) -> Tuple[Dict[Any, Entries], Dict[str, Any]]:
@@ -180,6 +199,16 @@ def _as_row(values: bytes, slot: Any) -> Any:
                               for one in slot.parameter.placements)]
     return DTensor.from_local(_values(values).view(1, *slot.local.shape), slot.mesh_of_rows, placements,
                               run_check=False, shape=shape, stride=torch.empty(shape, device="meta").stride())
+
+
+def _own_row(given: Any, slot: Any) -> Any:
+    """Returns this rank's row; of more or fewer replicas the mean (a full state). Collective then."""
+    if not hasattr(given, "to_local") or given.shape[0] == slot.mesh_of_rows.size(0):
+        return given
+    from torch.distributed.tensor import Replicate
+
+    every = given.redistribute(given.device_mesh, [Replicate(), *given.placements[1:]]).to_local()
+    return _as_row(every.double().mean(0).float().contiguous().view(-1).view(torch.uint8).numpy().tobytes(), slot)
 
 
 def _fill(parts: List[Any], given: Any) -> None:

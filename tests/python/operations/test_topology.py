@@ -108,16 +108,16 @@ def test_what_needs_a_job_says_so_without_one(tmp_path):
 
 
 def test_an_idle_job_leaves_the_processors_to_the_program():
-    """Processor time, not time: other work of the machine does not count."""
+    """Processor time: other work of the machine makes the test longer, and the idle job's part with it."""
     hvd.allreduce(torch.ones(4))
 
     def of_other_threads():
         return time.process_time() - time.thread_time()
 
-    before, began = of_other_threads(), time.thread_time()
+    before, began, begin = of_other_threads(), time.thread_time(), time.monotonic()
     while time.thread_time() - began < 0.3:
         pass
-    assert of_other_threads() - before < 0.03
+    assert of_other_threads() - before < 0.1 * (time.monotonic() - begin)
 
 
 def test_a_forked_child_knows_where_its_parent_sits(rank, size):

@@ -22,6 +22,7 @@ void GradientGroupImpl::DropStep() {
     AwaitBuckets();
     unused_.Finish();
   }
+  unused_.Forget();  // Before any rank can begin the step again.
   Submission submission;
   submission.request = {.kind = RequestKind::kDropStep,
                         .name = StepRequestName(RequestKind::kDropStep, spec_.name),

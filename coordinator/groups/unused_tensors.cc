@@ -19,6 +19,12 @@ void UnusedTensors::Begin(std::int64_t step) {
   of_nobody_.clear();
 }
 
+void UnusedTensors::Forget() {
+  const std::lock_guard lock(mutex_);
+  step_ = called_ = -1;
+  noted_ = false;
+}
+
 void UnusedTensors::Note(std::span<const std::size_t> lacking) {
   const std::lock_guard lock(mutex_);
   lacking_.assign((spec_.tensors.size() + kBits - 1) / kBits, 0);

@@ -32,6 +32,9 @@ class UnusedTensors {
   const std::vector<std::size_t>& Await();
   /// Waits for the answer, if this rank has asked.
   void Finish();
+  /// Forgets the step, which will begin again under the same number: what ranks ask from now on is
+  /// about that.
+  void Forget();
 
  private:
   /// `mutex_` is held.

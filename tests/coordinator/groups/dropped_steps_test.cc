@@ -198,6 +198,32 @@ TEST(DropStep, NeedsAnUndoableStep) {
   });
 }
 
+TEST(DropStep, WhatARankAsksAfterwardsIsNotAnsweredByTheDroppedTry) {
+  RunLocal(3, [](Engine& engine) {
+    const auto group = engine.Register(SpecOf({}));
+    Tensors gradients = GradientOf(engine.rank(), 0);
+    const auto submit = [&] {
+      for (std::size_t i = 0; i < gradients.size(); ++i) {
+        const TensorView view{gradients[i].data(), DType::kFloat32, Shapes()[i]};
+        group->Submit(i, view, view);
+      }
+    };
+    group->BeginStep({.undoable = true});
+    submit();
+    group->EndStep();
+    group->WaitStep();
+    group->DropStep();
+    // The same step again. Rank 1 has no gradient and asks, before the others begin.
+    if (engine.rank() != 1) engine.Wait(engine.Barrier("asked"));
+    group->BeginStep({.undoable = true});
+    if (engine.rank() == 0) submit();
+    group->EndStep();
+    if (engine.rank() == 1) engine.Wait(engine.Barrier("asked"));
+    EXPECT_THAT(group->UnusedByAll(), testing::IsEmpty());
+    group->WaitStep();
+  });
+}
+
 TEST(DropStep, WhereOneRankTakesTheStepAllHearOfIt) {
   RunLocal(3, [](Engine& engine) {
     const auto group = engine.Register(SpecOf({}));

@@ -39,7 +39,8 @@ def predicted(log, options):
     from weir import simulate
 
     run = simulate.read(log)
-    costs = {name: simulate.measured(text) for name, text in COMPRESSIONS.items() if name in options.compressions}
+    costs = {name: simulate.measured(",".join(f"{key}={value}" for key, value in COMPRESSIONS[name].items()))
+             for name in options.compressions}
     return {(name, hosts, rate): simulate.predict(
         run, name, cost, simulate.Network(hosts, 1, simulate.rate_of(rate), 1e-4),
         # All hosts of a netlab share this machine's cores.
@@ -48,7 +49,7 @@ def predicted(log, options):
 
 
 def measured(name, hosts, rate, budget):
-    out = netlab.run("simulate", hosts, rate, "--", *QUIET, sys.executable, RANKS, COMPRESSIONS[name], budget,
+    out = netlab.run("simulate", hosts, rate, "--", *QUIET, sys.executable, RANKS, name, budget,
                      stdout=subprocess.PIPE)
     return statistics.median(json.loads(out.splitlines()[-1]))
 
@@ -59,7 +60,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         log = str(pathlib.Path(folder) / "run.weirlog")
         netlab.run("simulate", 2, "none", "--", *QUIET, "--record", log, sys.executable, RANKS,
-                   COMPRESSIONS["dgc"], 3, stdout=subprocess.DEVNULL)
+                   "dgc", 3, stdout=subprocess.DEVNULL)
         expected = predicted(log, options)
     close = []
     for (name, hosts, rate), seconds in expected.items():

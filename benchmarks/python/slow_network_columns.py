@@ -22,7 +22,7 @@ def _sgd(model):
     return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
 
 
-def _weir(**options):
+def weir(**options):
     def join(model):
         return model, hvd.DistributedOptimizer(_sgd(model), model.named_parameters(), options)
     return join
@@ -94,17 +94,17 @@ COLUMNS = {
     "ddp-weir-none": Column(_through_ddp("none"), warmup=3),
     "ddp-weir-fp16": Column(_through_ddp("fp16"), warmup=3),
     "ddp-weir-dgc": Column(_through_ddp({"compressor": "dgc", "density": 0.001}), warmup=9),
-    "weir-dense": Column(_weir(compressor="dense")),
-    "weir-fp16": Column(_weir(compressor="fp16")),
-    "weir-int8": Column(_weir(compressor="int8")),
-    "weir-dithering": Column(_weir(compressor="dithering")),
-    "weir-onebit": Column(_weir(compressor="onebit", scaling=True, ef="vanilla")),
-    "weir-powersgd-4": Column(_weir(compressor="powersgd", rank=4)),
-    "weir-randomk": Column(_weir(compressor="randomk", k=0.001)),
-    "weir-topk": Column(_weir(compressor="topk", k=0.001, ef="vanilla")),
-    "weir-dgc": Column(_weir(compressor="dgc", density=0.001), warmup=9),
-    "weir-dgc-split": Column(_weir(compressor="dgc", density=0.001, route="split")),
-    "weir-dgc-push-pull": Column(_weir(compressor="dgc", density=0.001, route="push_pull")),
-    "weir-dgc-serial": Column(_weir(compressor="dgc", density=0.001),
+    "weir-dense": Column(weir(compressor="dense")),
+    "weir-fp16": Column(weir(compressor="fp16")),
+    "weir-int8": Column(weir(compressor="int8")),
+    "weir-dithering": Column(weir(compressor="dithering")),
+    "weir-onebit": Column(weir(compressor="onebit", scaling=True, ef="vanilla")),
+    "weir-powersgd-4": Column(weir(compressor="powersgd", rank=4)),
+    "weir-randomk": Column(weir(compressor="randomk", k=0.001)),
+    "weir-topk": Column(weir(compressor="topk", k=0.001, ef="vanilla")),
+    "weir-dgc": Column(weir(compressor="dgc", density=0.001), warmup=9),
+    "weir-dgc-split": Column(weir(compressor="dgc", density=0.001, route="split")),
+    "weir-dgc-push-pull": Column(weir(compressor="dgc", density=0.001, route="push_pull")),
+    "weir-dgc-serial": Column(weir(compressor="dgc", density=0.001),
                               settings={"WEIR_PIPELINE": "serial"}),
 }

@@ -101,7 +101,8 @@ void BindForecast(nb::module_& module) {
   nb::class_<StepTimes>(module, "StepTimes")
       .def_ro("end", &StepTimes::end)
       .def_ro("ready", &StepTimes::ready)
-      .def_ro("network", &StepTimes::network);
+      .def_ro("network", &StepTimes::network)
+      .def_prop_ro("exposed", &StepTimes::exposed);
   module.def(
       "timeline_of", [](const std::vector<BucketTimes>& buckets) { return TimelineOf(buckets); },
       arg("buckets"));

@@ -220,6 +220,9 @@ class StepTimes:
     @property
     def network(self) -> float: ...
 
+    @property
+    def exposed(self) -> float: ...
+
 def timeline_of(buckets: Sequence[BucketTimes]) -> StepTimes: ...
 
 class CompressorCost:

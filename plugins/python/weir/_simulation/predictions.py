@@ -94,7 +94,7 @@ def predict(run: Run, compression: str, cost_of: CostOf, network: Network,
         sent += _core.bytes_sent(cost.route, network.hosts, network.slots, cost.dense, cost.payload)
         times.append(_core.BucketTimes(bucket.ready, cpu_factor * cost.encode, lasts, cpu_factor * cost.decode))
     timeline = _core.timeline_of(times)
-    return Prediction(compression, network, run.before + timeline.end, timeline.end - timeline.ready, sent)
+    return Prediction(compression, network, run.before + timeline.end, timeline.exposed, sent)
 
 
 def check(run: Run) -> float:

@@ -16,12 +16,17 @@ from weir.torch._optimizer.exchange.fused import FusedExchange
 State = Dict[str, Any]
 
 
+def as_tensor(saved: bytes) -> torch.Tensor:
+    """Returns the bytes, which ``tensor.numpy().tobytes()`` gives back."""
+    return torch.frombuffer(bytearray(saved), dtype=torch.uint8) if saved else torch.empty(0, dtype=torch.uint8)
+
+
 def save(optimizer: Any) -> State:
     """This rank's state of the exchanges, and of the weight decay beside them."""
     if optimizer._weir_pending is not None:
         return optimizer._weir_pending
     exchanges: List[Optional[torch.Tensor]] = [
-        torch.frombuffer(bytearray(exchange.save()), dtype=torch.uint8)
+        as_tensor(exchange.save())
         if isinstance(exchange, FusedExchange) else None
         for exchange in optimizer._weir_exchanges]
     rank, size, count = optimizer._weir_place

@@ -66,7 +66,11 @@ class Sharded(Distributed):
         if not is_sharded(parameter):
             return Slot(name, parameter, group, adoption)
         slot = ShardSlot(name, parameter, group, adoption)
-        slot.mesh_of_rows = state_rows.mesh_of(self._weir_replicate, parameter)
+        mesh = parameter.device_mesh  # type: ignore[attr-defined]
+        known = self.__dict__.setdefault("_weir_meshes", {})  # All parameters may share one.
+        if mesh not in known:
+            known[mesh] = state_rows.mesh_of(self._weir_replicate, mesh)
+        slot.mesh_of_rows = known[mesh]
         return slot
 
     def _weir_attach(self, slot: Slot) -> None:

@@ -24,10 +24,9 @@ _MOMENT_STEPS = "weir_moment_steps"  # The same number for all values.
 _COUNTERS = "weir_counters"
 
 
-def mesh_of(replicate: Any, parameter: Any) -> Any:
-    """Returns the mesh of the replicas and a parameter's shards. None: the program has given the replicas
-    as something else than a dimension of the named mesh that the shards are on."""
-    mesh = parameter.device_mesh
+def mesh_of(replicate: Any, mesh: Any) -> Any:
+    """Returns the mesh of the replicas and of shards, which are on the given one. None: the program has given
+    the replicas as something else than a dimension of the named mesh that the shards are on."""
     if not hasattr(replicate, "get_group") or not replicate.mesh_dim_names or not mesh.mesh_dim_names:
         return None
     try:
@@ -91,7 +90,7 @@ def move_in(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[str, Any]:
     left_out: Set[str] = set()
     for number, exchange, slots in _with_rows(optimizer):
         given = saved["exchanges"][number] if "weir" in rest else None
-        state = _read(_as_tensor(exchange.save()) if given is None else given)
+        state = _read(saved_state.as_tensor(exchange.save()) if given is None else given)
         arrays = _by_tensor(state)
         rates, momenta = exchange.rates_and_momenta_now()
         found: List[torch.Tensor] = []
@@ -112,7 +111,7 @@ def move_in(optimizer: Any, state_dict: Dict[str, Any]) -> Dict[str, Any]:
         if found:
             state.learning_rates, saved["momenta"][number] = _all_or_none(rates), _all_or_none(momenta)
             saved["step"] = state.step
-        saved["exchanges"][number] = _as_tensor(state.save())
+        saved["exchanges"][number] = saved_state.as_tensor(state.save())
     if left_out:
         warnings.warn(f"the state has {', '.join(sorted(left_out))}, which this optimizer's compressor has no use "
                       "for: it is left out")
@@ -208,25 +207,25 @@ def _own_row(given: Any, slot: Any) -> Any:
     from torch.distributed.tensor import Replicate
 
     every = given.redistribute(given.device_mesh, [Replicate(), *given.placements[1:]]).to_local()
-    return _as_row(every.double().mean(0).float().contiguous().view(-1).view(torch.uint8).numpy().tobytes(), slot)
+    return _as_row(_bytes(every.double().mean(0)), slot)
 
 
 def _fill(parts: List[Any], given: Any) -> None:
     local = given.to_local() if hasattr(given, "to_local") else given.repeat(len(parts))
-    values = local.to("cpu", torch.float32).contiguous().view(-1).view(torch.uint8).numpy().tobytes()
-    begin = 0
+    values, begin = _bytes(local), 0
     for part in parts:
         end = begin + 4 * part.count
         part.values = values[begin:end]
         begin = end
 
 
+def _bytes(values: torch.Tensor) -> bytes:
+    saved: bytes = values.to("cpu", torch.float32).contiguous().view(-1).view(torch.uint8).numpy().tobytes()
+    return saved
+
+
 def _values(saved: bytes) -> torch.Tensor:
-    return _as_tensor(saved).view(torch.float32)
-
-
-def _as_tensor(saved: bytes) -> torch.Tensor:
-    return torch.frombuffer(bytearray(saved), dtype=torch.uint8) if saved else torch.empty(0, dtype=torch.uint8)
+    return saved_state.as_tensor(saved).view(torch.float32)
 
 
 def _read(saved: torch.Tensor) -> Any:

@@ -6,6 +6,11 @@
 
 namespace weir {
 
+std::span<const float> Compressor::Drain(const StepContext&, std::span<const float>, DType) {
+  WEIR_CHECK(!"a compressor that does not drain was asked to");
+  return {};
+}
+
 void Compressor::Mark() {
   const std::vector<StateArray> state = State();
   marked_.resize(state.size());

@@ -7,6 +7,7 @@
 
 #include "compression/gpu/gpu_rule.h"
 #include "compression/tensor_compression.h"
+#include "weir/tensor.h"
 
 namespace weir {
 
@@ -36,6 +37,15 @@ class Compressor : public TensorCompression {
   /// it is called. Default: a copy of State.
   virtual void Mark();
   virtual void GoBack();
+
+  /// True if Drain may take Encode's place in any step.
+  virtual bool drains() const { return false; }
+  /// Takes the local gradient in, as Encode does, and everything out: returns the n values that a
+  /// step without compression sends. They travel as `type`, fp32 or fp16 (CastCodec); what rounding
+  /// loses stays. The values lie here, unchanged, until the next call of any member. Revert undoes
+  /// the sending.
+  virtual std::span<const float> Drain(const StepContext& context, std::span<const float> gradient,
+                                       DType type);
 
   /// Returns this compressor as one that can send two factors in two all-reduces, or null
   /// (compression/powersgd/factor_compressor.h). Such a compressor is also summable, as fp32.

@@ -73,6 +73,13 @@ std::vector<SettingRow> MakeTable() {
        .allowed = "a name, or key=value,key=value, each key once; a list of numbers in brackets",
        .help = "Compressor options of optimizers that have none of their own (`Compression.none` "
                "in Python)."},
+      {.name = "PLAN_FILENAME",
+       .alias = "",
+       .member = &S::plan_filename,
+       .allowed = "a file name",
+       .help = "File of what rank 0 plans for compression=auto: the forms of each bucket, and the "
+               "step from which they hold. Plans that it has are followed to the letter; those of "
+               "other optimizers are written down."},
       {.name = "SERVERS",
        .alias = "",
        .member = &S::servers,

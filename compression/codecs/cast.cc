@@ -12,6 +12,7 @@
 #include "common/half_array.h"
 #include "compression/codec_compressor.h"
 #include "compression/codecs/cast_math.h"
+#include "compression/options/alternatives.h"
 #include "compression/options/registry.h"
 #include "compression/options/standard_options.h"
 #include "weir/error.h"
@@ -51,10 +52,11 @@ void ForEachBlock(DType dtype, std::span<const std::byte> payload, Use use) {
   }
 }
 
-CompressorInfo InfoOf(std::string name, std::string summary, DType dtype, CodecId id) {
+CompressorInfo InfoOf(std::string name, std::string summary, DType dtype, CodecId id,
+                      const std::vector<OptionSpec>& more = {}) {
   return {.name = std::move(name),
           .summary = std::move(summary),
-          .options = JoinSpecs({ArrayRouteSpecs(), MemorySpecs(), StepSpecs()}),
+          .options = JoinSpecs({ArrayRouteSpecs(), MemorySpecs(), StepSpecs(), more}),
           .make =
               [dtype](const ParsedOptions& options, const TensorSpec& tensor) {
                 return MakeCodecCompressor(std::make_unique<CastCodec>(dtype), options, tensor);
@@ -65,9 +67,10 @@ CompressorInfo InfoOf(std::string name, std::string summary, DType dtype, CodecI
 const CompressorRegistration kDense(InfoOf("dense", "Every entry, as fp32.", DType::kFloat32,
                                            CodecId::kDense));
 const CompressorRegistration kHalf(InfoOf("fp16", "Every entry, cast to fp16.", DType::kFloat16,
-                                          CodecId::kFloat16));
+                                          CodecId::kFloat16, AlternativeSpecs({"dense"})));
 const CompressorRegistration kBFloat16(InfoOf("bf16", "Every entry, cast to bfloat16.",
-                                              DType::kBFloat16, CodecId::kBFloat16));
+                                              DType::kBFloat16, CodecId::kBFloat16,
+                                              AlternativeSpecs({"dense"})));
 
 }  // namespace
 

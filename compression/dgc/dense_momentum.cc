@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/check.h"
+#include "compression/dgc/drain.h"
 
 namespace weir {
 namespace {
@@ -53,8 +54,7 @@ std::size_t DenseMomentum::MaxEncodedBytes(double) const {
   return DensePayloadBytes(sent_.size(), type_);
 }
 
-std::size_t DenseMomentum::Encode(const StepContext& context, std::span<const float> gradient,
-                                  std::span<std::byte> payload) {
+void DenseMomentum::Accumulate(const StepContext& context, std::span<const float> gradient) {
   const std::span<float> error = error_.values();
   WEIR_CHECK(gradient.size() == error.size());
   for (std::size_t i = 0; i < gradient.size(); ++i) {
@@ -64,9 +64,27 @@ std::size_t DenseMomentum::Encode(const StepContext& context, std::span<const fl
     const bool overflow = !IsFinite(error[i]);
     if (overflow) error[i] = 0.0f;
     non_finite_ += finite && !overflow ? 0 : 1;
-    sent_[i] = error[i];
     before_[i] = error[i];
   }
+}
+
+std::span<const float> DenseMomentum::Drain(const StepContext& context,
+                                            std::span<const float> gradient, DType type) {
+  Accumulate(context, gradient);
+  if (type == DType::kFloat32) {
+    std::ranges::fill(error_.values(), 0.0f);
+  } else {
+    KeepRest(error_.values());
+  }
+  sent_anything_ = true;
+  return before_;
+}
+
+std::size_t DenseMomentum::Encode(const StepContext& context, std::span<const float> gradient,
+                                  std::span<std::byte> payload) {
+  Accumulate(context, gradient);
+  const std::span<float> error = error_.values();
+  std::ranges::copy(before_, sent_.begin());
   const std::size_t written = EncodeDense(sent_, type_, payload);
   for (std::size_t i = 0; i < sent_.size(); ++i) error[i] -= sent_[i];
   sent_anything_ = true;

@@ -37,6 +37,10 @@ class DenseMomentum final : public Compressor {
   std::optional<ValueType> entry_values() const override { return EntryValues(type_); }
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
+  /// Not with Adam, whose step follows on the mean but belongs to a rank elsewhere.
+  bool drains() const override { return !adam_; }
+  std::span<const float> Drain(const StepContext& context, std::span<const float> gradient,
+                               DType type) override;
   void Revert() override;
   /// Unset with Adam and with low-bit values.
   std::optional<GpuRule> gpu_rule() const override;
@@ -46,6 +50,9 @@ class DenseMomentum final : public Compressor {
   void Restored() override { sent_anything_ = false; }
 
  private:
+  /// Adds the gradient to the error, which then is what is to be sent, and notes it in before_.
+  void Accumulate(const StepContext& context, std::span<const float> gradient);
+
   Momentum momentum_;
   float m_;
   std::optional<AdamMoments> adam_;

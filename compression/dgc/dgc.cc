@@ -6,6 +6,7 @@
 #include "common/check.h"
 #include "compression/dgc/dense_momentum.h"
 #include "compression/dgc/dgc_math.h"
+#include "compression/dgc/drain.h"
 #include "compression/memory/state_rounding.h"
 #include "compression/sparse_mean.h"
 
@@ -47,6 +48,83 @@ std::size_t Dgc::Encode(const StepContext& context, std::span<const float> gradi
   return EncodeTaken(context, payload);
 }
 
+bool Dgc::drains() const {
+  return !settings_.adam && !settings_.gain_compensation && settings_.state == DType::kFloat32;
+}
+
+std::span<const float> Dgc::Drain(const StepContext& context, std::span<const float> gradient,
+                                  DType type) {
+  WEIR_CHECK(drains() && !context.dense_phase);
+  SettleDrain();
+  if (marked_ == Marked::kOnly) {
+    FillVelocity();
+    std::ranges::copy(u_.values(), other_u_->values().begin());
+    std::ranges::copy(v_.values(), other_v_->values().begin());
+    marked_ = Marked::kApart;
+  }
+  FollowMomentum(context);
+  step_.Forget();
+  const bool empty = velocity_ == Velocity::kEmpty;
+  const bool in_u =
+      empty && settings_.rule.momentum == Momentum::kVanilla && type == DType::kFloat32;
+  const DrainStep step{.momentum = settings_.rule.momentum,
+                       .m = context.MomentumOr(settings_.rule.m),
+                       .gradient_scale = context.gradient_scale,
+                       .v_is_empty = empty};
+  non_finite_ += AdvanceAll(step, gradient, u_.values(), v_.values(), context.pool);
+  if (type == DType::kFloat32) {
+    velocity_ = in_u ? Velocity::kSentFromU : Velocity::kSent;
+    return in_u ? u_.values() : v_.values();
+  }
+  if (empty && settings_.rule.momentum == Momentum::kVanilla) {
+    std::ranges::copy(u_.values(), v_.values().begin());
+  }
+  velocity_ = Velocity::kSentAsFp16;
+  return v_.values();
+}
+
+void Dgc::SettleDrain() {
+  switch (velocity_) {
+    case Velocity::kSent:
+    case Velocity::kSentFromU:
+      velocity_ = Velocity::kEmpty;
+      break;
+    case Velocity::kSentAsFp16:
+      KeepRest(v_.values());
+      velocity_ = Velocity::kKept;
+      break;
+    case Velocity::kKept:
+    case Velocity::kEmpty:
+      break;
+  }
+}
+
+void Dgc::FillVelocity() {
+  SettleDrain();
+  if (velocity_ == Velocity::kEmpty) std::ranges::fill(v_.values(), 0.0f);
+  velocity_ = Velocity::kKept;
+}
+
+void Dgc::Revert() {
+  switch (velocity_) {
+    case Velocity::kSentFromU:
+      std::ranges::copy(u_.values(), v_.values().begin());
+      break;
+    case Velocity::kSent:
+    case Velocity::kSentAsFp16:
+      break;
+    case Velocity::kKept:
+    case Velocity::kEmpty:
+      return step_.Undo();
+  }
+  velocity_ = Velocity::kKept;
+}
+
+std::span<const float> Dgc::residual() const {
+  // What is drained is measured by nobody.
+  return velocity_ == Velocity::kKept ? v_.values() : std::span<const float>();
+}
+
 void Dgc::RoundState(std::uint32_t key) {
   const std::span<float> u = u_.values();
   const std::span<float> v = v_.values();
@@ -59,6 +137,7 @@ void Dgc::RoundState(std::uint32_t key) {
 
 void Dgc::Restored() {
   step_.Forget();
+  velocity_ = Velocity::kKept;
   if (settings_.state == DType::kFloat32) return;
   for (const std::span<float> state : {u_.values(), v_.values()}) {
     for (float& x : state) x = BFloat16ToFloat(FloatToBFloat16(x));
@@ -81,6 +160,7 @@ void Dgc::Accumulate(const StepContext& context, std::span<const float> gradient
 
 void Dgc::Mark() {
   if (adam_) return Compressor::Mark();
+  FillVelocity();
   if (!other_v_) {
     other_u_.emplace(u_.values().size());
     other_v_.emplace(v_.values().size());
@@ -89,6 +169,7 @@ void Dgc::Mark() {
 }
 
 void Dgc::BeginAccumulation(const StepContext& context) {
+  FillVelocity();
   step_.set_momentum(context.MomentumOr(settings_.rule.m));
   FollowMomentum(context);
   if (marked_ == Marked::kOnly) step_.WriteTo(other_u_->values(), other_v_->values());
@@ -116,6 +197,7 @@ void Dgc::EndAccumulation() {
 void Dgc::GoBack() {
   if (adam_) return Compressor::GoBack();
   WEIR_CHECK(marked_ != Marked::kNot);
+  velocity_ = Velocity::kKept;
   if (marked_ == Marked::kApart) {
     std::swap(u_, *other_u_);
     std::swap(v_, *other_v_);
@@ -194,6 +276,7 @@ std::optional<GpuRule> Dgc::gpu_rule() const {
 }
 
 std::vector<Compressor::StateArray> Dgc::State() {
+  FillVelocity();
   std::vector<StateArray> state;
   if (settings_.rule.momentum != Momentum::kNone) state.push_back({"momentum", u_.values()});
   if (adam_) adam_->AppendState(state);

@@ -56,7 +56,11 @@ class Dgc final : public Compressor, private JointCompressor {
   std::optional<ValueType> entry_values() const override { return EntryValues(settings_.values); }
   SparseEntries Entries(std::span<const std::byte> payload) const override;
   void Finish(const StepContext& context, std::span<float> mean) override;
-  void Revert() override { step_.Undo(); }
+  /// Not with Adam, whose steps are no gradients, with gain_compensation or with a bf16 state.
+  bool drains() const override;
+  std::span<const float> Drain(const StepContext& context, std::span<const float> gradient,
+                               DType type) override;
+  void Revert() override;
   /// Costs memory as large as u and v, where the next step writes them, and a tenth of its time.
   void Mark() override;
   void GoBack() override;
@@ -72,7 +76,7 @@ class Dgc final : public Compressor, private JointCompressor {
   std::optional<std::size_t> EntriesIn(std::span<const std::byte> payload) const override {
     return SparseEntryCount(payload);
   }
-  std::span<const float> residual() const override { return v_.values(); }
+  std::span<const float> residual() const override;
   /// "momentum" (u, none with Momentum::kNone) and "velocity" (v); with Adam, its moments.
   std::vector<StateArray> State() override;
   void Restored() override;
@@ -97,10 +101,23 @@ class Dgc final : public Compressor, private JointCompressor {
   void FollowMomentum(const StepContext& context);
   /// Rounds u and v.
   void RoundState(std::uint32_t key);
+  /// Counts what was drained as sent for good. v may be empty afterwards, without being 0.
+  void SettleDrain();
+  /// Makes v what it counts as.
+  void FillVelocity();
 
   DgcSettings settings_;
   StateBuffer u_;
   StateBuffer v_;
+  /// What v counts as. Until a drained value is settled, its sending can be undone.
+  enum class Velocity {
+    kKept,        ///< What it holds.
+    kEmpty,       ///< Zeros.
+    kSent,        ///< Zeros, once settled: what it holds is sent.
+    kSentFromU,   ///< Zeros, once settled: it is what u holds, and is sent.
+    kSentAsFp16,  ///< What rounding leaves, once settled.
+  };
+  Velocity velocity_ = Velocity::kKept;
   /// u and v for Mark: as they were then (kApart), of u alone (kCopied), or anything (kOnly).
   enum class Marked { kNot, kOnly, kApart, kCopied };
   Marked marked_ = Marked::kNot;

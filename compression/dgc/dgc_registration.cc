@@ -5,6 +5,7 @@
 
 #include "compression/dgc/dense_momentum.h"
 #include "compression/dgc/dgc.h"
+#include "compression/options/alternatives.h"
 #include "compression/options/registry.h"
 #include "compression/options/standard_options.h"
 #include "compression/random/counter_random.h"
@@ -106,9 +107,29 @@ void RefuseStateType(const ParsedOptions& options) {
   }
 }
 
+/// Refuses alternatives to a memory that cannot be sent whole (Dgc::drains).
+void RefuseAlternatives(const ParsedOptions& options) {
+  if (AlternativesOf(options).empty()) return;
+  const std::string leave = ": leave one of them out";
+  if (options.Choice("momentum") == "adam") {
+    options.Refuse("alternatives",
+                   "cannot take the place of momentum=adam, because the mean of the "
+                   "ranks' steps is not the step of the mean" +
+                       leave);
+  }
+  if (options.Flag("gain_compensation")) {
+    options.Refuse("alternatives",
+                   "send entries that gain_compensation would still divide" + leave);
+  }
+  if (options.Choice("state_dtype") != "fp32") {
+    options.Refuse("alternatives", "need state_dtype=fp32" + leave);
+  }
+}
+
 std::unique_ptr<Compressor> MakeDgc(const ParsedOptions& options, const TensorSpec& tensor) {
   RefuseIdle(options);
   RefuseStateType(options);
+  RefuseAlternatives(options);
   const std::size_t n = tensor.elements();
   const DgcSettings settings{
       .rule = {.momentum = MomentumOf(options),
@@ -144,7 +165,7 @@ const CompressorRegistration kRegistration(
      "Deep Gradient Compression: the largest accumulated velocities travel, with momentum "
      "correction and momentum factor masking.",
      JoinSpecs({CommonSpecs(Payloads::kOfEntries), SelectionSpecs(), ValueSpecs(), WarmupSpecs(),
-                StepSpecs(), WeightDecaySpecs(), DgcSpecs()}),
+                StepSpecs(), WeightDecaySpecs(), DgcSpecs(), AlternativeSpecs({"dense", "fp16"})}),
      MakeDgc, CodecId::kDgc, CautionOfGain});
 
 }  // namespace

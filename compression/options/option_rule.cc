@@ -48,6 +48,9 @@ struct Describer {
     }
     return text;
   }
+  std::string operator()(const ChoiceListRule& rule) const {
+    return "a comma-separated list of " + (*this)(ChoiceRule{rule.names});
+  }
   std::string operator()(const RealListRule& rule) const {
     return "a comma-separated list, each " + (*this)(rule.each);
   }
@@ -90,19 +93,34 @@ struct Parser {
     if (found == rule.names.end()) return std::nullopt;
     return *found;
   }
-  std::optional<OptionValue> operator()(const RealListRule& rule) const {
+  /// Parses each part of a list by the rule; a part's value is a T.
+  template <typename T, typename Rule>
+  std::optional<std::vector<T>> ListOf(const Rule& each) const {
     std::string_view rest = text;
     if (rest.starts_with('[') && rest.ends_with(']')) rest = rest.substr(1, rest.size() - 2);
-    std::vector<double> values;
+    std::vector<T> values;
     for (bool more = true; more;) {
       const std::size_t comma = rest.find(',');
-      const auto value = Parser{Trimmed(rest.substr(0, comma))}(rule.each);
+      const auto value = Parser{Trimmed(rest.substr(0, comma))}(each);
       if (!value) return std::nullopt;
-      values.push_back(std::get<double>(*value));
+      values.push_back(std::get<T>(*value));
       more = comma != std::string_view::npos;
       if (more) rest.remove_prefix(comma + 1);
     }
     return values;
+  }
+  std::optional<OptionValue> operator()(const ChoiceListRule& rule) const {
+    const auto names = ListOf<std::string>(ChoiceRule{rule.names});
+    if (!names) return std::nullopt;
+    for (const std::string& name : *names) {
+      if (std::ranges::count(*names, name) > 1) return std::nullopt;
+    }
+    return *names;
+  }
+  std::optional<OptionValue> operator()(const RealListRule& rule) const {
+    const auto values = ListOf<double>(rule.each);
+    if (!values) return std::nullopt;
+    return *values;
   }
   std::optional<OptionValue> operator()(const RealOrAutoRule& rule) const {
     if (text == "auto") return std::string(text);

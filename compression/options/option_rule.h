@@ -23,6 +23,9 @@ struct FlagRule {};  ///< true, false, and the spellings of Python and C.
 struct ChoiceRule {
   std::vector<std::string> names;
 };
+struct ChoiceListRule {  ///< "dense,fp16", brackets and spaces allowed; at least one, none twice.
+  std::vector<std::string> names;
+};
 struct RealListRule {  ///< "0.75,0.9375", brackets and spaces allowed; at least one.
   RealRule each;
 };
@@ -30,11 +33,12 @@ struct RealOrAutoRule {  ///< A number, or "auto".
   RealRule number;
 };
 struct CountOrFractionRule {};  ///< 1 to 2^32 - 1, or a fraction above 0 and below 1.
-using OptionRule = std::variant<RealRule, IntegerRule, FlagRule, ChoiceRule, RealListRule,
-                                RealOrAutoRule, CountOrFractionRule>;
+using OptionRule = std::variant<RealRule, IntegerRule, FlagRule, ChoiceRule, ChoiceListRule,
+                                RealListRule, RealOrAutoRule, CountOrFractionRule>;
 
 /// Result of a rule: double for reals and count-or-fractions, string for choices and "auto".
-using OptionValue = std::variant<double, std::int64_t, bool, std::string, std::vector<double>>;
+using OptionValue = std::variant<double, std::int64_t, bool, std::string, std::vector<double>,
+                                 std::vector<std::string>>;
 
 /// "a number above 0 and at most 1", "none, vanilla or nesterov": completes "must be ...".
 std::string Describe(const OptionRule& rule);

@@ -107,6 +107,9 @@ bool ParsedOptions::IsAuto(const std::string& key) const {
 const std::vector<double>& ParsedOptions::RealList(const std::string& key) const {
   return Get<std::vector<double>>(key);
 }
+const std::vector<std::string>& ParsedOptions::ChoiceList(const std::string& key) const {
+  return Get<std::vector<std::string>>(key);
+}
 
 void ParsedOptions::Refuse(const std::string& key, const std::string& complaint) const {
   const auto given = given_.find(key);

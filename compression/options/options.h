@@ -48,6 +48,7 @@ class ParsedOptions {
   const std::string& Choice(const std::string& key) const;
   bool IsAuto(const std::string& key) const;  ///< For a RealOrAutoRule.
   const std::vector<double>& RealList(const std::string& key) const;
+  const std::vector<std::string>& ChoiceList(const std::string& key) const;
 
   /// Throws InvalidArgument: `compression option "<key>" = "<value>" <complaint>`. For rules
   /// between keys, which only the compressor can check.

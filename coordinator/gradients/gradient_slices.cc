@@ -129,6 +129,21 @@ std::size_t GradientSlices::EncodeStaged(const GradientSlice& slice, std::span<s
   return EncodeFrom(Origin::kStaged, slice, payload);
 }
 
+bool GradientSlices::drains() const {
+  return std::ranges::all_of(slices_, [](const GradientSlice& slice) {
+    return slice.compressor != nullptr && slice.compressor->drains();
+  });
+}
+
+std::span<const float> GradientSlices::Drain(const GradientSlice& slice, DType type) {
+  const std::span<const float> all = slice.compressor->Drain(ContextOf(slice), Source(slice), type);
+  GradientSlice::Trace& trace = slices_[encoded_].trace;
+  trace.payload_bytes = all.size() * SizeOf(type);
+  trace.density = 1.0f;
+  CountEncoded();
+  return all;
+}
+
 StepContext GradientSlices::ContextOf(const GradientSlice& slice, Origin origin) const {
   StepContext context = ContextOf(slice);
   if (origin == Origin::kStaged) context.gradient_scale = 1.0f;

@@ -140,6 +140,11 @@ class GradientSlices {
   std::size_t EncodeStaged(const GradientSlice& slice, std::span<std::byte> payload);
   /// Encodes all gradients on the GPU, if kernels compress all (GpuCompression::payloads).
   void EncodeAllOnGpu();
+  /// True if Drain can be called for all of them.
+  bool drains() const;
+  /// Empties the slice's memory, the gradient included (Compressor::Drain), slice by slice in
+  /// order. Until Keep, Revert takes that back. The values stay where they are until then.
+  std::span<const float> Drain(const GradientSlice& slice, DType type);
   /// Counts a slice, the next one in order, as encoded in another way.
   void CountEncoded() { ++encoded_; }
   /// Lets the compressor finish the slice's mean, which it may do in place, and delivers it.

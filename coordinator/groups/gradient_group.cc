@@ -73,7 +73,8 @@ GradientGroupImpl::GradientGroupImpl(Coordinator& coordinator, GradientGroupSpec
       non_finite_(spec_.tensors.size()),
       state_(spec_, plan_, on_gpu_, answering_, hosts_, set_, coordinator.rank()),
       serving_(coordinator, spec_, plan_),
-      unused_(coordinator, set_, spec_) {
+      unused_(coordinator, set_, spec_),
+      planning_(coordinator, set_, spec_, plan_) {
   coordinator_.ending().ThrowIfEnded();  // There is no transport any more to make buckets for.
   WarnOfOptions();
   MakeBuckets();
@@ -269,6 +270,7 @@ void GradientGroupImpl::LoadTogether(const char* call, const std::function<Saved
   }
   if (error) std::rethrow_exception(error);
   state_.Restore(mine);
+  planning_.Forget();
   next_step_ = mine.step;
   previous_rates_ = mine.learning_rates;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coordinator/groups/gradient_bucket.h"
+#include "coordinator/groups/group_planning.h"
 #include "coordinator/groups/group_serving.h"
 #include "coordinator/groups/group_state.h"
 #include "coordinator/groups/unused_tensors.h"
@@ -58,6 +59,9 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   bool stepping() const override { return phase_ != Phase::kClosed; }
   void OnClose() override { WarnOfShortRun(); }
   void OnCalled(RequestKind kind, int rank, std::int64_t step) override;
+  void OnPlanned(std::int64_t step, const std::string& forms) override {
+    planning_.OnPlanned(step, forms);
+  }
   std::vector<Bucket*> BeginEmptyStep() override;
   void EndEmptyStep(bool taken) override;
 
@@ -148,6 +152,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   GroupState state_;
   GroupServing serving_;
   UnusedTensors unused_;
+  GroupPlanning planning_;
 
   std::atomic<Phase> phase_ = Phase::kClosed;
   std::atomic<std::int64_t> next_step_ = 0;

@@ -83,6 +83,7 @@ RouteFacts GradientGroupImpl::FactsOf(const GradientBucket& bucket) const {
                    .ranks = set_.size(),
                    .plain = variant.plain,
                    .dense_phase = variant.schedule.DensePhase(next_step_),
+                   .form = planning_.FormOf(bucket.gradients().index()),
                    .deterministic = coordinator_.settings().deterministic,
                    .by_hosts = hosts_.has_value()};
   facts.settings.dedicated_servers = coordinator_.settings().servers > 0;
@@ -127,6 +128,7 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind rout
 
 std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
   // What the others' step is like; this rank knows no newer rates. It may compress for its host.
+  planning_.Begin(next_step_);
   SetContexts({.learning_rates = previous_rates_});
   OpenStep(/*undoable=*/false);
   std::vector<Bucket*> buckets;
@@ -153,6 +155,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
     throw InvalidArgument("BeginStep of '" + spec_.name +
                           "' with undoable, but its summation servers cannot take a step back");
   }
+  planning_.Begin(next_step_);
   SetContexts(info);
   step_stream_ = info.stream;
   went_on_ns_ = 0;
@@ -170,6 +173,7 @@ void GradientGroupImpl::BeginStep(const StepInfo& info) {
   step_part_.emplace(coordinator_.steps(), NowNs());
   serving_.NoteStep();
   unused_.Begin(next_step_);
+  planning_.PlanNext(next_step_);
   phase_ = Phase::kOpen;
 }
 

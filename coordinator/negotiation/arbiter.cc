@@ -39,6 +39,20 @@ std::vector<std::int64_t> RowsOf(std::span<const Request> requests) {
   return rows;
 }
 
+std::optional<std::string> SettingOf(const Request& request, const std::string& key) {
+  const auto setting =
+      std::ranges::find(request.settings, key, &std::pair<std::string, std::string>::first);
+  return setting == request.settings.end() ? std::nullopt : std::optional(setting->second);
+}
+
+/// Returns the step that the request is about. Throws Corrupt if it has none.
+std::int64_t StepOf(int rank, const Request& request) {
+  const auto step = ParseNumber<std::int64_t>(SettingOf(request, Request::kStep).value_or(""));
+  if (step && *step >= 0) return *step;
+  throw Corrupt("rank " + std::to_string(rank) + " asks about a step without a number",
+                {request.name, {rank}, "negotiate"});
+}
+
 }  // namespace
 
 Arbiter::Arbiter(std::vector<int> ranks, std::uint32_t cache_capacity,
@@ -68,6 +82,7 @@ void Arbiter::Add(int member, Request request) {
     if (joined_[index]) refuse("joined twice");
     return Join(index);
   }
+  if (request.kind == RequestKind::kPlan) return Announce(rank, request);
   if (singles_.Find(name)) Forget(name);
   ByMember& requests = pending_[name];
   if (requests.empty()) {
@@ -80,18 +95,19 @@ void Arbiter::Add(int member, Request request) {
 }
 
 void Arbiter::CallOthers(int rank, const Request& request) {
-  const auto setting = std::ranges::find(request.settings, Request::kStep,
-                                         &std::pair<std::string, std::string>::first);
-  const auto step =
-      setting == request.settings.end() ? std::nullopt : ParseNumber<std::int64_t>(setting->second);
-  if (!step || *step < 0) {
-    throw Corrupt("rank " + std::to_string(rank) + " asks about a step without a number",
-                  {request.name, {rank}, "negotiate"});
-  }
   responses_.push_back({.kind = Response::Kind::kCalled,
                         .name = request.name,
                         .slot = kNoSlot,
-                        .rows = {*step},
+                        .rows = {StepOf(rank, request)},
+                        .ranks = {rank}});
+}
+
+void Arbiter::Announce(int rank, const Request& request) {
+  responses_.push_back({.kind = Response::Kind::kPlanned,
+                        .name = request.name,
+                        .slot = kNoSlot,
+                        .rows = {StepOf(rank, request)},
+                        .text = SettingOf(request, Request::kForms).value_or(""),
                         .ranks = {rank}});
 }
 

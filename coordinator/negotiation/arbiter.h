@@ -46,6 +46,8 @@ class Arbiter {
   void Join(std::size_t member);
   /// Tells all ranks that one asks about a step.
   void CallOthers(int rank, const Request& request);
+  /// Tells all ranks what one has planned.
+  void Announce(int rank, const Request& request);
   /// Answers requests that everybody has made.
   void DecideComplete();
   /// True if every rank that still asks has asked.

@@ -170,6 +170,12 @@ void Negotiator::FinishBroadcast() {
       throw Corrupt(root + " did not say who asks about which step",
                     {response.name, {transport_.JobRank(0)}, "negotiate"});
     }
+    if (response.kind == Response::Kind::kPlanned) {
+      asked_slots_.erase(response.name);
+      if (response.rows.size() == 1 && response.ranks.size() == 1) continue;
+      throw Corrupt(root + " did not say from which step a plan holds",
+                    {response.name, {transport_.JobRank(0)}, "negotiate"});
+    }
     if (response.kind == Response::Kind::kAllJoined) {
       joined_ = false;
       if (response.rows.size() != 1) {

@@ -13,7 +13,7 @@ constexpr std::size_t kLeastMember = 6;
 constexpr std::size_t kLeastRequest = 53;
 constexpr std::size_t kLeastResponse = 26;
 constexpr int kReduceOps = static_cast<int>(ReduceOp::kProduct) + 1;
-constexpr int kResponseKinds = static_cast<int>(Response::Kind::kCalled) + 1;
+constexpr int kResponseKinds = static_cast<int>(Response::Kind::kPlanned) + 1;
 
 template <typename Enum>
 Enum GetEnum(ByteReader& in, int count) {
@@ -171,14 +171,20 @@ std::vector<T> DecodeAll(std::span<const std::byte> message, std::size_t least, 
 std::string_view Name(RequestKind kind) {
   constexpr std::array<std::string_view, kRequestKinds> kNames = {
       "ALLREDUCE", "ALLGATHER", "BROADCAST", "ALLTOALL", "REDUCESCATTER", "SPARSE_ALLREDUCE",
-      "BARRIER",   "JOIN",      "DROP_STEP", "UNUSED",   "REGISTER"};
+      "BARRIER",   "JOIN",      "DROP_STEP", "UNUSED",   "PLAN",          "REGISTER"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 std::string StepRequestName(RequestKind kind, const std::string& group) {
-  return (kind == RequestKind::kDropStep ? "weir:drop of a step of "
-                                         : "weir:unused in a step of ") +
-         group;
+  switch (kind) {
+    case RequestKind::kDropStep:
+      return "weir:drop of a step of " + group;
+    case RequestKind::kUnused:
+      return "weir:unused in a step of " + group;
+    default:
+      WEIR_CHECK(kind == RequestKind::kPlan);
+      return "weir:plan of " + group;
+  }
 }
 
 std::string Request::tensor_name(std::size_t tensor) const {

@@ -25,6 +25,7 @@ enum class RequestKind : std::uint8_t {
   kJoin,      ///< This rank submits nothing more until all have joined.
   kDropStep,  ///< A step of a group counts as not taken (GradientGroup::DropStep).
   kUnused,    ///< Which gradients of a step no rank has; `splits` has a bit for each one lacking.
+  kPlan,      ///< How a group's buckets are to travel from a step on. One rank's, answered at once.
   kGroup,     ///< The last one.
 };
 inline constexpr int kRequestKinds = static_cast<int>(RequestKind::kGroup) + 1;
@@ -60,8 +61,10 @@ struct Request {
   std::vector<Member> members;
   /// The setting of a request that compares the loaded states of ranks.
   static constexpr char kNextStep[] = "next step";
-  /// The setting of requests that call others (CallsOthers).
+  /// The setting of requests about a step (StepRequestName).
   static constexpr char kStep[] = "step";
+  /// The other setting of a kPlan.
+  static constexpr char kForms[] = "forms";
   /// All other values that must agree, as text.
   std::vector<std::pair<std::string, std::string>> settings;
   /// Number of consecutive slots that this name wants: 1, or the buckets and gates of a
@@ -91,7 +94,8 @@ struct Response {
     kForget,     ///< The slot's owner changed its request: names ready on it ask again.
     kJoined,     ///< The rank in `ranks` submits nothing more; the others go on without it.
     kAllJoined,  ///< All have joined: `rows` is the last rank.
-    kCalled  ///< The rank in `ranks` asks about the step in `rows` of a group: others must, too.
+    kCalled,   ///< The rank in `ranks` asks about the step in `rows` of a group: others must, too.
+    kPlanned,  ///< `text` is the plan of a group from the step in `rows` on, for every rank.
   };
   Kind kind = Kind::kReady;
   std::string name;
@@ -114,8 +118,9 @@ inline constexpr std::string_view kReserved = "weir:";
 inline constexpr std::string_view kHostsName = "weir:hosts for WEIR_HIERARCHICAL_*";
 inline constexpr std::string_view kJoinName = "weir:join";
 inline constexpr std::string_view kSetChangeName = "weir:process sets";
-/// Names of the requests about a step of a group, which other ranks do not make unless called.
+/// Name of a request about a step of a group, kDropStep, kUnused or kPlan.
 std::string StepRequestName(RequestKind kind, const std::string& group);
+/// True for requests that other ranks do not make unless called.
 constexpr bool CallsOthers(RequestKind kind) {
   return kind == RequestKind::kDropStep || kind == RequestKind::kUnused;
 }

@@ -44,6 +44,7 @@ bool GpuOffers::Suits(const Submission& submission) const {
     case RequestKind::kJoin:
     case RequestKind::kDropStep:
     case RequestKind::kUnused:
+    case RequestKind::kPlan:
     case RequestKind::kGroup:
       return false;
   }

@@ -104,6 +104,7 @@ TrafficOp Operation::traffic_op() const {
     case RequestKind::kJoin:
     case RequestKind::kDropStep:
     case RequestKind::kUnused:
+    case RequestKind::kPlan:
     case RequestKind::kGroup:
       break;
   }

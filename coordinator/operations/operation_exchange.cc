@@ -59,6 +59,7 @@ Collective* OperationExchange::Bind(const Submission& submission,
     case RequestKind::kJoin:
     case RequestKind::kDropStep:
     case RequestKind::kUnused:
+    case RequestKind::kPlan:
     case RequestKind::kGroup:
       return nullptr;
   }

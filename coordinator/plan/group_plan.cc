@@ -7,6 +7,7 @@
 
 #include "common/text/exact_text.h"
 #include "compression/make_compressor.h"
+#include "compression/options/alternatives.h"
 #include "compression/options/tensor_options.h"
 #include "coordinator/plan/served_state.h"
 #include "ops/arrays/reduce.h"
@@ -185,6 +186,10 @@ Variant::Variant(const CompressionOptions& given_options)
       codec(FindCompressor(options.compressor()).codec),
       plain(options.compressor() == "dense" && !options.Given("momentum") && !options.Given("ef") &&
             route.compressed != WireRoute::kPushPull) {
+  for (const std::string& name : AlternativesOf(options)) {
+    alternatives.push_back(name == Name(BucketForm::kFp16) ? BucketForm::kFp16
+                                                           : BucketForm::kDense);
+  }
   if (options.Given("look_ahead") && options.Real("look_ahead") != 0.0) {
     options.Refuse(
         "look_ahead",

@@ -10,6 +10,7 @@
 #include "compression/options/standard_options.h"
 #include "coordinator/negotiation/request.h"
 #include "coordinator/plan/planner.h"
+#include "coordinator/plan/step_plan.h"
 #include "weir/gradient_group.h"
 #include "weir/settings.h"
 
@@ -24,8 +25,9 @@ struct Variant {
   ParsedOptions options;
   Schedule schedule;
   RouteSettings route;
-  CodecId codec = CodecId::kDense;  ///< In the bucket's frames.
-  bool plain = false;               ///< Only averaging: no compressor has anything to do.
+  CodecId codec = CodecId::kDense;       ///< In the bucket's frames.
+  bool plain = false;                    ///< Only averaging: no compressor has anything to do.
+  std::vector<BucketForm> alternatives;  ///< Forms that its buckets may take in a step.
 };
 
 /// A unit of compression and exchange: a tensor, or with route=push_pull a partition of one.

@@ -15,6 +15,7 @@
 #include "common/gpu/gpu.h"
 #include "common/threads/thread_pool.h"
 #include "coordinator/network/gpu_offers.h"
+#include "coordinator/plan/plan_file.h"
 #include "coordinator/rank/ending.h"
 #include "coordinator/rank/network_thread.h"
 #include "coordinator/rank/rank_environment.h"
@@ -69,6 +70,7 @@ class Coordinator {
   ProcessSets& process_sets() { return network_->sets(); }
   SetChanges& set_changes() { return *set_changes_; }
   BucketNames& names() { return *environment_.names; }
+  PlanFile& plan_file() { return plan_file_; }
   /// Returns the state of the engine: whether it has ended, and why.
   Ending& ending() { return ending_; }
   const Ending& ending() const { return ending_; }
@@ -138,6 +140,7 @@ class Coordinator {
   ThreadPool pool_;
   Gpus gpus_{settings_.gpu_library, [this] { waiter_.Wake(); }};
   GpuOffers gpu_offers_{settings_};
+  PlanFile plan_file_{settings_.plan_filename};
   std::unique_ptr<Pipeline> pipeline_;
   std::atomic<bool> marks_cycles_ = false;
   std::unique_ptr<NetworkThread> network_;

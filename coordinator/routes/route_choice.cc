@@ -1,5 +1,6 @@
 #include "coordinator/routes/route_choice.h"
 
+#include "common/check.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/frame_coder.h"
 #include "coordinator/routes/gpu_dense_route.h"
@@ -26,6 +27,13 @@ RouteKind ChooseRoute(const RouteFacts& facts, const GradientSlices& gradients) 
   if (facts.plain || facts.dense_phase) {
     return sums_over_nccl && GpuDenseRoute::Suits(gradients, facts.plain) ? RouteKind::kGpuDense
                                                                           : RouteKind::kDense;
+  }
+  if (facts.form != BucketForm::kCompressed) {
+    const bool fp16 = facts.form == BucketForm::kFp16;
+    if (gradients.drains()) return fp16 ? RouteKind::kDrainFp16 : RouteKind::kDrain;
+    WEIR_CHECK(!fp16);  // Of compressors without a memory, only casts have alternatives.
+    return sums_over_nccl && GpuDenseRoute::Suits(gradients, /*plain=*/true) ? RouteKind::kGpuDense
+                                                                             : RouteKind::kDense;
   }
   if (FactorRoute::Suits(gradients)) return RouteKind::kFactors;
   const WireRoute wanted = WantedWireRoute(facts, gradients);

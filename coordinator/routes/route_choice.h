@@ -1,6 +1,7 @@
 #pragma once
 
 #include "compression/options/policy.h"
+#include "coordinator/plan/step_plan.h"
 #include "coordinator/routes/routes.h"
 
 namespace weir {
@@ -8,13 +9,14 @@ namespace weir {
 /// Facts that decide a bucket's route, beside the gradients
 /// themselves. Equal on all ranks.
 struct RouteFacts {
-  RouteSettings settings;      ///< The user's choice.
-  int ranks = 1;               ///< In the process set.
-  bool plain = false;          ///< Only averaging: no compressor has anything to do.
-  bool dense_phase = false;    ///< Compression has not begun.
-  bool deterministic = false;  ///< Settings::deterministic: sums in rank order.
-  bool by_hosts = false;       ///< A hierarchy of hosts exists.
-  bool by_links = false;       ///< Servers are reached by ServerLinks: dedicated or asynchronous.
+  RouteSettings settings;                     ///< The user's choice.
+  int ranks = 1;                              ///< In the process set.
+  bool plain = false;                         ///< Only averaging: no compressor has anything to do.
+  bool dense_phase = false;                   ///< Compression has not begun.
+  BucketForm form = BucketForm::kCompressed;  ///< Planned; one of the bucket's alternatives.
+  bool deterministic = false;                 ///< Settings::deterministic: sums in rank order.
+  bool by_hosts = false;                      ///< A hierarchy of hosts exists.
+  bool by_links = false;  ///< Servers are reached by ServerLinks: dedicated or asynchronous.
 };
 
 /// Returns the policy's choice for a bucket whose payloads are gathered. Pure.

@@ -5,6 +5,7 @@
 #include "common/check.h"
 #include "coordinator/routes/array_route.h"
 #include "coordinator/routes/dense_route.h"
+#include "coordinator/routes/drain_route.h"
 #include "coordinator/routes/factor_route.h"
 #include "coordinator/routes/gather_route.h"
 #include "coordinator/routes/gpu_array_route.h"
@@ -33,6 +34,11 @@ template <typename Reducing>
 Made ByHosts(GradientSlices& gradients, SetNetwork& network) {
   return std::make_unique<Reducing>(gradients, network.transport(), network.allreduce_grid());
 }
+template <DType kType>
+Made Draining(GradientSlices& gradients, SetNetwork& network) {
+  return std::make_unique<DrainRoute>(gradients, network.transport(), network.allreduce_grid(),
+                                      kType);
+}
 template <typename Sending>
 Made Plain(GradientSlices& gradients, SetNetwork& network) {
   return std::make_unique<Sending>(gradients, network.transport());
@@ -59,6 +65,8 @@ constexpr Row kRoutes[] = {
     {RouteKind::kHosts, TrafficOp::kAllgather, "hierarchical", Hierarchical},
     {RouteKind::kPushPull, TrafficOp::kPushPull, "push_pull", Plain<PushPullRoute>},
     {RouteKind::kServers, TrafficOp::kPushPull, "servers", Served},
+    {RouteKind::kDrain, TrafficOp::kAllreduce, "drain", Draining<DType::kFloat32>},
+    {RouteKind::kDrainFp16, TrafficOp::kAllreduce, "drain_fp16", Draining<DType::kFloat16>},
     {RouteKind::kGpuDense, TrafficOp::kAllreduce, "nccl_dense", OverNccl<GpuDenseRoute>},
     {RouteKind::kGpuArray, TrafficOp::kAllreduce, "nccl_summable", OverNccl<GpuArrayRoute>},
     {RouteKind::kGpuGather, TrafficOp::kAllgather, "nccl_gather", OverNccl<GpuGatherRoute>},

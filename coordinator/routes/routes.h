@@ -22,6 +22,8 @@ enum class RouteKind : std::uint8_t {
   kHosts,
   kPushPull,
   kServers,
+  kDrain,
+  kDrainFp16,
   kGpuDense,
   kGpuArray,
   kGpuGather

@@ -30,6 +30,9 @@ class JoinableGroup {
   /// Called when a rank asks about a step (CallsOthers), and waits for the others to do so too.
   /// Network thread, also in steps.
   virtual void OnCalled(RequestKind kind, int rank, std::int64_t step) = 0;
+  /// Called when the set's first rank has planned how buckets travel from a step on. All ranks hear
+  /// of it before any bucket of the step before is agreed on. Network thread, also in steps.
+  virtual void OnPlanned(std::int64_t step, const std::string& forms) = 0;
 
   // Members for the network thread, while the program is in Join.
 
@@ -65,6 +68,7 @@ class Joining {
   bool OnDone(Bucket* bucket);
   /// Tells the group that the request is about that a rank has asked it.
   void OnCalled(const std::string& request_name, int rank, std::int64_t step);
+  void OnPlanned(const std::string& request_name, std::int64_t step, const std::string& forms);
   /// Tells every group that is left that the job ends in good order.
   void Close();
 

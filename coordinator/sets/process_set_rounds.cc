@@ -108,8 +108,11 @@ void ProcessSet::OnRound() {
   agreed_.clear();
   // First, because what a gate ends below may be what they are about.
   for (const Response& response : outcome.responses) {
-    if (response.kind != Response::Kind::kCalled) continue;
-    joining_->OnCalled(response.name, response.ranks.front(), response.rows.front());
+    if (response.kind == Response::Kind::kCalled) {
+      joining_->OnCalled(response.name, response.ranks.front(), response.rows.front());
+    } else if (response.kind == Response::Kind::kPlanned) {
+      joining_->OnPlanned(response.name, response.rows.front(), response.text);
+    }
   }
   for (const std::uint32_t slot : outcome.ready) {
     const SlotUse& use = Use(slot);
@@ -172,7 +175,7 @@ void ProcessSet::OnResponse(const Response& response) {
     return;
   }
   const auto asked = asked_.find(response.name);
-  if (asked == asked_.end()) {  // This rank has joined.
+  if (asked == asked_.end()) {  // This rank has joined, or another one plans.
     const bool has_tensors = response.request && response.request->kind != RequestKind::kUnused;
     if (response.kind == Response::Kind::kReady && has_tensors) {
       Operation& operation = *joining_->TakePart(response.request.value());
@@ -184,6 +187,11 @@ void ProcessSet::OnResponse(const Response& response) {
   }
   Operation* operation = asked->second;
   asked_.erase(asked);
+  if (response.kind == Response::Kind::kPlanned) {  // Its exchange would be this rank's alone.
+    shared_.live.Remove(shared_.live.Of(*operation));
+    operation->Done();
+    return operations_->Retire(operation);
+  }
   if (response.kind == Response::Kind::kMismatch) {
     shared_.live.Remove(shared_.live.Of(*operation));
     operation->slot = kNoSlot;
@@ -193,7 +201,8 @@ void ProcessSet::OnResponse(const Response& response) {
     return;
   }
   operation->Agree(response.slot, response.rows, response.gpus);
-  const bool tells = !response.text.empty() && transport().rank() == 0;
+  const bool tells =
+      response.kind == Response::Kind::kReady && !response.text.empty() && transport().rank() == 0;
   if (tells) shared_.gpu_offers.TellWhyStaged(response.text);
   if (operation->slot != kNoSlot)
     Use(operation->slot) = {.bucket = operation, .operation = operation};

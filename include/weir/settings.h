@@ -45,6 +45,9 @@ struct Settings {
   bool hierarchical_allreduce = false;  ///< Within hosts, then across.
   bool hierarchical_allgather = false;
   std::map<std::string, std::string> compression;  ///< Default compressor options; empty: none.
+  /// File of the plans of optimizers whose gradients may travel in several forms: one that is there
+  /// is followed, otherwise it is written. Empty: none.
+  std::string plan_filename;
   /// Number of the job's last processes that are summation servers for route=push_pull: they run
   /// weir-server in place of the program and do not count as ranks (weirrun --servers).
   int servers = 0;

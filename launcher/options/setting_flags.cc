@@ -22,6 +22,7 @@ std::vector<SettingFlag> MakeFlags() {
       {"--transport", "", "params", "transport", "TRANSPORT"},
       {"--gpu-transport", "", "params", "gpu-transport", "GPU_TRANSPORT"},
       {"--compression", "", "params", "compression", "COMPRESSION"},
+      {"--plan-filename", "", "params", "plan-filename", "PLAN_FILENAME"},
       {"--timeline-filename", "", "timeline", "filename", "TIMELINE"},
       {"--timeline-mark-cycles", "--no-timeline-mark-cycles", "timeline", "mark-cycles",
        "TIMELINE_MARK_CYCLES"},

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "coordinator/plan/group_plan.h"
+#include "coordinator/plan/plan_file.h"
+#include "coordinator/plan/step_plan.h"
+#include "coordinator/rank/coordinator.h"
+#include "weir/gradient_group.h"
+
+namespace weir {
+
+/// How a group's buckets travel from step to step, if their options have alternatives: the set's
+/// first rank plans, and tells all ranks during a step what holds from the next one on. So all
+/// change over in the same step.
+///
+/// OnPlanned may meet the others, which belong to the thread of the group's steps.
+class GroupPlanning {
+ public:
+  /// Keeps its arguments, which must outlive it.
+  GroupPlanning(Coordinator& coordinator, ProcessSet& set, const GradientGroupSpec& spec,
+                const GroupPlan& plan);
+
+  /// Takes over what is planned for the step, before its routes are chosen.
+  void Begin(std::int64_t step);
+  BucketForm FormOf(std::size_t bucket) const { return now_[bucket]; }
+  /// Plans the step after the one that begins, on the rank that plans. Call it before the step's
+  /// first bucket can be agreed on.
+  void PlanNext(std::int64_t step);
+  /// Notes a plan. Network thread. Throws Corrupt for one that nobody can have made.
+  void OnPlanned(std::int64_t from_step, const std::string& forms);
+  /// Forgets what is planned for later, because a state was loaded.
+  void Forget();
+
+ private:
+  struct Next {
+    std::int64_t from_step = 0;
+    StepPlan plan;
+  };
+  bool IsAllowed(std::size_t bucket, BucketForm form) const;
+  /// Throws InvalidArgument for a form that a bucket's options do not allow.
+  StepPlan Parse(const std::string& forms) const;
+  void Tell(std::int64_t from_step, const StepPlan& plan);
+
+  Coordinator& coordinator_;
+  ProcessSet& set_;
+  const GradientGroupSpec& spec_;
+  const GroupPlan& plan_;
+  const bool plans_;  ///< This rank does.
+  std::vector<PlannedForms> pinned_;
+  StepPlan now_;
+  std::mutex mutex_;
+  std::deque<Next> next_;  ///< By step. A rank that is late may hear of two before it begins one.
+  Handle told_ = kNoHandle;
+};
+
+}  // namespace weir

@@ -1,0 +1,253 @@
+// Buckets whose form changes from step to step, as rank 0 plans.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compression/momentum.h"
+#include "coordinator/engine/engine_impl.h"
+#include "coordinator/routes/routes.h"
+#include "tests/coordinator/groups/group_steps.h"
+#include "tests/coordinator/jobs/job.h"
+#include "tests/coordinator/jobs/training.h"
+#include "weir/error.h"
+
+namespace weir::planned_steps_test {
+namespace {
+
+/// A file of plans for a group, as a job would have written it.
+class Plans {
+ public:
+  explicit Plans(const std::string& json)
+      : path_(testing::TempDir() + "plans-" + std::to_string(getpid()) + ".json") {
+    std::ofstream(path_) << json;
+  }
+  ~Plans() { std::filesystem::remove(path_); }
+  Settings settings() const {
+    Settings settings;
+    settings.plan_filename = path_;
+    settings.fusion_threshold_bytes = std::size_t{12} << 10;
+    return settings;
+  }
+
+ private:
+  const std::string path_;
+};
+
+/// Random forms for each bucket, new ones in about every second step.
+std::string RandomPlans(std::size_t buckets, int steps, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string json = R"({"model": [)";
+  for (int step = 1; step < steps; ++step) {
+    if (step > 1 && random() % 2 == 0) continue;
+    json += std::string(step > 1 ? "," : "") + R"({"from_step":)" + std::to_string(step) +
+            R"(,"forms":")";
+    for (std::size_t b = 0; b < buckets; ++b) json += "chd"[random() % 3];
+    json += "\"}";
+  }
+  return json + "]}";
+}
+
+constexpr std::size_t kBuckets = 3;  // Of Training, with the fusion threshold of Plans.
+
+Options Alternating(Options options) {
+  options["alternatives"] = "dense,fp16";
+  return options;
+}
+
+std::set<std::uint8_t> RoutesTaken(Engine& engine, std::uint64_t before) {
+  std::vector<StageRecord> records(65536);
+  records.resize(dynamic_cast<EngineImpl&>(engine).recorder().Read(before, records).count);
+  std::set<std::uint8_t> routes;
+  for (const StageRecord& record : records) {
+    if (record.stage == Stage::kExchange && record.step >= 0) routes.insert(record.route);
+  }
+  return routes;
+}
+
+std::uint64_t HashOfRankZero(Engine& engine, const Training& training) {
+  std::uint64_t hash = training.Hash();
+  engine.Wait(engine.Broadcast("hash", {&hash, DType::kInt64, Shape{1}}, 0));
+  return hash;
+}
+
+TEST(PlannedSteps, KeepReplicasEqual) {
+  constexpr int kSteps = 60;
+  for (const int ranks : JobSizesFrom(2)) {
+    for (const char* momentum : {"vanilla", "nesterov"}) {
+      const unsigned seed = 7 + static_cast<unsigned>(ranks);
+      SCOPED_TRACE("seed " + std::to_string(seed));
+      const Plans plans(RandomPlans(kBuckets, kSteps, seed));
+      RunJob(
+          ranks,
+          [&](Engine& engine) {
+            Training training(engine, Alternating(DgcOptions(momentum, 5)));
+            training.Steps(10);
+            const std::uint64_t before = dynamic_cast<EngineImpl&>(engine).recorder().added();
+            std::mt19937 random(static_cast<unsigned>(engine.rank()));
+            for (int step = 10; step < kSteps; ++step) {
+              std::vector<std::size_t> order(Training::tensors());
+              for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+              std::ranges::shuffle(order, random);
+              training.Step(order);
+            }
+            EXPECT_EQ(training.Hash(), HashOfRankZero(engine, training));
+            const std::set<std::uint8_t> routes = RoutesTaken(engine, before);
+            for (const RouteKind kind : {RouteKind::kDrain, RouteKind::kDrainFp16}) {
+              EXPECT_TRUE(routes.contains(static_cast<std::uint8_t>(kind)));
+            }
+            EXPECT_GE(routes.size(), 3u) << "nothing was compressed";
+          },
+          plans.settings());
+    }
+  }
+}
+
+/// Whatever the forms before it, a dense step leaves nothing unsent: all updates up to it add up to
+/// those of momentum SGD on the mean gradient.
+TEST(PlannedSteps, LoseNothing) {
+  constexpr int kSteps = 24;
+  const std::string dense_at_times = R"({"model": [
+    {"from_step": 3, "forms": "dd"}, {"from_step": 5, "forms": "cc"}, {"from_step": 9, "forms": "hh"},
+    {"from_step": 11, "forms": "dd"}, {"from_step": 12, "forms": "cc"},
+    {"from_step": 23, "forms": "dd"}]})";
+  for (const int ranks : JobSizesFrom(2)) {
+    const Plans plans(dense_at_times);
+    RunJob(
+        ranks,
+        [&](Engine& engine) {
+          const auto group = engine.Register(SpecOf({{"compressor", "dgc"},
+                                                     {"density", "0.02"},
+                                                     {"momentum_masking", "false"},
+                                                     {"min_elements", "100"},
+                                                     {"values", "fp32"},
+                                                     {"alternatives", "dense,fp16"}}));
+          const std::size_t n = static_cast<std::size_t>(Shapes()[0].elements());
+          std::vector<float> u(n);
+          std::vector<double> given(n), got(n);
+          for (int step = 0; step < kSteps; ++step) {
+            const Tensors updates = Step(*group, GradientOf(engine.rank(), step));
+            std::vector<float> mean(n);
+            for (int rank = 0; rank < ranks; ++rank) {
+              const Tensors gradient = GradientOf(rank, step);
+              for (std::size_t i = 0; i < n; ++i) {
+                mean[i] += gradient[0][i] / static_cast<float>(ranks);
+              }
+            }
+            double most = 0.0;
+            for (std::size_t i = 0; i < n; ++i) {
+              given[i] += AdvanceMomentum(Momentum::kVanilla, 0.9f, mean[i], u[i]);
+              got[i] += updates[0][i];
+              most = std::max(most, std::abs(given[i] - got[i]));
+            }
+            const bool dense = step == 3 || step == 4 || step == 11 || step == 23;
+            const bool holds_back = step == 8 || step == 20;
+            if (dense) {
+              // Sums of fp16 are rounded, for all ranks alike: values of up to 100 by 2^-11.
+              EXPECT_LT(most, step < 9 ? 2e-3 : 0.1) << "step " << step;
+            } else if (holds_back) {
+              EXPECT_GT(most, 1.0) << "step " << step;
+            }
+          }
+        },
+        plans.settings());
+  }
+}
+
+TEST(PlannedSteps, GoOnWhenRanksHaveJoined) {
+  constexpr int kSteps = 20;
+  for (const int ranks : JobSizesFrom(3)) {
+    const Plans plans(RandomPlans(kBuckets, kSteps, 11));
+    RunJob(
+        ranks,
+        [&](Engine& engine) {
+          Training training(engine, Alternating(DgcOptions("vanilla", 0)));
+          training.Steps(engine.rank() == 1 ? 4 : kSteps);
+          engine.Join();
+          // Rank 1 stands still while the others go on; these agree.
+          EXPECT_EQ(HashOfRankZero(engine, training) == training.Hash(), engine.rank() != 1);
+        },
+        plans.settings());
+  }
+}
+
+/// Dropped tries leave no trace, whatever the form of the step.
+TEST(PlannedSteps, AreUndoneWhenDropped) {
+  constexpr int kSteps = 12;
+  const Options options = Alternating({{"compressor", "dgc"},
+                                       {"density", "0.05"},
+                                       {"min_elements", "100"},
+                                       {"momentum", "nesterov"}});
+  for (const int ranks : JobSizesFrom(2)) {
+    const Plans plans(RandomPlans(2, kSteps, 13));
+    RunJob(
+        ranks,
+        [&](Engine& engine) {
+          std::vector<Tensors> got[2];
+          for (const bool drops : {false, true}) {
+            const auto group = engine.Register(SpecOf(options));
+            for (int step = 0; step < kSteps; ++step) {
+              Tensors gradient = GradientOf(engine.rank(), step);
+              if (drops) {
+                const float rate = 0.1f;
+                Tensors update = gradient;
+                group->BeginStep({.learning_rates = std::span(&rate, 1), .undoable = true});
+                for (std::size_t i = 0; i < gradient.size(); ++i) {
+                  group->Submit(i, {gradient[i].data(), DType::kFloat32, Shapes()[i]},
+                                {update[i].data(), DType::kFloat32, Shapes()[i]});
+                }
+                group->DropStep();
+              }
+              got[drops ? 1 : 0].push_back(Step(*group, gradient));
+            }
+          }
+          EXPECT_EQ(got[0], got[1]);
+        },
+        plans.settings());
+  }
+}
+
+TEST(PlannedSteps, OfFp16TurnDense) {
+  const Plans plans(R"({"model": [{"from_step": 2, "forms": "dd"}]})");
+  for (const int ranks : JobSizesFrom(2)) {
+    RunJob(
+        ranks,
+        [&](Engine& engine) {
+          const auto group =
+              engine.Register(SpecOf({{"compressor", "fp16"}, {"alternatives", "dense"}}));
+          const std::uint64_t before = dynamic_cast<EngineImpl&>(engine).recorder().added();
+          for (int step = 0; step < 4; ++step) Step(*group, GradientOf(engine.rank(), step));
+          EXPECT_EQ(RoutesTaken(engine, before),
+                    (std::set{static_cast<std::uint8_t>(RouteKind::kDense),
+                              static_cast<std::uint8_t>(RouteKind::kArray)}));
+        },
+        plans.settings());
+  }
+}
+
+TEST(PlannedSteps, ThatOptionsDoNotAllowAreRefused) {
+  if (JobSizes().front() != 1) return;  // The error would end the others' engines.
+  const Plans plans(R"({"model": [{"from_step": 2, "forms": "hh"}]})");
+  RunJob(
+      1,
+      [&](Engine& engine) {
+        try {
+          engine.Register(SpecOf({{"compressor", "dgc"}, {"alternatives", "dense"}}));
+          FAIL() << "was taken";
+        } catch (const InvalidArgument& error) {
+          EXPECT_NE(std::string(error.what()).find("alternatives"), std::string::npos)
+              << error.what();
+        }
+      },
+      plans.settings());
+}
+
+}  // namespace
+}  // namespace weir::planned_steps_test

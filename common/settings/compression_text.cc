@@ -42,6 +42,9 @@ std::map<std::string, std::string> CompressionFromText(const std::string& text) 
   if (!text.empty() && text.find_first_of("=,") == std::string::npos && !HasOpenBracket(text)) {
     return {{"compressor", text}};
   }
+  if (text.starts_with("auto(") && text.ends_with(')')) {
+    return {{"compressor", "auto"}, {"choices", text.substr(5, text.size() - 6)}};
+  }
   std::map<std::string, std::string> options;
   std::string_view rest = text;
   while (true) {

@@ -1,6 +1,11 @@
 #include "compression/options/alternatives.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
+#include <variant>
+
+#include "weir/error.h"
 
 namespace weir {
 
@@ -25,6 +30,48 @@ std::vector<std::string> AlternativesOf(const ParsedOptions& options) {
                                        " remembers behind: leave one of them out");
   }
   return options.ChoiceList("alternatives");
+}
+
+namespace {
+
+const ChoiceListRule& Choices() {
+  static const ChoiceListRule choices{{"dense", "fp16", "dgc"}};  // The last one sends least.
+  return choices;
+}
+
+std::vector<std::string> ParseChoices(const std::string& key, const std::string& text) {
+  const auto parsed = ParseValue(Choices(), text);
+  if (parsed) return std::get<std::vector<std::string>>(*parsed);
+  throw InvalidArgument("compression option \"" + key + "\" = \"" + text + "\" must be " +
+                        Describe(Choices()) + ", none twice (compressor \"auto\").");
+}
+
+/// Resolves the keys with this suffix, which is empty or a pattern in brackets.
+void Resolve(const std::string& suffix, bool momentum_sgd, CompressionOptions& options) {
+  std::vector<std::string> choices = {"dense", "fp16"};
+  if (momentum_sgd) choices.push_back("dgc");
+  const auto given = options.extract("choices" + suffix);
+  if (!given.empty()) choices = ParseChoices(given.key(), given.mapped());
+  std::string& compressor = options.at("compressor" + suffix);
+  for (const std::string& name : Choices().names) {
+    if (std::ranges::find(choices, name) != choices.end()) compressor = name;
+  }
+  std::erase(choices, compressor);
+  std::string alternatives;
+  for (const std::string& name : choices) alternatives += (alternatives.empty() ? "" : ",") + name;
+  if (!alternatives.empty()) options["alternatives" + suffix] = alternatives;
+}
+
+}  // namespace
+
+CompressionOptions ResolveAuto(const CompressionOptions& options, bool momentum_sgd) {
+  constexpr std::string_view kCompressor = "compressor";
+  CompressionOptions resolved = options;
+  for (const auto& [key, value] : options) {
+    const bool is_name = key == kCompressor || key.starts_with("compressor[");
+    if (is_name && value == "auto") Resolve(key.substr(kCompressor.size()), momentum_sgd, resolved);
+  }
+  return resolved;
 }
 
 }  // namespace weir

@@ -14,4 +14,10 @@ std::vector<OptionSpec> AlternativeSpecs(std::vector<std::string> names);
 /// beside a route, or a memory, that cannot be left for a step.
 std::vector<std::string> AlternativesOf(const ParsedOptions& options);
 
+/// Puts a compressor in the place of "auto": the one of its "choices" that sends least, with the
+/// others as its alternatives. Without choices they are dense and fp16, and for SGD with momentum
+/// dgc, too. Resolves keys with patterns as well (TensorOptions). Throws InvalidArgument for
+/// choices that do not exist.
+CompressionOptions ResolveAuto(const CompressionOptions& options, bool momentum_sgd);
+
 }  // namespace weir

@@ -6,6 +6,7 @@
 
 #include "common/check.h"
 #include "common/text/nearest.h"
+#include "compression/options/alternatives.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -28,18 +29,18 @@ CompressorRegistration::CompressorRegistration(CompressorInfo info) {
 const CompressorInfo& FindCompressor(const std::string& name) {
   const auto found = Registry().find(name);
   if (found != Registry().end()) return found->second;
-  std::vector<std::string> names;
-  std::string known;
+  std::vector<std::string> names = {"auto"};
+  std::string known = "auto";
   for (const auto& [key, info] : Registry()) {
     names.push_back(key);
-    known += (known.empty() ? "" : ", ") + key;
+    known += ", " + key;
   }
   throw InvalidArgument("compression option \"compressor\" = \"" + name +
                         "\" is not known; known are: " + known + DidYouMean(name, names));
 }
 
 ParsedOptions ParseOptions(const CompressionOptions& options) {
-  const CompressionOptions plain = WithoutPrefix(options);
+  const CompressionOptions plain = ResolveAuto(WithoutPrefix(options), /*momentum_sgd=*/false);
   const auto compressor = plain.find("compressor");
   if (compressor == plain.end() && !plain.empty()) {
     const std::string& key = plain.begin()->first;

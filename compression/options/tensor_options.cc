@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "common/settings/strict.h"
+#include "compression/options/alternatives.h"
 #include "compression/options/registry.h"
 #include "weir/error.h"
 
@@ -60,7 +61,8 @@ std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
 }  // namespace
 
 TensorOptions::TensorOptions(const CompressionOptions& options) {
-  for (const auto& [key, value] : WithoutPrefix(options)) Add(key, value);
+  const CompressionOptions resolved = ResolveAuto(WithoutPrefix(options), /*momentum_sgd=*/false);
+  for (const auto& [key, value] : resolved) Add(key, value);
   if (patterns_.empty()) return;
   if (base_.empty()) base_ = {{"compressor", "dense"}};
   std::ranges::stable_sort(patterns_, {}, &Pattern::specificity);

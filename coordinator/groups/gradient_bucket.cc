@@ -6,6 +6,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "compression/options/policy.h"
+#include "coordinator/routes/frame_coder.h"
 #include "coordinator/sets/process_set.h"
 
 namespace weir {
@@ -39,6 +41,7 @@ void GradientBucket::Prepare(RouteKind kind, bool empty) {
   delivered_ = false;
   changed_ = false;
   marked_ = false;
+  times_ = {};
 }
 
 void GradientBucket::SetStages(bool empty) {
@@ -52,7 +55,33 @@ void GradientBucket::SetStages(bool empty) {
   if (!empty) stages_.insert(stages_.begin(), BucketStage::kPack);
 }
 
+bool GradientBucket::CountSubmission() {
+  if (missing_.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+  times_.ready_ns = NowNs();
+  return true;
+}
+
+void GradientBucket::NoteExchange(std::int64_t begin_ns, std::int64_t end_ns) {
+  if (times_.exchange_begin_ns == 0) times_.exchange_begin_ns = begin_ns;
+  times_.exchange_end_ns = end_ns;
+}
+
+std::array<double, kBucketForms> GradientBucket::BytesByForm() const {
+  const RouteTraffic sent = weir::TrafficOf(
+      set_.size(), dense_bytes(), FrameCoder::MaxBytes(gradients_, gradients_.step().density));
+  const double compressed =
+      gradients_.summable() ? sent.dense / 2.0 : std::min(sent.sparse, sent.dense);
+  return {compressed, sent.dense / 2.0, sent.dense};
+}
+
 void GradientBucket::Run(BucketStage stage) {
+  const std::int64_t begin_ns = NowNs();
+  RunAtWork(stage);
+  const bool encodes = stage == BucketStage::kPack || stage == BucketStage::kCompress;
+  (encodes ? times_.encode_ns : times_.decode_ns) += NowNs() - begin_ns;
+}
+
+void GradientBucket::RunAtWork(BucketStage stage) {
   gradients_.WaitForProgram();
   if (gate_ != nullptr && stage == BucketStage::kPack) return Measure();
   if (gradients_.step().undoable && !marked_) {

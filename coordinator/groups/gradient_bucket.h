@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "coordinator/gradients/gradient_slices.h"
+#include "coordinator/plan/step_plan.h"
 #include "coordinator/routes/routes.h"
 #include "coordinator/work/bucket.h"
 #include "coordinator/work/handle_table.h"
@@ -42,7 +44,7 @@ class GradientBucket final : public Bucket {
   void Mark(std::size_t slice) { gradients_.Mark(slice); }
   void GoBack(std::size_t slice) { gradients_.GoBack(slice); }
   /// Counts a submission. True for the one that completes the bucket.
-  bool CountSubmission() { return missing_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  bool CountSubmission();
   /// Sets the handle that is fulfilled once the run's results are there, or all that leads to them
   /// is in a GPU's stream. LetWait then makes later work in `stream` wait for them.
   void SetQueued(Handle handle) { queued_ = handle; }
@@ -52,6 +54,19 @@ class GradientBucket final : public Bucket {
   void RecordProgram() { gradients_.RecordProgram(); }
   /// Time of the step's first submission, 0 before it.
   std::atomic<std::int64_t> first_ns = 0;
+
+  /// When, or for how long, the run since Prepare did what, for who plans the next ones.
+  struct RunTimes {
+    std::int64_t ready_ns = 0;
+    std::int64_t encode_ns = 0;  ///< Duration of Pack and Compress.
+    std::int64_t exchange_begin_ns = 0;
+    std::int64_t exchange_end_ns = 0;
+    std::int64_t decode_ns = 0;  ///< Duration of Relay, Merge and Unpack.
+  };
+  /// To be called when the run is over.
+  const RunTimes& times() const { return times_; }
+  /// Returns the bytes that this rank sends in each form, by the step's density.
+  std::array<double, kBucketForms> BytesByForm() const;
 
   const std::string& name() const override { return gradients_.bucket(); }
   int priority() const override { return priority_; }
@@ -67,11 +82,13 @@ class GradientBucket final : public Bucket {
   }
   void Done() override;
   void Failed(const std::exception_ptr& error) override;
+  void NoteExchange(std::int64_t begin_ns, std::int64_t end_ns) override;
   std::int64_t step() const override { return gradients_.step().step; }
   Traffic traffic() const override;
 
  private:
   void SetStages(bool empty);
+  void RunAtWork(BucketStage stage);
   /// Measures the gradients for the gate, which settles how they are scaled.
   void Measure();
   void Fulfil(const std::exception_ptr& error);
@@ -92,6 +109,7 @@ class GradientBucket final : public Bucket {
   bool changed_ = false;
   bool marked_ = false;  ///< The compressors' memory is marked since Prepare.
   std::int64_t delivered_ns_ = 0;
+  RunTimes times_;
   std::vector<Handle> handles_of_step_;
   Handle queued_ = kNoHandle;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/log.h"
+#include "coordinator/plan/explain_forms.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -12,6 +14,8 @@ bool HasAlternatives(const GroupPlan& plan) {
   return std::ranges::any_of(plan.variants,
                              [](const Variant& variant) { return !variant.alternatives.empty(); });
 }
+
+double SecondsOf(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
 }  // namespace
 
@@ -24,6 +28,7 @@ GroupPlanning::GroupPlanning(Coordinator& coordinator, ProcessSet& set,
       plans_(HasAlternatives(plan) && coordinator.rank() == set.ranks().front()),
       now_(plan.plan.buckets.size(), BucketForm::kCompressed) {
   if (!plans_) return;
+  told_plan_ = now_;
   pinned_ = coordinator.plan_file().PinnedOf(spec.name + set.Suffix());
   for (const PlannedForms& pinned : pinned_) {
     try {
@@ -34,6 +39,13 @@ GroupPlanning::GroupPlanning(Coordinator& coordinator, ProcessSet& set,
                             std::to_string(pinned.from_step) + " on: " + error.what());
     }
   }
+  if (!pinned_.empty()) return;
+  std::vector<std::vector<BucketForm>> allowed;
+  for (std::size_t b = 0; b < now_.size(); ++b) {
+    allowed.push_back(plan_.variants[plan_.VariantOfBucket(b)].alternatives);
+    allowed.back().insert(allowed.back().begin(), BucketForm::kCompressed);
+  }
+  tuner_ = std::make_unique<FormTuner>(std::move(allowed));
 }
 
 bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
@@ -66,6 +78,46 @@ void GroupPlanning::PlanNext(std::int64_t step) {
   for (const PlannedForms& pinned : pinned_) {
     if (pinned.from_step == step + 1) return Tell(step + 1, Parse(pinned.forms));
   }
+  if (tuner_ && tuner_->plan() != told_plan_) Tell(step + 1, tuner_->plan());
+}
+
+void GroupPlanning::Observe(std::int64_t step,
+                            std::span<const std::unique_ptr<GradientBucket>> buckets,
+                            std::int64_t end_ns) {
+  const bool dense_phase = std::ranges::any_of(
+      plan_.variants, [step](const Variant& variant) { return variant.schedule.DensePhase(step); });
+  if (!tuner_ || dense_phase) return;
+  std::int64_t begin_ns = end_ns;
+  for (const auto& bucket : buckets) begin_ns = std::min(begin_ns, bucket->first_ns.load());
+  const auto since_begin = [begin_ns](std::int64_t ns) { return SecondsOf(ns - begin_ns); };
+  StepObservation seen{.plan = now_,
+                       .seconds = since_begin(end_ns),
+                       .message_seconds = SecondsOf(set_.fastest_round_ns()),
+                       .buckets = {}};
+  for (const auto& bucket : buckets) {
+    const GradientBucket::RunTimes& times = bucket->times();
+    seen.buckets.push_back({.ready = since_begin(times.ready_ns),
+                            .encode = SecondsOf(times.encode_ns),
+                            .exchange_begin = since_begin(times.exchange_begin_ns),
+                            .exchange_end = since_begin(times.exchange_end_ns),
+                            .decode = SecondsOf(times.decode_ns),
+                            .bytes = bucket->BytesByForm()});
+  }
+  tuner_->Observe(seen);
+  if (!tuner_->settled() || tuner_->searches() == explained_) return;
+  explained_ = tuner_->searches();
+  std::vector<std::string> names;
+  for (std::size_t b = 0; b < now_.size(); ++b) names.push_back(plan_.NameOfBucket(b));
+  std::string explanation =
+      ExplainForms(*tuner_, names, plan_.variants.front().options.compressor());
+  LogInfo("the plan of '{}' since step {}: {}", spec_.name, step + 2, explanation);
+  const std::lock_guard lock(mutex_);
+  explanation_ = std::move(explanation);
+}
+
+std::string GroupPlanning::Explain() const {
+  const std::lock_guard lock(mutex_);
+  return explanation_;
 }
 
 void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan) {
@@ -76,6 +128,7 @@ void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan) {
       .settings = {{Request::kStep, std::to_string(from_step)}, {Request::kForms, FormsText(plan)}},
       .slots = 0};
   told_ = coordinator_.Submit(set_, std::move(submission));
+  told_plan_ = plan;
   if (pinned_.empty()) {
     coordinator_.plan_file().Add(spec_.name + set_.Suffix(), {from_step, FormsText(plan)});
   }

@@ -3,10 +3,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "coordinator/groups/gradient_bucket.h"
+#include "coordinator/plan/form_tuner.h"
 #include "coordinator/plan/group_plan.h"
 #include "coordinator/plan/plan_file.h"
 #include "coordinator/plan/step_plan.h"
@@ -32,6 +36,12 @@ class GroupPlanning {
   /// Plans the step after the one that begins, on the rank that plans. Call it before the step's
   /// first bucket can be agreed on.
   void PlanNext(std::int64_t step);
+  /// Notes the step that ended at `end_ns`, on the rank that plans.
+  void Observe(std::int64_t step, std::span<const std::unique_ptr<GradientBucket>> buckets,
+               std::int64_t end_ns);
+  /// Returns what is planned, and why, in lines for people; empty on a rank that does not plan.
+  /// Thread-safe.
+  std::string Explain() const;
   /// Notes a plan. Network thread. Throws Corrupt for one that nobody can have made.
   void OnPlanned(std::int64_t from_step, const std::string& forms);
   /// Forgets what is planned for later, because a state was loaded.
@@ -53,8 +63,12 @@ class GroupPlanning {
   const GroupPlan& plan_;
   const bool plans_;  ///< This rank does.
   std::vector<PlannedForms> pinned_;
+  std::unique_ptr<FormTuner> tuner_;  ///< Null: another rank plans, or a file does.
+  StepPlan told_plan_;
+  int explained_ = 0;  ///< FormTuner::searches that the explanation is about.
   StepPlan now_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::string explanation_;
   std::deque<Next> next_;  ///< By step. A rank that is late may hear of two before it begins one.
   Handle told_ = kNoHandle;
 };

@@ -10,6 +10,7 @@ namespace weir {
 
 /// How a bucket travels in a step: as its compressor makes it, or whole, as fp16 or fp32.
 enum class BucketForm : std::uint8_t { kCompressed, kFp16, kDense };
+inline constexpr std::size_t kBucketForms = 3;
 
 /// Returns "compressed", "fp16" or "dense".
 std::string_view Name(BucketForm form);

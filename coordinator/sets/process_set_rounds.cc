@@ -106,6 +106,11 @@ bool ProcessSet::PollNegotiation(std::int64_t now_ns) {
 void ProcessSet::OnRound() {
   const Negotiator::Outcome& outcome = negotiator_->outcome();
   agreed_.clear();
+  const std::int64_t round_ns = NowNs() - outcome.started_ns;
+  const std::int64_t fastest_ns = fastest_round_ns_.load(std::memory_order_relaxed);
+  // It grows slowly, so that a network that gets slower is noticed.
+  fastest_round_ns_.store(std::min(round_ns, fastest_ns + fastest_ns / 1000),
+                          std::memory_order_relaxed);
   // First, because what a gate ends below may be what they are about.
   for (const Response& response : outcome.responses) {
     if (response.kind == Response::Kind::kCalled) {
@@ -257,7 +262,9 @@ void ProcessSet::Agree(LiveRun& run) {
 }
 
 void ProcessSet::Exchanged(LiveRun& run) {
-  StageRecord record = run.bucket->RecordOfWork(Stage::kExchange, run.exchange_ns, NowNs());
+  const std::int64_t now_ns = NowNs();
+  StageRecord record = run.bucket->RecordOfWork(Stage::kExchange, run.exchange_ns, now_ns);
+  run.bucket->NoteExchange(run.exchange_ns, now_ns);
   // What the run's exchanges before this one were for has been counted.
   record.bytes_in -= std::exchange(run.recorded.wire_bytes, record.bytes_in);
   record.bytes_out -= std::exchange(run.recorded.dense_bytes, record.bytes_out);

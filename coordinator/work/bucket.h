@@ -78,6 +78,9 @@ class Bucket {
   /// Returns the step that this run belongs to; -1: none.
   virtual std::int64_t step() const { return -1; }
 
+  /// Notes when an exchange of this run was under way. Network thread.
+  virtual void NoteExchange(std::int64_t /*begin_ns*/, std::int64_t /*end_ns*/) {}
+
   /// Returns the route of this run's exchange: an index into the routes given with its name.
   virtual std::uint8_t route_index() const { return 0; }
   /// Returns the use that the bytes of this run's exchanges count for.

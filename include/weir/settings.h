@@ -130,7 +130,7 @@ struct Settings {
 };
 
 /// Parses the compressor options of WEIR_COMPRESSION and of command lines: a compressor's name, or
-/// key=value pairs with commas between them, a list of numbers in brackets:
+/// "auto(dense,dgc)", or key=value pairs with commas between them, a list of numbers in brackets:
 /// "compressor=dgc,sparsity=[0.75,0.999]". Throws InvalidArgument for any other text and for a
 /// repeated key. Keys and values are checked only when they are used.
 std::map<std::string, std::string> CompressionFromText(const std::string& text);

@@ -1,6 +1,7 @@
 #include "plugins/cpp/sgd.h"
 
 #include "common/text/exact_text.h"
+#include "compression/options/alternatives.h"
 #include "compression/options/registry.h"
 #include "compression/options/standard_options.h"
 #include "compression/options/tensor_options.h"
@@ -119,7 +120,7 @@ SgdPlan PlanSgd(const OptimizerOptions& options, std::span<const Parameter> para
       {"nesterov", options.nesterov ? "true" : "false"},
       {"backward passes per step", std::to_string(options.backward_passes_per_step)},
   };
-  plan.compression = WithoutPrefix(options.compression);
+  plan.compression = ResolveAuto(WithoutPrefix(options.compression), options.momentum != 0.0f);
   PlanWeightDecay(options, plan);
   plan.look_ahead = TakeLookAhead(plan.compression, parameters);
   plan.also_equal["look ahead"] = ExactText(plan.look_ahead.factor);

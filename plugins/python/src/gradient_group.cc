@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "compression/options/alternatives.h"
 #include "compression/options/options.h"
 #include "compression/options/tensor_options.h"
 #include "plugins/python/src/bindings.h"
@@ -121,6 +122,7 @@ void BindReport(nb::module_& module) {
 void BindGradientGroup(nb::module_& module) {
   module.def("compression_from_text", &CompressionFromText, arg("text"));
   module.def("without_prefix", &WithoutPrefix, arg("options"));
+  module.def("resolve_auto", &ResolveAuto, arg("options"), arg("momentum_sgd"));
   BindReport(module);
   nb::class_<GradientSpec>(module, "GradientSpec")
       .def("__init__", &MakeSpec, arg("name"), arg("shape"), arg("dtype"), arg("parameter_group"),

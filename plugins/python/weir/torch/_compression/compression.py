@@ -1,4 +1,4 @@
-"""Compression of gradients: ``Compression.none``, ``.fp16``, ``.bf16``, ``.topk(...)``,
+"""Compression of gradients: ``Compression.none``, ``.fp16``, ``.bf16``, ``.auto(...)``, ``.topk(...)``,
 ``.powersgd(...)`` and ``.dgc(...)``."""
 
 from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Union
@@ -22,17 +22,28 @@ class _Hints(type):
             if name.startswith("_"):
                 raise AttributeError(name)
             raise AttributeError(
-                f"Compression has no {name!r}: it has none, fp16, bf16, topk, powersgd and dgc; any other "
+                f"Compression has no {name!r}: it has none, fp16, bf16, auto, topk, powersgd and dgc; any other "
                 f'compressor is given as a dictionary, as in compression={{"compressor": "{name}"}}')
 
 
 class Compression(metaclass=_Hints):
-    """Compressors to choose from. ``topk``, ``powersgd`` and ``dgc`` are for ``DistributedOptimizer``;
+    """Compressors to choose from. ``auto``, ``topk``, ``powersgd`` and ``dgc`` are for ``DistributedOptimizer``;
     docs/reference/compression.md lists their options, with defaults and allowed values."""
 
     none = NoneCompressor
     fp16 = FP16Compressor
     bf16 = BF16Compressor
+
+    @staticmethod
+    def auto(*choices: str, **options: Any) -> Options:
+        """What takes least time, as measured while training, among ``choices``: "dense", "fp16" and
+        "dgc", or dense and fp16 without any, and dgc for an SGD with momentum. It may differ from
+        bucket to bucket and change from step to step, the same on all ranks; nothing is lost by that.
+
+        ``options`` are dgc's, such as ``density``.
+        """
+        given = {"choices": choices} if choices else {}
+        return _of("auto", {**given, **options})
 
     @staticmethod
     def topk(k: Union[int, float, None] = None, **options: Any) -> Options:

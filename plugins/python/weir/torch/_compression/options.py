@@ -62,7 +62,7 @@ def options_of(compression: Any) -> Optional[Options]:
             return None if cast.compressor is None else {"compressor": cast.compressor}
     raise ValueError(
         f"compression={compression!r} is not known: give Compression.none, .fp16, .bf16, "
-        ".topk(...), .powersgd(...), .dgc(...), a dictionary of its options, their text as in "
+        ".auto(...), .topk(...), .powersgd(...), .dgc(...), a dictionary of its options, their text as in "
         "WEIR_COMPRESSION, or a Compressor of your own")
 
 

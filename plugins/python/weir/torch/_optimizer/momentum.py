@@ -31,6 +31,11 @@ class Plan(NamedTuple):
     look_ahead: float = 0.0       # Distance of the look-ahead.
 
 
+def is_sgd_with_momentum(optimizer: torch.optim.Optimizer) -> bool:
+    return (isinstance(optimizer, torch.optim.SGD)
+            and any(group["momentum"] for group in optimizer.param_groups))
+
+
 def plan(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: Options) -> Plan:
     """Divides the work for one parameter group, or for a parameter of it.
 

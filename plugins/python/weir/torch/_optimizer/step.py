@@ -57,7 +57,8 @@ class Distributed(_Wrapped):
             _job.engine().check_programs_choice(self._weir_name, options, process_set.rank() == 0)
         self._weir_process_set = process_set
         self._weir_is_member = bool(process_set.included())
-        self._weir_options = options
+        has_momentum = momentum.is_sgd_with_momentum(self)
+        self._weir_options = options = _core.resolve_auto(options, has_momentum)
         self._weir_tensor_options = _core.TensorOptions(options)
         self._weir_compressor = compressor  # The program's own.
         self._weir_passes = passes

@@ -1,0 +1,238 @@
+#include "coordinator/plan/form_tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "common/check.h"
+
+namespace weir {
+namespace {
+
+constexpr std::size_t kFirstSteps = 3;   // Of each plan, in the first round.
+constexpr std::size_t kSecondSteps = 9;  // In all, of those that may be the best after it.
+constexpr double kClose = 1.25;          // What may be the best takes at most so much longer.
+constexpr double kGivenUp = 2.0;         // A step so much longer than the best ends a try.
+constexpr double kDoubt = 0.5;           // Part of a prediction that is believed before a try.
+constexpr double kAsGood = 1.02;         // Takes so much longer, and counts as equal.
+constexpr double kStepDown = 0.999;      // Part that a change of one bucket must leave.
+constexpr double kWorthMixing = 0.97;    // Part of the best that a mixture must be predicted at.
+constexpr std::size_t kWatched = 20;     // Steps that must differ from what was expected.
+constexpr double kOff = 0.15;
+constexpr double kNetworkOff = 0.3;  // The network's share is noisier.
+constexpr std::size_t kPatience = 40;
+constexpr std::size_t kMostPatience = 5000;
+
+double MedianOf(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+double NetworkSecondsOf(const StepObservation& step) {
+  double sum = 0.0;
+  for (const BucketObservation& bucket : step.buckets) {
+    sum += bucket.exchange_end - bucket.exchange_begin;
+  }
+  return sum;
+}
+
+bool IsOff(double now, double expected, double most) {
+  return std::abs(now - expected) > most * expected;
+}
+
+void Push(std::deque<double>& values, double value) {
+  values.push_back(value);
+  if (values.size() > kWatched) values.pop_front();
+}
+
+}  // namespace
+
+double FormTuner::Tried::median() const {
+  return seconds.empty() ? std::numeric_limits<double>::infinity() : MedianOf(seconds);
+}
+
+FormTuner::FormTuner(std::vector<std::vector<BucketForm>> allowed)
+    : allowed_(std::move(allowed)),
+      times_(allowed_.size()),
+      wanted_(allowed_.size(), BucketForm::kCompressed),
+      patience_(kPatience) {
+  BeginSearch();
+}
+
+void FormTuner::BeginSearch() {
+  settled_ = false;
+  before_ = wanted_;
+  round_ = 0;
+  tried_.clear();
+  Consider(wanted_);
+  for (const BucketForm form : {BucketForm::kCompressed, BucketForm::kFp16, BucketForm::kDense}) {
+    StepPlan plan;
+    for (const auto& forms : allowed_) {
+      const bool has = std::ranges::find(forms, form) != forms.end();
+      plan.push_back(has ? form : BucketForm::kCompressed);
+    }
+    Consider(std::move(plan));
+  }
+  trying_ = 0;
+  fresh_ = searches_ == 0;
+}
+
+void FormTuner::Consider(StepPlan plan) {
+  const bool known =
+      std::ranges::any_of(tried_, [&](const Tried& one) { return one.plan == plan; });
+  if (!known) tried_.push_back({.plan = std::move(plan), .seconds = {}, .predicted = {}});
+}
+
+double FormTuner::best() const {
+  double best = std::numeric_limits<double>::infinity();
+  for (const Tried& one : tried_) best = std::min(best, one.median());
+  return best;
+}
+
+void FormTuner::Observe(const StepObservation& step) {
+  if (step.plan != wanted_) return times_.Learn(step);
+  if (std::exchange(fresh_, false)) return;  // It makes buffers, and meets cold memory.
+  times_.Learn(step);
+  if (settled_) return Watch(step);
+  Tried& now = tried_[trying_];
+  now.seconds.push_back(step.seconds);
+  const double best_of_all = best();
+  const auto slow = std::ranges::count_if(
+      now.seconds, [&](double seconds) { return seconds > kGivenUp * best_of_all; });
+  // One step may have met something else that the machine did.
+  const bool given_up = slow >= 2 || step.seconds > kGivenUp * kGivenUp * best_of_all;
+  if (given_up) now.hopeless = true;
+  const std::size_t enough = round_ == 0 ? kFirstSteps : kSecondSteps;
+  if (given_up || now.seconds.size() >= enough) Advance();
+}
+
+bool FormTuner::IsHopeless(Tried& tried) const {
+  if (tried.hopeless || !tried.seconds.empty()) return tried.hopeless;
+  const auto rate = times_.bytes_per_second();
+  if (!rate) return false;
+  // Its bytes alone, on a network that may be faster than it seems to be.
+  tried.predicted = times_.BytesOf(tried.plan) / *rate;
+  return tried.hopeless = kDoubt * *tried.predicted > kGivenUp * best();
+}
+
+void FormTuner::Advance() {
+  for (++trying_; trying_ < tried_.size(); ++trying_) {
+    Tried& next = tried_[trying_];
+    if (IsHopeless(next) || (round_ == 1 && next.seconds.size() >= kSecondSteps)) continue;
+    fresh_ = next.plan != wanted_;
+    wanted_ = next.plan;
+    return;
+  }
+  EndRound();
+}
+
+void FormTuner::EndRound() {
+  if (round_ == 1) return Settle();
+  round_ = 1;
+  StepPlan mixture = Mixture();
+  const double most = kClose * best();
+  std::size_t close = 0;
+  for (Tried& one : tried_) {
+    if (one.median() > most) one.hopeless = true;
+    close += one.hopeless ? 0 : 1;
+  }
+  const std::size_t before = tried_.size();
+  if (!mixture.empty()) Consider(std::move(mixture));
+  if (close < 2 && tried_.size() == before) return Settle();
+  // The one that is running goes on first.
+  std::ranges::stable_partition(tried_, [&](const Tried& one) { return one.plan == wanted_; });
+  trying_ = static_cast<std::size_t>(-1);
+  Advance();
+}
+
+// From each uniform plan, because a change of one bucket may help the one and not the other. The
+// largest buckets first: they decide most, and what they leave idle is there for the others.
+StepPlan FormTuner::Mixture() const {
+  const auto alone = times_.Predict(std::ranges::min_element(tried_, {}, &Tried::median)->plan);
+  if (!alone) return {};
+  std::vector<std::size_t> order(allowed_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t b) {
+    StepPlan one(allowed_.size(), BucketForm::kCompressed);
+    one[b] = BucketForm::kDense;
+    return times_.BytesOf(one);
+  });
+  double least = kWorthMixing * *alone;
+  StepPlan best;
+  for (const Tried& one : tried_) {
+    StepPlan plan = one.plan;
+    double seconds = times_.Predict(plan).value_or(std::numeric_limits<double>::infinity());
+    for (bool better = true; better;) {
+      better = false;
+      for (const std::size_t b : order) {
+        for (const BucketForm form : allowed_[b]) {
+          const BucketForm before = std::exchange(plan[b], form);
+          const auto changed = times_.Predict(plan);
+          if (changed && *changed < kStepDown * seconds) {
+            seconds = *changed;
+            better = true;
+          } else {
+            plan[b] = before;
+          }
+        }
+      }
+    }
+    if (seconds >= least) continue;
+    least = seconds;
+    best = std::move(plan);
+  }
+  return best;
+}
+
+double FormTuner::ExactnessOf(const StepPlan& plan) const {
+  double sum = 0.0;
+  for (const BucketForm form : plan) sum += static_cast<double>(form);
+  return sum;
+}
+
+void FormTuner::Settle() {
+  const double most = kAsGood * best();
+  const Tried* chosen = nullptr;
+  for (const Tried& one : tried_) {
+    if (one.median() > most) continue;
+    // Of plans that take as long, the one that changes least of what is trained.
+    if (chosen == nullptr || ExactnessOf(one.plan) > ExactnessOf(chosen->plan)) chosen = &one;
+  }
+  WEIR_CHECK(chosen != nullptr);
+  const bool changed = chosen->plan != before_ || searches_ == 0;
+  fresh_ = chosen->plan != wanted_;
+  wanted_ = chosen->plan;
+  patience_ = changed ? kPatience : std::min(2 * patience_, kMostPatience);
+  settled_ = true;
+  ++searches_;
+  since_ = 0;
+  expected_ = chosen->median();
+  expected_network_ = 0.0;
+  seconds_.clear();
+  network_.clear();
+}
+
+void FormTuner::Watch(const StepObservation& step) {
+  ++since_;
+  Push(seconds_, step.seconds);
+  Push(network_, NetworkSecondsOf(step));
+  if (since_ < kWatched) return;
+  const double seconds = MedianOf({seconds_.begin(), seconds_.end()});
+  const double network = MedianOf({network_.begin(), network_.end()});
+  const double bytes = times_.BytesOf(StepPlan(step.plan.size(), BucketForm::kCompressed));
+  if (since_ == kWatched) {
+    expected_network_ = network;
+    expected_bytes_ = bytes;
+  }
+  if (since_ < patience_) return;
+  const bool other_network = IsOff(network, expected_network_, kNetworkOff) &&
+                             std::max(network, expected_network_) > kOff * expected_;
+  if (IsOff(seconds, expected_, kOff) || other_network || IsOff(bytes, expected_bytes_, 0.5)) {
+    BeginSearch();
+  }
+}
+
+}  // namespace weir

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coordinator/plan/form_times.h"
+#include "coordinator/plan/step_observation.h"
+
+namespace weir {
+
+/// Finds the plan with the shortest steps. It tries what may be good, one plan after the other, in
+/// real steps, and keeps the best: a prediction only says what is not worth a try, and which
+/// mixture of forms is. It tries again when steps take another time than they did, or the density
+/// falls.
+///
+/// A function of its observations alone. Not thread-safe.
+class FormTuner {
+ public:
+  /// Takes the forms that each bucket may have; kCompressed is always among them.
+  explicit FormTuner(std::vector<std::vector<BucketForm>> allowed);
+
+  /// Returns the plan that the coming steps should have.
+  const StepPlan& plan() const { return wanted_; }
+  /// Notes a step. Those of a plan that is not wanted any more count for nothing but FormTimes.
+  void Observe(const StepObservation& step);
+
+  /// A plan that was considered.
+  struct Tried {
+    StepPlan plan;
+    std::vector<double> seconds;      ///< Of the steps taken; empty: it was not worth a try.
+    std::optional<double> predicted;  ///< The least that it would have taken, if so.
+    bool hopeless = false;
+
+    double median() const;
+  };
+  /// Returns what was considered since the search began.
+  const std::vector<Tried>& tried() const { return tried_; }
+  /// True once a plan is chosen.
+  bool settled() const { return settled_; }
+  const FormTimes& times() const { return times_; }
+  /// Returns how often a plan was chosen.
+  int searches() const { return searches_; }
+
+ private:
+  void BeginSearch();
+  void Consider(StepPlan plan);
+  void Advance();
+  bool IsHopeless(Tried& tried) const;
+  void EndRound();
+  void Settle();
+  void Watch(const StepObservation& step);
+  double best() const;
+  StepPlan Mixture() const;
+  double ExactnessOf(const StepPlan& plan) const;
+
+  const std::vector<std::vector<BucketForm>> allowed_;
+  FormTimes times_;
+  StepPlan wanted_;
+  StepPlan before_;  ///< Wanted when the search began.
+  std::vector<Tried> tried_;
+  std::size_t trying_ = 0;
+  int round_ = 0;
+  bool fresh_ = false;  ///< The next step is the first one of its plan.
+  bool settled_ = false;
+  int searches_ = 0;
+
+  double expected_ = 0.0;          ///< Seconds of a step by the chosen plan.
+  double expected_network_ = 0.0;  ///< Seconds in which its exchanges are under way.
+  double expected_bytes_ = 0.0;    ///< Of a step with all buckets compressed, by its density.
+  std::deque<double> seconds_;     ///< Of the newest steps.
+  std::deque<double> network_;
+  std::size_t since_ = 0;     ///< Steps since the choice.
+  std::size_t patience_ = 0;  ///< Least number of steps until another search.
+};
+
+}  // namespace weir

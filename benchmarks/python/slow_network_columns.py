@@ -103,6 +103,8 @@ COLUMNS = {
     "weir-randomk": Column(weir(compressor="randomk", k=0.001)),
     "weir-topk": Column(weir(compressor="topk", k=0.001, ef="vanilla")),
     "weir-dgc": Column(weir(compressor="dgc", density=0.001), warmup=9),
+    # The steps in which it finds out what is fastest are not measured.
+    "weir-auto": Column(weir(compressor="auto", density=0.001), warmup=50),
     "weir-dgc-split": Column(weir(compressor="dgc", density=0.001, route="split")),
     "weir-dgc-push-pull": Column(weir(compressor="dgc", density=0.001, route="push_pull")),
     "weir-dgc-serial": Column(weir(compressor="dgc", density=0.001),

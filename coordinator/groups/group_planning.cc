@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/log.h"
+#include "coordinator/groups/network_probe.h"
 #include "coordinator/plan/explain_forms.h"
 #include "weir/error.h"
 
@@ -14,6 +15,8 @@ bool HasAlternatives(const GroupPlan& plan) {
   return std::ranges::any_of(plan.variants,
                              [](const Variant& variant) { return !variant.alternatives.empty(); });
 }
+
+constexpr char kProbes[] = "?";  // Behind the forms: measure the network first.
 
 double SecondsOf(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
@@ -65,20 +68,30 @@ StepPlan GroupPlanning::Parse(const std::string& forms) const {
   return plan;
 }
 
-void GroupPlanning::Begin(std::int64_t step) {
+void GroupPlanning::Begin(std::int64_t step, bool empty) {
   // All ranks have agreed on buckets of the step before meanwhile, and heard of the plan first.
   if (told_ != kNoHandle) coordinator_.WaitIfKnown(std::exchange(told_, kNoHandle));
-  const std::lock_guard lock(mutex_);
-  for (; !next_.empty() && next_.front().from_step <= step; next_.pop_front()) {
-    now_ = std::move(next_.front().plan);
+  bool probes = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (; !next_.empty() && next_.front().from_step <= step; next_.pop_front()) {
+      now_ = std::move(next_.front().plan);
+      probes = probes || next_.front().probes;
+    }
   }
+  if (!probes || empty) return;
+  const HostLink network = ProbeNetwork(coordinator_, set_, spec_.name);
+  if (tuner_) tuner_->SetNetwork(network);
+  probing_ = false;
 }
 
 void GroupPlanning::PlanNext(std::int64_t step) {
   for (const PlannedForms& pinned : pinned_) {
     if (pinned.from_step == step + 1) return Tell(step + 1, Parse(pinned.forms));
   }
-  if (tuner_ && tuner_->plan() != told_plan_) Tell(step + 1, tuner_->plan());
+  if (!tuner_) return;
+  const bool probes = tuner_->wants_network() && !probing_;
+  if (probes || tuner_->plan() != told_plan_) Tell(step + 1, tuner_->plan(), probes);
 }
 
 void GroupPlanning::Observe(std::int64_t step,
@@ -90,10 +103,7 @@ void GroupPlanning::Observe(std::int64_t step,
   std::int64_t begin_ns = end_ns;
   for (const auto& bucket : buckets) begin_ns = std::min(begin_ns, bucket->first_ns.load());
   const auto since_begin = [begin_ns](std::int64_t ns) { return SecondsOf(ns - begin_ns); };
-  StepObservation seen{.plan = now_,
-                       .seconds = since_begin(end_ns),
-                       .message_seconds = SecondsOf(set_.fastest_round_ns()),
-                       .buckets = {}};
+  StepObservation seen{.plan = now_, .seconds = since_begin(end_ns), .buckets = {}};
   for (const auto& bucket : buckets) {
     const GradientBucket::RunTimes& times = bucket->times();
     seen.buckets.push_back({.ready = since_begin(times.ready_ns),
@@ -120,14 +130,16 @@ std::string GroupPlanning::Explain() const {
   return explanation_;
 }
 
-void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan) {
+void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan, bool probes) {
   Submission submission;
-  submission.request = {
-      .kind = RequestKind::kPlan,
-      .name = StepRequestName(RequestKind::kPlan, spec_.name),
-      .settings = {{Request::kStep, std::to_string(from_step)}, {Request::kForms, FormsText(plan)}},
-      .slots = 0};
+  submission.request = {.kind = RequestKind::kPlan,
+                        .name = StepRequestName(RequestKind::kPlan, spec_.name),
+                        .settings = {{Request::kStep, std::to_string(from_step)},
+                                     {Request::kForms, FormsText(plan) + (probes ? kProbes : "")}},
+                        .slots = 0};
   told_ = coordinator_.Submit(set_, std::move(submission));
+  probing_ = probing_ || probes;
+  if (plan == told_plan_) return;
   told_plan_ = plan;
   if (pinned_.empty()) {
     coordinator_.plan_file().Add(spec_.name + set_.Suffix(), {from_step, FormsText(plan)});
@@ -137,7 +149,9 @@ void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan) {
 void GroupPlanning::OnPlanned(std::int64_t from_step, const std::string& forms) {
   const std::lock_guard lock(mutex_);
   try {
-    next_.emplace_back(from_step, Parse(forms));
+    const bool probes = forms.ends_with(kProbes);
+    next_.emplace_back(from_step, Parse(probes ? forms.substr(0, forms.size() - 1) : forms),
+                       probes);
   } catch (const InvalidArgument& error) {
     throw Corrupt(error.what(), {spec_.name, {}, "negotiate"});
   }

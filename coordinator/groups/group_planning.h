@@ -30,8 +30,9 @@ class GroupPlanning {
   GroupPlanning(Coordinator& coordinator, ProcessSet& set, const GradientGroupSpec& spec,
                 const GroupPlan& plan);
 
-  /// Takes over what is planned for the step, before its routes are chosen.
-  void Begin(std::int64_t step);
+  /// Takes over what is planned for the step, before its routes are chosen. Measures the network
+  /// if that is planned, unless the step is `empty`.
+  void Begin(std::int64_t step, bool empty = false);
   BucketForm FormOf(std::size_t bucket) const { return now_[bucket]; }
   /// Plans the step after the one that begins, on the rank that plans. Call it before the step's
   /// first bucket can be agreed on.
@@ -51,11 +52,13 @@ class GroupPlanning {
   struct Next {
     std::int64_t from_step = 0;
     StepPlan plan;
+    bool probes = false;  ///< All ranks measure the network before the step.
   };
   bool IsAllowed(std::size_t bucket, BucketForm form) const;
   /// Throws InvalidArgument for a form that a bucket's options do not allow.
   StepPlan Parse(const std::string& forms) const;
-  void Tell(std::int64_t from_step, const StepPlan& plan);
+  /// `probes`: all ranks measure the network before that step.
+  void Tell(std::int64_t from_step, const StepPlan& plan, bool probes = false);
 
   Coordinator& coordinator_;
   ProcessSet& set_;
@@ -65,7 +68,8 @@ class GroupPlanning {
   std::vector<PlannedForms> pinned_;
   std::unique_ptr<FormTuner> tuner_;  ///< Null: another rank plans, or a file does.
   StepPlan told_plan_;
-  int explained_ = 0;  ///< FormTuner::searches that the explanation is about.
+  bool probing_ = false;  ///< Told to measure the network, and not done yet.
+  int explained_ = 0;     ///< FormTuner::searches that the explanation is about.
   StepPlan now_;
   mutable std::mutex mutex_;
   std::string explanation_;

@@ -128,7 +128,7 @@ void GradientGroupImpl::CheckStrict(const GradientBucket& bucket, RouteKind rout
 
 std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
   // What the others' step is like; this rank knows no newer rates. It may compress for its host.
-  planning_.Begin(next_step_);
+  planning_.Begin(next_step_, /*empty=*/true);
   SetContexts({.learning_rates = previous_rates_});
   OpenStep(/*undoable=*/false);
   std::vector<Bucket*> buckets;

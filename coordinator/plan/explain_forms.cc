@@ -60,19 +60,18 @@ std::optional<double> WorkOf(const FormTuner& tuner, std::size_t buckets, Bucket
 
 std::string Sentence(const FormTuner& tuner, std::size_t buckets, const Words& words) {
   std::string text = words.Of(tuner.plan());
-  const auto rate = tuner.times().bytes_per_second();
-  text += rate ? fmt::format(": the network carries {}", Rate(*rate))
-               : std::string(": the network is too fast to be measured by these buckets");
+  const auto& network = tuner.times().network();
+  if (network) text += fmt::format(": the network carries {}", Rate(network->bytes_per_second));
   const auto compress = WorkOf(tuner, buckets, BucketForm::kCompressed);
   if (compress) {
     text += fmt::format(", {} works {} a step", words.compressor, Time(*compress));
   }
   const FormTuner::Tried* const dense = Find(tuner, BucketForm::kDense);
   const FormTuner::Tried* const compressed = Find(tuner, BucketForm::kCompressed);
-  if (rate && dense != nullptr && compressed != nullptr) {
-    const double saved =
-        tuner.times().BytesOf(dense->plan) - tuner.times().BytesOf(compressed->plan);
-    text += fmt::format(" and saves {} of sending", Time(saved / *rate));
+  if (network && dense != nullptr && compressed != nullptr) {
+    const double saved = tuner.times().NetworkSecondsOf(dense->plan) -
+                         tuner.times().NetworkSecondsOf(compressed->plan);
+    text += fmt::format(" and saves {} of sending", Time(saved));
   }
   return text;
 }

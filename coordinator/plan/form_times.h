@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "coordinator/plan/step_observation.h"
+#include "coordinator/plan/step_time.h"
 
 namespace weir {
 
@@ -15,15 +16,16 @@ class FormTimes {
   explicit FormTimes(std::size_t buckets) : buckets_(buckets) {}
 
   void Learn(const StepObservation& step);
+  /// Sets the network as it was measured, for what one rank sends.
+  void SetNetwork(const HostLink& network) { network_ = network; }
+  const std::optional<HostLink>& network() const { return network_; }
 
   /// Returns the bytes that a rank sends by a plan, at the density of the last step.
   double BytesOf(const StepPlan& plan) const;
-  /// Returns the rate of the network in the last step: bytes sent by a rank over the time in which
-  /// anything was under way, less what messages take without their bytes. Empty before any step,
-  /// and where bytes take too little of it to tell.
-  std::optional<double> bytes_per_second() const { return rate_; }
+  /// Returns how long the network is busy with the bytes of a plan; 0 if it was not measured.
+  double NetworkSecondsOf(const StepPlan& plan) const;
   /// Returns the time of a step by the plan (TimelineOf); empty if some bucket was not seen in its
-  /// form, or the network is too fast to tell.
+  /// form, or the network was not measured.
   std::optional<double> Predict(const StepPlan& plan) const;
   /// Returns what encoding and decoding a bucket in a form take; empty if it was not seen so.
   std::optional<double> WorkOf(std::size_t bucket, BucketForm form) const;
@@ -40,11 +42,9 @@ class FormTimes {
     std::array<std::optional<Work>, kBucketForms> work{};
     std::array<double, kBucketForms> bytes{};
   };
-  void LearnRate(const StepObservation& step);
 
   std::vector<Bucket> buckets_;
-  std::optional<double> rate_;
-  double message_seconds_ = 0.0;
+  std::optional<HostLink> network_;
 };
 
 }  // namespace weir

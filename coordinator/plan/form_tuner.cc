@@ -15,11 +15,13 @@ constexpr std::size_t kFirstSteps = 3;   // Of each plan, in the first round.
 constexpr std::size_t kSecondSteps = 9;  // In all, of those that may be the best after it.
 constexpr double kClose = 1.25;          // What may be the best takes at most so much longer.
 constexpr double kGivenUp = 2.0;         // A step so much longer than the best ends a try.
-constexpr double kDoubt = 0.5;           // Part of a prediction that is believed before a try.
-constexpr double kAsGood = 1.02;         // Takes so much longer, and counts as equal.
-constexpr double kStepDown = 0.999;      // Part that a change of one bucket must leave.
-constexpr double kWorthMixing = 0.97;    // Part of the best that a mixture must be predicted at.
-constexpr std::size_t kWatched = 20;     // Steps that must differ from what was expected.
+constexpr double kHopeless = 5.0;        // One such step is enough.
+constexpr double kDoubt =
+    0.7;  // Part of the predicted time of its bytes that a plan takes at least.
+constexpr double kAsGood = 1.02;       // Takes so much longer, and counts as equal.
+constexpr double kStepDown = 0.999;    // Part that a change of one bucket must leave.
+constexpr double kWorthMixing = 0.97;  // Part of the best that a mixture must be predicted at.
+constexpr std::size_t kWatched = 20;   // Steps that must differ from what was expected.
 constexpr double kOff = 0.15;
 constexpr double kNetworkOff = 0.3;  // The network's share is noisier.
 constexpr std::size_t kPatience = 40;
@@ -64,6 +66,7 @@ FormTuner::FormTuner(std::vector<std::vector<BucketForm>> allowed)
 
 void FormTuner::BeginSearch() {
   settled_ = false;
+  wants_network_ = true;
   before_ = wanted_;
   round_ = 0;
   tried_.clear();
@@ -92,10 +95,18 @@ double FormTuner::best() const {
   return best;
 }
 
+void FormTuner::SetNetwork(const HostLink& network) {
+  times_.SetNetwork(network);
+  wants_network_ = false;
+}
+
 void FormTuner::Observe(const StepObservation& step) {
   if (step.plan != wanted_) return times_.Learn(step);
-  if (std::exchange(fresh_, false)) return;  // It makes buffers, and meets cold memory.
+  const bool fresh = std::exchange(fresh_, false);
+  // The first step makes buffers, and meets cold memory.
+  if (fresh && step.seconds < kHopeless * best()) return;
   times_.Learn(step);
+  if (wants_network_) return;
   if (settled_) return Watch(step);
   Tried& now = tried_[trying_];
   now.seconds.push_back(step.seconds);
@@ -103,7 +114,7 @@ void FormTuner::Observe(const StepObservation& step) {
   const auto slow = std::ranges::count_if(
       now.seconds, [&](double seconds) { return seconds > kGivenUp * best_of_all; });
   // One step may have met something else that the machine did.
-  const bool given_up = slow >= 2 || step.seconds > kGivenUp * kGivenUp * best_of_all;
+  const bool given_up = slow >= 2 || step.seconds > kHopeless * best_of_all;
   if (given_up) now.hopeless = true;
   const std::size_t enough = round_ == 0 ? kFirstSteps : kSecondSteps;
   if (given_up || now.seconds.size() >= enough) Advance();
@@ -111,10 +122,7 @@ void FormTuner::Observe(const StepObservation& step) {
 
 bool FormTuner::IsHopeless(Tried& tried) const {
   if (tried.hopeless || !tried.seconds.empty()) return tried.hopeless;
-  const auto rate = times_.bytes_per_second();
-  if (!rate) return false;
-  // Its bytes alone, on a network that may be faster than it seems to be.
-  tried.predicted = times_.BytesOf(tried.plan) / *rate;
+  tried.predicted = times_.NetworkSecondsOf(tried.plan);
   return tried.hopeless = kDoubt * *tried.predicted > kGivenUp * best();
 }
 
@@ -209,8 +217,10 @@ void FormTuner::Settle() {
   settled_ = true;
   ++searches_;
   since_ = 0;
-  expected_ = chosen->median();
-  expected_network_ = 0.0;
+  second_ = std::numeric_limits<double>::infinity();
+  for (const Tried& one : tried_) {
+    if (&one != chosen) second_ = std::min(second_, one.median());
+  }
   seconds_.clear();
   network_.clear();
 }
@@ -224,13 +234,16 @@ void FormTuner::Watch(const StepObservation& step) {
   const double network = MedianOf({network_.begin(), network_.end()});
   const double bytes = times_.BytesOf(StepPlan(step.plan.size(), BucketForm::kCompressed));
   if (since_ == kWatched) {
+    expected_ = seconds;
     expected_network_ = network;
     expected_bytes_ = bytes;
   }
   if (since_ < patience_) return;
   const bool other_network = IsOff(network, expected_network_, kNetworkOff) &&
                              std::max(network, expected_network_) > kOff * expected_;
-  if (IsOff(seconds, expected_, kOff) || other_network || IsOff(bytes, expected_bytes_, 0.5)) {
+  const bool other_is_better = seconds > (1.0 + kOff) * second_;
+  if (IsOff(seconds, expected_, kOff) || other_is_better || other_network ||
+      IsOff(bytes, expected_bytes_, 0.5)) {
     BeginSearch();
   }
 }

@@ -24,6 +24,9 @@ class FormTuner {
 
   /// Returns the plan that the coming steps should have.
   const StepPlan& plan() const { return wanted_; }
+  /// True while a search waits for the network's measurement.
+  bool wants_network() const { return wants_network_; }
+  void SetNetwork(const HostLink& network);
   /// Notes a step. Those of a plan that is not wanted any more count for nothing but FormTimes.
   void Observe(const StepObservation& step);
 
@@ -64,10 +67,12 @@ class FormTuner {
   std::size_t trying_ = 0;
   int round_ = 0;
   bool fresh_ = false;  ///< The next step is the first one of its plan.
+  bool wants_network_ = false;
   bool settled_ = false;
   int searches_ = 0;
 
   double expected_ = 0.0;          ///< Seconds of a step by the chosen plan.
+  double second_ = 0.0;            ///< Seconds of a step by the best of the others, as tried.
   double expected_network_ = 0.0;  ///< Seconds in which its exchanges are under way.
   double expected_bytes_ = 0.0;    ///< Of a step with all buckets compressed, by its density.
   std::deque<double> seconds_;     ///< Of the newest steps.

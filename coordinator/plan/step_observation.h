@@ -24,8 +24,6 @@ struct BucketObservation {
 struct StepObservation {
   StepPlan plan;         ///< Forms that buckets travelled in.
   double seconds = 0.0;  ///< From the first gradient to the last result.
-  /// What a message takes without its bytes, at most: the time of the fastest negotiation round.
-  double message_seconds = 0.0;
   std::vector<BucketObservation> buckets;
 };
 

@@ -95,9 +95,6 @@ class ProcessSet {
   std::size_t queued() const { return exchanger_->queued() + free_exchanger_->queued(); }
   /// Returns the time of the last agreement. Any thread.
   std::int64_t last_agreed_ns() const { return last_agreed_ns_; }
-  /// Returns the time of the fastest negotiation round, of late: what a few small messages take.
-  /// Any thread.
-  std::int64_t fastest_round_ns() const { return fastest_round_ns_; }
   /// Returns the time when the next round is due; 0: nothing calls for one.
   std::int64_t next_round_ns() const {
     return closing_ ? 0 : negotiator_->next_round_ns(exchanging());
@@ -147,7 +144,6 @@ class ProcessSet {
   std::vector<LiveRun*> agreed_;  ///< Runs of one round.
   Operation* join_ = nullptr;     ///< Join that was not asked for yet.
   std::atomic<std::int64_t> last_agreed_ns_ = 0;
-  std::atomic<std::int64_t> fastest_round_ns_ = 1'000'000'000;
   bool closing_ = false;
   bool retired_ = false;
 };

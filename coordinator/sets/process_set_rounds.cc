@@ -106,11 +106,6 @@ bool ProcessSet::PollNegotiation(std::int64_t now_ns) {
 void ProcessSet::OnRound() {
   const Negotiator::Outcome& outcome = negotiator_->outcome();
   agreed_.clear();
-  const std::int64_t round_ns = NowNs() - outcome.started_ns;
-  const std::int64_t fastest_ns = fastest_round_ns_.load(std::memory_order_relaxed);
-  // It grows slowly, so that a network that gets slower is noticed.
-  fastest_round_ns_.store(std::min(round_ns, fastest_ns + fastest_ns / 1000),
-                          std::memory_order_relaxed);
   // First, because what a gate ends below may be what they are about.
   for (const Response& response : outcome.responses) {
     if (response.kind == Response::Kind::kCalled) {

@@ -54,8 +54,7 @@ struct World {
     return best;
   }
   StepObservation Step(const StepPlan& plan, std::mt19937& random) const {
-    StepObservation step{
-        .plan = plan, .seconds = SecondsOf(plan), .message_seconds = message, .buckets = {}};
+    StepObservation step{.plan = plan, .seconds = SecondsOf(plan), .buckets = {}};
     double link = 0.0, worker = 0.0;
     for (const BucketTimes& times : TimesOf(plan)) {
       worker = std::max(worker, times.ready) + times.encode;
@@ -81,6 +80,7 @@ double Train(FormTuner& tuner, const World& world, int steps, std::mt19937& rand
   StepPlan now = tuner.plan();
   for (int step = 0; step < steps; ++step) {
     const StepPlan next = tuner.plan();
+    if (tuner.wants_network()) tuner.SetNetwork({world.message, world.bytes_per_second});
     tuner.Observe(world.Step(now, random));
     seconds += world.SecondsOf(now);
     now = next;

@@ -101,24 +101,29 @@ std::map<std::string, HttpServer::Handler> Monitor::Pages(const Settings& settin
     return [response = std::move(response)](const std::string&) { return response; };
   };
   const std::vector<Target> targets = Targets(settings, info_);
-  return {{"/", unchanging({.content_type = "text/html; charset=utf-8",
-                            .body = HomePage(info_, targets)})},
-          {"/run", unchanging(Json(RunPage(settings, info_)))},
-          {"/targets", unchanging(TargetsResponse(targets, info_))},
-          {"/stalls",
-           [this](const std::string&) {
-             return info_.rank == 0 ? Json(StallsPage(gauges_.stalls(), NowNs()) + "\n")
-                                    : NotRankZero();
-           }},
-          {"/events",
-           [this](const std::string& query) {
-             return HttpResponse{.content_type = "application/x-ndjson",
-                                 .body = followed_->events.Answer(query)};
-           }},
-          {"/log", [this](const std::string& query) {
-             return HttpResponse{.content_type = "application/octet-stream",
-                                 .body = followed_->log.Answer(query)};
-           }}};
+  return {
+      {"/",
+       unchanging({.content_type = "text/html; charset=utf-8", .body = HomePage(info_, targets)})},
+      {"/run", unchanging(Json(RunPage(settings, info_)))},
+      {"/targets", unchanging(TargetsResponse(targets, info_))},
+      {"/stalls",
+       [this](const std::string&) {
+         return info_.rank == 0 ? Json(StallsPage(gauges_.stalls(), NowNs()) + "\n")
+                                : NotRankZero();
+       }},
+      {"/plan",
+       [this](const std::string&) {
+         return HttpResponse{.content_type = "text/plain; charset=utf-8", .body = gauges_.plans()};
+       }},
+      {"/events",
+       [this](const std::string& query) {
+         return HttpResponse{.content_type = "application/x-ndjson",
+                             .body = followed_->events.Answer(query)};
+       }},
+      {"/log", [this](const std::string& query) {
+         return HttpResponse{.content_type = "application/octet-stream",
+                             .body = followed_->log.Answer(query)};
+       }}};
 }
 
 void Monitor::OpenExporter(const Settings& settings) {

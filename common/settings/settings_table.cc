@@ -203,6 +203,12 @@ std::vector<SettingRow> MakeTable() {
        .allowed = "a file name, or none",
        .help = "File in which a rank of a launched job writes what it was doing when the job fails "
                "or stalls, for weir-flight."},
+      {.name = "EXPLAIN",
+       .alias = "",
+       .member = &S::explain,
+       .allowed = kBoolean,
+       .help = "Prints how gradients travel, and why, whenever compression=auto has chosen "
+               "(docs/explanation/planning.md)."},
       {.name = "SUMMARY",
        .alias = "",
        .member = &S::summary,

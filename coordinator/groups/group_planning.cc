@@ -1,6 +1,7 @@
 #include "coordinator/groups/group_planning.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "common/log.h"
@@ -28,33 +29,59 @@ GroupPlanning::GroupPlanning(Coordinator& coordinator, ProcessSet& set,
       set_(set),
       spec_(spec),
       plan_(plan),
-      plans_(HasAlternatives(plan) && coordinator.rank() == set.ranks().front()),
+      plans_(coordinator.rank() == set.ranks().front()),
+      name_(spec.name + set.Suffix()),
       now_(plan.plan.buckets.size(), BucketForm::kCompressed) {
-  if (!plans_) return;
+  if (plans_) Prepare();
+}
+
+void GroupPlanning::Prepare() {
+  if (!HasAlternatives(plan_)) {
+    const Variant& base = plan_.variants.front();
+    return Explain(0, (base.plain ? "dense" : base.options.compressor()) +
+                          ", as told (compression=auto would choose)");
+  }
   told_plan_ = now_;
-  pinned_ = coordinator.plan_file().PinnedOf(spec.name + set.Suffix());
+  pinned_ = coordinator_.plan_file().PinnedOf(name_);
   for (const PlannedForms& pinned : pinned_) {
     try {
       Parse(pinned.forms);
     } catch (const InvalidArgument& error) {
-      throw InvalidArgument("WEIR_PLAN_FILENAME '" + coordinator.settings().plan_filename +
-                            "' does not suit '" + spec.name + "' from step " +
+      throw InvalidArgument("WEIR_PLAN_FILENAME '" + coordinator_.settings().plan_filename +
+                            "' does not suit '" + spec_.name + "' from step " +
                             std::to_string(pinned.from_step) + " on: " + error.what());
     }
   }
-  if (!pinned_.empty()) return;
+  if (!pinned_.empty()) return Explain(0, "as WEIR_PLAN_FILENAME says");
   std::vector<std::vector<BucketForm>> allowed;
   for (std::size_t b = 0; b < now_.size(); ++b) {
-    allowed.push_back(plan_.variants[plan_.VariantOfBucket(b)].alternatives);
-    allowed.back().insert(allowed.back().begin(), BucketForm::kCompressed);
+    auto& forms = allowed.emplace_back();
+    for (const BucketForm form : {BucketForm::kCompressed, BucketForm::kFp16, BucketForm::kDense}) {
+      if (IsAllowed(b, form)) forms.push_back(form);
+    }
+  }
+  if (std::ranges::all_of(allowed, [](const auto& forms) { return forms.size() == 1; })) {
+    return Explain(0, plan_.variants.front().options.compressor() +
+                          ", as nothing else is possible: its memory is on a GPU");
   }
   tuner_ = std::make_unique<FormTuner>(std::move(allowed));
 }
 
+GroupPlanning::~GroupPlanning() {
+  if (plans_) coordinator_.gauges().SetPlan(name_, "");
+}
+
 bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
-  const auto& alternatives = plan_.variants[plan_.VariantOfBucket(bucket)].alternatives;
-  return form == BucketForm::kCompressed ||
-         std::ranges::find(alternatives, form) != alternatives.end();
+  if (form == BucketForm::kCompressed) return true;
+  const Variant& variant = plan_.variants[plan_.VariantOfBucket(bucket)];
+  if (std::ranges::find(variant.alternatives, form) == variant.alternatives.end()) return false;
+  // What a memory holds must be sent with it. Kernels on a GPU, which have taken theirs, cannot
+  // yet.
+  return variant.options.compressor() != "dgc" ||
+         std::ranges::all_of(plan_.plan.buckets[bucket].tensors, [this](std::uint32_t partition) {
+           const auto& compressor = plan_.compressors[partition];
+           return compressor != nullptr && compressor->drains();
+         });
 }
 
 StepPlan GroupPlanning::Parse(const std::string& forms) const {
@@ -118,16 +145,17 @@ void GroupPlanning::Observe(std::int64_t step,
   explained_ = tuner_->searches();
   std::vector<std::string> names;
   for (std::size_t b = 0; b < now_.size(); ++b) names.push_back(plan_.NameOfBucket(b));
-  std::string explanation =
-      ExplainForms(*tuner_, names, plan_.variants.front().options.compressor());
-  LogInfo("the plan of '{}' since step {}: {}", spec_.name, step + 2, explanation);
-  const std::lock_guard lock(mutex_);
-  explanation_ = std::move(explanation);
+  Explain(step + 2, ExplainForms(*tuner_, names, plan_.variants.front().options.compressor()));
 }
 
-std::string GroupPlanning::Explain() const {
-  const std::lock_guard lock(mutex_);
-  return explanation_;
+void GroupPlanning::Explain(std::int64_t from_step, const std::string& why) {
+  const std::string lines = "since step " + std::to_string(from_step) + ", " + why;
+  coordinator_.gauges().SetPlan(name_, lines);
+  if (coordinator_.settings().explain) {
+    std::fputs(("weir: " + name_ + ": " + lines + "\n").c_str(), stderr);
+  } else {
+    LogInfo("{}: {}", name_, lines);
+  }
 }
 
 void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan, bool probes) {
@@ -142,7 +170,7 @@ void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan, bool prob
   if (plan == told_plan_) return;
   told_plan_ = plan;
   if (pinned_.empty()) {
-    coordinator_.plan_file().Add(spec_.name + set_.Suffix(), {from_step, FormsText(plan)});
+    coordinator_.plan_file().Add(name_, {from_step, FormsText(plan)});
   }
 }
 

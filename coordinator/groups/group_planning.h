@@ -29,6 +29,9 @@ class GroupPlanning {
   /// Keeps its arguments, which must outlive it.
   GroupPlanning(Coordinator& coordinator, ProcessSet& set, const GradientGroupSpec& spec,
                 const GroupPlan& plan);
+  ~GroupPlanning();
+  GroupPlanning(const GroupPlanning&) = delete;
+  GroupPlanning& operator=(const GroupPlanning&) = delete;
 
   /// Takes over what is planned for the step, before its routes are chosen. Measures the network
   /// if that is planned, unless the step is `empty`.
@@ -40,9 +43,6 @@ class GroupPlanning {
   /// Notes the step that ended at `end_ns`, on the rank that plans.
   void Observe(std::int64_t step, std::span<const std::unique_ptr<GradientBucket>> buckets,
                std::int64_t end_ns);
-  /// Returns what is planned, and why, in lines for people; empty on a rank that does not plan.
-  /// Thread-safe.
-  std::string Explain() const;
   /// Notes a plan. Network thread. Throws Corrupt for one that nobody can have made.
   void OnPlanned(std::int64_t from_step, const std::string& forms);
   /// Forgets what is planned for later, because a state was loaded.
@@ -54,9 +54,13 @@ class GroupPlanning {
     StepPlan plan;
     bool probes = false;  ///< All ranks measure the network before the step.
   };
+  /// Begins to plan. Throws InvalidArgument for pinned plans that do not suit the group.
+  void Prepare();
   bool IsAllowed(std::size_t bucket, BucketForm form) const;
   /// Throws InvalidArgument for a form that a bucket's options do not allow.
   StepPlan Parse(const std::string& forms) const;
+  /// Publishes what holds from a step on, and why (Engine::Explain).
+  void Explain(std::int64_t from_step, const std::string& why);
   /// `probes`: all ranks measure the network before that step.
   void Tell(std::int64_t from_step, const StepPlan& plan, bool probes = false);
 
@@ -64,15 +68,15 @@ class GroupPlanning {
   ProcessSet& set_;
   const GradientGroupSpec& spec_;
   const GroupPlan& plan_;
-  const bool plans_;  ///< This rank does.
+  const bool plans_;        ///< This rank does.
+  const std::string name_;  ///< Of the group, in its set.
   std::vector<PlannedForms> pinned_;
   std::unique_ptr<FormTuner> tuner_;  ///< Null: another rank plans, or a file does.
   StepPlan told_plan_;
   bool probing_ = false;  ///< Told to measure the network, and not done yet.
   int explained_ = 0;     ///< FormTuner::searches that the explanation is about.
   StepPlan now_;
-  mutable std::mutex mutex_;
-  std::string explanation_;
+  std::mutex mutex_;
   std::deque<Next> next_;  ///< By step. A rank that is late may hear of two before it begins one.
   Handle told_ = kNoHandle;
 };

@@ -194,6 +194,10 @@ class Engine {
   /// Traffic of this rank's network so far. Every operation that was waited for is counted.
   virtual NetworkTotals network_totals() = 0;
 
+  /// Says, in lines for people, how the buckets of each gradient group travel, and why: on the
+  /// first rank of the group's process set, which plans for all; empty on others. Thread-safe.
+  virtual std::string Explain() const = 0;
+
   /// Records this rank from now on in a file that Perfetto opens (docs/reference/monitoring.md):
   /// `path` on rank 0, with ".rank3" before the extension on rank 3. Replaces a timeline that is
   /// being written. `mark_cycles` adds negotiation rounds. Throws InvalidArgument when the file

@@ -72,8 +72,9 @@ struct Settings {
   // Output for people.
   std::string timeline_filename;  ///< Empty: no timeline.
   bool timeline_mark_cycles = false;
-  std::string record_filename;                      ///< Empty: no run log.
-  bool summary = true;                              ///< Printed at the end of a job of weirrun.
+  std::string record_filename;  ///< Empty: no run log.
+  bool explain = false;         ///< Who plans says at each change how gradients travel, and why.
+  bool summary = true;          ///< Printed at the end of a job of weirrun.
   std::string flight_filename = "weir.weirflight";  ///< Written in jobs of weirrun; "none": none.
   LogLevel log_level = LogLevel::kWarning;
   bool log_timestamps = true;

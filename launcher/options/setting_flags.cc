@@ -29,6 +29,7 @@ std::vector<SettingFlag> MakeFlags() {
       {"--record", "", "metrics", "record", "RECORD"},
       {"--flight-recording", "", "metrics", "flight-recording", "FLIGHT_RECORDING"},
       {"--batch-size", "", "metrics", "batch-size", "BATCH_SIZE"},
+      {"--explain", "--no-explain", "metrics", "explain", "EXPLAIN"},
       {"--summary", "--no-summary", "metrics", "summary", "SUMMARY"},
       {"--stall-check", "--no-stall-check", "stall-check", "enabled", "STALL_CHECK"},
       {"--stall-check-warning-time-seconds", "", "stall-check", "warning-time-seconds",

@@ -66,6 +66,12 @@ class EngineGauges {
   void SetTargetDensity(const std::string& group, double density);
   std::map<std::string, double> target_densities() const;
 
+  /// Sets how a group's buckets travel, and why, in lines for people; empty: nothing to say, or the
+  /// group is gone. Takes a lock.
+  void SetPlan(const std::string& group, std::string lines);
+  /// Returns that of all groups, one after the other.
+  std::string plans() const;
+
   /// Notes a tensor that has waited too long for other ranks. Takes a lock.
   void NoteStalled(const std::string& name);
   /// Returns the first of those names, and in `count` their number, at most 1,024.
@@ -78,6 +84,7 @@ class EngineGauges {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, double> target_densities_;
+  std::map<std::string, std::string> plans_;
   std::set<std::string> stalled_;
   Stalls stalls_;
 };

@@ -242,6 +242,8 @@ void BindEngine(nb::module_& module) {
           },
           arg("handle"), arg("seconds"), blocking)
       .def(
+          "explain", [](Job& job) { return job.engine()->Explain(); }, blocking)
+      .def(
           "network_totals",
           [](Job& job) {
             const NetworkTotals totals = job.engine()->network_totals();

@@ -70,6 +70,12 @@ def rocm_built() -> bool:
     return False
 
 
+def explain() -> str:
+    """Says, in lines for people, how the gradients of each optimizer travel, and why: on the first rank of
+    its process set, which plans for all; "" on others. Raises ValueError before ``init``."""
+    return str(_job.engine().explain())
+
+
 def start_timeline(file_path: str, mark_cycles: bool = False) -> None:
     """Records this rank from now on in a file that Perfetto and chrome://tracing open: ``file_path`` on
     rank 0; on rank 3 "run.json" becomes "run.rank3.json". Replaces a timeline that is being written.

@@ -6,7 +6,7 @@ Functions are thread-safe unless they say otherwise. Docstrings say what each on
 """
 
 from weir._build import (  # noqa: F401
-    ccl_built, cuda_built, ddl_built, gloo_built, gloo_enabled, mpi_built, mpi_enabled,
+    ccl_built, cuda_built, ddl_built, explain, gloo_built, gloo_enabled, mpi_built, mpi_enabled,
     mpi_threads_supported, nccl_built, rocm_built, start_timeline, stop_timeline)
 from weir._init import init  # noqa: F401
 from weir._job import (  # noqa: F401

@@ -56,6 +56,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void Adopt(std::istream& one_rank) override;
 
   const std::string& name() const override { return spec_.name; }
+  void BeforeJoin() override { planning_.Settle(); }
   bool stepping() const override { return phase_ != Phase::kClosed; }
   void OnClose() override { WarnOfShortRun(); }
   void OnCalled(RequestKind kind, int rank, std::int64_t step) override;

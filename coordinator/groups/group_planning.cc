@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "common/log.h"
-#include "coordinator/groups/network_probe.h"
 #include "coordinator/plan/explain_forms.h"
 #include "weir/error.h"
 
@@ -17,7 +16,7 @@ bool HasAlternatives(const GroupPlan& plan) {
                              [](const Variant& variant) { return !variant.alternatives.empty(); });
 }
 
-constexpr char kProbes[] = "?";  // Behind the forms: measure the network first.
+constexpr char kProbes[] = "?";  // Behind the forms: measure the network after the step.
 
 double SecondsOf(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
@@ -31,7 +30,8 @@ GroupPlanning::GroupPlanning(Coordinator& coordinator, ProcessSet& set,
       plan_(plan),
       plans_(coordinator.rank() == set.ranks().front()),
       name_(spec.name + set.Suffix()),
-      now_(plan.plan.buckets.size(), BucketForm::kCompressed) {
+      now_(plan.plan.buckets.size(), BucketForm::kCompressed),
+      probe_(coordinator, set, spec.name) {
   if (plans_) Prepare();
 }
 
@@ -98,18 +98,23 @@ StepPlan GroupPlanning::Parse(const std::string& forms) const {
 void GroupPlanning::Begin(std::int64_t step, bool empty) {
   // All ranks have agreed on buckets of the step before meanwhile, and heard of the plan first.
   if (told_ != kNoHandle) coordinator_.WaitIfKnown(std::exchange(told_, kNoHandle));
-  bool probes = false;
-  {
-    const std::lock_guard lock(mutex_);
-    for (; !next_.empty() && next_.front().from_step <= step; next_.pop_front()) {
-      now_ = std::move(next_.front().plan);
-      probes = probes || next_.front().probes;
-    }
+  const std::lock_guard lock(mutex_);
+  for (const Next& next : next_) {
+    if (next.from_step > step) break;
+    now_ = next.plan;
+    // The others measure with zeros in the place of what this rank would send.
+    probes_ = probes_ || (next.probes && !empty);
   }
-  if (!probes || empty) return;
-  const HostLink network = ProbeNetwork(coordinator_, set_, spec_.name);
-  if (tuner_) tuner_->SetNetwork(network);
-  probing_ = false;
+  if (!empty) Forget(step);
+}
+
+void GroupPlanning::EndEmpty(std::int64_t step) {
+  const std::lock_guard lock(mutex_);
+  Forget(step);
+}
+
+void GroupPlanning::Forget(std::int64_t step) {
+  while (!next_.empty() && next_.front().from_step <= step) next_.pop_front();
 }
 
 void GroupPlanning::PlanNext(std::int64_t step) {
@@ -121,12 +126,28 @@ void GroupPlanning::PlanNext(std::int64_t step) {
   if (probes || tuner_->plan() != told_plan_) Tell(step + 1, tuner_->plan(), probes);
 }
 
-void GroupPlanning::Observe(std::int64_t step,
-                            std::span<const std::unique_ptr<GradientBucket>> buckets,
-                            std::int64_t end_ns) {
+void GroupPlanning::End(std::int64_t step, std::span<const std::unique_ptr<GradientBucket>> buckets,
+                        std::int64_t end_ns) {
+  // Now, while the program computes, the network has nothing else to do.
+  if (std::exchange(probes_, false)) probe_.Start();
+  if (!tuner_) return;
+  if (const auto network = probe_.Take()) {
+    tuner_->SetNetwork(*network);
+    probing_ = false;
+  }
   const bool dense_phase = std::ranges::any_of(
       plan_.variants, [step](const Variant& variant) { return variant.schedule.DensePhase(step); });
-  if (!tuner_ || dense_phase) return;
+  if (dense_phase) return;
+  Observe(buckets, end_ns);
+  if (!tuner_->settled() || tuner_->searches() == explained_) return;
+  explained_ = tuner_->searches();
+  std::vector<std::string> names;
+  for (std::size_t b = 0; b < now_.size(); ++b) names.push_back(plan_.NameOfBucket(b));
+  Explain(step + 2, ExplainForms(*tuner_, names, plan_.variants.front().options.compressor()));
+}
+
+void GroupPlanning::Observe(std::span<const std::unique_ptr<GradientBucket>> buckets,
+                            std::int64_t end_ns) {
   std::int64_t begin_ns = end_ns;
   for (const auto& bucket : buckets) begin_ns = std::min(begin_ns, bucket->first_ns.load());
   const auto since_begin = [begin_ns](std::int64_t ns) { return SecondsOf(ns - begin_ns); };
@@ -141,11 +162,6 @@ void GroupPlanning::Observe(std::int64_t step,
                             .bytes = bucket->BytesByForm()});
   }
   tuner_->Observe(seen);
-  if (!tuner_->settled() || tuner_->searches() == explained_) return;
-  explained_ = tuner_->searches();
-  std::vector<std::string> names;
-  for (std::size_t b = 0; b < now_.size(); ++b) names.push_back(plan_.NameOfBucket(b));
-  Explain(step + 2, ExplainForms(*tuner_, names, plan_.variants.front().options.compressor()));
 }
 
 void GroupPlanning::Explain(std::int64_t from_step, const std::string& why) {

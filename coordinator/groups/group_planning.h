@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "coordinator/groups/gradient_bucket.h"
+#include "coordinator/groups/network_probe.h"
 #include "coordinator/plan/form_tuner.h"
 #include "coordinator/plan/group_plan.h"
 #include "coordinator/plan/plan_file.h"
@@ -33,16 +34,20 @@ class GroupPlanning {
   GroupPlanning(const GroupPlanning&) = delete;
   GroupPlanning& operator=(const GroupPlanning&) = delete;
 
-  /// Takes over what is planned for the step, before its routes are chosen. Measures the network
-  /// if that is planned, unless the step is `empty`.
+  /// Takes over what is planned for the step, before its routes are chosen. An `empty` one may
+  /// still turn out not to be taken.
   void Begin(std::int64_t step, bool empty = false);
+  /// Notes that the empty step was taken.
+  void EndEmpty(std::int64_t step);
   BucketForm FormOf(std::size_t bucket) const { return now_[bucket]; }
   /// Plans the step after the one that begins, on the rank that plans. Call it before the step's
   /// first bucket can be agreed on.
   void PlanNext(std::int64_t step);
-  /// Notes the step that ended at `end_ns`, on the rank that plans.
-  void Observe(std::int64_t step, std::span<const std::unique_ptr<GradientBucket>> buckets,
-               std::int64_t end_ns);
+  /// Notes the step, which ended at `end_ns`.
+  void End(std::int64_t step, std::span<const std::unique_ptr<GradientBucket>> buckets,
+           std::int64_t end_ns);
+  /// Waits for a measurement that has begun.
+  void Settle() { probe_.Await(); }
   /// Notes a plan. Network thread. Throws Corrupt for one that nobody can have made.
   void OnPlanned(std::int64_t from_step, const std::string& forms);
   /// Forgets what is planned for later, because a state was loaded.
@@ -52,16 +57,19 @@ class GroupPlanning {
   struct Next {
     std::int64_t from_step = 0;
     StepPlan plan;
-    bool probes = false;  ///< All ranks measure the network before the step.
+    bool probes = false;  ///< All ranks measure the network after the step.
   };
   /// Begins to plan. Throws InvalidArgument for pinned plans that do not suit the group.
   void Prepare();
+  /// Forgets what was planned up to the step. `mutex_` is held.
+  void Forget(std::int64_t step);
+  void Observe(std::span<const std::unique_ptr<GradientBucket>> buckets, std::int64_t end_ns);
   bool IsAllowed(std::size_t bucket, BucketForm form) const;
   /// Throws InvalidArgument for a form that a bucket's options do not allow.
   StepPlan Parse(const std::string& forms) const;
   /// Publishes what holds from a step on, and why (Engine::Explain).
   void Explain(std::int64_t from_step, const std::string& why);
-  /// `probes`: all ranks measure the network before that step.
+  /// `probes`: all ranks measure the network after that step.
   void Tell(std::int64_t from_step, const StepPlan& plan, bool probes = false);
 
   Coordinator& coordinator_;
@@ -74,11 +82,13 @@ class GroupPlanning {
   std::unique_ptr<FormTuner> tuner_;  ///< Null: another rank plans, or a file does.
   StepPlan told_plan_;
   bool probing_ = false;  ///< Told to measure the network, and not done yet.
+  bool probes_ = false;   ///< All ranks measure it when the step ends.
   int explained_ = 0;     ///< FormTuner::searches that the explanation is about.
   StepPlan now_;
   std::mutex mutex_;
   std::deque<Next> next_;  ///< By step. A rank that is late may hear of two before it begins one.
   Handle told_ = kNoHandle;
+  NetworkProbe probe_;  ///< Last: its thread may still run.
 };
 
 }  // namespace weir

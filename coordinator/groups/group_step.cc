@@ -141,7 +141,7 @@ std::vector<Bucket*> GradientGroupImpl::BeginEmptyStep() {
 }
 
 void GradientGroupImpl::EndEmptyStep(bool taken) {
-  if (taken) ++next_step_;
+  if (taken) planning_.EndEmpty(next_step_++);
   phase_ = Phase::kClosed;
 }
 
@@ -329,7 +329,7 @@ StepReport GradientGroupImpl::WaitStep() {
                    .density = static_cast<float>(report.density)},
                   StepEndNs());
   step_part_.reset();
-  if (!report.skipped) planning_.Observe(next_step_, buckets_, StepEndNs());
+  planning_.End(next_step_, buckets_, StepEndNs());
   ++next_step_;
   rates_before_ = previous_rates_;
   if (!report.skipped) previous_rates_ = rates_;

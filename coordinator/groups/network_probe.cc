@@ -5,6 +5,10 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "common/log.h"
+#include "common/threads/background_thread.h"
+#include "common/threads/thread_name.h"
+#include "weir/error.h"
 
 namespace weir {
 namespace {
@@ -13,38 +17,75 @@ constexpr std::size_t kFirst = std::size_t{16} << 10;  // Values; each next size
 constexpr int kSizes = 5;
 constexpr double kLongEnough = 0.02;
 
-/// All-reduces values of this rank in place.
-void ReduceInPlace(Coordinator& coordinator, ProcessSet& set, const std::string& owner, ReduceOp op,
-                   std::vector<float>& values) {
+}  // namespace
+
+NetworkProbe::NetworkProbe(Coordinator& coordinator, ProcessSet& set, std::string owner)
+    : coordinator_(coordinator),
+      set_(set),
+      name_("weir:measurement of the network for " + std::move(owner)) {}
+
+NetworkProbe::~NetworkProbe() {
+  if (!thread_.joinable()) return;
+  if (coordinator_.ending().forked()) {
+    thread_.detach();  // It is the parent's.
+  } else {
+    thread_.join();
+  }
+}
+
+void NetworkProbe::Await() {
+  if (thread_.joinable()) thread_.join();
+}
+
+void NetworkProbe::Start() {
+  Await();
+  thread_ = std::thread([this] {
+    NameThread("weir-probe");
+    WorkInBackground();
+    try {
+      const HostLink link = Measure();
+      const std::lock_guard lock(mutex_);
+      found_ = link;
+    } catch (const Error& error) {
+      // The engine has ended, and has said why; or another rank has left.
+      LogDebug("{}: {}", name_, error.what());
+    }
+  });
+}
+
+std::optional<HostLink> NetworkProbe::Take() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(found_, std::nullopt);
+}
+
+void NetworkProbe::Reduce(ReduceOp op, std::vector<float>& values) {
   const auto n = static_cast<std::int64_t>(values.size());
   Submission submission;
   submission.request = {.kind = RequestKind::kAllreduce,
-                        .name = std::string(kProbeName) + owner,
+                        .name = name_,
                         .dtype = DType::kFloat32,
                         .shape = Shape{n},
                         .op = op,
                         .slots = 0};
   submission.tensors = {{values.data(), values.data(), n, DType::kFloat32}};
-  coordinator.Wait(coordinator.Submit(set, std::move(submission)));
+  coordinator_.Wait(coordinator_.Submit(set_, std::move(submission)));
 }
 
-}  // namespace
-
-HostLink ProbeNetwork(Coordinator& coordinator, ProcessSet& set, const std::string& owner) {
-  const double ranks = set.size();
-  if (set.size() == 1) return {.bytes_per_second = std::numeric_limits<double>::infinity()};
+HostLink NetworkProbe::Measure() {
+  const double ranks = set_.size();
+  if (set_.size() == 1) return {.bytes_per_second = std::numeric_limits<double>::infinity()};
   std::vector<float> values(1);
-  ReduceInPlace(coordinator, set, owner, ReduceOp::kSum, values);  // Ranks may be late.
+  Reduce(ReduceOp::kSum, values);  // Ranks may be late.
   double before = 0.0, before_bytes = 0.0;
   HostLink link;
   std::size_t n = 1;
   for (int size = 0; size <= kSizes; ++size) {
     values.assign(n, 0.0f);
     const std::int64_t begin_ns = NowNs();
-    ReduceInPlace(coordinator, set, owner, ReduceOp::kSum, values);
+    Reduce(ReduceOp::kSum, values);
     // What the ranks measure differs; they go on with the same number.
     std::vector<float> seconds = {static_cast<float>(NowNs() - begin_ns) * 1e-9f};
-    ReduceInPlace(coordinator, set, owner, ReduceOp::kAverage, seconds);
+    Reduce(ReduceOp::kAverage, seconds);
     const double took = seconds.front();
     const double bytes = 2.0 * (ranks - 1.0) / ranks * static_cast<double>(n * sizeof(float));
     if (size == 0) {

@@ -118,7 +118,6 @@ inline constexpr std::string_view kReserved = "weir:";
 inline constexpr std::string_view kHostsName = "weir:hosts for WEIR_HIERARCHICAL_*";
 inline constexpr std::string_view kJoinName = "weir:join";
 inline constexpr std::string_view kSetChangeName = "weir:process sets";
-inline constexpr std::string_view kProbeName = "weir:measurement of the network for ";
 /// Name of a request about a step of a group, kDropStep, kUnused or kPlan.
 std::string StepRequestName(RequestKind kind, const std::string& group);
 /// True for requests that other ranks do not make unless called.

@@ -86,6 +86,7 @@ int Coordinator::Join(ProcessSet& set) {
         "Join in the middle of a step of '" + *group + "'; finish it first (EndStep and WaitStep)",
         {*group, {rank()}, "submit"});
   }
+  set.joining().BeforeJoin();
   int last = -1;
   Submission submission;
   submission.request = {.kind = RequestKind::kJoin, .name = std::string(kJoinName), .slots = 0};

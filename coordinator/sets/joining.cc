@@ -19,8 +19,20 @@ void Joining::Add(JoinableGroup* group) {
 }
 
 void Joining::Remove(JoinableGroup* group) {
+  std::lock_guard lifetimes(lifetimes_);
   std::lock_guard lock(mutex_);
   std::erase(groups_, group);
+}
+
+void Joining::BeforeJoin() {
+  std::lock_guard lifetimes(lifetimes_);
+  std::vector<JoinableGroup*> groups;
+  {
+    std::lock_guard lock(mutex_);
+    groups = groups_;
+  }
+  // Without the lock, which the network thread takes for what they wait for.
+  for (JoinableGroup* group : groups) group->BeforeJoin();
 }
 
 std::optional<std::string> Joining::stepping() const {

@@ -25,6 +25,9 @@ class JoinableGroup {
   virtual const std::string& name() const = 0;
   /// True between BeginStep and the end of WaitStep, or in an empty step. Thread-safe.
   virtual bool stepping() const = 0;
+  /// Called between steps, before the rank tells that it joins: waits for what the group has begun
+  /// beside its steps.
+  virtual void BeforeJoin() = 0;
   /// Called when the job, and the group with it, ends in good order. Network thread, also in steps.
   virtual void OnClose() = 0;
   /// Called when a rank asks about a step (CallsOthers), and waits for the others to do so too.
@@ -59,6 +62,9 @@ class Joining {
   /// Returns the name of a group in the middle of a step, if any.
   std::optional<std::string> stepping() const;
 
+  /// Lets all groups end what they do beside their steps. The program's thread.
+  void BeforeJoin();
+
   /// Begins empty steps, once the ranks know that this one has joined.
   void Begin();
   bool joined() const { return joined_; }
@@ -90,6 +96,7 @@ class Joining {
   LiveRuns& live_;
   HandleTable& handles_;
   BucketNames& names_;
+  std::mutex lifetimes_;      ///< Held while groups may not go, and not by the network thread.
   mutable std::mutex mutex_;  ///< Guards groups_, and the begin and end of their empty steps.
   std::vector<JoinableGroup*> groups_;
   bool joined_ = false;

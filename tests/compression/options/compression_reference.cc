@@ -31,6 +31,17 @@ Every compressor, route and mode below is turned on by options alone, in a progr
 weights may be shifted while gradients are computed and at no other time: the program says when that is, `with optimizer.looking_ahead():`
 ([below](#beyond-the-paper)).
 
+## What Weir may choose
+
+`auto` stands for what takes least time, as measured while training: `auto`, `auto(dense,fp16,dgc)` in a text, or
+
+```text
+{"compressor": "auto", "choices": "dense,fp16,dgc", "density": "0.001"}
+```
+
+Without `choices` they are dense and fp16, and dgc too for an SGD with momentum. It means the choice that sends least, with the others as its key `alternatives`, which
+dgc, fp16 and bf16 understand: forms in which their gradients may travel in some steps. [Planning](../explanation/planning.md) says how one is chosen.
+
 ## Tensors by name
 
 A key may carry a shell pattern of tensor names; its value then holds for the tensors it matches:

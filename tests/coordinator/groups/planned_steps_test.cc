@@ -232,6 +232,56 @@ TEST(PlannedSteps, OfFp16TurnDense) {
   }
 }
 
+const Options kAuto = {{"compressor", "auto"},
+                       {"choices", "dense,fp16,dgc"},
+                       {"density", "0.05"},
+                       {"min_elements", "100"}};
+
+/// Ranks may begin steps of several groups in an order of their own: the search waits for nobody.
+TEST(PlannedSteps, AreFoundInWhateverOrderGroupsBegin) {
+  for (const int ranks : JobSizesFrom(2)) {
+    RunJob(ranks, [&](Engine& engine) {
+      std::vector<std::unique_ptr<GradientGroup>> groups;
+      for (const char* name : {"a", "b"}) groups.push_back(engine.Register(SpecOf(kAuto, name)));
+      std::vector<std::size_t> order = {0, 1};
+      if (engine.rank() % 2 == 1) std::ranges::reverse(order);
+      Tensors updates[2];
+      for (int step = 0; step < 60; ++step) {
+        Tensors gradients = GradientOf(engine.rank(), step);
+        const float rate = 0.1f;
+        for (const std::size_t g : order) {
+          updates[g] = gradients;
+          groups[g]->BeginStep({.learning_rates = std::span(&rate, 1)});
+          for (std::size_t i = 0; i < gradients.size(); ++i) {
+            groups[g]->Submit(i, {gradients[i].data(), DType::kFloat32, Shapes()[i]},
+                              {updates[g][i].data(), DType::kFloat32, Shapes()[i]});
+          }
+          groups[g]->EndStep();
+        }
+        for (const auto& group : groups) group->WaitStep();
+      }
+      for (const Tensors& of_group : updates) EXPECT_TRUE(SameAsRankZero(engine, of_group));
+      const std::string why = engine.Explain();
+      EXPECT_EQ(why.find("b: since step") != std::string::npos, engine.rank() == 0) << why;
+      EXPECT_EQ(why.find("chosen") != std::string::npos, engine.rank() == 0) << why;
+    });
+  }
+}
+
+/// A rank joins in each of the steps of a search, the others go on.
+TEST(PlannedSteps, AreFoundWhileRanksJoin) {
+  for (const int ranks : JobSizesFrom(2)) {
+    RunJob(ranks, [&](Engine& engine) {
+      const auto group = engine.Register(SpecOf(kAuto));
+      for (int leave = 1; leave < 12; ++leave) {
+        const int steps = engine.rank() == ranks - 1 ? leave : 12;
+        for (int step = 0; step < steps; ++step) Step(*group, GradientOf(engine.rank(), step));
+        engine.Join();
+      }
+    });
+  }
+}
+
 TEST(PlannedSteps, ThatOptionsDoNotAllowAreRefused) {
   if (JobSizes().front() != 1) return;  // The error would end the others' engines.
   const Plans plans(R"({"model": [{"from_step": 2, "forms": "hh"}]})");

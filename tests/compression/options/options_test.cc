@@ -84,7 +84,7 @@ TEST(Options, WhatIsNoSlipIsNotTakenForOne) {
               AllOf(HasSubstr("understands: compressor, momentum_mu"),
                     testing::Not(HasSubstr("did you mean"))));
   EXPECT_THAT(WhyRefused({{"compressor", "zip"}}),
-              AllOf(HasSubstr("known are: bf16"), testing::Not(HasSubstr("did you mean"))));
+              AllOf(HasSubstr("known are: auto, bf16"), testing::Not(HasSubstr("did you mean"))));
 }
 
 TEST(Options, AMisspeltCompressorKeyIsSeenAsOne) {

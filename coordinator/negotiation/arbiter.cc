@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ranges>
+#include <unordered_set>
 #include <utility>
 
 #include "common/check.h"
@@ -24,19 +26,38 @@ bool ZerosChangeNothing(const Request& request) {
          request.op == ReduceOp::kAdasum;
 }
 
+using Requests = std::vector<std::shared_ptr<const Request>>;
+
 /// Returns all ranks' rows, which every rank has to know (Response::rows).
-std::vector<std::int64_t> RowsOf(std::span<const Request> requests) {
+std::vector<std::int64_t> RowsOf(const Requests& requests) {
   std::vector<std::int64_t> rows;
-  const Request& first = requests.front();
+  const Request& first = *requests.front();
   if (GathersRows(first.kind)) {
     for (std::size_t tensor = 0; tensor < first.tensors(); ++tensor) {
-      for (const Request& request : requests) rows.push_back(request.shape_of(tensor)[0]);
+      for (const auto& request : requests) rows.push_back(request->shape_of(tensor)[0]);
     }
   }
-  for (const Request& request : requests) {
-    rows.insert(rows.end(), request.splits.begin(), request.splits.end());
+  for (const auto& request : requests) {
+    rows.insert(rows.end(), request->splits.begin(), request->splits.end());
   }
   return rows;
+}
+
+/// Requests that differ, in the order of the first rank that has made each. Equal ones need no
+/// comparison.
+struct Different {
+  std::vector<Request> requests;
+  std::vector<int> ranks;
+};
+Different DifferentOf(const Requests& requests, std::span<const int> ranks) {
+  Different different;
+  std::unordered_set<const Request*> seen;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!seen.insert(requests[i].get()).second) continue;
+    different.requests.push_back(*requests[i]);
+    different.ranks.push_back(ranks[i]);
+  }
+  return different;
 }
 
 std::optional<std::string> SettingOf(const Request& request, const std::string& key) {
@@ -67,30 +88,39 @@ void Arbiter::BeginRound(std::span<const std::uint32_t> ready) {
   for (const std::uint32_t slot : ready) singles_.Use(slot);
 }
 
-void Arbiter::Add(int member, Request request) {
-  const auto index = static_cast<std::size_t>(member);
-  const int rank = ranks_.at(index);
-  const std::string name = request.name;
-  const auto refuse = [&](const std::string& what) {
+void Arbiter::Add(int first, int count, const std::shared_ptr<const Request>& shared) {
+  const Request& request = *shared;
+  const std::string& name = request.name;
+  const auto refuse = [&](int rank, const std::string& what) {
     throw Corrupt("rank " + std::to_string(rank) + " " + what, {name, {rank}, "negotiate"});
   };
+  const int rank = ranks_.at(static_cast<std::size_t>(first));
   if (request.kind == RequestKind::kAlltoall && request.splits.size() != ranks_.size()) {
-    refuse("asked for an all-to-all of '" + name + "' with " +
-           std::to_string(request.splits.size()) + " splits");
+    refuse(rank, "asked for an all-to-all of '" + name + "' with " +
+                     std::to_string(request.splits.size()) + " splits");
   }
+  const auto members =
+      std::views::iota(static_cast<std::size_t>(first), static_cast<std::size_t>(first + count));
   if (request.kind == RequestKind::kJoin) {
-    if (joined_[index]) refuse("joined twice");
-    return Join(index);
+    for (const std::size_t member : members) {
+      if (joined_.at(member)) refuse(ranks_[member], "joined twice");
+      Join(member);
+    }
+    return;
   }
   if (request.kind == RequestKind::kPlan) return Announce(rank, request);
   if (singles_.Find(name)) Forget(name);
-  ByMember& requests = pending_[name];
-  if (requests.empty()) {
-    requests.resize(ranks_.size());
+  Asked& asked = pending_[name];
+  if (asked.by_member.empty()) {
+    asked.by_member.resize(ranks_.size());
+    asked.missing = ranks_.size() - joined_count_;
     if (CallsOthers(request.kind)) CallOthers(rank, request);
   }
-  if (requests[index].has_value()) refuse("asked twice for '" + name + "'");
-  requests[index] = std::move(request);
+  for (const std::size_t member : members) {
+    if (asked.by_member.at(member)) refuse(ranks_[member], "asked twice for '" + name + "'");
+    asked.by_member[member] = shared;
+    if (!joined_[member]) --asked.missing;
+  }
   asked_.push_back(name);
 }
 
@@ -111,18 +141,15 @@ void Arbiter::Announce(int rank, const Request& request) {
                         .ranks = {rank}});
 }
 
-bool Arbiter::AnyJoined() const { return std::ranges::find(joined_, true) != joined_.end(); }
-
-bool Arbiter::Complete(const ByMember& requests) const {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (!requests[i].has_value() && !joined_[i]) return false;
-  }
-  return true;
-}
+bool Arbiter::AnyJoined() const { return joined_count_ > 0; }
 
 void Arbiter::Join(std::size_t member) {
   for (const std::string& single : singles_.Names()) Forget(single);
   joined_[member] = true;
+  ++joined_count_;
+  for (auto& [name, asked] : pending_) {
+    if (!asked.by_member[member]) --asked.missing;
+  }
   responses_.push_back({.kind = Response::Kind::kJoined,
                         .name = std::string(kJoinName),
                         .slot = kNoSlot,
@@ -137,10 +164,10 @@ void Arbiter::DecideComplete() {
   }
   for (const std::string& name : std::exchange(asked_, {})) {
     const auto entry = pending_.find(name);
-    if (entry == pending_.end() || !Complete(entry->second)) continue;
-    ByMember complete = std::move(entry->second);
+    if (entry == pending_.end() || entry->second.missing > 0) continue;
+    const Asked complete = std::move(entry->second);
     pending_.erase(entry);
-    Decide(name, std::move(complete));
+    Decide(name, complete);
   }
 }
 
@@ -151,15 +178,17 @@ void Arbiter::Forget(const std::string& name) {
   responses_.push_back({.kind = Response::Kind::kForget, .name = name, .slot = slot});
 }
 
-void Arbiter::Decide(const std::string& name, ByMember by_member) {
-  std::vector<Request> requests;
+void Arbiter::Decide(const std::string& name, const Asked& asked) {
+  Requests requests;
   std::vector<int> ranks;
-  for (std::size_t i = 0; i < by_member.size(); ++i) {
-    if (!by_member[i]) continue;
-    requests.push_back(std::move(*by_member[i]));
+  for (std::size_t i = 0; i < asked.by_member.size(); ++i) {
+    if (!asked.by_member[i]) continue;
+    requests.push_back(asked.by_member[i]);
     ranks.push_back(ranks_[i]);
   }
-  if (auto disagreement = FindDisagreement(requests, ranks)) {
+  const Different different = DifferentOf(requests, ranks);
+  const Request& first = *requests.front();
+  if (auto disagreement = FindDisagreement(different.requests, different.ranks)) {
     responses_.push_back({.kind = Response::Kind::kMismatch,
                           .name = name,
                           .slot = kNoSlot,
@@ -168,12 +197,16 @@ void Arbiter::Decide(const std::string& name, ByMember by_member) {
     return;
   }
   const bool whole = requests.size() == ranks_.size();
-  if (!whole && !ZerosChangeNothing(requests.front())) {
-    responses_.push_back(Unsupported(requests.front()));
+  if (!whole && !ZerosChangeNothing(first)) {
+    responses_.push_back(Unsupported(first));
     return;
   }
   GpuAgreement gpus;
-  if (whole) gpus = AgreeOnGpus(requests, ranks);
+  if (whole && !first.gpu.empty()) {
+    std::vector<Request> all;
+    for (const auto& request : requests) all.push_back(*request);
+    gpus = AgreeOnGpus(all, ranks);
+  }
   if (gpus.refused) {
     responses_.push_back({.kind = Response::Kind::kMismatch,
                           .name = name,
@@ -186,11 +219,11 @@ void Arbiter::Decide(const std::string& name, ByMember by_member) {
   }
   Response response{.kind = Response::Kind::kReady,
                     .name = name,
-                    .slot = Assign(requests.front()),
+                    .slot = Assign(first),
                     .rows = RowsOf(requests),
                     .text = std::move(gpus.trouble),
                     .gpus = std::move(gpus.gpus)};
-  if (!whole) response.request = std::move(requests.front());
+  if (!whole) response.request = first;
   responses_.push_back(std::move(response));
 }
 
@@ -244,8 +277,9 @@ std::uint32_t Arbiter::Assign(const Request& request) {
 std::vector<Response> Arbiter::Take() {
   // Not before all requests of a round are here: a joined rank may be among those that asked.
   DecideComplete();
-  if (AnyJoined() && std::ranges::find(joined_, false) == joined_.end()) {
+  if (AnyJoined() && joined_count_ == joined_.size()) {
     joined_.assign(joined_.size(), false);
+    joined_count_ = 0;
     responses_.push_back({.kind = Response::Kind::kAllJoined,
                           .name = std::string(kJoinName),
                           .slot = kNoSlot,

@@ -34,14 +34,23 @@ class Arbiter {
   /// next, except for a rank that joins.
   void BeginRound(std::span<const std::uint32_t> ready);
 
-  /// Adds a request of member `member`, which asks for a name at most once until the answer.
-  void Add(int member, Request request);
+  /// Adds the same request of `count` members from `first` on, each of which asks for a name at
+  /// most once until the answer.
+  void Add(int first, int count, const std::shared_ptr<const Request>& request);
+  /// Adds that of one member.
+  void Add(int member, Request request) {
+    Add(member, 1, std::make_shared<const Request>(std::move(request)));
+  }
 
   /// Returns the due answers, in an order that every rank follows. Empties the list.
   std::vector<Response> Take();
 
  private:
-  using ByMember = std::vector<std::optional<Request>>;
+  /// Requests for a name by member, who share equal ones; null: it has not asked.
+  struct Asked {
+    std::vector<std::shared_ptr<const Request>> by_member;
+    std::size_t missing = 0;  ///< Members that have not asked and have not joined.
+  };
 
   void Join(std::size_t member);
   /// Tells all ranks that one asks about a step.
@@ -50,9 +59,7 @@ class Arbiter {
   void Announce(int rank, const Request& request);
   /// Answers requests that everybody has made.
   void DecideComplete();
-  /// True if every rank that still asks has asked.
-  bool Complete(const ByMember& requests) const;
-  void Decide(const std::string& name, ByMember requests);
+  void Decide(const std::string& name, const Asked& asked);
   /// Returns why the operation cannot run without the joined ranks.
   Response Unsupported(const Request& request) const;
   std::uint32_t Assign(const Request& request);
@@ -61,9 +68,10 @@ class Arbiter {
 
   const std::vector<int> ranks_;
   const std::function<bool(std::uint32_t slot)> wanted_;
-  std::map<std::string, ByMember> pending_;
+  std::map<std::string, Asked> pending_;
   std::vector<std::string> asked_;  ///< Since the last Take, in order.
   std::vector<bool> joined_;        ///< By member.
+  std::size_t joined_count_ = 0;
   std::size_t last_joined_ = 0;
   SlotCache singles_;
   std::vector<std::uint32_t> free_slots_;

@@ -137,9 +137,10 @@ void Negotiator::FinishAnd() {
 void Negotiator::StartBroadcast() {
   std::vector<std::byte> answer;
   if (transport_.rank() == 0) {
-    for (int rank = 0; rank < transport_.size(); ++rank) {
-      for (Request& request : DecodeRequests(gather_.messages()[static_cast<std::size_t>(rank)])) {
-        arbiter_.Add(rank, std::move(request));
+    for (const GatherToRoot::Said& said : gather_.messages()) {
+      for (Request& request : DecodeRequests(said.message)) {
+        const auto shared = std::make_shared<const Request>(std::move(request));
+        for (const auto [first, count] : said.ranks) arbiter_.Add(first, count, shared);
       }
     }
     const std::vector<Response> responses = arbiter_.Take();

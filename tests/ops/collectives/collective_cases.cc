@@ -187,10 +187,20 @@ void GathersToRoot(Transport& transport) {
       EXPECT_TRUE(gather.messages().empty());
       continue;
     }
-    for (int rank = 0; rank < transport.size(); ++rank) {
-      const auto message = gather.messages()[static_cast<std::size_t>(rank)];
-      EXPECT_TRUE(std::ranges::equal(message, message_of(rank))) << "message of rank " << rank;
+    std::vector<int> heard;
+    for (const GatherToRoot::Said& said : gather.messages()) {
+      for (const auto [first, count] : said.ranks) {
+        for (int rank = first; rank < first + count; ++rank) {
+          heard.push_back(rank);
+          EXPECT_TRUE(std::ranges::equal(said.message, message_of(rank))) << "of rank " << rank;
+        }
+      }
     }
+    std::ranges::sort(heard);
+    std::vector<int> all(static_cast<std::size_t>(transport.size()));
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(heard, all);
+    if (unit == 0) EXPECT_EQ(gather.messages().size(), 1u) << "equal ones are one";
   }
 }
 

@@ -97,7 +97,13 @@ bool GatherToRoot::Poll() {
 
 void GatherToRoot::Merge() {
   std::vector<Said> all = {{message_, {{transport_.rank(), 1}}}};
-  for (const Child& child : children_) Read(child, all);
+  for (const Child& child : children_) {
+    try {
+      Read(child, all);
+    } catch (const Corrupt& error) {
+      throw Corrupt(error.what(), {"", {transport_.JobRank(child.rank)}, "gather"});
+    }
+  }
   std::unordered_map<std::string_view, std::size_t> places;
   for (Said& said : all) {
     const auto [place, is_new] = places.emplace(TextOf(said.message), messages_.size());

@@ -54,6 +54,7 @@ def main():
         shown = ", ".join(f"{name} {value:.3g}"
                           for name, value in weir.accelerate.report(model, optimizer).items())
         accelerator.print(f"epoch {epoch}: loss {loss.item():.3f}, {shown}")
+    accelerator.end_training()  # PyTorch's threads must not outlive the interpreter.
 
 
 if __name__ == "__main__":

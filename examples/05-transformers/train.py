@@ -47,6 +47,7 @@ def main():
     trainer = transformers.Trainer(model=model, args=arguments, train_dataset=Pieces(TEXT.read_bytes()))
     weir.transformers.compress(trainer, options.compression)
     trainer.train(resume_from_checkpoint=options.resume or None)
+    trainer.accelerator.end_training()  # PyTorch's threads must not outlive the interpreter.
 
 
 if __name__ == "__main__":

@@ -57,3 +57,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+    # A thread of PyTorch that lets go of tensors while the interpreter ends aborts the process.
+    torch.distributed.destroy_process_group()

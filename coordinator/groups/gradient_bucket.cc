@@ -69,8 +69,10 @@ void GradientBucket::NoteExchange(std::int64_t begin_ns, std::int64_t end_ns) {
 std::array<double, kBucketForms> GradientBucket::BytesByForm() const {
   const RouteTraffic sent = weir::TrafficOf(
       set_.size(), dense_bytes(), FrameCoder::MaxBytes(gradients_, gradients_.step().density));
+  const std::optional<DType> summable = gradients_.summable();
   const double compressed =
-      gradients_.summable() ? sent.dense / 2.0 : std::min(sent.sparse, sent.dense);
+      summable ? sent.dense * static_cast<double>(SizeOf(*summable)) / sizeof(float)
+               : std::min(sent.sparse, sent.dense);
   return {compressed, sent.dense / 2.0, sent.dense};
 }
 

@@ -189,6 +189,9 @@ void GradientGroupImpl::Register() {
   serving_.Check();
   Submission submission;
   submission.request = RegistrationRequest(spec_, plan_, coordinator_.settings());
+  if (const std::string forms = planning_.AllowedText(); !forms.empty()) {
+    submission.request.settings.emplace_back("forms that buckets may take", forms);
+  }
   std::uint32_t slot = kNoSlot;
   const bool all_on_gpu = std::ranges::all_of(
       spec_.tensors, [](const GradientSpec& tensor) { return tensor.device.is_gpu(); });
@@ -270,7 +273,7 @@ void GradientGroupImpl::LoadTogether(const char* call, const std::function<Saved
   }
   if (error) std::rethrow_exception(error);
   state_.Restore(mine);
-  planning_.Forget();
+  planning_.OnLoaded();
   next_step_ = mine.step;
   previous_rates_ = mine.learning_rates;
 }

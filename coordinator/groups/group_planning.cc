@@ -16,6 +16,7 @@ bool HasAlternatives(const GroupPlan& plan) {
                              [](const Variant& variant) { return !variant.alternatives.empty(); });
 }
 
+constexpr BucketForm kForms[] = {BucketForm::kCompressed, BucketForm::kFp16, BucketForm::kDense};
 constexpr char kProbes[] = "?";  // Behind the forms: measure the network after the step.
 
 double SecondsOf(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
@@ -42,7 +43,9 @@ void GroupPlanning::Prepare() {
                           ", as told (compression=auto would choose)");
   }
   told_plan_ = now_;
-  pinned_ = coordinator_.plan_file().PinnedOf(name_);
+  if (coordinator_.rank() == 0) {
+    pinned_ = coordinator_.plan_file().PinnedOf(name_, set_.size());
+  }
   for (const PlannedForms& pinned : pinned_) {
     try {
       Parse(pinned.forms);
@@ -56,19 +59,19 @@ void GroupPlanning::Prepare() {
   std::vector<std::vector<BucketForm>> allowed;
   for (std::size_t b = 0; b < now_.size(); ++b) {
     auto& forms = allowed.emplace_back();
-    for (const BucketForm form : {BucketForm::kCompressed, BucketForm::kFp16, BucketForm::kDense}) {
+    for (const BucketForm form : kForms) {
       if (IsAllowed(b, form)) forms.push_back(form);
     }
   }
   if (std::ranges::all_of(allowed, [](const auto& forms) { return forms.size() == 1; })) {
-    return Explain(0, plan_.variants.front().options.compressor() +
-                          ", as nothing else is possible: its memory is on a GPU");
+    return Explain(0, CompressorName() + ", as nothing else is possible: its memory is on a GPU");
   }
   tuner_ = std::make_unique<FormTuner>(std::move(allowed));
 }
 
 GroupPlanning::~GroupPlanning() {
-  if (plans_) coordinator_.gauges().SetPlan(name_, "");
+  // In a child of a fork a lock may be held for ever.
+  if (plans_ && !coordinator_.ending().forked()) coordinator_.gauges().SetPlan(name_, "");
 }
 
 bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
@@ -105,28 +108,40 @@ void GroupPlanning::Begin(std::int64_t step, bool empty) {
     // The others measure with zeros in the place of what this rank would send.
     probes_ = probes_ || (next.probes && !empty);
   }
-  if (!empty) Forget(step);
+  if (!empty) DropPast(step);
 }
 
 void GroupPlanning::EndEmpty(std::int64_t step) {
   const std::lock_guard lock(mutex_);
-  Forget(step);
+  // This rank has not measured with the others.
+  if (DropPast(step)) probing_ = false;
 }
 
-void GroupPlanning::Forget(std::int64_t step) {
-  while (!next_.empty() && next_.front().from_step <= step) next_.pop_front();
+bool GroupPlanning::DropPast(std::int64_t step) {
+  bool probes = false;
+  for (; !next_.empty() && next_.front().from_step <= step; next_.pop_front()) {
+    probes = probes || next_.front().probes;
+  }
+  return probes;
 }
 
 void GroupPlanning::PlanNext(std::int64_t step) {
-  for (const PlannedForms& pinned : pinned_) {
-    if (pinned.from_step == step + 1) return Tell(step + 1, Parse(pinned.forms));
+  if (first_step_ < 0) first_step_ = step;
+  if (step == first_step_) return;
+  const PlannedForms* pinned = nullptr;
+  for (const PlannedForms& one : pinned_) {
+    if (one.from_step <= step + 1) pinned = &one;
+  }
+  if (pinned != nullptr && pinned->forms != FormsText(told_plan_)) {
+    return Tell(step + 1, Parse(pinned->forms));
   }
   if (!tuner_) return;
   const bool probes = tuner_->wants_network() && !probing_;
   if (probes || tuner_->plan() != told_plan_) Tell(step + 1, tuner_->plan(), probes);
 }
 
-void GroupPlanning::End(std::int64_t step, std::span<const std::unique_ptr<GradientBucket>> buckets,
+void GroupPlanning::End(std::int64_t step, bool skipped,
+                        std::span<const std::unique_ptr<GradientBucket>> buckets,
                         std::int64_t end_ns) {
   // Now, while the program computes, the network has nothing else to do.
   if (std::exchange(probes_, false)) probe_.Start();
@@ -137,13 +152,14 @@ void GroupPlanning::End(std::int64_t step, std::span<const std::unique_ptr<Gradi
   }
   const bool dense_phase = std::ranges::any_of(
       plan_.variants, [step](const Variant& variant) { return variant.schedule.DensePhase(step); });
-  if (dense_phase) return;
+  if (dense_phase || skipped) return;
   Observe(buckets, end_ns);
   if (!tuner_->settled() || tuner_->searches() == explained_) return;
   explained_ = tuner_->searches();
+  WriteDown(step + 2, tuner_->plan());
   std::vector<std::string> names;
   for (std::size_t b = 0; b < now_.size(); ++b) names.push_back(plan_.NameOfBucket(b));
-  Explain(step + 2, ExplainForms(*tuner_, names, plan_.variants.front().options.compressor()));
+  Explain(step + 2, ExplainForms(*tuner_, names, CompressorName()));
 }
 
 void GroupPlanning::Observe(std::span<const std::unique_ptr<GradientBucket>> buckets,
@@ -162,6 +178,13 @@ void GroupPlanning::Observe(std::span<const std::unique_ptr<GradientBucket>> buc
                             .bytes = bucket->BytesByForm()});
   }
   tuner_->Observe(seen);
+}
+
+std::string GroupPlanning::CompressorName() const {
+  for (const Variant& variant : plan_.variants) {
+    if (!variant.alternatives.empty()) return variant.options.compressor();
+  }
+  return plan_.variants.front().options.compressor();
 }
 
 void GroupPlanning::Explain(std::int64_t from_step, const std::string& why) {
@@ -185,9 +208,16 @@ void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan, bool prob
   probing_ = probing_ || probes;
   if (plan == told_plan_) return;
   told_plan_ = plan;
-  if (pinned_.empty()) {
-    coordinator_.plan_file().Add(name_, {from_step, FormsText(plan)});
-  }
+  if (tuner_) WriteDown(from_step, plan);
+}
+
+void GroupPlanning::WriteDown(std::int64_t from_step, const StepPlan& plan) {
+  // Other sets' first ranks plan as well, and would write over it.
+  if (coordinator_.rank() != 0) return;
+  coordinator_.plan_file().Add(name_, {.from_step = from_step,
+                                       .forms = FormsText(plan),
+                                       .ranks = set_.size(),
+                                       .settled = tuner_->settled()});
 }
 
 void GroupPlanning::OnPlanned(std::int64_t from_step, const std::string& forms) {
@@ -201,9 +231,22 @@ void GroupPlanning::OnPlanned(std::int64_t from_step, const std::string& forms) 
   }
 }
 
-void GroupPlanning::Forget() {
+void GroupPlanning::OnLoaded() {
   const std::lock_guard lock(mutex_);
-  next_.clear();
+  for (Next& next : next_) next.from_step = 0;
+}
+
+std::string GroupPlanning::AllowedText() const {
+  if (!HasAlternatives(plan_)) return {};
+  std::string text;
+  for (std::size_t b = 0; b < now_.size(); ++b) {
+    StepPlan forms;
+    for (const BucketForm form : kForms) {
+      if (IsAllowed(b, form)) forms.push_back(form);
+    }
+    text += (text.empty() ? "" : " ") + FormsText(forms);
+  }
+  return text;
 }
 
 }  // namespace weir

@@ -43,15 +43,19 @@ class GroupPlanning {
   /// Plans the step after the one that begins, on the rank that plans. Call it before the step's
   /// first bucket can be agreed on.
   void PlanNext(std::int64_t step);
-  /// Notes the step, which ended at `end_ns`.
-  void End(std::int64_t step, std::span<const std::unique_ptr<GradientBucket>> buckets,
-           std::int64_t end_ns);
+  /// Notes the step, which ended at `end_ns`; `skipped`: its gradients were not exchanged.
+  void End(std::int64_t step, bool skipped,
+           std::span<const std::unique_ptr<GradientBucket>> buckets, std::int64_t end_ns);
   /// Waits for a measurement that has begun.
   void Settle() { probe_.Await(); }
   /// Notes a plan. Network thread. Throws Corrupt for one that nobody can have made.
   void OnPlanned(std::int64_t from_step, const std::string& forms);
-  /// Forgets what is planned for later, because a state was loaded.
-  void Forget();
+  /// Takes over in the next step, whatever its number, what is planned, because a state was loaded:
+  /// all ranks have heard the same.
+  void OnLoaded();
+  /// Returns the forms that each bucket may take on this rank, which must be the same on all; empty
+  /// if there are no alternatives.
+  std::string AllowedText() const;
 
  private:
   struct Next {
@@ -61,12 +65,15 @@ class GroupPlanning {
   };
   /// Begins to plan. Throws InvalidArgument for pinned plans that do not suit the group.
   void Prepare();
-  /// Forgets what was planned up to the step. `mutex_` is held.
-  void Forget(std::int64_t step);
+  /// Drops what was planned up to the step; true if ranks were to measure then. `mutex_` is held.
+  bool DropPast(std::int64_t step);
   void Observe(std::span<const std::unique_ptr<GradientBucket>> buckets, std::int64_t end_ns);
   bool IsAllowed(std::size_t bucket, BucketForm form) const;
   /// Throws InvalidArgument for a form that a bucket's options do not allow.
   StepPlan Parse(const std::string& forms) const;
+  /// Returns the compressor of buckets that have alternatives; where there are none, the first one.
+  std::string CompressorName() const;
+  void WriteDown(std::int64_t from_step, const StepPlan& plan);
   /// Publishes what holds from a step on, and why (Engine::Explain).
   void Explain(std::int64_t from_step, const std::string& why);
   /// `probes`: all ranks measure the network after that step.
@@ -81,9 +88,10 @@ class GroupPlanning {
   std::vector<PlannedForms> pinned_;
   std::unique_ptr<FormTuner> tuner_;  ///< Null: another rank plans, or a file does.
   StepPlan told_plan_;
-  bool probing_ = false;  ///< Told to measure the network, and not done yet.
-  bool probes_ = false;   ///< All ranks measure it when the step ends.
-  int explained_ = 0;     ///< FormTuner::searches that the explanation is about.
+  std::int64_t first_step_ = -1;  ///< In it, ranks may not know the group yet.
+  bool probing_ = false;          ///< Told to measure the network, and not done yet.
+  bool probes_ = false;           ///< All ranks measure it when the step ends.
+  int explained_ = 0;             ///< FormTuner::searches that the explanation is about.
   StepPlan now_;
   std::mutex mutex_;
   std::deque<Next> next_;  ///< By step. A rank that is late may hear of two before it begins one.

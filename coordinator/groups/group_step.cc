@@ -329,10 +329,10 @@ StepReport GradientGroupImpl::WaitStep() {
                    .density = static_cast<float>(report.density)},
                   StepEndNs());
   step_part_.reset();
-  planning_.End(next_step_, buckets_, StepEndNs());
   ++next_step_;
   rates_before_ = previous_rates_;
   if (!report.skipped) previous_rates_ = rates_;
+  planning_.End(report.step, report.skipped, buckets_, StepEndNs());
   return report;
 }
 

@@ -1,6 +1,7 @@
 #include "coordinator/groups/network_probe.h"
 
 #include <limits>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace {
 constexpr std::size_t kFirst = std::size_t{16} << 10;  // Values; each next size is four times it.
 constexpr int kSizes = 5;
 constexpr double kLongEnough = 0.02;
+constexpr double kTooFastToTell = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -39,18 +41,31 @@ void NetworkProbe::Await() {
 
 void NetworkProbe::Start() {
   Await();
-  thread_ = std::thread([this] {
-    NameThread("weir-probe");
-    WorkInBackground();
-    try {
-      const HostLink link = Measure();
-      const std::lock_guard lock(mutex_);
-      found_ = link;
-    } catch (const Error& error) {
-      // The engine has ended, and has said why; or another rank has left.
-      LogDebug("{}: {}", name_, error.what());
-    }
-  });
+  try {
+    thread_ = std::thread([this] {
+      NameThread("weir-probe");
+      WorkInBackground();
+      Run();
+    });
+  } catch (const std::system_error& error) {
+    LogWarning("{}: no thread: {}", name_, error.what());
+    Finish({.bytes_per_second = kTooFastToTell});
+  }
+}
+
+void NetworkProbe::Run() {
+  try {
+    Finish(Measure());
+  } catch (const std::exception& error) {
+    // The engine has ended, and has said why; or another rank has left.
+    LogDebug("{}: {}", name_, error.what());
+    Finish({.bytes_per_second = kTooFastToTell});
+  }
+}
+
+void NetworkProbe::Finish(const HostLink& link) {
+  const std::lock_guard lock(mutex_);
+  found_ = link;
 }
 
 std::optional<HostLink> NetworkProbe::Take() {
@@ -73,7 +88,7 @@ void NetworkProbe::Reduce(ReduceOp op, std::vector<float>& values) {
 
 HostLink NetworkProbe::Measure() {
   const double ranks = set_.size();
-  if (set_.size() == 1) return {.bytes_per_second = std::numeric_limits<double>::infinity()};
+  if (set_.size() == 1) return {.bytes_per_second = kTooFastToTell};
   std::vector<float> values(1);
   Reduce(ReduceOp::kSum, values);  // Ranks may be late.
   double before = 0.0, before_bytes = 0.0;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "coordinator/plan/step_time.h"
 #include "coordinator/rank/coordinator.h"
@@ -33,6 +34,8 @@ class NetworkProbe {
   std::optional<HostLink> Take();
 
  private:
+  void Run();
+  void Finish(const HostLink& link);
   HostLink Measure();
   /// Reduces values of this rank in place.
   void Reduce(ReduceOp op, std::vector<float>& values);

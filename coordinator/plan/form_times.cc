@@ -32,6 +32,9 @@ void FormTimes::Learn(const StepObservation& step) {
     Average(work->encode, seen.encode, first);
     Average(work->decode, seen.decode, first);
   }
+  order_.resize(buckets_.size());
+  std::iota(order_.begin(), order_.end(), std::size_t{0});
+  std::ranges::stable_sort(order_, {}, [&](std::size_t b) { return buckets_[b].exchange_begin; });
 }
 
 double FormTimes::BytesOf(const StepPlan& plan) const {
@@ -51,11 +54,9 @@ std::optional<double> FormTimes::WorkOf(std::size_t bucket, BucketForm form) con
 
 std::optional<double> FormTimes::Predict(const StepPlan& plan) const {
   if (!network_) return std::nullopt;
-  std::vector<std::size_t> order(buckets_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t b) { return buckets_[b].exchange_begin; });
   std::vector<BucketTimes> times;
-  for (const std::size_t b : order) {
+  times.reserve(buckets_.size());
+  for (const std::size_t b : order_) {
     const Bucket& bucket = buckets_[b];
     const auto& work = bucket.work[IndexOf(plan[b])];
     if (!work) return std::nullopt;

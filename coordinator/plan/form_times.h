@@ -44,6 +44,7 @@ class FormTimes {
   };
 
   std::vector<Bucket> buckets_;
+  std::vector<std::size_t> order_;  ///< Of their exchanges in the last step.
   std::optional<HostLink> network_;
 };
 

@@ -18,10 +18,12 @@ constexpr double kGivenUp = 2.0;         // A step so much longer than the best 
 constexpr double kHopeless = 5.0;        // One such step is enough.
 constexpr double kDoubt =
     0.7;  // Part of the predicted time of its bytes that a plan takes at least.
-constexpr double kAsGood = 1.02;       // Takes so much longer, and counts as equal.
-constexpr double kStepDown = 0.999;    // Part that a change of one bucket must leave.
-constexpr double kWorthMixing = 0.97;  // Part of the best that a mixture must be predicted at.
-constexpr std::size_t kWatched = 20;   // Steps that must differ from what was expected.
+constexpr double kAsGood = 1.02;     // Takes so much longer, and counts as equal.
+constexpr double kStepDown = 0.999;  // Part that a change of one bucket must leave.
+constexpr int kMostSweeps = 6;
+constexpr std::size_t kMostMixed = 128;  // Buckets.
+constexpr double kWorthMixing = 0.97;    // Part of the best that a mixture must be predicted at.
+constexpr std::size_t kWatched = 20;     // Steps that must differ from what was expected.
 constexpr double kOff = 0.15;
 constexpr double kNetworkOff = 0.3;  // The network's share is noisier.
 constexpr std::size_t kPatience = 40;
@@ -159,6 +161,7 @@ void FormTuner::EndRound() {
 // From each uniform plan, because a change of one bucket may help the one and not the other. The
 // largest buckets first: they decide most, and what they leave idle is there for the others.
 StepPlan FormTuner::Mixture() const {
+  if (allowed_.size() > kMostMixed) return {};  // One of so many buckets decides nothing.
   const auto alone = times_.Predict(std::ranges::min_element(tried_, {}, &Tried::median)->plan);
   if (!alone) return {};
   std::vector<std::size_t> order(allowed_.size());
@@ -173,10 +176,12 @@ StepPlan FormTuner::Mixture() const {
   for (const Tried& one : tried_) {
     StepPlan plan = one.plan;
     double seconds = times_.Predict(plan).value_or(std::numeric_limits<double>::infinity());
-    for (bool better = true; better;) {
+    bool better = true;
+    for (int sweep = 0; better && sweep < kMostSweeps; ++sweep) {
       better = false;
       for (const std::size_t b : order) {
         for (const BucketForm form : allowed_[b]) {
+          if (form == plan[b]) continue;
           const BucketForm before = std::exchange(plan[b], form);
           const auto changed = times_.Predict(plan);
           if (changed && *changed < kStepDown * seconds) {
@@ -210,7 +215,9 @@ void FormTuner::Settle() {
     if (chosen == nullptr || ExactnessOf(one.plan) > ExactnessOf(chosen->plan)) chosen = &one;
   }
   WEIR_CHECK(chosen != nullptr);
-  const bool changed = chosen->plan != before_ || searches_ == 0;
+  const auto before = std::ranges::find(tried_, before_, &Tried::plan);
+  const bool changed =
+      searches_ == 0 || before == tried_.end() || before->median() > kAsGood * chosen->median();
   fresh_ = chosen->plan != wanted_;
   wanted_ = chosen->plan;
   patience_ = changed ? kPatience : std::min(2 * patience_, kMostPatience);

@@ -13,6 +13,8 @@ namespace {
 
 constexpr char kFromStep[] = "from_step";
 constexpr char kForms[] = "forms";
+constexpr char kRanks[] = "ranks";  // Absent: any number.
+constexpr char kSettled[] = "settled";
 
 [[noreturn]] void Refuse(const std::string& path, const std::string& why) {
   throw InvalidArgument("the file of plans '" + path + "' (WEIR_PLAN_FILENAME) " + why);
@@ -29,8 +31,11 @@ PlanFile::PlanFile(std::string path) : path_(std::move(path)) {
     for (const auto& [group, plans] : json.items()) {
       std::int64_t before = -1;
       for (const auto& plan : plans) {
-        PlannedForms& read = pinned_[group].emplace_back(plan.at(kFromStep).get<std::int64_t>(),
-                                                         plan.at(kForms).get<std::string>());
+        PlannedForms& read = pinned_[group].emplace_back(
+            PlannedForms{.from_step = plan.at(kFromStep).get<std::int64_t>(),
+                         .forms = plan.at(kForms).get<std::string>(),
+                         .ranks = plan.value(kRanks, 0),
+                         .settled = plan.value(kSettled, true)});
         if (read.from_step <= before) Refuse(path_, "has steps of '" + group + "' out of order");
         before = read.from_step;
       }
@@ -41,9 +46,12 @@ PlanFile::PlanFile(std::string path) : path_(std::move(path)) {
   all_ = pinned_;
 }
 
-std::vector<PlannedForms> PlanFile::PinnedOf(const std::string& group) const {
+std::vector<PlannedForms> PlanFile::PinnedOf(const std::string& group, int ranks) const {
   const auto found = pinned_.find(group);
-  return found == pinned_.end() ? std::vector<PlannedForms>() : found->second;
+  if (found == pinned_.end() || found->second.empty()) return {};
+  const PlannedForms& last = found->second.back();
+  const bool holds = last.settled && (last.ranks == 0 || last.ranks == ranks);
+  return holds ? found->second : std::vector<PlannedForms>();
 }
 
 void PlanFile::Add(const std::string& group, const PlannedForms& plan) {
@@ -60,7 +68,10 @@ void PlanFile::Write() const {
   auto json = nlohmann::ordered_json::object();
   for (const auto& [group, plans] : all_) {
     for (const PlannedForms& plan : plans) {
-      json[group].push_back({{kFromStep, plan.from_step}, {kForms, plan.forms}});
+      json[group].push_back({{kFromStep, plan.from_step},
+                             {kForms, plan.forms},
+                             {kRanks, plan.ranks},
+                             {kSettled, plan.settled}});
     }
   }
   const std::string part = path_ + ".part";

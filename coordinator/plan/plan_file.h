@@ -12,11 +12,14 @@ namespace weir {
 struct PlannedForms {
   std::int64_t from_step = 0;
   std::string forms;
+  int ranks = 0;         ///< For which it was made.
+  bool settled = false;  ///< It was not only tried.
 };
 
 /// The file of a job's plans (WEIR_PLAN_FILENAME), which rank 0 reads and writes. A group that it
-/// knows when the job starts keeps to its plans; of others the plans are written down. JSON: by
-/// group, objects of "from_step" and "forms". Thread-safe.
+/// knows when the job starts keeps to its plans, if the last one was settled and for as many ranks;
+/// of others the plans are written down. JSON: by group, objects with the members of PlannedForms.
+/// Thread-safe.
 class PlanFile {
  public:
   /// Reads the file, if there is one. An empty path: nothing is read or written. Throws
@@ -24,8 +27,8 @@ class PlanFile {
   explicit PlanFile(std::string path);
 
   bool empty() const { return path_.empty(); }
-  /// Returns a group's plans as read, by step; empty: the file had none.
-  std::vector<PlannedForms> PinnedOf(const std::string& group) const;
+  /// Returns a group's plans as read, by step; empty: the file has none to follow.
+  std::vector<PlannedForms> PinnedOf(const std::string& group, int ranks) const;
   /// Adds a plan, and writes the file. Logs an error if that fails.
   void Add(const std::string& group, const PlannedForms& plan);
 

@@ -74,7 +74,9 @@ Collective* DrainRoute::Bind(std::size_t) {
   const auto& slices = gradients().all();
   for (std::size_t i = 0; i < slices.size(); ++i) {
     if (IsCopied(slices[i])) continue;
-    float* const out = gradients().Target(slices[i]).data();
+    // What a program that has joined gave for a result may be gone.
+    float* const out =
+        (empty_ ? gradients().Staged(slices[i]) : gradients().Target(slices[i])).data();
     const void* const in = empty_ ? out : sources_[i];
     arrays_.push_back({in, out, static_cast<std::int64_t>(slices[i].elements), DType::kFloat32});
   }

@@ -58,9 +58,7 @@ std::span<const float> Dgc::Drain(const StepContext& context, std::span<const fl
   SettleDrain();
   if (marked_ == Marked::kOnly) {
     FillVelocity();
-    std::ranges::copy(u_.values(), other_u_->values().begin());
-    std::ranges::copy(v_.values(), other_v_->values().begin());
-    marked_ = Marked::kApart;
+    CopyMarked();
   }
   FollowMomentum(context);
   step_.Forget();
@@ -175,15 +173,17 @@ void Dgc::BeginAccumulation(const StepContext& context) {
   if (marked_ == Marked::kOnly) step_.WriteTo(other_u_->values(), other_v_->values());
 }
 
+void Dgc::CopyMarked() {
+  std::ranges::copy(u_.values(), other_u_->values().begin());
+  std::ranges::copy(v_.values(), other_v_->values().begin());
+  marked_ = Marked::kApart;
+}
+
 void Dgc::FollowMomentum(const StepContext& context) {
   // Nesterov's u is the sum of gradients times the momentum of its time.
   const auto ratio = static_cast<float>(context.momentum_ratio);
   if (settings_.rule.momentum != Momentum::kNesterov || ratio == 1.0f) return;
-  if (marked_ == Marked::kOnly) {
-    std::ranges::copy(u_.values(), other_u_->values().begin());
-    std::ranges::copy(v_.values(), other_v_->values().begin());
-    marked_ = Marked::kApart;
-  }
+  if (marked_ == Marked::kOnly) CopyMarked();
   for (float& u : u_.values()) u *= ratio;
 }
 

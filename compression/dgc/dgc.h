@@ -97,6 +97,8 @@ class Dgc final : public Compressor, private JointCompressor {
   /// Before and after the accumulation of a gradient, which leaves marked memory as it is.
   void BeginAccumulation(const StepContext& context);
   void EndAccumulation();
+  /// Copies u and v to where they are kept as marked, before they change in place.
+  void CopyMarked();
   /// Makes u what it would be if momentum had always been that of this step.
   void FollowMomentum(const StepContext& context);
   /// Rounds u and v.

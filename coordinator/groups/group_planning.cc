@@ -57,12 +57,7 @@ void GroupPlanning::Prepare() {
   }
   if (!pinned_.empty()) return Explain(0, "as WEIR_PLAN_FILENAME says");
   std::vector<std::vector<BucketForm>> allowed;
-  for (std::size_t b = 0; b < now_.size(); ++b) {
-    auto& forms = allowed.emplace_back();
-    for (const BucketForm form : kForms) {
-      if (IsAllowed(b, form)) forms.push_back(form);
-    }
-  }
+  for (std::size_t b = 0; b < now_.size(); ++b) allowed.push_back(AllowedForms(b));
   if (std::ranges::all_of(allowed, [](const auto& forms) { return forms.size() == 1; })) {
     return Explain(0, CompressorName() + ", as nothing else is possible: its memory is on a GPU");
   }
@@ -85,6 +80,14 @@ bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
            const auto& compressor = plan_.compressors[partition];
            return compressor != nullptr && compressor->drains();
          });
+}
+
+std::vector<BucketForm> GroupPlanning::AllowedForms(std::size_t bucket) const {
+  std::vector<BucketForm> forms;
+  for (const BucketForm form : kForms) {
+    if (IsAllowed(bucket, form)) forms.push_back(form);
+  }
+  return forms;
 }
 
 StepPlan GroupPlanning::Parse(const std::string& forms) const {
@@ -240,11 +243,7 @@ std::string GroupPlanning::AllowedText() const {
   if (!HasAlternatives(plan_)) return {};
   std::string text;
   for (std::size_t b = 0; b < now_.size(); ++b) {
-    StepPlan forms;
-    for (const BucketForm form : kForms) {
-      if (IsAllowed(b, form)) forms.push_back(form);
-    }
-    text += (text.empty() ? "" : " ") + FormsText(forms);
+    text += (text.empty() ? "" : " ") + FormsText(AllowedForms(b));
   }
   return text;
 }

@@ -69,6 +69,7 @@ class GroupPlanning {
   bool DropPast(std::int64_t step);
   void Observe(std::span<const std::unique_ptr<GradientBucket>> buckets, std::int64_t end_ns);
   bool IsAllowed(std::size_t bucket, BucketForm form) const;
+  std::vector<BucketForm> AllowedForms(std::size_t bucket) const;
   /// Throws InvalidArgument for a form that a bucket's options do not allow.
   StepPlan Parse(const std::string& forms) const;
   /// Returns the compressor of buckets that have alternatives; where there are none, the first one.

@@ -201,8 +201,7 @@ void ProcessSet::OnResponse(const Response& response) {
     return;
   }
   operation->Agree(response.slot, response.rows, response.gpus);
-  const bool tells =
-      response.kind == Response::Kind::kReady && !response.text.empty() && transport().rank() == 0;
+  const bool tells = !response.text.empty() && transport().rank() == 0;
   if (tells) shared_.gpu_offers.TellWhyStaged(response.text);
   if (operation->slot != kNoSlot)
     Use(operation->slot) = {.bucket = operation, .operation = operation};

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <ranges>
 #include <unordered_set>
 #include <utility>
 
@@ -99,10 +98,10 @@ void Arbiter::Add(int first, int count, const std::shared_ptr<const Request>& sh
     refuse(rank, "asked for an all-to-all of '" + name + "' with " +
                      std::to_string(request.splits.size()) + " splits");
   }
-  const auto members =
-      std::views::iota(static_cast<std::size_t>(first), static_cast<std::size_t>(first + count));
+  const auto begin = static_cast<std::size_t>(first);
+  const std::size_t end = begin + static_cast<std::size_t>(count);
   if (request.kind == RequestKind::kJoin) {
-    for (const std::size_t member : members) {
+    for (std::size_t member = begin; member < end; ++member) {
       if (joined_.at(member)) refuse(ranks_[member], "joined twice");
       Join(member);
     }
@@ -116,7 +115,7 @@ void Arbiter::Add(int first, int count, const std::shared_ptr<const Request>& sh
     asked.missing = ranks_.size() - joined_count_;
     if (CallsOthers(request.kind)) CallOthers(rank, request);
   }
-  for (const std::size_t member : members) {
+  for (std::size_t member = begin; member < end; ++member) {
     if (asked.by_member.at(member)) refuse(ranks_[member], "asked twice for '" + name + "'");
     asked.by_member[member] = shared;
     if (!joined_[member]) --asked.missing;

@@ -61,7 +61,7 @@ class Options(unittest.TestCase):
             self.assert_refused([option, value, "--", "true"], f"{option} {value}: {meant}")
 
     def test_a_value_or_command_that_is_missing_or_too_much_is_named(self):
-        for option in ("--hosts", "--slots", "--rate", "--slow-host", "--delay"):
+        for option in ("--hosts", "--slots", "--rate", "--slow-host", "--delay", "--congestion"):
             self.assert_refused([option], f"{option} needs a value")
         self.assert_refused(["--rate", "", "--", "true"],
                             "--rate is empty: leave it out, or give a value")
@@ -200,6 +200,25 @@ class Shape(unittest.TestCase):
         self.assertEqual([pair for pair in found if pair[0]],
                          [("0", "100mbit"), ("1", "10mbit"), ("2", "100mbit")])
 
+    def test_connections_find_their_rate_as_it_was_said(self):
+        program = """
+import socket
+if socket.gethostname() == "host-0":
+    with socket.create_server(("10.83.0.1", 5202)) as server:
+        end = server.accept()[0]
+else:
+    while True:
+        try:
+            end = socket.create_connection(("10.83.0.1", 5202))
+            break
+        except ConnectionRefusedError:
+            pass
+print(end.getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16).rstrip(b"\\0").decode())
+"""
+        for options, name in [([], "cubic"), (["--congestion", "reno"], "reno")]:
+            done = able("--hosts", "2", *options, "--", sys.executable, "-c", program)
+            self.assertEqual(sorted(done.stdout.splitlines()), [f"[0] {name}", f"[1] {name}"], done.stderr)
+
     def test_a_kernel_that_cannot_says_so(self):
         able("--hosts", "2", "--", "true")
         for option, value, line in [
@@ -208,6 +227,9 @@ class Shape(unittest.TestCase):
             done = finished("--hosts", "2", option, value, "--", "echo", "ran", env=self.with_tc("exit 2"))
             self.assertEqual((done.returncode, done.stdout), (SKIPPED, ""))
             self.assertEqual(done.stderr, f"netlab: {line}\n")
+        done = finished("--hosts", "2", "--congestion", "hurry", "--", "echo", "ran")
+        self.assertEqual((done.returncode, done.stdout), (SKIPPED, ""))
+        self.assertIn("netlab: --congestion hurry is none that this kernel has", done.stderr)
 
 
 class RoundTrip(unittest.TestCase):

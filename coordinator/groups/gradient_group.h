@@ -42,6 +42,7 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   void NoteUnused(std::span<const std::size_t> tensors) override;
   void EndStep() override;
   void WaitInStream(void* stream) override;
+  void GoOn() override;
   std::vector<std::size_t> UnusedByAll() override;
   StepReport WaitStep() override;
   void DropStep() override;
@@ -165,8 +166,8 @@ class GradientGroupImpl final : public GradientGroup, public JoinableGroup {
   std::vector<float> previous_rates_;  ///< Rates of the last applied step; empty before it.
   std::vector<float> rates_before_;    ///< previous_rates_ during the last step, for DropStep.
   std::optional<StepRecorder::GroupPart> step_part_;  ///< Set from BeginStep to WaitStep's end.
-  std::int64_t went_on_ns_ = 0;               ///< Time when WaitInStream returned; 0: it did not.
-  void* step_stream_ = nullptr;               ///< StepInfo::stream.
+  std::int64_t went_on_ns_ = 0;  ///< Time when WaitInStream or GoOn returned; 0: none did.
+  void* step_stream_ = nullptr;  ///< StepInfo::stream.
   std::atomic<void*> checked_stream_ = this;  ///< Last one that CheckStream passed; none at first.
   bool skipped_ = false;
   double clip_coefficient_ = 1.0;

@@ -288,6 +288,11 @@ void GradientGroupImpl::WaitInStream(void* stream) {
   went_on_ns_ = NowNs();
 }
 
+void GradientGroupImpl::GoOn() {
+  CheckEnded("GoOn");
+  went_on_ns_ = NowNs();
+}
+
 std::int64_t GradientGroupImpl::StepEndNs() const {
   if (went_on_ns_ == 0) return NowNs();
   std::int64_t end_ns = went_on_ns_;

@@ -143,6 +143,12 @@ class GradientGroup {
   /// undefined, and WaitStep throws it.
   virtual void WaitInStream(void* stream) = 0;
 
+  /// Says that the program goes on without the results, and waits for each by its handle
+  /// (Engine::Wait); WaitStep may then wait until just before the next BeginStep. For the step's
+  /// measured time alone, which ends when the last result is there. Call it between EndStep and
+  /// WaitStep.
+  virtual void GoOn() = 0;
+
   /// Waits until every tensor of the step is done. Also forgets the step's handles that nobody
   /// waited for. Throws the first error.
   virtual StepReport WaitStep() = 0;

@@ -162,6 +162,7 @@ void BindGradientGroup(nb::module_& module) {
             self.group().WaitInStream(reinterpret_cast<void*>(stream));
           },
           arg("stream"), nb::call_guard<nb::gil_scoped_release>())
+      .def("go_on", [](Group& self) { self.group().GoOn(); })
       .def(
           "wait_step", [](Group& self) { return self.group().WaitStep(); },
           nb::call_guard<nb::gil_scoped_release>())

@@ -13,7 +13,9 @@ pytestmark = pytest.mark.skipif(not hasattr(torch, "compile"),
 
 @pytest.mark.parametrize("name", ["none", "dgc"])
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_a_compiled_model_trains_equal_to_the_plain_one(rank, backend, name):
+@pytest.mark.parametrize("cross_barrier", [False, True])
+@pytest.mark.filterwarnings("ignore:Using `torch.compile")  # Hooks on all modules.
+def test_a_compiled_model_trains_equal_to_the_plain_one(rank, cross_barrier, backend, name):
     compression = {"none": hvd.Compression.none, "dgc": hvd.Compression.dgc(
         density=0.1, min_elements=100, values="fp32", policy="always")}[name]
 
@@ -23,11 +25,13 @@ def test_a_compiled_model_trains_equal_to_the_plain_one(rank, backend, name):
         forward = make(net)
         optimizer = hvd.DistributedOptimizer(
             torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9), net.named_parameters(),
-            compression)
+            compression, cross_barrier=cross_barrier)
         for step in range(6):
             optimizer.zero_grad()
             loss_of(forward, step, rank).backward()
             optimizer.step()
+        if cross_barrier:
+            optimizer.synchronize()
         assert_replicas_are_equal(net)
         return weights(net)
 

@@ -8,7 +8,7 @@ the weights. Weight decay stays outside.
 
 import contextlib
 import warnings
-from typing import Any, Dict, Iterator, List, NamedTuple
+from typing import Any, Dict, Iterable, Iterator, List, NamedTuple
 
 import torch
 
@@ -65,18 +65,14 @@ def take(optimizer: torch.optim.Optimizer, group: Dict[str, Any], compression: O
     return Taken(compression, decay or own_decay, local, taken)
 
 
-def _slots(optimizer: Any) -> List[Any]:
-    return [slot for slot in optimizer._weir_slots.values() if slot.plan.kind == KIND]
-
-
 @contextlib.contextmanager
-def applied(optimizer: Any) -> Iterator[None]:
+def applied(optimizer: Any, slots: Iterable[Any]) -> Iterator[None]:
     """Makes the wrapped optimizer's step inside skip parameters whose step the ranks made together;
-    they take it afterwards.
+    they take it afterwards. `slots` are those that have a gradient.
 
     Raises ValueError if a learning rate has changed since their step was made.
     """
-    slots = _slots(optimizer)
+    slots = [slot for slot in slots if slot.plan.kind == KIND]
     rates = [_rate_of(optimizer, slot) for slot in slots]
     steps = [slot.parameter.grad for slot in slots]
     for slot in slots:

@@ -96,7 +96,8 @@ def end(optimizer: Any, is_alone: bool) -> None:
         take_back(optimizer)
     if now.touched:
         now.passes.fired += 1
-    if now.touched and optimizer._weir_state is State.OPEN and _are_complete(optimizer, is_alone):
+    if (now.touched and optimizer._weir_finishes_in_backward and optimizer._weir_state is State.OPEN
+            and _are_complete(optimizer, is_alone)):
         if not optimizer._weir_readiness.are_all_there(optimizer):
             return
         now.kept = optimizer._weir_regular_steps < REGULAR

@@ -14,6 +14,7 @@ from weir.torch._compression.compression import Compression
 from weir.torch._compression.options import averaging_compressor, choice_of
 from weir.torch._ops import reduce_op
 from weir.torch._optimizer.adasum import AdasumDistributed
+from weir.torch._optimizer.cross_barrier import CrossBarrier, check_order
 from weir.torch._optimizer.parameter_slot import checked_passes
 from weir.torch._optimizer.step import Distributed
 
@@ -70,7 +71,8 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
                          compression: Any = Compression.none, backward_passes_per_step: int = 1,
                          op: int = reduce_op.Average, gradient_predivide_factor: float = 1.0,
                          num_groups: int = 0, groups: Any = None, sparse_as_dense: bool = False,
-                         process_set: Any = global_process_set) -> torch.optim.Optimizer:
+                         process_set: Any = global_process_set,
+                         cross_barrier: bool = False) -> torch.optim.Optimizer:
     """Returns the optimizer, as an instance of a class below its own, whose ``step()`` applies
     gradients that are combined over all ranks. Collective.
 
@@ -96,6 +98,11 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
         and powersgd, whose averages are not made of such sums.
     process_set: the ranks that train together, as a set or a process group of torch.distributed; "all
         ranks" means those. On any other rank the optimizer takes its steps alone.
+    cross_barrier: ``step()`` does not wait; the next forward pass does, layer by layer, for the update of the
+        layer's own parameters, and hides what is left of the exchange. Between ``step()`` and that,
+        ``.grad`` is None, and parameters are up to date for modules that run, ``state_dict()`` and
+        ``load_state_dict()``; call ``synchronize()`` before other uses. Tensors on the CPU, and optimizers
+        of ``torch.optim`` that treat parameters one by one.
     num_groups, groups: accepted; the engine fuses gradients by itself. Strict settings refuse them.
 
     Raises ValueError for arguments that contradict each other, HorovodInternalError where ranks
@@ -122,6 +129,9 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     process_set = set_of(process_set)
     process_set._check_registered("DistributedOptimizer")
     if op == reduce_op.Adasum:
+        if cross_barrier:
+            raise ValueError("cross_barrier=True with op=Adasum, which combines moves of all parameters: leave "
+                             "one of them out")
         by_moves = _mixed(AdasumDistributed, optimizer)
         by_moves._weir_init(compression, passes, process_set)
         return by_moves
@@ -138,7 +148,9 @@ def DistributedOptimizer(optimizer: torch.optim.Optimizer,
     if compressor and gradient_predivide_factor != 1.0:
         _refuse_if_strict("gradient_predivide_factor has no effect on gradients that are "
                           f"compressed by {compressor!r}")
-    wrapped = _mixed(Distributed, optimizer)
+    if cross_barrier:
+        check_order(optimizer)
+    wrapped = _mixed(CrossBarrier if cross_barrier else Distributed, optimizer)
     try:
         wrapped._weir_init(named, *choice, passes, op,
                            gradient_predivide_factor, sparse_as_dense, process_set)

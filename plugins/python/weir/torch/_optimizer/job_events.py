@@ -16,6 +16,7 @@ def _before_joining(process_set: ProcessSet) -> None:
     for optimizer in living.in_order():
         if optimizer._weir_process_set is not process_set:
             continue
+        optimizer._weir_apply_late()
         for slot in optimizer._weir_slots.values():
             if slot.complete or slot.submitted:
                 raise ValueError(f"join() in the middle of a step of {optimizer._weir_name}: the "

@@ -3,7 +3,7 @@
 import contextlib
 import threading
 import warnings
-from typing import TYPE_CHECKING, Any, ContextManager, Dict, FrozenSet, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, ContextManager, Dict, FrozenSet, Iterable, Iterator, List, Optional, Tuple
 
 import torch
 
@@ -44,6 +44,7 @@ class Distributed(_Wrapped):
 
     # Attributes beside the optimizer's: all names begin with _weir.
     _weir_late_pass_text = _LATE_PASS
+    _weir_finishes_in_backward = True  # Where nothing speaks against it.
     _weir_saves_marks = False  # Entries without content (registration.mark_state).
     _weir_left_out: FrozenSet[torch.Tensor] = frozenset()  # Parameters that nobody exchanges.
 
@@ -168,8 +169,7 @@ class Distributed(_Wrapped):
             if self._weir_holds_back:
                 skip_nonfinite.agree(self)
             self._weir_submit_rest(undoable=early and self._weir_can_drop)
-            for exchange in (*self._weir_exchanges, self._weir_sparse):
-                exchange.finish()
+            self._weir_finish_exchanges()
             self._weir_forget_unused()
             self._weir_readiness.end_step()
         except BaseException:
@@ -180,12 +180,16 @@ class Distributed(_Wrapped):
         if not early:
             self._weir_settle(self._weir_scale.last_factor)
 
+    def _weir_finish_exchanges(self) -> None:
+        for exchange in (*self._weir_exchanges, self._weir_sparse):
+            exchange.finish()
+
     def _weir_settle(self, loss_scale: float) -> None:
         """Does what cannot be taken back: the step will be taken. `loss_scale`: of the gradients now."""
         dropped_passes.begin_step(self)
         self._weir_expectation.note(dropped=False)
         if not self._weir_skipped():
-            weight_decay.add_outside(self, loss_scale)
+            weight_decay.add_outside(self, self._weir_slots.values(), loss_scale)
             momentum_handover.forget(self)
 
     def _weir_submit_rest(self, undoable: bool) -> None:
@@ -263,9 +267,13 @@ class Distributed(_Wrapped):
         if self._weir_skipped():
             return loss
         self._weir_make_sparse_again()
-        with adam.applied(self), momentum.taken_away(self):
-            result = super().step()
+        result = self._weir_update(self._weir_slots.values())
         return result if closure is None else loss
+
+    def _weir_update(self, slots: Iterable[Slot]) -> Any:
+        """Lets the wrapped optimizer take its step; `slots` are those that have a gradient."""
+        with adam.applied(self, slots), momentum.taken_away(self):
+            return super().step()
 
     def _weir_synchronize_late(self) -> None:
         """Called by ``step()`` while the exchange is not finished, or was finished by the program."""
@@ -349,6 +357,10 @@ class Distributed(_Wrapped):
         """Called when a backward pass adds to a gradient that all ranks share already."""
         if self._weir_compresses or self._weir_reduction.op != reduce_op.Average:
             raise ValueError(self._weir_late_pass_text)
+
+    def _weir_apply_late(self) -> None:
+        """Called before something looks at parameters or the optimizer's state: updates that ``step()`` has
+        left for later are applied (cross_barrier)."""
 
     # --- checkpoints ---
 

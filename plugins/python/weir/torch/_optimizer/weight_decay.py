@@ -4,7 +4,7 @@ It joins the gradient before compression (``weight_decay_form="local"``), or sta
 a momentum of its own, and is added to the exchanged result.
 """
 
-from typing import Any, Dict
+from typing import Any, Dict, Iterable
 
 import torch
 
@@ -62,9 +62,9 @@ def add_local(optimizer: Any, slot: Any, gradient: torch.Tensor) -> None:
                           alpha=optimizer._weir_scale.factor)
 
 
-def add_outside(optimizer: Any, loss_scale: float) -> None:
-    """Adds the decay that stays outside to every gradient that has come back, and carries this scale."""
-    for slot in optimizer._weir_slots.values():
+def add_outside(optimizer: Any, slots: Iterable[Any], loss_scale: float) -> None:
+    """Adds the decay that stays outside to gradients that have come back, and carry this scale."""
+    for slot in slots:
         if (slot.plan.weight_decay and stays_outside(slot.plan) and not slot.sparse_dim
                 and slot.parameter.grad is not None):
             group = optimizer.param_groups[slot.group]

@@ -11,6 +11,7 @@ from weir.errors import HorovodInternalError
 from weir.torch._compression.options import Options
 from weir.torch._ops import engine_tensors
 from weir.torch._optimizer.exchange.averaging import Reduction
+from weir.torch._optimizer.exchange.late_results import LateResults
 from weir.torch._optimizer.exchange.loan import Loan
 from weir.torch._optimizer.exchange.member import Member
 from weir.torch._optimizer.exchange.one_by_one import SingleExchange
@@ -35,6 +36,8 @@ class FusedExchange:
         self._lock = threading.Lock()
         self._open = False
         self._loan = Loan()
+        self._handles: Dict[int, int] = {}  # The engine's, by the gradients' numbers.
+        self._late: Optional[LateResults] = None  # Those of the last step, until it was waited for.
         self._report: Optional[_core.StepReport] = None
         self._streams: Set[int] = set()  # Streams in which gradients of this step were submitted.
         self._waited_for = True  # The last finished step was waited for, by more than streams.
@@ -47,9 +50,10 @@ class FusedExchange:
             numbers[id(member.group)], member.priority, member.compression,
             engine_tensors.place_of(member.parameter)[0]) for member in members]
         self.skips_nonfinite = compression.get("skip_nonfinite") == "true"
+        on_gpu = [engine_tensors.place_of(member.parameter)[0] >= 0 for member in members]
         # The end of a step must know if the step is skipped.
-        self._runs_ahead = compression.get("skip_nonfinite", "false") == "false" and all(
-            engine_tensors.place_of(member.parameter)[0] >= 0 for member in members)
+        self._runs_ahead = compression.get("skip_nonfinite", "false") == "false" and all(on_gpu)
+        self.may_finish_later = not self.skips_nonfinite and not any(on_gpu)
         # What the compressor was made with, and a parameter group's in the coming step. None: it has
         # none of the optimizer's.
         self.momentum: Optional[Tuple[float, Callable[[Dict[str, Any]], float]]] = None
@@ -115,13 +119,13 @@ class FusedExchange:
         if not self._open:
             self.begin(undoable=self.can_drop)
         if apart:
-            lent, result = self._loan.lend_apart(gradient)
+            lent, result = self._loan.lend_apart(index, gradient)
         else:
-            lent = result = self._loan.lend(gradient)
+            lent = result = self._loan.lend(index, gradient)
         place = engine_tensors.place_of(lent)
         if place is not engine_tensors.ON_CPU:
             self._streams.add(place[1])
-        self._group.submit(index, lent.data_ptr(), result.data_ptr(), place)
+        self._handles[index] = self._group.submit(index, lent.data_ptr(), result.data_ptr(), place)
 
     def finish(self) -> None:
         """Makes every gradient hold its result: when this returns, or on a GPU for later work in the
@@ -146,6 +150,23 @@ class FusedExchange:
             self._momenta_before, self.last_momenta = self.last_momenta, self._momenta_now
         self._scale_results(skipped)
         self._loan.forget()
+
+    def finish_later(self) -> LateResults:
+        """Ends the step, and returns its results, which may still be under way. Where ``may_finish_later``,
+        and without a loss scale."""
+        self.begin(undoable=False)
+        loan, self._loan = self._loan, Loan()
+        handles, self._handles = self._handles, {}
+        try:
+            self._group.end_step()
+            self.unused = self._group.unused_by_all()
+            self._group.go_on()
+        finally:
+            self._open = False
+        self._waited_for = False
+        self._momenta_before, self.last_momenta = self.last_momenta, self._momenta_now
+        self._late = LateResults(loan, handles)
+        return self._late
 
     def note_unused(self, indices: Sequence[int]) -> None:
         """Notes all gradients that this rank does not have in this step, before zeros are submitted in
@@ -179,7 +200,15 @@ class FusedExchange:
         if self._waited_for:
             return
         self._waited_for = True
-        self._report = self._group.wait_step()
+        late, self._late = self._late, None
+        try:
+            self._report = self._group.wait_step()
+        except Exception as error:
+            if late is not None:
+                late.end(error)
+            raise
+        if late is not None:
+            late.end(None)
 
     def report(self) -> "Optional[_core.StepReport]":
         """Returns the report of the last finished step, for which it waits. Raises the errors of the

@@ -61,7 +61,7 @@ class SingleExchange(Unfused):
             self._reduction)
 
     def submit(self, index: int, gradient: torch.Tensor) -> None:
-        data = self._loan.lend(gradient)
+        data = self._loan.lend(index, gradient)
         name = f"allreduce.{self._name}/{self._members[index].name}"
         self._operations.append(_job.engine().allreduce(
             name, data.data_ptr(), data.data_ptr(), engine_tensors.check(data), data.shape,

@@ -1,4 +1,4 @@
-"""The gradients of a model without the model: a backward pass that sleeps and hands them out."""
+"""The gradients of a model without the model: passes that sleep, and hand them out backward."""
 
 import random
 import time
@@ -42,27 +42,48 @@ class Gradients:
                     chunk.copy_(self._noise[begin:begin + len(chunk)])
 
 
+class _Layer(torch.nn.Module):
+    """A layer with parameters of its own."""
+
+    def __init__(self, model, index, tensors):
+        super().__init__()
+        self._of = [model]  # Not a module of this one.
+        self._index = index
+        for number, tensor in enumerate(tensors):
+            self.register_parameter(f"p{number}", torch.nn.Parameter(tensor.detach()))
+
+    def forward(self, chain):
+        model, = self._of
+        model.sleep_in_forward(self._index)
+        return _Handover.apply(model, self._index, chain, *self.parameters())
+
+
 class Replay(torch.nn.Module):
     """A chain of layers whose gradients become ready one after the other, the last layer's first. A
-    layer's part of the backward pass's time is its part of the set's arithmetic. The processor sleeps
-    all that time, as it does while an accelerator works. Not for use by several threads."""
+    layer's part of a pass's time is its part of the set's arithmetic. The processor sleeps all that time,
+    as it does while an accelerator works. Not for use by several threads."""
 
     def __init__(self, store):
         super().__init__()
         self._store = store
         self.layers = torch.nn.ModuleList(
-            torch.nn.ParameterList(torch.nn.Parameter(tensor.detach()) for tensor in tensors)
-            for tensors in store.parameters)
+            _Layer(self, index, tensors) for index, tensors in enumerate(store.parameters))
         work = [layer.work for layer in store.layers]
+        self._parts = [one / sum(work) for one in work]
         # Elapsed part of the backward pass when a layer's gradients are ready.
         self.ready = [sum(work[i:]) / sum(work) for i in range(len(work))]
-        self.backprop = 0.0  # Seconds.
+        self.backprop = 0.0  # Seconds of the backward pass,
+        self.forwards = 0.0  # and of the forward pass.
         self._begin = 0.0
 
     def forward(self, chain):
-        for index, layer in enumerate(self.layers):
-            chain = _Handover.apply(self, index, chain, *layer)
+        for layer in self.layers:
+            chain = layer(chain)
         return chain
+
+    def sleep_in_forward(self, index):
+        if self.forwards:
+            time.sleep(self.forwards * self._parts[index])
 
     def start_backprop(self):
         """The backward pass begins now."""

@@ -22,9 +22,10 @@ def _sgd(model):
     return torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
 
 
-def weir(**options):
+def weir(cross_barrier=False, **options):
     def join(model):
-        return model, hvd.DistributedOptimizer(_sgd(model), model.named_parameters(), options)
+        return model, hvd.DistributedOptimizer(_sgd(model), model.named_parameters(), options,
+                                               cross_barrier=cross_barrier)
     return join
 
 
@@ -95,6 +96,7 @@ COLUMNS = {
     "ddp-weir-fp16": Column(_through_ddp("fp16"), warmup=3),
     "ddp-weir-dgc": Column(_through_ddp({"compressor": "dgc", "density": 0.001}), warmup=9),
     "weir-dense": Column(weir(compressor="dense")),
+    "weir-dense-cross": Column(weir(cross_barrier=True, compressor="dense"), warmup=3),
     "weir-fp16": Column(weir(compressor="fp16")),
     "weir-int8": Column(weir(compressor="int8")),
     "weir-dithering": Column(weir(compressor="dithering")),
@@ -103,6 +105,7 @@ COLUMNS = {
     "weir-randomk": Column(weir(compressor="randomk", k=0.001)),
     "weir-topk": Column(weir(compressor="topk", k=0.001, ef="vanilla")),
     "weir-dgc": Column(weir(compressor="dgc", density=0.001), warmup=9),
+    "weir-dgc-cross": Column(weir(cross_barrier=True, compressor="dgc", density=0.001), warmup=9),
     # The steps in which it finds out what is fastest are not measured.
     "weir-auto": Column(weir(compressor="auto", density=0.001), warmup=50),
     "weir-dgc-split": Column(weir(compressor="dgc", density=0.001, route="split")),

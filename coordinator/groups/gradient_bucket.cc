@@ -12,11 +12,12 @@
 
 namespace weir {
 
-GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priority,
+GradientBucket::GradientBucket(std::string name, std::uint32_t index, int priority, bool overtakes,
                                std::vector<GradientSlice> slices, const GroupStep& step,
                                ProcessSet& set, HandleTable& handles, StepGate* gate,
                                const Gpu* gpu)
     : priority_(priority),
+      overtakes_(overtakes),
       gradients_(std::move(name), index, std::move(slices), step, gpu),
       set_(set),
       handles_(handles),

@@ -19,7 +19,8 @@ namespace weir {
 /// and the route of the step (coordinator/routes/), which does the work.
 class GradientBucket final : public Bucket {
  public:
-  GradientBucket(std::string name, std::uint32_t index, int priority,
+  /// `overtakes`: Bucket::overtakes.
+  GradientBucket(std::string name, std::uint32_t index, int priority, bool overtakes,
                  std::vector<GradientSlice> slices, const GroupStep& step, ProcessSet& set,
                  HandleTable& handles, StepGate* gate, const Gpu* gpu);
 
@@ -70,6 +71,7 @@ class GradientBucket final : public Bucket {
 
   const std::string& name() const override { return gradients_.bucket(); }
   int priority() const override { return priority_; }
+  bool overtakes() const override { return overtakes_; }
   StepGate* gate() const override { return gate_; }
   bool negotiated() const override {
     return kind_ != RouteKind::kServers || !gradients_.step().asynchronous;
@@ -96,6 +98,7 @@ class GradientBucket final : public Bucket {
   void RecordGradients();
 
   const int priority_;
+  const bool overtakes_;
   GradientSlices gradients_;
   ProcessSet& set_;
   HandleTable& handles_;

@@ -173,8 +173,8 @@ void GradientGroupImpl::MakeBuckets() {
     }
     buckets_.push_back(std::make_unique<GradientBucket>(
         spec_.name + "/" + plan_.NameOfBucket(b), static_cast<std::uint32_t>(b), planned.priority,
-        std::move(slices), steps_[plan_.VariantOfBucket(b)], set_, coordinator_.handles(),
-        gate_.get(), gpu_));
+        spec_.by_priority, std::move(slices), steps_[plan_.VariantOfBucket(b)], set_,
+        coordinator_.handles(), gate_.get(), gpu_));
     for (const std::uint32_t p : planned.tensors) slices_[p].bucket = buckets_.back().get();
     const Variant& variant = VariantOf(*buckets_.back());
     buckets_.back()->record_index =

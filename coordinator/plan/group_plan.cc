@@ -279,6 +279,7 @@ Request RegistrationRequest(const GradientGroupSpec& spec, const GroupPlan& plan
     request.settings.emplace_back(key, value);
   }
   request.settings.emplace_back("reduction", std::string(Name(spec.op)));
+  request.settings.emplace_back("by priority", spec.by_priority ? "true" : "false");
   request.settings.emplace_back("prescale", ExactText(spec.prescale));
   request.settings.emplace_back("postscale", ExactText(spec.postscale));
   request.settings.emplace_back("WEIR_FUSION_THRESHOLD",

@@ -47,6 +47,10 @@ class Bucket {
   virtual const std::string& name() const = 0;
   virtual int priority() const { return 0; }
 
+  /// True if this run overtakes, on the network, others of the kind that have a lower priority. The
+  /// same on all ranks.
+  virtual bool overtakes() const { return false; }
+
   /// Returns the gate that this run waits at, or null.
   virtual StepGate* gate() const { return nullptr; }
 

@@ -1,17 +1,34 @@
 #include "coordinator/work/exchanger.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "coordinator/work/operation_numbers.h"
 
 namespace weir {
 
+namespace {
+
+std::uint32_t NumberOf(const Bucket& bucket, std::uint64_t place) {
+  return bucket.overtakes()
+             ? kFirstOvertaking + static_cast<std::uint32_t>(place % kOvertakingNumbers)
+             : kFirstExchange + static_cast<std::uint32_t>(place % kExchangeNumbers);
+}
+
+}  // namespace
+
 Exchanger::Exchanger(std::size_t most_at_once, std::function<void(LiveRun&)> finished,
                      ExchangeMeter meter)
     : most_at_once_(most_at_once), finished_(std::move(finished)), meter_(std::move(meter)) {}
 
-void Exchanger::Enqueue(LiveRun& run) { queue_.push_back(&run); }
+void Exchanger::Enqueue(LiveRun& run) {
+  const auto exchanges =
+      static_cast<std::uint32_t>(std::ranges::count(run.bucket->stages(), BucketStage::kExchange));
+  std::uint64_t& next_place = next_place_[run.bucket->overtakes() ? 1 : 0];
+  queue_.push_back({&run, exchanges, next_place});
+  next_place += exchanges;
+}
 
 bool Exchanger::under_way() const {
   return std::ranges::any_of(active_, [](const Active& a) { return a.collective != nullptr; });
@@ -20,6 +37,7 @@ bool Exchanger::under_way() const {
 bool Exchanger::Poll(std::int64_t now_ns) {
   bool moved = false;
   while (StartNext(now_ns)) moved = true;
+  HoldLessUrgent();
   for (std::size_t i = 0; i < active_.size();) {
     const std::size_t before = active_.size();
     moved = PollActive(i, now_ns) || moved;
@@ -28,15 +46,58 @@ bool Exchanger::Poll(std::int64_t now_ns) {
   return moved;
 }
 
+bool Exchanger::HasNumbers(const Queued& queued) const {
+  return std::ranges::all_of(active_, [&](const Active& active) {
+    return !active.run->bucket->overtakes() ||
+           queued.place + queued.exchanges < active.next_place + kOvertakingNumbers;
+  });
+}
+
+std::deque<Exchanger::Queued>::iterator Exchanger::FindNext() {
+  if (queue_.empty()) return queue_.end();
+  const Queued& front = queue_.front();
+  if (active_.size() < most_at_once_ && front.run->staged &&
+      (!front.run->bucket->overtakes() || HasNumbers(front))) {
+    return queue_.begin();
+  }
+  std::optional<int> highest;  // Of those that the next one would overtake.
+  const auto note = [&highest](const Bucket& bucket) {
+    highest = std::max(highest.value_or(bucket.priority()), bucket.priority());
+  };
+  for (const Active& active : active_) {
+    if (active.run->bucket->overtakes()) note(*active.run->bucket);
+  }
+  for (auto next = queue_.begin(); next != queue_.end(); ++next) {
+    const Bucket& bucket = *next->run->bucket;
+    if (!bucket.overtakes()) continue;
+    const bool is_urgent = !highest || bucket.priority() > *highest;
+    if (is_urgent && next->run->staged && HasNumbers(*next)) return next;
+    note(bucket);
+  }
+  return queue_.end();
+}
+
 bool Exchanger::StartNext(std::int64_t now_ns) {
-  if (queue_.empty() || active_.size() >= most_at_once_ || !queue_.front()->staged) return false;
-  LiveRun* run = queue_.front();
-  queue_.pop_front();
-  const auto exchanges = std::ranges::count(run->bucket->stages(), BucketStage::kExchange);
-  active_.push_back({run, exchanges, next_number_});
-  next_number_ = (next_number_ + static_cast<std::uint32_t>(exchanges)) % kExchangeNumbers;
+  const auto next = FindNext();
+  if (next == queue_.end()) return false;
+  active_.push_back({next->run, next->exchanges, next->place});
+  queue_.erase(next);
   Start(active_.size() - 1, now_ns);
   return true;
+}
+
+void Exchanger::HoldLessUrgent() {
+  const Active* urgent = nullptr;
+  for (const Active& active : active_) {
+    if (active.collective == nullptr || !active.run->bucket->overtakes()) continue;
+    if (urgent == nullptr || active.run->bucket->priority() > urgent->run->bucket->priority()) {
+      urgent = &active;
+    }
+  }
+  for (const Active& active : active_) {
+    if (active.collective == nullptr || !active.run->bucket->overtakes()) continue;
+    active.collective->Hold(&active != urgent);
+  }
 }
 
 bool Exchanger::PollActive(std::size_t index, std::int64_t now_ns) {
@@ -58,8 +119,7 @@ void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
   run.staged = false;
   run.exchange_ns = now_ns;
   active.collective = run.bucket->BindExchange(run.chunk_bytes);
-  const std::uint32_t number = active.next_number;
-  active.next_number = (number + 1) % kExchangeNumbers;
+  const std::uint64_t place = active.next_place++;
   if (active.collective == nullptr) return Finish(index);
   if (meter_.network != nullptr) {
     active.use = meter_.use_of(*run.bucket);
@@ -68,7 +128,7 @@ void Exchanger::Start(std::size_t index, std::int64_t now_ns) {
   Count(active);
   if (meter_.speed != nullptr)
     meter_.speed->Begin(meter_.clock(), meter_.network->bytes_to_other_hosts());
-  active.collective->Start(kFirstExchange + number);
+  active.collective->Start(NumberOf(*run.bucket, place));
 }
 
 void Exchanger::Count(const Active& active) {

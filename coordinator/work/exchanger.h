@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -29,6 +30,11 @@ struct ExchangeMeter {
 /// bounded number of buckets at a time, and moves it forward. Every rank starts in the same order,
 /// so the bound cannot make ranks block each other: a bucket with several exchanges keeps its
 /// place, and the numbers of all its messages, from its first one to its last. Network thread only.
+///
+/// A bucket that overtakes (Bucket::overtakes) starts at once, beyond the bound, if it is more
+/// urgent than all others of the kind that are under way or agreed on before it; less urgent ones
+/// then post no more to send until it is over. Ranks cannot block each other by that either:
+/// the most urgent bucket that all have agreed on runs on every rank as soon as it is staged.
 class Exchanger {
  public:
   /// Calls `finished` when an exchange of a run is complete.
@@ -49,15 +55,28 @@ class Exchanger {
   void Cancel();
 
  private:
+  struct Queued {
+    LiveRun* run;
+    std::uint32_t exchanges;
+    std::uint64_t
+        place;  ///< Of its first exchange, in the agreed order of all that overtake, or do not.
+  };
   struct Active {
     LiveRun* run;
-    std::ptrdiff_t exchanges_left;  ///< Includes the one under way or about to be.
-    std::uint32_t next_number;
+    std::uint32_t exchanges_left;      ///< Includes the one under way or about to be.
+    std::uint64_t next_place;          ///< Of that one.
     Collective* collective = nullptr;  ///< Collective under way, if any.
     MeteredTransport::Use use{};       ///< Use of its messages.
     std::int64_t bytes = 0;            ///< Bytes of its payload.
   };
   bool StartNext(std::int64_t now_ns);
+  /// Returns the next one that may start, or the queue's end.
+  std::deque<Queued>::iterator FindNext();
+  /// True if the run's numbers are free: of those that overtake, an old one may be under way.
+  bool HasNumbers(const Queued& queued) const;
+  /// Lets only the most urgent of the runs that overtake post what it has to send. What is posted
+  /// has mostly left the collective, into the transport's own queue, and cannot be overtaken.
+  void HoldLessUrgent();
   // Polls the entry at `index`, which is gone once its last exchange has finished.
   bool PollActive(std::size_t index, std::int64_t now_ns);
   void Start(std::size_t index, std::int64_t now_ns);
@@ -68,9 +87,10 @@ class Exchanger {
   const std::size_t most_at_once_;
   const std::function<void(LiveRun&)> finished_;
   const ExchangeMeter meter_;
-  std::deque<LiveRun*> queue_;
+  std::deque<Queued> queue_;
   std::vector<Active> active_;
-  std::uint32_t next_number_ = 0;
+  std::array<std::uint64_t, 2>
+      next_place_{};  ///< Of runs that do not overtake, and of those that do.
 };
 
 }  // namespace weir

@@ -43,6 +43,10 @@ struct GradientGroupSpec {
   ReduceOp op = ReduceOp::kAverage;
   double prescale = 1.0;
   double postscale = 1.0;
+  /// The program uses each result as soon as it is there, and needs those of tensors with a higher
+  /// GradientSpec::priority first. Their buckets then overtake others of such groups on the
+  /// network. The same on all ranks.
+  bool by_priority = false;
   /// The set whose ranks share the gradients (Engine::AddProcessSet); "all ranks" means those.
   int process_set = 0;
   /// Further values that must be equal on all ranks, such as an optimizer's

@@ -23,6 +23,10 @@ class Collective {
   /// errors; the run is then dead and must be cancelled.
   virtual bool Poll() = 0;
 
+  /// Keeps a large run, from the next Poll on, from posting more to send, or lets it go on: what is
+  /// more urgent is under way. Receiving goes on. Without effect on small ones.
+  virtual void Hold(bool /*held*/) {}
+
   /// Abandons a run after a failure: no buffer is touched once this returns.
   virtual void Cancel() = 0;
 

@@ -88,6 +88,7 @@ std::byte* ReduceScatter::Scratch(std::size_t peer, std::size_t chunk) const {
 
 void ReduceScatter::Start(std::uint32_t operation) {
   operation_ = operation;
+  held_ = false;
   chunks_ = (part_bytes(transport_.rank()) + chunk_bytes_ - 1) / chunk_bytes_;
   reduced_ = 0;
   for (std::size_t chunk = 0; chunk < std::min(chunks_, kInFlight); ++chunk) ReceivePieces(chunk);
@@ -152,7 +153,9 @@ bool ReduceScatter::Poll() {
 
 bool ReduceScatter::PollSends() {
   bool done = reduced_ == chunks_;
-  for (Peer& peer : peers_) done &= peer.pieces_to.Poll(transport_);
+  for (Peer& peer : peers_) {
+    done &= held_ ? peer.pieces_to.PollPosted(transport_) : peer.pieces_to.Poll(transport_);
+  }
   return done;
 }
 

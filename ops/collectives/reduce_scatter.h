@@ -48,6 +48,7 @@ class ReduceScatter final : public Collective {
 
   void Start(std::uint32_t operation) override;
   bool Poll() override;
+  void Hold(bool held) override { held_ = held; }
   void Cancel() override;
 
   /// The two halves of Poll, for callers with work after each chunk. This one reduces the next
@@ -84,6 +85,7 @@ class ReduceScatter final : public Collective {
   std::size_t scratch_chunk_bytes_ = 0;
   std::vector<const std::byte*> sources_;
   std::uint32_t operation_ = 0;
+  bool held_ = false;
   std::size_t chunks_ = 0;   ///< Chunks of my part.
   std::size_t reduced_ = 0;  ///< Chunks reduced so far.
 };

@@ -17,6 +17,7 @@ class GroupedCollective : public Collective {
  public:
   void Start(std::uint32_t operation) final;
   bool Poll() final;
+  void Hold(bool held) final;
   void Cancel() final;
 
  protected:
@@ -41,6 +42,7 @@ class GroupedCollective : public Collective {
   std::size_t current_ = 0;
   Collective* run_ = nullptr;  ///< The current run's; null before the first Start.
   std::uint32_t operation_ = 0;
+  bool held_ = false;
   std::vector<std::byte> fused_;
 };
 

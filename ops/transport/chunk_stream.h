@@ -38,6 +38,9 @@ class ChunkStream {
   /// Throws Corrupt for a chunk of the wrong length.
   bool Poll(Transport& transport, std::size_t ready = kEverything);
 
+  /// The same, but posts no further chunk.
+  bool PollPosted(Transport& transport) { return Poll(transport, PostedBytes()); }
+
   /// Number of bytes from the start that are done.
   std::size_t completed() const { return done_ == chunks_ ? bytes_ : done_ * options_.chunk_bytes; }
   void Cancel(Transport& transport);
@@ -45,6 +48,7 @@ class ChunkStream {
  private:
   void Start(int peer, std::uint32_t operation, std::size_t bytes, Options options);
   std::size_t EndOf(std::size_t chunk) const;
+  std::size_t PostedBytes() const { return posted_ == 0 ? 0 : EndOf(posted_ - 1); }
   void Post(Transport& transport, std::size_t chunk);
   void CheckLength(const Transport& transport, std::size_t chunk) const;
 

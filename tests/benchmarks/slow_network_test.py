@@ -72,7 +72,7 @@ class Replays(unittest.TestCase):
     def test_the_last_layer_s_gradients_are_ready_first(self):
         seen = []
         for index, layer in enumerate(self.model.layers):
-            for parameter in layer:
+            for parameter in layer.parameters():
                 parameter.register_hook(lambda _, index=index: seen.append(index))
         self.backward()
         self.assertEqual(seen, sorted(seen, reverse=True))

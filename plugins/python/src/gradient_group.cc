@@ -81,7 +81,7 @@ class Group {
 
 std::unique_ptr<Group> Register(Job& job, std::string name, std::vector<GradientSpec> tensors,
                                 Options compression, Options also_equal, int op, double prescale,
-                                double postscale, int process_set) {
+                                double postscale, int process_set, bool by_priority) {
   const nb::gil_scoped_release blocking;
   return std::make_unique<Group>(job.engine(),
                                  GradientGroupSpec{.name = std::move(name),
@@ -90,6 +90,7 @@ std::unique_ptr<Group> Register(Job& job, std::string name, std::vector<Gradient
                                                    .op = static_cast<ReduceOp>(op),
                                                    .prescale = prescale,
                                                    .postscale = postscale,
+                                                   .by_priority = by_priority,
                                                    .process_set = process_set,
                                                    .also_equal = std::move(also_equal)});
 }
@@ -196,7 +197,7 @@ void BindGradientGroup(nb::module_& module) {
       .def("adopt", &Group::Adopt, arg("one_rank"));
   module.def("register", &Register, arg("job"), arg("name"), arg("tensors"), arg("compression"),
              arg("also_equal"), arg("op"), arg("prescale"), arg("postscale"),
-             arg("process_set") = 0);
+             arg("process_set") = 0, arg("by_priority") = false);
 }
 
 }  // namespace weir::python

@@ -28,8 +28,10 @@ class FakeCollective : public Collective {
   }
   bool Poll() override { return over; }
   void Cancel() override { cancelled = true; }
+  void Hold(bool now) override { held = now; }
 
   Numbers started;
+  bool held = false;
   bool over = false;
   bool cancelled = false;
 };
@@ -44,7 +46,12 @@ class FakeBucket : public Bucket {
     run.bucket = this;
     run.staged = true;
   }
+  /// Makes one that overtakes others.
+  FakeBucket(int exchanges, int priority) : FakeBucket(exchanges) { priority_ = priority; }
+
   const std::string& name() const override { return name_; }
+  int priority() const override { return priority_.value_or(100); }
+  bool overtakes() const override { return priority_.has_value(); }
   std::span<const BucketStage> stages() const override { return stages_; }
   void Run(BucketStage) override {}
   Collective* BindExchange(std::size_t /*chunk_bytes*/) override {
@@ -70,6 +77,7 @@ class FakeBucket : public Bucket {
 
  private:
   const std::string name_ = "bucket";
+  std::optional<int> priority_;
   std::vector<BucketStage> stages_;
 };
 
@@ -165,6 +173,71 @@ TEST_F(ExchangerTest, AgreementAloneIsOverAtOnce) {
   EXPECT_TRUE(exchanger_.Poll(0));
   EXPECT_EQ(finished_, std::vector<Bucket*>{&agreement});
   EXPECT_FALSE(exchanger_.under_way());
+}
+
+TEST_F(ExchangerTest, TheMostUrgentOneStartsAtOnce) {
+  FakeBucket other(1), first(1, 1), second(1, 2), less(1, 0), urgent(1, 7), after(1, 6);
+  for (FakeBucket* bucket : {&first, &second, &other, &less, &urgent, &after}) {
+    exchanger_.Enqueue(bucket->run);
+  }
+  exchanger_.Poll(0);
+  EXPECT_EQ(first.collective.started, Numbers{kFirstOvertaking});
+  EXPECT_EQ(second.collective.started, Numbers{kFirstOvertaking + 1});
+  EXPECT_EQ(urgent.collective.started, Numbers{kFirstOvertaking + 3})
+      << "as agreed, not as started";
+  for (FakeBucket* bucket : {&other, &less, &after})
+    EXPECT_EQ(bucket->collective.started, Numbers{});
+  End(urgent);
+  exchanger_.Poll(0);
+  EXPECT_EQ(after.collective.started, Numbers{kFirstOvertaking + 4});
+  EXPECT_EQ(other.collective.started, Numbers{}) << "its turn has not come";
+  for (FakeBucket* bucket : {&after, &second, &first}) End(*bucket);
+  exchanger_.Poll(0);
+  EXPECT_EQ(other.collective.started, Numbers{kFirstExchange});
+  EXPECT_EQ(less.collective.started, Numbers{kFirstOvertaking + 2});
+}
+
+TEST_F(ExchangerTest, NoneOvertakesOneThatIsAsUrgent) {
+  FakeBucket low(1, 1), lower(1, 0), first(1, 5), second(1, 5);
+  first.run.staged = false;
+  for (FakeBucket* bucket : {&low, &lower, &first, &second}) exchanger_.Enqueue(bucket->run);
+  exchanger_.Poll(0);
+  EXPECT_EQ(second.collective.started, Numbers{}) << "other ranks may wait for the first";
+  first.run.staged = true;
+  exchanger_.Poll(0);
+  EXPECT_EQ(first.collective.started, Numbers{kFirstOvertaking + 2});
+  EXPECT_EQ(second.collective.started, Numbers{});
+}
+
+TEST_F(ExchangerTest, LessUrgentOnesAreHeldUntilItIsOver) {
+  FakeBucket other(1), low(1, 1), high(1, 2);
+  for (FakeBucket* bucket : {&other, &low, &high}) exchanger_.Enqueue(bucket->run);
+  exchanger_.Poll(0);
+  exchanger_.Poll(0);
+  EXPECT_TRUE(low.collective.held);
+  EXPECT_FALSE(high.collective.held);
+  EXPECT_FALSE(other.collective.held);
+  End(high);
+  exchanger_.Poll(0);
+  EXPECT_FALSE(low.collective.held);
+}
+
+TEST_F(ExchangerTest, NoNumberIsUsedAgainWhileAnOldOneIsUnderWay) {
+  FakeBucket old(1, 0);
+  exchanger_.Enqueue(old.run);
+  exchanger_.Poll(0);
+  std::vector<std::unique_ptr<FakeBucket>> buckets;
+  for (std::uint32_t i = 0; i < kOvertakingNumbers; ++i) {
+    buckets.push_back(std::make_unique<FakeBucket>(1, 1));
+    exchanger_.Enqueue(buckets.back()->run);
+    exchanger_.Poll(0);
+    End(*buckets.back());
+  }
+  EXPECT_EQ(buckets[kOvertakingNumbers - 2]->collective.started.size(), 1U);
+  EXPECT_EQ(buckets.back()->collective.started, Numbers{});
+  End(old);
+  exchanger_.Poll(0);
+  EXPECT_EQ(buckets.back()->collective.started, Numbers{kFirstOvertaking});
 }
 
 /// Sends a byte to its own rank when it starts, and one whenever it is polled.

@@ -1,7 +1,10 @@
 // Every collective over the local transport; tests/parallel runs the same cases over the job's.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
+#include <memory>
+#include <vector>
 
 #include "ops/collectives/allgather.h"
 #include "ops/collectives/allreduce.h"
@@ -14,6 +17,7 @@
 #include "ops/exchanges/gather_to_root.h"
 #include "ops/grouped/grouped_allgather.h"
 #include "ops/grouped/grouped_reduce_scatter.h"
+#include "ops/local/transport.h"
 #include "tests/ops/collectives/collective_cases.h"
 #include "tests/ops/collectives/run_ranks.h"
 #include "weir/error.h"
@@ -114,6 +118,34 @@ TEST(ReductionsOfOneRank, AreThroughAtOnceWhateverTheirLength) {
     EXPECT_TRUE(scatter.Poll());
     EXPECT_EQ(out, in);
   });
+}
+
+TEST(HeldReductions, SendNoMoreUntilTheyMayGoOn) {
+  constexpr std::size_t kElements = 4096, kChunk = 256;
+  local::Network network(2);
+  const std::array ends = {network.Endpoint(0), network.Endpoint(1)};
+  std::array<std::vector<float>, 2> values = {std::vector<float>(kElements, 1.0f),
+                                              std::vector<float>(kElements, 2.0f)};
+  std::array<std::unique_ptr<Allreduce>, 2> reductions;
+  std::array<Collective*, 2> runs{};
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    reductions[rank] = std::make_unique<Allreduce>(*ends[rank]);
+    reductions[rank]->set_chunk_bytes(kChunk);
+    runs[rank] = &reductions[rank]->Bind(values[rank].data(), values[rank].data(), kElements,
+                                         DType::kFloat32);
+    runs[rank]->Start(1);
+  }
+  runs[0]->Hold(true);
+  // Each call moves all that can move: soon nothing does.
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(runs[0]->Poll());
+    EXPECT_FALSE(runs[1]->Poll());
+  }
+  EXPECT_EQ(ends[0]->totals().sent_messages, ChunkStream::kInFlight);
+  EXPECT_GT(ends[1]->totals().sent_messages, ChunkStream::kInFlight);
+  runs[0]->Hold(false);
+  for (bool done = false; !done;) done = runs[0]->Poll() & runs[1]->Poll();
+  for (const auto& of_rank : values) EXPECT_EQ(of_rank, std::vector<float>(kElements, 3.0f));
 }
 
 TEST(AllreduceErrors, BoolAverageIsRefused) {

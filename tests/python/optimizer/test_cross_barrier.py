@@ -153,6 +153,20 @@ def test_synchronize_applies_what_is_left():
     assert all(torch.equal(one, other) for one, other in zip(after, model.parameters()))
 
 
+def test_a_program_goes_on_with_the_model_when_the_job_is_left():
+    def trained(cross_barrier):
+        model = net(6, 8, 3)
+        optimizer = wrapped(torch.optim.SGD(model.parameters(), lr=0.1), model, cross_barrier=cross_barrier)
+        for step in range(4):
+            take_step(model, optimizer, step)
+        hvd.shutdown()
+        parameters = [parameter.detach().clone() for parameter in model.parameters()]
+        hvd.init()
+        return parameters
+    for ours, ordinary in zip(trained(True), trained(False)):
+        assert torch.equal(ours, ordinary)
+
+
 def test_a_program_goes_on_with_the_model_when_its_optimizer_is_gone():
     model, other = net(6, 8, 3), net(6, 8, 3)
     for trained, cross_barrier in [(model, True), (other, False)]:

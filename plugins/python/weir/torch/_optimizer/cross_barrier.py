@@ -45,6 +45,7 @@ class CrossBarrier(Distributed):
     """An optimizer whose updates the next forward pass waits for."""
 
     _weir_finishes_in_backward = False
+    _weir_by_priority = True
 
     def _weir_init(self, *arguments: Any) -> None:
         self._weir_late = LateUpdates()

@@ -143,7 +143,7 @@ def _register(optimizer: Any, kind: Any, slots: List[Slot]) -> None:
         if any(averaging_compressor(slot.plan.compression) for slot in slots):
             reduction = without_factors(reduction)
         exchange = FusedExchange(name, members, dict(kind), _also_equal(optimizer, slots),
-                                 reduction)
+                                 reduction, optimizer._weir_by_priority)
         if exchange.compression:
             loss_scale.watch()
         plan = optimizer._weir_plans[slots[0].group]

@@ -45,6 +45,7 @@ class Distributed(_Wrapped):
     # Attributes beside the optimizer's: all names begin with _weir.
     _weir_late_pass_text = _LATE_PASS
     _weir_finishes_in_backward = True  # Where nothing speaks against it.
+    _weir_by_priority = False  # What the next forward pass needs first comes first.
     _weir_saves_marks = False  # Entries without content (registration.mark_state).
     _weir_left_out: FrozenSet[torch.Tensor] = frozenset()  # Parameters that nobody exchanges.
 
@@ -359,8 +360,7 @@ class Distributed(_Wrapped):
             raise ValueError(self._weir_late_pass_text)
 
     def _weir_apply_late(self) -> None:
-        """Called before something looks at parameters or the optimizer's state: updates that ``step()`` has
-        left for later are applied (cross_barrier)."""
+        """Applies updates that ``step()`` has left for later (cross_barrier)."""
 
     # --- checkpoints ---
 

@@ -27,12 +27,12 @@ class FusedExchange:
     """
 
     def __init__(self, name: str, members: Sequence[Member], compression: Options,
-                 also_equal: Dict[str, str], reduction: Reduction) -> None:
+                 also_equal: Dict[str, str], reduction: Reduction, by_priority: bool = False) -> None:
         from weir import _core
 
         self._members = list(members)
         self.compression = compression
-        self._arguments = (also_equal, reduction)
+        self._arguments = (also_equal, reduction, by_priority)
         self._lock = threading.Lock()
         self._open = False
         self._loan = Loan()
@@ -66,7 +66,7 @@ class FusedExchange:
         self.loss_scale: Optional[float] = None
         """What gradients of the next step carry as a factor (mixed precision), results too."""
         self._group: _core.GradientGroup = _core.register(
-            _job.engine(), name, specs, compression, also_equal, *reduction)
+            _job.engine(), name, specs, compression, also_equal, *reduction, by_priority)
         self.can_drop = self._group.undoable and _job.engine().dropped_passes
 
     def _scale_in_engine(self) -> float:
@@ -240,7 +240,7 @@ class FusedExchange:
         more options. Collective; no step may have begun."""
         kept = [member for i, member in enumerate(self._members) if i not in without]
         made: Any = (FusedExchange(name, kept, {**self.compression, **options}, *self._arguments)
-                     if kept else SingleExchange(name, [], self._arguments[-1]))
+                     if kept else SingleExchange(name, [], self._arguments[1]))
         made.momentum = self.momentum
         self._wait()
         self.close()  # Not before: the ranks may not agree.

@@ -10,6 +10,7 @@ class LateResults:
     """The results of one exchange's step. One thread at a time."""
 
     def __init__(self, loan: Loan, handles: Dict[int, int]) -> None:
+        self._engine = _job.engine()  # Also while the job is being left.
         self._loan = loan  # Keeps the memory that the engine writes to.
         self._handles = handles
         self._are_there = False
@@ -20,7 +21,7 @@ class LateResults:
         if self._error is not None:
             raise self._error
         if not self._are_there:
-            _job.engine().wait(self._handles.pop(index))
+            self._engine.wait(self._handles.pop(index))
         self._loan.give_back_one(index)
 
     def end(self, error: Optional[BaseException]) -> None:

@@ -55,6 +55,9 @@ struct OptimizerOptions {
   std::map<std::string, std::string> compression;
   /// Number of backward passes whose gradients are averaged before each exchange.
   int backward_passes_per_step = 1;
+  /// StepLater may be called: the next forward pass waits, parameter by parameter, for its own
+  /// update only. The gradients of the first parameters then overtake others on the network.
+  bool cross_barrier = false;
   /// The program's own rule, in place of SGD. Momentum, Nesterov and weight decay are then up to
   /// the rule and must stay 0 here.
   std::unique_ptr<UpdateRule> rule;
@@ -100,7 +103,17 @@ class DistributedOptimizer {
   /// (StepReport::skipped) changes nothing.
   StepReport Step();
 
-  /// Number of the next step, and the density that its schedule asks for.
+  /// With OptimizerOptions::cross_barrier: the same, but returns while results are under way.
+  /// Before anything reads parameter `index`, or writes its gradient, Update waits for its result
+  /// and updates it; Finish does so for all that is left, as do the next BeginStep, Save, Load,
+  /// Adopt and the destructor, and returns what Step would have. The values are those of Step.
+  /// Where a step may be skipped, StepLater waits. Throws InvalidArgument without cross_barrier, or
+  /// for a wrong index.
+  void StepLater();
+  void Update(std::size_t index);
+  StepReport Finish();
+
+  /// Number of the step after the last finished one, and the density that its schedule asks for.
   std::int64_t next_step() const;
   double next_density() const;
 

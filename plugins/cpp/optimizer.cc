@@ -1,6 +1,7 @@
 #include "weir/optimizer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compression/options/tensor_options.h"
 #include "coordinator/engine/programs_choice.h"
@@ -24,7 +25,10 @@ DistributedOptimizer::Impl::Impl(Engine& engine, std::vector<Parameter> paramete
       name_(options.name),
       plan_(PlanSgd(options, parameters_)),
       rule_(RuleOf(options, plan_, parameters_)),
-      look_ahead_(plan_.look_ahead, parameters_) {
+      look_ahead_(plan_.look_ahead, parameters_),
+      cross_barrier_(options.cross_barrier),
+      handles_(parameters_.size()),
+      is_late_(parameters_.size()) {
   if (options.backward_passes_per_step < 1) {
     throw InvalidArgument("backward_passes_per_step must be at least 1, not " +
                           std::to_string(options.backward_passes_per_step));
@@ -51,8 +55,10 @@ void DistributedOptimizer::Impl::CheckParameters() const {
 }
 
 void DistributedOptimizer::Impl::RegisterGradients() {
-  GradientGroupSpec spec{
-      .name = name_, .compression = plan_.compression, .also_equal = plan_.also_equal};
+  GradientGroupSpec spec{.name = name_,
+                         .compression = plan_.compression,
+                         .by_priority = cross_barrier_,
+                         .also_equal = plan_.also_equal};
   const int last = static_cast<int>(parameters_.size());
   const bool by_name = TensorOptions(plan_.compression).has_patterns();
   for (int i = 0; i < last; ++i) {
@@ -88,6 +94,8 @@ void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates
                           std::to_string(parameter_groups_) + " parameter groups of '" + name_ +
                           "'");
   }
+  Finish();
+  handles_.assign(parameters_.size(), kNoHandle);
   if (!open_) look_ahead_.Read(*group_);  // Otherwise the group refuses the step.
   group_->BeginStep({.learning_rates = learning_rates, .loss_scale = loss_scale});
   look_ahead_.Shift(learning_rates, engine_.size());
@@ -97,11 +105,15 @@ void DistributedOptimizer::Impl::BeginStep(std::span<const float> learning_rates
   open_ = true;
 }
 
+void DistributedOptimizer::Impl::CheckIndex(const char* call, std::size_t index) const {
+  if (index < parameters_.size()) return;
+  throw InvalidArgument(std::string(call) + "(" + std::to_string(index) +
+                        ") of an optimizer with " + std::to_string(parameters_.size()) +
+                        " parameters");
+}
+
 void DistributedOptimizer::Impl::GradientReady(std::size_t index) {
-  if (index >= parameters_.size()) {
-    throw InvalidArgument("GradientReady(" + std::to_string(index) + ") of an optimizer with " +
-                          std::to_string(parameters_.size()) + " parameters");
-  }
+  CheckIndex("GradientReady", index);
   const std::string& name = parameters_[index].name;
   if (!open_) {
     throw InvalidArgument(
@@ -119,10 +131,10 @@ void DistributedOptimizer::Impl::Submit(std::size_t index) {
                         parameter.gradient);
   }
   const TensorView view{parameter.gradient.data(), DType::kFloat32, parameter.shape};
-  group_->Submit(index, view, view);
+  handles_[index] = group_->Submit(index, view, view);
 }
 
-StepReport DistributedOptimizer::Impl::Step() {
+void DistributedOptimizer::Impl::EndStep() {
   look_ahead_.PutBack();  // First, because later calls may throw.
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     if (accumulators_[i].Finish()) Submit(i);
@@ -130,14 +142,59 @@ StepReport DistributedOptimizer::Impl::Step() {
   group_->NoteUnused({});  // A gradient that was not ready counts as zero, on all ranks, too.
   group_->EndStep();
   open_ = false;
-  const StepReport report = group_->WaitStep();
-  if (report.skipped) return report;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    const Parameter& parameter = parameters_[i];
-    rule_->Apply(i, parameter.value, parameter.gradient,
-                 rates_[static_cast<std::size_t>(parameter.parameter_group)]);
+}
+
+void DistributedOptimizer::Impl::Apply(std::size_t index) {
+  const Parameter& parameter = parameters_[index];
+  rule_->Apply(index, parameter.value, parameter.gradient,
+               rates_[static_cast<std::size_t>(parameter.parameter_group)]);
+}
+
+StepReport DistributedOptimizer::Impl::Step() {
+  EndStep();
+  last_report_ = group_->WaitStep();
+  if (last_report_.skipped) return last_report_;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) Apply(i);
+  return last_report_;
+}
+
+void DistributedOptimizer::Impl::StepLater() {
+  if (!cross_barrier_) {
+    throw InvalidArgument("StepLater of '" + name_ +
+                          "', which was made without OptimizerOptions::cross_barrier");
   }
-  return report;
+  const auto skips = plan_.compression.find("skip_nonfinite");
+  if (skips != plan_.compression.end() && skips->second == "true") {
+    Step();
+    return;
+  }
+  EndStep();
+  group_->GoOn();
+  is_late_.assign(parameters_.size(), 1);
+  step_is_late_ = true;
+}
+
+void DistributedOptimizer::Impl::Update(std::size_t index) {
+  CheckIndex("Update", index);
+  if (is_late_[index] == 0) return;
+  if (handles_[index] == kNoHandle) {  // It was not ready on this rank; the group has its handle.
+    Finish();
+    return;
+  }
+  engine_.Wait(std::exchange(handles_[index], kNoHandle));
+  is_late_[index] = 0;
+  Apply(index);
+}
+
+StepReport DistributedOptimizer::Impl::Finish() {
+  if (!step_is_late_) return last_report_;
+  step_is_late_ = false;
+  const std::vector<char> late = std::exchange(is_late_, std::vector<char>(parameters_.size()));
+  last_report_ = group_->WaitStep();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (late[i] != 0) Apply(i);
+  }
+  return last_report_;
 }
 
 namespace {
@@ -158,7 +215,12 @@ DistributedOptimizer::DistributedOptimizer(Engine& engine, std::vector<Parameter
                                            OptimizerOptions options)
     : impl_(std::make_unique<Impl>(engine, std::move(parameters),
                                    WithDefaults(std::move(options), engine))) {}
-DistributedOptimizer::~DistributedOptimizer() = default;
+DistributedOptimizer::~DistributedOptimizer() {
+  try {
+    impl_->Finish();        // The program goes on with its values.
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): the engine has ended, and has said why.
+  }
+}
 
 void DistributedOptimizer::BeginStep(float learning_rate, float loss_scale) {
   const std::vector<float> rates(static_cast<std::size_t>(impl_->parameter_groups()),
@@ -170,12 +232,22 @@ void DistributedOptimizer::BeginStep(std::span<const float> learning_rates, floa
 }
 void DistributedOptimizer::GradientReady(std::size_t index) { impl_->GradientReady(index); }
 StepReport DistributedOptimizer::Step() { return impl_->Step(); }
+void DistributedOptimizer::StepLater() { impl_->StepLater(); }
+void DistributedOptimizer::Update(std::size_t index) { impl_->Update(index); }
+StepReport DistributedOptimizer::Finish() { return impl_->Finish(); }
 std::int64_t DistributedOptimizer::next_step() const { return impl_->group().next_step(); }
 double DistributedOptimizer::next_density() const { return impl_->group().next_density(); }
-void DistributedOptimizer::Save(std::ostream& out) const { impl_->Save(out); }
+void DistributedOptimizer::Save(std::ostream& out) const {
+  impl_->Finish();
+  impl_->Save(out);
+}
 void DistributedOptimizer::Load(std::span<std::istream* const> former_ranks) {
+  impl_->Finish();
   impl_->Load(former_ranks);
 }
-void DistributedOptimizer::Adopt(std::istream& one_rank) { impl_->Adopt(one_rank); }
+void DistributedOptimizer::Adopt(std::istream& one_rank) {
+  impl_->Finish();
+  impl_->Adopt(one_rank);
+}
 
 }  // namespace weir

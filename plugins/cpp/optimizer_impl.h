@@ -20,6 +20,9 @@ class DistributedOptimizer::Impl {
   void BeginStep(std::span<const float> learning_rates, float loss_scale);
   void GradientReady(std::size_t index);
   StepReport Step();
+  void StepLater();
+  void Update(std::size_t index);
+  StepReport Finish();
   const GradientGroup& group() const { return *group_; }
   int parameter_groups() const { return parameter_groups_; }
 
@@ -36,6 +39,10 @@ class DistributedOptimizer::Impl {
   void RegisterGradients();
   void BroadcastParameters();
   void Submit(std::size_t index);
+  /// Submits what is left, and ends the step.
+  void EndStep();
+  void CheckIndex(const char* call, std::size_t index) const;
+  void Apply(std::size_t index);
   SavedState CollectState() const;
   void RestoreState(const SavedState& state);
 
@@ -50,6 +57,11 @@ class DistributedOptimizer::Impl {
   std::vector<float> rates_;
   float loss_scale_ = 1.0f;
   std::atomic<bool> open_ = false;  ///< True between BeginStep and Step.
+  const bool cross_barrier_;
+  std::vector<Handle> handles_;  ///< Of this step's gradients, by parameter.
+  std::vector<char> is_late_;    ///< By parameter: Update has to wait for it.
+  bool step_is_late_ = false;    ///< Between StepLater and Finish.
+  StepReport last_report_;
   int parameter_groups_ = 1;
 };
 

@@ -101,29 +101,29 @@ std::map<std::string, HttpServer::Handler> Monitor::Pages(const Settings& settin
     return [response = std::move(response)](const std::string&) { return response; };
   };
   const std::vector<Target> targets = Targets(settings, info_);
-  return {
-      {"/",
-       unchanging({.content_type = "text/html; charset=utf-8", .body = HomePage(info_, targets)})},
-      {"/run", unchanging(Json(RunPage(settings, info_)))},
-      {"/targets", unchanging(TargetsResponse(targets, info_))},
-      {"/stalls",
-       [this](const std::string&) {
-         return info_.rank == 0 ? Json(StallsPage(gauges_.stalls(), NowNs()) + "\n")
-                                : NotRankZero();
-       }},
-      {"/plan",
-       [this](const std::string&) {
-         return HttpResponse{.content_type = "text/plain; charset=utf-8", .body = gauges_.plans()};
-       }},
-      {"/events",
-       [this](const std::string& query) {
-         return HttpResponse{.content_type = "application/x-ndjson",
-                             .body = followed_->events.Answer(query)};
-       }},
-      {"/log", [this](const std::string& query) {
-         return HttpResponse{.content_type = "application/octet-stream",
-                             .body = followed_->log.Answer(query)};
-       }}};
+  return {{"/", unchanging({.content_type = "text/html; charset=utf-8",
+                            .body = HomePage(info_, targets)})},
+          {"/run", unchanging(Json(RunPage(settings, info_)))},
+          {"/targets", unchanging(TargetsResponse(targets, info_))},
+          {"/stalls",
+           [this](const std::string&) {
+             return info_.rank == 0 ? Json(StallsPage(gauges_.stalls(), NowNs()) + "\n")
+                                    : NotRankZero();
+           }},
+          {"/plan",
+           [this](const std::string&) {
+             return HttpResponse{.content_type = "text/plain; charset=utf-8",
+                                 .body = gauges_.plans.Text()};
+           }},
+          {"/events",
+           [this](const std::string& query) {
+             return HttpResponse{.content_type = "application/x-ndjson",
+                                 .body = followed_->events.Answer(query)};
+           }},
+          {"/log", [this](const std::string& query) {
+             return HttpResponse{.content_type = "application/octet-stream",
+                                 .body = followed_->log.Answer(query)};
+           }}};
 }
 
 void Monitor::OpenExporter(const Settings& settings) {
@@ -202,6 +202,7 @@ void Monitor::DrainLocked() {
   const std::int64_t now_ns = NowNs();
   AddSample(now_ns);
   AddStalls(now_ns);
+  AddPlans();
   FlushRunLog(false);
   if (!followed_) return;
   followed_->log.Add(followed_->blocks.Take(now_ns));
@@ -239,6 +240,14 @@ void Monitor::AddStalls(std::int64_t now_ns) {
   const std::string page = StallsPage(stalls_, now_ns);
   if (run_log_) run_log_->AddStalls(page);
   if (followed_) followed_->blocks.AddStalls(page);
+}
+
+void Monitor::AddPlans() {
+  for (const auto& plan : gauges_.plans.After(plans_)) {
+    const std::string block = PlanBlock(*plan);
+    if (run_log_) run_log_->AddPlan(block);
+    if (followed_) followed_->blocks.AddPlan(block);
+  }
 }
 
 void Monitor::FlushRunLog(bool everything) {

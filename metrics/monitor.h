@@ -87,6 +87,7 @@ class Monitor {
   void AddToTimeline(std::span<const StageRecord> records);
   void AddSample(std::int64_t now_ns);
   void AddStalls(std::int64_t now_ns);
+  void AddPlans();
   void FlushRunLog(bool everything);
   /// Returns the pages of the endpoint beside the metrics, by path.
   std::map<std::string, HttpServer::Handler> Pages(const Settings& settings);
@@ -105,7 +106,8 @@ class Monitor {
   std::optional<RunLog> run_log_;
   std::unique_ptr<Followed> followed_;  ///< Null without an endpoint.
   std::int64_t sampled_ns_ = 0;
-  Stalls stalls_;  ///< As the logs have them.
+  Stalls stalls_;            ///< As the logs have them.
+  std::uint64_t plans_ = 0;  ///< Number of plans that the logs have.
   std::vector<StageRecord> batch_;
   std::uint64_t next_ = 0;
   bool has_ended_ = false;  ///< The logs have got their last block.

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/summary/summary.h"
+#include "common/text/seconds_text.h"
 
 // Texts of a summary, for people and for programs.
 
@@ -10,12 +11,6 @@ namespace weir {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string Seconds(double seconds) {
-  if (seconds >= 1.0) return fmt::format("{:.3g} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.3g} ms", seconds * 1e3);
-  return fmt::format("{:.3g} us", seconds * 1e6);
-}
 
 std::string Bytes(std::uint64_t bytes) {
   const auto value = static_cast<double>(bytes);
@@ -67,8 +62,8 @@ std::vector<std::string> SummaryLines(const Summary& summary) {
   lines.push_back(fmt::format(
       "{} steps: {} each (median; mean {}), {} at most in 95 %; exposed communication {:.1f} %, "
       "exposed compression {:.1f} % of the mean step",
-      summary.steps, Seconds(durations.QuantileSeconds(0.5)), Seconds(pace.step_seconds()),
-      Seconds(durations.QuantileSeconds(0.95)), 100 * pace.exposed_communication_ratio(),
+      summary.steps, SecondsText(durations.QuantileSeconds(0.5)), SecondsText(pace.step_seconds()),
+      SecondsText(durations.QuantileSeconds(0.95)), 100 * pace.exposed_communication_ratio(),
       100 * pace.exposed_compression_ratio()));
   if (summary.samples_per_second) {
     const double samples = *summary.samples_per_second;
@@ -79,7 +74,7 @@ std::vector<std::string> SummaryLines(const Summary& summary) {
     lines.push_back(SentLine(summary));
     lines.push_back(
         fmt::format("slowest: {}, {} of own work in a step, {:.1f} % more than the median rank",
-                    pace.name, Seconds(pace.own_seconds()), 100 * summary.slowest_excess));
+                    pace.name, SecondsText(pace.own_seconds()), 100 * summary.slowest_excess));
   }
   for (const Summary::Warning& warning : summary.warnings) {
     lines.push_back("unusual: " + warning.text);

@@ -80,7 +80,7 @@ class EngineImpl final : public Engine {
   bool Poll(Handle handle) override;
   void Wait(Handle handle) override;
   bool WaitFor(Handle handle, std::chrono::nanoseconds most) override;
-  std::string Explain() const override { return coordinator().gauges().plans(); }
+  std::string Explain() const override { return coordinator().gauges().plans.Text(); }
   NetworkTotals network_totals() override { return coordinator().network_totals(); }
   void StartTimeline(const std::string& path, bool mark_cycles) override;
   void StopTimeline() override;

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "common/clock.h"
 #include "common/log.h"
-#include "coordinator/plan/explain_forms.h"
 #include "weir/error.h"
 
 namespace weir {
@@ -17,7 +17,13 @@ bool HasAlternatives(const GroupPlan& plan) {
 }
 
 constexpr BucketForm kForms[] = {BucketForm::kCompressed, BucketForm::kFp16, BucketForm::kDense};
+using By = PlanExplanation::By;
+constexpr char kAsFileSays[] = "as WEIR_PLAN_FILENAME says";
 constexpr char kProbes[] = "?";  // Behind the forms: measure the network after the step.
+
+std::string CompressorName(const Variant& variant) {
+  return variant.plain ? "dense" : variant.options.compressor();
+}
 
 double SecondsOf(std::int64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
@@ -38,9 +44,8 @@ GroupPlanning::GroupPlanning(Coordinator& coordinator, ProcessSet& set,
 
 void GroupPlanning::Prepare() {
   if (!HasAlternatives(plan_)) {
-    const Variant& base = plan_.variants.front();
-    return Explain(0, (base.plain ? "dense" : base.options.compressor()) +
-                          ", as told (compression=auto would choose)");
+    return Note(0, By::kOptions, now_,
+                Words().compressor + ", as told (compression=auto would choose)");
   }
   told_plan_ = now_;
   if (coordinator_.rank() == 0) {
@@ -55,18 +60,20 @@ void GroupPlanning::Prepare() {
                             std::to_string(pinned.from_step) + " on: " + error.what());
     }
   }
-  if (!pinned_.empty()) return Explain(0, "as WEIR_PLAN_FILENAME says");
+  if (!pinned_.empty()) return Note(0, By::kFile, now_, kAsFileSays);
   std::vector<std::vector<BucketForm>> allowed;
   for (std::size_t b = 0; b < now_.size(); ++b) allowed.push_back(AllowedForms(b));
   if (std::ranges::all_of(allowed, [](const auto& forms) { return forms.size() == 1; })) {
-    return Explain(0, CompressorName() + ", as nothing else is possible: its memory is on a GPU");
+    return Note(0, By::kOptions, now_,
+                Words().compressor + ", as nothing else is possible: its memory is on a GPU");
   }
   tuner_ = std::make_unique<FormTuner>(std::move(allowed));
+  Note(0, ExplainForms(*tuner_, Words()));
 }
 
 GroupPlanning::~GroupPlanning() {
   // In a child of a fork a lock may be held for ever.
-  if (plans_ && !coordinator_.ending().forked()) coordinator_.gauges().SetPlan(name_, "");
+  if (plans_ && !coordinator_.ending().forked()) coordinator_.gauges().plans.Forget(name_);
 }
 
 bool GroupPlanning::IsAllowed(std::size_t bucket, BucketForm form) const {
@@ -136,7 +143,9 @@ void GroupPlanning::PlanNext(std::int64_t step) {
     if (one.from_step <= step + 1) pinned = &one;
   }
   if (pinned != nullptr && pinned->forms != FormsText(told_plan_)) {
-    return Tell(step + 1, Parse(pinned->forms));
+    const StepPlan plan = Parse(pinned->forms);
+    Tell(step + 1, plan);
+    return Note(step + 1, By::kFile, plan, kAsFileSays);
   }
   if (!tuner_) return;
   const bool probes = tuner_->wants_network() && !probing_;
@@ -160,9 +169,7 @@ void GroupPlanning::End(std::int64_t step, bool skipped,
   if (!tuner_->settled() || tuner_->searches() == explained_) return;
   explained_ = tuner_->searches();
   WriteDown(step + 2, tuner_->plan());
-  std::vector<std::string> names;
-  for (std::size_t b = 0; b < now_.size(); ++b) names.push_back(plan_.NameOfBucket(b));
-  Explain(step + 2, ExplainForms(*tuner_, names, CompressorName()));
+  Note(step + 2, ExplainForms(*tuner_, Words()));
 }
 
 void GroupPlanning::Observe(std::span<const std::unique_ptr<GradientBucket>> buckets,
@@ -183,16 +190,35 @@ void GroupPlanning::Observe(std::span<const std::unique_ptr<GradientBucket>> buc
   tuner_->Observe(seen);
 }
 
-std::string GroupPlanning::CompressorName() const {
-  for (const Variant& variant : plan_.variants) {
-    if (!variant.alternatives.empty()) return variant.options.compressor();
+PlanWords GroupPlanning::Words() const {
+  const auto with_alternatives = std::ranges::find_if(
+      plan_.variants, [](const Variant& variant) { return !variant.alternatives.empty(); });
+  PlanWords words{.compressor = CompressorName(with_alternatives == plan_.variants.end()
+                                                   ? plan_.variants.front()
+                                                   : *with_alternatives),
+                  .buckets = {}};
+  for (std::size_t b = 0; b < now_.size(); ++b) {
+    words.buckets.push_back(
+        {.name = plan_.NameOfBucket(b),
+         .compressor = CompressorName(plan_.variants[plan_.VariantOfBucket(b)])});
   }
-  return plan_.variants.front().options.compressor();
+  return words;
 }
 
-void GroupPlanning::Explain(std::int64_t from_step, const std::string& why) {
-  const std::string lines = "since step " + std::to_string(from_step) + ", " + why;
-  coordinator_.gauges().SetPlan(name_, lines);
+void GroupPlanning::Note(std::int64_t from_step, By by, const StepPlan& plan,
+                         const std::string& why) {
+  const PlanWords words = Words();
+  Note(from_step, {.by = by, .what = words.Of(plan), .why = why, .buckets = words.BucketsOf(plan)});
+}
+
+void GroupPlanning::Note(std::int64_t from_step, PlanExplanation plan) {
+  plan.group = name_;
+  plan.time_ns = NowNs();
+  plan.from_step = from_step;
+  const std::string lines = PlanText(plan);
+  const bool settled = plan.settled;
+  coordinator_.gauges().plans.Note(std::move(plan));
+  if (!settled) return;
   if (coordinator_.settings().explain) {
     std::fputs(("weir: " + name_ + ": " + lines + "\n").c_str(), stderr);
   } else {
@@ -211,7 +237,10 @@ void GroupPlanning::Tell(std::int64_t from_step, const StepPlan& plan, bool prob
   probing_ = probing_ || probes;
   if (plan == told_plan_) return;
   told_plan_ = plan;
-  if (tuner_) WriteDown(from_step, plan);
+  if (!tuner_) return;
+  WriteDown(from_step, plan);
+  // What is chosen was noted when the search ended.
+  if (!tuner_->settled()) Note(from_step, ExplainForms(*tuner_, Words()));
 }
 
 void GroupPlanning::WriteDown(std::int64_t from_step, const StepPlan& plan) {

@@ -11,6 +11,7 @@
 
 #include "coordinator/groups/gradient_bucket.h"
 #include "coordinator/groups/network_probe.h"
+#include "coordinator/plan/explain_forms.h"
 #include "coordinator/plan/form_tuner.h"
 #include "coordinator/plan/group_plan.h"
 #include "coordinator/plan/plan_file.h"
@@ -72,11 +73,13 @@ class GroupPlanning {
   std::vector<BucketForm> AllowedForms(std::size_t bucket) const;
   /// Throws InvalidArgument for a form that a bucket's options do not allow.
   StepPlan Parse(const std::string& forms) const;
-  /// Returns the compressor of buckets that have alternatives; where there are none, the first one.
-  std::string CompressorName() const;
   void WriteDown(std::int64_t from_step, const StepPlan& plan);
-  /// Publishes what holds from a step on, and why (Engine::Explain).
-  void Explain(std::int64_t from_step, const std::string& why);
+  PlanWords Words() const;
+  /// Notes a plan that holds from a step on, and what it consists of (Engine::Explain).
+  void Note(std::int64_t from_step, PlanExplanation plan);
+  /// Notes what the options or a file have decided.
+  void Note(std::int64_t from_step, PlanExplanation::By by, const StepPlan& plan,
+            const std::string& why);
   /// `probes`: all ranks measure the network after that step.
   void Tell(std::int64_t from_step, const StepPlan& plan, bool probes = false);
 

@@ -3,34 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "common/check.h"
+#include "common/text/seconds_text.h"
 
 namespace weir {
 namespace {
 
-struct Words {
-  const std::string& compressor;
-
-  std::string Of(BucketForm form) const {
-    return form == BucketForm::kCompressed ? compressor : std::string(Name(form));
-  }
-  /// "dense", or "dense (5 buckets), dgc (3)".
-  std::string Of(const StepPlan& plan) const {
-    std::string text;
-    for (const BucketForm form : {BucketForm::kDense, BucketForm::kFp16, BucketForm::kCompressed}) {
-      const auto count = std::ranges::count(plan, form);
-      if (count == 0) continue;
-      if (count == std::ssize(plan)) return Of(form);
-      text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", Of(form), count,
-                          text.empty() ? (count == 1 ? " bucket" : " buckets") : "");
-    }
-    return text;
-  }
-};
-
-std::string Time(double seconds) {
-  return seconds < 1.0 ? fmt::format("{:.3g} ms", seconds * 1e3) : fmt::format("{:.3g} s", seconds);
+std::string NameIn(BucketForm form, const std::string& compressor) {
+  return form == BucketForm::kCompressed ? compressor : std::string(Name(form));
 }
 
 std::string Rate(double bytes_per_second) {
@@ -48,9 +31,9 @@ const FormTuner::Tried* Find(const FormTuner& tuner, BucketForm form) {
 }
 
 /// Work of all buckets in a form; empty if some was not seen in it.
-std::optional<double> WorkOf(const FormTuner& tuner, std::size_t buckets, BucketForm form) {
+std::optional<double> WorkOf(const FormTuner& tuner, BucketForm form) {
   double sum = 0.0;
-  for (std::size_t b = 0; b < buckets; ++b) {
+  for (std::size_t b = 0; b < tuner.plan().size(); ++b) {
     const auto work = tuner.times().WorkOf(b, form);
     if (!work) return std::nullopt;
     sum += *work;
@@ -58,50 +41,80 @@ std::optional<double> WorkOf(const FormTuner& tuner, std::size_t buckets, Bucket
   return sum;
 }
 
-std::string Sentence(const FormTuner& tuner, std::size_t buckets, const Words& words) {
+std::string Sentence(const FormTuner& tuner, const PlanWords& words) {
   std::string text = words.Of(tuner.plan());
   const auto& network = tuner.times().network();
   if (network) text += fmt::format(": the network carries {}", Rate(network->bytes_per_second));
-  const auto compress = WorkOf(tuner, buckets, BucketForm::kCompressed);
+  const auto compress = WorkOf(tuner, BucketForm::kCompressed);
   if (compress) {
-    text += fmt::format(", {} works {} a step", words.compressor, Time(*compress));
+    text += fmt::format(", {} works {} a step", words.compressor, SecondsText(*compress));
   }
   const FormTuner::Tried* const dense = Find(tuner, BucketForm::kDense);
   const FormTuner::Tried* const compressed = Find(tuner, BucketForm::kCompressed);
   if (network && dense != nullptr && compressed != nullptr) {
     const double saved = tuner.times().NetworkSecondsOf(dense->plan) -
                          tuner.times().NetworkSecondsOf(compressed->plan);
-    text += fmt::format(" and saves {} of sending", Time(saved));
+    text += fmt::format(" and saves {} of sending", SecondsText(saved));
   }
   return text;
 }
 
+PlanExplanation::Considered Explain(const FormTuner::Tried& one, const FormTuner& tuner,
+                                    const PlanWords& words) {
+  PlanExplanation::Considered considered{.what = words.Of(one.plan),
+                                         .chosen = one.plan == tuner.plan(),
+                                         .predicted_seconds = tuner.times().Predict(one.plan),
+                                         .steps = one.seconds.size()};
+  if (tuner.times().network()) {
+    considered.bytes_seconds = tuner.times().NetworkSecondsOf(one.plan);
+  }
+  if (!one.seconds.empty()) considered.measured_seconds = one.median();
+  return considered;
+}
+
 }  // namespace
 
-std::string ExplainForms(const FormTuner& tuner, std::span<const std::string> buckets,
-                         const std::string& compressor) {
-  WEIR_CHECK(tuner.settled());
-  const Words words{compressor};
-  std::string text = Sentence(tuner, buckets.size(), words);
-  for (const FormTuner::Tried& one : tuner.tried()) {
-    const std::string chosen = one.plan == tuner.plan() ? ", chosen" : "";
-    text += "\n  " + words.Of(one.plan) + ": ";
-    if (one.seconds.empty()) {
-      text += fmt::format("not tried, as its bytes alone would take about {}",
-                          Time(one.predicted.value_or(0.0)));
-    } else {
-      text +=
-          fmt::format("{} a step (median of {}){}", Time(one.median()), one.seconds.size(), chosen);
-    }
-  }
-  for (std::size_t b = 0; b < buckets.size(); ++b) {
-    text += fmt::format("\n  {}: {};", buckets[b], words.Of(tuner.plan()[b]));
-    for (const BucketForm form : {BucketForm::kDense, BucketForm::kFp16, BucketForm::kCompressed}) {
-      const auto work = tuner.times().WorkOf(b, form);
-      if (work) text += fmt::format(" {} works {}", words.Of(form), Time(*work));
-    }
+std::string PlanWords::Of(const StepPlan& plan) const {
+  std::string text;
+  for (const BucketForm form : {BucketForm::kDense, BucketForm::kFp16, BucketForm::kCompressed}) {
+    const auto count = std::ranges::count(plan, form);
+    if (count == 0) continue;
+    if (count == std::ssize(plan)) return NameIn(form, compressor);
+    text += fmt::format("{}{} ({}{})", text.empty() ? "" : ", ", NameIn(form, compressor), count,
+                        text.empty() ? (count == 1 ? " bucket" : " buckets") : "");
   }
   return text;
+}
+
+std::vector<PlanExplanation::Bucket> PlanWords::BucketsOf(const StepPlan& plan) const {
+  WEIR_CHECK(plan.size() == buckets.size());
+  std::vector<PlanExplanation::Bucket> named;
+  for (std::size_t b = 0; b < plan.size(); ++b) {
+    named.push_back({.name = buckets[b].name, .form = NameIn(plan[b], buckets[b].compressor)});
+  }
+  return named;
+}
+
+PlanExplanation ExplainForms(const FormTuner& tuner, const PlanWords& words) {
+  PlanExplanation plan{.by = PlanExplanation::By::kMeasurement,
+                       .settled = tuner.settled(),
+                       .what = words.Of(tuner.plan()),
+                       .buckets = words.BucketsOf(tuner.plan())};
+  plan.why = plan.settled ? Sentence(tuner, words) : "tries " + plan.what;
+  if (tuner.times().network()) {
+    plan.network_bytes_per_second = tuner.times().network()->bytes_per_second;
+  }
+  for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
+    for (const BucketForm form : tuner.allowed()[b]) {
+      plan.buckets[b].work.push_back({.form = NameIn(form, words.buckets[b].compressor),
+                                      .seconds = tuner.times().WorkOf(b, form)});
+    }
+  }
+  if (!plan.settled) return plan;
+  for (const FormTuner::Tried& one : tuner.tried()) {
+    plan.considered.push_back(Explain(one, tuner, words));
+  }
+  return plan;
 }
 
 }  // namespace weir

@@ -44,6 +44,7 @@ class FormTuner {
   /// True once a plan is chosen.
   bool settled() const { return settled_; }
   const FormTimes& times() const { return times_; }
+  const std::vector<std::vector<BucketForm>>& allowed() const { return allowed_; }
   /// Returns how often a plan was chosen.
   int searches() const { return searches_; }
 

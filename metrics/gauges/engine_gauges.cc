@@ -24,19 +24,6 @@ std::map<std::string, double> EngineGauges::target_densities() const {
   return target_densities_;
 }
 
-void EngineGauges::SetPlan(const std::string& group, std::string lines) {
-  const std::lock_guard lock(mutex_);
-  plans_.erase(group);
-  if (!lines.empty()) plans_.emplace(group, std::move(lines));
-}
-
-std::string EngineGauges::plans() const {
-  const std::lock_guard lock(mutex_);
-  std::string text;
-  for (const auto& [group, lines] : plans_) text += group + ": " + lines + "\n";
-  return text;
-}
-
 void EngineGauges::NoteStalled(const std::string& name) {
   constexpr std::size_t kMost = 1024;  // A program may make up names for ever.
   const std::lock_guard lock(mutex_);

@@ -12,6 +12,7 @@
 
 #include "common/last_heard.h"
 #include "common/link_bytes.h"
+#include "metrics/gauges/plans.h"
 #include "metrics/gauges/stalls.h"
 #include "metrics/gauges/traffic.h"
 #include "metrics/records/record.h"
@@ -44,6 +45,7 @@ class EngineGauges {
   std::array<std::atomic<std::uint64_t>, kAbortReasonCount> aborts{};  ///< By AbortReason.
 
   LastHeard last_heard;  ///< By process of the job.
+  PlanNotes plans;       ///< Of the groups that this rank plans for.
 
   /// Payload of the exchanges that are under way.
   std::atomic<std::int64_t> credit_bytes{0};
@@ -66,12 +68,6 @@ class EngineGauges {
   void SetTargetDensity(const std::string& group, double density);
   std::map<std::string, double> target_densities() const;
 
-  /// Sets how a group's buckets travel, and why, in lines for people; empty: nothing to say, or the
-  /// group is gone. Takes a lock.
-  void SetPlan(const std::string& group, std::string lines);
-  /// Returns that of all groups, one after the other.
-  std::string plans() const;
-
   /// Notes a tensor that has waited too long for other ranks. Takes a lock.
   void NoteStalled(const std::string& name);
   /// Returns the first of those names, and in `count` their number, at most 1,024.
@@ -84,7 +80,6 @@ class EngineGauges {
  private:
   mutable std::mutex mutex_;
   std::map<std::string, double> target_densities_;
-  std::map<std::string, std::string> plans_;
   std::set<std::string> stalled_;
   Stalls stalls_;
 };

@@ -19,6 +19,7 @@ namespace weir {
 /// bounded, by level; blocks that identify the run are kept. Thread-safe.
 class LiveLog {
  public:
+  static constexpr std::size_t kChangeBytes = std::size_t{4} << 20;
   static constexpr std::size_t kOverviewBytes = std::size_t{16} << 20;
   static constexpr std::size_t kDetailBytes = std::size_t{32} << 20;
   /// Most bytes of an answer, unless its first block is larger.
@@ -56,6 +57,7 @@ class LiveLog {
   mutable std::mutex mutex_;  // Guards all members below.
   std::map<LogBlock::Level, Shelf> shelves_ = {
       {LogBlock::Level::kLasting, {}},
+      {LogBlock::Level::kChange, {.most_bytes = kChangeBytes}},
       {LogBlock::Level::kOverview, {.most_bytes = kOverviewBytes}},
       {LogBlock::Level::kDetail, {.most_bytes = kDetailBytes}}};
   std::uint64_t newest_ = 0;

@@ -62,6 +62,7 @@ std::vector<LogBlock> LogBlocks::Take(std::int64_t now_ns, bool everything) {
     EmitSteps();
     EmitSamples();
     EmitStalls();
+    EmitPlans();
     EmitEnd();
     ThinOut();
   }
@@ -164,8 +165,13 @@ void LogBlocks::EmitSamples() {
 
 void LogBlocks::EmitStalls() {
   for (const std::string& page : stalls_)
-    Emit(LogBlock::Level::kOverview, Begin("stalls").Text(page));
+    Emit(LogBlock::Level::kChange, Begin("stalls").Text(page));
   stalls_.clear();
+}
+
+void LogBlocks::EmitPlans() {
+  for (const std::string& plan : plans_) Emit(LogBlock::Level::kChange, Begin("plans").Text(plan));
+  plans_.clear();
 }
 
 void LogBlocks::EmitEnd() {

@@ -20,6 +20,7 @@ struct LogBlock {
   /// Importance to readers: blocks of one level may be dropped without the others.
   enum class Level : std::uint8_t {
     kLasting,   ///< Needed to understand the others: who runs, and the meaning of numbers.
+    kChange,    ///< What holds until the next of its kind: few, and an old one may still hold.
     kOverview,  ///< One row per step or second.
     kDetail,    ///< One row per stage or gradient.
   };
@@ -48,6 +49,8 @@ class LogBlocks {
   void Add(const EngineSample& sample) { samples_.push_back(sample); }
   /// Adds the tensors stalled from now on, JSON (StallsPage).
   void AddStalls(std::string page) { stalls_.push_back(std::move(page)); }
+  /// Adds a plan that this rank has made, JSON (PlanBlock).
+  void AddPlan(std::string block) { plans_.push_back(std::move(block)); }
   void AddLost(std::uint64_t records) { lost_ += records; }
   /// Adds the rank's end, in good order where `failure` is empty. Nothing follows it.
   void AddEnd(std::int64_t time_ns, const std::string& failure);
@@ -70,6 +73,7 @@ class LogBlocks {
   void EmitSteps();
   void EmitSamples();
   void EmitStalls();
+  void EmitPlans();
   void EmitEnd();
   void ThinOut();
 
@@ -86,6 +90,7 @@ class LogBlocks {
   std::vector<StepSummary> steps_;
   std::vector<EngineSample> samples_;
   std::vector<std::string> stalls_;
+  std::vector<std::string> plans_;
   std::string end_;  ///< Empty: the rank goes on.
   std::uint64_t lost_ = 0;
   std::uint32_t named_ = 0;  ///< Buckets below this number have names in the log.

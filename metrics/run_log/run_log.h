@@ -29,6 +29,7 @@ class RunLog {
   }
   void AddLost(std::uint64_t records) { blocks_.AddLost(records); }
   void AddStalls(std::string page) { blocks_.AddStalls(std::move(page)); }
+  void AddPlan(std::string block) { blocks_.AddPlan(std::move(block)); }
   void AddEnd(std::int64_t time_ns, const std::string& failure) {
     blocks_.AddEnd(time_ns, failure);
   }

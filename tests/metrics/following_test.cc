@@ -130,6 +130,7 @@ std::vector<int> NumbersIn(const std::string& answer) {
 }
 
 constexpr auto kLasting = LogBlock::Level::kLasting;
+constexpr auto kChange = LogBlock::Level::kChange;
 constexpr auto kOverview = LogBlock::Level::kOverview;
 constexpr auto kDetail = LogBlock::Level::kDetail;
 
@@ -157,6 +158,17 @@ TEST(LiveLog, DetailIsDroppedFirstAndTheGapIsTold) {
   EXPECT_THAT(answer, HasSubstr(R"("rank":3)"));
   EXPECT_THAT(NumbersIn(log.Answer("after=3")), ElementsAre(4)) << "one large block an answer";
   EXPECT_THAT(NumbersIn(log.Answer("after=4")), ElementsAre(5)) << "and nothing is told twice";
+}
+
+TEST(LiveLog, WhatHoldsUntilItChangesOutlivesTheOverview) {
+  LongPoll poll;
+  LiveLog log(3, "ab12", poll);
+  log.Add({Made(1, kChange), Made(2, kOverview), Made(3, kOverview, LiveLog::kOverviewBytes)});
+  EXPECT_THAT(NumbersIn(log.Answer("")), ElementsAre(1));
+  EXPECT_THAT(NumbersIn(log.Answer("after=1")), ElementsAre(3, 0));
+  log.Add({Made(4, kChange, LiveLog::kChangeBytes)});
+  EXPECT_THAT(NumbersIn(log.Answer("after=3")), ElementsAre(4)) << "and is bounded";
+  EXPECT_THAT(NumbersIn(log.Answer("")), ElementsAre(3, 0));
 }
 
 // Whoever reads events waits in a place that one who reads the log could have.

@@ -183,6 +183,18 @@ TEST_F(MonitorTest, RankZeroSaysWhatIsStalledAndForHowLong) {
               static_cast<double>(said["time_ns"].get<std::int64_t>() - since_ns) * 1e-9, 1e-6);
 }
 
+TEST_F(MonitorTest, PlansAreAPageOfTextAndBlocksOfTheLog) {
+  const auto monitor = Start();
+  gauges_.plans.Note({.group = "model", .from_step = 3, .settled = false, .why = "tries dense"});
+  gauges_.plans.Note({.group = "model", .from_step = 9, .why = "dgc: it takes less"});
+  EXPECT_EQ(HttpGet(monitor->port(), "/plan").body, "model: since step 9, dgc: it takes less\n");
+  monitor->Drain();
+  const std::string log = HttpGet(monitor->port(), "/log?after=0&wait=5").body;
+  EXPECT_THAT(log, AllOf(HasSubstr(R"("kind":"plans","rank":3)"), HasSubstr("tries dense"),
+                         HasSubstr("it takes less")));
+  EXPECT_EQ(log.find("tries dense"), log.rfind("tries dense"));
+}
+
 TEST_F(MonitorTest, TheFirstPageIsForPeople) {
   const HttpReply reply = HttpGet(Start()->port(), "/");
   EXPECT_THAT(reply.headers, HasSubstr("Content-Type: text/html"));

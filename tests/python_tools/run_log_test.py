@@ -1,5 +1,6 @@
 """weir.runlog on the run log of a real job, whole and damaged. Arguments: weirrun, byte-lm."""
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -16,12 +17,12 @@ STEPS, RANKS = 5, 2
 EXCHANGE = runlog.STAGES.index("exchange")
 
 
-def record(folder):
-    """The path of rank 0's log of a short training."""
+def record(folder, *options, compressor="dgc"):
+    """The path of rank 0's log of a short training. `options` are weirrun's."""
     path = pathlib.Path(folder) / "run.weirlog"
     weirrun, byte_lm = sys.argv[1:3]
-    subprocess.run([weirrun, "-np", str(RANKS), "--record", path, byte_lm, "--steps", str(STEPS),
-                    "--compressor", "dgc", "--quiet"], check=True, stdin=subprocess.DEVNULL,
+    subprocess.run([weirrun, "-np", str(RANKS), "--record", path, *options, byte_lm, "--steps", str(STEPS),
+                    "--compressor", compressor, "--quiet"], check=True, stdin=subprocess.DEVNULL,
                    stdout=subprocess.DEVNULL)
     return path
 
@@ -111,6 +112,13 @@ class Whole(unittest.TestCase):
             self.assertGreater(len(state["time_ns"]), 0)
             self.assertTrue((numpy.diff(state["sent_bytes"].astype(numpy.int64)) >= 0).all())
 
+    def test_what_options_decide_is_a_plan_of_rank_0(self):
+        self.assertEqual(self.log.plans(1), [])
+        plan, = self.log.plans()
+        self.assertEqual((plan["by"], plan["from_step"], plan["settled"]), ("options", 0, True))
+        self.assertIn("as told", plan["why"])
+        self.assertEqual({bucket["form"] for bucket in plan["buckets"]}, {"dgc"})
+
     def test_a_frame_is_made_of_the_whole_table(self):
         pandas = unittest.mock.Mock()  # Not worth 60 MB for one call.
         with unittest.mock.patch.dict(sys.modules, pandas=pandas):
@@ -121,6 +129,26 @@ class Whole(unittest.TestCase):
     def test_only_what_is_asked_for(self):
         self.assertEqual(set(self.log.stages(1)["rank"].tolist()), {1})
         self.assertEqual(self.log.stages(RANKS), {})
+
+
+class Planned(unittest.TestCase):
+    def test_each_change_of_the_plan_is_there_with_the_step_from_which_it_holds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            first, = runlog.read(record(folder)).plans()
+            buckets = [bucket["name"] for bucket in first["buckets"]]
+            file = pathlib.Path(folder) / "plan.json"
+            file.write_text(json.dumps({first["group"]: [
+                {"from_step": 2, "forms": "d" * len(buckets)}, {"from_step": 4, "forms": "c" * len(buckets)}]}))
+            log = runlog.read(record(folder, "--plan-filename", file,
+                                     compressor="compressor=dgc,alternatives=[dense,fp16]"))
+            plans = log.plans()
+        self.assertEqual([plan["from_step"] for plan in plans], [0, 2, 4])
+        self.assertEqual([plan["what"] for plan in plans], ["dgc", "dense", "dgc"])
+        self.assertEqual({plan["by"] for plan in plans}, {"file"})
+        for plan in plans:
+            self.assertEqual([bucket["name"] for bucket in plan["buckets"]], buckets)
+        self.assertEqual({bucket["form"] for bucket in plans[1]["buckets"]}, {"dense"})
+        self.assertEqual(log.plans(1), [])
 
 
 class Damaged(unittest.TestCase):

@@ -73,6 +73,7 @@ class RunLog:
         self._tables: Dict[str, Dict[int, List[Table]]] = {}
         self._lost: Dict[int, int] = {}
         self._stalls: List[Any] = []
+        self._plans: Dict[int, List[Any]] = {}
         self._ends: Dict[int, Any] = {}
         self._job = ""  # The newest one found.
         job = ""
@@ -92,7 +93,7 @@ class RunLog:
                 self.ranks_of_other_jobs.append(rank)
 
     def _forget(self, rank: int) -> None:
-        for known in (self._runs, self._flights, self._buckets, self._lost, self._ends,
+        for known in (self._runs, self._flights, self._buckets, self._lost, self._ends, self._plans,
                       *self._tables.values()):
             known.pop(rank, None)  # type: ignore[attr-defined]
         if rank == 0:
@@ -111,6 +112,8 @@ class RunLog:
             self._flights[rank] = text_of(block)
         elif kind == "stalls":
             self._stalls.append(text_of(block))
+        elif kind == "plans":
+            self._plans.setdefault(rank, []).append(text_of(block))
         elif kind == "end":
             self._ends[rank] = text_of(block)
         elif kind == "names":
@@ -155,6 +158,15 @@ class RunLog:
         "process_set", "waited_seconds", "missing_ranks"}], "left_out"}. When a stall ends, "tensors"
         has it no more; [] at first, and for a job without a stall."""
         return self._stalls
+
+    def plans(self, rank: int = 0) -> List[Any]:
+        """All plans that the rank has made, in order: {"time_ns", "group", "from_step", "by" ("options",
+        "file" or "measurement"), "settled" (False: it is only tried), "what", "why",
+        "network_bytes_per_second", "considered": [{"what", "chosen", "bytes_seconds", "predicted_seconds",
+        "measured_seconds", "steps"}], "buckets": [{"name", "form", "work_seconds": {form: seconds}}]}. None
+        stands for what is not known. Rank 0 plans for all ranks; another one for a process set of which
+        it is the first."""
+        return self._plans.get(rank, [])
 
     def end(self, rank: int = 0) -> Any:
         """End of the rank: {"time_ns", "failure"}, the latter "" for a good end; None for a rank whose

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "metrics/gauges/plans.h"
 #include "metrics/gauges/stalls.h"
 #include "metrics/run_log/block.h"
 #include "tests/read_file.h"
@@ -172,6 +173,15 @@ TEST_F(RunLogTest, WhatIsStalledIsABlockWheneverItChanges) {
   log_.Flush(0, true);
   EXPECT_THAT(Kinds(), testing::ElementsAre("run", "stalls", "stalls"));
   EXPECT_THAT(ReadFile(path_), testing::HasSubstr(R"("name":"w")"));
+}
+
+TEST_F(RunLogTest, EachPlanIsABlock) {
+  log_.AddPlan(PlanBlock({.group = "model", .from_step = 4, .why = "tries dense"}));
+  log_.AddPlan(PlanBlock({.group = "model", .from_step = 7, .why = "dgc"}));
+  log_.Flush(0, true);
+  log_.Flush(0, true);
+  EXPECT_THAT(Kinds(), testing::ElementsAre("run", "plans", "plans"));
+  EXPECT_THAT(ReadFile(path_), testing::HasSubstr(R"("from_step":7)"));
 }
 
 TEST_F(RunLogTest, TheEndIsTheLastBlockAndSaysWhy) {

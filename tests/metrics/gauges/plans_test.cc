@@ -1,0 +1,105 @@
+// Plans as texts, as JSON, and as a list of changes.
+#include "metrics/gauges/plans.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace weir::plans_test {
+namespace {
+
+using By = PlanExplanation::By;
+using nlohmann::json;
+
+PlanExplanation Chosen() {
+  return {.group = "model",
+          .time_ns = 7,
+          .from_step = 12,
+          .by = By::kMeasurement,
+          .what = "dense",
+          .why = "dense: the network carries 8 Mb/s",
+          .network_bytes_per_second = 1e6,
+          .considered = {{.what = "dense",
+                          .chosen = true,
+                          .bytes_seconds = 0.5,
+                          .predicted_seconds = 0.75,
+                          .measured_seconds = 0.8,
+                          .steps = 9},
+                         {.what = "dgc", .bytes_seconds = 20.0}},
+          .buckets = {{.name = "conv",
+                       .form = "dense",
+                       .work = {{.form = "dense", .seconds = 0.002}, {.form = "dgc"}}}}};
+}
+
+PlanExplanation Tried() {
+  return {.group = "model",
+          .from_step = 3,
+          .by = By::kMeasurement,
+          .settled = false,
+          .what = "fp16",
+          .why = "tries fp16"};
+}
+
+TEST(Plans, ATextHasTheSentenceWhatWasConsideredAndTheBuckets) {
+  EXPECT_EQ(PlanText(Chosen()),
+            "since step 12, dense: the network carries 8 Mb/s\n"
+            "  dense: 800 ms a step (median of 9), chosen\n"
+            "  dgc: not tried, as its bytes alone would take about 20 s\n"
+            "  conv: dense; dense works 2 ms");
+}
+
+TEST(Plans, WhatOptionsDecideIsOneLine) {
+  EXPECT_EQ(PlanText({.why = "dgc, as told", .buckets = {{.name = "conv", .form = "dgc"}}}),
+            "since step 0, dgc, as told");
+}
+
+TEST(Plans, ABlockHasAllNumbersAndNullForUnknownOnes) {
+  const json block = json::parse(PlanBlock(Chosen()));
+  EXPECT_EQ(block["time_ns"], 7);
+  EXPECT_EQ(block["group"], "model");
+  EXPECT_EQ(block["from_step"], 12);
+  EXPECT_EQ(block["by"], "measurement");
+  EXPECT_EQ(block["settled"], true);
+  EXPECT_EQ(block["what"], "dense");
+  EXPECT_EQ(block["network_bytes_per_second"], 1e6);
+  EXPECT_EQ(block["considered"][0],
+            json::parse(R"({"what": "dense", "chosen": true, "bytes_seconds": 0.5,
+                            "predicted_seconds": 0.75, "measured_seconds": 0.8, "steps": 9})"));
+  EXPECT_TRUE(block["considered"][1]["measured_seconds"].is_null());
+  EXPECT_EQ(block["buckets"], json::parse(R"([{"name": "conv", "form": "dense",
+                             "work_seconds": {"dense": 0.002, "dgc": null}}])"));
+  EXPECT_TRUE(json::parse(PlanBlock(Tried()))["network_bytes_per_second"].is_null());
+}
+
+TEST(PlanNoteList, TheTextHasWhatHoldsAndNotWhatIsTried) {
+  PlanNotes notes;
+  notes.Note(Tried());
+  EXPECT_EQ(notes.Text(), "");
+  notes.Note(Chosen());
+  notes.Note(Tried());
+  EXPECT_EQ(notes.Text(), "model: " + PlanText(Chosen()) + "\n");
+  notes.Forget("model");
+  EXPECT_EQ(notes.Text(), "");
+}
+
+TEST(PlanNoteList, EachIsThereOnceAndOldOnesAreDropped) {
+  PlanNotes notes;
+  std::uint64_t number = 0;
+  EXPECT_TRUE(notes.After(number).empty());
+  notes.Note(Tried());
+  notes.Note(Chosen());
+  const auto both = notes.After(number);
+  ASSERT_EQ(both.size(), 2u);
+  EXPECT_EQ(both[1]->what, "dense");
+  EXPECT_TRUE(notes.After(number).empty());
+  for (std::size_t i = 0; i < PlanNotes::kMost + 5; ++i) notes.Note(Tried());
+  notes.Note(Chosen());
+  const auto kept = notes.After(number);
+  EXPECT_EQ(kept.size(), PlanNotes::kMost);
+  EXPECT_EQ(kept.back()->what, "dense");
+  EXPECT_EQ(number, PlanNotes::kMost + 8);
+}
+
+}  // namespace
+}  // namespace weir::plans_test

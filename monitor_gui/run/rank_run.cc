@@ -69,6 +69,7 @@ void RankRun::Add(const Block& block) {
   if (kind == "stages") AddStages(block);
   if (kind == "state") AddStates(block);
   if (kind == "stalls") AddStalls(block);
+  if (kind == "plans") AddPlan(block);
   if (kind == "end") SetEnd(block);
   if (kind == "gap") lost_blocks_ += static_cast<std::uint64_t>(block.head().blocks);
 }
@@ -207,6 +208,11 @@ void RankRun::AddStalls(const Block& block) {
   stalls_.push_back(ParseStalls(block, epoch_ns_));
   if (stalls_.size() > kMostStalls) stalls_.pop_front();
   See(stalls_.back().time_ns);
+}
+
+void RankRun::AddPlan(const Block& block) {
+  plans_.push_back(ParsePlan(block, epoch_ns_));
+  if (plans_.size() > kMostPlans) plans_.pop_front();
 }
 
 void RankRun::SetEnd(const Block& block) {

@@ -14,6 +14,7 @@
 
 #include "monitor_gui/log/block.h"
 #include "monitor_gui/run/bounded_rows.h"
+#include "monitor_gui/run/plans.h"
 #include "monitor_gui/run/stalls.h"
 
 namespace weir::monitor {
@@ -109,6 +110,7 @@ class RankRun {
   static constexpr std::size_t kMostSteps = 16'384;
   static constexpr std::size_t kMostStates = 8'192;
   static constexpr std::size_t kMostStalls = 4'096;  ///< Older ones are dropped.
+  static constexpr std::size_t kMostPlans = 1'024;   ///< As well.
 
   void Add(const Block& block);
 
@@ -134,6 +136,8 @@ class RankRun {
   std::span<const StateRow> StatesUntil(std::int64_t time_ns) const;
   /// One entry for each change; from rank 0 alone.
   const std::deque<Stalls>& stalls() const { return stalls_; }
+  /// The plans that this rank has made, in order.
+  const std::deque<GroupPlan>& plans() const { return plans_; }
   /// Nothing: it goes on, or could not report its end.
   const std::optional<RankEnd>& end() const { return end_; }
   /// Records that were overwritten before the rank's monitor had read them.
@@ -152,6 +156,7 @@ class RankRun {
   void AddStages(const Block& block);
   void AddStates(const Block& block);
   void AddStalls(const Block& block);
+  void AddPlan(const Block& block);
   void SetEnd(const Block& block);
   void See(std::int64_t time_ns) { newest_ns_ = std::max(newest_ns_, time_ns); }
 
@@ -163,6 +168,7 @@ class RankRun {
   std::deque<StageRow> stages_;
   BoundedRows<StateRow> states_{kMostStates};
   std::deque<Stalls> stalls_;
+  std::deque<GroupPlan> plans_;
   std::optional<RankEnd> end_;
   std::uint64_t lost_records_ = 0;
   std::uint64_t lost_blocks_ = 0;

@@ -183,6 +183,7 @@ void MainWindow::MakePages() {
     pages_.Add(name, titles[i].first, titles[i].second, page);
   }
   connect(&pages_, &PageDocks::RefreshWanted, this, &MainWindow::Refresh);
+  connect(&pages_, &PageDocks::StepChosen, &replay_, &ReplayControl::GoTo);
   // A page is not refreshed while it is hidden.
   connect(&pages_, &PageDocks::Uncovered, this, [this] { seen_generation_ = UINT64_MAX; });
 }

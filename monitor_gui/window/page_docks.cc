@@ -26,6 +26,7 @@ void PageDocks::Add(const QString& name, const QString& title, const QList<QKeyS
   connect(show, &QAction::triggered, this, [this, name] { Show(name); });
   window_.addAction(show);
   connect(page, &Page::RefreshWanted, this, &PageDocks::RefreshWanted);
+  connect(page, &Page::StepChosen, this, &PageDocks::StepChosen);
   connect(dock, &QDockWidget::visibilityChanged, this, [this](bool visible) {
     if (visible) emit Uncovered();
   });

@@ -27,6 +27,8 @@ class PageDocks final : public QObject {
   Page& current() const;
 
  signals:
+  /// Emitted when a person chose a step in a page.
+  void StepChosen(std::int64_t step);
   /// Emitted when a page came into view, and is not up to date.
   void Uncovered();
   /// Emitted when a person wants to see something else of a page.

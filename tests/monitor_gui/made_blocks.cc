@@ -120,6 +120,36 @@ QByteArray EndBlock(int rank, qint64 time_ms, const QString& failure) {
   return MadeBlock("end", rank).Text(QJsonDocument(all).toJson()).Bytes();
 }
 
+QByteArray PlanBlock(int rank, const MadePlan& plan) {
+  QJsonArray buckets;
+  for (const QString name : {"conv", "bias"}) {
+    const QJsonObject work{{"dgc", 0.002}, {"dense", 0.001}, {"fp16", QJsonValue()}};
+    buckets.append(
+        QJsonObject{{"name", name}, {"form", plan.forms[buckets.size()]}, {"work_seconds", work}});
+  }
+  const QJsonObject all{{"time_ns", plan.from_step * 100 * kMs},
+                        {"group", "model"},
+                        {"from_step", plan.from_step},
+                        {"by", plan.by},
+                        {"settled", plan.settled},
+                        {"what", plan.what},
+                        {"why", plan.why},
+                        {"network_bytes_per_second", plan.network},
+                        {"considered", plan.considered},
+                        {"buckets", buckets}};
+  return MadeBlock("plans", rank).Text(QJsonDocument(all).toJson()).Bytes();
+}
+
+QJsonObject Considered(const QString& what, double measured_seconds, bool chosen) {
+  const bool tried = measured_seconds > 0;
+  return {{"what", what},
+          {"chosen", chosen},
+          {"bytes_seconds", 0.01},
+          {"predicted_seconds", tried ? QJsonValue(measured_seconds) : QJsonValue()},
+          {"measured_seconds", tried ? QJsonValue(measured_seconds) : QJsonValue()},
+          {"steps", tried ? 9 : 0}};
+}
+
 QByteArray StallsBlock(qint64 time_ms, const std::vector<MadeStall>& stalls, int left_out) {
   QJsonArray tensors;
   for (const MadeStall& stall : stalls) {

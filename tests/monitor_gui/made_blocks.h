@@ -96,6 +96,21 @@ struct MadeStall {
 /// Makes the last block of a rank. `failure`: empty if it ended in good order.
 QByteArray EndBlock(int rank, qint64 time_ms, const QString& failure = {});
 
+/// A plan of two buckets, "conv" and "bias", of the group "model".
+struct MadePlan {
+  qint64 from_step = 0;
+  bool settled = true;
+  QString by = "measurement";
+  QString what = "dgc";
+  QString why{};
+  QStringList forms{"dgc", "dgc"};
+  QJsonArray considered{};
+  QJsonValue network{};
+};
+QByteArray PlanBlock(int rank, const MadePlan& plan);
+/// An entry of a plan's "considered"; a measured time of 0 stands for none.
+QJsonObject Considered(const QString& what, double measured_seconds, bool chosen = false);
+
 /// Makes rank 0's block of stalls at a time.
 QByteArray StallsBlock(qint64 time_ms, const std::vector<MadeStall>& stalls, int left_out = 0);
 

@@ -49,11 +49,15 @@ const std::vector<HelpTopic>& HelpTopics() {
           "line of waiting buckets that stays up: that stage is too slow.</p>"),
        660},
       {"decisions", Tr("Decisions"),
-       Tr("<p>A row for each bucket: what compresses it, how it travels, what that costs.</p>"
+       Tr("<p>What holds at the step that is shown, and why, in a sentence; below a row for each "
+          "bucket: the form in which it travels, what that costs, and what it took in other forms. "
+          "With <code>compression=auto</code> the tables below say which plans were considered, "
+          "what was predicted and measured of them, and when the plan changed: a click on a change "
+          "shows its step.</p>"
           "<p><b>Look for</b> a bucket with a wire ratio near 1, which gains nothing from its "
-          "compressor, and for a compression that takes longer than the exchange it "
-          "shortens.</p>"),
-       170},
+          "compressor, for a compression that takes longer than the exchange it shortens, and for "
+          "plans that change again and again: the network or the machine is not steady.</p>"),
+       420},
       {"ranks", Tr("Ranks"),
        Tr("<p>A row for each rank. <b>Own work</b> is a step without what it only waited for: the "
           "rank that has most of it is the one the others wait for, however little it waits "

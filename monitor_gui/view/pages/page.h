@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QWidget>
+#include <cstdint>
 #include <functional>
 
 #include "monitor_gui/export/csv.h"
@@ -22,6 +23,8 @@ class Page : public QWidget {
   virtual bool IsReady() const { return true; }
 
  signals:
+  /// Emitted when a person wants all pages to show a step.
+  void StepChosen(std::int64_t step);
   /// Emitted when a person wants to see something else of it.
   void RefreshWanted();
 };

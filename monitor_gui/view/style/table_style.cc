@@ -2,6 +2,7 @@
 
 #include <QHeaderView>
 #include <QProxyStyle>
+#include <QStyleOptionHeader>
 
 namespace weir::monitor {
 namespace {
@@ -15,6 +16,17 @@ class RoomyStyle final : public QProxyStyle {
     constexpr int kRoom = 7;
     if (metric == PM_FocusFrameHMargin || metric == PM_HeaderMargin) return kRoom;
     return QProxyStyle::pixelMetric(metric, option, widget);
+  }
+  /// Keeps less room for the arrow of a sorted column than the column is high.
+  QSize sizeFromContents(ContentsType type, const QStyleOption* option, const QSize& size,
+                         const QWidget* widget) const override {
+    const auto* const header = qstyleoption_cast<const QStyleOptionHeader*>(option);
+    if (type != CT_HeaderSection || header == nullptr)
+      return QProxyStyle::sizeFromContents(type, option, size, widget);
+    constexpr int kArrow = 8;
+    QStyleOptionHeader plain = *header;
+    plain.sortIndicator = QStyleOptionHeader::None;
+    return QProxyStyle::sizeFromContents(type, &plain, size, widget) + QSize(kArrow, 0);
   }
 };
 
@@ -36,6 +48,12 @@ void StyleTable(QTableView& view, int stretched_column) {
   view.horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   view.horizontalHeader()->setResizeContentsPrecision(0);  // Fits the visible part.
   view.horizontalHeader()->setSectionResizeMode(stretched_column, QHeaderView::Stretch);
+}
+
+int ContentHeight(const QTableView& view) {
+  const int rows = view.model()->rowCount() + 1;
+  return view.horizontalHeader()->sizeHint().height() +
+         rows * view.verticalHeader()->defaultSectionSize();
 }
 
 }  // namespace weir::monitor

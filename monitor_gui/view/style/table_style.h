@@ -8,4 +8,7 @@ namespace weir::monitor {
 /// are as wide as their texts except one that takes the rest. Call it when the view has its model.
 void StyleTable(QTableView& view, int stretched_column);
 
+/// Returns the height at which the view shows its rows, and one free line.
+int ContentHeight(const QTableView& view);
+
 }  // namespace weir::monitor

@@ -104,6 +104,7 @@ void WindowTest::EveryPageShowsSomething() {
   QCoreApplication::processEvents();
   QTRY_VERIFY(Colors(*dock->widget()) > 8);
   for (auto* view : dock->findChildren<QTableView*>()) {
+    if (!view->isVisible()) continue;  // Tables of plans, which this run has none of.
     QTRY_VERIFY(view->model()->rowCount() > 0);
     for (int column = 0; column < view->model()->columnCount(); ++column) {
       if (view->isColumnHidden(column)) continue;  // Which of two runs.

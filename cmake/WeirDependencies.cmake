@@ -23,7 +23,7 @@ pkg_check_modules(gnutls REQUIRED gnutls)
 pkg_check_modules(nettle REQUIRED IMPORTED_TARGET nettle)
 pkg_check_modules(xxhash REQUIRED IMPORTED_TARGET libxxhash)
 if(WEIR_BUILD_MONITOR)
-  find_package(Qt6 6.2 REQUIRED COMPONENTS Charts Network Widgets)
+  find_package(Qt6 6.2 REQUIRED COMPONENTS Network Widgets)
   if(WEIR_BUILD_TESTS)
     find_package(Qt6 REQUIRED COMPONENTS Test)
     # It would compile the names of two folders into each test, which the cache of compiled files would then not

@@ -62,7 +62,7 @@ int Main(int argc, char** argv) {
       "RUN", "URL of rank 0, or the path of a run log. With a second one, the two are compared.",
       "[RUN [RUN]]");
   const QCommandLineOption page(
-      "page", "Begin with this page: " + MainWindow::PageNames().join(", "), "NAME", "lanes");
+      "page", "Begin with this page: " + MainWindow::PageNames().join(", "), "NAME", "overview");
   const QCommandLineOption screenshot("screenshot", "Write a picture of the window and end.",
                                       "PNG");
   const QCommandLineOption size("size", "Of the window, in pixels.", "WIDTHxHEIGHT");

@@ -52,7 +52,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--lr", type=float, default=0.1)
-    parser.add_argument("--compression", choices=["none", "fp16", "dgc"], default="none")
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("--compression", choices=["none", "fp16", "dgc", "auto"], default="none")
     options = parser.parse_args()
 
     hvd.init()
@@ -61,12 +62,14 @@ def main():
     text = torch.tensor(list(TEXT.read_bytes()), dtype=torch.long)
     train, validation = text[:-20000], text[-20000:]
 
-    model = Transformer()
+    model = Transformer(layers=options.layers)
     hvd.broadcast_parameters(model.state_dict(), root_rank=0)
+    dgc = {"density": 0.01, "warmup_steps": options.steps // 4, "clip_norm": 1.0}
     compression = {
         "none": hvd.Compression.none,
         "fp16": hvd.Compression.fp16,
-        "dgc": hvd.Compression.dgc(density=0.01, warmup_steps=options.steps // 4, clip_norm=1.0),
+        "dgc": hvd.Compression.dgc(**dgc),
+        "auto": hvd.Compression.auto("dense", "fp16", "dgc", **dgc),
     }[options.compression]
     optimizer = hvd.DistributedOptimizer(
         torch.optim.SGD(model.parameters(), lr=options.lr, momentum=0.9, nesterov=True),

@@ -31,6 +31,10 @@ void Statistic::Add(const Statistic& other) {
   max = std::max(max, other.max);
 }
 
+QString LayerHistory::Layer::short_name() const {
+  return name.startsWith(group + "/") ? name.mid(group.size() + 1) : name;
+}
+
 void LayerHistory::Add(const RankRun& rank, const Block& block) {
   const auto step = block.Column<std::int64_t>("step");
   const auto start = block.Column<std::int64_t>("start_ns");

@@ -42,6 +42,8 @@ class LayerHistory {
     QString compressor;
     std::uint64_t elements = 0;
 
+    /// Returns the name without its group's, which all layers of an optimizer share.
+    QString short_name() const;
     bool operator==(const Layer&) const = default;
   };
 

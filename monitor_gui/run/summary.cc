@@ -15,8 +15,6 @@ constexpr std::int64_t kSilentMs = 5000;
 // Thresholds for warnings.
 constexpr double kStuckSeconds = 10;  // Without a step, and this many times longer than one takes.
 constexpr double kStuckSteps = 20;
-constexpr double kSlow = 0.2;    // More own work than the median.
-constexpr double kCostly = 0.1;  // Part of a step, for exposed compression.
 
 struct OfRank {
   int rank;
@@ -161,12 +159,13 @@ void FindTroubles(const Run& run, std::int64_t now_ms, const Moment& at, Summary
   const double stuck = std::max(kStuckSeconds, kStuckSteps * summary.step_seconds);
   if (stalled.isEmpty() && at.is_newest() && !run.HasEnded() && without_step > stuck)
     Warn(QObject::tr("no step has ended for %1 s").arg(without_step, 0, 'f', 0), summary);
-  if (summary.exposed_compression > kCostly) {
+  summary.events = summary.troubles;
+  if (summary.exposed_compression > Summary::kCostly) {
     Warn(QObject::tr("steps wait for compression for %1 % of their time")
              .arg(qRound(summary.exposed_compression * 100)),
          summary);
   }
-  if (summary.slowest_excess > kSlow) {
+  if (summary.slowest_excess > Summary::kSlow) {
     Warn(QObject::tr("rank %1 works %2 % longer at a step than the median rank")
              .arg(*summary.slowest_rank)
              .arg(qRound(summary.slowest_excess * 100)),

@@ -12,6 +12,9 @@ namespace weir::monitor {
 /// The key figures of a run: over the newest steps of all ranks, up to a moment.
 struct Summary {
   static constexpr std::size_t kSteps = 50;
+  // Thresholds for troubles.
+  static constexpr double kSlow = 0.2;    ///< More own work than the median rank's.
+  static constexpr double kCostly = 0.1;  ///< Part of a step, for exposed compression.
 
   enum class Health : std::uint8_t { kWaiting, kCutOff, kEnded, kGood, kWarning, kBad };
 
@@ -32,6 +35,7 @@ struct Summary {
   double slowest_excess = 0.0;  ///< Its excess over the median rank's work, as a fraction.
   Health health = Health::kWaiting;
   QStringList troubles{};  ///< One sentence for each trouble.
+  QStringList events{};    ///< Those of them that are not about the figures above.
 };
 
 /// `now_ms` is the wall clock, for ranks that went silent: a rank's

@@ -6,22 +6,26 @@
 namespace weir::monitor {
 namespace {
 
-constexpr const char* kResource = ":/demo/demo.weirlog";
+constexpr const char* kResource = ":/demo/demo.weirlog.z";
+
+/// Returns an empty log if it cannot be read.
+QByteArray Log() {
+  QFile file(kResource);
+  return file.open(QIODevice::ReadOnly) ? qUncompress(file.readAll()) : QByteArray();
+}
 
 }  // namespace
 
 QString WriteDemo(const QString& folder) {
   const QString path = QDir(folder).filePath("demo.weirlog");
-  // If that fails the file is missing, and its reader reports it.
-  QFile::copy(kResource, path);
+  // If that fails the file is missing or empty, and its reader reports it.
+  if (QFile file(path); file.open(QIODevice::WriteOnly)) file.write(Log());
   return path;
 }
 
 Run ReadDemo() {
   Run run;
-  QFile file(kResource);
-  if (!file.open(QIODevice::ReadOnly)) return run;
-  const QByteArray bytes = file.readAll();
+  const QByteArray bytes = Log();
   for (const Block& block : ScanBlocks(bytes).blocks) {
     run.Add(block);
     run.SetLink(block.rank(), {.state = RankLink::State::kRecorded});

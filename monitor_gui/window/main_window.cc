@@ -14,6 +14,7 @@
 #include "monitor_gui/view/pages/decisions_page.h"
 #include "monitor_gui/view/pages/help_page.h"
 #include "monitor_gui/view/pages/layers_page.h"
+#include "monitor_gui/view/pages/overview_page.h"
 #include "monitor_gui/view/pages/ranks_page.h"
 #include "monitor_gui/view/pages/sparsity_page.h"
 #include "monitor_gui/view/style/text_color.h"
@@ -29,12 +30,12 @@ namespace {
 constexpr int kRefreshMs = 100;
 constexpr const char* kLayoutKey = "window/layout";
 constexpr const char* kGeometryKey = "window/geometry";
-constexpr int kLayoutVersion = 2;  // For docks and bars: increase it when they change.
+constexpr int kLayoutVersion = 3;  // For docks and bars: increase it when they change.
 
 }  // namespace
 
 QStringList MainWindow::PageNames() {
-  return {"lanes", "layers", "sparsity", "bandwidth", "decisions", "ranks", "help"};
+  return {"overview", "lanes", "layers", "sparsity", "bandwidth", "decisions", "ranks", "help"};
 }
 
 MainWindow::MainWindow(const QString& place, const QString& token, const QString& other)
@@ -58,7 +59,8 @@ MainWindow::MainWindow(const QString& place, const QString& token, const QString
   MakeMenus();
   const QSettings settings;
   restoreGeometry(settings.value(kGeometryKey).toByteArray());
-  if (!restoreState(settings.value(kLayoutKey).toByteArray(), kLayoutVersion)) pages_.Show("lanes");
+  if (!restoreState(settings.value(kLayoutKey).toByteArray(), kLayoutVersion))
+    pages_.Show("overview");
 
   Watch(session_);
   if (other_ != nullptr) Watch(*other_);
@@ -155,6 +157,7 @@ void MainWindow::WithLook(const std::function<void(const Look&)>& look) {
 }
 
 std::unique_ptr<Page> MainWindow::MakePage(const QString& name, bool compares) {
+  if (name == "overview") return std::make_unique<OverviewPage>();
   if (name == "lanes")
     return std::make_unique<LanesPage>([this](const auto& look) { WithLook(look); });
   if (name == "layers") return std::make_unique<LayersPage>(compares);
@@ -168,12 +171,13 @@ std::unique_ptr<Page> MainWindow::MakePage(const QString& name, bool compares) {
 
 void MainWindow::MakePages() {
   const std::vector<std::pair<QString, QList<QKeySequence>>> titles = {
-      {tr("&Lanes"), {QKeySequence("Ctrl+1")}},
-      {tr("La&yers"), {QKeySequence("Ctrl+2")}},
-      {tr("&Sparsity"), {QKeySequence("Ctrl+3")}},
-      {tr("&Bandwidth"), {QKeySequence("Ctrl+4")}},
-      {tr("&Decisions"), {QKeySequence("Ctrl+5")}},
-      {tr("&Ranks"), {QKeySequence("Ctrl+6")}},
+      {tr("&Overview"), {QKeySequence("Ctrl+1")}},
+      {tr("&Lanes"), {QKeySequence("Ctrl+2")}},
+      {tr("La&yers"), {QKeySequence("Ctrl+3")}},
+      {tr("&Sparsity"), {QKeySequence("Ctrl+4")}},
+      {tr("&Bandwidth"), {QKeySequence("Ctrl+5")}},
+      {tr("&Decisions"), {QKeySequence("Ctrl+6")}},
+      {tr("&Ranks"), {QKeySequence("Ctrl+7")}},
       {tr("&Help"), {QKeySequence("F1"), QKeySequence("?")}}};
   for (std::size_t i = 0; i < titles.size(); ++i) {
     const QString name = PageNames().at(static_cast<qsizetype>(i));

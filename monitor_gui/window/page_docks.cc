@@ -25,14 +25,30 @@ void PageDocks::Add(const QString& name, const QString& title, const QList<QKeyS
   show->setShortcuts(keys);
   connect(show, &QAction::triggered, this, [this, name] { Show(name); });
   window_.addAction(show);
-  connect(page, &Page::RefreshWanted, this, &PageDocks::RefreshWanted);
-  connect(page, &Page::StepChosen, this, &PageDocks::StepChosen);
-  connect(dock, &QDockWidget::visibilityChanged, this, [this](bool visible) {
+  Connect(*dock, *page);
+  pages_.emplace_back(dock, page);
+}
+
+void PageDocks::Connect(const QDockWidget& dock, const Page& page) {
+  connect(&page, &Page::RefreshWanted, this, &PageDocks::RefreshWanted);
+  connect(&page, &Page::StepChosen, this, &PageDocks::StepChosen);
+  connect(&page, &Page::StepHovered, this, [this](std::optional<std::int64_t> step) {
+    for (const auto& [seen, other] : pages_) {
+      if (IsSeen(*other)) other->Hover(step);
+    }
+  });
+  connect(&page, &Page::LayerChosen, this, &PageDocks::Select);
+  connect(&page, &Page::PageWanted, this, &PageDocks::Show);
+  connect(&dock, &QDockWidget::visibilityChanged, this, [this](bool visible) {
     if (visible) emit Uncovered();
   });
   for (const auto& changed : {&QDockWidget::topLevelChanged, &QDockWidget::visibilityChanged})
-    connect(dock, changed, this, &PageDocks::ShowTitles, Qt::QueuedConnection);
-  pages_.emplace_back(dock, page);
+    connect(&dock, changed, this, &PageDocks::ShowTitles, Qt::QueuedConnection);
+}
+
+void PageDocks::Select(const QString& layer) {
+  for (const auto& [dock, page] : pages_) page->Select(layer);
+  emit RefreshWanted();
 }
 
 void PageDocks::ShowTitles() {

@@ -19,6 +19,8 @@ class PageDocks final : public QObject {
 
   /// Adds a page after the others, and to the window an action that shows it.
   void Add(const QString& name, const QString& title, const QList<QKeySequence>& keys, Page* page);
+  /// Shows in all pages which layer is chosen.
+  void Select(const QString& layer);
   /// Brings a page to the front. False: there is none of this name.
   bool Show(const QString& name);
   /// Refreshes the visible pages: not those behind other tabs.
@@ -35,6 +37,7 @@ class PageDocks final : public QObject {
   void RefreshWanted();
 
  private:
+  void Connect(const QDockWidget& dock, const Page& page);
   void ShowTitles();
 
   QMainWindow& window_;

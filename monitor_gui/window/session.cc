@@ -27,8 +27,10 @@ Session::Session(const QString& place, const QString& token)
   source_->moveToThread(&thread_);
   connect(&thread_, &QThread::finished, source_, &QObject::deleteLater);
   connect(source_, &Source::Said, this, [this](const QString& what) {
-    emit Said(is_demo() ? tr("A recording of examples/01-byte-lm on 4 ranks: DGC and its warm-up")
-                        : what);
+    emit Said(
+        is_demo()
+            ? tr("A recording of examples/03-char-transformer on 4 hosts, with compression=auto")
+            : what);
   });
   connect(source_, &Source::Finished, this, &Session::Finished);
   connect(source_, &Source::Failed, this, &Session::Failed);

@@ -2,23 +2,19 @@
 
 #include <QLocale>
 #include <QStringList>
-#include <algorithm>
+#include <cmath>
 
 namespace weir::monitor {
 namespace {
 
 constexpr int kDigits = 4;
+constexpr double kNear = 5;  // Pixels.
 
-/// `points`: by x, at least one.
-const QPointF& Nearest(const QList<QPointF>& points, double x) {
-  const auto behind = std::ranges::lower_bound(points, x, {}, &QPointF::x);
-  if (behind == points.end()) return points.back();
-  if (behind == points.begin()) return points.front();
-  const auto before = behind - 1;
-  return x - before->x() <= behind->x() - x ? *before : *behind;
+QString ValueText(const LineChart& chart, double value) {
+  if (chart.value_format() != nullptr) return chart.value_format()(value);
+  const QString number = QLocale::c().toString(value, 'g', kDigits);
+  return chart.unit().isEmpty() ? number : number + " " + chart.unit();
 }
-
-QString Number(double value) { return QLocale::c().toString(value, 'g', kDigits); }
 
 }  // namespace
 
@@ -26,12 +22,13 @@ QString ValuesAt(const LineChart& chart, double x) {
   QStringList rows;
   for (const LineChart::Line& line : chart.lines()) {
     if (line.points.isEmpty()) continue;
-    const QPointF& point = Nearest(line.points, x);
+    const QPointF& point = NearestPoint(line.points, x);
     if (rows.isEmpty())
       rows += QString("%1 %2").arg(chart.x_title(), QLocale::c().toString(point.x(), 'g', 8));
-    QString row = QString("%1: %2").arg(line.name, Number(point.y()));
-    if (!chart.unit().isEmpty()) row += " " + chart.unit();
-    rows += row;
+    rows += QString("%1: %2").arg(line.name, ValueText(chart, point.y()));
+  }
+  for (const LineChart::Event& event : chart.events()) {
+    if (std::abs(chart.XOf(event.x) - chart.XOf(x)) <= kNear) rows += event.text;
   }
   return rows.join('\n');
 }

@@ -5,12 +5,26 @@
 #include <ranges>
 #include <utility>
 
+#include "monitor_gui/run/layer_buckets.h"
 #include "monitor_gui/view/style/units.h"
 
 namespace weir::monitor {
+namespace {
+
+/// When a rank was in a step; nothing: never, or it is not known by itself any more.
+std::optional<TimeWindow> StepOf(const RankRun& rank, std::optional<std::int64_t> step,
+                                 std::int64_t shift_ns) {
+  if (!step) return std::nullopt;
+  const auto rows = rank.StepsUntil(*step, 1);
+  if (rows.empty() || rows.back().step != *step) return std::nullopt;
+  return TimeWindow{rows.back().start_ns - shift_ns, rows.back().end_ns - shift_ns};
+}
+
+}  // namespace
 
 std::vector<LanesModel::Row> LanesModel::RowsOf(const Side& side, TimeWindow window,
-                                                std::int64_t shift_ns, std::int64_t least_ns) {
+                                                std::int64_t shift_ns,
+                                                std::int64_t least_ns) const {
   const TimeWindow own{window.start_ns + shift_ns, window.end_ns + shift_ns};
   std::vector<Row> rows;
   for (const auto& [rank, known] : side.run.ranks()) {
@@ -19,6 +33,8 @@ std::vector<LanesModel::Row> LanesModel::RowsOf(const Side& side, TimeWindow win
       interval.start_ns -= shift_ns;
       interval.end_ns -= shift_ns;
     }
+    const std::set<std::uint32_t> chosen =
+        layer_.isEmpty() ? std::set<std::uint32_t>() : BucketsOf(known, layer_);
     std::vector<std::int64_t> steps;
     for (const LaneInterval& step : lanes[static_cast<std::size_t>(Lane::kBackprop)])
       steps.push_back(step.start_ns);
@@ -28,7 +44,9 @@ std::vector<LanesModel::Row> LanesModel::RowsOf(const Side& side, TimeWindow win
                       .rank = rank,
                       .lane = static_cast<Lane>(l),
                       .intervals = std::move(lanes[static_cast<std::size_t>(l)]),
-                      .step_starts = steps});
+                      .step_starts = steps,
+                      .chosen = chosen,
+                      .hovered = StepOf(known, hovered_step_, shift_ns)});
     }
   }
   return rows;
@@ -52,6 +70,17 @@ void LanesModel::Refresh(const Look& look, TimeWindow window, int width) {
   beginResetModel();
   rows_ = std::move(rows);
   endResetModel();
+}
+
+void LanesModel::Hover(const Look& look, std::optional<std::int64_t> step) {
+  hovered_step_ = step;
+  const std::int64_t end_ns = look.sides().front().end_ns();
+  for (Row& row : rows_) {
+    const RankRun* const rank = RankOf(row, look);
+    const std::int64_t shift_ns =
+        row.is_other && look.other != nullptr ? look.sides().back().end_ns() - end_ns : 0;
+    row.hovered = rank == nullptr ? std::nullopt : StepOf(*rank, step, shift_ns);
+  }
 }
 
 int LanesModel::rowCount(const QModelIndex& parent) const {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <QAbstractListModel>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "monitor_gui/export/csv.h"
@@ -21,11 +23,17 @@ class LanesModel final : public QAbstractListModel {
     Lane lane = Lane::kBackprop;
     std::vector<LaneInterval> intervals{};
     std::vector<std::int64_t> step_starts{};
+    std::set<std::uint32_t> chosen{};     ///< Buckets of the chosen layer; empty: there is none.
+    std::optional<TimeWindow> hovered{};  ///< The step under the mouse.
   };
   using QAbstractListModel::QAbstractListModel;
 
   /// `width`: the window's, in pixels.
   void Refresh(const Look& look, TimeWindow window, int width);
+  /// Shows where a step is, or none.
+  void Hover(const Look& look, std::optional<std::int64_t> step);
+  /// Shows from the next Refresh() on which intervals are of a layer; empty: of all.
+  void Select(const QString& layer) { layer_ = layer; }
 
   int rowCount(const QModelIndex& parent = {}) const override;
   /// Qt::DisplayRole: "rank 3, exchange"; "rank 3 B, exchange".
@@ -43,10 +51,12 @@ class LanesModel final : public QAbstractListModel {
 
  private:
   static const RankRun* RankOf(const Row& row, const Look& look);
-  static std::vector<Row> RowsOf(const Side& side, TimeWindow window, std::int64_t shift_ns,
-                                 std::int64_t least_ns);
+  std::vector<Row> RowsOf(const Side& side, TimeWindow window, std::int64_t shift_ns,
+                          std::int64_t least_ns) const;
   std::vector<Row> rows_;
   TimeWindow window_;
+  QString layer_;
+  std::optional<std::int64_t> hovered_step_;
 };
 
 }  // namespace weir::monitor

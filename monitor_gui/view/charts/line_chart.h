@@ -1,33 +1,30 @@
 #pragma once
 
-#include <QChartView>
-#include <QColor>
-#include <QList>
-#include <QPointF>
-#include <cstdint>
+#include <QWidget>
 #include <optional>
 #include <vector>
 
-#include "monitor_gui/run/look.h"
-
-class QLineSeries;
-class QValueAxis;
-class QAbstractAxis;
+#include "monitor_gui/view/charts/chart_axis.h"
+#include "monitor_gui/view/charts/chart_line.h"
 
 namespace weir::monitor {
 
-/// A few lines over a common axis. Uses the colours of the palette, and at most as many points per
-/// line as pixels. The tooltip shows the values at the mouse.
-class LineChart final : public QChartView {
+/// A few lines over a common axis. Their names stand in the title's line, each with its value at
+/// the cursor: where the mouse is in this chart or in one that shares the axis, else at the mark,
+/// else at the end. At most as many points of a line as pixels are drawn.
+class LineChart final : public QWidget {
   Q_OBJECT
  public:
-  enum class Scale : bool { kLinear, kLogarithmic };
-  struct Line {
-    QString name;
-    QColor color;
-    QList<QPointF> points;
-    Qt::PenStyle style = Qt::SolidLine;
+  using Scale = ChartAxis::Scale;
+  using Line = ChartLine;
+  /// A remarkable place of the x axis.
+  struct Event {
+    double x = 0.0;
+    QString text;
+    bool is_faint = false;  ///< There are more important ones.
   };
+  /// Writes a value with its unit.
+  using Format = QString (*)(double value);
 
   /// `unit`: of the values, for the axis.
   LineChart(const QString& title, const QString& x_title, const QString& unit, Scale scale,
@@ -37,64 +34,86 @@ class LineChart final : public QChartView {
   const QString& title() const { return title_; }
   const QString& x_title() const { return x_title_; }
   const QString& unit() const { return unit_; }
-  /// Marks a place of the x axis from the next Show() on, or none.
-  void Mark(std::optional<double> x) { mark_ = x; }
+  Format value_format() const { return format_; }
+  const ChartAxis& x_axis() const { return x_; }
+  const ChartAxis& y_axis() const { return y_; }
+  const std::vector<Event>& events() const { return events_; }
 
+  /// Marks a place of the x axis, or none.
+  void Mark(std::optional<double> x);
+  /// Shows the cursor at a place of the x axis, or nowhere.
+  void Hover(std::optional<double> x);
+  void SetEvents(std::vector<Event> events);
+  /// Shows this part of the x axis from the next Show() on, not that of the points.
+  void SetPlaces(std::optional<ChartAxis> places) { places_ = places; }
+  /// Draws areas above each other, each line's values on those before it.
+  void SetStacked(bool stacked) { is_stacked_ = stacked; }
+  /// Cuts off single values that are far above nearly all others.
+  void SetClipped(bool clipped) { is_clipped_ = clipped; }
+  /// Leaves the numbers of the x axis out: a chart below has them.
+  void SetPlacesShown(bool shown) { has_places_ = shown; }
+  void SetFormat(Format format) { format_ = format; }
   /// Sets the text for a chart without points.
   void SetEmptyText(const QString& text) { empty_text_ = text; }
+  /// Begins all plots, which lie above each other, at one place, whatever their labels are.
+  static void Align(const std::vector<LineChart*>& charts);
+
+  /// The area of the lines.
+  QRectF plot_area() const;
+  double XOf(double value) const;
+  /// What the title's line says of the lines, in their order: "sent 12.3 MB/s".
+  QStringList LegendTexts() const;
+  QSize minimumSizeHint() const override { return {160, 76}; }
+  QSize sizeHint() const override { return {400, 160}; }
+
+ signals:
+  /// The mouse is at a place of the x axis; nothing: it has left.
+  void Hovered(std::optional<double> x);
+  /// A person clicked at a place of the x axis, or dragged there.
+  void Chosen(double x);
+  /// The plot area is another one.
+  void Resized();
 
  protected:
-  bool viewportEvent(QEvent* event) override;
+  bool event(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
-  void drawForeground(QPainter* painter, const QRectF& rect) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void leaveEvent(QEvent* event) override;
 
  private:
-  struct Range {
-    double low = 0;
-    double high = 0;
-    bool operator==(const Range&) const = default;
-  };
-  QLineSeries* AddSeries(const QString& name);
-  void TakeColors();
-  void SetX(const Range& range);
-  void SetY(const Range& range);
-  void FitAxes(const std::vector<Line>& lines);
-  void PaintMark(QPainter& painter) const;
+  int HeaderHeight() const;
+  QString LabelOf(double value) const;
+  int LabelWidth() const;
+  int Ticks() const;
+  double YOf(double value) const;
+  std::optional<double> PlaceAt(const QPointF& mouse) const;
+  std::optional<double> cursor() const;
+  void PaintHeader(QPainter& painter) const;
+  void PaintAxes(QPainter& painter) const;
+  void PaintLines(QPainter& painter) const;
+  void PaintEvents(QPainter& painter) const;
+  void PaintCursor(QPainter& painter) const;
 
-  qint64 colored_ = -1;  // The palette's key.
-  Range shown_x_;
-  Range shown_y_;
-  double last_x_ = 0;  // The last point: the axis goes on.
-  QAbstractAxis* y_ = nullptr;
-  QValueAxis* x_ = nullptr;
   const Scale scale_;
   const QString title_;
   const QString x_title_;
   const QString unit_;
+  Format format_ = nullptr;
   std::vector<Line> lines_;
+  std::vector<Line> drawn_;  ///< Those with points; stacked, their sums.
+  std::vector<Event> events_;
+  ChartAxis x_;
+  ChartAxis y_;
+  std::optional<ChartAxis> places_;
+  std::vector<LineChart*> peers_;
   QString empty_text_;
-  bool empty_ = true;
+  bool is_stacked_ = false;
+  bool is_clipped_ = false;
+  bool has_places_ = true;
   std::optional<double> mark_;
+  std::optional<double> hover_;
 };
-
-/// Aligns these charts, which lie above each other: their x axes begin at one place,
-/// whatever the width of their labels.
-void AlignPlots(const std::vector<LineChart*>& charts);
-
-/// Returns the mark of a moment on an axis of steps, and on one of seconds since `origin_ns`.
-/// Nothing while the newest is viewed.
-std::optional<double> MarkOf(const Moment& at);
-std::optional<double> MarkOf(const Moment& at, std::int64_t origin_ns);
-
-/// Role of a line: the chart's subject, or a reference for it.
-enum class Part : std::uint8_t { kSubject, kReference };
-/// Makes a line of one of the viewed runs. The other run's are dashed and references are dotted, so
-/// that nobody has to tell colours apart.
-LineChart::Line LineOf(const Side& side, const QString& name, const QColor& color,
-                       QList<QPointF> points, Part part = Part::kSubject);
-
-/// Returns at most `most` of the points: the smallest and the largest of each part of the line, so
-/// that no peak is lost. `points` by x.
-QList<QPointF> Decimated(const QList<QPointF>& points, qsizetype most);
 
 }  // namespace weir::monitor

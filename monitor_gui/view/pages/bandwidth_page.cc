@@ -53,7 +53,8 @@ BandwidthPage::BandwidthPage(QWidget* parent)
       step_bytes_(new LineChart(tr("A step's bytes"), tr("step"), tr("MB"),
                                 LineChart::Scale::kLogarithmic, this)),
       waiting_(new LineChart(tr("Waiting"), tr("time [s]"), tr("buckets"),
-                             LineChart::Scale::kLinear, this)) {
+                             LineChart::Scale::kLinear, this)),
+      links_(new ChartLinks(*this, {step_bytes_}, {rate_, waiting_})) {
   rate_->setToolTip(
       tr("What the rank hands to the network and takes from it, negotiation included, "
          "looked at once a second. Algorithm bandwidth is the dense bytes of a step over "
@@ -80,7 +81,7 @@ BandwidthPage::BandwidthPage(QWidget* parent)
   layout->setContentsMargins(0, 0, 0, 0);
   layout->addLayout(bar);
   for (LineChart* chart : {rate_, step_bytes_, waiting_}) layout->addWidget(chart, 1);
-  AlignPlots({rate_, step_bytes_, waiting_});
+  LineChart::Align({rate_, step_bytes_, waiting_});
 }
 
 void BandwidthPage::ListRanks(const Run& run) {
@@ -121,12 +122,13 @@ void BandwidthPage::Refresh(const Look& look) {
     waiting.push_back(LineOf(side, tr("in the queue"), theme.faint,
                              WaitingOf(rank, Stage::kQueue, origin_ns), Part::kReference));
   }
-  for (LineChart* chart : {rate_, waiting_}) chart->Mark(MarkOf(look.at, look.run.oldest_ns()));
-  step_bytes_->Mark(MarkOf(look.at));
+  links_->Refresh(look);
   rate_->Show(rate);
   step_bytes_->Show(bytes);
   waiting_->Show(waiting);
 }
+
+void BandwidthPage::Hover(std::optional<std::int64_t> step) { links_->Hover(step); }
 
 Table BandwidthPage::Export(const Look& /*look*/) const {
   return TableOf({rate_, step_bytes_, waiting_});

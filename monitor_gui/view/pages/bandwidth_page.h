@@ -3,6 +3,7 @@
 #include <QComboBox>
 
 #include "monitor_gui/view/charts/line_chart.h"
+#include "monitor_gui/view/pages/chart_links.h"
 #include "monitor_gui/view/pages/page.h"
 
 namespace weir::monitor {
@@ -14,6 +15,7 @@ class BandwidthPage final : public Page {
   explicit BandwidthPage(QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
   Table Export(const Look& look) const override;
+  void Hover(std::optional<std::int64_t> step) override;
 
  private:
   void ListRanks(const Run& run);
@@ -23,6 +25,7 @@ class BandwidthPage final : public Page {
   LineChart* const rate_;
   LineChart* const step_bytes_;
   LineChart* const waiting_;
+  ChartLinks* const links_;
 };
 
 }  // namespace weir::monitor

@@ -103,8 +103,11 @@ Cells BucketRow(const Side& side, const NameInfo& info, const BucketFigures& fig
     return planned == nullptr ? UnknownCell() : KnownSeconds(planned->WorkIn(form));
   };
   const bool is_whole = info.compressor == "fp16" || info.compressor == "dense";
+  // All buckets of a group have its name, which says nothing of them.
+  const bool has_prefix = plan != nullptr && info.name.startsWith(plan->group + "/");
+  const Cell name(has_prefix ? info.name.mid(plan->group.size() + 1) : info.name, info.name);
   return {side.label,
-          info.name,
+          name,
           planned == nullptr ? info.compressor : planned->form,
           figures.route < info.routes.size() ? info.routes[figures.route].second : QString("?"),
           planned == nullptr ? QObject::tr("options") : planned->Why(*plan),
@@ -148,6 +151,7 @@ DecisionsPage::DecisionsPage(QWidget* parent)
   sentences_->setTextFormat(Qt::PlainText);
   sentences_->setContentsMargins(12, 8, 12, 8);
   buckets_view_->setObjectName("buckets");
+  buckets_view_->setTextElideMode(Qt::ElideMiddle);
   considered_view_->setObjectName("considered");
   changes_view_->setObjectName("changes");
   sentences_->setObjectName("sentences");
@@ -243,9 +247,11 @@ void DecisionsPage::ShowConsidered(const Look& look) {
     }
   }
   ended.removeDuplicates();
-  considered_title_->setText(ended.size() == 1
-                                 ? tr("Plans considered, in the search until step %1").arg(ended[0])
-                                 : tr("Plans considered"));
+  considered_title_->setText(
+      "<b>" +
+      (ended.size() == 1 ? tr("Plans considered, in the search until step %1").arg(ended[0])
+                         : tr("Plans considered")) +
+      "</b>");
   considered_view_->setColumnHidden(kRun, look.other == nullptr);
   considered_view_->setColumnHidden(kGroup, AreOfOneGroup(rows));
   considered_.Show(std::move(rows));

@@ -12,6 +12,20 @@ QString Tr(const char* text) { return QObject::tr(text); }
 
 const std::vector<HelpTopic>& HelpTopics() {
   static const std::vector<HelpTopic> kTopics = {
+      {"overview", Tr("Overview"),
+       Tr("<p>The whole run on one screen, over one axis of steps. <b>A step</b>: what the rank "
+          "that sets the pace spends its time on; exposed is what nothing hides. <b>Bytes a "
+          "second</b>: what a rank sends, what the same gradients would be uncompressed, and what "
+          "the link carries where that was measured. <b>Density</b>: what is configured and what "
+          "was achieved. Below them every layer's latency. Dashed lines with a triangle are "
+          "changes "
+          "of the plan.</p>"
+          "<p>Point at a step: the titles have its values, and all charts show where it is. A "
+          "click "
+          "shows that step in all pages; a click at a layer chooses it in all pages.</p>"
+          "<p><b>Look for</b> the lines under <b>What to do</b>: each leads to the page that shows "
+          "more.</p>"),
+       560},
       {"lanes", Tr("Lanes"),
        Tr("<p>What each rank did when, a lane for each kind of work. Thin vertical lines are the "
           "begins of steps.</p><ul>"
@@ -21,12 +35,14 @@ const std::vector<HelpTopic>& HelpTopics() {
           "<p><b>Look for</b> an exchange that goes on to the right of backprop: that is time in "
           "which the rank only waits. The fewer and the shorter such tails, the better "
           "communication hides. A rank whose backprop is longer than the others' holds them up. "
-          "Point at a bar for its bucket, time and bytes.</p>"),
+          "Point at a bar for its bucket, time and bytes. Of a layer that is chosen, all other "
+          "buckets are faint.</p>"),
        360},
       {"layers", Tr("Layers"),
        Tr("<p>A row for each layer, a column for each step, the newest at the right; brighter is "
           "more, on a logarithmic scale whose ends stand above it. The table below has the numbers "
           "of the step that is shown.</p>"
+          "<p>A click chooses a step and a layer, here and in all other pages.</p>"
           "<p><b>Look for</b> a bright row (a layer that always takes long), a bright column (a "
           "step "
           "in which all did), and rows that change their colour: density falls while DGC warms up. "
@@ -90,7 +106,7 @@ QString HelpKeys() {
       {Tr("Left, Right"), Tr("a step back, a step on")},
       {Tr("Home, End"), Tr("the first step, the newest")},
       {Tr("Space"), Tr("plays at recorded speed, or holds")},
-      {Tr("Ctrl+1 … Ctrl+6"), Tr("the pages")},
+      {Tr("Ctrl+1 … Ctrl+7"), Tr("the pages")},
       {Tr("+, −"), Tr("in the lanes: zoom, as the wheel does at the mouse")},
       {Tr("Shift+Left, Shift+Right"), Tr("in the lanes: move, as dragging does")},
       {Tr("Ctrl+O, Ctrl+N"), Tr("open a run log, connect to a job")},

@@ -10,7 +10,6 @@
 #include <cmath>
 #include <utility>
 
-#include "monitor_gui/view/charts/lane_delegate.h"
 #include "monitor_gui/view/style/empty_text.h"
 
 namespace weir::monitor {
@@ -38,16 +37,18 @@ LanesPage::LanesPage(Looking looking, QWidget* parent)
     : Page(parent),
       looking_(std::move(looking)),
       list_(new QListView(this)),
+      delegate_(new LaneDelegate(list_)),
       axis_(new TimeAxis(LaneDelegate::kNameWidth, this)) {
   list_->setModel(&model_);
   new EmptyText(*list_, tr("No rank is known yet."));
-  list_->setItemDelegate(new LaneDelegate(list_));
+  list_->setItemDelegate(delegate_);
   list_->setSelectionMode(QAbstractItemView::NoSelection);
   list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
   list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   list_->setFrameShape(QFrame::NoFrame);
   list_->setAccessibleName(tr("lanes"));
   list_->viewport()->installEventFilter(this);
+  list_->viewport()->setMouseTracking(true);
   list_->installEventFilter(this);
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
@@ -66,6 +67,7 @@ void LanesPage::Refresh(const Look& look) {
   }
   model_.Refresh(look, window_, LaneWidth());
   axis_->Show(window_, origin_ns_);
+  if (delegate_->FitRows(model_.rowCount(), list_->viewport()->height())) list_->doItemsLayout();
   list_->viewport()->update();
 }
 
@@ -127,8 +129,13 @@ bool LanesPage::eventFilter(QObject* watched, QEvent* event) {
         const double x = static_cast<QMouseEvent*>(event)->position().x();
         Move(*drag_x_ - x);
         drag_x_ = x;
+      } else {
+        emit StepHovered(StepAt(static_cast<QMouseEvent*>(event)->position().x()));
       }
       return drag_x_.has_value();
+    case QEvent::Leave:
+      emit StepHovered(std::nullopt);
+      return false;
     case QEvent::MouseButtonRelease:
       drag_x_.reset();
       return false;
@@ -140,6 +147,23 @@ bool LanesPage::eventFilter(QObject* watched, QEvent* event) {
     default:
       return false;
   }
+}
+
+std::optional<std::int64_t> LanesPage::StepAt(double x) const {
+  if (x < LaneDelegate::kNameWidth) return std::nullopt;
+  std::optional<std::int64_t> step;
+  looking_([&](const Look& look) {
+    const std::int64_t before = monitor::StepAt(look.run, TimeAt(x));
+    const StepSpan steps = StepsOf(look.run);
+    // Of the last step that had ended by then, the next one.
+    if (!steps.is_empty()) step = std::min(StepFrom(look.run, before, 1), steps.last);
+  });
+  return step;
+}
+
+void LanesPage::Hover(std::optional<std::int64_t> step) {
+  looking_([&](const Look& look) { model_.Hover(look, step); });
+  list_->viewport()->update();
 }
 
 void LanesPage::ShowToolTip(const QPoint& at, const QPoint& global) {

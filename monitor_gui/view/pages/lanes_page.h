@@ -3,6 +3,7 @@
 #include <QListView>
 #include <optional>
 
+#include "monitor_gui/view/charts/lane_delegate.h"
 #include "monitor_gui/view/charts/lanes_model.h"
 #include "monitor_gui/view/charts/time_axis.h"
 #include "monitor_gui/view/pages/page.h"
@@ -18,6 +19,8 @@ class LanesPage final : public Page {
   explicit LanesPage(Looking looking, QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
   Table Export(const Look& look) const override;
+  void Hover(std::optional<std::int64_t> step) override;
+  void Select(const QString& layer) override { model_.Select(layer); }
 
   TimeWindow time_window() const { return window_; }
   /// From the next Refresh() on the lanes end with the viewed step.
@@ -37,11 +40,14 @@ class LanesPage final : public Page {
   void SetWindow(TimeWindow window);
   void Zoom(double factor, double x);
   void Move(double pixels);
+  /// Returns the step at a place; nothing: left of the lanes, or none was taken then.
+  std::optional<std::int64_t> StepAt(double x) const;
   void ShowToolTip(const QPoint& at, const QPoint& global);
 
   const Looking looking_;
   LanesModel model_;
   QListView* const list_;
+  LaneDelegate* const delegate_;
   TimeAxis* const axis_;
   TimeWindow window_{0, 1'000'000'000};
   bool zoomed_ = false;  // By a person; until then some steps are shown.

@@ -80,6 +80,15 @@ LayersPage::LayersPage(bool compares, QWidget* parent)
   });
   connect(table_->horizontalHeader(), &QHeaderView::sortIndicatorChanged, this, show);
   connect(heat_map_, &HeatMap::Resized, this, show, Qt::QueuedConnection);
+  connect(heat_map_, &HeatMap::Hovered, this, &Page::StepHovered);
+  connect(heat_map_, &HeatMap::Chosen, this, [this](std::int64_t step, const QString& layer) {
+    emit StepChosen(step);
+    emit LayerChosen(layer);
+  });
+  table_->setSelectionMode(QAbstractItemView::SingleSelection);
+  connect(table_, &QTableView::clicked, this, [this](const QModelIndex& index) {
+    emit LayerChosen(index.siblingAtColumn(0).data(kValueRole).toString());
+  });
 }
 
 Metric LayersPage::metric() const { return static_cast<Metric>(metric_->currentIndex()); }
@@ -90,6 +99,8 @@ void LayersPage::Refresh(const Look& look) {
   } else {
     model_.Refresh(look.run.layers(), look.at);
   }
+  // The layer may not have been there when it was chosen.
+  if (!selected_.isEmpty() && !table_->selectionModel()->hasSelection()) SelectRow();
   const std::vector<Side> sides = look.sides();
   ShowHeatMap(sides[std::min(static_cast<std::size_t>(side_->currentIndex()), sides.size() - 1)]);
 }
@@ -112,6 +123,23 @@ void LayersPage::ShowHeatMap(const Side& side) {
   }
   heat_map_->Mark(side.at.step);
   heat_map_->Show(layers, metric(), order);
+}
+
+void LayersPage::Select(const QString& layer) {
+  const bool is_another = layer != selected_;
+  selected_ = layer;
+  heat_map_->Select(layer);
+  if (is_another) SelectRow();
+}
+
+void LayersPage::SelectRow() {
+  for (int row = 0; row < sorted_.rowCount(); ++row) {
+    const QModelIndex name = sorted_.index(row, 0);
+    if (name.data(kValueRole).toString() != selected_) continue;
+    table_->selectRow(row);
+    return table_->scrollTo(name);
+  }
+  table_->clearSelection();
 }
 
 Table LayersPage::Export(const Look& /*look*/) const { return TableOf(*table_); }

@@ -22,8 +22,11 @@ class LayersPage final : public Page {
   explicit LayersPage(bool compares, QWidget* parent = nullptr);
   void Refresh(const Look& look) override;
   Table Export(const Look& look) const override;
+  void Hover(std::optional<std::int64_t> step) override { heat_map_->Hover(step); }
+  void Select(const QString& layer) override;
 
  private:
+  void SelectRow();
   Metric metric() const;
   void ShowHeatMap(const Side& side);
   /// Returns the number of a row's layer in a run; nothing if the run does not have it.
@@ -38,6 +41,7 @@ class LayersPage final : public Page {
   QLineEdit* const filter_;
   HeatMap* const heat_map_;
   QTableView* const table_;
+  QString selected_;
 };
 
 }  // namespace weir::monitor

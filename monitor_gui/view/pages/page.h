@@ -3,6 +3,7 @@
 #include <QWidget>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "monitor_gui/export/csv.h"
 #include "monitor_gui/run/look.h"
@@ -21,10 +22,20 @@ class Page : public QWidget {
   virtual Table Export(const Look& look) const = 0;
   /// True once it has finished drawing.
   virtual bool IsReady() const { return true; }
+  /// Shows where a step is at which the mouse is in some page; nothing: it is in none.
+  virtual void Hover(std::optional<std::int64_t> /*step*/) {}
+  /// Shows the layer that is chosen in all pages; empty: none.
+  virtual void Select(const QString& /*layer*/) {}
 
  signals:
   /// Emitted when a person wants all pages to show a step.
   void StepChosen(std::int64_t step);
+  /// Emitted when the mouse is at a step; nothing: it is at none any more.
+  void StepHovered(std::optional<std::int64_t> step);
+  /// Emitted when a person chose a layer for all pages, or none.
+  void LayerChosen(const QString& layer);
+  /// Emitted when a person wants to see another page, by name.
+  void PageWanted(const QString& name);
   /// Emitted when a person wants to see something else of it.
   void RefreshWanted();
 };

@@ -1,39 +1,13 @@
 #include "monitor_gui/view/pages/sparsity_page.h"
 
 #include <QVBoxLayout>
-#include <optional>
 
+#include "monitor_gui/run/step_series.h"
 #include "monitor_gui/view/style/theme.h"
+#include "monitor_gui/view/style/units.h"
 #include "monitor_gui/view/tables/view_table.h"
 
 namespace weir::monitor {
-namespace {
-
-using Known = std::optional<double> LayerMeans::Mean::*;
-
-/// Leaves out a step that no rank has finished, as some layers have not reported it yet.
-QList<QPointF> Line(const LayerMeans& means, Known what, const Run& run) {
-  QList<QPointF> points;
-  const StepSpan finished = StepsOf(run);
-  std::int64_t step = run.layers().first_step();
-  for (const LayerMeans::Mean& mean : means.means()) {
-    if (!finished.is_empty() && step > finished.last) break;
-    if (mean.*what) points.append({static_cast<double>(step), *(mean.*what)});
-    step += run.layers().steps_per_column();
-  }
-  return points;
-}
-
-QList<QPointF> Configured(const Run& run) {
-  QList<QPointF> points;
-  if (run.ranks().empty()) return points;
-  for (const StepRow& step : run.ranks().begin()->second.steps())
-    points.append({static_cast<double>(step.step), static_cast<double>(step.target_density)});
-  return points;
-}
-
-}  // namespace
-
 SparsityPage::SparsityPage(QWidget* parent)
     : Page(parent),
       density_(new LineChart(tr("Density: part of the gradient entries that are sent"), tr("step"),
@@ -41,7 +15,8 @@ SparsityPage::SparsityPage(QWidget* parent)
       residual_(new LineChart(tr("Residual: norm of what is kept back over that of the gradient"),
                               tr("step"), tr("ratio"), LineChart::Scale::kLinear, this)),
       threshold_(new LineChart(tr("Threshold: magnitude from which a gradient entry is sent"),
-                               tr("step"), {}, LineChart::Scale::kLogarithmic, this)) {
+                               tr("step"), {}, LineChart::Scale::kLogarithmic, this)),
+      links_(new ChartLinks(*this, {density_, residual_, threshold_})) {
   density_->setToolTip(tr(
       "Configured: what the schedule asks for, warm-up included. Achieved: what the newest "
       "frames hold, mean over ranks and layers by their entries; biases and small tensors travel "
@@ -61,7 +36,10 @@ SparsityPage::SparsityPage(QWidget* parent)
   layout->addWidget(density_, 1);
   layout->addWidget(residual_, 1);
   layout->addWidget(threshold_, 1);
-  AlignPlots({density_, residual_, threshold_});
+  LineChart::Align({density_, residual_, threshold_});
+  for (LineChart* chart : {density_, residual_}) chart->SetPlacesShown(false);
+  density_->SetFormat(&Percent);
+  residual_->SetFormat(&Times);
 }
 
 void SparsityPage::Refresh(const Look& look) {
@@ -72,20 +50,22 @@ void SparsityPage::Refresh(const Look& look) {
   for (const Side& side : look.sides()) {
     LayerMeans& means = means_[side.is_other ? 1 : 0];
     means.Update(side.run.layers());
-    density.push_back(
-        LineOf(side, tr("configured"), theme.faint, Configured(side.run), Part::kReference));
+    density.push_back(LineOf(side, tr("configured"), theme.faint, ConfiguredDensityOf(side.run),
+                             Part::kReference));
     density.push_back(LineOf(side, tr("achieved"), theme.accent,
-                             Line(means, &LayerMeans::Mean::density, side.run)));
+                             SeriesOf(means, &LayerMeans::Mean::density, side.run)));
     residual.push_back(LineOf(side, tr("measured layers"), theme.accent,
-                              Line(means, &LayerMeans::Mean::residual, side.run)));
+                              SeriesOf(means, &LayerMeans::Mean::residual, side.run)));
     threshold.push_back(LineOf(side, tr("all layers"), theme.accent,
-                               Line(means, &LayerMeans::Mean::threshold, side.run)));
+                               SeriesOf(means, &LayerMeans::Mean::threshold, side.run)));
   }
-  for (LineChart* chart : {density_, residual_, threshold_}) chart->Mark(MarkOf(look.at));
+  links_->Refresh(look);
   density_->Show(density);
   residual_->Show(residual);
   threshold_->Show(threshold);
 }
+
+void SparsityPage::Hover(std::optional<std::int64_t> step) { links_->Hover(step); }
 
 Table SparsityPage::Export(const Look& /*look*/) const {
   return TableOf({density_, residual_, threshold_});

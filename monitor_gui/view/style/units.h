@@ -13,5 +13,7 @@ QString PerSecond(double rate);
 QString Percent(double fraction);
 /// Writes "96x".
 QString Times(double ratio);
+/// Leaves out zeros at a number's end: "1.00 MB/s" becomes "1 MB/s", for the numbers of an axis.
+QString Rounded(const QString& text);
 
 }  // namespace weir::monitor

@@ -45,7 +45,7 @@ std::vector<Column> Columns() {
   return {
       {.head = {QObject::tr("Layer"), QObject::tr("As the program names its gradient.")},
        .value = name,
-       .text = name,
+       .text = [](const LayerRow& row) { return row.layer.short_name(); },
        .tool_tip =
            [](const LayerRow& row) {
              return QObject::tr("%1\ngroup %2").arg(row.layer.name, row.layer.group);

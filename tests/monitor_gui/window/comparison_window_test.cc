@@ -1,5 +1,4 @@
 // The window on two runs: the strip, the charts and the tables show both.
-#include <QLineSeries>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
@@ -79,8 +78,7 @@ void ComparisonWindowTest::OtherCurvesAreDashed() {
   window.Refresh();
   std::map<QString, Qt::PenStyle> styles;
   for (auto* chart : window.findChildren<LineChart*>()) {
-    for (auto* series : chart->chart()->series())
-      styles[series->name()] = static_cast<QLineSeries*>(series)->pen().style();
+    for (const LineChart::Line& line : chart->lines()) styles[line.name] = line.style;
   }
   QCOMPARE(styles["payload A"], Qt::SolidLine);
   QCOMPARE(styles["payload B"], Qt::DashLine);

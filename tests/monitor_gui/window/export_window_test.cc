@@ -51,6 +51,9 @@ void ExportWindowTest::EveryPageHasATable_data() {
   QTest::addColumn<QString>("page");
   QTest::addColumn<QString>("header");
   QTest::addColumn<QString>("row");
+  QTest::newRow("overview") << "overview"
+                            << "step,\"A step, own work [s]\",\"A step, exposed compression [s]\""
+                            << "39,0.08,0,0.02,";
   QTest::newRow("lanes")
       << "lanes"
       << "Rank,Lane,Stage,Bucket,Step,Operations,Start [s],Time [s],Bytes [B],Well"
@@ -65,7 +68,7 @@ void ExportWindowTest::EveryPageHasATable_data() {
                              << ",,,,,,39,0.001,0.1";
   QTest::newRow("decisions")
       << "decisions"
-      << "Bucket,Compressor,Route,Why,Payload [B],Wire ratio [ratio],Compress [s],Exchange [s]"
+      << "Bucket,Travels as,Route,Why,Payload [B],Wire ratio [ratio],Compress [s],Exchange [s]"
       << "conv1.weight,dgc,gather,options,64,1,0.008,0.008";
   QTest::newRow("ranks") << "ranks"
                          << "Rank,Host,State,Heard [s],Step,Step time [s],Own work [s]"

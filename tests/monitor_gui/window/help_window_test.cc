@@ -4,7 +4,9 @@
 #include <QTextBrowser>
 #include <QToolBar>
 
+#include "monitor_gui/run/plans.h"
 #include "monitor_gui/view/pages/help_text.h"
+#include "monitor_gui/view/pages/overview_page.h"
 #include "monitor_gui/window/demo.h"
 #include "tests/monitor_gui/window/made_run.h"
 
@@ -16,7 +18,7 @@ class HelpWindowTest : public QObject {
  private slots:
   void init();
   void TheDemoPlaysWithoutAJob();
-  void TheDemoHasAWarmUpOnFourRanks();
+  void TheDemoHasAWarmUpManyLayersAndAChangeOfItsPlan();
   void EveryPageIsExplainedWithAPicture();
   void AKeyShowsTheHelp_data();
   void AKeyShowsTheHelp();
@@ -56,17 +58,25 @@ void HelpWindowTest::TheDemoPlaysWithoutAJob() {
   QTRY_VERIFY(replay.step() > first);
 }
 
-void HelpWindowTest::TheDemoHasAWarmUpOnFourRanks() {
+void HelpWindowTest::TheDemoHasAWarmUpManyLayersAndAChangeOfItsPlan() {
   const Run run = ReadDemo();
   QCOMPARE(run.ranks().size(), 4u);
   for (const auto& [rank, known] : run.ranks()) {
     QVERIFY(known.steps().size() >= 60);
     QVERIFY(known.steps().front().target_density > 0.1f);
-    QCOMPARE(known.steps().back().target_density, 0.001f);
+    QCOMPARE(known.steps().back().target_density, 0.01f);
     QVERIFY(!known.stages().empty());
     QVERIFY(!known.states().empty());
   }
-  QVERIFY(run.layers().layers().size() > 3);
+  QVERIFY(run.layers().layers().size() >= 60);
+  QStringList plans;
+  for (const PlanChange& change : PlanChangesOf(run)) {
+    if (change.is_form) plans += change.what;
+  }
+  QVERIFY2(plans.size() >= 3, qPrintable(plans.join("; ")));
+  const auto now = PlansAt(run, {});
+  QCOMPARE(now.size(), 1u);
+  QVERIFY(now[0]->settled && now[0]->network_bytes_per_second.has_value());
 }
 
 void HelpWindowTest::EveryPageIsExplainedWithAPicture() {
@@ -108,11 +118,11 @@ void HelpWindowTest::AKeyShowsTheHelp() {
   Expose(window);
   window.activateWindow();
   QVERIFY(QTest::qWaitForWindowActive(&window));  // Otherwise it has no shortcuts.
-  QTRY_VERIFY(IsSeen(*window.findChild<LanesPage*>()));
+  QTRY_VERIFY(IsSeen(*window.findChild<OverviewPage*>()));
   QVERIFY(!IsSeen(*window.findChild<QTextBrowser*>()));
   QTest::keyClick(&window, static_cast<Qt::Key>(key));
   QTRY_VERIFY(IsSeen(*window.findChild<QTextBrowser*>()));
-  QVERIFY(!IsSeen(*window.findChild<LanesPage*>()));
+  QVERIFY(!IsSeen(*window.findChild<OverviewPage*>()));
 }
 
 void HelpWindowTest::AWindowWithoutARunSaysWhatToDo() {

@@ -58,6 +58,8 @@ void ReplayWindowTest::TheSliderMovesAllPages() {
   QCOMPARE(slider->maximum(), 39);
   slider->setValue(5);
   QCOMPARE(FirstTile(window), "5");
+  window.ShowPage("lanes");
+  window.Refresh();
   auto* const lanes = window.findChild<LanesPage*>();
   QCOMPARE(lanes->time_window().end_ns, 600'000'000);
   constexpr int kDensity = 6;
